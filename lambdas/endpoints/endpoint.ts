@@ -1,0 +1,39 @@
+import type { Caller } from '../keys/caller.ts';
+import type { Protocol } from '../protocols/protocol.ts';
+import type { SseMessage } from '../protocols/sse.ts';
+
+/** A request as an endpoint sees it: authenticated, its body parsed, nothing of AWS left. */
+export type Call = {
+  requestId: string;
+  /** The family of the path; it shapes answers and errors. */
+  protocol: Protocol;
+  caller: Caller;
+  /** Parsed JSON of the body; undefined for GET. */
+  body: unknown;
+  /** Size of the body in bytes, decoded. */
+  bodyBytes: number;
+  /** The part of the path that a route captured, percent-decoded. */
+  pathParameter: string | undefined;
+  /** Aborts when the caller is known to have gone (never on Lambda, which does not tell). */
+  signal: AbortSignal;
+  /** Milliseconds until the platform ends this process's work on the request. */
+  remainingMs(): number;
+  /** Notes for the access log line, named one by one. */
+  note(fields: Record<string, string | number | boolean | undefined>): void;
+};
+
+export type JsonReply = {
+  status: number;
+  headers?: Record<string, string>;
+  body: Record<string, unknown>;
+};
+/** A stream in batches, each written at once. It never throws: a failure is its last message. */
+export type StreamReply = {
+  status: number;
+  headers?: Record<string, string>;
+  messages: AsyncGenerator<SseMessage[], void, void>;
+};
+export type Reply = JsonReply | StreamReply;
+
+/** What a route does. Endpoints return values; only http/ writes. @throws ApiError */
+export type Endpoint = (call: Call) => Promise<Reply>;

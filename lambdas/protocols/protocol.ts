@@ -1,0 +1,67 @@
+import type { ApiError } from '../support/errors.ts';
+import type { Generation, GenerationEvent, GenerationRequest, Label } from './generation.ts';
+import type { SseMessage } from './sse.ts';
+
+/** Names of the wire protocols; a target in the catalog speaks one of them. */
+export type ProtocolName = 'chat' | 'messages';
+
+/** What an encoder may know of the upstream it writes for. */
+export type WireTarget = {
+  /** The upstream's own name of the model. */
+  model: string;
+  /** Cap used where the wire demands one and the caller gave none. */
+  maxOutputTokens: number;
+  /** Wire name of the token cap; newer chat upstreams refuse the old one. */
+  maxTokensField?: 'max_tokens' | 'max_completion_tokens';
+};
+
+/** A decoder of one stream: a pure state machine, wire messages in, canonical events out. */
+export type StreamDecoder = {
+  push(message: { event?: string; data: string }): GenerationEvent[];
+  /** The upstream closed. Throws `UpstreamFault` unless the generation had finished. */
+  end(): GenerationEvent[];
+};
+
+/** An encoder of one stream: canonical events in, messages of the caller's wire out. */
+export type StreamEncoder = { push(event: GenerationEvent): SseMessage[] };
+
+/** What an upstream's refusal means, in its protocol's own words. */
+export type UpstreamRefusal = { kind: 'context-overflow' | 'other' };
+
+/** All that a protocol must answer. Nobody outside protocols/ may ask for its name to branch on it. */
+export type Protocol = {
+  readonly name: ProtocolName;
+  /** Path below a target's `baseUrl` at which an upstream of this protocol generates. */
+  readonly upstreamPath: string;
+  /** Sent while an answer is silent, so that nothing on the way gives up. */
+  readonly heartbeat: SseMessage;
+
+  /** @throws ApiError 400 with the path of the offending field. */
+  decodeRequest(body: unknown): GenerationRequest;
+  encodeRequest(request: GenerationRequest, target: WireTarget): Record<string, unknown>;
+
+  /** @throws UpstreamFault when the body is no answer of this protocol. */
+  decodeResponse(body: unknown, request: GenerationRequest): Generation;
+  encodeResponse(
+    generation: Generation,
+    request: GenerationRequest,
+    label: Label,
+  ): Record<string, unknown>;
+
+  streamDecoder(request: GenerationRequest): StreamDecoder;
+  streamEncoder(request: GenerationRequest, label: Label): StreamEncoder;
+
+  encodeError(error: ApiError, requestId: string): Record<string, unknown>;
+  /** The tail of a stream that failed after its first byte; both official SDKs throw on it. */
+  encodeStreamError(error: ApiError, requestId: string, label: Label): SseMessage[];
+  /** Reads an upstream's 4xx body. Its text goes no further than this. */
+  decodeRefusal(body: string): UpstreamRefusal;
+
+  /** Headers with which an upstream of this protocol is called. */
+  upstreamHeaders(secret: string): Record<string, string>;
+  /** The family's own names for the request limits, beside the ones both families share. */
+  limitHeaders(limits: RequestLimits): Record<string, string>;
+};
+
+/** Requests per minute as told to the caller; `resetAt` in ms since the epoch. */
+export type RequestLimits = { limit: number; remaining: number; resetAt: number };

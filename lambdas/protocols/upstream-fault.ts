@@ -1,0 +1,37 @@
+/**
+ * An upstream broke its protocol or its promise. Thrown by decoders and by the HTTP upstream, judged by
+ * routing/. The message is private: it may quote what the upstream said.
+ */
+export type FaultKind =
+  | 'connect'
+  | 'reset'
+  | 'first-event-timeout'
+  | 'idle-timeout'
+  | 'deadline'
+  | 'status'
+  | 'redirect'
+  | 'malformed'
+  | 'empty'
+  | 'truncated'
+  | 'error-event'
+  | 'aborted';
+
+export class UpstreamFault extends Error {
+  readonly kind: FaultKind;
+  /** HTTP status the upstream answered with, where there was one. */
+  readonly status: number | undefined;
+  /** Seconds the upstream asked to wait, as it said it. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    kind: FaultKind,
+    message: string,
+    options: { status?: number; retryAfterSeconds?: number; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.name = 'UpstreamFault';
+    this.kind = kind;
+    this.status = options.status;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+}

@@ -1,0 +1,12 @@
+/**
+ * CONTRACT between the tables that lib/ declares and the code that reads them: key attributes are
+ * spelled here and nowhere else. Every table has the partition key `pk` (string) and no sort key.
+ */
+export const PARTITION_KEY = 'pk';
+
+/** Epoch seconds; DynamoDB deletes counters' leftovers after it (nothing relies on that). */
+export const TTL_ATTRIBUTE = 'expiresAtSeconds';
+
+/** The logical tables; their physical names come from the environment (env.ts). */
+export const TABLES = ['keys', 'plans', 'meters'] as const;
+export type TableName = (typeof TABLES)[number];
