@@ -11,8 +11,14 @@ export type MediaSource =
   | { kind: 'url'; url: string };
 
 export type TextBlock = { type: 'text'; text: string; extras?: Extras };
-/** `signature` proves the thinking to the upstream that wrote it; see signature.ts. */
-export type ThinkingBlock = { type: 'thinking'; text: string; signature?: string; extras?: Extras };
+/** `signature` proves the thinking to the upstream that wrote it; a redacted one has nothing else. */
+export type ThinkingBlock = {
+  type: 'thinking';
+  text: string;
+  signature?: string;
+  redacted?: true;
+  extras?: Extras;
+};
 export type ImageBlock = { type: 'image'; source: MediaSource; extras?: Extras };
 export type DocumentBlock = {
   type: 'document';
@@ -61,9 +67,11 @@ export type Tool = {
 /** A tool that only `protocol` defines (server tools, custom tools); `value` is its wire form. */
 export type ForeignTool = { foreign: true; protocol: string; value: Record<string, unknown> };
 
+/** `only` narrows the choice to some of the tools. */
 export type ToolChoice =
-  | { type: 'auto' | 'none' | 'required'; extras?: Extras }
-  | { type: 'tool'; name: string; extras?: Extras };
+  | { type: 'auto' | 'required'; only?: string[] }
+  | { type: 'none' }
+  | { type: 'tool'; name: string };
 
 export type ResponseFormat =
   | { type: 'json' }
@@ -119,8 +127,9 @@ export type FinishReason = {
 
 export type BlockHead =
   | { type: 'text' }
-  | { type: 'thinking' }
-  | { type: 'tool-call'; id: string; name: string };
+  | { type: 'thinking'; redacted?: true }
+  | { type: 'tool-call'; id: string; name: string }
+  | ForeignBlock;
 
 /**
  * A generation as it happens. Well-formed by construction (see event-writer.ts): `start` once and first;
@@ -131,12 +140,19 @@ export type GenerationEvent =
   | { type: 'start'; usage?: Partial<Usage> }
   | { type: 'block-start'; index: number; block: BlockHead }
   | { type: 'block-delta'; index: number; delta: string }
+  /** A delta that only one protocol knows: citations, log probabilities, parts of a foreign block. */
+  | { type: 'block-extra'; index: number; extras: Extras }
   | { type: 'block-end'; index: number; signature?: string }
   | { type: 'finish'; reason: FinishReason; usage: Usage | undefined };
 
+/** A block of an answer. `extra` holds, in order, the deltas that only one protocol knows. */
+export type AnswerBlock = (TextBlock | ThinkingBlock | ToolCallBlock | ForeignBlock) & {
+  extra?: Extras[];
+};
+
 /** A whole answer: what the events of a stream add up to. */
 export type Generation = {
-  blocks: (TextBlock | ThinkingBlock | ToolCallBlock)[];
+  blocks: AnswerBlock[];
   reason: FinishReason;
   usage: Usage | undefined;
 };

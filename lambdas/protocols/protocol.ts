@@ -40,8 +40,11 @@ export type Protocol = {
   decodeRequest(body: unknown): GenerationRequest;
   encodeRequest(request: GenerationRequest, target: WireTarget): Record<string, unknown>;
 
-  /** @throws UpstreamFault when the body is no answer of this protocol. */
-  decodeResponse(body: unknown, request: GenerationRequest): Generation;
+  /**
+   * An answer that came in one piece, as the events it would have been.
+   * @throws UpstreamFault when the body is no answer of this protocol.
+   */
+  decodeResponse(body: unknown, request: GenerationRequest): GenerationEvent[];
   encodeResponse(
     generation: Generation,
     request: GenerationRequest,

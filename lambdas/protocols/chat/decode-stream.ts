@@ -1,0 +1,111 @@
+import { createEventWriter } from '../event-writer.ts';
+import type { FinishReason, GenerationEvent, GenerationRequest, Usage } from '../generation.ts';
+import { asArray, asRecord, asString, type Json, parseUpstreamJson } from '../json.ts';
+import type { StreamDecoder } from '../protocol.ts';
+import { UpstreamFault } from '../upstream-fault.ts';
+import { decodeFinishReason } from './finish-reason.ts';
+import { createToolFragments } from './tool-fragments.ts';
+import { decodeUsage } from './usage.ts';
+
+type Prose = 'text' | 'thinking';
+
+/** Content is a string, or parts of text and thinking. */
+const readContent = (content: unknown): [Prose, string][] => {
+  if (typeof content === 'string') return [['text', content]];
+  return asArray(content).flatMap((part): [Prose, string][] => {
+    const record = asRecord(part) ?? {};
+    const thinking = record['thinking'];
+    if (typeof thinking === 'string') return [['thinking', thinking]];
+    if (Array.isArray(thinking)) {
+      return readContent(thinking).map(([, text]) => ['thinking', text]);
+    }
+    return [['text', asString(record['text']) ?? '']];
+  });
+};
+
+/** What upstreams call the model's reasoning. */
+const readReasoning = (delta: Json): string =>
+  asString(delta['reasoning_content']) ?? asString(delta['reasoning']) ?? '';
+
+/** Reads the pieces of one choice, whole (`message`) or in part (`delta`), into canonical events. */
+export const createChoiceReader = (request: GenerationRequest) => {
+  const writer = createEventWriter();
+  const tools = createToolFragments(request, writer);
+
+  const write = (kind: Prose, text: string) => {
+    if (text === '') return;
+    if (!writer.isOpen(kind)) {
+      writer.close(kind === 'text' ? 'thinking' : 'text');
+      writer.closeCompleteTools();
+      writer.open(kind, { type: kind });
+    }
+    writer.delta(kind, text);
+  };
+
+  const addTool = (fragment: Json) => {
+    writer.close('thinking');
+    writer.close('text');
+    tools.add(fragment);
+  };
+
+  return {
+    writer,
+    // One chunk may hold reasoning, text and tools at once; this is the order in which they were made.
+    read(delta: Json, logprobs: unknown) {
+      writer.start();
+      write('thinking', readReasoning(delta));
+      for (const [kind, text] of readContent(delta['content'])) write(kind, text);
+      write('text', asString(delta['refusal']) ?? '');
+      if (asRecord(logprobs)) writer.extra('text', { protocol: 'chat', fields: { logprobs } });
+      for (const call of asArray(delta['tool_calls'])) addTool(asRecord(call) ?? {});
+      const legacy = asRecord(delta['function_call']);
+      if (legacy) addTool({ index: 0, function: legacy });
+    },
+    finish(reason: FinishReason, usage: Usage | undefined) {
+      tools.finish();
+      writer.finish(reason, usage);
+    },
+  };
+};
+
+/** @throws UpstreamFault when the body or chunk says that the upstream failed. */
+export const assertNoError = (wire: Json) => {
+  const error = wire['error'];
+  if (error === undefined || error === null) return;
+  throw new UpstreamFault('error-event', `the upstream sent an error: ${JSON.stringify(error)}`);
+};
+
+/** Only the first choice exists for us: requests for more are refused. */
+export const firstChoice = (wire: Json): Json | undefined => asRecord(asArray(wire['choices'])[0]);
+
+export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
+  const reader = createChoiceReader(request);
+  let reason: FinishReason | undefined;
+  let usage: Usage | undefined;
+
+  const conclude = (): GenerationEvent[] => {
+    if (reader.writer.finished) return [];
+    if (!reason) throw new UpstreamFault('truncated', 'the stream ended without a finish_reason');
+    reader.finish(reason, usage);
+    return reader.writer.drain();
+  };
+
+  return {
+    push: ({ data }) => {
+      if (reader.writer.finished) return [];
+      if (data.trim() === '[DONE]') return conclude();
+      const chunk = parseUpstreamJson(data);
+      assertNoError(chunk);
+      // On its own chunk, on the last one or cumulatively on each: the last word counts, never a sum.
+      usage = decodeUsage(chunk['usage']) ?? usage;
+      const choice = firstChoice(chunk);
+      if (!choice) return [];
+      const delta = asRecord(choice['delta']) ?? asRecord(choice['message']) ?? {};
+      reader.read(delta, choice['logprobs']);
+      // Not the end yet: usage, and with some upstreams even content, may follow.
+      reason = decodeFinishReason(choice, request) ?? reason;
+      return reader.writer.drain();
+    },
+    end: conclude,
+  };
+};

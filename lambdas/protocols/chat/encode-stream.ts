@@ -1,0 +1,92 @@
+import type { GenerationEvent, GenerationRequest, Label } from '../generation.ts';
+import type { StreamEncoder } from '../protocol.ts';
+import type { SseMessage } from '../sse.ts';
+import { encodeFinishReason } from './finish-reason.ts';
+import { wantsUsage } from './request.ts';
+import { encodeUsage } from './usage.ts';
+
+type Fields = Record<string, unknown>;
+type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>;
+
+/** The fields that all chunks of one answer share. */
+export const chunkOf = (label: Label, fields: Fields): SseMessage => ({
+  data: JSON.stringify({
+    id: `chatcmpl-${label.id}`,
+    object: 'chat.completion.chunk',
+    created: label.created,
+    model: label.model,
+    ...fields,
+  }),
+});
+
+export const streamEncoder = (request: GenerationRequest, label: Label): StreamEncoder => {
+  const withUsage = wantsUsage(request);
+  // With usage asked for, the vendor puts `usage: null` on every chunk but the last.
+  const common = withUsage ? { usage: null } : {};
+  /** Canonical block index -> what this wire calls the block: a tool index, or a field of the delta. */
+  const toolIndex = new Map<number, number>();
+  const proseField = new Map<number, string>();
+  const silentTools = new Set<number>();
+
+  const chunk = (delta: Fields, rest: Fields = {}): SseMessage =>
+    chunkOf(label, { choices: [{ index: 0, delta, finish_reason: null, ...rest }], ...common });
+
+  const toolChunk = (index: number, call: Fields): SseMessage =>
+    chunk({ tool_calls: [{ index, ...call }] });
+
+  const startBlock = ({ index, block }: EventOf<'block-start'>): SseMessage[] => {
+    if (block.type === 'foreign') return [];
+    if (block.type !== 'tool-call') {
+      proseField.set(index, block.type === 'text' ? 'content' : 'reasoning_content');
+      return [];
+    }
+    const wireIndex = toolIndex.size;
+    toolIndex.set(index, wireIndex);
+    silentTools.add(index);
+    const { id, name } = block;
+    return [toolChunk(wireIndex, { id, type: 'function', function: { name, arguments: '' } })];
+  };
+
+  const appendBlock = ({ index, delta }: EventOf<'block-delta'>): SseMessage[] => {
+    const wireIndex = toolIndex.get(index);
+    if (wireIndex !== undefined) {
+      silentTools.delete(index);
+      return [toolChunk(wireIndex, { function: { arguments: delta } })];
+    }
+    const field = proseField.get(index);
+    return field === undefined ? [] : [chunk({ [field]: delta })];
+  };
+
+  /** Callers parse the arguments; "no arguments" must be JSON too. */
+  const endBlock = ({ index }: EventOf<'block-end'>): SseMessage[] => {
+    const wireIndex = toolIndex.get(index);
+    if (wireIndex === undefined || !silentTools.has(index)) return [];
+    return [toolChunk(wireIndex, { function: { arguments: '{}' } })];
+  };
+
+  const finish = ({ reason, usage }: EventOf<'finish'>): SseMessage[] => [
+    chunk({}, { finish_reason: encodeFinishReason(reason) }),
+    ...(withUsage && usage ? [chunkOf(label, { choices: [], usage: encodeUsage(usage) })] : []),
+    { data: '[DONE]' },
+  ];
+
+  const push = (event: GenerationEvent): SseMessage[] => {
+    switch (event.type) {
+      case 'start':
+        return [chunk({ role: 'assistant', content: '' })];
+      case 'block-start':
+        return startBlock(event);
+      case 'block-delta':
+        return appendBlock(event);
+      case 'block-extra':
+        return event.extras.protocol === 'chat' ? [chunk({}, event.extras.fields)] : [];
+      case 'block-end':
+        return endBlock(event);
+      case 'finish':
+        return finish(event);
+      default:
+        return event satisfies never;
+    }
+  };
+  return { push };
+};

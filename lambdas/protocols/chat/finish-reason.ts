@@ -1,0 +1,46 @@
+import type { FinishReason, GenerationRequest } from '../generation.ts';
+import { asString, type Json } from '../json.ts';
+import { UpstreamFault } from '../upstream-fault.ts';
+
+const UNIFIED: Record<string, FinishReason['unified']> = {
+  stop: 'stop',
+  length: 'length',
+  max_tokens: 'length',
+  tool_calls: 'tool-calls',
+  function_call: 'tool-calls',
+  content_filter: 'content-filter',
+};
+
+const WIRE: Record<FinishReason['unified'], string> = {
+  stop: 'stop',
+  'stop-sequence': 'stop',
+  length: 'length',
+  'tool-calls': 'tool_calls',
+  'content-filter': 'content_filter',
+};
+
+/** Some servers say which stop sequence matched, each under a name of its own. */
+const matchedStop = (choice: Json, request: GenerationRequest): string | undefined => {
+  const matched = asString(choice['stop_reason']) ?? asString(choice['matched_stop']);
+  return matched !== undefined && request.stop?.includes(matched) ? matched : undefined;
+};
+
+/**
+ * The choice's finish reason; undefined while there is none (some upstreams send "" for null).
+ * @throws UpstreamFault when the upstream says that it failed.
+ */
+export const decodeFinishReason = (
+  choice: Json,
+  request: GenerationRequest,
+): FinishReason | undefined => {
+  const word = asString(choice['finish_reason']);
+  if (word === undefined || word === '') return undefined;
+  if (word === 'error') throw new UpstreamFault('error-event', 'finish_reason is "error"');
+  const stopSequence = matchedStop(choice, request);
+  if (word === 'stop' && stopSequence !== undefined) {
+    return { unified: 'stop-sequence', stopSequence };
+  }
+  return { unified: UNIFIED[word] ?? 'stop' };
+};
+
+export const encodeFinishReason = ({ unified }: FinishReason): string => WIRE[unified];

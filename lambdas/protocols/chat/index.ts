@@ -1,0 +1,24 @@
+import type { Protocol } from '../protocol.ts';
+import { streamDecoder } from './decode-stream.ts';
+import { streamEncoder } from './encode-stream.ts';
+import { decodeRefusal, encodeError, encodeStreamError } from './error.ts';
+import { decodeRequest, encodeRequest } from './request.ts';
+import { decodeResponse, encodeResponse } from './response.ts';
+
+/** The chat-completions protocol. */
+export const chat: Protocol = {
+  name: 'chat',
+  upstreamPath: '/chat/completions',
+  heartbeat: { comment: 'waiting' },
+  decodeRequest,
+  encodeRequest,
+  decodeResponse,
+  encodeResponse,
+  streamDecoder,
+  streamEncoder,
+  encodeError,
+  encodeStreamError,
+  decodeRefusal,
+  upstreamHeaders: (secret) => ({ authorization: `Bearer ${secret}` }),
+  limitHeaders: () => ({}),
+};

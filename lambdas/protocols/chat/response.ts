@@ -1,0 +1,71 @@
+import { compact } from '../../support/compact.ts';
+import type { Generation, GenerationEvent, GenerationRequest, Label } from '../generation.ts';
+import { asRecord } from '../json.ts';
+import { UpstreamFault } from '../upstream-fault.ts';
+import { assertNoError, createChoiceReader, firstChoice } from './decode-stream.ts';
+import { decodeFinishReason, encodeFinishReason } from './finish-reason.ts';
+import { decodeUsage, encodeUsage } from './usage.ts';
+
+export const decodeResponse = (body: unknown, request: GenerationRequest): GenerationEvent[] => {
+  const wire = asRecord(body);
+  if (!wire) throw new UpstreamFault('malformed', 'the answer is not a JSON object');
+  assertNoError(wire);
+  const choice = firstChoice(wire);
+  const message = asRecord(choice?.['message']);
+  if (!choice || !message) throw new UpstreamFault('malformed', 'the answer holds no choice');
+  const reason = decodeFinishReason(choice, request);
+  if (!reason) throw new UpstreamFault('truncated', 'the answer has no finish_reason');
+  const reader = createChoiceReader(request);
+  reader.read(message, choice['logprobs']);
+  reader.finish(reason, decodeUsage(wire['usage']));
+  return reader.writer.drain();
+};
+
+const proseOf = (generation: Generation, type: 'text' | 'thinking'): string =>
+  generation.blocks.map((block) => (block.type === type ? block.text : '')).join('');
+
+const toolCallsOf = ({ blocks }: Generation) =>
+  blocks.flatMap((block) => {
+    if (block.type !== 'tool-call') return [];
+    const called = { name: block.name, arguments: block.arguments || '{}' };
+    return [{ id: block.id, type: 'function', function: called }];
+  });
+
+const logprobsOf = ({ blocks }: Generation): unknown => {
+  const parts = blocks.flatMap(({ extra }) =>
+    (extra ?? []).flatMap(({ protocol, fields }) =>
+      protocol === 'chat' ? [asRecord(fields['logprobs'])] : [],
+    ),
+  );
+  if (parts.length === 0) return null;
+  const content = parts.flatMap((part) => (Array.isArray(part?.['content']) ? part['content'] : []));
+  return { ...parts[0], content };
+};
+
+export const encodeResponse = (
+  generation: Generation,
+  _request: GenerationRequest,
+  label: Label,
+): Record<string, unknown> => {
+  const text = proseOf(generation, 'text');
+  const reasoning = proseOf(generation, 'thinking');
+  const calls = toolCallsOf(generation);
+  const message = compact({
+    role: 'assistant',
+    content: text === '' && calls.length > 0 ? null : text,
+    refusal: null,
+    reasoning_content: reasoning === '' ? undefined : reasoning,
+    tool_calls: calls.length > 0 ? calls : undefined,
+  });
+  const finishReason = encodeFinishReason(generation.reason);
+  return compact({
+    id: `chatcmpl-${label.id}`,
+    object: 'chat.completion',
+    created: label.created,
+    model: label.model,
+    choices: [
+      { index: 0, message, logprobs: logprobsOf(generation), finish_reason: finishReason },
+    ],
+    usage: generation.usage && encodeUsage(generation.usage),
+  });
+};

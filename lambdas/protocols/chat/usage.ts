@@ -1,0 +1,37 @@
+import { compact } from '../../support/compact.ts';
+import type { Usage } from '../generation.ts';
+import { asCount, asRecord } from '../json.ts';
+
+/** This wire counts cached tokens inside `prompt_tokens`, as the canonical form does. */
+export const decodeUsage = (value: unknown): Usage | undefined => {
+  const wire = asRecord(value);
+  const inputTokens = asCount(wire?.['prompt_tokens']);
+  const outputTokens = asCount(wire?.['completion_tokens']);
+  if (!wire || (inputTokens === undefined && outputTokens === undefined)) return undefined;
+  const prompt = asRecord(wire['prompt_tokens_details']);
+  const completion = asRecord(wire['completion_tokens_details']);
+  return {
+    inputTokens: inputTokens ?? 0,
+    outputTokens: outputTokens ?? 0,
+    ...compact({
+      cacheReadTokens: asCount(prompt?.['cached_tokens']),
+      cacheWriteTokens: asCount(prompt?.['cache_write_tokens']),
+      reasoningTokens: asCount(completion?.['reasoning_tokens']),
+    }),
+  };
+};
+
+export const encodeUsage = (usage: Usage): Record<string, unknown> => {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage;
+  const hasCache = cacheReadTokens !== undefined || cacheWriteTokens !== undefined;
+  return compact({
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    prompt_tokens_details: hasCache
+      ? compact({ cached_tokens: cacheReadTokens ?? 0, cache_write_tokens: cacheWriteTokens })
+      : undefined,
+    completion_tokens_details:
+      reasoningTokens === undefined ? undefined : { reasoning_tokens: reasoningTokens },
+  });
+};

@@ -1,0 +1,69 @@
+import type { AnswerBlock, BlockHead, Generation, GenerationEvent } from './generation.ts';
+import { UpstreamFault } from './upstream-fault.ts';
+
+const begin = (head: BlockHead): AnswerBlock =>
+  head.type === 'tool-call'
+    ? { ...head, arguments: '' }
+    : head.type === 'foreign'
+      ? { ...head }
+      : { ...head, text: '' };
+
+const append = (block: AnswerBlock, delta: string) => {
+  if (block.type === 'tool-call') block.arguments += delta;
+  else if (block.type !== 'foreign') block.text += delta;
+};
+
+/** Adds the events of one stream up to a whole answer; for callers who did not ask for a stream. */
+export const createCollector = () => {
+  const blocks: AnswerBlock[] = [];
+  let generation: Generation | undefined;
+  const at = (index: number): AnswerBlock => {
+    const block = blocks[index];
+    if (!block) throw new UpstreamFault('malformed', `event for block ${index}, which never started`);
+    return block;
+  };
+  const add = (event: GenerationEvent) => {
+    switch (event.type) {
+      case 'start':
+        return;
+      case 'block-start':
+        blocks[event.index] = begin(event.block);
+        return;
+      case 'block-delta':
+        append(at(event.index), event.delta);
+        return;
+      case 'block-extra': {
+        const block = at(event.index);
+        block.extra = [...(block.extra ?? []), event.extras];
+        return;
+      }
+      case 'block-end': {
+        const block = at(event.index);
+        if (block.type === 'thinking' && event.signature !== undefined) {
+          block.signature = event.signature;
+        }
+        return;
+      }
+      case 'finish':
+        generation = { blocks, reason: event.reason, usage: event.usage };
+        return;
+      default:
+        event satisfies never;
+    }
+  };
+  return {
+    add,
+    /** The answer so far finished. @throws UpstreamFault when the stream ended early. */
+    generation: (): Generation => {
+      if (!generation) throw new UpstreamFault('truncated', 'the stream ended without a finish');
+      return generation;
+    },
+  };
+};
+
+/** @throws UpstreamFault, as the batches do, or when they end without a finish. */
+export const collect = async (batches: AsyncIterable<GenerationEvent[]>): Promise<Generation> => {
+  const collector = createCollector();
+  for await (const batch of batches) batch.forEach(collector.add);
+  return collector.generation();
+};

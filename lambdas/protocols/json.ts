@@ -1,0 +1,31 @@
+import { UpstreamFault } from './upstream-fault.ts';
+
+/** Readers for what upstreams send: wrong types read as absent, since real upstreams send them. */
+export type Json = Record<string, unknown>;
+
+export const asRecord = (value: unknown): Json | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Json)
+    : undefined;
+
+export const asArray = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+
+export const asString = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value : undefined;
+
+/** A count: finite, not negative, whole. */
+export const asCount = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.floor(value) : undefined;
+
+/** @throws UpstreamFault when `data` is not a JSON object. */
+export const parseUpstreamJson = (data: string): Json => {
+  let value: unknown;
+  try {
+    value = JSON.parse(data);
+  } catch (cause) {
+    throw new UpstreamFault('malformed', 'event data is not JSON', { cause });
+  }
+  const record = asRecord(value);
+  if (!record) throw new UpstreamFault('malformed', 'event data is not a JSON object');
+  return record;
+};

@@ -1,0 +1,32 @@
+import { invalidRequest } from '../support/errors.ts';
+import type { MediaSource } from './generation.ts';
+
+const DATA_URL = /^data:([a-z0-9.+/-]+)(?:;[a-z0-9.+=-]+)*;base64,([A-Za-z0-9+/]+={0,2})$/i;
+const HTTP_URL = /^https?:\/\//i;
+
+/** Media types that every vision model behind either protocol takes. */
+const IMAGE_TYPES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
+
+/**
+ * A data URL or an http(s) URL as a media source. URLs are handed on, never fetched here.
+ * @throws ApiError 400 naming `param`.
+ */
+export const parseMediaUrl = (url: string, param: string): MediaSource => {
+  if (HTTP_URL.test(url)) return { kind: 'url', url };
+  const match = DATA_URL.exec(url);
+  const [, mediaType, data] = match ?? [];
+  if (mediaType === undefined || data === undefined) {
+    throw invalidRequest(`${param}: must be an http(s) URL or a base64 data URL.`, { param });
+  }
+  return { kind: 'base64', mediaType: mediaType.toLowerCase(), data };
+};
+
+/** @throws ApiError 400 unless the source is an image type that models accept. */
+export const assertImage = (source: MediaSource, param: string): MediaSource => {
+  if (source.kind === 'url' || IMAGE_TYPES.includes(source.mediaType)) return source;
+  throw invalidRequest(`${param}: image type must be one of ${IMAGE_TYPES.join(', ')}.`, { param });
+};
+
+/** The source as a URL: its own, or a data URL. */
+export const formatMediaUrl = (source: MediaSource): string =>
+  source.kind === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`;

@@ -1,0 +1,149 @@
+import { createEventWriter, type EventWriter } from '../event-writer.ts';
+import type { BlockHead, FinishReason, GenerationEvent } from '../generation.ts';
+import { asRecord, asString, type Json, parseUpstreamJson } from '../json.ts';
+import type { StreamDecoder } from '../protocol.ts';
+import { UpstreamFault } from '../upstream-fault.ts';
+import { plainToolId } from './ids.ts';
+import { decodeStopReason } from './stop-reason.ts';
+import { decodeUsage, readUsage, type WireUsage } from './usage.ts';
+
+const NAME = 'messages';
+
+const headOf = (block: Json): BlockHead => {
+  switch (block['type']) {
+    case 'text':
+      return { type: 'text' };
+    case 'thinking':
+      return { type: 'thinking' };
+    case 'redacted_thinking':
+      return { type: 'thinking', redacted: true };
+    case 'tool_use': {
+      const id = plainToolId(asString(block['id']) ?? '');
+      const name = asString(block['name']) ?? '';
+      if (id === '' || name === '') throw new UpstreamFault('malformed', 'a tool call lacks its id or name');
+      return { type: 'tool-call', id, name };
+    }
+    default:
+      return { type: 'foreign', protocol: NAME, value: block };
+  }
+};
+
+/** What a block may hold from its start on, beside what its deltas bring. */
+const initialText = (block: Json): string =>
+  asString(block['type'] === 'thinking' ? block['thinking'] : block['text']) ?? '';
+
+const initialArguments = (block: Json): string => {
+  const input = asRecord(block['input']);
+  return input && Object.keys(input).length > 0 ? JSON.stringify(input) : '';
+};
+
+/** Reads content blocks, streamed or whole, by their index on the wire. */
+export const createBlockReader = (writer: EventWriter) => {
+  const heads = new Map<string, BlockHead>();
+  const signatures = new Map<string, string>();
+  /** Input given whole at the start counts only if no fragments follow. */
+  const wholeInputs = new Map<string, string>();
+
+  const start = (key: string, block: Json) => {
+    const head = headOf(block);
+    heads.set(key, head);
+    writer.open(key, head);
+    if (head.type === 'tool-call') wholeInputs.set(key, initialArguments(block));
+    if (head.type === 'thinking') {
+      signatures.set(key, asString(block[head.redacted ? 'data' : 'signature']) ?? '');
+    }
+    if (head.type === 'text' || (head.type === 'thinking' && !head.redacted)) {
+      writer.delta(key, initialText(block));
+    }
+  };
+
+  const extra = (key: string, delta: Json) =>
+    writer.extra(key, { protocol: NAME, fields: delta });
+
+  const append = (key: string, delta: Json) => {
+    const isForeign = heads.get(key)?.type === 'foreign';
+    const type = isForeign ? 'foreign' : delta['type'];
+    switch (type) {
+      case 'text_delta':
+        return writer.delta(key, asString(delta['text']) ?? '');
+      case 'thinking_delta':
+        return writer.delta(key, asString(delta['thinking']) ?? '');
+      case 'input_json_delta': {
+        const text = asString(delta['partial_json']) ?? '';
+        if (text !== '') wholeInputs.delete(key);
+        return writer.delta(key, text);
+      }
+      case 'signature_delta':
+        signatures.set(key, (signatures.get(key) ?? '') + (asString(delta['signature']) ?? ''));
+        return undefined;
+      default:
+        return extra(key, delta);
+    }
+  };
+
+  const stop = (key: string) => {
+    const input = wholeInputs.get(key) ?? '';
+    if (writer.isOpen(key)) writer.delta(key, input);
+    wholeInputs.delete(key);
+    writer.close(key, signatures.get(key) || undefined);
+    signatures.delete(key);
+  };
+
+  /** Some upstreams never stop their blocks; signatures and inputs must not be lost with that. */
+  const stopAll = () => {
+    for (const key of heads.keys()) stop(key);
+  };
+
+  return { start, append, stop, stopAll };
+};
+
+export const streamDecoder = (): StreamDecoder => {
+  const writer = createEventWriter();
+  const blocks = createBlockReader(writer);
+  let usage: WireUsage = {};
+  let reason: FinishReason | undefined;
+
+  const conclude = (): GenerationEvent[] => {
+    if (writer.finished) return [];
+    if (!reason) throw new UpstreamFault('truncated', 'the stream ended without a stop_reason');
+    blocks.stopAll();
+    writer.finish(reason, decodeUsage(usage));
+    return writer.drain();
+  };
+
+  const keyOf = (event: Json): string => String(event['index']);
+
+  const read = (event: Json) => {
+    switch (event['type']) {
+      case 'message_start':
+        usage = { ...usage, ...readUsage(asRecord(event['message'])?.['usage']) };
+        return writer.start(decodeUsage(usage));
+      case 'content_block_start':
+        return blocks.start(keyOf(event), asRecord(event['content_block']) ?? {});
+      case 'content_block_delta':
+        return blocks.append(keyOf(event), asRecord(event['delta']) ?? {});
+      case 'content_block_stop':
+        return blocks.stop(keyOf(event));
+      case 'message_delta':
+        usage = { ...usage, ...readUsage(event['usage']) };
+        reason = decodeStopReason(asRecord(event['delta']) ?? {}) ?? reason;
+        return undefined;
+      case 'error':
+        throw new UpstreamFault('error-event', `the upstream sent ${JSON.stringify(event['error'])}`);
+      default:
+        // Pings, and events to come.
+        return undefined;
+    }
+  };
+
+  return {
+    push: ({ data }) => {
+      if (writer.finished) return [];
+      const event = parseUpstreamJson(data);
+      if (event['type'] === 'message_stop') return conclude();
+      read(event);
+      return writer.drain();
+    },
+    end: conclude,
+  };
+};

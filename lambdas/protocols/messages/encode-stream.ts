@@ -1,0 +1,172 @@
+import type { BlockHead, GenerationEvent, GenerationRequest, Label, Usage } from '../generation.ts';
+import type { StreamEncoder } from '../protocol.ts';
+import type { SseMessage } from '../sse.ts';
+import { wireToolId } from './ids.ts';
+import { encodeStopReason } from './stop-reason.ts';
+import { encodeUsage } from './usage.ts';
+
+const NAME = 'messages';
+
+type Fields = Record<string, unknown>;
+type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>;
+type BlockEvent = EventOf<'block-delta'> | EventOf<'block-extra'> | EventOf<'block-end'>;
+
+/** The event's name stands twice on this wire: as SSE event and as `type`; SDKs need both. */
+export const message = (type: string, fields: Fields): SseMessage => ({
+  event: type,
+  data: JSON.stringify({ type, ...fields }),
+});
+
+const DELTA = { text: 'text', thinking: 'thinking', 'tool-call': 'partial_json' } as const;
+const DELTA_TYPE = {
+  text: 'text_delta',
+  thinking: 'thinking_delta',
+  'tool-call': 'input_json_delta',
+} as const;
+
+const startOf = (head: BlockHead, signature: string | undefined): Fields => {
+  switch (head.type) {
+    case 'text':
+      return { type: 'text', text: '' };
+    case 'thinking':
+      return head.redacted
+        ? { type: 'redacted_thinking', data: signature ?? '' }
+        : { type: 'thinking', thinking: '', signature: '' };
+    case 'tool-call':
+      // Always empty: SDKs take the input from the deltas, and from both places if it is in both.
+      return { type: 'tool_use', id: wireToolId(head.id), name: head.name, input: {} };
+    case 'foreign':
+      return head.value;
+    default:
+      return head satisfies never;
+  }
+};
+
+/** Writes the blocks one after the other, since on this wire only one may be open at a time. */
+const createBlockWriter = () => {
+  let wireIndex = -1;
+  let started = false;
+
+  const start = (head: BlockHead, signature?: string): SseMessage[] => {
+    if (started) return [];
+    started = true;
+    wireIndex += 1;
+    const block = startOf(head, signature);
+    return [message('content_block_start', { index: wireIndex, content_block: block })];
+  };
+
+  const deltaMessage = (delta: Fields): SseMessage =>
+    message('content_block_delta', { index: wireIndex, delta });
+
+  const end = (head: BlockHead, signature: string | undefined): SseMessage[] => {
+    // A block of prose that never said anything is not written: its echo would be refused.
+    const isSilent = !started && (head.type === 'text' || signature === undefined);
+    if (isSilent && head.type !== 'tool-call' && head.type !== 'foreign') return [];
+    const opening = start(head, signature);
+    const proof =
+      head.type === 'thinking' && !head.redacted && signature !== undefined
+        ? [deltaMessage({ type: 'signature_delta', signature })]
+        : [];
+    started = false;
+    return [...opening, ...proof, message('content_block_stop', { index: wireIndex })];
+  };
+
+  return {
+    /** Tool calls show at once; prose waits for its first word. */
+    begin: (head: BlockHead): SseMessage[] =>
+      head.type === 'tool-call' || head.type === 'foreign' ? start(head) : [],
+    write: (head: BlockHead, event: BlockEvent): SseMessage[] => {
+      if (event.type === 'block-end') return end(head, event.signature);
+      if (event.type === 'block-extra') {
+        return event.extras.protocol === NAME
+          ? [...start(head), deltaMessage(event.extras.fields)]
+          : [];
+      }
+      if (head.type === 'foreign') return [];
+      const delta = { type: DELTA_TYPE[head.type], [DELTA[head.type]]: event.delta };
+      return [...start(head), deltaMessage(delta)];
+    },
+  };
+};
+
+/** Puts interleaved blocks in sequence: the first unfinished one streams, later ones wait for it. */
+const createSequencer = () => {
+  const writer = createBlockWriter();
+  const waiting = new Map<number, { head: BlockHead; held: BlockEvent[] }>();
+  let current: { index: number; head: BlockHead } | undefined;
+
+  const isWritable = (head: BlockHead) => head.type !== 'foreign' || head.protocol === NAME;
+
+  /** Takes up the next waiting block; one that has ended already is written through. */
+  const advance = (): SseMessage[] => {
+    const [next] = waiting;
+    if (!next) return [];
+    const [index, { head, held }] = next;
+    waiting.delete(index);
+    current = { index, head };
+    return [...writer.begin(head), ...held.flatMap(append)];
+  };
+
+  const append = (event: BlockEvent): SseMessage[] => {
+    if (current?.index !== event.index) {
+      waiting.get(event.index)?.held.push(event);
+      return [];
+    }
+    const written = writer.write(current.head, event);
+    if (event.type !== 'block-end') return written;
+    current = undefined;
+    return [...written, ...advance()];
+  };
+
+  return {
+    start: ({ index, block }: EventOf<'block-start'>): SseMessage[] => {
+      if (!isWritable(block)) return [];
+      waiting.set(index, { head: block, held: [] });
+      return current ? [] : advance();
+    },
+    append,
+  };
+};
+
+export const streamEncoder = (_request: GenerationRequest, label: Label): StreamEncoder => {
+  const blocks = createSequencer();
+
+  const start = ({ usage }: EventOf<'start'>): SseMessage[] => {
+    // SDKs and agents read the input size here; an upstream that cannot know it yet says 0.
+    const inputTokens = usage?.inputTokens || label.estimatedInputTokens;
+    const known: Usage = { ...usage, inputTokens, outputTokens: usage?.outputTokens ?? 0 };
+    const opened = {
+      id: `msg_${label.id}`,
+      type: 'message',
+      role: 'assistant',
+      model: label.model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: encodeUsage(known),
+    };
+    return [message('message_start', { message: opened })];
+  };
+
+  const finish = ({ reason, usage }: EventOf<'finish'>): SseMessage[] => {
+    const known = usage ?? { inputTokens: label.estimatedInputTokens, outputTokens: 0 };
+    return [
+      message('message_delta', { delta: encodeStopReason(reason), usage: encodeUsage(known) }),
+      message('message_stop', {}),
+    ];
+  };
+
+  const push = (event: GenerationEvent): SseMessage[] => {
+    switch (event.type) {
+      case 'start':
+        return start(event);
+      case 'block-start':
+        return blocks.start(event);
+      case 'finish':
+        return finish(event);
+      default:
+        return blocks.append(event);
+    }
+  };
+  return { push };
+};

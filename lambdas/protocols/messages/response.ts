@@ -1,0 +1,94 @@
+import { compact } from '../../support/compact.ts';
+import { createEventWriter } from '../event-writer.ts';
+import type {
+  AnswerBlock,
+  Generation,
+  GenerationEvent,
+  GenerationRequest,
+  Label,
+} from '../generation.ts';
+import { asArray, asRecord } from '../json.ts';
+import { UpstreamFault } from '../upstream-fault.ts';
+import { createBlockReader } from './decode-stream.ts';
+import { wireToolId } from './ids.ts';
+import { decodeStopReason, encodeStopReason } from './stop-reason.ts';
+import { parseArguments } from './turns.ts';
+import { decodeUsage, encodeUsage, readUsage } from './usage.ts';
+
+const NAME = 'messages';
+
+export const decodeResponse = (body: unknown): GenerationEvent[] => {
+  const wire = asRecord(body);
+  if (wire?.['type'] !== 'message') {
+    const kind = wire?.['type'] === 'error' ? 'error-event' : 'malformed';
+    throw new UpstreamFault(kind, `the answer is no message: ${JSON.stringify(wire?.['error'])}`);
+  }
+  const reason = decodeStopReason(wire);
+  if (!reason) throw new UpstreamFault('truncated', 'the answer has no stop_reason');
+  const writer = createEventWriter();
+  const blocks = createBlockReader(writer);
+  asArray(wire['content']).forEach((block, index) => {
+    blocks.start(String(index), asRecord(block) ?? {});
+    for (const citation of asArray(asRecord(block)?.['citations'])) {
+      blocks.append(String(index), { type: 'citations_delta', citation });
+    }
+    blocks.stop(String(index));
+  });
+  writer.finish(reason, decodeUsage(readUsage(wire['usage'])));
+  return writer.drain();
+};
+
+const citationsOf = ({ extra = [] }: AnswerBlock): unknown[] | undefined => {
+  const citations = extra.flatMap(({ protocol, fields }) =>
+    protocol === NAME && fields['type'] === 'citations_delta' ? [fields['citation']] : [],
+  );
+  return citations.length > 0 ? citations : undefined;
+};
+
+/** A foreign block whose input came in fragments gets it back whole. */
+const encodeForeign = (block: Extract<AnswerBlock, { type: 'foreign' }>) => {
+  if (block.protocol !== NAME) return [];
+  const input = (block.extra ?? [])
+    .map(({ fields }) => (fields['type'] === 'input_json_delta' ? fields['partial_json'] : ''))
+    .join('');
+  return [input === '' ? block.value : { ...block.value, input: parseArguments(input) }];
+};
+
+const encodeBlock = (block: AnswerBlock): Record<string, unknown>[] => {
+  switch (block.type) {
+    case 'text':
+      return block.text === ''
+        ? []
+        : [compact({ type: 'text', text: block.text, citations: citationsOf(block) })];
+    case 'thinking': {
+      const { text: thinking, signature = '', redacted } = block;
+      if (redacted) return [{ type: 'redacted_thinking', data: signature }];
+      return [{ type: 'thinking', thinking, signature }];
+    }
+    case 'tool-call': {
+      const { id, name, arguments: text } = block;
+      return [{ type: 'tool_use', id: wireToolId(id), name, input: parseArguments(text) }];
+    }
+    case 'foreign':
+      return encodeForeign(block);
+    default:
+      return block satisfies never;
+  }
+};
+
+export const encodeResponse = (
+  generation: Generation,
+  _request: GenerationRequest,
+  label: Label,
+): Record<string, unknown> => {
+  const usage = generation.usage ?? { inputTokens: label.estimatedInputTokens, outputTokens: 0 };
+  return {
+    id: `msg_${label.id}`,
+    type: 'message',
+    role: 'assistant',
+    model: label.model,
+    content: generation.blocks.flatMap(encodeBlock),
+    ...encodeStopReason(generation.reason),
+    usage: encodeUsage(usage),
+  };
+};

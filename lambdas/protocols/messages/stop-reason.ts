@@ -1,0 +1,41 @@
+import { compact } from '../../support/compact.ts';
+import type { FinishReason } from '../generation.ts';
+import { asString, type Json } from '../json.ts';
+
+const NAME = 'messages';
+
+const UNIFIED: Record<string, FinishReason['unified']> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop-sequence',
+  max_tokens: 'length',
+  tool_use: 'tool-calls',
+  pause_turn: 'stop',
+  refusal: 'content-filter',
+  model_context_window_exceeded: 'length',
+};
+
+const WIRE: Record<FinishReason['unified'], string> = {
+  stop: 'end_turn',
+  'stop-sequence': 'stop_sequence',
+  length: 'max_tokens',
+  'tool-calls': 'tool_use',
+  'content-filter': 'refusal',
+};
+
+/** Reads `stop_reason` and `stop_sequence`; undefined while the message goes on. */
+export const decodeStopReason = (wire: Json): FinishReason | undefined => {
+  const word = asString(wire['stop_reason']);
+  if (word === undefined || word === '') return undefined;
+  const unified = UNIFIED[word] ?? 'stop';
+  return {
+    unified,
+    // Kept only where the word says more than its canonical one.
+    ...(WIRE[unified] === word ? {} : { raw: { protocol: NAME, value: word } }),
+    ...compact({ stopSequence: asString(wire['stop_sequence']) }),
+  };
+};
+
+export const encodeStopReason = ({ unified, raw, stopSequence }: FinishReason) => ({
+  stop_reason: raw?.protocol === NAME ? raw.value : WIRE[unified],
+  stop_sequence: stopSequence ?? null,
+});

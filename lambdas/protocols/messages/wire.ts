@@ -1,0 +1,118 @@
+import * as z from 'zod';
+import { JsonObject, optional } from '../parse-wire.ts';
+
+/** The messages wire as callers send it. Loose: what is not listed rides along. */
+const TextBlock = z.looseObject({ type: z.literal('text'), text: z.string() });
+
+const Base64Source = z.looseObject({
+  type: z.literal('base64'),
+  media_type: z.string(),
+  data: z.string(),
+});
+const UrlSource = z.looseObject({ type: z.literal('url'), url: z.string() });
+const TextSource = z.looseObject({ type: z.literal('text'), data: z.string() });
+/** Files, content lists and kinds to come: only an upstream of this family knows them. */
+const OtherSource = z.looseObject({
+  type: z.string().refine((type) => !['base64', 'url', 'text'].includes(type), 'Invalid source'),
+});
+const ImageBlock = z.looseObject({
+  type: z.literal('image'),
+  source: z.union([Base64Source, UrlSource, OtherSource]),
+});
+const DocumentBlock = z.looseObject({
+  type: z.literal('document'),
+  source: z.union([Base64Source, UrlSource, TextSource, OtherSource]),
+  title: optional(z.string()),
+});
+const ToolUseBlock = z.looseObject({
+  type: z.literal('tool_use'),
+  id: z.string().min(1),
+  name: z.string().min(1),
+  input: z.unknown(),
+});
+const ThinkingBlock = z.looseObject({
+  type: z.literal('thinking'),
+  thinking: z.string(),
+  signature: optional(z.string()),
+});
+const PLAIN_KINDS = ['text', 'image', 'document', 'tool_use', 'thinking', 'tool_result'];
+/** Server tools, redacted thinking, search results and kinds to come. */
+const OtherBlock = z.looseObject({
+  type: z.string().refine((type) => !PLAIN_KINDS.includes(type), 'Invalid content block'),
+});
+const ResultContent = z.union([TextBlock, ImageBlock, DocumentBlock, OtherBlock]);
+const ToolResultBlock = z.looseObject({
+  type: z.literal('tool_result'),
+  tool_use_id: z.string().min(1),
+  content: optional(z.union([z.string(), z.array(ResultContent)])),
+  is_error: optional(z.boolean()),
+});
+export const ContentBlock = z.union([
+  TextBlock,
+  ToolUseBlock,
+  ToolResultBlock,
+  ThinkingBlock,
+  ImageBlock,
+  DocumentBlock,
+  OtherBlock,
+]);
+export type ContentBlock = z.infer<typeof ContentBlock>;
+export type WireSource = z.infer<typeof DocumentBlock>['source'];
+
+/** `system` inside `messages` is what Claude Code sends; it keeps its place. */
+export const Message = z.looseObject({
+  role: z.enum(['user', 'assistant', 'system']),
+  content: z.union([z.string(), z.array(ContentBlock)]),
+});
+export type Message = z.infer<typeof Message>;
+
+const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
+export const CustomTool = z.looseObject({
+  type: optional(z.literal('custom')),
+  name: z.string().regex(TOOL_NAME, 'must be 1 to 128 letters, digits, _ or -'),
+  description: optional(z.string()),
+  input_schema: z.looseObject({ type: z.literal('object') }),
+  strict: optional(z.boolean()),
+});
+const ServerTool = z.looseObject({ type: z.string().refine((type) => type !== 'custom') });
+export const WireTool = z.union([CustomTool, ServerTool]);
+export type WireTool = z.infer<typeof WireTool>;
+
+const Parallel = { disable_parallel_tool_use: optional(z.boolean()) };
+export const WireToolChoice = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('auto'), ...Parallel }),
+  z.looseObject({ type: z.literal('any'), ...Parallel }),
+  z.looseObject({ type: z.literal('none') }),
+  z.looseObject({ type: z.literal('tool'), name: z.string().min(1), ...Parallel }),
+]);
+export type WireToolChoice = z.infer<typeof WireToolChoice>;
+
+const MAX_MESSAGES = 10_000;
+const MAX_TOOLS = 256;
+
+/** What both endpoints of the family read; only generation demands `max_tokens`. */
+export const CountRequest = z.looseObject({
+  model: z.string().min(1),
+  messages: z.array(Message).min(1).max(MAX_MESSAGES),
+  system: optional(z.union([z.string(), z.array(TextBlock)])),
+  max_tokens: optional(z.int().positive()),
+  stream: optional(z.boolean()),
+  temperature: optional(z.number().min(0).max(1)),
+  top_p: optional(z.number().min(0).max(1)),
+  top_k: optional(z.int().nonnegative()),
+  stop_sequences: optional(z.array(z.string().min(1))),
+  tools: optional(z.array(WireTool).max(MAX_TOOLS)),
+  tool_choice: optional(WireToolChoice),
+  thinking: optional(
+    z.looseObject({ type: z.string(), budget_tokens: optional(z.int().positive()) }),
+  ),
+  output_config: optional(
+    z.looseObject({ effort: optional(z.string()), format: optional(JsonObject) }),
+  ),
+  metadata: optional(z.looseObject({ user_id: optional(z.string()) })),
+  // A conversation kept by the vendor: this router keeps none, and half an answer would be worse.
+  thread: optional(z.never('stored threads are not supported; send the whole conversation')),
+});
+export type CountRequest = z.infer<typeof CountRequest>;
+
+export const MessagesRequest = CountRequest.extend({ max_tokens: z.int().positive() });

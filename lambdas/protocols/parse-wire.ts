@@ -1,0 +1,50 @@
+import * as z from 'zod';
+import { invalidRequest } from '../support/errors.ts';
+
+/** Both families send `null` for "not given"; inside there is only absence. */
+export const optional = <T extends z.ZodType>(schema: T) =>
+  schema.nullish().transform((value): z.output<T> | undefined => value ?? undefined);
+
+/** Any JSON object. */
+export const JsonObject = z.record(z.string(), z.unknown());
+export type JsonObject = z.infer<typeof JsonObject>;
+
+/** `messages[2].content` rather than an array of segments, as both vendors write it. */
+const pathOf = (path: PropertyKey[]): string => path.map(String).join('.');
+
+/** The deepest branch of a union that got furthest says most about what is wrong. */
+const decisive = (issue: z.core.$ZodIssue): { path: PropertyKey[]; message: string } => {
+  if (issue.code !== 'invalid_union') return issue;
+  const branches = issue.errors.flat().map(decisive);
+  const deepest = branches.toSorted((a, b) => b.path.length - a.path.length)[0];
+  if (!deepest || deepest.path.length === 0) return issue;
+  return { path: [...issue.path, ...deepest.path], message: deepest.message };
+};
+
+/** Checks a body against its wire schema. @throws ApiError 400 that names the first fault's path. */
+export const parseWire = <T extends z.ZodType>(schema: T, body: unknown): z.output<T> => {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const [first] = parsed.error.issues;
+  const { path, message } = first ? decisive(first) : { path: [], message: 'Invalid body' };
+  const param = pathOf(path);
+  throw invalidRequest(param === '' ? `${message}.` : `${param}: ${message}.`, { param });
+};
+
+/** Wire fields that this protocol alone understands, as they were, without nulls. */
+export const ride = (protocol: string, fields: Record<string, unknown>) => ({
+  protocol,
+  fields: Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)),
+});
+
+/** `{ extras }` when there is something to carry, else nothing: most blocks have none. */
+export const rideIfAny = (protocol: string, fields: Record<string, unknown>) => {
+  const extras = ride(protocol, fields);
+  return Object.keys(extras.fields).length > 0 ? { extras } : {};
+};
+
+/** What rides along for `protocol`, or nothing. */
+export const fieldsFor = (
+  protocol: string,
+  extras: { protocol: string; fields: Record<string, unknown> } | undefined,
+): Record<string, unknown> => (extras?.protocol === protocol ? extras.fields : {});
