@@ -10,3 +10,10 @@ export const TTL_ATTRIBUTE = 'expiresAtSeconds';
 /** The logical tables; their physical names come from the environment (env.ts). */
 export const TABLES = ['keys', 'plans', 'meters'] as const;
 export type TableName = (typeof TABLES)[number];
+
+/** Global secondary index of `keys` (both attributes are strings, all projected): operators list a project. */
+export const KEYS_BY_PROJECT = {
+  indexName: 'byProject',
+  partitionKey: 'projectId',
+  sortKey: 'keyId',
+} as const;

@@ -18,9 +18,16 @@ export type KeyRecord = {
   replacedBy?: string;
 };
 
+/** Verbs throw `StoreUnavailable` when the store does not answer, and nothing else. */
 export type KeyStore = {
-  /** The record behind a key's hash, or undefined. Throws only when the store is unreachable. */
+  /** The record behind a key's hash, or undefined. */
   findKey(hash: string): Promise<KeyRecord | undefined>;
-  /** Writes a new record; false if the hash is taken. */
+  /** Writes a new record; false if the hash is taken by another key. */
   createKey(record: KeyRecord): Promise<boolean>;
+  /** All keys of a project, revoked ones included, in the order of their ids. Lags writes by up to a second. */
+  listKeys(projectId: string): Promise<KeyRecord[]>;
+  /** Irreversible. Safe to repeat; false if there is no such key. */
+  revokeKey(hash: string): Promise<boolean>;
+  /** Names a successor and shortens the key's life, never lengthens it; false unless the key is active. */
+  replaceKey(hash: string, successor: { replacedBy: string; expiresAt: number }): Promise<boolean>;
 };

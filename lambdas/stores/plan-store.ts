@@ -12,7 +12,11 @@ export type Plan = {
   models?: string[];
 };
 
+/** Verbs throw `StoreUnavailable` when the store does not answer, and nothing else. */
 export type PlanStore = {
   findPlan(id: string): Promise<Plan | undefined>;
+  /** Creates or replaces. Counters are kept under the meter, so a change neither resets nor overdraws. */
   putPlan(plan: Plan): Promise<void>;
+  /** Every plan; a scan, for operators only. */
+  listPlans(): Promise<Plan[]>;
 };

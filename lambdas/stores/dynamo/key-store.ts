@@ -1,0 +1,83 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod';
+import { KEYS_BY_PROJECT, PARTITION_KEY } from '../../tables.ts';
+import type { KeyRecord, KeyStore } from '../key-store.ts';
+import { createTable, type Item } from './table.ts';
+
+const StoredKey = z.object({
+  [PARTITION_KEY]: z.string(),
+  keyId: z.string(),
+  projectId: z.string(),
+  planId: z.string(),
+  meterId: z.string(),
+  start: z.string(),
+  name: z.string().exactOptional(),
+  status: z.enum(['active', 'revoked']),
+  createdAt: z.number(),
+  expiresAt: z.number().exactOptional(),
+  replacedBy: z.string().exactOptional(),
+});
+
+const readKey = (item: Item): KeyRecord => {
+  const { [PARTITION_KEY]: hash, ...record } = StoredKey.parse(item);
+  return { hash, ...record };
+};
+
+const REVOKE = { update: 'SET #status = :revoked', condition: 'attribute_exists(#keyId)' };
+
+const REPLACE = {
+  update: 'SET #replacedBy = :replacedBy, #expiresAt = :expiresAt',
+  condition: '#status = :active AND (attribute_not_exists(#expiresAt) OR #expiresAt >= :expiresAt)',
+};
+
+/** `SET` of every given field of a record that is not there yet. */
+const createStep = (fields: [string, unknown][]) => ({
+  step: {
+    update: `SET ${fields.map(([field]) => `#${field} = :${field}`).join(', ')}`,
+    condition: 'attribute_not_exists(#keyId)',
+  },
+  bind: {
+    names: Object.fromEntries(fields.map(([field]) => [`#${field}`, field])),
+    values: Object.fromEntries(fields.map(([field, value]) => [`:${field}`, value])),
+  },
+});
+
+/** The keys table behind `KeyStore`: one item a key, by its hash. */
+export const createDynamoKeyStore = (deps: {
+  client: DynamoDBDocumentClient;
+  tableName: string;
+}): KeyStore => {
+  const table = createTable(deps);
+  return {
+    findKey: async (hash) => {
+      const item = await table.read(hash);
+      return item && readKey(item);
+    },
+    createKey: async ({ hash, ...record }) => {
+      const fields = Object.entries(record).filter(([, value]) => value !== undefined);
+      const { step, bind } = createStep(fields);
+      const { held } = await table.apply(hash, step, bind);
+      if (held) return true;
+      // The SDK may have repeated a write whose answer was lost: then the record is ours.
+      return (await table.read(hash))?.keyId === record.keyId;
+    },
+    listKeys: async (projectId) => {
+      const { indexName, partitionKey } = KEYS_BY_PROJECT;
+      return (await table.query({ indexName, partitionKey, value: projectId })).map(readKey);
+    },
+    revokeKey: async (hash) => {
+      const { held } = await table.apply(hash, REVOKE, {
+        names: { '#status': 'status', '#keyId': 'keyId' },
+        values: { ':revoked': 'revoked' },
+      });
+      return held;
+    },
+    replaceKey: async (hash, { replacedBy, expiresAt }) => {
+      const { held } = await table.apply(hash, REPLACE, {
+        names: { '#status': 'status', '#replacedBy': 'replacedBy', '#expiresAt': 'expiresAt' },
+        values: { ':active': 'active', ':replacedBy': replacedBy, ':expiresAt': expiresAt },
+      });
+      return held;
+    },
+  };
+};

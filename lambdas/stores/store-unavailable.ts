@@ -1,0 +1,7 @@
+/** A store gave no answer in time. Whether its write was applied is unknown. `cause` is private. */
+export class StoreUnavailable extends Error {
+  constructor(message: string, options?: { cause: unknown }) {
+    super(message, options);
+    this.name = 'StoreUnavailable';
+  }
+}

@@ -1,0 +1,295 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { MeterStore, Reservation, ReserveResult } from '../../lambdas/stores/meter-store.ts';
+
+const NOW = Date.parse('2026-11-21T11:30:20Z');
+const MINUTE = 60_000;
+
+export type MeterStoreUnderTest = { store: MeterStore; close(): Promise<void> };
+
+let counter = 0;
+const newId = (kind: string) => {
+  counter += 1;
+  return `${kind}_${counter}`;
+};
+
+/** A request of a fresh meter at 11:30:20 with room for everything, unless told otherwise. */
+const reservation = (over: Partial<Reservation> = {}): Reservation => {
+  const now = over.now ?? NOW;
+  return {
+    meterId: newId('mtr'),
+    requestId: newId('req'),
+    keyId: 'key_a',
+    minute: Math.floor(now / MINUTE),
+    period: '2026-11',
+    rpm: 1_000_000,
+    quota: 1_000_000,
+    now,
+    ...over,
+  };
+};
+
+const another = (first: Reservation, over: Partial<Reservation> = {}): Reservation =>
+  reservation({ ...first, requestId: newId('req'), ...over });
+
+const tally = (results: ReserveResult[]): Record<string, number> => {
+  const counts: Record<string, number> = {};
+  for (const { outcome } of results) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return counts;
+};
+
+/** What every meter store promises, whatever it is built on. */
+export const meterStoreContract = (
+  name: string,
+  setUp: () => Promise<MeterStoreUnderTest>,
+): void => {
+  describe(`a meter store on ${name}`, () => {
+    let store: MeterStore;
+    let close: () => Promise<void>;
+    beforeAll(async () => {
+      ({ store, close } = await setUp());
+    });
+    afterAll(() => close());
+
+    const reserveMany = (count: number, first: Reservation) =>
+      Promise.all(Array.from({ length: count }, () => store.reserve(another(first))));
+    const used = async (r: Reservation) => (await store.standing(r)).periodCount;
+
+    describe('exactness', () => {
+      test.each([
+        { rpm: 0, quota: 0, of: 20, expected: { 'quota-exhausted': 20 } },
+        { rpm: 5, quota: 0, of: 20, expected: { 'quota-exhausted': 20 } },
+        { rpm: 0, quota: 5, of: 20, expected: { 'rate-limited': 20 } },
+        { rpm: 1, quota: 9, of: 50, expected: { admitted: 1, 'rate-limited': 49 } },
+        { rpm: 9, quota: 1, of: 50, expected: { admitted: 1, 'quota-exhausted': 49 } },
+        { rpm: 60, quota: 900, of: 200, expected: { admitted: 60, 'rate-limited': 140 } },
+        { rpm: 900, quota: 60, of: 200, expected: { admitted: 60, 'quota-exhausted': 140 } },
+        { rpm: 60, quota: 60, of: 200, expected: { admitted: 60, 'quota-exhausted': 140 } },
+        { rpm: 600, quota: 900, of: 1_000, expected: { admitted: 600, 'rate-limited': 400 } },
+      ])('of $of at once with rpm $rpm and quota $quota: $expected', async (limits) => {
+        const { rpm, quota, of, expected } = limits;
+        expect(tally(await reserveMany(of, reservation({ rpm, quota })))).toEqual(expected);
+      });
+
+      test('the counts told to the admitted are all different and end at the limit', async () => {
+        const results = await reserveMany(20, reservation({ rpm: 10 }));
+        const counts = results.filter((r) => r.outcome === 'admitted').map((r) => r.minuteCount);
+        expect(counts.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+      });
+
+      test('nobody is told a limit that is not his, while refunds make room and others take it', async () => {
+        const first = reservation({ quota: 3 });
+        const caller = async () => {
+          const mine = another(first);
+          const result = await store.reserve(mine);
+          if (result.outcome === 'admitted') await store.refund(mine);
+          return result;
+        };
+        const results = await Promise.all(Array.from({ length: 150 }, caller));
+        expect(Object.keys(tally(results)).toSorted()).toEqual(['admitted', 'quota-exhausted']);
+        expect(await used(first)).toBe(0);
+      });
+
+      test('a new minute and a new period start at zero', async () => {
+        const first = reservation({ rpm: 1, quota: 2 });
+        await store.reserve(first);
+        const nextMinute = another(first, { now: NOW + MINUTE, minute: first.minute + 1 });
+        expect(await store.reserve(nextMinute)).toMatchObject({ outcome: 'admitted' });
+        const later = { now: NOW + 2 * MINUTE, minute: first.minute + 2 };
+        const third = another(first, later);
+        expect(await store.reserve(third)).toMatchObject({ outcome: 'quota-exhausted' });
+        const december = another(first, { ...later, period: '2026-12' });
+        expect(await store.reserve(december)).toMatchObject({
+          outcome: 'admitted',
+          periodCount: 1,
+        });
+      });
+    });
+
+    describe('a request', () => {
+      test('that is reserved twice counts once', async () => {
+        const r = reservation();
+        await store.reserve(r);
+        expect(await store.reserve(r)).toMatchObject({ outcome: 'admitted', periodCount: 1 });
+      });
+
+      test('that is reserved again after its commit counts once', async () => {
+        const r = reservation();
+        await store.reserve(r);
+        await store.commit(r);
+        expect(await store.reserve(r)).toMatchObject({ outcome: 'admitted', periodCount: 1 });
+      });
+
+      test('commits as often as it likes', async () => {
+        const r = reservation();
+        await store.reserve(r);
+        expect([await store.commit(r), await store.commit(r)]).toEqual([true, true]);
+        expect(await used(r)).toBe(1);
+      });
+
+      test('cannot commit what it never reserved', async () => {
+        expect(await store.commit(reservation())).toBe(false);
+      });
+
+      test.each(['open', 'committed'])(
+        'that is refunded three times from %s gets one unit back',
+        async (state) => {
+          const r = reservation();
+          await store.reserve(r);
+          await store.reserve(another(r));
+          if (state === 'committed') await store.commit(r);
+          await Promise.all([store.refund(r), store.refund(r)]);
+          await store.refund(r);
+          expect(await used(r)).toBe(1);
+          expect((await store.standing(r)).minuteCount).toBe(2);
+        },
+      );
+
+      test('that is refunded before its reservation arrives is never admitted', async () => {
+        const r = reservation();
+        await store.refund(r);
+        expect(await store.reserve(r)).toMatchObject({ outcome: 'withdrawn' });
+        expect(await used(r)).toBe(0);
+      });
+
+      test('is charged for good once it is closed', async () => {
+        const r = reservation();
+        await store.reserve(r);
+        await store.commit(r);
+        await store.close(r);
+        await store.close(r);
+        await store.refund(r);
+        expect(await used(r)).toBe(1);
+      });
+
+      test('is refunded to the period it was reserved in', async () => {
+        const november = reservation();
+        await store.reserve(november);
+        const december = another(november, { period: '2026-12' });
+        await store.reserve(december);
+        await store.refund(november);
+        expect([await used(november), await used(december)]).toEqual([0, 1]);
+      });
+    });
+
+    describe('a lowered plan', () => {
+      test('refuses without touching what was used, and refunds never go below zero', async () => {
+        const first = reservation({ quota: 10 });
+        await store.reserve(first);
+        await store.reserve(another(first));
+        expect(await store.reserve(another(first, { quota: 1 }))).toMatchObject({
+          outcome: 'quota-exhausted',
+          periodCount: 2,
+        });
+        await store.refund(first);
+        await store.refund(first);
+        expect(await used(first)).toBe(1);
+      });
+    });
+
+    describe('the reaper', () => {
+      const later = (minutes: number) => NOW + minutes * MINUTE;
+
+      test('gives back a unit that was open for 17 minutes, to its own period, and once', async () => {
+        const r = reservation();
+        await store.reserve(r);
+        const reaped = await Promise.all([1, 2, 3].map(() => store.reap(r.meterId, later(17))));
+        expect(reaped.reduce((sum, n) => sum + n, 0)).toBe(1);
+        expect(await used(r)).toBe(0);
+        expect(await store.commit(r)).toBe(false);
+      });
+
+      test('leaves alone what may still be running', async () => {
+        const r = reservation();
+        await store.reserve(r);
+        expect(await store.reap(r.meterId, later(15))).toBe(0);
+        expect(await store.commit(r)).toBe(true);
+      });
+
+      test('keeps the charge of a request that died after its commit', async () => {
+        const r = reservation();
+        await store.reserve(r);
+        await store.commit(r);
+        expect(await store.reap(r.meterId, later(60))).toBe(0);
+        await store.refund(r);
+        expect(await used(r)).toBe(1);
+      });
+
+      test('is asked for by the reservation that sees a leftover', async () => {
+        const r = reservation();
+        expect(await store.reserve(r)).toMatchObject({ leftovers: false });
+        const now = later(18);
+        const next = another(r, { now, minute: Math.floor(now / MINUTE), quota: 1 });
+        expect(await store.reserve(next)).toMatchObject({
+          outcome: 'quota-exhausted',
+          leftovers: true,
+        });
+        await store.reap(r.meterId, now);
+        expect(await store.reserve(next)).toMatchObject({ outcome: 'admitted', leftovers: false });
+      });
+
+      test('finds nothing on a meter that was never used', async () => {
+        expect(await store.reap(newId('mtr'), NOW)).toBe(0);
+      });
+    });
+
+    describe('an ended key', () => {
+      test('is refused from its end on, and its siblings are not', async () => {
+        const r = reservation();
+        await store.endKey(r.meterId, r.keyId, NOW + 1_000);
+        const attempt = async (over: Partial<Reservation>) =>
+          (await store.reserve(another(r, over))).outcome;
+        expect(await attempt({ now: NOW + 999 })).toBe('admitted');
+        expect(await attempt({ now: NOW + 1_000 })).toBe('key-refused');
+        expect(await attempt({ now: NOW + 1_000, keyId: 'key_b' })).toBe('admitted');
+      });
+
+      test('is told so even when the limits are reached or zero', async () => {
+        const r = reservation({ quota: 1 });
+        await store.reserve(r);
+        await store.endKey(r.meterId, r.keyId, 0);
+        for (const quota of [0, 1]) {
+          expect(await store.reserve(another(r, { quota }))).toMatchObject({
+            outcome: 'key-refused',
+          });
+        }
+      });
+
+      test('does not come back by a later, milder end', async () => {
+        const r = reservation();
+        await store.endKey(r.meterId, r.keyId, 0);
+        await store.endKey(r.meterId, r.keyId, NOW + MINUTE);
+        expect(await store.reserve(r)).toMatchObject({ outcome: 'key-refused' });
+      });
+
+      test('does not stop the request that it started', async () => {
+        const r = reservation();
+        await store.reserve(r);
+        await store.endKey(r.meterId, r.keyId, 0);
+        expect(await store.commit(r)).toBe(true);
+      });
+    });
+
+    test('the standing shows counts and last use without changing them', async () => {
+      const r = reservation();
+      expect(await store.standing(r)).toEqual({
+        minuteCount: 0,
+        periodCount: 0,
+        keyRefused: false,
+        lastUsedAt: undefined,
+      });
+      await store.reserve(r);
+      const standing = { minuteCount: 1, periodCount: 1, keyRefused: false, lastUsedAt: NOW };
+      expect(await store.standing(r)).toEqual(standing);
+      expect(await store.standing(r)).toEqual(standing);
+    });
+
+    test('free calls have a cap of their own in each minute', async () => {
+      const { meterId, minute } = reservation();
+      const calls = (at: number) =>
+        Promise.all(Array.from({ length: 30 }, () => store.admitFree(meterId, at, 10)));
+      expect((await calls(minute)).filter(Boolean)).toHaveLength(10);
+      expect((await calls(minute + 1)).filter(Boolean)).toHaveLength(10);
+      expect(await store.admitFree(meterId, minute + 2, 0)).toBe(false);
+    });
+  });
+};

@@ -1,0 +1,105 @@
+import { GetCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { MeterStore } from '../../../../lambdas/stores/meter-store.ts';
+import { StoreUnavailable } from '../../../../lambdas/stores/store-unavailable.ts';
+import { PARTITION_KEY } from '../../../../lambdas/tables.ts';
+import { meterStoreContract } from '../../../contracts/meter-store.contract.ts';
+import {
+  createUnreachableClient,
+  startDynamo,
+  storesOn,
+  type TestDynamo,
+} from '../../../support/dynamo.ts';
+
+meterStoreContract('DynamoDB', async () => {
+  const dynamo = await startDynamo();
+  return { store: storesOn(dynamo.client).meters, close: dynamo.close };
+});
+
+const START = Date.parse('2026-11-21T11:30:00Z');
+
+describe('the item of a meter', () => {
+  let dynamo: TestDynamo;
+  let store: MeterStore;
+  beforeAll(async () => {
+    dynamo = await startDynamo();
+    store = storesOn(dynamo.client).meters;
+  });
+  afterAll(() => dynamo.close());
+
+  const itemOf = async (meterId: string): Promise<Record<string, unknown>> => {
+    const key = { [PARTITION_KEY]: meterId };
+    const command = new GetCommand({ TableName: 'meters', Key: key, ConsistentRead: true });
+    return (await dynamo.client.send(command)).Item ?? {};
+  };
+
+  const request = (meterId: string, id: number, now: number, period: string) => ({
+    meterId,
+    requestId: `req_${id}`,
+    keyId: 'key_a',
+    minute: Math.floor(now / 60_000),
+    period,
+    rpm: 100,
+    quota: 1_000,
+    now,
+  });
+
+  test('forgets finished requests and minutes: it does not grow with use', async () => {
+    for (let n = 0; n < 30; n += 1) {
+      const r = request('m1', n, START + n * 60_000, '2026-11');
+      await store.reserve(r);
+      if (n % 3 === 0) await store.refund(r);
+      else await store.commit(r);
+      await store.close(r);
+    }
+    const item = await itemOf('m1');
+    expect(item).toMatchObject({ 'q2026-11': 20 });
+    expect(Object.keys(item).filter((name) => /^[ocx]/.test(name))).toEqual([]);
+    expect(Object.keys(item).filter((name) => name.startsWith('r')).length).toBeLessThan(9);
+    expect(JSON.stringify(item).length).toBeLessThan(300);
+  });
+
+  test('forgets an hour only after every request of that hour', async () => {
+    const inTheHour = request('m2', 1, Date.parse('2026-11-21T11:59:59Z'), '2026-11-21T11');
+    await store.reserve(inTheHour);
+    await store.commit(inTheHour);
+    const next = async (id: number, time: string) => {
+      const r = request('m2', id, Date.parse(time), '2026-11-21T12');
+      await store.reserve(r);
+      await store.close(r);
+      return Object.keys(await itemOf('m2')).filter((name) => name.startsWith('q'));
+    };
+    expect(await next(2, '2026-11-21T12:19:00Z')).toHaveLength(2);
+    expect(await next(3, '2026-11-21T12:21:00Z')).toHaveLength(2);
+    await store.close(inTheHour);
+    expect(await next(4, '2026-11-21T12:22:00Z')).toEqual(['q2026-11-21T12']);
+  });
+
+  test('forgets a key a day after its end, when its record alone refuses it', async () => {
+    await store.reserve(request('m3', 1, START, '2026-11'));
+    await store.endKey('m3', 'key_a', START);
+    await store.reap('m3', START + 86_400_000);
+    expect(await itemOf('m3')).toHaveProperty('ukey_a');
+    await store.reap('m3', START + 86_400_001);
+    expect(await itemOf('m3')).not.toHaveProperty('ukey_a');
+    expect(await itemOf('m3')).not.toHaveProperty('lkey_a');
+  });
+});
+
+test('a server that is gone is told as such, by every verb', async () => {
+  const store = storesOn(createUnreachableClient()).meters;
+  const unit = { meterId: 'm', requestId: 'req_1', minute: 1, period: '2026-11' };
+  const reservation = { ...unit, keyId: 'k', rpm: 1, quota: 1, now: 60_000 };
+  const verbs = [
+    store.reserve(reservation),
+    store.commit(unit),
+    store.refund(unit),
+    store.reap('m', 0),
+    store.standing(reservation),
+    store.endKey('m', 'k', 0),
+    store.admitFree('m', 1, 1),
+  ];
+  for (const result of await Promise.allSettled(verbs)) {
+    expect(result).toMatchObject({ status: 'rejected', reason: expect.any(StoreUnavailable) });
+  }
+});
