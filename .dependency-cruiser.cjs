@@ -1,0 +1,128 @@
+/**
+ * The arrows between the rooms of lambdas/, in the order of a request. `values` may be imported as code,
+ * `types` only with `import type`; a room may always import itself. Whatever is not named is forbidden.
+ */
+const rooms = {
+  http: { values: ['keys', 'protocols', 'support'], types: ['endpoints', 'metering'] },
+  keys: { values: ['stores', 'support'] },
+  metering: { values: ['stores', 'support'], types: ['keys', 'protocols'] },
+  endpoints: {
+    values: ['catalog', 'metering', 'routing', 'protocols', 'support'],
+    types: ['keys', 'upstreams'],
+  },
+  catalog: { values: ['protocols', 'support'] },
+  routing: { values: ['catalog', 'protocols', 'support'], types: ['upstreams'] },
+  upstreams: { values: ['protocols', 'support'], types: ['catalog'] },
+  protocols: { values: ['support'] },
+  stores: { values: ['support'] },
+  support: { values: [] },
+};
+
+/** Files on the first floor of lambdas/ that a room may import besides other rooms. */
+const contracts = { stores: ['tables.ts'] };
+
+const room = (name) => `^lambdas/${name}/`;
+const file = (name) => `^lambdas/${name.replace('.', '\\.')}$`;
+const anyOf = (patterns) => patterns.join('|');
+
+const roomRules = Object.entries(rooms).flatMap(([name, { values, types = [] }]) => {
+  const open = [name, ...values].map(room).concat((contracts[name] ?? []).map(file));
+  const typesOnly = {
+    name: `${name}-takes-only-types`,
+    severity: 'error',
+    from: { path: room(name) },
+    to: { path: anyOf(types.map(room)), dependencyTypesNot: ['type-only'] },
+  };
+  return [
+    {
+      name: `${name}-reaches-too-far`,
+      severity: 'error',
+      from: { path: room(name) },
+      to: { path: '^lambdas/', pathNot: anyOf([...open, ...types.map(room)]) },
+    },
+    ...(types.length > 0 ? [typesOnly] : []),
+  ];
+});
+
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-circle',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'no-dead-end',
+      comment: 'An import that leads nowhere would slip past every other rule.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    ...roomRules,
+    {
+      name: 'protocols-do-not-know-each-other',
+      severity: 'error',
+      from: { path: '^lambdas/protocols/([^/]+)/' },
+      to: { path: '^lambdas/protocols/[^/]+/', pathNot: '^lambdas/protocols/$1/' },
+    },
+    {
+      name: 'stores-are-interfaces',
+      comment: 'Only entries choose a store; the interfaces do not know their implementations.',
+      severity: 'error',
+      from: { path: '^lambdas/', pathNot: '^lambdas/(stores/dynamo/|(router|admin)\\.ts$)' },
+      to: { path: '^lambdas/stores/[^/]+/' },
+    },
+    {
+      name: 'sdk-only-at-the-walls',
+      severity: 'error',
+      from: {
+        path: '^lambdas/',
+        pathNot: '^lambdas/(stores/dynamo/|upstreams/secrets-manager\\.ts$|(router|admin)\\.ts$)',
+      },
+      to: { path: '@(aws-sdk|smithy)/' },
+    },
+    {
+      name: 'entries-are-not-imported',
+      severity: 'error',
+      from: { path: '^(lambdas|local|lib|bin)/' },
+      to: { path: '^lambdas/(router|admin)\\.ts$' },
+    },
+    {
+      name: 'infrastructure-takes-only-contracts',
+      severity: 'error',
+      from: { path: '^(lib|bin)/' },
+      to: {
+        path: '^(lambdas|local|test|bench)/',
+        pathNot: '^lambdas/((env|metrics|tables)\\.ts$|catalog/)',
+      },
+    },
+    {
+      name: 'runtime-never-imports-infrastructure',
+      severity: 'error',
+      from: { path: '^(lambdas|local)/' },
+      to: { path: '^(lib|bin)/|(^|/)(aws-cdk-lib|constructs|cdk-nag)(/|$)' },
+    },
+    {
+      name: 'router-knows-nothing-of-its-test-bed',
+      severity: 'error',
+      from: { path: '^lambdas/' },
+      to: { path: '^(local|test|bench)/' },
+    },
+    {
+      name: 'local-is-no-test',
+      severity: 'error',
+      from: { path: '^local/' },
+      to: { path: '^(test|bench)/' },
+    },
+  ],
+  options: {
+    // Sees `import type` too, which compiling would drop.
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'types', 'node', 'default'],
+    },
+  },
+};

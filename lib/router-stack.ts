@@ -1,0 +1,53 @@
+import { Annotations, CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
+import type { Code } from 'aws-cdk-lib/aws-lambda';
+import type { Construct } from 'constructs';
+import type { Model } from '../lambdas/catalog/catalog.ts';
+import { TABLES } from '../lambdas/tables.ts';
+import { FrontDoors } from './front-doors.ts';
+import { RouterFunction } from './router-function.ts';
+import type { Stage } from './stage.ts';
+import { Tables } from './tables.ts';
+import { UpstreamSecrets } from './upstream-secrets.ts';
+
+export type RouterStackProps = StackProps & {
+  stage: Stage;
+  models: Model[];
+  /** The bundled router. */
+  code: Code;
+};
+
+/** Everything one stage of the router needs, in one stack. */
+export class RouterStack extends Stack {
+  constructor(scope: Construct, id: string, { stage, models, code, ...props }: RouterStackProps) {
+    super(scope, id, { terminationProtection: stage.protectData, ...props });
+    const tables = new Tables(this, 'Tables', { stage });
+    const upstreamSecrets = new UpstreamSecrets(this, 'UpstreamSecrets', { stage, models });
+    const router = new RouterFunction(this, 'Router', { stage, code, tables, upstreamSecrets });
+    const doors = new FrontDoors(this, 'FrontDoors', { stage, router: router.function });
+
+    this.output('FunctionUrl', doors.functionUrl.url);
+    this.output('RestApiUrl', doors.restApi.url);
+    this.output('UpstreamSecretName', upstreamSecrets.secret.secretName);
+    this.output('UpstreamSecretFields', upstreamSecrets.names.join(', '));
+    this.output('RouterLogGroup', router.logGroup.logGroupName);
+    for (const name of TABLES) this.output(`${name}Table`, tables[name].tableName);
+    warnOfExampleHosts(this, models);
+  }
+
+  private output(name: string, value: string): void {
+    new CfnOutput(this, `${name.charAt(0).toUpperCase()}${name.slice(1)}`, { value });
+  }
+}
+
+/** Hosts under `.example` never resolve: such a catalog deploys well and then fails every request. */
+const warnOfExampleHosts = (stack: Stack, models: Model[]): void => {
+  const hosts = models.flatMap(({ targets }) =>
+    targets.map(({ baseUrl }) => new URL(baseUrl).host),
+  );
+  const examples = [...new Set(hosts)].filter((host) => host.endsWith('.example'));
+  if (examples.length === 0) return;
+  Annotations.of(stack).addWarningV2(
+    'model-router:example-upstream',
+    `The catalog still points at ${examples.join(', ')}. Edit lambdas/catalog/models.json before you deploy.`,
+  );
+};

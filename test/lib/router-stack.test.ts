@@ -1,0 +1,274 @@
+import { Annotations, Match, type Template } from 'aws-cdk-lib/assertions';
+import { describe, expect, test } from 'vitest';
+import { RouterEnv } from '../../lambdas/env.ts';
+import { PARTITION_KEY, TTL_ATTRIBUTE } from '../../lambdas/tables.ts';
+import { exampleModels, models, synthStack, synthTemplate } from './synth.ts';
+
+const dev = synthTemplate();
+const prod = synthTemplate({ stage: 'prod' });
+
+/** The only resource of a type; fails where there is none or a second one. */
+const only = (template: Template, type: string): { id: string; properties: Props } => {
+  const found = Object.entries(template.findResources(type));
+  expect(found).toHaveLength(1);
+  const [id, resource] = found[0] ?? ['', {}];
+  return { id, properties: resource.Properties ?? {} };
+};
+type Props = Record<string, unknown>;
+
+const ids = (template: Template, type: string, props: unknown = {}): string[] =>
+  Object.keys(template.findResources(type, props));
+
+describe('the role of the router', () => {
+  const tableArn = (name: string) => {
+    const [id] = ids(dev, 'AWS::DynamoDB::GlobalTable').filter((key) => key.includes(name));
+    return { 'Fn::GetAtt': [id, 'Arn'] };
+  };
+
+  test('may do exactly what the router calls, on exactly these resources', () => {
+    const policy = only(dev, 'AWS::IAM::Policy').properties;
+    expect(policy.PolicyDocument).toEqual({
+      Version: '2012-10-17',
+      Statement: [
+        {
+          Effect: 'Allow',
+          Action: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+          Resource: { 'Fn::GetAtt': [only(dev, 'AWS::Logs::LogGroup').id, 'Arn'] },
+        },
+        {
+          Effect: 'Allow',
+          Action: 'dynamodb:GetItem',
+          Resource: [tableArn('Keys'), tableArn('Plans')],
+        },
+        {
+          Effect: 'Allow',
+          Action: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
+          Resource: tableArn('Meters'),
+        },
+        {
+          Effect: 'Allow',
+          Action: 'secretsmanager:GetSecretValue',
+          Resource: { Ref: only(dev, 'AWS::SecretsManager::Secret').id },
+        },
+      ],
+    });
+  });
+
+  test('brings no managed policy and is the only role', () => {
+    const role = only(dev, 'AWS::IAM::Role').properties;
+    expect(role).not.toHaveProperty('ManagedPolicyArns');
+    expect(role).not.toHaveProperty('Policies');
+  });
+});
+
+describe('the function', () => {
+  test('runs Node 24 on arm64 with 512 MB for up to 15 minutes', () => {
+    dev.hasResourceProperties('AWS::Lambda::Function', {
+      Runtime: 'nodejs24.x',
+      Architectures: ['arm64'],
+      MemorySize: 512,
+      Timeout: 900,
+      Handler: 'index.handler',
+    });
+    dev.resourceCountIs('AWS::Lambda::Function', 1);
+  });
+
+  test('gets the environment that the router reads, and nothing else', () => {
+    const { properties } = only(dev, 'AWS::Lambda::Function');
+    const variables = (properties.Environment as { Variables: Props }).Variables;
+    expect(Object.keys(variables).sort()).toEqual(Object.keys(RouterEnv.shape).sort());
+  });
+
+  test('logs JSON into its own group, kept a week in dev and a month in prod', () => {
+    dev.hasResourceProperties('AWS::Lambda::Function', {
+      LoggingConfig: {
+        LogFormat: 'JSON',
+        LogGroup: { Ref: only(dev, 'AWS::Logs::LogGroup').id },
+      },
+    });
+    dev.hasResourceProperties('AWS::Logs::LogGroup', { RetentionInDays: 7 });
+    prod.hasResourceProperties('AWS::Logs::LogGroup', { RetentionInDays: 30 });
+  });
+
+  test('reserves concurrency only when the stage says so', () => {
+    dev.hasResourceProperties('AWS::Lambda::Function', {
+      ReservedConcurrentExecutions: Match.absent(),
+    });
+    synthTemplate({ reservedConcurrency: '50' }).hasResourceProperties('AWS::Lambda::Function', {
+      ReservedConcurrentExecutions: 50,
+    });
+    synthTemplate({ reservedConcurrency: '0' }).hasResourceProperties('AWS::Lambda::Function', {
+      ReservedConcurrentExecutions: 0,
+    });
+  });
+});
+
+describe('the Function URL', () => {
+  const functionArn = { 'Fn::GetAtt': [only(dev, 'AWS::Lambda::Function').id, 'Arn'] };
+
+  test('streams, and leaves authentication to the router', () => {
+    expect(only(dev, 'AWS::Lambda::Url').properties).toEqual({
+      AuthType: 'NONE',
+      InvokeMode: 'RESPONSE_STREAM',
+      TargetFunctionArn: functionArn,
+    });
+  });
+
+  test('has both permissions, without which AWS answers 403', () => {
+    dev.hasResourceProperties('AWS::Lambda::Permission', {
+      Action: 'lambda:InvokeFunctionUrl',
+      FunctionName: functionArn,
+      FunctionUrlAuthType: 'NONE',
+      Principal: '*',
+    });
+    dev.hasResourceProperties('AWS::Lambda::Permission', {
+      Action: 'lambda:InvokeFunction',
+      FunctionName: functionArn,
+      InvokedViaFunctionUrl: true,
+      Principal: '*',
+    });
+  });
+
+  test('is the only way in that is open to everyone', () => {
+    const open = ids(dev, 'AWS::Lambda::Permission', { Properties: { Principal: '*' } });
+    expect(open).toHaveLength(2);
+    dev.hasResourceProperties('AWS::Lambda::Permission', {
+      Action: 'lambda:InvokeFunction',
+      Principal: 'apigateway.amazonaws.com',
+      SourceArn: Match.anyValue(),
+    });
+    dev.resourceCountIs('AWS::Lambda::Permission', 3);
+  });
+});
+
+describe('the REST API', () => {
+  test('is regional', () => {
+    dev.hasResourceProperties('AWS::ApiGateway::RestApi', {
+      EndpointConfiguration: { Types: ['REGIONAL'] },
+    });
+  });
+
+  test('streams every method of every path through the same function for up to 15 minutes', () => {
+    const streamed = {
+      Properties: {
+        HttpMethod: 'ANY',
+        Integration: {
+          Type: 'AWS_PROXY',
+          IntegrationHttpMethod: 'POST',
+          ResponseTransferMode: 'STREAM',
+          TimeoutInMillis: 900_000,
+          Uri: {
+            'Fn::Join': [
+              '',
+              Match.arrayWith([
+                ':lambda:path/2021-11-15/functions/',
+                { 'Fn::GetAtt': [only(dev, 'AWS::Lambda::Function').id, 'Arn'] },
+                '/response-streaming-invocations',
+              ]),
+            ],
+          },
+        },
+      },
+    };
+    expect(ids(dev, 'AWS::ApiGateway::Method', streamed)).toHaveLength(2);
+    dev.resourceCountIs('AWS::ApiGateway::Method', 2);
+    dev.hasResourceProperties('AWS::ApiGateway::Resource', { PathPart: '{proxy+}' });
+  });
+});
+
+describe('the tables', () => {
+  const tables = (template: Template) =>
+    Object.values(template.findResources('AWS::DynamoDB::GlobalTable'));
+
+  test('are three, on demand, with one partition key', () => {
+    const shape = {
+      BillingMode: 'PAY_PER_REQUEST',
+      KeySchema: [{ AttributeName: PARTITION_KEY, KeyType: 'HASH' }],
+    };
+    dev.allResourcesProperties('AWS::DynamoDB::GlobalTable', shape);
+    dev.resourceCountIs('AWS::DynamoDB::GlobalTable', 3);
+  });
+
+  test('let only the meters expire', () => {
+    const expiring = { TimeToLiveSpecification: { AttributeName: TTL_ATTRIBUTE, Enabled: true } };
+    const found = ids(dev, 'AWS::DynamoDB::GlobalTable', { Properties: expiring });
+    expect(found).toEqual([expect.stringContaining('Meters')]);
+  });
+
+  test('outlive the stack in prod and go with it in dev', () => {
+    expect(tables(prod).map((table) => table.DeletionPolicy)).toEqual(Array(3).fill('Retain'));
+    expect(tables(dev).map((table) => table.DeletionPolicy)).toEqual(Array(3).fill('Delete'));
+  });
+
+  test('are protected from deletion in prod, and keys and plans can be restored', () => {
+    const restorable = {
+      DeletionProtectionEnabled: true,
+      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+    };
+    const replicas = (replica: unknown) => ({ Properties: { Replicas: [replica] } });
+    const type = 'AWS::DynamoDB::GlobalTable';
+    expect(ids(prod, type, replicas({ DeletionProtectionEnabled: true }))).toHaveLength(3);
+    expect(ids(prod, type, replicas(restorable))).toEqual([
+      expect.stringContaining('Keys'),
+      expect.stringContaining('Plans'),
+    ]);
+    expect(ids(dev, type, replicas({ DeletionProtectionEnabled: true }))).toEqual([]);
+  });
+});
+
+describe('the upstream secret', () => {
+  const value = (template: Template) =>
+    only(template, 'AWS::SecretsManager::Secret').properties.GenerateSecretString;
+
+  test('tells the operator which fields the catalog wants', () => {
+    dev.hasOutput('UpstreamSecretFields', { Value: 'aurora, borealis' });
+  });
+
+  test('keeps its real value when the catalog changes: the template of the value stays the same', () => {
+    const fewer = synthTemplate({}, { models: models.slice(0, 1) });
+    expect(value(fewer)).toEqual(value(dev));
+    expect(value(dev)).toBeDefined();
+  });
+
+  test('outlives the stack in prod', () => {
+    prod.hasResource('AWS::SecretsManager::Secret', { DeletionPolicy: 'Retain' });
+    dev.hasResource('AWS::SecretsManager::Secret', { DeletionPolicy: 'Delete' });
+  });
+});
+
+describe('the stack', () => {
+  test('prints where the router is and what an operator needs', () => {
+    expect(Object.keys(dev.findOutputs('*')).sort()).toEqual([
+      'FunctionUrl',
+      'KeysTable',
+      'MetersTable',
+      'PlansTable',
+      'RestApiUrl',
+      'RouterLogGroup',
+      'UpstreamSecretFields',
+      'UpstreamSecretName',
+    ]);
+  });
+
+  test('cannot be deleted by accident in prod', () => {
+    expect(synthStack({ stage: 'prod' }).terminationProtection).toBe(true);
+    expect(synthStack().terminationProtection).toBe(false);
+  });
+
+  test('warns while the catalog points at hosts that cannot exist', () => {
+    const warning = Match.stringLikeRegexp(
+      'chat\\.upstream\\.example, messages\\.upstream\\.example',
+    );
+    const stack = synthStack({}, { models: exampleModels });
+    Annotations.fromStack(stack).hasWarning('*', warning);
+  });
+
+  test('is quiet once the catalog points at real hosts', () => {
+    Annotations.fromStack(synthStack()).hasNoWarning('*', Match.anyValue());
+  });
+
+  test('refuses a stage it does not know, by name', () => {
+    expect(() => synthStack({ stage: 'production' })).toThrow(/stage is not valid[\s\S]*at stage/);
+    expect(() => synthStack({ reservedConcurrency: 'many' })).toThrow(/at reservedConcurrency/);
+  });
+});

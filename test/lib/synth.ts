@@ -1,0 +1,34 @@
+import { App } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { Code } from 'aws-cdk-lib/aws-lambda';
+import cdk from '../../cdk.json' with { type: 'json' };
+import { parseModels } from '../../lambdas/catalog/catalog.ts';
+import catalog from '../../lambdas/catalog/models.json' with { type: 'json' };
+import { RouterStack } from '../../lib/router-stack.ts';
+import { readStage } from '../../lib/stage.ts';
+
+/** The shipped catalog, whose hosts are examples. */
+export const exampleModels = parseModels(catalog);
+
+/** The same as an operator would have it. */
+export const models = exampleModels.map((model) => ({
+  ...model,
+  targets: model.targets.map((target) => ({ ...target, baseUrl: 'https://upstream.test/v1' })),
+}));
+
+/** The stack as the CLI would make it, around a stand-in for the bundle (built 10 times faster). */
+export const synthStack = (
+  context: Record<string, string> = {},
+  props: Partial<Pick<ConstructorParameters<typeof RouterStack>[2], 'models'>> = {},
+): RouterStack => {
+  const app = new App({ context: { ...cdk.context, ...context } });
+  return new RouterStack(app, 'Router', {
+    stage: readStage(app.node),
+    models,
+    code: Code.fromInline('exports.handler = async () => {};'),
+    ...props,
+  });
+};
+
+export const synthTemplate = (...args: Parameters<typeof synthStack>): Template =>
+  Template.fromStack(synthStack(...args));
