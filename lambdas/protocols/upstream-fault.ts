@@ -3,12 +3,18 @@
  * routing/. The message is private: it may quote what the upstream said.
  */
 export type FaultKind =
+  /** The upstream's credential could not be had from the secret store. */
+  | 'credential'
   | 'connect'
   | 'reset'
   | 'first-event-timeout'
   | 'idle-timeout'
   | 'deadline'
   | 'status'
+  /** The upstream refused the request as longer than its model's context: the caller's 400. */
+  | 'context-overflow'
+  /** The one refusal that is the caller's own: the prompt is too long for this model. */
+  | 'context-overflow'
   | 'redirect'
   | 'malformed'
   | 'empty'

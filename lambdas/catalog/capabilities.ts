@@ -1,0 +1,49 @@
+import { foreignParts } from '../protocols/foreign-parts.ts';
+import type { Block, GenerationRequest } from '../protocols/generation.ts';
+import { invalidRequest } from '../support/errors.ts';
+import type { Model, Target } from './catalog.ts';
+
+const holdsImage = (block: Block): boolean =>
+  block.type === 'image' || (block.type === 'tool-result' && block.content.some(holdsImage));
+
+/**
+ * Refuses what the model cannot do, before anything is spent on it.
+ * @param inputTokens the request's estimated size
+ * @throws ApiError 400
+ */
+export const assertWithin = (model: Model, request: GenerationRequest, inputTokens: number) => {
+  const { id } = model;
+  const { turns, tools = [], stream, maxTokens } = request;
+  const refuse = (message: string, param: string, code?: string) => {
+    throw invalidRequest(message, code === undefined ? { param } : { param, code });
+  };
+  if (stream && !model.streaming) refuse(`The model '${id}' does not stream.`, 'stream');
+  if (tools.length > 0 && !model.tools) refuse(`The model '${id}' does not call tools.`, 'tools');
+  if (!model.vision && turns.some(({ blocks }) => blocks.some(holdsImage))) {
+    refuse(`The model '${id}' does not accept images.`, 'messages');
+  }
+  if (maxTokens !== undefined && maxTokens > model.max_output_tokens) {
+    const most = model.max_output_tokens;
+    refuse(`max_tokens: ${maxTokens} is more than the ${most} that '${id}' can generate.`, 'max_tokens');
+  }
+  if (inputTokens > model.context_length) {
+    // Agents read the two numbers out of this wording and compact their history.
+    const message = `prompt is too long: ${inputTokens} tokens > ${model.context_length} maximum`;
+    refuse(message, 'messages', 'context_length_exceeded');
+  }
+};
+
+/**
+ * The model's targets that can be told everything the caller said: a part or tool that only one protocol
+ * knows needs an upstream of that protocol.
+ * @throws ApiError 400 naming the part when no target can.
+ */
+export const targetsFor = (model: Model, request: GenerationRequest): Target[] => {
+  const parts = foreignParts(request);
+  const able = model.targets.filter((target) =>
+    parts.every(({ protocol }) => protocol === target.protocol),
+  );
+  if (able.length > 0) return able;
+  const names = [...new Set(parts.map(({ name }) => `'${name}'`))].join(', ');
+  throw invalidRequest(`The model '${model.id}' does not support ${names}.`);
+};

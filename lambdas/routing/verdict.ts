@@ -1,0 +1,78 @@
+import type { FaultKind, UpstreamFault } from '../protocols/upstream-fault.ts';
+import { type ApiError, apiError, invalidRequest } from '../support/errors.ts';
+
+/** What an upstream's failure means for the request. */
+export type Verdict = {
+  /** Whether another target may do better. */
+  movesOn: boolean;
+  /** What the caller is told if nothing does. Never the upstream's own text. */
+  error: ApiError;
+};
+
+const DO_NOT_RETRY = { 'x-should-retry': 'false' };
+/** SDKs sleep for as long as they are told, some without a cap. Seconds. */
+const MAX_RETRY_AFTER = 60;
+const DEFAULT_RETRY_AFTER = 10;
+
+const busy = (fault: UpstreamFault): ApiError => {
+  const asked = fault.retryAfterSeconds ?? DEFAULT_RETRY_AFTER;
+  const seconds = Math.min(MAX_RETRY_AFTER, Math.max(1, Math.ceil(asked)));
+  return apiError('The model is busy at its provider. Retry shortly.', {
+    status: 503,
+    headers: { 'retry-after': String(seconds) },
+    cause: fault,
+  });
+};
+
+const unavailable = (status: number) => (cause: UpstreamFault) =>
+  apiError('The model is temporarily unavailable.', { status, cause });
+
+const misconfigured = (cause: UpstreamFault): ApiError =>
+  apiError('The model is not available: its provider refused the router.', {
+    status: 500,
+    headers: DO_NOT_RETRY,
+    cause,
+  });
+
+const contextOverflow = (cause: UpstreamFault): ApiError =>
+  invalidRequest('prompt is too long: the request exceeds the context of the model', {
+    code: 'context_length_exceeded',
+    param: 'messages',
+    cause,
+  });
+
+const refused = (cause: UpstreamFault): ApiError =>
+  apiError('The provider of the model refused the request.', {
+    status: 502,
+    headers: DO_NOT_RETRY,
+    cause,
+  });
+
+/** By status, for those that say more than "unavailable". Our own 401, 402 and 429 are never these. */
+const BY_STATUS: Record<number, { movesOn: boolean; error: (fault: UpstreamFault) => ApiError }> = {
+  400: { movesOn: false, error: refused },
+  401: { movesOn: true, error: misconfigured },
+  403: { movesOn: true, error: misconfigured },
+  413: { movesOn: false, error: refused },
+  422: { movesOn: false, error: refused },
+  429: { movesOn: true, error: busy },
+  503: { movesOn: true, error: busy },
+  529: { movesOn: true, error: busy },
+};
+
+const BY_KIND: Partial<Record<FaultKind, (fault: UpstreamFault) => ApiError>> = {
+  'first-event-timeout': unavailable(504),
+  'idle-timeout': unavailable(504),
+  deadline: unavailable(504),
+  'context-overflow': contextOverflow,
+};
+
+/** Failures after which no target may be tried: the request's own, or nobody is there to answer. */
+const FINAL: readonly FaultKind[] = ['context-overflow', 'deadline', 'aborted'];
+
+export const judge = (fault: UpstreamFault): Verdict => {
+  const byStatus = fault.kind === 'status' ? BY_STATUS[fault.status ?? 0] : undefined;
+  if (byStatus) return { movesOn: byStatus.movesOn, error: byStatus.error(fault) };
+  const error = (BY_KIND[fault.kind] ?? unavailable(502))(fault);
+  return { movesOn: !FINAL.includes(fault.kind), error };
+};
