@@ -73,3 +73,14 @@ export const toApiError = (error: unknown): ApiError =>
   error instanceof ApiError
     ? error
     : apiError('The router failed to process the request.', { cause: error });
+
+/** The same error with more headers; its own win. */
+export const withHeaders = (error: ApiError, headers: Record<string, string>): ApiError => {
+  const { type, message, status, code, param, cause } = error;
+  const options = { status, cause, headers: { ...headers, ...error.headers } };
+  return new ApiError(type, message, {
+    ...options,
+    ...(code === undefined ? {} : { code }),
+    ...(param === undefined ? {} : { param }),
+  });
+};

@@ -1,0 +1,77 @@
+import { assertWithin, targetsFor } from '../catalog/capabilities.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { estimateInputTokens } from '../catalog/estimate-tokens.ts';
+import { limitHeaders } from '../metering/limit-headers.ts';
+import type { Limits, Meter } from '../metering/meter.ts';
+import { assertConsistent } from '../protocols/assert-consistent.ts';
+import type { Label } from '../protocols/generation.ts';
+import type { Clock } from '../support/clock.ts';
+import { withHeaders } from '../support/errors.ts';
+import { suffixOf } from '../support/ids.ts';
+import type { Log } from '../support/log.ts';
+import type { Upstream } from '../upstreams/upstream.ts';
+import type { Call, Endpoint, Reply } from './endpoint.ts';
+import type { Answering } from './open-answer.ts';
+import { publicError } from './public-error.ts';
+import { createSettlement, type Settlement } from './settlement.ts';
+import { streamAnswer } from './stream-answer.ts';
+import { wholeAnswer } from './whole-answer.ts';
+
+export type GenerateDeps = {
+  catalog: Catalog;
+  meter: Meter;
+  upstream: Upstream;
+  clock: Clock;
+  log: Log;
+};
+
+/** Everything that costs nothing: what is asked, of which model, and whether it can be done. */
+const check = ({ catalog, upstream, clock, log }: GenerateDeps, call: Call): Answering => {
+  const request = call.protocol.decodeRequest(call.body);
+  assertConsistent(request);
+  const model = catalog.require(request.model, call.caller.plan);
+  call.note({ model: model.id, stream: request.stream });
+  const estimatedInputTokens = estimateInputTokens(request);
+  assertWithin(model, request, estimatedInputTokens);
+  const targets = targetsFor(model, request);
+  return { call, request, model, targets, estimatedInputTokens, upstream, clock, log };
+};
+
+const labelOf = ({ call, model, estimatedInputTokens, clock }: Answering): Label => ({
+  id: suffixOf(call.requestId),
+  model: model.id,
+  created: Math.floor(clock.now() / 1000),
+  estimatedInputTokens,
+});
+
+const answer = async (answering: Answering, settlement: Settlement): Promise<Reply> => {
+  const label = labelOf(answering);
+  if (answering.request.stream) return streamAnswer(answering, label, settlement);
+  const reply = await wholeAnswer(answering, label, settlement);
+  await settlement.end();
+  return reply;
+};
+
+const headersOf = (call: Call, limits: Limits, now: number): Record<string, string> => ({
+  ...limitHeaders(limits, now),
+  ...call.protocol.limitHeaders(limits.requests),
+});
+
+/** POST of either family: check for free, take one unit, route, answer, settle. */
+export const createGenerate =
+  (deps: GenerateDeps): Endpoint =>
+  async (call) => {
+    const answering = check(deps, call);
+    const admission = await deps.meter.admit(call.caller, call.requestId);
+    const settlement = createSettlement(admission);
+    const headers = headersOf(call, admission.limits, deps.clock.now());
+    try {
+      const reply = await answer(answering, settlement);
+      return { ...reply, headers: { ...headers, ...reply.headers } };
+    } catch (error) {
+      // The unit goes back before the caller hears of the failure: it may be the last one.
+      await settlement.fail();
+      await settlement.end();
+      throw withHeaders(publicError(error), headers);
+    }
+  };

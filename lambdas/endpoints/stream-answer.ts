@@ -1,0 +1,75 @@
+import type { Label } from '../protocols/generation.ts';
+import type { SseMessage } from '../protocols/sse.ts';
+import { UpstreamFault } from '../protocols/upstream-fault.ts';
+import type { EventBatches } from '../upstreams/upstream.ts';
+import type { StreamReply } from './endpoint.ts';
+import { withHeartbeat, withinHeartbeat } from './heartbeat.ts';
+import { type Answering, fetchAnswer } from './open-answer.ts';
+import { publicError } from './public-error.ts';
+import type { Settlement } from './settlement.ts';
+
+/** The answer in the caller's wire. It never throws: a failure is its last message. */
+async function* tell(
+  { call, request }: Answering,
+  label: Label,
+  opening: Promise<EventBatches>,
+  settlement: Settlement,
+): AsyncGenerator<SseMessage[], void, void> {
+  const { protocol, requestId } = call;
+  const encoder = protocol.streamEncoder(request, label);
+  try {
+    for await (const batch of await opening) {
+      const messages = batch.flatMap(encoder.push);
+      if (messages.length > 0) yield messages;
+    }
+    call.note({ outcome: 'finished' });
+  } catch (error) {
+    // The caller has gone: nobody is left to tell, and what was sent stays charged.
+    if (error instanceof UpstreamFault && error.kind === 'aborted') return;
+    await settlement.fail();
+    call.note({ outcome: 'failed' });
+    yield protocol.encodeStreamError(publicError(error), requestId, label);
+  }
+}
+
+/** Ends the upstream call and settles the unit, whichever way the stream ends. */
+async function* settled(
+  messages: AsyncGenerator<SseMessage[], void, void>,
+  dispose: () => void,
+  settlement: Settlement,
+): AsyncGenerator<SseMessage[], void, void> {
+  try {
+    yield* messages;
+  } finally {
+    dispose();
+    await settlement.end();
+  }
+}
+
+/**
+ * Answers with a stream. The status waits for the first content, so that a failure has a status of its
+ * own; after ten seconds of silence it goes out with heartbeats, and failover goes on behind them.
+ * @throws ApiError while no byte has left
+ */
+export const streamAnswer = async (
+  answering: Answering,
+  label: Label,
+  settlement: Settlement,
+): Promise<StreamReply> => {
+  const { call, clock } = answering;
+  const { batches, dispose } = fetchAnswer(answering);
+  const opening = batches.then(async (opened) => {
+    await settlement.commit();
+    return opened;
+  });
+  try {
+    await withinHeartbeat(opening, clock);
+  } catch (error) {
+    dispose();
+    throw error;
+  }
+  call.note({ outcome: 'abandoned' });
+  const messages = tell(answering, label, opening, settlement);
+  const live = withHeartbeat(messages, call.protocol.heartbeat, clock);
+  return { status: 200, messages: settled(live, dispose, settlement) };
+};
