@@ -1,0 +1,90 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import type { RouterEnv } from '../../lambdas/env.ts';
+import { bundle } from '../../lib/bundle/bundle.ts';
+
+const outdir = mkdtempSync(join(tmpdir(), 'bundle-'));
+afterAll(() => rmSync(outdir, { recursive: true }));
+
+const { file } = bundle({ entry: 'lambdas/router.ts', outdir });
+
+/** Every KB is parsed in each cold start; the SDK's two clients alone are 300. */
+const BUDGET_KB = 700;
+
+/** Stands where Lambda's runtime stands, with the network cut, and sends one event. */
+const RUNTIME = `
+  const net = require('node:net');
+  net.Socket.prototype.connect = () => { throw new Error('The network was used.'); };
+  const { Writable } = require('node:stream');
+  const chunks = [];
+  let head;
+  globalThis.awslambda = {
+    streamifyResponse: (handler) => handler,
+    HttpResponseStream: { from: (stream, metadata) => { head = metadata; return stream; } },
+  };
+  const { handler } = require(process.argv[2]);
+  const sink = new Writable({ write: (chunk, _encoding, done) => { chunks.push(chunk); done(); } });
+  const context = { awsRequestId: 'a', getRemainingTimeInMillis: () => 900_000 };
+  Promise.resolve(handler(JSON.parse(process.argv[3]), sink, context)).then(() => {
+    const body = Buffer.concat(chunks).toString();
+    process.stdout.write('\\n' + JSON.stringify({ status: head.statusCode, headers: head.headers, body }));
+  });
+`;
+
+const Answer = z.object({
+  status: z.int(),
+  headers: z.record(z.string(), z.string()),
+  body: z.string(),
+});
+
+const env = {
+  KEYS_TABLE: 'keys',
+  PLANS_TABLE: 'plans',
+  METERS_TABLE: 'meters',
+  UPSTREAM_SECRET: 'upstreams',
+} satisfies RouterEnv;
+
+/** Answer of a fresh process that holds nothing but the bundle. */
+const send = (method: string, path: string) => {
+  const runtime = join(outdir, 'runtime.cjs');
+  writeFileSync(runtime, RUNTIME);
+  const event = {
+    version: '2.0',
+    rawPath: path,
+    rawQueryString: '',
+    headers: { host: 'router.test', 'content-type': 'application/json' },
+    requestContext: { http: { method, path, sourceIp: '192.0.2.1' }, requestId: 'r' },
+    isBase64Encoded: false,
+  };
+  const run = spawnSync(process.execPath, [runtime, file, JSON.stringify(event)], {
+    cwd: outdir,
+    encoding: 'utf8',
+    env: { ...env, AWS_REGION: 'eu-central-1' },
+  });
+  expect(run.stderr).toBe('');
+  return Answer.parse(JSON.parse(run.stdout.split('\n').at(-1) ?? ''));
+};
+
+describe('the bundle of the router function', () => {
+  test(`is one file of at most ${BUDGET_KB} KB`, () => {
+    expect(statSync(file).size / 1024).toBeLessThan(BUDGET_KB);
+  });
+
+  test('loads and answers a probe by itself, without the network', () => {
+    expect(send('GET', '/').status).toBe(200);
+  });
+
+  test('refuses a call without a key in the envelope of its family', () => {
+    const { status, headers, body } = send('POST', '/v1/messages');
+    expect(status).toBe(401);
+    expect(headers['x-request-id']).toMatch(/^req_/);
+    expect(JSON.parse(body)).toMatchObject({
+      type: 'error',
+      error: { type: 'authentication_error' },
+    });
+  });
+});

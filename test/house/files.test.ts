@@ -1,0 +1,50 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+const sources = ['bin', 'lib', 'lambdas', 'local'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => join(folder, path))
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') })),
+);
+
+const lines = ({ text }: { text: string }): number => text.split('\n').length - 1;
+
+/** Paths of the sources that hold what they should not. */
+const offenders = (pattern: RegExp, files = sources): string[] =>
+  files.filter(({ text }) => pattern.test(text)).map(({ path }) => path);
+
+describe('the source files', () => {
+  test('were found', () => {
+    expect(sources.length).toBeGreaterThan(30);
+  });
+
+  test('stay short: none over 300 lines, nine of ten at most 200, half at most 80', () => {
+    const sorted = sources.map(lines).toSorted((a, b) => a - b);
+    const quantile = (share: number) => sorted[Math.ceil(share * sorted.length) - 1];
+    expect(sources.filter((file) => lines(file) > 300).map(({ path }) => path)).toEqual([]);
+    expect(quantile(0.9)).toBeLessThanOrEqual(200);
+    expect(quantile(0.5)).toBeLessThanOrEqual(80);
+  });
+
+  test('are named in kebab-case', () => {
+    const odd = sources.filter(({ path }) => !/^([a-z0-9-]+\/)+[a-z0-9-]+(\.d)?\.ts$/.test(path));
+    expect(odd.map(({ path }) => path)).toEqual([]);
+  });
+
+  test('silence no checker', () => {
+    expect(offenders(/@ts-(ignore|expect-error|nocheck)|biome-ignore|eslint-disable/)).toEqual([]);
+  });
+
+  test('take time and chance as arguments below the entries', () => {
+    const rooms = sources.filter(
+      ({ path }) => /^lambdas\/[^/]+\//.test(path) && path !== 'lambdas/support/clock.ts',
+    );
+    expect(offenders(/\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(/, rooms)).toEqual([]);
+    expect(offenders(/\bset(Timeout|Interval)\(/, rooms)).toEqual([]);
+  });
+});
