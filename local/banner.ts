@@ -1,0 +1,75 @@
+type Address = { baseUrl: string; key: string; model: string };
+
+/** A model id may hold quotes; inside single quotes the shell reads everything else as it stands. */
+const shellQuote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+const PROMPT = 'Tell me something nice.';
+
+const curl = (url: string, header: string, body: Record<string, unknown>): string =>
+  [
+    `curl -N ${url}`,
+    `-H ${shellQuote(header)}`,
+    "-H 'content-type: application/json'",
+    `-d ${shellQuote(JSON.stringify(body))}`,
+  ].join(' \\\n  ');
+
+const conversation = (model: string) => ({
+  model,
+  stream: true,
+  messages: [{ role: 'user', content: PROMPT }],
+});
+
+const chatCurl = ({ baseUrl, key, model }: Address): string =>
+  curl(`${baseUrl}/v1/chat/completions`, `authorization: Bearer ${key}`, conversation(model));
+
+const messagesCurl = ({ baseUrl, key, model }: Address): string =>
+  curl(`${baseUrl}/v1/messages`, `x-api-key: ${key}`, { ...conversation(model), max_tokens: 1000 });
+
+const openai = ({ baseUrl, key, model }: Address): string => `import OpenAI from 'openai';
+const client = new OpenAI({ baseURL: '${baseUrl}/v1', apiKey: '${key}' });
+const stream = await client.chat.completions.create(${JSON.stringify(conversation(model))});
+for await (const chunk of stream) process.stdout.write(chunk.choices[0]?.delta?.content ?? '');`;
+
+const anthropic = ({
+  baseUrl,
+  key,
+  model,
+}: Address): string => `import Anthropic from '@anthropic-ai/sdk';
+const client = new Anthropic({ baseURL: '${baseUrl}', apiKey: '${key}' });
+const { stream: _, ...request } = ${JSON.stringify({ ...conversation(model), max_tokens: 1000 })};
+client.messages.stream(request).on('text', (text) => process.stdout.write(text));`;
+
+/** Agents of this kind start helpers under names of their own; each is pointed at the same model. */
+const claudeCode = ({ baseUrl, key, model }: Address): string => {
+  const name = shellQuote(model);
+  return [
+    `ANTHROPIC_BASE_URL=${baseUrl} ANTHROPIC_AUTH_TOKEN=${key}`,
+    `ANTHROPIC_MODEL=${name} ANTHROPIC_DEFAULT_HAIKU_MODEL=${name}`,
+    `ANTHROPIC_DEFAULT_SONNET_MODEL=${name} ANTHROPIC_DEFAULT_OPUS_MODEL=${name}`,
+    'CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 claude',
+  ].join(' \\\n  ');
+};
+
+const section = (title: string, text: string): string => `# ${title}\n${text}`;
+
+/** What a person who has just started the router wants to know and to paste. */
+export const banner = ({
+  baseUrl,
+  key,
+  models,
+}: {
+  baseUrl: string;
+  key: string;
+  /** Ids, at least one. */
+  models: string[];
+}): string => {
+  const address = { baseUrl, key, model: models[0] ?? '' };
+  return [
+    `The model router is ready. Ctrl-C ends it.\n\n  base URL  ${baseUrl}\n  key       ${key}\n  models    ${models.join(', ')}`,
+    section('Chat completions, streamed', chatCurl(address)),
+    section('Messages, streamed', messagesCurl(address)),
+    section('OpenAI SDK', openai(address)),
+    section('Anthropic SDK', anthropic(address)),
+    section('Claude Code', claudeCode(address)),
+  ].join('\n\n');
+};

@@ -1,0 +1,75 @@
+import {
+  CreateTableCommand,
+  type CreateTableCommandInput,
+  DescribeTableCommand,
+  DynamoDBClient,
+} from '@aws-sdk/client-dynamodb';
+import dynalite from 'dynalite';
+import { KEYS_BY_PROJECT, PARTITION_KEY, TABLES, type TableName } from '../lambdas/tables.ts';
+import { LOCAL_AWS } from './local-aws.ts';
+import { listen } from './loopback.ts';
+
+export type EmbeddedDynamo = {
+  endpoint: string;
+  tableNames: Record<TableName, string>;
+  close(): Promise<void>;
+};
+
+const tableNames: Record<TableName, string> = {
+  keys: 'local-keys',
+  plans: 'local-plans',
+  meters: 'local-meters',
+};
+
+/** The SDK's own waiter pauses for a second at least; these tables are ready within a few ms. */
+const untilActive = async (client: DynamoDBClient, TableName: string): Promise<void> => {
+  const { Table } = await client.send(new DescribeTableCommand({ TableName }));
+  if (Table?.TableStatus !== 'ACTIVE') await untilActive(client, TableName);
+};
+
+const attribute = (AttributeName: string) => ({ AttributeName, AttributeType: 'S' as const });
+const hashKey = (AttributeName: string) => ({ AttributeName, KeyType: 'HASH' as const });
+const rangeKey = (AttributeName: string) => ({ AttributeName, KeyType: 'RANGE' as const });
+
+const { indexName, partitionKey, sortKey } = KEYS_BY_PROJECT;
+
+/** What a table has besides its partition key. */
+const INDEXES: Partial<Record<TableName, Partial<CreateTableCommandInput>>> = {
+  keys: {
+    AttributeDefinitions: [PARTITION_KEY, partitionKey, sortKey].map(attribute),
+    GlobalSecondaryIndexes: [
+      {
+        IndexName: indexName,
+        KeySchema: [hashKey(partitionKey), rangeKey(sortKey)],
+        Projection: { ProjectionType: 'ALL' },
+      },
+    ],
+  },
+};
+
+const createTables = async (endpoint: string): Promise<void> => {
+  const client = new DynamoDBClient({ ...LOCAL_AWS, endpoint });
+  const create = async (table: TableName) => {
+    const TableName = tableNames[table];
+    await client.send(
+      new CreateTableCommand({
+        TableName,
+        BillingMode: 'PAY_PER_REQUEST',
+        AttributeDefinitions: [attribute(PARTITION_KEY)],
+        KeySchema: [hashKey(PARTITION_KEY)],
+        ...INDEXES[table],
+      }),
+    );
+    await untilActive(client, TableName);
+  };
+  await Promise.all(TABLES.map(create));
+  client.destroy();
+};
+
+/** An in-memory DynamoDB on loopback with the tables of the stack, all empty. */
+export const startEmbeddedDynamo = async (): Promise<EmbeddedDynamo> => {
+  // The default of 500 ms imitates AWS; nobody waits for that here.
+  const { url, close } = await listen(dynalite({ createTableMs: 0 }));
+  await createTables(url);
+  return { endpoint: url, tableNames, close };
+};

@@ -1,0 +1,37 @@
+import { formatSse } from '../../lambdas/protocols/sse.ts';
+import type { Answer } from './answer.ts';
+import type { Exchange } from './exchange.ts';
+import { cutPoint, cutShort, refuse } from './misbehave.ts';
+import { play } from './play.ts';
+
+const streamed = async (answer: Answer, exchange: Exchange): Promise<void> => {
+  const { fault } = answer;
+  const encoder = answer.protocol.streamEncoder(answer.request, answer.label);
+  const events = play(answer.generation);
+  const told = fault?.kind === 'truncate' ? events.slice(0, -1) : events;
+  const texts = told.flatMap((event) => encoder.push(event)).map(formatSse);
+  const cut = cutPoint(fault, texts.length);
+  exchange.head(200, { 'content-type': 'text/event-stream; charset=utf-8' });
+  for (const text of texts.slice(0, cut)) {
+    await exchange.wait(answer.delayMs);
+    await exchange.write(text);
+    if (exchange.gone) return;
+  }
+  await (cut === undefined ? exchange.end() : cutShort(fault, exchange, answer));
+};
+
+const whole = async (answer: Answer, exchange: Exchange): Promise<void> => {
+  const { fault, generation, request, label } = answer;
+  const text = JSON.stringify(answer.protocol.encodeResponse(generation, request, label));
+  exchange.head(200, { 'content-type': 'application/json' });
+  await exchange.wait(answer.delayMs);
+  if (cutPoint(fault, 0) === undefined) return exchange.end(text);
+  await exchange.write(text.slice(0, text.length / 2));
+  await cutShort(fault, exchange, answer);
+};
+
+/** Answers one call as its protocol would, or as the fault wants it. */
+export const giveAnswer = async (answer: Answer, exchange: Exchange): Promise<void> => {
+  if (await refuse(answer.fault, exchange, answer)) return;
+  await (answer.request.stream ? streamed(answer, exchange) : whole(answer, exchange));
+};

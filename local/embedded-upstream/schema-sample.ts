@@ -1,0 +1,49 @@
+import { isRecord, resolveRef } from './json-schema.ts';
+
+/** Schemas may refer to themselves; a model's arguments are never this deep. */
+const MAX_DEPTH = 16;
+
+/** The smallest value a JSON Schema allows, near enough for tools and response formats. */
+export const sampleOf = (schema: unknown, root: unknown = schema, depth = 0): unknown => {
+  if (!isRecord(schema) || depth > MAX_DEPTH) return null;
+  const inner = (part: unknown) => sampleOf(part, root, depth + 1);
+  if (typeof schema.$ref === 'string') return inner(resolveRef(schema.$ref, root));
+  if ('const' in schema) return schema.const;
+  if ('default' in schema) return schema.default;
+  const choices = schema.enum ?? schema.examples;
+  if (Array.isArray(choices) && choices.length > 0) return choices[0];
+  const branches = schema.anyOf ?? schema.oneOf ?? schema.allOf;
+  if (Array.isArray(branches)) return inner(branches[0]);
+  return sampleOfType(schema, inner);
+};
+
+const sampleOfType = (
+  schema: Record<string, unknown>,
+  inner: (part: unknown) => unknown,
+): unknown => {
+  const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
+  switch (type) {
+    case 'string':
+      return 'text';
+    case 'integer':
+    case 'number':
+      return schema.minimum ?? 0;
+    case 'boolean':
+      return false;
+    case 'null':
+      return null;
+    case 'array':
+      return Array.from({ length: Number(schema.minItems ?? 0) }, () => inner(schema.items));
+    default:
+      return sampleOfObject(schema, inner);
+  }
+};
+
+const sampleOfObject = (
+  schema: Record<string, unknown>,
+  inner: (part: unknown) => unknown,
+): Record<string, unknown> => {
+  const properties = isRecord(schema.properties) ? schema.properties : {};
+  const required = Array.isArray(schema.required) ? schema.required.map(String) : [];
+  return Object.fromEntries(required.map((name) => [name, inner(properties[name])]));
+};

@@ -1,0 +1,22 @@
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import type { Clock } from '../lambdas/support/clock.ts';
+import { createHttpUpstream } from '../lambdas/upstreams/http-upstream.ts';
+import { createSecretsManagerSecrets } from '../lambdas/upstreams/secrets-manager.ts';
+import type { Upstream } from '../lambdas/upstreams/upstream.ts';
+import { LOCAL_AWS } from './local-aws.ts';
+
+/** Name of the secret in the stand-in, where a stack would have its ARN. */
+export const UPSTREAM_SECRET = 'local-upstreams';
+
+/** The HTTP upstream of AWS; its credentials come from the Secrets Manager at `endpoint`. */
+export const createLocalUpstream = ({
+  endpoint,
+  clock,
+}: {
+  endpoint: string;
+  clock: Clock;
+}): Upstream => {
+  const client = new SecretsManagerClient({ ...LOCAL_AWS, endpoint });
+  const secrets = createSecretsManagerSecrets({ client, secretId: UPSTREAM_SECRET, clock });
+  return createHttpUpstream({ secrets, clock });
+};

@@ -1,0 +1,26 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+
+/** Longer than any pause of a test, so that a kept-alive connection is never closed under a request. */
+const KEEP_ALIVE_MS = 600_000;
+
+export type Listening = { url: string; close(): Promise<void> };
+
+/** Starts a server on a free port of the loopback address, which nothing outside this machine reaches. */
+export const listen = async (server: Server): Promise<Listening> => {
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The server has no port.');
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    close: async () => {
+      const closed = new Promise((resolve) => {
+        server.close(resolve);
+      });
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+};

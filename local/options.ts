@@ -1,0 +1,76 @@
+import { parseArgs } from 'node:util';
+import * as z from 'zod';
+import { UsageError } from './usage-error.ts';
+
+export const USAGE = `Usage: npm start -- [options]
+
+  --port N         port on the loopback address (default: PORT, or 8787; 0: any free one)
+  --catalog FILE   models and upstreams of your own; needs --secrets
+  --secrets FILE   JSON object with the credentials that the catalog names
+  --delay MS       pause of the embedded upstream before every word (default: 15)
+  --json           print one line {"baseUrl","key"} when ready, and nothing else
+  --help           print this`;
+
+export type CliOptions = {
+  port: number;
+  delayMs: number;
+  json: boolean;
+  help: boolean;
+  /** Paths of the user's own catalog and credentials; both or none. */
+  own: { catalog: string; secrets: string } | undefined;
+};
+
+const DEFAULT_PORT = '8787';
+/** Slow enough to see the words arrive. */
+const DEFAULT_DELAY_MS = '15';
+
+const Port = z.coerce.number().int().min(0).max(65_535);
+const Delay = z.coerce.number().int().min(0).max(10_000);
+
+const readNumber = (schema: z.ZodType<number>, text: string, name: string): number => {
+  const parsed = schema.safeParse(text.trim() === '' ? undefined : text);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new UsageError(`${name} is '${text}': ${issue?.message ?? 'not a number'}.`);
+};
+
+const parse = (args: string[]) => {
+  try {
+    return parseArgs({
+      args,
+      options: {
+        port: { type: 'string' },
+        catalog: { type: 'string' },
+        secrets: { type: 'string' },
+        delay: { type: 'string', default: DEFAULT_DELAY_MS },
+        json: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    }).values;
+  } catch (cause) {
+    throw new UsageError(`${cause instanceof Error ? cause.message : cause}\n\n${USAGE}`, {
+      cause,
+    });
+  }
+};
+
+const readOwn = ({ catalog, secrets }: { catalog?: string; secrets?: string }) => {
+  if (catalog !== undefined && secrets !== undefined) return { catalog, secrets };
+  if (catalog === undefined && secrets === undefined) return undefined;
+  throw new UsageError('--catalog and --secrets go together: give both or none.');
+};
+
+/** @throws UsageError */
+export const readOptions = (args: string[], env: { PORT?: string | undefined }): CliOptions => {
+  const { port, delay, json, help, ...files } = parse(args);
+  return {
+    port:
+      port === undefined
+        ? readNumber(Port, env.PORT || DEFAULT_PORT, 'PORT')
+        : readNumber(Port, port, '--port'),
+    delayMs: readNumber(Delay, delay, '--delay'),
+    json,
+    help,
+    own: readOwn(files),
+  };
+};
