@@ -5,7 +5,7 @@ const [major = 0] = process.versions.node.split('.').map(Number);
 if (major < 24) {
   throw new Error(
     `The tests need Node 24 or newer and run on ${process.version}. ` +
-      'npm ci brings it along, unless install scripts are off: run npm ci again without --ignore-scripts.',
+      'npm ci brings it along, unless install scripts are off: run npm rebuild node.',
   );
 }
 
