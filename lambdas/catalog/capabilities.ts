@@ -24,7 +24,10 @@ export const assertWithin = (model: Model, request: GenerationRequest, inputToke
   }
   if (maxTokens !== undefined && maxTokens > model.max_output_tokens) {
     const most = model.max_output_tokens;
-    refuse(`max_tokens: ${maxTokens} is more than the ${most} that '${id}' can generate.`, 'max_tokens');
+    refuse(
+      `max_tokens: ${maxTokens} is more than the ${most} that '${id}' can generate.`,
+      'max_tokens',
+    );
   }
   if (inputTokens > model.context_length) {
     // Agents read the two numbers out of this wording and compact their history.

@@ -1,8 +1,8 @@
 import { assertWithin, targetsFor } from '../catalog/capabilities.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { estimateInputTokens } from '../catalog/estimate-tokens.ts';
-import { limitHeaders } from '../metering/limit-headers.ts';
-import type { Limits, Meter } from '../metering/meter.ts';
+import { type Limits, limitHeaders } from '../metering/limit-headers.ts';
+import type { Meter } from '../metering/meter.ts';
 import { assertConsistent } from '../protocols/assert-consistent.ts';
 import type { Label } from '../protocols/generation.ts';
 import type { Clock } from '../support/clock.ts';

@@ -11,8 +11,8 @@ export const createListModels =
     const data = catalog.modelsFor(caller.plan).map(publicModel);
     const page = {
       has_more: false,
-      first_id: data.at(0)?.['id'] ?? null,
-      last_id: data.at(-1)?.['id'] ?? null,
+      first_id: data.at(0)?.id ?? null,
+      last_id: data.at(-1)?.id ?? null,
     };
     return { status: 200, body: { object: 'list', data, ...page } };
   };

@@ -4,8 +4,8 @@ import type { GenerationRequest } from './generation.ts';
 const namesOf = ({ tools = [] }: GenerationRequest): string[] =>
   tools.flatMap((tool) =>
     'foreign' in tool
-      ? typeof tool.value['name'] === 'string'
-        ? [tool.value['name']]
+      ? typeof tool.value.name === 'string'
+        ? [tool.value.name]
         : []
       : [tool.name],
   );

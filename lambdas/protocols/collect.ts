@@ -19,7 +19,8 @@ export const createCollector = () => {
   let generation: Generation | undefined;
   const at = (index: number): AnswerBlock => {
     const block = blocks[index];
-    if (!block) throw new UpstreamFault('malformed', `event for block ${index}, which never started`);
+    if (!block)
+      throw new UpstreamFault('malformed', `event for block ${index}, which never started`);
     return block;
   };
   const add = (event: GenerationEvent) => {

@@ -108,7 +108,10 @@ export const createEventWriter = (): EventWriter => {
     if (!hasContent && !cutShort) throw new UpstreamFault('empty', 'finished without any content');
     // A call cut off by the token cap is unfinished by nature; any other must be usable.
     if (brokenTool !== undefined && !cutShort) {
-      throw new UpstreamFault('malformed', `arguments of tool '${brokenTool}' are not a JSON object`);
+      throw new UpstreamFault(
+        'malformed',
+        `arguments of tool '${brokenTool}' are not a JSON object`,
+      );
     }
     finished = true;
     events.push({ type: 'finish', reason: fitting(reason, hasTools), usage });

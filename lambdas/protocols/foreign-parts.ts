@@ -3,7 +3,7 @@ import { asString } from './json.ts';
 
 export type ForeignPart = { protocol: string; name: string };
 
-const nameOf = (value: Record<string, unknown>): string => asString(value['type']) ?? 'unknown';
+const nameOf = (value: Record<string, unknown>): string => asString(value.type) ?? 'unknown';
 
 const partsOf = (block: Block): ForeignPart[] => {
   if (block.type === 'foreign') return [{ protocol: block.protocol, name: nameOf(block.value) }];

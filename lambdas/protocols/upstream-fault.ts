@@ -11,8 +11,6 @@ export type FaultKind =
   | 'idle-timeout'
   | 'deadline'
   | 'status'
-  /** The upstream refused the request as longer than its model's context: the caller's 400. */
-  | 'context-overflow'
   /** The one refusal that is the caller's own: the prompt is too long for this model. */
   | 'context-overflow'
   | 'redirect'

@@ -9,7 +9,9 @@ export type Log = {
 
 /** One JSON object a line; `write` is `process.stdout.write` in the entries. */
 export const createLog = (write: (line: string) => void): Log => {
-  const at = (level: string) => (event: string, fields: LogFields = {}) =>
-    write(`${JSON.stringify({ level, event, ...fields })}\n`);
+  const at =
+    (level: string) =>
+    (event: string, fields: LogFields = {}) =>
+      write(`${JSON.stringify({ level, event, ...fields })}\n`);
   return { info: at('info'), warn: at('warn'), error: at('error') };
 };

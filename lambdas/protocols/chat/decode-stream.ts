@@ -14,18 +14,18 @@ const readContent = (content: unknown): [Prose, string][] => {
   if (typeof content === 'string') return [['text', content]];
   return asArray(content).flatMap((part): [Prose, string][] => {
     const record = asRecord(part) ?? {};
-    const thinking = record['thinking'];
+    const thinking = record.thinking;
     if (typeof thinking === 'string') return [['thinking', thinking]];
     if (Array.isArray(thinking)) {
       return readContent(thinking).map(([, text]) => ['thinking', text]);
     }
-    return [['text', asString(record['text']) ?? '']];
+    return [['text', asString(record.text) ?? '']];
   });
 };
 
 /** What upstreams call the model's reasoning. */
 const readReasoning = (delta: Json): string =>
-  asString(delta['reasoning_content']) ?? asString(delta['reasoning']) ?? '';
+  asString(delta.reasoning_content) ?? asString(delta.reasoning) ?? '';
 
 /** Reads the pieces of one choice, whole (`message`) or in part (`delta`), into canonical events. */
 export const createChoiceReader = (request: GenerationRequest) => {
@@ -54,11 +54,11 @@ export const createChoiceReader = (request: GenerationRequest) => {
     read(delta: Json, logprobs: unknown) {
       writer.start();
       write('thinking', readReasoning(delta));
-      for (const [kind, text] of readContent(delta['content'])) write(kind, text);
-      write('text', asString(delta['refusal']) ?? '');
+      for (const [kind, text] of readContent(delta.content)) write(kind, text);
+      write('text', asString(delta.refusal) ?? '');
       if (asRecord(logprobs)) writer.extra('text', { protocol: 'chat', fields: { logprobs } });
-      for (const call of asArray(delta['tool_calls'])) addTool(asRecord(call) ?? {});
-      const legacy = asRecord(delta['function_call']);
+      for (const call of asArray(delta.tool_calls)) addTool(asRecord(call) ?? {});
+      const legacy = asRecord(delta.function_call);
       if (legacy) addTool({ index: 0, function: legacy });
     },
     finish(reason: FinishReason, usage: Usage | undefined) {
@@ -70,13 +70,13 @@ export const createChoiceReader = (request: GenerationRequest) => {
 
 /** @throws UpstreamFault when the body or chunk says that the upstream failed. */
 export const assertNoError = (wire: Json) => {
-  const error = wire['error'];
+  const error = wire.error;
   if (error === undefined || error === null) return;
   throw new UpstreamFault('error-event', `the upstream sent an error: ${JSON.stringify(error)}`);
 };
 
 /** Only the first choice exists for us: requests for more are refused. */
-export const firstChoice = (wire: Json): Json | undefined => asRecord(asArray(wire['choices'])[0]);
+export const firstChoice = (wire: Json): Json | undefined => asRecord(asArray(wire.choices)[0]);
 
 export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const reader = createChoiceReader(request);
@@ -97,11 +97,11 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
       const chunk = parseUpstreamJson(data);
       assertNoError(chunk);
       // On its own chunk, on the last one or cumulatively on each: the last word counts, never a sum.
-      usage = decodeUsage(chunk['usage']) ?? usage;
+      usage = decodeUsage(chunk.usage) ?? usage;
       const choice = firstChoice(chunk);
       if (!choice) return [];
-      const delta = asRecord(choice['delta']) ?? asRecord(choice['message']) ?? {};
-      reader.read(delta, choice['logprobs']);
+      const delta = asRecord(choice.delta) ?? asRecord(choice.message) ?? {};
+      reader.read(delta, choice.logprobs);
       // Not the end yet: usage, and with some upstreams even content, may follow.
       reason = decodeFinishReason(choice, request) ?? reason;
       return reader.writer.drain();

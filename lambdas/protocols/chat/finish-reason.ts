@@ -21,7 +21,7 @@ const WIRE: Record<FinishReason['unified'], string> = {
 
 /** Some servers say which stop sequence matched, each under a name of its own. */
 const matchedStop = (choice: Json, request: GenerationRequest): string | undefined => {
-  const matched = asString(choice['stop_reason']) ?? asString(choice['matched_stop']);
+  const matched = asString(choice.stop_reason) ?? asString(choice.matched_stop);
   return matched !== undefined && request.stop?.includes(matched) ? matched : undefined;
 };
 
@@ -33,7 +33,7 @@ export const decodeFinishReason = (
   choice: Json,
   request: GenerationRequest,
 ): FinishReason | undefined => {
-  const word = asString(choice['finish_reason']);
+  const word = asString(choice.finish_reason);
   if (word === undefined || word === '') return undefined;
   if (word === 'error') throw new UpstreamFault('error-event', 'finish_reason is "error"');
   const stopSequence = matchedStop(choice, request);

@@ -19,10 +19,13 @@ const NO_ARGUMENTS = { type: 'object', properties: {} };
 
 const decodeTool = (tool: WireTool): Tool | ForeignTool => {
   if ('function' in tool && tool.type === 'function') {
-    const { function: called, type: _, ...fields } = tool as Extract<
-      WireTool,
-      { type: 'function' }
-    > & { function: { name: string; description?: string; parameters?: object; strict?: boolean } };
+    const {
+      function: called,
+      type: _,
+      ...fields
+    } = tool as Extract<WireTool, { type: 'function' }> & {
+      function: { name: string; description?: string; parameters?: object; strict?: boolean };
+    };
     const { name, description, parameters, strict, ...nested } = called;
     const rest = Object.keys(nested).length > 0 ? { function: nested } : {};
     return {
@@ -32,7 +35,11 @@ const decodeTool = (tool: WireTool): Tool | ForeignTool => {
     };
   }
   if ('input_schema' in tool && tool.type === undefined) {
-    const { name, description, input_schema: parameters } = tool as {
+    const {
+      name,
+      description,
+      input_schema: parameters,
+    } = tool as {
       name: string;
       description?: string;
       input_schema: Record<string, unknown>;
@@ -107,7 +114,7 @@ export const decodeRequest = (body: unknown): GenerationRequest => {
 
 /** True when the caller wants a last chunk with the usage. */
 export const wantsUsage = (request: GenerationRequest): boolean => {
-  const options = fieldsFor(NAME, request.extras)['stream_options'] as
+  const options = fieldsFor(NAME, request.extras).stream_options as
     | { include_usage?: unknown }
     | undefined;
   return options?.include_usage === true;
@@ -176,10 +183,11 @@ export const encodeRequest = (
   request: GenerationRequest,
   target: WireTarget,
 ): Record<string, unknown> => {
-  const { max_completion_tokens: newerName, stream_options: options, ...fields } = fieldsFor(
-    NAME,
-    request.extras,
-  );
+  const {
+    max_completion_tokens: newerName,
+    stream_options: options,
+    ...fields
+  } = fieldsFor(NAME, request.extras);
   const tools = request.tools?.flatMap(encodeTool) ?? [];
   const spelling = newerName === undefined ? 'max_tokens' : 'max_completion_tokens';
   return compact({

@@ -11,13 +11,13 @@ export const decodeResponse = (body: unknown, request: GenerationRequest): Gener
   if (!wire) throw new UpstreamFault('malformed', 'the answer is not a JSON object');
   assertNoError(wire);
   const choice = firstChoice(wire);
-  const message = asRecord(choice?.['message']);
+  const message = asRecord(choice?.message);
   if (!choice || !message) throw new UpstreamFault('malformed', 'the answer holds no choice');
   const reason = decodeFinishReason(choice, request);
   if (!reason) throw new UpstreamFault('truncated', 'the answer has no finish_reason');
   const reader = createChoiceReader(request);
-  reader.read(message, choice['logprobs']);
-  reader.finish(reason, decodeUsage(wire['usage']));
+  reader.read(message, choice.logprobs);
+  reader.finish(reason, decodeUsage(wire.usage));
   return reader.writer.drain();
 };
 
@@ -34,11 +34,11 @@ const toolCallsOf = ({ blocks }: Generation) =>
 const logprobsOf = ({ blocks }: Generation): unknown => {
   const parts = blocks.flatMap(({ extra }) =>
     (extra ?? []).flatMap(({ protocol, fields }) =>
-      protocol === 'chat' ? [asRecord(fields['logprobs'])] : [],
+      protocol === 'chat' ? [asRecord(fields.logprobs)] : [],
     ),
   );
   if (parts.length === 0) return null;
-  const content = parts.flatMap((part) => (Array.isArray(part?.['content']) ? part['content'] : []));
+  const content = parts.flatMap((part) => (Array.isArray(part?.content) ? part.content : []));
   return { ...parts[0], content };
 };
 
@@ -63,9 +63,7 @@ export const encodeResponse = (
     object: 'chat.completion',
     created: label.created,
     model: label.model,
-    choices: [
-      { index: 0, message, logprobs: logprobsOf(generation), finish_reason: finishReason },
-    ],
+    choices: [{ index: 0, message, logprobs: logprobsOf(generation), finish_reason: finishReason }],
     usage: generation.usage && encodeUsage(generation.usage),
   });
 };

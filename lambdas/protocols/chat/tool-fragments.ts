@@ -61,7 +61,11 @@ export const createToolFragments = (request: GenerationRequest, writer: EventWri
 
   const open = (call: Call) => {
     writer.closeCompleteTools();
-    writer.open(call.key, { type: 'tool-call', id: uniqueId(call.id), name: callerName(call.name) });
+    writer.open(call.key, {
+      type: 'tool-call',
+      id: uniqueId(call.id),
+      name: callerName(call.name),
+    });
     call.opened = true;
     writer.delta(call.key, call.held);
   };
@@ -79,13 +83,13 @@ export const createToolFragments = (request: GenerationRequest, writer: EventWri
 
   return {
     add(fragment: Json) {
-      const called = asRecord(fragment['function']) ?? {};
-      const id = asString(fragment['id']) || undefined;
-      const name = asString(called['name']) ?? '';
-      const call = find(fragment['index'], id, name);
+      const called = asRecord(fragment.function) ?? {};
+      const id = asString(fragment.id) || undefined;
+      const name = asString(called.name) ?? '';
+      const call = find(fragment.index, id, name);
       call.id ??= id;
       if (call.name === '') call.name = name;
-      append(call, readArguments(called['arguments']));
+      append(call, readArguments(called.arguments));
       if (!call.opened && call.name !== '') open(call);
     },
     /** @throws UpstreamFault when a call never got its name. */

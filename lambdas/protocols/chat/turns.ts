@@ -26,7 +26,11 @@ const decodePart = (part: ContentPart, param: string): Block => {
     case 'refusal':
       return { type: 'text', text: (part as { refusal: string }).refusal };
     case 'image_url': {
-      const { image_url: image, type: _, ...fields } = part as {
+      const {
+        image_url: image,
+        type: _,
+        ...fields
+      } = part as {
         type: string;
         image_url: { url: string };
       };
@@ -50,8 +54,14 @@ const decodeContent = (content: string | ContentPart[] | undefined, param: strin
 };
 
 const decodeAssistant = (message: Extract<Message, { role: 'assistant' }>, param: string): Turn => {
-  const { role, content, refusal, reasoning_content: reasoning, tool_calls: calls, ...fields } =
-    message;
+  const {
+    role,
+    content,
+    refusal,
+    reasoning_content: reasoning,
+    tool_calls: calls,
+    ...fields
+  } = message;
   const blocks: Block[] = [
     ...(reasoning ? [{ type: 'thinking' as const, text: reasoning }] : []),
     ...decodeContent(content, param),
@@ -142,10 +152,9 @@ const encodeDocument = ({
 const encodeContent = (blocks: Block[]): WireContent => {
   const parts = blocks.flatMap(encodePart);
   const [first] = parts;
-  const isPlain =
-    parts.length === 1 && first?.['type'] === 'text' && Object.keys(first).length === 2;
+  const isPlain = parts.length === 1 && first?.type === 'text' && Object.keys(first).length === 2;
   if (parts.length === 0) return '';
-  return isPlain ? String(first['text']) : parts;
+  return isPlain ? String(first.text) : parts;
 };
 
 const isMedia = (block: Block): boolean => block.type === 'image' || block.type === 'document';
@@ -198,7 +207,11 @@ const encodeAssistant = (turn: Turn, wireName: (name: string) => string) => {
   const calls = turn.blocks.flatMap((block) => {
     if (block.type !== 'tool-call') return [];
     const { function: nested, ...fields } = fieldsFor(NAME, block.extras);
-    const called = { ...(nested ?? {}), name: wireName(block.name), arguments: block.arguments || '{}' };
+    const called = {
+      ...(nested ?? {}),
+      name: wireName(block.name),
+      arguments: block.arguments || '{}',
+    };
     return [{ ...fields, id: block.id, type: 'function', function: called }];
   });
   const content = text.length === 0 ? null : joinTexts(text, '\n\n');
@@ -234,7 +247,11 @@ export const encodeTurn = (
   if (turn.role === 'system') return encodeSystem(turn);
   const results = turn.blocks.filter(isResult);
   const rest = turn.blocks.filter((block) => !isResult(block));
-  const message = { ...fieldsFor(NAME, turn.extras), role: turn.role, content: encodeContent(rest) };
+  const message = {
+    ...fieldsFor(NAME, turn.extras),
+    role: turn.role,
+    content: encodeContent(rest),
+  };
   if (results.length === 0) return [message];
   return [...encodeToolResults(results), ...(rest.length > 0 ? [message] : [])];
 };

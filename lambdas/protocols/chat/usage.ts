@@ -5,18 +5,18 @@ import { asCount, asRecord } from '../json.ts';
 /** This wire counts cached tokens inside `prompt_tokens`, as the canonical form does. */
 export const decodeUsage = (value: unknown): Usage | undefined => {
   const wire = asRecord(value);
-  const inputTokens = asCount(wire?.['prompt_tokens']);
-  const outputTokens = asCount(wire?.['completion_tokens']);
+  const inputTokens = asCount(wire?.prompt_tokens);
+  const outputTokens = asCount(wire?.completion_tokens);
   if (!wire || (inputTokens === undefined && outputTokens === undefined)) return undefined;
-  const prompt = asRecord(wire['prompt_tokens_details']);
-  const completion = asRecord(wire['completion_tokens_details']);
+  const prompt = asRecord(wire.prompt_tokens_details);
+  const completion = asRecord(wire.completion_tokens_details);
   return {
     inputTokens: inputTokens ?? 0,
     outputTokens: outputTokens ?? 0,
     ...compact({
-      cacheReadTokens: asCount(prompt?.['cached_tokens']),
-      cacheWriteTokens: asCount(prompt?.['cache_write_tokens']),
-      reasoningTokens: asCount(completion?.['reasoning_tokens']),
+      cacheReadTokens: asCount(prompt?.cached_tokens),
+      cacheWriteTokens: asCount(prompt?.cache_write_tokens),
+      reasoningTokens: asCount(completion?.reasoning_tokens),
     }),
   };
 };

@@ -10,7 +10,7 @@ import { decodeUsage, readUsage, type WireUsage } from './usage.ts';
 const NAME = 'messages';
 
 const headOf = (block: Json): BlockHead => {
-  switch (block['type']) {
+  switch (block.type) {
     case 'text':
       return { type: 'text' };
     case 'thinking':
@@ -18,9 +18,10 @@ const headOf = (block: Json): BlockHead => {
     case 'redacted_thinking':
       return { type: 'thinking', redacted: true };
     case 'tool_use': {
-      const id = plainToolId(asString(block['id']) ?? '');
-      const name = asString(block['name']) ?? '';
-      if (id === '' || name === '') throw new UpstreamFault('malformed', 'a tool call lacks its id or name');
+      const id = plainToolId(asString(block.id) ?? '');
+      const name = asString(block.name) ?? '';
+      if (id === '' || name === '')
+        throw new UpstreamFault('malformed', 'a tool call lacks its id or name');
       return { type: 'tool-call', id, name };
     }
     default:
@@ -30,12 +31,14 @@ const headOf = (block: Json): BlockHead => {
 
 /** What a block may hold from its start on, beside what its deltas bring. */
 const initialText = (block: Json): string =>
-  asString(block['type'] === 'thinking' ? block['thinking'] : block['text']) ?? '';
+  asString(block.type === 'thinking' ? block.thinking : block.text) ?? '';
 
 const initialArguments = (block: Json): string => {
-  const input = asRecord(block['input']);
+  const input = asRecord(block.input);
   return input && Object.keys(input).length > 0 ? JSON.stringify(input) : '';
 };
+
+const KNOWN_DELTAS = ['text_delta', 'thinking_delta', 'input_json_delta'];
 
 /** Reads content blocks, streamed or whole, by their index on the wire. */
 export const createBlockReader = (writer: EventWriter) => {
@@ -57,28 +60,40 @@ export const createBlockReader = (writer: EventWriter) => {
     }
   };
 
-  const extra = (key: string, delta: Json) =>
-    writer.extra(key, { protocol: NAME, fields: delta });
+  const extra = (key: string, delta: Json) => writer.extra(key, { protocol: NAME, fields: delta });
+
+  const appendArguments = (key: string, text: string) => {
+    if (text !== '') wholeInputs.delete(key);
+    writer.delta(key, text);
+  };
 
   const append = (key: string, delta: Json) => {
-    const isForeign = heads.get(key)?.type === 'foreign';
-    const type = isForeign ? 'foreign' : delta['type'];
-    switch (type) {
-      case 'text_delta':
-        return writer.delta(key, asString(delta['text']) ?? '');
-      case 'thinking_delta':
-        return writer.delta(key, asString(delta['thinking']) ?? '');
-      case 'input_json_delta': {
-        const text = asString(delta['partial_json']) ?? '';
-        if (text !== '') wholeInputs.delete(key);
-        return writer.delta(key, text);
-      }
-      case 'signature_delta':
-        signatures.set(key, (signatures.get(key) ?? '') + (asString(delta['signature']) ?? ''));
-        return undefined;
-      default:
+    const head = heads.get(key);
+    if (head?.type === 'foreign') return extra(key, delta);
+    switch (`${head?.type} ${delta.type}`) {
+      case 'text text_delta':
+        return writer.delta(key, asString(delta.text) ?? '');
+      case 'text citations_delta':
         return extra(key, delta);
+      case 'thinking thinking_delta':
+        return writer.delta(key, asString(delta.thinking) ?? '');
+      case 'thinking signature_delta':
+        signatures.set(key, (signatures.get(key) ?? '') + (asString(delta.signature) ?? ''));
+        return undefined;
+      case 'tool-call input_json_delta':
+        return appendArguments(key, asString(delta.partial_json) ?? '');
+      default:
+        return assertHarmless(key, delta);
     }
+  };
+
+  /** Kinds of delta to come are passed over; a known kind in the wrong block would lose content. */
+  const assertHarmless = (key: string, delta: Json) => {
+    if (!KNOWN_DELTAS.includes(String(delta.type))) return;
+    throw new UpstreamFault(
+      'malformed',
+      `${String(delta.type)} for block ${key}, which takes none`,
+    );
   };
 
   const stop = (key: string) => {
@@ -111,25 +126,25 @@ export const streamDecoder = (): StreamDecoder => {
     return writer.drain();
   };
 
-  const keyOf = (event: Json): string => String(event['index']);
+  const keyOf = (event: Json): string => String(event.index);
 
   const read = (event: Json) => {
-    switch (event['type']) {
+    switch (event.type) {
       case 'message_start':
-        usage = { ...usage, ...readUsage(asRecord(event['message'])?.['usage']) };
+        usage = { ...usage, ...readUsage(asRecord(event.message)?.usage) };
         return writer.start(decodeUsage(usage));
       case 'content_block_start':
-        return blocks.start(keyOf(event), asRecord(event['content_block']) ?? {});
+        return blocks.start(keyOf(event), asRecord(event.content_block) ?? {});
       case 'content_block_delta':
-        return blocks.append(keyOf(event), asRecord(event['delta']) ?? {});
+        return blocks.append(keyOf(event), asRecord(event.delta) ?? {});
       case 'content_block_stop':
         return blocks.stop(keyOf(event));
       case 'message_delta':
-        usage = { ...usage, ...readUsage(event['usage']) };
-        reason = decodeStopReason(asRecord(event['delta']) ?? {}) ?? reason;
+        usage = { ...usage, ...readUsage(event.usage) };
+        reason = decodeStopReason(asRecord(event.delta) ?? {}) ?? reason;
         return undefined;
       case 'error':
-        throw new UpstreamFault('error-event', `the upstream sent ${JSON.stringify(event['error'])}`);
+        throw new UpstreamFault('error-event', `the upstream sent ${JSON.stringify(event.error)}`);
       default:
         // Pings, and events to come.
         return undefined;
@@ -140,7 +155,7 @@ export const streamDecoder = (): StreamDecoder => {
     push: ({ data }) => {
       if (writer.finished) return [];
       const event = parseUpstreamJson(data);
-      if (event['type'] === 'message_stop') return conclude();
+      if (event.type === 'message_stop') return conclude();
       read(event);
       return writer.drain();
     },

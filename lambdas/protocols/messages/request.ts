@@ -21,7 +21,14 @@ const decodeTool = (tool: WireTool): Tool | ForeignTool => {
   if (!('input_schema' in tool) || (tool.type !== undefined && tool.type !== 'custom')) {
     return { foreign: true, protocol: NAME, value: tool };
   }
-  const { type: _, name, description, input_schema: parameters, strict, ...fields } = tool as {
+  const {
+    type: _,
+    name,
+    description,
+    input_schema: parameters,
+    strict,
+    ...fields
+  } = tool as {
     type?: string;
     name: string;
     description?: string;
@@ -58,7 +65,7 @@ const decodeReasoning = ({
 };
 
 const decodeFormat = (format: unknown): ResponseFormat | undefined => {
-  const schema = asRecord(asRecord(format)?.['schema']);
+  const schema = asRecord(asRecord(format)?.schema);
   return schema && { type: 'json-schema', schema };
 };
 
@@ -129,9 +136,7 @@ const encodeTool = (tool: Tool | ForeignTool): Record<string, unknown>[] => {
   const { name, description, parameters, strict, extras } = tool;
   // The vendor demands an object schema; a chat function without parameters takes none.
   const schema = { type: 'object', ...parameters };
-  return [
-    compact({ ...fieldsFor(NAME, extras), name, description, input_schema: schema, strict }),
-  ];
+  return [compact({ ...fieldsFor(NAME, extras), name, description, input_schema: schema, strict })];
 };
 
 /** The tools that a narrowed choice leaves; this wire cannot narrow in the choice itself. */

@@ -19,28 +19,28 @@ const NAME = 'messages';
 
 export const decodeResponse = (body: unknown): GenerationEvent[] => {
   const wire = asRecord(body);
-  if (wire?.['type'] !== 'message') {
-    const kind = wire?.['type'] === 'error' ? 'error-event' : 'malformed';
-    throw new UpstreamFault(kind, `the answer is no message: ${JSON.stringify(wire?.['error'])}`);
+  if (wire?.type !== 'message') {
+    const kind = wire?.type === 'error' ? 'error-event' : 'malformed';
+    throw new UpstreamFault(kind, `the answer is no message: ${JSON.stringify(wire?.error)}`);
   }
   const reason = decodeStopReason(wire);
   if (!reason) throw new UpstreamFault('truncated', 'the answer has no stop_reason');
   const writer = createEventWriter();
   const blocks = createBlockReader(writer);
-  asArray(wire['content']).forEach((block, index) => {
+  asArray(wire.content).forEach((block, index) => {
     blocks.start(String(index), asRecord(block) ?? {});
-    for (const citation of asArray(asRecord(block)?.['citations'])) {
+    for (const citation of asArray(asRecord(block)?.citations)) {
       blocks.append(String(index), { type: 'citations_delta', citation });
     }
     blocks.stop(String(index));
   });
-  writer.finish(reason, decodeUsage(readUsage(wire['usage'])));
+  writer.finish(reason, decodeUsage(readUsage(wire.usage)));
   return writer.drain();
 };
 
 const citationsOf = ({ extra = [] }: AnswerBlock): unknown[] | undefined => {
   const citations = extra.flatMap(({ protocol, fields }) =>
-    protocol === NAME && fields['type'] === 'citations_delta' ? [fields['citation']] : [],
+    protocol === NAME && fields.type === 'citations_delta' ? [fields.citation] : [],
   );
   return citations.length > 0 ? citations : undefined;
 };
@@ -49,7 +49,7 @@ const citationsOf = ({ extra = [] }: AnswerBlock): unknown[] | undefined => {
 const encodeForeign = (block: Extract<AnswerBlock, { type: 'foreign' }>) => {
   if (block.protocol !== NAME) return [];
   const input = (block.extra ?? [])
-    .map(({ fields }) => (fields['type'] === 'input_json_delta' ? fields['partial_json'] : ''))
+    .map(({ fields }) => (fields.type === 'input_json_delta' ? fields.partial_json : ''))
     .join('');
   return [input === '' ? block.value : { ...block.value, input: parseArguments(input) }];
 };

@@ -24,14 +24,14 @@ const WIRE: Record<FinishReason['unified'], string> = {
 
 /** Reads `stop_reason` and `stop_sequence`; undefined while the message goes on. */
 export const decodeStopReason = (wire: Json): FinishReason | undefined => {
-  const word = asString(wire['stop_reason']);
+  const word = asString(wire.stop_reason);
   if (word === undefined || word === '') return undefined;
   const unified = UNIFIED[word] ?? 'stop';
   return {
     unified,
     // Kept only where the word says more than its canonical one.
     ...(WIRE[unified] === word ? {} : { raw: { protocol: NAME, value: word } }),
-    ...compact({ stopSequence: asString(wire['stop_sequence']) }),
+    ...compact({ stopSequence: asString(wire.stop_sequence) }),
   };
 };
 

@@ -177,8 +177,8 @@ const encodeContent = (blocks: Block[]): string | Wire[] => {
   const wire = blocks.flatMap(encodeBlock);
   const [first] = wire;
   if (!first) return '';
-  const isPlain = wire.length === 1 && first['type'] === 'text' && Object.keys(first).length === 2;
-  return isPlain ? String(first['text']) : wire;
+  const isPlain = wire.length === 1 && first.type === 'text' && Object.keys(first).length === 2;
+  return isPlain ? String(first.text) : wire;
 };
 
 /** Consecutive turns of one role become one, as the vendor does; results come first, as it demands. */
@@ -232,7 +232,7 @@ export const encodeTurns = (turns: Turn[], speaksThisWire: boolean) => {
     });
   }
   // The vendor wants a user to begin; the other family's callers may begin with the assistant.
-  if (!speaksThisWire && messages[0]?.['role'] !== 'user') {
+  if (!speaksThisWire && messages[0]?.role !== 'user') {
     messages.unshift({ role: 'user', content: '(continue)' });
   }
   const system = encodeContent(lead.flatMap(({ blocks }) => blocks));

@@ -15,11 +15,11 @@ export type WireUsage = {
 export const readUsage = (value: unknown): WireUsage => {
   const wire = asRecord(value);
   return compact({
-    input: asCount(wire?.['input_tokens']),
-    cacheRead: asCount(wire?.['cache_read_input_tokens']),
-    cacheWrite: asCount(wire?.['cache_creation_input_tokens']),
-    output: asCount(wire?.['output_tokens']),
-    thinking: asCount(asRecord(wire?.['output_tokens_details'])?.['thinking_tokens']),
+    input: asCount(wire?.input_tokens),
+    cacheRead: asCount(wire?.cache_read_input_tokens),
+    cacheWrite: asCount(wire?.cache_creation_input_tokens),
+    output: asCount(wire?.output_tokens),
+    thinking: asCount(asRecord(wire?.output_tokens_details)?.thinking_tokens),
   });
 };
 

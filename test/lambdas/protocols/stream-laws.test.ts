@@ -1,0 +1,295 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { protocols } from '../../../lambdas/protocols/protocols.ts';
+import { formatSse } from '../../../lambdas/protocols/sse.ts';
+import {
+  assertWellFormed,
+  chatWire,
+  decode,
+  LABEL,
+  messagesWire,
+  requestOf,
+  translate,
+} from '../../support/translate.ts';
+
+const FAMILIES = ['chat', 'messages'] as const;
+const RUNS = { numRuns: 300 };
+
+/** Text that is nasty on the wire: line ends, SSE field names, quotes, multi-byte characters. */
+const nastyText = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 12 }),
+  fc.constantFrom('data: [DONE]\n\n', '\r\n', '\u2028', 'event: error', '"}', '𝒳é漢', ''),
+);
+
+const jsonObjectText = fc
+  .dictionary(fc.string({ maxLength: 4 }), nastyText, { maxKeys: 3 })
+  .map((v) => JSON.stringify(v));
+
+/** A string cut into fragments, as tool arguments come. */
+const fragments = (text: string, at: number[]): string[] => {
+  const points = [...new Set(at.map((point) => point % (text.length + 1)))].toSorted(
+    (a, b) => a - b,
+  );
+  return [...points, text.length].map((end, i) => text.slice(i === 0 ? 0 : points[i - 1], end));
+};
+
+const toolCalls = fc.array(
+  fc.record({
+    name: fc.stringMatching(/^[a-z_]{1,10}$/),
+    json: jsonObjectText,
+    at: fc.array(fc.nat(40), { maxLength: 3 }),
+  }),
+  { maxLength: 3 },
+);
+
+/** A valid answer of a chat upstream, its tool fragments interleaved, in one of the many real spellings. */
+const chatAnswer = fc
+  .record({
+    texts: fc.array(nastyText, { maxLength: 4 }),
+    thoughts: fc.array(nastyText, { maxLength: 2 }),
+    calls: toolCalls,
+    firstIndex: fc.constantFrom(0, 1, 5),
+    usage: fc.constantFrom('own', 'finish', 'every', 'none'),
+    done: fc.boolean(),
+  })
+  .filter(
+    ({ texts, thoughts, calls }) =>
+      calls.length > 0 || [...texts, ...thoughts].some((t) => t !== ''),
+  )
+  .map(({ texts, thoughts, calls, firstIndex, usage, done }) => {
+    const counts = { prompt_tokens: 7, completion_tokens: 3 };
+    const every = usage === 'every' ? { usage: counts } : {};
+    const delta = (fields: object) => ({ choices: [{ index: 0, delta: fields }], ...every });
+    const tool = (i: number, fields: object) =>
+      delta({ tool_calls: [{ index: firstIndex + i, ...fields }] });
+    const opened = calls.map(({ name }, i) =>
+      tool(i, { id: `call_${i}`, function: { name, arguments: '' } }),
+    );
+    const parts = calls.map(({ json, at }) => fragments(json, at));
+    const longest = Math.max(0, ...parts.map((p) => p.length));
+    const interleaved = Array.from({ length: longest }, (_, step) =>
+      parts.flatMap((p, i) =>
+        p[step] === undefined ? [] : [tool(i, { function: { arguments: p[step] } })],
+      ),
+    ).flat();
+    const finish = {
+      choices: [{ index: 0, delta: {}, finish_reason: calls.length > 0 ? 'tool_calls' : 'stop' }],
+      ...(usage === 'finish' || usage === 'every' ? { usage: counts } : {}),
+    };
+    const wire = chatWire(
+      [
+        ...thoughts.map((t) => delta({ reasoning_content: t })),
+        ...texts.map((t) => delta({ content: t })),
+        ...opened,
+        ...interleaved,
+        finish,
+        ...(usage === 'own' ? [{ choices: [], usage: counts }] : []),
+      ],
+      done ? undefined : '',
+    );
+    return { wire, text: texts.join(''), thinking: thoughts.join(''), calls };
+  });
+
+/** Chunks from nowhere: every field may be missing, of a wrong type, or out of place. */
+const anyJson = fc.jsonValue({ maxDepth: 2 });
+const wildChatChunk = fc.oneof(
+  anyJson,
+  fc.record(
+    {
+      error: fc.option(anyJson, { freq: 8 }),
+      usage: anyJson,
+      choices: fc.array(
+        fc.record(
+          {
+            index: fc.oneof(fc.nat(2), anyJson),
+            finish_reason: fc.oneof(
+              fc.constantFrom(null, 'stop', 'tool_calls', 'length', ''),
+              anyJson,
+            ),
+            delta: fc.record(
+              {
+                role: anyJson,
+                content: fc.oneof(nastyText, anyJson),
+                reasoning_content: fc.oneof(nastyText, anyJson),
+                tool_calls: fc.array(
+                  fc.record(
+                    {
+                      index: fc.oneof(fc.nat(2), anyJson),
+                      id: fc.oneof(fc.constantFrom('a', 'b', '', null), anyJson),
+                      function: fc.record(
+                        {
+                          name: fc.oneof(fc.constantFrom('f', 'g', '', null), anyJson),
+                          arguments: fc.oneof(
+                            fc.constantFrom('{', '}', '{}', '{"a":1}', ''),
+                            anyJson,
+                          ),
+                        },
+                        { requiredKeys: [] },
+                      ),
+                    },
+                    { requiredKeys: [] },
+                  ),
+                  { maxLength: 2 },
+                ),
+              },
+              { requiredKeys: [] },
+            ),
+          },
+          { requiredKeys: [] },
+        ),
+        { maxLength: 2 },
+      ),
+    },
+    { requiredKeys: [] },
+  ),
+);
+
+const wildBlock = fc.record(
+  {
+    type: fc.constantFrom(
+      'text',
+      'thinking',
+      'tool_use',
+      'redacted_thinking',
+      'server_tool_use',
+      'new_kind',
+    ),
+    id: fc.constantFrom('t1', 't2', 'functions.x:0', ''),
+    name: fc.constantFrom('f', 'g', ''),
+    text: nastyText,
+    input: fc.constantFrom({}, { a: 1 }, null),
+  },
+  { requiredKeys: ['type'] },
+);
+const wildDelta = fc.record(
+  {
+    type: fc.constantFrom(
+      'text_delta',
+      'thinking_delta',
+      'input_json_delta',
+      'signature_delta',
+      'new_delta',
+    ),
+    text: nastyText,
+    thinking: nastyText,
+    partial_json: fc.constantFrom('{', '}', '{"a":1}', ''),
+    signature: nastyText,
+  },
+  { requiredKeys: ['type'] },
+);
+const wildMessagesEvent = fc.record(
+  {
+    type: fc.constantFrom(
+      'message_start',
+      'content_block_start',
+      'content_block_delta',
+      'content_block_delta',
+      'content_block_stop',
+      'message_delta',
+      'message_stop',
+      'ping',
+      'error',
+      'new_event',
+    ),
+    index: fc.oneof(fc.nat(3), anyJson),
+    message: fc.oneof(
+      fc.record({ usage: fc.record({ input_tokens: fc.nat(9), output_tokens: fc.nat(9) }) }),
+      anyJson,
+    ),
+    content_block: wildBlock,
+    delta: fc.oneof(
+      wildDelta,
+      fc.record({ stop_reason: fc.constantFrom('end_turn', 'tool_use', 'max_tokens', null) }),
+    ),
+    usage: fc.oneof(fc.record({ output_tokens: fc.nat(9) }), anyJson),
+  },
+  { requiredKeys: ['type'] },
+);
+
+describe.each(FAMILIES)('a stream for a caller of %s', (to) => {
+  test('is well-formed and complete for every valid chat answer, however the network cuts it', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        chatAnswer,
+        fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 4 }),
+        async (answer, sizes) => {
+          const whole = await translate('chat', to, answer.wire);
+          expect(await translate('chat', to, answer.wire, { sizes })).toBe(whole);
+          const { isError, ...read } = assertWellFormed(to, whole);
+          expect(isError).toBe(false);
+          if ('blocks' in read) {
+            const prose = (type: string) =>
+              read.blocks
+                .filter((b) => b.type === type)
+                .map((b) => b.text)
+                .join('');
+            const calls = read.blocks.filter((b) => b.type === 'tool_use');
+            expect(prose('text')).toBe(answer.text);
+            expect(prose('thinking')).toBe(answer.thinking);
+            expect(calls.map((b) => [b.name, JSON.parse(b.json || '{}')])).toEqual(
+              answer.calls.map(({ name, json }) => [name, JSON.parse(json)]),
+            );
+          } else {
+            expect(read.text).toBe(answer.text);
+            expect(read.reasoning).toBe(answer.thinking);
+            expect(read.tools.map((tool) => [tool.name, tool.arguments])).toEqual(
+              answer.calls.map(({ name, json }) => [name, json]),
+            );
+          }
+        },
+      ),
+      RUNS,
+    );
+  });
+
+  test('is well-formed whatever a chat upstream sends', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(wildChatChunk, { maxLength: 8 }),
+        fc.boolean(),
+        async (chunks, done) => {
+          assertWellFormed(
+            to,
+            await translate('chat', to, chatWire(chunks as object[], done ? undefined : '')),
+          );
+        },
+      ),
+      RUNS,
+    );
+  });
+
+  test('is well-formed whatever a messages upstream sends', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(wildMessagesEvent, { maxLength: 10 }), async (events) => {
+        assertWellFormed(to, await translate('messages', to, messagesWire(events)));
+      }),
+      RUNS,
+    );
+  });
+});
+
+describe.each(FAMILIES)('%s', (name) => {
+  const protocol = protocols[name];
+
+  test('decodes the events it encoded', async () => {
+    await fc.assert(
+      fc.asyncProperty(chatAnswer, async ({ wire }) => {
+        const request = requestOf(
+          name,
+          name === 'chat' ? { stream_options: { include_usage: true } } : {},
+        );
+        const first = await decode(protocols.chat, wire, request);
+        fc.pre(first.events.some((event) => event.type === 'finish' && event.usage !== undefined));
+        const encode = (events: typeof first.events) => {
+          const encoder = protocol.streamEncoder(request, LABEL);
+          return events.flatMap(encoder.push).map(formatSse).join('');
+        };
+        // Once through this wire, blocks stand in its order; from there on nothing may change.
+        const second = await decode(protocol, encode(first.events), request);
+        const third = await decode(protocol, encode(second.events), request);
+        expect(third).toEqual(second);
+      }),
+      RUNS,
+    );
+  });
+});

@@ -1,0 +1,88 @@
+import type {
+  GenerationEvent,
+  GenerationRequest,
+  Label,
+} from '../../lambdas/protocols/generation.ts';
+import type { Protocol, ProtocolName } from '../../lambdas/protocols/protocol.ts';
+import { protocols } from '../../lambdas/protocols/protocols.ts';
+import { formatSse, parseSse } from '../../lambdas/protocols/sse.ts';
+import { UpstreamFault } from '../../lambdas/protocols/upstream-fault.ts';
+import { apiError } from '../../lambdas/support/errors.ts';
+import { assertChatStream, assertMessagesStream, readSse } from './well-formed.ts';
+
+export const LABEL: Label = {
+  id: 'Label',
+  model: 'vendor/model',
+  created: 1_700_000_000,
+  estimatedInputTokens: 11,
+};
+
+/** A minimal request, as the protocol's decoder would make it. */
+export const requestOf = (name: ProtocolName, extra: object = {}): GenerationRequest =>
+  protocols[name].decodeRequest({
+    model: 'vendor/model',
+    max_tokens: 100,
+    stream: true,
+    messages: [{ role: 'user', content: 'hi' }],
+    ...extra,
+  });
+
+/** Bytes cut into pieces of the given sizes, the last size repeated. */
+export async function* cut(text: string, sizes: number[] = []): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from(text, 'utf8');
+  let at = 0;
+  for (let turn = 0; at < bytes.length; turn += 1) {
+    const size = sizes[Math.min(turn, sizes.length - 1)] ?? bytes.length;
+    yield bytes.subarray(at, at + size);
+    at += size;
+  }
+}
+
+/** The canonical events of a wire stream; a fault ends them as itself. */
+export const decode = async (
+  protocol: Protocol,
+  wire: string,
+  request: GenerationRequest,
+  sizes?: number[],
+): Promise<{ events: GenerationEvent[]; fault: UpstreamFault | undefined }> => {
+  const decoder = protocol.streamDecoder(request);
+  const events: GenerationEvent[] = [];
+  try {
+    for await (const batch of parseSse(cut(wire, sizes))) {
+      for (const message of batch) events.push(...decoder.push(message));
+    }
+    events.push(...decoder.end());
+    return { events, fault: undefined };
+  } catch (fault) {
+    if (fault instanceof UpstreamFault) return { events, fault };
+    throw fault;
+  }
+};
+
+/** What a caller of `to` reads when an upstream of `from` sends `wire`: the router's own path. */
+export const translate = async (
+  from: ProtocolName,
+  to: ProtocolName,
+  wire: string,
+  options: { request?: GenerationRequest; sizes?: number[] } = {},
+): Promise<string> => {
+  const request = options.request ?? requestOf(to);
+  const { events, fault } = await decode(protocols[from], wire, request, options.sizes);
+  const encoder = protocols[to].streamEncoder(request, LABEL);
+  const messages = events.flatMap(encoder.push);
+  if (fault) {
+    const error = apiError('The model is temporarily unavailable.', { cause: fault });
+    messages.push(...protocols[to].encodeStreamError(error, 'req_1', LABEL));
+  }
+  return messages.map(formatSse).join('');
+};
+
+/** The checker of the caller's family. */
+export const assertWellFormed = (to: ProtocolName, text: string) =>
+  to === 'chat' ? assertChatStream(readSse(text)) : assertMessagesStream(readSse(text));
+
+export const chatWire = (chunks: object[], end = 'data: [DONE]\n\n'): string =>
+  chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('') + end;
+
+export const messagesWire = (events: ({ type: string } & Record<string, unknown>)[]): string =>
+  events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
