@@ -26,7 +26,7 @@ import {
   REFUND,
   RESERVE,
 } from './meter-steps.ts';
-import { type Bindings, createTable, type Item, type Step, type StepResult } from './table.ts';
+import { type Bindings, createTable, type Step, type StepResult } from './table.ts';
 
 /** A refusal whose reason had gone by the time it was read is tried again, so that no label is guessed. */
 const MAX_TRIES = 8;
@@ -93,17 +93,20 @@ export const createDynamoMeterStore = (deps: {
     return { outcome, ...countsIn(item, reservation), leftovers: false };
   };
 
+  const endRefused = async (unit: ReservedUnit): Promise<void> => {
+    // A copy of the refused write may still be on its way, and find room.
+    if (traces.get(unit.requestId)?.doubtful !== false) await refund(unit);
+    traces.delete(unit.requestId);
+  };
+
   const reserve = async (reservation: Reservation): Promise<ReserveResult> => {
     const { requestId, quota, rpm } = reservation;
     if (quota < 1 || rpm < 1) return refuseAtZero(reservation);
     if (!traces.get(requestId)) traces.set(requestId, { doubtful: false, outdated: [] });
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const result = await tryReserve(reservation);
-      if (result?.outcome === 'admitted') return result;
       if (!result) continue;
-      // A copy of the refused write may still be on its way, and find room.
-      if (traces.get(requestId)?.doubtful !== false) await refund(reservation);
-      traces.delete(requestId);
+      if (result.outcome !== 'admitted') await endRefused(reservation);
       return result;
     }
     throw new StoreUnavailable('The meter changed faster than it could be read.');

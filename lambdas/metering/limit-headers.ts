@@ -1,0 +1,22 @@
+import type { RequestLimits } from '../protocols/protocol.ts';
+
+/** What the caller may still do in this minute and in the plan's period. */
+export type Limits = { requests: RequestLimits; quota: RequestLimits };
+
+/** RFC 3339 without the milliseconds that are always zero at a border. */
+export const formatInstant = (instant: number): string =>
+  `${new Date(instant).toISOString().slice(0, 19)}Z`;
+
+/** Whole seconds, rounded up: 1 to 60 until a minute's end. */
+export const secondsUntil = (instant: number, now: number): number =>
+  Math.max(1, Math.ceil((instant - now) / 1_000));
+
+/** The headers of every generation answer, refusals included. */
+export const limitHeaders = ({ requests, quota }: Limits, now: number): Record<string, string> => ({
+  'x-ratelimit-limit-requests': String(requests.limit),
+  'x-ratelimit-remaining-requests': String(requests.remaining),
+  'x-ratelimit-reset-requests': `${secondsUntil(requests.resetAt, now)}s`,
+  'x-quota-limit': String(quota.limit),
+  'x-quota-remaining': String(quota.remaining),
+  'x-quota-reset': formatInstant(quota.resetAt),
+});

@@ -1,0 +1,42 @@
+import type { Period } from '../stores/plan-store.ts';
+import { type ApiError, apiError, quotaExhausted, rateLimited } from '../support/errors.ts';
+import { formatInstant, type Limits, limitHeaders, secondsUntil } from './limit-headers.ts';
+
+/** 402. SDKs never retry it, so the wait may be as long as the period. */
+export const quotaRefusal = (limits: Limits, period: Period, now: number): ApiError => {
+  const { limit, resetAt } = limits.quota;
+  return quotaExhausted(
+    `The quota of ${limit} requests per ${period} is used up. Retry after ${formatInstant(resetAt)}.`,
+    { ...limitHeaders(limits, now), 'retry-after': String(secondsUntil(resetAt, now)) },
+  );
+};
+
+/** `retry-after` is 1 to 60, because SDKs sleep whatever it says; `retry-after-ms` is the exact wait. */
+const untilNextMinute = (resetAt: number, now: number): Record<string, string> => ({
+  'retry-after': String(Math.min(60, secondsUntil(resetAt, now))),
+  'retry-after-ms': String(Math.min(60_000, Math.max(1, resetAt - now))),
+});
+
+/** 429 of a generation. */
+export const rateRefusal = (limits: Limits, now: number): ApiError => {
+  const { limit, resetAt } = limits.requests;
+  return rateLimited(`The limit of ${limit} requests per minute is reached. Back off and retry.`, {
+    ...limitHeaders(limits, now),
+    ...untilNextMinute(resetAt, now),
+  });
+};
+
+/** 429 of a call that costs no quota. */
+export const freeRefusal = (cap: number, resetAt: number, now: number): ApiError =>
+  rateLimited(
+    `The limit of ${cap} model and token-count requests per minute is reached. Back off and retry.`,
+    untilNextMinute(resetAt, now),
+  );
+
+/** 503: without the meter nothing is admitted, because a limit that fails open is no limit. */
+export const meterUnavailable = (cause: unknown): ApiError =>
+  apiError('The request could not be metered. Retry in a second.', {
+    status: 503,
+    headers: { 'retry-after': '1' },
+    cause,
+  });

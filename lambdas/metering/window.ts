@@ -1,0 +1,29 @@
+import type { Period } from '../stores/plan-store.ts';
+
+/** A stretch of UTC time; instants in ms since the epoch, `resetsAt` being the first one after it. */
+export type Window = { label: string; startsAt: number; resetsAt: number };
+
+const MINUTE_MS = 60_000;
+
+/** Minutes since the epoch. */
+export const minuteOf = (now: number): number => Math.floor(now / MINUTE_MS);
+
+export const minuteResetsAt = (minute: number): number => (minute + 1) * MINUTE_MS;
+
+/** Length of an ISO 8601 text that names the period: `2026-11-21T09`, `2026-11-21`, `2026-11`. */
+const LABEL_LENGTH: Record<Period, number> = { hour: 13, day: 10, month: 7 };
+
+/** UTC has no daylight saving, and `Date.UTC` carries an overflowing hour, day or month over. */
+export const periodOf = (period: Period, now: number): Window => {
+  const date = new Date(now);
+  const year = date.getUTCFullYear();
+  const month = date.getUTCMonth();
+  const day = period === 'month' ? 1 : date.getUTCDate();
+  const hour = period === 'hour' ? date.getUTCHours() : 0;
+  const step = (kind: Period) => (kind === period ? 1 : 0);
+  return {
+    label: date.toISOString().slice(0, LABEL_LENGTH[period]),
+    startsAt: Date.UTC(year, month, day, hour),
+    resetsAt: Date.UTC(year, month + step('month'), day + step('day'), hour + step('hour')),
+  };
+};
