@@ -1,0 +1,117 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { HttpHandler } from '../lambdas/http/create-http-handler.ts';
+import type { HttpEvent } from '../lambdas/http/read-event.ts';
+import { systemClock } from '../lambdas/support/clock.ts';
+import { apiError, invalidRequest } from '../lambdas/support/errors.ts';
+import { functionUrlEvent, splitTarget } from './function-url-event.ts';
+import { createResponseStream } from './lambda-runtime.ts';
+import { refuse, refuseBytes } from './refusals.ts';
+import { UsageError } from './usage-error.ts';
+
+export type ServerOptions = {
+  handler: HttpHandler;
+  /** 0 takes any free port. */
+  port: number;
+  host?: string;
+  /** The event format; a Function URL's unless given. */
+  toEvent?: (request: IncomingMessage, body: Buffer, now: number) => HttpEvent;
+};
+
+/** Lambda's limit for an invocation's event, headers and escaping of the body included. */
+const MAX_EVENT_BYTES = 6_291_456;
+/** Lambda's longest invocation. */
+const MAX_INVOCATION_MS = 900_000;
+
+const LIMITS = {
+  // Slow senders hold a socket for this long at most.
+  headersTimeout: 10_000,
+  requestTimeout: 60_000,
+  maxHeaderSize: 16 * 1024,
+  // Longer than clients keep an idle connection, so that they never send into a closing one.
+  keepAliveTimeout: 75_000,
+  noDelay: true,
+};
+
+/** The whole body, or undefined when it alone is over the platform's limit. */
+const readBody = async (request: IncomingMessage): Promise<Buffer | undefined> => {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  // An oversized body is read to its end all the same: few clients look at an answer before that.
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.byteLength;
+    if (size <= MAX_EVENT_BYTES) chunks.push(chunk);
+  }
+  return size <= MAX_EVENT_BYTES ? Buffer.concat(chunks, size) : undefined;
+};
+
+const isDeliverable = (event: HttpEvent): boolean =>
+  Buffer.byteLength(JSON.stringify(event)) <= MAX_EVENT_BYTES;
+
+/** A signal that aborts when the client leaves before its answer is complete. */
+const leaveSignal = (response: ServerResponse): AbortSignal => {
+  const controller = new AbortController();
+  response.once('close', () => {
+    if (!response.writableFinished) controller.abort();
+  });
+  return controller.signal;
+};
+
+const createListener =
+  ({ handler, toEvent = functionUrlEvent }: ServerOptions) =>
+  async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const startedAt = systemClock.now();
+    const { path } = splitTarget(request.url ?? '');
+    const body = await readBody(request);
+    const event = body && toEvent(request, body, startedAt);
+    if (!event || !isDeliverable(event)) {
+      refuse(response, path, invalidRequest('The request is over 6 MB.', { status: 413 }));
+      return;
+    }
+    await handler(event, createResponseStream(response), {
+      signal: leaveSignal(response),
+      getRemainingTimeInMillis: () => startedAt + MAX_INVOCATION_MS - systemClock.now(),
+    });
+  };
+
+/** A handler fails when its client has gone, which needs no answer, or by a fault of ours. */
+const onFailure = (response: ServerResponse) => {
+  if (response.headersSent || response.destroyed) response.destroy();
+  else refuse(response, '', apiError('The router failed.', { status: 502 }));
+};
+
+const listen = (server: Server, port: number, host: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('listening', resolve).once('error', (error: Error & { code?: string }) => {
+      const taken = error.code === 'EADDRINUSE';
+      reject(taken ? new UsageError(`Port ${port} is taken. Choose another: PORT=8788`) : error);
+    });
+    server.listen(port, host);
+  });
+
+/**
+ * Serves a Lambda handler over HTTP on loopback, with the events, limits and response stream of the
+ * platform. @throws UsageError when the port is taken.
+ */
+export const startServer = async (
+  options: ServerOptions,
+): Promise<{ url: string; close(): Promise<void> }> => {
+  const host = options.host ?? '127.0.0.1';
+  const listener = createListener(options);
+  const server = createServer(LIMITS, (request, response) => {
+    listener(request, response).catch(() => onFailure(response));
+  });
+  server.on('clientError', (fault, socket) => refuseBytes(socket, fault));
+  await listen(server, options.port, host);
+  const address = server.address();
+  const port = typeof address === 'object' && address ? address.port : options.port;
+  return {
+    url: `http://${host}:${port}`,
+    close: async () => {
+      const closed = new Promise((resolve) => {
+        server.close(resolve);
+      });
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+};
