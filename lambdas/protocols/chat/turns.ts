@@ -161,11 +161,12 @@ const isMedia = (block: Block): boolean => block.type === 'image' || block.type 
 
 /** Texts of the other family as one string: parts outside user messages are refused by many upstreams. */
 const joinTexts = (blocks: Block[], separator: string): WireContent => {
-  const isPlain = blocks.every(
+  const sayable = blocks.filter((block) => block.type !== 'foreign' || block.protocol === NAME);
+  const isPlain = sayable.every(
     (block) => block.type === 'text' && isEmpty(fieldsFor(NAME, block.extras)),
   );
-  if (!isPlain) return encodeContent(blocks);
-  return blocks.map((block) => (block.type === 'text' ? block.text : '')).join(separator);
+  if (!isPlain) return encodeContent(sayable);
+  return sayable.map((block) => (block.type === 'text' ? block.text : '')).join(separator);
 };
 
 /** This wire has no flag for a failed result. */
@@ -203,7 +204,10 @@ const encodeAssistant = (turn: Turn, wireName: (name: string) => string) => {
   const text = turn.blocks.filter(
     ({ type }) => type !== 'thinking' && type !== 'tool-call' && type !== 'tool-result',
   );
-  const thinking = turn.blocks.flatMap((block) => (block.type === 'thinking' ? [block.text] : []));
+  // Signed thinking is for the upstream that signed it, and none of this wire does.
+  const thinking = turn.blocks.flatMap((block) =>
+    block.type === 'thinking' && !block.signature && block.text !== '' ? [block.text] : [],
+  );
   const calls = turn.blocks.flatMap((block) => {
     if (block.type !== 'tool-call') return [];
     const { function: nested, ...fields } = fieldsFor(NAME, block.extras);

@@ -52,6 +52,9 @@ const decodeParallel = (choice: WireToolChoice | undefined): boolean | undefined
 
 const REASONING_MODES = ['enabled', 'adaptive', 'disabled'] as const;
 
+const modeOf = (thinking: CountRequest['thinking']): Reasoning['mode'] =>
+  REASONING_MODES.find((mode) => mode === thinking?.type);
+
 const decodeReasoning = ({
   thinking,
   output_config: config,
@@ -59,7 +62,7 @@ const decodeReasoning = ({
   const reasoning = compact({
     effort: config?.effort,
     budgetTokens: thinking?.budget_tokens,
-    mode: REASONING_MODES.find((mode) => mode === thinking?.type),
+    mode: modeOf(thinking),
   });
   return isEmpty(reasoning) ? undefined : reasoning;
 };
@@ -115,7 +118,12 @@ const decode = (wire: CountRequest): GenerationRequest => {
     user: metadata?.user_id,
     extras: ride(NAME, {
       ...fields,
-      ...leftover('thinking', thinking, ['type', 'budget_tokens']),
+      // A mode that is new to this router rides along as a whole.
+      ...leftover(
+        'thinking',
+        thinking,
+        modeOf(thinking) ? ['type', 'budget_tokens'] : ['budget_tokens'],
+      ),
       ...leftover('output_config', outputConfig, ['effort', 'format']),
       ...leftover('metadata', metadata, ['user_id']),
     }),
