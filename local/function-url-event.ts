@@ -2,7 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 
-const TEXT_TYPE = /^(?:text\/|application\/(?:[\w.+-]+\+)?(?:json|xml)\b|application\/javascript\b|application\/x-www-form-urlencoded\b)/i;
+const TEXT_TYPE =
+  /^(?:text\/|application\/(?:[\w.+-]+\+)?(?:json|xml)\b|application\/javascript\b|application\/x-www-form-urlencoded\b)/i;
 
 /** Every header with every value it was sent with: Node itself drops a second `authorization`. */
 const joinHeaders = (rawHeaders: string[]): Record<string, string> => {

@@ -37,7 +37,10 @@ export const refuseBytes = (socket: Duplex, fault: Error & { code?: string }) =>
     return;
   }
   const status = PARSER_STATUS[fault.code ?? ''] ?? 400;
-  const { body, headers } = answerTo('', invalidRequest('The request is not valid HTTP.', { status }));
+  const { body, headers } = answerTo(
+    '',
+    invalidRequest('The request is not valid HTTP.', { status }),
+  );
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
 };

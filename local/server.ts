@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { HttpHandler } from '../lambdas/http/create-http-handler.ts';
 import type { HttpEvent } from '../lambdas/http/read-event.ts';
 import { systemClock } from '../lambdas/support/clock.ts';
@@ -6,7 +7,6 @@ import { apiError, invalidRequest } from '../lambdas/support/errors.ts';
 import { functionUrlEvent, splitTarget } from './function-url-event.ts';
 import { createResponseStream } from './lambda-runtime.ts';
 import { refuse, refuseBytes } from './refusals.ts';
-import { UsageError } from './usage-error.ts';
 
 export type ServerOptions = {
   handler: HttpHandler;
@@ -79,18 +79,9 @@ const onFailure = (response: ServerResponse) => {
   else refuse(response, '', apiError('The router failed.', { status: 502 }));
 };
 
-const listen = (server: Server, port: number, host: string): Promise<void> =>
-  new Promise((resolve, reject) => {
-    server.once('listening', resolve).once('error', (error: Error & { code?: string }) => {
-      const taken = error.code === 'EADDRINUSE';
-      reject(taken ? new UsageError(`Port ${port} is taken. Choose another: PORT=8788`) : error);
-    });
-    server.listen(port, host);
-  });
-
 /**
  * Serves a Lambda handler over HTTP on loopback, with the events, limits and response stream of the
- * platform. @throws UsageError when the port is taken.
+ * platform. @throws Error `EADDRINUSE` when the port is taken.
  */
 export const startServer = async (
   options: ServerOptions,
@@ -101,7 +92,8 @@ export const startServer = async (
     listener(request, response).catch(() => onFailure(response));
   });
   server.on('clientError', (fault, socket) => refuseBytes(socket, fault));
-  await listen(server, options.port, host);
+  server.listen(options.port, host);
+  await once(server, 'listening');
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : options.port;
   return {

@@ -1,0 +1,49 @@
+import type { Catalog } from './catalog/catalog.ts';
+import { createCountTokens } from './endpoints/count-tokens.ts';
+import { createGenerate } from './endpoints/generate.ts';
+import { createGetModel } from './endpoints/get-model.ts';
+import { createListModels } from './endpoints/list-models.ts';
+import { createHttpHandler, type HttpHandler } from './http/create-http-handler.ts';
+import { createRoutes } from './http/routes.ts';
+import { createAuthenticate } from './keys/authenticate.ts';
+import { createMeter } from './metering/meter.ts';
+import type { KeyStore } from './stores/key-store.ts';
+import type { MeterStore } from './stores/meter-store.ts';
+import type { PlanStore } from './stores/plan-store.ts';
+import type { Clock } from './support/clock.ts';
+import type { RandomBytes } from './support/ids.ts';
+import type { Log } from './support/log.ts';
+import type { Upstream } from './upstreams/upstream.ts';
+
+export type RouterParts = {
+  catalog: Catalog;
+  keys: KeyStore;
+  plans: PlanStore;
+  meters: MeterStore;
+  upstream: Upstream;
+  log: Log;
+  clock: Clock;
+  randomBytes: RandomBytes;
+};
+
+/** The one place where all parts of the router meet, on Lambda, locally and in tests alike. */
+export const createRouter = ({
+  catalog,
+  keys,
+  plans,
+  meters,
+  upstream,
+  log,
+  clock,
+  randomBytes,
+}: RouterParts): HttpHandler => {
+  const meter = createMeter({ store: meters, clock, log });
+  const routes = createRoutes({
+    generate: createGenerate({ catalog, meter, upstream, clock, log }),
+    countTokens: createCountTokens({ catalog, meter }),
+    listModels: createListModels({ catalog, meter }),
+    getModel: createGetModel({ catalog, meter }),
+  });
+  const authenticate = createAuthenticate({ keys, plans, clock });
+  return createHttpHandler({ routes, authenticate, log, clock, randomBytes });
+};

@@ -1,0 +1,43 @@
+import { Readable } from 'node:stream';
+import { formatSse, type SseMessage } from '../protocols/sse.ts';
+
+export type MessageBatches = AsyncGenerator<SseMessage[], void, void>;
+
+async function* format(
+  batches: MessageBatches,
+  onFailure: (error: unknown) => SseMessage[],
+): AsyncGenerator<string, void, void> {
+  try {
+    for await (const batch of batches) {
+      if (batch.length > 0) yield batch.map(formatSse).join('');
+    }
+  } catch (error) {
+    // On Lambda an error thrown after the headers ends the whole process.
+    yield onFailure(error).map(formatSse).join('');
+  }
+}
+
+/**
+ * A body of Server-Sent Events, one write a batch. It never errors: what `batches` throws becomes the
+ * tail that `onFailure` returns. However the reader ends it, `batches` runs its `finally`.
+ */
+export const eventStream = (
+  batches: MessageBatches,
+  onFailure: (error: unknown) => SseMessage[],
+): Readable => {
+  const texts = format(batches, onFailure);
+  // Started at once: a generator that never ran skips its `finally`, and a client may be gone before
+  // the first read. No `throw` is passed on either, as a lost client is not a fault of the source.
+  let first: Promise<IteratorResult<string, void>> | undefined = texts.next();
+  const source: AsyncIterable<string, void, void> = {
+    [Symbol.asyncIterator]: () => ({
+      next: () => {
+        const next = first ?? texts.next();
+        first = undefined;
+        return next;
+      },
+      return: () => texts.return(),
+    }),
+  };
+  return Readable.from(source, { objectMode: false });
+};

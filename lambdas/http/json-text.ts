@@ -1,0 +1,94 @@
+import { invalidRequest } from '../support/errors.ts';
+
+/** JSON.parse takes millions of levels, but whatever walks the value afterwards overflows its stack. */
+const MAX_DEPTH = 64;
+
+const QUOTE = '"';
+const BACKSLASH = 0x5c;
+
+/** Index of the quote that closes a string whose content begins at `from`; the text's end if none does. */
+const endOfString = (text: string, from: number): number => {
+  for (let at = text.indexOf(QUOTE, from); at !== -1; at = text.indexOf(QUOTE, at + 1)) {
+    let backslashes = 0;
+    while (at - backslashes > from && text.charCodeAt(at - backslashes - 1) === BACKSLASH) {
+      backslashes++;
+    }
+    if (backslashes % 2 === 0) return at;
+  }
+  return text.length;
+};
+
+/** One pass without recursion; strings are skipped at the speed of `indexOf`. */
+const isTooDeep = (text: string): boolean => {
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (character === QUOTE) at = endOfString(text, at + 1);
+    else if (character === '[' || character === '{') {
+      if (++depth > MAX_DEPTH) return true;
+    } else if (character === ']' || character === '}') depth--;
+  }
+  return false;
+};
+
+const isHigh = (unit: number) => unit >= 0xd800 && unit <= 0xdbff;
+const isLow = (unit: number) => unit >= 0xdc00 && unit <= 0xdfff;
+/** The UTF-16 unit of an escape `\uXXXX` at `at`, NaN where there is none. */
+const unitAt = (text: string, at: number): number =>
+  text.startsWith('\\u', at) ? Number.parseInt(text.slice(at + 2, at + 6), 16) : Number.NaN;
+
+/** Half a surrogate pair has no UTF-8 form: sent on, it would silently become another character. */
+const hasLoneSurrogate = (text: string): boolean => {
+  for (let at = text.indexOf('\\'); at !== -1; at = text.indexOf('\\', at)) {
+    const unit = unitAt(text, at);
+    if (isLow(unit)) return true;
+    if (isHigh(unit)) {
+      if (!isLow(unitAt(text, at + 6))) return true;
+      at += 12;
+    } else at += 2;
+  }
+  return false;
+};
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const MAY_HOLD_PROTO = /__proto__|\\u005f/i;
+
+/** `__proto__` is an ordinary key to JSON.parse and a prototype to some of what runs later. */
+const withoutProto = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withoutProto);
+  return isObject(value) ? membersWithoutProto(value) : value;
+};
+
+const membersWithoutProto = (value: object): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(value)
+      .filter(([key]) => key !== '__proto__')
+      .map(([key, member]) => [key, withoutProto(member)]),
+  );
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The engine's message quotes the input, which may be a prompt: it goes nowhere, not even as a cause.
+    throw invalidRequest('The request body is not valid JSON.');
+  }
+};
+
+/** @throws ApiError 400 unless `text` is one JSON object of at most 64 levels. */
+export const parseJsonObject = (text: string): Record<string, unknown> => {
+  if (text.trim() === '') {
+    throw invalidRequest('The request body is empty; a JSON object is expected.');
+  }
+  if (isTooDeep(text)) {
+    throw invalidRequest(`The request body is nested deeper than ${MAX_DEPTH} levels.`);
+  }
+  const parsed = parse(text);
+  if (!isObject(parsed)) throw invalidRequest('The request body must be a JSON object.');
+  if (hasLoneSurrogate(text)) {
+    throw invalidRequest('The request body holds half of a surrogate pair, which is no character.');
+  }
+  return MAY_HOLD_PROTO.test(text) ? membersWithoutProto(parsed) : parsed;
+};

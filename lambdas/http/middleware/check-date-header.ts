@@ -1,0 +1,16 @@
+import { invalidRequest } from '../../support/errors.ts';
+import type { Step } from './step.ts';
+
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+/** A protocol version is optional, and any date will do; anything else is a mistake. @throws ApiError 400. */
+export const checkDateHeader = (): Step => {
+  const checkDateHeaderBefore: Step['before'] = ({ event: exchange }) => {
+    const name = exchange.match?.route.dateHeader;
+    const value = name && exchange.request.headers[name];
+    if (value !== undefined && !DATE.test(value)) {
+      throw invalidRequest(`The header ${name} must be a date (YYYY-MM-DD) or absent.`);
+    }
+  };
+  return { before: checkDateHeaderBefore };
+};

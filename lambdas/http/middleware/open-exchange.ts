@@ -1,0 +1,44 @@
+import type { Protocol } from '../../protocols/protocol.ts';
+import type { Clock } from '../../support/clock.ts';
+import { newRequestId, type RandomBytes } from '../../support/ids.ts';
+import type { Exchange, InvocationContext } from '../exchange.ts';
+import { type HttpEvent, readEvent } from '../read-event.ts';
+
+type Options = {
+  clock: Clock;
+  randomBytes: RandomBytes;
+  /** The protocol family of a path. */
+  familyOf: (path: string) => Protocol;
+};
+
+/** Lambda's own ceiling, for hosts that set none. */
+const MAX_INVOCATION_MS = 900_000;
+
+/**
+ * Turns the platform's event into an exchange. The request id is always ours: a caller's could be
+ * repeated, forged, or hold anything.
+ */
+export const openExchange = ({ clock, randomBytes, familyOf }: Options) => {
+  const openExchangeBefore = (request: {
+    event: HttpEvent | Exchange;
+    context: InvocationContext;
+  }): void => {
+    if ('requestId' in request.event) return;
+    const { context } = request;
+    const http = readEvent(request.event);
+    const exchange: Exchange = {
+      request: http,
+      requestId: newRequestId(randomBytes),
+      startedAt: clock.now(),
+      protocol: familyOf(http.path),
+      signal: context.signal ?? new AbortController().signal,
+      remainingMs: () => context.getRemainingTimeInMillis?.() ?? MAX_INVOCATION_MS,
+      notes: {},
+      match: undefined,
+      caller: undefined,
+      body: undefined,
+    };
+    request.event = exchange;
+  };
+  return { before: openExchangeBefore };
+};

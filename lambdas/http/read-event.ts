@@ -1,0 +1,45 @@
+import type { APIGatewayProxyEvent, APIGatewayProxyEventV2 } from 'aws-lambda';
+
+/** An HTTP request without a trace of who delivered it. */
+export type HttpRequest = {
+  method: string;
+  /** As sent, still percent-encoded, without a stage prefix or query. */
+  path: string;
+  /** Names in lower case; repeated headers joined by commas, as both front doors do. */
+  headers: Record<string, string>;
+  /** The body's bytes as sent; empty when there is none. */
+  body: Uint8Array;
+};
+
+/** A Function URL's event (payload 2.0) or a REST API's proxy event (1.0). */
+export type HttpEvent = APIGatewayProxyEventV2 | APIGatewayProxyEvent;
+
+const NO_BODY = new Uint8Array(0);
+
+const readBody = (body: string | null | undefined, isBase64Encoded: boolean): Uint8Array =>
+  body ? Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8') : NO_BODY;
+
+const lowerCased = (headers: [string, string | undefined][]): Record<string, string> =>
+  Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value ?? '']));
+
+const readHeadersOfRestApi = (event: APIGatewayProxyEvent): Record<string, string> =>
+  lowerCased(
+    Object.entries(event.multiValueHeaders ?? {}).map(([name, values]) => [
+      name,
+      values?.join(','),
+    ]),
+  );
+
+/** The request in either event format. Query strings are dropped: no route reads one. */
+export const readEvent = (event: HttpEvent): HttpRequest => {
+  const body = readBody(event.body, event.isBase64Encoded);
+  if ('rawPath' in event) {
+    return {
+      method: event.requestContext.http.method,
+      path: event.rawPath,
+      headers: lowerCased(Object.entries(event.headers)),
+      body,
+    };
+  }
+  return { method: event.httpMethod, path: event.path, headers: readHeadersOfRestApi(event), body };
+};

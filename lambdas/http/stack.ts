@@ -1,0 +1,33 @@
+import type { Clock } from '../support/clock.ts';
+import type { RandomBytes } from '../support/ids.ts';
+import type { Log } from '../support/log.ts';
+import { familyOf } from './family.ts';
+import { accessLog } from './middleware/access-log.ts';
+import { checkDateHeader } from './middleware/check-date-header.ts';
+import { errorEnvelope } from './middleware/error-envelope.ts';
+import { findRoute } from './middleware/find-route.ts';
+import { type Authenticate, identifyCaller } from './middleware/identify-caller.ts';
+import { openExchange } from './middleware/open-exchange.ts';
+import { readBody } from './middleware/read-body.ts';
+import { writeReply } from './middleware/write-reply.ts';
+import type { Route } from './routes.ts';
+
+export type StackOptions = {
+  routes: Route[];
+  authenticate: Authenticate;
+  log: Log;
+  clock: Clock;
+  randomBytes: RandomBytes;
+};
+
+/** Every request passes these: read downwards on the way in, upwards on the way out. */
+export const stack = ({ routes, authenticate, log, clock, randomBytes }: StackOptions) => [
+  openExchange({ clock, randomBytes, familyOf }),
+  writeReply({ log }),
+  accessLog({ log, clock }),
+  errorEnvelope({ log }),
+  findRoute(routes),
+  identifyCaller(authenticate),
+  checkDateHeader(),
+  readBody(),
+];

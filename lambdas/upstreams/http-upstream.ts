@@ -1,0 +1,106 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import type { GenerationEvent } from '../protocols/generation.ts';
+import { UpstreamFault } from '../protocols/upstream-fault.ts';
+import type { Clock } from '../support/clock.ts';
+import { closing } from './closing.ts';
+import { firstEventMs } from './deadlines.ts';
+import { type Post, post } from './post.ts';
+import { bytesOf, readAnswer, readFault } from './read-answer.ts';
+import type { UpstreamSecrets } from './secrets.ts';
+import type { EventBatches, Upstream, UpstreamCall } from './upstream.ts';
+
+type Parts = { secrets: UpstreamSecrets; clock: Clock };
+
+/** Requests never wait for one another's connections. */
+const POOL = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY, maxFreeSockets: 256 };
+
+const credentialFor = async ({ target }: UpstreamCall, secrets: UpstreamSecrets) => {
+  try {
+    return await secrets.get(target.secret);
+  } catch (cause) {
+    throw new UpstreamFault('credential', `no credential for ${target.upstream}`, { cause });
+  }
+};
+
+const urlOf = ({ target, protocol }: UpstreamCall): URL => {
+  const url = new URL(target.baseUrl);
+  url.pathname = url.pathname.replace(/\/$/, '') + protocol.upstreamPath;
+  return url;
+};
+
+/** Always streamed: that gives a first-event and an idle limit, and shows a truncated answer as one. */
+const encodeBody = ({ request, target, protocol, maxOutputTokens }: UpstreamCall): Uint8Array => {
+  const { model, maxTokensField } = target;
+  const body = protocol.encodeRequest(
+    { ...request, stream: true },
+    { model, maxOutputTokens, ...(maxTokensField && { maxTokensField }) },
+  );
+  return Buffer.from(JSON.stringify(body));
+};
+
+const headersFor = ({ target, protocol }: UpstreamCall, secret: string, body: Uint8Array) => ({
+  'content-type': 'application/json',
+  'content-length': String(body.byteLength),
+  accept: 'text/event-stream, application/json',
+  'accept-encoding': 'identity',
+  'user-agent': 'model-router',
+  ...protocol.upstreamHeaders(secret),
+  ...target.headers,
+});
+
+const hasContent = (events: GenerationEvent[]): boolean =>
+  events.some(({ type }) => type !== 'start');
+
+async function* follow(batches: EventBatches, under: Post, onContent: () => void): EventBatches {
+  try {
+    for await (const events of batches) {
+      if (hasContent(events)) onContent();
+      if (events.at(-1)?.type === 'finish') under.complete();
+      yield events;
+    }
+  } catch (error) {
+    throw under.faultOf(error);
+  } finally {
+    onContent();
+    under.close();
+  }
+}
+
+/** Calls providers over HTTP, with connections kept alive between calls. */
+export const createHttpUpstream = ({ secrets, clock }: Parts): Upstream => {
+  const http = new HttpAgent(POOL);
+  const https = new HttpsAgent(POOL);
+
+  const open = async (call: UpstreamCall): Promise<EventBatches> => {
+    const secret = await credentialFor(call, secrets);
+    const url = urlOf(call);
+    const body = encodeBody(call);
+    const agent = url.protocol === 'https:' ? https : http;
+    const headers = headersFor(call, secret, body);
+    const sent = post({ url, headers, body, agent, clock, signal: call.signal });
+    const waitMs = firstEventMs(body.byteLength, call.target.firstEventTimeoutMs);
+    const cancelWait = clock.after(waitMs, () =>
+      sent.fail(new UpstreamFault('first-event-timeout', `no content within ${waitMs} ms`)),
+    );
+    const close = () => {
+      cancelWait();
+      sent.close();
+    };
+    try {
+      const response = await sent.response;
+      const { statusCode = 0 } = response;
+      const chunks = bytesOf(response, sent, clock);
+      if (statusCode === 401 || statusCode === 403) secrets.refresh();
+      if (statusCode < 200 || statusCode > 299) {
+        throw await readFault(response, chunks, call, clock.now());
+      }
+      const batches = readAnswer(response, chunks, call);
+      return closing(follow(batches, sent, cancelWait), close);
+    } catch (error) {
+      close();
+      throw sent.faultOf(error);
+    }
+  };
+  return { open };
+};

@@ -1,0 +1,96 @@
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
+import { UpstreamFault } from '../protocols/upstream-fault.ts';
+import { CONNECT_MS } from './deadlines.ts';
+import { type SendOptions, sendRequest } from './send-request.ts';
+
+export type PostOptions = SendOptions & { agent: Agent; signal: AbortSignal };
+
+/** One request under way, with one place to end it and one reading of whatever ended it. */
+export type Post = {
+  /** The head of the answer. @throws UpstreamFault */
+  response: Promise<IncomingMessage>;
+  /** Ends the exchange; `fault` is why. */
+  fail(fault: UpstreamFault): void;
+  /** What any error of this exchange means. */
+  faultOf(error: unknown): UpstreamFault;
+  /** The answer has said all: what is left of it is read, not cut off, by `close`. */
+  complete(): void;
+  /** Lets go of the connection. Safe to call twice. */
+  close(): void;
+};
+
+/** How long an answer that has said all may take to end, so that its connection can be used again. */
+const DRAIN_MS = 1_000;
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : '';
+
+/** A kept-alive connection that the upstream closed meanwhile fails like this on its next use. */
+const wasStale = (request: ClientRequest | undefined, error: unknown): boolean =>
+  request?.reusedSocket === true && ['ECONNRESET', 'EPIPE'].includes(codeOf(error));
+
+const classify = (cause: unknown, wasConnected: boolean): UpstreamFault => {
+  if (cause instanceof UpstreamFault) return cause;
+  const code = codeOf(cause);
+  if (code.startsWith('HPE_')) return new UpstreamFault('malformed', 'not HTTP', { cause });
+  const kind = wasConnected ? 'reset' : 'connect';
+  return new UpstreamFault(kind, `the connection failed: ${code}`, { cause });
+};
+
+export const post = ({ agent, signal, ...options }: PostOptions): Post => {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  let request: ClientRequest | undefined;
+  let response: IncomingMessage | undefined;
+  let fault: UpstreamFault | undefined;
+  let isConnected = false;
+  let isComplete = false;
+  let isClosed = false;
+
+  const fail = (reason: UpstreamFault) => {
+    fault ??= reason;
+    (response ?? request)?.destroy(reason);
+  };
+  const faultOf = (error: unknown) => fault ?? classify(error, isConnected);
+
+  const send = (through: Agent | false) => {
+    request = sendRequest(options, through, {
+      onConnected: () => {
+        isConnected = true;
+      },
+      onConnectTimeout: () =>
+        fail(new UpstreamFault('connect', `no connection within ${CONNECT_MS} ms`)),
+      onResponse: (message) => {
+        // Errors are read where the body is; this listener is for the time when nobody reads.
+        response = message.on('error', () => undefined);
+        resolve(message);
+      },
+      onError: (error) => {
+        // Once, and on a connection of its own: the pool may hold more of the same age.
+        if (through && !fault && !response && wasStale(request, error)) send(false);
+        else reject(faultOf(error));
+      },
+    });
+  };
+
+  const onAbort = () => fail(new UpstreamFault('aborted', 'the call was ended from our side'));
+  signal.addEventListener('abort', onAbort, { once: true });
+  send(agent);
+  if (signal.aborted) onAbort();
+
+  const drain = (answer: IncomingMessage) => {
+    const cancelCut = options.clock.after(DRAIN_MS, () => answer.destroy());
+    answer.once('close', cancelCut).resume();
+  };
+  const close = () => {
+    if (isClosed) return;
+    isClosed = true;
+    signal.removeEventListener('abort', onAbort);
+    if (response && isComplete && !response.destroyed) drain(response);
+    else (response ?? request)?.destroy();
+  };
+  const complete = () => {
+    isComplete = true;
+  };
+
+  return { response: promise, fail, faultOf, complete, close };
+};

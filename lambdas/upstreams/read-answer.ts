@@ -1,0 +1,76 @@
+import type { IncomingMessage } from 'node:http';
+import type { GenerationEvent } from '../protocols/generation.ts';
+import { UpstreamFault } from '../protocols/upstream-fault.ts';
+import type { Clock } from '../support/clock.ts';
+import { withIdleLimit } from './deadlines.ts';
+import type { Post } from './post.ts';
+import { readEvents, readJson, readRefusal } from './response-body.ts';
+import { parseRetryAfter } from './retry-after.ts';
+import type { EventBatches, UpstreamCall } from './upstream.ts';
+
+type Chunks = AsyncIterable<Uint8Array>;
+
+/** Statuses with which upstreams refuse a prompt as too long; a 429 may use the same words for a rate. */
+const OVERFLOW_STATUSES = [400, 413, 422];
+
+/** The body's bytes; a minute without any fails the post. */
+export const bytesOf = (response: IncomingMessage, post: Post, clock: Clock): Chunks =>
+  withIdleLimit(response.iterator({ destroyOnReturn: false }), clock, post.fail);
+
+/** The fault that a status other than 2xx stands for. */
+export const readFault = async (
+  response: IncomingMessage,
+  chunks: Chunks,
+  { protocol }: UpstreamCall,
+  now: number,
+): Promise<UpstreamFault> => {
+  const status = response.statusCode ?? 0;
+  if (status >= 300 && status < 400) {
+    return new UpstreamFault('redirect', 'the upstream redirects', { status });
+  }
+  const refusal = protocol.decodeRefusal(await readRefusal(chunks));
+  if (refusal.kind === 'context-overflow' && OVERFLOW_STATUSES.includes(status)) {
+    return new UpstreamFault('context-overflow', 'the prompt is too long', { status });
+  }
+  const retryAfterSeconds = parseRetryAfter(response.headers['retry-after'], now);
+  return new UpstreamFault('status', `the upstream answered ${status}`, {
+    status,
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  });
+};
+
+async function* readWhole(chunks: Chunks, { protocol, request }: UpstreamCall): EventBatches {
+  yield protocol.decodeResponse(await readJson(chunks), request);
+}
+
+const endsWithFinish = (events: GenerationEvent[]): boolean => events.at(-1)?.type === 'finish';
+
+async function* readStream(chunks: Chunks, { protocol, request }: UpstreamCall): EventBatches {
+  const decoder = protocol.streamDecoder(request);
+  for await (const messages of readEvents(chunks)) {
+    const events = messages.flatMap((message) => decoder.push(message));
+    yield events;
+    // Not every upstream closes after its last event.
+    if (endsWithFinish(events)) return;
+  }
+  yield decoder.end();
+}
+
+/**
+ * The events of a 2xx answer, streamed or in one piece, whichever the upstream chose.
+ * @throws UpstreamFault for any other kind of content.
+ */
+export const readAnswer = (
+  response: IncomingMessage,
+  chunks: Chunks,
+  call: UpstreamCall,
+): EventBatches => {
+  const encoding = response.headers['content-encoding'] ?? 'identity';
+  if (encoding !== 'identity') {
+    throw new UpstreamFault('malformed', `content-encoding ${encoding} was not asked for`);
+  }
+  const type = response.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
+  if (type === 'text/event-stream') return readStream(chunks, call);
+  if (type === 'application/json') return readWhole(chunks, call);
+  throw new UpstreamFault('malformed', `content-type ${type ?? 'is absent'}`);
+};
