@@ -1,0 +1,193 @@
+import OpenAI from 'openai';
+import OpenAI5 from 'openai-5';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type LocalRouter, startLocal } from '../../local/start.ts';
+
+/** One model whose first upstream speaks chat, one whose first speaks messages. */
+const MODELS = ['aurora/scribe-1', 'borealis/swift-2'];
+
+const WEATHER = {
+  type: 'function',
+  function: {
+    name: 'weather',
+    description: 'The weather in a city',
+    parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  },
+} as const;
+
+let router: LocalRouter;
+beforeAll(async () => {
+  router = await startLocal();
+});
+afterAll(() => router.close());
+
+type Client = OpenAI;
+const majors: [string, (key: string) => Client][] = [
+  ['openai 7', (apiKey) => new OpenAI({ baseURL: `${router.baseUrl}/v1`, apiKey })],
+  // The older major's client has the same shape where these tests use it.
+  [
+    'openai 5',
+    (apiKey) => new OpenAI5({ baseURL: `${router.baseUrl}/v1`, apiKey }) as unknown as Client,
+  ],
+];
+
+/** The error that a call rejects with. */
+const failure = async (call: Promise<unknown>) =>
+  call.then(
+    () => {
+      throw new Error('the call was expected to fail');
+    },
+    (error: unknown) =>
+      error as Error & {
+        status: number;
+        type: string;
+        code: string;
+        requestID: string;
+        headers: Headers;
+      },
+  );
+
+describe.each(majors)('%s', (_, connect) => {
+  const say = (content: string) => [{ role: 'user' as const, content }];
+
+  test('lists the models and reads one', async () => {
+    const client = connect(router.key);
+    const ids: string[] = [];
+    for await (const model of client.models.list()) ids.push(model.id);
+    expect(ids).toEqual(['aurora/scribe-1', 'borealis/swift-2', 'cirrus/vista-3']);
+    const model = await client.models.retrieve('cirrus/vista-3');
+    expect(model).toMatchObject({ id: 'cirrus/vista-3', object: 'model', vision: true });
+  });
+
+  test.each(MODELS)('%s creates a completion', async (model) => {
+    const { data, response } = await connect(router.key)
+      .chat.completions.create({ model, messages: say('say All is well.') })
+      .withResponse();
+    expect(data).toMatchObject({
+      id: expect.stringMatching(/^chatcmpl-/),
+      object: 'chat.completion',
+      model,
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: 'All is well.' },
+          finish_reason: 'stop',
+        },
+      ],
+    });
+    const usage = data.usage;
+    expect(usage?.total_tokens).toBe((usage?.prompt_tokens ?? 0) + (usage?.completion_tokens ?? 0));
+    expect(usage?.completion_tokens).toBeGreaterThan(0);
+    expect(response.headers.get('x-request-id')).toMatch(/^req_/);
+  });
+
+  test.each(MODELS)('%s streams, and its helper adds the stream up', async (model) => {
+    const stream = connect(router.key).chat.completions.stream({
+      model,
+      messages: say('say One two three.'),
+      stream_options: { include_usage: true },
+    });
+    let text = '';
+    stream.on('content', (delta) => {
+      text += delta;
+    });
+    const completion = await stream.finalChatCompletion();
+    expect(text).toBe('One two three.');
+    expect(completion.choices[0]?.message.content).toBe('One two three.');
+    expect(completion.choices[0]?.finish_reason).toBe('stop');
+    expect(completion.usage?.completion_tokens).toBeGreaterThan(0);
+  });
+
+  test.each(MODELS)('%s leaves the usage chunk out unless it is asked for', async (model) => {
+    const stream = await connect(router.key).chat.completions.create({
+      model,
+      messages: say('hello'),
+      stream: true,
+    });
+    for await (const chunk of stream) {
+      expect(chunk.choices).toHaveLength(1);
+      expect(chunk).not.toHaveProperty('usage');
+    }
+  });
+
+  test.each(MODELS)('%s runs a loop of parallel tool calls', async (model) => {
+    const client = connect(router.key);
+    const prompt = say('call weather {"city":"Paris"} and call weather {"city":"Rome"}');
+    const stream = client.chat.completions.stream({ model, messages: prompt, tools: [WEATHER] });
+    const first = await stream.finalChatCompletion();
+    const [choice] = first.choices;
+    expect(choice?.finish_reason).toBe('tool_calls');
+    const calls = choice?.message.tool_calls ?? [];
+    const cities = calls.map(
+      (call) => call.type === 'function' && JSON.parse(call.function.arguments),
+    );
+    expect(cities).toEqual([{ city: 'Paris' }, { city: 'Rome' }]);
+    const second = await client.chat.completions.create({
+      model,
+      tools: [WEATHER],
+      messages: [
+        ...prompt,
+        { role: 'assistant', content: choice?.message.content ?? null, tool_calls: calls },
+        ...calls.map((call, i) => ({
+          role: 'tool' as const,
+          tool_call_id: call.id,
+          content: i === 0 ? 'sunny in Paris' : 'rain in Rome',
+        })),
+      ],
+    });
+    expect(second.choices[0]?.finish_reason).toBe('stop');
+    expect(second.choices[0]?.message.content).toContain('sunny in Paris');
+    expect(second.choices[0]?.message.content).toContain('rain in Rome');
+  });
+
+  test('throws BadRequestError that lists the models for an unknown one', async () => {
+    const call = connect(router.key).chat.completions.create({
+      model: 'no/such',
+      messages: say('x'),
+    });
+    const error = await failure(call);
+    expect(error.constructor.name).toBe('BadRequestError');
+    expect(error).toMatchObject({
+      status: 400,
+      type: 'invalid_request_error',
+      code: 'model_not_found',
+    });
+    expect(error.message).toContain('aurora/scribe-1, borealis/swift-2, cirrus/vista-3');
+    expect(error.requestID).toMatch(/^req_/);
+  });
+
+  test('throws AuthenticationError for a wrong key, at once', async () => {
+    const call = connect('mrk_live_wrong').chat.completions.create({
+      model: 'm',
+      messages: say('x'),
+    });
+    const error = await failure(call);
+    expect(error.constructor.name).toBe('AuthenticationError');
+    expect(error).toMatchObject({ status: 401, type: 'authentication_error' });
+    expect(error.headers.get('x-should-retry')).toBe('false');
+  });
+
+  test('throws an APIError of 402 with the time to retry when the quota is used up', async () => {
+    const client = connect(await router.createKey({ plan: { quota: 1, period: 'day' } }));
+    const request = { model: 'aurora/scribe-1', messages: say('x') };
+    await client.chat.completions.create(request);
+    const error = await failure(client.chat.completions.create(request));
+    expect(error).toMatchObject({ status: 402, type: 'insufficient_quota' });
+    expect(error.message).toMatch(/\d{4}-\d\d-\d\dT00:00:00Z/);
+    expect(Number(error.headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+
+  test('throws RateLimitError above the requests of a minute', async () => {
+    const client = connect(await router.createKey({ plan: { rpm: 0 } }));
+    const call = client.chat.completions.create(
+      { model: 'aurora/scribe-1', messages: say('x') },
+      { maxRetries: 0 },
+    );
+    const error = await failure(call);
+    expect(error.constructor.name).toBe('RateLimitError');
+    expect(error).toMatchObject({ status: 429, type: 'rate_limit_error' });
+    const seconds = Number(error.headers.get('retry-after'));
+    expect(seconds).toBeGreaterThanOrEqual(1);
+    expect(seconds).toBeLessThanOrEqual(60);
+  });
+});
