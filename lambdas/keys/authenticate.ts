@@ -1,0 +1,74 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
+import type { Plan, PlanStore } from '../stores/plan-store.ts';
+import { StoreUnavailable } from '../stores/store-unavailable.ts';
+import type { Clock } from '../support/clock.ts';
+import { type ApiError, apiError, unauthenticated } from '../support/errors.ts';
+import { hashKey, isWellFormedKey } from './api-key.ts';
+import { createCachedLookup } from './cached-lookup.ts';
+import type { Caller } from './caller.ts';
+import { readCredential } from './credentials.ts';
+
+export type Authenticate = (headers: Record<string, string>) => Promise<Caller>;
+
+/** 503, never 401: on a 401 SDKs give up and people replace keys that are right. */
+const unavailable = (cause: unknown): ApiError =>
+  apiError('The API key could not be checked. Retry in a second.', {
+    status: 503,
+    headers: { 'retry-after': '1' },
+    cause,
+  });
+
+const isSameHash = (one: string, other: string): boolean =>
+  one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
+
+/** @throws ApiError 401 */
+const assertUsable = (record: KeyRecord | undefined, hash: string, now: number): KeyRecord => {
+  // The lookup was by hash; this guards against a store that answers with another key.
+  if (!record || !isSameHash(record.hash, hash)) {
+    throw unauthenticated('The API key is invalid.');
+  }
+  if (record.status === 'revoked') throw unauthenticated('The API key was revoked.');
+  if (record.expiresAt !== undefined && record.expiresAt <= now) {
+    throw unauthenticated('The API key has expired.');
+  }
+  return record;
+};
+
+/**
+ * Headers to caller. Keys and plans are cached for 10 s, and for 10 minutes while the tables fail; a key's
+ * expiry is checked by the clock every time.
+ * @throws ApiError 401, or 503 when neither table nor cache can tell.
+ */
+export const createAuthenticate = ({
+  keys,
+  plans,
+  clock,
+}: {
+  keys: Pick<KeyStore, 'findKey'>;
+  plans: Pick<PlanStore, 'findPlan'>;
+  clock: Clock;
+}): Authenticate => {
+  const findKey = createCachedLookup({ find: (hash) => keys.findKey(hash), clock });
+  const findPlan = createCachedLookup({ find: (id) => plans.findPlan(id), clock });
+
+  const planOf = async ({ planId, keyId }: KeyRecord): Promise<Plan> => {
+    const plan = await findPlan(planId);
+    if (plan) return plan;
+    // An operator's mistake, not the caller's: the key is right, and works once the plan is there.
+    throw unavailable(new Error(`The plan ${planId} of the key ${keyId} does not exist.`));
+  };
+
+  return async (headers) => {
+    const key = readCredential(headers);
+    if (!isWellFormedKey(key)) throw unauthenticated('The API key is invalid.');
+    const hash = hashKey(key);
+    try {
+      const record = assertUsable(await findKey(hash), hash, clock.now());
+      const { keyId, projectId, meterId } = record;
+      return { keyId, projectId, meterId, plan: await planOf(record) };
+    } catch (error) {
+      throw error instanceof StoreUnavailable ? unavailable(error) : error;
+    }
+  };
+};

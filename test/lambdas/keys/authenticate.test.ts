@@ -1,0 +1,205 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { mintKey } from '../../../lambdas/keys/api-key.ts';
+import { createAuthenticate } from '../../../lambdas/keys/authenticate.ts';
+import { createKeyLifecycle, type NewKey } from '../../../lambdas/keys/lifecycle.ts';
+import type { Plan } from '../../../lambdas/stores/plan-store.ts';
+import {
+  createUnreachableClient,
+  startDynamo,
+  storesOn,
+  type TestDynamo,
+} from '../../support/dynamo.ts';
+import { createManualClock } from '../../support/manual-clock.ts';
+
+const NOW = Date.parse('2026-11-21T11:30:00Z');
+const PLAN: Plan = { id: 'team', rpm: 60, quota: 1_000, period: 'month' };
+
+let dynamo: TestDynamo;
+beforeAll(async () => {
+  dynamo = await startDynamo();
+  await storesOn(dynamo.client).plans.putPlan(PLAN);
+});
+afterAll(() => dynamo.close());
+
+/** One environment over the real tables, whose reads are counted and whose way to them can be cut. */
+const setUp = () => {
+  const clock = createManualClock(NOW);
+  const reachable = storesOn(dynamo.client);
+  const unreachable = storesOn(createUnreachableClient());
+  const reads: string[] = [];
+  let stores = reachable;
+  const authenticate = createAuthenticate({
+    keys: {
+      findKey: (hash) => {
+        reads.push('key');
+        return stores.keys.findKey(hash);
+      },
+    },
+    plans: {
+      findPlan: (id) => {
+        reads.push('plan');
+        return stores.plans.findPlan(id);
+      },
+    },
+    clock,
+  });
+  const lifecycle = createKeyLifecycle({
+    keys: reachable.keys,
+    meters: reachable.meters,
+    clock,
+    randomBytes,
+  });
+  const create = (over: Partial<NewKey> = {}) =>
+    lifecycle.create({ projectId: 'prj', planId: 'team', ...over });
+  return {
+    clock,
+    reads,
+    lifecycle,
+    create,
+    call: (key: string) => authenticate({ authorization: `Bearer ${key}` }),
+    cut: () => {
+      stores = unreachable;
+    },
+    mend: () => {
+      stores = reachable;
+    },
+  };
+};
+
+describe('a valid key', () => {
+  test('names its project, its meter and its plan', async () => {
+    const { create, call } = setUp();
+    const { key, record } = await create();
+    expect(await call(key)).toEqual({
+      keyId: record.keyId,
+      projectId: 'prj',
+      meterId: record.meterId,
+      plan: PLAN,
+    });
+  });
+
+  test('is read once in 10 s, however many ask', async () => {
+    const { create, call, reads, clock } = setUp();
+    const { key } = await create();
+    await Promise.all(Array.from({ length: 50 }, () => call(key)));
+    clock.advance(9_999);
+    await call(key);
+    expect(reads).toEqual(['key', 'plan']);
+    clock.advance(1);
+    await call(key);
+    expect(reads).toEqual(['key', 'plan', 'key', 'plan']);
+  });
+
+  test('ends at its expiry, cached or not', async () => {
+    const { create, call, clock } = setUp();
+    const { key } = await create({ expiresAt: NOW + 1_000 });
+    await call(key);
+    clock.advance(1_000);
+    await expect(call(key)).rejects.toMatchObject({ status: 401, message: /expired/ });
+  });
+
+  test('is refused within 10 s of its revocation', async () => {
+    const { create, call, clock, lifecycle } = setUp();
+    const { key, record } = await create();
+    await call(key);
+    await lifecycle.revoke({ projectId: 'prj', keyId: record.keyId });
+    clock.advance(10_000);
+    await expect(call(key)).rejects.toMatchObject({ status: 401, message: /revoked/ });
+  });
+
+  test('whose plan is missing waits for the operator: 503', async () => {
+    const { create, call } = setUp();
+    const { key } = await create({ planId: 'forgotten' });
+    await expect(call(key)).rejects.toMatchObject({
+      status: 503,
+      type: 'api_error',
+      cause: expect.objectContaining({ message: expect.stringContaining('forgotten') }),
+    });
+  });
+});
+
+describe('an invalid key', () => {
+  test.each(['sk-foreign-0123456789', `mrk_live_${'a'.repeat(38)}`])(
+    'of another format costs no read: %s',
+    async (key) => {
+      const { call, reads } = setUp();
+      await expect(call(key)).rejects.toMatchObject({ status: 401 });
+      expect(reads).toEqual([]);
+    },
+  );
+
+  test('of the right format is read once in 5 s', async () => {
+    const { call, reads, clock } = setUp();
+    const invented = mintKey(randomBytes);
+    await expect(call(invented)).rejects.toMatchObject({ status: 401 });
+    clock.advance(4_999);
+    await expect(call(invented)).rejects.toMatchObject({ status: 401 });
+    expect(reads).toEqual(['key']);
+    clock.advance(1);
+    await expect(call(invented)).rejects.toMatchObject({ status: 401 });
+    expect(reads).toEqual(['key', 'key']);
+  });
+
+  test('does not push valid ones out of the cache, in whatever numbers', async () => {
+    const { create, call, reads } = setUp();
+    const { key } = await create();
+    await call(key);
+    const invented = Array.from({ length: 1_100 }, () => mintKey(randomBytes));
+    await Promise.allSettled(invented.map(call));
+    reads.length = 0;
+    await call(key);
+    expect(reads).toEqual([]);
+  });
+});
+
+describe('while the tables do not answer', () => {
+  test('a known key goes on for 10 minutes, and then gets 503', async () => {
+    const { create, call, cut, clock } = setUp();
+    const { key, record } = await create();
+    await call(key);
+    cut();
+    for (const minutes of [1, 4, 4]) {
+      clock.advance(minutes * 60_000);
+      expect(await call(key)).toMatchObject({ keyId: record.keyId });
+    }
+    clock.advance(60_000);
+    await expect(call(key)).rejects.toMatchObject({ status: 503 });
+  });
+
+  test('they are asked again only every 5 s', async () => {
+    const { create, call, cut, clock, reads } = setUp();
+    const { key } = await create();
+    await call(key);
+    cut();
+    clock.advance(10_000);
+    reads.length = 0;
+    for (let n = 0; n < 10; n += 1) {
+      await call(key);
+      clock.advance(1_000);
+    }
+    expect(reads).toEqual(['key', 'plan', 'key', 'plan']);
+  });
+
+  test('a known key still expires', async () => {
+    const { create, call, cut, clock } = setUp();
+    const { key } = await create({ expiresAt: NOW + 20_000 });
+    await call(key);
+    cut();
+    clock.advance(20_000);
+    await expect(call(key)).rejects.toMatchObject({ status: 401 });
+  });
+
+  test('an unknown key gets 503 and a second to wait, never 401, and works when they are back', async () => {
+    const { create, call, cut, mend } = setUp();
+    const { key, record } = await create();
+    cut();
+    await expect(call(key)).rejects.toMatchObject({
+      status: 503,
+      type: 'api_error',
+      headers: { 'retry-after': '1' },
+    });
+    mend();
+    expect(await call(key)).toMatchObject({ keyId: record.keyId });
+  });
+});

@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { mintKey } from '../../../lambdas/keys/api-key.ts';
+import { readCredential } from '../../../lambdas/keys/credentials.ts';
+
+const KEY = mintKey(randomBytes);
+const OTHER = mintKey(randomBytes);
+const FOREIGN = 'sk-foreign-0123456789';
+
+describe('the presented key is', () => {
+  test.each<[string, Record<string, string>, string]>([
+    ['the bearer token', { authorization: `Bearer ${KEY}` }, KEY],
+    ['the bearer token in any case of the scheme', { authorization: `bEARER ${KEY}` }, KEY],
+    ['the bearer token after several spaces', { authorization: `Bearer   ${KEY} ` }, KEY],
+    ['x-api-key', { 'x-api-key': KEY }, KEY],
+    ['x-api-key without the blanks around it', { 'x-api-key': ` \t${KEY}\t ` }, KEY],
+    ['either when both are equal', { authorization: `Bearer ${KEY}`, 'x-api-key': KEY }, KEY],
+    ['the one of ours (bearer)', { authorization: `Bearer ${KEY}`, 'x-api-key': FOREIGN }, KEY],
+    ['the one of ours (x-api-key)', { authorization: `Bearer ${FOREIGN}`, 'x-api-key': KEY }, KEY],
+    ['x-api-key beside a doubled header', { authorization: 'Bearer a, b', 'x-api-key': KEY }, KEY],
+    ['x-api-key beside another scheme', { authorization: 'Basic YTpi', 'x-api-key': KEY }, KEY],
+    ['x-api-key beside an empty bearer', { authorization: 'Bearer ', 'x-api-key': KEY }, KEY],
+    ['a foreign key, if it is the only one', { 'x-api-key': FOREIGN }, FOREIGN],
+  ])('%s', (_, headers, expected) => {
+    expect(readCredential(headers)).toBe(expected);
+  });
+});
+
+describe('there is no key, and the answer says why', () => {
+  test.each<[string, Record<string, string>, RegExp]>([
+    ['no header', {}, /missing/],
+    ['empty headers', { authorization: '', 'x-api-key': '  ' }, /missing/],
+    ['a bearer without a token', { authorization: 'Bearer' }, /missing/],
+    ['another scheme', { authorization: `Basic ${KEY}` }, /missing/],
+    ['a bare key', { authorization: KEY }, /missing/],
+    ['a blank inside', { 'x-api-key': `${KEY} x` }, /invalid/],
+    ['a doubled header', { 'x-api-key': `${KEY}, ${KEY}` }, /invalid/],
+    ['a letter beyond ASCII', { 'x-api-key': `${KEY}é` }, /invalid/],
+    ['an endless one', { 'x-api-key': 'a'.repeat(257) }, /invalid/],
+    ['two of ours', { authorization: `Bearer ${KEY}`, 'x-api-key': OTHER }, /different keys/],
+    ['two foreign ones', { authorization: 'Bearer sk-a', 'x-api-key': 'sk-b' }, /different keys/],
+  ])('%s', (_, headers, message) => {
+    expect(() => readCredential(headers)).toThrow(
+      expect.objectContaining({
+        status: 401,
+        type: 'authentication_error',
+        message: expect.stringMatching(message),
+        headers: { 'x-should-retry': 'false' },
+      }),
+    );
+  });
+});

@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAuthenticate } from '../../../lambdas/keys/authenticate.ts';
+import { createKeyLifecycle } from '../../../lambdas/keys/lifecycle.ts';
+import { createMeter } from '../../../lambdas/metering/meter.ts';
+import { createLog } from '../../../lambdas/support/log.ts';
+import {
+  createUnreachableClient,
+  startDynamo,
+  storesOn,
+  type TestDynamo,
+} from '../../support/dynamo.ts';
+import { createManualClock } from '../../support/manual-clock.ts';
+
+const NOW = Date.parse('2026-11-21T11:30:00Z');
+const HOUR = 3_600_000;
+
+let dynamo: TestDynamo;
+beforeAll(async () => {
+  dynamo = await startDynamo();
+  await storesOn(dynamo.client).plans.putPlan({ id: 'p', rpm: 100, quota: 3, period: 'month' });
+});
+afterAll(() => dynamo.close());
+
+let counter = 0;
+const setUp = async () => {
+  counter += 1;
+  const projectId = `prj_${counter}`;
+  const clock = createManualClock(NOW);
+  const { keys, plans, meters } = storesOn(dynamo.client);
+  const lifecycle = createKeyLifecycle({ keys, meters, clock, randomBytes });
+  const authenticate = createAuthenticate({ keys, plans, clock });
+  const meter = createMeter({ store: meters, clock, log: createLog(() => undefined) });
+  const old = await lifecycle.create({ projectId, planId: 'p', name: 'agent' });
+  /** A generation's way in: the cached key first, then the meter. */
+  const generate = async (key: string) => {
+    counter += 1;
+    const caller = await authenticate({ 'x-api-key': key });
+    return meter.admit(caller, `req_${counter}`);
+  };
+  const oldRef = { projectId, keyId: old.record.keyId };
+  return { projectId, clock, keys, lifecycle, old, oldRef, generate };
+};
+
+describe('a created key', () => {
+  test('is listed in its project without its secret', async () => {
+    const { lifecycle, old, projectId } = await setUp();
+    const listed = await lifecycle.list(projectId);
+    expect(listed).toEqual([old.record]);
+    expect(JSON.stringify(listed)).not.toContain(old.key);
+    expect(await lifecycle.list('another')).toEqual([]);
+  });
+
+  test('works at once', async () => {
+    const { old, generate } = await setUp();
+    expect((await generate(old.key)).limits.quota).toMatchObject({ limit: 3, remaining: 2 });
+  });
+});
+
+describe('a revoked key', () => {
+  test('is refused from the next generation on, though it is cached', async () => {
+    const { lifecycle, old, oldRef, generate } = await setUp();
+    await generate(old.key);
+    expect(await lifecycle.revoke(oldRef)).toBe(true);
+    await expect(generate(old.key)).rejects.toMatchObject({ status: 401 });
+    expect(await lifecycle.revoke(oldRef)).toBe(true);
+  });
+
+  test('cannot be rotated back to life', async () => {
+    const { lifecycle, oldRef } = await setUp();
+    await lifecycle.revoke(oldRef);
+    expect(await lifecycle.rotate({ ...oldRef, overlap: 'day' })).toBeUndefined();
+  });
+
+  test('must belong to the project', async () => {
+    const { lifecycle, old, oldRef, generate } = await setUp();
+    expect(await lifecycle.revoke({ ...oldRef, projectId: 'another' })).toBe(false);
+    await generate(old.key);
+  });
+});
+
+describe('a rotated key', () => {
+  test.each([
+    ['none', 0],
+    ['hour', HOUR],
+    ['day', 24 * HOUR],
+    ['week', 7 * 24 * HOUR],
+  ] as const)('with the overlap "%s" works on for %i ms', async (overlap, ms) => {
+    const { lifecycle, clock, old, oldRef, generate } = await setUp();
+    const successor = await lifecycle.rotate({ ...oldRef, overlap });
+    clock.set(NOW + ms - 1);
+    if (ms > 0) await generate(old.key);
+    clock.set(NOW + ms);
+    await expect(generate(old.key)).rejects.toMatchObject({ status: 401 });
+    await generate(successor?.key ?? '');
+  });
+
+  test('with no overlap is refused at once, though it is cached', async () => {
+    const { lifecycle, old, oldRef, generate } = await setUp();
+    await generate(old.key);
+    await lifecycle.rotate({ ...oldRef, overlap: 'none' });
+    await expect(generate(old.key)).rejects.toMatchObject({ status: 401 });
+  });
+
+  test('shares its counters with its successor', async () => {
+    const { lifecycle, old, oldRef, generate } = await setUp();
+    await generate(old.key);
+    const successor = await lifecycle.rotate({ ...oldRef, overlap: 'hour' });
+    await generate(successor?.key ?? '');
+    expect((await generate(old.key)).limits.quota.remaining).toBe(0);
+    await expect(generate(successor?.key ?? '')).rejects.toMatchObject({ status: 402 });
+  });
+
+  test('keeps its name, and is listed with its successor', async () => {
+    const { lifecycle, oldRef, projectId } = await setUp();
+    const successor = await lifecycle.rotate({ ...oldRef, overlap: 'hour' });
+    const listed = await lifecycle.list(projectId);
+    expect(listed).toHaveLength(2);
+    expect(listed.map(({ name }) => name)).toEqual(['agent', 'agent']);
+    expect(listed.find(({ keyId }) => keyId === oldRef.keyId)).toMatchObject({
+      replacedBy: successor?.record.keyId,
+      expiresAt: NOW + HOUR,
+    });
+  });
+
+  test('never outlives its own expiry, nor the end that an earlier rotation gave it', async () => {
+    const { lifecycle, oldRef, projectId } = await setUp();
+    const endOfOld = async () =>
+      (await lifecycle.list(projectId)).find(({ keyId }) => keyId === oldRef.keyId)?.expiresAt;
+    await lifecycle.rotate({ ...oldRef, overlap: 'hour' });
+    await lifecycle.rotate({ ...oldRef, overlap: 'week' });
+    expect(await endOfOld()).toBe(NOW + HOUR);
+    await lifecycle.rotate({ ...oldRef, overlap: 'none' });
+    expect(await endOfOld()).toBe(NOW);
+    expect(await lifecycle.rotate({ ...oldRef, overlap: 'none' })).toBeUndefined();
+  });
+
+  test('has its successor shown even if the meters fail in between', async () => {
+    const { keys, clock, oldRef, generate } = await setUp();
+    const { meters } = storesOn(createUnreachableClient());
+    const lifecycle = createKeyLifecycle({ keys, meters, clock, randomBytes });
+    const successor = await lifecycle.rotate({ ...oldRef, overlap: 'hour' });
+    expect(successor).toMatchObject({ isOldKeyEnded: false });
+    await generate(successor?.key ?? '');
+  });
+});
