@@ -31,7 +31,7 @@ export const bundle = ({ entry, outdir }: BundleOptions): Bundled => {
     keepNames: true,
     platform: 'node',
     target: 'node24',
-    // CommonJS starts 20 ms sooner than ESM here: `import 'node:http'` alone costs 34 ms, require 3 ms.
+    // 86 ms of CPU to load, against 113 ms as ESM, where each import of a node: module is dear.
     format: 'cjs',
     // The SDK's ESM sources, because only those can be tree-shaken.
     mainFields: ['module', 'main'],

@@ -1,7 +1,7 @@
 /**
  * Stands in for the SDK's credential chain inside the bundle. Lambda puts the role's credentials into
- * the environment, so SSO, profiles, web identity and the metadata services would be 150 KB of dead
- * weight in every cold start. Only the bundler knows of this file: outside Lambda the real chain runs.
+ * the environment, so SSO, profiles, web identity and the metadata services would be 132 KB and 11 ms
+ * of CPU in every cold start, for nothing. Only the bundler knows of this file: outside Lambda the real chain runs.
  */
 type Credentials = { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
 
