@@ -11,6 +11,7 @@ import {
   type TestDynamo,
 } from '../../support/dynamo.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
+import { refusalOf } from '../../support/refusal.ts';
 
 const NOW = Date.parse('2026-11-21T11:30:00Z');
 const PLAN: Plan = { id: 'team', rpm: 60, quota: 1_000, period: 'month' };
@@ -96,7 +97,10 @@ describe('a valid key', () => {
     const { key } = await create({ expiresAt: NOW + 1_000 });
     await call(key);
     clock.advance(1_000);
-    await expect(call(key)).rejects.toMatchObject({ status: 401, message: /expired/ });
+    expect(await refusalOf(() => call(key))).toMatchObject({
+      status: 401,
+      message: 'The API key has expired.',
+    });
   });
 
   test('is refused within 10 s of its revocation', async () => {
@@ -105,16 +109,19 @@ describe('a valid key', () => {
     await call(key);
     await lifecycle.revoke({ projectId: 'prj', keyId: record.keyId });
     clock.advance(10_000);
-    await expect(call(key)).rejects.toMatchObject({ status: 401, message: /revoked/ });
+    expect(await refusalOf(() => call(key))).toMatchObject({
+      status: 401,
+      message: 'The API key was revoked.',
+    });
   });
 
   test('whose plan is missing waits for the operator: 503', async () => {
     const { create, call } = setUp();
     const { key } = await create({ planId: 'forgotten' });
-    await expect(call(key)).rejects.toMatchObject({
+    expect(await refusalOf(() => call(key))).toMatchObject({
       status: 503,
       type: 'api_error',
-      cause: expect.objectContaining({ message: expect.stringContaining('forgotten') }),
+      cause: expect.stringContaining('forgotten'),
     });
   });
 });
@@ -124,7 +131,7 @@ describe('an invalid key', () => {
     'of another format costs no read: %s',
     async (key) => {
       const { call, reads } = setUp();
-      await expect(call(key)).rejects.toMatchObject({ status: 401 });
+      expect(await refusalOf(() => call(key))).toMatchObject({ status: 401 });
       expect(reads).toEqual([]);
     },
   );
@@ -132,12 +139,12 @@ describe('an invalid key', () => {
   test('of the right format is read once in 5 s', async () => {
     const { call, reads, clock } = setUp();
     const invented = mintKey(randomBytes);
-    await expect(call(invented)).rejects.toMatchObject({ status: 401 });
+    expect(await refusalOf(() => call(invented))).toMatchObject({ status: 401 });
     clock.advance(4_999);
-    await expect(call(invented)).rejects.toMatchObject({ status: 401 });
+    expect(await refusalOf(() => call(invented))).toMatchObject({ status: 401 });
     expect(reads).toEqual(['key']);
     clock.advance(1);
-    await expect(call(invented)).rejects.toMatchObject({ status: 401 });
+    expect(await refusalOf(() => call(invented))).toMatchObject({ status: 401 });
     expect(reads).toEqual(['key', 'key']);
   });
 
@@ -164,7 +171,7 @@ describe('while the tables do not answer', () => {
       expect(await call(key)).toMatchObject({ keyId: record.keyId });
     }
     clock.advance(60_000);
-    await expect(call(key)).rejects.toMatchObject({ status: 503 });
+    expect(await refusalOf(() => call(key))).toMatchObject({ status: 503 });
   });
 
   test('they are asked again only every 5 s', async () => {
@@ -187,14 +194,14 @@ describe('while the tables do not answer', () => {
     await call(key);
     cut();
     clock.advance(20_000);
-    await expect(call(key)).rejects.toMatchObject({ status: 401 });
+    expect(await refusalOf(() => call(key))).toMatchObject({ status: 401 });
   });
 
   test('an unknown key gets 503 and a second to wait, never 401, and works when they are back', async () => {
     const { create, call, cut, mend } = setUp();
     const { key, record } = await create();
     cut();
-    await expect(call(key)).rejects.toMatchObject({
+    expect(await refusalOf(() => call(key))).toMatchObject({
       status: 503,
       type: 'api_error',
       headers: { 'retry-after': '1' },

@@ -4,7 +4,6 @@ import { limitHeaders } from '../../../lambdas/metering/limit-headers.ts';
 import { createMeter } from '../../../lambdas/metering/meter.ts';
 import type { MeterStore } from '../../../lambdas/stores/meter-store.ts';
 import type { Plan } from '../../../lambdas/stores/plan-store.ts';
-import { ApiError } from '../../../lambdas/support/errors.ts';
 import { createLog } from '../../../lambdas/support/log.ts';
 import {
   createUnreachableClient,
@@ -13,6 +12,7 @@ import {
   type TestDynamo,
 } from '../../support/dynamo.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
+import { refusalOf } from '../../support/refusal.ts';
 
 const NOW = Date.parse('2026-11-21T11:30:20.500Z');
 
@@ -67,12 +67,7 @@ const setUp = (start = NOW) => {
     createMeter({ store: table.store, clock: { ...clock, now: () => clock.now() + offset }, log });
   const meter = environment();
   const admit = (caller: Caller) => meter.admit(caller, newId('req'));
-  const refusal = async (verb: Promise<unknown>): Promise<ApiError> => {
-    const [result] = await Promise.allSettled([verb]);
-    if (result.status === 'rejected' && result.reason instanceof ApiError) return result.reason;
-    throw new Error('It was not refused.');
-  };
-  return { clock, lines, table, meter, environment, admit, refusal };
+  return { clock, lines, table, meter, environment, admit };
 };
 
 describe('an admitted request', () => {
@@ -99,13 +94,13 @@ describe('an admitted request', () => {
   });
 
   test('that is refunded leaves room at once, in its period but not in its minute', async () => {
-    const { admit, refusal } = setUp();
+    const { admit } = setUp();
     const caller = callerWith({ rpm: 2, quota: 1 });
     const first = await admit(caller);
-    expect((await refusal(admit(caller))).status).toBe(402);
+    expect((await refusalOf(() => admit(caller))).status).toBe(402);
     await first.refund();
     await admit(caller);
-    expect((await refusal(admit(caller))).status).toBe(402);
+    expect((await refusalOf(() => admit(caller))).status).toBe(402);
   });
 
   test('gives its unit back to the month it came from', async () => {
@@ -120,16 +115,16 @@ describe('an admitted request', () => {
       resetAt: Date.parse('2027-01-01T00:00:00Z'),
     });
     clock.advance(60_000);
-    await expect(admit(caller)).rejects.toMatchObject({ status: 402 });
+    expect(await refusalOf(() => admit(caller))).toMatchObject({ status: 402 });
   });
 });
 
 describe('a refused request', () => {
   test('over its rate gets 429 and the exact wait', async () => {
-    const { admit, refusal } = setUp();
+    const { admit } = setUp();
     const caller = callerWith({ rpm: 1 });
     await admit(caller);
-    expect(await refusal(admit(caller))).toMatchObject({
+    expect(await refusalOf(() => admit(caller))).toMatchObject({
       type: 'rate_limit_error',
       status: 429,
       headers: {
@@ -143,9 +138,9 @@ describe('a refused request', () => {
   });
 
   test('over its quota gets 402, the time to retry, and no invitation to do so', async () => {
-    const { admit, refusal } = setUp();
+    const { admit } = setUp();
     const caller = callerWith({ quota: 0, period: 'hour' });
-    expect(await refusal(admit(caller))).toMatchObject({
+    expect(await refusalOf(() => admit(caller))).toMatchObject({
       type: 'insufficient_quota',
       status: 402,
       message: 'The quota of 0 requests per hour is used up. Retry after 2026-11-21T12:00:00Z.',
@@ -154,17 +149,17 @@ describe('a refused request', () => {
   });
 
   test('over both gets 402', async () => {
-    const { admit, refusal } = setUp();
+    const { admit } = setUp();
     const caller = callerWith({ rpm: 1, quota: 1 });
     await admit(caller);
-    expect((await refusal(admit(caller))).status).toBe(402);
+    expect((await refusalOf(() => admit(caller))).status).toBe(402);
   });
 
   test('with an ended key gets 401', async () => {
-    const { admit, refusal, table } = setUp();
+    const { admit, table } = setUp();
     const caller = callerWith({});
     await table.store.endKey(caller.meterId, caller.keyId, NOW);
-    expect(await refusal(admit(caller))).toMatchObject({
+    expect(await refusalOf(() => admit(caller))).toMatchObject({
       status: 401,
       headers: { 'x-should-retry': 'false' },
     });
@@ -174,8 +169,8 @@ describe('a refused request', () => {
     ['2026-11-21T11:30:00.000Z', '60', '60000'],
     ['2026-11-21T11:30:59.999Z', '1', '1'],
   ])('at %s waits %s s', async (time, seconds, ms) => {
-    const { admit, refusal } = setUp(Date.parse(time));
-    expect((await refusal(admit(callerWith({ rpm: 0 })))).headers).toMatchObject({
+    const { admit } = setUp(Date.parse(time));
+    expect((await refusalOf(() => admit(callerWith({ rpm: 0 })))).headers).toMatchObject({
       'retry-after': seconds,
       'retry-after-ms': ms,
     });
@@ -227,12 +222,13 @@ describe('two hundred callers at once', () => {
 
 describe('a flood of refused calls', () => {
   test('costs one write of a full minute, and a read a second', async () => {
-    const { admit, refusal, table, clock } = setUp(Date.parse('2026-11-21T11:30:00Z'));
+    const { admit, table, clock } = setUp(Date.parse('2026-11-21T11:30:00Z'));
     const caller = callerWith({ rpm: 1 });
     await admit(caller);
     table.calls.length = 0;
     for (let n = 0; n < 59; n += 1) {
-      for (let k = 0; k < 3; k += 1) expect((await refusal(admit(caller))).status).toBe(429);
+      for (let k = 0; k < 3; k += 1)
+        expect((await refusalOf(() => admit(caller))).status).toBe(429);
       clock.advance(1_000);
     }
     expect(table.calls.filter((call) => call === 'reserve')).toHaveLength(1);
@@ -242,30 +238,30 @@ describe('a flood of refused calls', () => {
   });
 
   test('turns into 402 when the quota runs out elsewhere in the minute', async () => {
-    const { admit, environment, refusal, clock } = setUp();
+    const { admit, environment, clock } = setUp();
     const caller = callerWith({ rpm: 1, quota: 2 });
     await admit(caller);
-    expect((await refusal(admit(caller))).status).toBe(429);
+    expect((await refusalOf(() => admit(caller))).status).toBe(429);
     await environment(60_000).admit(caller, newId('req'));
     clock.advance(1_000);
-    expect((await refusal(admit(caller))).status).toBe(402);
+    expect((await refusalOf(() => admit(caller))).status).toBe(402);
   });
 
   test('of an exhausted quota ends within a second of a refund elsewhere', async () => {
-    const { admit, environment, refusal, clock } = setUp();
+    const { admit, environment, clock } = setUp();
     const caller = callerWith({ quota: 1 });
     const elsewhere = await environment().admit(caller, newId('req'));
-    expect((await refusal(admit(caller))).status).toBe(402);
+    expect((await refusalOf(() => admit(caller))).status).toBe(402);
     await elsewhere.refund();
     clock.advance(1_000);
     await admit(caller);
   });
 
   test('is forgotten when the plan is raised', async () => {
-    const { admit, refusal } = setUp();
+    const { admit } = setUp();
     const caller = callerWith({ rpm: 1, quota: 1 });
     await admit(caller);
-    expect((await refusal(admit(caller))).status).toBe(402);
+    expect((await refusalOf(() => admit(caller))).status).toBe(402);
     const raised = { ...caller, plan: { ...caller.plan, rpm: 2, quota: 2 } };
     expect((await admit(raised)).limits.quota.remaining).toBe(0);
   });
@@ -301,12 +297,12 @@ describe('a process that died', () => {
 
 describe('while the table does not answer', () => {
   test('nothing is admitted: 503 and a second to wait', async () => {
-    const { meter, table, refusal } = setUp();
+    const { meter, table } = setUp();
     table.cut();
     const caller = callerWith({});
     const verbs = [() => meter.admit(caller, newId('req')), () => meter.admitFree(caller)];
     for (const verb of verbs) {
-      expect(await refusal(verb())).toMatchObject({
+      expect(await refusalOf(verb)).toMatchObject({
         type: 'api_error',
         status: 503,
         headers: { 'retry-after': '1' },
@@ -315,10 +311,10 @@ describe('while the table does not answer', () => {
   });
 
   test('nothing is sent: a commit fails with 503', async () => {
-    const { admit, table, refusal } = setUp();
+    const { admit, table } = setUp();
     const admission = await admit(callerWith({}));
     table.cut();
-    expect((await refusal(admission.commit())).status).toBe(503);
+    expect((await refusalOf(() => admission.commit())).status).toBe(503);
   });
 
   test('a refund is tried again until it is written', async () => {
@@ -358,15 +354,15 @@ describe('while the table does not answer', () => {
 
 describe('free calls', () => {
   test('are counted apart, up to 600 or ten times the rate, and a flood beyond costs one write', async () => {
-    const { meter, admit, refusal, table } = setUp();
+    const { meter, admit, table } = setUp();
     const caller = callerWith({ rpm: 1, quota: 1 });
     await Promise.all(Array.from({ length: 600 }, () => meter.admitFree(caller)));
-    expect(await refusal(meter.admitFree(caller))).toMatchObject({
+    expect(await refusalOf(() => meter.admitFree(caller))).toMatchObject({
       status: 429,
       headers: { 'retry-after': '40', 'retry-after-ms': '39500' },
     });
     table.calls.length = 0;
-    await refusal(meter.admitFree(caller));
+    await refusalOf(() => meter.admitFree(caller));
     expect(table.calls).toEqual([]);
     await admit(caller);
   });
