@@ -25,19 +25,23 @@ const chatCurl = ({ baseUrl, key, model }: Address): string =>
 const messagesCurl = ({ baseUrl, key, model }: Address): string =>
   curl(`${baseUrl}/v1/messages`, `x-api-key: ${key}`, { ...conversation(model), max_tokens: 1000 });
 
-const openai = ({ baseUrl, key, model }: Address): string => `import OpenAI from 'openai';
-const client = new OpenAI({ baseURL: '${baseUrl}/v1', apiKey: '${key}' });
-const stream = await client.chat.completions.create(${JSON.stringify(conversation(model))});
-for await (const chunk of stream) process.stdout.write(chunk.choices[0]?.delta?.content ?? '');`;
+const turns = `[{ role: 'user', content: '${PROMPT}' }]`;
 
-const anthropic = ({
-  baseUrl,
-  key,
-  model,
-}: Address): string => `import Anthropic from '@anthropic-ai/sdk';
-const client = new Anthropic({ baseURL: '${baseUrl}', apiKey: '${key}' });
-const { stream: _, ...request } = ${JSON.stringify({ ...conversation(model), max_tokens: 1000 })};
-client.messages.stream(request).on('text', (text) => process.stdout.write(text));`;
+const openai = ({ baseUrl, key, model }: Address): string =>
+  `import OpenAI from 'openai';
+const openai = new OpenAI({ baseURL: '${baseUrl}/v1', apiKey: '${key}' });
+const chunks = await openai.chat.completions.create({
+  model: ${JSON.stringify(model)}, stream: true, messages: ${turns},
+});
+for await (const chunk of chunks) process.stdout.write(chunk.choices[0]?.delta?.content ?? '');`;
+
+const anthropic = ({ baseUrl, key, model }: Address): string =>
+  `import Anthropic from '@anthropic-ai/sdk';
+const anthropic = new Anthropic({ baseURL: '${baseUrl}', apiKey: '${key}' });
+await anthropic.messages
+  .stream({ model: ${JSON.stringify(model)}, max_tokens: 1000, messages: ${turns} })
+  .on('text', (text) => process.stdout.write(text))
+  .done();`;
 
 /** Agents of this kind start helpers under names of their own; each is pointed at the same model. */
 const claudeCode = ({ baseUrl, key, model }: Address): string => {

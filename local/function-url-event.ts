@@ -49,7 +49,7 @@ export const functionUrlEvent = (
     requestContext: {
       accountId: 'anonymous',
       apiId: 'local',
-      domainName: headers['host'] ?? 'localhost',
+      domainName: headers.host ?? 'localhost',
       domainPrefix: 'local',
       http: {
         method: request.method ?? 'GET',

@@ -77,7 +77,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     clock,
     randomBytes,
   });
-  const lifecycle = createKeyLifecycle({ keys: stores.parts.keys, clock, randomBytes });
+  const lifecycle = createKeyLifecycle({ ...stores.parts, clock, randomBytes });
   const createKey = createKeySeeder({ lifecycle, plans: stores.parts.plans });
   const standIns = [embedded, stores, secrets];
   const closeStandIns = () => Promise.all(standIns.map(({ close }) => close()));

@@ -1,0 +1,46 @@
+import {
+  CreateSecretCommand,
+  DescribeSecretCommand,
+  GetSecretValueCommand,
+  PutSecretValueCommand,
+  SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type EmbeddedSecrets, startEmbeddedSecrets } from '../../local/embedded-secrets.ts';
+import { LOCAL_AWS } from '../../local/local-aws.ts';
+
+let standIn: EmbeddedSecrets;
+let client: SecretsManagerClient;
+beforeAll(async () => {
+  standIn = await startEmbeddedSecrets({ first: 'one' });
+  client = new SecretsManagerClient({ ...LOCAL_AWS, endpoint: standIn.endpoint });
+});
+afterAll(async () => {
+  client.destroy();
+  await standIn.close();
+});
+
+const read = async (SecretId: string) =>
+  (await client.send(new GetSecretValueCommand({ SecretId }))).SecretString;
+
+test('the AWS client reads a secret by its name and by its ARN', async () => {
+  const { ARN = '' } = await client.send(new DescribeSecretCommand({ SecretId: 'first' }));
+  expect(ARN).toMatch(/^arn:aws:secretsmanager:/);
+  expect([await read('first'), await read(ARN)]).toEqual(['one', 'one']);
+});
+
+test('a secret is created once and then changed', async () => {
+  const create = new CreateSecretCommand({ Name: 'second', SecretString: 'a' });
+  await client.send(create);
+  await expect(client.send(create)).rejects.toThrow(
+    expect.objectContaining({ name: 'ResourceExistsException' }),
+  );
+  await client.send(new PutSecretValueCommand({ SecretId: 'second', SecretString: 'b' }));
+  expect(await read('second')).toBe('b');
+});
+
+test('an unknown secret is the error that AWS names', async () => {
+  await expect(read('nowhere')).rejects.toThrow(
+    expect.objectContaining({ name: 'ResourceNotFoundException' }),
+  );
+});

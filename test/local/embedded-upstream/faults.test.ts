@@ -1,0 +1,29 @@
+import { describe, expect, test } from 'vitest';
+import { faultOfModel, parseFault } from '../../../local/embedded-upstream/faults.ts';
+
+describe('the spelling of faults', () => {
+  test.each([
+    ['status=503', { kind: 'status', status: 503 }],
+    ['status=429:7', { kind: 'status', status: 429, retryAfter: '7' }],
+    ['slow=200', { kind: 'slow', ms: 200 }],
+    ['reset', { kind: 'reset' }],
+    ['reset=3', { kind: 'reset', after: 3 }],
+    ['stall=0', { kind: 'stall', after: 0 }],
+    ['truncate', { kind: 'truncate' }],
+    ['html', { kind: 'html' }],
+  ])('%s is understood', (text, fault) => {
+    expect(parseFault(text)).toEqual(fault);
+  });
+
+  test.each(['', 'status', 'slow', 'nonsense', 'reset=', 'reset=x', 'status=503 '])(
+    "'%s' is no fault",
+    (text) => {
+      expect(parseFault(text)).toBeUndefined();
+    },
+  );
+
+  test('a model name carries it after an exclamation mark', () => {
+    expect(faultOfModel('scribe-1!reset=2')).toEqual({ kind: 'reset', after: 2 });
+    expect(faultOfModel('scribe-1')).toBeUndefined();
+  });
+});

@@ -1,0 +1,113 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import * as z from 'zod';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The command of `npm start`, without npm. */
+const start = (args: string[], env: Record<string, string> = {}) => {
+  const child = spawn(
+    process.execPath,
+    ['--import', './local/require-node.mjs', 'local/main.ts', ...args],
+    { cwd: root, env: { ...process.env, PORT: '0', ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  return child;
+};
+
+const Ready = z.strictObject({ baseUrl: z.url(), key: z.string() });
+
+/** The ready line of a router started with --json, and every line after it. */
+const untilReady = async (child: ReturnType<typeof start>) => {
+  const lines: string[] = [];
+  const reader = createInterface(child.stdout).on('line', (line) => lines.push(line));
+  await once(reader, 'line');
+  return { ...Ready.parse(JSON.parse(lines[0] ?? '')), lines };
+};
+
+/** An answer that takes minutes at 0.1 s a word. */
+const ENDLESS = [{ role: 'user', content: `say ${'word '.repeat(5_000)}` }];
+
+const ending = async (child: ChildProcess) => {
+  const [code, signal]: unknown[] = await once(child, 'exit');
+  return { code, signal };
+};
+
+/** How a start that cannot succeed ends, and what it says. */
+const failure = async (child: ReturnType<typeof start>) => {
+  const [said, printed, end] = await Promise.all([
+    text(child.stderr),
+    text(child.stdout),
+    ending(child),
+  ]);
+  return { said, printed, ...end };
+};
+
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  '--json prints one line to use the router with, and %s ends it cleanly, open streams and all',
+  async (signal) => {
+    const child = start(['--json', '--delay', '100']);
+    const { baseUrl, key, lines } = await untilReady(child);
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const models = await fetch(`${baseUrl}/v1/models`, { headers });
+    expect(models.status).toBe(200);
+    const response = await fetch(`${baseUrl}/v1/chat/completions`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ model: 'aurora/scribe-1', stream: true, messages: ENDLESS }),
+    });
+    const stream = response.text();
+    const ended = ending(child);
+    child.kill(signal);
+    const closed = expect(stream).rejects.toThrow();
+    expect(await ended).toEqual({ code: 0, signal: null });
+    await closed;
+    expect(lines).toHaveLength(1);
+  },
+);
+
+test('without --json it prints what to paste', async () => {
+  const child = start([]);
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  const printed: string[] = [];
+  for await (const line of lines) {
+    printed.push(line);
+    if (line.endsWith('claude')) break;
+  }
+  const banner = printed.join('\n');
+  expect(banner).toMatch(/base URL {2}http:\/\/127\.0\.0\.1:\d+\n/);
+  for (const part of ['/v1/chat/completions', '/v1/messages', 'new OpenAI', 'new Anthropic']) {
+    expect(banner).toContain(part);
+  }
+});
+
+test('a taken port is told in one sentence', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => {
+    other.close();
+  });
+  await once(other, 'listening');
+  const address = other.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  expect(await failure(start(['--json'], { PORT: `${port}` }))).toEqual({
+    said: expect.stringMatching(`^Port ${port} is taken\\..*\\n$`),
+    printed: '',
+    code: 1,
+    signal: null,
+  });
+});
+
+test('a catalog that is none is told with its path', async () => {
+  const files = ['--catalog', 'package.json', '--secrets', 'package.json'];
+  const { said, code } = await failure(start(files));
+  expect(code).toBe(1);
+  expect(said).toMatch(/^package\.json: The catalog is not valid\./);
+  expect(said).not.toContain('    at ');
+});

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { readOptions } from '../../local/options.ts';
+import { UsageError } from '../../local/usage-error.ts';
+
+test('without options the router takes port 8787 and a friendly pace', () => {
+  expect(readOptions([], {})).toEqual({
+    port: 8787,
+    delayMs: 15,
+    json: false,
+    help: false,
+    own: undefined,
+  });
+});
+
+test('--port wins over PORT, and both over the default', () => {
+  expect(readOptions([], { PORT: '9000' }).port).toBe(9000);
+  expect(readOptions(['--port', '0'], { PORT: '9000' }).port).toBe(0);
+});
+
+test.each(['x', '-1', '65536', '1.5', ' '])("a port of '%s' is refused by name", (PORT) => {
+  expect(() => readOptions([], { PORT })).toThrow(UsageError);
+  expect(() => readOptions([], { PORT })).toThrow(`PORT is '${PORT}'`);
+});
+
+test('an own catalog comes with its credentials', () => {
+  const files = { catalog: 'c.json', secrets: 's.json' };
+  expect(readOptions(['--catalog', 'c.json', '--secrets', 's.json'], {}).own).toEqual(files);
+  expect(() => readOptions(['--catalog', 'c.json'], {})).toThrow('give both or none');
+});
+
+test('an unknown option is answered with the usage', () => {
+  expect(() => readOptions(['--nope'], {})).toThrow(/--nope[\s\S]*Usage: npm start/);
+});

@@ -1,0 +1,52 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import models from '../../lambdas/catalog/models.json' with { type: 'json' };
+import { readOwnCatalog } from '../../local/own-catalog.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'own-catalog-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const file = async (name: string, content: string): Promise<string> => {
+  const path = join(folder, name);
+  await writeFile(path, content);
+  return path;
+};
+
+const read = async (catalog: string, secrets: string) =>
+  readOwnCatalog({
+    catalog: await file('catalog.json', catalog),
+    secrets: await file('secrets.json', secrets),
+  });
+
+const SECRETS = JSON.stringify({ aurora: 'a', borealis: 'b' });
+
+test('a valid catalog keeps its own addresses', async () => {
+  const { catalog, secrets } = await read(JSON.stringify(models), SECRETS);
+  expect(catalog).toEqual(models);
+  expect(secrets).toEqual({ aurora: 'a', borealis: 'b' });
+});
+
+test('a fault in the catalog is named with file and path', async () => {
+  const wrong = [{ ...models[0], context_length: 'long' }];
+  await expect(read(JSON.stringify(wrong), SECRETS)).rejects.toThrow(
+    /catalog\.json: [\s\S]*\[0\]\.context_length/,
+  );
+});
+
+test('a missing file, a credential that is missing and text that is no JSON are told', async () => {
+  const paths = { catalog: join(folder, 'none.json'), secrets: join(folder, 'none.json') };
+  await expect(readOwnCatalog(paths)).rejects.toThrow(/none\.json/);
+  await expect(read(JSON.stringify(models), '{"aurora":"a"}')).rejects.toThrow(/lacks.*borealis/);
+  await expect(read('[', SECRETS)).rejects.toThrow(/catalog\.json: it is not JSON/);
+});
+
+test('a broken file of credentials is never quoted', async () => {
+  await expect(read(JSON.stringify(models), '{"aurora": sk-very-secret')).rejects.toThrow(
+    expect.not.objectContaining({ message: expect.stringContaining('sk-very') }),
+  );
+});

@@ -1,0 +1,66 @@
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { describe, expect, test } from 'vitest';
+import { LOCAL_AWS } from '../../local/local-aws.ts';
+import { MODEL_ON, post, useRouter, withRouter } from '../support/local.ts';
+
+const HELLO = { messages: [{ role: 'user', content: 'say hello to you' }] };
+
+describe('the local router', () => {
+  const router = useRouter();
+
+  test.each([
+    ['chat', MODEL_ON.chat],
+    ['messages', MODEL_ON.messages],
+  ])('reaches the embedded upstream on the %s wire', async (protocol, model) => {
+    router().upstreams.reset();
+    const response = await post(router(), '/v1/chat/completions', { ...HELLO, model });
+    expect(await response.json()).toMatchObject({
+      model,
+      choices: [{ message: { content: 'hello to you' } }],
+    });
+    expect(router().upstreams.calls).toMatchObject([{ protocol, outcome: 'answered' }]);
+  });
+
+  test('makes keys on plans of their own', async () => {
+    const key = await router().createKey({ plan: { quota: 1 } });
+    const ask = () =>
+      post(router(), '/v1/chat/completions', { ...HELLO, model: MODEL_ON.chat }, { key });
+    expect([(await ask()).status, (await ask()).status]).toEqual([200, 402]);
+    const other = await post(router(), '/v1/chat/completions', { ...HELLO, model: MODEL_ON.chat });
+    expect(other.status).toBe(200);
+  });
+
+  test('keeps its upstream credentials in Secrets Manager', async () => {
+    const client = new SecretsManagerClient({ ...LOCAL_AWS, endpoint: router().endpoints.secrets });
+    const read = new GetSecretValueCommand({ SecretId: 'local-upstreams' });
+    const { SecretString = '' } = await client.send(read);
+    expect(Object.keys(JSON.parse(SecretString))).toEqual(['aurora', 'borealis']);
+    client.destroy();
+  });
+
+  test('switches to the next target when the first is told to fail', async () => {
+    router().upstreams.reset();
+    router().upstreams.inject({ fault: { kind: 'status', status: 500 }, protocol: 'chat' });
+    const response = await post(router(), '/v1/chat/completions', {
+      ...HELLO,
+      model: MODEL_ON.chat,
+    });
+    expect(response.status).toBe(200);
+    expect(router().upstreams.calls.map(({ protocol }) => protocol)).toEqual(['chat', 'messages']);
+    router().upstreams.reset();
+  });
+});
+
+test('with credentials of one’s own the targets keep their addresses', async () => {
+  await withRouter({}, async (provider) => {
+    const [model] = provider.models;
+    if (!model) throw new Error('The default catalog is empty.');
+    const catalog = [{ ...model, id: 'own/model' }];
+    const secrets = { aurora: 'local-aurora', borealis: 'local-borealis' };
+    await withRouter({ catalog, secrets }, async (router) => {
+      const reply = await post(router, '/v1/chat/completions', { ...HELLO, model: 'own/model' });
+      expect(reply.status).toBe(200);
+    });
+    expect(provider.upstreams.calls).toHaveLength(1);
+  });
+});
