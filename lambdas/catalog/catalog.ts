@@ -38,7 +38,7 @@ export const Model = z.strictObject({
 });
 export type Model = z.infer<typeof Model>;
 
-export const Models = z
+const Models = z
   .array(Model)
   .min(1)
   .refine((models) => new Set(models.map(({ id }) => id)).size === models.length, {

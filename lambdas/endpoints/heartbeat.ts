@@ -2,7 +2,7 @@ import type { SseMessage } from '../protocols/sse.ts';
 import type { Clock } from '../support/clock.ts';
 
 /** Idle limits on the way to the caller start at 20 s (an agent's watchdog) and 30 s (edge proxies). */
-export const HEARTBEAT_MS = 10_000;
+const HEARTBEAT_MS = 10_000;
 
 /** A promise that resolves after `ms`, and a way to let go of it. */
 const tick = (clock: Clock, ms: number) => {

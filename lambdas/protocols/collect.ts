@@ -14,7 +14,7 @@ const append = (block: AnswerBlock, delta: string) => {
 };
 
 /** Adds the events of one stream up to a whole answer; for callers who did not ask for a stream. */
-export const createCollector = () => {
+const createCollector = () => {
   const blocks: AnswerBlock[] = [];
   let generation: Generation | undefined;
   const at = (index: number): AnswerBlock => {

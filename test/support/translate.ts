@@ -8,7 +8,9 @@ import { protocols } from '../../lambdas/protocols/protocols.ts';
 import { formatSse, parseSse } from '../../lambdas/protocols/sse.ts';
 import { UpstreamFault } from '../../lambdas/protocols/upstream-fault.ts';
 import { apiError } from '../../lambdas/support/errors.ts';
-import { assertChatStream, assertMessagesStream, readSse } from './well-formed.ts';
+import { assertChatStream } from './chat-stream.ts';
+import { assertMessagesStream } from './messages-stream.ts';
+import { readSse } from './sse-text.ts';
 
 export const LABEL: Label = {
   id: 'Label',
@@ -28,7 +30,7 @@ export const requestOf = (name: ProtocolName, extra: object = {}): GenerationReq
   });
 
 /** Bytes cut into pieces of the given sizes, the last size repeated. */
-export async function* cut(text: string, sizes: number[] = []): AsyncGenerator<Uint8Array> {
+async function* cut(text: string, sizes: number[] = []): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(text, 'utf8');
   let at = 0;
   for (let turn = 0; at < bytes.length; turn += 1) {

@@ -26,25 +26,25 @@ export type ContentPart = z.infer<typeof ContentPart>;
 
 const Content = z.union([z.string(), z.array(ContentPart)]);
 
-export const ToolCall = z.looseObject({
+const ToolCall = z.looseObject({
   id: z.string().min(1),
   type: z.literal('function').default('function'),
   function: z.looseObject({ name: z.string().min(1), arguments: optional(z.string()) }),
 });
 
-export const SystemMessage = z.looseObject({
+const SystemMessage = z.looseObject({
   role: z.enum(['system', 'developer']),
   content: Content,
 });
-export const UserMessage = z.looseObject({ role: z.literal('user'), content: Content });
-export const AssistantMessage = z.looseObject({
+const UserMessage = z.looseObject({ role: z.literal('user'), content: Content });
+const AssistantMessage = z.looseObject({
   role: z.literal('assistant'),
   content: optional(Content),
   refusal: optional(z.string()),
   reasoning_content: optional(z.string()),
   tool_calls: optional(z.array(ToolCall)),
 });
-export const ToolMessage = z.looseObject({
+const ToolMessage = z.looseObject({
   role: z.literal('tool'),
   tool_call_id: z.string().min(1),
   content: Content,
@@ -59,7 +59,7 @@ export type Message = z.infer<typeof Message>;
 
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
-export const FunctionTool = z.looseObject({
+const FunctionTool = z.looseObject({
   type: z.literal('function'),
   function: z.looseObject({
     name: z.string().regex(TOOL_NAME, 'must be 1 to 64 letters, digits, _ or -'),
@@ -79,7 +79,7 @@ const OtherTool = z.looseObject({ type: z.string().refine((type) => type !== 'fu
 export const WireTool = z.union([FunctionTool, SchemaTool, OtherTool]);
 export type WireTool = z.infer<typeof WireTool>;
 
-export const WireToolChoice = z.union([
+const WireToolChoice = z.union([
   z.enum(['none', 'auto', 'required']),
   z.looseObject({
     type: z.literal('function'),
@@ -94,7 +94,7 @@ export const WireToolChoice = z.union([
   }),
 ]);
 
-export const WireResponseFormat = z.union([
+const WireResponseFormat = z.union([
   z.looseObject({ type: z.literal('text') }),
   z.looseObject({ type: z.literal('json_object') }),
   z.looseObject({

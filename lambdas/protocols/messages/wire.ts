@@ -67,7 +67,7 @@ export const Message = z.looseObject({
 export type Message = z.infer<typeof Message>;
 
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
-export const CustomTool = z.looseObject({
+const CustomTool = z.looseObject({
   type: optional(z.literal('custom')),
   name: z.string().regex(TOOL_NAME, 'must be 1 to 128 letters, digits, _ or -'),
   description: optional(z.string()),

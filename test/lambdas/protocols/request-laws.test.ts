@@ -99,7 +99,11 @@ const chatWire = () => {
       temperature: fc.constantFrom(0, 0.5, 2),
       top_p: fc.constantFrom(0.1, 1),
       stop: fc.array(word, { minLength: 1, maxLength: 4 }),
-      tools: fc.uniqueArray(tool, { minLength: 1, maxLength: 3, selector: (t) => t.function.name }),
+      tools: fc.uniqueArray(tool, {
+        minLength: 1,
+        maxLength: 3,
+        selector: (t) => JSON.stringify(t.function),
+      }),
       response_format: fc.constantFrom(
         { type: 'json_object' },
         { type: 'json_schema', json_schema: { name: 'n', schema: {}, strict: true } },

@@ -1,0 +1,89 @@
+import { expect } from 'vitest';
+import { type Json, parseJson, type WireEvent } from './sse-text.ts';
+
+type WireTool = { id: unknown; name: unknown; arguments: string };
+
+/** What a chat stream adds up to. */
+type ChatAnswer = {
+  isError: boolean;
+  finish: unknown;
+  text: string;
+  reasoning: string;
+  tools: WireTool[];
+};
+
+const CHUNK = {
+  id: expect.stringMatching(/^chatcmpl-.+/),
+  object: 'chat.completion.chunk',
+  created: expect.any(Number),
+  model: expect.any(String),
+};
+const FINISHES = ['stop', 'length', 'tool_calls', 'content_filter'];
+const SOMETHING = expect.stringMatching(/.+/);
+
+/** The rules of one fragment: the first one of a call names it, indices are dense. */
+const addTool = (tools: WireTool[], call: Json) => {
+  const index = call.index as number;
+  const called = call.function as Json;
+  if (index === tools.length) {
+    expect(call).toMatchObject({ type: 'function', id: SOMETHING, function: { name: SOMETHING } });
+    tools.push({ id: call.id, name: called.name, arguments: '' });
+  } else {
+    expect(index, 'tool indices are dense').toBeLessThan(tools.length);
+    expect(call, 'id and name only once').not.toHaveProperty('id');
+  }
+  const tool = tools[index];
+  if (tool) tool.arguments += (called.arguments as string | undefined) ?? '';
+};
+
+const readChunks = (chunks: Json[]) => {
+  const answer = { finishes: [] as unknown[], roles: 0, text: '', reasoning: '' };
+  const tools: WireTool[] = [];
+  for (const chunk of chunks) {
+    expect(chunk).toMatchObject(CHUNK);
+    const [choice] = chunk.choices as Json[];
+    if (!choice) {
+      expect(answer.finishes.length, 'the usage chunk comes after the finish').toBe(1);
+      expect(chunk.usage).toMatchObject({ prompt_tokens: expect.any(Number) });
+      continue;
+    }
+    expect(choice.index).toBe(0);
+    expect(answer.finishes, 'nothing comes after the finish').toEqual([]);
+    if (choice.finish_reason !== null) answer.finishes.push(choice.finish_reason);
+    const delta = choice.delta as Json;
+    if ('role' in delta) answer.roles += 1;
+    else expect('error' in chunk || answer.roles === 1, 'the role comes first').toBe(true);
+    answer.text += (delta.content as string | undefined) ?? '';
+    answer.reasoning += (delta.reasoning_content as string | undefined) ?? '';
+    for (const call of (delta.tool_calls as Json[] | undefined) ?? []) addTool(tools, call);
+  }
+  return { ...answer, tools };
+};
+
+const assertFinish = (finish: unknown, tools: WireTool[]) => {
+  expect(FINISHES).toContain(finish);
+  if (finish === 'tool_calls') {
+    expect(tools.length).toBeGreaterThan(0);
+    for (const tool of tools) expect(JSON.parse(tool.arguments)).toBeTypeOf('object');
+  }
+  if (finish === 'stop') expect(tools).toEqual([]);
+  expect(new Set(tools.map(({ id }) => id)).size, 'tool ids are unique').toBe(tools.length);
+};
+
+/** Holds a chat stream against the family's rules, by `expect`, and adds it up. */
+export const assertChatStream = (events: WireEvent[]): ChatAnswer => {
+  const chunks = events.filter(({ data }) => data !== '[DONE]').map(({ data }) => parseJson(data));
+  const isError = chunks.some((chunk) => 'error' in chunk);
+  const ending = isError ? events.length : events.length - 1;
+  const done = events.findIndex(({ data }) => data === '[DONE]');
+  expect(done, '[DONE] is the last word, and an error has none').toBe(isError ? -1 : ending);
+  const { finishes, roles, text, reasoning, tools } = readChunks(chunks);
+  expect(finishes.length, 'exactly one finish').toBe(1);
+  const [finish] = finishes;
+  if (isError) expect(finish).toBe('error');
+  else {
+    expect(roles).toBe(1);
+    assertFinish(finish, tools);
+  }
+  return { isError, finish, text, reasoning, tools };
+};
