@@ -1,5 +1,6 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../lambdas/support/clock.ts';
 import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { MODEL_ON, post, useRouter, withRouter } from '../support/local.ts';
 
@@ -62,5 +63,25 @@ test('with credentials of one’s own the targets keep their addresses', async (
       expect(reply.status).toBe(200);
     });
     expect(provider.upstreams.calls).toHaveLength(1);
+  });
+});
+
+test('of 200 callers at once exactly as many pass as the plan allows in a minute', async () => {
+  // Stands still: at a minute's border the next minute's requests would pass, too.
+  const now = Date.now();
+  const clock = { ...systemClock, now: () => now };
+  await withRouter({ clock, plan: { rpm: 120 } }, async (router) => {
+    const ask = async () => {
+      const reply = await post(router, '/v1/messages', {
+        ...HELLO,
+        model: MODEL_ON.chat,
+        max_tokens: 5,
+      });
+      await reply.text();
+      return reply.status;
+    };
+    const statuses = await Promise.all(Array.from({ length: 200 }, ask));
+    expect(statuses.filter((status) => status === 200)).toHaveLength(120);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(80);
   });
 });
