@@ -19,10 +19,11 @@ async function* format(
 
 /**
  * A body of Server-Sent Events, one write a batch. It never errors: what `batches` throws becomes the
- * tail that `onFailure` returns. However the reader ends it, `batches` runs its `finally`.
+ * tail that `onFailure` returns. However it ends, and when `signal` aborts, `batches` runs its `finally`.
  */
 export const eventStream = (
   batches: MessageBatches,
+  signal: AbortSignal,
   onFailure: (error: unknown) => SseMessage[],
 ): Readable => {
   const texts = format(batches, onFailure);
@@ -39,5 +40,9 @@ export const eventStream = (
       return: () => texts.return(),
     }),
   };
-  return Readable.from(source, { objectMode: false });
+  const body = Readable.from(source, { objectMode: false });
+  // A pipeline into a response that has closed already throws and leaves its source as it is.
+  if (signal.aborted) body.destroy();
+  signal.addEventListener('abort', () => body.destroy(), { once: true });
+  return body;
 };

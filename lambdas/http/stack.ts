@@ -1,3 +1,4 @@
+import type { Authenticate } from '../keys/authenticate.ts';
 import type { Clock } from '../support/clock.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
@@ -6,7 +7,7 @@ import { accessLog } from './middleware/access-log.ts';
 import { checkDateHeader } from './middleware/check-date-header.ts';
 import { errorEnvelope } from './middleware/error-envelope.ts';
 import { findRoute } from './middleware/find-route.ts';
-import { type Authenticate, identifyCaller } from './middleware/identify-caller.ts';
+import { identifyCaller } from './middleware/identify-caller.ts';
 import { openExchange } from './middleware/open-exchange.ts';
 import { readBody } from './middleware/read-body.ts';
 import { writeReply } from './middleware/write-reply.ts';

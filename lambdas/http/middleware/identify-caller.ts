@@ -1,7 +1,5 @@
-import type { Caller } from '../../keys/caller.ts';
+import type { Authenticate } from '../../keys/authenticate.ts';
 import type { Step } from './step.ts';
-
-export type Authenticate = (headers: Record<string, string>) => Promise<Caller>;
 
 /** Finds out whose key it is, on routes that need one. @throws ApiError 401 or 503. */
 export const identifyCaller = (authenticate: Authenticate): Step => {

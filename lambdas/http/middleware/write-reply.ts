@@ -38,7 +38,7 @@ const writeBody = (
   reply: Reply,
 ): Pick<PlatformResponse, 'headers' | 'body'> => {
   if ('messages' in reply) {
-    const body = eventStream(reply.messages, onStreamFailure(options, exchange));
+    const body = eventStream(reply.messages, exchange.signal, onStreamFailure(options, exchange));
     return { headers: SSE_HEADERS, body };
   }
   if (reply.status === NO_CONTENT) return { headers: {}, body: '' };

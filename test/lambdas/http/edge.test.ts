@@ -1,0 +1,285 @@
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { functionUrlEvent } from '../../../local/function-url-event.ts';
+import { type Edge, startEdge } from '../../support/edge.ts';
+import { restApiEvent } from '../../support/rest-api-event.ts';
+import { type Sent, send } from '../../support/send.ts';
+
+const CHAT = '/v1/chat/completions';
+const MESSAGES = '/v1/messages';
+
+const REQUEST_ID = /^req_[0-9A-Za-z]{24}$/;
+
+/** Every answer, of whatever kind, names its request twice over. */
+const expectIds = ({ headers }: Sent) => {
+  expect(headers['x-request-id']).toMatch(REQUEST_ID);
+  expect(headers['request-id']).toBe(headers['x-request-id']);
+};
+
+const errorOf = ({ text }: Sent): { type: string; message: string } => JSON.parse(text).error;
+
+const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
+const padded = (bytes: number) => `{"a":"${'x'.repeat(bytes - 8)}"}`;
+
+describe.each([
+  ['a Function URL', functionUrlEvent],
+  ['a REST API', restApiEvent],
+])('behind %s', (_, toEvent) => {
+  let edge: Edge;
+  beforeAll(async () => {
+    edge = await startEdge({}, { toEvent });
+  });
+  afterAll(() => edge.close());
+
+  const get = (path: string, method = 'GET') =>
+    send(edge.url, path, { method, headers: { 'x-api-key': edge.key } });
+  const post = (
+    body: string | Uint8Array,
+    headers: Record<string, string> = {},
+    path: string = CHAT,
+  ) =>
+    send(edge.url, path, { method: 'POST', headers: { 'x-api-key': edge.key, ...headers }, body });
+
+  describe('paths and methods', () => {
+    test.each([
+      ['GET', '/v1/models', 200],
+      ['GET', '/v1/models?limit=1000&x=%zz', 200],
+      ['GET', '/v1/models/vendor/name', 200],
+      ['GET', '/v1/models/vendor%2Fname', 200],
+      ['GET', '/', 200],
+      ['GET', '/api/hello', 200],
+      ['GET', CHAT, 405],
+      ['PUT', MESSAGES, 405],
+      ['DELETE', '/v1/models', 405],
+      ['POST', '/v1/models', 405],
+      ['POST', '/', 405],
+      ['HEAD', CHAT, 405],
+      ['GET', '/v1/models/', 404],
+      ['GET', '//v1//models', 404],
+      ['GET', '/v1%2Fmodels', 404],
+      ['GET', '/v1/%zz', 404],
+      ['GET', '/v1/models/%zz', 404],
+      ['GET', '/v1/../v1/models', 404],
+      ['GET', '/V1/MODELS', 404],
+      ['GET', '/v1', 404],
+      ['GET', `/${'a'.repeat(8000)}`, 404],
+      ['OPTIONS', '/v2/models', 404],
+    ])('%s %s answers %d', async (method, path, status) => {
+      const sent = await get(path, method);
+      expect(sent.status).toBe(status);
+      expectIds(sent);
+      if (status >= 400 && method !== 'HEAD') {
+        expect(errorOf(sent).type).toBe('invalid_request_error');
+      }
+    });
+
+    test.each([
+      ['/v1/v1/chat/completions', "'/v1' twice"],
+      ['/v1/v1/messages', "'/v1' twice"],
+      ['/chat/completions', "lacks '/v1'"],
+      ['/messages', "lacks '/v1'"],
+      ['/v1/responses', 'POST /v1/chat/completions'],
+      ['/v1/completions', 'POST /v1/chat/completions'],
+      ['/v1/messages/', 'no trailing slash'],
+      ['/v1/embeddings', '/v1/messages/count_tokens'],
+    ])('a call of %s is told what to do instead', async (path, hint) => {
+      expect(errorOf(await post('{}', {}, path)).message).toContain(hint);
+    });
+
+    test.each([
+      ['/v1/models', 'GET, HEAD, OPTIONS'],
+      [MESSAGES, 'POST, OPTIONS'],
+    ])('%s says which methods it takes', async (path, allow) => {
+      const refused = await get(path, 'PATCH');
+      expect(refused.status).toBe(405);
+      expect(refused.headers.allow).toBe(allow);
+
+      const options = await get(path, 'OPTIONS');
+      expect(options).toMatchObject({ status: 204, text: '' });
+      expect(options.headers.allow).toBe(allow);
+      expect(options.headers).not.toHaveProperty('access-control-allow-origin');
+      expectIds(options);
+    });
+
+    test.each(['/', '/api/hello', '/v1/models'])('HEAD %s is GET without a body', async (path) => {
+      const head = await get(path, 'HEAD');
+      expect(head).toMatchObject({ status: 200, text: '' });
+      expect(head.headers['content-type']).toBe('application/json');
+      expectIds(head);
+    });
+
+    test('a model id arrives whole, its slash plain or encoded', async () => {
+      for (const path of ['/v1/models/vendor/name', '/v1/models/vendor%2Fname?x=1']) {
+        expect(JSON.parse((await get(path)).text).pathParameter).toBe('vendor/name');
+      }
+    });
+
+    test('greetings need no key, everything else does', async () => {
+      expect((await send(edge.url, '/')).status).toBe(200);
+      const refused = await send(edge.url, '/v1/models');
+      expect(refused.status).toBe(401);
+      expect(refused.headers['x-should-retry']).toBe('false');
+      expectIds(refused);
+    });
+  });
+
+  describe('envelopes', () => {
+    test.each([
+      [401, 'POST', ''],
+      [405, 'PUT', ''],
+      [404, 'POST', '/batches'],
+    ])('the family of the path shapes a %d', async (status, method, tail) => {
+      const sent = await send(edge.url, `${MESSAGES}${tail}`, { method });
+      expect(sent.status).toBe(status);
+      expect(JSON.parse(sent.text)).toMatchObject({
+        type: 'error',
+        error: { type: expect.any(String), message: expect.any(String) },
+        request_id: sent.headers['x-request-id'],
+      });
+      const chat = await send(edge.url, `${CHAT}${tail}`, { method });
+      expect(chat.status).toBe(status);
+      expect(JSON.parse(chat.text)).not.toHaveProperty('type');
+    });
+
+    test.each([
+      [413, padded(5_500_001), 'application/json'],
+      [415, '{}', 'text/plain'],
+      [400, '{', 'application/json'],
+    ])('also a %d of the body', async (status, body, type) => {
+      const sent = await post(body, { 'content-type': type }, MESSAGES);
+      expect(sent.status).toBe(status);
+      expect(JSON.parse(sent.text).type).toBe('error');
+    });
+
+    test('a wrong address beats a missing key, and a missing key beats a bad body', async () => {
+      const wrongPath = await send(edge.url, '/nowhere', { method: 'POST', body: '{' });
+      const noKey = await send(edge.url, CHAT, { method: 'POST', body: '{' });
+      expect([wrongPath.status, noKey.status]).toEqual([404, 401]);
+    });
+  });
+
+  describe('bodies', () => {
+    test.each([
+      ['without a content type', {}],
+      ['as JSON', { 'content-type': 'application/json' }],
+      ['in other letters', { 'content-type': 'Application/JSON; Charset="UTF-8"' }],
+      ['as a kind of JSON', { 'content-type': 'application/vnd.api+json' }],
+      ['with an identity encoding', { 'content-encoding': 'identity' }],
+      ['with a dated version', { 'anthropic-version': '2026-10-21' }],
+      ['with unknown betas', { 'anthropic-beta': 'no-such-beta-2030-01-01' }],
+      ['with an id of its own', { 'x-request-id': 'mine' }],
+      ['for HTML', { accept: 'text/html' }],
+    ])('are taken %s', async (_name, headers) => {
+      const sent = await post('{"text":"é𝄞"}', headers, MESSAGES);
+      expect(sent.status).toBe(200);
+      expect(JSON.parse(sent.text)).toMatchObject({ body: { text: 'é𝄞' }, bodyBytes: 17 });
+      expectIds(sent);
+    });
+
+    test.each([
+      [415, { 'content-type': 'text/plain' }],
+      [415, { 'content-type': 'multipart/form-data; boundary=x' }],
+      [415, { 'content-type': 'application/x-www-form-urlencoded' }],
+      [415, { 'content-type': 'application/json; charset=utf-16' }],
+      [415, { 'content-encoding': 'br' }],
+      [400, { 'content-encoding': 'gzip' }],
+    ])('are refused with %i for %j', async (status, headers) => {
+      const sent = await post('{}', headers);
+      expect(sent.status).toBe(status);
+      expect(errorOf(sent).type).toBe('invalid_request_error');
+    });
+
+    test.each(['latest', '', '2026-1-1', '2026-10-21, 2026-10-21'])(
+      "a version '%s' is refused on the messages family only",
+      async (version) => {
+        const headers = { 'anthropic-version': version };
+        expect((await post('{}', headers, MESSAGES)).status).toBe(400);
+        expect((await post('{}', headers, `${MESSAGES}/count_tokens`)).status).toBe(400);
+        expect((await post('{}', headers, CHAT)).status).toBe(200);
+      },
+    );
+
+    test('the limit is 5,500,000 bytes', async () => {
+      const json = { 'content-type': 'application/json' };
+      expect((await post(padded(5_500_000), json)).status).toBe(200);
+      expect((await post(padded(5_500_001), json)).status).toBe(413);
+    });
+
+    test('gzip is inflated up to the same limit', async () => {
+      const gzip = { 'content-encoding': 'gzip', 'content-type': 'application/json' };
+      const small = await post(gzipSync('{"a":1}'), gzip);
+      expect(JSON.parse(small.text)).toMatchObject({ body: { a: 1 }, bodyBytes: 7 });
+      expect((await post(gzipSync(padded(5_500_000)), gzip)).status).toBe(200);
+      expect((await post(gzipSync(padded(5_500_001)), gzip)).status).toBe(413);
+    });
+
+    test('a gzip bomb is cut off', async () => {
+      const bomb = gzipSync(Buffer.alloc(200_000_000));
+      const before = process.memoryUsage().rss;
+      expect((await post(bomb, { 'content-encoding': 'gzip' })).status).toBe(413);
+      expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000);
+    });
+
+    test('a byte order mark is passed over', async () => {
+      expect(JSON.parse((await post('\uFEFF{"a":1}')).text).body).toEqual({ a: 1 });
+    });
+
+    test.each([
+      ['nothing', ''],
+      ['white space', ' \n\t '],
+      ['an open brace', '{'],
+      ['an array', '[]'],
+      ['null', 'null'],
+      ['a number', '1'],
+      ['a text', '"x"'],
+      ['two objects', '{}{}'],
+      ['a trailing comma', '{"a":1,}'],
+      ['a comment', '{} // x'],
+      ['single quotes', "{'a':1}"],
+      ['NaN', '{"a":NaN}'],
+      ['a raw line break in a text', '{"a":"\n"}'],
+      ['invalid UTF-8', Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x7d)],
+      ['an overlong slash', Uint8Array.of(0x7b, 0x22, 0xc0, 0xaf, 0x22, 0x7d)],
+      ['UTF-16', Buffer.from('{"a":1}', 'utf16le')],
+      ['half a surrogate pair', String.raw`{"a":"\ud83d"}`],
+      ['the other half', String.raw`{"a":"\\\uDE00"}`],
+      ['65 levels', nested(65)],
+      ['a closing and a million opening brackets', `]${'['.repeat(1_000_000)}`],
+    ])('%s is a 400', async (_name, body) => {
+      const sent = await post(body, { 'content-type': 'application/json' });
+      expect(sent.status).toBe(400);
+      expect(errorOf(sent).type).toBe('invalid_request_error');
+      expectIds(sent);
+    });
+
+    test('64 levels are fine, and brackets inside texts are no levels', async () => {
+      expect((await post(nested(64))).status).toBe(200);
+      expect((await post(JSON.stringify({ a: `\\"${'['.repeat(1000)}` }))).status).toBe(200);
+    });
+
+    test('whole surrogate pairs and escaped backslashes before a u are characters', async () => {
+      const sent = await post(String.raw`{"a":"\ud83d\ude00","b":"\\ud83d"}`);
+      expect(JSON.parse(sent.text).body).toEqual({ a: '😀', b: String.raw`\ud83d` });
+    });
+
+    test('what is wrong in a body is never repeated', async () => {
+      const sent = await post('{"prompt":"canary-4711",}');
+      expect(sent.text).not.toContain('canary');
+      expect(edge.logText()).not.toContain('canary');
+    });
+
+    test.each([
+      '{"__proto__":{"x":1},"a":{"__proto__":{"x":1}}}',
+      '{"\\u005f_proto__":{"x":1},"a":{}}',
+    ])('the key __proto__ neither pollutes nor passes: %s', async (body) => {
+      const sent = await post(body);
+      expect(sent.text).not.toContain('proto');
+      expect(JSON.parse(sent.text).body).toEqual({ a: {} });
+      expect({}).not.toHaveProperty('x');
+    });
+
+    test('the last of two equal keys counts', async () => {
+      expect(JSON.parse((await post('{"a":1,"a":2}')).text).body).toEqual({ a: 2 });
+    });
+  });
+});

@@ -1,0 +1,66 @@
+import '../../local/lambda-runtime.ts';
+import { randomBytes } from 'node:crypto';
+import type { Endpoint } from '../../lambdas/endpoints/endpoint.ts';
+import { createHttpHandler } from '../../lambdas/http/create-http-handler.ts';
+import { createRoutes, type Endpoints } from '../../lambdas/http/routes.ts';
+import { createAuthenticate } from '../../lambdas/keys/authenticate.ts';
+import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
+import { systemClock } from '../../lambdas/support/clock.ts';
+import { createLog } from '../../lambdas/support/log.ts';
+import { type ServerOptions, startServer } from '../../local/server.ts';
+import { startDynamo, storesOn } from './dynamo.ts';
+
+/** Answers with what it was called with. */
+const echo: Endpoint = async ({ protocol, caller, body, bodyBytes, pathParameter }) => ({
+  status: 200,
+  body: {
+    family: protocol.name,
+    project: caller.projectId,
+    body: body ?? null,
+    bodyBytes,
+    pathParameter: pathParameter ?? null,
+  },
+});
+
+export type Edge = {
+  url: string;
+  key: string;
+  /** Parsed log lines so far. */
+  lines: Record<string, unknown>[];
+  logText(): string;
+  close(): Promise<void>;
+};
+
+/** The real stack over real stores, with endpoints that echo unless others are given. */
+export const startEdge = async (
+  endpoints: Partial<Endpoints> = {},
+  server: Pick<ServerOptions, 'toEvent'> = {},
+): Promise<Edge> => {
+  const dynamo = await startDynamo();
+  const { keys, plans, meters } = storesOn(dynamo.client);
+  await plans.putPlan({ id: 'plan', rpm: 10, quota: 10, period: 'day' });
+  const lifecycle = createKeyLifecycle({ keys, meters, clock: systemClock, randomBytes });
+  const { key } = await lifecycle.create({ projectId: 'project', planId: 'plan' });
+  const written: string[] = [];
+  const all = { generate: echo, countTokens: echo, listModels: echo, getModel: echo };
+  const handler = createHttpHandler({
+    routes: createRoutes({ ...all, ...endpoints }),
+    authenticate: createAuthenticate({ keys, plans, clock: systemClock }),
+    log: createLog((line) => written.push(line)),
+    clock: systemClock,
+    randomBytes,
+  });
+  const { url, close } = await startServer({ handler, port: 0, ...server });
+  return {
+    url,
+    key,
+    get lines() {
+      return written.map((line): Record<string, unknown> => JSON.parse(line));
+    },
+    logText: () => written.join(''),
+    close: async () => {
+      await close();
+      await dynamo.close();
+    },
+  };
+};

@@ -1,0 +1,28 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+
+export type Sent = { status: number; headers: IncomingMessage['headers']; text: string };
+
+type SendOptions = {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string | Uint8Array;
+};
+
+/** Sends a request whose path goes out exactly as written; fetch would tidy it. */
+export const send = async (
+  baseUrl: string,
+  path: string,
+  { method = 'GET', headers = {}, body }: SendOptions = {},
+): Promise<Sent> => {
+  const { hostname, port } = new URL(baseUrl);
+  const sent = request({ hostname, port, path, method, headers, agent: false });
+  sent.end(body);
+  const [response]: [IncomingMessage] = (await once(sent, 'response')) as [IncomingMessage];
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    text: await text(response),
+  };
+};
