@@ -8,6 +8,7 @@ import {
   createUnreachableClient,
   startDynamo,
   storesOn,
+  TABLE_NAMES,
   type TestDynamo,
 } from '../../../support/dynamo.ts';
 
@@ -29,7 +30,11 @@ describe('the item of a meter', () => {
 
   const itemOf = async (meterId: string): Promise<Record<string, unknown>> => {
     const key = { [PARTITION_KEY]: meterId };
-    const command = new GetCommand({ TableName: 'meters', Key: key, ConsistentRead: true });
+    const command = new GetCommand({
+      TableName: TABLE_NAMES.meters,
+      Key: key,
+      ConsistentRead: true,
+    });
     return (await dynamo.client.send(command)).Item ?? {};
   };
 

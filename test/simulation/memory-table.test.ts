@@ -1,0 +1,12 @@
+import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
+import { meterStoreContract } from '../contracts/meter-store.contract.ts';
+import { createMemoryClient, createMemoryTable } from './memory-table.ts';
+
+/** What the simulation stands on keeps the same contract as DynamoDB, with and without the failed item. */
+for (const withItem of ['always', 'never'] as const) {
+  meterStoreContract(`the simulated table (item of a failed condition: ${withItem})`, async () => {
+    const client = createMemoryClient(createMemoryTable(), withItem);
+    const store = createDynamoMeterStore({ client, tableName: 'meters' });
+    return { store, close: async () => undefined };
+  });
+}

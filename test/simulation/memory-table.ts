@@ -1,0 +1,75 @@
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import { type DynamoDBDocumentClient, GetCommand, type UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { PARTITION_KEY } from '../../lambdas/tables.ts';
+import { holds, type Item, updated } from './expressions.ts';
+
+export type Reply = { held: boolean; item: Item | undefined };
+
+/** One table in memory; each call is atomic, as a call on one DynamoDB item is. */
+export type MemoryTable = {
+  items: Map<string, Item>;
+  get(key: string): Item | undefined;
+  update(input: UpdateCommand['input']): Reply;
+};
+
+const keyOf = (key: Record<string, unknown> | undefined): string => String(key?.[PARTITION_KEY]);
+
+export const createMemoryTable = (): MemoryTable => {
+  const items = new Map<string, Item>();
+  return {
+    items,
+    get: (key) => items.get(key),
+    update: (input) => {
+      const key = keyOf(input.Key);
+      const before = items.get(key);
+      const bound = {
+        names: input.ExpressionAttributeNames ?? {},
+        values: input.ExpressionAttributeValues ?? {},
+      };
+      const item = before ?? {};
+      if (!holds(input.ConditionExpression, item, bound)) return { held: false, item: before };
+      const after = updated(input.UpdateExpression ?? '', item, bound);
+      items.set(key, after);
+      return { held: true, item: after };
+    },
+  };
+};
+
+const wireValue = (value: unknown) =>
+  typeof value === 'number' ? { N: String(value) } : { S: String(value) };
+
+/** An answer as the SDK gives it; real DynamoDB sends the item with a failed condition, dynalite does not. */
+export const answerOf = (
+  reply: Reply,
+  { attempts, withItem }: { attempts: number; withItem: 'always' | 'never' },
+) => {
+  const $metadata = { attempts };
+  if (reply.held) return { $metadata, Attributes: reply.item };
+  const Item =
+    reply.item &&
+    Object.fromEntries(Object.entries(reply.item).map(([name, v]) => [name, wireValue(v)]));
+  throw new ConditionalCheckFailedException({
+    $metadata,
+    message: 'The conditional request failed',
+    ...(Item && withItem === 'always' && { Item }),
+  });
+};
+
+export type SendCommand = (command: GetCommand | UpdateCommand) => Promise<unknown>;
+
+/** The stores use nothing of the client but `send`. */
+export const clientFrom = (send: SendCommand): DynamoDBDocumentClient =>
+  ({ send }) as unknown as DynamoDBDocumentClient;
+
+/** A client of a table that never fails. */
+export const createMemoryClient = (
+  table: MemoryTable,
+  withItem: 'always' | 'never',
+): DynamoDBDocumentClient =>
+  clientFrom(async (command) => {
+    await Promise.resolve();
+    if (command instanceof GetCommand) {
+      return { $metadata: {}, Item: table.get(keyOf(command.input.Key)) };
+    }
+    return answerOf(table.update(command.input), { attempts: 1, withItem });
+  });
