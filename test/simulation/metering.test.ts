@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest';
+import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
+import type { Faults } from './faulty-network.ts';
+import { createPlainAddStore } from './plain-add-store.ts';
+import { type CreateStore, simulate } from './world.ts';
+
+const CALM: Faults = { drop: 0, loseReply: 0, late: 0, duplicate: 0, crash: 0 };
+const FAULT_SETS: Record<string, Faults> = {
+  calm: CALM,
+  'lost answers': { ...CALM, drop: 0.1, loseReply: 0.15 },
+  'late writes': { ...CALM, late: 0.15, loseReply: 0.05 },
+  duplicates: { ...CALM, duplicate: 0.2 },
+  'crashes and everything else': {
+    drop: 0.05,
+    loseReply: 0.08,
+    late: 0.08,
+    duplicate: 0.05,
+    crash: 0.5,
+  },
+};
+const SEEDS = Number(process.env.SIMULATION_SEEDS ?? 5_000);
+
+/** Broken promises by seed, up to `enough` seeds. */
+const failures = async (faults: Faults, createStore: CreateStore, enough: number) => {
+  const failed: { seed: number; broken: string[] }[] = [];
+  for (let seed = 1; seed <= SEEDS && failed.length < enough; seed += 1) {
+    const broken = await simulate(seed, faults, createStore);
+    if (broken.length > 0) failed.push({ seed, broken });
+  }
+  return failed;
+};
+
+const realStore: CreateStore = (client) => createDynamoMeterStore({ client, tableName: 'meters' });
+
+describe(`in ${SEEDS} schedules`, () => {
+  test.each(Object.entries(FAULT_SETS))(
+    'with %s no limit is passed and every charge is right',
+    async (_, faults) => {
+      expect(await failures(faults, realStore, 5)).toEqual([]);
+    },
+    600_000,
+  );
+
+  test.each(['lost answers', 'late writes', 'duplicates'])(
+    'with %s counters that do not know their request are caught',
+    async (name) => {
+      expect(await failures(FAULT_SETS[name] ?? CALM, createPlainAddStore, 1)).toHaveLength(1);
+    },
+  );
+});

@@ -1,0 +1,139 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { Caller } from '../../lambdas/keys/caller.ts';
+import { type Admission, createMeter, type Meter } from '../../lambdas/metering/meter.ts';
+import type { MeterStore } from '../../lambdas/stores/meter-store.ts';
+import type { Plan } from '../../lambdas/stores/plan-store.ts';
+import { ApiError } from '../../lambdas/support/errors.ts';
+import { createLog } from '../../lambdas/support/log.ts';
+import { createFaultyClient, type Faults } from './faulty-network.ts';
+import { createMemoryClient, createMemoryTable } from './memory-table.ts';
+import { createRandom, type Random } from './random.ts';
+import { createScheduler, type Scheduler } from './scheduler.ts';
+
+export type CreateStore = (client: DynamoDBDocumentClient) => MeterStore;
+
+/** What the outside saw of one request. `charge` undefined: it died while its commit was under way. */
+type Entry = { minute: number; period: string; charge: 0 | 1 | undefined; isSettled: boolean };
+
+const METER_ID = 'mtr';
+/** Two seconds before an hour ends, so that requests straddle every kind of border. */
+const BORDER = Date.parse('2026-12-31T23:59:58Z');
+const MINUTE = 60_000;
+
+const planFrom = (random: Random): Plan => ({
+  id: 'plan',
+  rpm: random.between(0, 5),
+  quota: random.between(0, 5),
+  period: random.chance(0.5) ? 'hour' : 'month',
+});
+
+/** One request: admit, an upstream that takes its time, and one of the ways an answer can end. */
+const runRequest = async (
+  { meter, scheduler, random }: { meter: Meter; scheduler: Scheduler; random: Random },
+  caller: Caller,
+  requestId: string,
+  ledger: Entry[],
+): Promise<void> => {
+  const admission: Admission = await meter.admit(caller, requestId);
+  const { requests, quota } = admission.limits;
+  const entry: Entry = {
+    minute: requests.resetAt / MINUTE - 1,
+    period: String(quota.resetAt),
+    charge: 0,
+    isSettled: false,
+  };
+  ledger.push(entry);
+  const refund = async () => {
+    entry.charge = undefined;
+    await admission.refund();
+    entry.charge = 0;
+    entry.isSettled = true;
+  };
+  await scheduler.sleep(random.between(0, 4_000));
+  if (random.chance(0.25)) await refund();
+  else {
+    entry.charge = undefined;
+    try {
+      await admission.commit();
+      entry.charge = 1;
+      entry.isSettled = true;
+      await scheduler.sleep(random.between(0, 4_000));
+      if (random.chance(0.2)) await refund();
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      await refund();
+    }
+  }
+  await admission.close();
+};
+
+const countBy = (entries: Entry[], key: 'minute' | 'period'): number => {
+  const counts = new Map<string | number, number>();
+  for (const entry of entries) counts.set(entry[key], (counts.get(entry[key]) ?? 0) + 1);
+  return Math.max(0, ...counts.values());
+};
+
+/** Runs one schedule; the broken promises, in words. An empty list is what every seed must give. */
+export const simulate = async (
+  seed: number,
+  faults: Faults,
+  createStore: CreateStore,
+): Promise<string[]> => {
+  const random = createRandom(seed);
+  const scheduler = createScheduler(BORDER - random.between(0, 3_000));
+  const table = createMemoryTable();
+  const plan = planFrom(random);
+  const caller: Caller = { keyId: 'key', projectId: 'prj', meterId: METER_ID, plan };
+  const ledger: Entry[] = [];
+  const broken: string[] = [];
+  const pending: string[] = [];
+
+  const startProcess = (id: number) => {
+    const skew = random.between(-3_000, 3_000);
+    const process = { isAlive: true };
+    const isAlive = () => process.isAlive;
+    const client = createFaultyClient({ table, scheduler, random, faults, isAlive });
+    const meter = createMeter({
+      store: createStore(client),
+      clock: { now: () => scheduler.now() + skew, after: scheduler.after },
+      log: createLog((line) => pending.push(line)),
+    });
+    if (random.chance(faults.crash)) {
+      scheduler.after(random.between(0, 8_000), () => {
+        process.isAlive = false;
+      });
+    }
+    const requests = random.between(1, 6);
+    for (let n = 0; n < requests; n += 1) {
+      scheduler.after(random.between(0, 5_000), () => {
+        runRequest({ meter, scheduler, random }, caller, `req_${id}_${n}`, ledger).catch(
+          (error) => {
+            if (!(error instanceof ApiError)) broken.push(`threw ${error}`);
+          },
+        );
+      });
+    }
+  };
+  const processes = random.between(1, 4);
+  for (let id = 0; id < processes; id += 1) startProcess(id);
+
+  await scheduler.run(BORDER + 5 * MINUTE);
+  const used = () =>
+    Object.entries(table.get(METER_ID) ?? {}).filter(([name]) => name.startsWith('q'));
+  if (countBy(ledger, 'minute') > plan.rpm) broken.push('a minute admitted more than its rate');
+  const charged = ledger.filter(({ charge }) => charge === 1);
+  if (countBy(charged, 'period') > plan.quota) broken.push('a period charged more than its quota');
+
+  await scheduler.run(BORDER + 40 * MINUTE);
+  const operator = createStore(createMemoryClient(table, 'always'));
+  await operator.reap(METER_ID, scheduler.now());
+  const total = used().reduce((sum, [, value]) => sum + Number(value), 0);
+  const unknown = ledger.filter(({ charge }) => charge === undefined).length;
+  const logged = pending.filter((line) => line.includes('meter_refund_pending')).length;
+  if (total < charged.length) broken.push(`${charged.length} charged, ${total} on the meter`);
+  if (total > charged.length + unknown + logged) {
+    broken.push(`${charged.length} charged, ${total} on the meter, ${unknown} unknown`);
+  }
+  if (used().some(([, value]) => Number(value) < 0)) broken.push('a counter below zero');
+  return broken;
+};
