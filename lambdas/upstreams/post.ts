@@ -72,7 +72,13 @@ export const post = ({ agent, signal, ...options }: PostOptions): Post => {
     });
   };
 
-  const onAbort = () => fail(new UpstreamFault('aborted', 'the call was ended from our side'));
+  // Who ends the call may say why: a deadline is told apart from a caller who has left.
+  const onAbort = () =>
+    fail(
+      signal.reason instanceof UpstreamFault
+        ? signal.reason
+        : new UpstreamFault('aborted', 'the caller has gone'),
+    );
   signal.addEventListener('abort', onAbort, { once: true });
   send(agent);
   if (signal.aborted) onAbort();
