@@ -30,6 +30,8 @@ const LIMITS = {
   // Longer than clients keep an idle connection, so that they never send into a closing one.
   keepAliveTimeout: 75_000,
   noDelay: true,
+  // Node's own refusal of a request without a host has neither envelope nor request id.
+  requireHostHeader: false,
 };
 
 /** The whole body, or undefined when it alone is over the platform's limit. */
@@ -43,6 +45,9 @@ const readBody = async (request: IncomingMessage): Promise<Buffer | undefined> =
   }
   return size <= MAX_EVENT_BYTES ? Buffer.concat(chunks, size) : undefined;
 };
+
+const lacksHost = ({ httpVersion, headers }: IncomingMessage): boolean =>
+  httpVersion === '1.1' && headers.host === undefined;
 
 const isDeliverable = (event: HttpEvent): boolean =>
   Buffer.byteLength(JSON.stringify(event)) <= MAX_EVENT_BYTES;
@@ -61,6 +66,10 @@ const createListener =
   async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const startedAt = systemClock.now();
     const { path } = splitTarget(request.url ?? '');
+    if (lacksHost(request)) {
+      refuse(response, path, invalidRequest('The request has no host header.'));
+      return;
+    }
     const body = await readBody(request);
     const event = body && toEvent(request, body, startedAt);
     if (!event || !isDeliverable(event)) {
