@@ -6,7 +6,7 @@ import { invalidRequest } from '../support/errors.ts';
  * Bytes of a decoded body. Decimal megabytes: the platform's limit is 6,291,456 bytes for the whole event,
  * in which the body stands as an escaped string (code grows by about 12 %) next to the headers.
  */
-export const MAX_BODY_BYTES = 5_500_000;
+const MAX_BODY_BYTES = 5_500_000;
 
 const inflate = promisify(gunzip);
 

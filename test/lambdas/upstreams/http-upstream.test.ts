@@ -1,6 +1,6 @@
-import { getEventListeners } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Target } from '../../../lambdas/catalog/catalog.ts';
@@ -75,6 +75,22 @@ const setUp = (url: string, extra: Partial<Target> = {}, secrets?: UpstreamSecre
       .poll(() => [clock.waits(), getEventListeners(caller.signal, 'abort').length])
       .toEqual([[], 0]);
   return { clock, caller, refreshed, open, expectNothingLeft };
+};
+
+/** A server of bytes; its address as if it spoke HTTP. */
+const startRaw = async (onSocket: (socket: Socket) => void): Promise<string> => {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    sockets.push(socket.on('error', () => undefined));
+    onSocket(socket);
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  await once(server, 'listening');
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
 };
 
 const readAll = async (batches: EventBatches): Promise<GenerationEvent[]> => {
@@ -191,6 +207,24 @@ describe('a fault', () => {
     const fault = faultOf(open());
     // Only microtasks run in between, so the loopback has had no chance to connect.
     while (!clock.waits().includes(3_000)) await Promise.resolve();
+    clock.advance(3_000);
+    expect((await fault).kind).toBe('connect');
+    await expectNothingLeft();
+  });
+
+  test('a server that does not speak TLS where it should', async () => {
+    const server = await startMisbehaving(() => undefined);
+    const { open, expectNothingLeft } = setUp(server.url.replace('http:', 'https:'));
+    expect((await faultOf(open())).kind).toBe('connect');
+    await expectNothingLeft();
+  });
+
+  test('a TLS handshake that takes longer than three seconds', async () => {
+    const accepted = Promise.withResolvers<void>();
+    const url = await startRaw((socket) => void socket.once('data', () => accepted.resolve()));
+    const { open, clock, expectNothingLeft } = setUp(url.replace('http:', 'https:'));
+    const fault = faultOf(open());
+    await accepted.promise;
     clock.advance(3_000);
     expect((await fault).kind).toBe('connect');
     await expectNothingLeft();
@@ -343,13 +377,8 @@ describe('a fault', () => {
   });
 
   test('something that does not speak HTTP', async () => {
-    const server = createServer((socket) => socket.end('SSH-2.0-OpenSSH_9\r\n'));
-    server.listen(0, '127.0.0.1');
-    onTestFinished(() => void server.close());
-    await new Promise((resolve) => server.once('listening', resolve));
-    const address = server.address();
-    const port = typeof address === 'object' ? address?.port : 0;
-    expect((await faultOf(setUp(`http://127.0.0.1:${port}`).open())).kind).toBe('malformed');
+    const url = await startRaw((socket) => void socket.end('SSH-2.0-OpenSSH_9\r\n'));
+    expect((await faultOf(setUp(url).open())).kind).toBe('malformed');
   });
 });
 
