@@ -10,8 +10,14 @@ export type InvocationContext = {
   signal?: AbortSignal;
 };
 
-/** One request on its way through the stack; each middleware fills in what it found out. */
-export type Exchange = {
+/** What the shared middlewares want to know of a matched route. */
+type Matched = { route: { method: string; pattern: string } };
+
+/**
+ * One request on its way through the stack; each middleware fills in what it found out. `Match` is what
+ * the handler's own routes look like.
+ */
+export type Exchange<Match extends Matched = RouteMatch> = {
   readonly request: HttpRequest;
   readonly requestId: string;
   /** Milliseconds since the epoch. */
@@ -22,8 +28,11 @@ export type Exchange = {
   remainingMs(): number;
   /** Fields for the access log line. */
   readonly notes: LogFields;
-  match: RouteMatch | undefined;
+  match: Match | undefined;
   caller: Caller | undefined;
   /** The parsed body and its decoded size in bytes. */
   body: { value: unknown; bytes: number } | undefined;
 };
+
+/** An exchange of any handler. */
+export type AnyExchange = Exchange<Matched>;

@@ -1,15 +1,17 @@
 import { toApiError } from '../../support/errors.ts';
 import type { Log } from '../../support/log.ts';
 import { describeFailure } from '../describe-failure.ts';
-import type { Step } from './step.ts';
+import type { SharedStep } from './step.ts';
 
 /** Answers whatever was thrown in the envelope of the path's family; private causes go to the log. */
-export const errorEnvelope = ({ log }: { log: Log }): Step => {
-  const errorEnvelopeOnError: Step['onError'] = (request) => {
-    const { protocol, requestId } = request.event;
+export const errorEnvelope = ({ log }: { log: Log }): SharedStep => {
+  const errorEnvelopeOnError: SharedStep['onError'] = (request) => {
+    const { protocol, requestId, notes } = request.event;
     const error = toApiError(request.error);
     if (error.status >= 500) {
-      log.error('request_failed', { requestId, ...describeFailure(request.error) });
+      const described = describeFailure(request.error);
+      log.error('request_failed', { requestId, ...described });
+      Object.assign(notes, { failure: described.failure });
     }
     // Assigned, not returned: a returned value would keep the outer middlewares from running.
     request.response = {

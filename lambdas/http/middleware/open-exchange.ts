@@ -1,7 +1,7 @@
 import type { Protocol } from '../../protocols/protocol.ts';
 import type { Clock } from '../../support/clock.ts';
 import { newRequestId, type RandomBytes } from '../../support/ids.ts';
-import type { Exchange, InvocationContext } from '../exchange.ts';
+import type { AnyExchange, InvocationContext } from '../exchange.ts';
 import { type HttpEvent, readEvent } from '../read-event.ts';
 
 type Options = {
@@ -20,13 +20,13 @@ const MAX_INVOCATION_MS = 900_000;
  */
 export const openExchange = ({ clock, randomBytes, familyOf }: Options) => {
   const openExchangeBefore = (request: {
-    event: HttpEvent | Exchange;
+    event: HttpEvent | AnyExchange;
     context: InvocationContext;
   }): void => {
     if ('requestId' in request.event) return;
     const { context } = request;
     const http = readEvent(request.event);
-    const exchange: Exchange = {
+    const exchange: AnyExchange = {
       request: http,
       requestId: newRequestId(randomBytes),
       startedAt: clock.now(),

@@ -1,6 +1,6 @@
 import type { Reply } from '../../endpoints/endpoint.ts';
 import type { Log } from '../../support/log.ts';
-import type { Exchange } from '../exchange.ts';
+import type { AnyExchange } from '../exchange.ts';
 import { replyBody } from '../reply-body.ts';
 import type { PlatformResponse } from './step.ts';
 
@@ -9,7 +9,7 @@ import type { PlatformResponse } from './step.ts';
  * of any kind goes without its request id.
  */
 export const writeReply = ({ log }: { log: Log }) => {
-  const write = (request: { event: Exchange; response?: unknown }, reply: Reply): void => {
+  const write = (request: { event: AnyExchange; response?: unknown }, reply: Reply): void => {
     const { requestId } = request.event;
     const { headers, body } = replyBody(request.event, reply, log);
     const response: PlatformResponse = {
@@ -24,7 +24,10 @@ export const writeReply = ({ log }: { log: Log }) => {
     };
     request.response = response;
   };
-  const writeReplyAfter = (request: { event: Exchange; response?: Reply | null | undefined }) => {
+  const writeReplyAfter = (request: {
+    event: AnyExchange;
+    response?: Reply | null | undefined;
+  }) => {
     if (request.response) write(request, request.response);
   };
   return { after: writeReplyAfter, onError: writeReplyAfter };
