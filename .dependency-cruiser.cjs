@@ -11,7 +11,7 @@ const rooms = {
     types: ['keys', 'upstreams'],
   },
   catalog: { values: ['protocols', 'support'] },
-  routing: { values: ['catalog', 'protocols', 'support'], types: ['upstreams'] },
+  routing: { values: ['catalog', 'protocols', 'support'], types: ['stores', 'upstreams'] },
   upstreams: { values: ['protocols', 'support'], types: ['catalog'] },
   protocols: { values: ['support'] },
   stores: { values: ['support'] },

@@ -7,6 +7,10 @@ import { createHttpHandler, type HttpHandler } from './http/create-http-handler.
 import { createRoutes } from './http/routes.ts';
 import { createAuthenticate } from './keys/authenticate.ts';
 import { createMeter } from './metering/meter.ts';
+import { createBreaker } from './routing/breaker.ts';
+import { createFailover } from './routing/failover.ts';
+import { createRetryBudget } from './routing/retry-budget.ts';
+import type { BreakerStore } from './stores/breaker-store.ts';
 import type { KeyStore } from './stores/key-store.ts';
 import type { MeterStore } from './stores/meter-store.ts';
 import type { PlanStore } from './stores/plan-store.ts';
@@ -20,6 +24,7 @@ export type RouterParts = {
   keys: KeyStore;
   plans: PlanStore;
   meters: MeterStore;
+  breakers: BreakerStore;
   upstream: Upstream;
   log: Log;
   clock: Clock;
@@ -32,14 +37,17 @@ export const createRouter = ({
   keys,
   plans,
   meters,
+  breakers,
   upstream,
   log,
   clock,
   randomBytes,
 }: RouterParts): HttpHandler => {
   const meter = createMeter({ store: meters, clock, log });
+  const breaker = createBreaker({ store: breakers, clock, randomBytes, log });
+  const failover = createFailover({ breaker, budget: createRetryBudget() });
   const routes = createRoutes({
-    generate: createGenerate({ catalog, meter, upstream, clock, log }),
+    generate: createGenerate({ catalog, meter, upstream, failover, clock, log }),
     countTokens: createCountTokens({ catalog, meter }),
     listModels: createListModels({ catalog, meter }),
     getModel: createGetModel({ catalog, meter }),

@@ -5,23 +5,22 @@ import models from './catalog/models.json' with { type: 'json' };
 import { createRouter } from './create-router.ts';
 import { readRouterEnv } from './env.ts';
 import { createDynamoClient } from './stores/dynamo/client.ts';
-import { createDynamoKeyStore } from './stores/dynamo/key-store.ts';
-import { createDynamoMeterStore } from './stores/dynamo/meter-store.ts';
-import { createDynamoPlanStore } from './stores/dynamo/plan-store.ts';
+import { createDynamoStores } from './stores/dynamo/stores.ts';
 import { systemClock } from './support/clock.ts';
 import { createLog } from './support/log.ts';
 import { createHttpUpstream } from './upstreams/http-upstream.ts';
 import { createSecretsManagerSecrets } from './upstreams/secrets-manager.ts';
 
 const env = readRouterEnv(process.env);
-const client = createDynamoClient();
+const stores = createDynamoStores({
+  client: createDynamoClient(),
+  tableNames: { keys: env.KEYS_TABLE, plans: env.PLANS_TABLE, meters: env.METERS_TABLE },
+});
 
 /** The router function on AWS. */
 export const handler = createRouter({
   catalog: createCatalog(parseModels(models)),
-  keys: createDynamoKeyStore({ client, tableName: env.KEYS_TABLE }),
-  plans: createDynamoPlanStore({ client, tableName: env.PLANS_TABLE }),
-  meters: createDynamoMeterStore({ client, tableName: env.METERS_TABLE }),
+  ...stores,
   upstream: createHttpUpstream({
     secrets: createSecretsManagerSecrets({
       client: new SecretsManagerClient({}),

@@ -1,15 +1,10 @@
 import { createDynamoClient } from '../lambdas/stores/dynamo/client.ts';
-import { createDynamoKeyStore } from '../lambdas/stores/dynamo/key-store.ts';
-import { createDynamoMeterStore } from '../lambdas/stores/dynamo/meter-store.ts';
-import { createDynamoPlanStore } from '../lambdas/stores/dynamo/plan-store.ts';
-import type { KeyStore } from '../lambdas/stores/key-store.ts';
-import type { MeterStore } from '../lambdas/stores/meter-store.ts';
-import type { PlanStore } from '../lambdas/stores/plan-store.ts';
+import { createDynamoStores, type Stores } from '../lambdas/stores/dynamo/stores.ts';
 import { startEmbeddedDynamo } from './embedded-dynamo.ts';
 import { LOCAL_AWS } from './local-aws.ts';
 
 export type LocalStores = {
-  parts: { keys: KeyStore; plans: PlanStore; meters: MeterStore };
+  parts: Stores;
   endpoint: string;
   close(): Promise<void>;
 };
@@ -29,11 +24,7 @@ export const startLocalStores = async (): Promise<LocalStores> => {
     requestHandler: { connectionTimeout: PATIENCE_MS, requestTimeout: PATIENCE_MS },
   });
   return {
-    parts: {
-      keys: createDynamoKeyStore({ client, tableName: tableNames.keys }),
-      plans: createDynamoPlanStore({ client, tableName: tableNames.plans }),
-      meters: createDynamoMeterStore({ client, tableName: tableNames.meters }),
-    },
+    parts: createDynamoStores({ client, tableNames }),
     endpoint,
     close: async () => {
       client.destroy();

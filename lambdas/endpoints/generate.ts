@@ -5,6 +5,7 @@ import { type Limits, limitHeaders } from '../metering/limit-headers.ts';
 import type { Meter } from '../metering/meter.ts';
 import { assertConsistent } from '../protocols/assert-consistent.ts';
 import type { Label } from '../protocols/generation.ts';
+import type { Failover } from '../routing/failover.ts';
 import type { Clock } from '../support/clock.ts';
 import { withHeaders } from '../support/errors.ts';
 import { suffixOf } from '../support/ids.ts';
@@ -21,12 +22,14 @@ export type GenerateDeps = {
   catalog: Catalog;
   meter: Meter;
   upstream: Upstream;
+  failover: Failover;
   clock: Clock;
   log: Log;
 };
 
 /** Everything that costs nothing: what is asked, of which model, and whether it can be done. */
-const check = ({ catalog, upstream, clock, log }: GenerateDeps, call: Call): Answering => {
+const check = (deps: GenerateDeps, call: Call): Answering => {
+  const { catalog, upstream, failover, clock, log } = deps;
   const request = call.protocol.decodeRequest(call.body);
   assertConsistent(request);
   const model = catalog.require(request.model, call.caller.plan);
@@ -34,7 +37,7 @@ const check = ({ catalog, upstream, clock, log }: GenerateDeps, call: Call): Ans
   const estimatedInputTokens = estimateInputTokens(request);
   assertWithin(model, request, estimatedInputTokens);
   const targets = targetsFor(model, request);
-  return { call, request, model, targets, estimatedInputTokens, upstream, clock, log };
+  return { call, request, model, targets, estimatedInputTokens, upstream, failover, clock, log };
 };
 
 const labelOf = ({ call, model, estimatedInputTokens, clock }: Answering): Label => ({
@@ -62,6 +65,7 @@ export const createGenerate =
   (deps: GenerateDeps): Endpoint =>
   async (call) => {
     const answering = check(deps, call);
+    deps.failover.expect(answering.targets);
     const admission = await deps.meter.admit(call.caller, call.requestId);
     const settlement = createSettlement(admission);
     const headers = headersOf(call, admission.limits, deps.clock.now());

@@ -3,7 +3,7 @@ import type { GenerationRequest } from '../protocols/generation.ts';
 import { protocols } from '../protocols/protocols.ts';
 import { createSealer, issuerMark, unseal } from '../protocols/seal.ts';
 import { UpstreamFault } from '../protocols/upstream-fault.ts';
-import { type FailedAttempt, failover } from '../routing/failover.ts';
+import type { FailedAttempt, Failover } from '../routing/failover.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { EventBatches, Upstream } from '../upstreams/upstream.ts';
@@ -24,6 +24,7 @@ export type Answering = {
   targets: Target[];
   estimatedInputTokens: number;
   upstream: Upstream;
+  failover: Failover;
   clock: Clock;
   log: Log;
 };
@@ -36,7 +37,13 @@ async function* sealed(batches: EventBatches, mark: string): EventBatches {
   for await (const batch of batches) yield batch.map(seal);
 }
 
-const logFailure = ({ call, model, log }: Answering, { target, fault }: FailedAttempt) =>
+const reportFailure = (
+  { call, model, log }: Answering,
+  { target, fault }: FailedAttempt,
+  failedAttempts: number,
+) => {
+  // Whether another target is left shows in whether one answers.
+  call.note({ failedAttempts, exhausted: judge(fault).movesOn });
   log.warn('upstream_failed', {
     requestId: call.requestId,
     model: model.id,
@@ -44,14 +51,20 @@ const logFailure = ({ call, model, log }: Answering, { target, fault }: FailedAt
     fault: fault.kind,
     upstreamStatus: fault.status,
   });
+};
 
 const open = async (answering: Answering, signal: AbortSignal): Promise<EventBatches> => {
-  const { call, request, model, targets, estimatedInputTokens, upstream, clock } = answering;
+  const { call, request, model, targets, estimatedInputTokens, upstream, failover, clock } =
+    answering;
   const startedAt = clock.now();
-  const opened = await failover({
+  let failedAttempts = 0;
+  const opened = await failover.open({
     targets,
-    onFailure: (failed) => logFailure(answering, failed),
-    open: (target) =>
+    onFailure: (failed) => {
+      failedAttempts += 1;
+      reportFailure(answering, failed, failedAttempts);
+    },
+    call: (target) =>
       upstream.open({
         request: unseal(request, issuerMark(target.upstream, target.model)),
         target,

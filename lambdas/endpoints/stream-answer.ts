@@ -5,7 +5,7 @@ import type { EventBatches } from '../upstreams/upstream.ts';
 import type { StreamReply } from './endpoint.ts';
 import { withHeartbeat, withinHeartbeat } from './heartbeat.ts';
 import { type Answering, fetchAnswer } from './open-answer.ts';
-import { publicError } from './public-error.ts';
+import { faultOf, publicError } from './public-error.ts';
 import type { Settlement } from './settlement.ts';
 
 /** The answer in the caller's wire. It never throws: a failure is its last message. */
@@ -27,7 +27,7 @@ async function* tell(
     // The caller has gone: nobody is left to tell, and what was sent stays charged.
     if (error instanceof UpstreamFault && error.kind === 'aborted') return;
     await settlement.fail();
-    call.note({ outcome: 'failed' });
+    call.note({ outcome: 'failed', ...faultOf(error) });
     yield protocol.encodeStreamError(publicError(error), requestId, label);
   }
 }

@@ -61,6 +61,7 @@ const BY_STATUS: Record<number, { movesOn: boolean; error: (fault: UpstreamFault
 };
 
 const BY_KIND: Partial<Record<FaultKind, (fault: UpstreamFault) => ApiError>> = {
+  credential: unavailable(503),
   'first-event-timeout': unavailable(504),
   'idle-timeout': unavailable(504),
   deadline: unavailable(504),

@@ -1,0 +1,64 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod';
+import { TTL_ATTRIBUTE } from '../../tables.ts';
+import type { BreakerStore } from '../breaker-store.ts';
+import { createTable, type Step } from './table.ts';
+
+const StoredBreaker = z.object({
+  openUntil: z.number(),
+  openings: z.number(),
+  version: z.number(),
+});
+
+const TURN: Step = {
+  update: `SET #openUntil = :openUntil, #openings = :openings, #version = :next, #ttl = :ttl
+    REMOVE #probeUntil`,
+  condition: 'attribute_not_exists(#version) OR #version = :seen',
+};
+
+/** A probe that never reported back frees its place when its time is up. */
+const PROBE: Step = {
+  update: 'SET #probeUntil = :until',
+  condition: '#openUntil <= :now AND (attribute_not_exists(#probeUntil) OR #probeUntil <= :now)',
+};
+
+const NAMES = {
+  '#openUntil': 'openUntil',
+  '#openings': 'openings',
+  '#version': 'version',
+  '#probeUntil': 'probeUntil',
+  '#ttl': TTL_ATTRIBUTE,
+};
+
+/** A breaker that nobody has turned for a day says nothing any more. */
+const LIFE_SECONDS = 86_400;
+
+const keyOf = (target: string): string => `B#${target}`;
+
+/** Breakers beside the meters, in the same table: they too are counters that may be lost. */
+export const createDynamoBreakerStore = (deps: {
+  client: DynamoDBDocumentClient;
+  tableName: string;
+}): BreakerStore => {
+  const table = createTable(deps);
+  return {
+    readBreaker: async (target) => {
+      const item = await table.read(keyOf(target));
+      return item && StoredBreaker.parse(item);
+    },
+    turnBreaker: async (target, { openUntil, openings }, seen) => {
+      const values = {
+        ':openUntil': openUntil,
+        ':openings': openings,
+        ':seen': seen,
+        ':next': seen + 1,
+        ':ttl': Math.ceil(openUntil / 1000) + LIFE_SECONDS,
+      };
+      return (await table.apply(keyOf(target), TURN, { names: NAMES, values })).held;
+    },
+    takeProbe: async (target, now, until) => {
+      const values = { ':now': now, ':until': until };
+      return (await table.apply(keyOf(target), PROBE, { names: NAMES, values })).held;
+    },
+  };
+};
