@@ -76,27 +76,33 @@ export const createFailover = (parts: { breaker: Breaker; budget: RetryBudget })
     }
   };
 
+  /** The targets that may be called now, in order; `onOpen` hears of the others. */
+  async function* enterable(targets: Target[], onOpen: (waitMs: number) => void) {
+    for (const target of targets) {
+      const gate = await breaker.enter(target);
+      if (gate.isOpen) onOpen(gate.waitMs);
+      else yield { target, pass: gate.pass };
+    }
+  }
+
   const open = async ({ targets, call, onFailure }: FailoverOptions): Promise<Opened> => {
     let failure: ApiError | undefined;
     let shortestWaitMs = Number.POSITIVE_INFINITY;
     let attempts = 0;
-    for (const target of targets) {
-      if (attempts === MAX_ATTEMPTS || !budget.allows(attempts + 1)) break;
-      const gate = await breaker.enter(target);
-      if (gate.isOpen) {
-        shortestWaitMs = Math.min(shortestWaitMs, gate.waitMs);
-        continue;
-      }
+    const onOpen = (waitMs: number) => {
+      shortestWaitMs = Math.min(shortestWaitMs, waitMs);
+    };
+    for await (const { target, pass } of enterable(targets, onOpen)) {
       attempts += 1;
       try {
-        return { target, batches: await attempt(call(target), gate.pass), attempts };
+        return { target, batches: await attempt(call(target), pass), attempts };
       } catch (fault) {
         // Anything else is a fault of ours, and no target would mend it.
         if (!(fault instanceof UpstreamFault)) throw fault;
         onFailure({ target, fault });
         const { error, movesOn } = judge(fault);
         failure = error;
-        if (!movesOn) break;
+        if (!movesOn || attempts === MAX_ATTEMPTS || !budget.allows(attempts + 1)) break;
       }
     }
     throw failure ?? allOpen(shortestWaitMs);
