@@ -15,11 +15,12 @@ const rooms = {
   upstreams: { values: ['protocols', 'support'], types: ['catalog'] },
   protocols: { values: ['support'] },
   stores: { values: ['support'] },
+  telemetry: { values: ['support'] },
   support: { values: [] },
 };
 
 /** Files on the first floor of lambdas/ that a room may import besides other rooms. */
-const contracts = { stores: ['tables.ts'] };
+const contracts = { stores: ['tables.ts'], telemetry: ['metrics.ts'] };
 
 const room = (name) => `^lambdas/${name}/`;
 const file = (name) => `^lambdas/${name.replace('.', '\\.')}$`;

@@ -2,6 +2,8 @@ import * as z from 'zod';
 
 /** CONTRACT with lib/: the environment variables of the router function. */
 export const RouterEnv = z.object({
+  /** Name of the stage, on every metric. */
+  STAGE: z.string().min(1),
   KEYS_TABLE: z.string().min(3),
   PLANS_TABLE: z.string().min(3),
   METERS_TABLE: z.string().min(3),
@@ -10,9 +12,25 @@ export const RouterEnv = z.object({
 });
 export type RouterEnv = z.infer<typeof RouterEnv>;
 
-/** @throws Error that names every variable which is missing or wrong. */
-export const readRouterEnv = (env: Record<string, string | undefined>): RouterEnv => {
-  const parsed = RouterEnv.safeParse(env);
+/** CONTRACT with lib/: the environment variables of the admin function. */
+export const AdminEnv = z.object({
+  KEYS_TABLE: z.string().min(3),
+  PLANS_TABLE: z.string().min(3),
+  PROJECTS_TABLE: z.string().min(3),
+  METERS_TABLE: z.string().min(3),
+});
+export type AdminEnv = z.infer<typeof AdminEnv>;
+
+type Variables = Record<string, string | undefined>;
+
+const read = <Env>(schema: z.ZodType<Env>, env: Variables): Env => {
+  const parsed = schema.safeParse(env);
   if (parsed.success) return parsed.data;
   throw new Error(`The environment is not valid.\n${z.prettifyError(parsed.error)}`);
 };
+
+/** @throws Error that names every variable which is missing or wrong. */
+export const readRouterEnv = (env: Variables): RouterEnv => read(RouterEnv, env);
+
+/** @throws Error that names every variable which is missing or wrong. */
+export const readAdminEnv = (env: Variables): AdminEnv => read(AdminEnv, env);

@@ -1,17 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import models from '#models' with { type: 'json' };
 import { createCatalog, parseModels } from './catalog/catalog.ts';
-import models from './catalog/models.json' with { type: 'json' };
 import { createRouter } from './create-router.ts';
 import { readRouterEnv } from './env.ts';
+import { labelsOf } from './metrics.ts';
 import { createDynamoClient } from './stores/dynamo/client.ts';
 import { createDynamoStores } from './stores/dynamo/stores.ts';
 import { systemClock } from './support/clock.ts';
-import { createLog } from './support/log.ts';
+import { createTelemetry } from './telemetry/create-telemetry.ts';
 import { createHttpUpstream } from './upstreams/http-upstream.ts';
 import { createSecretsManagerSecrets } from './upstreams/secrets-manager.ts';
 
 const env = readRouterEnv(process.env);
+const catalog = parseModels(models);
+const log = createTelemetry({
+  stage: env.STAGE,
+  labels: labelsOf(catalog),
+  clock: systemClock,
+  write: (line) => process.stdout.write(line),
+});
 const stores = createDynamoStores({
   client: createDynamoClient(),
   tableNames: { keys: env.KEYS_TABLE, plans: env.PLANS_TABLE, meters: env.METERS_TABLE },
@@ -19,17 +27,18 @@ const stores = createDynamoStores({
 
 /** The router function on AWS. */
 export const handler = createRouter({
-  catalog: createCatalog(parseModels(models)),
+  catalog: createCatalog(catalog),
   ...stores,
   upstream: createHttpUpstream({
     secrets: createSecretsManagerSecrets({
       client: new SecretsManagerClient({}),
       secretId: env.UPSTREAM_SECRET,
       clock: systemClock,
+      log,
     }),
     clock: systemClock,
   }),
-  log: createLog((line) => process.stdout.write(line)),
+  log,
   clock: systemClock,
   randomBytes,
 });

@@ -1,5 +1,6 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { Clock } from '../lambdas/support/clock.ts';
+import type { Log } from '../lambdas/support/log.ts';
 import { createHttpUpstream } from '../lambdas/upstreams/http-upstream.ts';
 import { createSecretsManagerSecrets } from '../lambdas/upstreams/secrets-manager.ts';
 import type { Upstream } from '../lambdas/upstreams/upstream.ts';
@@ -12,11 +13,13 @@ export const UPSTREAM_SECRET = 'local-upstreams';
 export const createLocalUpstream = ({
   endpoint,
   clock,
+  log,
 }: {
   endpoint: string;
   clock: Clock;
+  log: Log;
 }): Upstream => {
   const client = new SecretsManagerClient({ ...LOCAL_AWS, endpoint });
-  const secrets = createSecretsManagerSecrets({ client, secretId: UPSTREAM_SECRET, clock });
+  const secrets = createSecretsManagerSecrets({ client, secretId: UPSTREAM_SECRET, clock, log });
   return createHttpUpstream({ secrets, clock });
 };

@@ -68,7 +68,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     }),
   ]);
   const models = options.secrets ? ownCatalog : atEmbeddedUpstream(ownCatalog, embedded.baseUrl);
-  const upstream = createLocalUpstream({ endpoint: secrets.endpoint, clock });
+  const upstream = createLocalUpstream({ endpoint: secrets.endpoint, clock, log });
   const handler = createRouter({
     catalog: createCatalog(models),
     ...stores.parts,

@@ -4,6 +4,7 @@ import { protocols } from '../protocols/protocols.ts';
 import { createSealer, issuerMark, unseal } from '../protocols/seal.ts';
 import { UpstreamFault } from '../protocols/upstream-fault.ts';
 import type { FailedAttempt, Failover } from '../routing/failover.ts';
+import { judge } from '../routing/verdict.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { EventBatches, Upstream } from '../upstreams/upstream.ts';
@@ -43,7 +44,7 @@ const reportFailure = (
   failedAttempts: number,
 ) => {
   // Whether another target is left shows in whether one answers.
-  call.note({ failedAttempts, exhausted: judge(fault).movesOn });
+  call.note({ failedAttempts, fault: fault.kind, exhausted: judge(fault).movesOn });
   log.warn('upstream_failed', {
     requestId: call.requestId,
     model: model.id,
@@ -74,7 +75,9 @@ const open = async (answering: Answering, signal: AbortSignal): Promise<EventBat
       }),
   });
   const { target, attempts } = opened;
-  call.note({ upstream: target.upstream, attempts, firstContentMs: clock.now() - startedAt });
+  const firstContentMs = clock.now() - startedAt;
+  // A fault noted from here on is this answer's own.
+  call.note({ upstream: target.upstream, attempts, firstContentMs, fault: undefined });
   const mark = issuerMark(target.upstream, target.model);
   const whole = cutAtDeadline(sealed(opened.batches, mark), () => call.note({ cut: true }));
   return observe(whole, estimatedInputTokens, call.note);

@@ -1,9 +1,15 @@
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod';
 import type { Clock } from '../support/clock.ts';
+import type { Log } from '../support/log.ts';
 import type { UpstreamSecrets } from './secrets.ts';
 
-type Options = { client: SecretsManagerClient; secretId: string; clock: Clock };
+type Options = {
+  client: SecretsManagerClient;
+  secretId: string;
+  clock: Clock;
+  log: Pick<Log, 'error'>;
+};
 
 /** At $0.05 per 10,000 reads, 600 environments cost about $9 a month; five minutes would cost $26. */
 const TTL_MS = 15 * 60_000;
@@ -31,6 +37,7 @@ export const createSecretsManagerSecrets = ({
   client,
   secretId,
   clock,
+  log,
 }: Options): UpstreamSecrets => {
   let known: Credentials | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
@@ -48,9 +55,15 @@ export const createSecretsManagerSecrets = ({
 
   const current = async (): Promise<Credentials> => {
     if (known && clock.now() < freshUntil) return known;
-    reading ??= read().finally(() => {
-      reading = undefined;
-    });
+    reading ??= read()
+      .catch((error: unknown) => {
+        // Told even while an older value serves on: somebody has to act before that one is refused.
+        log.error('upstream_secret_failed', { failure: error instanceof Error ? error.name : '' });
+        throw error;
+      })
+      .finally(() => {
+        reading = undefined;
+      });
     try {
       return await reading;
     } catch (error) {

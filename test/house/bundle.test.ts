@@ -42,6 +42,7 @@ const Answer = z.object({
 });
 
 const env = {
+  STAGE: 'test',
   KEYS_TABLE: 'keys',
   PLANS_TABLE: 'plans',
   METERS_TABLE: 'meters',

@@ -1,5 +1,6 @@
 import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { expect, onTestFinished, test } from 'vitest';
+import { createLog } from '../../../lambdas/support/log.ts';
 import { createSecretsManagerSecrets } from '../../../lambdas/upstreams/secrets-manager.ts';
 import { startEmbeddedSecrets } from '../../../local/embedded-secrets.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
@@ -28,10 +29,12 @@ const setUp = async (value: string) => {
   };
   onTestFinished(close);
   const clock = createManualClock(0);
-  const secrets = createSecretsManagerSecrets({ client, secretId: 'upstreams', clock });
+  const written: string[] = [];
+  const log = createLog((line) => written.push(line));
+  const secrets = createSecretsManagerSecrets({ client, secretId: 'upstreams', clock, log });
   const put = (SecretString: string) =>
     client.send(new PutSecretValueCommand({ SecretId: 'upstreams', SecretString }));
-  return { secrets, clock, put, close, reads: () => reads };
+  return { secrets, clock, put, close, reads: () => reads, logText: () => written.join('') };
 };
 
 test('many requests at once read the secret once, and it is kept for 15 minutes', async () => {
@@ -87,4 +90,14 @@ test('a name that the secret does not hold is an error, also one that every obje
   const { secrets } = await setUp('{"a":"one"}');
   await expect(secrets.get('b')).rejects.toThrow("no field 'b'");
   await expect(secrets.get('constructor')).rejects.toThrow("no field 'constructor'");
+});
+
+test('a failed read is told even while the last known credentials serve on, without the secret', async () => {
+  const { secrets, clock, put, logText } = await setUp('{"a":"one"}');
+  await secrets.get('a');
+  await put('{"a":"canary"');
+  clock.advance(60 * MINUTE);
+  await secrets.get('a');
+  expect(logText()).toContain('upstream_secret_failed');
+  expect(logText()).not.toContain('canary');
 });

@@ -1,0 +1,248 @@
+import { describe, expect, test } from 'vitest';
+import models from '../../../lambdas/catalog/models.json' with { type: 'json' };
+import { describeFailure } from '../../../lambdas/http/describe-failure.ts';
+import { meterUnavailable } from '../../../lambdas/metering/refusals.ts';
+import { labelsOf, ROUTES, SCOPES } from '../../../lambdas/metrics.ts';
+import { StoreUnavailable } from '../../../lambdas/stores/store-unavailable.ts';
+import { systemClock } from '../../../lambdas/support/clock.ts';
+import { createTelemetry } from '../../../lambdas/telemetry/create-telemetry.ts';
+import type { LocalOptions, LocalRouter } from '../../../local/start.ts';
+import { MODEL_ON, post, withRouter } from '../../support/local.ts';
+import { createManualClock } from '../../support/manual-clock.ts';
+import { seriesIn } from '../../support/metrics.ts';
+
+const CHAT = '/v1/chat/completions';
+
+const telemetryAt = (clock = createManualClock(1_000_000)) => {
+  const lines: string[] = [];
+  const log = createTelemetry({
+    stage: 'test',
+    labels: labelsOf(models),
+    clock,
+    write: (line) => lines.push(line),
+  });
+  return { log, clock, lines };
+};
+
+/** What a router of its own has counted and logged after `use`. */
+const countedAfter = async (
+  use: (router: LocalRouter) => Promise<unknown>,
+  options: LocalOptions = {},
+): Promise<{ series: Record<string, number>; text: string; key: string }> => {
+  const lines: string[] = [];
+  const log = createTelemetry({
+    stage: 'test',
+    labels: labelsOf(models),
+    clock: systemClock,
+    write: (line) => lines.push(line),
+  });
+  return withRouter({ log, ...options }, async (router) => {
+    await use(router);
+    return { series: seriesIn(lines), text: lines.join(''), key: router.key };
+  });
+};
+
+const ask = async (router: LocalRouter, body: Record<string, unknown> = {}): Promise<number> => {
+  const response = await post(router, CHAT, {
+    model: MODEL_ON.chat,
+    messages: [{ role: 'user', content: 'hello' }],
+    ...body,
+  });
+  await response.text();
+  return response.status;
+};
+
+const target = (upstream: string) => `Stage=test Model=${MODEL_ON.chat} Upstream=${upstream}`;
+
+describe('a request', () => {
+  test('is counted by route, model and upstream when its stream has ended', async () => {
+    const { series } = await countedAfter((router) => ask(router, { stream: true }));
+    expect(series).toEqual({
+      'Requests{Stage=test}': 1,
+      [`Requests{Stage=test Route=${CHAT}}`]: 1,
+      [`InputTokens{Stage=test Model=${MODEL_ON.chat}}`]: expect.any(Number),
+      [`OutputTokens{Stage=test Model=${MODEL_ON.chat}}`]: expect.any(Number),
+      [`FirstContentMs{${target('aurora')}}`]: expect.any(Number),
+      [`DurationMs{${target('aurora')}}`]: expect.any(Number),
+    });
+  });
+
+  test('tells no key and no prompt to the metrics', async () => {
+    const { text, key } = await countedAfter((router) =>
+      ask(router, { messages: [{ role: 'user', content: 'canary' }] }),
+    );
+    const metrics = text.split('\n').filter((line) => line.includes('"_aws"'));
+    expect(metrics).toHaveLength(1);
+    expect(text).not.toContain(key);
+    expect(metrics.join()).not.toMatch(/canary|keyId|projectId|meterId/);
+  });
+
+  test('that another target answered counts a failover and an error of the first', async () => {
+    const { series } = await countedAfter((router) => {
+      router.upstreams.inject({ fault: { kind: 'status', status: 500 }, protocol: 'chat' });
+      return ask(router);
+    });
+    expect(series).toMatchObject({
+      'Failovers{Stage=test}': 1,
+      [`UpstreamErrors{${target('aurora')}}`]: 1,
+      [`DurationMs{${target('borealis')}}`]: expect.any(Number),
+    });
+    expect(series).not.toHaveProperty('NoHealthyTarget{Stage=test}');
+    expect(series).not.toHaveProperty(`UpstreamErrors{${target('borealis')}}`);
+  });
+
+  test.each([
+    [{}, 'Status5xx{Stage=test}'],
+    [{ stream: true }, 'Status5xx{Stage=test}'],
+  ])(
+    'that no target answered counts once per stage, route and model: %j',
+    async (body, series5xx) => {
+      const { series } = await countedAfter((router) => {
+        router.upstreams.inject({ fault: { kind: 'status', status: 401 } });
+        return ask(router, body);
+      });
+      expect(series).toMatchObject({
+        [series5xx]: 1,
+        [`Status5xx{Stage=test Route=${CHAT}}`]: 1,
+        'NoHealthyTarget{Stage=test}': 1,
+        [`NoHealthyTarget{Stage=test Model=${MODEL_ON.chat}}`]: 1,
+        'UpstreamCredentialRefused{Stage=test}': 2,
+        'Failovers{Stage=test}': 1,
+      });
+    },
+  );
+
+  test('whose upstream broke off in mid-stream counts a failed stream and an error', async () => {
+    const { series } = await countedAfter((router) => {
+      router.upstreams.inject({ fault: { kind: 'truncate', after: 4 } });
+      return ask(router, { stream: true });
+    });
+    expect(series).toMatchObject({
+      'StreamsFailed{Stage=test}': 1,
+      [`UpstreamErrors{${target('aurora')}}`]: 1,
+    });
+    expect(series).not.toHaveProperty('Status5xx{Stage=test}');
+    expect(series).not.toHaveProperty('NoHealthyTarget{Stage=test}');
+  });
+
+  test('that the caller got wrong or may not make is counted by its status', async () => {
+    const plan = { rpm: 1 };
+    const { series } = await countedAfter(
+      async (router) => {
+        await post(router, '/v1/nothing', {});
+        await post(router, CHAT, {}, { key: 'wrong' });
+        await ask(router);
+        await ask(router);
+      },
+      { plan },
+    );
+    expect(series).toMatchObject({
+      'Status4xx{Stage=test Route=other}': 1,
+      [`Status4xx{Stage=test Route=${CHAT}}`]: 2,
+      'Status401{Stage=test}': 1,
+      'Status429{Stage=test}': 1,
+      'Requests{Stage=test}': 4,
+    });
+  });
+});
+
+describe('what happens outside a request line', () => {
+  test('is counted beside its own line', () => {
+    const { log, lines } = telemetryAt();
+    log.error('meter_refund_pending', { meterId: 'm' });
+    log.error('upstream_secret_failed');
+    log.warn('breaker_opened', { target: 'aurora/scribe-1' });
+    expect(seriesIn(lines)).toEqual({
+      'RefundPending{Stage=test}': 1,
+      'SecretFetchFailed{Stage=test}': 1,
+      'BreakersOpened{Stage=test}': 1,
+    });
+    expect(lines).toHaveLength(6);
+  });
+
+  test('a table that does not answer shows in the request it failed', () => {
+    const { log, lines } = telemetryAt();
+    const { failure } = describeFailure(meterUnavailable(new StoreUnavailable('no answer')));
+    log.info('request', { route: CHAT, status: 503, failure });
+    expect(seriesIn(lines)).toMatchObject({ 'MeterUnreachable{Stage=test}': 1 });
+  });
+
+  test('what counts nothing makes no metric', () => {
+    const { log, lines } = telemetryAt();
+    log.warn('breaker_unreadable', { target: 'aurora/scribe-1' });
+    expect(lines).toHaveLength(1);
+  });
+});
+
+describe('a flood of refusals', () => {
+  const refuse = (log: ReturnType<typeof telemetryAt>['log'], times: number, status = 401) => {
+    for (let at = 0; at < times; at += 1) log.info('request', { route: CHAT, status });
+  };
+  const requestLines = (lines: string[]) => lines.filter((line) => line.includes('"request"'));
+
+  test('writes ten lines a minute and one in a hundred, and counts every one', () => {
+    const { log, clock, lines } = telemetryAt();
+    refuse(log, 1_050);
+    expect(requestLines(lines)).toHaveLength(10 + 10);
+    clock.advance(60_000);
+    refuse(log, 5, 429);
+    expect(requestLines(lines)).toHaveLength(25);
+    expect(seriesIn(lines)).toMatchObject({
+      'Requests{Stage=test}': 1_055,
+      'Status401{Stage=test}': 1_050,
+      'Status429{Stage=test}': 5,
+    });
+  });
+
+  test('hides nothing else: every other request keeps its line and brings the counts along', () => {
+    const { log, lines } = telemetryAt();
+    refuse(log, 50);
+    log.info('request', { route: CHAT, status: 402 });
+    expect(requestLines(lines)).toHaveLength(11);
+    expect(seriesIn(lines)).toMatchObject({
+      'Status401{Stage=test}': 50,
+      'Status402{Stage=test}': 1,
+    });
+  });
+});
+
+describe('the labels of a catalog', () => {
+  const seriesOf = (labels: ReturnType<typeof labelsOf>): number =>
+    SCOPES.stage.metrics.length +
+    SCOPES.route.metrics.length * ROUTES.length +
+    labels.reduce(
+      (sum, { upstreams }) =>
+        sum + SCOPES.model.metrics.length + SCOPES.target.metrics.length * upstreams.length,
+      0,
+    );
+  const catalogOf = (count: number) =>
+    Array.from({ length: count }, (_, at) => ({
+      id: `vendor/m-${at}`,
+      targets: [{ upstream: 'one' }, { upstream: 'two' }, { upstream: 'two' }],
+    }));
+
+  test('name every model and upstream of the shipped catalog', () => {
+    expect(labelsOf(models).map(({ model }) => model)).toEqual(models.map(({ id }) => id));
+  });
+
+  test.each([1, 3, 4, 40])('of %i models never make more than 60 series', (count) => {
+    const labels = labelsOf(catalogOf(count));
+    expect(seriesOf(labels)).toBeLessThanOrEqual(60);
+    expect(labels[0]?.model).toBe('vendor/m-0');
+  });
+
+  test('put what is over the budget together as "other"', () => {
+    const lines: string[] = [];
+    const labels = labelsOf(catalogOf(40));
+    const log = createTelemetry({
+      stage: 'test',
+      labels,
+      clock: createManualClock(1),
+      write: (line) => lines.push(line),
+    });
+    log.info('request', { route: CHAT, status: 200, model: 'vendor/m-39', upstream: 'one', ms: 7 });
+    expect(seriesIn(lines)).toMatchObject({
+      'DurationMs{Stage=test Model=other Upstream=other}': 7,
+    });
+  });
+});

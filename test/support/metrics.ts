@@ -1,0 +1,33 @@
+import * as z from 'zod';
+
+/** The part of CloudWatch's embedded metric format that makes metrics. */
+const Emf = z.looseObject({
+  _aws: z.strictObject({
+    Timestamp: z.int().positive(),
+    CloudWatchMetrics: z
+      .array(
+        z.strictObject({
+          Namespace: z.literal('ModelRouter'),
+          Dimensions: z.array(z.array(z.string()).min(1)).length(1),
+          Metrics: z.array(z.strictObject({ Name: z.string(), Unit: z.string() })).min(1),
+        }),
+      )
+      .min(1),
+  }),
+});
+
+/** Sums by series, as CloudWatch would have them: `Name{dimension=value …}` -> value. */
+export const seriesIn = (lines: string[]): Record<string, number> => {
+  const sums: Record<string, number> = {};
+  for (const line of lines.filter((text) => text.includes('"_aws"'))) {
+    const { _aws, ...root } = Emf.parse(JSON.parse(line));
+    for (const { Dimensions, Metrics } of _aws.CloudWatchMetrics) {
+      const labels = (Dimensions[0] ?? []).map((name) => `${name}=${z.string().parse(root[name])}`);
+      for (const { Name } of Metrics) {
+        const series = `${Name}{${labels.join(' ')}}`;
+        sums[series] = (sums[series] ?? 0) + z.number().parse(root[Name]);
+      }
+    }
+  }
+  return sums;
+};
