@@ -3,6 +3,10 @@
  * `types` only with `import type`; a room may always import itself. Whatever is not named is forbidden.
  */
 const rooms = {
+  admin: {
+    values: ['http', 'keys', 'metering', 'protocols', 'stores', 'support'],
+    types: ['endpoints'],
+  },
   http: { values: ['keys', 'protocols', 'support'], types: ['endpoints', 'metering'] },
   keys: { values: ['stores', 'support'] },
   metering: { values: ['stores', 'support'], types: ['keys', 'protocols'] },

@@ -13,7 +13,7 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { RouterEnv } from '../lambdas/env.ts';
 import type { Stage } from './stage.ts';
-import type { Tables } from './tables.ts';
+import { grantOn, type Tables } from './tables.ts';
 import type { UpstreamSecrets } from './upstream-secrets.ts';
 
 export type RouterFunctionProps = {
@@ -40,9 +40,9 @@ export class RouterFunction extends Construct {
       assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
     });
     this.logGroup.grantWrite(role);
-    tables.keys.grant(role, 'dynamodb:GetItem');
-    tables.plans.grant(role, 'dynamodb:GetItem');
-    tables.meters.grant(role, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
+    grantOn(tables.keys, role, 'dynamodb:GetItem');
+    grantOn(tables.plans, role, 'dynamodb:GetItem');
+    grantOn(tables.meters, role, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
     upstreamSecrets.grantValue(role);
 
     this.function = new LambdaFunction(this, 'Function', {
@@ -64,6 +64,7 @@ export class RouterFunction extends Construct {
       // Drops the START, END and REPORT lines: the router logs one line a request itself.
       systemLogLevelV2: SystemLogLevel.WARN,
       environment: {
+        STAGE: stage.name,
         KEYS_TABLE: tables.keys.tableName,
         PLANS_TABLE: tables.plans.tableName,
         METERS_TABLE: tables.meters.tableName,

@@ -3,6 +3,8 @@ import type { Code } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import type { Model } from '../lambdas/catalog/catalog.ts';
 import { TABLES } from '../lambdas/tables.ts';
+import { addAdminDoor } from './admin-door.ts';
+import { AdminFunction } from './admin-function.ts';
 import { FrontDoors } from './front-doors.ts';
 import { RouterFunction } from './router-function.ts';
 import type { Stage } from './stage.ts';
@@ -14,22 +16,28 @@ export type RouterStackProps = StackProps & {
   models: Model[];
   /** The bundled router. */
   code: Code;
+  /** The bundled admin function. */
+  adminCode: Code;
 };
 
 /** Everything one stage of the router needs, in one stack. */
 export class RouterStack extends Stack {
-  constructor(scope: Construct, id: string, { stage, models, code, ...props }: RouterStackProps) {
+  constructor(scope: Construct, id: string, allProps: RouterStackProps) {
+    const { stage, models, code, adminCode, ...props } = allProps;
     super(scope, id, { terminationProtection: stage.protectData, ...props });
     const tables = new Tables(this, 'Tables', { stage });
     const upstreamSecrets = new UpstreamSecrets(this, 'UpstreamSecrets', { stage, models });
     const router = new RouterFunction(this, 'Router', { stage, code, tables, upstreamSecrets });
     const doors = new FrontDoors(this, 'FrontDoors', { stage, router: router.function });
+    const admin = new AdminFunction(this, 'Admin', { stage, code: adminCode, tables });
+    addAdminDoor(doors.restApi, admin.function);
 
     this.output('FunctionUrl', doors.functionUrl.url);
     this.output('RestApiUrl', doors.restApi.url);
     this.output('UpstreamSecretName', upstreamSecrets.secret.secretName);
     this.output('UpstreamSecretFields', upstreamSecrets.names.join(', '));
     this.output('RouterLogGroup', router.logGroup.logGroupName);
+    this.output('AdminLogGroup', admin.logGroup.logGroupName);
     for (const name of TABLES) this.output(`${name}Table`, tables[name].tableName);
     warnOfExampleHosts(this, models);
   }
@@ -48,6 +56,6 @@ const warnOfExampleHosts = (stack: Stack, models: Model[]): void => {
   if (examples.length === 0) return;
   Annotations.of(stack).addWarningV2(
     'model-router:example-upstream',
-    `The catalog still points at ${examples.join(', ')}. Edit lambdas/catalog/models.json before you deploy.`,
+    `The catalog still points at ${examples.join(', ')}. Deploy with your own: -c catalog=FILE.`,
   );
 };

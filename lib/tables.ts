@@ -1,21 +1,30 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
 import { AttributeType, Billing, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
-import { PARTITION_KEY, type TableName, TTL_ATTRIBUTE } from '../lambdas/tables.ts';
+import {
+  KEYS_BY_PROJECT,
+  PARTITION_KEY,
+  type TableName,
+  TTL_ATTRIBUTE,
+} from '../lambdas/tables.ts';
 import type { Stage } from './stage.ts';
+
+const text = (name: string) => ({ name, type: AttributeType.STRING });
 
 export type TablesProps = { stage: Stage };
 
-/** The router's state: who may call (keys), how much (plans) and what is used up (meters). */
+/** The router's state: who may call (keys), for whom (projects), how much (plans), what is used up (meters). */
 export class Tables extends Construct implements Record<TableName, TableV2> {
   readonly keys: TableV2;
   readonly plans: TableV2;
+  readonly projects: TableV2;
   readonly meters: TableV2;
 
   constructor(scope: Construct, id: string, { stage }: TablesProps) {
     super(scope, id);
     const shared = {
-      partitionKey: { name: PARTITION_KEY, type: AttributeType.STRING },
+      partitionKey: text(PARTITION_KEY),
       // On demand: an idle router costs nothing.
       billing: Billing.onDemand(),
       deletionProtection: stage.protectData,
@@ -26,8 +35,26 @@ export class Tables extends Construct implements Record<TableName, TableV2> {
       ...shared,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: stage.protectData },
     };
-    this.keys = new TableV2(this, 'Keys', restorable);
+    const { indexName, partitionKey, sortKey } = KEYS_BY_PROJECT;
+    this.keys = new TableV2(this, 'Keys', {
+      ...restorable,
+      globalSecondaryIndexes: [
+        { indexName, partitionKey: text(partitionKey), sortKey: text(sortKey) },
+      ],
+    });
     this.plans = new TableV2(this, 'Plans', restorable);
+    this.projects = new TableV2(this, 'Projects', restorable);
     this.meters = new TableV2(this, 'Meters', { ...shared, timeToLiveAttribute: TTL_ATTRIBUTE });
   }
 }
+
+/** Exactly the table: `TableV2.grant` would add all of its indexes. */
+export const grantOn = (table: TableV2, grantee: IGrantable, ...actions: string[]): void => {
+  Grant.addToPrincipal({ grantee, actions, resourceArns: [table.tableArn] });
+};
+
+/** Lists the keys of a project, and nothing else of the index. */
+export const grantKeysByProject = (tables: Tables, grantee: IGrantable): void => {
+  const index = `${tables.keys.tableArn}/index/${KEYS_BY_PROJECT.indexName}`;
+  Grant.addToPrincipal({ grantee, actions: ['dynamodb:Query'], resourceArns: [index] });
+};

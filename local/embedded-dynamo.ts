@@ -18,6 +18,7 @@ export type EmbeddedDynamo = {
 const tableNames: Record<TableName, string> = {
   keys: 'local-keys',
   plans: 'local-plans',
+  projects: 'local-projects',
   meters: 'local-meters',
 };
 

@@ -1,10 +1,12 @@
 import { createDynamoClient } from '../lambdas/stores/dynamo/client.ts';
+import { createDynamoProjectStore } from '../lambdas/stores/dynamo/project-store.ts';
 import { createDynamoStores, type Stores } from '../lambdas/stores/dynamo/stores.ts';
+import type { ProjectStore } from '../lambdas/stores/project-store.ts';
 import { startEmbeddedDynamo } from './embedded-dynamo.ts';
 import { LOCAL_AWS } from './local-aws.ts';
 
 export type LocalStores = {
-  parts: Stores;
+  parts: Stores & { projects: ProjectStore };
   endpoint: string;
   close(): Promise<void>;
 };
@@ -24,7 +26,10 @@ export const startLocalStores = async (): Promise<LocalStores> => {
     requestHandler: { connectionTimeout: PATIENCE_MS, requestTimeout: PATIENCE_MS },
   });
   return {
-    parts: createDynamoStores({ client, tableNames }),
+    parts: {
+      ...createDynamoStores({ client, tableNames }),
+      projects: createDynamoProjectStore({ client, tableName: tableNames.projects }),
+    },
     endpoint,
     close: async () => {
       client.destroy();

@@ -9,6 +9,8 @@ export type BundleOptions = {
   entry: string;
   /** Folder that becomes the function's code; absolute, or from the project's root. */
   outdir: string;
+  /** Absolute path of the catalog that the entry gets instead of the default one. */
+  catalog?: string | undefined;
 };
 
 export type Bundled = {
@@ -18,7 +20,7 @@ export type Bundled = {
 };
 
 /** Bundles an entry as it runs on Lambda: synth ships this, and tests load it. @throws on build errors. */
-export const bundle = ({ entry, outdir }: BundleOptions): Bundled => {
+export const bundle = ({ entry, outdir, catalog }: BundleOptions): Bundled => {
   const folder = outdir.startsWith('/') ? outdir : fromRoot(outdir);
   const file = join(folder, 'index.cjs');
   buildSync({
@@ -35,7 +37,10 @@ export const bundle = ({ entry, outdir }: BundleOptions): Bundled => {
     format: 'cjs',
     // The SDK's ESM sources, because only those can be tree-shaken.
     mainFields: ['module', 'main'],
-    alias: { '@aws-sdk/credential-provider-node': fromRoot('lib/bundle/env-credentials.ts') },
+    alias: {
+      '@aws-sdk/credential-provider-node': fromRoot('lib/bundle/env-credentials.ts'),
+      ...(catalog !== undefined && { '#models': catalog }),
+    },
     legalComments: 'none',
     logLevel: 'warning',
   });

@@ -7,9 +7,9 @@ import { exampleModels, models, synthStack, synthTemplate } from './synth.ts';
 const dev = synthTemplate();
 const prod = synthTemplate({ stage: 'prod' });
 
-/** The only resource of a type; fails where there is none or a second one. */
-const only = (template: Template, type: string): { id: string; properties: Props } => {
-  const found = Object.entries(template.findResources(type));
+/** The only resource of a type, in the construct of that name if given; fails where there is none or a second one. */
+const only = (template: Template, type: string, name = ''): { id: string; properties: Props } => {
+  const found = Object.entries(template.findResources(type)).filter(([id]) => id.startsWith(name));
   expect(found).toHaveLength(1);
   const [id, resource] = found[0] ?? ['', {}];
   return { id, properties: resource.Properties ?? {} };
@@ -26,14 +26,14 @@ describe('the role of the router', () => {
   };
 
   test('may do exactly what the router calls, on exactly these resources', () => {
-    const policy = only(dev, 'AWS::IAM::Policy').properties;
+    const policy = only(dev, 'AWS::IAM::Policy', 'Router').properties;
     expect(policy.PolicyDocument).toEqual({
       Version: '2012-10-17',
       Statement: [
         {
           Effect: 'Allow',
           Action: ['logs:CreateLogStream', 'logs:PutLogEvents'],
-          Resource: { 'Fn::GetAtt': [only(dev, 'AWS::Logs::LogGroup').id, 'Arn'] },
+          Resource: { 'Fn::GetAtt': [only(dev, 'AWS::Logs::LogGroup', 'Router').id, 'Arn'] },
         },
         {
           Effect: 'Allow',
@@ -54,8 +54,8 @@ describe('the role of the router', () => {
     });
   });
 
-  test('brings no managed policy and is the only role', () => {
-    const role = only(dev, 'AWS::IAM::Role').properties;
+  test('brings no managed policy', () => {
+    const role = only(dev, 'AWS::IAM::Role', 'Router').properties;
     expect(role).not.toHaveProperty('ManagedPolicyArns');
     expect(role).not.toHaveProperty('Policies');
   });
@@ -70,11 +70,11 @@ describe('the function', () => {
       Timeout: 900,
       Handler: 'index.handler',
     });
-    dev.resourceCountIs('AWS::Lambda::Function', 1);
+    dev.resourceCountIs('AWS::Lambda::Function', 2);
   });
 
   test('gets the environment that the router reads, and nothing else', () => {
-    const { properties } = only(dev, 'AWS::Lambda::Function');
+    const { properties } = only(dev, 'AWS::Lambda::Function', 'Router');
     const variables = (properties.Environment as { Variables: Props }).Variables;
     expect(Object.keys(variables).sort()).toEqual(Object.keys(RouterEnv.shape).sort());
   });
@@ -83,7 +83,7 @@ describe('the function', () => {
     dev.hasResourceProperties('AWS::Lambda::Function', {
       LoggingConfig: {
         LogFormat: 'JSON',
-        LogGroup: { Ref: only(dev, 'AWS::Logs::LogGroup').id },
+        LogGroup: { Ref: only(dev, 'AWS::Logs::LogGroup', 'Router').id },
       },
     });
     dev.hasResourceProperties('AWS::Logs::LogGroup', { RetentionInDays: 7 });
@@ -104,7 +104,7 @@ describe('the function', () => {
 });
 
 describe('the Function URL', () => {
-  const functionArn = { 'Fn::GetAtt': [only(dev, 'AWS::Lambda::Function').id, 'Arn'] };
+  const functionArn = { 'Fn::GetAtt': [only(dev, 'AWS::Lambda::Function', 'Router').id, 'Arn'] };
 
   test('streams, and leaves authentication to the router', () => {
     expect(only(dev, 'AWS::Lambda::Url').properties).toEqual({
@@ -137,7 +137,7 @@ describe('the Function URL', () => {
       Principal: 'apigateway.amazonaws.com',
       SourceArn: Match.anyValue(),
     });
-    dev.resourceCountIs('AWS::Lambda::Permission', 3);
+    dev.resourceCountIs('AWS::Lambda::Permission', 4);
   });
 });
 
@@ -162,7 +162,7 @@ describe('the REST API', () => {
               '',
               Match.arrayWith([
                 ':lambda:path/2021-11-15/functions/',
-                { 'Fn::GetAtt': [only(dev, 'AWS::Lambda::Function').id, 'Arn'] },
+                { 'Fn::GetAtt': [only(dev, 'AWS::Lambda::Function', 'Router').id, 'Arn'] },
                 '/response-streaming-invocations',
               ]),
             ],
@@ -171,7 +171,7 @@ describe('the REST API', () => {
       },
     };
     expect(ids(dev, 'AWS::ApiGateway::Method', streamed)).toHaveLength(2);
-    dev.resourceCountIs('AWS::ApiGateway::Method', 2);
+    dev.resourceCountIs('AWS::ApiGateway::Method', 3);
     dev.hasResourceProperties('AWS::ApiGateway::Resource', { PathPart: '{proxy+}' });
   });
 });
@@ -180,13 +180,13 @@ describe('the tables', () => {
   const tables = (template: Template) =>
     Object.values(template.findResources('AWS::DynamoDB::GlobalTable'));
 
-  test('are three, on demand, with one partition key', () => {
+  test('are four, on demand, with one partition key', () => {
     const shape = {
       BillingMode: 'PAY_PER_REQUEST',
       KeySchema: [{ AttributeName: PARTITION_KEY, KeyType: 'HASH' }],
     };
     dev.allResourcesProperties('AWS::DynamoDB::GlobalTable', shape);
-    dev.resourceCountIs('AWS::DynamoDB::GlobalTable', 3);
+    dev.resourceCountIs('AWS::DynamoDB::GlobalTable', 4);
   });
 
   test('let only the meters expire', () => {
@@ -196,21 +196,22 @@ describe('the tables', () => {
   });
 
   test('outlive the stack in prod and go with it in dev', () => {
-    expect(tables(prod).map((table) => table.DeletionPolicy)).toEqual(Array(3).fill('Retain'));
-    expect(tables(dev).map((table) => table.DeletionPolicy)).toEqual(Array(3).fill('Delete'));
+    expect(tables(prod).map((table) => table.DeletionPolicy)).toEqual(Array(4).fill('Retain'));
+    expect(tables(dev).map((table) => table.DeletionPolicy)).toEqual(Array(4).fill('Delete'));
   });
 
-  test('are protected from deletion in prod, and keys and plans can be restored', () => {
+  test('are protected from deletion in prod, and all but the meters can be restored', () => {
     const restorable = {
       DeletionProtectionEnabled: true,
       PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
     };
     const replicas = (replica: unknown) => ({ Properties: { Replicas: [replica] } });
     const type = 'AWS::DynamoDB::GlobalTable';
-    expect(ids(prod, type, replicas({ DeletionProtectionEnabled: true }))).toHaveLength(3);
+    expect(ids(prod, type, replicas({ DeletionProtectionEnabled: true }))).toHaveLength(4);
     expect(ids(prod, type, replicas(restorable))).toEqual([
       expect.stringContaining('Keys'),
       expect.stringContaining('Plans'),
+      expect.stringContaining('Projects'),
     ]);
     expect(ids(dev, type, replicas({ DeletionProtectionEnabled: true }))).toEqual([]);
   });
@@ -239,10 +240,12 @@ describe('the upstream secret', () => {
 describe('the stack', () => {
   test('prints where the router is and what an operator needs', () => {
     expect(Object.keys(dev.findOutputs('*')).sort()).toEqual([
+      'AdminLogGroup',
       'FunctionUrl',
       'KeysTable',
       'MetersTable',
       'PlansTable',
+      'ProjectsTable',
       'RestApiUrl',
       'RouterLogGroup',
       'UpstreamSecretFields',

@@ -26,6 +26,7 @@ export const synthStack = (
     stage: readStage(app.node),
     models,
     code: Code.fromInline('exports.handler = async () => {};'),
+    adminCode: Code.fromInline('exports.handler = async () => {};'),
     ...props,
   });
 };

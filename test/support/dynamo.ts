@@ -10,6 +10,7 @@ import { LOCAL_AWS } from '../../local/local-aws.ts';
 export const TABLE_NAMES: Record<TableName, string> = {
   keys: 'local-keys',
   plans: 'local-plans',
+  projects: 'local-projects',
   meters: 'local-meters',
 };
 

@@ -16,13 +16,16 @@ export type Stores = {
   breakers: BreakerStore;
 };
 
-/** Every store on its table. `tableNames` are the physical names. */
+/** What the router keeps in tables; projects are the operator's alone. */
+export type RouterTables = Exclude<TableName, 'projects'>;
+
+/** The router's stores on their tables. `tableNames` are the physical names. */
 export const createDynamoStores = ({
   client,
   tableNames,
 }: {
   client: DynamoDBDocumentClient;
-  tableNames: Record<TableName, string>;
+  tableNames: Record<RouterTables, string>;
 }): Stores => ({
   keys: createDynamoKeyStore({ client, tableName: tableNames.keys }),
   plans: createDynamoPlanStore({ client, tableName: tableNames.plans }),

@@ -1,0 +1,91 @@
+import middy from '@middy/core';
+import type { JsonReply } from '../endpoints/endpoint.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { accessLog } from '../http/middleware/access-log.ts';
+import { errorEnvelope } from '../http/middleware/error-envelope.ts';
+import { openExchange } from '../http/middleware/open-exchange.ts';
+import { readBody } from '../http/middleware/read-body.ts';
+import type { PlatformResponse, Step } from '../http/middleware/step.ts';
+import { writeReply } from '../http/middleware/write-reply.ts';
+import type { HttpEvent } from '../http/read-event.ts';
+import { protocols } from '../protocols/protocols.ts';
+import { StoreUnavailable } from '../stores/store-unavailable.ts';
+import type { Clock } from '../support/clock.ts';
+import { apiError, invalidRequest } from '../support/errors.ts';
+import type { RandomBytes } from '../support/ids.ts';
+import type { Log } from '../support/log.ts';
+import { type AdminMatch, matchAdminRoute } from './match-admin-route.ts';
+import type { AdminRoute } from './operation.ts';
+
+type AdminExchange = Exchange<AdminMatch>;
+type AdminStep = Step<AdminExchange>;
+
+/** A Lambda handler that answers in one piece. */
+export type AdminHandler = (event: HttpEvent, context: object) => Promise<PlatformResponse>;
+
+export type AdminHandlerOptions = {
+  routes: AdminRoute[];
+  /** Who operates, as the door in front has found out; undefined when it has not. */
+  operatorOf: (event: HttpEvent) => string | undefined;
+  log: Log;
+  clock: Clock;
+  randomBytes: RandomBytes;
+};
+
+/** The platform authorizes; this refuses to run where nobody has, should a door be added without a lock. */
+const requireOperator = (operatorOf: AdminHandlerOptions['operatorOf']) => {
+  const operators = new WeakMap<object, string>();
+  const note = ({ event, context }: { event: HttpEvent | AdminExchange; context: object }) => {
+    const operator = 'requestId' in event ? undefined : operatorOf(event);
+    if (operator !== undefined) operators.set(context, operator);
+  };
+  const check: AdminStep['before'] = ({ event, context }) => {
+    const operator = operators.get(context);
+    if (operator === undefined) {
+      throw invalidRequest('Operators sign their requests with AWS credentials.', { status: 403 });
+    }
+    event.notes.operator = operator;
+  };
+  return { note: { before: note }, check: { before: check } };
+};
+
+const findRoute = (routes: AdminRoute[]): AdminStep => ({
+  before: ({ event: exchange }) => {
+    const { method, path } = exchange.request;
+    exchange.match = matchAdminRoute(routes, method, path);
+  },
+});
+
+const operate = async ({ match, body }: AdminExchange): Promise<JsonReply> => {
+  if (!match) throw new Error('a request passed the stack without a route');
+  const { route, parameters } = match;
+  try {
+    return await route.operate({ parameters, body: body?.value });
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    throw apiError('The tables did not answer. Look before you repeat a change.', {
+      status: 503,
+      cause: error,
+    });
+  }
+};
+
+/** The operator's routes behind the router's own middlewares; errors are in the chat family's envelope. */
+export const createAdminHandler = (options: AdminHandlerOptions): AdminHandler => {
+  const { routes, operatorOf, log, clock, randomBytes } = options;
+  const operator = requireOperator(operatorOf);
+  const handler = middy<AdminExchange, JsonReply>({ timeoutEarlyInMillis: 0 })
+    .use([
+      operator.note,
+      openExchange({ clock, randomBytes, familyOf: () => protocols.chat }),
+      writeReply({ log }),
+      accessLog({ log, clock }),
+      errorEnvelope({ log }),
+      operator.check,
+      findRoute(routes),
+      readBody(),
+    ])
+    .handler(operate);
+  // Middy types its result as the handler it was given; the stack changes what goes in and comes out.
+  return handler as unknown as AdminHandler;
+};

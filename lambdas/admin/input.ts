@@ -1,0 +1,60 @@
+import * as z from 'zod';
+import { invalidRequest } from '../support/errors.ts';
+
+/** Ids that operators choose: short, and safe in a path, a shell and a log. */
+const Id = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
+    'must be 1 to 64 letters, digits, dots, dashes or underscores',
+  );
+const Name = z.string().trim().min(1).max(100);
+/** Far above any use, far below where a counter loses precision. */
+const Count = z.int().min(0).max(1_000_000_000_000);
+const Instant = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+
+export const NewProject = z.strictObject({ id: Id, name: Name.exactOptional() });
+
+const PlanFields = {
+  rpm: Count,
+  quota: Count,
+  period: z.enum(['hour', 'day', 'month']),
+  models: z.array(z.string()).min(1).exactOptional(),
+};
+export const NewPlan = z.strictObject({ id: Id, ...PlanFields });
+
+/** `models: null` opens all models again. */
+export const PlanChange = z.strictObject({
+  rpm: Count.exactOptional(),
+  quota: Count.exactOptional(),
+  period: PlanFields.period.exactOptional(),
+  models: z.array(z.string()).min(1).nullable().exactOptional(),
+});
+
+export const NewKey = z.strictObject({
+  plan: Id,
+  name: Name.exactOptional(),
+  expires_at: Instant.exactOptional(),
+});
+
+export const Rotation = z.strictObject({
+  overlap: z.enum(['none', '1h', '24h', '7d']).default('24h'),
+  expires_at: Instant.exactOptional(),
+});
+
+/** What a deployment starts with; safe to apply again. */
+export const Seed = z.strictObject({
+  projects: z.array(NewProject).default([]),
+  plans: z.array(NewPlan).default([]),
+});
+
+const lineOf = ({ path, message }: z.core.$ZodIssue): string =>
+  path.length === 0 ? message : `${path.join('.')}: ${message}`;
+
+/** @throws ApiError 400 that names every fault with its path: an operator corrects a file in one go. */
+export const readInput = <T extends z.ZodType>(schema: T, body: unknown): z.output<T> => {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const param = parsed.error.issues[0]?.path.join('.') ?? '';
+  throw invalidRequest(`${parsed.error.issues.map(lineOf).join('; ')}.`, { param });
+};

@@ -1,0 +1,31 @@
+import type { Project, ProjectStore } from '../stores/project-store.ts';
+import type { Clock } from '../support/clock.ts';
+import { invalidRequest } from '../support/errors.ts';
+import { NewProject, readInput } from './input.ts';
+import type { Operate } from './operation.ts';
+import { instantText } from './public-key.ts';
+
+const publicProject = ({ id, name, createdAt }: Project) => ({
+  id,
+  ...(name !== undefined && { name }),
+  created_at: instantText(createdAt),
+});
+
+type Parts = { projects: ProjectStore; clock: Clock };
+
+export const createListProjects =
+  ({ projects }: Pick<Parts, 'projects'>): Operate =>
+  async () => ({
+    status: 200,
+    body: { data: (await projects.listProjects()).map(publicProject) },
+  });
+
+export const createCreateProject =
+  ({ projects, clock }: Parts): Operate =>
+  async ({ body }) => {
+    const project = { ...readInput(NewProject, body), createdAt: clock.now() };
+    if (await projects.createProject(project)) {
+      return { status: 201, body: publicProject(project) };
+    }
+    throw invalidRequest(`The project '${project.id}' exists already.`, { status: 409 });
+  };

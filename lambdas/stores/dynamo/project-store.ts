@@ -1,0 +1,43 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod';
+import { PARTITION_KEY } from '../../tables.ts';
+import type { Project, ProjectStore } from '../project-store.ts';
+import { createTable, type Item } from './table.ts';
+
+const StoredProject = z.object({
+  [PARTITION_KEY]: z.string(),
+  name: z.string().exactOptional(),
+  createdAt: z.number(),
+});
+
+const readProject = (item: Item): Project => {
+  const { [PARTITION_KEY]: id, ...project } = StoredProject.parse(item);
+  return { id, ...project };
+};
+
+const CONDITION = 'attribute_not_exists(#createdAt)';
+const CREATE = { update: 'SET #createdAt = :createdAt', condition: CONDITION };
+const CREATE_NAMED = { update: `${CREATE.update}, #name = :name`, condition: CONDITION };
+
+/** The projects table behind `ProjectStore`: one item a project, by its id. */
+export const createDynamoProjectStore = (deps: {
+  client: DynamoDBDocumentClient;
+  tableName: string;
+}): ProjectStore => {
+  const table = createTable(deps);
+  return {
+    findProject: async (id) => {
+      const item = await table.read(id);
+      return item && readProject(item);
+    },
+    createProject: async ({ id, name, createdAt }) => {
+      const { held } = await table.apply(id, name === undefined ? CREATE : CREATE_NAMED, {
+        names: { '#createdAt': 'createdAt', '#name': 'name' },
+        values: { ':createdAt': createdAt, ':name': name },
+      });
+      return held;
+    },
+    listProjects: async () =>
+      (await table.scan()).map(readProject).toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+  };
+};
