@@ -1,0 +1,40 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { run } from './run.ts';
+
+/** Half a gigabyte together, which is why they are no dependencies of the project. */
+const AGENTS = { '@anthropic-ai/claude-code': '2.1.329', 'opencode-ai': '1.18.33' };
+
+const FOLDER = fileURLToPath(new URL('../../.tmp/agents', import.meta.url));
+const INSTALL_MS = 600_000;
+
+const installed = (name: string): string | undefined => {
+  try {
+    const manifest = join(FOLDER, 'node_modules', name, 'package.json');
+    return JSON.parse(readFileSync(manifest, 'utf8')).version;
+  } catch {
+    return undefined;
+  }
+};
+
+/** The path of an installed agent's command. */
+export const commandOf = (name: 'claude' | 'opencode'): string =>
+  join(FOLDER, 'node_modules/.bin', name);
+
+/** Brings the agents into an ignored folder, unless these versions are there. @throws Error */
+export const installAgents = async (): Promise<void> => {
+  if (Object.entries(AGENTS).every(([name, version]) => installed(name) === version)) return;
+  mkdirSync(FOLDER, { recursive: true });
+  // Their install scripts put the binary of this machine in place.
+  const allowScripts = Object.fromEntries(Object.keys(AGENTS).map((name) => [name, true]));
+  const manifest = { private: true, dependencies: AGENTS, allowScripts };
+  writeFileSync(join(FOLDER, 'package.json'), JSON.stringify(manifest));
+  const { code, stderr } = await run('npm', ['install', '--no-audit', '--no-fund'], {
+    cwd: FOLDER,
+    env: process.env,
+    input: '',
+    timeoutMs: INSTALL_MS,
+  });
+  if (code !== 0) throw new Error(`npm could not install the agents:\n${stderr}`);
+};

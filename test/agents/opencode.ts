@@ -1,0 +1,68 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { type Agent, ASK_MS, type Ask, offlineEnv } from './agent.ts';
+import { commandOf } from './install-agents.ts';
+import { run } from './run.ts';
+
+const PACKAGES = { chat: '@ai-sdk/openai-compatible', messages: '@ai-sdk/anthropic' };
+type Family = keyof typeof PACKAGES;
+
+/** Every conversation's title is asked for next to the first step; of another model, to tell them apart. */
+const TITLE_MODEL = 'cirrus/vista-3';
+
+const limit = { context: 200_000, output: 32_000 };
+
+const configOf = (family: Family, { model, baseUrl, key }: Ask) => ({
+  autoupdate: false,
+  share: 'disabled',
+  permission: { '*': 'allow' },
+  model: `router/${model}`,
+  small_model: `router/${TITLE_MODEL}`,
+  provider: {
+    router: {
+      npm: PACKAGES[family],
+      name: 'Router',
+      options: { baseURL: `${baseUrl}/v1`, apiKey: key },
+      models: { [model]: { name: model, limit }, [TITLE_MODEL]: { name: TITLE_MODEL, limit } },
+    },
+  },
+});
+
+const Line = z.object({
+  type: z.string(),
+  part: z.object({ text: z.string().optional() }).optional(),
+  error: z.unknown().optional(),
+});
+
+/** opencode's `run`, which takes one prompt, through either family of the router. */
+export const opencode = (family: Family): Agent => ({
+  name: `opencode (${family})`,
+  call: {
+    read: (file) => `call read ${JSON.stringify({ filePath: file })}`,
+    shell: (command) => `call bash ${JSON.stringify({ command, description: 'A test' })}`,
+  },
+  ask: async (ask) => {
+    const config = join(ask.desk.home, 'opencode.json');
+    writeFileSync(config, JSON.stringify(configOf(family, ask)));
+    const { code, stdout, stderr } = await run(commandOf('opencode'), ['run', '--format', 'json'], {
+      cwd: ask.desk.folder,
+      env: {
+        ...offlineEnv(ask.desk),
+        OPENCODE_CONFIG: config,
+        OPENCODE_DISABLE_MODELS_FETCH: '1',
+        OPENCODE_DISABLE_AUTOUPDATE: '1',
+        OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+      },
+      // On its command line, a prompt with spaces is put into quotes and the model sees them.
+      input: ask.prompt,
+      timeoutMs: ASK_MS,
+    });
+    if (code === null) throw new Error(`opencode did not end:\n${stdout}\n${stderr}`);
+    const lines = stdout.split('\n').filter((line) => line.startsWith('{'));
+    const events = lines.map((line) => Line.parse(JSON.parse(line)));
+    const text = events.flatMap(({ type, part }) => (type === 'text' ? [part?.text ?? ''] : []));
+    const failed = events.find(({ type }) => type === 'error');
+    return { text: text.join(''), error: failed && JSON.stringify(failed.error) };
+  },
+});
