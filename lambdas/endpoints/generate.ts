@@ -2,7 +2,8 @@ import { assertWithin, targetsFor } from '../catalog/capabilities.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { estimateInputTokens } from '../catalog/estimate-tokens.ts';
 import { type Limits, limitHeaders } from '../metering/limit-headers.ts';
-import type { Meter } from '../metering/meter.ts';
+import type { Admission, Meter } from '../metering/meter.ts';
+import { LimitReached } from '../metering/refusals.ts';
 import { assertConsistent } from '../protocols/assert-consistent.ts';
 import type { Label } from '../protocols/generation.ts';
 import type { Failover } from '../routing/failover.ts';
@@ -10,6 +11,7 @@ import type { Clock } from '../support/clock.ts';
 import { withHeaders } from '../support/errors.ts';
 import { suffixOf } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
+import { waitAtMost } from '../support/wait-at-most.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import type { Call, Endpoint, Reply } from './endpoint.ts';
 import type { Answering } from './open-answer.ts';
@@ -40,6 +42,12 @@ const check = (deps: GenerateDeps, call: Call): Answering => {
   return { call, request, model, targets, estimatedInputTokens, upstream, failover, clock, log };
 };
 
+/** A close takes a few ms; if the table is in trouble, nobody's answer waits for it. */
+const CLOSE_PATIENCE_MS = 300;
+
+const endSoon = (clock: Clock, settlement: Settlement) =>
+  waitAtMost(clock, CLOSE_PATIENCE_MS, settlement.end());
+
 const labelOf = ({ call, model, estimatedInputTokens, clock }: Answering): Label => ({
   id: suffixOf(call.requestId),
   model: model.id,
@@ -51,7 +59,7 @@ const answer = async (answering: Answering, settlement: Settlement): Promise<Rep
   const label = labelOf(answering);
   if (answering.request.stream) return streamAnswer(answering, label, settlement);
   const reply = await wholeAnswer(answering, label, settlement);
-  await settlement.end();
+  await endSoon(answering.clock, settlement);
   return reply;
 };
 
@@ -60,13 +68,23 @@ const headersOf = (call: Call, limits: Limits, now: number): Record<string, stri
   ...call.protocol.limitHeaders(limits.requests),
 });
 
+/** @throws ApiError with the limits in the words of the caller's family, where one was reached */
+const admit = async (meter: Meter, call: Call): Promise<Admission> => {
+  try {
+    return await meter.admit(call.caller, call.requestId);
+  } catch (error) {
+    if (!(error instanceof LimitReached)) throw error;
+    throw withHeaders(error, call.protocol.limitHeaders(error.limits.requests));
+  }
+};
+
 /** POST of either family: check for free, take one unit, route, answer, settle. */
 export const createGenerate =
   (deps: GenerateDeps): Endpoint =>
   async (call) => {
     const answering = check(deps, call);
     deps.failover.expect(answering.targets);
-    const admission = await deps.meter.admit(call.caller, call.requestId);
+    const admission = await admit(deps.meter, call);
     const settlement = createSettlement(admission);
     const headers = headersOf(call, admission.limits, deps.clock.now());
     try {
@@ -75,7 +93,7 @@ export const createGenerate =
     } catch (error) {
       // The unit goes back before the caller hears of the failure: it may be the last one.
       await settlement.fail();
-      await settlement.end();
+      await endSoon(deps.clock, settlement);
       throw withHeaders(publicError(error), headers);
     }
   };

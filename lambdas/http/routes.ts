@@ -15,6 +15,7 @@ export type Endpoints = {
   countTokens: Endpoint;
   listModels: Endpoint;
   getModel: Endpoint;
+  usage: Endpoint;
 };
 
 /** Agents probe these addresses before they send a key. */
@@ -27,6 +28,7 @@ export const createRoutes = (endpoints: Endpoints): Route[] => [
   { method: 'GET', pattern: '/api/hello', serve: { reply: GREETING } },
   { method: 'GET', pattern: '/v1/models', serve: { endpoint: endpoints.listModels } },
   { method: 'GET', pattern: '/v1/models/{id}', serve: { endpoint: endpoints.getModel } },
+  { method: 'GET', pattern: '/v1/usage', serve: { endpoint: endpoints.usage } },
   { method: 'POST', pattern: '/v1/chat/completions', serve: { endpoint: endpoints.generate } },
   {
     method: 'POST',

@@ -1,6 +1,7 @@
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
 import { createLruCache } from '../support/lru-cache.ts';
+import { waitAtMost } from '../support/wait-at-most.ts';
 
 /** A change in the table is seen after this; with the read it keeps revocation below 15 s. */
 const FRESH_MS = 10_000;
@@ -10,6 +11,8 @@ const ABSENT_FRESH_MS = 5_000;
 const STALE_MS = 10 * 60_000;
 /** While the table fails, it is asked again only this often: each failing read may take 3 s. */
 const RETRY_PAUSE_MS = 5_000;
+/** Who is known does not wait longer for a slow table; the read goes on and is seen by the next request. */
+const PATIENCE_MS = 250;
 const MAX_ENTRIES = 1_000;
 
 type Entry<Value> = { value: Value | undefined; readAt: number; askAgainAt: number };
@@ -42,20 +45,22 @@ export const createCachedLookup = <Value>({
     return value;
   };
 
-  const serveStale = (id: string, failure: unknown): Value | undefined => {
+  /** What is known serves on for a while; undefined if it is too old for that. */
+  const serveStale = (id: string): Entry<Value> | undefined => {
     const known = present.get(id);
-    const isUsable = known !== undefined && clock.now() - known.readAt < STALE_MS;
-    if (!isUsable || !(failure instanceof StoreUnavailable)) throw failure;
+    if (!known || clock.now() - known.readAt >= STALE_MS) return undefined;
     const askAgainAt = Math.min(clock.now() + RETRY_PAUSE_MS, known.readAt + STALE_MS);
     present.set(id, { ...known, askAgainAt });
-    return known.value;
+    return known;
   };
 
   const read = async (id: string): Promise<Value | undefined> => {
     try {
       return keep(id, await find(id));
     } catch (failure) {
-      return serveStale(id, failure);
+      const stale = failure instanceof StoreUnavailable ? serveStale(id) : undefined;
+      if (!stale) throw failure;
+      return stale.value;
     } finally {
       reading.delete(id);
     }
@@ -66,6 +71,10 @@ export const createCachedLookup = <Value>({
     if (known && clock.now() < known.askAgainAt) return known.value;
     const shared = reading.get(id) ?? read(id);
     reading.set(id, shared);
-    return shared;
+    if (!present.get(id)) return shared;
+    const inTime = await waitAtMost(clock, PATIENCE_MS, shared);
+    if (inTime) return inTime.value;
+    const stale = serveStale(id);
+    return stale ? stale.value : shared;
   };
 };

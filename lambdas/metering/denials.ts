@@ -5,6 +5,8 @@ import { createLruCache } from '../support/lru-cache.ts';
 const FRESH_MS = 1_000;
 const MAX_METERS = 1_000;
 
+type Counted = Omit<Standing, 'lastUsedAt' | 'leftovers'>;
+
 export type Refusal = {
   outcome: Exclude<ReserveResult['outcome'], 'admitted'>;
   minuteCount: number;
@@ -12,12 +14,12 @@ export type Refusal = {
 };
 
 /** One refusal, valid for exactly these limits in this minute and period. */
-type Denial = { scope: string; checkedAt: number; standing: Promise<Standing> };
+type Denial = { scope: string; checkedAt: number; standing: Promise<Counted> };
 
 const scopeOf = ({ minute, period, rpm, quota }: Reservation): string =>
   [minute, period, rpm, quota].join('|');
 
-const refusalIn = (standing: Standing, { quota, rpm }: Reservation): Refusal | undefined => {
+const refusalIn = (standing: Counted, { quota, rpm }: Reservation): Refusal | undefined => {
   const { minuteCount, periodCount, keyRefused } = standing;
   const as = (outcome: Refusal['outcome']) => ({ outcome, minuteCount, periodCount });
   if (keyRefused) return as('key-refused');
@@ -75,7 +77,7 @@ export const createDenials = ({ store }: { store: Pick<MeterStore, 'standing'> }
       denials.set(keyOf(reservation), {
         scope: scopeOf(reservation),
         checkedAt: reservation.now,
-        standing: Promise.resolve({ minuteCount, periodCount, keyRefused, lastUsedAt: undefined }),
+        standing: Promise.resolve({ minuteCount, periodCount, keyRefused }),
       });
     },
     forget,

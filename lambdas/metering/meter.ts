@@ -2,15 +2,16 @@ import type { Caller } from '../keys/caller.ts';
 import type { MeterStore, Reservation, ReserveResult } from '../stores/meter-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
-import { type ApiError, unauthenticated } from '../support/errors.ts';
+import type { ApiError } from '../support/errors.ts';
 import type { Log } from '../support/log.ts';
 import { createDenials, type Refusal } from './denials.ts';
 import { createFreeMeter } from './free-meter.ts';
 import type { Limits } from './limit-headers.ts';
 import { createReaper } from './reaper.ts';
-import { meterUnavailable, quotaRefusal, rateRefusal } from './refusals.ts';
+import { keyEnded, meterUnavailable, quotaRefusal, rateRefusal } from './refusals.ts';
+import { limitsAt, reservationOf } from './reservation.ts';
 import { createSettlement, type Settlement } from './settlement.ts';
-import { minuteOf, minuteResetsAt, periodOf } from './window.ts';
+import { createReadUsage, type Usage } from './usage.ts';
 
 /** One reserved unit. Whoever holds it calls `close` at the end, after `commit` or `refund`. */
 export type Admission = {
@@ -29,35 +30,9 @@ export type Meter = {
   admit(caller: Caller, requestId: string): Promise<Admission>;
   /** Counts a call that costs no quota. @throws ApiError 429 or 503 */
   admitFree(caller: Caller): Promise<void>;
+  /** Where the caller stands, units of dead processes given back. @throws ApiError 401 or 503 */
+  usage(caller: Caller): Promise<Usage>;
 };
-
-const reservationOf = ({ plan, meterId, keyId }: Caller, requestId: string, now: number) => ({
-  meterId,
-  requestId,
-  keyId,
-  minute: minuteOf(now),
-  period: periodOf(plan.period, now).label,
-  rpm: plan.rpm,
-  quota: plan.quota,
-  now,
-});
-
-const limitsAt = (
-  { plan }: Caller,
-  { minute, now }: Reservation,
-  { minuteCount, periodCount }: Pick<ReserveResult, 'minuteCount' | 'periodCount'>,
-): Limits => ({
-  requests: {
-    limit: plan.rpm,
-    remaining: Math.max(0, plan.rpm - minuteCount),
-    resetAt: minuteResetsAt(minute),
-  },
-  quota: {
-    limit: plan.quota,
-    remaining: Math.max(0, plan.quota - periodCount),
-    resetAt: periodOf(plan.period, now).resetsAt,
-  },
-});
 
 const refusalError = (
   { outcome }: Refusal,
@@ -67,7 +42,7 @@ const refusalError = (
 ): ApiError => {
   switch (outcome) {
     case 'key-refused':
-      return unauthenticated('The API key was revoked or replaced.');
+      return keyEnded();
     case 'quota-exhausted':
       return quotaRefusal(limits, plan.period, now);
     case 'rate-limited':
@@ -91,6 +66,7 @@ export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log })
   const denials = createDenials({ store });
   const reaper = createReaper(deps);
   const freeMeter = createFreeMeter(deps);
+  const readUsage = createReadUsage({ ...deps, reaper });
 
   const reserve = async (reservation: Reservation): Promise<ReserveResult> => {
     const result = await store.reserve(reservation);
@@ -108,7 +84,8 @@ export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log })
       return await reserve(reservation);
     } catch (error) {
       // The write may have been applied, or may still be: give back what nobody will use.
-      await settlement.refund();
+      await settlement.refund('silent');
+      // A process that is frozen after its answer goes on when it is woken; else the unit is reaped.
       void settlement.close();
       throw error;
     }
@@ -131,14 +108,23 @@ export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log })
     }
 
     const reaping = result.leftovers ? reaper.reap(reservation) : undefined;
+    let table: 'answering' | 'silent' = 'answering';
+    const commit = async (): Promise<boolean> => {
+      try {
+        return await store.commit(reservation);
+      } catch (error) {
+        table = 'silent';
+        throw error;
+      }
+    };
     return {
       limits: limitsAt(caller, reservation, result),
       commit: async () => {
-        if (await orUnavailable(() => store.commit(reservation))) return;
+        if (await orUnavailable(commit)) return;
         throw meterUnavailable(new Error('The unit was reaped before its commit.'));
       },
       refund: async () => {
-        await settlement.refund();
+        await settlement.refund(table);
         denials.forget(reservation);
       },
       close: async () => {
@@ -151,5 +137,6 @@ export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log })
   return {
     admit,
     admitFree: (caller) => orUnavailable(() => freeMeter.admit(caller)),
+    usage: (caller) => orUnavailable(() => readUsage(caller)),
   };
 };

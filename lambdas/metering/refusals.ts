@@ -1,14 +1,35 @@
 import type { Period } from '../stores/plan-store.ts';
-import { type ApiError, apiError, quotaExhausted, rateLimited } from '../support/errors.ts';
+import {
+  ApiError,
+  apiError,
+  quotaExhausted,
+  rateLimited,
+  unauthenticated,
+} from '../support/errors.ts';
 import { formatInstant, type Limits, limitHeaders, secondsUntil } from './limit-headers.ts';
+
+/** A refusal for a limit; with the limits, so that a family can tell them in its own words too. */
+export class LimitReached extends ApiError {
+  readonly limits: Limits;
+
+  constructor({ type, message, headers }: ApiError, limits: Limits) {
+    super(type, message, { headers });
+    this.name = 'LimitReached';
+    this.limits = limits;
+  }
+}
+
+/** 401 of a key that caches may still hold. */
+export const keyEnded = (): ApiError => unauthenticated('The API key was revoked or replaced.');
 
 /** 402. SDKs never retry it, so the wait may be as long as the period. */
 export const quotaRefusal = (limits: Limits, period: Period, now: number): ApiError => {
   const { limit, resetAt } = limits.quota;
-  return quotaExhausted(
+  const refusal = quotaExhausted(
     `The quota of ${limit} requests per ${period} is used up. Retry after ${formatInstant(resetAt)}.`,
     { ...limitHeaders(limits, now), 'retry-after': String(secondsUntil(resetAt, now)) },
   );
+  return new LimitReached(refusal, limits);
 };
 
 /** `retry-after` is 1 to 60, because SDKs sleep whatever it says; `retry-after-ms` is the exact wait. */
@@ -20,16 +41,17 @@ const untilNextMinute = (resetAt: number, now: number): Record<string, string> =
 /** 429 of a generation. */
 export const rateRefusal = (limits: Limits, now: number): ApiError => {
   const { limit, resetAt } = limits.requests;
-  return rateLimited(`The limit of ${limit} requests per minute is reached. Back off and retry.`, {
-    ...limitHeaders(limits, now),
-    ...untilNextMinute(resetAt, now),
-  });
+  const refusal = rateLimited(
+    `The limit of ${limit} requests per minute is reached. Back off and retry.`,
+    { ...limitHeaders(limits, now), ...untilNextMinute(resetAt, now) },
+  );
+  return new LimitReached(refusal, limits);
 };
 
 /** 429 of a call that costs no quota. */
 export const freeRefusal = (cap: number, resetAt: number, now: number): ApiError =>
   rateLimited(
-    `The limit of ${cap} model and token-count requests per minute is reached. Back off and retry.`,
+    `The limit of ${cap} free requests per minute is reached. Back off and retry.`,
     untilNextMinute(resetAt, now),
   );
 

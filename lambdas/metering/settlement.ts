@@ -1,14 +1,21 @@
 import type { MeterStore, ReservedUnit } from '../stores/meter-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
+import { waitAtMost } from '../support/wait-at-most.ts';
 
 /** Pauses before the later attempts of a refund, in ms; each attempt itself is bounded by the store. */
 const RETRY_PAUSES_MS = [100, 400, 1_600];
 
+/**
+ * How long a caller waits for his refund, in ms: for one whole attempt, or only for a lucky one if the table
+ * has just left another write of his request without an answer. His 503 comes within 4 s that way.
+ */
+const PATIENCE_MS = { answering: 3_500, silent: 300 };
+
 /** How a unit ends. Both verbs may be called more than once and never throw. */
 export type Settlement = {
-  /** Resolves after the first attempt; further ones go on in the background and are awaited by `close`. */
-  refund(): Promise<void>;
+  /** Resolves when the unit is back or patience is over; attempts go on and are awaited by `close`. */
+  refund(table: keyof typeof PATIENCE_MS): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -16,6 +23,15 @@ const pause = (clock: Clock, ms: number): Promise<void> =>
   new Promise((resolve) => {
     clock.after(ms, resolve);
   });
+
+const succeeds = async (verb: () => Promise<void>): Promise<boolean> => {
+  try {
+    await verb();
+    return true;
+  } catch {
+    return false;
+  }
+};
 
 export const createSettlement = ({
   store,
@@ -28,31 +44,29 @@ export const createSettlement = ({
   clock: Clock;
   log: Log;
 }): Settlement => {
+  const { meterId, requestId, minute, period } = unit;
+  /** An operator can give the unit back with these; an uncommitted one is reaped anyway. */
+  const ids = { meterId, requestId, minute, period };
   let retrying = Promise.resolve();
-
-  const succeeds = async (verb: () => Promise<void>): Promise<boolean> => {
-    try {
-      await verb();
-      return true;
-    } catch {
-      return false;
-    }
-  };
 
   const retry = async (): Promise<void> => {
     for (const ms of RETRY_PAUSES_MS) {
       await pause(clock, ms);
-      if (await succeeds(() => store.refund(unit))) return;
+      if (await succeeds(() => store.refund(unit))) {
+        log.info('meter_refund_written', ids);
+        return;
+      }
     }
-    const { meterId, requestId, minute, period } = unit;
-    // An operator can give the unit back with these; an uncommitted one is reaped anyway.
-    log.error('meter_refund_pending', { meterId, requestId, minute, period });
+    log.error('meter_refund_pending', ids);
   };
 
   return {
-    refund: async () => {
-      if (await succeeds(() => store.refund(unit))) return;
-      retrying = retry();
+    refund: async (table) => {
+      const first = succeeds(() => store.refund(unit));
+      retrying = first.then((isWritten) => (isWritten ? undefined : retry()));
+      if ((await waitAtMost(clock, PATIENCE_MS[table], first))?.value) return;
+      // Now, because a frozen or killed process does not get to say how it went on.
+      log.warn('meter_refund_late', ids);
     },
     close: async () => {
       await retrying;

@@ -44,6 +44,8 @@ export type Standing = MeterCounts & {
   keyRefused: boolean;
   /** When the key was last admitted, in ms. */
   lastUsedAt: number | undefined;
+  /** As in `ReserveResult`. */
+  leftovers: boolean;
 };
 
 export type MeterStore = {

@@ -276,11 +276,15 @@ export const meterStoreContract = (
         periodCount: 0,
         keyRefused: false,
         lastUsedAt: undefined,
+        leftovers: false,
       });
       await store.reserve(r);
-      const standing = { minuteCount: 1, periodCount: 1, keyRefused: false, lastUsedAt: NOW };
+      const counts = { minuteCount: 1, periodCount: 1 };
+      const standing = { ...counts, keyRefused: false, lastUsedAt: NOW, leftovers: false };
       expect(await store.standing(r)).toEqual(standing);
       expect(await store.standing(r)).toEqual(standing);
+      const later = { ...r, now: NOW + 18 * MINUTE };
+      expect(await store.standing(later)).toEqual({ ...standing, leftovers: true });
     });
 
     test('free calls have a cap of their own in each minute', async () => {

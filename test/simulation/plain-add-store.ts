@@ -40,7 +40,13 @@ export const createPlainAddStore = (client: DynamoDBDocumentClient): MeterStore 
       );
       const minuteCount = Number(Item[`r${minute}`] ?? 0);
       const periodCount = Number(Item[`q${period}`] ?? 0);
-      return { minuteCount, periodCount, keyRefused: false, lastUsedAt: undefined };
+      return {
+        minuteCount,
+        periodCount,
+        keyRefused: false,
+        lastUsedAt: undefined,
+        leftovers: false,
+      };
     } catch (cause) {
       throw new StoreUnavailable('No answer.', { cause });
     }

@@ -42,7 +42,13 @@ export const startEdge = async (
   const lifecycle = createKeyLifecycle({ keys, meters, clock: systemClock, randomBytes });
   const { key } = await lifecycle.create({ projectId: 'project', planId: 'plan' });
   const written: string[] = [];
-  const all = { generate: echo, countTokens: echo, listModels: echo, getModel: echo };
+  const all = {
+    generate: echo,
+    countTokens: echo,
+    listModels: echo,
+    getModel: echo,
+    usage: echo,
+  };
   const handler = createHttpHandler({
     routes: createRoutes({ ...all, ...endpoints }),
     authenticate: createAuthenticate({ keys, plans, clock: systemClock }),

@@ -76,8 +76,11 @@ export const leftoversIn = (item: Item, now: number): Leftovers => {
   return leftovers;
 };
 
-export const hasLeftovers = ({ abandoned, forgettable }: Leftovers): boolean =>
-  abandoned.length > 0 || forgettable.length > 0;
+export const hasLeftovers = (item: Item | undefined, now: number): boolean => {
+  if (!item) return false;
+  const { abandoned, forgettable } = leftoversIn(item, now);
+  return abandoned.length > 0 || forgettable.length > 0;
+};
 
 /** ISO text begins with its period's label and sorts like time, so a later text is a later period. */
 const isPeriodOver = (period: string, instant: number): boolean =>

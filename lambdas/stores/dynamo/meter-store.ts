@@ -78,7 +78,7 @@ export const createDynamoMeterStore = (deps: {
     const item = result.item ?? (await table.read(reservation.meterId));
     const outcome = result.held ? 'admitted' : outcomeIn(item, reservation);
     if (!outcome) return undefined;
-    const leftovers = item !== undefined && hasLeftovers(leftoversIn(item, reservation.now));
+    const leftovers = hasLeftovers(item, reservation.now);
     if (outcome === 'admitted') {
       const trace = traces.get(reservation.requestId);
       if (trace && item) trace.outdated = outdatedCounters(item, reservation.now);
@@ -143,13 +143,11 @@ export const createDynamoMeterStore = (deps: {
       const item = await table.read(meterId);
       if (!item) return 0;
       const { abandoned, forgettable } = leftoversIn(item, now);
-      let refunded = 0;
-      for (const unit of abandoned.slice(0, MAX_REAPED)) {
-        const { held } = await table.apply(meterId, REAP, bindUnit({ meterId, ...unit }));
-        if (held) refunded += 1;
-      }
+      const reapOne = (unit: Omit<ReservedUnit, 'meterId'>) =>
+        table.apply(meterId, REAP, bindUnit({ meterId, ...unit }));
+      const reaped = await Promise.all(abandoned.slice(0, MAX_REAPED).map(reapOne));
       await forget(meterId, forgettable);
-      return refunded;
+      return reaped.filter(({ held }) => held).length;
     },
     standing: async (query) => {
       const item = await table.read(query.meterId);
@@ -157,6 +155,7 @@ export const createDynamoMeterStore = (deps: {
         ...countsIn(item, query),
         keyRefused: isKeyRefused(item, query),
         lastUsedAt: numberIn(item, lastUsedName(query.keyId)) || undefined,
+        leftovers: hasLeftovers(item, query.now),
       };
     },
     endKey: async (meterId, keyId, validUntil) => {

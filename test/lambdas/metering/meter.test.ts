@@ -70,6 +70,8 @@ const setUp = (start = NOW) => {
   return { clock, lines, table, meter, environment, admit };
 };
 
+const eventsIn = (lines: string[]): string[] => lines.map((line) => JSON.parse(line).event);
+
 describe('an admitted request', () => {
   test('is told its limits with itself counted', async () => {
     const { admit } = setUp();
@@ -295,6 +297,46 @@ describe('a process that died', () => {
   });
 });
 
+describe('a look at the usage', () => {
+  test('shows what is used and left, and takes nothing', async () => {
+    const { admit, meter } = setUp();
+    const caller = callerWith({ rpm: 5, quota: 10 });
+    expect(await meter.usage(caller)).toMatchObject({ lastUsedAt: undefined });
+    await admit(caller);
+    const usage = {
+      minute: { limit: 5, used: 1, remaining: 4, resetAt: Date.parse('2026-11-21T11:31:00Z') },
+      period: { limit: 10, used: 1, remaining: 9, resetAt: Date.parse('2026-12-01T00:00:00Z') },
+      lastUsedAt: NOW,
+    };
+    expect(await meter.usage(caller)).toEqual(usage);
+    expect(await meter.usage(caller)).toEqual(usage);
+  });
+
+  test('gives back what a dead process held for 17 minutes, though nobody else calls', async () => {
+    const { admit, meter, clock } = setUp();
+    const caller = callerWith({ quota: 3 });
+    await admit(caller);
+    clock.advance(17 * 60_000);
+    expect((await meter.usage(caller)).period.used).toBe(0);
+  });
+
+  test('never shows less than nothing left after a plan was lowered', async () => {
+    const { admit, meter } = setUp();
+    const caller = callerWith({ quota: 3 });
+    await admit(caller);
+    await admit(caller);
+    const lowered = { ...caller, plan: { ...caller.plan, quota: 1 } };
+    expect((await meter.usage(lowered)).period).toMatchObject({ used: 2, limit: 1, remaining: 0 });
+  });
+
+  test('is refused with an ended key', async () => {
+    const { table, meter } = setUp();
+    const caller = callerWith({});
+    await table.store.endKey(caller.meterId, caller.keyId, 0);
+    expect((await refusalOf(() => meter.usage(caller))).status).toBe(401);
+  });
+});
+
 describe('while the table does not answer', () => {
   test('nothing is admitted: 503 and a second to wait', async () => {
     const { meter, table } = setUp();
@@ -327,7 +369,7 @@ describe('while the table does not answer', () => {
     const closed = admission.close();
     clock.advance(100);
     await closed;
-    expect(lines).toEqual([]);
+    expect(eventsIn(lines)).toEqual(['meter_refund_late', 'meter_refund_written']);
     expect((await admit(caller)).limits.quota.remaining).toBe(0);
   });
 
@@ -346,8 +388,10 @@ describe('while the table does not answer', () => {
       await new Promise(setImmediate);
     }
     await closed;
+    const ids = { meterId: caller.meterId, requestId: 'req_lost' };
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-      { event: 'meter_refund_pending', meterId: caller.meterId, requestId: 'req_lost' },
+      { event: 'meter_refund_late', ...ids },
+      { event: 'meter_refund_pending', ...ids },
     ]);
   });
 });

@@ -1,0 +1,38 @@
+import type { Caller } from '../keys/caller.ts';
+import type { MeterCounts, Reservation } from '../stores/meter-store.ts';
+import type { Limits } from './limit-headers.ts';
+import { minuteOf, minuteResetsAt, periodOf } from './window.ts';
+
+/** One unit for a request of the caller's, at `now`. */
+export const reservationOf = (
+  { plan, meterId, keyId }: Caller,
+  requestId: string,
+  now: number,
+) => ({
+  meterId,
+  requestId,
+  keyId,
+  minute: minuteOf(now),
+  period: periodOf(plan.period, now).label,
+  rpm: plan.rpm,
+  quota: plan.quota,
+  now,
+});
+
+/** The caller's limits with the counts of a reservation's minute and period. */
+export const limitsAt = (
+  { plan }: Caller,
+  { minute, now }: Pick<Reservation, 'minute' | 'now'>,
+  { minuteCount, periodCount }: MeterCounts,
+): Limits => ({
+  requests: {
+    limit: plan.rpm,
+    remaining: Math.max(0, plan.rpm - minuteCount),
+    resetAt: minuteResetsAt(minute),
+  },
+  quota: {
+    limit: plan.quota,
+    remaining: Math.max(0, plan.quota - periodCount),
+    resetAt: periodOf(plan.period, now).resetsAt,
+  },
+});
