@@ -50,7 +50,8 @@ export const createResponseStream = (response: ServerResponse): Writable => {
 const streamifyResponse = <T extends Handler>(handler: T): T =>
   Object.assign(handler, { [STREAMING]: 'response' });
 
-const from = (stream: Writable, prelude: Prelude): Writable => {
+/** The same stream, whose head is `prelude`. */
+export const withPrelude = (stream: Writable, prelude: Prelude): Writable => {
   preludes.set(stream, prelude);
   return stream;
 };
@@ -58,5 +59,8 @@ const from = (stream: Writable, prelude: Prelude): Writable => {
 // AWS clients put an object of their own at the same place, before or after this runs.
 const existing: unknown = Reflect.get(globalThis, 'awslambda');
 Object.assign(globalThis, {
-  awslambda: Object.assign(existing ?? {}, { streamifyResponse, HttpResponseStream: { from } }),
+  awslambda: Object.assign(existing ?? {}, {
+    streamifyResponse,
+    HttpResponseStream: { from: withPrelude },
+  }),
 });

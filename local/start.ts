@@ -3,6 +3,7 @@ import './lambda-runtime.ts';
 import { randomBytes } from 'node:crypto';
 import { createCatalog, type Model, parseModels } from '../lambdas/catalog/catalog.ts';
 import defaultModels from '../lambdas/catalog/models.json' with { type: 'json' };
+import { createAdmin } from '../lambdas/create-admin.ts';
 import { createRouter } from '../lambdas/create-router.ts';
 import { createKeyLifecycle } from '../lambdas/keys/lifecycle.ts';
 import type { Plan } from '../lambdas/stores/plan-store.ts';
@@ -16,6 +17,7 @@ import { atEmbeddedUpstream, localCredentials } from './local-catalog.ts';
 import { startLocalStores } from './local-stores.ts';
 import { createLocalUpstream, UPSTREAM_SECRET } from './local-upstream.ts';
 import { startServer } from './server.ts';
+import { localOperator, withAdmin } from './with-admin.ts';
 
 export type LocalOptions = {
   /** 0, the default, takes any free port. */
@@ -69,10 +71,18 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
   ]);
   const models = options.secrets ? ownCatalog : atEmbeddedUpstream(ownCatalog, embedded.baseUrl);
   const upstream = createLocalUpstream({ endpoint: secrets.endpoint, clock, log });
-  const handler = createRouter({
+  const router = createRouter({
     catalog: createCatalog(models),
     ...stores.parts,
     upstream,
+    log,
+    clock,
+    randomBytes,
+  });
+  const admin = createAdmin({
+    models,
+    ...stores.parts,
+    operatorOf: localOperator,
     log,
     clock,
     randomBytes,
@@ -82,7 +92,9 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
   const standIns = [embedded, stores, secrets];
   const closeStandIns = () => Promise.all(standIns.map(({ close }) => close()));
   try {
+    await stores.parts.projects.createProject({ id: 'local', createdAt: clock.now() });
     const key = await createKey({ plan: { id: 'local', ...options.plan } });
+    const handler = withAdmin({ router, admin });
     const server = await startServer({ handler, port: options.port ?? 0 });
     return {
       baseUrl: server.url,
