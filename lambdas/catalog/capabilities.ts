@@ -13,7 +13,7 @@ const holdsImage = (block: Block): boolean =>
  */
 export const assertWithin = (model: Model, request: GenerationRequest, inputTokens: number) => {
   const { id } = model;
-  const { turns, tools = [], stream, maxTokens } = request;
+  const { turns, tools = [], stream } = request;
   const refuse = (message: string, param: string, code?: string) => {
     throw invalidRequest(message, code === undefined ? { param } : { param, code });
   };
@@ -21,13 +21,6 @@ export const assertWithin = (model: Model, request: GenerationRequest, inputToke
   if (tools.length > 0 && !model.tools) refuse(`The model '${id}' does not call tools.`, 'tools');
   if (!model.vision && turns.some(({ blocks }) => blocks.some(holdsImage))) {
     refuse(`The model '${id}' does not accept images.`, 'messages');
-  }
-  if (maxTokens !== undefined && maxTokens > model.max_output_tokens) {
-    const most = model.max_output_tokens;
-    refuse(
-      `max_tokens: ${maxTokens} is more than the ${most} that '${id}' can generate.`,
-      'max_tokens',
-    );
   }
   if (inputTokens > model.context_length) {
     // Agents read the two numbers out of this wording and compact their history.

@@ -1,5 +1,5 @@
 import { invalidRequest } from '../support/errors.ts';
-import type { GenerationRequest } from './generation.ts';
+import type { GenerationRequest, Turn } from './generation.ts';
 
 const namesOf = ({ tools = [] }: GenerationRequest): string[] =>
   tools.flatMap((tool) =>
@@ -28,16 +28,36 @@ const assertTools = (request: GenerationRequest) => {
   }
 };
 
-/** Every upstream refuses a result without its call; saying so here costs the caller nothing. */
+const callsIn = ({ blocks }: Turn): string[] =>
+  blocks.flatMap((block) => (block.type === 'tool-call' ? [block.id] : []));
+
+const resultsIn = ({ blocks }: Turn): string[] =>
+  blocks.flatMap((block) => (block.type === 'tool-result' ? [block.callId] : []));
+
+const badHistory = (message: string) => invalidRequest(message, { param: 'messages' });
+
+/** Both vendors refuse a result without its call; saying so here costs the caller nothing. */
 const assertResults = ({ turns }: GenerationRequest) => {
   const called = new Set<string>();
-  for (const { blocks } of turns) {
-    for (const block of blocks) {
-      if (block.type === 'tool-call') called.add(block.id);
-      if (block.type === 'tool-result' && !called.has(block.callId)) {
-        const message = `messages: the result for tool call '${block.callId}' has no such call before it.`;
-        throw invalidRequest(message, { param: 'messages' });
-      }
+  for (const turn of turns) {
+    for (const id of callsIn(turn)) called.add(id);
+    const orphan = resultsIn(turn).find((id) => !called.has(id));
+    if (orphan !== undefined) {
+      throw badHistory(
+        `messages: the result for tool call '${orphan}' has no such call before it.`,
+      );
+    }
+  }
+};
+
+/** Both vendors refuse a call that the conversation passes over. */
+const assertAnswered = ({ turns }: GenerationRequest) => {
+  const answered = new Set<string>();
+  for (const turn of turns.toReversed()) {
+    for (const id of resultsIn(turn)) answered.add(id);
+    const open = callsIn(turn).find((id) => !answered.has(id));
+    if (open !== undefined) {
+      throw badHistory(`messages: the tool call '${open}' has no result after it.`);
     }
   }
 };
@@ -46,4 +66,5 @@ const assertResults = ({ turns }: GenerationRequest) => {
 export const assertConsistent = (request: GenerationRequest): void => {
   assertTools(request);
   assertResults(request);
+  assertAnswered(request);
 };

@@ -10,6 +10,12 @@ const WORDINGS = [
   /exceeds? the (?:model'?s )?(?:maximum )?(?:number of )?(?:input )?tokens/i,
   /too many (?:input )?tokens/i,
   /input is too long/i,
+  /context size/i,
+  /maximum prompt length/i,
+  /exceeded model token limit/i,
+  /range of input length/i,
+  /prompt exceeds max length/i,
+  /`inputs` tokens/i,
 ];
 
 export const saysContextOverflow = (body: string): boolean =>

@@ -1,4 +1,5 @@
 import type { BlockHead, Extras, FinishReason, GenerationEvent, Usage } from './generation.ts';
+import { isJsonObject } from './json.ts';
 import { UpstreamFault } from './upstream-fault.ts';
 
 type OpenBlock = { index: number; head: BlockHead; text: string };
@@ -25,15 +26,6 @@ export type EventWriter = {
   drain(): GenerationEvent[];
 };
 
-const isJsonObject = (text: string): boolean => {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
-  }
-};
-
 /** Some upstreams say `stop` beside tool calls, or `tool_calls` without one; agents act on the word. */
 const fitting = (reason: FinishReason, hasTools: boolean): FinishReason => {
   if (hasTools && reason.unified === 'stop') return { unified: 'tool-calls' };
@@ -41,7 +33,8 @@ const fitting = (reason: FinishReason, hasTools: boolean): FinishReason => {
   return reason;
 };
 
-export const createEventWriter = (): EventWriter => {
+/** `mayBeEmpty`: a stop sequence may come first of all, so an answer without content is one. */
+export const createEventWriter = ({ mayBeEmpty = false } = {}): EventWriter => {
   const blocks = new Map<string, OpenBlock>();
   let events: GenerationEvent[] = [];
   let count = 0;
@@ -57,8 +50,25 @@ export const createEventWriter = (): EventWriter => {
     events.push(usage ? { type: 'start', usage } : { type: 'start' });
   };
 
+  const close = (key: string, signature?: string) => {
+    const block = blocks.get(key);
+    if (!block) return;
+    blocks.delete(key);
+    const { head, text, index } = block;
+    if (head.type === 'tool-call' && text.trim() !== '' && !isJsonObject(text)) {
+      brokenTool ??= head.name;
+    }
+    events.push(
+      signature === undefined
+        ? { type: 'block-end', index }
+        : { type: 'block-end', index, signature },
+    );
+  };
+
   const open = (key: string, head: BlockHead) => {
     start();
+    // A wire that starts a block twice has begun another one.
+    close(key);
     const index = count++;
     blocks.set(key, { index, head, text: '' });
     if (head.type === 'tool-call') hasTools = true;
@@ -80,21 +90,6 @@ export const createEventWriter = (): EventWriter => {
     if (block) events.push({ type: 'block-extra', index: block.index, extras });
   };
 
-  const close = (key: string, signature?: string) => {
-    const block = blocks.get(key);
-    if (!block) return;
-    blocks.delete(key);
-    const { head, text, index } = block;
-    if (head.type === 'tool-call' && text.trim() !== '' && !isJsonObject(text)) {
-      brokenTool ??= head.name;
-    }
-    events.push(
-      signature === undefined
-        ? { type: 'block-end', index }
-        : { type: 'block-end', index, signature },
-    );
-  };
-
   const closeCompleteTools = () => {
     for (const [key, { head, text }] of blocks) {
       if (head.type === 'tool-call' && isJsonObject(text)) close(key);
@@ -105,7 +100,9 @@ export const createEventWriter = (): EventWriter => {
     start();
     for (const key of [...blocks.keys()]) close(key);
     const cutShort = reason.unified === 'length' || reason.unified === 'content-filter';
-    if (!hasContent && !cutShort) throw new UpstreamFault('empty', 'finished without any content');
+    if (!hasContent && !cutShort && !mayBeEmpty) {
+      throw new UpstreamFault('empty', 'finished without any content');
+    }
     // A call cut off by the token cap is unfinished by nature; any other must be usable.
     if (brokenTool !== undefined && !cutShort) {
       throw new UpstreamFault(

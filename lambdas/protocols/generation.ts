@@ -10,7 +10,8 @@ export type MediaSource =
   | { kind: 'base64'; mediaType: string; data: string }
   | { kind: 'url'; url: string };
 
-export type TextBlock = { type: 'text'; text: string; extras?: Extras };
+/** `refusal` marks the words in which a model declined; one wire has a field of its own for them. */
+export type TextBlock = { type: 'text'; text: string; refusal?: true; extras?: Extras };
 /** `signature` proves the thinking to the upstream that wrote it; a redacted one has nothing else. */
 export type ThinkingBlock = {
   type: 'thinking';
@@ -115,6 +116,7 @@ export type Usage = {
   cacheWriteTokens?: number;
   /** Part of `outputTokens`. */
   reasoningTokens?: number;
+  extras?: Extras;
 };
 
 export type FinishReason = {
@@ -123,12 +125,13 @@ export type FinishReason = {
   raw?: { protocol: string; value: string };
   /** Which stop sequence ended it, where the upstream says. */
   stopSequence?: string;
+  extras?: Extras;
 };
 
 export type BlockHead =
-  | { type: 'text' }
+  | { type: 'text'; refusal?: true }
   | { type: 'thinking'; redacted?: true }
-  | { type: 'tool-call'; id: string; name: string }
+  | { type: 'tool-call'; id: string; name: string; extras?: Extras }
   | ForeignBlock;
 
 /**

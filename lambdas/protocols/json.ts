@@ -29,3 +29,11 @@ export const parseUpstreamJson = (data: string): Json => {
   if (!record) throw new UpstreamFault('malformed', 'event data is not a JSON object');
   return record;
 };
+
+export const isJsonObject = (text: string): boolean => {
+  try {
+    return asRecord(JSON.parse(text)) !== undefined;
+  } catch {
+    return false;
+  }
+};

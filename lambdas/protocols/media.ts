@@ -30,3 +30,9 @@ export const assertImage = (source: MediaSource, param: string): MediaSource => 
 /** The source as a URL: its own, or a data URL. */
 export const formatMediaUrl = (source: MediaSource): string =>
   source.kind === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`;
+
+/** Documents that vision models read page by page. */
+export const isPdf = (source: MediaSource): boolean =>
+  source.kind === 'url'
+    ? /\.pdf(?:[?#]|$)/i.test(source.url)
+    : source.mediaType === 'application/pdf';

@@ -12,13 +12,24 @@ export type JsonObject = z.infer<typeof JsonObject>;
 /** `messages[2].content` rather than an array of segments, as both vendors write it. */
 const pathOf = (path: PropertyKey[]): string => path.map(String).join('.');
 
-/** The deepest branch of a union that got furthest says most about what is wrong. */
-const decisive = (issue: z.core.$ZodIssue): { path: PropertyKey[]; message: string } => {
+type Fault = { path: PropertyKey[]; message: string };
+
+/** Members that say which branch of a union the caller meant. */
+const NAMING = ['type', 'role'];
+
+const isMisnamed = (issues: z.core.$ZodIssue[]): boolean =>
+  issues.some(({ path }) => path.length === 1 && NAMING.includes(String(path[0])));
+
+const deepest = (faults: Fault[]): Fault | undefined =>
+  faults.toSorted((a, b) => b.path.length - a.path.length)[0];
+
+/** Of a union, the branch that the caller's own `type` chose; failing that, the one that got furthest. */
+const decisive = (issue: z.core.$ZodIssue): Fault => {
   if (issue.code !== 'invalid_union') return issue;
-  const branches = issue.errors.flat().map(decisive);
-  const deepest = branches.toSorted((a, b) => b.path.length - a.path.length)[0];
-  if (!deepest || deepest.path.length === 0) return issue;
-  return { path: [...issue.path, ...deepest.path], message: deepest.message };
+  const meant = issue.errors.filter((branch) => !isMisnamed(branch));
+  const fault = deepest(meant.flat().map(decisive)) ?? deepest(issue.errors.flat().map(decisive));
+  if (!fault || fault.path.length === 0) return issue;
+  return { path: [...issue.path, ...fault.path], message: fault.message };
 };
 
 /** Checks a body against its wire schema. @throws ApiError 400 that names the first fault's path. */

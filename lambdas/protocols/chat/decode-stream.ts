@@ -7,7 +7,9 @@ import { decodeFinishReason } from './finish-reason.ts';
 import { createToolFragments } from './tool-fragments.ts';
 import { decodeUsage } from './usage.ts';
 
-type Prose = 'text' | 'thinking';
+type Prose = 'text' | 'thinking' | 'refusal';
+
+const PROSE: Prose[] = ['thinking', 'text', 'refusal'];
 
 /** Content is a string, or parts of text and thinking. */
 const readContent = (content: unknown): [Prose, string][] => {
@@ -23,28 +25,33 @@ const readContent = (content: unknown): [Prose, string][] => {
   });
 };
 
-/** What upstreams call the model's reasoning. */
+/** What upstreams call the model's reasoning; some send both names, one of them empty. */
 const readReasoning = (delta: Json): string =>
-  asString(delta.reasoning_content) ?? asString(delta.reasoning) ?? '';
+  asString(delta.reasoning_content) || asString(delta.reasoning) || '';
+
+/** Where upstreams put the counts: on the chunk, in its choice, or under a name of their own. */
+export const readUsage = (chunk: Json, choice: Json | undefined): Usage | undefined =>
+  decodeUsage(chunk.usage) ??
+  decodeUsage(choice?.usage) ??
+  decodeUsage(asRecord(chunk.x_groq)?.usage);
 
 /** Reads the pieces of one choice, whole (`message`) or in part (`delta`), into canonical events. */
 export const createChoiceReader = (request: GenerationRequest) => {
-  const writer = createEventWriter();
+  const writer = createEventWriter({ mayBeEmpty: (request.stop ?? []).length > 0 });
   const tools = createToolFragments(request, writer);
 
   const write = (kind: Prose, text: string) => {
     if (text === '') return;
     if (!writer.isOpen(kind)) {
-      writer.close(kind === 'text' ? 'thinking' : 'text');
+      for (const other of PROSE) writer.close(other);
       writer.closeCompleteTools();
-      writer.open(kind, { type: kind });
+      writer.open(kind, kind === 'refusal' ? { type: 'text', refusal: true } : { type: kind });
     }
     writer.delta(kind, text);
   };
 
   const addTool = (fragment: Json) => {
-    writer.close('thinking');
-    writer.close('text');
+    for (const kind of PROSE) writer.close(kind);
     tools.add(fragment);
   };
 
@@ -55,7 +62,7 @@ export const createChoiceReader = (request: GenerationRequest) => {
       writer.start();
       write('thinking', readReasoning(delta));
       for (const [kind, text] of readContent(delta.content)) write(kind, text);
-      write('text', asString(delta.refusal) ?? '');
+      write('refusal', asString(delta.refusal) ?? '');
       if (asRecord(logprobs)) writer.extra('text', { protocol: 'chat', fields: { logprobs } });
       for (const call of asArray(delta.tool_calls)) addTool(asRecord(call) ?? {});
       const legacy = asRecord(delta.function_call);
@@ -94,11 +101,13 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
     push: ({ data }) => {
       if (reader.writer.finished) return [];
       if (data.trim() === '[DONE]') return conclude();
+      // Some upstreams keep the connection alive with events that say nothing.
+      if (data.trim() === '') return [];
       const chunk = parseUpstreamJson(data);
       assertNoError(chunk);
       // On its own chunk, on the last one or cumulatively on each: the last word counts, never a sum.
-      usage = decodeUsage(chunk.usage) ?? usage;
       const choice = firstChoice(chunk);
+      usage = readUsage(chunk, choice) ?? usage;
       if (!choice) return [];
       const delta = asRecord(choice.delta) ?? asRecord(choice.message) ?? {};
       reader.read(delta, choice.logprobs);

@@ -1,4 +1,5 @@
 import type { GenerationEvent, GenerationRequest, Label } from '../generation.ts';
+import { fieldsFor } from '../parse-wire.ts';
 import type { StreamEncoder } from '../protocol.ts';
 import type { SseMessage } from '../sse.ts';
 import { encodeFinishReason } from './finish-reason.ts';
@@ -37,14 +38,16 @@ export const streamEncoder = (request: GenerationRequest, label: Label): StreamE
   const startBlock = ({ index, block }: EventOf<'block-start'>): SseMessage[] => {
     if (block.type === 'foreign') return [];
     if (block.type !== 'tool-call') {
-      proseField.set(index, block.type === 'text' ? 'content' : 'reasoning_content');
+      const text = block.type === 'text' && block.refusal ? 'refusal' : 'content';
+      proseField.set(index, block.type === 'text' ? text : 'reasoning_content');
       return [];
     }
     const wireIndex = toolIndex.size;
     toolIndex.set(index, wireIndex);
     silentTools.add(index);
-    const { id, name } = block;
-    return [toolChunk(wireIndex, { id, type: 'function', function: { name, arguments: '' } })];
+    const { id, name, extras } = block;
+    const called = { id, type: 'function', function: { name, arguments: '' } };
+    return [toolChunk(wireIndex, { ...fieldsFor('chat', extras), ...called })];
   };
 
   const appendBlock = ({ index, delta }: EventOf<'block-delta'>): SseMessage[] => {

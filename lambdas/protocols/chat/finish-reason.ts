@@ -2,14 +2,22 @@ import type { FinishReason, GenerationRequest } from '../generation.ts';
 import { asString, type Json } from '../json.ts';
 import { UpstreamFault } from '../upstream-fault.ts';
 
+/** The vendor's words and those of servers that took up its wire, in lower case. */
 const UNIFIED: Record<string, FinishReason['unified']> = {
   stop: 'stop',
   length: 'length',
   max_tokens: 'length',
+  model_length: 'length',
+  model_context_window_exceeded: 'length',
   tool_calls: 'tool-calls',
   function_call: 'tool-calls',
   content_filter: 'content-filter',
+  safety: 'content-filter',
+  sensitive: 'content-filter',
 };
+
+/** The upstream gave up; what it sent until then is no answer. */
+const FAILURES = ['error', 'network_error', 'insufficient_system_resource'];
 
 const WIRE: Record<FinishReason['unified'], string> = {
   stop: 'stop',
@@ -33,9 +41,11 @@ export const decodeFinishReason = (
   choice: Json,
   request: GenerationRequest,
 ): FinishReason | undefined => {
-  const word = asString(choice.finish_reason);
+  const word = asString(choice.finish_reason)?.toLowerCase();
   if (word === undefined || word === '') return undefined;
-  if (word === 'error') throw new UpstreamFault('error-event', 'finish_reason is "error"');
+  if (FAILURES.includes(word)) {
+    throw new UpstreamFault('error-event', `finish_reason is "${word}"`);
+  }
   const stopSequence = matchedStop(choice, request);
   if (word === 'stop' && stopSequence !== undefined) {
     return { unified: 'stop-sequence', stopSequence };

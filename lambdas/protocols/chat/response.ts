@@ -1,10 +1,11 @@
 import { compact } from '../../support/compact.ts';
 import type { Generation, GenerationEvent, GenerationRequest, Label } from '../generation.ts';
 import { asRecord } from '../json.ts';
+import { fieldsFor } from '../parse-wire.ts';
 import { UpstreamFault } from '../upstream-fault.ts';
-import { assertNoError, createChoiceReader, firstChoice } from './decode-stream.ts';
+import { assertNoError, createChoiceReader, firstChoice, readUsage } from './decode-stream.ts';
 import { decodeFinishReason, encodeFinishReason } from './finish-reason.ts';
-import { decodeUsage, encodeUsage } from './usage.ts';
+import { encodeUsage } from './usage.ts';
 
 export const decodeResponse = (body: unknown, request: GenerationRequest): GenerationEvent[] => {
   const wire = asRecord(body);
@@ -17,18 +18,25 @@ export const decodeResponse = (body: unknown, request: GenerationRequest): Gener
   if (!reason) throw new UpstreamFault('truncated', 'the answer has no finish_reason');
   const reader = createChoiceReader(request);
   reader.read(message, choice.logprobs);
-  reader.finish(reason, decodeUsage(wire.usage));
+  reader.finish(reason, readUsage(wire, choice));
   return reader.writer.drain();
 };
 
-const proseOf = (generation: Generation, type: 'text' | 'thinking'): string =>
-  generation.blocks.map((block) => (block.type === type ? block.text : '')).join('');
+const thinkingOf = ({ blocks }: Generation): string =>
+  blocks.map((block) => (block.type === 'thinking' ? block.text : '')).join('');
+
+const textOf = ({ blocks }: Generation): string =>
+  blocks.map((block) => (block.type === 'text' && !block.refusal ? block.text : '')).join('');
+
+const refusalOf = ({ blocks }: Generation): string =>
+  blocks.map((block) => (block.type === 'text' && block.refusal ? block.text : '')).join('');
 
 const toolCallsOf = ({ blocks }: Generation) =>
   blocks.flatMap((block) => {
     if (block.type !== 'tool-call') return [];
     const called = { name: block.name, arguments: block.arguments || '{}' };
-    return [{ id: block.id, type: 'function', function: called }];
+    const fields = fieldsFor('chat', block.extras);
+    return [{ ...fields, id: block.id, type: 'function', function: called }];
   });
 
 const logprobsOf = ({ blocks }: Generation): unknown => {
@@ -47,13 +55,14 @@ export const encodeResponse = (
   _request: GenerationRequest,
   label: Label,
 ): Record<string, unknown> => {
-  const text = proseOf(generation, 'text');
-  const reasoning = proseOf(generation, 'thinking');
+  const text = textOf(generation);
+  const refusal = refusalOf(generation);
+  const reasoning = thinkingOf(generation);
   const calls = toolCallsOf(generation);
   const message = compact({
     role: 'assistant',
-    content: text === '' && calls.length > 0 ? null : text,
-    refusal: null,
+    content: text === '' && (calls.length > 0 || refusal !== '') ? null : text,
+    refusal: refusal || null,
     reasoning_content: reasoning === '' ? undefined : reasoning,
     tool_calls: calls.length > 0 ? calls : undefined,
   });

@@ -1,28 +1,52 @@
 import type { EventWriter } from '../event-writer.ts';
 import type { GenerationRequest } from '../generation.ts';
-import { asRecord, asString, type Json } from '../json.ts';
+import { asRecord, asString, isJsonObject, type Json } from '../json.ts';
+import { rideIfAny } from '../parse-wire.ts';
+import { createToolIds } from '../tool-ids.ts';
 import { UpstreamFault } from '../upstream-fault.ts';
 import { callerToolNames } from './tool-names.ts';
 
-type Call = { key: string; id: string | undefined; name: string; held: string; opened: boolean };
+const NAME = 'chat';
 
-/** Ids must be unique in the conversation, so minted ones count on from the calls in its history. */
-const createIdSource = (request: GenerationRequest) => {
-  const taken = new Set(
-    request.turns.flatMap(({ blocks }) =>
-      blocks.flatMap((block) => (block.type === 'tool-call' ? [block.id] : [])),
-    ),
-  );
-  let next = taken.size;
-  const mint = (): string => {
-    const id = `call_${next++}`;
-    return taken.has(id) ? mint() : id;
+type Call = {
+  key: string;
+  id: string | undefined;
+  name: string;
+  text: string;
+  opened: boolean;
+  /** What the upstream adds to a call and wants to see again, e.g. a signature of its thought. */
+  fields: Json;
+};
+
+type Fragment = {
+  index: unknown;
+  id: string | undefined;
+  name: string;
+  text: string;
+  fields: Json;
+};
+
+const readArguments = (value: unknown): string =>
+  asString(value) ?? (asRecord(value) ? JSON.stringify(value) : '');
+
+const readFragment = (wire: Json): Fragment => {
+  const { index, id, type: _, function: nested, ...fields } = wire;
+  const called = asRecord(nested) ?? {};
+  return {
+    index,
+    id: asString(id) || undefined,
+    name: asString(called.name) ?? '',
+    text: readArguments(called.arguments),
+    fields,
   };
-  return (wanted: string | undefined): string => {
-    const id = wanted === undefined || taken.has(wanted) ? mint() : wanted;
-    taken.add(id);
-    return id;
-  };
+};
+
+/** Whether a fragment for a call's index is another call: some upstreams number all their calls 0. */
+const isAnother = (call: Call, { id, name, text }: Fragment): boolean => {
+  if (name === '') return false;
+  if (id !== undefined && call.id !== undefined) return id !== call.id;
+  // Neither has an id: whole arguments after whole arguments belong to a call of their own.
+  return text !== '' && isJsonObject(call.text);
 };
 
 /**
@@ -32,20 +56,18 @@ const createIdSource = (request: GenerationRequest) => {
 export const createToolFragments = (request: GenerationRequest, writer: EventWriter) => {
   const calls: Call[] = [];
   const byIndex = new Map<number, Call>();
-  const uniqueId = createIdSource(request);
+  const uniqueId = createToolIds(request);
   const callerName = callerToolNames(request);
 
   const begin = (id: string | undefined): Call => {
-    const call = { key: `tool:${calls.length}`, id, name: '', held: '', opened: false };
+    const key = `tool:${calls.length}`;
+    const call: Call = { key, id, name: '', text: '', opened: false, fields: {} };
     calls.push(call);
     return call;
   };
 
-  /** An upstream that numbers all its calls 0 still tells them apart by id and name. */
-  const isAnother = (call: Call, id: string | undefined, name: string): boolean =>
-    id !== undefined && call.id !== undefined && id !== call.id && name !== '';
-
-  const find = (index: unknown, id: string | undefined, name: string): Call => {
+  const find = (fragment: Fragment): Call => {
+    const { index, id, name } = fragment;
     if (typeof index !== 'number') {
       const known = id === undefined ? calls.at(-1) : calls.find((call) => call.id === id);
       // Without index and id, a name says that another call begins.
@@ -53,7 +75,7 @@ export const createToolFragments = (request: GenerationRequest, writer: EventWri
       return known && !startsAnew ? known : begin(id);
     }
     const known = byIndex.get(index);
-    if (known && !isAnother(known, id, name)) return known;
+    if (known && !isAnother(known, fragment)) return known;
     const call = begin(id);
     byIndex.set(index, call);
     return call;
@@ -65,31 +87,29 @@ export const createToolFragments = (request: GenerationRequest, writer: EventWri
       type: 'tool-call',
       id: uniqueId(call.id),
       name: callerName(call.name),
+      ...rideIfAny(NAME, call.fields),
     });
     call.opened = true;
-    writer.delta(call.key, call.held);
+    writer.delta(call.key, call.text);
   };
 
   const append = (call: Call, text: string) => {
-    if (!call.opened) call.held += text;
-    else if (writer.isOpen(call.key)) writer.delta(call.key, text);
+    call.text += text;
+    if (!call.opened) return;
+    if (writer.isOpen(call.key)) writer.delta(call.key, text);
     else if (text.trim() !== '') {
       throw new UpstreamFault('malformed', `arguments of '${call.name}' go on after their end`);
     }
   };
 
-  const readArguments = (value: unknown): string =>
-    asString(value) ?? (asRecord(value) ? JSON.stringify(value) : '');
-
   return {
-    add(fragment: Json) {
-      const called = asRecord(fragment.function) ?? {};
-      const id = asString(fragment.id) || undefined;
-      const name = asString(called.name) ?? '';
-      const call = find(fragment.index, id, name);
-      call.id ??= id;
-      if (call.name === '') call.name = name;
-      append(call, readArguments(called.arguments));
+    add(wire: Json) {
+      const fragment = readFragment(wire);
+      const call = find(fragment);
+      call.id ??= fragment.id;
+      if (call.name === '') call.name = fragment.name;
+      if (!call.opened) call.fields = { ...call.fields, ...fragment.fields };
+      append(call, fragment.text);
       if (!call.opened && call.name !== '') open(call);
     },
     /** @throws UpstreamFault when a call never got its name. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { GenerationRequest } from '../generation.ts';
 
-/** This wire's rule for names; the other family's are longer and freer. */
+/** This wire's rule for names; the other family's are longer. */
 const FITS = /^[a-zA-Z0-9_-]{1,64}$/;
 const KEPT = 51;
 const HASH_LENGTH = 12;
@@ -16,12 +16,16 @@ export const wireToolName = (name: string): string => {
   return `${name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, KEPT)}_${hash}`;
 };
 
+const namesIn = ({ tools = [], turns }: GenerationRequest): string[] => [
+  ...tools.flatMap((tool) => ('foreign' in tool ? [] : [tool.name])),
+  // A model may repeat a name that only its history still holds.
+  ...turns.flatMap(({ blocks }) =>
+    blocks.flatMap((block) => (block.type === 'tool-call' ? [block.name] : [])),
+  ),
+];
+
 /** The way back: the request's own name behind a name that the upstream used. */
 export const callerToolNames = (request: GenerationRequest): ((wireName: string) => string) => {
-  const names = new Map(
-    (request.tools ?? []).flatMap((tool) =>
-      'foreign' in tool ? [] : [[wireToolName(tool.name), tool.name] as const],
-    ),
-  );
+  const names = new Map(namesIn(request).map((name) => [wireToolName(name), name] as const));
   return (wireName) => names.get(wireName) ?? wireName;
 };

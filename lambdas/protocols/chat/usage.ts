@@ -2,7 +2,10 @@ import { compact } from '../../support/compact.ts';
 import type { Usage } from '../generation.ts';
 import { asCount, asRecord } from '../json.ts';
 
-/** This wire counts cached tokens inside `prompt_tokens`, as the canonical form does. */
+/**
+ * This wire counts cached tokens inside `prompt_tokens`, as the canonical form does. Where it names them
+ * differs between upstreams.
+ */
 export const decodeUsage = (value: unknown): Usage | undefined => {
   const wire = asRecord(value);
   const inputTokens = asCount(wire?.prompt_tokens);
@@ -14,7 +17,10 @@ export const decodeUsage = (value: unknown): Usage | undefined => {
     inputTokens: inputTokens ?? 0,
     outputTokens: outputTokens ?? 0,
     ...compact({
-      cacheReadTokens: asCount(prompt?.cached_tokens),
+      cacheReadTokens:
+        asCount(prompt?.cached_tokens) ??
+        asCount(wire.prompt_cache_hit_tokens) ??
+        asCount(wire.cached_tokens),
       cacheWriteTokens: asCount(prompt?.cache_write_tokens),
       reasoningTokens: asCount(completion?.reasoning_tokens),
     }),

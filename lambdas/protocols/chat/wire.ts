@@ -16,21 +16,58 @@ const FilePart = z.looseObject({
     file_id: optional(z.string()),
   }),
 });
-const KNOWN_PARTS = ['text', 'refusal', 'image_url', 'file'];
+/** Blocks of the other family: some agents send them here when a model's name suggests it. */
+const ToolUsePart = z.looseObject({
+  type: z.literal('tool_use'),
+  id: z.string(),
+  name: z.string().min(1),
+  input: z.unknown(),
+});
+const ToolResultPart = z.looseObject({
+  type: z.literal('tool_result'),
+  tool_use_id: z.string(),
+  content: optional(z.union([z.string(), z.array(JsonObject)])),
+  is_error: optional(z.boolean()),
+});
+const ImageBlockPart = z.looseObject({
+  type: z.literal('image'),
+  source: z.union([
+    z.looseObject({ type: z.literal('base64'), media_type: z.string(), data: z.string() }),
+    z.looseObject({ type: z.literal('url'), url: z.string() }),
+  ]),
+});
+const KNOWN_PARTS = ['text', 'refusal', 'image_url', 'file', 'tool_use', 'tool_result', 'image'];
 /** Parts of other kinds (audio, vendor extensions) go on to chat upstreams as they are. */
 const OtherPart = z.looseObject({
   type: z.string().refine((type) => !KNOWN_PARTS.includes(type), 'Invalid content part'),
 });
-export const ContentPart = z.union([TextPart, ImagePart, FilePart, RefusalPart, OtherPart]);
+export const ContentPart = z.union([
+  TextPart,
+  ImagePart,
+  FilePart,
+  RefusalPart,
+  ToolUsePart,
+  ToolResultPart,
+  ImageBlockPart,
+  OtherPart,
+]);
 export type ContentPart = z.infer<typeof ContentPart>;
 
 const Content = z.union([z.string(), z.array(ContentPart)]);
 
+/** JSON text; some clients send the value itself. */
+const Arguments = z
+  .union([z.string(), JsonObject])
+  .transform((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
+
 const ToolCall = z.looseObject({
-  id: z.string().min(1),
-  type: z.literal('function').default('function'),
-  function: z.looseObject({ name: z.string().min(1), arguments: optional(z.string()) }),
+  // Empty ids are echoes of upstreams that send them; they pair with an equally empty result.
+  id: z.string(),
+  type: z.literal('function', 'only function calls are supported').default('function'),
+  function: z.looseObject({ name: z.string().min(1), arguments: optional(Arguments) }),
 });
+
+const NO_FUNCTIONS = 'functions are no longer supported; use tools';
 
 const SystemMessage = z.looseObject({
   role: z.enum(['system', 'developer']),
@@ -43,18 +80,19 @@ const AssistantMessage = z.looseObject({
   refusal: optional(z.string()),
   reasoning_content: optional(z.string()),
   tool_calls: optional(z.array(ToolCall)),
+  function_call: optional(z.never(NO_FUNCTIONS)),
 });
 const ToolMessage = z.looseObject({
   role: z.literal('tool'),
-  tool_call_id: z.string().min(1),
-  content: Content,
+  tool_call_id: z.string(),
+  content: optional(Content),
 });
-export const Message = z.discriminatedUnion('role', [
-  SystemMessage,
-  UserMessage,
-  AssistantMessage,
-  ToolMessage,
-]);
+const ROLES = 'must be one of system, developer, user, assistant, tool';
+export const Message = z.discriminatedUnion(
+  'role',
+  [SystemMessage, UserMessage, AssistantMessage, ToolMessage],
+  ROLES,
+);
 export type Message = z.infer<typeof Message>;
 
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -70,12 +108,18 @@ const FunctionTool = z.looseObject({
 });
 /** Some agents send the other family's tool shape to this endpoint when a model's name suggests it. */
 const SchemaTool = z.looseObject({
-  type: z.undefined().optional(),
-  name: z.string().regex(TOOL_NAME),
+  type: z.literal('custom').optional(),
+  name: z.string().regex(TOOL_NAME, 'must be 1 to 64 letters, digits, _ or -'),
   description: optional(z.string()),
   input_schema: JsonObject,
 });
-const OtherTool = z.looseObject({ type: z.string().refine((type) => type !== 'function') });
+/** Tools that an upstream runs. Custom tools take free text, which no answer here can carry. */
+const OtherTool = z.looseObject({
+  type: z
+    .string()
+    .refine((type) => type !== 'function', 'Invalid tool')
+    .refine((type) => type !== 'custom', 'custom tools are not supported; use function tools'),
+});
 export const WireTool = z.union([FunctionTool, SchemaTool, OtherTool]);
 export type WireTool = z.infer<typeof WireTool>;
 
@@ -92,7 +136,11 @@ const WireToolChoice = z.union([
       tools: z.array(z.looseObject({ function: z.looseObject({ name: z.string() }) })),
     }),
   }),
+  // The other family's choices, from the agents that send its tools.
+  z.looseObject({ type: z.enum(['auto', 'any', 'none']) }),
+  z.looseObject({ type: z.literal('tool'), name: z.string().min(1) }),
 ]);
+export type WireToolChoice = z.infer<typeof WireToolChoice>;
 
 const WireResponseFormat = z.union([
   z.looseObject({ type: z.literal('text') }),
@@ -128,7 +176,9 @@ export const ChatRequest = z.looseObject({
   stop: optional(z.union([StopSequence, z.array(StopSequence).max(MAX_STOP_SEQUENCES)])),
   tools: optional(z.array(WireTool).max(MAX_TOOLS)),
   tool_choice: optional(WireToolChoice),
-  functions: optional(z.never('functions are replaced by tools')),
+  functions: optional(z.never(NO_FUNCTIONS)),
+  function_call: optional(z.never(NO_FUNCTIONS)),
+  modalities: optional(z.array(z.literal('text', 'only text is generated'))),
   parallel_tool_calls: optional(z.boolean()),
   response_format: optional(WireResponseFormat),
   reasoning_effort: optional(z.string()),

@@ -1,7 +1,9 @@
 import { createEventWriter, type EventWriter } from '../event-writer.ts';
-import type { BlockHead, FinishReason, GenerationEvent } from '../generation.ts';
+import type { BlockHead, FinishReason, GenerationEvent, GenerationRequest } from '../generation.ts';
 import { asRecord, asString, type Json, parseUpstreamJson } from '../json.ts';
+import { rideIfAny } from '../parse-wire.ts';
 import type { StreamDecoder } from '../protocol.ts';
+import { createToolIds } from '../tool-ids.ts';
 import { UpstreamFault } from '../upstream-fault.ts';
 import { plainToolId } from './ids.ts';
 import { decodeStopReason } from './stop-reason.ts';
@@ -9,7 +11,17 @@ import { decodeUsage, readUsage, type WireUsage } from './usage.ts';
 
 const NAME = 'messages';
 
-const headOf = (block: Json): BlockHead => {
+type UniqueId = (wanted: string | undefined) => string;
+
+const toolHead = (block: Json, uniqueId: UniqueId): BlockHead => {
+  const { type: _, id: wireId, name: word, input: __, ...fields } = block;
+  const name = asString(word) ?? '';
+  if (name === '') throw new UpstreamFault('malformed', 'a tool call lacks its name');
+  const id = uniqueId(plainToolId(asString(wireId) ?? ''));
+  return { type: 'tool-call', id, name, ...rideIfAny(NAME, fields) };
+};
+
+const headOf = (block: Json, uniqueId: UniqueId): BlockHead => {
   switch (block.type) {
     case 'text':
       return { type: 'text' };
@@ -17,13 +29,8 @@ const headOf = (block: Json): BlockHead => {
       return { type: 'thinking' };
     case 'redacted_thinking':
       return { type: 'thinking', redacted: true };
-    case 'tool_use': {
-      const id = plainToolId(asString(block.id) ?? '');
-      const name = asString(block.name) ?? '';
-      if (id === '' || name === '')
-        throw new UpstreamFault('malformed', 'a tool call lacks its id or name');
-      return { type: 'tool-call', id, name };
-    }
+    case 'tool_use':
+      return toolHead(block, uniqueId);
     default:
       return { type: 'foreign', protocol: NAME, value: block };
   }
@@ -38,17 +45,24 @@ const initialArguments = (block: Json): string => {
   return input && Object.keys(input).length > 0 ? JSON.stringify(input) : '';
 };
 
+/** A stop sequence may come first of all; and nothing is generated when nothing is asked for. */
+export const mayBeEmpty = ({ stop = [], maxTokens }: GenerationRequest): boolean =>
+  stop.length > 0 || maxTokens === 0;
+
 const KNOWN_DELTAS = ['text_delta', 'thinking_delta', 'input_json_delta'];
 
 /** Reads content blocks, streamed or whole, by their index on the wire. */
-export const createBlockReader = (writer: EventWriter) => {
+export const createBlockReader = (request: GenerationRequest, writer: EventWriter) => {
+  const uniqueId = createToolIds(request);
   const heads = new Map<string, BlockHead>();
   const signatures = new Map<string, string>();
   /** Input given whole at the start counts only if no fragments follow. */
   const wholeInputs = new Map<string, string>();
 
   const start = (key: string, block: Json) => {
-    const head = headOf(block);
+    // A block that is started again has ended, with its input and its signature.
+    stop(key);
+    const head = headOf(block, uniqueId);
     heads.set(key, head);
     writer.open(key, head);
     if (head.type === 'tool-call') wholeInputs.set(key, initialArguments(block));
@@ -112,9 +126,16 @@ export const createBlockReader = (writer: EventWriter) => {
   return { start, append, stop, stopAll };
 };
 
-export const streamDecoder = (): StreamDecoder => {
-  const writer = createEventWriter();
-  const blocks = createBlockReader(writer);
+/** An upstream, or a proxy before it, may send its opening twice; another one's is another answer. */
+const assertSameMessage = (known: string | undefined, id: string | undefined) => {
+  if (known === undefined || id === undefined || known === id) return;
+  throw new UpstreamFault('malformed', 'two messages in one stream');
+};
+
+export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
+  const writer = createEventWriter({ mayBeEmpty: mayBeEmpty(request) });
+  const blocks = createBlockReader(request, writer);
+  let messageId: string | undefined;
   let usage: WireUsage = {};
   let reason: FinishReason | undefined;
 
@@ -126,13 +147,20 @@ export const streamDecoder = (): StreamDecoder => {
     return writer.drain();
   };
 
+  const open = (message: Json | undefined) => {
+    const id = asString(message?.id);
+    assertSameMessage(messageId, id);
+    messageId ??= id;
+    usage = { ...usage, ...readUsage(message?.usage) };
+    writer.start(decodeUsage(usage));
+  };
+
   const keyOf = (event: Json): string => String(event.index);
 
   const read = (event: Json) => {
     switch (event.type) {
       case 'message_start':
-        usage = { ...usage, ...readUsage(asRecord(event.message)?.usage) };
-        return writer.start(decodeUsage(usage));
+        return open(asRecord(event.message));
       case 'content_block_start':
         return blocks.start(keyOf(event), asRecord(event.content_block) ?? {});
       case 'content_block_delta':
@@ -153,7 +181,8 @@ export const streamDecoder = (): StreamDecoder => {
 
   return {
     push: ({ data }) => {
-      if (writer.finished) return [];
+      // Some upstreams keep the connection alive with events that say nothing.
+      if (writer.finished || data.trim() === '') return [];
       const event = parseUpstreamJson(data);
       if (event.type === 'message_stop') return conclude();
       read(event);

@@ -1,9 +1,10 @@
 import type { BlockHead, GenerationEvent, GenerationRequest, Label, Usage } from '../generation.ts';
+import { fieldsFor } from '../parse-wire.ts';
 import type { StreamEncoder } from '../protocol.ts';
 import type { SseMessage } from '../sse.ts';
 import { wireToolId } from './ids.ts';
 import { encodeStopReason } from './stop-reason.ts';
-import { encodeUsage } from './usage.ts';
+import { encodeMessageUsage, encodeUsage } from './usage.ts';
 
 const NAME = 'messages';
 
@@ -24,6 +25,14 @@ const DELTA_TYPE = {
   'tool-call': 'input_json_delta',
 } as const;
 
+/** `input` is always empty: SDKs take it from the deltas, and from both places if it is in both. */
+const startOfTool = (id: string, name: string): Fields => ({
+  type: 'tool_use',
+  id: wireToolId(id),
+  name,
+  input: {},
+});
+
 const startOf = (head: BlockHead, signature: string | undefined): Fields => {
   switch (head.type) {
     case 'text':
@@ -33,8 +42,7 @@ const startOf = (head: BlockHead, signature: string | undefined): Fields => {
         ? { type: 'redacted_thinking', data: signature ?? '' }
         : { type: 'thinking', thinking: '', signature: '' };
     case 'tool-call':
-      // Always empty: SDKs take the input from the deltas, and from both places if it is in both.
-      return { type: 'tool_use', id: wireToolId(head.id), name: head.name, input: {} };
+      return { ...fieldsFor(NAME, head.extras), ...startOfTool(head.id, head.name) };
     case 'foreign':
       return head.value;
     default:
@@ -129,29 +137,35 @@ const createSequencer = () => {
 };
 
 export const streamEncoder = (_request: GenerationRequest, label: Label): StreamEncoder => {
+  const { id, model, estimatedInputTokens } = label;
   const blocks = createSequencer();
 
   const start = ({ usage }: EventOf<'start'>): SseMessage[] => {
-    // SDKs and agents read the input size here; an upstream that cannot know it yet says 0.
-    const inputTokens = usage?.inputTokens || label.estimatedInputTokens;
-    const known: Usage = { ...usage, inputTokens, outputTokens: usage?.outputTokens ?? 0 };
+    // SDKs and agents read the input size here already.
+    const known: Usage = { inputTokens: 0, outputTokens: 0, ...usage };
     const opened = {
-      id: `msg_${label.id}`,
+      id: `msg_${id}`,
       type: 'message',
       role: 'assistant',
-      model: label.model,
+      model,
       content: [],
+      container: null,
+      stop_details: null,
       stop_reason: null,
       stop_sequence: null,
-      usage: encodeUsage(known),
+      diagnostics: null,
+      usage: encodeMessageUsage(known, estimatedInputTokens),
     };
     return [message('message_start', { message: opened })];
   };
 
   const finish = ({ reason, usage }: EventOf<'finish'>): SseMessage[] => {
-    const known = usage ?? { inputTokens: label.estimatedInputTokens, outputTokens: 0 };
+    const known = usage ?? { inputTokens: 0, outputTokens: 0 };
     return [
-      message('message_delta', { delta: encodeStopReason(reason), usage: encodeUsage(known) }),
+      message('message_delta', {
+        delta: encodeStopReason(reason),
+        usage: encodeUsage(known, estimatedInputTokens),
+      }),
       message('message_stop', {}),
     ];
   };

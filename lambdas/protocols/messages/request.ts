@@ -1,59 +1,22 @@
 import { compact, isEmpty } from '../../support/compact.ts';
-import type {
-  ForeignTool,
-  GenerationRequest,
-  Reasoning,
-  ResponseFormat,
-  Tool,
-  ToolChoice,
-} from '../generation.ts';
+import type { GenerationRequest, Reasoning, ResponseFormat } from '../generation.ts';
 import { asRecord } from '../json.ts';
-import { fieldsFor, parseWire, ride, rideIfAny } from '../parse-wire.ts';
+import { fieldsFor, parseWire, ride } from '../parse-wire.ts';
 import type { WireTarget } from '../protocol.ts';
-import { decodeMessage, decodeSystem, encodeTurns } from './turns.ts';
-import { CountRequest, MessagesRequest, type WireTool, type WireToolChoice } from './wire.ts';
+import { encodeSampling, encodeThinking, modeOf, withoutThinkingEdits } from './thinking.ts';
+import {
+  decodeParallel,
+  decodeTool,
+  decodeToolChoice,
+  encodeToolChoice,
+  encodeTools,
+} from './tools.ts';
+import { assertContent, decodeMessage, decodeSystem, encodeTurns } from './turns.ts';
+import { CountRequest, MessagesRequest } from './wire.ts';
 
 const NAME = 'messages';
 
 // --- wire -> canonical ---
-
-const decodeTool = (tool: WireTool): Tool | ForeignTool => {
-  if (!('input_schema' in tool) || (tool.type !== undefined && tool.type !== 'custom')) {
-    return { foreign: true, protocol: NAME, value: tool };
-  }
-  const {
-    type: _,
-    name,
-    description,
-    input_schema: parameters,
-    strict,
-    ...fields
-  } = tool as {
-    type?: string;
-    name: string;
-    description?: string;
-    input_schema: Record<string, unknown>;
-    strict?: boolean;
-  };
-  return { ...compact({ name, description, strict }), parameters, ...rideIfAny(NAME, fields) };
-};
-
-const decodeToolChoice = (choice: WireToolChoice): ToolChoice => {
-  if (choice.type === 'tool') return { type: 'tool', name: choice.name };
-  return { type: choice.type === 'any' ? 'required' : choice.type };
-};
-
-/** Absent says nothing; the wire's switch is a negative. */
-const decodeParallel = (choice: WireToolChoice | undefined): boolean | undefined => {
-  if (!choice || choice.type === 'none') return undefined;
-  const { disable_parallel_tool_use: disabled } = choice;
-  return disabled === undefined ? undefined : !disabled;
-};
-
-const REASONING_MODES = ['enabled', 'adaptive', 'disabled'] as const;
-
-const modeOf = (thinking: CountRequest['thinking']): Reasoning['mode'] =>
-  REASONING_MODES.find((mode) => mode === thinking?.type);
 
 const decodeReasoning = ({
   thinking,
@@ -119,58 +82,25 @@ const decode = (wire: CountRequest): GenerationRequest => {
     extras: ride(NAME, {
       ...fields,
       // A mode that is new to this router rides along as a whole.
-      ...leftover(
-        'thinking',
-        thinking,
-        modeOf(thinking) ? ['type', 'budget_tokens'] : ['budget_tokens'],
-      ),
+      ...leftover('thinking', thinking, modeOf(thinking) ? ['type', 'budget_tokens'] : []),
       ...leftover('output_config', outputConfig, ['effort', 'format']),
       ...leftover('metadata', metadata, ['user_id']),
     }),
   });
 };
 
-export const decodeRequest = (body: unknown): GenerationRequest =>
-  decode(parseWire(MessagesRequest, body));
+/** @throws ApiError 400 */
+export const decodeRequest = (body: unknown): GenerationRequest => {
+  const request = decode(parseWire(MessagesRequest, body));
+  assertContent(request.turns);
+  return request;
+};
 
 /** A body of the token-count endpoint: the same fields, no `max_tokens` needed. */
 export const decodeCountRequest = (body: unknown): GenerationRequest =>
   decode(parseWire(CountRequest, body));
 
 // --- canonical -> wire ---
-
-const encodeTool = (tool: Tool | ForeignTool): Record<string, unknown>[] => {
-  if ('foreign' in tool) return tool.protocol === NAME ? [tool.value] : [];
-  const { name, description, parameters, strict, extras } = tool;
-  // The vendor demands an object schema; a chat function without parameters takes none.
-  const schema = { type: 'object', ...parameters };
-  return [compact({ ...fieldsFor(NAME, extras), name, description, input_schema: schema, strict })];
-};
-
-/** The tools that a narrowed choice leaves; this wire cannot narrow in the choice itself. */
-const offeredTools = ({ tools = [], toolChoice }: GenerationRequest): (Tool | ForeignTool)[] => {
-  const only = toolChoice && 'only' in toolChoice ? toolChoice.only : undefined;
-  return only ? tools.filter((tool) => 'foreign' in tool || only.includes(tool.name)) : tools;
-};
-
-const CHOICE = { auto: 'auto', required: 'any', none: 'none' } as const;
-
-const encodeToolChoice = ({ toolChoice, parallelToolCalls }: GenerationRequest) => {
-  const parallel =
-    parallelToolCalls === undefined ? {} : { disable_parallel_tool_use: !parallelToolCalls };
-  if (toolChoice?.type === 'none') return { type: 'none' };
-  if (toolChoice?.type === 'tool') return { type: 'tool', name: toolChoice.name, ...parallel };
-  if (toolChoice) return { type: CHOICE[toolChoice.type], ...parallel };
-  // The switch needs a choice to sit on.
-  return parallelToolCalls === false ? { type: 'auto', ...parallel } : undefined;
-};
-
-const encodeThinking = ({ reasoning }: GenerationRequest) => {
-  if (reasoning?.mode) {
-    return compact({ type: reasoning.mode, budget_tokens: reasoning.budgetTokens });
-  }
-  return reasoning?.effort === 'none' ? { type: 'disabled' } : undefined;
-};
 
 const encodeEffort = ({ reasoning }: GenerationRequest): string | undefined => {
   if (reasoning?.effort === 'none') return undefined;
@@ -190,39 +120,45 @@ const encodeOutputConfig = (request: GenerationRequest) => {
 /** This wire has no plain JSON mode; the model is asked for it. */
 const JSON_INSTRUCTION = 'Reply with one JSON object and nothing else.';
 
-const withInstruction = (request: GenerationRequest): GenerationRequest['turns'] =>
-  request.responseFormat?.type === 'json'
-    ? [{ role: 'system', blocks: [{ type: 'text', text: JSON_INSTRUCTION }] }, ...request.turns]
-    : request.turns;
+const withInstruction = (request: GenerationRequest): GenerationRequest => {
+  if (request.responseFormat?.type !== 'json') return request;
+  const instruction = { type: 'text' as const, text: JSON_INSTRUCTION };
+  return { ...request, turns: [{ role: 'system', blocks: [instruction] }, ...request.turns] };
+};
 
 /** A field made of what rode along and what is canonical; absent when neither says anything. */
 const merged = (rode: unknown, own: object | undefined) =>
   rode === undefined && own === undefined ? undefined : { ...asRecord(rode), ...own };
 
-/** Chat allows up to 2, this wire up to 1. */
-const MAX_TEMPERATURE = 1;
-
 export const encodeRequest = (
   request: GenerationRequest,
   target: WireTarget,
 ): Record<string, unknown> => {
-  const { thinking, output_config: config, metadata, ...fields } = fieldsFor(NAME, request.extras);
-  const tools = offeredTools(request).flatMap(encodeTool);
-  const { temperature, user } = request;
+  const {
+    thinking: rode,
+    output_config: config,
+    context_management: management,
+    metadata,
+    ...fields
+  } = fieldsFor(NAME, request.extras);
+  const tools = encodeTools(request);
+  const { maxTokens, user } = request;
+  const most = target.maxOutputTokens;
+  const lowered = maxTokens !== undefined && maxTokens > most ? most : undefined;
+  const thinking = encodeThinking(request, { rode, lowered });
   return compact({
     ...fields,
     model: target.model,
-    ...encodeTurns(withInstruction(request), request.extras.protocol === NAME),
-    max_tokens: request.maxTokens ?? target.maxOutputTokens,
+    ...encodeTurns(withInstruction(request)),
+    max_tokens: lowered ?? maxTokens ?? most,
     stream: request.stream,
-    temperature: temperature === undefined ? undefined : Math.min(temperature, MAX_TEMPERATURE),
-    top_p: request.topP,
-    top_k: request.topK,
+    ...encodeSampling(request),
     stop_sequences: request.stop,
     tools: tools.length > 0 ? tools : undefined,
     tool_choice: tools.length > 0 ? encodeToolChoice(request) : undefined,
-    thinking: merged(thinking, encodeThinking(request)),
+    thinking,
     output_config: merged(config, encodeOutputConfig(request)),
+    context_management: withoutThinkingEdits(management, thinking),
     metadata: merged(metadata, user === undefined ? undefined : { user_id: user }),
   });
 };

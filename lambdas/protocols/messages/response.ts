@@ -8,16 +8,17 @@ import type {
   Label,
 } from '../generation.ts';
 import { asArray, asRecord } from '../json.ts';
+import { fieldsFor } from '../parse-wire.ts';
 import { UpstreamFault } from '../upstream-fault.ts';
-import { createBlockReader } from './decode-stream.ts';
+import { parseArguments } from './content.ts';
+import { createBlockReader, mayBeEmpty } from './decode-stream.ts';
 import { wireToolId } from './ids.ts';
 import { decodeStopReason, encodeStopReason } from './stop-reason.ts';
-import { parseArguments } from './turns.ts';
-import { decodeUsage, encodeUsage, readUsage } from './usage.ts';
+import { decodeUsage, encodeMessageUsage, readUsage } from './usage.ts';
 
 const NAME = 'messages';
 
-export const decodeResponse = (body: unknown): GenerationEvent[] => {
+export const decodeResponse = (body: unknown, request: GenerationRequest): GenerationEvent[] => {
   const wire = asRecord(body);
   if (wire?.type !== 'message') {
     const kind = wire?.type === 'error' ? 'error-event' : 'malformed';
@@ -25,8 +26,8 @@ export const decodeResponse = (body: unknown): GenerationEvent[] => {
   }
   const reason = decodeStopReason(wire);
   if (!reason) throw new UpstreamFault('truncated', 'the answer has no stop_reason');
-  const writer = createEventWriter();
-  const blocks = createBlockReader(writer);
+  const writer = createEventWriter({ mayBeEmpty: mayBeEmpty(request) });
+  const blocks = createBlockReader(request, writer);
   asArray(wire.content).forEach((block, index) => {
     blocks.start(String(index), asRecord(block) ?? {});
     for (const citation of asArray(asRecord(block)?.citations)) {
@@ -66,8 +67,9 @@ const encodeBlock = (block: AnswerBlock): Record<string, unknown>[] => {
       return [{ type: 'thinking', thinking, signature }];
     }
     case 'tool-call': {
-      const { id, name, arguments: text } = block;
-      return [{ type: 'tool_use', id: wireToolId(id), name, input: parseArguments(text) }];
+      const { id, name, arguments: text, extras } = block;
+      const call = { id: wireToolId(id), name, input: parseArguments(text) };
+      return [{ ...fieldsFor(NAME, extras), type: 'tool_use', ...call }];
     }
     case 'foreign':
       return encodeForeign(block);
@@ -77,18 +79,19 @@ const encodeBlock = (block: AnswerBlock): Record<string, unknown>[] => {
 };
 
 export const encodeResponse = (
-  generation: Generation,
+  { blocks, reason, usage }: Generation,
   _request: GenerationRequest,
   label: Label,
 ): Record<string, unknown> => {
-  const usage = generation.usage ?? { inputTokens: label.estimatedInputTokens, outputTokens: 0 };
+  const counts = usage ?? { inputTokens: 0, outputTokens: 0 };
   return {
     id: `msg_${label.id}`,
     type: 'message',
     role: 'assistant',
     model: label.model,
-    content: generation.blocks.flatMap(encodeBlock),
-    ...encodeStopReason(generation.reason),
-    usage: encodeUsage(usage),
+    content: blocks.flatMap(encodeBlock),
+    ...encodeStopReason(reason),
+    diagnostics: null,
+    usage: encodeMessageUsage(counts, label.estimatedInputTokens),
   };
 };

@@ -1,6 +1,7 @@
 import { compact } from '../../support/compact.ts';
 import type { FinishReason } from '../generation.ts';
 import { asString, type Json } from '../json.ts';
+import { fieldsFor, rideIfAny } from '../parse-wire.ts';
 
 const NAME = 'messages';
 
@@ -32,10 +33,15 @@ export const decodeStopReason = (wire: Json): FinishReason | undefined => {
     // Kept only where the word says more than its canonical one.
     ...(WIRE[unified] === word ? {} : { raw: { protocol: NAME, value: word } }),
     ...compact({ stopSequence: asString(wire.stop_sequence) }),
+    ...rideIfAny(NAME, { stop_details: wire.stop_details }),
   };
 };
 
-export const encodeStopReason = ({ unified, raw, stopSequence }: FinishReason) => ({
+/** The fields that end a message; the vendor's types want each of them, if only as null. */
+export const encodeStopReason = ({ unified, raw, stopSequence, extras }: FinishReason) => ({
+  container: null,
+  stop_details: null,
+  ...fieldsFor(NAME, extras),
   stop_reason: raw?.protocol === NAME ? raw.value : WIRE[unified],
   stop_sequence: stopSequence ?? null,
 });

@@ -1,6 +1,9 @@
 import { compact } from '../../support/compact.ts';
 import type { Usage } from '../generation.ts';
-import { asCount, asRecord } from '../json.ts';
+import { asCount, asRecord, type Json } from '../json.ts';
+import { fieldsFor } from '../parse-wire.ts';
+
+const NAME = 'messages';
 
 /** Counts as this wire states them: `input_tokens` leaves out what a cache served or took. */
 export type WireUsage = {
@@ -9,6 +12,18 @@ export type WireUsage = {
   cacheWrite?: number;
   output?: number;
   thinking?: number;
+  /** What only this family counts, e.g. searches. */
+  own?: Record<string, unknown>;
+};
+
+/** Counts that go on to callers of this family as they are. The rest may tell of the upstream's account. */
+const OWN = ['cache_creation', 'server_tool_use'];
+
+const ownCounts = (wire: Json | undefined): Json | undefined => {
+  const known = Object.entries(wire ?? {}).filter(
+    ([name, value]) => OWN.includes(name) && asRecord(value),
+  );
+  return known.length > 0 ? Object.fromEntries(known) : undefined;
 };
 
 /** What one event says. Counts are cumulative: a later event's word replaces an earlier one's. */
@@ -20,11 +35,12 @@ export const readUsage = (value: unknown): WireUsage => {
     cacheWrite: asCount(wire?.cache_creation_input_tokens),
     output: asCount(wire?.output_tokens),
     thinking: asCount(asRecord(wire?.output_tokens_details)?.thinking_tokens),
+    own: ownCounts(wire),
   });
 };
 
 export const decodeUsage = (wire: WireUsage): Usage | undefined => {
-  const { input, cacheRead, cacheWrite, output, thinking } = wire;
+  const { input, cacheRead, cacheWrite, output, thinking, own } = wire;
   if (input === undefined && output === undefined) return undefined;
   return {
     inputTokens: (input ?? 0) + (cacheRead ?? 0) + (cacheWrite ?? 0),
@@ -33,19 +49,36 @@ export const decodeUsage = (wire: WireUsage): Usage | undefined => {
       cacheReadTokens: cacheRead,
       cacheWriteTokens: cacheWrite,
       reasoningTokens: thinking,
+      extras: own && { protocol: NAME, fields: own },
     }),
   };
 };
 
-export const encodeUsage = (usage: Usage): Record<string, unknown> => {
-  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage;
+/**
+ * The counts; the vendor's types want all of them, if only as null. An input of zero is an upstream that
+ * did not count: agents decide by it when to compact their history, so then `estimate` stands there.
+ */
+export const encodeUsage = (usage: Usage, estimate: number): Record<string, unknown> => {
+  const { outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens, extras } = usage;
+  const inputTokens = usage.inputTokens || estimate;
   const uncached = inputTokens - (cacheReadTokens ?? 0) - (cacheWriteTokens ?? 0);
-  return compact({
+  return {
     input_tokens: Math.max(0, uncached),
-    cache_creation_input_tokens: cacheWriteTokens,
-    cache_read_input_tokens: cacheReadTokens,
+    cache_creation_input_tokens: cacheWriteTokens ?? null,
+    cache_read_input_tokens: cacheReadTokens ?? null,
     output_tokens: outputTokens,
     output_tokens_details:
-      reasoningTokens === undefined ? undefined : { thinking_tokens: reasoningTokens },
-  });
+      reasoningTokens === undefined ? null : { thinking_tokens: reasoningTokens },
+    server_tool_use: null,
+    ...fieldsFor(NAME, extras),
+  };
 };
+
+/** The usage of a whole message, which also tells how it was served. */
+export const encodeMessageUsage = (usage: Usage, estimate: number): Record<string, unknown> => ({
+  cache_creation: null,
+  inference_geo: null,
+  service_tier: null,
+  speed: null,
+  ...encodeUsage(usage, estimate),
+});

@@ -26,7 +26,7 @@ const DocumentBlock = z.looseObject({
 });
 const ToolUseBlock = z.looseObject({
   type: z.literal('tool_use'),
-  id: z.string().min(1),
+  id: z.string(),
   name: z.string().min(1),
   input: z.unknown(),
 });
@@ -43,7 +43,7 @@ const OtherBlock = z.looseObject({
 const ResultContent = z.union([TextBlock, ImageBlock, DocumentBlock, OtherBlock]);
 const ToolResultBlock = z.looseObject({
   type: z.literal('tool_result'),
-  tool_use_id: z.string().min(1),
+  tool_use_id: z.string(),
   content: optional(z.union([z.string(), z.array(ResultContent)])),
   is_error: optional(z.boolean()),
 });
@@ -74,7 +74,9 @@ const CustomTool = z.looseObject({
   input_schema: z.looseObject({ type: z.literal('object') }),
   strict: optional(z.boolean()),
 });
-const ServerTool = z.looseObject({ type: z.string().refine((type) => type !== 'custom') });
+const ServerTool = z.looseObject({
+  type: z.string().refine((type) => type !== 'custom', 'Invalid tool'),
+});
 export const WireTool = z.union([CustomTool, ServerTool]);
 export type WireTool = z.infer<typeof WireTool>;
 
@@ -95,7 +97,8 @@ export const CountRequest = z.looseObject({
   model: z.string().min(1),
   messages: z.array(Message).min(1).max(MAX_MESSAGES),
   system: optional(z.union([z.string(), z.array(TextBlock)])),
-  max_tokens: optional(z.int().positive()),
+  // Zero warms the upstream's cache.
+  max_tokens: optional(z.int().nonnegative()),
   stream: optional(z.boolean()),
   temperature: optional(z.number().min(0).max(1)),
   top_p: optional(z.number().min(0).max(1)),
@@ -115,4 +118,4 @@ export const CountRequest = z.looseObject({
 });
 export type CountRequest = z.infer<typeof CountRequest>;
 
-export const MessagesRequest = CountRequest.extend({ max_tokens: z.int().positive() });
+export const MessagesRequest = CountRequest.extend({ max_tokens: z.int().nonnegative() });

@@ -1,0 +1,56 @@
+import { compact } from '../../support/compact.ts';
+import type { Block } from '../generation.ts';
+import { asRecord, asString } from '../json.ts';
+import { assertImage } from '../media.ts';
+import type { ContentPart } from './wire.ts';
+
+/**
+ * Blocks of the other family in a chat body: some agents send them to any model whose name suggests it.
+ * They are read, and go on in the upstream's own spelling.
+ */
+export type BorrowedBlock = Extract<ContentPart, { type: 'tool_use' | 'tool_result' | 'image' }>;
+
+const BORROWED = ['tool_use', 'tool_result', 'image'];
+
+export const isBorrowed = (part: ContentPart): part is BorrowedBlock =>
+  BORROWED.includes(part.type);
+
+const decodeImage = (wire: unknown, param: string): Block[] => {
+  const source = asRecord(wire) ?? {};
+  const url = asString(source.url);
+  const mediaType = asString(source.media_type);
+  const data = asString(source.data);
+  if (url !== undefined) return [{ type: 'image', source: { kind: 'url', url } }];
+  if (mediaType === undefined || data === undefined) return [];
+  return [{ type: 'image', source: assertImage({ kind: 'base64', mediaType, data }, param) }];
+};
+
+const decodeResultPart = (wire: Record<string, unknown>, param: string): Block[] => {
+  if (wire.type === 'image') return decodeImage(wire.source, param);
+  const text = asString(wire.text);
+  return text === undefined ? [] : [{ type: 'text', text }];
+};
+
+const decodeResultContent = (content: unknown, param: string): Block[] => {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
+  return Array.isArray(content)
+    ? content.flatMap((part) => decodeResultPart(asRecord(part) ?? {}, param))
+    : [];
+};
+
+export const decodeBorrowed = (part: BorrowedBlock, param: string): Block[] => {
+  const wire: Record<string, unknown> = part;
+  if (part.type === 'image') return decodeImage(wire.source, `${param}.source`);
+  if (part.type === 'tool_use') {
+    const text = JSON.stringify(wire.input ?? {});
+    return [{ type: 'tool-call', id: String(wire.id), name: String(wire.name), arguments: text }];
+  }
+  return [
+    compact({
+      type: 'tool-result' as const,
+      callId: String(wire.tool_use_id),
+      content: decodeResultContent(wire.content, `${param}.content`),
+      isError: typeof wire.is_error === 'boolean' ? wire.is_error : undefined,
+    }),
+  ];
+};

@@ -1,0 +1,141 @@
+import { compact, isEmpty } from '../../support/compact.ts';
+import { invalidRequest } from '../../support/errors.ts';
+import type { Block, DocumentBlock, TextBlock } from '../generation.ts';
+import { assertImage, formatMediaUrl, isPdf, parseMediaUrl } from '../media.ts';
+import { fieldsFor, rideIfAny } from '../parse-wire.ts';
+import { decodeBorrowed, isBorrowed } from './borrowed-blocks.ts';
+import type { ContentPart } from './wire.ts';
+
+const NAME = 'chat';
+
+export type Wire = Record<string, unknown>;
+export type WireContent = string | Wire[];
+
+// --- wire -> canonical ---
+
+type FilePart = { type: string; file: { file_data?: string; filename?: string } };
+type ImagePart = { type: string; image_url: { url: string } };
+
+const decodeFile = (part: FilePart, param: string): Block => {
+  const { file, type: _, ...fields } = part;
+  const { file_data: data, filename } = file;
+  // A file id means something to the upstream that holds the file and to nobody else.
+  if (data === undefined) return { type: 'foreign', protocol: NAME, value: part };
+  const at = `${param}.file.file_data`;
+  const source = parseMediaUrl(data, at);
+  if (source.kind === 'url') {
+    throw invalidRequest(`${at}: must be a base64 data URL.`, { param: at });
+  }
+  return {
+    type: 'document',
+    source,
+    ...compact({ title: filename }),
+    ...rideIfAny(NAME, fields),
+  };
+};
+
+/** A picture, or a PDF: callers send those as pictures too. */
+const decodeImage = (part: ImagePart, param: string): Block => {
+  const { image_url: image, type: _, ...fields } = part;
+  const { url, ...detail } = image;
+  const at = `${param}.image_url.url`;
+  const source = parseMediaUrl(url, at);
+  if (isPdf(source)) {
+    return { type: 'document', source, ...rideIfAny(NAME, { ...fields, image_url: detail }) };
+  }
+  const rest = isEmpty(detail) ? {} : { image_url: detail };
+  return {
+    type: 'image',
+    source: assertImage(source, at),
+    ...rideIfAny(NAME, { ...fields, ...rest }),
+  };
+};
+
+const decodePart = (part: ContentPart, param: string): Block[] => {
+  if (isBorrowed(part)) return decodeBorrowed(part, param);
+  switch (part.type) {
+    case 'text': {
+      const { type, text, ...fields } = part as { type: 'text'; text: string };
+      return [{ type, text, ...rideIfAny(NAME, fields) }];
+    }
+    case 'refusal':
+      return [{ type: 'text', text: (part as { refusal: string }).refusal, refusal: true }];
+    case 'image_url':
+      return [decodeImage(part as ImagePart, param)];
+    case 'file':
+      return [decodeFile(part as FilePart, param)];
+    default:
+      return [{ type: 'foreign', protocol: NAME, value: part }];
+  }
+};
+
+export const decodeContent = (
+  content: string | ContentPart[] | undefined,
+  param: string,
+): Block[] => {
+  if (content === undefined || content === '') return [];
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return content.flatMap((part, index) => decodePart(part, `${param}.content.${index}`));
+};
+
+// --- canonical -> wire ---
+
+/** The vendor refuses file data without a name. */
+const UNNAMED_FILE = 'document.pdf';
+
+const encodeDocument = ({ source, title, extras }: DocumentBlock): Wire => {
+  const { image_url: detail, ...fields } = fieldsFor(NAME, extras);
+  if (source.kind === 'text') {
+    return { type: 'text', text: title === undefined ? source.text : `${title}\n\n${source.text}` };
+  }
+  if (detail !== undefined) {
+    const url = formatMediaUrl(source);
+    return { ...fields, type: 'image_url', image_url: { ...detail, url } };
+  }
+  // Callers whose document has an address only go to upstreams that take it.
+  if (source.kind === 'url') throw invalidRequest('messages: a document by URL is not supported.');
+  const file = { file_data: formatMediaUrl(source), filename: title ?? UNNAMED_FILE };
+  return { ...fields, type: 'file', file };
+};
+
+/** The part or parts that say what the block says; none for what other wires alone can say. */
+export const encodePart = (block: Block): Wire[] => {
+  switch (block.type) {
+    case 'text':
+      return [{ ...fieldsFor(NAME, block.extras), type: 'text', text: block.text }];
+    case 'image': {
+      const { image_url: detail, ...fields } = fieldsFor(NAME, block.extras);
+      const url = formatMediaUrl(block.source);
+      return [{ ...fields, type: 'image_url', image_url: { ...(detail ?? {}), url } }];
+    }
+    case 'document':
+      return [encodeDocument(block)];
+    case 'foreign':
+      return block.protocol === NAME ? [block.value] : [];
+    default:
+      return [];
+  }
+};
+
+/** A string where one plain text says it all, else parts. */
+export const encodeContent = (blocks: Block[]): WireContent => {
+  const parts = blocks.flatMap(encodePart);
+  const [first] = parts;
+  if (!first) return '';
+  const isPlain = parts.length === 1 && first.type === 'text' && Object.keys(first).length === 2;
+  return isPlain ? String(first.text) : parts;
+};
+
+const isSayable = (block: Block): boolean => block.type !== 'foreign' || block.protocol === NAME;
+
+const isPlainText = (block: Block): block is TextBlock =>
+  block.type === 'text' && isEmpty(fieldsFor(NAME, block.extras));
+
+/** Texts as one string where possible: many upstreams take parts only for pictures, some not at all. */
+export const joinTexts = (blocks: Block[], separator: string): WireContent => {
+  const sayable = blocks.filter(isSayable);
+  const texts = sayable.filter(isPlainText).filter(({ text }) => text !== '');
+  return sayable.every(isPlainText)
+    ? texts.map(({ text }) => text).join(separator)
+    : encodeContent(sayable);
+};

@@ -1,0 +1,77 @@
+import { compact, isEmpty } from '../../support/compact.ts';
+import type { ForeignTool, Tool, ToolChoice } from '../generation.ts';
+import { fieldsFor, rideIfAny } from '../parse-wire.ts';
+import { wireToolName } from './tool-names.ts';
+import type { WireTool, WireToolChoice } from './wire.ts';
+
+const NAME = 'chat';
+const NO_ARGUMENTS = { type: 'object', properties: {} };
+
+type FunctionTool = {
+  type: 'function';
+  function: { name: string; description?: string; parameters?: object; strict?: boolean };
+};
+type SchemaTool = {
+  type?: string;
+  name: string;
+  description?: string;
+  input_schema: Record<string, unknown>;
+};
+
+const decodeFunction = ({ type: _, function: called, ...fields }: FunctionTool): Tool => {
+  const { name, description, parameters, strict, ...nested } = called;
+  const rest = isEmpty(nested) ? {} : { function: nested };
+  return {
+    ...compact({ name, description, strict }),
+    parameters: { ...(parameters ?? NO_ARGUMENTS) },
+    ...rideIfAny(NAME, { ...fields, ...rest }),
+  };
+};
+
+export const decodeTool = (tool: WireTool): Tool | ForeignTool => {
+  if (tool.type === 'function') return decodeFunction(tool as FunctionTool);
+  if ('input_schema' in tool) {
+    const { type: _, name, description, input_schema: parameters, ...fields } = tool as SchemaTool;
+    return { ...compact({ name, description }), parameters, ...rideIfAny(NAME, fields) };
+  }
+  return { foreign: true, protocol: NAME, value: tool };
+};
+
+export const decodeToolChoice = (choice: WireToolChoice | undefined): ToolChoice | undefined => {
+  if (choice === undefined) return undefined;
+  if (typeof choice === 'string') return { type: choice };
+  switch (choice.type) {
+    case 'function':
+      return { type: 'tool', name: choice.function.name };
+    case 'tool':
+      return { type: 'tool', name: choice.name };
+    case 'allowed_tools': {
+      const { mode, tools } = choice.allowed_tools;
+      return { type: mode, only: tools.map((tool) => tool.function.name) };
+    }
+    case 'any':
+      return { type: 'required' };
+    default:
+      return { type: choice.type };
+  }
+};
+
+export const encodeTool = (tool: Tool | ForeignTool): Record<string, unknown>[] => {
+  if ('foreign' in tool) return tool.protocol === NAME ? [tool.value] : [];
+  const { name, description, parameters, strict, extras } = tool;
+  const { function: nested, ...fields } = fieldsFor(NAME, extras);
+  const own = { name: wireToolName(name), description, parameters, strict };
+  return [{ ...fields, type: 'function', function: compact({ ...(nested ?? {}), ...own }) }];
+};
+
+const named = (name: string) => ({ type: 'function', function: { name: wireToolName(name) } });
+
+export const encodeToolChoice = (choice: ToolChoice | undefined): unknown => {
+  if (choice === undefined) return undefined;
+  if (choice.type === 'tool') return named(choice.name);
+  if (choice.type === 'none' || choice.only === undefined) return choice.type;
+  return {
+    type: 'allowed_tools',
+    allowed_tools: { mode: choice.type, tools: choice.only.map(named) },
+  };
+};

@@ -1,0 +1,207 @@
+import { compact } from '../../support/compact.ts';
+import type {
+  Block,
+  DocumentBlock,
+  Extras,
+  ImageBlock,
+  MediaSource,
+  TextBlock,
+  ThinkingBlock,
+  ToolResultBlock,
+} from '../generation.ts';
+import { asRecord } from '../json.ts';
+import { assertImage } from '../media.ts';
+import { fieldsFor, rideIfAny } from '../parse-wire.ts';
+import { plainToolId, wireToolId } from './ids.ts';
+import { decodeKin, kinOf } from './kin-blocks.ts';
+import type { ContentBlock, WireSource } from './wire.ts';
+
+const NAME = 'messages';
+
+export type Wire = Record<string, unknown>;
+type BlockOf<T extends string> = Extract<ContentBlock, { type: T }>;
+
+// --- wire -> canonical ---
+
+const decodeSource = (source: WireSource): DocumentBlock['source'] | undefined => {
+  switch (source.type) {
+    case 'base64': {
+      const { media_type: mediaType, data } = source as { media_type: string; data: string };
+      return { kind: 'base64', mediaType, data };
+    }
+    case 'url':
+      return { kind: 'url', url: (source as { url: string }).url };
+    case 'text':
+      return { kind: 'text', text: (source as { data: string }).data };
+    default:
+      return undefined;
+  }
+};
+
+const decodeImage = (block: BlockOf<'image'>, param: string): Block => {
+  const { type, source: wire, ...fields } = block;
+  const source = decodeSource(wire as WireSource);
+  if (!source || source.kind === 'text') return { type: 'foreign', protocol: NAME, value: block };
+  return { type, source: assertImage(source, `${param}.source`), ...rideIfAny(NAME, fields) };
+};
+
+const decodeDocument = (block: BlockOf<'document'>): Block => {
+  const { type, source: wire, title, ...fields } = block;
+  const source = decodeSource(wire);
+  if (!source) return decodeKin(block);
+  return { type, source, ...compact({ title }), ...rideIfAny(NAME, fields) };
+};
+
+const decodeToolResult = (block: BlockOf<'tool_result'>, param: string): Block => {
+  const { type: _, tool_use_id: id, content, is_error: isError, ...fields } = block;
+  return compact({
+    type: 'tool-result' as const,
+    callId: plainToolId(id),
+    content: decodeContent(content, param),
+    isError,
+    ...rideIfAny(NAME, fields),
+  });
+};
+
+const decodeBlock = (block: ContentBlock, param: string): Block => {
+  switch (block.type) {
+    case 'text': {
+      const { type, text, ...fields } = block as BlockOf<'text'>;
+      return { type, text, ...rideIfAny(NAME, fields) };
+    }
+    case 'thinking': {
+      const { type, thinking: text, signature, ...fields } = block as BlockOf<'thinking'>;
+      return { type, text, ...compact({ signature }), ...rideIfAny(NAME, fields) };
+    }
+    case 'redacted_thinking': {
+      const { type: _, data, ...fields } = block as { type: string; data?: unknown };
+      const signature = String(data ?? '');
+      return { type: 'thinking', text: '', redacted: true, signature, ...rideIfAny(NAME, fields) };
+    }
+    case 'tool_use': {
+      const { type: _, id, name, input, ...fields } = block as BlockOf<'tool_use'>;
+      const text = JSON.stringify(input ?? {});
+      const call = { type: 'tool-call' as const, id: plainToolId(id), name, arguments: text };
+      return { ...call, ...rideIfAny(NAME, fields) };
+    }
+    case 'tool_result':
+      return decodeToolResult(block as BlockOf<'tool_result'>, param);
+    case 'image':
+      return decodeImage(block as BlockOf<'image'>, param);
+    case 'document':
+      return decodeDocument(block as BlockOf<'document'>);
+    default:
+      return decodeKin(block);
+  }
+};
+
+export const decodeContent = (
+  content: string | ContentBlock[] | undefined,
+  param: string,
+): Block[] => {
+  if (content === undefined || content === '') return [];
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return content.map((block, index) => decodeBlock(block, `${param}.content.${index}`));
+};
+
+// --- canonical -> wire ---
+
+/** Callers of the other family mark cache points too, by the same name. */
+export const fieldsOf = (extras: Extras | undefined): Wire => {
+  if (extras === undefined || extras.protocol === NAME) return fieldsFor(NAME, extras);
+  const { cache_control: cachePoint } = extras.fields;
+  return asRecord(cachePoint) ? { cache_control: cachePoint } : {};
+};
+
+const encodeSource = (source: MediaSource): Wire =>
+  source.kind === 'url'
+    ? { type: 'url', url: source.url }
+    : { type: 'base64', media_type: source.mediaType, data: source.data };
+
+const plainText = (text: string): Wire => ({ type: 'text', media_type: 'text/plain', data: text });
+
+/** In base64 this wire takes PDF only; files of text go as text. */
+const encodeDocumentSource = (source: DocumentBlock['source']): Wire => {
+  if (source.kind === 'text') return plainText(source.text);
+  if (source.kind === 'base64' && source.mediaType.startsWith('text/')) {
+    return plainText(Buffer.from(source.data, 'base64').toString('utf8'));
+  }
+  return encodeSource(source);
+};
+
+/** Arguments as the object this wire wants; what is not an object becomes none, never a failure. */
+export const parseArguments = (text: string): Wire => {
+  try {
+    return asRecord(JSON.parse(text)) ?? {};
+  } catch {
+    // A history may hold a call that was cut off; the model must still see that it was made.
+    return {};
+  }
+};
+
+const encodeText = ({ text, extras }: TextBlock): Wire[] => {
+  const fields = fieldsOf(extras);
+  const kin = kinOf(fields);
+  if (kin) return [kin];
+  // The vendor refuses text without a visible character.
+  return text.trim() === '' ? [] : [{ ...fields, type: 'text', text }];
+};
+
+const encodeThinking = ({ text, signature, redacted, extras }: ThinkingBlock): Wire[] => {
+  // Without its signature the upstream would refuse the whole request.
+  if (!signature) return [];
+  const wire = redacted
+    ? { type: 'redacted_thinking', data: signature }
+    : { type: 'thinking', thinking: text, signature };
+  return [{ ...fieldsFor(NAME, extras), ...wire }];
+};
+
+const encodeMedia = (block: ImageBlock | DocumentBlock): Wire => {
+  const fields = fieldsOf(block.extras);
+  if (block.type === 'image') {
+    return { ...fields, type: 'image', source: encodeSource(block.source) };
+  }
+  const source = encodeDocumentSource(block.source);
+  return compact({ ...fields, type: 'document', source, title: block.title });
+};
+
+const encodeToolResult = ({ callId, content, isError, extras }: ToolResultBlock): Wire => {
+  const wire = encodeContent(content);
+  const result = compact({ content: wire === '' ? undefined : wire, is_error: isError });
+  return { ...fieldsOf(extras), type: 'tool_result', tool_use_id: wireToolId(callId), ...result };
+};
+
+/** What this wire allows in a name; chat histories of other servers may hold more. */
+const nameOf = (name: string): string => name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 128);
+
+const encodeBlock = (block: Block): Wire[] => {
+  switch (block.type) {
+    case 'text':
+      return encodeText(block);
+    case 'thinking':
+      return encodeThinking(block);
+    case 'tool-call': {
+      const { id, name, arguments: text, extras } = block;
+      const call = { id: wireToolId(id), name: nameOf(name), input: parseArguments(text) };
+      return [{ ...fieldsOf(extras), type: 'tool_use', ...call }];
+    }
+    case 'tool-result':
+      return [encodeToolResult(block)];
+    case 'image':
+    case 'document':
+      return [encodeMedia(block)];
+    case 'foreign':
+      return block.protocol === NAME ? [block.value] : [];
+    default:
+      return block satisfies never;
+  }
+};
+
+/** A string where one plain text says it all, else blocks; an empty string when nothing is left. */
+export const encodeContent = (blocks: Block[]): string | Wire[] => {
+  const wire = blocks.flatMap(encodeBlock);
+  const [first] = wire;
+  if (!first) return '';
+  const isPlain = wire.length === 1 && first.type === 'text' && Object.keys(first).length === 2;
+  return isPlain ? String(first.text) : wire;
+};

@@ -1,0 +1,75 @@
+import { compact } from '../../support/compact.ts';
+import type { ForeignTool, GenerationRequest, Tool, ToolChoice } from '../generation.ts';
+import { asRecord } from '../json.ts';
+import { rideIfAny } from '../parse-wire.ts';
+import { fieldsOf, type Wire } from './content.ts';
+import type { WireTool, WireToolChoice } from './wire.ts';
+
+const NAME = 'messages';
+
+type CustomTool = {
+  type?: string;
+  name: string;
+  description?: string;
+  input_schema: Record<string, unknown>;
+  strict?: boolean;
+};
+
+export const decodeTool = (tool: WireTool): Tool | ForeignTool => {
+  if (!('input_schema' in tool) || (tool.type !== undefined && tool.type !== 'custom')) {
+    return { foreign: true, protocol: NAME, value: tool };
+  }
+  const { type: _, name, description, input_schema, strict, ...fields } = tool as CustomTool;
+  const own = { ...compact({ name, description, strict }), parameters: input_schema };
+  return { ...own, ...rideIfAny(NAME, fields) };
+};
+
+export const decodeToolChoice = (choice: WireToolChoice): ToolChoice => {
+  if (choice.type === 'tool') return { type: 'tool', name: choice.name };
+  return { type: choice.type === 'any' ? 'required' : choice.type };
+};
+
+/** Absent says nothing; the wire's switch is a negative. */
+export const decodeParallel = (choice: WireToolChoice | undefined): boolean | undefined => {
+  if (!choice || choice.type === 'none') return undefined;
+  const { disable_parallel_tool_use: disabled } = choice;
+  return disabled === undefined ? undefined : !disabled;
+};
+
+/** Callers of the other family write what belongs to a tool beside its function or inside it. */
+const toolFields = ({ extras }: Tool): Wire => {
+  const inside = asRecord(extras?.fields.function);
+  return {
+    ...fieldsOf(extras && inside && { protocol: extras.protocol, fields: inside }),
+    ...fieldsOf(extras),
+  };
+};
+
+const encodeTool = (tool: Tool | ForeignTool): Wire[] => {
+  if ('foreign' in tool) return tool.protocol === NAME ? [tool.value] : [];
+  const { name, description, parameters, strict } = tool;
+  // The vendor demands an object schema; a chat function without parameters takes none.
+  const schema = { type: 'object', ...parameters };
+  return [compact({ ...toolFields(tool), name, description, input_schema: schema, strict })];
+};
+
+/** The tools, without those that a narrowed choice leaves out: this wire cannot narrow in the choice. */
+export const encodeTools = ({ tools = [], toolChoice }: GenerationRequest): Wire[] => {
+  const only = toolChoice && 'only' in toolChoice ? toolChoice.only : undefined;
+  const offered = only
+    ? tools.filter((tool) => 'foreign' in tool || only.includes(tool.name))
+    : tools;
+  return offered.flatMap(encodeTool);
+};
+
+const CHOICE = { auto: 'auto', required: 'any', none: 'none' } as const;
+
+export const encodeToolChoice = ({ toolChoice, parallelToolCalls }: GenerationRequest) => {
+  const parallel =
+    parallelToolCalls === undefined ? {} : { disable_parallel_tool_use: !parallelToolCalls };
+  if (toolChoice?.type === 'none') return { type: 'none' };
+  if (toolChoice?.type === 'tool') return { type: 'tool', name: toolChoice.name, ...parallel };
+  if (toolChoice) return { type: CHOICE[toolChoice.type], ...parallel };
+  // The switch needs a choice to sit on.
+  return parallelToolCalls === false ? { type: 'auto', ...parallel } : undefined;
+};
