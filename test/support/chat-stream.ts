@@ -72,8 +72,11 @@ const assertFinish = (finish: unknown, tools: WireTool[]) => {
 
 /** Holds a chat stream against the family's rules, by `expect`, and adds it up. */
 export const assertChatStream = (events: WireEvent[]): ChatAnswer => {
-  const chunks = events.filter(({ data }) => data !== '[DONE]').map(({ data }) => parseJson(data));
-  const isError = chunks.some((chunk) => 'error' in chunk);
+  const told = events.filter(({ data }) => data !== '[DONE]').map(({ data }) => parseJson(data));
+  const isError = told.some((chunk) => 'error' in chunk);
+  // An error is told twice: on the chunk that ends the answer, and by itself.
+  const chunks = isError ? told.slice(0, -1) : told;
+  if (isError) expect(told.at(-1)).toEqual({ error: told.at(-2)?.error });
   const ending = isError ? events.length : events.length - 1;
   const done = events.findIndex(({ data }) => data === '[DONE]');
   expect(done, '[DONE] is the last word, and an error has none').toBe(isError ? -1 : ending);

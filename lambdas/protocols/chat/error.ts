@@ -10,13 +10,16 @@ export const encodeError = ({ type, message, param, code }: ApiError): Record<st
   error: { type, message, param: param ?? null, code: code ?? null },
 });
 
-/** No `[DONE]` after it: the stream did not end well. */
-export const encodeStreamError = (error: ApiError, _id: string, label: Label): SseMessage[] => [
-  chunkOf(label, {
-    choices: [{ index: 0, delta: {}, finish_reason: 'error' }],
-    ...encodeError(error),
-  }),
-];
+/**
+ * The chunk that ends the answer says what went wrong, and so does a last message of its own: the Vercel
+ * AI SDK drops `error` from anything that has `choices`, and then sees only an end it does not know. The
+ * official SDKs throw on the first. No `[DONE]`: the stream did not end well.
+ */
+export const encodeStreamError = (error: ApiError, _id: string, label: Label): SseMessage[] => {
+  const told = encodeError(error);
+  const ended = { choices: [{ index: 0, delta: {}, finish_reason: 'error' }], ...told };
+  return [chunkOf(label, ended), { data: JSON.stringify(told) }];
+};
 
 export const decodeRefusal = (body: string): UpstreamRefusal => ({
   kind: saysContextOverflow(body) ? 'context-overflow' : 'other',
