@@ -94,6 +94,13 @@ module.exports = {
       to: { path: '^lambdas/(router|admin)\\.ts$' },
     },
     {
+      name: 'command-line-knows-only-the-wire',
+      comment: 'It operates routers of other versions too.',
+      severity: 'error',
+      from: { path: '^cli/' },
+      to: { path: '^(bin|lib|lambdas|local|test|bench)/' },
+    },
+    {
       name: 'infrastructure-takes-only-contracts',
       severity: 'error',
       from: { path: '^(lib|bin)/' },

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-const sources = ['bin', 'lib', 'lambdas', 'local'].flatMap((folder) =>
+const sources = ['bin', 'cli', 'lib', 'lambdas', 'local'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts'))
     .map((path) => join(folder, path))

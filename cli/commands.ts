@@ -1,0 +1,115 @@
+import { readFile } from 'node:fs/promises';
+import { messageOf, usageError } from './cli-error.ts';
+import type { Command } from './command.ts';
+import { KEY_COMMANDS } from './key-commands.ts';
+import type { Options } from './read-arguments.ts';
+import { given, numberIn, required } from './read-options.ts';
+
+const PLAN_COLUMNS = ['id', 'rpm', 'quota', 'period', 'models'];
+const OUTCOME_COLUMNS = ['id', 'outcome'];
+const USAGE_COLUMNS = [
+  'id',
+  'name',
+  'status',
+  'plan',
+  'used',
+  'quota',
+  'remaining',
+  'resets_at',
+  'used_this_minute',
+  'rpm',
+  'last_used_at',
+  'meter',
+];
+
+const readJsonFile = async (path: string): Promise<unknown> => {
+  try {
+    return JSON.parse(await readFile(path, 'utf8'));
+  } catch (cause) {
+    throw usageError(`Cannot read ${path}: ${messageOf(cause)}.`, { cause });
+  }
+};
+
+const planFields = (options: Options) => ({
+  rpm: numberIn(options, 'rpm'),
+  quota: numberIn(options, 'quota'),
+  period: options.period,
+  models: options.model,
+});
+
+const PROJECT_COMMANDS: Record<string, Command> = {
+  'projects list': {
+    operands: [],
+    options: [],
+    request: () => ({ method: 'GET', path: '/projects' }),
+    lists: { data: ['id', 'name', 'created_at'] },
+  },
+  'projects create': {
+    operands: ['ID'],
+    options: ['name'],
+    request: ({ operands: [id], options: { name } }) => ({
+      method: 'POST',
+      path: '/projects',
+      body: given({ id, name }),
+    }),
+  },
+};
+
+const PLAN_COMMANDS: Record<string, Command> = {
+  'plans list': {
+    operands: [],
+    options: [],
+    request: () => ({ method: 'GET', path: '/plans' }),
+    lists: { data: PLAN_COLUMNS },
+  },
+  'plans create': {
+    operands: ['ID'],
+    options: ['rpm', 'quota', 'period', 'model'],
+    request: ({ operands: [id], options }) => {
+      for (const name of ['rpm', 'quota', 'period'] as const) required(options, name);
+      return { method: 'POST', path: '/plans', body: given({ id, ...planFields(options) }) };
+    },
+  },
+  'plans set': {
+    operands: ['ID'],
+    options: ['rpm', 'quota', 'period', 'model', 'all-models'],
+    request: ({ operands: [id = ''], options }) => {
+      if (options.model && options['all-models']) {
+        throw usageError('--model and --all-models exclude each other.');
+      }
+      const body = given({
+        ...planFields(options),
+        ...(options['all-models'] && { models: null }),
+      });
+      if (Object.keys(body).length === 0) throw usageError('Nothing to set.');
+      return { method: 'POST', path: `/plans/${encodeURIComponent(id)}`, body };
+    },
+    note: () => 'Counts are kept; the new limits hold within 15 seconds.',
+  },
+};
+
+/** Every command, by resource and verb. */
+export const COMMANDS: Record<string, Command> = {
+  ...PROJECT_COMMANDS,
+  ...PLAN_COMMANDS,
+  ...KEY_COMMANDS,
+  'usage list': {
+    operands: [],
+    options: ['project'],
+    request: ({ options }) => ({
+      method: 'GET',
+      path: `/projects/${encodeURIComponent(required(options, 'project'))}/usage`,
+    }),
+    lists: { data: USAGE_COLUMNS },
+  },
+  apply: {
+    operands: ['FILE'],
+    options: [],
+    request: async ({ operands: [file = ''] }) => ({
+      method: 'POST',
+      path: '/apply',
+      body: await readJsonFile(file),
+    }),
+    lists: { projects: OUTCOME_COLUMNS, plans: OUTCOME_COLUMNS },
+  },
+};

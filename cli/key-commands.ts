@@ -1,0 +1,53 @@
+import type { Command, CommandInput } from './command.ts';
+import { expiryIn, given, required } from './read-options.ts';
+
+const KEY_COLUMNS = ['id', 'start', 'name', 'plan', 'status', 'created_at', 'expires_at'];
+const SHOWN_ONCE = 'The key is shown this once. Put it where the caller reads its secrets.';
+
+const keysPath = ({ options }: CommandInput): string =>
+  `/projects/${encodeURIComponent(required(options, 'project'))}/keys`;
+
+const keyPath = (input: CommandInput, verb: 'rotate' | 'revoke'): string =>
+  `${keysPath(input)}/${encodeURIComponent(input.operands[0] ?? '')}/${verb}`;
+
+export const KEY_COMMANDS: Record<string, Command> = {
+  'keys list': {
+    operands: [],
+    options: ['project'],
+    request: (input) => ({ method: 'GET', path: keysPath(input) }),
+    lists: { data: KEY_COLUMNS },
+  },
+  'keys create': {
+    operands: [],
+    options: ['project', 'plan', 'name', 'expires'],
+    request: (input) => {
+      const { options, now } = input;
+      const plan = required(options, 'plan');
+      const fields = { plan, name: options.name, expires_at: expiryIn(options, now) };
+      return { method: 'POST', path: keysPath(input), body: given(fields) };
+    },
+    note: () => SHOWN_ONCE,
+  },
+  'keys rotate': {
+    operands: ['KEY-ID'],
+    options: ['project', 'overlap', 'expires'],
+    request: (input) => {
+      const { options, now } = input;
+      const fields = { overlap: options.overlap, expires_at: expiryIn(options, now) };
+      return { method: 'POST', path: keyPath(input, 'rotate'), body: given(fields) };
+    },
+    question: ({ operands: [key], options: { overlap } }) =>
+      overlap === 'none' ? `The key ${key} stops working at once.` : undefined,
+    note: ({ old_key_ended: isEnded, replaces }) =>
+      isEnded === false
+        ? `${SHOWN_ONCE}\nThe end of the old key could not be written: revoke ${replaces} when its callers have moved.`
+        : SHOWN_ONCE,
+  },
+  'keys revoke': {
+    operands: ['KEY-ID'],
+    options: ['project'],
+    request: (input) => ({ method: 'POST', path: keyPath(input, 'revoke'), body: {} }),
+    question: ({ operands: [key] }) =>
+      `The key ${key} stops working at once, and no command brings it back.`,
+  },
+};
