@@ -23,6 +23,12 @@ export type RouterFunctionProps = {
   upstreamSecrets: UpstreamSecrets;
 };
 
+/**
+ * Waiting for upstreams is the bill, and it grows with memory; below 512 MB a 6 MB body, held three
+ * times, and the CPU share at start get tight.
+ */
+export const ROUTER_MEMORY_MB = 512;
+
 /** The one data-plane function, with its log group and a role that holds exactly what it calls. */
 export class RouterFunction extends Construct {
   readonly function: LambdaFunction;
@@ -52,9 +58,7 @@ export class RouterFunction extends Construct {
       runtime: Runtime.NODEJS_24_X,
       // A fifth cheaper per GB-second than x86.
       architecture: Architecture.ARM_64,
-      // Waiting for upstreams is the bill, and it grows with memory; below 512 MB a 6 MB body, held
-      // three times, and the CPU share at start get tight.
-      memorySize: 512,
+      memorySize: ROUTER_MEMORY_MB,
       // The platform's most. Deadlines inside end every answer 15 s earlier.
       timeout: Duration.minutes(15),
       role,

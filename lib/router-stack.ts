@@ -6,6 +6,7 @@ import { TABLES } from '../lambdas/tables.ts';
 import { addAdminDoor } from './admin-door.ts';
 import { AdminFunction } from './admin-function.ts';
 import { FrontDoors } from './front-doors.ts';
+import { Monitoring } from './monitoring.ts';
 import { RouterFunction } from './router-function.ts';
 import type { Stage } from './stage.ts';
 import { Tables } from './tables.ts';
@@ -31,6 +32,7 @@ export class RouterStack extends Stack {
     const doors = new FrontDoors(this, 'FrontDoors', { stage, router: router.function });
     const admin = new AdminFunction(this, 'Admin', { stage, code: adminCode, tables });
     addAdminDoor(doors.restApi, admin.function);
+    new Monitoring(this, 'Monitoring', { stage, models, router, tables, restApi: doors.restApi });
 
     this.output('FunctionUrl', doors.functionUrl.url);
     this.output('RestApiUrl', doors.restApi.url);

@@ -1,0 +1,180 @@
+import { Duration } from 'aws-cdk-lib';
+import { type IMetric, Metric } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import { type RouterMetrics, share } from './router-metrics.ts';
+import type { Stage } from './stage.ts';
+
+/** One alarm. `id` is also the anchor of its runbook in docs/operations.md. */
+export type AlarmSpec = {
+  id: string;
+  /** What a person who is woken reads first. */
+  says: string;
+  metric: IMetric;
+  /** Rings above this. */
+  above: number;
+  /** Points above it, of how many; 1 of 1 unless given. */
+  points?: [count: number, of: number];
+  /** Feeds the composite and tells nobody by itself. */
+  isSilent?: true;
+};
+
+export type Watched = {
+  stage: Stage;
+  router: LambdaFunction;
+  metersTable: string;
+  metrics: RouterMetrics;
+};
+
+const FIVE_MINUTES = Duration.minutes(5);
+const SUM = { statistic: 'Sum', period: FIVE_MINUTES };
+
+/** Of the one write that admits, commits, refunds and closes. */
+export const meterWrites = (tableName: string, metricName: string, statistic: string): Metric =>
+  new Metric({
+    namespace: 'AWS/DynamoDB',
+    metricName,
+    dimensionsMap: { TableName: tableName, Operation: 'UpdateItem' },
+    statistic,
+    period: FIVE_MINUTES,
+  });
+
+/** What the caller sees fail. */
+const ofRequests = ({ router, metrics }: Watched): AlarmSpec[] => {
+  const requests = metrics.inStage('Requests');
+  const failed = metrics.inStage('Status5xx');
+  const crashed = router.metricErrors(SUM);
+  const throttled = router.metricThrottles(SUM);
+  return [
+    {
+      id: 'most-requests-fail',
+      says: 'More than half of all requests fail.',
+      metric: share({
+        part: [failed, crashed, throttled],
+        whole: [router.metricInvocations(SUM), throttled],
+        atLeast: 10,
+        label: 'failed requests (%)',
+      }),
+      above: 50,
+      isSilent: true,
+    },
+    {
+      id: 'server-errors',
+      says: 'More than 5 % of requests are answered with a 5xx.',
+      metric: share({ part: [failed], whole: [requests], atLeast: 20, label: '5xx (%)' }),
+      above: 5,
+    },
+    {
+      id: 'function-errors',
+      says: 'Invocations end in a crash or a timeout instead of an answer.',
+      metric: crashed,
+      above: 2,
+    },
+    {
+      id: 'deadline-cuts',
+      says: 'Answers are cut off because their time was up.',
+      metric: metrics.inStage('DeadlineCuts'),
+      above: 4,
+    },
+    {
+      id: 'authentication-failures',
+      says: 'More than half of at least 100 requests in five minutes come with a wrong key.',
+      metric: share({
+        part: [metrics.inStage('Status401')],
+        whole: [requests],
+        atLeast: 100,
+        label: '401 (%)',
+      }),
+      above: 50,
+    },
+  ];
+};
+
+/** Providers, and the credentials for them. */
+const ofUpstreams = ({ metrics }: Watched): AlarmSpec[] => [
+  {
+    id: 'no-healthy-target',
+    says: 'A model has no provider that answers.',
+    metric: metrics.inStage('NoHealthyTarget'),
+    above: 4,
+  },
+  {
+    id: 'upstream-credential-refused',
+    says: 'A provider refuses the credential of the router.',
+    metric: metrics.inStage('UpstreamCredentialRefused'),
+    above: 2,
+  },
+  {
+    id: 'secret-fetch-failed',
+    says: 'The secret with the credentials of the providers cannot be read, or lacks one.',
+    metric: metrics.inStage('SecretFetchFailed'),
+    above: 0,
+  },
+];
+
+/** The counters: without them nobody is let in. */
+const ofMeters = ({ metrics, metersTable }: Watched): AlarmSpec[] => [
+  {
+    id: 'meter-unreachable',
+    says: 'Requests are refused because a table does not answer.',
+    metric: metrics.inStage('MeterUnreachable'),
+    above: 2,
+  },
+  {
+    id: 'meters-throttled',
+    says: 'DynamoDB throttles the writes of the counters.',
+    metric: meterWrites(metersTable, 'ThrottledRequests', 'Sum'),
+    above: 9,
+  },
+  {
+    id: 'meters-slow',
+    says: 'One in a hundred writes of the counters takes more than 100 ms.',
+    metric: meterWrites(metersTable, 'SuccessfulRequestLatency', 'p99'),
+    above: 100,
+    points: [3, 3],
+  },
+  {
+    id: 'refund-pending',
+    says: 'A unit could not be given back to its caller.',
+    metric: metrics.inStage('RefundPending'),
+    above: 0,
+  },
+];
+
+/** Requests under way at once, and how many there may be. */
+export const concurrencyOf = ({ stage, router }: Pick<Watched, 'stage' | 'router'>) => {
+  const used =
+    stage.reservedConcurrency === undefined
+      ? new Metric({ namespace: 'AWS/Lambda', metricName: 'ClaimedAccountConcurrency' })
+      : router.metric('ConcurrentExecutions');
+  return {
+    used: used.with({ statistic: 'Maximum', period: Duration.minutes(1) }),
+    limit: stage.reservedConcurrency ?? stage.accountConcurrency,
+  };
+};
+
+const ofCapacity = (watched: Watched): AlarmSpec[] => {
+  const { used, limit } = concurrencyOf(watched);
+  return [
+    {
+      id: 'throttles',
+      says: 'Lambda refuses requests because too many are under way.',
+      metric: watched.router.metricThrottles(SUM),
+      above: 0,
+    },
+    {
+      id: 'concurrency',
+      says: 'More than 80 % of the requests that may be under way at once are.',
+      metric: used,
+      above: Math.floor(limit * 0.8),
+      points: [3, 5],
+    },
+  ];
+};
+
+/** All alarms of a stage but the composite. */
+export const alarmSpecs = (watched: Watched): AlarmSpec[] => [
+  ...ofRequests(watched),
+  ...ofUpstreams(watched),
+  ...ofMeters(watched),
+  ...ofCapacity(watched),
+];

@@ -1,0 +1,124 @@
+import { Duration } from 'aws-cdk-lib';
+import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
+import {
+  GraphWidget,
+  type IWidget,
+  MathExpression,
+  Metric,
+  SingleValueWidget,
+} from 'aws-cdk-lib/aws-cloudwatch';
+import { concurrencyOf, meterWrites, type Watched } from './alarm-specs.ts';
+import { type ProductSources, third } from './dashboard-product.ts';
+
+export type PlatformSources = ProductSources &
+  Watched & {
+    restApi: RestApi;
+    memoryMb: number;
+  };
+
+const FIVE_MINUTES = Duration.minutes(5);
+/** arm64 in us-east-1; other regions differ by up to a third. */
+const DOLLARS_PER_GB_SECOND = 0.0000133334;
+const DOLLARS_PER_MILLION_REQUESTS = 0.2;
+
+const meterRow = ({ metrics, metersTable }: PlatformSources): IWidget[] => {
+  const refusedWrites = new Metric({
+    namespace: 'AWS/DynamoDB',
+    metricName: 'ConditionalCheckFailedRequests',
+    dimensionsMap: { TableName: metersTable },
+    statistic: 'Sum',
+    period: FIVE_MINUTES,
+    label: 'refused by a limit',
+  });
+  const latency = (statistic: string) =>
+    meterWrites(metersTable, 'SuccessfulRequestLatency', statistic).with({ label: statistic });
+  return [
+    third('Metering', [
+      metrics.inStage('MeterUnreachable', { label: 'meter unreachable' }),
+      metrics.inStage('RefundPending', { label: 'refunds pending' }),
+      metrics.inStage('SecretFetchFailed', { label: 'secret not read' }),
+    ]),
+    third('DynamoDB: latency of counter writes (ms)', [latency('p50'), latency('p99')]),
+    third(
+      'DynamoDB: throttled and refused writes',
+      [meterWrites(metersTable, 'ThrottledRequests', 'Sum').with({ label: 'throttled' })],
+      [refusedWrites],
+    ),
+  ];
+};
+
+const concurrencyGraph = (sources: PlatformSources): GraphWidget => {
+  const { used, limit } = concurrencyOf(sources);
+  return new GraphWidget({
+    title: 'Requests under way, and their limit',
+    left: [used.with({ label: 'under way' })],
+    leftAnnotations: [
+      { value: limit, label: 'limit' },
+      { value: Math.floor(limit * 0.8), label: 'alarm' },
+    ],
+    width: 8,
+    height: 6,
+  });
+};
+
+const functionRow = (sources: PlatformSources): IWidget[] => {
+  const { router, restApi } = sources;
+  const sum = { statistic: 'Sum', period: FIVE_MINUTES };
+  const stage = restApi.deploymentStage;
+  const url = (metricName: string, label: string) => router.metric(metricName, { ...sum, label });
+  return [
+    concurrencyGraph(sources),
+    third('Function: crashes, timeouts, throttles', [
+      router.metricErrors({ ...sum, label: 'crashes and timeouts' }),
+      router.metricThrottles({ ...sum, label: 'throttles' }),
+    ]),
+    third('Front doors', [
+      url('UrlRequestCount', 'Function URL'),
+      url('Url5xxCount', 'Function URL 5xx'),
+      stage.metricCount({ ...sum, label: 'REST API' }),
+      stage.metricServerError({ ...sum, label: 'REST API 5xx' }),
+    ]),
+  ];
+};
+
+/** Lambda bills the whole time of each stream: nine tenths of the bill at a minute an answer. */
+const costRow = ({ router, memoryMb }: PlatformSources): IWidget[] => {
+  const hour = { statistic: 'Sum', period: Duration.hours(1) };
+  const gbSeconds = new MathExpression({
+    expression: `duration/1000*${memoryMb / 1024}`,
+    usingMetrics: { duration: router.metricDuration(hour) },
+    period: hour.period,
+    label: 'GB-seconds an hour',
+  });
+  const dollars = new MathExpression({
+    expression: `duration/1000*${memoryMb / 1024}*${DOLLARS_PER_GB_SECOND}+invocations/1000000*${DOLLARS_PER_MILLION_REQUESTS}`,
+    usingMetrics: {
+      duration: router.metricDuration(hour),
+      invocations: router.metricInvocations(hour),
+    },
+    period: hour.period,
+    label: 'US dollars an hour (us-east-1)',
+  });
+  return [
+    new GraphWidget({
+      title: 'Cost of the function',
+      left: [gbSeconds],
+      right: [dollars],
+      width: 16,
+      height: 6,
+    }),
+    new SingleValueWidget({
+      title: 'Last hour',
+      metrics: [gbSeconds, dollars],
+      width: 8,
+      height: 6,
+    }),
+  ];
+};
+
+/** What carries the service. */
+export const platformRows = (sources: PlatformSources): IWidget[][] => [
+  meterRow(sources),
+  functionRow(sources),
+  costRow(sources),
+];

@@ -1,0 +1,97 @@
+import { Duration } from 'aws-cdk-lib';
+import { GraphWidget, type IMetric, type IWidget } from 'aws-cdk-lib/aws-cloudwatch';
+import { type Labelled, ROUTES } from '../lambdas/metrics.ts';
+import type { RouterMetrics } from './router-metrics.ts';
+
+export type ProductSources = { metrics: RouterMetrics; labels: Labelled[] };
+
+const THIRD = 8;
+const HEIGHT = 6;
+const MINUTE = Duration.minutes(1);
+
+/** One of three graphs beside each other. */
+export const third = (title: string, left: IMetric[], right: IMetric[] = []): GraphWidget =>
+  new GraphWidget({ title, left, right, width: THIRD, height: HEIGHT });
+
+const stacked = (title: string, left: IMetric[]): GraphWidget =>
+  new GraphWidget({ title, left, stacked: true, width: THIRD, height: HEIGHT });
+
+const trafficRow = ({ metrics }: ProductSources): IWidget[] => {
+  const byRoute = (name: 'Requests' | 'Status4xx' | 'Status5xx') =>
+    ROUTES.map((Route) => metrics.byRoute(name, { Route }, { label: Route, period: MINUTE }));
+  return [
+    stacked('Requests by route', byRoute('Requests')),
+    stacked('4xx by route', byRoute('Status4xx')),
+    stacked('5xx by route', byRoute('Status5xx')),
+  ];
+};
+
+const errorRow = ({ metrics }: ProductSources): IWidget[] => {
+  const count = (name: Parameters<RouterMetrics['inStage']>[0], label: string) =>
+    metrics.inStage(name, { label, period: MINUTE });
+  return [
+    stacked('Refusals: 401, 402, 429', [
+      count('Status401', '401 wrong key'),
+      count('Status402', '402 quota used up'),
+      count('Status429', '429 too many a minute'),
+    ]),
+    third('Answers that did not end well', [
+      count('Status5xx', '5xx'),
+      count('StreamsFailed', 'streams failed'),
+      count('StreamsAbandoned', 'streams abandoned'),
+      count('DeadlineCuts', 'cut at the deadline'),
+    ]),
+    third('Failover and breakers', [
+      count('Failovers', 'failovers'),
+      count('BreakersOpened', 'breakers opened'),
+      count('NoHealthyTarget', 'no healthy target'),
+      count('UpstreamCredentialRefused', 'credential refused'),
+    ]),
+  ];
+};
+
+/** Every model and upstream that has series of its own, by name. */
+const targetsOf = (labels: Labelled[]) =>
+  labels.flatMap(({ model, upstreams }) =>
+    upstreams.map((upstream) => ({
+      name: `${model} ${upstream}`,
+      labels: { Model: model, Upstream: upstream },
+    })),
+  );
+
+const speedRow = ({ metrics, labels }: ProductSources): IWidget[] => {
+  const at = (name: 'FirstContentMs' | 'DurationMs', statistics: string[]) =>
+    targetsOf(labels).flatMap((target) =>
+      statistics.map((statistic) =>
+        metrics.byTarget(name, target.labels, { statistic, label: `${target.name} ${statistic}` }),
+      ),
+    );
+  return [
+    third('Time to first content, p50 and p95 (ms)', at('FirstContentMs', ['p50', 'p95'])),
+    third('Duration, p50 and p95 (ms)', at('DurationMs', ['p50', 'p95'])),
+    third('Duration, p99 (ms)', at('DurationMs', ['p99'])),
+  ];
+};
+
+const modelRow = ({ metrics, labels }: ProductSources): IWidget[] => {
+  const perModel = (name: 'NoHealthyTarget' | 'InputTokens' | 'OutputTokens', suffix: string) =>
+    labels.map(({ model }) =>
+      metrics.byModel(name, { Model: model }, { label: `${model}${suffix}` }),
+    );
+  const errors = targetsOf(labels).map((target) =>
+    metrics.byTarget('UpstreamErrors', target.labels, { label: target.name }),
+  );
+  return [
+    stacked('Errors by model and upstream', errors),
+    third('No healthy target, by model', perModel('NoHealthyTarget', '')),
+    third('Tokens', [...perModel('InputTokens', ' in'), ...perModel('OutputTokens', ' out')]),
+  ];
+};
+
+/** What callers and models do. */
+export const productRows = (sources: ProductSources): IWidget[][] => [
+  trafficRow(sources),
+  errorRow(sources),
+  speedRow(sources),
+  modelRow(sources),
+];

@@ -1,0 +1,28 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import { type AlarmBase, AlarmStatusWidget, Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
+import { Construct } from 'constructs';
+import { type DashboardSources, logRows } from './dashboard-logs.ts';
+import { type PlatformSources, platformRows } from './dashboard-platform.ts';
+import { productRows } from './dashboard-product.ts';
+
+export type RouterDashboardProps = DashboardSources & PlatformSources & { alarms: AlarmBase[] };
+
+/** One page per stage: what callers see on top, then the upstreams, the meters, the platform, the logs. */
+export class RouterDashboard extends Construct {
+  readonly dashboard: Dashboard;
+
+  constructor(scope: Construct, id: string, props: RouterDashboardProps) {
+    super(scope, id);
+    const status = new AlarmStatusWidget({
+      title: 'Alarms (runbooks: docs/operations.md)',
+      alarms: props.alarms,
+      width: 24,
+      height: 3,
+    });
+    this.dashboard = new Dashboard(this, 'Dashboard', {
+      dashboardName: Stack.of(this).stackName,
+      defaultInterval: Duration.hours(3),
+      widgets: [[status], ...productRows(props), ...platformRows(props), ...logRows(props)],
+    });
+  }
+}

@@ -1,0 +1,44 @@
+import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
+import { Construct } from 'constructs';
+import type { Model } from '../lambdas/catalog/catalog.ts';
+import { labelsOf } from '../lambdas/metrics.ts';
+import { Alarms } from './alarms.ts';
+import { RouterDashboard } from './dashboard.ts';
+import { ROUTER_MEMORY_MB, type RouterFunction } from './router-function.ts';
+import { createRouterMetrics } from './router-metrics.ts';
+import type { Stage } from './stage.ts';
+import type { Tables } from './tables.ts';
+
+export type MonitoringProps = {
+  stage: Stage;
+  models: Model[];
+  router: RouterFunction;
+  tables: Tables;
+  restApi: RestApi;
+};
+
+/** What people look at, and what calls them. */
+export class Monitoring extends Construct {
+  readonly alarms: Alarms;
+  readonly dashboard: RouterDashboard;
+
+  constructor(scope: Construct, id: string, props: MonitoringProps) {
+    super(scope, id);
+    const { stage, models, router, tables, restApi } = props;
+    const watched = {
+      stage,
+      router: router.function,
+      metersTable: tables.meters.tableName,
+      metrics: createRouterMetrics(stage.name),
+    };
+    this.alarms = new Alarms(this, 'Alarms', watched);
+    this.dashboard = new RouterDashboard(this, 'Dashboard', {
+      ...watched,
+      labels: labelsOf(models),
+      restApi,
+      memoryMb: ROUTER_MEMORY_MB,
+      logGroup: router.logGroup,
+      alarms: this.alarms.all,
+    });
+  }
+}
