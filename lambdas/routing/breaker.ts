@@ -4,11 +4,22 @@ import type { BreakerState, BreakerStore } from '../stores/breaker-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
+import { createSharedStates, FRESH_MS, type Transition } from './shared-states.ts';
 import { createTargetHealth, type TargetHealth } from './target-health.ts';
-import { tripRuleFor } from './trip-policy.ts';
+import { saysItIsThere, type TripRule, tripRuleFor } from './trip-policy.ts';
 
-/** Leave to call a target once. Exactly one of the two is said, if anything. */
-export type Pass = { succeeded(): void; failed(fault: UpstreamFault): void };
+/**
+ * Leave to call a target once, and how that went: `began` and then one of the others. They resolve when
+ * what they change is written, and are waited for: Lambda freezes whatever is not.
+ */
+export type Pass = {
+  /** The first content is there. */
+  began(): Promise<void>;
+  finished(): Promise<void>;
+  failed(fault: UpstreamFault): Promise<void>;
+  /** Nobody waited for the end, which says nothing about the target. */
+  left(): Promise<void>;
+};
 
 export type Gate =
   | { isOpen: false; pass: Pass }
@@ -25,14 +36,17 @@ export type Breaker = {
   enter(target: Target): Promise<Gate>;
 };
 
-/** A state is this old at most; another environment's trip is seen no later. */
-const FRESH_MS = 2_000;
-/** A probe that dies frees its place after as long as an upstream may take to begin. */
-const PROBE_MS = 120_000;
 /** Spread, so that environments do not come back all at once. */
 const JITTER = 0.2;
 
-type Known = { state: BreakerState | undefined; readAt: number };
+const CLOSED: Transition = { openUntil: 0, openings: 0 };
+
+const transitionOf = ({ openUntil, openings }: BreakerState): Transition => ({
+  openUntil,
+  openings,
+});
+
+const nameOf = ({ upstream, model }: Target): string => `${upstream}/${model}`;
 
 export const createBreaker = (parts: {
   store: BreakerStore;
@@ -40,9 +54,9 @@ export const createBreaker = (parts: {
   randomBytes: RandomBytes;
   log: Log;
 }): Breaker => {
-  const { store, clock, randomBytes, log } = parts;
+  const { clock, randomBytes, log } = parts;
+  const states = createSharedStates(parts);
   // As many entries as the catalog has targets.
-  const states = new Map<string, Promise<Known>>();
   const healths = new Map<string, TargetHealth>();
 
   const healthOf = (name: string): TargetHealth => {
@@ -51,91 +65,88 @@ export const createBreaker = (parts: {
     return health;
   };
 
-  const read = async (name: string): Promise<Known> => {
-    const readAt = clock.now();
-    try {
-      return { state: await store.readBreaker(name), readAt };
-    } catch {
-      log.warn('breaker_unreadable', { target: name });
-      return { state: undefined, readAt };
-    }
-  };
-
-  const stateOf = async (name: string): Promise<BreakerState | undefined> => {
-    const known = await states.get(name);
-    if (known && clock.now() - known.readAt < FRESH_MS) return known.state;
-    const reading = read(name);
-    states.set(name, reading);
-    return (await reading).state;
-  };
-
-  /** Writes a transition; what others wrote meanwhile is read before the next request. */
-  const turn = async (name: string, next: { openUntil: number; openings: number }) => {
-    const seen = (await states.get(name))?.state?.version ?? 0;
-    try {
-      const isOurs = await store.turnBreaker(name, next, seen);
-      if (isOurs) {
-        const state = { ...next, version: seen + 1 };
-        states.set(name, Promise.resolve({ state, readAt: clock.now() }));
-        log.warn(next.openUntil > 0 ? 'breaker_opened' : 'breaker_closed', {
-          target: name,
-          ...next,
-        });
-      } else states.delete(name);
-    } catch {
-      log.warn('breaker_unwritable', { target: name });
-    }
-  };
-
   const jittered = (ms: number): number => {
     const [byte = 0] = randomBytes(1);
     return Math.round(ms * (1 - JITTER + (2 * JITTER * byte) / 255));
   };
 
-  const passFor = (name: string, state: BreakerState | undefined): Pass => {
-    const health = healthOf(name);
-    const isProbe = state !== undefined && state.openUntil > 0;
-    return {
-      succeeded: () => {
-        health.succeeded();
-        if (isProbe) void turn(name, { openUntil: 0, openings: 0 });
-      },
-      failed: (fault) => {
-        const rule = tripRuleFor(fault);
-        if (!rule) return;
-        const isTripped = health.failed(rule.after) || isProbe;
-        if (!isTripped) return;
-        health.reset();
-        const openings = state?.openings ?? 0;
-        const openUntil = clock.now() + jittered(rule.openMs(openings));
-        void turn(name, { openUntil, openings: openings + 1 });
-      },
+  const trip = async (name: string, rule: TripRule, from: BreakerState | undefined) => {
+    healthOf(name).reset();
+    const openings = from?.openings ?? 0;
+    const next = {
+      openUntil: clock.now() + jittered(rule.openMs(openings)),
+      openings: openings + 1,
     };
+    const turned = await states.turn(name, next, from?.version ?? 0);
+    if (turned) log.warn('breaker_opened', { target: name, ...next });
   };
 
-  const takesProbe = async (name: string, now: number): Promise<boolean> => {
-    try {
-      return await store.takeProbe(name, now, now + PROBE_MS);
-    } catch {
-      return true;
-    }
+  /** Of one of the many calls while the breaker is closed. */
+  const ordinaryPass = (name: string, found: BreakerState | undefined): Pass => ({
+    began: async () => {},
+    finished: async () => {
+      healthOf(name).succeeded();
+      if (found && found.openings > 0) await states.turn(name, CLOSED, found.version);
+    },
+    failed: async (fault) => {
+      const rule = tripRuleFor(fault);
+      if (!rule) return;
+      const isTooMany = healthOf(name).failed(rule.after);
+      const state = await states.read(name);
+      // Calls that were under way when it opened have nothing new to say.
+      if (state && state.openUntil > clock.now()) return;
+      // Until an answer has finished after an outage, one failure is enough.
+      const isOnProbation = state !== undefined && state.openings > 0;
+      if (isTooMany || isOnProbation) await trip(name, rule, state);
+    },
+    left: async () => {},
+  });
+
+  /** Of the one call that finds out whether the target is back. */
+  const probePass = (name: string, found: BreakerState): Pass => {
+    let state: BreakerState | undefined = found;
+    // A transition that came too late ends the say of this probe: others have gone on meanwhile.
+    const turn = async (next: Transition) => {
+      if (state) state = await states.turn(name, next, state.version);
+    };
+    const close = async (next: Transition) => {
+      await turn(next);
+      if (state) log.warn('breaker_closed', { target: name, ...next });
+    };
+    /** The same again, which frees the place of the probe. */
+    const release = async () => {
+      if (state && state.openUntil > 0) await turn(transitionOf(state));
+    };
+    return {
+      // Others may come at once, the answer may take minutes; how often it opened is not forgotten yet.
+      began: () => close({ openUntil: 0, openings: found.openings }),
+      finished: async () => {
+        healthOf(name).succeeded();
+        await turn(CLOSED);
+      },
+      failed: async (fault) => {
+        const rule = tripRuleFor(fault);
+        if (rule) return state && trip(name, rule, state);
+        return saysItIsThere(fault) ? close(CLOSED) : release();
+      },
+      left: release,
+    };
   };
 
   return {
     expect: (targets) => {
-      for (const target of targets) void stateOf(nameOf(target));
+      for (const target of targets) void states.read(nameOf(target));
     },
     enter: async (target) => {
       const name = nameOf(target);
-      const state = await stateOf(name);
-      const now = clock.now();
-      const openUntil = state?.openUntil ?? 0;
-      if (openUntil > now) return { isOpen: true, waitMs: openUntil - now };
-      if (openUntil > 0 && !(await takesProbe(name, now)))
-        return { isOpen: true, waitMs: FRESH_MS };
-      return { isOpen: false, pass: passFor(name, state) };
+      const state = await states.read(name);
+      if (!state || state.openUntil === 0) {
+        return { isOpen: false, pass: ordinaryPass(name, state) };
+      }
+      const waitMs = state.openUntil - clock.now();
+      if (waitMs > 0) return { isOpen: true, waitMs };
+      if (!(await states.takeProbe(name))) return { isOpen: true, waitMs: FRESH_MS };
+      return { isOpen: false, pass: probePass(name, state) };
     },
   };
 };
-
-const nameOf = ({ upstream, model }: Target): string => `${upstream}/${model}`;

@@ -5,6 +5,8 @@ import type { EventBatches } from '../upstreams/upstream.ts';
 import type { Breaker, Pass } from './breaker.ts';
 import { awaitContent } from './first-content.ts';
 import type { RetryBudget } from './retry-budget.ts';
+import { withRetryHint } from './retry-hint.ts';
+import { tripRuleFor } from './trip-policy.ts';
 import { judge } from './verdict.ts';
 
 /** An answer whose first content is there. */
@@ -33,79 +35,88 @@ export type FailoverOptions = {
 /** Each on a target of its own: a target that has just failed is not asked again. */
 const MAX_ATTEMPTS = 3;
 
-/** SDKs sleep as long as they are told; breakers open for minutes, but a probe may close one sooner. */
-const MAX_RETRY_AFTER_SECONDS = 60;
+const allOpen = (): ApiError =>
+  apiError('The model is temporarily unavailable.', { status: 503, code: 'no_healthy_target' });
 
-const allOpen = (waitMs: number): ApiError => {
-  const seconds = Math.min(MAX_RETRY_AFTER_SECONDS, Math.max(1, Math.ceil(waitMs / 1000)));
-  return apiError('The model is temporarily unavailable.', {
-    status: 503,
-    code: 'no_healthy_target',
-    headers: { 'retry-after': String(seconds) },
-  });
-};
-
-/** Tells the breaker if the answer breaks off later; by then nobody else can take over. */
+/** Tells the breaker how the answer ended; by then nobody else can take over. */
 async function* watched(batches: EventBatches, pass: Pass): EventBatches {
+  let tell = () => pass.left();
   try {
     yield* batches;
-    pass.succeeded();
+    tell = () => pass.finished();
   } catch (error) {
-    if (error instanceof UpstreamFault) pass.failed(error);
+    if (error instanceof UpstreamFault) tell = () => pass.failed(error);
     throw error;
   } finally {
     await batches.return();
+    await tell();
   }
 }
+
+/** What to say when no target has answered. */
+const createExcuse = () => {
+  let last: UpstreamFault | undefined;
+  const asked: number[] = [];
+  const openFor: number[] = [];
+  return {
+    add: (fault: UpstreamFault) => {
+      last = fault;
+      if (fault.retryAfterSeconds !== undefined) asked.push(fault.retryAfterSeconds);
+    },
+    addOpen: (waitMs: number) => {
+      openFor.push(waitMs / 1000);
+    },
+    error: (): ApiError =>
+      last ? withRetryHint(judge(last).error, asked) : withRetryHint(allOpen(), openFor),
+  };
+};
 
 export const createFailover = (parts: { breaker: Breaker; budget: RetryBudget }): Failover => {
   const { breaker, budget } = parts;
 
-  /** One attempt. @throws UpstreamFault */
-  const attempt = async (call: Promise<EventBatches>, pass: Pass): Promise<EventBatches> => {
+  /** One attempt. @throws what no target would mend: a fault of ours */
+  const attempt = async (
+    call: Promise<EventBatches>,
+    pass: Pass,
+  ): Promise<EventBatches | UpstreamFault> => {
     try {
       const batches = await awaitContent(await call);
       budget.succeeded();
+      await pass.began();
       return watched(batches, pass);
     } catch (error) {
-      if (error instanceof UpstreamFault) {
-        budget.failed();
-        pass.failed(error);
+      if (!(error instanceof UpstreamFault)) {
+        await pass.left();
+        throw error;
       }
-      throw error;
+      // What is the request's fault says nothing about the upstreams' load.
+      if (tripRuleFor(error)) budget.failed();
+      await pass.failed(error);
+      return error;
     }
   };
 
-  /** The targets that may be called now, in order; `onOpen` hears of the others. */
-  async function* enterable(targets: Target[], onOpen: (waitMs: number) => void) {
-    for (const target of targets) {
-      const gate = await breaker.enter(target);
-      if (gate.isOpen) onOpen(gate.waitMs);
-      else yield { target, pass: gate.pass };
-    }
-  }
+  const mayTry = (attempts: number): boolean =>
+    attempts < MAX_ATTEMPTS && budget.allows(attempts + 1);
 
   const open = async ({ targets, call, onFailure }: FailoverOptions): Promise<Opened> => {
-    let failure: ApiError | undefined;
-    let shortestWaitMs = Number.POSITIVE_INFINITY;
+    const excuse = createExcuse();
     let attempts = 0;
-    const onOpen = (waitMs: number) => {
-      shortestWaitMs = Math.min(shortestWaitMs, waitMs);
-    };
-    for await (const { target, pass } of enterable(targets, onOpen)) {
-      attempts += 1;
-      try {
-        return { target, batches: await attempt(call(target), pass), attempts };
-      } catch (fault) {
-        // Anything else is a fault of ours, and no target would mend it.
-        if (!(fault instanceof UpstreamFault)) throw fault;
-        onFailure({ target, fault });
-        const { error, movesOn } = judge(fault);
-        failure = error;
-        if (!movesOn || attempts === MAX_ATTEMPTS || !budget.allows(attempts + 1)) break;
+    for (const target of targets) {
+      if (!mayTry(attempts)) break;
+      const gate = await breaker.enter(target);
+      if (gate.isOpen) {
+        excuse.addOpen(gate.waitMs);
+        continue;
       }
+      attempts += 1;
+      const result = await attempt(call(target), gate.pass);
+      if (!(result instanceof UpstreamFault)) return { target, batches: result, attempts };
+      onFailure({ target, fault: result });
+      excuse.add(result);
+      if (!judge(result).movesOn) break;
     }
-    throw failure ?? allOpen(shortestWaitMs);
+    throw excuse.error();
   };
 
   return { expect: breaker.expect, open };

@@ -63,3 +63,7 @@ export const tripRuleFor = (fault: UpstreamFault): TripRule | undefined => {
       return failure;
   }
 };
+
+/** A refusal of the request as such: the target works, whatever it thinks of what it was asked. */
+export const saysItIsThere = (fault: UpstreamFault): boolean =>
+  fault.kind === 'context-overflow' || (fault.kind === 'status' && !tripRuleFor(fault));

@@ -10,22 +10,16 @@ export type Verdict = {
 };
 
 const DO_NOT_RETRY = { 'x-should-retry': 'false' };
-/** SDKs sleep for as long as they are told, some without a cap. Seconds. */
-const MAX_RETRY_AFTER = 60;
-const DEFAULT_RETRY_AFTER = 10;
 
-const busy = (fault: UpstreamFault): ApiError => {
-  const asked = fault.retryAfterSeconds ?? DEFAULT_RETRY_AFTER;
-  const seconds = Math.min(MAX_RETRY_AFTER, Math.max(1, Math.ceil(asked)));
-  return apiError('The model is busy at its provider. Retry shortly.', {
-    status: 503,
-    headers: { 'retry-after': String(seconds) },
-    cause: fault,
-  });
-};
+const busy = (cause: UpstreamFault): ApiError =>
+  apiError('The model is busy at its provider. Retry shortly.', { status: 503, cause });
 
 const unavailable = (status: number) => (cause: UpstreamFault) =>
   apiError('The model is temporarily unavailable.', { status, cause });
+
+/** The same again would take as long again. */
+const outOfTime = (cause: UpstreamFault): ApiError =>
+  apiError('The model did not answer in time.', { status: 504, headers: DO_NOT_RETRY, cause });
 
 const misconfigured = (cause: UpstreamFault): ApiError =>
   apiError('The model is not available: its provider refused the router.', {
@@ -64,7 +58,7 @@ const BY_KIND: Partial<Record<FaultKind, (fault: UpstreamFault) => ApiError>> = 
   credential: unavailable(503),
   'first-event-timeout': unavailable(504),
   'idle-timeout': unavailable(504),
-  deadline: unavailable(504),
+  deadline: outOfTime,
   'context-overflow': contextOverflow,
 };
 

@@ -1,0 +1,79 @@
+import '../../local/lambda-runtime.ts';
+import { randomBytes } from 'node:crypto';
+import { createCatalog, type Model } from '../../lambdas/catalog/catalog.ts';
+import { createRouter } from '../../lambdas/create-router.ts';
+import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
+import { minuteOf, periodOf } from '../../lambdas/metering/window.ts';
+import type { BreakerStore } from '../../lambdas/stores/breaker-store.ts';
+import type { Clock } from '../../lambdas/support/clock.ts';
+import { createLog } from '../../lambdas/support/log.ts';
+import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
+import { type LocalStores, startLocalStores } from '../../local/local-stores.ts';
+import { type ServerOptions, startServer } from '../../local/server.ts';
+
+/** Routers that share their tables and a clock, as environments of one function do. */
+export type Fleet = {
+  /** Base address of each router. */
+  urls: string[];
+  key: string;
+  stores: LocalStores['parts'];
+  logText(): string;
+  lines(): Record<string, unknown>[];
+  /** Units charged to the key in this period. */
+  charged(): Promise<number>;
+  close(): Promise<void>;
+};
+
+export type FleetOptions = {
+  models: Model[];
+  clock: Clock;
+  size?: number;
+  breakers?: BreakerStore;
+  toEvent?: ServerOptions['toEvent'];
+  secret?: string;
+};
+
+const PLAN = { id: 'fleet', rpm: 1_000_000, quota: 1_000_000, period: 'month' } as const;
+
+export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
+  const { models, clock, size = 1, toEvent, secret = 'secret' } = options;
+  const stores = await startLocalStores();
+  await stores.parts.plans.putPlan(PLAN);
+  const lifecycle = createKeyLifecycle({ ...stores.parts, clock, randomBytes });
+  const { key, record } = await lifecycle.create({ projectId: 'project', planId: PLAN.id });
+  const written: string[] = [];
+  const start = () => {
+    const handler = createRouter({
+      ...stores.parts,
+      breakers: options.breakers ?? stores.parts.breakers,
+      catalog: createCatalog(models),
+      upstream: createHttpUpstream({
+        secrets: { get: async () => secret, refresh: () => undefined },
+        clock,
+      }),
+      log: createLog((line) => written.push(line)),
+      clock,
+      randomBytes,
+    });
+    return startServer({ handler, port: 0, ...(toEvent && { toEvent }) });
+  };
+  const servers = await Promise.all(Array.from({ length: size }, start));
+  const { keyId, meterId } = record;
+  return {
+    urls: servers.map(({ url }) => url),
+    key,
+    stores: stores.parts,
+    logText: () => written.join(''),
+    lines: () => written.map((line): Record<string, unknown> => JSON.parse(line)),
+    charged: async () => {
+      const now = clock.now();
+      const period = periodOf(PLAN.period, now).label;
+      const at = { meterId, keyId, minute: minuteOf(now), period, now };
+      return (await stores.parts.meters.standing(at)).periodCount;
+    },
+    close: async () => {
+      await Promise.all(servers.map(({ close }) => close()));
+      await stores.close();
+    },
+  };
+};
