@@ -1,11 +1,14 @@
 import { ChatAnthropic } from '@langchain/anthropic';
 import { ChatOpenAI } from '@langchain/openai';
 import { describe, expect, test } from 'vitest';
+import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
+import { createFreshModels } from '../support/fresh-models.ts';
 import { MODEL_ON, useRouter } from '../support/local.ts';
 import { rejection } from '../support/rejection.ts';
 
 // A pause between the messages, so that the first ones have left before the upstream breaks off.
-const router = useRouter({ delayMs: 2 });
+const models = createFreshModels(8);
+const router = useRouter({ delayMs: 2, catalog: models.catalog });
 
 const clients = {
   ChatOpenAI: (model: string, apiKey: string) =>
@@ -21,7 +24,10 @@ const clients = {
 type ClientName = keyof typeof clients;
 
 const NAMES: ClientName[] = ['ChatOpenAI', 'ChatAnthropic'];
-const GRID = NAMES.flatMap((name) => Object.values(MODEL_ON).map((model) => ({ name, model })));
+const PROTOCOLS: ProtocolName[] = ['chat', 'messages'];
+const GRID = NAMES.flatMap((name) =>
+  PROTOCOLS.map((protocol) => ({ name, protocol, model: MODEL_ON[protocol] })),
+);
 
 const connect = (name: ClientName, model: string, key = router().key) => clients[name](model, key);
 
@@ -50,7 +56,7 @@ const gather = async <T extends { concat(chunk: T): T }>(stream: AsyncIterable<T
   return whole;
 };
 
-describe.each(GRID)('$name on $model', ({ name, model }) => {
+describe.each(GRID)('$name on $model', ({ name, protocol, model }) => {
   test('invokes', async () => {
     const message = await connect(name, model).invoke([
       ['system', 'Be brief.'],
@@ -100,9 +106,10 @@ describe.each(GRID)('$name on $model', ({ name, model }) => {
     'throws when the upstream breaks off with %s',
     async (fault) => {
       const seen: string[] = [];
+      const client = connect(name, models.next(protocol));
       const read = async () => {
         const prompt = `fault ${fault}\nsay One two three four five six.`;
-        for await (const { text } of await connect(name, model).stream(prompt)) seen.push(text);
+        for await (const { text } of await client.stream(prompt)) seen.push(text);
       };
       const error = await rejection(read());
       expect(String(error)).toContain('temporarily unavailable');

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { Fault } from '../../local/embedded-upstream/faults.ts';
+import { createFreshModels } from '../support/fresh-models.ts';
+import { useRouter } from '../support/local.ts';
+import { createRecordingFetch } from '../support/recording-fetch.ts';
+import { rejection } from '../support/rejection.ts';
+import { CALLERS, type Caller } from './callers.ts';
+
+/** After five messages both protocols have sent words. */
+const BREAKS: Fault[] = [
+  { kind: 'truncate', after: 5 },
+  { kind: 'malformed', after: 5 },
+  { kind: 'reset', after: 5 },
+  { kind: 'error', after: 5 },
+];
+/** Whatever comes before the first word. */
+const FALSE_STARTS: Fault[] = [
+  { kind: 'truncate', after: 1 },
+  { kind: 'malformed', after: 1 },
+  { kind: 'reset', after: 1 },
+  { kind: 'error', after: 1 },
+  { kind: 'reset' },
+  { kind: 'empty' },
+  { kind: 'html' },
+  { kind: 'redirect' },
+  { kind: 'status', status: 429, retryAfter: '7' },
+  { kind: 'status', status: 401 },
+];
+const PROTOCOLS: ProtocolName[] = ['chat', 'messages'];
+const OTHER = { chat: 'messages', messages: 'chat' };
+const GRID = CALLERS.flatMap((caller) =>
+  PROTOCOLS.map((protocol) => ({ caller, protocol, name: caller.name })),
+);
+
+const models = createFreshModels(CALLERS.length * (BREAKS.length + FALSE_STARTS.length + 2));
+// A pause between the messages, so that the first ones have left before the upstream breaks off.
+const router = useRouter({ delayMs: 2, catalog: models.catalog });
+
+const SIX = 'One two three four five six.';
+
+type Trial = { caller: Caller; protocol: ProtocolName; fault: Fault; everywhere?: true };
+
+/** One question to a model whose first target, or every one, has the fault. */
+const tryOn = async ({ caller, protocol, fault, everywhere }: Trial) => {
+  const model = models.next(protocol);
+  router().upstreams.reset();
+  router().upstreams.inject(everywhere ? { fault } : { fault, protocol });
+  const recording = createRecordingFetch();
+  const { baseUrl, key } = router();
+  const seen: string[] = [];
+  const answer = caller.stream(
+    { baseUrl, key, fetch: recording.fetch },
+    { model, prompt: `say ${SIX}` },
+    (text) => seen.push(text),
+  );
+  return { answer, recording, seen };
+};
+
+const nameOf = ({ kind, ...rest }: Fault) => [kind, ...Object.values(rest)].join(' ');
+
+describe.each(GRID)('$name on an upstream that speaks $protocol', ({ caller, protocol }) => {
+  test.each(BREAKS.map((fault) => ({ fault, name: nameOf(fault) })))(
+    'throws after a $name, and keeps what it has read',
+    async ({ fault }) => {
+      const { answer, recording, seen } = await tryOn({ caller, protocol, fault });
+      const error = await rejection(answer);
+      expect(String(error)).toContain('The model is temporarily unavailable.');
+      expect(seen.join('')).toMatch(/^One/);
+      expect(SIX.startsWith(seen.join(''))).toBe(true);
+      expect(recording.statuses).toEqual([200]);
+      // Never switched: the caller has seen a part of this answer.
+      expect(router().upstreams.calls).toHaveLength(1);
+    },
+  );
+
+  test.each(FALSE_STARTS.map((fault) => ({ fault, name: nameOf(fault) })))(
+    'does not notice a $name before the first word',
+    async ({ fault }) => {
+      const { answer, recording } = await tryOn({ caller, protocol, fault });
+      expect(await answer).toBe(SIX);
+      expect(recording.statuses).toEqual([200]);
+      const asked = router().upstreams.calls.map((call) => call.protocol);
+      // A connection that was kept open and breaks is replaced once before the target is given up.
+      expect([...new Set(asked)]).toEqual([protocol, OTHER[protocol]]);
+    },
+  );
+
+  test('throws by status when no target gives a word', async () => {
+    const fault: Fault = { kind: 'truncate', after: 1 };
+    const { answer, recording } = await tryOn({ caller, protocol, fault, everywhere: true });
+    expect(await rejection(answer)).toMatchObject({ status: 502 });
+    expect(recording.statuses).toEqual([502]);
+    expect(router().upstreams.calls).toHaveLength(2);
+  });
+});
+
+describe.each(CALLERS)('$name', ({ stream }) => {
+  test('gets its unit back when the stream breaks off', async () => {
+    const key = await router().createKey({ plan: { quota: 1 } });
+    const model = models.next('chat');
+    const { baseUrl } = router();
+    const ask = (prompt: string) => stream({ baseUrl, key }, { model, prompt }).catch(String);
+    router().upstreams.reset();
+    expect(await ask('fault truncate=5\nsay One two three four five.')).toContain('unavailable');
+    expect(await ask('say It is back.')).toBe('It is back.');
+    expect(await ask('say More.')).toContain('402');
+  });
+});

@@ -1,0 +1,86 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
+import { createFreshModels } from '../support/fresh-models.ts';
+import { useRouter } from '../support/local.ts';
+import { createManualClock } from '../support/manual-clock.ts';
+import { createRecordingFetch } from '../support/recording-fetch.ts';
+import { rejection } from '../support/rejection.ts';
+import { CALLERS, type Caller } from './callers.ts';
+
+const TEN_SECONDS = 10_000;
+const clock = createManualClock(Date.now());
+// A pause between the messages, so that the first ones have left before the upstream falls silent.
+const models = createFreshModels(12);
+const router = useRouter({ clock, delayMs: 2, catalog: models.catalog });
+beforeEach(() => router().upstreams.reset());
+
+const PROTOCOLS: ProtocolName[] = ['chat', 'messages'];
+/** The fifth message of an answer that counts from one. */
+const LAST_WORD = { chat: 'four', messages: 'three' };
+const GRID = CALLERS.flatMap((caller) =>
+  PROTOCOLS.map((protocol) => ({ caller, protocol, name: caller.name })),
+);
+
+/** Waits for what is sure to come; the limit is for a broken router. */
+const eventually = <T>(value: () => T) => expect.poll(value, { interval: 5, timeout: 10_000 });
+
+const ask = (caller: Caller, protocol: ProtocolName) => {
+  const recording = createRecordingFetch();
+  const { baseUrl, key } = router();
+  const answer = caller.stream(
+    { baseUrl, key, fetch: recording.fetch },
+    { model: models.next(protocol), prompt: 'say One two three four five six.' },
+  );
+  // Looked at when the silence is over.
+  answer.catch(() => {});
+  return { recording, answer };
+};
+
+describe.each(GRID)('$name on an upstream that speaks $protocol', ({ caller, protocol }) => {
+  test('gets headers and heartbeats from a slow upstream, and then the answer of the next', async () => {
+    router().upstreams.inject({ fault: { kind: 'stall' }, times: 1 });
+    const { recording, answer } = ask(caller, protocol);
+    await eventually(() => router().upstreams.calls.length).toBe(1);
+    expect(recording.statuses).toEqual([]);
+
+    clock.advance(TEN_SECONDS);
+    await eventually(() => recording.statuses).toEqual([200]);
+    clock.advance(TEN_SECONDS);
+    await eventually(() => recording.text).toBe(caller.heartbeat);
+
+    // After thirty seconds without a first event, the second target is asked.
+    clock.advance(TEN_SECONDS);
+    expect(await answer).toBe('One two three four five six.');
+    expect(router().upstreams.calls).toHaveLength(2);
+    expect(recording.text.startsWith(caller.heartbeat.repeat(2))).toBe(true);
+  });
+
+  test('gets an error event when no upstream answers after the headers went out', async () => {
+    router().upstreams.inject({ fault: { kind: 'stall' }, times: 1 });
+    router().upstreams.inject({ fault: { kind: 'status', status: 500 } });
+    const { recording, answer } = ask(caller, protocol);
+    await eventually(() => router().upstreams.calls.length).toBe(1);
+    clock.advance(TEN_SECONDS);
+    await eventually(() => recording.statuses).toEqual([200]);
+    clock.advance(2 * TEN_SECONDS);
+    const error = await rejection(answer);
+    expect(String(error)).toContain('The model is temporarily unavailable.');
+    expect(router().upstreams.calls).toHaveLength(2);
+  });
+
+  test('gets heartbeats in mid-answer, and an error event after a minute of silence', async () => {
+    router().upstreams.inject({ fault: { kind: 'stall', after: 5 }, times: 1 });
+    const { recording, answer } = ask(caller, protocol);
+    await eventually(() => recording.text).toContain(LAST_WORD[protocol]);
+    const { length } = recording.text;
+    for (let beats = 1; beats <= 5; beats += 1) {
+      clock.advance(TEN_SECONDS);
+      await eventually(() => recording.text.slice(length)).toBe(caller.heartbeat.repeat(beats));
+    }
+    clock.advance(TEN_SECONDS);
+    const error = await rejection(answer);
+    expect(String(error)).toContain('The model is temporarily unavailable.');
+    // Never switched: the caller has seen a part of this answer.
+    expect(router().upstreams.calls).toHaveLength(1);
+  });
+});
