@@ -3,7 +3,6 @@ import { usageError } from './cli-error.ts';
 import type { Command } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { confirm } from './confirm.ts';
-import { createAwsClient, createSigner, findRestApi } from './deployed-stack.ts';
 import { type Options, readArguments, refuseOthers } from './read-arguments.ts';
 import { formatRecord, formatTable, type Row } from './table.ts';
 import { USAGE } from './usage-text.ts';
@@ -42,6 +41,8 @@ const connect = async ({ url, stack, region, profile }: Options): Promise<AdminC
   if (stack === undefined && LOOPBACK.test(new URL(baseUrl).hostname)) {
     return createAdminClient({ baseUrl });
   }
+  // Half a second of AWS SDK, which a local router has no use for.
+  const { createAwsClient, createSigner, findRestApi } = await import('./deployed-stack.ts');
   const client = createAwsClient({ region, profile });
   const sign = createSigner(client);
   if (stack === undefined) return createAdminClient({ baseUrl, sign });

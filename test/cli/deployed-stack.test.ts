@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startAwsStandIn } from '../support/aws-stand-in.ts';
+import { useRouter } from '../support/local.ts';
+import { runCli } from '../support/run-cli.ts';
+
+const router = useRouter();
+const SECRET = 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY';
+
+let aws: Awaited<ReturnType<typeof startAwsStandIn>>;
+beforeAll(async () => {
+  aws = await startAwsStandIn({
+    stack: 'model-router-prod',
+    secretAccessKey: SECRET,
+    behind: router().baseUrl,
+  });
+});
+afterAll(() => aws.close());
+
+const admin = (args: string[], secret = SECRET) =>
+  runCli(args, {
+    AWS_ENDPOINT_URL_CLOUDFORMATION: aws.endpoint,
+    AWS_REGION: 'eu-central-1',
+    AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE',
+    AWS_SECRET_ACCESS_KEY: secret,
+    AWS_CONFIG_FILE: '/nowhere',
+    AWS_SHARED_CREDENTIALS_FILE: '/nowhere',
+  });
+
+const STACK = ['--stack', 'model-router-prod'];
+
+test('a stack is found by its name, and every request to it is signed', async () => {
+  const created = await admin(['projects', 'create', 'signed', '--name', 'Größe & Co', ...STACK]);
+  expect(created).toMatchObject({ code: 0, err: '' });
+  const listed = await admin(['projects', ...STACK]);
+  expect(listed.out).toContain('Größe & Co');
+  expect(aws.verdicts).toEqual(
+    Array(2).fill({
+      accessKeyId: 'AKIDEXAMPLE',
+      region: 'eu-central-1',
+      service: 'execute-api',
+      isValid: true,
+    }),
+  );
+});
+
+test('a path that needs escapes is signed as it is sent', async () => {
+  const { code, err } = await admin(['keys', '--project', 'a b/ü', ...STACK]);
+  expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("no project 'a b/ü'") });
+});
+
+test('the refusal of a wrong signature is told as it is', async () => {
+  const { code, err } = await admin(['projects', ...STACK], 'another');
+  expect({ code, err }).toEqual({
+    code: 1,
+    err: 'The signature does not match. (status 403)\n',
+  });
+});
+
+test('a stack that is not there is told by its name', async () => {
+  const { code, err } = await admin(['projects', '--stack', 'nope']);
+  expect({ code, err }).toEqual({
+    code: 1,
+    err: 'Cannot look up the stack nope: Stack with id nope does not exist\n',
+  });
+});

@@ -1,0 +1,254 @@
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import OpenAI from 'openai';
+import { beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { CliError } from '../../cli/cli-error.ts';
+import { run } from '../../cli/run.ts';
+import { MODEL_ON, useRouter } from '../support/local.ts';
+import { runCli } from '../support/run-cli.ts';
+
+const router = useRouter();
+
+const admin = (...args: string[]) => runCli([...args, '--url', router().baseUrl]);
+
+const Answer = z.record(z.string(), z.unknown());
+const Rows = z.object({ data: z.array(Answer) });
+const NewKey = z.object({ key: z.string(), id: z.string() });
+
+/** The JSON of a command that must succeed. */
+const json = async <T extends z.ZodType>(schema: T, ...args: string[]): Promise<z.output<T>> => {
+  const { code, out, err } = await admin(...args, '--json');
+  expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
+  return schema.parse(JSON.parse(out));
+};
+
+const generate = (apiKey: string) =>
+  new OpenAI({ baseURL: `${router().baseUrl}/v1`, apiKey, maxRetries: 0 }).chat.completions.create({
+    model: MODEL_ON.chat,
+    messages: [{ role: 'user', content: 'say Hello' }],
+  });
+
+/** Status of a call that must be refused. */
+const refusal = async (apiKey: string): Promise<number | undefined> => {
+  const error: unknown = await generate(apiKey).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  return error instanceof OpenAI.APIError ? error.status : undefined;
+};
+
+test('from nothing to an answer, and to the end of the key', { timeout: 60_000 }, async () => {
+  expect((await admin('projects', 'create', 'team', '--name', 'The Team')).code).toBe(0);
+  const limits = ['--rpm', '50', '--quota', '10', '--period', 'day'];
+  expect((await admin('plans', 'create', 'small', ...limits)).code).toBe(0);
+  const of = ['--project', 'team'];
+
+  const first = await json(NewKey, 'keys', 'create', ...of, '--plan', 'small', '--name', 'ci');
+  expect((await generate(first.key)).choices[0]?.message.content).toBe('Hello');
+
+  const second = await json(NewKey, 'keys', 'rotate', first.id, ...of, '--overlap', '1h');
+  await generate(first.key);
+  await generate(second.key);
+  const third = await json(
+    NewKey,
+    'keys',
+    'rotate',
+    second.id,
+    ...of,
+    '--overlap',
+    'none',
+    '--yes',
+  );
+  expect(await refusal(second.key)).toBe(401);
+  await generate(third.key);
+
+  const { data: usage } = await json(Rows, 'usage', ...of);
+  const meters = usage.map(({ used, remaining, quota }) => ({ used, remaining, quota }));
+  expect(meters).toEqual(Array(3).fill({ used: 4, remaining: 6, quota: 10 }));
+  const last = usage.find(({ id }) => id === third.id);
+  expect(last?.last_used_at).toMatch(/^\d{4}-\d\d-\d\dT/);
+
+  await json(Answer, 'plans', 'set', 'small', '--quota', '20');
+  const { data: afterChange } = await json(Rows, 'usage', ...of);
+  expect(afterChange[0]).toMatchObject({ used: 4, remaining: 16, rpm: 50 });
+
+  expect((await admin('keys', 'revoke', third.id, ...of, '--yes')).code).toBe(0);
+  expect(await refusal(third.key)).toBe(401);
+  const { data: keys } = await json(Rows, 'keys', ...of);
+  const statusOf = new Map(keys.map(({ id, status }) => [id, status]));
+  expect([first, second, third].map(({ id }) => statusOf.get(id))).toEqual([
+    'active',
+    'expired',
+    'revoked',
+  ]);
+});
+
+describe('a key', () => {
+  const of = ['--project', 'local'];
+
+  test('is printed when it is made, and never again', async () => {
+    const made = await admin('keys', 'create', ...of, '--plan', 'local', '--name', 'shown');
+    const key = /mrk_live_\w+/.exec(made.out)?.[0] ?? 'none';
+    expect(key).toHaveLength('mrk_live_'.length + 38);
+    expect(made.err).toMatch(/shown this once/);
+    const listed = await admin('keys', 'list', ...of);
+    expect(listed.out).toContain('shown');
+    for (const { out } of [listed, await admin('keys', ...of, '--json')]) {
+      expect(out).not.toContain(key);
+    }
+  });
+
+  test.each([
+    ['revoke', []],
+    ['rotate', ['--overlap', 'none']],
+  ])('survives a %s that nobody confirms', async (verb, options) => {
+    const { id, key } = await json(NewKey, 'keys', 'create', ...of, '--plan', 'local');
+    const { code, out, err } = await admin('keys', verb, id, ...of, ...options);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toMatch(/at once.*\n.*add --yes\. Nothing was done\.\n$/);
+    await generate(key);
+  });
+
+  test('lives as long as it was made to', async () => {
+    const { expires_at } = await json(
+      Answer,
+      'keys',
+      'create',
+      ...of,
+      '--plan',
+      'local',
+      '--expires',
+      '12h',
+    );
+    const hours = (Date.parse(z.string().parse(expires_at)) - Date.now()) / 3_600_000;
+    expect(Math.round(hours)).toBe(12);
+  });
+});
+
+describe('apply', () => {
+  const file = join(tmpdir(), `seed-${process.pid}.json`);
+  const seed = {
+    projects: [{ id: 'seeded', name: 'Seeded' }],
+    plans: [{ id: 'basic', rpm: 10, quota: 100, period: 'month', models: [MODEL_ON.chat] }],
+  };
+  const apply = () =>
+    json(z.object({ projects: z.array(Answer), plans: z.array(Answer) }), 'apply', file);
+  beforeAll(() => writeFileSync(file, JSON.stringify(seed)));
+
+  test('creates what is missing, changes what differs, and leaves the rest', async () => {
+    expect(await apply()).toEqual({
+      projects: [{ id: 'seeded', outcome: 'created' }],
+      plans: [{ id: 'basic', outcome: 'created' }],
+    });
+    await json(Answer, 'plans', 'set', 'basic', '--rpm', '11', '--all-models');
+    expect(await apply()).toEqual({
+      projects: [{ id: 'seeded', outcome: 'unchanged' }],
+      plans: [{ id: 'basic', outcome: 'changed' }],
+    });
+    expect(await apply()).toMatchObject({ plans: [{ outcome: 'unchanged' }] });
+  });
+
+  test('names every fault of a file, and then writes nothing', async () => {
+    const faulty = join(tmpdir(), `faulty-${process.pid}.json`);
+    const plans = [
+      { id: 'fine', rpm: 1, quota: 1, period: 'day' },
+      { id: 'a b', rpm: -1, quota: 1 },
+    ];
+    writeFileSync(faulty, JSON.stringify({ plans }));
+    const { code, err } = await admin('apply', faulty);
+    expect(code).toBe(1);
+    for (const path of ['plans.1.id', 'plans.1.rpm', 'plans.1.period']) expect(err).toContain(path);
+    expect((await admin('plans')).out).not.toContain('fine');
+  });
+});
+
+test('lists are tables', async () => {
+  await json(
+    Answer,
+    'plans',
+    'create',
+    'wide',
+    '--rpm',
+    '5',
+    '--quota',
+    '100000',
+    '--period',
+    'hour',
+  );
+  const { out } = await admin('plans');
+  const lines = out.split('\n');
+  expect(lines[0]).toMatch(/^ID +RPM +QUOTA +PERIOD +MODELS$/);
+  expect(lines.find((line) => line.startsWith('wide'))).toMatch(/^wide +5 +100000 +hour/);
+});
+
+/** How a command that cannot succeed ends, in this process: a start of its own takes half a second. */
+const failureOf = async (args: string[]): Promise<CliError> => {
+  const error: unknown = await run(args, Date.now(), process).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof CliError) return error;
+  throw error ?? new Error('The command succeeded.');
+};
+
+describe('what cannot be done is told in a sentence', () => {
+  test.each([
+    [1, ['projects', 'create', 'local'], /'local' exists already/],
+    [1, ['projects', 'create', '../up'], /id: must be 1 to 64 letters/],
+    [1, ['keys', 'list', '--project', 'nobody'], /no project 'nobody'/],
+    [1, ['keys', 'create', '--project', 'local', '--plan', 'nothing'], /no plan 'nothing'/],
+    [
+      1,
+      ['keys', 'create', '--project', 'local', '--plan', 'local', '--expires', '2020-01-01'],
+      /in the past/,
+    ],
+    [1, ['keys', 'revoke', 'key_x', '--project', 'local', '--yes'], /no key 'key_x'/],
+    [1, ['keys', 'rotate', 'key_x', '--project', 'local'], /no key 'key_x'/],
+    [1, ['plans', 'set', 'nothing', '--rpm', '1'], /no plan 'nothing'/],
+    [1, ['plans', 'set', 'local', '--period', 'week'], /period: .*hour.*day.*month/],
+    [1, ['plans', 'set', 'local', '--model', 'no/such'], /the catalog has no no\/such/],
+    [2, ['plans', 'set', 'local'], /Nothing to set/],
+    [
+      2,
+      ['plans', 'create', 'p', '--rpm', 'many', '--quota', '1', '--period', 'day'],
+      /--rpm is 'many'/,
+    ],
+    [2, ['keys', 'create', '--project', 'local'], /--plan is missing/],
+    [2, ['keys', 'list', '--project', 'local', '--rpm', '1'], /does not take --rpm/],
+    [2, ['keys', 'revoke', '--project', 'local'], /KEY-ID is missing/],
+    [2, ['projects', 'destroy'], /no command 'projects destroy'/],
+    [2, ['projects', '--frob'], /--frob/],
+    [2, ['apply', '/nowhere.json'], /Cannot read \/nowhere\.json/],
+  ])('exit %i: %j', async (exitCode, args, message) => {
+    const error = await failureOf([...args, '--url', router().baseUrl]);
+    expect(error.exitCode).toBe(exitCode);
+    expect(error.message).toMatch(message);
+  });
+
+  test('on stderr, without a stack', async () => {
+    const { code, out, err } = await admin('projects', 'destroy');
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toMatch(/^There is no command 'projects destroy'\.\n.*--help.*\n$/);
+  });
+
+  test('also that nobody answers', async () => {
+    const { code, err } = await runCli(['projects', '--url', 'http://127.0.0.1:9']);
+    expect(code).toBe(1);
+    expect(err).toMatch(/^No answer from http:\/\/127\.0\.0\.1:9/);
+  });
+
+  test('also that no AWS credentials are there for an address that is not here', async () => {
+    const { code, err } = await runCli(['projects', '--url', 'https://router.test'], {
+      AWS_REGION: 'eu-central-1',
+      AWS_EC2_METADATA_DISABLED: 'true',
+      AWS_ACCESS_KEY_ID: '',
+      AWS_SECRET_ACCESS_KEY: '',
+      AWS_CONFIG_FILE: '/nowhere',
+      AWS_SHARED_CREDENTIALS_FILE: '/nowhere',
+    });
+    expect(code).toBe(1);
+    expect(err).toMatch(/^Cannot sign the request: .*credentials/);
+  });
+});

@@ -1,0 +1,113 @@
+import { Match } from 'aws-cdk-lib/assertions';
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { AdminEnv } from '../../lambdas/env.ts';
+import { synthTemplate } from './synth.ts';
+
+const dev = synthTemplate();
+
+type Props = Record<string, unknown>;
+
+/** Properties of the resources of a type whose id begins with `name`, by id. */
+const named = (type: string, name: string): [id: string, properties: Props][] =>
+  Object.entries(dev.findResources(type))
+    .filter(([id]) => id.startsWith(name))
+    .map(([id, resource]) => [id, (resource.Properties ?? {}) as Props]);
+
+const one = (type: string, name: string): { id: string; properties: Props } => {
+  const found = named(type, name);
+  expect(found).toHaveLength(1);
+  const [id, properties] = found[0] ?? ['', {}];
+  return { id, properties };
+};
+
+const FUNCTION = one('AWS::Lambda::Function', 'Admin');
+const ADMIN_ARN = { 'Fn::GetAtt': [FUNCTION.id, 'Arn'] };
+
+describe('the admin function', () => {
+  const tableArn = (name: string) => ({
+    'Fn::GetAtt': [one('AWS::DynamoDB::GlobalTable', `Tables${name}`).id, 'Arn'],
+  });
+
+  test('may do exactly what operators do, on exactly these resources', () => {
+    expect(one('AWS::IAM::Policy', 'Admin').properties.PolicyDocument).toEqual({
+      Version: '2012-10-17',
+      Statement: [
+        {
+          Effect: 'Allow',
+          Action: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+          Resource: { 'Fn::GetAtt': [one('AWS::Logs::LogGroup', 'Admin').id, 'Arn'] },
+        },
+        {
+          Effect: 'Allow',
+          Action: ['dynamodb:GetItem', 'dynamodb:Scan', 'dynamodb:UpdateItem'],
+          Resource: [tableArn('Plans'), tableArn('Projects')],
+        },
+        {
+          Effect: 'Allow',
+          Action: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
+          Resource: [tableArn('Keys'), tableArn('Meters')],
+        },
+        {
+          Effect: 'Allow',
+          Action: 'dynamodb:Query',
+          Resource: { 'Fn::Join': ['', [tableArn('Keys'), '/index/byProject']] },
+        },
+      ],
+    });
+    const role = one('AWS::IAM::Role', 'Admin').properties;
+    expect(role).not.toHaveProperty('ManagedPolicyArns');
+    expect(role).not.toHaveProperty('Policies');
+  });
+
+  test('cannot read the upstream credentials', () => {
+    const text = JSON.stringify(one('AWS::IAM::Policy', 'Admin').properties);
+    expect(text).not.toContain('secretsmanager');
+  });
+
+  test('gets the environment that it reads, and nothing else', () => {
+    const { Variables } = FUNCTION.properties.Environment as { Variables: Props };
+    expect(Object.keys(Variables).sort()).toEqual(Object.keys(AdminEnv.shape).sort());
+  });
+});
+
+describe('the way to the admin function', () => {
+  const integrations = Object.values(dev.findResources('AWS::ApiGateway::Method')).map(
+    ({ Properties }) => Properties as Props,
+  );
+  const toAdmin = integrations.filter(({ Integration }) =>
+    JSON.stringify(Integration).includes(FUNCTION.id),
+  );
+
+  test('asks IAM on every method', () => {
+    expect(toAdmin).toEqual([
+      expect.objectContaining({ HttpMethod: 'ANY', AuthorizationType: 'AWS_IAM' }),
+    ]);
+  });
+
+  test('is one path of the REST API, below /admin, answered in one piece', () => {
+    const resources = dev.findResources('AWS::ApiGateway::Resource');
+    const at = (reference: unknown): Props => {
+      const { Ref: id } = z.object({ Ref: z.string() }).parse(reference);
+      return (resources[id]?.Properties ?? {}) as Props;
+    };
+    const proxy = at(toAdmin[0]?.ResourceId);
+    const admin = at(proxy.ParentId);
+    expect([admin.PathPart, proxy.PathPart]).toEqual(['admin', '{proxy+}']);
+    expect(admin.ParentId).toEqual({ 'Fn::GetAtt': [expect.any(String), 'RootResourceId'] });
+    expect(toAdmin[0]?.Integration).not.toHaveProperty('ResponseTransferMode');
+  });
+
+  test('leads through nothing else: no Function URL, no caller but that method', () => {
+    const permissions = Object.values(
+      dev.findResources('AWS::Lambda::Permission', { Properties: { FunctionName: ADMIN_ARN } }),
+    );
+    expect(permissions).toHaveLength(1);
+    dev.hasResourceProperties('AWS::Lambda::Permission', {
+      FunctionName: ADMIN_ARN,
+      Principal: 'apigateway.amazonaws.com',
+      SourceArn: { 'Fn::Join': ['', Match.arrayWith([Match.stringLikeRegexp('/\\*/admin/\\*$')])] },
+    });
+    dev.resourcePropertiesCountIs('AWS::Lambda::Url', { TargetFunctionArn: ADMIN_ARN }, 0);
+  });
+});
