@@ -1,0 +1,177 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type LocalRouter, startLocal } from '../../local/start.ts';
+import { MODEL_ON } from '../support/local.ts';
+import { seriesIn } from '../support/metrics.ts';
+import { functionUrl, restApi } from './events.ts';
+import { installRuntimeClient } from './install-runtime-client.ts';
+import { bundleFor, type RunningFunction, startFunction } from './start-function.ts';
+
+const CHAT = '/v1/chat/completions';
+const MESSAGES = '/v1/messages';
+
+const client = installRuntimeClient();
+const reason = 'missing' in client ? ` (SKIPPED, not installed: ${client.missing})` : '';
+const entry = 'entry' in client ? client.entry : '';
+
+const doors = [
+  ['a Function URL', functionUrl],
+  ['a REST API', restApi],
+] as const;
+
+describe.skipIf(reason !== '')(`the shipped bundle under AWS's runtime client${reason}`, () => {
+  let local: LocalRouter;
+  let shipped: ReturnType<typeof bundleFor>;
+  let running: RunningFunction;
+
+  beforeAll(async () => {
+    local = await startLocal();
+    shipped = bundleFor(local);
+    const { folder } = shipped;
+    running = await startFunction({ client: entry, folder, endpoints: local.endpoints });
+  });
+  afterEach(() => local.upstreams.reset());
+  afterAll(async () => {
+    await running?.stop();
+    shipped?.remove();
+    await local?.close();
+  });
+
+  const question = (body: Record<string, unknown> = {}) => ({
+    key: local.key,
+    body: {
+      model: MODEL_ON.chat,
+      max_tokens: 100,
+      messages: [{ role: 'user', content: 'hello' }],
+      ...body,
+    },
+  });
+
+  /** No invocation was lost, nothing was reported as an error, and it is still the first process. */
+  const expectAlive = async () => {
+    const { head, text } = running.invoke(functionUrl('/', { method: 'GET' }));
+    expect((await head).statusCode).toBe(200);
+    await text;
+    expect(running.child.exitCode).toBeNull();
+    expect(running.errors).toEqual([]);
+  };
+
+  test.each(doors)('answers a probe through %s', async (_, event) => {
+    const { head, text } = running.invoke(event('/', { method: 'GET' }));
+    expect(await head).toMatchObject({
+      statusCode: 200,
+      headers: { 'x-request-id': expect.stringMatching(/^req_/) },
+    });
+    expect(JSON.parse(await text)).toMatchObject({ service: 'model-router' });
+  });
+
+  test.each(doors)('streams chat through %s in many pieces', async (_, event) => {
+    local.upstreams.inject({ fault: { kind: 'slow', ms: 10 } });
+    const { head, text, pieces } = running.invoke(event(CHAT, question({ stream: true })));
+    expect(await head).toMatchObject({
+      statusCode: 200,
+      headers: { 'content-type': 'text/event-stream; charset=utf-8' },
+    });
+    expect(await text).toMatch(/data: \[DONE\]\n\n$/);
+    expect(pieces.length).toBeGreaterThan(3);
+  });
+
+  test.each(doors)('streams messages through %s', async (_, event) => {
+    const { head, text } = running.invoke(event(MESSAGES, question({ stream: true })));
+    expect((await head).statusCode).toBe(200);
+    expect(await text).toMatch(/^event: message_start\n[\s\S]*event: message_stop\n.*\n\n$/);
+  });
+
+  test('sends what it has while the upstream is still busy, and ends at the deadline', async () => {
+    local.upstreams.inject({ fault: { kind: 'stall', after: 3 } });
+    // Ten seconds are kept back for the end, so one is left.
+    const invocation = running.invoke(functionUrl(CHAT, question({ stream: true })), {
+      remainingMs: 11_000,
+    });
+    expect(await invocation.has('"content":"')).not.toContain('[DONE]');
+    const whole = await invocation.text;
+    expect(whole).toContain('"finish_reason":"length"');
+    expect(whole).toMatch(/data: \[DONE\]\n\n$/);
+    await expectAlive();
+  });
+
+  test('has a status and an envelope for what fails before the first byte', async () => {
+    const refused = running.invoke(functionUrl(MESSAGES, { body: {} }));
+    expect((await refused.head).statusCode).toBe(401);
+    expect(JSON.parse(await refused.text)).toMatchObject({
+      type: 'error',
+      error: { type: 'authentication_error' },
+    });
+
+    local.upstreams.inject({ fault: { kind: 'status', status: 500 } });
+    const failed = running.invoke(restApi(CHAT, question({ stream: true })));
+    expect((await failed.head).statusCode).toBe(502);
+    expect(JSON.parse(await failed.text)).toMatchObject({ error: { type: 'api_error' } });
+    await expectAlive();
+  });
+
+  test.each([
+    [CHAT, /"error":\{"type":"api_error"/],
+    [MESSAGES, /event: error\n/],
+  ])('survives an upstream that breaks off in mid-stream: %s', async (path, told) => {
+    local.upstreams.inject({ fault: { kind: 'truncate', after: 4 } });
+    const { head, text } = running.invoke(functionUrl(path, question({ stream: true })));
+    expect((await head).statusCode).toBe(200);
+    const whole = await text;
+    expect(whole).toMatch(told);
+    expect(whole).not.toContain('[DONE]');
+    await expectAlive();
+  });
+
+  test('answers three requests in a row in one process, each with an id of its own', async () => {
+    const ids = new Set<string | undefined>();
+    for (const stream of [true, false, true]) {
+      const { head, text } = running.invoke(functionUrl(CHAT, question({ stream })));
+      const { statusCode, headers } = await head;
+      await text;
+      expect(statusCode).toBe(200);
+      ids.add(headers['x-request-id']);
+    }
+    expect(ids.size).toBe(3);
+    await expectAlive();
+  });
+
+  test('prints log lines and metrics that the runtime leaves as they are', async () => {
+    const { head, text } = running.invoke(functionUrl(CHAT, question()));
+    const { headers } = await head;
+    await text;
+    await expectAlive();
+    const printed = running.lines().map((line): Record<string, unknown> => JSON.parse(line));
+    expect(printed).toContainEqual(
+      expect.objectContaining({
+        event: 'request',
+        requestId: headers['x-request-id'],
+        status: 200,
+      }),
+    );
+    expect(seriesIn(running.lines())['Requests{Stage=test}']).toBeGreaterThan(0);
+    expect(running.lines().join()).not.toContain(local.key);
+  });
+
+  test('answers ten requests at once where an environment takes several', async () => {
+    const { folder } = shipped;
+    const env = { AWS_LAMBDA_MAX_CONCURRENCY: '10', AWS_LAMBDA_NODEJS_WORKER_COUNT: '1' };
+    const many = await startFunction({ client: entry, folder, endpoints: local.endpoints, env });
+    try {
+      const answers = Array.from({ length: 10 }, (_, at) =>
+        many.invoke(
+          functionUrl(
+            CHAT,
+            question({ stream: true, messages: [{ role: 'user', content: `say number ${at}.` }] }),
+          ),
+        ),
+      );
+      const texts = await Promise.all(answers.map(({ text }) => text));
+      const said = texts.map((text) =>
+        [...text.matchAll(/"content":"([^"]*)"/g)].map(([, part]) => part).join(''),
+      );
+      expect(said).toEqual(answers.map((_, at) => `number ${at}.`));
+    } finally {
+      await many.stop();
+    }
+  });
+});

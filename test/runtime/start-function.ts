@@ -1,0 +1,89 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { RouterEnv } from '../../lambdas/env.ts';
+import { bundle } from '../../lib/bundle/bundle.ts';
+import type { LocalRouter } from '../../local/start.ts';
+import { TABLE_NAMES } from '../support/dynamo.ts';
+import { type RuntimeApi, startRuntimeApi } from './runtime-api.ts';
+
+const SHIM = fileURLToPath(new URL('native-client.cjs', import.meta.url));
+
+/** The shipped bundle, around a catalog whose targets are the embedded upstreams. */
+export const bundleFor = ({ models }: Pick<LocalRouter, 'models'>) => {
+  const outdir = mkdtempSync(join(tmpdir(), 'function-'));
+  const catalog = join(outdir, 'models.json');
+  writeFileSync(catalog, JSON.stringify(models));
+  const { folder } = bundle({ entry: 'lambdas/router.ts', outdir, catalog });
+  return { folder, remove: () => rmSync(outdir, { recursive: true }) };
+};
+
+export type RunningFunction = Pick<RuntimeApi, 'invoke' | 'errors'> & {
+  child: ChildProcess;
+  /** What the process has printed so far, a line each. */
+  lines(): string[];
+  stop(): Promise<void>;
+};
+
+type Options = {
+  client: string;
+  folder: string;
+  endpoints: LocalRouter['endpoints'];
+  env?: Record<string, string>;
+};
+
+/** A process as Lambda starts it: AWS's runtime client, the bundle, the environment, nothing else. */
+export const startFunction = async (options: Options): Promise<RunningFunction> => {
+  const { client, folder, endpoints } = options;
+  const api = await startRuntimeApi();
+  const own = {
+    STAGE: 'test',
+    KEYS_TABLE: TABLE_NAMES.keys,
+    PLANS_TABLE: TABLE_NAMES.plans,
+    METERS_TABLE: TABLE_NAMES.meters,
+    UPSTREAM_SECRET: 'local-upstreams',
+  } satisfies RouterEnv;
+  const child = spawn(process.execPath, ['--require', SHIM, client], {
+    cwd: folder,
+    env: {
+      ...own,
+      _HANDLER: 'index.handler',
+      LAMBDA_TASK_ROOT: folder,
+      AWS_LAMBDA_RUNTIME_API: api.address,
+      AWS_LAMBDA_FUNCTION_NAME: 'router',
+      AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
+      AWS_LAMBDA_FUNCTION_MEMORY_SIZE: '512',
+      AWS_LAMBDA_LOG_GROUP_NAME: 'router',
+      AWS_LAMBDA_LOG_STREAM_NAME: 'stream',
+      AWS_LAMBDA_LOG_FORMAT: 'JSON',
+      AWS_REGION: 'us-east-1',
+      AWS_ACCESS_KEY_ID: 'local',
+      AWS_SECRET_ACCESS_KEY: 'local',
+      AWS_ENDPOINT_URL_DYNAMODB: endpoints.dynamo,
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: endpoints.secrets,
+      ...options.env,
+    },
+  });
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      printed += text;
+    });
+  }
+  return {
+    invoke: api.invoke,
+    errors: api.errors,
+    child,
+    lines: () => printed.split('\n').filter((line) => line !== ''),
+    stop: async () => {
+      if (child.exitCode === null) {
+        child.kill('SIGKILL');
+        await once(child, 'exit');
+      }
+      await api.close();
+    },
+  };
+};
