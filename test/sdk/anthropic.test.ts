@@ -94,6 +94,16 @@ describe.each(majors)('%s', (_, connect) => {
     expect(message.usage.input_tokens).toBeGreaterThan(0);
   });
 
+  test.each(MODELS)(
+    '%s streams, and its helper rejects a stream that breaks off',
+    async (model) => {
+      const prompt = 'fault truncate=3\nsay One two three.';
+      const stream = connect(router.key).messages.stream(request(model, prompt));
+      const error = await failure(stream.finalMessage());
+      expect(error.message).toContain('temporarily unavailable');
+    },
+  );
+
   test.each(MODELS)('%s streams its thinking, and takes it back', async (model) => {
     const client = connect(router.key);
     const first = await client.messages

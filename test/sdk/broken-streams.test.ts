@@ -74,6 +74,19 @@ describe.each(GRID)('$name on an upstream that speaks $protocol', ({ caller, pro
     },
   );
 
+  test('throws by status when no target gives a word', async () => {
+    const fault: Fault = { kind: 'truncate', after: 1 };
+    const { answer, recording } = await tryOn({ caller, protocol, fault, everywhere: true });
+    expect(await rejection(answer)).toMatchObject({ status: 502 });
+    expect(recording.statuses).toEqual([502]);
+    expect(router().upstreams.calls).toHaveLength(2);
+  });
+});
+
+/** One SDK of each family: what is not noticed looks the same to all. */
+const NEWEST = GRID.filter(({ name }) => name === 'openai 7' || name === 'anthropic 1');
+
+describe.each(NEWEST)('$name on an upstream that speaks $protocol', ({ caller, protocol }) => {
   test.each(FALSE_STARTS.map((fault) => ({ fault, name: nameOf(fault) })))(
     'does not notice a $name before the first word',
     async ({ fault }) => {
@@ -85,14 +98,6 @@ describe.each(GRID)('$name on an upstream that speaks $protocol', ({ caller, pro
       expect([...new Set(asked)]).toEqual([protocol, OTHER[protocol]]);
     },
   );
-
-  test('throws by status when no target gives a word', async () => {
-    const fault: Fault = { kind: 'truncate', after: 1 };
-    const { answer, recording } = await tryOn({ caller, protocol, fault, everywhere: true });
-    expect(await rejection(answer)).toMatchObject({ status: 502 });
-    expect(recording.statuses).toEqual([502]);
-    expect(router().upstreams.calls).toHaveLength(2);
-  });
 });
 
 describe.each(CALLERS)('$name', ({ stream }) => {

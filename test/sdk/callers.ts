@@ -8,7 +8,6 @@ export type Connection = { baseUrl: string; key: string; fetch?: typeof fetch };
 /** One streamed question to a model, answered with the text that the SDK gave piece by piece. */
 export type Caller = {
   name: string;
-  path: string;
   /** What the family's callers see on silence. */
   heartbeat: string;
   /** @param onText gets each piece. Rejects with what the SDK throws. */
@@ -60,8 +59,8 @@ const askAnthropic =
     return whole;
   };
 
-const chat = { path: '/v1/chat/completions', heartbeat: ': waiting\n\n' };
-const messages = { path: '/v1/messages', heartbeat: 'event: ping\ndata: {"type":"ping"}\n\n' };
+const chat = { heartbeat: ': waiting\n\n' };
+const messages = { heartbeat: 'event: ping\ndata: {"type":"ping"}\n\n' };
 
 /** Two majors of both official SDKs. The older ones have the same shape where this uses them. */
 export const CALLERS: Caller[] = [

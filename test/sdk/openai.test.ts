@@ -98,6 +98,18 @@ describe.each(majors)('%s', (_, connect) => {
     expect(completion.usage?.completion_tokens).toBeGreaterThan(0);
   });
 
+  test.each(MODELS)(
+    '%s streams, and its helper rejects a stream that breaks off',
+    async (model) => {
+      const stream = connect(router.key).chat.completions.stream({
+        model,
+        messages: say('fault truncate=3\nsay One two three.'),
+      });
+      const error = await failure(stream.finalChatCompletion());
+      expect(error.message).toContain('temporarily unavailable');
+    },
+  );
+
   test.each(MODELS)('%s leaves the usage chunk out unless it is asked for', async (model) => {
     const stream = await connect(router.key).chat.completions.create({
       model,
