@@ -1,68 +1,8 @@
-import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { BreakerStore } from '../../../lambdas/stores/breaker-store.ts';
 import { StoreUnavailable } from '../../../lambdas/stores/store-unavailable.ts';
-import { createCountingClock } from '../../support/counting-clock.ts';
-import { type Fleet, type FleetOptions, startFleet } from '../../support/fleet.ts';
-import {
-  type Act,
-  answer,
-  begin,
-  breakOff,
-  startUpstream,
-  status,
-} from '../../support/fleet-upstream.ts';
-import { modelOn, targetAt } from '../../support/models.ts';
-import { send } from '../../support/send.ts';
-
-const NOW = Date.UTC(2026, 10, 21, 12);
-
-const BODY = JSON.stringify({
-  model: 'vendor/model',
-  messages: [{ role: 'user', content: 'hi' }],
-  stream: true,
-});
-
-const headersOf = ({ key }: Fleet) => ({ authorization: `Bearer ${key}` });
-
-const setUp = async (acts: Act[], options: Partial<FleetOptions> = {}) => {
-  const clock = createCountingClock(NOW);
-  const upstreams = await Promise.all(acts.map(startUpstream));
-  const targets = upstreams.map(({ url }, at) => targetAt(url, { upstream: `upstream-${at}` }));
-  const fleet = await startFleet({ models: [modelOn(targets)], clock, ...options });
-  onTestFinished(() => fleet.close());
-  const ask = (router = 0) =>
-    send(fleet.urls[router] ?? '', '/v1/chat/completions', {
-      method: 'POST',
-      headers: headersOf(fleet),
-      body: BODY,
-    });
-  const askTimes = async (times: number) => {
-    const sent = [];
-    for (let turn = 0; turn < times; turn += 1) sent.push(await ask());
-    return sent;
-  };
-  const count = (name: string) => fleet.lines().filter(({ event }) => event === name).length;
-  /** Sends a request, and leaves once the upstream has it. */
-  const askAndLeave = async () => {
-    const [attempts, lines] = [upstreams[0]?.attempts ?? 0, count('request')];
-    const sent = request(`${fleet.urls[0]}/v1/chat/completions`, {
-      method: 'POST',
-      headers: headersOf(fleet),
-    }).on('error', () => undefined);
-    sent.end(BODY);
-    await expect.poll(() => upstreams[0]?.attempts).toBe(attempts + 1);
-    sent.destroy();
-    await expect.poll(() => count('request')).toBe(lines + 1);
-    expect(upstreams[0]?.sockets.size).toBe(0);
-  };
-  const [primary, second] = upstreams;
-  if (!primary) throw new Error('at least one upstream');
-  return { clock, fleet, primary, second, ask, askTimes, askAndLeave, count };
-};
-
-const statusesOf = (sent: { status: number }[]) => [...new Set(sent.map((one) => one.status))];
+import { startLab, statusesOf } from '../../support/fleet-lab.ts';
+import { type Act, answer, breakOff, status } from '../../support/fleet-upstream.ts';
 
 describe('a target that is down for a minute under load', () => {
   test.each([
@@ -71,7 +11,7 @@ describe('a target that is down for a minute under load', () => {
     ['resets', ((response) => void response.socket?.resetAndDestroy()) satisfies Act],
     ['breaks its protocol', ((response) => void response.end('<html>')) satisfies Act],
   ])('and %s is asked 10 times and once for each time its breaker was open', async (_, act) => {
-    const { clock, primary, ask, count } = await setUp([act, answer]);
+    const { clock, primary, ask, count } = await startLab([act, answer]);
     const sent = [];
     for (let at = 0; at < 60_000; at += 500) {
       sent.push(await ask());
@@ -83,7 +23,7 @@ describe('a target that is down for a minute under load', () => {
   });
 
   test('and refuses connections trips after two', async () => {
-    const { primary, askTimes, count } = await setUp([answer, answer]);
+    const { primary, askTimes, count } = await startLab([answer, answer]);
     await primary.close();
     expect(statusesOf(await askTimes(3))).toEqual([200]);
     expect(count('upstream_failed')).toBe(2);
@@ -92,7 +32,7 @@ describe('a target that is down for a minute under load', () => {
 });
 
 test('a total outage costs at most 1.2 attempts a request, and every caller is told when to retry', async () => {
-  const { clock, primary, second, ask } = await setUp([status(500), status(503)]);
+  const { clock, primary, second, ask } = await startLab([status(500), status(503)]);
   const sent = [];
   for (let at = 0; at < 60_000; at += 400) {
     sent.push(await ask());
@@ -111,7 +51,7 @@ test('a total outage costs at most 1.2 attempts a request, and every caller is t
 });
 
 test('a target that has come back is found out by one probe and used from then on', async () => {
-  const { clock, primary, ask, askTimes } = await setUp([status(503)]);
+  const { clock, primary, ask, askTimes } = await startLab([status(503)]);
   await askTimes(6);
   expect(primary.attempts).toBe(5);
   primary.act = answer;
@@ -131,7 +71,7 @@ describe('what a refusal does to the target and to the caller', () => {
     ['402', status(402), 502, undefined, 240_000, 360_000],
     ['404', status(404), 502, undefined, 240_000, 360_000],
   ])('%s', async (_name, act, code, retryAfter, atLeast, atMost) => {
-    const { clock, primary, ask } = await setUp([act]);
+    const { clock, primary, ask } = await startLab([act]);
     const told = await ask();
     expect(told.status).toBe(code);
     expect(told.headers['retry-after']).toBe(retryAfter);
@@ -149,7 +89,7 @@ describe('what a refusal does to the target and to the caller', () => {
   test.each([400, 413, 422])(
     '%i is the request’s own fault: no other target, no trip',
     async (code) => {
-      const { primary, second, askTimes, count, fleet } = await setUp([status(code), answer]);
+      const { primary, second, askTimes, count, fleet } = await startLab([status(code), answer]);
       expect(statusesOf(await askTimes(8))).toEqual([502]);
       expect([primary.attempts, second?.attempts]).toEqual([8, 0]);
       expect(count('breaker_opened')).toBe(0);
@@ -159,7 +99,7 @@ describe('what a refusal does to the target and to the caller', () => {
 });
 
 test('the shortest wait that any of the targets asked for is passed on', async () => {
-  const { ask } = await setUp([
+  const { ask } = await startLab([
     status(429, { 'retry-after': '40' }),
     status(503, { 'retry-after': '7' }),
     status(502),
@@ -169,7 +109,7 @@ test('the shortest wait that any of the targets asked for is passed on', async (
 });
 
 test('the breakers of all targets being open, the caller waits for the first that may close', async () => {
-  const { ask, primary, second } = await setUp([
+  const { ask, primary, second } = await startLab([
     status(429, { 'retry-after': '40' }),
     status(429, { 'retry-after': '20' }),
   ]);
@@ -182,7 +122,7 @@ test('the breakers of all targets being open, the caller waits for the first tha
 });
 
 test('an answer that breaks off after its first content counts as well', async () => {
-  const { primary, second, askTimes, count, fleet } = await setUp([breakOff, answer]);
+  const { primary, second, askTimes, count, fleet } = await startLab([breakOff, answer]);
   const sent = await askTimes(6);
   expect(sent.slice(0, 5).every(({ text }) => text.includes('"finish_reason":"error"'))).toBe(true);
   expect(sent.at(-1)?.text).toContain('[DONE]');
@@ -195,7 +135,7 @@ describe('a caller who leaves', () => {
   const hang: Act = () => undefined;
 
   test('says nothing about the target', async () => {
-    const { primary, askAndLeave, ask, count } = await setUp([hang]);
+    const { primary, askAndLeave, ask, count } = await startLab([hang]);
     for (let turn = 0; turn < 6; turn += 1) await askAndLeave();
     primary.act = answer;
     expect((await ask()).status).toBe(200);
@@ -203,7 +143,7 @@ describe('a caller who leaves', () => {
   });
 
   test('does not mend it either: failures in a row stay in a row', async () => {
-    const { primary, askTimes, askAndLeave, count } = await setUp([status(500)]);
+    const { primary, askTimes, askAndLeave, count } = await startLab([status(500)]);
     await askTimes(4);
     primary.act = hang;
     await askAndLeave();
@@ -213,7 +153,7 @@ describe('a caller who leaves', () => {
   });
 
   test('gives the place of the probe to the next one', async () => {
-    const { clock, primary, askAndLeave, askTimes, ask } = await setUp([status(401)]);
+    const { clock, primary, askAndLeave, askTimes, ask } = await startLab([status(401)]);
     await askTimes(1);
     clock.advance(360_000);
     primary.act = hang;
@@ -223,90 +163,10 @@ describe('a caller who leaves', () => {
   });
 });
 
-describe('two routers on the same tables', () => {
-  test('share what one of them found out', async () => {
-    const { primary, ask, clock } = await setUp([status(401)], { size: 2 });
-    await ask(0);
-    clock.advance(2_000);
-    expect((await ask(1)).status).toBe(503);
-    expect(primary.attempts).toBe(1);
-  });
-
-  test('send one probe between them, and both go on when it is answered', async () => {
-    const { primary, ask, clock, fleet } = await setUp([status(401)], { size: 2 });
-    await ask(0);
-    clock.advance(360_000);
-    const held: Parameters<Act>[0][] = [];
-    primary.act = (response) => void held.push(response);
-    const asked = Array.from({ length: 20 }, (_, turn) => ask(turn % 2));
-    await expect
-      .poll(() => fleet.lines().filter(({ status: code }) => code === 503).length)
-      .toBe(19);
-    expect(primary.attempts).toBe(2);
-
-    primary.act = answer;
-    held.forEach(answer);
-    expect((await Promise.all(asked)).filter(({ status: code }) => code === 200)).toHaveLength(1);
-    clock.advance(2_000);
-    expect(statusesOf(await Promise.all([ask(0), ask(1), ask(0), ask(1)]))).toEqual([200]);
-  });
-
-  test('the next requests need not wait for the end of the answer that the probe began', async () => {
-    const { primary, ask, clock, fleet } = await setUp([status(401)]);
-    await ask();
-    clock.advance(360_000);
-    primary.act = begin;
-    const sent = request(`${fleet.urls[0]}/v1/chat/completions`, {
-      method: 'POST',
-      headers: headersOf(fleet),
-    }).on('error', () => undefined);
-    sent.end(BODY);
-    const [probe] = (await once(sent, 'response')) as [IncomingMessage];
-    expect(probe.statusCode).toBe(200);
-    primary.act = answer;
-    expect((await ask()).status).toBe(200);
-    sent.destroy();
-  });
-});
-
-test('a probe that fails opens the breaker for longer each time', async () => {
-  const { clock, primary, askTimes, fleet } = await setUp([status(500)]);
-  await askTimes(5);
-  for (let turn = 0; turn < 6; turn += 1) {
-    clock.advance(145_000);
-    await askTimes(2);
-  }
-  expect(primary.attempts).toBe(5 + 6);
-  const openings = fleet.lines().filter(({ event }) => event === 'breaker_opened');
-  expect(openings.map(({ openings: number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7]);
-});
-
-test('a probe that is refused for what it asks shows that the target is back', async () => {
-  const { clock, primary, askTimes, count } = await setUp([status(500)]);
-  await askTimes(5);
-  clock.advance(12_000);
-  primary.act = status(400);
-  await askTimes(1);
-  expect(count('breaker_closed')).toBe(1);
-  primary.act = answer;
-  expect(statusesOf(await askTimes(2))).toEqual([200]);
-});
-
-test('between a probe and its end one failure is enough to open again', async () => {
-  const { clock, primary, askTimes, count } = await setUp([status(500)]);
-  await askTimes(5);
-  clock.advance(12_000);
-  primary.act = breakOff;
-  await askTimes(1);
-  expect(count('breaker_opened')).toBe(2);
-  await askTimes(3);
-  expect(primary.attempts).toBe(6);
-});
-
 test('where the breakers’ table fails, all targets count as healthy', async () => {
   const fail = () => Promise.reject(new StoreUnavailable('canary'));
   const breakers: BreakerStore = { readBreaker: fail, turnBreaker: fail, takeProbe: fail };
-  const { primary, askTimes, fleet } = await setUp([status(500), answer], { breakers });
+  const { primary, askTimes, fleet } = await startLab([status(500), answer], { breakers });
   expect(statusesOf(await askTimes(8))).toEqual([200]);
   expect(primary.attempts).toBe(8);
   expect(fleet.logText()).not.toContain('canary');
