@@ -7,6 +7,9 @@ import { type Act, startUpstream } from './fleet-upstream.ts';
 import { modelOn, targetAt } from './models.ts';
 import { send } from './send.ts';
 
+/** A backstop, not a bound: the machine may be busy. */
+export const PATIENT = { timeout: 20_000 };
+
 const NOW = Date.UTC(2026, 10, 21, 12);
 
 const BODY = JSON.stringify({
@@ -44,9 +47,9 @@ export const startLab = async (acts: Act[], options: Partial<FleetOptions> = {})
       headers: headersOf(fleet),
     }).on('error', () => undefined);
     sent.end(BODY);
-    await expect.poll(() => upstreams[0]?.attempts).toBe(attempts + 1);
+    await expect.poll(() => upstreams[0]?.attempts, PATIENT).toBe(attempts + 1);
     sent.destroy();
-    await expect.poll(() => count('request')).toBe(lines + 1);
+    await expect.poll(() => count('request'), PATIENT).toBe(lines + 1);
     expect(upstreams[0]?.sockets.size).toBe(0);
   };
   /** Sends a request and returns once its answer has begun. */

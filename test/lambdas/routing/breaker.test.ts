@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { BreakerStore } from '../../../lambdas/stores/breaker-store.ts';
 import { StoreUnavailable } from '../../../lambdas/stores/store-unavailable.ts';
-import { startLab, statusesOf } from '../../support/fleet-lab.ts';
+import { PATIENT, startLab, statusesOf } from '../../support/fleet-lab.ts';
 import { type Act, answer, breakOff, status } from '../../support/fleet-upstream.ts';
 
 describe('a target that is down for a minute under load', () => {
@@ -159,7 +159,7 @@ describe('a caller who leaves', () => {
     primary.act = hang;
     await askAndLeave();
     primary.act = answer;
-    await expect.poll(async () => (await ask()).status).toBe(200);
+    await expect.poll(async () => (await ask()).status, PATIENT).toBe(200);
   });
 });
 

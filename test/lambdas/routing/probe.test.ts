@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { startLab, statusesOf } from '../../support/fleet-lab.ts';
+import { PATIENT, startLab, statusesOf } from '../../support/fleet-lab.ts';
 import { type Act, answer, begin, breakOff, status } from '../../support/fleet-upstream.ts';
 
 describe('two routers on the same tables', () => {
@@ -19,7 +19,7 @@ describe('two routers on the same tables', () => {
     primary.act = (response) => void held.push(response);
     const asked = Array.from({ length: 20 }, (_, turn) => ask(turn % 2));
     await expect
-      .poll(() => fleet.lines().filter(({ status: code }) => code === 503).length)
+      .poll(() => fleet.lines().filter(({ status: code }) => code === 503).length, PATIENT)
       .toBe(19);
     expect(primary.attempts).toBe(2);
 
