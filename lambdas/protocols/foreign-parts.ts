@@ -1,5 +1,5 @@
 import type { Block, GenerationRequest } from './generation.ts';
-import { asString } from './json.ts';
+import { asRecord, asString } from './json.ts';
 import { isPdf } from './media.ts';
 import type { ProtocolName } from './protocol.ts';
 
@@ -8,7 +8,12 @@ export type ForeignPart = { protocol: string; name: string };
 
 const part = (protocol: ProtocolName, name: string): ForeignPart[] => [{ protocol, name }];
 
-const nameOf = (value: Record<string, unknown>): string => asString(value.type) ?? 'unknown';
+/** `web_search_20250305`, or `document (file)` where it is the source that is foreign. */
+const nameOf = (value: Record<string, unknown>): string => {
+  const name = asString(value.type) ?? 'unknown';
+  const source = asString(asRecord(value.source)?.type);
+  return source === undefined ? name : `${name} (${source})`;
+};
 
 const partsOf = (block: Block): ForeignPart[] => {
   switch (block.type) {

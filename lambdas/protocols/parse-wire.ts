@@ -12,7 +12,7 @@ export type JsonObject = z.infer<typeof JsonObject>;
 /** `messages[2].content` rather than an array of segments, as both vendors write it. */
 const pathOf = (path: PropertyKey[]): string => path.map(String).join('.');
 
-type Fault = { path: PropertyKey[]; message: string };
+type Fault = { code?: string | undefined; path: PropertyKey[]; message: string };
 
 /** Members that say which branch of a union the caller meant. */
 const NAMING = ['type', 'role'];
@@ -20,16 +20,19 @@ const NAMING = ['type', 'role'];
 const isMisnamed = (issues: z.core.$ZodIssue[]): boolean =>
   issues.some(({ path }) => path.length === 1 && NAMING.includes(String(path[0])));
 
-const deepest = (faults: Fault[]): Fault | undefined =>
-  faults.toSorted((a, b) => b.path.length - a.path.length)[0];
+/** A fault inside a value says more than one about its type, and the deepest one most. */
+const weight = ({ code, path }: Fault): number => 2 * path.length + (code === 'invalid_type' ? 0 : 1);
+
+const heaviest = (faults: Fault[]): Fault | undefined =>
+  faults.toSorted((a, b) => weight(b) - weight(a))[0];
 
 /** Of a union, the branch that the caller's own `type` chose; failing that, the one that got furthest. */
 const decisive = (issue: z.core.$ZodIssue): Fault => {
   if (issue.code !== 'invalid_union') return issue;
   const meant = issue.errors.filter((branch) => !isMisnamed(branch));
-  const fault = deepest(meant.flat().map(decisive)) ?? deepest(issue.errors.flat().map(decisive));
-  if (!fault || fault.path.length === 0) return issue;
-  return { path: [...issue.path, ...fault.path], message: fault.message };
+  const fault = heaviest(meant.flat().map(decisive)) ?? heaviest(issue.errors.flat().map(decisive));
+  if (!fault || weight(fault) === 0) return issue;
+  return { ...fault, path: [...issue.path, ...fault.path] };
 };
 
 /** Checks a body against its wire schema. @throws ApiError 400 that names the first fault's path. */

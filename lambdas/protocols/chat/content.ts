@@ -134,7 +134,7 @@ const isPlainText = (block: Block): block is TextBlock =>
 /** Texts as one string where possible: many upstreams take parts only for pictures, some not at all. */
 export const joinTexts = (blocks: Block[], separator: string): WireContent => {
   const sayable = blocks.filter(isSayable);
-  const texts = sayable.filter(isPlainText).filter(({ text }) => text !== '');
+  const texts = sayable.filter(isPlainText).filter(({ text }) => text.trim() !== '');
   return sayable.every(isPlainText)
     ? texts.map(({ text }) => text).join(separator)
     : encodeContent(sayable);

@@ -3,7 +3,7 @@ import type { GenerationRequest } from '../generation.ts';
 import { fieldsFor, parseWire, ride } from '../parse-wire.ts';
 import type { WireTarget } from '../protocol.ts';
 import { decodeResponseFormat, encodeResponseFormat } from './response-format.ts';
-import { decodeTool, decodeToolChoice, encodeTool, encodeToolChoice } from './tools.ts';
+import { decodeTool, decodeToolChoice, encodeToolChoice, encodeTools } from './tools.ts';
 import { decodeMessage, encodeTurns } from './turns.ts';
 import { ChatRequest } from './wire.ts';
 
@@ -98,7 +98,7 @@ export const encodeRequest = (
     ...fields
   } = fieldsFor(NAME, request.extras);
   const isOwn = request.extras.protocol === NAME;
-  const tools = request.tools?.flatMap(encodeTool) ?? [];
+  const tools = encodeTools(request);
   const spelling = newerName === undefined ? 'max_tokens' : 'max_completion_tokens';
   return compact({
     ...fields,

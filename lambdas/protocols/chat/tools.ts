@@ -1,6 +1,8 @@
 import { compact, isEmpty } from '../../support/compact.ts';
-import type { ForeignTool, Tool, ToolChoice } from '../generation.ts';
+import type { ForeignTool, GenerationRequest, Tool, ToolChoice } from '../generation.ts';
+import { asRecord, type Json } from '../json.ts';
 import { fieldsFor, rideIfAny } from '../parse-wire.ts';
+import { isStrictSchema } from './strict-schema.ts';
 import { wireToolName } from './tool-names.ts';
 import type { WireTool, WireToolChoice } from './wire.ts';
 
@@ -56,13 +58,33 @@ export const decodeToolChoice = (choice: WireToolChoice | undefined): ToolChoice
   }
 };
 
-export const encodeTool = (tool: Tool | ForeignTool): Record<string, unknown>[] => {
-  if ('foreign' in tool) return tool.protocol === NAME ? [tool.value] : [];
-  const { name, description, parameters, strict, extras } = tool;
+/** The vendor refuses an object schema that does not list its properties, if only as none. */
+const withProperties = (parameters: Tool['parameters']): Tool['parameters'] =>
+  parameters.type === 'object' && parameters.properties === undefined
+    ? { ...parameters, properties: {} }
+    : parameters;
+
+/** The other family's strict mode takes more schemas than this one's. */
+const strictOf = ({ strict, parameters }: Tool, isOwn: boolean): boolean | undefined =>
+  isOwn || !strict || isStrictSchema(parameters) ? strict : undefined;
+
+const encodeFunction = (tool: Tool, isOwn: boolean): Json => {
+  const { name, description, parameters, extras } = tool;
   const { function: nested, ...fields } = fieldsFor(NAME, extras);
-  const own = { name: wireToolName(name), description, parameters, strict };
-  return [{ ...fields, type: 'function', function: compact({ ...(nested ?? {}), ...own }) }];
+  const own = {
+    name: wireToolName(name),
+    description,
+    parameters: withProperties(parameters),
+    strict: strictOf(tool, isOwn),
+  };
+  return { ...fields, type: 'function', function: compact({ ...asRecord(nested), ...own }) };
 };
+
+export const encodeTools = ({ tools = [], extras }: GenerationRequest): Json[] =>
+  tools.flatMap((tool) => {
+    if ('foreign' in tool) return tool.protocol === NAME ? [tool.value] : [];
+    return [encodeFunction(tool, extras.protocol === NAME)];
+  });
 
 const named = (name: string) => ({ type: 'function', function: { name: wireToolName(name) } });
 

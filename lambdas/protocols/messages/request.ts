@@ -60,7 +60,9 @@ const decode = (wire: CountRequest): GenerationRequest => {
     output_config: outputConfig,
     output_format: outputFormat,
     metadata,
-    thread: _,
+    thread: _thread,
+    // An agent's own settings, with paths of its user's machine.
+    safeguards: _safeguards,
     ...fields
   } = wire;
   return compact({

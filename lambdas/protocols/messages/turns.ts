@@ -76,13 +76,15 @@ const trimPrefill = (turns: Turn[]): Turn[] => {
 /** The vendor wants a user to begin; the other family's callers may begin with anybody. */
 const PLACEHOLDER = { role: 'user', content: '(continue)' };
 
+/** False when nothing is left to say, e.g. only thinking of another upstream. */
+const hasContent = ({ blocks }: Turn): boolean => encodeContent(blocks) !== '';
+
 const encodeConversation = (turns: Turn[]): Wire[] =>
-  mergeTurns(withUniqueCalls(turns)).flatMap((turn): Wire[] => {
-    const content = encodeContent(turn.blocks);
-    // Nothing left to say, e.g. only thinking of another upstream.
-    if (content === '') return [];
-    return [{ ...fieldsFor(NAME, turn.extras), role: turn.role, content }];
-  });
+  mergeTurns(withUniqueCalls(turns.filter(hasContent))).map(({ role, blocks, extras }) => ({
+    ...fieldsFor(NAME, extras),
+    role,
+    content: encodeContent(blocks),
+  }));
 
 const encodeMessages = (turns: Turn[], { extras }: GenerationRequest): Wire[] => {
   if (extras.protocol === NAME) {

@@ -6,22 +6,24 @@ import type { Block, Turn } from '../generation.ts';
  */
 export const withUniqueCalls = (turns: Turn[]): Turn[] => {
   const taken = new Set<string>();
-  /** Original id -> unique ids of calls whose result is still to come, and the last one. */
-  const open = new Map<string, string[]>();
+  /** Original id -> unique ids of its calls whose result is still to come. */
+  const pending = new Map<string, string[]>();
+  const latest = new Map<string, string>();
 
   const nameCall = (id: string): string => {
     let unique = id;
     for (let count = 2; taken.has(unique); count += 1) unique = `${id}_${count}`;
     taken.add(unique);
-    open.set(id, [...(open.get(id) ?? []), unique]);
+    latest.set(id, unique);
+    pending.set(id, [...(pending.get(id) ?? []), unique]);
     return unique;
   };
 
+  /** Results of calls with the same id come in the order of the calls. */
   const nameResult = (id: string): string => {
-    const [next = id, ...later] = open.get(id) ?? [];
-    // The last one stays, for a result that comes twice.
-    if (later.length > 0) open.set(id, later);
-    return next;
+    const [next, ...later] = pending.get(id) ?? [];
+    pending.set(id, later);
+    return next ?? latest.get(id) ?? id;
   };
 
   const rename = (block: Block): Block => {

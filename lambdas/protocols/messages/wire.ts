@@ -13,7 +13,7 @@ const UrlSource = z.looseObject({ type: z.literal('url'), url: z.string() });
 const TextSource = z.looseObject({ type: z.literal('text'), data: z.string() });
 /** Files, content lists and kinds to come: only an upstream of this family knows them. */
 const OtherSource = z.looseObject({
-  type: z.string().refine((type) => !['base64', 'url', 'text'].includes(type), 'Invalid source'),
+  type: z.string().refine((type) => !['base64', 'url', 'text'].includes(type), { error: 'Invalid source', abort: true }),
 });
 const ImageBlock = z.looseObject({
   type: z.literal('image'),
@@ -38,7 +38,7 @@ const ThinkingBlock = z.looseObject({
 const PLAIN_KINDS = ['text', 'image', 'document', 'tool_use', 'thinking', 'tool_result'];
 /** Server tools, redacted thinking, search results and kinds to come. */
 const OtherBlock = z.looseObject({
-  type: z.string().refine((type) => !PLAIN_KINDS.includes(type), 'Invalid content block'),
+  type: z.string().refine((type) => !PLAIN_KINDS.includes(type), { error: 'Invalid content block', abort: true }),
 });
 const ResultContent = z.union([TextBlock, ImageBlock, DocumentBlock, OtherBlock]);
 const ToolResultBlock = z.looseObject({
@@ -75,7 +75,7 @@ const CustomTool = z.looseObject({
   strict: optional(z.boolean()),
 });
 const ServerTool = z.looseObject({
-  type: z.string().refine((type) => type !== 'custom', 'Invalid tool'),
+  type: z.string().refine((type) => type !== 'custom', { error: 'Invalid tool', abort: true }),
 });
 export const WireTool = z.union([CustomTool, ServerTool]);
 export type WireTool = z.infer<typeof WireTool>;

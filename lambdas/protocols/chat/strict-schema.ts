@@ -1,0 +1,30 @@
+import { asArray, asRecord, type Json } from '../json.ts';
+
+/** Keywords beyond what strict mode knows; a schema with one of them is sent without it. */
+const BEYOND = ['oneOf', 'allOf', 'not', 'if', 'patternProperties', 'dependentSchemas'];
+
+const isClosed = (schema: Json): boolean => {
+  const properties = Object.keys(asRecord(schema.properties) ?? {});
+  const required = asArray(schema.required);
+  const isObject = schema.type === 'object' || properties.length > 0;
+  return (
+    !isObject ||
+    (schema.additionalProperties === false && properties.every((name) => required.includes(name)))
+  );
+};
+
+const isStrict = (value: unknown): boolean => {
+  const schema = asRecord(value);
+  if (!schema || BEYOND.some((keyword) => keyword in schema) || !isClosed(schema)) return false;
+  const inner = [
+    ...Object.values(asRecord(schema.properties) ?? {}),
+    ...Object.values(asRecord(schema.$defs) ?? {}),
+    ...asArray(schema.anyOf),
+    ...(schema.items === undefined ? [] : [schema.items]),
+  ];
+  return inner.every(isStrict);
+};
+
+/** The vendor's strict mode wants closed objects with every property required, all the way down. */
+export const isStrictSchema = (schema: Json): boolean =>
+  schema.type === 'object' && isStrict(schema);

@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest';
+import { assertConsistent } from '../../../lambdas/protocols/assert-consistent.ts';
+import { foreignParts } from '../../../lambdas/protocols/foreign-parts.ts';
+import type { ProtocolName } from '../../../lambdas/protocols/protocol.ts';
+import { protocols } from '../../../lambdas/protocols/protocols.ts';
+import { unseal } from '../../../lambdas/protocols/seal.ts';
+import { ApiError } from '../../../lambdas/support/errors.ts';
+import { type Case, casesOf, FAMILIES, toJsonText } from '../../support/golden.ts';
+
+const TARGET = { model: 'upstream-model', maxOutputTokens: 64_000 };
+/** What marks the thinking of the chat upstream and of the messages upstream in the fixtures. */
+const MARKS = { chat: 'cccccccccccc', messages: 'dddddddddddd' };
+
+/** What an upstream of `to` is sent, or why it is sent nothing. */
+const send = ({ from, input }: Case, to: ProtocolName): unknown => {
+  try {
+    const request = protocols[from].decodeRequest(JSON.parse(input));
+    assertConsistent(request);
+    const needs = foreignParts(request).filter(({ protocol }) => protocol !== to);
+    if (needs.length > 0) return { cannotSay: needs.map(({ name }) => name) };
+    return protocols[to].encodeRequest(unseal(request, MARKS[to]), TARGET);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const { status, type, message, param } = error;
+    return { refused: { status, type, message, param } };
+  }
+};
+
+const cases = casesOf('requests', 'request', 'json');
+
+test('the grid of requests is as large as it was', () => {
+  expect(cases.length).toBeGreaterThanOrEqual(90);
+});
+
+describe.each(FAMILIES)('a request for an upstream of %s', (to) => {
+  test.each(cases)('$name', (example) => {
+    const sent = send(example, to);
+    example.expectGolden(`to-${to}.json`, toJsonText(sent));
+    if (sent !== null && typeof sent === 'object' && 'messages' in sent) {
+      // What goes out is what the protocol itself would take in.
+      const again = protocols[to].decodeRequest(sent);
+      expect(protocols[to].encodeRequest(again, TARGET)).toEqual(sent);
+    }
+  });
+});

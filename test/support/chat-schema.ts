@@ -1,0 +1,111 @@
+import * as z from 'zod';
+
+/** The part of the chat family's published schema that this router writes: required and nullable as there. */
+const LogProbs = z.looseObject({ content: z.array(z.unknown()).nullable() });
+const FinishReason = z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'function_call']);
+const Usage = z.strictObject({
+  prompt_tokens: z.int().nonnegative(),
+  completion_tokens: z.int().nonnegative(),
+  total_tokens: z.int().nonnegative(),
+  prompt_tokens_details: z
+    .strictObject({ cached_tokens: z.int().optional(), cache_write_tokens: z.int().optional() })
+    .optional(),
+  completion_tokens_details: z.strictObject({ reasoning_tokens: z.int() }).optional(),
+});
+
+const Envelope = {
+  id: z.string().startsWith('chatcmpl-'),
+  created: z.int(),
+  model: z.string().min(1),
+};
+/** A provider's own field, which it wants to see again in the next request. */
+const Extension = { extra_content: z.unknown().optional() };
+
+const ToolCall = z.strictObject({
+  id: z.string().min(1),
+  type: z.literal('function'),
+  function: z.strictObject({ name: z.string().min(1), arguments: z.string() }),
+  ...Extension,
+});
+
+export const ChatCompletion = z.strictObject({
+  ...Envelope,
+  object: z.literal('chat.completion'),
+  choices: z.tuple([
+    z.strictObject({
+      index: z.literal(0),
+      finish_reason: FinishReason,
+      logprobs: LogProbs.nullable(),
+      message: z.strictObject({
+        role: z.literal('assistant'),
+        content: z.string().nullable(),
+        refusal: z.string().nullable(),
+        tool_calls: z.array(ToolCall).min(1).optional(),
+        // Beyond the vendor: the name by which the family's other servers and its clients know it.
+        reasoning_content: z.string().optional(),
+      }),
+    }),
+  ]),
+  usage: Usage.optional(),
+});
+
+const ToolFragment = z.strictObject({
+  index: z.int().nonnegative(),
+  id: z.string().min(1).optional(),
+  type: z.literal('function').optional(),
+  function: z.strictObject({
+    name: z.string().min(1).optional(),
+    arguments: z.string().optional(),
+  }),
+  ...Extension,
+});
+
+const Delta = z.strictObject({
+  role: z.literal('assistant').optional(),
+  content: z.string().nullable().optional(),
+  refusal: z.string().nullable().optional(),
+  tool_calls: z.array(ToolFragment).min(1).optional(),
+  reasoning_content: z.string().optional(),
+});
+
+const ChunkEnvelope = { ...Envelope, object: z.literal('chat.completion.chunk') };
+
+const ContentChunk = z.strictObject({
+  ...ChunkEnvelope,
+  choices: z.tuple([
+    z.strictObject({
+      index: z.literal(0),
+      delta: Delta,
+      finish_reason: FinishReason.nullable(),
+      logprobs: LogProbs.nullable().optional(),
+    }),
+  ]),
+  usage: z.null().optional(),
+});
+
+const UsageChunk = z.strictObject({ ...ChunkEnvelope, choices: z.tuple([]), usage: Usage });
+
+/** `type` and `message` by contract, `param` and `code` by the vendor's schema. */
+const ErrorBody = z.strictObject({
+  type: z.string().min(1),
+  message: z.string().min(1),
+  param: z.string().nullable(),
+  code: z.string().nullable(),
+});
+
+/** The last chunk of a stream that failed: no finish of the vendor's, and an error beside it. */
+const ErrorChunk = z.strictObject({
+  ...ChunkEnvelope,
+  choices: z.tuple([
+    z.strictObject({
+      index: z.literal(0),
+      delta: z.strictObject({}),
+      finish_reason: z.literal('error'),
+    }),
+  ]),
+  error: ErrorBody,
+});
+
+export const ChatChunk = z.union([ContentChunk, UsageChunk, ErrorChunk]);
+
+export const ChatError = z.strictObject({ error: ErrorBody });

@@ -1,0 +1,161 @@
+import * as z from 'zod';
+
+/** The part of the messages family that this router writes; sdk-types.test.ts holds it to the SDK's types. */
+const Tokens = z.int().nonnegative();
+const OutputDetails = z.strictObject({ thinking_tokens: Tokens });
+const ServerToolUse = z.strictObject({
+  web_search_requests: Tokens,
+  web_fetch_requests: Tokens,
+});
+
+const DeltaUsage = z.strictObject({
+  input_tokens: Tokens,
+  output_tokens: Tokens,
+  cache_creation_input_tokens: Tokens.nullable(),
+  cache_read_input_tokens: Tokens.nullable(),
+  output_tokens_details: OutputDetails.nullable(),
+  server_tool_use: ServerToolUse.nullable(),
+  cache_creation: z.unknown().optional(),
+});
+
+const MessageUsage = DeltaUsage.extend({
+  cache_creation: z
+    .strictObject({ ephemeral_5m_input_tokens: Tokens, ephemeral_1h_input_tokens: Tokens })
+    .nullable(),
+  inference_geo: z.null(),
+  service_tier: z.null(),
+  speed: z.null(),
+});
+
+const StopReason = z.enum([
+  'end_turn',
+  'max_tokens',
+  'stop_sequence',
+  'tool_use',
+  'pause_turn',
+  'refusal',
+  'model_context_window_exceeded',
+]);
+const StopDetails = z.strictObject({
+  type: z.literal('refusal'),
+  category: z.enum(['cyber', 'bio']).nullable(),
+  explanation: z.string().nullable(),
+});
+const Stop = {
+  container: z.null(),
+  stop_details: StopDetails.nullable(),
+  stop_sequence: z.string().nullable(),
+};
+
+const ToolId = z.string().regex(/^[a-zA-Z0-9_-]+$/);
+const DirectCaller = z.strictObject({ type: z.literal('direct') });
+
+const TextBlock = z.strictObject({ type: z.literal('text'), text: z.string() });
+const ThinkingBlock = z.strictObject({
+  type: z.literal('thinking'),
+  thinking: z.string(),
+  signature: z.string(),
+});
+const RedactedBlock = z.strictObject({ type: z.literal('redacted_thinking'), data: z.string() });
+const ToolUseBlock = z.strictObject({
+  type: z.literal('tool_use'),
+  id: ToolId,
+  name: z.string().min(1),
+  input: z.record(z.string(), z.unknown()),
+  caller: DirectCaller.optional(),
+});
+
+/** Blocks of tools that an upstream of this family runs itself; they pass as they came. */
+const ServerBlock = z.looseObject({
+  type: z.string().regex(/^server_tool_use$|_tool_result$/),
+});
+
+const Opening = {
+  id: z.string().startsWith('msg_'),
+  type: z.literal('message'),
+  role: z.literal('assistant'),
+  model: z.string().min(1),
+  diagnostics: z.null(),
+  usage: MessageUsage,
+};
+
+const Block = z.union([
+  TextBlock.extend({ citations: z.array(z.looseObject({ type: z.string() })).optional() }),
+  ThinkingBlock,
+  RedactedBlock,
+  ToolUseBlock,
+]);
+
+export const WholeMessage = z.strictObject({
+  ...Opening,
+  ...Stop,
+  stop_reason: StopReason,
+  content: z.array(z.union([Block, ServerBlock])),
+});
+
+const MessageStart = z.strictObject({
+  type: z.literal('message_start'),
+  message: z.strictObject({
+    ...Opening,
+    container: z.null(),
+    stop_details: z.null(),
+    stop_reason: z.null(),
+    stop_sequence: z.null(),
+    content: z.tuple([]),
+  }),
+});
+const BlockStart = z.strictObject({
+  type: z.literal('content_block_start'),
+  index: Tokens,
+  content_block: z.union([TextBlock, ThinkingBlock, RedactedBlock, ToolUseBlock]),
+});
+const BlockDelta = z.strictObject({
+  type: z.literal('content_block_delta'),
+  index: Tokens,
+  delta: z.union([
+    z.strictObject({ type: z.literal('text_delta'), text: z.string().min(1) }),
+    z.strictObject({ type: z.literal('thinking_delta'), thinking: z.string().min(1) }),
+    z.strictObject({ type: z.literal('signature_delta'), signature: z.string().min(1) }),
+    z.strictObject({ type: z.literal('input_json_delta'), partial_json: z.string().min(1) }),
+  ]),
+});
+const BlockStop = z.strictObject({ type: z.literal('content_block_stop'), index: Tokens });
+const MessageDelta = z.strictObject({
+  type: z.literal('message_delta'),
+  delta: z.strictObject({ ...Stop, stop_reason: StopReason }),
+  usage: DeltaUsage,
+});
+const MessageStop = z.strictObject({ type: z.literal('message_stop') });
+
+/** The events that the official SDK has types for. */
+export const TypedEvent = z.union([
+  MessageStart,
+  BlockStart,
+  BlockDelta,
+  BlockStop,
+  MessageDelta,
+  MessageStop,
+]);
+
+export const MessagesError = z.strictObject({
+  type: z.literal('error'),
+  error: z.strictObject({ type: z.string().min(1), message: z.string().min(1) }),
+  request_id: z.string().startsWith('req_'),
+});
+
+/** Every event that a caller of the family may read. */
+export const MessagesEvent = z.union([
+  TypedEvent,
+  z.strictObject({
+    type: z.literal('content_block_start'),
+    index: Tokens,
+    content_block: ServerBlock,
+  }),
+  z.strictObject({
+    type: z.literal('content_block_delta'),
+    index: Tokens,
+    delta: z.looseObject({ type: z.literal('citations_delta') }),
+  }),
+  z.strictObject({ type: z.literal('ping') }),
+  MessagesError,
+]);
