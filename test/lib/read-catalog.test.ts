@@ -1,0 +1,71 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { App } from 'aws-cdk-lib';
+import { afterAll, describe, expect, test } from 'vitest';
+import { bundle } from '../../lib/bundle/bundle.ts';
+import { readCatalog } from '../../lib/read-catalog.ts';
+import { exampleModels } from './synth.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'catalog-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const write = (name: string, data: unknown): string => {
+  const path = join(folder, name);
+  writeFileSync(path, typeof data === 'string' ? data : JSON.stringify(data));
+  return path;
+};
+
+/** As `cdk synth -c catalog=…` reads it. */
+const read = (catalog?: string) =>
+  readCatalog(new App({ context: catalog === undefined ? {} : { catalog } }).node);
+
+const own = exampleModels.slice(0, 1).map((model) => ({ ...model, id: 'acme/own-1' }));
+
+describe('the catalog of a deployment', () => {
+  test('is the default one unless another is named', () => {
+    expect(read()).toEqual({ file: undefined, models: exampleModels });
+  });
+
+  test('is a file, also by a path from the current directory', () => {
+    const file = write('own.json', own);
+    expect(read(relative(process.cwd(), file))).toEqual({ file, models: own });
+  });
+
+  test('that is wrong is refused with the file and the path of every fault', () => {
+    const [model] = own;
+    const [target] = model?.targets ?? [];
+    const file = write('faulty.json', [
+      { ...model, context_length: '1M', targets: [{ ...target, baseUrl: 'ftp://x', surplus: 1 }] },
+    ]);
+    const message = (() => {
+      try {
+        return String(read(file).models.length);
+      } catch (error) {
+        return error instanceof Error ? error.message : '';
+      }
+    })();
+    expect(message).toContain(`${file}: The catalog is not valid.`);
+    expect(message).toContain('at [0].context_length');
+    expect(message).toContain('at [0].targets[0].baseUrl');
+    expect(message).toContain('surplus');
+  });
+
+  test.each([
+    ['not there', '/nowhere.json', /\/nowhere\.json: ENOENT/],
+    ['not JSON', write('text.json', 'models: []'), /text\.json: .*JSON/],
+    ['empty', write('empty.json', []), /empty\.json: The catalog is not valid/],
+  ])('that is %s is refused', (_, file, message) => {
+    expect(() => read(file)).toThrow(message);
+  });
+});
+
+test('both functions are bundled with the catalog of the deployment', () => {
+  const catalog = write('bundled.json', own);
+  for (const entry of ['lambdas/router.ts', 'lambdas/admin.ts']) {
+    const { file } = bundle({ entry, outdir: join(folder, entry), catalog });
+    const script = readFileSync(file, 'utf8');
+    expect(script).toContain('acme/own-1');
+    expect(script).not.toContain('aurora/scribe-1');
+  }
+});

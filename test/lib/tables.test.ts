@@ -1,0 +1,76 @@
+import { CreateTableCommand, type CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import dynalite from 'dynalite';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createDynamoClient } from '../../lambdas/stores/dynamo/client.ts';
+import { createDynamoProjectStore } from '../../lambdas/stores/dynamo/project-store.ts';
+import { createDynamoStores } from '../../lambdas/stores/dynamo/stores.ts';
+import { TABLES, type TableName } from '../../lambdas/tables.ts';
+import { LOCAL_AWS } from '../../local/local-aws.ts';
+import { listen } from '../../local/loopback.ts';
+import { keyStoreContract } from '../contracts/key-store.contract.ts';
+import { meterStoreContract } from '../contracts/meter-store.contract.ts';
+import { planStoreContract } from '../contracts/plan-store.contract.ts';
+import { synthTemplate } from './synth.ts';
+
+const synthesized = Object.entries(synthTemplate().findResources('AWS::DynamoDB::GlobalTable'));
+
+/** What a table and a global table have in common, as the template has it. */
+const SHARED = ['KeySchema', 'AttributeDefinitions', 'BillingMode', 'GlobalSecondaryIndexes'];
+
+const definitionOf = (table: TableName): CreateTableCommandInput => {
+  const found = synthesized.find(([id]) => id.toLowerCase().startsWith(`tables${table}`));
+  if (!found) throw new Error(`The template has no table for ${table}.`);
+  const properties = Object.entries(found[1].Properties ?? {});
+  const shared = Object.fromEntries(properties.filter(([name]) => SHARED.includes(name)));
+  return { ...shared, TableName: table } as CreateTableCommandInput;
+};
+
+const NAMES = { keys: 'keys', plans: 'plans', projects: 'projects', meters: 'meters' } as const;
+
+/** A DynamoDB that holds the template's tables and nothing of the local run's. */
+const startSynthesized = async (): Promise<{
+  client: DynamoDBDocumentClient;
+  close(): Promise<void>;
+}> => {
+  const { url, close } = await listen(dynalite({ createTableMs: 0 }));
+  const client = createDynamoClient({
+    ...LOCAL_AWS,
+    endpoint: url,
+    requestHandler: { requestTimeout: 30_000 },
+  });
+  await Promise.all(TABLES.map((name) => client.send(new CreateTableCommand(definitionOf(name)))));
+  return {
+    client,
+    close: async () => {
+      client.destroy();
+      await close();
+    },
+  };
+};
+
+const open = async <Name extends 'keys' | 'plans' | 'meters'>(name: Name) => {
+  const { client, close } = await startSynthesized();
+  return { store: createDynamoStores({ client, tableNames: NAMES })[name], close };
+};
+
+describe("on the template's tables, verbatim,", () => {
+  meterStoreContract("the template's table", () => open('meters'));
+  keyStoreContract(() => open('keys'));
+  planStoreContract(() => open('plans'));
+
+  test('a project is created once', async () => {
+    const { client, close } = await startSynthesized();
+    onTestFinished(close);
+    const projects = createDynamoProjectStore({ client: client, tableName: 'projects' });
+    const [b, a] = [
+      { id: 'b', createdAt: 1 },
+      { id: 'a', name: 'A', createdAt: 2 },
+    ];
+    expect(await projects.createProject(b)).toBe(true);
+    expect(await projects.createProject(a)).toBe(true);
+    expect(await projects.createProject({ ...b, name: 'again' })).toBe(false);
+    expect(await projects.findProject('b')).toEqual(b);
+    expect(await projects.listProjects()).toEqual([a, b]);
+  });
+});
