@@ -48,7 +48,8 @@ const INDEXES: Partial<Record<TableName, Partial<CreateTableCommandInput>>> = {
   },
 };
 
-const createTables = async (endpoint: string): Promise<void> => {
+/** The tables of the stack at any DynamoDB. @throws ResourceInUseException if one is there already */
+export const createTables = async (endpoint: string): Promise<void> => {
   const client = new DynamoDBClient({ ...LOCAL_AWS, endpoint });
   const create = async (table: TableName) => {
     const TableName = tableNames[table];

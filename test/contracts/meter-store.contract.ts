@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { MeterStore, Reservation, ReserveResult } from '../../lambdas/stores/meter-store.ts';
 
@@ -6,11 +7,7 @@ const MINUTE = 60_000;
 
 export type MeterStoreUnderTest = { store: MeterStore; close(): Promise<void> };
 
-let counter = 0;
-const newId = (kind: string) => {
-  counter += 1;
-  return `${kind}_${counter}`;
-};
+const newId = (kind: string) => `${kind}_${randomUUID()}`;
 
 /** A request of a fresh meter at 11:30:20 with room for everything, unless told otherwise. */
 const reservation = (over: Partial<Reservation> = {}): Reservation => {

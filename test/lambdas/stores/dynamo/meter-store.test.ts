@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { MeterStore } from '../../../../lambdas/stores/meter-store.ts';
 import { StoreUnavailable } from '../../../../lambdas/stores/store-unavailable.ts';
 import { PARTITION_KEY } from '../../../../lambdas/tables.ts';
-import { meterStoreContract } from '../../../contracts/meter-store.contract.ts';
 import {
   createUnreachableClient,
   startDynamo,
@@ -11,11 +10,6 @@ import {
   TABLE_NAMES,
   type TestDynamo,
 } from '../../../support/dynamo.ts';
-
-meterStoreContract('DynamoDB', async () => {
-  const dynamo = await startDynamo();
-  return { store: storesOn(dynamo.client).meters, close: dynamo.close };
-});
 
 const START = Date.parse('2026-11-21T11:30:00Z');
 

@@ -1,0 +1,275 @@
+import fc, { type AsyncCommand } from 'fast-check';
+import { expect } from 'vitest';
+import type { MeterStore, Reservation } from '../../../lambdas/stores/meter-store.ts';
+import { StoreUnavailable } from '../../../lambdas/stores/store-unavailable.ts';
+import { FAULTS, type Fault, type FaultyClient } from './faulty-client.ts';
+import type { MeterModel, Unit } from './model.ts';
+
+/** The real thing: a process's store over a faulty way, and an operator's view that never fails. */
+export type Real = {
+  meterId: string;
+  network: FaultyClient;
+  /** Of the process that lives now. */
+  store: MeterStore;
+  restart(): void;
+  observer: MeterStore;
+  readCounters(): Promise<number[]>;
+};
+
+type Command = AsyncCommand<MeterModel, Real>;
+/** What a verb did: its value, or 'no answer'. */
+type Effect<Value> = { value: Value } | 'no answer';
+
+const MINUTE = 60_000;
+/** A request lives for 15 minutes at most, and so does a signed write. */
+const LIFE = 15 * MINUTE;
+
+const settle = async <Value>(verb: Promise<Value>): Promise<Effect<Value>> => {
+  try {
+    return { value: await verb };
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return 'no answer';
+    throw error;
+  }
+};
+
+/** A command that is followed by a look: the counts are as the model has them, and none is negative. */
+const command = (
+  name: string,
+  check: (model: MeterModel) => boolean,
+  run: (model: MeterModel, real: Real) => Promise<void>,
+): Command => ({
+  check,
+  run: async (model, real) => {
+    await run(model, real);
+    const look = reservationIn(model, real, { id: 0, key: 0 });
+    const { minuteCount, periodCount, keyRefused } = await real.observer.standing(look);
+    expect({ minuteCount, periodCount, keyRefused }).toEqual(model.standing(look));
+    expect(Math.min(0, ...(await real.readCounters()))).toBe(0);
+  },
+  toString: () => name,
+});
+
+const reservationIn = (
+  model: MeterModel,
+  { meterId }: Pick<Real, 'meterId'>,
+  { id, key }: { id: number; key: number },
+): Reservation => ({
+  meterId,
+  requestId: `req_${id}`,
+  keyId: model.keys[key % model.keys.length] ?? '',
+  minute: Math.floor(model.now / MINUTE),
+  period: new Date(model.now).toISOString().slice(0, 13),
+  ...model.limits,
+  now: model.now,
+});
+
+const isAlive = (model: MeterModel, unit: Unit | undefined): unit is Unit =>
+  unit !== undefined && !unit.isOver && model.now - unit.reservation.now < LIFE;
+
+type Suffering = { model: MeterModel; unit: Unit; fault: Fault };
+
+const isSilent = (fault: Fault): boolean => fault !== 'none' && fault !== 'duplicated';
+
+/** One write of a unit under a fault, in the model; `apply` is what it does wherever it arrives. */
+const underFault = <Value>(
+  { model, unit, fault }: Suffering,
+  apply: () => Value,
+): Effect<Value> => {
+  if (isSilent(fault) && unit.memory === 'sure') unit.memory = 'doubtful';
+  if (fault === 'late') model.delay(model.now, apply);
+  if (fault === 'late' || fault === 'dropped') return 'no answer';
+  const value = apply();
+  return isSilent(fault) ? 'no answer' : { value };
+};
+
+/** Nothing is written for a limit of zero, only read. */
+const lookAtZero = ({ model, unit, fault }: Suffering, mine: Reservation) =>
+  isSilent(fault) ? 'no answer' : model.take({ ...unit }, mine);
+
+const takeOrRefuse = (suffering: Suffering, mine: Reservation) => {
+  const { model, unit } = suffering;
+  if (unit.memory === 'none') unit.memory = 'sure';
+  const effect = underFault(suffering, () => model.take(unit, mine));
+  if (effect === 'no answer') return effect;
+  if (effect.value !== 'admitted') {
+    if (unit.memory === 'doubtful' && unit.state === 'none') unit.state = 'withdrawn';
+    unit.memory = 'none';
+  }
+  return effect.value;
+};
+
+const reserve = (id: number, key: number, fault: Fault): Command =>
+  command(
+    `reserve ${id} with key ${key}, ${fault}`,
+    (model) => !model.units.has(`req_${id}`) || isAlive(model, model.units.get(`req_${id}`)),
+    async (model, real) => {
+      const first = reservationIn(model, real, { id, key });
+      const known = model.units.get(first.requestId);
+      const unit: Unit = known ?? {
+        reservation: first,
+        state: 'none',
+        memory: 'none',
+        isOver: false,
+      };
+      model.units.set(first.requestId, unit);
+      // A repeat is the same write: same minute, same period, same time.
+      const mine = { ...unit.reservation, ...model.limits };
+      real.network.befall(fault);
+      const seen = await settle(real.store.reserve(mine));
+      const predict = mine.rpm < 1 || mine.quota < 1 ? lookAtZero : takeOrRefuse;
+      const expected = predict({ model, unit, fault }, mine);
+      expect(seen === 'no answer' ? seen : seen.value.outcome).toBe(expected);
+    },
+  );
+
+const verbOf = (
+  name: string,
+  id: number,
+  fault: Fault,
+  isAllowed: (unit: Unit) => boolean,
+  run: (model: MeterModel, real: Real, unit: Unit) => Promise<void>,
+): Command =>
+  command(
+    `${name} ${id}, ${fault}`,
+    (model) => {
+      const unit = model.units.get(`req_${id}`);
+      return isAlive(model, unit) && isAllowed(unit);
+    },
+    async (model, real) => {
+      const unit = model.units.get(`req_${id}`);
+      if (!unit) return;
+      real.network.befall(fault);
+      await run(model, real, unit);
+    },
+  );
+
+const commit = (id: number, fault: Fault): Command =>
+  verbOf(
+    'commit',
+    id,
+    fault,
+    () => true,
+    async (model, real, unit) => {
+      const seen = await settle(real.store.commit(unit.reservation));
+      expect(seen).toEqual(underFault({ model, unit, fault }, () => model.commit(unit)));
+    },
+  );
+
+const refund = (id: number, fault: Fault): Command =>
+  verbOf(
+    'refund',
+    id,
+    fault,
+    () => true,
+    async (model, real, unit) => {
+      const seen = await settle(real.store.refund(unit.reservation));
+      const effect = underFault({ model, unit, fault }, () => model.giveBack(unit, 'withdrawn'));
+      expect(seen === 'no answer').toBe(effect === 'no answer');
+      // Nothing was there to give back, so nothing may come.
+      if (effect !== 'no answer') unit.state = 'withdrawn';
+    },
+  );
+
+const close = (id: number, fault: Fault): Command =>
+  verbOf(
+    'close',
+    id,
+    fault,
+    ({ state }) => state !== 'none' && state !== 'open',
+    async (model, real, unit) => {
+      const seen = await settle(real.store.close(unit.reservation));
+      if (seen === 'no answer') expect(fault).not.toBe('none');
+      if (fault === 'late' && seen === 'no answer') model.delay(model.now, () => undefined);
+      unit.isOver = true;
+      real.network.befall('none');
+    },
+  );
+
+const always = () => true;
+
+const reap: Command = command('reap', always, async (model, real) => {
+  const isOld = ({ reservation }: Unit) => reservation.minute * MINUTE + 17 * MINUTE <= model.now;
+  const dead = [...model.units.values()].filter((unit) => unit.state === 'open' && isOld(unit));
+  for (const unit of dead) model.giveBack(unit, 'reaped');
+  expect(await real.observer.reap(real.meterId, model.now)).toBe(dead.length);
+});
+
+const pass = (ms: number): Command =>
+  command(`${ms} ms pass`, always, async (model, real) => {
+    model.now += ms;
+    const oldest = model.oldestLate();
+    if (oldest === undefined || model.now - oldest < LIFE) return;
+    model.expireLate();
+    real.network.expireLate();
+  });
+
+const landLate: Command = command('a late write lands', always, async (model, real) => {
+  model.landLate();
+  await real.network.landLate();
+});
+
+const crash: Command = command('the process dies', always, async (model, real) => {
+  for (const unit of model.units.values()) unit.isOver = true;
+  real.restart();
+});
+
+const changePlan = (rpm: number, quota: number): Command =>
+  command(`the plan becomes ${rpm} and ${quota}`, always, async (model) => {
+    model.limits = { rpm, quota };
+  });
+
+const endKey = (key: number, delay: number): Command =>
+  command(`key ${key} ends in ${delay} ms`, always, async (model, real) => {
+    const keyId = model.keys[key % model.keys.length] ?? '';
+    model.endKey(keyId, model.now + delay);
+    await real.observer.endKey(real.meterId, keyId, model.now + delay);
+  });
+
+const rotate = (overlap: number): Command =>
+  command(`rotate, ${overlap} ms overlap`, always, async (model, real) => {
+    const keyId = model.keys.at(-1) ?? '';
+    model.keys.push(`key_${model.keys.length}`);
+    model.endKey(keyId, model.now + overlap);
+    await real.observer.endKey(real.meterId, keyId, model.now + overlap);
+  });
+
+/** Few, so that several commands meet the same request. */
+const id = fc.nat(4);
+const key = fc.nat(2);
+const fault = fc.oneof(
+  { weight: 2, arbitrary: fc.constant<Fault>('none') },
+  { weight: 1, arbitrary: fc.constantFrom(...FAULTS) },
+);
+const limit = fc.constantFrom(0, 1, 2, 5, 9);
+const duration = fc.constantFrom(
+  1,
+  1_000,
+  1_000,
+  30_000,
+  MINUTE,
+  10 * MINUTE,
+  17 * MINUTE,
+  60 * MINUTE,
+);
+
+/** Lists of what may happen to a meter, mostly its requests. */
+export const meterCommands = fc.commands(
+  [
+    fc.tuple(id, key, fault).map(([i, k, f]) => reserve(i, k, f)),
+    fc.tuple(id, key, fault).map(([i, k, f]) => reserve(i, k, f)),
+    fc.tuple(id, fault).map(([i, f]) => commit(i, f)),
+    fc.tuple(id, fault).map(([i, f]) => refund(i, f)),
+    fc.tuple(id, fault).map(([i, f]) => close(i, f)),
+    fc.tuple(id, fault).map(([i, f]) => close(i, f)),
+    fc.constant(reap),
+    duration.map(pass),
+    fc.constant(landLate),
+    fc.constant(landLate),
+    fc.constant(crash),
+    fc.tuple(limit, limit).map(([rpm, quota]) => changePlan(rpm, quota)),
+    fc.tuple(key, duration).map(([k, ms]) => endKey(k, ms)),
+    duration.map(rotate),
+  ],
+  { maxCommands: 80, size: '+1' },
+);

@@ -1,0 +1,87 @@
+import type { Reservation, ReserveResult } from '../../../lambdas/stores/meter-store.ts';
+
+type Outcome = ReserveResult['outcome'];
+
+/** One request as the promises see it. */
+export type Unit = {
+  reservation: Reservation;
+  state: 'none' | 'open' | 'committed' | 'withdrawn' | 'reaped';
+  /** What its process remembers of it from its reservation on: whether a write of it had no answer. */
+  memory: 'none' | 'sure' | 'doubtful';
+  /** Its process closed it, or died. */
+  isOver: boolean;
+};
+
+type Late = { sentAt: number; land: () => void };
+
+/** The meter in plain words: counters, requests and key ends, and nothing of how they are stored. */
+export const createMeterModel = (start: number) => {
+  const counts = new Map<string, number>();
+  const units = new Map<string, Unit>();
+  const keyEnds = new Map<string, number>();
+  let late: Late[] = [];
+
+  const minuteOf = (r: Reservation) => `minute ${r.minute}`;
+  const periodOf = (r: Reservation) => `period ${r.period}`;
+  const count = (name: string) => counts.get(name) ?? 0;
+  const add = (name: string, amount: number) => counts.set(name, count(name) + amount);
+
+  const isKeyRefused = ({ keyId, now }: Reservation) =>
+    (keyEnds.get(keyId) ?? Number.POSITIVE_INFINITY) <= now;
+
+  const outcomeOf = (unit: Unit, r: Reservation): Outcome => {
+    if (unit.state === 'open' || unit.state === 'committed') return 'admitted';
+    if (unit.state === 'withdrawn') return 'withdrawn';
+    if (isKeyRefused(r)) return 'key-refused';
+    if (count(periodOf(r)) >= r.quota) return 'quota-exhausted';
+    return count(minuteOf(r)) >= r.rpm ? 'rate-limited' : 'admitted';
+  };
+
+  const take = (unit: Unit, r: Reservation): Outcome => {
+    const outcome = outcomeOf(unit, r);
+    if (outcome === 'admitted' && unit.state === 'none') {
+      unit.state = 'open';
+      unit.reservation = r;
+      add(minuteOf(r), 1);
+      add(periodOf(r), 1);
+    }
+    return outcome;
+  };
+
+  const giveBack = (unit: Unit, state: 'withdrawn' | 'reaped'): boolean => {
+    if (unit.state !== 'open' && unit.state !== 'committed') return false;
+    add(periodOf(unit.reservation), -1);
+    unit.state = state;
+    return true;
+  };
+
+  return {
+    now: start,
+    limits: { rpm: 3, quota: 4 },
+    keys: ['key_0'],
+    units,
+    take,
+    giveBack,
+    commit: (unit: Unit): boolean => {
+      if (unit.state === 'open') unit.state = 'committed';
+      return unit.state === 'committed';
+    },
+    endKey: (keyId: string, end: number) => {
+      keyEnds.set(keyId, Math.min(end, keyEnds.get(keyId) ?? end));
+    },
+    standing: (r: Reservation) => ({
+      minuteCount: count(minuteOf(r)),
+      periodCount: count(periodOf(r)),
+      keyRefused: isKeyRefused(r),
+    }),
+    delay: (sentAt: number, land: () => void) => late.push({ sentAt, land }),
+    landLate: () => late.shift()?.land(),
+    /** When the oldest write under way was signed. */
+    oldestLate: () => late[0]?.sentAt,
+    expireLate: () => {
+      late = [];
+    },
+  };
+};
+
+export type MeterModel = ReturnType<typeof createMeterModel>;

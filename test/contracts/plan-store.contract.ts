@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Plan, PlanStore } from '../../lambdas/stores/plan-store.ts';
+
+/** What every plan store promises, whatever it is built on. */
+export const planStoreContract = (
+  setUp: () => Promise<{ store: PlanStore; close(): Promise<void> }>,
+): void => {
+  describe('a plan store', () => {
+    let store: PlanStore;
+    let close: () => Promise<void>;
+    beforeAll(async () => {
+      ({ store, close } = await setUp());
+    });
+    afterAll(() => close());
+
+    const planWith = (over: Partial<Plan> = {}): Plan => ({
+      id: `plan_${randomUUID()}`,
+      rpm: 60,
+      quota: 1_000,
+      period: 'month',
+      ...over,
+    });
+
+    test.each([
+      {},
+      { rpm: 0, quota: 0, period: 'hour' as const },
+      { models: ['aurora/scribe-1', 'borealis/swift-2'] },
+      { models: [] },
+    ])('gives back what it was given: %o', async (over) => {
+      const plan = planWith(over);
+      await store.putPlan(plan);
+      expect(await store.findPlan(plan.id)).toEqual(plan);
+    });
+
+    test('knows no plan that it was not given', async () => {
+      expect(await store.findPlan(randomUUID())).toBeUndefined();
+    });
+
+    test('replaces a plan as a whole: a list of models that is gone is gone', async () => {
+      const { id } = planWith();
+      await store.putPlan(planWith({ id, models: ['aurora/scribe-1'] }));
+      const raised = planWith({ id, rpm: 120, quota: 5, period: 'day' });
+      await store.putPlan(raised);
+      expect(await store.findPlan(id)).toEqual(raised);
+    });
+
+    test('lists every plan once', async () => {
+      const plans = [planWith(), planWith()];
+      for (const plan of [...plans, ...plans]) await store.putPlan(plan);
+      const listed = (await store.listPlans()).map(({ id }) => id);
+      for (const { id } of plans) expect(listed.filter((other) => other === id)).toHaveLength(1);
+    });
+  });
+};
