@@ -1,6 +1,6 @@
 import { App, Validations } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
-import { AwsSolutionsChecks } from 'cdk-nag';
+import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 import { bundle } from '../lib/bundle/bundle.ts';
 import { readCatalog } from '../lib/read-catalog.ts';
 import { RouterStack } from '../lib/router-stack.ts';
@@ -19,4 +19,4 @@ new RouterStack(app, `model-router-${stage.name}`, {
   code: Code.fromAsset(router.folder),
   adminCode: Code.fromAsset(admin.folder),
 });
-Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));

@@ -7,3 +7,12 @@ export const acknowledge = (construct: IConstruct, reasons: Record<string, strin
     Validations.of(construct).acknowledge({ id, reason });
   }
 };
+
+/** What every function of ours does without. */
+export const acknowledgeFunction = (lambda: IConstruct): void =>
+  acknowledge(lambda, {
+    'Serverless-LambdaDLQ':
+      'Callers wait for the answer; a dead letter queue keeps only events that nobody waits for.',
+    'Serverless-LambdaTracing':
+      'The request id ties all log lines together; traces are $5 a million and show no more.',
+  });

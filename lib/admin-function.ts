@@ -12,6 +12,7 @@ import {
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { AdminEnv } from '../lambdas/env.ts';
+import { acknowledgeFunction } from './acknowledge.ts';
 import type { Stage } from './stage.ts';
 import { grantKeysByProject, grantOn, type Tables } from './tables.ts';
 
@@ -56,6 +57,7 @@ export class AdminFunction extends Construct {
         METERS_TABLE: tables.meters.tableName,
       } satisfies AdminEnv,
     });
+    acknowledgeFunction(this.function);
   }
 }
 

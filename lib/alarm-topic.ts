@@ -4,6 +4,7 @@ import { Key } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
+import { acknowledge } from './acknowledge.ts';
 import type { Stage } from './stage.ts';
 
 export type AlarmTopicProps = { stage: Stage };
@@ -26,7 +27,10 @@ export class AlarmTopic extends Construct {
     // The policy that enforces TLS takes the place of the default one, which let alarms in.
     this.topic.grantPublish(cloudWatch);
     if (stage.alarmEmail !== undefined) {
-      this.topic.addSubscription(new EmailSubscription(stage.alarmEmail));
+      const subscription = this.topic.addSubscription(new EmailSubscription(stage.alarmEmail));
+      acknowledge(subscription, {
+        'Serverless-SNSRedrivePolicy': 'An e-mail is not retried from a queue; the alarm stays on.',
+      });
     }
   }
 }

@@ -41,6 +41,14 @@ const ANSWERS: GatewayAnswer[] = [
     headers: { 'retry-after': '1' },
   },
   {
+    // The firewall's one rule is a rate, so its refusal is one that passes; the platform calls it 403.
+    kind: ResponseType.WAF_FILTERED,
+    status: 429,
+    type: 'rate_limit_error',
+    message: 'Too many requests from this address. Back off and retry.',
+    headers: { 'retry-after': '60' },
+  },
+  {
     kind: ResponseType.INTEGRATION_FAILURE,
     status: 503,
     type: 'api_error',

@@ -12,6 +12,7 @@ import {
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { RouterEnv } from '../lambdas/env.ts';
+import { acknowledgeFunction } from './acknowledge.ts';
 import type { Stage } from './stage.ts';
 import { grantOn, type Tables } from './tables.ts';
 import type { UpstreamSecrets } from './upstream-secrets.ts';
@@ -78,5 +79,6 @@ export class RouterFunction extends Construct {
         ? {}
         : { reservedConcurrentExecutions: stage.reservedConcurrency }),
     });
+    acknowledgeFunction(this.function);
   }
 }

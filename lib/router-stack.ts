@@ -34,14 +34,23 @@ export class RouterStack extends Stack {
     addAdminDoor(doors.restApi, admin.function);
     new Monitoring(this, 'Monitoring', { stage, models, router, tables, restApi: doors.restApi });
 
-    this.output('FunctionUrl', doors.functionUrl.url);
-    this.output('RestApiUrl', doors.restApi.url);
+    this.outputAddresses(doors);
     this.output('UpstreamSecretName', upstreamSecrets.secret.secretName);
     this.output('UpstreamSecretFields', upstreamSecrets.names.join(', '));
     this.output('RouterLogGroup', router.logGroup.logGroupName);
     this.output('AdminLogGroup', admin.logGroup.logGroupName);
     for (const name of TABLES) this.output(`${name}Table`, tables[name].tableName);
     warnOfExampleHosts(this, models);
+  }
+
+  private outputAddresses({ functionUrl, restApi, customDomain }: FrontDoors): void {
+    if (functionUrl) this.output('FunctionUrl', functionUrl.url);
+    this.output('RestApiUrl', restApi.url);
+    if (!customDomain) return;
+    const { domainName, domainNameAliasDomainName } = customDomain.domain;
+    this.output('CustomUrl', `https://${domainName}/`);
+    // What the operator's DNS record points to.
+    this.output('CustomDomainTarget', domainNameAliasDomainName);
   }
 
   private output(name: string, value: string): void {

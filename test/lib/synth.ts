@@ -16,20 +16,21 @@ export const models = exampleModels.map((model) => ({
   targets: model.targets.map((target) => ({ ...target, baseUrl: 'https://upstream.test/v1' })),
 }));
 
-/** The stack as the CLI would make it, around a stand-in for the bundle (built 10 times faster). */
-export const synthStack = (
-  context: Record<string, string> = {},
-  props: Partial<Pick<ConstructorParameters<typeof RouterStack>[2], 'models'>> = {},
-): RouterStack => {
-  const app = new App({ context: { ...cdk.context, ...context } });
-  return new RouterStack(app, 'Router', {
+type Props = Partial<Pick<ConstructorParameters<typeof RouterStack>[2], 'models'>>;
+
+/** The stack in an app, around a stand-in for the bundle (built 10 times faster). */
+export const createStack = (app: App, props: Props = {}): RouterStack =>
+  new RouterStack(app, 'Router', {
     stage: readStage(app.node),
     models,
     code: Code.fromInline('exports.handler = async () => {};'),
     adminCode: Code.fromInline('exports.handler = async () => {};'),
     ...props,
   });
-};
+
+/** The stack as the CLI would make it. */
+export const synthStack = (context: Record<string, string> = {}, props: Props = {}): RouterStack =>
+  createStack(new App({ context: { ...cdk.context, ...context } }), props);
 
 export const synthTemplate = (...args: Parameters<typeof synthStack>): Template =>
   Template.fromStack(synthStack(...args));

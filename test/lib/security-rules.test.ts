@@ -1,0 +1,70 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { App, Validations } from 'aws-cdk-lib';
+import { Bucket } from 'aws-cdk-lib/aws-s3';
+import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
+import { expect, onTestFinished, test } from 'vitest';
+import * as z from 'zod';
+import cdk from '../../cdk.json' with { type: 'json' };
+import { createStack } from './synth.ts';
+
+const Report = z.object({
+  pluginReports: z.array(
+    z.object({
+      pluginName: z.string(),
+      violations: z.array(
+        z.object({
+          ruleName: z.string(),
+          violatingConstructs: z.array(z.object({ constructPath: z.string() })),
+        }),
+      ),
+    }),
+  ),
+});
+
+/** Findings that nobody has acknowledged, of everything that `cdk synth` checks. */
+const findingsOf = (
+  context: Record<string, string>,
+  change: (stack: ReturnType<typeof createStack>) => void = () => {},
+): string[] => {
+  const outdir = mkdtempSync(join(tmpdir(), 'rules-'));
+  onTestFinished(() => rmSync(outdir, { recursive: true }));
+  const app = new App({ outdir, context: { ...cdk.context, ...context } });
+  change(createStack(app));
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
+  try {
+    app.synth();
+  } catch {
+    // Findings make synth fail; the report has them.
+  }
+  const report = Report.parse(
+    JSON.parse(readFileSync(join(outdir, 'validation-report.json'), 'utf8')),
+  );
+  return report.pluginReports.flatMap(({ violations }) =>
+    violations.flatMap(({ ruleName, violatingConstructs }) =>
+      violatingConstructs.map(({ constructPath }) => `${ruleName} ${constructPath}`),
+    ),
+  );
+};
+
+const EVERY_OPTION = {
+  stage: 'prod',
+  reservedConcurrency: '100',
+  alarmEmail: 'oncall@example.com',
+  domainName: 'router.example.com',
+  certificateArn: 'arn:aws:acm:eu-west-1:123456789012:certificate/one',
+  firewallRate: '2000',
+};
+
+test.each([
+  ['dev', {}],
+  ['prod with every option', EVERY_OPTION],
+])('%s has no finding that is not acknowledged with a reason', (_, context) => {
+  expect(findingsOf(context)).toEqual([]);
+});
+
+test('a planted fault is found', () => {
+  const findings = findingsOf({}, (stack) => new Bucket(stack, 'Open'));
+  expect(findings).toContainEqual(expect.stringMatching(/^AwsSolutions-S1 .*\/Open/));
+});
