@@ -6,12 +6,17 @@ export const Target = z.strictObject({
   /** Name of the provider connection, for logs, metrics and the breaker. */
   upstream: z.string().regex(/^[a-z0-9][a-z0-9-]{0,39}$/),
   protocol: z.enum(['chat', 'messages']),
-  /** Base address of the provider's API, e.g. `https://api.example.com/v1`. */
+  /**
+   * What stands before `/chat/completions` or `/v1/messages`, e.g. `https://api.example.com/v1`; its query, if any,
+   * is sent along.
+   */
   baseUrl: z.url({ protocol: /^https?$/ }),
   /** The provider's own name of the model. */
   model: z.string().min(1),
   /** Field of the upstream secret that holds the credential. */
   secret: z.string().min(1),
+  /** The header that carries it, where a provider departs from its protocol's own. */
+  authHeader: z.enum(['authorization', 'x-api-key', 'api-key']).optional(),
   /** Extra headers, e.g. a protocol version. Never a credential. */
   headers: z.record(z.string(), z.string()).optional(),
   maxTokensField: z.enum(['max_tokens', 'max_completion_tokens']).optional(),

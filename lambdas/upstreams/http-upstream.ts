@@ -3,6 +3,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import type { GenerationEvent } from '../protocols/generation.ts';
 import { UpstreamFault } from '../protocols/upstream-fault.ts';
 import type { Clock } from '../support/clock.ts';
+import { authHeaders } from './auth-headers.ts';
 import { closing } from './closing.ts';
 import { firstEventMs } from './deadlines.ts';
 import { type Post, post } from './post.ts';
@@ -23,7 +24,8 @@ const credentialFor = async ({ target }: UpstreamCall, secrets: UpstreamSecrets)
   }
 };
 
-const urlOf = ({ target, protocol }: UpstreamCall): URL => {
+/** Where a target's requests go: its base address, the protocol's path, the base address's query. */
+export const urlOf = ({ target, protocol }: Pick<UpstreamCall, 'target' | 'protocol'>): URL => {
   const url = new URL(target.baseUrl);
   url.pathname = url.pathname.replace(/\/$/, '') + protocol.upstreamPath;
   return url;
@@ -45,7 +47,7 @@ const headersFor = ({ target, protocol }: UpstreamCall, secret: string, body: Ui
   accept: 'text/event-stream, application/json',
   'accept-encoding': 'identity',
   'user-agent': 'model-router',
-  ...protocol.upstreamHeaders(secret),
+  ...authHeaders(target, protocol, secret),
   ...target.headers,
 });
 
