@@ -38,13 +38,18 @@ const perform = async ({ router, requests, root }: Stage, play: Play): Promise<O
   const prompt = scene.prompt(agent.call, file);
   const answer = await agent.ask({ prompt, model, baseUrl, key, desk });
   const own = requests.filter((line) => line.model === model);
-  return { answer, statuses: own.map(({ status }) => Number(status)) };
+  const calls = router.upstreams.calls.filter((call) => call.model === upstreamModel);
+  return {
+    answer,
+    statuses: own.map(({ status }) => Number(status)),
+    upstreams: calls.map(({ protocol }) => protocol),
+  };
 };
 
-const quoted = ({ answer, statuses }: Outcome): string => {
+const quoted = ({ answer, statuses, upstreams }: Outcome): string => {
   const said = answer.error === undefined ? answer.text : `error: ${answer.error}`;
   const short = said.replaceAll(/\s+/g, ' ').slice(0, QUOTE);
-  return `[${statuses.join(' ')}] ${short}`;
+  return `[${statuses.join(' ')}] [${upstreams.join(' ')}] ${short}`;
 };
 
 /** Whether it went as it must; the line it prints is the transcript. */

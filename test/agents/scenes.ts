@@ -7,6 +7,8 @@ export type Outcome = {
   answer: AgentAnswer;
   /** Generation requests of the model under test that the router answered, by status. */
   statuses: number[];
+  /** What the upstreams it asked for them speak, in order. */
+  upstreams: string[];
 };
 
 /** One prompt to an agent, and what must come of it. */
@@ -52,15 +54,20 @@ export const SCENES: Scene[] = [
     name: 'is switched to the second upstream unnoticed',
     prompt: () => 'say hi',
     fault: { fault: { kind: 'status', status: 500 }, times: 1 },
-    check: (outcome) => answered(outcome, 1, 'hi'),
+    check: (outcome) => {
+      answered(outcome, 1, 'hi');
+      assert.equal(new Set(outcome.upstreams).size, 2);
+    },
   },
   {
     name: 'never takes half an answer for a whole one',
     prompt: () => `say ${LONG}`,
     fault: { fault: { kind: 'truncate', after: 6 }, times: 1 },
     check: ({ answer, statuses }) => {
-      assert.ok(answer.error !== undefined || answer.text.endsWith(LONG), answer.text);
+      // Only the first request breaks off: it is an error, or it was followed by a second one.
       assert.ok(statuses.length <= 2, `${statuses.length} requests`);
+      assert.ok(answer.error !== undefined || statuses.length === 2);
+      assert.ok(answer.error !== undefined || answer.text.endsWith(LONG));
     },
   },
   {

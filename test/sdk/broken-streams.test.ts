@@ -61,7 +61,7 @@ const nameOf = ({ kind, ...rest }: Fault) => [kind, ...Object.values(rest)].join
 
 describe.each(GRID)('$name on an upstream that speaks $protocol', ({ caller, protocol }) => {
   test.each(BREAKS.map((fault) => ({ fault, name: nameOf(fault) })))(
-    'throws after a $name, and keeps what it has read',
+    'throws after the fault $name, and keeps what it has read',
     async ({ fault }) => {
       const { answer, recording, seen } = await tryOn({ caller, protocol, fault });
       const error = await rejection(answer);
@@ -88,7 +88,7 @@ const NEWEST = GRID.filter(({ name }) => name === 'openai 7' || name === 'anthro
 
 describe.each(NEWEST)('$name on an upstream that speaks $protocol', ({ caller, protocol }) => {
   test.each(FALSE_STARTS.map((fault) => ({ fault, name: nameOf(fault) })))(
-    'does not notice a $name before the first word',
+    'does not notice the fault $name before the first word',
     async ({ fault }) => {
       const { answer, recording } = await tryOn({ caller, protocol, fault });
       expect(await answer).toBe(SIX);

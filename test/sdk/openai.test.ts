@@ -110,6 +110,27 @@ describe.each(majors)('%s', (_, connect) => {
     },
   );
 
+  test.each(MODELS)('%s shows its reasoning, and takes it back', async (model) => {
+    const client = connect(router.key);
+    const prompt = say('think Let me see.\nsay Done.');
+    const first = await client.chat.completions.create({ model, messages: prompt });
+    const [choice] = first.choices;
+    expect(choice?.message).toMatchObject({ reasoning_content: 'Let me see.', content: 'Done.' });
+    const stream = await client.chat.completions.create({ model, messages: prompt, stream: true });
+    let reasoning = '';
+    for await (const { choices } of stream) {
+      const delta: object = choices[0]?.delta ?? {};
+      if ('reasoning_content' in delta) reasoning += delta.reasoning_content;
+    }
+    expect(reasoning).toBe('Let me see.');
+    const answer = choice ? [choice.message] : [];
+    const second = await client.chat.completions.create({
+      model,
+      messages: [...prompt, ...answer, ...say('say Again.')],
+    });
+    expect(second.choices[0]?.message.content).toBe('Again.');
+  });
+
   test.each(MODELS)('%s leaves the usage chunk out unless it is asked for', async (model) => {
     const stream = await connect(router.key).chat.completions.create({
       model,
