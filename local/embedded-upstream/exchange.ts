@@ -6,10 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export type Exchange = {
   readonly gone: boolean;
   head(status: number, headers: Record<string, string>): void;
-  write(text: string): Promise<void>;
+  write(text: string | Uint8Array): Promise<void>;
   /** Milliseconds; 0 does not even yield. */
   wait(ms: number): Promise<void>;
-  end(text?: string): void;
+  end(text?: string | Uint8Array): void;
+  /** Puts bytes on the connection in place of an answer and closes it. */
+  endRaw(bytes: string): void;
   /** Leaves the connection open until the router closes it. */
   hang(): Promise<void>;
   /** Closes the connection with a TCP reset. */
@@ -42,6 +44,9 @@ export const createExchange = (response: ServerResponse): Exchange => {
     },
     end: (text = '') => {
       response.end(text);
+    },
+    endRaw: (bytes) => {
+      response.socket?.end(bytes, 'latin1');
     },
     hang: () =>
       new Promise((resolve) => {

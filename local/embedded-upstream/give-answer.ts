@@ -3,6 +3,10 @@ import type { Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 import { cutPoint, cutShort, refuse } from './misbehave.ts';
 import { play } from './play.ts';
+import { PAUSE, STREAM_ODDITIES } from './stream-oddities.ts';
+
+/** Until what was said has been read: a reset takes back what is still on its way. */
+const SETTLE_MS = 20;
 
 const streamed = async (answer: Answer, exchange: Exchange): Promise<void> => {
   const { fault } = answer;
@@ -11,13 +15,19 @@ const streamed = async (answer: Answer, exchange: Exchange): Promise<void> => {
   const told = fault?.kind === 'truncate' ? events.slice(0, -1) : events;
   const texts = told.flatMap((event) => encoder.push(event)).map(formatSse);
   const cut = cutPoint(fault, texts.length);
+  const chunks =
+    fault?.kind === 'stream'
+      ? STREAM_ODDITIES[fault.as](texts, answer.protocol.name)
+      : texts.slice(0, cut);
   exchange.head(200, { 'content-type': 'text/event-stream; charset=utf-8' });
-  for (const text of texts.slice(0, cut)) {
-    await exchange.wait(answer.delayMs);
+  for (const text of chunks) {
+    await exchange.wait(text === PAUSE ? SETTLE_MS : answer.delayMs);
     await exchange.write(text);
     if (exchange.gone) return;
   }
-  await (cut === undefined ? exchange.end() : cutShort(fault, exchange, answer));
+  if (cut === undefined) return exchange.end();
+  if (cut > 0) await exchange.wait(SETTLE_MS);
+  await cutShort(fault, exchange, answer);
 };
 
 const whole = async (answer: Answer, exchange: Exchange): Promise<void> => {

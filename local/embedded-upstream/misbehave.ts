@@ -1,11 +1,20 @@
 import { formatSse } from '../../lambdas/protocols/sse.ts';
 import { apiError } from '../../lambdas/support/errors.ts';
 import type { Answer } from './answer.ts';
+import { ODD_BODIES, ODD_BYTES } from './body-oddities.ts';
 import type { Exchange } from './exchange.ts';
 import type { Fault } from './faults.ts';
 
-const PAGE = '<!doctype html><title>Bad gateway</title><h1>Bad gateway</h1>';
 const NOT_JSON = '{"choices":[{"delta":';
+
+const PING_MS = 20;
+
+const pingForever = async (exchange: Exchange): Promise<void> => {
+  while (!exchange.gone) {
+    await exchange.write(': ping\n\n');
+    await exchange.wait(PING_MS);
+  }
+};
 
 /** Gives the answer of a fault that strikes before the headers; false when there is none to give. */
 export const refuse = async (
@@ -22,12 +31,21 @@ export const refuse = async (
       return true;
     }
     case 'redirect':
-      exchange.head(307, { location: '/elsewhere' });
+      exchange.head(fault.status ?? 307, { location: fault.location ?? '/elsewhere' });
       exchange.end();
       return true;
-    case 'html':
-      exchange.head(200, { 'content-type': 'text/html' });
-      exchange.end(PAGE);
+    case 'body': {
+      const { headers, body } = ODD_BODIES[fault.as]();
+      exchange.head(200, headers);
+      exchange.end(body);
+      return true;
+    }
+    case 'bytes':
+      exchange.endRaw(ODD_BYTES[fault.as]);
+      return true;
+    case 'pings':
+      exchange.head(200, { 'content-type': 'text/event-stream' });
+      await pingForever(exchange);
       return true;
     case 'empty':
       exchange.head(200, { 'content-type': 'text/event-stream' });

@@ -10,12 +10,15 @@ describe('the spelling of faults', () => {
     ['reset=3', { kind: 'reset', after: 3 }],
     ['stall=0', { kind: 'stall', after: 0 }],
     ['truncate', { kind: 'truncate' }],
-    ['html', { kind: 'html' }],
+    ['body=html', { kind: 'body', as: 'html' }],
+    ['bytes=garbage', { kind: 'bytes', as: 'garbage' }],
+    ['stream=crlf', { kind: 'stream', as: 'crlf' }],
+    ['status=429:soon', { kind: 'status', status: 429, retryAfter: 'soon' }],
   ])('%s is understood', (text, fault) => {
     expect(parseFault(text)).toEqual(fault);
   });
 
-  test.each(['', 'status', 'slow', 'nonsense', 'reset=', 'reset=x', 'status=503 '])(
+  test.each(['', 'status', 'slow', 'nonsense', 'reset=', 'reset=x', 'status=503 ', 'body=x', 'stream', 'html', 'reset=1=2'])(
     "'%s' is no fault",
     (text) => {
       expect(parseFault(text)).toBeUndefined();

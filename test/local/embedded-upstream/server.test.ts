@@ -245,7 +245,7 @@ describe('faults of the embedded upstream', () => {
     expect(JSON.parse((await failing(chat({ model: 'm!blank' }))).text)).toMatchObject({
       choices: [{ finish_reason: 'stop' }],
     });
-    expect((await failing(chat({ model: 'm!html' }))).text).toMatch(/^<!doctype html>/);
+    expect((await failing(chat({ model: 'm!body=html' }))).text).toMatch(/^<!doctype html>/);
   });
 
   test('an error event in mid-stream, in the words of the wire', async () => {

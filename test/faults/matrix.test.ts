@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
+import { assertChatStream } from '../support/chat-stream.ts';
+import { CANARIES, type Cell, type CellResult, startFaultBench } from '../support/fault-bench.ts';
+import { assertMessagesStream } from '../support/messages-stream.ts';
+import { type Json, parseJson, readSse } from '../support/sse-text.ts';
+import { type Expected, ROWS } from './expectations.ts';
+
+const FAMILIES: ProtocolName[] = ['chat', 'messages'];
+const BOOLEANS = [false, true];
+
+const cells = ROWS.flatMap(({ expected, ...row }) =>
+  FAMILIES.flatMap((family) =>
+    BOOLEANS.flatMap((stream) =>
+      BOOLEANS.map((hasSecond) => ({ cell: { ...row, family, stream, hasSecond }, expected })),
+    ),
+  ),
+);
+
+let bench: Awaited<ReturnType<typeof startFaultBench>>;
+beforeAll(async () => {
+  bench = await startFaultBench(cells.map(({ cell }) => cell));
+});
+afterAll(() => bench.close());
+
+const TEXT = 'one two three four five';
+
+const wholeText = ({ family }: Cell, text: string): unknown => {
+  const body = parseJson(text);
+  if (family === 'messages') return (body.content as Json[])[0]?.text;
+  return ((body.choices as Json[])[0]?.message as Json | undefined)?.content;
+};
+
+/** What a stream adds up to, after it was held against the rules of its family. */
+const readStream = ({ family }: Cell, text: string) => {
+  if (family === 'chat') return assertChatStream(readSse(text));
+  const { isError, blocks } = assertMessagesStream(readSse(text));
+  return { isError, text: blocks.map((block) => block.text).join('') };
+};
+
+const expectIds = ({ headers }: CellResult) => {
+  expect(headers['x-request-id']).toMatch(/^req_[0-9A-Za-z]{24}$/);
+  expect(headers['request-id']).toBe(headers['x-request-id']);
+};
+
+const expectAnswer = (cell: Cell, result: CellResult) => {
+  expect(result.status).toBe(200);
+  expect(result.charged).toBe(1);
+  if (!cell.stream) return expect(wholeText(cell, result.text)).toBe(TEXT);
+  return expect(readStream(cell, result.text)).toMatchObject({ isError: false, text: TEXT });
+};
+
+const expectErrorEvent = (cell: Cell, result: CellResult) => {
+  expect(result.status).toBe(200);
+  const { isError, text } = readStream(cell, result.text);
+  expect(isError).toBe(true);
+  expect(TEXT.startsWith(text.trim())).toBe(true);
+  expect(result.charged).toBe(0);
+};
+
+const expectError = ({ family }: Cell, result: CellResult, status: number, type = 'api_error') => {
+  expect(result.status).toBe(status);
+  const body = parseJson(result.text);
+  expect(body.error).toMatchObject({ type, message: expect.any(String) });
+  const requestId = result.headers['x-request-id'];
+  if (family === 'messages') expect(body).toMatchObject({ type: 'error', request_id: requestId });
+  else expect(body).not.toHaveProperty('type');
+  expect(result.charged).toBe(0);
+};
+
+const expectOutcome = (cell: Cell, expected: Expected, result: CellResult) => {
+  expectIds(result);
+  switch (expected.kind) {
+    case 'answered':
+      return expectAnswer(cell, result);
+    case 'refused':
+      expectError(cell, result, expected.status, expected.type);
+      expect(result.attempts).toBe(1);
+      return expect(result.headers['x-should-retry']).toBe('false');
+    case 'broken':
+      if (cell.stream) return expectErrorEvent(cell, result);
+      return expectError(cell, result, expected.status ?? 502);
+    case 'failed': {
+      if (cell.hasSecond) return expectAnswer(cell, result);
+      // After ten seconds of silence the status has gone out: the failure is told in the stream.
+      if (cell.stream && cell.waits) return expectErrorEvent(cell, result);
+      expectError(cell, result, expected.status);
+      return expect(result.headers).toMatchObject(expected.headers ?? {});
+    }
+    default:
+      return expected satisfies never;
+  }
+};
+
+const nameOf = ({ family, stream, hasSecond }: Cell): string =>
+  `${family}, ${stream ? 'streamed' : 'whole'}${hasSecond ? ', with a second target' : ''}`;
+
+describe.each(ROWS.map(({ fault }) => fault))('an upstream with the fault %s', (fault) => {
+  const own = cells.filter(({ cell }) => cell.fault === fault);
+  test.each(own.map(({ cell, expected }) => [nameOf(cell), cell, expected] as const))(
+    '%s',
+    async (_, cell, expected) => {
+      expectOutcome(cell, expected, await bench.run(cell));
+    },
+  );
+});
+
+test('the matrix has the size that was promised', () => {
+  expect(new Set(ROWS.map(({ fault }) => fault)).size).toBe(ROWS.length);
+  expect(ROWS.length).toBeGreaterThanOrEqual(45);
+  expect(cells.length).toBeGreaterThanOrEqual(360);
+});
+
+test('every request has left one line in the log', () => {
+  const lines = bench.lines().filter(({ event }) => event === 'request');
+  expect(lines).toHaveLength(cells.length);
+});
+
+test('nothing of what must stay inside was answered or logged', () => {
+  const everything = bench.everything();
+  expect(everything.length).toBeGreaterThan(100_000);
+  const inside = [...Object.values(CANARIES), bench.key, new URL(bench.url).host, process.cwd()];
+  for (const text of inside) expect(everything.includes(text), text).toBe(false);
+});

@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto';
+import { expect } from 'vitest';
+import type { Target } from '../../lambdas/catalog/catalog.ts';
+import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
+import { startEmbeddedUpstream } from '../../local/embedded-upstream/server.ts';
+import { createCountingClock } from './counting-clock.ts';
+import { startFleet } from './fleet.ts';
+import { PATIENT } from './fleet-lab.ts';
+import { modelOn, targetAt } from './models.ts';
+import { type Sent, send } from './send.ts';
+
+/** What must not be seen outside: planted in every run of the bench. */
+export const CANARIES = {
+  upstreamKey: 'canary-upstream-key',
+  prompt: 'canary-prompt',
+  upstreamText: 'canary',
+  toldToFail: 'told to fail',
+};
+
+/** One question to a model whose first target is broken in one way. */
+export type Cell = {
+  fault: string;
+  /** Where the broken target lives, when the fault is below HTTP. */
+  at?: (url: string) => string;
+  family: ProtocolName;
+  stream: boolean;
+  hasSecond: boolean;
+  /** Milliseconds of the timers that must be waiting, in order; each is then let run out. */
+  waits?: number[];
+};
+
+export type CellResult = Sent & { charged: number; attempts: number };
+
+const PATHS: Record<ProtocolName, string> = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+};
+const OTHER: Record<ProtocolName, ProtocolName> = { chat: 'messages', messages: 'chat' };
+
+const idOf = ({ fault, family, hasSecond, stream }: Cell): string =>
+  `${family}/${stream ? 's' : 'w'}${hasSecond ? 2 : 1}!${fault}`;
+
+/** A router with one model for each cell, so that no cell's breaker is another's. */
+export const startFaultBench = async (cells: Cell[]) => {
+  const clock = createCountingClock(Date.UTC(2026, 10, 21, 12));
+  const embedded = await startEmbeddedUpstream({
+    credentials: new Set([CANARIES.upstreamKey]),
+    delayMs: 0,
+    clock,
+    randomBytes,
+  });
+  const targetsOf = (cell: Cell): Target[] => {
+    const { family, hasSecond, at = (url: string) => url } = cell;
+    const other = OTHER[family];
+    const name = idOf(cell);
+    return [
+      targetAt(at(embedded.baseUrl(family)), { protocol: family, model: name }),
+      ...(hasSecond
+        ? [targetAt(embedded.baseUrl(other), { protocol: other, model: `second-${family}` })]
+        : []),
+    ];
+  };
+  const models = cells.map((cell) => modelOn(targetsOf(cell), { id: idOf(cell) }));
+  const fleet = await startFleet({ models, clock, secret: CANARIES.upstreamKey });
+  const answers: string[] = [];
+
+  const ask = (cell: Cell): Promise<Sent> =>
+    send(fleet.urls[0] ?? '', PATHS[cell.family], {
+      method: 'POST',
+      headers: { 'x-api-key': fleet.key },
+      body: JSON.stringify({
+        model: idOf(cell),
+        stream: cell.stream,
+        max_tokens: 100,
+        messages: [{ role: 'user', content: `${CANARIES.prompt}\nsay one two three four five` }],
+      }),
+    });
+
+  const run = async (cell: Cell): Promise<CellResult> => {
+    const before = await fleet.charged();
+    embedded.control.reset();
+    const asked = ask(cell);
+    for (const ms of cell.waits ?? []) {
+      await expect.poll(() => clock.waits(), { ...PATIENT, interval: 2 }).toContain(ms);
+      if (cell.at === undefined) {
+        await expect.poll(() => embedded.control.calls.length, PATIENT).toBeGreaterThan(0);
+      }
+      clock.advance(ms);
+    }
+    const sent = await asked;
+    answers.push(JSON.stringify(sent.headers), sent.text);
+    await expect.poll(() => clock.waits(), { ...PATIENT, interval: 2 }).toEqual([]);
+    const { calls } = embedded.control;
+    await expect.poll(() => calls.some(({ outcome }) => outcome === 'open'), PATIENT).toBe(false);
+    return { ...sent, charged: (await fleet.charged()) - before, attempts: calls.length };
+  };
+
+  return {
+    run,
+    url: embedded.baseUrl('messages'),
+    key: fleet.key,
+    /** All that the run wrote and answered. */
+    everything: () => fleet.logText() + answers.join('\n'),
+    lines: fleet.lines,
+    close: async () => {
+      await fleet.close();
+      await embedded.close();
+    },
+  };
+};
