@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import models from '#models' with { type: 'json' };
+import { iamOperator } from './admin/iam-operator.ts';
 import { parseModels } from './catalog/catalog.ts';
 import { createAdmin } from './create-admin.ts';
 import { readAdminEnv } from './env.ts';
-import type { HttpEvent } from './http/read-event.ts';
 import { createDynamoClient } from './stores/dynamo/client.ts';
 import { createDynamoProjectStore } from './stores/dynamo/project-store.ts';
 import { createDynamoStores } from './stores/dynamo/stores.ts';
@@ -13,10 +13,6 @@ import { createLog } from './support/log.ts';
 const env = readAdminEnv(process.env);
 const client = createDynamoClient();
 
-/** Only a REST API whose method asks IAM puts the caller's ARN there. */
-const operatorOf = (event: HttpEvent): string | undefined =>
-  'httpMethod' in event ? (event.requestContext.identity.userArn ?? undefined) : undefined;
-
 /** The admin function on AWS. */
 export const handler = createAdmin({
   models: parseModels(models),
@@ -25,7 +21,7 @@ export const handler = createAdmin({
     tableNames: { keys: env.KEYS_TABLE, plans: env.PLANS_TABLE, meters: env.METERS_TABLE },
   }),
   projects: createDynamoProjectStore({ client, tableName: env.PROJECTS_TABLE }),
-  operatorOf,
+  operatorOf: iamOperator,
   log: createLog((line) => process.stdout.write(line)),
   clock: systemClock,
   randomBytes,

@@ -27,11 +27,11 @@ const ANSWERS: GatewayAnswer[] = [
     message: 'The request body is too large.',
   },
   {
-    // Methods on a path that the API does not have; the platform would call it 403.
+    // An operator's path without a signature: every other path and method there is leads to the router.
     kind: ResponseType.MISSING_AUTHENTICATION_TOKEN,
     status: 404,
     type: 'invalid_request_error',
-    message: 'There is no such path.',
+    message: 'There is no such path, or its requests are to be signed with AWS credentials.',
   },
   {
     kind: ResponseType.THROTTLED,

@@ -1,0 +1,57 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { AdminEnv } from '../../lambdas/env.ts';
+import { bundle } from '../../lib/bundle/bundle.ts';
+
+const outdir = mkdtempSync(join(tmpdir(), 'admin-bundle-'));
+afterAll(() => rmSync(outdir, { recursive: true }));
+
+const { file } = bundle({ entry: 'lambdas/admin.ts', outdir });
+
+const env = {
+  KEYS_TABLE: 'keys',
+  PLANS_TABLE: 'plans',
+  PROJECTS_TABLE: 'projects',
+  METERS_TABLE: 'meters',
+} satisfies AdminEnv;
+
+/** A REST API's event as it would come through a method that forgot to ask IAM. */
+const UNSIGNED = {
+  httpMethod: 'GET',
+  path: '/admin/projects',
+  multiValueHeaders: {},
+  body: null,
+  isBase64Encoded: false,
+  requestContext: { identity: { userArn: null } },
+};
+
+/** Answer of a fresh process that holds nothing but the bundle, to one event. */
+const send = (event: object): unknown => {
+  const script =
+    'require(process.argv[1]).handler(JSON.parse(process.argv[2]), {})' +
+    '.then((answer) => console.log(JSON.stringify(answer)))';
+  const run = spawnSync(process.execPath, ['-e', script, file, JSON.stringify(event)], {
+    encoding: 'utf8',
+    env: { ...env, AWS_REGION: 'eu-central-1' },
+  });
+  expect(run.stderr).toBe('');
+  return JSON.parse(run.stdout.trim().split('\n').at(-1) ?? '');
+};
+
+describe('the bundle of the admin function', () => {
+  test('is one file of at most 550 KB, without a client for secrets', () => {
+    expect(statSync(file).size / 1024).toBeLessThan(550);
+    expect(readFileSync(file, 'utf8')).not.toContain('GetSecretValue');
+  });
+
+  test('loads by itself, and refuses whom IAM has not checked', () => {
+    expect(send(UNSIGNED)).toMatchObject({
+      statusCode: 403,
+      headers: { 'x-request-id': expect.stringMatching(/^req_/) },
+      body: expect.stringContaining('AWS credentials'),
+    });
+  });
+});

@@ -1,0 +1,127 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { APIGatewayProxyEvent } from 'aws-lambda';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { iamOperator } from '../../../lambdas/admin/iam-operator.ts';
+import { createAdmin } from '../../../lambdas/create-admin.ts';
+import { createDynamoProjectStore } from '../../../lambdas/stores/dynamo/project-store.ts';
+import { systemClock } from '../../../lambdas/support/clock.ts';
+import { createLog } from '../../../lambdas/support/log.ts';
+import {
+  createUnreachableClient,
+  startDynamo,
+  storesOn,
+  TABLE_NAMES,
+  type TestDynamo,
+} from '../../support/dynamo.ts';
+import { restApiEvent } from '../../support/rest-api-event.ts';
+
+const OPERATOR = 'arn:aws:iam::000000000000:user/olga';
+
+const lines: string[] = [];
+
+const adminOn = (client: TestDynamo['client']) =>
+  createAdmin({
+    ...storesOn(client),
+    models: [],
+    projects: createDynamoProjectStore({ client, tableName: TABLE_NAMES.projects }),
+    operatorOf: iamOperator,
+    log: createLog((line) => lines.push(line)),
+    clock: systemClock,
+    randomBytes,
+  });
+
+let dynamo: TestDynamo;
+let admin: ReturnType<typeof adminOn>;
+beforeAll(async () => {
+  dynamo = await startDynamo();
+  admin = adminOn(dynamo.client);
+});
+afterAll(() => dynamo.close());
+
+type Sent = { method?: string; path: string; body?: string; userArn?: string | null };
+
+/** The event in which API Gateway would deliver the request, signed by the operator unless told otherwise. */
+const eventOf = ({ method = 'GET', path, body = '', userArn = OPERATOR }: Sent) => {
+  const rawHeaders = ['Host', 'router.test', 'Content-Type', 'application/json'];
+  const request = {
+    method,
+    url: path,
+    rawHeaders,
+    headers: { host: 'router.test' },
+    httpVersion: '1.1',
+    socket: { remoteAddress: '127.0.0.1' },
+  } as unknown as IncomingMessage;
+  const event: APIGatewayProxyEvent = restApiEvent(request, Buffer.from(body), 0);
+  event.requestContext.identity.userArn = userArn;
+  return event;
+};
+
+const send = async (sent: Sent, handler = admin) => {
+  const { statusCode, headers, body } = await handler(eventOf(sent), {});
+  expect(typeof body).toBe('string');
+  const parsed: unknown = JSON.parse(String(body));
+  return { status: statusCode, headers, body: parsed };
+};
+
+const envelope = (message: unknown, type = 'invalid_request_error') => ({
+  error: expect.objectContaining({ type, message }),
+});
+
+describe('the operator at the REST API', () => {
+  test('is answered in one piece of JSON, with a request id', async () => {
+    const { status, headers, body } = await send({ path: '/admin/projects' });
+    expect({ status, body }).toEqual({ status: 200, body: { data: [] } });
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-request-id': expect.stringMatching(/^req_/),
+    });
+  });
+
+  test('is named in the log line, and what was said is not', async () => {
+    lines.length = 0;
+    const body = JSON.stringify({ id: 'quiet', name: 'Nobody reads this' });
+    await send({ method: 'POST', path: '/admin/projects', body });
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      event: 'request',
+      route: '/admin/projects',
+      status: 201,
+      operator: OPERATOR,
+    });
+    expect(lines.join('')).not.toContain('Nobody reads this');
+  });
+
+  test('is refused without an identity that IAM has checked, whatever the path', async () => {
+    for (const path of ['/admin/projects', '/admin/nothing']) {
+      const { status, body } = await send({ path, userArn: null });
+      expect(status).toBe(403);
+      expect(body).toEqual(envelope(expect.stringContaining('AWS credentials')));
+    }
+  });
+});
+
+describe('mistakes are answered in the envelope of the chat family', () => {
+  test.each([
+    ['a path that is none', { path: '/admin/nothing' }, 404, /No such path/],
+    ["the router's own path", { path: '/v1/models' }, 404, /No such path/],
+    ['an empty segment', { path: '/admin/projects//keys' }, 404, /No such path/],
+    ['a broken escape', { path: '/admin/projects/%zz/keys' }, 404, /No such path/],
+    ['a method', { method: 'DELETE', path: '/admin/projects' }, 405, /takes GET, POST/],
+    ['no body', { method: 'POST', path: '/admin/projects' }, 400, /body is empty/],
+    ['no JSON', { method: 'POST', path: '/admin/projects', body: '{' }, 400, /not valid JSON/],
+    ['a surplus field', { method: 'POST', path: '/admin/plans', body: '{"rmp":1}' }, 400, /rmp/],
+  ])('%s', async (_, sent, expected, message) => {
+    const { status, body } = await send(sent);
+    expect(status).toBe(expected);
+    expect(body).toEqual(envelope(expect.stringMatching(message)));
+  });
+
+  test('tables that do not answer, without a word of theirs', async () => {
+    const client = createUnreachableClient();
+    const { status, body } = await send({ path: '/admin/projects' }, adminOn(client));
+    expect(status).toBe(503);
+    expect(body).toEqual(envelope(expect.stringMatching(/tables did not answer/), 'api_error'));
+    client.destroy();
+  });
+});
