@@ -21,7 +21,8 @@ const isMisnamed = (issues: z.core.$ZodIssue[]): boolean =>
   issues.some(({ path }) => path.length === 1 && NAMING.includes(String(path[0])));
 
 /** A fault inside a value says more than one about its type, and the deepest one most. */
-const weight = ({ code, path }: Fault): number => 2 * path.length + (code === 'invalid_type' ? 0 : 1);
+const weight = ({ code, path }: Fault): number =>
+  2 * path.length + (code === 'invalid_type' ? 0 : 1);
 
 const heaviest = (faults: Fault[]): Fault | undefined =>
   faults.toSorted((a, b) => weight(b) - weight(a))[0];

@@ -46,7 +46,7 @@ export const ChatCompletion = z.strictObject({
       }),
     }),
   ]),
-  usage: Usage.optional(),
+  usage: Usage,
 });
 
 const ToolFragment = z.strictObject({

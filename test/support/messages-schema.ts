@@ -15,7 +15,6 @@ const DeltaUsage = z.strictObject({
   cache_read_input_tokens: Tokens.nullable(),
   output_tokens_details: OutputDetails.nullable(),
   server_tool_use: ServerToolUse.nullable(),
-  cache_creation: z.unknown().optional(),
 });
 
 const MessageUsage = DeltaUsage.extend({
@@ -48,7 +47,6 @@ const Stop = {
 };
 
 const ToolId = z.string().regex(/^[a-zA-Z0-9_-]+$/);
-const DirectCaller = z.strictObject({ type: z.literal('direct') });
 
 const TextBlock = z.strictObject({ type: z.literal('text'), text: z.string() });
 const ThinkingBlock = z.strictObject({
@@ -62,12 +60,16 @@ const ToolUseBlock = z.strictObject({
   id: ToolId,
   name: z.string().min(1),
   input: z.record(z.string(), z.unknown()),
-  caller: DirectCaller.optional(),
+  caller: z.looseObject({ type: z.string() }).optional(),
 });
 
-/** Blocks of tools that an upstream of this family runs itself; they pass as they came. */
-const ServerBlock = z.looseObject({
-  type: z.string().regex(/^server_tool_use$|_tool_result$/),
+/** Blocks of tools that an upstream runs itself, and kinds to come: they pass as they came. */
+const OtherBlock = z.looseObject({
+  type: z.string().regex(/^(?!(text|thinking|redacted_thinking|tool_use)$)./),
+});
+/** Their deltas, and citations. */
+const OtherDelta = z.looseObject({
+  type: z.string().regex(/^(?!(text|thinking|input_json)_delta$)./),
 });
 
 const Opening = {
@@ -90,7 +92,7 @@ export const WholeMessage = z.strictObject({
   ...Opening,
   ...Stop,
   stop_reason: StopReason,
-  content: z.array(z.union([Block, ServerBlock])),
+  content: z.array(z.union([Block, OtherBlock])),
 });
 
 const MessageStart = z.strictObject({
@@ -146,15 +148,19 @@ export const MessagesError = z.strictObject({
 /** Every event that a caller of the family may read. */
 export const MessagesEvent = z.union([
   TypedEvent,
+  // A stop reason of the SDK's beta types.
+  MessageDelta.extend({
+    delta: z.strictObject({ ...Stop, stop_reason: z.literal('compaction') }),
+  }),
   z.strictObject({
     type: z.literal('content_block_start'),
     index: Tokens,
-    content_block: ServerBlock,
+    content_block: OtherBlock,
   }),
   z.strictObject({
     type: z.literal('content_block_delta'),
     index: Tokens,
-    delta: z.looseObject({ type: z.literal('citations_delta') }),
+    delta: OtherDelta,
   }),
   z.strictObject({ type: z.literal('ping') }),
   MessagesError,

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { MessagesEvent } from './messages-schema.ts';
 import { type Json, parseJson, type WireEvent } from './sse-text.ts';
 
 type WireBlock = {
@@ -97,7 +98,11 @@ const assertStop = (stopReason: unknown, blocks: WireBlock[]) => {
 
 /** Holds a messages stream against the family's rules, by `expect`, and adds it up. */
 export const assertMessagesStream = (events: WireEvent[]): MessagesAnswer => {
-  for (const { event, data } of events) expect(parseJson(data).type, 'named twice').toBe(event);
+  for (const { event, data } of events) {
+    const told = parseJson(data);
+    expect(told.type, 'named twice').toBe(event);
+    expect(MessagesEvent.safeParse(told).error, data).toBeUndefined();
+  }
   const told = events.map(({ data }) => parseJson(data)).filter(({ type }) => type !== 'ping');
   assertOrder(told.map(({ type }) => type));
   const of = (type: string) => told.find((event) => event.type === type);

@@ -5,6 +5,7 @@ import type {
 } from '../../lambdas/protocols/generation.ts';
 import type { Protocol, ProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { protocols } from '../../lambdas/protocols/protocols.ts';
+import { createSealer } from '../../lambdas/protocols/seal.ts';
 import { formatSse, parseSse } from '../../lambdas/protocols/sse.ts';
 import { UpstreamFault } from '../../lambdas/protocols/upstream-fault.ts';
 import { apiError } from '../../lambdas/support/errors.ts';
@@ -18,6 +19,9 @@ export const LABEL: Label = {
   created: 1_700_000_000,
   estimatedInputTokens: 11,
 };
+
+/** What marks the thinking of the upstream that is read. */
+const MARK = 'eeeeeeeeeeee';
 
 /** A minimal request, as the protocol's decoder would make it. */
 export const requestOf = (name: ProtocolName, extra: object = {}): GenerationRequest =>
@@ -71,7 +75,7 @@ export const translate = async (
   const request = options.request ?? requestOf(to);
   const { events, fault } = await decode(protocols[from], wire, request, options.sizes);
   const encoder = protocols[to].streamEncoder(request, LABEL);
-  const messages = events.flatMap(encoder.push);
+  const messages = events.map(createSealer(MARK)).flatMap(encoder.push);
   if (fault) {
     const error = apiError('The model is temporarily unavailable.', { cause: fault });
     messages.push(...protocols[to].encodeStreamError(error, 'req_1', LABEL));

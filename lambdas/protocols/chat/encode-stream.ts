@@ -1,4 +1,4 @@
-import type { GenerationEvent, GenerationRequest, Label } from '../generation.ts';
+import type { GenerationEvent, GenerationRequest, Label, Usage } from '../generation.ts';
 import { fieldsFor } from '../parse-wire.ts';
 import type { StreamEncoder } from '../protocol.ts';
 import type { SseMessage } from '../sse.ts';
@@ -67,9 +67,12 @@ export const streamEncoder = (request: GenerationRequest, label: Label): StreamE
     return [toolChunk(wireIndex, { function: { arguments: '{}' } })];
   };
 
+  const usageChunk = (usage: Usage | undefined): SseMessage =>
+    chunkOf(label, { choices: [], usage: encodeUsage(usage, label.estimatedInputTokens) });
+
   const finish = ({ reason, usage }: EventOf<'finish'>): SseMessage[] => [
     chunk({}, { finish_reason: encodeFinishReason(reason) }),
-    ...(withUsage && usage ? [chunkOf(label, { choices: [], usage: encodeUsage(usage) })] : []),
+    ...(withUsage ? [usageChunk(usage)] : []),
     { data: '[DONE]' },
   ];
 

@@ -3,18 +3,18 @@ import { asString, type Json } from '../json.ts';
 import { UpstreamFault } from '../upstream-fault.ts';
 
 /** The vendor's words and those of servers that took up its wire, in lower case. */
-const UNIFIED: Record<string, FinishReason['unified']> = {
-  stop: 'stop',
-  length: 'length',
-  max_tokens: 'length',
-  model_length: 'length',
-  model_context_window_exceeded: 'length',
-  tool_calls: 'tool-calls',
-  function_call: 'tool-calls',
-  content_filter: 'content-filter',
-  safety: 'content-filter',
-  sensitive: 'content-filter',
-};
+const UNIFIED = new Map<string, FinishReason['unified']>([
+  ['stop', 'stop'],
+  ['length', 'length'],
+  ['max_tokens', 'length'],
+  ['model_length', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['tool_calls', 'tool-calls'],
+  ['function_call', 'tool-calls'],
+  ['content_filter', 'content-filter'],
+  ['safety', 'content-filter'],
+  ['sensitive', 'content-filter'],
+]);
 
 /** The upstream gave up; what it sent until then is no answer. */
 const FAILURES = ['error', 'network_error', 'insufficient_system_resource'];
@@ -50,7 +50,7 @@ export const decodeFinishReason = (
   if (word === 'stop' && stopSequence !== undefined) {
     return { unified: 'stop-sequence', stopSequence };
   }
-  return { unified: UNIFIED[word] ?? 'stop' };
+  return { unified: UNIFIED.get(word) ?? 'stop' };
 };
 
 export const encodeFinishReason = ({ unified }: FinishReason): string => WIRE[unified];

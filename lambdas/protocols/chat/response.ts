@@ -67,12 +67,12 @@ export const encodeResponse = (
     tool_calls: calls.length > 0 ? calls : undefined,
   });
   const finishReason = encodeFinishReason(generation.reason);
-  return compact({
+  return {
     id: `chatcmpl-${label.id}`,
     object: 'chat.completion',
     created: label.created,
     model: label.model,
     choices: [{ index: 0, message, logprobs: logprobsOf(generation), finish_reason: finishReason }],
-    usage: generation.usage && encodeUsage(generation.usage),
-  });
+    usage: encodeUsage(generation.usage, label.estimatedInputTokens),
+  };
 };

@@ -1,3 +1,4 @@
+import { compact } from '../../support/compact.ts';
 import type { EventWriter } from '../event-writer.ts';
 import type { GenerationRequest } from '../generation.ts';
 import { asRecord, asString, isJsonObject, type Json } from '../json.ts';
@@ -30,14 +31,14 @@ const readArguments = (value: unknown): string =>
   asString(value) ?? (asRecord(value) ? JSON.stringify(value) : '');
 
 const readFragment = (wire: Json): Fragment => {
-  const { index, id, type: _, function: nested, ...fields } = wire;
-  const called = asRecord(nested) ?? {};
+  const { index, id, extra_content: extraContent } = wire;
+  const called = asRecord(wire.function) ?? {};
   return {
     index,
     id: asString(id) || undefined,
     name: asString(called.name) ?? '',
     text: readArguments(called.arguments),
-    fields,
+    fields: { extra_content: asRecord(extraContent) },
   };
 };
 
@@ -108,7 +109,7 @@ export const createToolFragments = (request: GenerationRequest, writer: EventWri
       const call = find(fragment);
       call.id ??= fragment.id;
       if (call.name === '') call.name = fragment.name;
-      if (!call.opened) call.fields = { ...call.fields, ...fragment.fields };
+      if (!call.opened) call.fields = { ...call.fields, ...compact(fragment.fields) };
       append(call, fragment.text);
       if (!call.opened && call.name !== '') open(call);
     },

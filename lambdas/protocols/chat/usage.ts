@@ -27,8 +27,13 @@ export const decodeUsage = (value: unknown): Usage | undefined => {
   };
 };
 
-export const encodeUsage = (usage: Usage): Record<string, unknown> => {
-  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage;
+/** The counts; where the upstream gave none, `estimate` stands for the input. */
+export const encodeUsage = (
+  usage: Usage | undefined,
+  estimate: number,
+): Record<string, unknown> => {
+  const { cacheReadTokens, cacheWriteTokens, reasoningTokens, outputTokens = 0 } = usage ?? {};
+  const inputTokens = usage?.inputTokens || estimate;
   const hasCache = cacheReadTokens !== undefined || cacheWriteTokens !== undefined;
   return compact({
     prompt_tokens: inputTokens,

@@ -39,7 +39,9 @@ const ImageBlockPart = z.looseObject({
 const KNOWN_PARTS = ['text', 'refusal', 'image_url', 'file', 'tool_use', 'tool_result', 'image'];
 /** Parts of other kinds (audio, vendor extensions) go on to chat upstreams as they are. */
 const OtherPart = z.looseObject({
-  type: z.string().refine((type) => !KNOWN_PARTS.includes(type), { error: 'Invalid content part', abort: true }),
+  type: z
+    .string()
+    .refine((type) => !KNOWN_PARTS.includes(type), { error: 'Invalid content part', abort: true }),
 });
 export const ContentPart = z.union([
   TextPart,
@@ -173,7 +175,9 @@ export const ChatRequest = z.looseObject({
   top_p: optional(z.number().min(0).max(1)),
   top_k: optional(z.int().nonnegative()),
   n: optional(z.literal(1, 'only one choice per request is supported')),
-  stop: optional(z.union([StopSequence, z.array(StopSequence).max(MAX_STOP_SEQUENCES, 'at most 4 sequences')])),
+  stop: optional(
+    z.union([StopSequence, z.array(StopSequence).max(MAX_STOP_SEQUENCES, 'at most 4 sequences')]),
+  ),
   tools: optional(z.array(WireTool).max(MAX_TOOLS)),
   tool_choice: optional(WireToolChoice),
   functions: optional(z.never(NO_FUNCTIONS)),

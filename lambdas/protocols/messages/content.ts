@@ -9,7 +9,7 @@ import type {
   ThinkingBlock,
   ToolResultBlock,
 } from '../generation.ts';
-import { asRecord } from '../json.ts';
+import { asRecord, asString } from '../json.ts';
 import { assertImage } from '../media.ts';
 import { fieldsFor, rideIfAny } from '../parse-wire.ts';
 import { plainToolId, wireToolId } from './ids.ts';
@@ -75,7 +75,7 @@ const decodeBlock = (block: ContentBlock, param: string): Block => {
     }
     case 'redacted_thinking': {
       const { type: _, data, ...fields } = block as { type: string; data?: unknown };
-      const signature = String(data ?? '');
+      const signature = asString(data) ?? '';
       return { type: 'thinking', text: '', redacted: true, signature, ...rideIfAny(NAME, fields) };
     }
     case 'tool_use': {

@@ -14,11 +14,12 @@ const NAME = 'messages';
 type UniqueId = (wanted: string | undefined) => string;
 
 const toolHead = (block: Json, uniqueId: UniqueId): BlockHead => {
-  const { type: _, id: wireId, name: word, input: __, ...fields } = block;
-  const name = asString(word) ?? '';
+  const name = asString(block.name) ?? '';
   if (name === '') throw new UpstreamFault('malformed', 'a tool call lacks its name');
-  const id = uniqueId(plainToolId(asString(wireId) ?? ''));
-  return { type: 'tool-call', id, name, ...rideIfAny(NAME, fields) };
+  const id = uniqueId(plainToolId(asString(block.id) ?? ''));
+  // Who called: the model, or a program that the upstream runs. Callers send it back.
+  const caller = asRecord(block.caller);
+  return { type: 'tool-call', id, name, ...rideIfAny(NAME, { caller }) };
 };
 
 const headOf = (block: Json, uniqueId: UniqueId): BlockHead => {
@@ -32,6 +33,8 @@ const headOf = (block: Json, uniqueId: UniqueId): BlockHead => {
     case 'tool_use':
       return toolHead(block, uniqueId);
     default:
+      // Kinds of block to come go on to callers of this family; what has no kind cannot.
+      if (!asString(block.type)) throw new UpstreamFault('malformed', 'a block without a type');
       return { type: 'foreign', protocol: NAME, value: block };
   }
 };
@@ -49,7 +52,20 @@ const initialArguments = (block: Json): string => {
 export const mayBeEmpty = ({ stop = [], maxTokens }: GenerationRequest): boolean =>
   stop.length > 0 || maxTokens === 0;
 
-const KNOWN_DELTAS = ['text_delta', 'thinking_delta', 'input_json_delta'];
+/** Kinds of delta that carry content, and where. */
+const CONTENT = new Map([
+  ['text_delta', 'text'],
+  ['thinking_delta', 'thinking'],
+  ['input_json_delta', 'partial_json'],
+]);
+
+/** A delta of a block of another kind, as it may go on: SDKs add up content without looking. */
+const passable = (delta: Json): Json | undefined => {
+  const type = asString(delta.type);
+  const field = CONTENT.get(type ?? '');
+  if (!type || field === undefined) return type ? delta : undefined;
+  return asString(delta[field]) ? { type, [field]: delta[field] } : undefined;
+};
 
 /** Reads content blocks, streamed or whole, by their index on the wire. */
 export const createBlockReader = (request: GenerationRequest, writer: EventWriter) => {
@@ -74,7 +90,9 @@ export const createBlockReader = (request: GenerationRequest, writer: EventWrite
     }
   };
 
-  const extra = (key: string, delta: Json) => writer.extra(key, { protocol: NAME, fields: delta });
+  const extra = (key: string, fields: Json | undefined) => {
+    if (fields) writer.extra(key, { protocol: NAME, fields });
+  };
 
   const appendArguments = (key: string, text: string) => {
     if (text !== '') wholeInputs.delete(key);
@@ -83,8 +101,8 @@ export const createBlockReader = (request: GenerationRequest, writer: EventWrite
 
   const append = (key: string, delta: Json) => {
     const head = heads.get(key);
-    if (head?.type === 'foreign') return extra(key, delta);
-    switch (`${head?.type} ${delta.type}`) {
+    if (head?.type === 'foreign') return extra(key, passable(delta));
+    switch (`${head?.type} ${asString(delta.type)}`) {
       case 'text text_delta':
         return writer.delta(key, asString(delta.text) ?? '');
       case 'text citations_delta':
@@ -103,11 +121,9 @@ export const createBlockReader = (request: GenerationRequest, writer: EventWrite
 
   /** Kinds of delta to come are passed over; a known kind in the wrong block would lose content. */
   const assertHarmless = (key: string, delta: Json) => {
-    if (!KNOWN_DELTAS.includes(String(delta.type))) return;
-    throw new UpstreamFault(
-      'malformed',
-      `${String(delta.type)} for block ${key}, which takes none`,
-    );
+    const type = asString(delta.type) ?? '';
+    if (!CONTENT.has(type)) return;
+    throw new UpstreamFault('malformed', `${type} for block ${key}, which takes none`);
   };
 
   const stop = (key: string) => {
@@ -155,7 +171,7 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
     writer.start(decodeUsage(usage));
   };
 
-  const keyOf = (event: Json): string => String(event.index);
+  const keyOf = ({ index }: Json): string => (typeof index === 'number' ? `${index}` : 'unnamed');
 
   const read = (event: Json) => {
     switch (event.type) {

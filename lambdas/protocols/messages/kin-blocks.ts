@@ -17,25 +17,31 @@ const searchResult = ({ title, source, content }: Json): string | undefined => {
   return text === undefined ? undefined : `${head}\n${text}`.trim();
 };
 
-/** How blocks that only this family has are said in words. */
-const IN_WORDS: Record<string, (block: Json) => string | undefined> = {
-  search_result: searchResult,
-  // The summary of a conversation that was cut: without it all that was said before is lost.
-  compaction: ({ content }) => textsOf(content),
-  tool_reference: ({ tool_name: name }) =>
-    typeof name === 'string' ? `The tool '${name}' is available.` : undefined,
-  document: ({ title, source }) => {
-    const text = textsOf(asRecord(source)?.content);
-    return text === undefined ? undefined : [asString(title), text].filter(Boolean).join('\n\n');
-  },
+// The summary of a conversation that was cut: without it all that was said before is lost.
+const compaction = ({ content }: Json): string | undefined => textsOf(content);
+
+const toolReference = ({ tool_name: name }: Json): string | undefined =>
+  typeof name === 'string' ? `The tool '${name}' is available.` : undefined;
+
+const documentOfTexts = ({ title, source }: Json): string | undefined => {
+  const text = textsOf(asRecord(source)?.content);
+  return text === undefined ? undefined : [asString(title), text].filter(Boolean).join('\n\n');
 };
+
+/** How blocks that only this family has are said in words. */
+const IN_WORDS = new Map([
+  ['search_result', searchResult],
+  ['compaction', compaction],
+  ['tool_reference', toolReference],
+  ['document', documentOfTexts],
+]);
 
 /**
  * A block of this family that has a meaning in plain words, as text that keeps the block beside it; any
  * other as foreign.
  */
 export const decodeKin = (block: Json): Block => {
-  const text = IN_WORDS[String(block.type)]?.(block);
+  const text = IN_WORDS.get(asString(block.type) ?? '')?.(block);
   return text === undefined
     ? { type: 'foreign', protocol: NAME, value: block }
     : { type: 'text', text, extras: { protocol: NAME, fields: block } };

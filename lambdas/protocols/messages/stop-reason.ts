@@ -5,15 +5,15 @@ import { fieldsFor, rideIfAny } from '../parse-wire.ts';
 
 const NAME = 'messages';
 
-const UNIFIED: Record<string, FinishReason['unified']> = {
-  end_turn: 'stop',
-  stop_sequence: 'stop-sequence',
-  max_tokens: 'length',
-  tool_use: 'tool-calls',
-  pause_turn: 'stop',
-  refusal: 'content-filter',
-  model_context_window_exceeded: 'length',
-};
+const UNIFIED = new Map<string, FinishReason['unified']>([
+  ['end_turn', 'stop'],
+  ['stop_sequence', 'stop-sequence'],
+  ['max_tokens', 'length'],
+  ['tool_use', 'tool-calls'],
+  ['pause_turn', 'stop'],
+  ['refusal', 'content-filter'],
+  ['model_context_window_exceeded', 'length'],
+]);
 
 const WIRE: Record<FinishReason['unified'], string> = {
   stop: 'end_turn',
@@ -27,7 +27,7 @@ const WIRE: Record<FinishReason['unified'], string> = {
 export const decodeStopReason = (wire: Json): FinishReason | undefined => {
   const word = asString(wire.stop_reason);
   if (word === undefined || word === '') return undefined;
-  const unified = UNIFIED[word] ?? 'stop';
+  const unified = UNIFIED.get(word) ?? 'stop';
   return {
     unified,
     // Kept only where the word says more than its canonical one.

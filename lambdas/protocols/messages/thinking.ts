@@ -1,6 +1,6 @@
 import { compact } from '../../support/compact.ts';
 import type { GenerationRequest, Reasoning, Turn } from '../generation.ts';
-import { asArray, asRecord, type Json } from '../json.ts';
+import { asArray, asRecord, asString, type Json } from '../json.ts';
 import type { CountRequest } from './wire.ts';
 
 const NAME = 'messages';
@@ -91,6 +91,8 @@ export const withoutThinkingEdits = (management: unknown, thinking: Json | undef
   const fields = asRecord(management);
   if (!fields || thinking?.type !== 'disabled') return management;
   const edits = asArray(fields.edits);
-  const kept = edits.filter((edit) => !String(asRecord(edit)?.type).startsWith('clear_thinking'));
+  const kept = edits.filter(
+    (edit) => !asString(asRecord(edit)?.type)?.startsWith('clear_thinking'),
+  );
   return edits.length > 0 && kept.length === 0 ? undefined : { ...fields, edits: kept };
 };

@@ -69,14 +69,13 @@ export const encodeUsage = (usage: Usage, estimate: number): Record<string, unkn
     output_tokens: outputTokens,
     output_tokens_details:
       reasoningTokens === undefined ? null : { thinking_tokens: reasoningTokens },
-    server_tool_use: null,
-    ...fieldsFor(NAME, extras),
+    server_tool_use: fieldsFor(NAME, extras).server_tool_use ?? null,
   };
 };
 
 /** The usage of a whole message, which also tells how it was served. */
 export const encodeMessageUsage = (usage: Usage, estimate: number): Record<string, unknown> => ({
-  cache_creation: null,
+  cache_creation: fieldsFor(NAME, usage.extras).cache_creation ?? null,
   inference_geo: null,
   service_tier: null,
   speed: null,

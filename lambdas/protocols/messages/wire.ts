@@ -13,7 +13,10 @@ const UrlSource = z.looseObject({ type: z.literal('url'), url: z.string() });
 const TextSource = z.looseObject({ type: z.literal('text'), data: z.string() });
 /** Files, content lists and kinds to come: only an upstream of this family knows them. */
 const OtherSource = z.looseObject({
-  type: z.string().refine((type) => !['base64', 'url', 'text'].includes(type), { error: 'Invalid source', abort: true }),
+  type: z.string().refine((type) => !['base64', 'url', 'text'].includes(type), {
+    error: 'Invalid source',
+    abort: true,
+  }),
 });
 const ImageBlock = z.looseObject({
   type: z.literal('image'),
@@ -38,7 +41,9 @@ const ThinkingBlock = z.looseObject({
 const PLAIN_KINDS = ['text', 'image', 'document', 'tool_use', 'thinking', 'tool_result'];
 /** Server tools, redacted thinking, search results and kinds to come. */
 const OtherBlock = z.looseObject({
-  type: z.string().refine((type) => !PLAIN_KINDS.includes(type), { error: 'Invalid content block', abort: true }),
+  type: z
+    .string()
+    .refine((type) => !PLAIN_KINDS.includes(type), { error: 'Invalid content block', abort: true }),
 });
 const ResultContent = z.union([TextBlock, ImageBlock, DocumentBlock, OtherBlock]);
 const ToolResultBlock = z.looseObject({

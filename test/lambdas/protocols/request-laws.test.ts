@@ -189,7 +189,12 @@ const messagesWire = () => {
     .array(fc.oneof(fc.tuple(user, reply), exchange), { minLength: 1, maxLength: 3 })
     .map((pairs) => pairs.flat())
     // Consecutive turns of one role are merged, so the wire is in normal form when they alternate.
-    .filter((list) => list.every((turn, i) => turn.role !== list[i - 1]?.role));
+    .filter((list) => list.every((turn, i) => turn.role !== list[i - 1]?.role))
+    // Ids that repeat are made unique.
+    .filter((list) => {
+      const ids = JSON.stringify(list).match(/"id":"toolu_[^"]*"/g) ?? [];
+      return new Set(ids).size === ids.length;
+    });
   const tool = loose(
     { name: word, input_schema: schema },
     { description: text, strict: fc.boolean(), ...cache },

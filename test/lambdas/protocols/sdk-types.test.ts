@@ -26,8 +26,9 @@ type Event =
 
 /** These compile only while what the router's schema allows is what the SDK's types allow. */
 const asEvent = (event: z.infer<typeof TypedEvent>): Event => event;
-const asMessage = (message: Omit<z.infer<typeof WholeMessage>, 'content'>): Omit<Message, 'content'> =>
-  message;
+const asMessage = (
+  message: Omit<z.infer<typeof WholeMessage>, 'content'>,
+): Omit<Message, 'content'> => message;
 
 test('the schema of messages events is within the types of the official SDK', () => {
   const stop = MessagesEvent.parse({ type: 'content_block_stop', index: 0 });

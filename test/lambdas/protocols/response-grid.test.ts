@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest';
+import { collect } from '../../../lambdas/protocols/collect.ts';
+import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
+import type { ProtocolName } from '../../../lambdas/protocols/protocol.ts';
+import { protocols } from '../../../lambdas/protocols/protocols.ts';
+import { createSealer } from '../../../lambdas/protocols/seal.ts';
+import { UpstreamFault } from '../../../lambdas/protocols/upstream-fault.ts';
+import { ChatCompletion } from '../../support/chat-schema.ts';
+import { type Case, casesOf, FAMILIES, toJsonText } from '../../support/golden.ts';
+import { WholeMessage } from '../../support/messages-schema.ts';
+import { LABEL, requestOf } from '../../support/translate.ts';
+
+const MARK = 'eeeeeeeeeeee';
+const SCHEMA = { chat: ChatCompletion, messages: WholeMessage };
+
+async function* once(events: GenerationEvent[]) {
+  yield events;
+}
+
+/** The whole answer that a caller of `to` reads, or the kind of fault that it never sees. */
+const answer = async ({ from, input }: Case, to: ProtocolName): Promise<object> => {
+  const request = requestOf(to, { stream: false });
+  try {
+    const events = protocols[from].decodeResponse(JSON.parse(input), request);
+    const generation = await collect(once(events.map(createSealer(MARK))));
+    return protocols[to].encodeResponse(generation, request, LABEL);
+  } catch (error) {
+    if (!(error instanceof UpstreamFault)) throw error;
+    return { fault: error.kind };
+  }
+};
+
+const cases = casesOf('responses', 'upstream', 'json');
+
+test('the grid of whole answers is as large as it was', () => {
+  expect(cases.length).toBeGreaterThanOrEqual(30);
+});
+
+describe.each(FAMILIES)('a whole answer as a caller of %s reads it', (to) => {
+  test.each(cases)('$name', async (example) => {
+    const told = await answer(example, to);
+    example.expectGolden(`for-${to}.json`, toJsonText(told));
+    if (!('fault' in told)) expect(SCHEMA[to].safeParse(told).error).toBeUndefined();
+  });
+});

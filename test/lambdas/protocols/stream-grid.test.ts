@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest';
+import type { GenerationRequest } from '../../../lambdas/protocols/generation.ts';
+import type { ProtocolName } from '../../../lambdas/protocols/protocol.ts';
+import { type Case, casesOf, FAMILIES } from '../../support/golden.ts';
+import { assertWellFormed, requestOf, translate } from '../../support/translate.ts';
+
+const SAMPLE_SIZES = [1, 2, 3, 7, 64];
+
+/**
+ * The caller's request, with the fields of the case. A field that only one family has is marked so in
+ * the case, and the other family's caller asks without the fields.
+ */
+const requestFor = ({ read }: Case, to: ProtocolName): GenerationRequest => {
+  const {
+    'chat-only': chatOnly,
+    'messages-only': messagesOnly,
+    stop,
+    ...fields
+  } = JSON.parse(read('request.json') ?? '{}');
+  if (to === 'chat' ? messagesOnly : chatOnly) return requestOf(to);
+  const stops = stop === undefined ? {} : { [to === 'chat' ? 'stop' : 'stop_sequences']: stop };
+  return requestOf(to, { ...fields, ...stops });
+};
+
+const cases = casesOf('streams', 'upstream', 'sse');
+
+test('the grid of streams is as large as it was', () => {
+  expect(cases.length).toBeGreaterThanOrEqual(100);
+});
+
+const isMultibyte = ({ input }: Case): boolean => Buffer.byteLength(input) > input.length;
+
+describe.each(FAMILIES)('a stream as a caller of %s reads it', (to) => {
+  test.each(cases)('$name', async (example) => {
+    const { from, input } = example;
+    const request = requestFor(example, to);
+    const told = await translate(from, to, input, { request });
+    example.expectGolden(`for-${to}.sse`, told);
+    assertWellFormed(to, told);
+    for (const size of SAMPLE_SIZES) {
+      expect(await translate(from, to, input, { request, sizes: [size] })).toBe(told);
+    }
+  });
+
+  test.each(cases.filter(isMultibyte))('$name, cut at any byte', async (example) => {
+    const { from, input } = example;
+    const request = requestFor(example, to);
+    const told = await translate(from, to, input, { request });
+    const length = Buffer.byteLength(input);
+    for (let at = 1; at < length; at += 1) {
+      expect(await translate(from, to, input, { request, sizes: [at, length] })).toBe(told);
+    }
+  });
+});
