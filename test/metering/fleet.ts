@@ -1,0 +1,101 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { type Model, parseModels } from '../../lambdas/catalog/catalog.ts';
+import defaultModels from '../../lambdas/catalog/models.json' with { type: 'json' };
+import { type LocalRouter, startLocal } from '../../local/start.ts';
+import type { ServerMessage, ServerOrder } from './server-process.ts';
+
+const ENTRY = fileURLToPath(new URL('server-process.ts', import.meta.url));
+
+export type Server = { url: string; process: ChildProcess };
+
+export type Fleet = {
+  servers: Server[];
+  /** All processes' logs, parsed. */
+  lines: Record<string, unknown>[];
+  setNow(now: number): void;
+  createKey: LocalRouter['createKey'];
+  upstreams: LocalRouter['upstreams'];
+  /** `kill -9`, and a new process in its place. */
+  replace(index: number): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** Models whose only target does what the name says. */
+const testModels = (): Model[] => {
+  const [model] = parseModels(defaultModels);
+  const [target] = model?.targets ?? [];
+  if (!model || !target) throw new Error('The default catalog is empty.');
+  const doing = (name: string, fault: string): Model => ({
+    ...model,
+    id: `test/${name}`,
+    targets: [{ ...target, model: `${name}${fault}` }],
+  });
+  return [
+    doing('answers', ''),
+    doing('refuses', '!status=503'),
+    doing('breaks', '!error=3'),
+    doing('hangs', '!stall'),
+    doing('stops', '!stall=4'),
+    doing('dawdles', '!slow=15'),
+  ];
+};
+
+const start = async (order: ServerOrder, lines: Fleet['lines']): Promise<Server> => {
+  const process = fork(ENTRY, { execArgv: [] });
+  const ready = new Promise<string>((resolve, reject) => {
+    process.on('message', (message: ServerMessage) => {
+      if ('url' in message) resolve(message.url);
+      else lines.push(JSON.parse(message.line));
+    });
+    process.once('exit', (code) => reject(new Error(`The server ended with ${code}.`)));
+  });
+  process.send(order);
+  return { url: await ready, process };
+};
+
+const end = async ({ process }: Server, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {
+  if (process.exitCode !== null || process.signalCode !== null) return;
+  const exited = once(process, 'exit');
+  process.kill(signal);
+  await exited;
+};
+
+/** Server processes that share one embedded DynamoDB and one embedded upstream. */
+export const startFleet = async ({
+  now,
+  skews,
+}: {
+  now: number;
+  /** One process each, its clock off by so many ms. */
+  skews: number[];
+}): Promise<Fleet> => {
+  const home = await startLocal({ catalog: testModels() });
+  const lines: Fleet['lines'] = [];
+  let current = now;
+  const startAt = (skew: number) =>
+    start({ ...home.endpoints, models: home.models, now: current, skew, patience: 30_000 }, lines);
+  const servers = await Promise.all(skews.map(startAt));
+  return {
+    servers,
+    lines,
+    setNow: (next) => {
+      current = next;
+      for (const { process } of servers) process.send({ now: next });
+    },
+    createKey: home.createKey,
+    upstreams: home.upstreams,
+    replace: async (index) => {
+      const old = servers[index];
+      if (!old) return;
+      // The new one first: a caller who finds nobody would only blur the ledger.
+      servers[index] = await startAt(skews[index] ?? 0);
+      await end(old, 'SIGKILL');
+    },
+    close: async () => {
+      await Promise.all(servers.map((server) => end(server, 'SIGTERM')));
+      await home.close();
+    },
+  };
+};

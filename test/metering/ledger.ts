@@ -1,0 +1,54 @@
+/** What a caller knows of one of his requests; `unknown`: the connection broke before he saw any content. */
+export type Outcome = 'charged' | 'free' | 'unknown';
+
+const CONTENT = /"delta":\{"(?:role":"assistant",")?content":"[^"]|"text_delta"/;
+const FAILURE = /"finish_reason":"error"|event: error/;
+
+const readStream = async (response: Response): Promise<Outcome> => {
+  let text = '';
+  try {
+    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += chunk;
+    }
+  } catch {
+    // Broken off: what counts is whether content was seen.
+    return CONTENT.test(text) ? 'charged' : 'unknown';
+  }
+  return FAILURE.test(text) ? 'free' : 'charged';
+};
+
+const readWhole = async (response: Response): Promise<Outcome> => {
+  try {
+    await response.text();
+    return 'charged';
+  } catch {
+    return 'unknown';
+  }
+};
+
+/** Sends one generation and judges it by the published rules of what is charged. */
+export const generate = async (
+  url: string,
+  { key, path, model, stream }: { key: string; path: string; model: string; stream: boolean },
+): Promise<Outcome> => {
+  let response: Response;
+  try {
+    response = await fetch(`${url}${path}`, {
+      method: 'POST',
+      headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model,
+        stream,
+        max_tokens: 50,
+        messages: [{ role: 'user', content: 'say one two three four five six seven eight' }],
+      }),
+    });
+  } catch {
+    return 'unknown';
+  }
+  if (response.status !== 200) {
+    await response.text().catch(() => '');
+    return 'free';
+  }
+  return stream ? readStream(response) : readWhole(response);
+};

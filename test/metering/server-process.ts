@@ -1,0 +1,59 @@
+// First: it installs `awslambda`, which the handler looks for when it is made.
+import '../../lambdas/web/lambda-runtime.ts';
+import { randomBytes } from 'node:crypto';
+import { createCatalog, type Model } from '../../lambdas/catalog/catalog.ts';
+import { createRouter } from '../../lambdas/create-router.ts';
+import { createDynamoClient } from '../../lambdas/stores/dynamo/client.ts';
+import { createDynamoStores } from '../../lambdas/stores/dynamo/stores.ts';
+import { systemClock } from '../../lambdas/support/clock.ts';
+import { createLog } from '../../lambdas/support/log.ts';
+import { startServer } from '../../lambdas/web/server.ts';
+import { LOCAL_AWS } from '../../local/local-aws.ts';
+import { createLocalUpstream } from '../../local/local-upstream.ts';
+import { TABLE_NAMES } from '../support/dynamo.ts';
+
+/** What the parent says first. */
+export type ServerOrder = {
+  dynamo: string;
+  secrets: string;
+  models: Model[];
+  /** The clock stands at this instant (ms) until the parent sends another. */
+  now: number;
+  /** How far this process's clock is off, in ms. */
+  skew: number;
+  /** Milliseconds for one call of the table; AWS's second unless given. */
+  patience?: number;
+};
+export type ServerMessage = { url: string } | { line: string };
+
+const tell = (message: ServerMessage) => process.send?.(message);
+
+/** One environment of the router, as a process of its own. */
+const serve = async ({ dynamo, secrets, models, skew, patience, ...order }: ServerOrder) => {
+  let { now } = order;
+  process.on('message', (message: { now: number }) => {
+    now = message.now;
+  });
+  const clock = { ...systemClock, now: () => now + skew };
+  const client = createDynamoClient({
+    ...LOCAL_AWS,
+    endpoint: dynamo,
+    ...(patience !== undefined && {
+      requestHandler: { connectionTimeout: patience, requestTimeout: patience },
+    }),
+  });
+  const log = createLog((line) => tell({ line }));
+  const handler = createRouter({
+    catalog: createCatalog(models),
+    ...createDynamoStores({ client, tableNames: TABLE_NAMES }),
+    upstream: createLocalUpstream({ endpoint: secrets, clock, log }),
+    log,
+    clock,
+    randomBytes,
+  });
+  tell(await startServer({ handler, port: 0 }));
+};
+
+process.once('message', (order: ServerOrder) => void serve(order));
+// A parent that died leaves nothing behind.
+process.once('disconnect', () => process.exit());
