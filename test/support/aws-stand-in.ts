@@ -13,7 +13,7 @@ const AUTHORIZATION =
 export type Verdict = { accessKeyId: string; region: string; service: string; isValid: boolean };
 
 /** Checks a signature (SigV4) by the algorithm's public description, apart from what made it. */
-export const verifySignature = (
+const verifySignature = (
   request: IncomingMessage,
   body: string,
   secretAccessKey: string,
