@@ -54,6 +54,9 @@ const claudeCode = ({ baseUrl, key, model }: Address): string => {
   ].join(' \\\n  ');
 };
 
+const operate = ({ baseUrl }: Address): string =>
+  `npm run -s admin -- usage --project local --url ${baseUrl}`;
+
 const section = (title: string, text: string): string => `# ${title}\n${text}`;
 
 /** What a person who has just started the router wants to know and to paste. */
@@ -74,6 +77,7 @@ export const banner = ({
     section('Messages, streamed', messagesCurl(address)),
     section('OpenAI SDK', openai(address)),
     section('Anthropic SDK', anthropic(address)),
+    section('Keys and usage (npm run admin -- --help)', operate(address)),
     section('Claude Code', claudeCode(address)),
   ].join('\n\n');
 };

@@ -32,6 +32,12 @@ describe('the lines to paste', () => {
     expect(stdout).toMatch(/event: message_stop\n.*\s*$/);
   });
 
+  test('the operator sees the key and what it used', async () => {
+    const command = pasted('Keys and usage (npm run admin -- --help)');
+    const { stdout } = await run('sh', ['-c', command], { cwd: root });
+    expect(stdout).toMatch(/^ID .* USED .*\nkey_\w+ .* active /);
+  });
+
   test.each(['OpenAI SDK', 'Anthropic SDK'])('the %s prints the whole answer', async (heading) => {
     const script = ['--input-type=module', '--eval', pasted(heading)];
     const { stdout } = await run(process.execPath, script, { cwd: root });
