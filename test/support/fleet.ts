@@ -1,4 +1,4 @@
-import '../../local/lambda-runtime.ts';
+import '../../lambdas/web/lambda-runtime.ts';
 import { randomBytes } from 'node:crypto';
 import { createCatalog, type Model } from '../../lambdas/catalog/catalog.ts';
 import { createRouter } from '../../lambdas/create-router.ts';
@@ -8,8 +8,8 @@ import type { BreakerStore } from '../../lambdas/stores/breaker-store.ts';
 import type { Clock } from '../../lambdas/support/clock.ts';
 import { createLog } from '../../lambdas/support/log.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
+import { type ServerOptions, startServer } from '../../lambdas/web/server.ts';
 import { type LocalStores, startLocalStores } from '../../local/local-stores.ts';
-import { type ServerOptions, startServer } from '../../local/server.ts';
 
 /** Routers that share their tables and a clock, as environments of one function do. */
 export type Fleet = {
