@@ -1,3 +1,6 @@
+import type { UpstreamRefusal } from './protocol.ts';
+import type { Overflow } from './upstream-fault.ts';
+
 /**
  * How upstreams say that a prompt is too long. Their texts differ, their status is 400 or 413, and this
  * is the one refusal whose meaning must reach the caller: agents compact their history on it.
@@ -18,5 +21,32 @@ const WORDINGS = [
   /`inputs` tokens/i,
 ];
 
-export const saysContextOverflow = (body: string): boolean =>
+const saysContextOverflow = (body: string): boolean =>
   WORDINGS.some((wording) => wording.test(body));
+
+/** Where upstreams put the two numbers, in either order. */
+const NUMBERS = [
+  /(?<tokens>\d+) tokens > (?<most>\d+) maximum/,
+  /maximum context length is (?<most>\d+) tokens.*?(?:resulted in|requested) (?<tokens>\d+) tokens/s,
+  /token count \((?<tokens>\d+)\) exceeds [^(]*\((?<most>\d+)\)/,
+  /maximum prompt length is (?<most>\d+) but the request contains (?<tokens>\d+)/,
+  /token limit: (?<most>\d+) \(requested: (?<tokens>\d+)\)/,
+  /contains (?<tokens>\d+) tokens.*?model with (?<most>\d+) maximum/s,
+];
+
+/** The two numbers, where the upstream gives both and they say what it says. */
+const readOverflow = (body: string): Overflow | undefined => {
+  for (const pattern of NUMBERS) {
+    const { tokens, most } = pattern.exec(body)?.groups ?? {};
+    const read = { tokens: Number(tokens), most: Number(most) };
+    if (read.tokens > read.most) return read;
+  }
+  return undefined;
+};
+
+/** What an upstream's 4xx body means. */
+export const readRefusal = (body: string): UpstreamRefusal => {
+  if (!saysContextOverflow(body)) return { kind: 'other' };
+  const overflow = readOverflow(body);
+  return overflow ? { kind: 'context-overflow', overflow } : { kind: 'context-overflow' };
+};

@@ -1,6 +1,7 @@
 import type { ApiError } from '../support/errors.ts';
 import type { Generation, GenerationEvent, GenerationRequest, Label } from './generation.ts';
 import type { SseMessage } from './sse.ts';
+import type { Overflow } from './upstream-fault.ts';
 
 /** Names of the wire protocols; a target in the catalog speaks one of them. */
 export type ProtocolName = 'chat' | 'messages';
@@ -26,7 +27,7 @@ export type StreamDecoder = {
 export type StreamEncoder = { push(event: GenerationEvent): SseMessage[] };
 
 /** What an upstream's refusal means, in its protocol's own words. */
-export type UpstreamRefusal = { kind: 'context-overflow' | 'other' };
+export type UpstreamRefusal = { kind: 'context-overflow'; overflow?: Overflow } | { kind: 'other' };
 
 /** All that a protocol must answer. Nobody outside protocols/ may ask for its name to branch on it. */
 export type Protocol = {

@@ -20,22 +20,33 @@ export type FaultKind =
   | 'error-event'
   | 'aborted';
 
+/** The prompt's tokens and the most that the model takes, as the upstream counted them. */
+export type Overflow = { tokens: number; most: number };
+
 export class UpstreamFault extends Error {
   readonly kind: FaultKind;
   /** HTTP status the upstream answered with, where there was one. */
   readonly status: number | undefined;
   /** Seconds the upstream asked to wait, as it said it. */
   readonly retryAfterSeconds: number | undefined;
+  /** How far a prompt was too long, where the upstream said so. */
+  readonly overflow: Overflow | undefined;
 
   constructor(
     kind: FaultKind,
     message: string,
-    options: { status?: number; retryAfterSeconds?: number; cause?: unknown } = {},
+    options: {
+      status?: number;
+      retryAfterSeconds?: number;
+      overflow?: Overflow | undefined;
+      cause?: unknown;
+    } = {},
   ) {
     super(message, { cause: options.cause });
     this.name = 'UpstreamFault';
     this.kind = kind;
     this.status = options.status;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.overflow = options.overflow;
   }
 }

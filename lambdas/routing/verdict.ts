@@ -28,8 +28,14 @@ const misconfigured = (cause: UpstreamFault): ApiError =>
     cause,
   });
 
+const howFar = ({ overflow }: UpstreamFault): string =>
+  overflow
+    ? `${overflow.tokens} tokens > ${overflow.most} maximum`
+    : 'the request exceeds the context of the model';
+
 const contextOverflow = (cause: UpstreamFault): ApiError =>
-  invalidRequest('prompt is too long: the request exceeds the context of the model', {
+  // Agents read the two numbers out of this wording, and shorten their history by them.
+  invalidRequest(`prompt is too long: ${howFar(cause)}`, {
     code: 'context_length_exceeded',
     param: 'messages',
     cause,

@@ -30,7 +30,8 @@ export const readFault = async (
   }
   const refusal = protocol.decodeRefusal(await readRefusal(chunks));
   if (refusal.kind === 'context-overflow' && OVERFLOW_STATUSES.includes(status)) {
-    return new UpstreamFault('context-overflow', 'the prompt is too long', { status });
+    const { overflow } = refusal;
+    return new UpstreamFault('context-overflow', 'the prompt is too long', { status, overflow });
   }
   const retryAfterSeconds = parseRetryAfter(response.headers['retry-after'], now);
   return new UpstreamFault('status', `the upstream answered ${status}`, {

@@ -1,7 +1,5 @@
 import type { ApiError } from '../../support/errors.ts';
-import { saysContextOverflow } from '../context-overflow.ts';
 import type { Label } from '../generation.ts';
-import type { UpstreamRefusal } from '../protocol.ts';
 import type { SseMessage } from '../sse.ts';
 import { chunkOf } from './encode-stream.ts';
 
@@ -20,7 +18,3 @@ export const encodeStreamError = (error: ApiError, _id: string, label: Label): S
   const ended = { choices: [{ index: 0, delta: {}, finish_reason: 'error' }], ...told };
   return [chunkOf(label, ended), { data: JSON.stringify(told) }];
 };
-
-export const decodeRefusal = (body: string): UpstreamRefusal => ({
-  kind: saysContextOverflow(body) ? 'context-overflow' : 'other',
-});

@@ -1,7 +1,8 @@
+import { readRefusal } from '../context-overflow.ts';
 import type { Protocol } from '../protocol.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { streamEncoder } from './encode-stream.ts';
-import { decodeRefusal, encodeError, encodeStreamError } from './error.ts';
+import { encodeError, encodeStreamError } from './error.ts';
 import { decodeRequest, encodeRequest } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 
@@ -18,7 +19,7 @@ export const chat: Protocol = {
   streamEncoder,
   encodeError,
   encodeStreamError,
-  decodeRefusal,
+  decodeRefusal: readRefusal,
   upstreamHeaders: (secret) => ({ authorization: `Bearer ${secret}` }),
   limitHeaders: () => ({}),
 };

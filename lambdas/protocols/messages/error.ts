@@ -1,6 +1,4 @@
 import type { ApiError } from '../../support/errors.ts';
-import { saysContextOverflow } from '../context-overflow.ts';
-import type { UpstreamRefusal } from '../protocol.ts';
 import type { SseMessage } from '../sse.ts';
 import { message } from './encode-stream.ts';
 
@@ -18,7 +16,3 @@ export const encodeStreamError = (error: ApiError, requestId: string): SseMessag
   const { type, ...fields } = encodeError(error, requestId);
   return [message(String(type), fields)];
 };
-
-export const decodeRefusal = (body: string): UpstreamRefusal => ({
-  kind: saysContextOverflow(body) ? 'context-overflow' : 'other',
-});

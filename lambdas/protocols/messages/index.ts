@@ -1,7 +1,8 @@
+import { readRefusal } from '../context-overflow.ts';
 import type { Protocol, RequestLimits } from '../protocol.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { streamEncoder } from './encode-stream.ts';
-import { decodeRefusal, encodeError, encodeStreamError } from './error.ts';
+import { encodeError, encodeStreamError } from './error.ts';
 import { decodeRequest, encodeRequest } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 
@@ -29,7 +30,7 @@ export const messages: Protocol = {
   streamEncoder,
   encodeError,
   encodeStreamError,
-  decodeRefusal,
+  decodeRefusal: readRefusal,
   upstreamHeaders: (secret) => ({ 'x-api-key': secret, 'anthropic-version': VERSION }),
   limitHeaders,
 };

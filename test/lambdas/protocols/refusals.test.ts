@@ -18,7 +18,27 @@ const bodies = readdirSync(folder).map((name) => ({
 describe.each(FAMILIES)('a refusal by an upstream of %s', (from) => {
   test.each(bodies)('$name', ({ name, body }) => {
     const kind = name.startsWith('overflow-') ? 'context-overflow' : 'other';
-    expect(protocols[from].decodeRefusal(body)).toEqual({ kind });
+    expect(protocols[from].decodeRefusal(body).kind).toBe(kind);
+  });
+
+  test.each([
+    ['openai', 130_001, 128_000],
+    ['anthropic', 213_462, 200_000],
+    ['gemini', 1_200_000, 1_048_576],
+    ['deepseek', 140_000, 131_072],
+    ['mistral', 40_000, 32_768],
+    ['kimi', 300_000, 262_144],
+    ['xai', 200_000, 131_072],
+    ['vllm', 5_000, 4_096],
+  ])('says by how much the prompt is too long, as %s does', (vendor, tokens, most) => {
+    const { body = '' } = bodies.find(({ name }) => name === `overflow-${vendor}.json`) ?? {};
+    const refusal = { kind: 'context-overflow', overflow: { tokens, most } };
+    expect(protocols[from].decodeRefusal(body)).toEqual(refusal);
+  });
+
+  test('invents no numbers', () => {
+    const body = 'maximum context length is 5 tokens, you requested 3 tokens';
+    expect(protocols[from].decodeRefusal(body)).toEqual({ kind: 'context-overflow' });
   });
 });
 
