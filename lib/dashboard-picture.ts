@@ -79,7 +79,7 @@ export const drawDashboard = (widgets: DashboardWidget[]): string => {
   const width = 24 * COLUMN;
   const height = Math.max(...widgets.map((widget) => widget.y + widget.height)) * ROW;
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="Layout of the dashboard">`,
     `<style>${STYLE}</style>`,
     `<rect x="0" y="0" width="${width}" height="${height}" style="fill:#f2f3f3;stroke:none"/>`,
     ...widgets.map(box),

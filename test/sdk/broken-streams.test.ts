@@ -22,7 +22,7 @@ const FALSE_STARTS: Fault[] = [
   { kind: 'error', after: 1 },
   { kind: 'reset' },
   { kind: 'empty' },
-  { kind: 'html' },
+  { kind: 'body', as: 'html' },
   { kind: 'redirect' },
   { kind: 'status', status: 429, retryAfter: '7' },
   { kind: 'status', status: 401 },

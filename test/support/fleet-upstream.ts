@@ -6,7 +6,7 @@ const chunk = (delta: object, finish: string | null = null) => ({
   choices: [{ index: 0, delta, finish_reason: finish }],
 });
 
-export const FIRST_WORD = chatWire([chunk({ role: 'assistant', content: 'Hello' })], '');
+const FIRST_WORD = chatWire([chunk({ role: 'assistant', content: 'Hello' })], '');
 const REST = chatWire([chunk({}, 'stop')]);
 
 export type Act = (response: ServerResponse) => void;

@@ -18,12 +18,21 @@ describe('the spelling of faults', () => {
     expect(parseFault(text)).toEqual(fault);
   });
 
-  test.each(['', 'status', 'slow', 'nonsense', 'reset=', 'reset=x', 'status=503 ', 'body=x', 'stream', 'html', 'reset=1=2'])(
-    "'%s' is no fault",
-    (text) => {
-      expect(parseFault(text)).toBeUndefined();
-    },
-  );
+  test.each([
+    '',
+    'status',
+    'slow',
+    'nonsense',
+    'reset=',
+    'reset=x',
+    'status=503 ',
+    'body=x',
+    'stream',
+    'html',
+    'reset=1=2',
+  ])("'%s' is no fault", (text) => {
+    expect(parseFault(text)).toBeUndefined();
+  });
 
   test('a model name carries it after an exclamation mark', () => {
     expect(faultOfModel('scribe-1!reset=2')).toEqual({ kind: 'reset', after: 2 });
