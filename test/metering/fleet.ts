@@ -1,10 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { type Model, parseModels } from '../../lambdas/catalog/catalog.ts';
-import defaultModels from '../../lambdas/catalog/models.json' with { type: 'json' };
 import { type LocalRouter, startLocal } from '../../local/start.ts';
 import type { ServerMessage, ServerOrder } from './server-process.ts';
+import { testModels } from './test-models.ts';
 
 const ENTRY = fileURLToPath(new URL('server-process.ts', import.meta.url));
 
@@ -20,26 +19,6 @@ export type Fleet = {
   /** `kill -9`, and a new process in its place. */
   replace(index: number): Promise<void>;
   close(): Promise<void>;
-};
-
-/** Models whose only target does what the name says. */
-const testModels = (): Model[] => {
-  const [model] = parseModels(defaultModels);
-  const [target] = model?.targets ?? [];
-  if (!model || !target) throw new Error('The default catalog is empty.');
-  const doing = (name: string, fault: string): Model => ({
-    ...model,
-    id: `test/${name}`,
-    targets: [{ ...target, model: `${name}${fault}` }],
-  });
-  return [
-    doing('answers', ''),
-    doing('refuses', '!status=503'),
-    doing('breaks', '!error=3'),
-    doing('hangs', '!stall'),
-    doing('stops', '!stall=4'),
-    doing('dawdles', '!slow=15'),
-  ];
 };
 
 const start = async (order: ServerOrder, lines: Fleet['lines']): Promise<Server> => {

@@ -1,0 +1,102 @@
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { listen } from '../../local/loopback.ts';
+
+/** What the way to the table does with one call. */
+export type Trouble =
+  | 'none'
+  /** Closes the connection, nothing was applied. */
+  | 'reset'
+  /** Takes the call and says nothing. */
+  | 'silence'
+  /** Applies the call and says nothing. */
+  | 'lost answer'
+  /** Applies the call 1.2 s later: the client has given that attempt up by then. */
+  | 'late'
+  /** Applies the call after 300 ms. */
+  | 'slow'
+  /** Applies the call twice and gives the first answer. */
+  | 'twice'
+  | 'throttled';
+
+export type TableCall = { operation: string; table: string; key: string };
+
+export type DynamoProxy = {
+  url: string;
+  /** All calls since the start, attempts counted one by one. */
+  calls: TableCall[];
+  /** Decides what befalls each call. */
+  decide(trouble: (call: TableCall) => Trouble): void;
+  close(): Promise<void>;
+};
+
+const THROTTLED = JSON.stringify({
+  __type: 'com.amazonaws.dynamodb.v20120810#ThrottlingException',
+  message: 'Rate exceeded',
+});
+
+const readCall = (incoming: IncomingMessage, body: Buffer): TableCall => {
+  const { TableName, Key } = JSON.parse(body.toString()) as {
+    TableName: string;
+    Key?: { pk?: { S?: string } };
+  };
+  const operation = String(incoming.headers['x-amz-target']).split('.')[1] ?? '';
+  return { operation, table: TableName, key: Key?.pk?.S ?? '' };
+};
+
+type Answer = { status: number; headers: IncomingMessage['headers']; body: Buffer };
+
+const forward = (target: string, incoming: IncomingMessage, body: Buffer): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const { method, headers } = incoming;
+    const outgoing = request(target, { method, headers }, (answer) => {
+      buffer(answer).then(
+        (read) => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: read }),
+        reject,
+      );
+    });
+    outgoing.once('error', reject);
+    outgoing.end(body);
+  });
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** A way to the table at `target` that misbehaves as it is told. */
+export const startDynamoProxy = async (target: string): Promise<DynamoProxy> => {
+  const calls: TableCall[] = [];
+  let troubleOf: (call: TableCall) => Trouble = () => 'none';
+
+  const handle = async (incoming: IncomingMessage, response: ServerResponse) => {
+    const body = await buffer(incoming);
+    const call = readCall(incoming, body);
+    calls.push(call);
+    const trouble = troubleOf(call);
+    const reply = ({ status, headers, body: text }: Answer) =>
+      response.writeHead(status, headers).end(text);
+    if (trouble === 'reset') return incoming.socket.destroy();
+    if (trouble === 'silence') return undefined;
+    if (trouble === 'throttled') {
+      return response
+        .writeHead(400, { 'content-type': 'application/x-amz-json-1.0' })
+        .end(THROTTLED);
+    }
+    if (trouble === 'late') await pause(1_200);
+    if (trouble === 'slow') await pause(300);
+    const answer = await forward(target, incoming, body);
+    if (trouble === 'twice') await forward(target, incoming, body);
+    return trouble === 'lost answer' ? undefined : reply(answer);
+  };
+
+  const server = createServer((incoming, response) => {
+    handle(incoming, response).catch(() => incoming.socket.destroy());
+  });
+  const { url, close } = await listen(server);
+  return {
+    url,
+    calls,
+    decide: (next) => {
+      troubleOf = next;
+    },
+    close,
+  };
+};

@@ -1,0 +1,22 @@
+import { type Model, parseModels } from '../../lambdas/catalog/catalog.ts';
+import defaultModels from '../../lambdas/catalog/models.json' with { type: 'json' };
+
+/** Models whose only target does what the name says. */
+export const testModels = (): Model[] => {
+  const [model] = parseModels(defaultModels);
+  const [target] = model?.targets ?? [];
+  if (!model || !target) throw new Error('The default catalog is empty.');
+  const doing = (name: string, fault: string): Model => ({
+    ...model,
+    id: `test/${name}`,
+    targets: [{ ...target, model: `${name}${fault}` }],
+  });
+  return [
+    doing('answers', ''),
+    doing('refuses', '!status=503'),
+    doing('breaks', '!error=3'),
+    doing('hangs', '!stall'),
+    doing('stops', '!stall=4'),
+    doing('dawdles', '!slow=15'),
+  ];
+};

@@ -1,0 +1,198 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { mintKey } from '../../lambdas/keys/api-key.ts';
+import { createRandom } from '../simulation/random.ts';
+import type { TableCall, Trouble } from './dynamo-proxy.ts';
+import { startTroubledRouter, type TroubledRouter } from './troubled-router.ts';
+
+let router: TroubledRouter;
+beforeAll(async () => {
+  router = await startTroubledRouter();
+});
+beforeEach(() => {
+  router.proxy.decide(() => 'none');
+  router.lines.length = 0;
+});
+afterAll(() => router.close());
+
+const REAPED_AFTER = 18 * 60_000;
+const UNAVAILABLE = { status: 503, type: 'api_error', retryAfter: '1' };
+
+const generate = async (key: string, model = 'test/answers') => {
+  const response = await fetch(`${router.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'say hi' }] }),
+  });
+  const body = (await response.json()) as { error?: { type: string } };
+  const retryAfter = response.headers.get('retry-after');
+  return { status: response.status, type: body.error?.type, retryAfter };
+};
+
+const get = async (key: string, path: string) => {
+  const response = await fetch(`${router.url}${path}`, { headers: { 'x-api-key': key } });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+};
+
+const usedBy = async (key: string): Promise<number> => {
+  const { body } = await get(key, '/v1/usage');
+  return (body as { period: { used: number } }).period.used;
+};
+
+const newKey = (quota = 1_000) =>
+  router.createKey({ plan: { rpm: 1_000_000, quota, period: 'month' } });
+
+/** A key that the router has cached. */
+const knownKey = async (quota?: number): Promise<string> => {
+  const key = await newKey(quota);
+  await get(key, '/v1/models');
+  return key;
+};
+
+const isWrite = ({ operation, key }: TableCall) =>
+  operation === 'UpdateItem' && key.startsWith('mtr') && !key.includes('/free/');
+
+/** Writes of meters that nobody has written to so far: what other tests left running does not count. */
+const newWrites = (): ((call: TableCall) => boolean) => {
+  const known = new Set(router.proxy.calls.filter(isWrite).map(({ key }) => key));
+  return (call) => isWrite(call) && !known.has(call.key);
+};
+
+/** Troubles writes of new meters; `decide` is given their number, from 1. */
+const troubleWrites = (decide: (n: number) => Trouble) => {
+  const isNew = newWrites();
+  let count = 0;
+  router.proxy.decide((call) => {
+    if (!isNew(call)) return 'none';
+    count += 1;
+    return decide(count);
+  });
+};
+
+const eventually = async (check: () => Promise<boolean>): Promise<void> => {
+  while (!(await check())) await new Promise((resolve) => setTimeout(resolve, 50));
+};
+
+const events = () => router.lines.map(({ event }) => String(event));
+
+const idsOf = (event: string) =>
+  router.lines.filter((line) => line.event === event).map(({ requestId }) => requestId);
+
+const isRefundOver = (id: unknown) =>
+  [...idsOf('meter_refund_written'), ...idsOf('meter_refund_pending')].includes(id);
+
+describe('a table that does not answer', () => {
+  test.each(['throttled', 'reset', 'silence'] as const)(
+    '(%s) admits nobody, and charges nobody',
+    async (trouble) => {
+      const key = await knownKey();
+      const isNew = newWrites();
+      troubleWrites(() => trouble);
+      expect(await generate(key)).toEqual(UNAVAILABLE);
+      // Three attempts to reserve and at most three of a refund: later ones are not waited for.
+      expect(router.proxy.calls.filter(isNew).length).toBeLessThanOrEqual(6);
+      router.proxy.decide(() => 'none');
+      router.advance(REAPED_AFTER);
+      await eventually(async () => (await usedBy(key)) === 0);
+    },
+  );
+
+  test('when the answer is due sends none, and gives the unit back when it is there again', async () => {
+    const key = await knownKey(1);
+    troubleWrites((n) => (n >= 2 && n <= 7 ? 'silence' : 'none'));
+    expect(await generate(key)).toEqual(UNAVAILABLE);
+    expect(events()).toContain('meter_refund_late');
+    await eventually(async () => events().includes('meter_refund_written'));
+    expect(await usedBy(key)).toBe(0);
+    expect(await generate(key)).toMatchObject({ status: 200 });
+  });
+
+  test('for a refund is named in the log with the unit that it owes', async () => {
+    const key = await knownKey();
+    troubleWrites((n) => (n >= 2 ? 'reset' : 'none'));
+    expect((await generate(key, 'test/refuses')).status).toBe(503);
+    await eventually(async () => events().includes('meter_refund_pending'));
+    router.proxy.decide(() => 'none');
+    expect(await usedBy(key)).toBe(1);
+    router.advance(REAPED_AFTER);
+    expect(await usedBy(key)).toBe(0);
+  });
+});
+
+describe('a table whose writes', () => {
+  test.each(['lost answer', 'late', 'slow'] as const)(
+    'suffer "%s" charges each answer once',
+    async (trouble) => {
+      const key = await knownKey();
+      // The first attempt of the reservation, and of the commit that follows its repeat.
+      troubleWrites((n) => (n === 1 || n === 3 ? trouble : 'none'));
+      expect(await generate(key)).toMatchObject({ status: 200 });
+      router.advance(REAPED_AFTER);
+      expect(await usedBy(key)).toBe(1);
+    },
+  );
+
+  test('all arrive twice lets exactly the quota through', async () => {
+    const key = await knownKey(10);
+    troubleWrites(() => 'twice');
+    const statuses = await Promise.all(
+      Array.from({ length: 15 }, async () => (await generate(key)).status),
+    );
+    expect(statuses.toSorted()).toEqual([...Array(10).fill(200), ...Array(5).fill(402)]);
+    expect(await usedBy(key)).toBe(10);
+  });
+
+  test('suffer anything at random charges what the callers got', async () => {
+    const random = createRandom(7);
+    const key = await knownKey();
+    const kinds: Trouble[] = ['reset', 'lost answer', 'late', 'slow', 'twice', 'throttled'];
+    troubleWrites(() => (random.chance(0.25) ? (kinds[random.between(0, 5)] ?? 'none') : 'none'));
+    const models = ['test/answers', 'test/answers', 'test/refuses'];
+    const statuses = await Promise.all(
+      Array.from({ length: 45 }, async (_, n) => (await generate(key, models[n % 3])).status),
+    );
+    router.proxy.decide(() => 'none');
+    const answered = statuses.filter((status) => status === 200).length;
+    expect(answered).toBeGreaterThan(15);
+    await eventually(async () => idsOf('meter_refund_late').every(isRefundOver));
+    router.advance(REAPED_AFTER);
+    expect(await usedBy(key)).toBe(answered);
+  });
+});
+
+describe('tables of keys and plans that do not answer', () => {
+  const cutOff = (trouble: Trouble) =>
+    router.proxy.decide((call) => (/keys|plans/.test(call.table) ? trouble : 'none'));
+
+  test.each(['reset', 'throttled'] as const)(
+    '(%s) let a known key pass for ten minutes, and then say 503',
+    async (trouble) => {
+      const key = await newKey();
+      expect((await generate(key)).status).toBe(200);
+      cutOff(trouble);
+      for (const seconds of [15, 300, 270]) {
+        router.advance(seconds * 1_000);
+        expect((await generate(key)).status).toBe(200);
+      }
+      router.advance(20_000);
+      expect(await generate(key)).toEqual(UNAVAILABLE);
+      expect((await get(key, '/v1/models')).status).toBe(503);
+    },
+  );
+
+  test('do not hold up a known key', async () => {
+    const key = await knownKey();
+    cutOff('silence');
+    router.advance(15_000);
+    const before = router.proxy.calls.length;
+    expect((await generate(key)).status).toBe(200);
+    // One attempt each: had it been waited for, there would be three.
+    const reads = router.proxy.calls.slice(before).filter(({ table }) => /keys|plans/.test(table));
+    expect(reads).toHaveLength(2);
+  });
+
+  test('say 503 to a key that nobody knows, never 401', async () => {
+    cutOff('reset');
+    expect(await generate(mintKey(randomBytes))).toEqual(UNAVAILABLE);
+  });
+});

@@ -1,0 +1,55 @@
+// First: it installs `awslambda`, which the handler looks for when it is made.
+import '../../lambdas/web/lambda-runtime.ts';
+import { randomBytes } from 'node:crypto';
+import { createCatalog } from '../../lambdas/catalog/catalog.ts';
+import { createRouter } from '../../lambdas/create-router.ts';
+import { createDynamoClient } from '../../lambdas/stores/dynamo/client.ts';
+import { createDynamoStores } from '../../lambdas/stores/dynamo/stores.ts';
+import { systemClock } from '../../lambdas/support/clock.ts';
+import { createLog } from '../../lambdas/support/log.ts';
+import { startServer } from '../../lambdas/web/server.ts';
+import { LOCAL_AWS } from '../../local/local-aws.ts';
+import { createLocalUpstream } from '../../local/local-upstream.ts';
+import { startLocal } from '../../local/start.ts';
+import { TABLE_NAMES } from '../support/dynamo.ts';
+import { startDynamoProxy } from './dynamo-proxy.ts';
+import { testModels } from './test-models.ts';
+
+/** A router with AWS's own timeouts whose way to its table can be troubled, and a healthy one beside it. */
+export const startTroubledRouter = async () => {
+  const healthy = await startLocal({ catalog: testModels() });
+  const proxy = await startDynamoProxy(healthy.endpoints.dynamo);
+  const client = createDynamoClient({ ...LOCAL_AWS, endpoint: proxy.url });
+  const lines: Record<string, unknown>[] = [];
+  let ahead = 0;
+  const clock = { ...systemClock, now: () => systemClock.now() + ahead };
+  const log = createLog((line) => lines.push(JSON.parse(line)));
+  const handler = createRouter({
+    catalog: createCatalog(healthy.models),
+    ...createDynamoStores({ client, tableNames: TABLE_NAMES }),
+    upstream: createLocalUpstream({ endpoint: healthy.endpoints.secrets, clock, log }),
+    log,
+    clock,
+    randomBytes,
+  });
+  const server = await startServer({ handler, port: 0 });
+  return {
+    url: server.url,
+    createKey: healthy.createKey,
+    proxy,
+    lines,
+    /** Moves the router's clock forward. */
+    advance: (ms: number) => {
+      ahead += ms;
+    },
+    close: async () => {
+      proxy.decide(() => 'none');
+      await server.close();
+      client.destroy();
+      await proxy.close();
+      await healthy.close();
+    },
+  };
+};
+
+export type TroubledRouter = Awaited<ReturnType<typeof startTroubledRouter>>;
