@@ -20,6 +20,7 @@ const rooms = {
   protocols: { values: ['support'] },
   stores: { values: ['support'] },
   telemetry: { values: ['support'] },
+  web: { values: ['http', 'support'] },
   support: { values: [] },
 };
 
@@ -90,8 +91,8 @@ module.exports = {
     {
       name: 'entries-are-not-imported',
       severity: 'error',
-      from: { path: '^(lambdas|local|lib|bin)/' },
-      to: { path: '^lambdas/(router|admin)\\.ts$' },
+      from: { path: '^(lambdas|local|lib|bin)/', pathNot: '^lambdas/web\\.ts$' },
+      to: { path: '^lambdas/(router|admin|web)\\.ts$' },
     },
     {
       name: 'command-line-knows-only-the-wire',

@@ -11,12 +11,16 @@ const stage = readStage(app.node);
 const { file: catalog, models } = readCatalog(app.node);
 const router = bundle({ entry: 'lambdas/router.ts', outdir: 'dist/router', catalog });
 const admin = bundle({ entry: 'lambdas/admin.ts', outdir: 'dist/admin', catalog });
+const web = stage.hasWebFunction
+  ? bundle({ entry: 'lambdas/web.ts', outdir: 'dist/web', catalog })
+  : undefined;
 
 new RouterStack(app, `model-router-${stage.name}`, {
   description: `Model router, stage ${stage.name}`,
   stage,
   models,
   code: Code.fromAsset(router.folder),
+  webFolder: web?.folder,
   adminCode: Code.fromAsset(admin.folder),
 });
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));

@@ -33,6 +33,8 @@ export const ROUTER_MEMORY_MB = 512;
 /** The one data-plane function, with its log group and a role that holds exactly what it calls. */
 export class RouterFunction extends Construct {
   readonly function: LambdaFunction;
+  readonly role: Role;
+  readonly environment: RouterEnv;
   readonly logGroup: LogGroup;
 
   constructor(scope: Construct, id: string, props: RouterFunctionProps) {
@@ -43,14 +45,22 @@ export class RouterFunction extends Construct {
       removalPolicy: stage.protectData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });
     // A role of its own: the default one brings a managed policy that may write to every log group.
-    const role = new Role(this, 'Role', {
+    this.role = new Role(this, 'Role', {
       assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
     });
-    this.logGroup.grantWrite(role);
-    grantOn(tables.keys, role, 'dynamodb:GetItem');
-    grantOn(tables.plans, role, 'dynamodb:GetItem');
-    grantOn(tables.meters, role, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
-    upstreamSecrets.grantValue(role);
+    this.logGroup.grantWrite(this.role);
+    grantOn(tables.keys, this.role, 'dynamodb:GetItem');
+    grantOn(tables.plans, this.role, 'dynamodb:GetItem');
+    grantOn(tables.meters, this.role, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
+    upstreamSecrets.grantValue(this.role);
+
+    this.environment = {
+      STAGE: stage.name,
+      KEYS_TABLE: tables.keys.tableName,
+      PLANS_TABLE: tables.plans.tableName,
+      METERS_TABLE: tables.meters.tableName,
+      UPSTREAM_SECRET: upstreamSecrets.secret.secretArn,
+    };
 
     this.function = new LambdaFunction(this, 'Function', {
       description: `Model router (${stage.name}): chat completions, messages, models, token counts`,
@@ -62,19 +72,13 @@ export class RouterFunction extends Construct {
       memorySize: ROUTER_MEMORY_MB,
       // The platform's most. Deadlines inside end every answer 15 s earlier.
       timeout: Duration.minutes(15),
-      role,
+      role: this.role,
       logGroup: this.logGroup,
       loggingFormat: LoggingFormat.JSON,
       applicationLogLevelV2: ApplicationLogLevel.INFO,
       // Drops the START, END and REPORT lines: the router logs one line a request itself.
       systemLogLevelV2: SystemLogLevel.WARN,
-      environment: {
-        STAGE: stage.name,
-        KEYS_TABLE: tables.keys.tableName,
-        PLANS_TABLE: tables.plans.tableName,
-        METERS_TABLE: tables.meters.tableName,
-        UPSTREAM_SECRET: upstreamSecrets.secret.secretArn,
-      } satisfies RouterEnv,
+      environment: this.environment,
       ...(stage.reservedConcurrency === undefined
         ? {}
         : { reservedConcurrentExecutions: stage.reservedConcurrency }),

@@ -11,12 +11,15 @@ import { RouterFunction } from './router-function.ts';
 import type { Stage } from './stage.ts';
 import { Tables } from './tables.ts';
 import { UpstreamSecrets } from './upstream-secrets.ts';
+import { WebDoor } from './web-door.ts';
 
 export type RouterStackProps = StackProps & {
   stage: Stage;
   models: Model[];
   /** The bundled router. */
   code: Code;
+  /** Folder of the bundle that listens; made only where the stage has a Web Function. */
+  webFolder?: string | undefined;
   /** The bundled admin function. */
   adminCode: Code;
 };
@@ -24,7 +27,7 @@ export type RouterStackProps = StackProps & {
 /** Everything one stage of the router needs, in one stack. */
 export class RouterStack extends Stack {
   constructor(scope: Construct, id: string, allProps: RouterStackProps) {
-    const { stage, models, code, adminCode, ...props } = allProps;
+    const { stage, models, code, adminCode, webFolder, ...props } = allProps;
     super(scope, id, { terminationProtection: stage.protectData, ...props });
     const tables = new Tables(this, 'Tables', { stage });
     const upstreamSecrets = new UpstreamSecrets(this, 'UpstreamSecrets', { stage, models });
@@ -35,6 +38,10 @@ export class RouterStack extends Stack {
     new Monitoring(this, 'Monitoring', { stage, models, router, tables, restApi: doors.restApi });
 
     this.outputAddresses(doors);
+    if (webFolder !== undefined) {
+      const web = new WebDoor(this, 'WebDoor', { router, folder: webFolder });
+      this.output('WebFunctionUrl', web.url);
+    }
     this.output('UpstreamSecretName', upstreamSecrets.secret.secretName);
     this.output('UpstreamSecretFields', upstreamSecrets.names.join(', '));
     this.output('RouterLogGroup', router.logGroup.logGroupName);

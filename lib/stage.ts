@@ -26,6 +26,8 @@ const StageContext = z
     certificateArn: z.string().startsWith('arn:').optional(),
     /** Requests within five minutes from one address, above which the firewall refuses it. */
     firewallRate: z.coerce.number().int().min(10).max(2_000_000_000).optional(),
+    /** A Lambda Web Function beside the other front doors. */
+    webFunction: z.enum(['on', 'off']).default('off'),
   })
   .refine(
     ({ domainName, certificateArn }) =>
@@ -34,7 +36,11 @@ const StageContext = z
       path: ['domainName'],
       message: 'domainName and certificateArn go together',
     },
-  );
+  )
+  .refine(({ webFunction, firewallRate }) => webFunction === 'off' || firewallRate === undefined, {
+    path: ['webFunction'],
+    message: 'no firewall can stand in front of a Web Function',
+  });
 type StageContext = z.infer<typeof StageContext>;
 
 /** How one deployment of the stack differs from another. */
@@ -54,6 +60,7 @@ export type Stage = {
   alarmEmail?: string;
   domain?: { name: string; certificateArn: string };
   firewallRate?: number;
+  hasWebFunction: boolean;
 };
 
 const STAGES = {
@@ -83,6 +90,7 @@ export const readStage = (node: Node): Stage => {
   if (!parsed.success) {
     throw new Error(`The stage is not valid.\n${z.prettifyError(parsed.error)}`);
   }
-  const { stage: name, accountConcurrency } = parsed.data;
-  return { name, accountConcurrency, ...STAGES[name], ...optionsOf(parsed.data) };
+  const { stage: name, accountConcurrency, webFunction } = parsed.data;
+  const hasWebFunction = webFunction === 'on';
+  return { name, accountConcurrency, hasWebFunction, ...STAGES[name], ...optionsOf(parsed.data) };
 };

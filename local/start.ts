@@ -1,5 +1,5 @@
 // First: it installs `awslambda`, which the handler looks for when it is made.
-import './lambda-runtime.ts';
+import '../lambdas/web/lambda-runtime.ts';
 import { randomBytes } from 'node:crypto';
 import { createCatalog, type Model, parseModels } from '../lambdas/catalog/catalog.ts';
 import defaultModels from '../lambdas/catalog/models.json' with { type: 'json' };
@@ -9,6 +9,7 @@ import { createKeyLifecycle } from '../lambdas/keys/lifecycle.ts';
 import type { Plan } from '../lambdas/stores/plan-store.ts';
 import { type Clock, systemClock } from '../lambdas/support/clock.ts';
 import type { Log } from '../lambdas/support/log.ts';
+import { startServer } from '../lambdas/web/server.ts';
 import { createKeySeeder, type KeyWishes } from './create-key-seeder.ts';
 import { startEmbeddedSecrets } from './embedded-secrets.ts';
 import type { UpstreamControl } from './embedded-upstream/recorder.ts';
@@ -16,7 +17,6 @@ import { startEmbeddedUpstream } from './embedded-upstream/server.ts';
 import { atEmbeddedUpstream, localCredentials } from './local-catalog.ts';
 import { startLocalStores } from './local-stores.ts';
 import { createLocalUpstream, UPSTREAM_SECRET } from './local-upstream.ts';
-import { startServer } from './server.ts';
 import { localOperator, withAdmin } from './with-admin.ts';
 
 export type LocalOptions = {

@@ -1,7 +1,7 @@
 import type { AdminHandler } from '../lambdas/admin/create-admin-handler.ts';
 import type { HttpHandler } from '../lambdas/http/create-http-handler.ts';
 import type { HttpEvent } from '../lambdas/http/read-event.ts';
-import { withPrelude } from './lambda-runtime.ts';
+import { withPrelude } from '../lambdas/web/lambda-runtime.ts';
 
 const LOOPBACK_HOST = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/;
 

@@ -121,6 +121,9 @@ describe('the stage', () => {
 
   test('names the option that is wrong', () => {
     expect(() => synthTemplate({ firewallRate: '1' })).toThrow(/at firewallRate/);
+    expect(() => synthTemplate({ firewallRate: '10', webFunction: 'on' })).toThrow(
+      /at webFunction/,
+    );
     expect(() => synthTemplate({ alarmEmail: 'nobody' })).toThrow(/at alarmEmail/);
   });
 });

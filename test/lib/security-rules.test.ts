@@ -31,7 +31,7 @@ const findingsOf = (
   const outdir = mkdtempSync(join(tmpdir(), 'rules-'));
   onTestFinished(() => rmSync(outdir, { recursive: true }));
   const app = new App({ outdir, context: { ...cdk.context, ...context } });
-  change(createStack(app));
+  change(createStack(app, context.webFunction === 'on' ? { webFolder: FOLDER } : {}));
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
   try {
     app.synth();
@@ -57,9 +57,13 @@ const EVERY_OPTION = {
   firewallRate: '2000',
 };
 
+/** Any folder will do: the rules look at what is around the code. */
+const FOLDER = new URL('../../lambdas/web', import.meta.url).pathname;
+
 test.each([
   ['dev', {}],
   ['prod with every option', EVERY_OPTION],
+  ['prod with a Web Function', { stage: 'prod', webFunction: 'on' }],
 ])('%s has no finding that is not acknowledged with a reason', (_, context) => {
   expect(findingsOf(context)).toEqual([]);
 });

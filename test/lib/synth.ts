@@ -16,7 +16,7 @@ export const models = exampleModels.map((model) => ({
   targets: model.targets.map((target) => ({ ...target, baseUrl: 'https://upstream.test/v1' })),
 }));
 
-type Props = Partial<Pick<ConstructorParameters<typeof RouterStack>[2], 'models'>>;
+type Props = Partial<Pick<ConstructorParameters<typeof RouterStack>[2], 'models' | 'webFolder'>>;
 
 /** The stack in an app, around a stand-in for the bundle (built 10 times faster). */
 export const createStack = (app: App, props: Props = {}): RouterStack =>

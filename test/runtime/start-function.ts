@@ -13,11 +13,11 @@ import { type RuntimeApi, startRuntimeApi } from './runtime-api.ts';
 const SHIM = fileURLToPath(new URL('native-client.cjs', import.meta.url));
 
 /** The shipped bundle, around a catalog whose targets are the embedded upstreams. */
-export const bundleFor = ({ models }: Pick<LocalRouter, 'models'>) => {
+export const bundleFor = ({ models }: Pick<LocalRouter, 'models'>, entry = 'lambdas/router.ts') => {
   const outdir = mkdtempSync(join(tmpdir(), 'function-'));
   const catalog = join(outdir, 'models.json');
   writeFileSync(catalog, JSON.stringify(models));
-  const { folder } = bundle({ entry: 'lambdas/router.ts', outdir, catalog });
+  const { folder } = bundle({ entry, outdir, catalog });
   return { folder, remove: () => rmSync(outdir, { recursive: true }) };
 };
 
@@ -35,10 +35,8 @@ type Options = {
   env?: Record<string, string>;
 };
 
-/** A process as Lambda starts it: AWS's runtime client, the bundle, the environment, nothing else. */
-export const startFunction = async (options: Options): Promise<RunningFunction> => {
-  const { client, folder, endpoints } = options;
-  const api = await startRuntimeApi();
+/** What both kinds of function find in their environment, at the stand-ins. */
+export const environmentFor = (endpoints: LocalRouter['endpoints']): Record<string, string> => {
   const own = {
     STAGE: 'test',
     KEYS_TABLE: TABLE_NAMES.keys,
@@ -46,10 +44,24 @@ export const startFunction = async (options: Options): Promise<RunningFunction> 
     METERS_TABLE: TABLE_NAMES.meters,
     UPSTREAM_SECRET: 'local-upstreams',
   } satisfies RouterEnv;
+  return {
+    ...own,
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'local',
+    AWS_SECRET_ACCESS_KEY: 'local',
+    AWS_ENDPOINT_URL_DYNAMODB: endpoints.dynamo,
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: endpoints.secrets,
+  };
+};
+
+/** A process as Lambda starts it: AWS's runtime client, the bundle, the environment, nothing else. */
+export const startFunction = async (options: Options): Promise<RunningFunction> => {
+  const { client, folder, endpoints } = options;
+  const api = await startRuntimeApi();
   const child = spawn(process.execPath, ['--require', SHIM, client], {
     cwd: folder,
     env: {
-      ...own,
+      ...environmentFor(endpoints),
       _HANDLER: 'index.handler',
       LAMBDA_TASK_ROOT: folder,
       AWS_LAMBDA_RUNTIME_API: api.address,
@@ -59,11 +71,6 @@ export const startFunction = async (options: Options): Promise<RunningFunction> 
       AWS_LAMBDA_LOG_GROUP_NAME: 'router',
       AWS_LAMBDA_LOG_STREAM_NAME: 'stream',
       AWS_LAMBDA_LOG_FORMAT: 'JSON',
-      AWS_REGION: 'us-east-1',
-      AWS_ACCESS_KEY_ID: 'local',
-      AWS_SECRET_ACCESS_KEY: 'local',
-      AWS_ENDPOINT_URL_DYNAMODB: endpoints.dynamo,
-      AWS_ENDPOINT_URL_SECRETS_MANAGER: endpoints.secrets,
       ...options.env,
     },
   });

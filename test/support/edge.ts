@@ -1,4 +1,4 @@
-import '../../local/lambda-runtime.ts';
+import '../../lambdas/web/lambda-runtime.ts';
 import { randomBytes } from 'node:crypto';
 import type { Endpoint } from '../../lambdas/endpoints/endpoint.ts';
 import { createHttpHandler } from '../../lambdas/http/create-http-handler.ts';
@@ -7,7 +7,7 @@ import { createAuthenticate } from '../../lambdas/keys/authenticate.ts';
 import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { createLog } from '../../lambdas/support/log.ts';
-import { type ServerOptions, startServer } from '../../local/server.ts';
+import { type ServerOptions, startServer } from '../../lambdas/web/server.ts';
 import { startDynamo, storesOn } from './dynamo.ts';
 
 /** Answers with what it was called with. */

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { functionUrlEvent } from '../../../local/function-url-event.ts';
+import { functionUrlEvent } from '../../../lambdas/web/function-url-event.ts';
 import { type Edge, startEdge } from '../../support/edge.ts';
 import { restApiEvent } from '../../support/rest-api-event.ts';
 import { type Sent, send } from '../../support/send.ts';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { familyOf } from '../lambdas/http/family.ts';
-import { type ApiError, invalidRequest } from '../lambdas/support/errors.ts';
-import { newRequestId } from '../lambdas/support/ids.ts';
+import { familyOf } from '../http/family.ts';
+import { type ApiError, invalidRequest } from '../support/errors.ts';
+import { newRequestId } from '../support/ids.ts';
 
 /** What Node's parser calls the faults that have a status of their own. */
 const PARSER_STATUS: Record<string, number> = {

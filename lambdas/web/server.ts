@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { HttpHandler } from '../lambdas/http/create-http-handler.ts';
-import type { HttpEvent } from '../lambdas/http/read-event.ts';
-import { systemClock } from '../lambdas/support/clock.ts';
-import { apiError, invalidRequest } from '../lambdas/support/errors.ts';
+import type { HttpHandler } from '../http/create-http-handler.ts';
+import type { HttpEvent } from '../http/read-event.ts';
+import { systemClock } from '../support/clock.ts';
+import { apiError, invalidRequest } from '../support/errors.ts';
 import { functionUrlEvent, splitTarget } from './function-url-event.ts';
 import { createResponseStream } from './lambda-runtime.ts';
 import { refuse, refuseBytes } from './refusals.ts';
@@ -89,8 +89,8 @@ const onFailure = (response: ServerResponse) => {
 };
 
 /**
- * Serves a Lambda handler over HTTP on loopback, with the events, limits and response stream of the
- * platform. @throws Error `EADDRINUSE` when the port is taken.
+ * Serves a Lambda handler over HTTP, on loopback unless told otherwise, with the events, limits and
+ * response stream of the platform; a client that leaves aborts its request. @throws Error `EADDRINUSE` when the port is taken.
  */
 export const startServer = async (
   options: ServerOptions,

@@ -1,0 +1,16 @@
+// First: it installs `awslambda`, which the handler looks for when it is made.
+import './web/lambda-runtime.ts';
+import { readHttpEndpoint } from './env.ts';
+import { handler } from './router.ts';
+import { startServer } from './web/server.ts';
+
+/** The router as a plain HTTP server: a Lambda Web Function, or any other place that runs Node. */
+const start = async (): Promise<void> => {
+  await startServer({ handler, ...readHttpEndpoint(process.env) });
+};
+
+start().catch((error: unknown) => {
+  // The platform would keep an environment that listens to nobody.
+  process.stderr.write(`${error instanceof Error ? error.stack : error}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,77 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import {
+  ApplicationLogLevel,
+  SystemLogLevel,
+  WebFunction,
+  WebFunctionAuthType,
+  WebFunctionCode,
+  WebFunctionRuntime,
+} from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
+import { acknowledge, acknowledgeFunction } from './acknowledge.ts';
+import type { RouterFunction } from './router-function.ts';
+
+export type WebDoorProps = {
+  router: RouterFunction;
+  /** Folder of the bundle that listens. */
+  folder: string;
+};
+
+/**
+ * The same router as a Lambda Web Function: an environment serves many streams at once and is billed for
+ * the CPU and memory it uses, not for waiting; and a caller's leaving stops the upstream.
+ */
+export class WebDoor extends Construct {
+  readonly url: string;
+
+  constructor(scope: Construct, id: string, { router, folder }: WebDoorProps) {
+    super(scope, id);
+    const { role, logGroup, environment } = router;
+    const web = new WebFunction(this, 'WebFunction', {
+      code: WebFunctionCode.fromAssetToManagedBucket(folder),
+      runtime: WebFunctionRuntime.NODEJS_24_X,
+      entryPoint: 'index.cjs',
+      role,
+      logGroup,
+      environment,
+      applicationLogLevel: ApplicationLogLevel.INFO,
+      systemLogLevel: SystemLogLevel.WARN,
+      timeout: Duration.minutes(15),
+      maxConcurrencyPerEnvironment: 64,
+      // The router checks API keys itself.
+      defaultEndpointAuth: WebFunctionAuthType.APPLICATION_MANAGED,
+    });
+    acknowledge(web, {
+      '@aws-cdk/aws-lambda:webFunctionPublicEndpoint': 'The router checks API keys itself.',
+    });
+    acknowledgeHelpers(Stack.of(this));
+    this.url = `https://${web.endpoint.domainName}/`;
+  }
+}
+
+const COPIER =
+  'CDK makes it and runs it while deploying: it copies the bundle from the bootstrap bucket into this one.';
+const LOGS_POLICY = 'arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole';
+const COPIER_MAY = [
+  'Resource::arn:<AWS::Partition>:s3:::cdk-hnb659fds-assets-<AWS::AccountId>-<AWS::Region>/*',
+  'Resource::<AWSCDKWebFunctionAssetBucket5B596593.Arn>/web-function/*',
+  'Action::s3:Abort*',
+  'Action::s3:DeleteObject*',
+];
+
+/** Web Functions read their code from a bucket that only AWS may read, filled while deploying. */
+const acknowledgeHelpers = (stack: Stack): void => {
+  const bucket = stack.node.tryFindChild('AWSCDKWebFunctionAssetBucket');
+  if (bucket) {
+    acknowledge(bucket, { 'AwsSolutions-S1': 'It holds the bundle, which only AWS reads.' });
+  }
+  const copiers = stack.node.children.filter(({ node }) => node.id.startsWith('Custom::S3Object'));
+  for (const copier of copiers) {
+    acknowledgeFunction(copier);
+    acknowledge(copier, {
+      'Serverless-LambdaDefaultMemorySize': COPIER,
+      [`AwsSolutions-IAM4[Policy::${LOGS_POLICY}]`]: COPIER,
+      ...Object.fromEntries(COPIER_MAY.map((what) => [`AwsSolutions-IAM5[${what}]`, COPIER])),
+    });
+  }
+};

@@ -1,0 +1,233 @@
+import '../../../lambdas/web/lambda-runtime.ts';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { InvocationContext } from '../../../lambdas/http/exchange.ts';
+import type { HttpEvent } from '../../../lambdas/http/read-event.ts';
+import { startServer } from '../../../lambdas/web/server.ts';
+import { type Edge, startEdge } from '../../support/edge.ts';
+import { send } from '../../support/send.ts';
+
+const REQUEST_ID = /^req_[0-9A-Za-z]{24}$/;
+
+const opened: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const { close } of opened.splice(0)) await close();
+});
+
+const startKeyed = async (): Promise<Edge> => {
+  const edge = await startEdge();
+  opened.push(edge);
+  return edge;
+};
+
+/** Sends bytes as they are and returns all that comes back. */
+const sendBytes = async (url: string, bytes: string | Uint8Array): Promise<string> => {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.write(bytes);
+  return text(socket);
+};
+
+/** Status and parsed body of the only answer in `raw`. */
+const parse = (raw: string) => {
+  const [head = '', body = ''] = raw.split('\r\n\r\n');
+  return { status: Number(head.split(' ')[1]), head, body };
+};
+
+type Handle = (event: HttpEvent, context: InvocationContext) => unknown;
+
+/** A server over a handler that answers 200 with the JSON of what `handle` makes of the event. */
+const startHandler = async (handle: Handle) => {
+  const server = await startServer({
+    port: 0,
+    handler: async (event, stream, context) => {
+      const prelude = { statusCode: 200, headers: { 'content-type': 'application/json' } };
+      const answer = awslambda.HttpResponseStream.from(stream, prelude);
+      answer.end(JSON.stringify((await handle(event, context)) ?? null));
+    },
+  });
+  opened.push(server);
+  return server;
+};
+
+describe('what is no HTTP request', () => {
+  test.each([
+    ['a bad request line', 'NONSENSE\r\n\r\n', 400],
+    ['no host', 'GET / HTTP/1.1\r\n\r\n', 400],
+    [
+      'two lengths',
+      'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n',
+      400,
+    ],
+    [
+      'a length and chunks',
+      'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n',
+      400,
+    ],
+    ['a NUL in a header', 'GET / HTTP/1.1\r\nhost: a\r\nx-api-key: a\0b\r\n\r\n', 400],
+    ['headers of 40 KB', `GET / HTTP/1.1\r\nhost: a\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`, 431],
+  ])('%s is refused in the envelope, with ids', async (_, bytes, status) => {
+    const { url } = await startHandler(() => ({}));
+    const answer = parse(await sendBytes(url, bytes));
+    expect(answer.status).toBe(status);
+    expect(JSON.parse(answer.body).error.type).toBe('invalid_request_error');
+    const ids = [...answer.head.matchAll(/^(?:x-)?request-id: (.*)$/gm)].map(([, id]) =>
+      id?.trim(),
+    );
+    expect(ids).toEqual([expect.stringMatching(REQUEST_ID), ids[0]]);
+  });
+});
+
+describe('an event', () => {
+  test('carries every value of a repeated header', async () => {
+    const { url } = await startHandler(({ headers }) => headers);
+    const raw = await sendBytes(
+      url,
+      'GET / HTTP/1.1\r\nhost: a\r\nAuthorization: A\r\nauthorization: B\r\nconnection: close\r\n\r\n',
+    );
+    expect(raw).toContain('"authorization":"A,B"');
+  });
+
+  test('two credentials in one kind of header are refused', async () => {
+    const { url, key } = await startKeyed();
+    const raw = await sendBytes(
+      url,
+      `GET /v1/models HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${key}\r\nauthorization: Bearer ${key}\r\nconnection: close\r\n\r\n`,
+    );
+    expect(parse(raw).status).toBe(401);
+  });
+
+  test('has the path as sent, and the query apart', async () => {
+    const { url } = await startHandler((event) => event);
+    const sent = await send(url, '/v1/../a%2Fb?x=%zz&y');
+    expect(JSON.parse(sent.text)).toMatchObject({
+      version: '2.0',
+      rawPath: '/v1/../a%2Fb',
+      rawQueryString: 'x=%zz&y',
+      requestContext: { http: { method: 'GET', path: '/v1/../a%2Fb' } },
+      isBase64Encoded: false,
+    });
+  });
+
+  test('a whole address as the target is read as its path', async () => {
+    const { url } = await startHandler((event) => ('rawPath' in event ? event.rawPath : ''));
+    expect((await send(url, 'http://elsewhere/v1/models?x')).text).toBe('"/v1/models"');
+  });
+
+  test.each([
+    ['text', 'application/json', '{"a":"é"}', '{"a":"é"}'],
+    ['base64 for other types', 'image/png', 'abc', 'YWJj'],
+    ['base64 for what is no text', 'application/json', Uint8Array.of(0xff), '/w=='],
+  ])('holds the body as %s', async (kind, type, body, expected) => {
+    const { url } = await startHandler(({ body: held, isBase64Encoded }) => [
+      held,
+      isBase64Encoded,
+    ]);
+    const sent = await send(url, '/', { method: 'POST', headers: { 'content-type': type }, body });
+    expect(JSON.parse(sent.text)).toEqual([expected, kind !== 'text']);
+  });
+
+  test('over 6 MB never reaches the router, whether by its size or by its escapes', async () => {
+    const { url, key } = await startKeyed();
+    const headers = { 'content-type': 'application/json', 'x-api-key': key };
+    const post = (body: string) => send(url, '/v1/messages', { method: 'POST', headers, body });
+    for (const body of ['x'.repeat(6_291_457), '"'.repeat(3_200_000)]) {
+      const sent = await post(body);
+      expect(sent.status).toBe(413);
+      expect(JSON.parse(sent.text).type).toBe('error');
+      expect(sent.headers['x-request-id']).toMatch(REQUEST_ID);
+    }
+    expect((await post('"'.repeat(3_000_000))).status).toBe(400);
+  });
+});
+
+describe('a response', () => {
+  test('carries cookies and repeated headers', async () => {
+    const server = await startServer({
+      port: 0,
+      handler: async (_event, stream) => {
+        const prelude = {
+          statusCode: 201,
+          multiValueHeaders: { 'x-many': ['1', '2'] },
+          cookies: ['a=1', 'b=2'],
+        };
+        awslambda.HttpResponseStream.from(stream, prelude).end('done');
+      },
+    });
+    opened.push(server);
+    const sent = await send(server.url, '/');
+    expect(sent).toMatchObject({ status: 201, text: 'done' });
+    expect(sent.headers).toMatchObject({ 'x-many': '1, 2', 'set-cookie': ['a=1', 'b=2'] });
+  });
+
+  test('that never announced a head is bytes, as on the platform', async () => {
+    const server = await startServer({
+      port: 0,
+      handler: async (_event, stream) => void stream.end('x'),
+    });
+    opened.push(server);
+    const sent = await send(server.url, '/');
+    expect(sent.status).toBe(200);
+    expect(sent.headers['content-type']).toBe('application/octet-stream');
+  });
+
+  test('of a handler that fails is a 502 with ids', async () => {
+    const server = await startServer({
+      port: 0,
+      handler: () => Promise.reject(new Error('canary')),
+    });
+    opened.push(server);
+    const sent = await send(server.url, '/');
+    expect(sent.status).toBe(502);
+    expect(sent.headers['request-id']).toMatch(REQUEST_ID);
+    expect(sent.text).not.toContain('canary');
+  });
+});
+
+test('a client that leaves in mid-stream is noticed', async () => {
+  const aborted = Promise.withResolvers<void>();
+  const server = await startServer({
+    port: 0,
+    handler: async (_event, stream, { signal }) => {
+      signal?.addEventListener('abort', () => aborted.resolve());
+      Readable.from(['one']).pipe(stream, { end: false });
+      await once(stream, 'close');
+    },
+  });
+  opened.push(server);
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
+  await once(socket, 'data');
+  socket.destroy();
+  await aborted.promise;
+});
+
+test('a client that stays is not taken for one that left', async () => {
+  let signal: AbortSignal | undefined;
+  const { url, close } = await startHandler((_event, context) => {
+    signal = context.signal;
+    return context.getRemainingTimeInMillis?.();
+  });
+  const sent = await send(url, '/');
+  expect(Number(sent.text)).toBeGreaterThan(890_000);
+  expect(Number(sent.text)).toBeLessThanOrEqual(900_000);
+  await close();
+  opened.length = 0;
+  expect(signal?.aborted).toBe(false);
+});
+
+test('closing does not wait for idle connections, and a taken port is said to be taken', async () => {
+  const { url } = await startHandler(() => ({}));
+  const { hostname, port } = new URL(url);
+  const idle = connect(Number(port), hostname);
+  await once(idle, 'connect');
+  await expect(
+    startServer({ port: Number(port), handler: () => Promise.resolve() }),
+  ).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  await opened.pop()?.close();
+  idle.destroy();
+});

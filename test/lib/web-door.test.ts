@@ -1,0 +1,54 @@
+import { App } from 'aws-cdk-lib';
+import { Match, Template } from 'aws-cdk-lib/assertions';
+import { describe, expect, test } from 'vitest';
+import cdk from '../../cdk.json' with { type: 'json' };
+import { createStack, synthTemplate } from './synth.ts';
+
+const FOLDER = new URL('../../lambdas/web', import.meta.url).pathname;
+
+const web = Template.fromStack(
+  createStack(new App({ context: { ...cdk.context, webFunction: 'on' } }), { webFolder: FOLDER }),
+);
+
+const routerFunction = Object.values(
+  web.findResources('AWS::Lambda::Function', { Properties: { Timeout: 900, MemorySize: 512 } }),
+)[0];
+
+describe('the Web Function', () => {
+  test('is off, with its bucket and its copier, unless the stage asks for it', () => {
+    const plain = synthTemplate();
+    for (const type of ['AWS::Lambda::WebFunction', 'AWS::S3::Bucket']) {
+      plain.resourceCountIs(type, 0);
+    }
+    plain.resourceCountIs('AWS::Lambda::Function', 2);
+  });
+
+  test('runs the bundle with the environment and the role of the router, up to 64 streams at once', () => {
+    const { Environment, Role } = routerFunction?.Properties ?? {};
+    expect(Environment.Variables).toMatchObject({ STAGE: 'dev' });
+    web.hasResourceProperties('AWS::Lambda::WebFunctionRevision', Match.objectLike({}));
+    const [revision] = Object.values(web.findResources('AWS::Lambda::WebFunctionRevision'));
+    const text = JSON.stringify(revision?.Properties);
+    expect(text).toContain('"AWS_LAMBDA_NODEJS_ENTRYPOINT":"index.cjs"');
+    expect(text).toContain(JSON.stringify(Role));
+    for (const [name, value] of Object.entries(Environment.Variables)) {
+      expect(text).toContain(`${JSON.stringify(name)}:${JSON.stringify(value)}`);
+    }
+    expect(text).toMatch(/"[A-Za-z]*Timeout[A-Za-z]*":900/);
+    expect(text).toMatch(/"[A-Za-z]*Concurren[A-Za-z]*":64/);
+  });
+
+  test('leaves authentication to the router, and tells its address', () => {
+    web.hasResourceProperties('AWS::Lambda::WebFunctionEndpoint', {
+      AuthType: 'ApplicationManaged',
+    });
+    web.hasOutput('WebFunctionUrl', { Value: Match.anyValue() });
+  });
+
+  test('keeps its code where only AWS reads it', () => {
+    web.hasResourceProperties('AWS::S3::Bucket', {
+      PublicAccessBlockConfiguration: { BlockPublicAcls: true, RestrictPublicBuckets: true },
+      VersioningConfiguration: { Status: 'Enabled' },
+    });
+  });
+});
