@@ -63,6 +63,12 @@ const answer = async (answering: Answering, settlement: Settlement): Promise<Rep
   return reply;
 };
 
+/** As they stand once the unit is back; the minute's stays spent. */
+const withUnitBack = ({ requests, quota }: Limits): Limits => ({
+  requests,
+  quota: { ...quota, remaining: Math.min(quota.limit, quota.remaining + 1) },
+});
+
 const headersOf = (call: Call, limits: Limits, now: number): Record<string, string> => ({
   ...limitHeaders(limits, now),
   ...call.protocol.limitHeaders(limits.requests),
@@ -86,14 +92,17 @@ export const createGenerate =
     deps.failover.expect(answering.targets);
     const admission = await admit(deps.meter, call);
     const settlement = createSettlement(admission);
-    const headers = headersOf(call, admission.limits, deps.clock.now());
+    const { limits } = admission;
+    const admittedAt = deps.clock.now();
     try {
       const reply = await answer(answering, settlement);
+      const headers = headersOf(call, limits, admittedAt);
       return { ...reply, headers: { ...headers, ...reply.headers } };
     } catch (error) {
       // The unit goes back before the caller hears of the failure: it may be the last one.
       await settlement.fail();
       await endSoon(deps.clock, settlement);
+      const headers = headersOf(call, withUnitBack(limits), deps.clock.now());
       throw withHeaders(publicError(error), headers);
     }
   };

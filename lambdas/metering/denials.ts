@@ -31,7 +31,8 @@ export type Denials = {
   /** The refusal that the table would give, without a write. @throws StoreUnavailable */
   find(reservation: Reservation): Promise<Refusal | undefined>;
   note(reservation: Reservation, refusal: Refusal): void;
-  forget(reservation: Pick<Reservation, 'meterId' | 'keyId'>): void;
+  /** A unit came back: the next refusal looks first, however fresh the last look is. */
+  doubt(reservation: Pick<Reservation, 'meterId' | 'keyId'>): void;
 };
 
 /**
@@ -55,7 +56,7 @@ export const createDenials = ({ store }: { store: Pick<MeterStore, 'standing'> }
     return renewed;
   };
 
-  const forget: Denials['forget'] = (reservation) => denials.delete(keyOf(reservation));
+  const forget = (reservation: Reservation) => denials.delete(keyOf(reservation));
 
   return {
     find: async (reservation) => {
@@ -80,6 +81,9 @@ export const createDenials = ({ store }: { store: Pick<MeterStore, 'standing'> }
         standing: Promise.resolve({ minuteCount, periodCount, keyRefused }),
       });
     },
-    forget,
+    doubt: (unit) => {
+      const known = denials.get(keyOf(unit));
+      if (known) denials.set(keyOf(unit), { ...known, checkedAt: Number.NEGATIVE_INFINITY });
+    },
   };
 };

@@ -125,7 +125,7 @@ export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log })
       },
       refund: async () => {
         await settlement.refund(table);
-        denials.forget(reservation);
+        denials.doubt(reservation);
       },
       close: async () => {
         await reaping;

@@ -35,7 +35,10 @@ export const startTroubledRouter = async () => {
   const server = await startServer({ handler, port: 0 });
   return {
     url: server.url,
+    /** The table itself, without the troubles. */
+    tableUrl: healthy.endpoints.dynamo,
     createKey: healthy.createKey,
+    upstreams: healthy.upstreams,
     proxy,
     lines,
     /** Moves the router's clock forward. */

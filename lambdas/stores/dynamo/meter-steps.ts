@@ -7,10 +7,10 @@ import type { Step } from './table.ts';
  *   time ------------------------------------------------------------------------------------->
  *   reserve          commit             close
  *   +o +1r +1q       o -> c             -c                     answered: 1 unit
- *   reserve          refund             close
- *   +o +1r +1q       -o +x -1q          -x                     failed before its first byte: 0 units
- *   reserve   commit   refund           close
- *   +o +1r +1q o -> c  -c +x -1q        -x                     failed in mid-stream: 0 units
+ *   reserve          refund             (nothing)
+ *   +o +1r +1q       -o -1q                                    failed before its first byte: 0 units
+ *   reserve   commit   refund           (nothing)
+ *   +o +1r +1q o -> c  -c -1q                                  failed in mid-stream: 0 units
  *   reserve (no answer) … refund        (none)
  *   ?                  +x, or as above  x stays 17 min         a late copy of the reserve meets x: no-op
  *   reserve   †                         reap, 17 min later
@@ -18,8 +18,8 @@ import type { Step } from './table.ts';
  *   reserve   commit   †                reap, 17 min later
  *   +o +1r +1q o -> c                   -c                     process died after its first byte: 1 unit
  *
- * Marks of a request stay for the reaper if any of its writes was sent twice, so that no copy of any write
- * ever meets an item that has forgotten the request. A limit of 0 never gets here: `attribute_not_exists`
+ * Marks of a request stay for the reaper if any of its writes was sent twice, and its refund leaves a tombstone,
+ * so that no copy of any write ever meets an item that has forgotten the request. A limit of 0 never gets here: `attribute_not_exists`
  * would let one request through.
  */
 export const RESERVE: Step = {
@@ -39,10 +39,19 @@ export const COMMIT: Step = {
   condition: 'attribute_exists(#open)',
 };
 
-export const REFUND: Step = {
+export const REFUND = {
   update: 'SET #tombstone = :mark REMOVE #open, #committed ADD #period :minusOne',
   condition: 'attribute_exists(#open) OR attribute_exists(#committed)',
-};
+} as const satisfies Step;
+
+/**
+ * A refund of a request of which no copy can be under way: it needs no tombstone, and nobody has to come back
+ * to remove one. It takes attributes along that have had their day.
+ */
+export const refundAndForget = (outdated: string[]): Step => ({
+  update: `REMOVE ${['#open', '#committed', ...outdated].join(', ')} ADD #period :minusOne`,
+  condition: REFUND.condition,
+});
 
 /** The other half of a refund: nothing is there (yet), so nothing may come. */
 export const BURY: Step = {

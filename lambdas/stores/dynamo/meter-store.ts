@@ -25,8 +25,9 @@ import {
   REAP,
   REFUND,
   RESERVE,
+  refundAndForget,
 } from './meter-steps.ts';
-import { type Bindings, createTable, type Step, type StepResult } from './table.ts';
+import { type Bindings, createTable, type Item, type Step, type StepResult } from './table.ts';
 
 /** A refusal whose reason had gone by the time it was read is tried again, so that no label is guessed. */
 const MAX_TRIES = 8;
@@ -37,7 +38,18 @@ const MAX_REAPED = 25;
 const FREE_ITEM_LIFE_SECONDS = 3_600;
 
 /** What this process knows of a request in flight. */
-type Trace = { doubtful: boolean; outdated: string[] };
+type Trace = {
+  /** A write of it was sent more than once, so a copy may still land. */
+  doubtful: boolean;
+  /** Counters that it saw to have had their day. */
+  outdated: string[];
+  /** Its refund was asked for: whatever became of that, it is never to be admitted again. */
+  isWithdrawn: boolean;
+};
+
+/** Placeholders for attributes to be removed along the way. */
+const bindForgotten = (attributes: string[]): Record<string, string> =>
+  Object.fromEntries(attributes.slice(0, MAX_FORGOTTEN).map((name, i) => [`#a${i}`, name]));
 
 /** The meters table behind `MeterStore`; what each write promises is told in meter-steps.ts. */
 export const createDynamoMeterStore = (deps: {
@@ -63,7 +75,19 @@ export const createDynamoMeterStore = (deps: {
     }
   };
 
+  const refundForGood = async (unit: ReservedUnit, trace: Trace): Promise<void> => {
+    const { names, values } = bindUnit(unit);
+    const outdated = bindForgotten(trace.outdated);
+    const step = refundAndForget(Object.keys(outdated));
+    // Whether it held is all the same: if not, the unit was refunded or reaped before.
+    await apply(unit, step, { names: { ...names, ...outdated }, values });
+    trace.outdated = [];
+  };
+
   const refund = async (unit: ReservedUnit): Promise<void> => {
+    const trace = traces.get(unit.requestId);
+    if (trace) trace.isWithdrawn = true;
+    if (trace?.doubtful === false) return refundForGood(unit, trace);
     const bind = bindUnit(unit);
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       if ((await apply(unit, REFUND, bind)).held) return;
@@ -86,11 +110,13 @@ export const createDynamoMeterStore = (deps: {
     return { outcome, ...countsIn(item, reservation), leftovers };
   };
 
-  /** A limit of zero cannot be told from a counter that is not there yet in a condition: read instead. */
-  const refuseAtZero = async (reservation: Reservation): Promise<ReserveResult> => {
+  /** A refusal that takes no write. */
+  const refuse = async (
+    reservation: Reservation,
+    outcomeOf: (item: Item | undefined) => ReserveResult['outcome'],
+  ): Promise<ReserveResult> => {
     const item = await table.read(reservation.meterId);
-    const outcome = outcomeIn(item, reservation) ?? 'rate-limited';
-    return { outcome, ...countsIn(item, reservation), leftovers: false };
+    return { outcome: outcomeOf(item), ...countsIn(item, reservation), leftovers: false };
   };
 
   const endRefused = async (unit: ReservedUnit): Promise<void> => {
@@ -101,8 +127,14 @@ export const createDynamoMeterStore = (deps: {
 
   const reserve = async (reservation: Reservation): Promise<ReserveResult> => {
     const { requestId, quota, rpm } = reservation;
-    if (quota < 1 || rpm < 1) return refuseAtZero(reservation);
-    if (!traces.get(requestId)) traces.set(requestId, { doubtful: false, outdated: [] });
+    if (traces.get(requestId)?.isWithdrawn) return refuse(reservation, () => 'withdrawn');
+    // A limit of zero cannot be told from a counter that is not there yet in a condition.
+    if (quota < 1 || rpm < 1) {
+      return refuse(reservation, (item) => outcomeIn(item, reservation) ?? 'rate-limited');
+    }
+    if (!traces.get(requestId)) {
+      traces.set(requestId, { doubtful: false, outdated: [], isWithdrawn: false });
+    }
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const result = await tryReserve(reservation);
       if (!result) continue;
@@ -114,9 +146,7 @@ export const createDynamoMeterStore = (deps: {
 
   const forget = async (meterId: string, names: string[]): Promise<void> => {
     if (names.length === 0) return;
-    const bound = Object.fromEntries(
-      names.slice(0, MAX_FORGOTTEN).map((name, i) => [`#a${i}`, name]),
-    );
+    const bound = bindForgotten(names);
     const step = { update: `REMOVE ${Object.keys(bound).join(', ')}` };
     await table.apply(meterId, step, { names: bound });
   };
@@ -135,7 +165,7 @@ export const createDynamoMeterStore = (deps: {
       traces.delete(unit.requestId);
       const marks = [committedName(unit.requestId), tombstoneName(unit.requestId)];
       await forget(unit.meterId, [
-        ...(trace?.doubtful === false ? marks : []),
+        ...(trace?.doubtful === false && !trace.isWithdrawn ? marks : []),
         ...(trace?.outdated ?? []),
       ]);
     },

@@ -83,9 +83,11 @@ const underFault = <Value>(
   return isSilent(fault) ? 'no answer' : { value };
 };
 
-/** Nothing is written for a limit of zero, only read. */
-const lookAtZero = ({ model, unit, fault }: Suffering, mine: Reservation) =>
-  isSilent(fault) ? 'no answer' : model.take({ ...unit }, mine);
+/** Nothing is written for a limit of zero, nor for a request that its process withdrew: only read. */
+const look = ({ model, unit, fault }: Suffering, mine: Reservation) => {
+  if (isSilent(fault)) return 'no answer';
+  return unit.isWithdrawn ? 'withdrawn' : model.take({ ...unit }, mine);
+};
 
 const takeOrRefuse = (suffering: Suffering, mine: Reservation) => {
   const { model, unit } = suffering;
@@ -110,6 +112,7 @@ const reserve = (id: number, key: number, fault: Fault): Command =>
         reservation: first,
         state: 'none',
         memory: 'none',
+        isWithdrawn: false,
         isOver: false,
       };
       model.units.set(first.requestId, unit);
@@ -117,7 +120,8 @@ const reserve = (id: number, key: number, fault: Fault): Command =>
       const mine = { ...unit.reservation, ...model.limits };
       real.network.befall(fault);
       const seen = await settle(real.store.reserve(mine));
-      const predict = mine.rpm < 1 || mine.quota < 1 ? lookAtZero : takeOrRefuse;
+      const isRead = unit.isWithdrawn || mine.rpm < 1 || mine.quota < 1;
+      const predict = isRead ? look : takeOrRefuse;
       const expected = predict({ model, unit, fault }, mine);
       expect(seen === 'no answer' ? seen : seen.value.outcome).toBe(expected);
     },
@@ -163,6 +167,7 @@ const refund = (id: number, fault: Fault): Command =>
     fault,
     () => true,
     async (model, real, unit) => {
+      if (unit.memory !== 'none') unit.isWithdrawn = true;
       const seen = await settle(real.store.refund(unit.reservation));
       const effect = underFault({ model, unit, fault }, () => model.giveBack(unit, 'withdrawn'));
       expect(seen === 'no answer').toBe(effect === 'no answer');

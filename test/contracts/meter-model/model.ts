@@ -8,6 +8,8 @@ export type Unit = {
   state: 'none' | 'open' | 'committed' | 'withdrawn' | 'reaped';
   /** What its process remembers of it from its reservation on: whether a write of it had no answer. */
   memory: 'none' | 'sure' | 'doubtful';
+  /** Its process, which remembers it, asked for its refund. */
+  isWithdrawn: boolean;
   /** Its process closed it, or died. */
   isOver: boolean;
 };

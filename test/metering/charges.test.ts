@@ -1,0 +1,171 @@
+import { GetCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createDynamoClient } from '../../lambdas/stores/dynamo/client.ts';
+import { PARTITION_KEY } from '../../lambdas/tables.ts';
+import { LOCAL_AWS } from '../../local/local-aws.ts';
+import { TABLE_NAMES } from '../support/dynamo.ts';
+import type { TableCall, Trouble } from './dynamo-proxy.ts';
+import { startTroubledRouter, type TroubledRouter } from './troubled-router.ts';
+
+let router: TroubledRouter;
+let table: ReturnType<typeof createDynamoClient>;
+beforeAll(async () => {
+  router = await startTroubledRouter();
+  table = createDynamoClient({ ...LOCAL_AWS, endpoint: router.tableUrl });
+});
+beforeEach(() => {
+  router.proxy.decide(() => 'none');
+  router.lines.length = 0;
+  // Whatever breaker the last test has opened lets a call through again.
+  router.advance(3_600_000);
+});
+afterAll(async () => {
+  table.destroy();
+  await router.close();
+});
+
+const FAMILIES = ['/v1/chat/completions', '/v1/messages'];
+const CONTENT = /"content":"[^"]|"text_delta"/;
+const FAILURE = /"finish_reason":"error"|event: error/;
+
+type Asked = { path: string; key: string; model: string; stream?: boolean; signal?: AbortSignal };
+
+const ask = ({ path, key, model, stream = false, signal }: Asked): Promise<Response> =>
+  fetch(`${router.url}${path}`, {
+    method: 'POST',
+    headers: { 'x-api-key': key, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model,
+      stream,
+      max_tokens: 50,
+      messages: [{ role: 'user', content: 'say one two three four five six seven eight' }],
+    }),
+    ...(signal && { signal }),
+  });
+
+/** Reads the stream until it has said something like this. */
+const readUntil = async (response: Response, pattern: RegExp): Promise<void> => {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  while (!pattern.test(text)) {
+    const { done = true, value = '' } = (await reader?.read()) ?? {};
+    if (done) throw new Error(`The stream ended without ${pattern}: ${text}`);
+    text += value;
+  }
+};
+
+const newKey = (quota = 1_000) =>
+  router.createKey({ plan: { rpm: 1_000_000, quota, period: 'month' } });
+
+const usedBy = async (key: string): Promise<number> => {
+  const response = await fetch(`${router.url}/v1/usage`, { headers: { 'x-api-key': key } });
+  return ((await response.json()) as { period: { used: number } }).period.used;
+};
+
+const isWrite = ({ operation, key }: TableCall) =>
+  operation === 'UpdateItem' && key.startsWith('mtr') && !key.includes('/free/');
+
+/** What befalls the writes from here on, by their number, from 1. */
+const troubleWrites = (decide: (n: number) => Trouble) => {
+  let count = 0;
+  router.proxy.decide((call) => {
+    if (!isWrite(call)) return 'none';
+    count += 1;
+    return decide(count);
+  });
+};
+
+/** The writes of what `request` does, once its line is in the log: then it is over. */
+const writesOf = async (request: () => Promise<unknown>): Promise<number> => {
+  const before = router.proxy.calls.length;
+  router.lines.length = 0;
+  await request();
+  await untilOver();
+  return router.proxy.calls.slice(before).filter(isWrite).length;
+};
+
+const untilOver = () =>
+  expect.poll(() => router.lines.filter(({ event }) => event === 'request').length).toBe(1);
+
+const leaveAfter = async (asked: Asked, seen: 'status' | 'content'): Promise<void> => {
+  const leaving = new AbortController();
+  const response = ask({ ...asked, signal: leaving.signal });
+  if (seen === 'content') await readUntil(await response, CONTENT);
+  // A model that hangs never sends its status: leave while the upstream is being asked.
+  else await expect.poll(() => router.upstreams.calls.at(-1)?.outcome).toBe('open');
+  leaving.abort();
+  await response.catch(() => undefined);
+};
+
+describe.each(FAMILIES)('on %s', (path) => {
+  test.each([
+    { what: 'a whole answer', model: 'test/answers', stream: false, charged: 1, writes: 3 },
+    { what: 'a streamed answer', model: 'test/answers', stream: true, charged: 1, writes: 3 },
+    { what: 'a failure', model: 'test/refuses', stream: false, charged: 0, writes: 2 },
+    { what: 'a streamed failure', model: 'test/refuses', stream: true, charged: 0, writes: 2 },
+    {
+      what: 'an answer that breaks off',
+      model: 'test/breaks',
+      stream: false,
+      charged: 0,
+      writes: 2,
+    },
+    { what: 'a stream that breaks off', model: 'test/breaks', stream: true, charged: 0, writes: 3 },
+    { what: 'an unknown model', model: 'test/nothing', stream: false, charged: 0, writes: 0 },
+  ])(
+    '$what costs $charged and takes $writes writes',
+    async ({ model, stream, charged, writes }) => {
+      const key = await newKey();
+      const request = async () => (await ask({ path, key, model, stream })).text();
+      expect(await writesOf(request)).toBe(writes);
+      expect(await usedBy(key)).toBe(charged);
+    },
+  );
+
+  test.each([
+    { seen: 'status' as const, model: 'test/hangs', charged: 0 },
+    { seen: 'content' as const, model: 'test/stops', charged: 1 },
+  ])('a caller who left before the next $seen is charged $charged', async (row) => {
+    const key = await newKey();
+    const { seen, model, charged } = row;
+    const leave = () => leaveAfter({ path, key, model, stream: true }, seen);
+    expect(await writesOf(leave)).toBeLessThanOrEqual(3);
+    expect(await usedBy(key)).toBe(charged);
+  });
+
+  test('a failure is told when its unit is back: the last unit can be tried again', async () => {
+    const key = await newKey(1);
+    troubleWrites((n) => (n === 2 ? 'slow' : 'none'));
+    const failed = await ask({ path, key, model: 'test/refuses' });
+    expect([failed.status, await usedBy(key)]).toEqual([503, 0]);
+    expect(failed.headers.get('x-quota-remaining')).toBe('1');
+    expect((await ask({ path, key, model: 'test/answers' })).status).toBe(200);
+  });
+
+  test('a break in mid-stream is told when its unit is back', async () => {
+    const key = await newKey(1);
+    troubleWrites((n) => (n === 3 ? 'slow' : 'none'));
+    await readUntil(await ask({ path, key, model: 'test/breaks', stream: true }), FAILURE);
+    expect(await usedBy(key)).toBe(0);
+  });
+
+  test('the charge is written before the first content is sent', async () => {
+    const known = new Set(router.proxy.calls.map(({ key }) => key));
+    const key = await newKey();
+    troubleWrites((n) => (n === 2 ? 'slow' : 'none'));
+    const leaving = new AbortController();
+    const asked = { path, key, model: 'test/stops', stream: true, signal: leaving.signal };
+    await readUntil(await ask(asked), CONTENT);
+    const meterId = router.proxy.calls.find((call) => isWrite(call) && !known.has(call.key))?.key;
+    const read = new GetCommand({
+      TableName: TABLE_NAMES.meters,
+      Key: { [PARTITION_KEY]: meterId },
+      ConsistentRead: true,
+    });
+    const { Item = {} } = await table.send(read);
+    const marks = Object.keys(Item).filter((name) => /^[oc]req_/.test(name));
+    expect(marks).toEqual([expect.stringMatching(/^creq_/)]);
+    leaving.abort();
+    await untilOver();
+  });
+});
