@@ -62,6 +62,8 @@ const open = async (answering: Answering, signal: AbortSignal): Promise<EventBat
   const opened = await failover.open({
     targets,
     onFailure: (failed) => {
+      // The caller's doing, and no failure of the upstream's.
+      if (failed.fault.kind === 'aborted') return;
       failedAttempts += 1;
       reportFailure(answering, failed, failedAttempts);
     },

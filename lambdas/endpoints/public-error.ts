@@ -6,8 +6,16 @@ import { ApiError, toApiError } from '../support/errors.ts';
 export const publicError = (error: unknown): ApiError =>
   error instanceof UpstreamFault ? judge(error).error : toApiError(error);
 
-/** Why an answer failed, for the log line: kinds and codes only, never a text of the upstream's. */
-export const faultOf = (error: unknown): { fault?: string | undefined } => {
-  if (error instanceof UpstreamFault) return { fault: error.kind };
-  return error instanceof ApiError && error.code !== undefined ? { fault: error.code } : {};
+/** Whether the answer ended because nobody waits for it any more. */
+export const isAbandoned = (error: unknown): boolean => {
+  const fault = error instanceof ApiError ? error.cause : error;
+  return fault instanceof UpstreamFault && fault.kind === 'aborted';
+};
+
+/** How an answer failed, for the log line: kinds and codes only, never a text of the upstream's. */
+export const endOf = (error: unknown): { outcome: string; fault?: string | undefined } => {
+  if (isAbandoned(error)) return { outcome: 'abandoned' };
+  if (error instanceof UpstreamFault) return { outcome: 'failed', fault: error.kind };
+  const code = error instanceof ApiError ? error.code : undefined;
+  return { outcome: 'failed', ...(code === undefined ? {} : { fault: code }) };
 };

@@ -1,11 +1,10 @@
 import type { Label } from '../protocols/generation.ts';
 import type { SseMessage } from '../protocols/sse.ts';
-import { UpstreamFault } from '../protocols/upstream-fault.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import type { StreamReply } from './endpoint.ts';
 import { withHeartbeat, withinHeartbeat } from './heartbeat.ts';
 import { type Answering, fetchAnswer } from './open-answer.ts';
-import { faultOf, publicError } from './public-error.ts';
+import { endOf, isAbandoned, publicError } from './public-error.ts';
 import type { Settlement } from './settlement.ts';
 
 /** The answer in the caller's wire. It never throws: a failure is its last message. */
@@ -25,9 +24,9 @@ async function* tell(
     call.note({ outcome: 'finished' });
   } catch (error) {
     // The caller has gone: nobody is left to tell, and what was sent stays charged.
-    if (error instanceof UpstreamFault && error.kind === 'aborted') return;
+    if (isAbandoned(error)) return;
     await settlement.fail();
-    call.note({ outcome: 'failed', ...faultOf(error) });
+    call.note(endOf(error));
     yield protocol.encodeStreamError(publicError(error), requestId, label);
   }
 }
@@ -65,6 +64,7 @@ export const streamAnswer = async (
   try {
     await withinHeartbeat(opening, clock);
   } catch (error) {
+    call.note(endOf(error));
     dispose();
     throw error;
   }

@@ -2,7 +2,7 @@ import { collect } from '../protocols/collect.ts';
 import type { Label } from '../protocols/generation.ts';
 import type { JsonReply } from './endpoint.ts';
 import { type Answering, fetchAnswer } from './open-answer.ts';
-import { faultOf, publicError } from './public-error.ts';
+import { endOf, publicError } from './public-error.ts';
 import type { Settlement } from './settlement.ts';
 
 /**
@@ -23,7 +23,7 @@ export const wholeAnswer = async (
     call.note({ outcome: 'finished' });
     return { status: 200, body: call.protocol.encodeResponse(generation, request, label) };
   } catch (error) {
-    call.note(faultOf(error));
+    call.note(endOf(error));
     throw publicError(error);
   } finally {
     dispose();

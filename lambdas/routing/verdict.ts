@@ -28,6 +28,10 @@ const misconfigured = (cause: UpstreamFault): ApiError =>
     cause,
   });
 
+/** Nobody reads it; the status stands in the log, and is the one that proxies use for this. */
+const callerLeft = (cause: UpstreamFault): ApiError =>
+  apiError('The caller has gone.', { status: 499, cause });
+
 const howFar = ({ overflow }: UpstreamFault): string =>
   overflow
     ? `${overflow.tokens} tokens > ${overflow.most} maximum`
@@ -65,6 +69,7 @@ const BY_KIND: Partial<Record<FaultKind, (fault: UpstreamFault) => ApiError>> = 
   'first-event-timeout': unavailable(504),
   'idle-timeout': unavailable(504),
   deadline: outOfTime,
+  aborted: callerLeft,
   'context-overflow': contextOverflow,
 };
 

@@ -37,7 +37,7 @@ const answerValues = (fields: LogFields): Values => {
 };
 
 const requestValues = (fields: LogFields): Values => {
-  const { outcome, stream, upstream, fault, failure } = fields;
+  const { outcome, status, stream, upstream, fault, failure } = fields;
   const failed = number(fields.failedAttempts) ?? 0;
   return {
     Requests: 1,
@@ -48,7 +48,8 @@ const requestValues = (fields: LogFields): Values => {
       Failovers: upstream === undefined ? Math.max(0, failed - 1) : failed,
       NoHealthyTarget: upstream === undefined && (fields.exhausted === true || fault === NO_TARGET),
       StreamsAbandoned: stream === true && outcome === 'abandoned',
-      StreamsFailed: stream === true && outcome === 'failed',
+      // A stream that failed before its status went out has a status of its own.
+      StreamsFailed: stream === true && outcome === 'failed' && status === 200,
       DeadlineCuts: fields.cut === true || fault === 'deadline',
       // After the first content; before it, the failed attempt has a line of its own.
       UpstreamErrors: upstream !== undefined && fault !== undefined,

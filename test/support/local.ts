@@ -29,19 +29,20 @@ export const useRouter = (options: LocalOptions = {}): (() => LocalRouter) => {
   };
 };
 
-export type PostOptions = { key?: string; headers?: Record<string, string> };
+export type PostOptions = { key?: string; headers?: Record<string, string>; signal?: AbortSignal };
 
 /** Posts JSON with the router's key, or another. */
 export const post = (
   router: LocalRouter,
   path: string,
   body: unknown,
-  { key = router.key, headers = {} }: PostOptions = {},
+  { key = router.key, headers = {}, signal }: PostOptions = {},
 ): Promise<Response> =>
   fetch(`${router.baseUrl}${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
+    ...(signal && { signal }),
   });
 
 /** The default catalog's first two models, by the protocol that their first target speaks. */

@@ -7,6 +7,7 @@ import { StoreUnavailable } from '../../../lambdas/stores/store-unavailable.ts';
 import { systemClock } from '../../../lambdas/support/clock.ts';
 import { createTelemetry } from '../../../lambdas/telemetry/create-telemetry.ts';
 import type { LocalOptions, LocalRouter } from '../../../local/start.ts';
+import { PATIENT } from '../../support/fleet-lab.ts';
 import { MODEL_ON, post, withRouter } from '../../support/local.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { seriesIn } from '../../support/metrics.ts';
@@ -42,12 +43,17 @@ const countedAfter = async (
   });
 };
 
-const ask = async (router: LocalRouter, body: Record<string, unknown> = {}): Promise<number> => {
-  const response = await post(router, CHAT, {
+const ask = async (
+  router: LocalRouter,
+  body: Record<string, unknown> = {},
+  signal?: AbortSignal,
+): Promise<number> => {
+  const question = {
     model: MODEL_ON.chat,
     messages: [{ role: 'user', content: 'hello' }],
     ...body,
-  });
+  };
+  const response = await post(router, CHAT, question, { ...(signal && { signal }) });
   await response.text();
   return response.status;
 };
@@ -124,6 +130,42 @@ describe('a request', () => {
     expect(series).not.toHaveProperty('Status5xx{Stage=test}');
     expect(series).not.toHaveProperty('NoHealthyTarget{Stage=test}');
   });
+
+  test.each([{ stream: true }, {}])(
+    'whose caller left before its answer is no error of the upstream, nor of ours: %j',
+    async (body) => {
+      const { series } = await countedAfter(async (router) => {
+        router.upstreams.inject({ fault: { kind: 'stall' } });
+        const left = new AbortController();
+        const asked = ask(router, body, left.signal).catch(() => undefined);
+        await expect.poll(() => router.upstreams.calls.length, PATIENT).toBe(1);
+        left.abort();
+        await asked;
+        await expect.poll(() => router.upstreams.calls[0]?.outcome, PATIENT).toBe('abandoned');
+        // Answered after the line of the first was written.
+        await post(router, '/v1/nothing', {});
+      });
+      expect(series).toMatchObject({
+        'Requests{Stage=test}': 2,
+        [`Status4xx{Stage=test Route=${CHAT}}`]: 1,
+        ...('stream' in body && { 'StreamsAbandoned{Stage=test}': 1 }),
+      });
+      expect(Object.keys(series).join()).not.toMatch(/Error|5xx|Failed|NoHealthy/);
+    },
+  );
+
+  test.each([{ stream: true }, {}])(
+    'while the breakers of all targets are open counts as one without a healthy target: %j',
+    async (body) => {
+      const { series } = await countedAfter(async (router) => {
+        router.upstreams.inject({ fault: { kind: 'status', status: 401 } });
+        await ask(router, body);
+        await ask(router, body);
+      });
+      expect(series).toMatchObject({ 'NoHealthyTarget{Stage=test}': 2 });
+      expect(series).not.toHaveProperty('StreamsFailed{Stage=test}');
+    },
+  );
 
   test('that the caller got wrong or may not make is counted by its status', async () => {
     const plan = { rpm: 1 };
