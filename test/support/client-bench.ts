@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto';
+import { expect } from 'vitest';
+import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { Fault } from '../../local/embedded-upstream/faults.ts';
+import { startEmbeddedUpstream } from '../../local/embedded-upstream/server.ts';
+import { createCountingClock } from './counting-clock.ts';
+import { startFleet } from './fleet.ts';
+import { PATIENT } from './fleet-lab.ts';
+import { modelOn, targetAt } from './models.ts';
+import { openSocketsAt } from './open-sockets.ts';
+import { connectTo, postBytes, type RawClient } from './raw-client.ts';
+import { send } from './send.ts';
+
+export const FAMILIES: ProtocolName[] = ['chat', 'messages'];
+
+const PATHS: Record<ProtocolName, string> = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+};
+const OTHER: Record<ProtocolName, ProtocolName> = { chat: 'messages', messages: 'chat' };
+
+export type Question = {
+  family: ProtocolName;
+  stream: boolean;
+  fault?: Fault;
+  prompt?: string;
+};
+
+/** What a request has left behind, once it is over. */
+export type Trace = {
+  /** How each call of an upstream ended. */
+  calls: string[];
+  charged: number;
+  /** Its log lines, the access line last. */
+  lines: Record<string, unknown>[];
+};
+
+/** A router whose clients misbehave; each model has a second, healthy target. */
+export const startClientBench = async () => {
+  const clock = createCountingClock(Date.UTC(2026, 10, 21, 12));
+  const embedded = await startEmbeddedUpstream({
+    credentials: new Set(['canary-upstream-key']),
+    delayMs: 0,
+    clock,
+    randomBytes,
+  });
+  const models = FAMILIES.map((family) =>
+    modelOn(
+      [family, OTHER[family]].map((protocol) =>
+        targetAt(embedded.baseUrl(protocol), { protocol, upstream: protocol }),
+      ),
+      { id: `vendor/${family}` },
+    ),
+  );
+  const fleet = await startFleet({ models, clock, secret: 'canary-upstream-key' });
+  const url = fleet.urls[0] ?? '';
+  const upstreamUrl = new URL(embedded.baseUrl('chat')).origin;
+  const { control } = embedded;
+  const poll = <T>(value: () => T) => expect.poll(value, { ...PATIENT, interval: 5 });
+
+  const bodyOf = ({ family, stream, prompt = 'say one two three four five' }: Question) => ({
+    model: `vendor/${family}`,
+    stream,
+    max_tokens: 100_000,
+    messages: [{ role: 'user', content: prompt }],
+  });
+  const bytesOf = (question: Question) =>
+    postBytes(PATHS[question.family], fleet.key, bodyOf(question));
+
+  const requestLines = () => fleet.lines().filter(({ event }) => event === 'request');
+
+  /** Sends the request over a connection of its own. */
+  const ask = async (question: Question): Promise<RawClient> => {
+    if (question.fault) control.inject({ fault: question.fault, times: 1 });
+    const client = await connectTo(url);
+    client.socket.write(bytesOf(question));
+    return client;
+  };
+
+  /** An ordinary answer to an ordinary client. */
+  const expectNextAnswered = async (family: ProtocolName) => {
+    const sent = await send(url, PATHS[family], {
+      method: 'POST',
+      headers: { 'x-api-key': fleet.key },
+      body: JSON.stringify(bodyOf({ family, stream: false })),
+    });
+    expect(sent.status).toBe(200);
+    expect(sent.text).toContain('one two three four five');
+  };
+
+  /** Runs `misbehave` and waits until nothing of its `requests` is left but their traces. */
+  const traceOf = async (requests: number, misbehave: () => Promise<unknown>): Promise<Trace> => {
+    control.reset();
+    const [charged, written] = [await fleet.charged(), fleet.lines().length];
+    const before = requestLines().length;
+    await misbehave();
+    await poll(() => requestLines().length - before).toBe(requests);
+    await poll(() => control.calls.filter(({ outcome }) => outcome === 'open').length).toBe(0);
+    await poll(() => openSocketsAt(url).length).toBe(0);
+    await poll(() => clock.waits()).toEqual([]);
+    return {
+      calls: control.calls.map(({ outcome }) => outcome),
+      charged: (await fleet.charged()) - charged,
+      lines: fleet.lines().slice(written),
+    };
+  };
+
+  return {
+    url,
+    upstreamUrl,
+    clock,
+    control,
+    poll,
+    ask,
+    bytesOf,
+    traceOf,
+    expectNextAnswered,
+    key: fleet.key,
+    close: async () => {
+      await fleet.close();
+      await embedded.close();
+    },
+  };
+};
