@@ -2,25 +2,37 @@ import { App, Validations } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 import { bundle } from '../lib/bundle/bundle.ts';
+import { ConfigurationError } from '../lib/configuration-error.ts';
 import { readCatalog } from '../lib/read-catalog.ts';
 import { RouterStack } from '../lib/router-stack.ts';
 import { readStage } from '../lib/stage.ts';
 
-const app = new App();
-const stage = readStage(app.node);
-const { file: catalog, models } = readCatalog(app.node);
-const router = bundle({ entry: 'lambdas/router.ts', outdir: 'dist/router', catalog });
-const admin = bundle({ entry: 'lambdas/admin.ts', outdir: 'dist/admin', catalog });
-const web = stage.hasWebFunction
-  ? bundle({ entry: 'lambdas/web.ts', outdir: 'dist/web', catalog })
-  : undefined;
+/** The CDK app: one stage, one stack. @throws ConfigurationError */
+const declare = (): void => {
+  const app = new App();
+  const stage = readStage(app.node);
+  const { file: catalog, models } = readCatalog(app.node);
+  const router = bundle({ entry: 'lambdas/router.ts', outdir: 'dist/router', catalog });
+  const admin = bundle({ entry: 'lambdas/admin.ts', outdir: 'dist/admin', catalog });
+  const web = stage.hasWebFunction
+    ? bundle({ entry: 'lambdas/web.ts', outdir: 'dist/web', catalog })
+    : undefined;
 
-new RouterStack(app, `model-router-${stage.name}`, {
-  description: `Model router, stage ${stage.name}`,
-  stage,
-  models,
-  code: Code.fromAsset(router.folder),
-  webFolder: web?.folder,
-  adminCode: Code.fromAsset(admin.folder),
-});
-Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
+  new RouterStack(app, `model-router-${stage.name}`, {
+    description: `Model router, stage ${stage.name}`,
+    stage,
+    models,
+    code: Code.fromAsset(router.folder),
+    webFolder: web?.folder,
+    adminCode: Code.fromAsset(admin.folder),
+  });
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
+};
+
+try {
+  declare();
+} catch (error) {
+  if (!(error instanceof ConfigurationError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+}

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Node } from 'constructs';
 import { type Model, parseModels } from '../lambdas/catalog/catalog.ts';
 import defaultModels from '../lambdas/catalog/models.json' with { type: 'json' };
+import { ConfigurationError } from './configuration-error.ts';
 
 export type CatalogChoice = {
   /** Absolute path of the operator's own catalog; undefined for the default one. */
@@ -15,19 +16,19 @@ const parseFile = (path: string): Model[] => {
     return parseModels(JSON.parse(readFileSync(path, 'utf8')));
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`${path}: ${reason}`, { cause });
+    throw new ConfigurationError(`${path}: ${reason}`, { cause });
   }
 };
 
 /**
  * The catalog that `-c catalog=FILE` names (from the current directory), or the default one.
- * @throws Error that names the file, and the path of every fault in it.
+ * @throws ConfigurationError that names the file, and the path of every fault in it.
  */
 export const readCatalog = (node: Node): CatalogChoice => {
   const choice: unknown = node.tryGetContext('catalog');
   if (choice === undefined) return { file: undefined, models: parseModels(defaultModels) };
   if (typeof choice !== 'string' || choice === '') {
-    throw new Error('The context value catalog must be the path of a file.');
+    throw new ConfigurationError('The context value catalog must be the path of a file.');
   }
   const file = resolve(choice);
   return { file, models: parseFile(file) };
