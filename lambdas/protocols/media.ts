@@ -3,6 +3,8 @@ import type { MediaSource } from './generation.ts';
 
 const DATA_URL = /^data:([a-z0-9.+/-]+)(?:;[a-z0-9.+=-]+)*;base64,([A-Za-z0-9+/]+={0,2})$/i;
 const HTTP_URL = /^https?:\/\//i;
+const MEDIA_TYPE = /^[a-z0-9.+-]+\/[a-z0-9.+-]+$/i;
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /** Media types that every vision model behind either protocol takes. */
 const IMAGE_TYPES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
@@ -21,9 +23,32 @@ export const parseMediaUrl = (url: string, param: string): MediaSource => {
   return { kind: 'base64', mediaType: mediaType.toLowerCase(), data };
 };
 
-/** @throws ApiError 400 unless the source is an image type that models accept. */
+/**
+ * The source as it is: every vendor refuses an address of another kind and data that are not base64.
+ * @throws ApiError 400
+ */
+export const assertMedia = (source: MediaSource, param: string): MediaSource => {
+  if (source.kind === 'url' && !HTTP_URL.test(source.url)) {
+    throw invalidRequest(`${param}.url: must be an http(s) URL.`, { param });
+  }
+  if (source.kind === 'base64' && !MEDIA_TYPE.test(source.mediaType)) {
+    throw invalidRequest(`${param}.media_type: must be a media type.`, { param });
+  }
+  if (source.kind === 'base64' && !BASE64.test(source.data)) {
+    throw invalidRequest(`${param}.data: must be base64.`, { param });
+  }
+  return source;
+};
+
+/** A name that is in use but was never registered; not every vendor takes it. */
+const registered = (mediaType: string): string =>
+  mediaType === 'image/jpg' ? 'image/jpeg' : mediaType;
+
+/** The source as vendors know it. @throws ApiError 400 unless it is an image type that models accept. */
 export const assertImage = (source: MediaSource, param: string): MediaSource => {
-  if (source.kind === 'url' || IMAGE_TYPES.includes(source.mediaType)) return source;
+  if (assertMedia(source, param).kind === 'url') return source;
+  const mediaType = registered(source.mediaType);
+  if (IMAGE_TYPES.includes(mediaType)) return { ...source, mediaType };
   throw invalidRequest(`${param}: image type must be one of ${IMAGE_TYPES.join(', ')}.`, { param });
 };
 

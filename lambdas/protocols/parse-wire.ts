@@ -5,6 +5,10 @@ import { invalidRequest } from '../support/errors.ts';
 export const optional = <T extends z.ZodType>(schema: T) =>
   schema.nullish().transform((value): z.output<T> | undefined => value ?? undefined);
 
+/** An empty list is an absent one; vendors refuse it where they want one entry or more. */
+export const listOf = <T>(list: T[] | undefined): T[] | undefined =>
+  list && list.length > 0 ? list : undefined;
+
 /** Any JSON object. */
 export const JsonObject = z.record(z.string(), z.unknown());
 export type JsonObject = z.infer<typeof JsonObject>;

@@ -14,10 +14,20 @@ const UNIFIED = new Map<string, FinishReason['unified']>([
   ['content_filter', 'content-filter'],
   ['safety', 'content-filter'],
   ['sensitive', 'content-filter'],
+  ['recitation', 'content-filter'],
+  ['blocklist', 'content-filter'],
+  ['prohibited_content', 'content-filter'],
+  ['spii', 'content-filter'],
 ]);
 
 /** The upstream gave up; what it sent until then is no answer. */
-const FAILURES = ['error', 'network_error', 'insufficient_system_resource'];
+const FAILURES = [
+  'error',
+  'abort',
+  'network_error',
+  'insufficient_system_resource',
+  'malformed_function_call',
+];
 
 const WIRE: Record<FinishReason['unified'], string> = {
   stop: 'stop',
@@ -41,7 +51,8 @@ export const decodeFinishReason = (
   choice: Json,
   request: GenerationRequest,
 ): FinishReason | undefined => {
-  const word = asString(choice.finish_reason)?.toLowerCase();
+  // Behind a colon some servers say more.
+  const word = asString(choice.finish_reason)?.toLowerCase().split(':')[0];
   if (word === undefined || word === '') return undefined;
   if (FAILURES.includes(word)) {
     throw new UpstreamFault('error-event', `finish_reason is "${word}"`);

@@ -1,6 +1,6 @@
 import { compact } from '../../support/compact.ts';
 import type { GenerationRequest } from '../generation.ts';
-import { fieldsFor, parseWire, ride } from '../parse-wire.ts';
+import { fieldsFor, listOf, parseWire, ride } from '../parse-wire.ts';
 import type { WireTarget } from '../protocol.ts';
 import { decodeResponseFormat, encodeResponseFormat } from './response-format.ts';
 import { decodeTool, decodeToolChoice, encodeToolChoice, encodeTools } from './tools.ts';
@@ -41,7 +41,7 @@ export const decodeRequest = (body: unknown): GenerationRequest => {
     temperature,
     topP,
     topK,
-    stop: typeof stop === 'string' ? [stop] : stop,
+    stop: listOf(typeof stop === 'string' ? [stop] : stop),
     tools: tools?.map(decodeTool),
     toolChoice: decodeToolChoice(toolChoice),
     parallelToolCalls,

@@ -1,6 +1,12 @@
 import { compact } from '../../support/compact.ts';
 import type { Usage } from '../generation.ts';
-import { asCount, asRecord } from '../json.ts';
+import { asCount, asRecord, type Json } from '../json.ts';
+
+/** Some upstreams count reasoning beside the completion and not in it; their total tells. */
+const outputOf = (wire: Json, input: number, output: number, reasoning: number): number =>
+  reasoning > 0 && asCount(wire.total_tokens) === input + output + reasoning
+    ? output + reasoning
+    : output;
 
 /**
  * This wire counts cached tokens inside `prompt_tokens`, as the canonical form does. Where it names them
@@ -12,17 +18,17 @@ export const decodeUsage = (value: unknown): Usage | undefined => {
   const outputTokens = asCount(wire?.completion_tokens);
   if (!wire || (inputTokens === undefined && outputTokens === undefined)) return undefined;
   const prompt = asRecord(wire.prompt_tokens_details);
-  const completion = asRecord(wire.completion_tokens_details);
+  const reasoning = asCount(asRecord(wire.completion_tokens_details)?.reasoning_tokens);
   return {
     inputTokens: inputTokens ?? 0,
-    outputTokens: outputTokens ?? 0,
+    outputTokens: outputOf(wire, inputTokens ?? 0, outputTokens ?? 0, reasoning ?? 0),
     ...compact({
       cacheReadTokens:
         asCount(prompt?.cached_tokens) ??
         asCount(wire.prompt_cache_hit_tokens) ??
         asCount(wire.cached_tokens),
       cacheWriteTokens: asCount(prompt?.cache_write_tokens),
-      reasoningTokens: asCount(completion?.reasoning_tokens),
+      reasoningTokens: reasoning,
     }),
   };
 };

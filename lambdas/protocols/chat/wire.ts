@@ -144,18 +144,22 @@ const WireToolChoice = z.union([
 ]);
 export type WireToolChoice = z.infer<typeof WireToolChoice>;
 
-const WireResponseFormat = z.union([
-  z.looseObject({ type: z.literal('text') }),
-  z.looseObject({ type: z.literal('json_object') }),
-  z.looseObject({
-    type: z.literal('json_schema'),
-    json_schema: z.looseObject({
-      name: optional(z.string()),
-      schema: optional(JsonObject),
-      strict: optional(z.boolean()),
+const WireResponseFormat = z.discriminatedUnion(
+  'type',
+  [
+    z.looseObject({ type: z.literal('text') }),
+    z.looseObject({ type: z.literal('json_object') }),
+    z.looseObject({
+      type: z.literal('json_schema'),
+      json_schema: z.looseObject({
+        name: optional(z.string()),
+        schema: optional(JsonObject),
+        strict: optional(z.boolean()),
+      }),
     }),
-  }),
-]);
+  ],
+  'must be one of text, json_object, json_schema',
+);
 
 /** Limits of the contract, part 8. */
 const MAX_STOP_SEQUENCES = 4;

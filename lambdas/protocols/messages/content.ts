@@ -10,7 +10,7 @@ import type {
   ToolResultBlock,
 } from '../generation.ts';
 import { asRecord, asString } from '../json.ts';
-import { assertImage } from '../media.ts';
+import { assertImage, assertMedia } from '../media.ts';
 import { fieldsFor, rideIfAny } from '../parse-wire.ts';
 import { plainToolId, wireToolId } from './ids.ts';
 import { decodeKin, kinOf } from './kin-blocks.ts';
@@ -45,10 +45,11 @@ const decodeImage = (block: BlockOf<'image'>, param: string): Block => {
   return { type, source: assertImage(source, `${param}.source`), ...rideIfAny(NAME, fields) };
 };
 
-const decodeDocument = (block: BlockOf<'document'>): Block => {
+const decodeDocument = (block: BlockOf<'document'>, param: string): Block => {
   const { type, source: wire, title, ...fields } = block;
   const source = decodeSource(wire);
   if (!source) return decodeKin(block);
+  if (source.kind !== 'text') assertMedia(source, `${param}.source`);
   return { type, source, ...compact({ title }), ...rideIfAny(NAME, fields) };
 };
 
@@ -89,7 +90,7 @@ const decodeBlock = (block: ContentBlock, param: string): Block => {
     case 'image':
       return decodeImage(block as BlockOf<'image'>, param);
     case 'document':
-      return decodeDocument(block as BlockOf<'document'>);
+      return decodeDocument(block as BlockOf<'document'>, param);
     default:
       return decodeKin(block);
   }

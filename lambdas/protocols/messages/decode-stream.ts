@@ -199,6 +199,8 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
     push: ({ data }) => {
       // Some upstreams keep the connection alive with events that say nothing.
       if (writer.finished || data.trim() === '') return [];
+      // Proxies put the other family's last word behind this one's.
+      if (data.trim() === '[DONE]') return conclude();
       const event = parseUpstreamJson(data);
       if (event.type === 'message_stop') return conclude();
       read(event);

@@ -1,8 +1,9 @@
 import { compact, isEmpty } from '../../support/compact.ts';
-import type { GenerationRequest, Reasoning, ResponseFormat } from '../generation.ts';
+import type { GenerationRequest, Reasoning } from '../generation.ts';
 import { asRecord } from '../json.ts';
-import { fieldsFor, parseWire, ride } from '../parse-wire.ts';
+import { fieldsFor, listOf, parseWire, ride } from '../parse-wire.ts';
 import type { WireTarget } from '../protocol.ts';
+import { decodeOutputFormat, encodeOutputFormat, withInstruction } from './output-format.ts';
 import { encodeSampling, encodeThinking, modeOf, withoutThinkingEdits } from './thinking.ts';
 import {
   decodeParallel,
@@ -28,11 +29,6 @@ const decodeReasoning = ({
     mode: modeOf(thinking),
   });
   return isEmpty(reasoning) ? undefined : reasoning;
-};
-
-const decodeFormat = (format: unknown): ResponseFormat | undefined => {
-  const schema = asRecord(asRecord(format)?.schema);
-  return schema && { type: 'json-schema', schema };
 };
 
 /** What is left of a field whose known members are canonical; it rides along under its name. */
@@ -73,12 +69,12 @@ const decode = (wire: CountRequest): GenerationRequest => {
     temperature,
     topP,
     topK,
-    stop,
+    stop: listOf(stop),
     tools: tools?.map(decodeTool),
     toolChoice: toolChoice && decodeToolChoice(toolChoice),
     parallelToolCalls: decodeParallel(toolChoice),
     // `output_format` is the field's name in an older beta.
-    responseFormat: decodeFormat(outputConfig?.format ?? outputFormat),
+    responseFormat: decodeOutputFormat(outputConfig?.format ?? outputFormat),
     reasoning: decodeReasoning(wire),
     user: metadata?.user_id,
     extras: ride(NAME, {
@@ -110,23 +106,17 @@ const encodeEffort = ({ reasoning }: GenerationRequest): string | undefined => {
 };
 
 const encodeOutputConfig = (request: GenerationRequest) => {
-  const { responseFormat: format } = request;
-  const config = compact({
-    effort: encodeEffort(request),
-    format:
-      format?.type === 'json-schema' ? { type: 'json_schema', schema: format.schema } : undefined,
-  });
+  const config = compact({ effort: encodeEffort(request), format: encodeOutputFormat(request) });
   return isEmpty(config) ? undefined : config;
 };
 
-/** This wire has no plain JSON mode; the model is asked for it. */
-const JSON_INSTRUCTION = 'Reply with one JSON object and nothing else.';
+/** The vendor's limit on end-user ids; the other family's callers may exceed it. */
+const MAX_USER_LENGTH = 256;
 
-const withInstruction = (request: GenerationRequest): GenerationRequest => {
-  if (request.responseFormat?.type !== 'json') return request;
-  const instruction = { type: 'text' as const, text: JSON_INSTRUCTION };
-  return { ...request, turns: [{ role: 'system', blocks: [instruction] }, ...request.turns] };
-};
+const encodeUser = ({ user, extras }: GenerationRequest) =>
+  user === undefined || (extras.protocol !== NAME && user.length > MAX_USER_LENGTH)
+    ? undefined
+    : { user_id: user };
 
 /** A field made of what rode along and what is canonical; absent when neither says anything. */
 const merged = (rode: unknown, own: object | undefined) =>
@@ -144,7 +134,7 @@ export const encodeRequest = (
     ...fields
   } = fieldsFor(NAME, request.extras);
   const tools = encodeTools(request);
-  const { maxTokens, user } = request;
+  const { maxTokens } = request;
   const most = target.maxOutputTokens;
   const lowered = maxTokens !== undefined && maxTokens > most ? most : undefined;
   const thinking = encodeThinking(request, { rode, lowered });
@@ -161,6 +151,6 @@ export const encodeRequest = (
     thinking,
     output_config: merged(config, encodeOutputConfig(request)),
     context_management: withoutThinkingEdits(management, thinking),
-    metadata: merged(metadata, user === undefined ? undefined : { user_id: user }),
+    metadata: merged(metadata, encodeUser(request)),
   });
 };

@@ -66,24 +66,23 @@ export const encodeThinking = (
   if (mode) return compact({ ...asRecord(rode), type: mode, budget_tokens: budgetTokens });
   if (isCaller(request)) return asRecord(rode);
   if (effort === 'none') return { type: 'disabled' };
-  return isTurnedOn(request) ? { type: 'adaptive' } : undefined;
+  // Newer models keep their thinking to themselves unless asked for it.
+  return isTurnedOn(request) ? { type: 'adaptive', display: 'summarized' } : undefined;
 };
 
 const LEAST_TOP_P = 0.95;
-/** Chat allows up to 2, this wire up to 1. */
-const MAX_TEMPERATURE = 1;
+/** The default of both fields, and the most that this wire allows. Newer models refuse what says no more. */
+const saysMore = (value: number | undefined): boolean => value !== undefined && value < 1;
 
-/** Sampling as this wire bears it; beside thinking it bears next to none. */
+/** Sampling as this wire bears it: one field of the two, and next to none beside thinking. */
 export const encodeSampling = (request: GenerationRequest): Json => {
   const { temperature, topP, topK } = request;
   if (isCaller(request)) return compact({ temperature, top_p: topP, top_k: topK });
   if (isTurnedOn(request)) {
     return topP !== undefined && topP >= LEAST_TOP_P ? { top_p: topP } : {};
   }
-  // 1 is the default, and newer models refuse the field.
-  const clipped =
-    temperature === undefined || temperature >= MAX_TEMPERATURE ? undefined : temperature;
-  return compact({ temperature: clipped, top_p: topP, top_k: topK });
+  if (saysMore(temperature)) return compact({ temperature, top_k: topK });
+  return compact({ top_p: saysMore(topP) ? topP : undefined, top_k: topK });
 };
 
 /** Clearing old thinking is refused where thinking is off, even if that was our doing. */

@@ -3,6 +3,7 @@ import type { ForeignTool, GenerationRequest, Tool, ToolChoice } from '../genera
 import { asRecord } from '../json.ts';
 import { rideIfAny } from '../parse-wire.ts';
 import { fieldsOf, type Wire } from './content.ts';
+import { isWithinStrict } from './output-format.ts';
 import type { WireTool, WireToolChoice } from './wire.ts';
 
 const NAME = 'messages';
@@ -45,21 +46,26 @@ const toolFields = ({ extras }: Tool): Wire => {
   };
 };
 
-const encodeTool = (tool: Tool | ForeignTool): Wire[] => {
+/** Strict mode takes fewer schemas here than with the other family. */
+const strictOf = ({ strict, parameters }: Tool, isOwn: boolean): boolean | undefined =>
+  isOwn || !strict || isWithinStrict(parameters) ? strict : undefined;
+
+const encodeTool = (tool: Tool | ForeignTool, isOwn: boolean): Wire[] => {
   if ('foreign' in tool) return tool.protocol === NAME ? [tool.value] : [];
-  const { name, description, parameters, strict } = tool;
+  const { name, description, parameters } = tool;
+  const strict = strictOf(tool, isOwn);
   // The vendor demands an object schema; a chat function without parameters takes none.
   const schema = { type: 'object', ...parameters };
   return [compact({ ...toolFields(tool), name, description, input_schema: schema, strict })];
 };
 
 /** The tools, without those that a narrowed choice leaves out: this wire cannot narrow in the choice. */
-export const encodeTools = ({ tools = [], toolChoice }: GenerationRequest): Wire[] => {
+export const encodeTools = ({ tools = [], toolChoice, extras }: GenerationRequest): Wire[] => {
   const only = toolChoice && 'only' in toolChoice ? toolChoice.only : undefined;
   const offered = only
     ? tools.filter((tool) => 'foreign' in tool || only.includes(tool.name))
     : tools;
-  return offered.flatMap(encodeTool);
+  return offered.flatMap((tool) => encodeTool(tool, extras.protocol === NAME));
 };
 
 const CHOICE = { auto: 'auto', required: 'any', none: 'none' } as const;

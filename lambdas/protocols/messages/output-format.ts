@@ -1,0 +1,40 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isEmpty } from '../../support/compact.ts';
+import type { GenerationRequest, ResponseFormat } from '../generation.ts';
+import { asRecord, type Json } from '../json.ts';
+import { closedSchema } from './closed-schema.ts';
+
+const NAME = 'messages';
+
+export const decodeOutputFormat = (format: unknown): ResponseFormat | undefined => {
+  const schema = asRecord(asRecord(format)?.schema);
+  return schema && { type: 'json-schema', schema };
+};
+
+/** Callers of this family have written for its vendor; the other family's schemas may say more. */
+const schemaOf = ({ responseFormat: format, extras }: GenerationRequest): Json | undefined => {
+  if (format?.type !== 'json-schema') return undefined;
+  return extras.protocol === NAME ? format.schema : closedSchema(format.schema);
+};
+
+export const encodeOutputFormat = (request: GenerationRequest): Json | undefined => {
+  const schema = schemaOf(request);
+  return schema && { type: 'json_schema', schema };
+};
+
+/** Whether a tool of these parameters can be held to them: then nothing of them needs to change. */
+export const isWithinStrict = (parameters: Json): boolean =>
+  isDeepStrictEqual(closedSchema(parameters), parameters);
+
+const instructionFor = (format: ResponseFormat): string =>
+  format.type === 'json' || isEmpty(format.schema)
+    ? 'Reply with one JSON object and nothing else.'
+    : `Reply with JSON that fits this JSON Schema, and with nothing else:\n${JSON.stringify(format.schema)}`;
+
+/** This wire has no plain JSON mode, and not every schema fits its structured one; the model is asked then. */
+export const withInstruction = (request: GenerationRequest): GenerationRequest => {
+  const { responseFormat: format, turns } = request;
+  if (format === undefined || schemaOf(request) !== undefined) return request;
+  const instruction = { type: 'text' as const, text: instructionFor(format) };
+  return { ...request, turns: [{ role: 'system', blocks: [instruction] }, ...turns] };
+};
