@@ -50,7 +50,9 @@ const ofRequests = ({ router, metrics }: Watched): AlarmSpec[] => {
       says: 'More than half of all requests fail.',
       metric: share({
         part: [failed, crashed, throttled],
-        whole: [router.metricInvocations(SUM), throttled],
+        // Not the function's invocations: a Web Function's requests are none. What crashed or was throttled
+        // wrote no line of its own.
+        whole: [requests, crashed, throttled],
         atLeast: 10,
         label: 'failed requests (%)',
       }),

@@ -1,5 +1,5 @@
-import { RemovalPolicy } from 'aws-cdk-lib';
-import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
@@ -24,8 +24,16 @@ export class AlarmTopic extends Construct {
     const cloudWatch = new ServicePrincipal('cloudwatch.amazonaws.com');
     masterKey.grant(cloudWatch, 'kms:Decrypt', 'kms:GenerateDataKey*');
     this.topic = new Topic(this, 'Topic', { masterKey, enforceSSL: true });
-    // The policy that enforces TLS takes the place of the default one, which let alarms in.
-    this.topic.grantPublish(cloudWatch);
+    // The policy that enforces TLS takes the place of the default one, which let alarms in. Only this
+    // account's: the service speaks for every account's alarms.
+    this.topic.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [cloudWatch],
+        actions: ['sns:Publish'],
+        resources: [this.topic.topicArn],
+        conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
+      }),
+    );
     if (stage.alarmEmail !== undefined) {
       const subscription = this.topic.addSubscription(new EmailSubscription(stage.alarmEmail));
       acknowledge(subscription, {

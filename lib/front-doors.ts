@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib';
+import { Duration, Stack } from 'aws-cdk-lib';
 import {
   EndpointType,
   LambdaIntegration,
@@ -64,6 +64,8 @@ export class FrontDoors extends Construct {
       scopePermissionToMethod: false,
     });
     const restApi = new RestApi(this, 'RestApi', {
+      // The name is what its metrics are told apart by; CDK's would be `RestApi` in every stack.
+      restApiName: Stack.of(this).stackName,
       description: `Model router (${stage.name})`,
       // Regional: an edge-optimised API cuts a stream that is silent for 30 s, this one after 5 min.
       endpointTypes: [EndpointType.REGIONAL],

@@ -24,7 +24,9 @@ const Alarm = z.looseObject({
   Threshold: z.number().optional(),
   AlarmActions: z.array(z.unknown()).optional(),
   OKActions: z.array(z.unknown()).optional(),
-  Metrics: z.array(z.object({ MetricStat: z.object({ Metric }).optional() })).optional(),
+  Metrics: z
+    .array(z.object({ Id: z.string().optional(), MetricStat: z.object({ Metric }).optional() }))
+    .optional(),
   ...Metric.partial().shape,
 });
 
@@ -105,7 +107,6 @@ describe('what the alarms watch', () => {
       'AWS/DynamoDB ThrottledRequests Operation TableName',
       'AWS/Lambda ClaimedAccountConcurrency',
       'AWS/Lambda Errors FunctionName',
-      'AWS/Lambda Invocations FunctionName',
       'AWS/Lambda Throttles FunctionName',
     ]);
   });
@@ -113,6 +114,16 @@ describe('what the alarms watch', () => {
   test('is good while nothing is counted', () => {
     const missing = found(dev, ALARM).map(({ TreatMissingData }) => TreatMissingData);
     expect(new Set(missing)).toEqual(new Set(['notBreaching']));
+  });
+
+  test('counts requests as the router does, through whichever door they came', () => {
+    const { Metrics } = named(dev, 'most-requests-fail');
+    const whole = Metrics?.filter(({ Id }) => Id?.startsWith('whole'));
+    expect(whole?.map(({ MetricStat }) => MetricStat?.Metric.MetricName)).toEqual([
+      'Requests',
+      'Errors',
+      'Throttles',
+    ]);
   });
 
   test('is a share of requests only where enough of them came', () => {
@@ -177,7 +188,7 @@ describe('who is told', () => {
     });
   });
 
-  test('which takes alarms, and nothing without TLS', () => {
+  test('which takes the alarms of this account, and nothing without TLS', () => {
     prod.hasResourceProperties('AWS::SNS::TopicPolicy', {
       PolicyDocument: {
         Statement: Match.arrayWith([
@@ -189,6 +200,7 @@ describe('who is told', () => {
             Effect: 'Allow',
             Action: 'sns:Publish',
             Principal: { Service: 'cloudwatch.amazonaws.com' },
+            Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
           }),
         ]),
       },

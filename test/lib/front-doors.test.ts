@@ -9,6 +9,12 @@ const walled = synthTemplate({ firewallRate: '2000' });
 const named = synthTemplate({ domainName: 'router.example.com', certificateArn: CERTIFICATE });
 
 describe('the REST API', () => {
+  test('has the name of its stack, which tells its metrics from those of other APIs', () => {
+    plain.hasResourceProperties('AWS::ApiGateway::RestApi', { Name: 'Router' });
+    const [dashboard] = Object.values(plain.findResources('AWS::CloudWatch::Dashboard'));
+    expect(JSON.stringify(dashboard)).toContain(String.raw`\"ApiName\",\"Router\"`);
+  });
+
   test('has a rate of its own instead of the whole account', () => {
     plain.hasResourceProperties('AWS::ApiGateway::Stage', {
       MethodSettings: [
