@@ -40,8 +40,8 @@ export type KeyLifecycle = {
 const ID_LENGTH = 20;
 
 /**
- * Keys from the cradle to the grave. A key's end is written to its record first, then to its meter: caches
- * may still hold the record, but every generation passes the meter's condition.
+ * Keys from the cradle to the grave. A key's end is in its record and in its meter: caches may still hold the
+ * record, but every generation passes the meter's condition.
  * @throws StoreUnavailable when nothing that matters was written; `create` and `revoke` may be repeated.
  */
 export const createKeyLifecycle = ({
@@ -67,6 +67,9 @@ export const createKeyLifecycle = ({
       createdAt: clock.now(),
       ...fields,
     };
+    const { meterId, keyId, expiresAt } = record;
+    // The meter first: no key may be known whose end only caches and clocks of others would tell.
+    if (expiresAt !== undefined) await meters.endKey(meterId, keyId, expiresAt);
     if (await keys.createKey(record)) return { key, record };
     // 190 random bits do not collide: the random source is broken, and no key may come of it.
     throw new Error('The random source repeated itself.');

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAuthenticate } from '../../../lambdas/keys/authenticate.ts';
 import { createKeyLifecycle } from '../../../lambdas/keys/lifecycle.ts';
 import { createMeter } from '../../../lambdas/metering/meter.ts';
+import { StoreUnavailable } from '../../../lambdas/stores/store-unavailable.ts';
 import { createLog } from '../../../lambdas/support/log.ts';
 import {
   createUnreachableClient,
@@ -40,7 +41,7 @@ const setUp = async () => {
     return meter.admit(caller, `req_${counter}`);
   };
   const oldRef = { projectId, keyId: old.record.keyId };
-  return { projectId, clock, keys, lifecycle, old, oldRef, generate };
+  return { projectId, clock, keys, lifecycle, authenticate, meter, old, oldRef, generate };
 };
 
 describe('a created key', () => {
@@ -55,6 +56,41 @@ describe('a created key', () => {
   test('works at once', async () => {
     const { old, generate } = await setUp();
     expect((await generate(old.key)).limits.quota).toMatchObject({ limit: 3, remaining: 2 });
+  });
+});
+
+describe('a key with an expiry', () => {
+  test('is refused by the meter from then on, whoever has let it in before', async () => {
+    const { lifecycle, authenticate, meter, clock, projectId } = await setUp();
+    const made = await lifecycle.create({ projectId, planId: 'p', expiresAt: NOW + HOUR });
+    const caller = await authenticate({ 'x-api-key': made.key });
+    clock.set(NOW + HOUR - 1);
+    await meter.admit(caller, 'req_in_time');
+    clock.set(NOW + HOUR);
+    expect(await refusalOf(() => meter.admit(caller, 'req_late'))).toMatchObject({ status: 401 });
+  });
+
+  test('that follows another by rotation ends alone', async () => {
+    const { lifecycle, authenticate, meter, clock, oldRef, old } = await setUp();
+    const ends = { overlap: 'week', expiresAt: NOW + HOUR } as const;
+    const successor = await lifecycle.rotate({ ...oldRef, ...ends });
+    const callers = await Promise.all(
+      [successor?.key ?? '', old.key].map((key) => authenticate({ 'x-api-key': key })),
+    );
+    clock.set(NOW + HOUR);
+    const admissions = callers.map((caller, n) => meter.admit(caller, `req_${caller.keyId}_${n}`));
+    const results = await Promise.allSettled(admissions);
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+  });
+
+  test('is not made while the meters do not answer', async () => {
+    const { keys, clock, projectId } = await setUp();
+    const { meters } = storesOn(createUnreachableClient());
+    const lifecycle = createKeyLifecycle({ keys, meters, clock, randomBytes });
+    const before = await lifecycle.list(projectId);
+    const made = lifecycle.create({ projectId, planId: 'p', expiresAt: NOW + HOUR });
+    await expect(made).rejects.toThrow(StoreUnavailable);
+    expect(await lifecycle.list(projectId)).toEqual(before);
   });
 });
 
