@@ -1,10 +1,13 @@
 import type { KeyLifecycle } from '../keys/lifecycle.ts';
+import { createLook } from '../metering/look.ts';
+import { createReaper } from '../metering/reaper.ts';
 import { minuteOf, periodOf } from '../metering/window.ts';
 import type { KeyRecord } from '../stores/key-store.ts';
 import type { MeterStore, Standing } from '../stores/meter-store.ts';
 import type { Plan, PlanStore } from '../stores/plan-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import type { Clock } from '../support/clock.ts';
+import type { Log } from '../support/log.ts';
 import { requireProject } from './keys.ts';
 import type { Operate } from './operation.ts';
 import { instantText, publicKey } from './public-key.ts';
@@ -13,8 +16,9 @@ type Parts = {
   lifecycle: Pick<KeyLifecycle, 'list'>;
   plans: Pick<PlanStore, 'listPlans'>;
   projects: Pick<ProjectStore, 'findProject'>;
-  meters: Pick<MeterStore, 'standing'>;
+  meters: Pick<MeterStore, 'standing' | 'reap'>;
   clock: Clock;
+  log: Log;
 };
 
 const countsOf = (plan: Plan, { minuteCount, periodCount, lastUsedAt }: Standing, now: number) => ({
@@ -30,15 +34,21 @@ const countsOf = (plan: Plan, { minuteCount, periodCount, lastUsedAt }: Standing
 
 /**
  * One row a key. A rotated key and its successor share a meter, and so their counts: rows with the same
- * `meter` are to be read together, not added.
+ * `meter` are to be read together, not added. Units of dead processes are given back first.
  */
-export const createUsage = ({ lifecycle, plans, projects, meters, clock }: Parts): Operate => {
+export const createUsage = (parts: Parts): Operate => {
+  const { lifecycle, plans, projects, meters, clock } = parts;
+  const look = createLook({
+    store: meters,
+    reaper: createReaper({ store: meters, log: parts.log }),
+  });
+
   const rowOf = async (record: KeyRecord, plan: Plan | undefined, now: number) => {
     const { id, name, plan: planId, status } = publicKey(record, now);
     const key = { id, ...(name !== undefined && { name }), status, plan: planId };
     const { meterId, keyId } = record;
     if (!plan) return { ...key, meter: meterId };
-    const standing = await meters.standing({
+    const standing = await look({
       meterId,
       keyId,
       minute: minuteOf(now),

@@ -7,6 +7,7 @@ import type { Log } from '../support/log.ts';
 import { createDenials, type Refusal } from './denials.ts';
 import { createFreeMeter } from './free-meter.ts';
 import type { Limits } from './limit-headers.ts';
+import { createLook } from './look.ts';
 import { createReaper } from './reaper.ts';
 import { keyEnded, meterUnavailable, quotaRefusal, rateRefusal } from './refusals.ts';
 import { limitsAt, reservationOf } from './reservation.ts';
@@ -66,7 +67,7 @@ export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log })
   const denials = createDenials({ store });
   const reaper = createReaper(deps);
   const freeMeter = createFreeMeter(deps);
-  const readUsage = createReadUsage({ ...deps, reaper });
+  const readUsage = createReadUsage({ look: createLook({ store, reaper }), clock });
 
   const reserve = async (reservation: Reservation): Promise<ReserveResult> => {
     const result = await store.reserve(reservation);
