@@ -239,6 +239,41 @@ describe('a flood of refused calls', () => {
     await admit(caller);
   });
 
+  test('goes on without a write when requests of its minute fail and are given back', async () => {
+    const { admit, table } = setUp();
+    const caller = callerWith({ rpm: 3, quota: 100 });
+    const failing = [await admit(caller), await admit(caller), await admit(caller)];
+    expect((await refusalOf(() => admit(caller))).status).toBe(429);
+    table.calls.length = 0;
+    for (const admission of failing) {
+      await admission.refund();
+      expect((await refusalOf(() => admit(caller))).status).toBe(429);
+    }
+    expect(table.calls.filter((call) => call === 'reserve')).toEqual([]);
+  });
+
+  test('in an environment that serves many at once costs at most a write for each that was under way', async () => {
+    const { admit, table } = setUp();
+    const caller = callerWith({ rpm: 5 });
+    const statuses = async (count: number) => {
+      const results = await Promise.allSettled(Array.from({ length: count }, () => admit(caller)));
+      return results.filter(({ status }) => status === 'rejected').length;
+    };
+    expect(await statuses(20)).toBe(15);
+    expect(await statuses(500)).toBe(500);
+    expect(table.calls.filter((call) => call === 'reserve')).toHaveLength(20);
+  });
+
+  test('of a revoked key costs one write a minute', async () => {
+    const { admit, table } = setUp();
+    const caller = callerWith({});
+    await table.store.endKey(caller.meterId, caller.keyId, 0);
+    for (let n = 0; n < 20; n += 1) {
+      expect((await refusalOf(() => admit(caller))).status).toBe(401);
+    }
+    expect(table.calls.filter((call) => call === 'reserve')).toHaveLength(1);
+  });
+
   test('turns into 402 when the quota runs out elsewhere in the minute', async () => {
     const { admit, environment, clock } = setUp();
     const caller = callerWith({ rpm: 1, quota: 2 });

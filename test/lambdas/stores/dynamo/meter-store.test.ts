@@ -58,6 +58,19 @@ describe('the item of a meter', () => {
     expect(JSON.stringify(item).length).toBeLessThan(300);
   });
 
+  test('does not grow when every request fails either', async () => {
+    for (let n = 0; n < 30; n += 1) {
+      const r = request('m4', n, START + n * 60_000, '2026-11');
+      await store.reserve(r);
+      await store.refund(r);
+      await store.close(r);
+    }
+    const item = await itemOf('m4');
+    expect(item).toMatchObject({ 'q2026-11': 0 });
+    expect(Object.keys(item).filter((name) => /^[ocx]/.test(name))).toEqual([]);
+    expect(Object.keys(item).filter((name) => name.startsWith('r')).length).toBeLessThan(9);
+  });
+
   test('forgets an hour only after every request of that hour', async () => {
     const inTheHour = request('m2', 1, Date.parse('2026-11-21T11:59:59Z'), '2026-11-21T11');
     await store.reserve(inTheHour);

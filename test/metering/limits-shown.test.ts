@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../lambdas/support/clock.ts';
+import { MODEL_ON, post, useRouter } from '../support/local.ts';
+
+const NOW = Date.parse('2026-11-21T11:30:20Z');
+const router = useRouter({ clock: { ...systemClock, now: () => NOW } });
+
+const ask = (path: string, key: string, prompt = 'say hi', stream = false) =>
+  post(
+    router(),
+    path,
+    { model: MODEL_ON.chat, max_tokens: 9, stream, messages: [{ role: 'user', content: prompt }] },
+    { key },
+  );
+
+const limitsIn = ({ headers }: Response): Record<string, string> =>
+  Object.fromEntries([...headers].filter(([name]) => /ratelimit|quota/.test(name)));
+
+const shown = (rate: [number, number], quota: [number, number], path: string) => ({
+  'x-ratelimit-limit-requests': String(rate[0]),
+  'x-ratelimit-remaining-requests': String(rate[1]),
+  'x-ratelimit-reset-requests': '40s',
+  'x-quota-limit': String(quota[0]),
+  'x-quota-remaining': String(quota[1]),
+  'x-quota-reset': '2026-12-01T00:00:00Z',
+  ...(path === '/v1/messages' && {
+    'anthropic-ratelimit-requests-limit': String(rate[0]),
+    'anthropic-ratelimit-requests-remaining': String(rate[1]),
+    'anthropic-ratelimit-requests-reset': '2026-11-21T11:31:00.000Z',
+  }),
+});
+
+describe.each(['/v1/chat/completions', '/v1/messages'])('every answer of %s says', (path) => {
+  const limited = (rpm: number, quota: number) => router().createKey({ plan: { rpm, quota } });
+
+  test.each([false, true])('what is left after it (streamed: %s)', async (stream) => {
+    const key = await limited(5, 9);
+    for (const n of [1, 2]) {
+      const response = await ask(path, key, 'say hi', stream);
+      expect(response.status).toBe(200);
+      expect(limitsIn(response)).toEqual(shown([5, 5 - n], [9, 9 - n], path));
+      await response.text();
+    }
+  });
+
+  test.each([false, true])('that a failure cost no quota (streamed: %s)', async (stream) => {
+    const key = await limited(5, 9);
+    const response = await ask(path, key, 'fault status=500\nfault status=500', stream);
+    expect(response.status).toBeGreaterThanOrEqual(500);
+    expect(limitsIn(response)).toEqual(shown([5, 4], [9, 9], path));
+  });
+
+  test.each([
+    { status: 402, rpm: 5, quota: 1, left: [4, 0] as const },
+    { status: 429, rpm: 1, quota: 9, left: [0, 8] as const },
+  ])('with $status, what is left and when more comes', async ({ status, rpm, quota, left }) => {
+    const key = await limited(rpm, quota);
+    await (await ask(path, key)).text();
+    for (const stream of [false, true]) {
+      const refused = await ask(path, key, 'say hi', stream);
+      expect(refused.status).toBe(status);
+      expect(limitsIn(refused)).toEqual(shown([rpm, left[0]], [quota, left[1]], path));
+      const seconds = (Date.parse('2026-12-01T00:00:00Z') - NOW) / 1_000;
+      expect(refused.headers.get('retry-after')).toBe(status === 402 ? String(seconds) : '40');
+      const { error } = (await refused.json()) as { error: { message: string } };
+      if (status === 402) expect(error.message).toContain('Retry after 2026-12-01T00:00:00Z.');
+    }
+  });
+});
+
+describe('GET /v1/usage', () => {
+  const usage = async (key: string) => {
+    const response = await fetch(`${router().baseUrl}/v1/usage`, { headers: { 'x-api-key': key } });
+    return { status: response.status, body: await response.json() };
+  };
+
+  test('shows the plan and what is used and left of it, for this key, and takes nothing', async () => {
+    const plan = { id: 'shown', rpm: 5, quota: 9 };
+    const key = await router().createKey({ plan });
+    const body = {
+      object: 'usage',
+      key_id: expect.stringMatching(/^key_/),
+      project_id: 'local',
+      plan: { ...plan, period: 'month' },
+      minute: { limit: 5, used: 0, remaining: 5, resets_at: '2026-11-21T11:31:00Z' },
+      period: { limit: 9, used: 0, remaining: 9, resets_at: '2026-12-01T00:00:00Z' },
+      last_used_at: null,
+    };
+    expect(await usage(key)).toEqual({ status: 200, body });
+    await (await ask('/v1/messages', key)).text();
+    const used = {
+      ...body,
+      minute: { ...body.minute, used: 1, remaining: 4 },
+      period: { ...body.period, used: 1, remaining: 8 },
+      last_used_at: '2026-11-21T11:30:20.000Z',
+    };
+    expect(await usage(key)).toEqual({ status: 200, body: used });
+    expect(await usage(key)).toEqual({ status: 200, body: used });
+    const other = await router().createKey({ plan: { ...plan, id: 'another' } });
+    expect(await usage(other)).toMatchObject({ body: { period: { used: 0 } } });
+  });
+
+  test('answers when the quota is used up, and wants a key', async () => {
+    const key = await router().createKey({ plan: { rpm: 0, quota: 0 } });
+    expect(await usage(key)).toMatchObject({ status: 200, body: { period: { remaining: 0 } } });
+    expect((await usage('')).status).toBe(401);
+  });
+});
