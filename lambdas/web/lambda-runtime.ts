@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
+import { type Clock, systemClock } from '../support/clock.ts';
+import { writeWithin } from './write-within.ts';
 
 /** The head of a streamed answer, as handlers give it to the platform. */
 export type Prelude = {
@@ -29,12 +31,15 @@ const writeHead = (response: ServerResponse, prelude: Prelude) => {
 };
 
 /** The stream that a handler writes to; the head goes out with its first write, even an empty one. */
-export const createResponseStream = (response: ServerResponse): Writable => {
+export const createResponseStream = (
+  response: ServerResponse,
+  clock: Clock = systemClock,
+): Writable => {
   const stream: Writable = new Writable({
     write: (chunk: Buffer, _encoding, callback) => {
       if (!response.headersSent) writeHead(response, preludes.get(stream) ?? NO_PRELUDE);
       if (chunk.byteLength === 0) callback();
-      else response.write(chunk, callback);
+      else writeWithin(response, chunk, { clock, callback });
     },
     final: (callback) => {
       if (!response.headersSent) writeHead(response, NO_PRELUDE);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { HttpHandler } from '../http/create-http-handler.ts';
 import type { HttpEvent } from '../http/read-event.ts';
-import { systemClock } from '../support/clock.ts';
+import { type Clock, systemClock } from '../support/clock.ts';
 import { apiError, invalidRequest } from '../support/errors.ts';
 import { functionUrlEvent, splitTarget } from './function-url-event.ts';
 import { createResponseStream } from './lambda-runtime.ts';
@@ -15,6 +15,10 @@ export type ServerOptions = {
   host?: string;
   /** The event format; a Function URL's unless given. */
   toEvent?: (request: IncomingMessage, body: Buffer, now: number) => HttpEvent;
+  /** The system's unless given. */
+  clock?: Clock;
+  /** What slow senders get, in milliseconds, where it is not what is usual. */
+  senders?: Partial<typeof SENDERS>;
 };
 
 /** Lambda's limit for an invocation's event, headers and escaping of the body included. */
@@ -22,10 +26,14 @@ const MAX_EVENT_BYTES = 6_291_456;
 /** Lambda's longest invocation. */
 const MAX_INVOCATION_MS = 900_000;
 
-const LIMITS = {
-  // Slow senders hold a socket for this long at most.
+/** Slow senders hold a socket for this long at most; Node looks for them at intervals. Milliseconds. */
+const SENDERS = {
   headersTimeout: 10_000,
   requestTimeout: 60_000,
+  connectionsCheckingInterval: 5_000,
+};
+
+const LIMITS = {
   maxHeaderSize: 16 * 1024,
   // Longer than clients keep an idle connection, so that they never send into a closing one.
   keepAliveTimeout: 75_000,
@@ -62,9 +70,9 @@ const leaveSignal = (response: ServerResponse): AbortSignal => {
 };
 
 const createListener =
-  ({ handler, toEvent = functionUrlEvent }: ServerOptions) =>
+  ({ handler, toEvent = functionUrlEvent, clock = systemClock }: ServerOptions) =>
   async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const startedAt = systemClock.now();
+    const startedAt = clock.now();
     const { path } = splitTarget(request.url ?? '');
     if (lacksHost(request)) {
       refuse(response, path, invalidRequest('The request has no host header.'));
@@ -76,9 +84,9 @@ const createListener =
       refuse(response, path, invalidRequest('The request is over 6 MB.', { status: 413 }));
       return;
     }
-    await handler(event, createResponseStream(response), {
+    await handler(event, createResponseStream(response, clock), {
       signal: leaveSignal(response),
-      getRemainingTimeInMillis: () => startedAt + MAX_INVOCATION_MS - systemClock.now(),
+      getRemainingTimeInMillis: () => startedAt + MAX_INVOCATION_MS - clock.now(),
     });
   };
 
@@ -97,7 +105,8 @@ export const startServer = async (
 ): Promise<{ url: string; close(): Promise<void> }> => {
   const host = options.host ?? '127.0.0.1';
   const listener = createListener(options);
-  const server = createServer(LIMITS, (request, response) => {
+  const limits = { ...LIMITS, ...SENDERS, ...options.senders };
+  const server = createServer(limits, (request, response) => {
     listener(request, response).catch(() => onFailure(response));
   });
   server.on('clientError', (fault, socket) => refuseBytes(socket, fault));

@@ -34,7 +34,7 @@ export type Edge = {
 /** The real stack over real stores, with endpoints that echo unless others are given. */
 export const startEdge = async (
   endpoints: Partial<Endpoints> = {},
-  server: Pick<ServerOptions, 'toEvent'> = {},
+  server: Pick<ServerOptions, 'toEvent' | 'senders'> = {},
 ): Promise<Edge> => {
   const dynamo = await startDynamo();
   const { keys, plans, meters } = storesOn(dynamo.client);

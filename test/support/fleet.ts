@@ -1,7 +1,8 @@
 import '../../lambdas/web/lambda-runtime.ts';
 import { randomBytes } from 'node:crypto';
-import { createCatalog, type Model } from '../../lambdas/catalog/catalog.ts';
+import { type Catalog, createCatalog, type Model } from '../../lambdas/catalog/catalog.ts';
 import { createRouter } from '../../lambdas/create-router.ts';
+import type { HttpHandler } from '../../lambdas/http/create-http-handler.ts';
 import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
 import { minuteOf, periodOf } from '../../lambdas/metering/window.ts';
 import type { BreakerStore } from '../../lambdas/stores/breaker-store.ts';
@@ -15,6 +16,8 @@ import { type LocalStores, startLocalStores } from '../../local/local-stores.ts'
 export type Fleet = {
   /** Base address of each router. */
   urls: string[];
+  /** What stands behind each address, for those who bring events of their own. */
+  handlers: HttpHandler[];
   key: string;
   stores: LocalStores['parts'];
   logText(): string;
@@ -26,6 +29,8 @@ export type Fleet = {
 
 export type FleetOptions = {
   models: Model[];
+  /** In place of one made of the models. */
+  catalog?: Catalog;
   clock: Clock;
   size?: number;
   breakers?: BreakerStore;
@@ -42,11 +47,11 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
   const lifecycle = createKeyLifecycle({ ...stores.parts, clock, randomBytes });
   const { key, record } = await lifecycle.create({ projectId: 'project', planId: PLAN.id });
   const written: string[] = [];
-  const start = () => {
-    const handler = createRouter({
+  const create = () =>
+    createRouter({
       ...stores.parts,
       breakers: options.breakers ?? stores.parts.breakers,
-      catalog: createCatalog(models),
+      catalog: options.catalog ?? createCatalog(models),
       upstream: createHttpUpstream({
         secrets: { get: async () => secret, refresh: () => undefined },
         clock,
@@ -55,12 +60,16 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
       clock,
       randomBytes,
     });
-    return startServer({ handler, port: 0, ...(toEvent && { toEvent }) });
-  };
-  const servers = await Promise.all(Array.from({ length: size }, start));
+  const handlers = Array.from({ length: size }, create);
+  const servers = await Promise.all(
+    handlers.map((handler) =>
+      startServer({ handler, port: 0, clock, ...(toEvent && { toEvent }) }),
+    ),
+  );
   const { keyId, meterId } = record;
   return {
     urls: servers.map(({ url }) => url),
+    handlers,
     key,
     stores: stores.parts,
     logText: () => written.join(''),

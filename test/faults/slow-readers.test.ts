@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { FAMILIES } from '../support/client-bench.ts';
+import { PATIENT, startLab } from '../support/fleet-lab.ts';
+import type { Act } from '../support/fleet-upstream.ts';
+import { openSocketsAt } from '../support/open-sockets.ts';
+import { connectTo, postBytes } from '../support/raw-client.ts';
+import { chatWire } from '../support/translate.ts';
+
+const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages' };
+
+const WORDS = chatWire([
+  { choices: [{ index: 0, delta: { content: 'x'.repeat(16_000) }, finish_reason: null }] },
+]).replace('data: [DONE]\n\n', '');
+
+/** Says words without end, as fast as they are taken. */
+const talkForever: Act = (response) => {
+  const more = () => {
+    while (!response.destroyed && response.write(WORDS));
+  };
+  response.writeHead(200, { 'content-type': 'text/event-stream' }).on('drain', more);
+  more();
+};
+
+/** What the kernel may hold of two connections, each with 4 MB to send and 6 MB received, and some more. */
+const MOST_BYTES = 32_000_000;
+
+/** A client that reads the beginning of an endless answer and then no more. */
+const startSleeper = async (family: keyof typeof PATHS) => {
+  const lab = await startLab([talkForever]);
+  const { fleet, primary } = lab;
+  const url = fleet.urls[0] ?? '';
+  const client = await connectTo(url);
+  const body = {
+    model: 'vendor/model',
+    stream: true,
+    max_tokens: 100_000,
+    messages: [{ role: 'user', content: 'canary-prompt' }],
+  };
+  client.socket.write(postBytes(PATHS[family], fleet.key, body));
+  await client.has('xxx');
+  client.socket.pause();
+  const sentByUpstream = () =>
+    [...primary.sockets].reduce((sum, { bytesWritten }) => sum + bytesWritten, 0);
+  /** Resolves when the upstream sends no more, or more than it could if anybody held it back. */
+  const untilHeldBack = async () => {
+    let [before, same] = [-1, 0];
+    while (same < 10 && sentByUpstream() <= MOST_BYTES) {
+      await sleep(20);
+      same = sentByUpstream() === before ? same + 1 : 0;
+      before = sentByUpstream();
+    }
+  };
+  return { ...lab, url, client, sentByUpstream, untilHeldBack };
+};
+
+describe.each(FAMILIES)('a client of %s that stops reading', (family) => {
+  test('stops the upstream, which goes on when the client does', async () => {
+    const { client, primary, fleet, clock, untilHeldBack, sentByUpstream } =
+      await startSleeper(family);
+    await untilHeldBack();
+    const held = sentByUpstream();
+    expect(held).toBeLessThan(MOST_BYTES);
+    client.socket.resume();
+    await expect.poll(sentByUpstream, PATIENT).toBeGreaterThan(2 * held);
+    client.socket.destroy();
+    await expect.poll(() => primary.sockets.size, PATIENT).toBe(0);
+    await expect.poll(() => clock.waits(), PATIENT).toEqual([]);
+    expect(await fleet.charged()).toBe(1);
+  });
+
+  test('is given up after a minute, and the upstream with it', async () => {
+    const { url, client, primary, fleet, clock, count, untilHeldBack } = await startSleeper(family);
+    await untilHeldBack();
+    // The minute of the write that waits, and a second for each 16 KB of it.
+    clock.advance(59_000);
+    expect(openSocketsAt(url)).toHaveLength(1);
+    clock.advance(60_000);
+    await expect.poll(() => openSocketsAt(url), PATIENT).toEqual([]);
+    await expect.poll(() => primary.sockets.size, PATIENT).toBe(0);
+    await expect.poll(() => count('request'), PATIENT).toBe(1);
+    expect(fleet.lines()).toContainEqual(
+      expect.objectContaining({ event: 'request', status: 200, outcome: 'abandoned' }),
+    );
+    await expect.poll(() => clock.waits(), PATIENT).toEqual([]);
+    expect(await fleet.charged()).toBe(1);
+    client.socket.destroy();
+  });
+});
