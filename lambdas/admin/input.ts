@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { invalidRequest } from '../support/errors.ts';
+import { wordsOfFault } from '../support/fault-words.ts';
 
 /** Ids that operators choose: short, and safe in a path, a shell and a log. */
 const Id = z
@@ -49,11 +50,11 @@ export const Seed = z.strictObject({
 });
 
 const lineOf = ({ path, message }: z.core.$ZodIssue): string =>
-  path.length === 0 ? message : `${path.join('.')}: ${message}`;
+  path.length === 0 ? `The body ${message}` : `${path.join('.')}: ${message}`;
 
 /** @throws ApiError 400 that names every fault with its path: an operator corrects a file in one go. */
 export const readInput = <T extends z.ZodType>(schema: T, body: unknown): z.output<T> => {
-  const parsed = schema.safeParse(body);
+  const parsed = schema.safeParse(body, { error: wordsOfFault });
   if (parsed.success) return parsed.data;
   const param = parsed.error.issues[0]?.path.join('.') ?? '';
   throw invalidRequest(`${parsed.error.issues.map(lineOf).join('; ')}.`, { param });

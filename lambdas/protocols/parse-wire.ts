@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { invalidRequest } from '../support/errors.ts';
+import { wordsOfFault } from '../support/fault-words.ts';
 
 /** Both families send `null` for "not given"; inside there is only absence. */
 export const optional = <T extends z.ZodType>(schema: T) =>
@@ -42,12 +43,12 @@ const decisive = (issue: z.core.$ZodIssue): Fault => {
 
 /** Checks a body against its wire schema. @throws ApiError 400 that names the first fault's path. */
 export const parseWire = <T extends z.ZodType>(schema: T, body: unknown): z.output<T> => {
-  const parsed = schema.safeParse(body);
+  const parsed = schema.safeParse(body, { error: wordsOfFault });
   if (parsed.success) return parsed.data;
   const [first] = parsed.error.issues;
-  const { path, message } = first ? decisive(first) : { path: [], message: 'Invalid body' };
+  const { path, message } = first ? decisive(first) : { path: [], message: 'is not valid' };
   const param = pathOf(path);
-  throw invalidRequest(param === '' ? `${message}.` : `${param}: ${message}.`, { param });
+  throw invalidRequest(param === '' ? `The body ${message}.` : `${param}: ${message}.`, { param });
 };
 
 /** Wire fields that this protocol alone understands, as they were, without nulls. */
