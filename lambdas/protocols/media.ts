@@ -23,11 +23,8 @@ export const parseMediaUrl = (url: string, param: string): MediaSource => {
   return { kind: 'base64', mediaType: mediaType.toLowerCase(), data };
 };
 
-/**
- * The source as it is: every vendor refuses an address of another kind and data that are not base64.
- * @throws ApiError 400
- */
-export const assertMedia = (source: MediaSource, param: string): MediaSource => {
+/** Every vendor refuses an address of another kind, and data that are not base64. @throws ApiError 400 */
+export const assertMedia = (source: MediaSource, param: string): void => {
   if (source.kind === 'url' && !HTTP_URL.test(source.url)) {
     throw invalidRequest(`${param}.url: must be an http(s) URL.`, { param });
   }
@@ -37,7 +34,6 @@ export const assertMedia = (source: MediaSource, param: string): MediaSource => 
   if (source.kind === 'base64' && !BASE64.test(source.data)) {
     throw invalidRequest(`${param}.data: must be base64.`, { param });
   }
-  return source;
 };
 
 /** A name that is in use but was never registered; not every vendor takes it. */
@@ -46,7 +42,8 @@ const registered = (mediaType: string): string =>
 
 /** The source as vendors know it. @throws ApiError 400 unless it is an image type that models accept. */
 export const assertImage = (source: MediaSource, param: string): MediaSource => {
-  if (assertMedia(source, param).kind === 'url') return source;
+  assertMedia(source, param);
+  if (source.kind === 'url') return source;
   const mediaType = registered(source.mediaType);
   if (IMAGE_TYPES.includes(mediaType)) return { ...source, mediaType };
   throw invalidRequest(`${param}: image type must be one of ${IMAGE_TYPES.join(', ')}.`, { param });

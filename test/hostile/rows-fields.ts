@@ -28,10 +28,12 @@ const called = {
   tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } }],
 };
 
-const IMAGE = {
-  type: 'image',
-  source: { type: 'base64', media_type: 'image/png', data: 'aGk=' },
-};
+const media = (type: string, change: object = {}) => ({
+  type,
+  source: { type: 'base64', media_type: 'image/png', data: 'aGk=', ...change },
+});
+const DISK = { type: 'url', url: 'file:///etc/passwd' };
+const IMAGE = media('image');
 
 export const FIELD_ROWS: Row[] = [
   ...table(POSTS, [
@@ -101,6 +103,11 @@ export const FIELD_ROWS: Row[] = [
       200,
       { ...image('http://169.254.169.254/x'), model: 'vendor/eyes' },
     ],
+    [
+      '114 an image in the other family’s block, on a disk',
+      400,
+      user([{ type: 'image', source: DISK }]),
+    ],
     ['114 an image on a disk', 400, { ...image('file:///etc/passwd'), model: 'vendor/eyes' }],
     ['113 tools for a model without hands', 400, { tools: [chatTool('f')], model: 'vendor/mute' }],
     ['117 max_tokens 0', 400, { max_tokens: 0 }],
@@ -116,6 +123,13 @@ export const FIELD_ROWS: Row[] = [
     ['120 a name of 65 characters', 400, { tools: [chatTool('f'.repeat(65))] }],
     ['120 a name with spaces', 400, { tools: [chatTool('a b')] }],
     ['120 a schema that is a text', 400, { tools: [chatTool('f', 'object')] }],
+    ['120 a schema of another type', 400, { tools: [chatTool('f', { type: 'string' })] }],
+    ['120 a schema without a type', 200, { tools: [chatTool('f', {})] }],
+    [
+      '120 the other family’s tool, its schema of another type',
+      400,
+      { tools: [tool('f', { type: '' })] },
+    ],
     ['121 a choice of another word', 400, { tools: [chatTool('f')], tool_choice: 'any' }],
     [
       '121 a choice that is not there',
@@ -172,6 +186,11 @@ export const FIELD_ROWS: Row[] = [
     ['133 an empty stop', 400, { stop_sequences: [''] }],
     ['136 a block of no kind', 400, user([{ text: 'x' }])],
     ['136 a known block without its parts', 400, user([{ type: 'text' }])],
+    ['an image that is not base64', 400, user([media('image', { data: '***' })])],
+    ['an image on a disk', 400, user([{ type: 'image', source: DISK }])],
+    ['a document that is not base64', 400, user([media('document', { data: '***' })])],
+    ['a document of no type', 400, user([media('document', { media_type: '{' })])],
+    ['a document on a disk', 400, user([{ type: 'document', source: DISK }])],
     ['a schema that is no object', 400, { tools: [tool('f', { type: 'array' })] }],
   ]),
   ...table(

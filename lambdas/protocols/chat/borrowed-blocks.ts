@@ -20,7 +20,9 @@ const decodeImage = (wire: unknown, param: string): Block[] => {
   const url = asString(source.url);
   const mediaType = asString(source.media_type);
   const data = asString(source.data);
-  if (url !== undefined) return [{ type: 'image', source: { kind: 'url', url } }];
+  if (url !== undefined) {
+    return [{ type: 'image', source: assertImage({ kind: 'url', url }, param) }];
+  }
   if (mediaType === undefined || data === undefined) return [];
   return [{ type: 'image', source: assertImage({ kind: 'base64', mediaType, data }, param) }];
 };

@@ -99,12 +99,15 @@ export type Message = z.infer<typeof Message>;
 
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
+/** No provider of either wire takes arguments of another type; some callers leave the type out. */
+const Parameters = z.looseObject({ type: z.literal('object').optional() });
+
 const FunctionTool = z.looseObject({
   type: z.literal('function'),
   function: z.looseObject({
     name: z.string().regex(TOOL_NAME, 'must be 1 to 64 letters, digits, _ or -'),
     description: optional(z.string()),
-    parameters: optional(JsonObject),
+    parameters: optional(Parameters),
     strict: optional(z.boolean()),
   }),
 });
@@ -113,7 +116,7 @@ const SchemaTool = z.looseObject({
   type: z.literal('custom').optional(),
   name: z.string().regex(TOOL_NAME, 'must be 1 to 64 letters, digits, _ or -'),
   description: optional(z.string()),
-  input_schema: JsonObject,
+  input_schema: Parameters,
 });
 /** Tools that an upstream runs. Custom tools take free text, which no answer here can carry. */
 const OtherTool = z.looseObject({
