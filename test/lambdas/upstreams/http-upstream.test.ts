@@ -7,11 +7,10 @@ import type { Target } from '../../../lambdas/catalog/catalog.ts';
 import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
 import { protocols } from '../../../lambdas/protocols/protocols.ts';
 import { UpstreamFault } from '../../../lambdas/protocols/upstream-fault.ts';
-import type { Clock } from '../../../lambdas/support/clock.ts';
 import { createHttpUpstream } from '../../../lambdas/upstreams/http-upstream.ts';
 import type { UpstreamSecrets } from '../../../lambdas/upstreams/secrets.ts';
 import type { EventBatches } from '../../../lambdas/upstreams/upstream.ts';
-import { createManualClock } from '../../support/manual-clock.ts';
+import { createCountingClock } from '../../support/counting-clock.ts';
 import { startMisbehaving } from '../../support/misbehaving-server.ts';
 import { requestOf } from '../../support/translate.ts';
 
@@ -24,27 +23,8 @@ const WHOLE = `${HELLO}${chunk({}, 'stop')}data: [DONE]\n\n`;
 const sse = (response: ServerResponse) =>
   response.writeHead(200, { 'content-type': 'text/event-stream' });
 
-/** A clock that stands still and knows which timers are still waiting. */
-const countingClock = () => {
-  const manual = createManualClock(NOW);
-  const pending = new Map<() => void, number>();
-  const after: Clock['after'] = (ms, action) => {
-    const run = () => {
-      pending.delete(run);
-      action();
-    };
-    const cancel = manual.after(ms, run);
-    pending.set(run, ms);
-    return () => {
-      pending.delete(run);
-      cancel();
-    };
-  };
-  return { ...manual, after, waits: () => [...pending.values()] };
-};
-
 const setUp = (url: string, extra: Partial<Target> = {}, secrets?: UpstreamSecrets) => {
-  const clock = countingClock();
+  const clock = createCountingClock(NOW);
   const caller = new AbortController();
   const refreshed: string[] = [];
   const upstream = createHttpUpstream({
