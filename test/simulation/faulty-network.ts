@@ -14,6 +14,8 @@ export type Faults = {
   late: number;
   /** Is applied twice before it is answered, as by a proxy that repeats it. (The SDK's own repeats are above.) */
   duplicate: number;
+  /** Is applied, and once more up to 14 minutes after its answer, without the SDK's knowledge. */
+  stray: number;
   /** Of one process, at any time. */
   crash: number;
 };
@@ -75,6 +77,7 @@ export const createFaultyClient = ({
     const answer = settled(() => execute(command, attempts));
     if (random.chance(faults.loseReply)) return undefined;
     const delay = random.between(1, 15);
+    if (random.chance(faults.stray)) applyAfter(lateness(random), command);
     if (random.chance(faults.duplicate)) applyAfter(random.between(0, delay), command);
     await scheduler.sleep(delay);
     return answer;

@@ -15,6 +15,9 @@ export type CreateStore = (client: DynamoDBDocumentClient) => MeterStore;
 /** What the outside saw of one request. `charge` undefined: it died while its commit was under way. */
 type Entry = { requestId: string; minute: number; period: string; charge: 0 | 1 | undefined };
 
+/** How a promise begins that is broken at the caller's cost. */
+export const TOO_MUCH = 'too much';
+
 const METER_ID = 'mtr';
 /** Two seconds before an hour ends, so that requests straddle every kind of border. */
 const BORDER = Date.parse('2026-12-31T23:59:58Z');
@@ -137,9 +140,9 @@ export const simulate = async (
   const compare = (when: string) => {
     const total = used().reduce((sum, [, value]) => sum + Number(value), 0);
     const most = charged.length + unknown + logged;
-    if (total < charged.length || total > most) {
-      broken.push(`${when}: ${charged.length} to ${most} charged, ${total} on the meter`);
-    }
+    const counts = `${when}: ${charged.length} to ${most} charged, ${total} on the meter`;
+    if (total < charged.length) broken.push(`too little ${counts}`);
+    if (total > most) broken.push(`${TOO_MUCH} ${counts}`);
   };
   // Every late write has landed. Where nothing died, the counts are right without a reaper.
   await scheduler.run(BORDER + 20 * MINUTE);

@@ -71,6 +71,17 @@ describe('the item of a meter', () => {
     expect(Object.keys(item).filter((name) => name.startsWith('r')).length).toBeLessThan(9);
   });
 
+  test('is rid of a copy of a reservation, which nobody knew of and which came after the end, in 17 minutes', async () => {
+    const r = request('m5', 1, START, '2026-11');
+    await store.reserve(r);
+    await store.commit(r);
+    await store.close(r);
+    await store.reserve(r);
+    expect(await itemOf('m5')).toMatchObject({ 'q2026-11': 2 });
+    expect(await store.reap('m5', START + 17 * 60_000)).toBe(1);
+    expect(await itemOf('m5')).toMatchObject({ 'q2026-11': 1 });
+  });
+
   test('forgets an hour only after every request of that hour', async () => {
     const inTheHour = request('m2', 1, Date.parse('2026-11-21T11:59:59Z'), '2026-11-21T11');
     await store.reserve(inTheHour);
