@@ -30,10 +30,13 @@ export const parseUpstreamJson = (data: string): Json => {
   return record;
 };
 
-export const isJsonObject = (text: string): boolean => {
+/** The JSON object that `text` is, if it is one. */
+export const readJsonObject = (text: string): Json | undefined => {
   try {
-    return asRecord(JSON.parse(text)) !== undefined;
+    return asRecord(JSON.parse(text));
   } catch {
-    return false;
+    return undefined;
   }
 };
+
+export const isJsonObject = (text: string): boolean => readJsonObject(text) !== undefined;

@@ -46,15 +46,36 @@ async function* readWhole(chunks: Chunks, { protocol, request }: UpstreamCall): 
 
 const endsWithFinish = (events: GenerationEvent[]): boolean => events.at(-1)?.type === 'finish';
 
+/** The same chunks; a connection that breaks ends them, and tells `onBreak` why. */
+async function* untilBroken(
+  chunks: Chunks,
+  onBreak: (error: unknown) => void,
+): AsyncGenerator<Uint8Array, void, void> {
+  try {
+    yield* chunks;
+  } catch (error) {
+    onBreak(error);
+  }
+}
+
 async function* readStream(chunks: Chunks, { protocol, request }: UpstreamCall): EventBatches {
   const decoder = protocol.streamDecoder(request);
-  for await (const messages of readEvents(chunks)) {
-    const events = messages.flatMap((message) => decoder.push(message));
-    yield events;
-    // Not every upstream closes after its last event.
-    if (endsWithFinish(events)) return;
+  let broken: { error: unknown } | undefined;
+  const readable = untilBroken(chunks, (error) => {
+    broken = { error };
+  });
+  try {
+    for await (const messages of readEvents(readable)) {
+      const events = messages.flatMap((message) => decoder.push(message));
+      yield events;
+      // Not every upstream closes after its last event.
+      if (endsWithFinish(events)) return;
+    }
+    // An answer that has said how it ends is whole, whatever becomes of its connection.
+    yield decoder.end();
+  } catch (error) {
+    throw broken ? broken.error : error;
   }
-  yield decoder.end();
 }
 
 /**

@@ -1,6 +1,13 @@
 import { createEventWriter } from '../event-writer.ts';
 import type { FinishReason, GenerationEvent, GenerationRequest, Usage } from '../generation.ts';
-import { asArray, asRecord, asString, type Json, parseUpstreamJson } from '../json.ts';
+import {
+  asArray,
+  asRecord,
+  asString,
+  type Json,
+  parseUpstreamJson,
+  readJsonObject,
+} from '../json.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamFault } from '../upstream-fault.ts';
 import { decodeFinishReason } from './finish-reason.ts';
@@ -103,7 +110,9 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
       if (data.trim() === '[DONE]') return conclude();
       // Some upstreams keep the connection alive with events that say nothing.
       if (data.trim() === '') return [];
-      const chunk = parseUpstreamJson(data);
+      // What is cut off behind the finish is no loss.
+      const chunk = reason ? readJsonObject(data) : parseUpstreamJson(data);
+      if (!chunk) return conclude();
       assertNoError(chunk);
       // On its own chunk, on the last one or cumulatively on each: the last word counts, never a sum.
       const choice = firstChoice(chunk);

@@ -9,7 +9,7 @@ import type {
   ThinkingBlock,
   ToolResultBlock,
 } from '../generation.ts';
-import { asRecord, asString } from '../json.ts';
+import { asRecord, asString, readJsonObject } from '../json.ts';
 import { assertImage, assertMedia } from '../media.ts';
 import { fieldsFor, rideIfAny } from '../parse-wire.ts';
 import { plainToolId, wireToolId } from './ids.ts';
@@ -131,14 +131,9 @@ const encodeDocumentSource = (source: DocumentBlock['source']): Wire => {
 };
 
 /** Arguments as the object this wire wants; what is not an object becomes none, never a failure. */
-export const parseArguments = (text: string): Wire => {
-  try {
-    return asRecord(JSON.parse(text)) ?? {};
-  } catch {
-    // A history may hold a call that was cut off; the model must still see that it was made.
-    return {};
-  }
-};
+export const parseArguments = (text: string): Wire =>
+  // A history may hold a call that was cut off; the model must still see that it was made.
+  readJsonObject(text) ?? {};
 
 const encodeText = ({ text, extras }: TextBlock): Wire[] => {
   const fields = fieldsOf(extras);

@@ -1,6 +1,6 @@
 import { createEventWriter, type EventWriter } from '../event-writer.ts';
 import type { BlockHead, FinishReason, GenerationEvent, GenerationRequest } from '../generation.ts';
-import { asRecord, asString, type Json, parseUpstreamJson } from '../json.ts';
+import { asRecord, asString, type Json, parseUpstreamJson, readJsonObject } from '../json.ts';
 import { rideIfAny } from '../parse-wire.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import { createToolIds } from '../tool-ids.ts';
@@ -201,7 +201,9 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
       if (writer.finished || data.trim() === '') return [];
       // Proxies put the other family's last word behind this one's.
       if (data.trim() === '[DONE]') return conclude();
-      const event = parseUpstreamJson(data);
+      // What is cut off behind the stop reason is no loss.
+      const event = reason ? readJsonObject(data) : parseUpstreamJson(data);
+      if (!event) return conclude();
       if (event.type === 'message_stop') return conclude();
       read(event);
       return writer.drain();
