@@ -20,6 +20,10 @@ export const Target = z.strictObject({
   /** Extra headers, e.g. a protocol version. Never a credential. */
   headers: z.record(z.string(), z.string()).optional(),
   maxTokensField: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
+  /** On chat: the upstream refuses `reasoning_content` in earlier answers, or insists on it. */
+  reasoningHistory: z.enum(['required', 'refused']).optional(),
+  /** On messages: the upstream refuses the role `system` among the messages. */
+  systemTurns: z.literal('leading').optional(),
   /** Wait for the first event, when this model is known to think long. Milliseconds. */
   firstEventTimeoutMs: z.int().positive().max(300_000).optional(),
 });

@@ -13,7 +13,13 @@ export type WireTarget = {
   /** Cap used where the wire demands one and the caller gave none. */
   maxOutputTokens: number;
   /** Wire name of the token cap; newer chat upstreams refuse the old one. */
-  maxTokensField?: 'max_tokens' | 'max_completion_tokens';
+  maxTokensField?: 'max_tokens' | 'max_completion_tokens' | undefined;
+  /** What the upstream makes of the thinking in earlier answers, where it does not just ignore it. */
+  reasoningHistory?: 'required' | 'refused' | undefined;
+  /** `leading`: the upstream takes a system prompt only before the conversation. */
+  systemTurns?: 'leading' | undefined;
+  /** The target's own headers; a protocol may ask there for what its fields need. */
+  headers?: Record<string, string> | undefined;
 };
 
 /** A decoder of one stream: a pure state machine, wire messages in, canonical events out. */

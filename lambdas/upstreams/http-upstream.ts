@@ -33,11 +33,7 @@ export const urlOf = ({ target, protocol }: Pick<UpstreamCall, 'target' | 'proto
 
 /** Always streamed: that gives a first-event and an idle limit, and shows a truncated answer as one. */
 const encodeBody = ({ request, target, protocol, maxOutputTokens }: UpstreamCall): Uint8Array => {
-  const { model, maxTokensField } = target;
-  const body = protocol.encodeRequest(
-    { ...request, stream: true },
-    { model, maxOutputTokens, ...(maxTokensField && { maxTokensField }) },
-  );
+  const body = protocol.encodeRequest({ ...request, stream: true }, { ...target, maxOutputTokens });
   return Buffer.from(JSON.stringify(body));
 };
 

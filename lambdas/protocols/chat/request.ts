@@ -2,6 +2,7 @@ import { compact } from '../../support/compact.ts';
 import type { GenerationRequest } from '../generation.ts';
 import { fieldsFor, listOf, parseWire, ride } from '../parse-wire.ts';
 import type { WireTarget } from '../protocol.ts';
+import { withReasoningHistory } from './reasoning-history.ts';
 import { decodeResponseFormat, encodeResponseFormat } from './response-format.ts';
 import { decodeTool, decodeToolChoice, encodeToolChoice, encodeTools } from './tools.ts';
 import { decodeMessage, encodeTurns } from './turns.ts';
@@ -103,7 +104,7 @@ export const encodeRequest = (
   return compact({
     ...fields,
     model: target.model,
-    messages: encodeTurns(request),
+    messages: encodeTurns(withReasoningHistory(request, target)),
     stream: request.stream,
     // Always asked for: callers of the other family must be told the usage.
     stream_options: request.stream ? { ...(options ?? {}), include_usage: true } : undefined,

@@ -3,6 +3,7 @@ import type { GenerationRequest, Reasoning } from '../generation.ts';
 import { asRecord } from '../json.ts';
 import { fieldsFor, listOf, parseWire, ride } from '../parse-wire.ts';
 import type { WireTarget } from '../protocol.ts';
+import { asksForBeta } from './betas.ts';
 import { decodeOutputFormat, encodeOutputFormat, withInstruction } from './output-format.ts';
 import { encodeSampling, encodeThinking, modeOf, withoutThinkingEdits } from './thinking.ts';
 import {
@@ -141,7 +142,7 @@ export const encodeRequest = (
   return compact({
     ...fields,
     model: target.model,
-    ...encodeTurns(withInstruction(request)),
+    ...encodeTurns(withInstruction(request), target),
     max_tokens: lowered ?? maxTokens ?? most,
     stream: request.stream,
     ...encodeSampling(request),
@@ -150,7 +151,9 @@ export const encodeRequest = (
     tool_choice: tools.length > 0 ? encodeToolChoice(request) : undefined,
     thinking,
     output_config: merged(config, encodeOutputConfig(request)),
-    context_management: withoutThinkingEdits(management, thinking),
+    context_management: asksForBeta(target, 'context-management')
+      ? withoutThinkingEdits(management, thinking)
+      : undefined,
     metadata: merged(metadata, encodeUser(request)),
   });
 };

@@ -2,6 +2,7 @@ import { compact } from '../../support/compact.ts';
 import { invalidRequest } from '../../support/errors.ts';
 import type { Block, GenerationRequest, Turn } from '../generation.ts';
 import { fieldsFor, rideIfAny } from '../parse-wire.ts';
+import type { WireTarget } from '../protocol.ts';
 import { decodeContent, encodeContent, type Wire } from './content.ts';
 import { withUniqueCalls } from './unique-calls.ts';
 import type { ContentBlock, Message } from './wire.ts';
@@ -52,7 +53,7 @@ const mergeTurns = (turns: Turn[]): Turn[] => {
   return merged.map((turn) => ({ ...turn, blocks: resultsFirst(turn.blocks) }));
 };
 
-/** A later system turn of the other family keeps its place, and is marked for what it is. */
+/** A later system turn that cannot stay one keeps its place, and is marked for what it is. */
 const asReminder = (turn: Turn): Turn => {
   if (turn.role !== 'system') return turn;
   const wrapped = turn.blocks.map(
@@ -86,9 +87,13 @@ const encodeConversation = (turns: Turn[]): Wire[] =>
     content: encodeContent(blocks),
   }));
 
-const encodeMessages = (turns: Turn[], { extras }: GenerationRequest): Wire[] => {
+const encodeMessages = (
+  turns: Turn[],
+  { extras }: GenerationRequest,
+  { systemTurns }: WireTarget,
+): Wire[] => {
   if (extras.protocol === NAME) {
-    const messages = encodeConversation(turns);
+    const messages = encodeConversation(systemTurns === 'leading' ? turns.map(asReminder) : turns);
     if (messages.length === 0) throw nothingSaid();
     return messages;
   }
@@ -100,12 +105,12 @@ const encodeMessages = (turns: Turn[], { extras }: GenerationRequest): Wire[] =>
  * The conversation as this wire splits it: what the leading system turns say, and the turns after them.
  * @throws ApiError 400 when a caller of this family said nothing at all.
  */
-export const encodeTurns = (request: GenerationRequest) => {
+export const encodeTurns = (request: GenerationRequest, target: WireTarget) => {
   const { turns } = request;
   const firstOther = turns.findIndex((turn) => turn.role !== 'system');
   const lead = firstOther === -1 ? turns : turns.slice(0, firstOther);
   const later = firstOther === -1 ? [] : turns.slice(firstOther);
   const system = encodeContent(lead.flatMap(({ blocks }) => blocks));
-  const messages = encodeMessages(later, request);
+  const messages = encodeMessages(later, request, target);
   return compact({ system: system === '' ? undefined : system, messages });
 };

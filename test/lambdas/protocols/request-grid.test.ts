@@ -11,14 +11,18 @@ const TARGET = { model: 'upstream-model', maxOutputTokens: 64_000 };
 /** What marks the thinking of the chat upstream and of the messages upstream in the fixtures. */
 const MARKS = { chat: 'cccccccccccc', messages: 'dddddddddddd' };
 
+/** The target of the case: what is special about its upstream stands in a file of its own. */
+const targetOf = ({ read }: Case) => ({ ...TARGET, ...JSON.parse(read('target.json') ?? '{}') });
+
 /** What an upstream of `to` is sent, or why it is sent nothing. */
-const send = ({ from, input }: Case, to: ProtocolName): unknown => {
+const send = (example: Case, to: ProtocolName): unknown => {
+  const { from, input } = example;
   try {
     const request = protocols[from].decodeRequest(JSON.parse(input));
     assertConsistent(request);
     const needs = foreignParts(request).filter(({ protocol }) => protocol !== to);
     if (needs.length > 0) return { cannotSay: needs.map(({ name }) => name) };
-    return protocols[to].encodeRequest(unseal(request, MARKS[to]), TARGET);
+    return protocols[to].encodeRequest(unseal(request, MARKS[to]), targetOf(example));
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const { status, type, message, param } = error;
@@ -39,7 +43,7 @@ describe.each(FAMILIES)('a request for an upstream of %s', (to) => {
     if (sent !== null && typeof sent === 'object' && 'messages' in sent) {
       // What goes out is what the protocol itself would take in.
       const again = protocols[to].decodeRequest(sent);
-      expect(protocols[to].encodeRequest(again, TARGET)).toEqual(sent);
+      expect(protocols[to].encodeRequest(again, targetOf(example))).toEqual(sent);
     }
   });
 });

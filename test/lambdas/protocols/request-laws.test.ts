@@ -3,7 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { foreignParts } from '../../../lambdas/protocols/foreign-parts.ts';
 import { protocols } from '../../../lambdas/protocols/protocols.ts';
 
-const TARGET = { model: 'vendor/model', maxOutputTokens: 1000 };
+const TARGET = {
+  model: 'vendor/model',
+  maxOutputTokens: 1000,
+  headers: { 'anthropic-beta': 'context-management-2025-06-27' },
+};
 const RUNS = { numRuns: 500 };
 
 const word = fc.stringMatching(/^[a-z]{1,8}$/);

@@ -1,0 +1,12 @@
+import type { WireTarget } from '../protocol.ts';
+
+/**
+ * Whether the target's own headers ask the upstream for a beta, by the beginning of its name. Without it
+ * the vendor refuses the beta's fields, and agents send them whomever they talk to.
+ */
+export const asksForBeta = ({ headers = {} }: WireTarget, name: string): boolean =>
+  Object.entries(headers).some(
+    ([header, value]) =>
+      header.toLowerCase() === 'anthropic-beta' &&
+      value.split(',').some((beta) => beta.trim().startsWith(name)),
+  );
