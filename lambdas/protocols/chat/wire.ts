@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { JsonObject, optional } from '../parse-wire.ts';
+import { each, JsonObject, optional } from '../parse-wire.ts';
 
 /** The chat-completions wire as callers send it. Loose: what is not listed rides along. */
 const TextPart = z.looseObject({ type: z.literal('text'), text: z.string() });
@@ -26,7 +26,7 @@ const ToolUsePart = z.looseObject({
 const ToolResultPart = z.looseObject({
   type: z.literal('tool_result'),
   tool_use_id: z.string(),
-  content: optional(z.union([z.string(), z.array(JsonObject)])),
+  content: optional(z.union([z.string(), each(JsonObject)])),
   is_error: optional(z.boolean()),
 });
 const ImageBlockPart = z.looseObject({
@@ -55,7 +55,7 @@ export const ContentPart = z.union([
 ]);
 export type ContentPart = z.infer<typeof ContentPart>;
 
-const Content = z.union([z.string(), z.array(ContentPart)]);
+const Content = z.union([z.string(), each(ContentPart)]);
 
 /** JSON text; some clients send the value itself. */
 const Arguments = z
@@ -81,7 +81,7 @@ const AssistantMessage = z.looseObject({
   content: optional(Content),
   refusal: optional(z.string()),
   reasoning_content: optional(z.string()),
-  tool_calls: optional(z.array(ToolCall)),
+  tool_calls: optional(each(ToolCall)),
   function_call: optional(z.never(NO_FUNCTIONS)),
 });
 const ToolMessage = z.looseObject({
@@ -173,7 +173,7 @@ const StopSequence = z.string().min(1);
 
 export const ChatRequest = z.looseObject({
   model: z.string().min(1),
-  messages: z.array(Message).min(1).max(MAX_MESSAGES),
+  messages: each(Message, z.array(z.unknown()).min(1).max(MAX_MESSAGES)),
   stream: optional(z.boolean()),
   stream_options: optional(JsonObject),
   max_tokens: optional(z.int().positive()),
@@ -185,7 +185,7 @@ export const ChatRequest = z.looseObject({
   stop: optional(
     z.union([StopSequence, z.array(StopSequence).max(MAX_STOP_SEQUENCES, 'at most 4 sequences')]),
   ),
-  tools: optional(z.array(WireTool).max(MAX_TOOLS)),
+  tools: optional(each(WireTool, z.array(z.unknown()).max(MAX_TOOLS))),
   tool_choice: optional(WireToolChoice),
   functions: optional(z.never(NO_FUNCTIONS)),
   function_call: optional(z.never(NO_FUNCTIONS)),

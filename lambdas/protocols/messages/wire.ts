@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { JsonObject, optional } from '../parse-wire.ts';
+import { each, JsonObject, optional } from '../parse-wire.ts';
 
 /** The messages wire as callers send it. Loose: what is not listed rides along. */
 const TextBlock = z.looseObject({ type: z.literal('text'), text: z.string() });
@@ -49,7 +49,7 @@ const ResultContent = z.union([TextBlock, ImageBlock, DocumentBlock, OtherBlock]
 const ToolResultBlock = z.looseObject({
   type: z.literal('tool_result'),
   tool_use_id: z.string(),
-  content: optional(z.union([z.string(), z.array(ResultContent)])),
+  content: optional(z.union([z.string(), each(ResultContent)])),
   is_error: optional(z.boolean()),
 });
 export const ContentBlock = z.union([
@@ -67,7 +67,7 @@ export type WireSource = z.infer<typeof DocumentBlock>['source'];
 /** `system` inside `messages` is what Claude Code sends; it keeps its place. */
 export const Message = z.looseObject({
   role: z.enum(['user', 'assistant', 'system']),
-  content: z.union([z.string(), z.array(ContentBlock)]),
+  content: z.union([z.string(), each(ContentBlock)]),
 });
 export type Message = z.infer<typeof Message>;
 
@@ -100,8 +100,8 @@ const MAX_TOOLS = 256;
 /** What both endpoints of the family read; only generation demands `max_tokens`. */
 export const CountRequest = z.looseObject({
   model: z.string().min(1),
-  messages: z.array(Message).min(1).max(MAX_MESSAGES),
-  system: optional(z.union([z.string(), z.array(TextBlock)])),
+  messages: each(Message, z.array(z.unknown()).min(1).max(MAX_MESSAGES)),
+  system: optional(z.union([z.string(), each(TextBlock)])),
   // Zero warms the upstream's cache.
   max_tokens: optional(z.int().nonnegative()),
   stream: optional(z.boolean()),
@@ -109,7 +109,7 @@ export const CountRequest = z.looseObject({
   top_p: optional(z.number().min(0).max(1)),
   top_k: optional(z.int().nonnegative()),
   stop_sequences: optional(z.array(z.string().min(1))),
-  tools: optional(z.array(WireTool).max(MAX_TOOLS)),
+  tools: optional(each(WireTool, z.array(z.unknown()).max(MAX_TOOLS))),
   tool_choice: optional(WireToolChoice),
   thinking: optional(
     z.looseObject({ type: z.string(), budget_tokens: optional(z.int().positive()) }),
