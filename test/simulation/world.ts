@@ -144,9 +144,10 @@ export const simulate = async (
     if (total < charged.length) broken.push(`too little ${counts}`);
     if (total > most) broken.push(`${TOO_MUCH} ${counts}`);
   };
-  // Every late write has landed. Where nothing died, the counts are right without a reaper.
+  // Every late write has landed. The counts are right without a reaper, except where a process died, or where
+  // a write was copied without the SDK's knowledge: a refused one, whose copy then found room.
   await scheduler.run(BORDER + 20 * MINUTE);
-  if (faults.crash === 0) compare('before the reaper');
+  if (faults.crash + faults.duplicate + faults.stray === 0) compare('before the reaper');
   const operator = createStore(createMemoryClient(table, 'always'));
   await operator.reap(METER_ID, scheduler.now());
   compare('after the reaper');
