@@ -1,0 +1,211 @@
+/**
+ * What metering costs: calls of the table by outcome, the size of a meter's item, what a reservation adds to
+ * a request's latency, and the price of a million. Run it with `npm run bench:metering`. Calls, bytes and
+ * ratios hold on any machine, milliseconds do not.
+ */
+import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import type { Caller } from '../lambdas/keys/caller.ts';
+import { type Admission, createMeter } from '../lambdas/metering/meter.ts';
+import { createDynamoClient } from '../lambdas/stores/dynamo/client.ts';
+import { createDynamoMeterStore } from '../lambdas/stores/dynamo/meter-store.ts';
+import { ApiError } from '../lambdas/support/errors.ts';
+import { createLog } from '../lambdas/support/log.ts';
+import { PARTITION_KEY } from '../lambdas/tables.ts';
+import { startEmbeddedDynamo } from '../local/embedded-dynamo.ts';
+import { LOCAL_AWS } from '../local/local-aws.ts';
+import { createManualClock } from '../test/support/manual-clock.ts';
+
+/** On demand, us-east-1, of a million units; a write of up to 1 KB and a consistent read of up to 4 KB take one. */
+const WRITE_PRICE = 0.625;
+const READ_PRICE = 0.125;
+const UNIT_BYTES = 1_024;
+const MINUTE = 60_000;
+const REPEATS = 100;
+const FLOOD = 5_990;
+const ROUNDS = 400;
+
+const dynamo = await startEmbeddedDynamo();
+const client = createDynamoClient({ ...LOCAL_AWS, endpoint: dynamo.endpoint });
+const tableName = dynamo.tableNames.meters;
+const clock = createManualClock(Date.parse('2026-11-21T11:30:00Z'));
+const calls = { writes: 0, reads: 0 };
+
+/** Counts each attempt, behind the SDK's repeats. */
+const countCalls = ({ middlewareStack }: DynamoDBDocumentClient): void =>
+  middlewareStack.add(
+    (next, { commandName }) =>
+      (args) => {
+        if (commandName === 'UpdateItemCommand') calls.writes += 1;
+        else calls.reads += 1;
+        return next(args);
+      },
+    { step: 'finalizeRequest', priority: 'low' },
+  );
+countCalls(client);
+
+const store = createDynamoMeterStore({ client, tableName });
+const meter = createMeter({ store, clock, log: createLog(() => undefined) });
+
+let count = 0;
+/** As long as the ids of production. */
+const newId = (kind: 'req' | 'key' | 'mtr') => {
+  count += 1;
+  return `${kind}_${String(count).padStart(kind === 'req' ? 24 : 20, '0')}`;
+};
+const callerWith = ({ rpm = 1e6, quota = 1e6 }: { rpm?: number; quota?: number } = {}): Caller => ({
+  keyId: newId('key'),
+  projectId: 'prj',
+  meterId: newId('mtr'),
+  plan: { id: 'plan', rpm, quota, period: 'month' },
+});
+const admit = (caller: Caller) => meter.admit(caller, newId('req'));
+
+const settle = async (caller: Caller, verbs: (keyof Omit<Admission, 'limits'>)[]) => {
+  const admission = await admit(caller);
+  for (const verb of verbs) await admission[verb]();
+};
+
+const refused = async (caller: Caller): Promise<void> => {
+  try {
+    await admit(caller);
+  } catch (error) {
+    if (error instanceof ApiError) return;
+    throw error;
+  }
+  throw new Error('It was admitted.');
+};
+
+const print = (...cells: (string | number)[]) => {
+  const [first = '', ...rest] = cells.map(String);
+  process.stdout.write(`${first.padEnd(48)}${rest.map((cell) => cell.padStart(10)).join('')}\n`);
+};
+
+const reset = () => {
+  calls.writes = 0;
+  calls.reads = 0;
+};
+
+const priceOf = (writes: number, reads: number): string =>
+  (writes * WRITE_PRICE + reads * READ_PRICE).toFixed(3);
+
+/** Calls of a hundred repetitions, as a row for one. */
+const row = async (what: string, run: (n: number) => Promise<void>): Promise<void> => {
+  reset();
+  for (let n = 0; n < REPEATS; n += 1) await run(n);
+  const [writes, reads] = [calls.writes / REPEATS, calls.reads / REPEATS];
+  print(what, writes, reads, priceOf(writes, reads));
+};
+
+/** A row for one environment in one minute, in which a hundred calls a second are refused. */
+const flood = async (what: string, caller: Caller): Promise<void> => {
+  clock.set(Math.ceil((clock.now() + 1) / MINUTE) * MINUTE);
+  const used = Math.min(caller.plan.rpm, caller.plan.quota);
+  for (let n = 0; n < used; n += 1) await settle(caller, ['commit', 'close']);
+  reset();
+  for (let n = 0; n < FLOOD; n += 1) {
+    await refused(caller);
+    clock.advance(10);
+  }
+  print(what, calls.writes, calls.reads, priceOf(calls.writes / FLOOD, calls.reads / FLOOD));
+};
+
+const measureCalls = async (): Promise<void> => {
+  print('calls of the table, a request', 'writes', 'reads', '$/million');
+  const busy = callerWith();
+  await row('answered, streamed or whole', () => settle(busy, ['commit', 'close']));
+  await row('failed before its first content', () => settle(busy, ['refund', 'close']));
+  await row('broken off in mid-stream', () => settle(busy, ['commit', 'refund', 'close']));
+  const atLimit = async (plan: { rpm?: number; quota?: number }) => {
+    const callers = Array.from({ length: REPEATS }, () => callerWith(plan));
+    for (const caller of callers) await settle(caller, ['commit', 'close']);
+    return async (n: number) => refused(callers[n] ?? busy);
+  };
+  await row('refused with 429, the first time', await atLimit({ rpm: 1 }));
+  await row('refused with 402, the first time', await atLimit({ quota: 1 }));
+  await row('refused at a limit of 0, the first time', () => refused(callerWith({ quota: 0 })));
+  await flood('a minute of 5,990 refusals with 429', callerWith({ rpm: 5 }));
+  await flood('a minute of 5,990 refusals with 402', callerWith({ quota: 5 }));
+  await row('models or count_tokens', () => meter.admitFree(busy));
+  process.stdout.write(
+    'The embedded table makes a first refusal read the item that DynamoDB sends along.\n',
+  );
+};
+
+const bytesOf = (value: unknown): number =>
+  // A number takes a byte for two digits, and one more.
+  typeof value === 'number'
+    ? Math.ceil(String(Math.abs(value)).length / 2) + 1
+    : Buffer.byteLength(String(value));
+
+const sizeOf = async (meterId: string): Promise<number> => {
+  const Key = { [PARTITION_KEY]: meterId };
+  const { Item = {} } = await client.send(
+    new GetCommand({ TableName: tableName, Key, ConsistentRead: true }),
+  );
+  return Object.entries(Item).reduce(
+    (sum, [name, value]) => sum + Buffer.byteLength(name) + bytesOf(value),
+    0,
+  );
+};
+
+const measureSize = async (): Promise<void> => {
+  const caller = callerWith();
+  for (let minute = 0; minute < 30; minute += 1) {
+    for (let n = 0; n < 5; n += 1) await settle(caller, ['commit', 'close']);
+    clock.advance(MINUTE);
+  }
+  print('');
+  print('a meter in use for half an hour', 'bytes', 'units');
+  for (let open = 0; open <= 100; open += 1) {
+    const size = await sizeOf(caller.meterId);
+    if ([0, 1, 10, 19, 20, 50, 100].includes(open))
+      print(`${open} in flight`, size, Math.ceil(size / UNIT_BYTES));
+    await admit(caller);
+  }
+};
+
+const median = (values: number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+
+/** Milliseconds of each, by turns, so that whatever slows the machine slows all. */
+const race = async (runs: Record<string, () => Promise<unknown>>): Promise<Map<string, number>> => {
+  const times = new Map(Object.keys(runs).map((name) => [name, [] as number[]]));
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (const [name, run] of Object.entries(runs)) {
+      const start = performance.now();
+      await run();
+      times.get(name)?.push(performance.now() - start);
+    }
+  }
+  return new Map([...times].map(([name, values]) => [name, median(values)]));
+};
+
+const measureLatency = async (): Promise<void> => {
+  const caller = callerWith();
+  const bare = new UpdateCommand({
+    TableName: tableName,
+    Key: { [PARTITION_KEY]: 'bare' },
+    UpdateExpression: 'ADD #n :one',
+    ExpressionAttributeNames: { '#n': 'n' },
+    ExpressionAttributeValues: { ':one': 1 },
+  });
+  let admission: Admission | undefined;
+  const times = await race({
+    'one bare UpdateItem': () => client.send(bare),
+    'admit, before the upstream': async () => {
+      admission = await admit(caller);
+    },
+    'commit, before the first content': async () => admission?.commit(),
+    'close, after the end': async () => admission?.close(),
+  });
+  const unit = times.get('one bare UpdateItem') ?? 1;
+  print('');
+  print('latency, median', 'ms', 'x bare');
+  for (const [name, ms] of times) print(name, ms.toFixed(2), (ms / unit).toFixed(2));
+};
+
+await measureCalls();
+await measureSize();
+await measureLatency();
+client.destroy();
+await dynamo.close();
