@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { FAMILIES } from '../../support/golden.ts';
+import { type Json, parseJson, readSse } from '../../support/sse-text.ts';
+import { chatWire, messagesWire, requestOf, translate } from '../../support/translate.ts';
+
+/** What an upstream counted. Each family states it in its own way; `input` leaves out the cache. */
+type Counts = { input: number; read: number; written: number; output: number; thinking: number };
+
+const counts = fc
+  .record({
+    input: fc.nat(900),
+    read: fc.nat(900),
+    written: fc.nat(900),
+    output: fc.integer({ min: 1, max: 900 }),
+    thinking: fc.nat(900),
+  })
+  // A prompt of no tokens is an upstream that did not count; thinking is a part of the output.
+  .filter(({ input, read, written }) => input + read + written > 0)
+  .map((all): Counts => ({ ...all, thinking: Math.min(all.thinking, all.output) }));
+
+const asChat = ({ input, read, written, output, thinking }: Counts) => ({
+  prompt_tokens: input + read + written,
+  completion_tokens: output,
+  total_tokens: input + read + written + output,
+  prompt_tokens_details: { cached_tokens: read, cache_write_tokens: written },
+  completion_tokens_details: { reasoning_tokens: thinking },
+});
+
+const asMessages = ({ input, read, written, output, thinking }: Counts) => ({
+  input_tokens: input,
+  cache_read_input_tokens: read,
+  cache_creation_input_tokens: written,
+  output_tokens: output,
+  output_tokens_details: { thinking_tokens: thinking },
+});
+
+/** The places in which chat upstreams state their usage. */
+const chatPlaces: Record<string, (usage: Json) => object[]> = {
+  'on a chunk of its own': (usage) => [said(), finished(), { choices: [], usage }],
+  'on the finish': (usage) => [said(), { ...finished(), usage }],
+  'before the finish': (usage) => [
+    { ...said(), usage },
+    { ...finished(), usage: null },
+  ],
+  'on every chunk, and growing': (usage) => [
+    { ...said(), usage: { prompt_tokens: 1, completion_tokens: 1 } },
+    { ...finished(), usage },
+  ],
+  'in the choice': (usage) => [said(), finished({ usage })],
+  'under a name of their own': (usage) => [said(), { ...finished(), x_groq: { usage } }],
+};
+
+const said = () => ({ choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: null }] });
+const finished = (more: object = {}) => ({
+  choices: [{ index: 0, delta: {}, finish_reason: 'stop', ...more }],
+});
+
+type Event = { type: string } & Json;
+
+/** The places in which messages upstreams do. */
+const messagesPlaces: Record<string, (usage: Json) => Event[]> = {
+  'at the start, and what was written at the end': ({
+    output_tokens,
+    output_tokens_details,
+    ...usage
+  }) => message({ ...usage, output_tokens: 1 }, { output_tokens, output_tokens_details }),
+  'at the end': (usage) => message({ input_tokens: 0, output_tokens: 0 }, usage),
+  'in both places': (usage) => message({ ...usage, output_tokens: 1 }, usage),
+};
+
+const message = (first: Json, last: Json): Event[] => [
+  { type: 'message_start', message: { id: 'm', usage: first } },
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hi' } },
+  { type: 'content_block_stop', index: 0 },
+  { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: last },
+  { type: 'message_stop' },
+];
+
+/** The last usage that the caller of a stream reads. */
+const usageIn = (text: string): unknown =>
+  readSse(text)
+    .filter(({ data }) => data !== '[DONE]')
+    .map(({ data }) => parseJson(data).usage)
+    .findLast((usage) => usage !== undefined && usage !== null);
+
+const REQUEST = {
+  chat: requestOf('chat', { stream_options: { include_usage: true } }),
+  messages: requestOf('messages'),
+};
+const EXPECTED = { chat: asChat, messages: asMessages };
+
+describe.each(FAMILIES)('a caller of %s reads what the upstream counted', (to) => {
+  test.each(Object.entries(chatPlaces))('when it speaks chat and counts %s', async (_, place) => {
+    await fc.assert(
+      fc.asyncProperty(counts, async (all) => {
+        const wire = chatWire(place(asChat(all)));
+        const told = await translate('chat', to, wire, { request: REQUEST[to] });
+        expect(usageIn(told)).toMatchObject(EXPECTED[to](all));
+      }),
+    );
+  });
+
+  test.each(Object.entries(messagesPlaces))(
+    'when it speaks messages and counts %s',
+    async (_, place) => {
+      await fc.assert(
+        fc.asyncProperty(counts, async (all) => {
+          const wire = messagesWire(place(asMessages(all)));
+          const told = await translate('messages', to, wire, { request: REQUEST[to] });
+          expect(usageIn(told)).toMatchObject(EXPECTED[to](all));
+        }),
+      );
+    },
+  );
+});

@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest';
+import { collect } from '../../../lambdas/protocols/collect.ts';
+import type {
+  AnswerBlock,
+  Generation,
+  GenerationEvent,
+  GenerationRequest,
+} from '../../../lambdas/protocols/generation.ts';
+import { readJsonObject } from '../../../lambdas/protocols/json.ts';
+import type { ProtocolName } from '../../../lambdas/protocols/protocol.ts';
+import { protocols } from '../../../lambdas/protocols/protocols.ts';
+import { createSealer } from '../../../lambdas/protocols/seal.ts';
+import { formatSse } from '../../../lambdas/protocols/sse.ts';
+import { type Case, casesOf, FAMILIES } from '../../support/golden.ts';
+import { decode, LABEL, requestOf } from '../../support/translate.ts';
+
+const MARK = 'eeeeeeeeeeee';
+
+async function* once(events: GenerationEvent[]) {
+  yield events;
+}
+
+/** A caller that asks the same question either way, usage included, and gives stop sequences if the case does. */
+const requestFor = ({ read }: Case, to: ProtocolName): GenerationRequest => {
+  const { stop } = JSON.parse(read('request.json') ?? '{}');
+  return to === 'chat'
+    ? requestOf(to, { stream_options: { include_usage: true }, stop })
+    : requestOf(to, { stop_sequences: stop });
+};
+
+/** What the caller reads when the answer comes as a stream, and when it comes in one piece. */
+const readBoth = async (example: Case, to: ProtocolName) => {
+  const request = requestFor(example, to);
+  const { events, fault } = await decode(protocols[example.from], example.input, request);
+  if (fault) return undefined;
+  const sealed = events.map(createSealer(MARK));
+  const encoder = protocols[to].streamEncoder(request, LABEL);
+  const stream = sealed.flatMap(encoder.push).map(formatSse).join('');
+  const whole = protocols[to].encodeResponse(await collect(once(sealed)), request, LABEL);
+  const streamed = (await decode(protocols[to], stream, request)).events;
+  const read = protocols[to].decodeResponse(whole, request);
+  return { streamed: await collect(once(streamed)), whole: await collect(once(read)) };
+};
+
+const proseOf = (blocks: AnswerBlock[], type: 'text' | 'thinking'): string =>
+  blocks.map((block) => (block.type === type ? block.text : '')).join('');
+
+/** The whole wire of messages has arguments as an object, `{}` for those that the token cap cut. */
+const inObjects = ({ extra, ...block }: AnswerBlock) =>
+  block.type === 'tool-call'
+    ? { ...block, arguments: readJsonObject(block.arguments) ?? {} }
+    : block.type === 'foreign'
+      ? { ...block, value: { ...block.value, input: undefined } }
+      : block;
+
+/** Whole answers of chat have one text and one reasoning; the order of the parts is the stream's alone. */
+const sum = ({ blocks, reason, usage }: Generation, to: ProtocolName) => ({
+  reason,
+  usage,
+  blocks:
+    to === 'messages'
+      ? blocks.map(inObjects)
+      : [
+          proseOf(blocks, 'thinking'),
+          proseOf(blocks, 'text'),
+          ...blocks.filter(({ type }) => type === 'tool-call'),
+        ],
+});
+
+const cases = casesOf('streams', 'upstream', 'sse');
+
+describe.each(FAMILIES)('a caller of %s reads the same answer streamed and whole', (to) => {
+  test.each(cases)('$name', async (example) => {
+    const both = await readBoth(example, to);
+    if (both) expect(sum(both.whole, to)).toEqual(sum(both.streamed, to));
+  });
+});
