@@ -1,7 +1,7 @@
 import { App, Validations } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
-import { bundle } from '../lib/bundle/bundle.ts';
+import { bundle, WEB_BUNDLE } from '../lib/bundle/bundle.ts';
 import { ConfigurationError } from '../lib/configuration-error.ts';
 import { readCatalog } from '../lib/read-catalog.ts';
 import { RouterStack } from '../lib/router-stack.ts';
@@ -15,7 +15,7 @@ const declare = (): void => {
   const router = bundle({ entry: 'lambdas/router.ts', outdir: 'dist/router', catalog });
   const admin = bundle({ entry: 'lambdas/admin.ts', outdir: 'dist/admin', catalog });
   const web = stage.hasWebFunction
-    ? bundle({ entry: 'lambdas/web.ts', outdir: 'dist/web', catalog })
+    ? bundle({ ...WEB_BUNDLE, outdir: 'dist/web', catalog })
     : undefined;
 
   new RouterStack(app, `model-router-${stage.name}`, {

@@ -6,7 +6,11 @@ import { startServer } from './web/server.ts';
 
 /** The router as a plain HTTP server: a Lambda Web Function, or any other place that runs Node. */
 const start = async (): Promise<void> => {
-  await startServer({ handler, ...readHttpEndpoint(process.env) });
+  const server = await startServer({ handler, ...readHttpEndpoint(process.env) });
+  // A Web Function has a second from here. What is cut after it breaks off in mid-chunk, which clients notice.
+  process.once('SIGTERM', () => {
+    server.drain().finally(() => process.exit(0));
+  });
 };
 
 start().catch((error: unknown) => {

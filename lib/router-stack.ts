@@ -39,7 +39,7 @@ export class RouterStack extends Stack {
 
     this.outputAddresses(doors);
     if (webFolder !== undefined) {
-      const web = new WebDoor(this, 'WebDoor', { router, folder: webFolder });
+      const web = new WebDoor(this, 'WebDoor', { stage, router, folder: webFolder });
       this.output('WebFunctionUrl', web.url);
     }
     this.output('UpstreamSecretName', upstreamSecrets.secret.secretName);

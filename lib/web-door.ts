@@ -1,4 +1,4 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import {
   ApplicationLogLevel,
   SystemLogLevel,
@@ -7,11 +7,14 @@ import {
   WebFunctionCode,
   WebFunctionRuntime,
 } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { acknowledge, acknowledgeFunction } from './acknowledge.ts';
 import type { RouterFunction } from './router-function.ts';
+import type { Stage } from './stage.ts';
 
 export type WebDoorProps = {
+  stage: Stage;
   router: RouterFunction;
   /** Folder of the bundle that listens. */
   folder: string;
@@ -24,13 +27,22 @@ export type WebDoorProps = {
 export class WebDoor extends Construct {
   readonly url: string;
 
-  constructor(scope: Construct, id: string, { router, folder }: WebDoorProps) {
+  constructor(scope: Construct, id: string, { stage, router, folder }: WebDoorProps) {
     super(scope, id);
     const { role, logGroup, environment } = router;
+    const { stackName, region } = Stack.of(this);
+    // The copier's own group would stay for two years, also after the stack.
+    const copierLogs = new LogGroup(this, 'CopierLogs', {
+      retention: stage.logRetention,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
     const web = new WebFunction(this, 'WebFunction', {
-      code: WebFunctionCode.fromAssetToManagedBucket(folder),
+      // Such a name is taken in all regions at once, and CDK's is the same in each.
+      webFunctionName: `${stackName}-${region}`,
+      code: WebFunctionCode.fromAssetToManagedBucket(folder, {
+        copyOptions: { logGroup: copierLogs },
+      }),
       runtime: WebFunctionRuntime.NODEJS_24_X,
-      entryPoint: 'index.cjs',
       role,
       logGroup,
       environment,

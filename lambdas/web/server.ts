@@ -4,6 +4,7 @@ import type { HttpHandler } from '../http/create-http-handler.ts';
 import type { HttpEvent } from '../http/read-event.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { apiError, invalidRequest } from '../support/errors.ts';
+import { createDrain } from './drain.ts';
 import { functionUrlEvent, splitTarget } from './function-url-event.ts';
 import { createResponseStream } from './lambda-runtime.ts';
 import { refuse, refuseBytes } from './refusals.ts';
@@ -19,6 +20,14 @@ export type ServerOptions = {
   clock?: Clock;
   /** What slow senders get, in milliseconds, where it is not what is usual. */
   senders?: Partial<typeof SENDERS>;
+};
+
+export type RunningServer = {
+  url: string;
+  /** Takes nothing new and waits for the answers under way. */
+  drain(): Promise<void>;
+  /** Cuts whatever is under way. */
+  close(): Promise<void>;
 };
 
 /** Lambda's limit for an invocation's event, headers and escaping of the body included. */
@@ -100,15 +109,14 @@ const onFailure = (response: ServerResponse) => {
  * Serves a Lambda handler over HTTP, on loopback unless told otherwise, with the events, limits and
  * response stream of the platform; a client that leaves aborts its request. @throws Error `EADDRINUSE` when the port is taken.
  */
-export const startServer = async (
-  options: ServerOptions,
-): Promise<{ url: string; close(): Promise<void> }> => {
+export const startServer = async (options: ServerOptions): Promise<RunningServer> => {
   const host = options.host ?? '127.0.0.1';
   const listener = createListener(options);
   const limits = { ...LIMITS, ...SENDERS, ...options.senders };
   const server = createServer(limits, (request, response) => {
     listener(request, response).catch(() => onFailure(response));
   });
+  const drain = createDrain(server);
   server.on('clientError', (fault, socket) => refuseBytes(socket, fault));
   server.listen(options.port, host);
   await once(server, 'listening');
@@ -116,6 +124,7 @@ export const startServer = async (
   const port = typeof address === 'object' && address ? address.port : options.port;
   return {
     url: `http://${host}:${port}`,
+    drain,
     close: async () => {
       const closed = new Promise((resolve) => {
         server.close(resolve);

@@ -29,13 +29,23 @@ describe('the Web Function', () => {
     web.hasResourceProperties('AWS::Lambda::WebFunctionRevision', Match.objectLike({}));
     const [revision] = Object.values(web.findResources('AWS::Lambda::WebFunctionRevision'));
     const text = JSON.stringify(revision?.Properties);
-    expect(text).toContain('"AWS_LAMBDA_NODEJS_ENTRYPOINT":"index.cjs"');
     expect(text).toContain(JSON.stringify(Role));
     for (const [name, value] of Object.entries(Environment.Variables)) {
       expect(text).toContain(`${JSON.stringify(name)}:${JSON.stringify(value)}`);
     }
     expect(text).toMatch(/"[A-Za-z]*Timeout[A-Za-z]*":900/);
     expect(text).toMatch(/"[A-Za-z]*Concurren[A-Za-z]*":64/);
+  });
+
+  test('has a name of its own in each region', () => {
+    web.hasResourceProperties('AWS::Lambda::WebFunction', {
+      FunctionName: { 'Fn::Join': ['', ['Router-', { Ref: 'AWS::Region' }]] },
+    });
+  });
+
+  test('leaves no log group that is kept longer than the others, or after the stack', () => {
+    web.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 7 });
+    web.allResources('AWS::Logs::LogGroup', { DeletionPolicy: 'Delete' });
   });
 
   test('leaves authentication to the router, and tells its address', () => {

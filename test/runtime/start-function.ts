@@ -5,21 +5,38 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RouterEnv } from '../../lambdas/env.ts';
-import { bundle } from '../../lib/bundle/bundle.ts';
+import { type BundleOptions, bundle } from '../../lib/bundle/bundle.ts';
 import type { LocalRouter } from '../../local/start.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
-import { type RuntimeApi, startRuntimeApi } from './runtime-api.ts';
+import { watchAnswer, watchLine } from '../support/leak-watch.ts';
+import { type Invocation, type RuntimeApi, startRuntimeApi } from './runtime-api.ts';
 
 const SHIM = fileURLToPath(new URL('native-client.cjs', import.meta.url));
 
 /** The shipped bundle, around a catalog whose targets are the embedded upstreams. */
-export const bundleFor = ({ models }: Pick<LocalRouter, 'models'>, entry = 'lambdas/router.ts') => {
+export const bundleFor = (
+  { models }: Pick<LocalRouter, 'models'>,
+  options: Pick<BundleOptions, 'entry' | 'fileName' | 'credentials'> = {
+    entry: 'lambdas/router.ts',
+  },
+) => {
   const outdir = mkdtempSync(join(tmpdir(), 'function-'));
   const catalog = join(outdir, 'models.json');
   writeFileSync(catalog, JSON.stringify(models));
-  const { folder } = bundle({ entry, outdir, catalog });
+  const { folder } = bundle({ ...options, outdir, catalog });
   return { folder, remove: () => rmSync(outdir, { recursive: true }) };
 };
+
+const watched = (invocation: Invocation): Invocation => {
+  for (const said of [invocation.head.then(JSON.stringify), invocation.text]) {
+    // What breaks off is the test's own business.
+    said.then(watchAnswer, () => undefined);
+  }
+  return invocation;
+};
+
+/** The runtime client prints lines of its own. */
+const isOurs = (line: string): boolean => /"event":|"_aws":/.test(line);
 
 export type RunningFunction = Pick<RuntimeApi, 'invoke' | 'errors'> & {
   child: ChildProcess;
@@ -80,17 +97,19 @@ export const startFunction = async (options: Options): Promise<RunningFunction> 
       printed += text;
     });
   }
+  const lines = () => printed.split('\n').filter((line) => line !== '');
   return {
-    invoke: api.invoke,
+    invoke: (...parameters) => watched(api.invoke(...parameters)),
     errors: api.errors,
     child,
-    lines: () => printed.split('\n').filter((line) => line !== ''),
+    lines,
     stop: async () => {
       if (child.exitCode === null) {
         child.kill('SIGKILL');
         await once(child, 'exit');
       }
       await api.close();
+      for (const line of lines().filter(isOurs)) watchLine(line);
     },
   };
 };

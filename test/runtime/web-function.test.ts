@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { WEB_BUNDLE } from '../../lib/bundle/bundle.ts';
 import { listen } from '../../local/loopback.ts';
 import { type LocalRouter, startLocal } from '../../local/start.ts';
 import { MODEL_ON, post } from '../support/local.ts';
@@ -21,41 +22,48 @@ const until = async (isTrue: () => boolean | Promise<boolean>): Promise<void> =>
   while (!(await isTrue())) await pause(10);
 };
 
+type Asking = { signal?: AbortSignal; at?: LocalRouter };
+
 describe('the bundle of the Web Function', () => {
   let local: LocalRouter;
   let shipped: ReturnType<typeof bundleFor>;
-  let child: ChildProcess;
+  const processes: ChildProcess[] = [];
   let router: LocalRouter;
 
   beforeAll(async () => {
     local = await startLocal();
-    shipped = bundleFor(local, 'lambdas/web.ts');
-    const endpoint = await freeEndpoint();
-    child = spawn(process.execPath, ['index.cjs'], {
-      cwd: shipped.folder,
-      stdio: ['ignore', 'ignore', 'inherit'],
-      env: { ...environmentFor(local.endpoints), AWS_LAMBDA_HTTP_ENDPOINT: endpoint },
-    });
-    router = { ...local, baseUrl: `http://${endpoint}` };
-    await until(() =>
-      fetch(router.baseUrl).then(
-        ({ ok }) => ok,
-        () => false,
-      ),
-    );
+    shipped = bundleFor(local, WEB_BUNDLE);
+    ({ router } = await startWeb());
   });
   afterEach(() => local.upstreams.reset());
   afterAll(async () => {
-    if (child?.exitCode === null) {
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-    }
+    for (const child of processes) child.kill('SIGKILL');
     shipped?.remove();
     await local?.close();
   });
 
-  const ask = (content: string, signal?: AbortSignal) =>
-    fetch(`${router.baseUrl}${CHAT}`, {
+  /** A process as the platform starts it, once it listens. */
+  const startWeb = async (env = environmentFor(local.endpoints)) => {
+    const endpoint = await freeEndpoint();
+    const started = spawn(process.execPath, ['index.js'], {
+      cwd: shipped.folder,
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: { ...env, AWS_LAMBDA_HTTP_ENDPOINT: endpoint },
+    });
+    started.unref();
+    processes.push(started);
+    const baseUrl = `http://${endpoint}`;
+    await until(() =>
+      fetch(baseUrl).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    );
+    return { child: started, router: { ...local, baseUrl } };
+  };
+
+  const ask = (content: string, { signal, at = router }: Asking = {}) =>
+    fetch(`${at.baseUrl}${CHAT}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${local.key}`, 'content-type': 'application/json' },
       body: JSON.stringify({
@@ -80,7 +88,7 @@ describe('the bundle of the Web Function', () => {
   test('stops the upstream when its caller leaves', async () => {
     local.upstreams.inject({ fault: { kind: 'stall', after: 3 } });
     const leaving = new AbortController();
-    const answer = await ask('hello', leaving.signal);
+    const answer = await ask('hello', { signal: leaving.signal });
     await answer.body?.getReader().read();
     expect(local.upstreams.calls.at(-1)?.outcome).toBe('open');
     leaving.abort();
@@ -93,9 +101,40 @@ describe('the bundle of the Web Function', () => {
     expect(refused.headers.get('x-request-id')).toMatch(/^req_/);
   });
 
+  test('answers what is under way when it is told to end, takes nothing new, and ends', async () => {
+    const ending = await startWeb();
+    local.upstreams.inject({ fault: { kind: 'slow', ms: 50 } });
+    const answer = await ask('say see you later.', { at: ending.router });
+    const exited = once(ending.child, 'exit');
+    ending.child.kill('SIGTERM');
+    expect(await answer.text()).toMatch(/data: \[DONE\]\n\n$/);
+    expect(await exited).toEqual([0, null]);
+    await expect(fetch(ending.router.baseUrl)).rejects.toThrow();
+  });
+
+  test('takes AWS credentials from wherever the SDK finds some, not from variables alone', async () => {
+    const {
+      AWS_ACCESS_KEY_ID: AccessKeyId,
+      AWS_SECRET_ACCESS_KEY: SecretAccessKey,
+      ...env
+    } = environmentFor(local.endpoints);
+    let asked = 0;
+    const credentials = await listen(
+      createServer((_, response) => {
+        asked += 1;
+        const Expiration = new Date(Date.now() + 3_600_000).toISOString();
+        response.end(JSON.stringify({ AccessKeyId, SecretAccessKey, Token: 'token', Expiration }));
+      }),
+    );
+    onTestFinished(credentials.close);
+    const other = await startWeb({ ...env, AWS_CONTAINER_CREDENTIALS_FULL_URI: credentials.url });
+    expect((await ask('hello', { at: other.router })).status).toBe(200);
+    expect(asked).toBeGreaterThan(0);
+  });
+
   test('ends at once where the platform does not say where to listen', async () => {
     const env = environmentFor(local.endpoints);
-    const lost = spawn(process.execPath, ['index.cjs'], { cwd: shipped.folder, env });
+    const lost = spawn(process.execPath, ['index.js'], { cwd: shipped.folder, env });
     const told = lost.stderr.toArray();
     expect((await once(lost, 'exit'))[0]).toBe(1);
     expect(Buffer.concat(await told).toString()).toContain('AWS_LAMBDA_HTTP_ENDPOINT');
