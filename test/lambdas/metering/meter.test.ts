@@ -332,6 +332,29 @@ describe('a process that died', () => {
   });
 });
 
+describe('an answer that took longer than any may', () => {
+  test('is not sent when its unit was reaped: 503, and nothing is charged', async () => {
+    const { admit, meter, clock } = setUp();
+    const caller = callerWith({ quota: 3 });
+    const admission = await admit(caller);
+    clock.advance(17 * 60_000);
+    expect((await meter.usage(caller)).period.used).toBe(0);
+    expect((await refusalOf(() => admission.commit())).status).toBe(503);
+    await admission.refund();
+    expect((await meter.usage(caller)).period.used).toBe(0);
+  });
+});
+
+describe('a plan whose period changes', () => {
+  test('counts the new one from zero, and goes on with the old one if it changes back', async () => {
+    const { admit } = setUp();
+    const monthly = callerWith({ quota: 5, period: 'month' });
+    const daily: Caller = { ...monthly, plan: { ...monthly.plan, period: 'day' } };
+    const left = async (caller: Caller) => (await admit(caller)).limits.quota.remaining;
+    expect([await left(monthly), await left(daily), await left(monthly)]).toEqual([4, 4, 3]);
+  });
+});
+
 describe('a look at the usage', () => {
   test('shows what is used and left, and takes nothing', async () => {
     const { admit, meter } = setUp();

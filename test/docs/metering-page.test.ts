@@ -1,0 +1,43 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+
+const read = (path: string): string =>
+  readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+
+/** With its wrapped lines joined. */
+const page = read('docs/metering.md').replaceAll(/(?<!\n)\n *(?![\n|])/g, ' ');
+
+type Pin = { file: string; title: string };
+
+/** A test is named by its file and its title, or a part of it, as the source spells it. */
+const pinsIn = (text: string): Pin[] =>
+  [...text.matchAll(/`(test\/[^`]+\.ts)`: `([^`]+)`/g)].map(([, file = '', title = '']) => ({
+    file,
+    title,
+  }));
+
+const isThere = ({ file, title }: Pin): boolean =>
+  existsSync(new URL(`../../${file}`, import.meta.url)) && read(file).includes(title);
+
+/** The rows of the tables of promises: the last cell names the tests. */
+const promises = page
+  .split('| Promise | Held by |\n|---|---|\n')
+  .slice(1)
+  .flatMap((rest) => rest.split('\n\n')[0]?.trim().split('\n') ?? [])
+  .map((line) => ({ promise: line.split(' | ')[0]?.slice(2) ?? '', pins: pinsIn(line) }));
+
+test('the page of metering makes promises', () => {
+  expect(promises.length).toBeGreaterThan(30);
+});
+
+test.each(promises)('a test holds: $promise', ({ pins }) => {
+  expect(pins).not.toEqual([]);
+  expect(pins.filter((pin) => !isThere(pin))).toEqual([]);
+});
+
+test('every test that the page names is there', () => {
+  const pins = pinsIn(page);
+  expect(pins.length).toBeGreaterThan(promises.length);
+  expect(pins.filter((pin) => !isThere(pin))).toEqual([]);
+  expect(pins).toHaveLength(page.split('`test/').length - 1);
+});
