@@ -3,6 +3,9 @@ import { UpstreamFault } from './upstream-fault.ts';
 /** Readers for what upstreams send: wrong types read as absent, since real upstreams send them. */
 export type Json = Record<string, unknown>;
 
+/** Sums of some counts of this size are still exact. */
+const MAX_COUNT = 2 ** 48;
+
 export const asRecord = (value: unknown): Json | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Json)
@@ -13,9 +16,9 @@ export const asArray = (value: unknown): unknown[] => (Array.isArray(value) ? va
 export const asString = (value: unknown): string | undefined =>
   typeof value === 'string' ? value : undefined;
 
-/** A count: finite, not negative, whole. */
+/** A count: not negative, whole, and small enough to be added up. */
 export const asCount = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.floor(value) : undefined;
+  typeof value === 'number' && value >= 0 && value <= MAX_COUNT ? Math.floor(value) : undefined;
 
 /** @throws UpstreamFault when `data` is not a JSON object. */
 export const parseUpstreamJson = (data: string): Json => {

@@ -1,6 +1,6 @@
 import { compact } from '../../support/compact.ts';
 import type { FinishReason } from '../generation.ts';
-import { asString, type Json } from '../json.ts';
+import { asRecord, asString, type Json } from '../json.ts';
 import { fieldsFor, rideIfAny } from '../parse-wire.ts';
 
 const NAME = 'messages';
@@ -33,7 +33,7 @@ export const decodeStopReason = (wire: Json): FinishReason | undefined => {
     // Kept only where the word says more than its canonical one.
     ...(WIRE[unified] === word ? {} : { raw: { protocol: NAME, value: word } }),
     ...compact({ stopSequence: asString(wire.stop_sequence) }),
-    ...rideIfAny(NAME, { stop_details: wire.stop_details }),
+    ...rideIfAny(NAME, { stop_details: asRecord(wire.stop_details) }),
   };
 };
 

@@ -16,13 +16,21 @@ export type WireUsage = {
   own?: Record<string, unknown>;
 };
 
-/** Counts that go on to callers of this family as they are. The rest may tell of the upstream's account. */
-const OWN = ['cache_creation', 'server_tool_use'];
+/**
+ * Counts that go on to callers of this family, by the names that the vendor's types promise: SDKs add
+ * them up. What else stands in an upstream's usage may tell of its account.
+ */
+const OWN: Record<string, string[]> = {
+  cache_creation: ['ephemeral_5m_input_tokens', 'ephemeral_1h_input_tokens'],
+  server_tool_use: ['web_search_requests', 'web_fetch_requests'],
+};
 
 const ownCounts = (wire: Json | undefined): Json | undefined => {
-  const known = Object.entries(wire ?? {}).filter(
-    ([name, value]) => OWN.includes(name) && asRecord(value),
-  );
+  const known = Object.entries(OWN).flatMap(([name, counts]): [string, Json][] => {
+    const value = asRecord(wire?.[name]);
+    if (!value) return [];
+    return [[name, Object.fromEntries(counts.map((count) => [count, asCount(value[count]) ?? 0]))]];
+  });
   return known.length > 0 ? Object.fromEntries(known) : undefined;
 };
 
