@@ -1,0 +1,64 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { synthTemplate } from './synth.ts';
+
+const lint = (...args: string[]) => spawnSync('cfn-lint', args, { encoding: 'utf8' });
+
+const isMissing = lint('--version').status !== 0;
+if (isMissing)
+  process.stderr.write('Not run: test/lib/cfn-lint.test.ts. cfn-lint is not on the path.\n');
+
+/** CDK names dependencies that a reference implies already. */
+const REDUNDANT_DEPENDENCY = 'W3005';
+/** The Web Function is younger than cfn-lint's list of types. */
+const UNKNOWN_TYPE = 'E3006';
+
+/** Findings, one a line. */
+const findingsIn = (template: object, ignored: string[] = []): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'cfn-lint-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'template.json');
+  writeFileSync(file, JSON.stringify(template));
+  const { stdout, stderr } = lint(
+    '--format',
+    'parseable',
+    '--ignore-checks',
+    REDUNDANT_DEPENDENCY,
+    ...ignored,
+    '--',
+    file,
+  );
+  return `${stdout}${stderr}`;
+};
+
+const EVERY_OPTION = {
+  stage: 'prod',
+  reservedConcurrency: '100',
+  alarmEmail: 'oncall@example.com',
+  domainName: 'router.example.com',
+  certificateArn: 'arn:aws:acm:eu-west-1:123456789012:certificate/one',
+  firewallRate: '2000',
+};
+const FOLDER = new URL('../../lambdas/web', import.meta.url).pathname;
+
+describe.skipIf(isMissing)('cfn-lint, where it is on the path,', () => {
+  test.each([
+    ['dev', {}],
+    ['prod with every option', EVERY_OPTION],
+  ])('finds nothing in %s', (_, context) => {
+    expect(findingsIn(synthTemplate(context).toJSON())).toBe('');
+  });
+
+  test('finds nothing around the Web Function', () => {
+    const template = synthTemplate({ webFunction: 'on' }, { webFolder: FOLDER });
+    expect(findingsIn(template.toJSON(), [UNKNOWN_TYPE])).toBe('');
+  });
+
+  test('finds a planted fault', () => {
+    const fault = { Type: 'AWS::Lambda::Function', Properties: { MemorySize: 99_999 } };
+    expect(findingsIn({ Resources: { fault } })).toMatch(/E3034/);
+  });
+});

@@ -1,0 +1,87 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { bundle, WEB_BUNDLE } from '../../lib/bundle/bundle.ts';
+import { synthTemplate } from './synth.ts';
+
+const manual = readFileSync(new URL('../../docs/resources.md', import.meta.url), 'utf8');
+
+/** Cells of the table's rows below a heading, without backticks. */
+const rowsBelow = (heading: string): string[][] => {
+  const [, section = ''] = manual.split(`## ${heading}\n`);
+  const lines = section.split('\n## ')[0]?.split('\n') ?? [];
+  return lines
+    .filter((line) => line.startsWith('| `'))
+    .map((line) => line.split('|').slice(1, -1))
+    .map((cells) => cells.map((cell) => cell.replaceAll('`', '').trim()));
+};
+
+type Counts = Record<string, number>;
+
+const countTypes = (...args: Parameters<typeof synthTemplate>): Counts => {
+  const counts: Counts = {};
+  const resources: Record<string, { Type: string }> = synthTemplate(...args).toJSON().Resources;
+  for (const { Type } of Object.values(resources)) counts[Type] = (counts[Type] ?? 0) + 1;
+  return counts;
+};
+
+/** What `more` has beyond `less`; without what both have alike. */
+const difference = (more: Counts, less: Counts): Counts => {
+  const types = new Set([...Object.keys(more), ...Object.keys(less)]);
+  const changes = [...types].map((type): [string, number] => [
+    type,
+    (more[type] ?? 0) - (less[type] ?? 0),
+  ]);
+  return Object.fromEntries(changes.filter(([, change]) => change !== 0));
+};
+
+const FOLDER = new URL('../../lambdas/web', import.meta.url).pathname;
+const CERTIFICATE = 'arn:aws:acm:eu-west-1:123456789012:certificate/one';
+
+/** What turns each option of the manual on. */
+const OPTIONS: Record<string, Parameters<typeof synthTemplate>> = {
+  'alarmEmail (dev)': [{ alarmEmail: 'oncall@example.com' }],
+  domainName: [{ domainName: 'router.example.com', certificateArn: CERTIFICATE }],
+  firewallRate: [{ firewallRate: '2000' }],
+  webFunction: [{ webFunction: 'on' }, { webFolder: FOLDER }],
+  others: [{ reservedConcurrency: '100', accountConcurrency: '2000', logRetention: '90' }],
+};
+
+describe('the list of resources in docs/resources.md', () => {
+  const listed = rowsBelow('Every stage');
+  const column = (at: number): Counts =>
+    Object.fromEntries(
+      listed.filter((row) => row[at] !== '').map((row) => [row[0] ?? '', Number(row[at])]),
+    );
+
+  test('is what dev and prod synthesize, type by type', () => {
+    expect(column(1)).toEqual(countTypes());
+    expect(column(2)).toEqual(countTypes({ stage: 'prod' }));
+  });
+
+  test('names every type once, with a reason', () => {
+    expect(new Set(listed.map(([type]) => type)).size).toBe(listed.length);
+    for (const [, , , why] of listed) expect(why).toMatch(/\w{3}/);
+  });
+
+  test.each(Object.entries(OPTIONS))('says what %s adds and takes away', (option, args) => {
+    const rows = rowsBelow('What options add').filter(([name]) => name === option);
+    const added = Object.fromEntries(rows.map(([, type = '', count]) => [type, Number(count)]));
+    expect(added).toEqual(difference(countTypes(...args), countTypes()));
+  });
+});
+
+describe('the sizes of the bundles in docs/resources.md', () => {
+  const outdir = mkdtempSync(join(tmpdir(), 'sizes-'));
+  afterAll(() => rmSync(outdir, { recursive: true }));
+  const BUNDLES = [{ entry: 'lambdas/router.ts' }, { entry: 'lambdas/admin.ts' }, WEB_BUNDLE];
+
+  test.each(BUNDLES)('are right to a tenth: $entry', (options) => {
+    const [, told] = rowsBelow('The bundles').find(([entry]) => entry === options.entry) ?? [];
+    const { file } = bundle({ ...options, outdir: join(outdir, options.entry) });
+    const share = statSync(file).size / 1024 / Number(told);
+    expect(share).toBeGreaterThan(0.9);
+    expect(share).toBeLessThan(1.1);
+  });
+});
