@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { collect } from '../../../lambdas/protocols/collect.ts';
 import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
 import { protocols } from '../../../lambdas/protocols/protocols.ts';
@@ -41,4 +41,18 @@ test('counts of an upstream’s own tools are complete, and nothing else goes wi
 test('details of a stop that are no object are left out', async () => {
   const body = await answerIn('messages', { ...MESSAGE, stop_details: 'because' });
   expect(WholeMessage.parse(body).stop_details).toBeNull();
+});
+
+test('many calls without arguments are not parsed against each other', () => {
+  const parse = vi.spyOn(JSON, 'parse');
+  onTestFinished(() => parse.mockRestore());
+  const call = { type: 'function', function: { name: 'time', arguments: '' } };
+  const wire = {
+    choices: [
+      { message: { tool_calls: Array.from({ length: 300 }, () => call) }, finish_reason: 'stop' },
+    ],
+  };
+  const events = protocols.chat.decodeResponse(wire, requestOf('chat'));
+  expect(events.filter(({ type }) => type === 'block-start')).toHaveLength(300);
+  expect(parse.mock.calls.length).toBeLessThanOrEqual(300);
 });
