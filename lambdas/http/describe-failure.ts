@@ -22,7 +22,7 @@ const chainOf = (error: unknown): Error[] => {
   return chain;
 };
 
-const LAST_SEGMENT = /([^/\\]+:\d+:\d+)\)?$/;
+const LAST_SEGMENT = /([^/\\\s(]+:\d+:\d+)\)?$/;
 
 /** File, line and column of the first stack frame; no directories, and not the message above it. */
 const originOf = (error: Error): string | undefined => {
