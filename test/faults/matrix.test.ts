@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { assertChatStream } from '../support/chat-stream.ts';
-import { CANARIES, type Cell, type CellResult, startFaultBench } from '../support/fault-bench.ts';
+import { type Cell, type CellResult, startFaultBench } from '../support/fault-bench.ts';
+import { CANARIES } from '../support/leak-watch.ts';
 import { assertMessagesStream } from '../support/messages-stream.ts';
 import { type Json, parseJson, readSse } from '../support/sse-text.ts';
 import { type Expected, ROWS } from './expectations.ts';

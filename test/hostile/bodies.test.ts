@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { startEmbeddedUpstream } from '../../local/embedded-upstream/server.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
+import { CANARIES } from '../support/leak-watch.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { type Sent, send } from '../support/send.ts';
 import { bodyOf, type On, PATHS, POSTS } from './draft.ts';
@@ -12,7 +13,7 @@ let fleet: Fleet;
 let closeUpstream: () => Promise<void>;
 beforeAll(async () => {
   const upstream = await startEmbeddedUpstream({
-    credentials: new Set(['secret']),
+    credentials: new Set([CANARIES.upstreamKey]),
     delayMs: 0,
     clock: systemClock,
     randomBytes,
@@ -21,6 +22,7 @@ beforeAll(async () => {
   fleet = await startFleet({
     models: [modelOn([targetAt(upstream.baseUrl('messages'), { protocol: 'messages' })])],
     clock: systemClock,
+    secret: CANARIES.upstreamKey,
   });
 });
 afterAll(async () => {

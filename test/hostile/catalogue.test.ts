@@ -7,6 +7,7 @@ import { functionUrlEvent } from '../../lambdas/web/function-url-event.ts';
 import type { ServerOptions } from '../../lambdas/web/server.ts';
 import { startEmbeddedUpstream } from '../../local/embedded-upstream/server.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
+import { CANARIES } from '../support/leak-watch.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { restApiEvent } from '../support/rest-api-event.ts';
 import { type Sent, send } from '../support/send.ts';
@@ -26,7 +27,6 @@ const CHAPTERS: [string, Row[]][] = [
 ];
 
 const TYPES: Record<number, string> = { 401: 'authentication_error' };
-const UPSTREAM_KEY = 'canary-upstream-key';
 
 type Bench = { fleet: Fleet; keys: Keys; upstreamHost: string; close(): Promise<void> };
 
@@ -62,7 +62,7 @@ const keysOf = async (fleet: Fleet): Promise<Keys> => {
 
 const startBench = async (toEvent: ServerOptions['toEvent']): Promise<Bench> => {
   const upstream = await startEmbeddedUpstream({
-    credentials: new Set([UPSTREAM_KEY]),
+    credentials: new Set([CANARIES.upstreamKey]),
     delayMs: 0,
     clock: systemClock,
     randomBytes,
@@ -73,7 +73,12 @@ const startBench = async (toEvent: ServerOptions['toEvent']): Promise<Bench> => 
     modelOn([target], { id: 'vendor/eyes', vision: true }),
     modelOn([target], { id: 'vendor/mute', streaming: false, tools: false }),
   ];
-  const fleet = await startFleet({ models, clock: systemClock, toEvent, secret: UPSTREAM_KEY });
+  const fleet = await startFleet({
+    models,
+    clock: systemClock,
+    toEvent,
+    secret: CANARIES.upstreamKey,
+  });
   return {
     fleet,
     keys: await keysOf(fleet),
@@ -146,7 +151,12 @@ describe.each([
   test('nothing of what must stay inside was answered or logged', () => {
     const { fleet, keys, upstreamHost } = bench;
     const everything = fleet.logText() + answered;
-    for (const secret of [...Object.values(keys), UPSTREAM_KEY, upstreamHost, process.cwd()]) {
+    for (const secret of [
+      ...Object.values(keys),
+      CANARIES.upstreamKey,
+      upstreamHost,
+      process.cwd(),
+    ]) {
       expect(everything.includes(secret), secret).toBe(false);
     }
     expect(fleet.logText()).not.toContain('canary');

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { type LocalRouter, startLocal } from '../../local/start.ts';
+import { watchLine } from '../support/leak-watch.ts';
 import type { ServerMessage, ServerOrder } from './server-process.ts';
 import { testModels } from './test-models.ts';
 
@@ -26,7 +27,10 @@ const start = async (order: ServerOrder, lines: Fleet['lines']): Promise<Server>
   const ready = new Promise<string>((resolve, reject) => {
     process.on('message', (message: ServerMessage) => {
       if ('url' in message) resolve(message.url);
-      else lines.push(JSON.parse(message.line));
+      else {
+        watchLine(message.line);
+        lines.push(JSON.parse(message.line));
+      }
     });
     process.once('exit', (code) => reject(new Error(`The server ended with ${code}.`)));
   });

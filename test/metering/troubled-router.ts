@@ -10,20 +10,24 @@ import { createLog } from '../../lambdas/support/log.ts';
 import { startServer } from '../../lambdas/web/server.ts';
 import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { createLocalUpstream } from '../../local/local-upstream.ts';
-import { startLocal } from '../../local/start.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
+import { watchAnswers, watchLine } from '../support/leak-watch.ts';
+import { startWatched } from '../support/local.ts';
 import { startDynamoProxy } from './dynamo-proxy.ts';
 import { testModels } from './test-models.ts';
 
 /** A router with AWS's own timeouts whose way to its table can be troubled, and a healthy one beside it. */
 export const startTroubledRouter = async () => {
-  const healthy = await startLocal({ catalog: testModels() });
+  const healthy = await startWatched({ catalog: testModels() });
   const proxy = await startDynamoProxy(healthy.endpoints.dynamo);
   const client = createDynamoClient({ ...LOCAL_AWS, endpoint: proxy.url });
   const lines: Record<string, unknown>[] = [];
   let ahead = 0;
   const clock = { ...systemClock, now: () => systemClock.now() + ahead };
-  const log = createLog((line) => lines.push(JSON.parse(line)));
+  const log = createLog((line) => {
+    watchLine(line);
+    lines.push(JSON.parse(line));
+  });
   const handler = createRouter({
     catalog: createCatalog(healthy.models),
     ...createDynamoStores({ client, tableNames: TABLE_NAMES }),
@@ -33,6 +37,7 @@ export const startTroubledRouter = async () => {
     randomBytes,
   });
   const server = await startServer({ handler, port: 0 });
+  watchAnswers(server.url, []);
   return {
     url: server.url,
     /** The table itself, without the troubles. */

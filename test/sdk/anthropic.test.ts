@@ -1,7 +1,8 @@
 import Anthropic from '@anthropic-ai/sdk';
 import Anthropic0 from '@anthropic-ai/sdk-0';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type LocalRouter, startLocal } from '../../local/start.ts';
+import type { LocalRouter } from '../../local/start.ts';
+import { startWatched } from '../support/local.ts';
 
 /** One model whose first upstream speaks chat, one whose first speaks messages. */
 const MODELS = ['aurora/scribe-1', 'borealis/swift-2'];
@@ -18,7 +19,7 @@ const WEATHER = {
 
 let router: LocalRouter;
 beforeAll(async () => {
-  router = await startLocal();
+  router = await startWatched();
 });
 afterAll(() => router.close());
 

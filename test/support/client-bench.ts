@@ -6,6 +6,7 @@ import { startEmbeddedUpstream } from '../../local/embedded-upstream/server.ts';
 import { createCountingClock } from './counting-clock.ts';
 import { startFleet } from './fleet.ts';
 import { PATIENT } from './fleet-lab.ts';
+import { CANARIES } from './leak-watch.ts';
 import { modelOn, targetAt } from './models.ts';
 import { openSocketsAt } from './open-sockets.ts';
 import { connectTo, postBytes, type RawClient } from './raw-client.ts';
@@ -39,7 +40,7 @@ export type Trace = {
 export const startClientBench = async () => {
   const clock = createCountingClock(Date.UTC(2026, 10, 21, 12));
   const embedded = await startEmbeddedUpstream({
-    credentials: new Set(['canary-upstream-key']),
+    credentials: new Set([CANARIES.upstreamKey]),
     delayMs: 0,
     clock,
     randomBytes,
@@ -52,7 +53,7 @@ export const startClientBench = async () => {
       { id: `vendor/${family}` },
     ),
   );
-  const fleet = await startFleet({ models, clock, secret: 'canary-upstream-key' });
+  const fleet = await startFleet({ models, clock, secret: CANARIES.upstreamKey });
   const url = fleet.urls[0] ?? '';
   const upstreamUrl = new URL(embedded.baseUrl('chat')).origin;
   const { control } = embedded;

@@ -6,9 +6,10 @@ import { createRoutes, type Endpoints } from '../../lambdas/http/routes.ts';
 import { createAuthenticate } from '../../lambdas/keys/authenticate.ts';
 import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
-import { createLog } from '../../lambdas/support/log.ts';
 import { type ServerOptions, startServer } from '../../lambdas/web/server.ts';
 import { startDynamo, storesOn } from './dynamo.ts';
+import { watchAnswers } from './leak-watch.ts';
+import { createWatchedLog } from './watched-log.ts';
 
 /** Answers with what it was called with. */
 const echo: Endpoint = async ({ protocol, caller, body, bodyBytes, pathParameter }) => ({
@@ -52,11 +53,12 @@ export const startEdge = async (
   const handler = createHttpHandler({
     routes: createRoutes({ ...all, ...endpoints }),
     authenticate: createAuthenticate({ keys, plans, clock: systemClock }),
-    log: createLog((line) => written.push(line)),
+    log: createWatchedLog([], systemClock, (line) => written.push(line)),
     clock: systemClock,
     randomBytes,
   });
   const { url, close } = await startServer({ handler, port: 0, ...server });
+  watchAnswers(url, []);
   return {
     url,
     key,

@@ -6,16 +6,9 @@ import { startEmbeddedUpstream } from '../../local/embedded-upstream/server.ts';
 import { createCountingClock } from './counting-clock.ts';
 import { startFleet } from './fleet.ts';
 import { PATIENT } from './fleet-lab.ts';
+import { CANARIES } from './leak-watch.ts';
 import { modelOn, targetAt } from './models.ts';
 import { type Sent, send } from './send.ts';
-
-/** What must not be seen outside: planted in every run of the bench. */
-export const CANARIES = {
-  upstreamKey: 'canary-upstream-key',
-  prompt: 'canary-prompt',
-  upstreamText: 'canary',
-  toldToFail: 'told to fail',
-};
 
 /** One question to a model whose first target is broken in one way. */
 export type Cell = {

@@ -4,6 +4,7 @@ import { expect, onTestFinished } from 'vitest';
 import { createCountingClock } from './counting-clock.ts';
 import { type Fleet, type FleetOptions, startFleet } from './fleet.ts';
 import { type Act, startUpstream } from './fleet-upstream.ts';
+import { CANARIES } from './leak-watch.ts';
 import { modelOn, targetAt } from './models.ts';
 import { send } from './send.ts';
 
@@ -25,7 +26,12 @@ export const startLab = async (acts: Act[], options: Partial<FleetOptions> = {})
   const clock = createCountingClock(NOW);
   const upstreams = await Promise.all(acts.map(startUpstream));
   const targets = upstreams.map(({ url }, at) => targetAt(url, { upstream: `upstream-${at}` }));
-  const fleet = await startFleet({ models: [modelOn(targets)], clock, ...options });
+  const fleet = await startFleet({
+    models: [modelOn(targets)],
+    clock,
+    secret: CANARIES.upstreamKey,
+    ...options,
+  });
   onTestFinished(() => fleet.close());
   const ask = (router = 0) =>
     send(fleet.urls[router] ?? '', '/v1/chat/completions', {

@@ -7,10 +7,11 @@ import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
 import { minuteOf, periodOf } from '../../lambdas/metering/window.ts';
 import type { BreakerStore } from '../../lambdas/stores/breaker-store.ts';
 import type { Clock } from '../../lambdas/support/clock.ts';
-import { createLog } from '../../lambdas/support/log.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
 import { type ServerOptions, startServer } from '../../lambdas/web/server.ts';
 import { type LocalStores, startLocalStores } from '../../local/local-stores.ts';
+import { watchAnswers } from './leak-watch.ts';
+import { createWatchedLog } from './watched-log.ts';
 
 /** Routers that share their tables and a clock, as environments of one function do. */
 export type Fleet = {
@@ -40,6 +41,8 @@ export type FleetOptions = {
 
 const PLAN = { id: 'fleet', rpm: 1_000_000, quota: 1_000_000, period: 'month' } as const;
 
+const hostOf = (baseUrl: string) => new URL(baseUrl).host;
+
 export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
   const { models, clock, size = 1, toEvent, secret = 'secret' } = options;
   const stores = await startLocalStores();
@@ -56,7 +59,7 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
         secrets: { get: async () => secret, refresh: () => undefined },
         clock,
       }),
-      log: createLog((line) => written.push(line)),
+      log: createWatchedLog(models, clock, (line) => written.push(line)),
       clock,
       randomBytes,
     });
@@ -66,6 +69,8 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
       startServer({ handler, port: 0, clock, ...(toEvent && { toEvent }) }),
     ),
   );
+  const hosts = models.flatMap(({ targets }) => targets.map(({ baseUrl }) => hostOf(baseUrl)));
+  for (const { url } of servers) watchAnswers(url, hosts);
   const { keyId, meterId } = record;
   return {
     urls: servers.map(({ url }) => url),

@@ -1,12 +1,30 @@
 import { afterAll, beforeAll } from 'vitest';
+import { type Model, parseModels } from '../../lambdas/catalog/catalog.ts';
+import defaultModels from '../../lambdas/catalog/models.json' with { type: 'json' };
+import { systemClock } from '../../lambdas/support/clock.ts';
+import { localCredentials } from '../../local/local-catalog.ts';
 import { type LocalOptions, type LocalRouter, startLocal } from '../../local/start.ts';
+import { watchAnswers } from './leak-watch.ts';
+import { createWatchedLog } from './watched-log.ts';
+
+const hostsOf = (models: Model[]): string[] =>
+  models.flatMap(({ targets }) => targets.map(({ baseUrl }) => new URL(baseUrl).host));
+
+/** A router of the local run whose log, metrics and answers are looked at for leaks. */
+export const startWatched = async (options: LocalOptions = {}): Promise<LocalRouter> => {
+  const { catalog = parseModels(defaultModels), clock = systemClock } = options;
+  const router = await startLocal({ log: createWatchedLog(catalog, clock), ...options });
+  const credentials = Object.values(options.secrets ?? localCredentials(catalog));
+  watchAnswers(router.baseUrl, [...credentials, ...hostsOf(router.models)]);
+  return router;
+};
 
 /** Runs `use` against a router of its own and closes it, also when `use` throws. */
 export const withRouter = async <T>(
   options: LocalOptions,
   use: (router: LocalRouter) => Promise<T>,
 ): Promise<T> => {
-  const router = await startLocal(options);
+  const router = await startWatched(options);
   try {
     return await use(router);
   } finally {
@@ -18,7 +36,7 @@ export const withRouter = async <T>(
 export const useRouter = (options: LocalOptions = {}): (() => LocalRouter) => {
   let router: LocalRouter | undefined;
   beforeAll(async () => {
-    router = await startLocal(options);
+    router = await startWatched(options);
   });
   afterAll(async () => {
     await router?.close();

@@ -8,6 +8,7 @@ import { systemClock } from '../../../lambdas/support/clock.ts';
 import { createTelemetry } from '../../../lambdas/telemetry/create-telemetry.ts';
 import type { LocalOptions, LocalRouter } from '../../../local/start.ts';
 import { PATIENT } from '../../support/fleet-lab.ts';
+import { watchLine } from '../../support/leak-watch.ts';
 import { MODEL_ON, post, withRouter } from '../../support/local.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { seriesIn } from '../../support/metrics.ts';
@@ -35,7 +36,10 @@ const countedAfter = async (
     stage: 'test',
     labels: labelsOf(models),
     clock: systemClock,
-    write: (line) => lines.push(line),
+    write: (line) => {
+      watchLine(line);
+      lines.push(line);
+    },
   });
   return withRouter({ log, ...options }, async (router) => {
     await use(router);

@@ -1,0 +1,99 @@
+import { subscribe } from 'node:diagnostics_channel';
+import { Socket } from 'node:net';
+import * as z from 'zod';
+import { strayFields } from './log-fields.ts';
+
+/** What must not be seen outside: planted wherever a test has the choice. */
+export const CANARIES = {
+  upstreamKey: 'canary-upstream-key',
+  prompt: 'canary-prompt',
+  upstreamText: 'canary',
+  toldToFail: 'told to fail',
+};
+
+/** A key of a caller, whosoever; and what a stack looks like, also inside JSON. */
+const ALWAYS = [/mrk_live_[0-9A-Za-z]{30}/, /(?:\n|\\n)\s+at [^"\n]{3,}:\d+:\d+/];
+/** Enough to find a leak; a leaking loop should not fill the memory. */
+const MOST_LEAKS = 20;
+/** As much of an answer as a secret may be cut by a write. */
+const OVERLAP = 200;
+
+const secrets = new Set([process.cwd(), CANARIES.upstreamKey]);
+const watchedPorts = new Set<number>();
+let leaks: string[] = [];
+
+const add = (where: string, what: string) => {
+  if (leaks.length < MOST_LEAKS) leaks.push(`${where}: ${what}`);
+};
+
+const search = (where: string, text: string) => {
+  for (const secret of secrets) if (text.includes(secret)) add(where, secret);
+  for (const pattern of ALWAYS) {
+    const found = pattern.exec(text)?.[0];
+    if (found !== undefined) add(where, found);
+  }
+};
+
+const Line = z.record(z.string(), z.unknown());
+
+/** Looks at a line that a router wrote, of its log or of its metrics. */
+export const watchLine = (line: string): void => {
+  search('log', line);
+  if (line.includes(CANARIES.upstreamText)) add('log', line);
+  for (const field of strayFields(Line.parse(JSON.parse(line)))) add(`log field ${field}`, line);
+};
+
+/** Looks at an answer that came another way than over HTTP. */
+export const watchAnswer = (text: string): void => search('answer', text);
+
+/** Looks at all that a router answers at `url` from now on; `inside` must never be among it. */
+export const watchAnswers = (url: string, inside: string[]): void => {
+  for (const text of inside) secrets.add(text);
+  watchedPorts.add(Number(new URL(url).port));
+};
+
+/** What was found since the last time, which is to be nothing. */
+export const takeLeaks = (): string[] => {
+  const taken = leaks;
+  leaks = [];
+  return taken;
+};
+
+/** Connections over which keys are made: their answers show them, once. */
+const admin = new WeakSet<Socket>();
+
+const watchWrites = (socket: Socket) => {
+  let last = '';
+  const see = (chunk: unknown) => {
+    if (admin.has(socket) || !(typeof chunk === 'string' || chunk instanceof Uint8Array)) return;
+    const text = last + (typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString());
+    search('answer', text);
+    last = text.slice(-OVERLAP);
+  };
+  const seeing =
+    <Parameters extends unknown[], Result>(method: (...parameters: Parameters) => Result) =>
+    (...parameters: Parameters) => {
+      see(parameters[0]);
+      return method.apply(socket, parameters);
+    };
+  Object.assign(socket, { write: seeing(socket.write), end: seeing(socket.end) });
+};
+
+const socketOf = (message: unknown): Socket | undefined => {
+  const { socket } = z.object({ socket: z.instanceof(Socket) }).safeParse(message).data ?? {};
+  return socket;
+};
+
+subscribe('net.server.socket', (message) => {
+  const socket = socketOf(message);
+  if (socket && watchedPorts.has(socket.localPort ?? 0)) watchWrites(socket);
+});
+
+const ToAdmin = z.object({ request: z.object({ url: z.string().startsWith('/admin/') }) });
+
+subscribe('http.server.request.start', (message) => {
+  const socket = socketOf(message);
+  if (!socket) return;
+  if (ToAdmin.safeParse(message).success) admin.add(socket);
+  else admin.delete(socket);
+});

@@ -1,0 +1,67 @@
+import { SCOPES } from '../../lambdas/metrics.ts';
+
+/** One word: ids, kinds, codes, names out of the catalog. Whatever a person writes has spaces. */
+const WORD = /^[\w.:@!=/-]{1,120}$/;
+const ID = /^(?:req|key|meter)_[0-9A-Za-z]{8,40}$/;
+
+const text = (pattern: RegExp) => (value: unknown) =>
+  typeof value === 'string' && pattern.test(value);
+const number = (value: unknown) => typeof value === 'number' && Number.isFinite(value);
+const flag = (value: unknown) => typeof value === 'boolean';
+
+/** Every field that a log line may have, and what it may hold. */
+export const LOG_FIELDS: Record<string, (value: unknown) => boolean> = {
+  level: text(/^(?:info|warn|error)$/),
+  event: text(/^[a-z_]+$/),
+  requestId: text(ID),
+  method: text(/^[A-Z-]+$/),
+  route: text(/^\/[\w/{}-]*$/),
+  status: number,
+  ms: number,
+  keyId: text(ID),
+  projectId: text(WORD),
+  meterId: text(WORD),
+  minute: number,
+  period: text(/^[\dT-]+$/),
+  model: text(WORD),
+  stream: flag,
+  upstream: text(WORD),
+  target: text(WORD),
+  attempts: number,
+  failedAttempts: number,
+  exhausted: flag,
+  fault: text(/^[a-z_-]+$/),
+  upstreamStatus: number,
+  firstContentMs: number,
+  finish: text(/^[a-z-]+$/),
+  inputTokens: number,
+  outputTokens: number,
+  outcome: text(/^(?:finished|abandoned|failed)$/),
+  cut: flag,
+  failure: text(/^[\w(). -]+(?: < [\w(). -]+)*$/),
+  origin: text(/^[\w.:-]+:\d+:\d+$/),
+  openUntil: number,
+  openings: number,
+  refunded: number,
+  operator: text(WORD),
+};
+
+const METRICS: string[] = Object.values(SCOPES).flatMap(({ metrics }) => metrics);
+
+/** The same for a line of metrics. */
+const METRIC_FIELDS: Record<string, (value: unknown) => boolean> = {
+  _aws: (value) => typeof value === 'object',
+  Stage: text(WORD),
+  Route: text(/^(?:\/[\w/]+|other)$/),
+  Model: text(WORD),
+  Upstream: text(WORD),
+  ...Object.fromEntries(METRICS.map((name) => [name, number])),
+};
+
+/** The fields of a line that it may not have, or not with what they hold. */
+export const strayFields = (line: Record<string, unknown>): string[] => {
+  const allowed = '_aws' in line ? METRIC_FIELDS : LOG_FIELDS;
+  return Object.entries(line)
+    .filter(([name, value]) => !(Object.hasOwn(allowed, name) && allowed[name]?.(value)))
+    .map(([name]) => name);
+};
