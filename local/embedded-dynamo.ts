@@ -1,3 +1,4 @@
+import type { Server, ServerResponse } from 'node:http';
 import {
   CreateTableCommand,
   type CreateTableCommandInput,
@@ -68,10 +69,33 @@ export const createTables = async (endpoint: string): Promise<void> => {
   client.destroy();
 };
 
+/** A promise, whenever it is asked for, that no request is being answered. */
+const followAnswers = (server: Server): (() => Promise<void>) => {
+  const open = new Set<Promise<unknown>>();
+  server.on('request', (_, response: ServerResponse) => {
+    const answered = new Promise((resolve) => response.once('close', resolve));
+    open.add(answered);
+    answered.then(() => open.delete(answered));
+  });
+  return async () => {
+    while (open.size > 0) await Promise.all(open);
+  };
+};
+
 /** An in-memory DynamoDB on loopback with the tables of the stack, all empty. */
 export const startEmbeddedDynamo = async (): Promise<EmbeddedDynamo> => {
   // The default of 500 ms imitates AWS; nobody waits for that here.
-  const { url, close } = await listen(dynalite({ createTableMs: 0 }));
+  const server = dynalite({ createTableMs: 0 });
+  const allAnswered = followAnswers(server);
+  const { url, close } = await listen(server);
   await createTables(url);
-  return { endpoint: url, tableNames, close };
+  return {
+    endpoint: url,
+    tableNames,
+    close: async () => {
+      // A write that meets its database closed would throw where nobody catches it.
+      await allAnswered();
+      await close();
+    },
+  };
 };

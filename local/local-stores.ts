@@ -32,8 +32,8 @@ export const startLocalStores = async (): Promise<LocalStores> => {
     },
     endpoint,
     close: async () => {
-      client.destroy();
       await close();
+      client.destroy();
     },
   };
 };

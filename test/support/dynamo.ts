@@ -44,8 +44,8 @@ export const startDynamo = async (): Promise<TestDynamo> => {
     endpoint,
     client,
     close: async () => {
-      client.destroy();
       await close();
+      client.destroy();
     },
   };
 };

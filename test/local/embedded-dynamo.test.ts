@@ -1,0 +1,15 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
+import { expect, test } from 'vitest';
+import { startDynamo, TABLE_NAMES } from '../support/dynamo.ts';
+
+test('a table that closes ends what it was asked before', async () => {
+  const { client, close } = await startDynamo();
+  const written = Array.from({ length: 200 }, (_, at) =>
+    client.send(new PutCommand({ TableName: TABLE_NAMES.meters, Item: { pk: `meter-${at}` } })),
+  );
+  await written[0];
+  await close();
+  const ends = await Promise.allSettled(written);
+  // Those that were still on their way to it are told so; nothing throws where nobody catches it.
+  expect(ends.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(0);
+});
