@@ -1,4 +1,4 @@
-import { Annotations, CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
+import { Annotations, CfnOutput, Fn, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Code } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import type { Model } from '../lambdas/catalog/catalog.ts';
@@ -42,6 +42,7 @@ export class RouterStack extends Stack {
       const web = new WebDoor(this, 'WebDoor', { stage, router, folder: webFolder });
       this.output('WebFunctionUrl', web.url);
     }
+    this.output('RouterFunctionName', router.function.functionName);
     this.output('UpstreamSecretName', upstreamSecrets.secret.secretName);
     this.output('UpstreamSecretFields', upstreamSecrets.names.join(', '));
     this.output('RouterLogGroup', router.logGroup.logGroupName);
@@ -51,11 +52,14 @@ export class RouterStack extends Stack {
   }
 
   private outputAddresses({ functionUrl, restApi, customDomain }: FrontDoors): void {
-    if (functionUrl) this.output('FunctionUrl', functionUrl.url);
-    this.output('RestApiUrl', restApi.url);
+    // Without the slash at their end: people paste paths behind them.
+    if (functionUrl) {
+      this.output('FunctionUrl', `https://${Fn.select(2, Fn.split('/', functionUrl.url))}`);
+    }
+    this.output('RestApiUrl', restApi.url.replace(/\/$/, ''));
     if (!customDomain) return;
     const { domainName, domainNameAliasDomainName } = customDomain.domain;
-    this.output('CustomUrl', `https://${domainName}/`);
+    this.output('CustomUrl', `https://${domainName}`);
     // What the operator's DNS record points to.
     this.output('CustomDomainTarget', domainNameAliasDomainName);
   }

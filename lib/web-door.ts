@@ -57,7 +57,7 @@ export class WebDoor extends Construct {
       '@aws-cdk/aws-lambda:webFunctionPublicEndpoint': 'The router checks API keys itself.',
     });
     acknowledgeHelpers(Stack.of(this));
-    this.url = `https://${web.endpoint.domainName}/`;
+    this.url = `https://${web.endpoint.domainName}`;
   }
 }
 

@@ -18,6 +18,8 @@ export const hintFor = (path: string, patterns: string[]): string => {
   if (elsewhere) return elsewhere;
   if (path.startsWith('/v1/v1/')) return `The path has '/v1' twice. ${BASE_ADDRESSES}`;
   if (patterns.includes(`/v1${path}`)) return `The path lacks '/v1'. ${BASE_ADDRESSES}`;
+  if (path.includes('//'))
+    return 'No such path. It has two slashes in a row: the base address ends without one.';
   if (path.length > 1 && path.endsWith('/')) return 'No such path. Paths have no trailing slash.';
   return `No such path. This service has ${patterns.filter((p) => p.startsWith('/v1')).join(', ')}.`;
 };

@@ -105,7 +105,7 @@ describe('the custom domain', () => {
   test('tells its address and what the DNS record points to', () => {
     const [id] = Object.keys(named.findResources('AWS::ApiGateway::DomainName'));
     named.hasOutput('CustomUrl', {
-      Value: { 'Fn::Join': ['', ['https://', { Ref: id }, '/']] },
+      Value: { 'Fn::Join': ['', ['https://', { Ref: id }]] },
     });
     named.hasOutput('CustomDomainTarget', {
       Value: { 'Fn::GetAtt': [id, 'RegionalDomainName'] },

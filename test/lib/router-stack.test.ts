@@ -247,10 +247,25 @@ describe('the stack', () => {
       'PlansTable',
       'ProjectsTable',
       'RestApiUrl',
+      'RouterFunctionName',
       'RouterLogGroup',
       'UpstreamSecretFields',
       'UpstreamSecretName',
     ]);
+  });
+
+  test('prints addresses that end without a slash, so that paths can be pasted behind them', () => {
+    const [url] = ids(dev, 'AWS::Lambda::Url');
+    const [stage] = ids(dev, 'AWS::ApiGateway::Stage');
+    const parts = { 'Fn::Split': ['/', { 'Fn::GetAtt': [url, 'FunctionUrl'] }] };
+    dev.hasOutput('FunctionUrl', {
+      Value: { 'Fn::Join': ['', ['https://', { 'Fn::Select': [2, parts] }]] },
+    });
+    dev.hasOutput('RestApiUrl', {
+      Value: { 'Fn::Join': ['', Match.arrayWith(['/', { Ref: stage }])] },
+    });
+    const { Value } = dev.findOutputs('RestApiUrl').RestApiUrl as { Value: Props };
+    expect(JSON.stringify(Value)).toMatch(new RegExp(`"Ref":"${stage}"}]]}$`));
   });
 
   test('cannot be deleted by accident in prod', () => {

@@ -81,6 +81,7 @@ describe.each([
       ['/v1/responses', 'POST /v1/chat/completions'],
       ['/v1/completions', 'POST /v1/chat/completions'],
       ['/v1/messages/', 'no trailing slash'],
+      ['//v1/messages', 'two slashes'],
       ['/v1/embeddings', '/v1/messages/count_tokens'],
     ])('a call of %s is told what to do instead', async (path, hint) => {
       expect(errorOf(await post('{}', {}, path)).message).toContain(hint);
