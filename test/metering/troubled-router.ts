@@ -16,11 +16,20 @@ import { startWatched } from '../support/local.ts';
 import { startDynamoProxy } from './dynamo-proxy.ts';
 import { testModels } from './test-models.ts';
 
-/** A router with AWS's own timeouts whose way to its table can be troubled, and a healthy one beside it. */
-export const startTroubledRouter = async () => {
+/**
+ * A router whose way to its table can be troubled, and a healthy one beside it. `patience` is the milliseconds
+ * of one call of the table; AWS's second unless given.
+ */
+export const startTroubledRouter = async ({ patience }: { patience?: number } = {}) => {
   const healthy = await startWatched({ catalog: testModels() });
   const proxy = await startDynamoProxy(healthy.endpoints.dynamo);
-  const client = createDynamoClient({ ...LOCAL_AWS, endpoint: proxy.url });
+  const client = createDynamoClient({
+    ...LOCAL_AWS,
+    endpoint: proxy.url,
+    ...(patience !== undefined && {
+      requestHandler: { connectionTimeout: patience, requestTimeout: patience },
+    }),
+  });
   const lines: Record<string, unknown>[] = [];
   let ahead = 0;
   const clock = { ...systemClock, now: () => systemClock.now() + ahead };
