@@ -117,6 +117,11 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     listener(request, response).catch(() => onFailure(response));
   });
   const drain = createDrain(server);
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    const { path } = splitTarget(request.url ?? '');
+    const message = 'The only expectation that is met is 100-continue.';
+    refuse(response, path, invalidRequest(message, { status: 417 }));
+  });
   server.on('clientError', (fault, socket) => refuseBytes(socket, fault));
   server.listen(options.port, host);
   await once(server, 'listening');

@@ -67,6 +67,7 @@ describe('what is no HTTP request', () => {
       'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n',
       400,
     ],
+    ['an expectation', 'GET / HTTP/1.1\r\nhost: a\r\nexpect: nothing\r\n\r\n', 417],
     ['a NUL in a header', 'GET / HTTP/1.1\r\nhost: a\r\nx-api-key: a\0b\r\n\r\n', 400],
     ['headers of 40 KB', `GET / HTTP/1.1\r\nhost: a\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`, 431],
   ])('%s is refused in the envelope, with ids', async (_, bytes, status) => {
