@@ -12,7 +12,7 @@ if (major < 24) {
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    setupFiles: ['test/support/fail-on-leaks.ts'],
+    setupFiles: ['test/support/fail-on-leaks.ts', 'test/support/fail-on-shapes.ts'],
     pool: 'threads',
     // Two cores; more workers only make the SDK and bundle tests starve each other.
     maxWorkers: 2,

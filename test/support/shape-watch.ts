@@ -1,0 +1,92 @@
+import { subscribe } from 'node:diagnostics_channel';
+import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import * as z from 'zod';
+import { ChatCompletion, ChatError } from './chat-schema.ts';
+import { assertChatStream } from './chat-stream.ts';
+import { MessagesError, WholeMessage } from './messages-schema.ts';
+import { assertMessagesStream } from './messages-stream.ts';
+import { readSse } from './sse-text.ts';
+
+/** An answer of a router to a request below `/v1`, as it went out. */
+type Answer = { path: string; status: number; headers: OutgoingHttpHeaders; text: string };
+
+const FAMILIES = {
+  chat: { whole: ChatCompletion, error: ChatError, assertStream: assertChatStream },
+  messages: { whole: WholeMessage, error: MessagesError, assertStream: assertMessagesStream },
+};
+const GENERATION = ['/v1/chat/completions', '/v1/messages'];
+
+/** @throws when an answer breaks the rules of the family that its path belongs to. */
+const assertShape = ({ path, status, headers, text }: Answer) => {
+  const family = FAMILIES[path.startsWith('/v1/messages') ? 'messages' : 'chat'];
+  if (status >= 400) {
+    family.error.parse(JSON.parse(text));
+    return;
+  }
+  // Only answers of models show limits; what else is told at these paths is a test's own endpoint.
+  if (!GENERATION.includes(path) || headers['x-ratelimit-limit-requests'] === undefined) return;
+  if (headers['content-type'] === 'application/json') family.whole.parse(JSON.parse(text));
+  else family.assertStream(readSse(text));
+};
+
+let broken: Error[] = [];
+
+const check = (answer: Answer) => {
+  try {
+    assertShape(answer);
+  } catch (cause) {
+    broken.push(new Error(`an answer at ${answer.path} is malformed:\n${answer.text}`, { cause }));
+  }
+};
+
+/** The answers since the last time that broke their family's rules: there are to be none. */
+export const takeBroken = (): Error[] => {
+  const taken = broken;
+  broken = [];
+  return taken;
+};
+
+const isRouters = (headers: OutgoingHttpHeaders): boolean =>
+  String(headers['x-request-id']).startsWith('req_');
+
+const watch = (path: string, response: ServerResponse) => {
+  const head = { status: 0, headers: {} as OutgoingHttpHeaders };
+  const pieces: Buffer[] = [];
+  const { writeHead, write, end } = response;
+  const keep = (piece: unknown) => {
+    if (typeof piece === 'string') pieces.push(Buffer.from(piece));
+    else if (piece instanceof Uint8Array) pieces.push(Buffer.from(piece));
+  };
+  Object.assign(response, {
+    writeHead: (status: number, headers: OutgoingHttpHeaders) => {
+      Object.assign(head, { status, headers: { ...headers } });
+      return writeHead.call(response, status, headers);
+    },
+    write: (...parameters: Parameters<typeof write>) => {
+      keep(parameters[0]);
+      return write.apply(response, parameters);
+    },
+    end: (...parameters: Parameters<typeof end>) => {
+      keep(parameters[0]);
+      return end.apply(response, parameters);
+    },
+  });
+  // Answers that a caller has left are not whole, and never finish.
+  response.once('finish', () => {
+    if (!isRouters(head.headers)) return;
+    check({ path, ...head, text: Buffer.concat(pieces).toString('utf8') });
+  });
+};
+
+const Start = z.object({
+  request: z.instanceof(IncomingMessage),
+  response: z.instanceof(ServerResponse),
+});
+
+/** Looks at every answer that a server of this process gives from now on. */
+export const watchShapes = (): void =>
+  subscribe('http.server.request.start', (message) => {
+    const { request, response } = Start.parse(message);
+    const [path = ''] = (request.url ?? '').split('?');
+    if (path.startsWith('/v1/') && request.method !== 'HEAD') watch(path, response);
+  });
