@@ -1,18 +1,11 @@
-import { Duration, RemovalPolicy } from 'aws-cdk-lib';
-import { type IGrantable, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import {
-  ApplicationLogLevel,
-  Architecture,
-  type Code,
-  Function as LambdaFunction,
-  LoggingFormat,
-  Runtime,
-  SystemLogLevel,
-} from 'aws-cdk-lib/aws-lambda';
-import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { Duration } from 'aws-cdk-lib';
+import type { IGrantable } from 'aws-cdk-lib/aws-iam';
+import { type Code, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { AdminEnv } from '../lambdas/env.ts';
 import { acknowledgeFunction } from './acknowledge.ts';
+import { createLogsAndRole, FUNCTION_SHAPE } from './function-parts.ts';
 import type { Stage } from './stage.ts';
 import { grantKeysByProject, grantOn, type Tables } from './tables.ts';
 
@@ -25,31 +18,20 @@ export class AdminFunction extends Construct {
 
   constructor(scope: Construct, id: string, { stage, code, tables }: AdminFunctionProps) {
     super(scope, id);
-    this.logGroup = new LogGroup(this, 'Logs', {
-      retention: stage.logRetention,
-      removalPolicy: stage.protectData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
-    });
-    const role = new Role(this, 'Role', {
-      assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
-    });
-    this.logGroup.grantWrite(role);
+    const { logGroup, role } = createLogsAndRole(this, stage);
+    this.logGroup = logGroup;
     grantTables(tables, role);
 
     this.function = new LambdaFunction(this, 'Function', {
+      ...FUNCTION_SHAPE,
       description: `Model router (${stage.name}): projects, plans, keys, usage`,
       code,
-      handler: 'index.handler',
-      runtime: Runtime.NODEJS_24_X,
-      architecture: Architecture.ARM_64,
       // A person waits for it: half of this takes twice as long to start.
       memorySize: 512,
       // The REST API waits 29 s; a list of a few hundred keys takes one.
       timeout: Duration.seconds(28),
       role,
-      logGroup: this.logGroup,
-      loggingFormat: LoggingFormat.JSON,
-      applicationLogLevelV2: ApplicationLogLevel.INFO,
-      systemLogLevelV2: SystemLogLevel.WARN,
+      logGroup,
       environment: {
         KEYS_TABLE: tables.keys.tableName,
         PLANS_TABLE: tables.plans.tableName,
