@@ -40,9 +40,16 @@ const readAnswer = async (response: Response): Promise<Record<string, unknown>> 
   );
 };
 
+export type AdminClientOptions = {
+  baseUrl: string;
+  sign?: Sign;
+  /** A sentence for whom nobody answers. */
+  hint?: string;
+};
+
 /** Talks to the admin routes below `baseUrl`. */
 export const createAdminClient =
-  ({ baseUrl, sign }: { baseUrl: string; sign?: Sign | undefined }): AdminClient =>
+  ({ baseUrl, sign, hint = '' }: AdminClientOptions): AdminClient =>
   async ({ method, path, body }) => {
     const url = new URL(`${baseUrl.replace(/\/$/, '')}/admin${path}`);
     const text = body === undefined ? '' : JSON.stringify(body);
@@ -63,6 +70,8 @@ export const createAdminClient =
     } catch (cause) {
       if (cause instanceof CliError) throw cause;
       const reason = cause instanceof Error && cause.cause ? cause.cause : cause;
-      throw new CliError(1, `No answer from ${url.origin}: ${messageOf(reason)}.`, { cause });
+      throw new CliError(1, `No answer from ${url.origin}: ${messageOf(reason)}.${hint}`, {
+        cause,
+      });
     }
   };

@@ -14,6 +14,7 @@ export type Io = {
 };
 
 const LOCAL_URL = 'http://127.0.0.1:8787';
+const NOBODY_THERE = '\nIs `npm start` running? --url or --stack say where else to look.';
 const LOOPBACK = /^(?:127\.0\.0\.1|localhost|\[::1\])$/;
 
 const findCommand = (words: string[]): { command: Command; operands: string[] } => {
@@ -39,7 +40,7 @@ const connect = async ({ url, stack, region, profile }: Options): Promise<AdminC
   const baseUrl = url ?? LOCAL_URL;
   if (!URL.canParse(baseUrl)) throw usageError(`--url is '${baseUrl}', which is no address.`);
   if (stack === undefined && LOOPBACK.test(new URL(baseUrl).hostname)) {
-    return createAdminClient({ baseUrl });
+    return createAdminClient({ baseUrl, ...(url === undefined && { hint: NOBODY_THERE }) });
   }
   // Half a second of AWS SDK, which a local router has no use for.
   const { createAwsClient, createSigner, findRestApi } = await import('./deployed-stack.ts');

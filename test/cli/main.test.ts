@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import OpenAI from 'openai';
 import { beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { createAdminClient } from '../../cli/admin-client.ts';
 import { CliError } from '../../cli/cli-error.ts';
 import { run } from '../../cli/run.ts';
 import { MODEL_ON, useRouter } from '../support/local.ts';
@@ -237,6 +238,13 @@ describe('what cannot be done is told in a sentence', () => {
     const { code, err } = await runCli(['projects', '--url', 'http://127.0.0.1:9']);
     expect(code).toBe(1);
     expect(err).toMatch(/^No answer from http:\/\/127\.0\.0\.1:9/);
+  });
+
+  test('also where else to look when nobody answers and no address was given', async () => {
+    const client = createAdminClient({ baseUrl: 'http://127.0.0.1:9', hint: '\nLook elsewhere.' });
+    await expect(client({ method: 'GET', path: '/projects' })).rejects.toThrow(
+      /^No answer from .*\.\nLook elsewhere\.$/,
+    );
   });
 
   test('also that no AWS credentials are there for an address that is not here', async () => {
