@@ -71,7 +71,18 @@ export const startLab = async (acts: Act[], options: Partial<FleetOptions> = {})
   };
   const [primary, second] = upstreams;
   if (!primary) throw new Error('at least one upstream');
-  return { clock, fleet, primary, second, ask, askTimes, askAndLeave, askAndHold, count };
+  return {
+    clock,
+    fleet,
+    upstreams,
+    primary,
+    second,
+    ask,
+    askTimes,
+    askAndLeave,
+    askAndHold,
+    count,
+  };
 };
 
 export const statusesOf = (sent: { status: number }[]) => [

@@ -22,6 +22,22 @@ describe('a target that is down for a minute under load', () => {
     expect(primary.attempts).toBeLessThanOrEqual(10 + count('breaker_opened'));
   });
 
+  test('and is asked by two environments, four requests at a time, no more often', async () => {
+    const { clock, primary, ask, count, fleet } = await startLab([status(500), answer], {
+      size: 2,
+    });
+    const sent = [];
+    for (let at = 0; at < 60_000; at += 500) {
+      sent.push(...(await Promise.all([ask(0), ask(1), ask(0), ask(1)])));
+      clock.advance(500);
+    }
+    expect(sent).toHaveLength(480);
+    expect(statusesOf(sent)).toEqual([200]);
+    expect(count('breaker_opened')).toBeGreaterThan(1);
+    expect(primary.attempts).toBeLessThanOrEqual(10 + count('breaker_opened'));
+    expect(await fleet.charged()).toBe(480);
+  });
+
   test('and refuses connections trips after two', async () => {
     const { primary, askTimes, count } = await startLab([answer, answer]);
     await primary.close();
@@ -31,14 +47,17 @@ describe('a target that is down for a minute under load', () => {
   });
 });
 
-test('a total outage costs at most 1.2 attempts a request, and every caller is told when to retry', async () => {
-  const { clock, primary, second, ask } = await startLab([status(500), status(503)]);
+test('a total outage costs at most 1.2 attempts a request; every caller is told so at once, and when to retry', async () => {
+  const { clock, primary, second, ask, fleet } = await startLab([status(500), status(503)]);
   const sent = [];
   for (let at = 0; at < 60_000; at += 400) {
     sent.push(await ask());
     clock.advance(400);
   }
   const attempts = primary.attempts + (second?.attempts ?? 0);
+  const waits = fleet.lines().filter(({ event }) => event === 'request');
+  expect(waits).toHaveLength(sent.length);
+  for (const { ms } of waits) expect(ms).toBeLessThanOrEqual(5_000);
   expect(attempts).toBeLessThanOrEqual(1.2 * sent.length);
   for (const { status: code, headers, text } of sent) {
     expect([502, 503]).toContain(code);

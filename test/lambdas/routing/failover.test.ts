@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest';
+import { startLab, statusesOf } from '../../support/fleet-lab.ts';
+import {
+  type Act,
+  answer,
+  begin,
+  breakOff,
+  startUpstream,
+  status,
+} from '../../support/fleet-upstream.ts';
+
+const reset: Act = (response) => void response.socket?.resetAndDestroy();
+
+describe('of four targets', () => {
+  test('three are asked for one request, in their order, each once', async () => {
+    const { upstreams, ask } = await startLab([status(500), reset, status(503), answer]);
+    expect((await ask()).status).toBe(503);
+    expect(upstreams.map(({ attempts }) => attempts)).toEqual([1, 1, 1, 0]);
+  });
+
+  test('the third is asked no more where most attempts fail, until enough succeed again', async () => {
+    const { upstreams, ask, askTimes, count } = await startLab([
+      status(500),
+      status(500),
+      status(500),
+    ]);
+    const attempts = () => upstreams.map((upstream) => upstream.attempts);
+    await ask();
+    expect(attempts()).toEqual([1, 1, 1]);
+    // Ten tokens, one less for each failure: above five is enough for a third attempt.
+    await askTimes(3);
+    expect(attempts()).toEqual([4, 4, 1]);
+    const [first] = upstreams;
+    if (first) first.act = answer;
+    expect(statusesOf(await askTimes(80))).toEqual([200]);
+    if (first) first.act = status(500);
+    await ask();
+    expect(attempts()).toEqual([85, 5, 2]);
+    expect(count('request')).toBe(85);
+  });
+});
+
+test('a redirect is a failure, and where it leads is never asked', async () => {
+  const bait = await startUpstream(answer);
+  for (const code of [301, 302, 303, 307, 308]) {
+    const redirect = status(code, { location: `${bait.url}/v1/chat/completions` });
+    const { ask, primary, second } = await startLab([redirect, answer]);
+    expect((await ask()).status).toBe(200);
+    expect([primary.attempts, second?.attempts, bait.attempts]).toEqual([1, 1, 0]);
+  }
+});
+
+test('after the first content no other target is asked, and the unit goes back', async () => {
+  const { ask, primary, second, fleet } = await startLab([breakOff, answer]);
+  const sent = await ask();
+  expect(sent.status).toBe(200);
+  expect(sent.text).toContain('Hello');
+  expect(sent.text).toContain('"finish_reason":"error"');
+  expect([primary.attempts, second?.attempts]).toEqual([1, 0]);
+  expect(await fleet.charged()).toBe(0);
+});
+
+test('a target that begins is left alone even when it takes its time', async () => {
+  const { askAndHold, second } = await startLab([begin, answer]);
+  const held = await askAndHold();
+  expect(held.status).toBe(200);
+  expect(second?.attempts).toBe(0);
+  held.leave();
+});
