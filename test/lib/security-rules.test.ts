@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App, Validations } from 'aws-cdk-lib';
+import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 import { expect, onTestFinished, test } from 'vitest';
@@ -71,4 +72,14 @@ test.each([
 test('a planted fault is found', () => {
   const findings = findingsOf({}, (stack) => new Bucket(stack, 'Open'));
   expect(findings).toContainEqual(expect.stringMatching(/^AwsSolutions-S1 .*\/Open/));
+});
+
+test('a planted property that CloudFormation would refuse is found before a deployment', () => {
+  const findings = findingsOf({}, (stack) => {
+    const code = { zipFile: 'x' };
+    const role = 'arn:aws:iam::123456789012:role/any';
+    const rest = { runtime: 'nodejs24.x', handler: 'index.handler' };
+    new CfnFunction(stack, 'TooLarge', { code, role, memorySize: 99_999, ...rest });
+  });
+  expect(findings).toContainEqual(expect.stringMatching(/F3034 .*TooLarge/));
 });
