@@ -33,7 +33,7 @@ const wholeText = ({ family }: Cell, text: string): unknown => {
 };
 
 /** What a stream adds up to, after it was held against the rules of its family. */
-const readStream = ({ family }: Cell, text: string) => {
+const readStream = ({ family }: Pick<Cell, 'family'>, text: string) => {
   if (family === 'chat') return assertChatStream(readSse(text));
   const { isError, blocks } = assertMessagesStream(readSse(text));
   return { isError, text: blocks.map((block) => block.text).join('') };
@@ -101,15 +101,29 @@ describe.each(ROWS.map(({ fault }) => fault))('an upstream with the fault %s', (
   test.each(own.map(({ cell, expected }) => [nameOf(cell), cell, expected] as const))(
     '%s',
     async (_, cell, expected) => {
-      expectOutcome(cell, expected, await bench.run(cell));
+      const result = await bench.run(cell);
+      expectOutcome(cell, expected, result);
+      const outcome = outcomeOf(cell, result);
+      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
     },
   );
 });
 
-test('the matrix has the size that was promised', () => {
+/** Cells by what their caller got. */
+const outcomes = new Map<string, number>();
+
+const outcomeOf = ({ family, stream }: Cell, { status, text }: CellResult): string => {
+  if (status !== 200) return String(status);
+  if (!stream) return '200';
+  return readStream({ family }, text).isError ? '200 and an error event' : '200';
+};
+
+test(`the matrix has ${ROWS.length} faults and ${cells.length} cells`, ({ annotate }) => {
   expect(new Set(ROWS.map(({ fault }) => fault)).size).toBe(ROWS.length);
   expect(ROWS.length).toBeGreaterThanOrEqual(45);
   expect(cells.length).toBeGreaterThanOrEqual(360);
+  const table = [...outcomes].toSorted().map(([outcome, count]) => `${outcome}: ${count}`);
+  return annotate(table.join(', '));
 });
 
 test('every request has left one line in the log', () => {
