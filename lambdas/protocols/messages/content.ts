@@ -12,7 +12,7 @@ import type {
 import { asRecord, asString, readJsonObject } from '../json.ts';
 import { assertImage, assertMedia } from '../media.ts';
 import { fieldsFor, rideIfAny } from '../parse-wire.ts';
-import { plainToolId, wireToolId } from './ids.ts';
+import { plainToolId, readToolId, wireToolId } from './ids.ts';
 import { decodeKin, kinOf } from './kin-blocks.ts';
 import type { ContentBlock, WireSource } from './wire.ts';
 
@@ -80,10 +80,10 @@ const decodeBlock = (block: ContentBlock, param: string): Block => {
       return { type: 'thinking', text: '', redacted: true, signature, ...rideIfAny(NAME, fields) };
     }
     case 'tool_use': {
-      const { type: _, id, name, input, ...fields } = block as BlockOf<'tool_use'>;
-      const text = JSON.stringify(input ?? {});
-      const call = { type: 'tool-call' as const, id: plainToolId(id), name, arguments: text };
-      return { ...call, ...rideIfAny(NAME, fields) };
+      const { type: _, id: wireId, name, input, ...fields } = block as BlockOf<'tool_use'>;
+      const { id, extras } = readToolId(wireId);
+      const call = { type: 'tool-call' as const, id, name, arguments: JSON.stringify(input ?? {}) };
+      return extras ? { ...call, extras } : { ...call, ...rideIfAny(NAME, fields) };
     }
     case 'tool_result':
       return decodeToolResult(block as BlockOf<'tool_result'>, param);

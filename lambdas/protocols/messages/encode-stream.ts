@@ -2,7 +2,7 @@ import type { BlockHead, GenerationEvent, GenerationRequest, Label, Usage } from
 import { fieldsFor } from '../parse-wire.ts';
 import type { StreamEncoder } from '../protocol.ts';
 import type { SseMessage } from '../sse.ts';
-import { wireToolId } from './ids.ts';
+import { answerToolId } from './ids.ts';
 import { encodeStopReason } from './stop-reason.ts';
 import { encodeMessageUsage, encodeUsage } from './usage.ts';
 
@@ -26,10 +26,11 @@ const DELTA_TYPE = {
 } as const;
 
 /** `input` is always empty: SDKs take it from the deltas, and from both places if it is in both. */
-const startOfTool = (id: string, name: string): Fields => ({
+const startOfTool = (head: BlockHead & { type: 'tool-call' }): Fields => ({
+  ...fieldsFor(NAME, head.extras),
   type: 'tool_use',
-  id: wireToolId(id),
-  name,
+  id: answerToolId(head),
+  name: head.name,
   input: {},
 });
 
@@ -42,7 +43,7 @@ const startOf = (head: BlockHead, signature: string | undefined): Fields => {
         ? { type: 'redacted_thinking', data: signature ?? '' }
         : { type: 'thinking', thinking: '', signature: '' };
     case 'tool-call':
-      return { ...fieldsFor(NAME, head.extras), ...startOfTool(head.id, head.name) };
+      return startOfTool(head);
     case 'foreign':
       return head.value;
     default:

@@ -12,7 +12,7 @@ import { fieldsFor } from '../parse-wire.ts';
 import { UpstreamFault } from '../upstream-fault.ts';
 import { parseArguments } from './content.ts';
 import { createBlockReader, mayBeEmpty } from './decode-stream.ts';
-import { wireToolId } from './ids.ts';
+import { answerToolId } from './ids.ts';
 import { decodeStopReason, encodeStopReason } from './stop-reason.ts';
 import { decodeUsage, encodeMessageUsage, readUsage } from './usage.ts';
 
@@ -67,8 +67,8 @@ const encodeBlock = (block: AnswerBlock): Record<string, unknown>[] => {
       return [{ type: 'thinking', thinking, signature }];
     }
     case 'tool-call': {
-      const { id, name, arguments: text, extras } = block;
-      const call = { id: wireToolId(id), name, input: parseArguments(text) };
+      const { name, arguments: text, extras } = block;
+      const call = { id: answerToolId(block), name, input: parseArguments(text) };
       return [{ ...fieldsFor(NAME, extras), type: 'tool_use', ...call }];
     }
     case 'foreign':

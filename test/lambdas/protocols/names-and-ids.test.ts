@@ -1,19 +1,43 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { callerToolNames, wireToolName } from '../../../lambdas/protocols/chat/tool-names.ts';
-import { plainToolId, wireToolId } from '../../../lambdas/protocols/messages/ids.ts';
+import {
+  answerToolId,
+  plainToolId,
+  readToolId,
+  wireToolId,
+} from '../../../lambdas/protocols/messages/ids.ts';
 import { requestOf } from '../../support/translate.ts';
 
 const anyId = fc.oneof(
   fc.string({ unit: 'grapheme' }),
-  fc.constantFrom('', 'functions.Bash:0', 'toolu_x_', 'toolu_x_YQ', 'call_1'),
+  fc.constantFrom('', 'functions.Bash:0', 'toolu_x_', 'toolu_x_YQ', 'toolu_c_', 'call_1'),
+  // What an id that carries fields looks like, made by somebody else.
+  fc
+    .jsonValue()
+    .map((value) => `toolu_c_${Buffer.from(JSON.stringify(value)).toString('base64url')}`),
 );
+/** Fields that a chat upstream adds to a call; JSON has no -0. */
+const fields = fc
+  .dictionary(fc.string(), fc.jsonValue(), { minKeys: 1 })
+  .map((value): Record<string, unknown> => JSON.parse(JSON.stringify(value)));
 
 test('a tool-call id comes back from the messages wire as it was, whatever it was', () => {
   fc.assert(
     fc.property(anyId, (id) => {
       expect(wireToolId(id)).toMatch(/^[a-zA-Z0-9_-]+$/);
       expect(plainToolId(wireToolId(id))).toBe(id);
+    }),
+  );
+});
+
+test('what an upstream adds to a tool call comes back with the id of the call', () => {
+  fc.assert(
+    fc.property(anyId, fields, (id, added) => {
+      const call = { id, extras: { protocol: 'chat', fields: added } };
+      expect(answerToolId(call)).toMatch(/^[a-zA-Z0-9_-]+$/);
+      expect(readToolId(answerToolId(call))).toEqual(call);
+      expect(readToolId(wireToolId(id))).toEqual({ id });
     }),
   );
 });
