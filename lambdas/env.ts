@@ -38,9 +38,7 @@ export const readAdminEnv = (env: Variables): AdminEnv => read(AdminEnv, env);
 const HTTP_ENDPOINT = /^(?<host>.+):(?<port>\d{1,5})$/;
 
 /** Where a Web Function has to listen. @throws Error when the platform did not say. */
-export const readHttpEndpoint = (
-  env: Record<string, string | undefined>,
-): { host: string; port: number } => {
+export const readHttpEndpoint = (env: Variables): { host: string; port: number } => {
   const { host, port } = HTTP_ENDPOINT.exec(env.AWS_LAMBDA_HTTP_ENDPOINT ?? '')?.groups ?? {};
   if (!host || !port) throw new Error('AWS_LAMBDA_HTTP_ENDPOINT is not host:port.');
   return { host, port: Number(port) };

@@ -5,6 +5,7 @@ import {
   WebFunction,
   WebFunctionAuthType,
   WebFunctionCode,
+  type WebFunctionDefaultEndpointOptions,
   WebFunctionRuntime,
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
@@ -18,6 +19,19 @@ export type WebDoorProps = {
   router: RouterFunction;
   /** Folder of the bundle that listens. */
   folder: string;
+};
+
+/** Streams that an environment of two cores carries at once. */
+const PER_ENVIRONMENT = 64;
+/** The platform takes no smaller cap. */
+const FEWEST_ENVIRONMENTS = 2;
+
+/** There is no reserved concurrency here: environments are capped instead, and the kill switch is a rate of 0. */
+const endpointLimits = ({ reservedConcurrency }: Stage): WebFunctionDefaultEndpointOptions => {
+  if (reservedConcurrency === undefined) return {};
+  if (reservedConcurrency === 0) return { rateLimit: 0 };
+  const environments = Math.ceil(reservedConcurrency / PER_ENVIRONMENT);
+  return { maxEnvironments: Math.max(FEWEST_ENVIRONMENTS, environments) };
 };
 
 /**
@@ -49,9 +63,10 @@ export class WebDoor extends Construct {
       applicationLogLevel: ApplicationLogLevel.INFO,
       systemLogLevel: SystemLogLevel.WARN,
       timeout: Duration.minutes(15),
-      maxConcurrencyPerEnvironment: 64,
+      maxConcurrencyPerEnvironment: PER_ENVIRONMENT,
       // The router checks API keys itself.
       defaultEndpointAuth: WebFunctionAuthType.APPLICATION_MANAGED,
+      defaultEndpoint: endpointLimits(stage),
     });
     acknowledge(web, {
       '@aws-cdk/aws-lambda:webFunctionPublicEndpoint': 'The router checks API keys itself.',

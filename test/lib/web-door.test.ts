@@ -48,6 +48,23 @@ describe('the Web Function', () => {
     web.allResources('AWS::Logs::LogGroup', { DeletionPolicy: 'Delete' });
   });
 
+  test.each([
+    [undefined, {}],
+    ['0', { ThrottleConfig: { RateLimit: 0 } }],
+    ['10', { ScalingConfig: { MaxEnvironments: 2 } }],
+    ['1000', { ScalingConfig: { MaxEnvironments: 16 } }],
+  ])('with a reserved concurrency of %s takes no more than that, and nothing at 0', (n, limits) => {
+    const context = { webFunction: 'on', ...(n !== undefined && { reservedConcurrency: n }) };
+    const endpoints = synthTemplate(context, { webFolder: FOLDER }).findResources(
+      'AWS::Lambda::WebFunctionEndpoint',
+    );
+    const { ThrottleConfig, ScalingConfig } = Object.values(endpoints)[0]?.Properties ?? {};
+    expect({
+      ...(ThrottleConfig && { ThrottleConfig }),
+      ...(ScalingConfig && { ScalingConfig }),
+    }).toEqual(limits);
+  });
+
   test('leaves authentication to the router, and tells its address', () => {
     web.hasResourceProperties('AWS::Lambda::WebFunctionEndpoint', {
       AuthType: 'ApplicationManaged',
