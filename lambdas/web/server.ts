@@ -8,6 +8,7 @@ import { createDrain } from './drain.ts';
 import { functionUrlEvent, splitTarget } from './function-url-event.ts';
 import { createResponseStream } from './lambda-runtime.ts';
 import { refuse, refuseBytes } from './refusals.ts';
+import { createUnderWay } from './under-way.ts';
 
 export type ServerOptions = {
   handler: HttpHandler;
@@ -113,7 +114,9 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   const host = options.host ?? '127.0.0.1';
   const listener = createListener(options);
   const limits = { ...LIMITS, ...SENDERS, ...options.senders };
+  const underWay = createUnderWay();
   const server = createServer(limits, (request, response) => {
+    underWay.began(request, response);
     listener(request, response).catch(() => onFailure(response));
   });
   const drain = createDrain(server);
@@ -122,7 +125,10 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     const message = 'The only expectation that is met is 100-continue.';
     refuse(response, path, invalidRequest(message, { status: 417 }));
   });
-  server.on('clientError', (fault, socket) => refuseBytes(socket, fault));
+  server.on('clientError', (fault, socket) => {
+    if (underWay.on(socket)) socket.destroy();
+    else refuseBytes(socket, fault);
+  });
   server.listen(options.port, host);
   await once(server, 'listening');
   const address = server.address();

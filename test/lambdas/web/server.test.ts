@@ -82,6 +82,25 @@ describe('what is no HTTP request', () => {
   });
 });
 
+test('what is no HTTP is not answered into the middle of an answer under way', async () => {
+  const server = await startServer({
+    port: 0,
+    handler: async (_event, stream) => {
+      const prelude = { statusCode: 200, headers: { 'content-type': 'text/plain' } };
+      awslambda.HttpResponseStream.from(stream, prelude).write('one');
+      await once(stream, 'close');
+    },
+  });
+  opened.push(server);
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
+  const [first] = (await once(socket, 'data')) as [Buffer];
+  socket.write('NONSENSE\r\n\r\n');
+  const raw = String(first) + (await text(socket));
+  expect(raw.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
+});
+
 describe('an event', () => {
   test('carries every value of a repeated header', async () => {
     const { url } = await startHandler(({ headers }) => headers);
