@@ -70,7 +70,8 @@ export const createChoiceReader = (request: GenerationRequest) => {
       write('thinking', readReasoning(delta));
       for (const [kind, text] of readContent(delta.content)) write(kind, text);
       write('refusal', asString(delta.refusal) ?? '');
-      if (asRecord(logprobs)) writer.extra('text', { protocol: 'chat', fields: { logprobs } });
+      const spoken = writer.isOpen('refusal') ? 'refusal' : 'text';
+      if (asRecord(logprobs)) writer.extra(spoken, { protocol: 'chat', fields: { logprobs } });
       for (const call of asArray(delta.tool_calls)) addTool(asRecord(call) ?? {});
       const legacy = asRecord(delta.function_call);
       if (legacy) addTool({ index: 0, function: legacy });

@@ -4,7 +4,13 @@ import { fieldsFor, listOf, parseWire, ride } from '../parse-wire.ts';
 import type { WireTarget } from '../protocol.ts';
 import { withReasoningHistory } from './reasoning-history.ts';
 import { decodeResponseFormat, encodeResponseFormat } from './response-format.ts';
-import { decodeTool, decodeToolChoice, encodeToolChoice, encodeTools } from './tools.ts';
+import {
+  decodeParallel,
+  decodeTool,
+  decodeToolChoice,
+  encodeToolChoice,
+  encodeTools,
+} from './tools.ts';
 import { decodeMessage, encodeTurns } from './turns.ts';
 import { ChatRequest } from './wire.ts';
 
@@ -45,7 +51,7 @@ export const decodeRequest = (body: unknown): GenerationRequest => {
     stop: listOf(typeof stop === 'string' ? [stop] : stop),
     tools: tools?.map(decodeTool),
     toolChoice: decodeToolChoice(toolChoice),
-    parallelToolCalls,
+    parallelToolCalls: decodeParallel(parallelToolCalls, toolChoice),
     responseFormat: decodeResponseFormat(responseFormat),
     reasoning: effort === undefined ? undefined : { effort },
     user,

@@ -1,6 +1,6 @@
 import { compact } from '../../support/compact.ts';
 import type { Generation, GenerationEvent, GenerationRequest, Label } from '../generation.ts';
-import { asRecord } from '../json.ts';
+import { asArray, asRecord } from '../json.ts';
 import { fieldsFor } from '../parse-wire.ts';
 import { UpstreamFault } from '../upstream-fault.ts';
 import { assertNoError, createChoiceReader, firstChoice, readUsage } from './decode-stream.ts';
@@ -46,8 +46,12 @@ const logprobsOf = ({ blocks }: Generation): unknown => {
     ),
   );
   if (parts.length === 0) return null;
-  const content = parts.flatMap((part) => (Array.isArray(part?.content) ? part.content : []));
-  return { ...parts[0], content };
+  const listOf = (name: string) => parts.flatMap((part) => asArray(part?.[name]));
+  const content = listOf('content');
+  const refusal = listOf('refusal');
+  return refusal.length > 0
+    ? { ...parts[0], content: content.length > 0 ? content : null, refusal }
+    : { ...parts[0], content };
 };
 
 export const encodeResponse = (

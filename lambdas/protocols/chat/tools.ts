@@ -58,6 +58,13 @@ export const decodeToolChoice = (choice: WireToolChoice | undefined): ToolChoice
   }
 };
 
+/** The switch of this wire, or the other family's, which sits on the choice and is a negative. */
+export const decodeParallel = (
+  own: boolean | undefined,
+  choice: WireToolChoice | undefined,
+): boolean | undefined =>
+  own ?? (asRecord(choice)?.disable_parallel_tool_use === true ? false : undefined);
+
 /** The vendor refuses an object schema that does not list its properties, if only as none. */
 const withProperties = (parameters: Tool['parameters']): Tool['parameters'] =>
   parameters.type === 'object' && parameters.properties === undefined
