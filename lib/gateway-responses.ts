@@ -33,6 +33,22 @@ const ANSWERS: GatewayAnswer[] = [
     type: 'invalid_request_error',
     message: 'There is no such path, or its requests are to be signed with AWS credentials.',
   },
+  // IAM's refusals of an operator; callers' requests are not signed.
+  {
+    kind: ResponseType.ACCESS_DENIED,
+    type: 'invalid_request_error',
+    message: 'These AWS credentials may not do this: they need execute-api:Invoke on it.',
+  },
+  {
+    kind: ResponseType.INVALID_SIGNATURE,
+    type: 'invalid_request_error',
+    message: 'The AWS signature is not valid: see the region, the clock and the secret key.',
+  },
+  {
+    kind: ResponseType.EXPIRED_TOKEN,
+    type: 'invalid_request_error',
+    message: 'The AWS credentials have expired. Sign in again.',
+  },
   {
     kind: ResponseType.THROTTLED,
     status: 429,

@@ -49,6 +49,17 @@ describe('what API Gateway answers by itself', () => {
     expect(headers['gatewayresponse.header.request-id']).toBe('context.requestId');
   });
 
+  test('tells operators what IAM has against them', () => {
+    const told = answers
+      .filter(({ ResponseType }) => /DENIED|SIGNATURE|EXPIRED/.test(ResponseType))
+      .map((answer) => JSON.stringify(bodyOf(answer)));
+    expect(told.toSorted()).toEqual([
+      expect.stringContaining('have expired'),
+      expect.stringContaining('signature is not valid'),
+      expect.stringContaining('execute-api:Invoke'),
+    ]);
+  });
+
   test('a status of 5xx is an api_error, and 429 a rate_limit_error with a time to wait', () => {
     const byKind = new Map(answers.map((answer) => [answer.ResponseType, answer]));
     for (const [kind, answer] of byKind) {
