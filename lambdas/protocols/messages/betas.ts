@@ -1,3 +1,4 @@
+import { asString, type Json } from '../json.ts';
 import type { WireTarget } from '../protocol.ts';
 
 /**
@@ -10,3 +11,13 @@ export const asksForBeta = ({ headers = {} }: WireTarget, name: string): boolean
       header.toLowerCase() === 'anthropic-beta' &&
       value.split(',').some((beta) => beta.trim().startsWith(name)),
   );
+
+/** What the vendor knows without a beta. */
+const DISPLAYS = ['summarized', 'omitted'];
+
+/** How thinking is shown, where the upstream is to be told; its default otherwise. */
+export const withoutBetaDisplay = (thinking: Json | undefined, target: WireTarget) => {
+  const { display, ...rest } = thinking ?? {};
+  const isKnown = display === undefined || DISPLAYS.includes(asString(display) ?? '');
+  return isKnown || asksForBeta(target, 'thinking-display') ? thinking : rest;
+};

@@ -3,7 +3,7 @@ import type { GenerationRequest, Reasoning } from '../generation.ts';
 import { asRecord } from '../json.ts';
 import { fieldsFor, listOf, parseWire, ride } from '../parse-wire.ts';
 import type { WireTarget } from '../protocol.ts';
-import { asksForBeta } from './betas.ts';
+import { asksForBeta, withoutBetaDisplay } from './betas.ts';
 import { decodeOutputFormat, encodeOutputFormat, withInstruction } from './output-format.ts';
 import { encodeSampling, encodeThinking, modeOf, withoutThinkingEdits } from './thinking.ts';
 import {
@@ -138,7 +138,7 @@ export const encodeRequest = (
   const { maxTokens } = request;
   const most = target.maxOutputTokens;
   const lowered = maxTokens !== undefined && maxTokens > most ? most : undefined;
-  const thinking = encodeThinking(request, { rode, lowered });
+  const thinking = withoutBetaDisplay(encodeThinking(request, { rode, lowered }), target);
   return compact({
     ...fields,
     model: target.model,

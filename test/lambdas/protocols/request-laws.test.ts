@@ -6,7 +6,9 @@ import { protocols } from '../../../lambdas/protocols/protocols.ts';
 const TARGET = {
   model: 'vendor/model',
   maxOutputTokens: 1000,
-  headers: { 'anthropic-beta': 'context-management-2025-06-27' },
+  headers: {
+    'anthropic-beta': 'context-management-2025-06-27, thinking-display-updates-2026-08-18',
+  },
 };
 const RUNS = { numRuns: 500 };
 
