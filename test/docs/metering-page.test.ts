@@ -1,23 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-
-const read = (path: string): string =>
-  readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+import { isThere, pinsIn, read } from './pins.ts';
 
 /** With its wrapped lines joined. */
 const page = read('docs/metering.md').replaceAll(/(?<!\n)\n *(?![\n|])/g, ' ');
-
-type Pin = { file: string; title: string };
-
-/** A test is named by its file and its title, or a part of it, as the source spells it. */
-const pinsIn = (text: string): Pin[] =>
-  [...text.matchAll(/`(test\/[^`]+\.ts)`: `([^`]+)`/g)].map(([, file = '', title = '']) => ({
-    file,
-    title,
-  }));
-
-const isThere = ({ file, title }: Pin): boolean =>
-  existsSync(new URL(`../../${file}`, import.meta.url)) && read(file).includes(title);
 
 /** The rows of the tables of promises: the last cell names the tests. */
 const promises = page

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { startLab, statusesOf } from '../../support/fleet-lab.ts';
 import {
@@ -10,6 +11,10 @@ import {
 } from '../../support/fleet-upstream.ts';
 
 const reset: Act = (response) => void response.socket?.resetAndDestroy();
+
+const OVERFLOW = new URL('../../fixtures/refusals/overflow-openai.json', import.meta.url);
+
+const tooLong: Act = (response) => void response.writeHead(400).end(readFileSync(OVERFLOW));
 
 describe('of four targets', () => {
   test('three are asked for one request, in their order, each once', async () => {
@@ -48,6 +53,20 @@ test('a redirect is a failure, and where it leads is never asked', async () => {
     expect((await ask()).status).toBe(200);
     expect([primary.attempts, second?.attempts, bait.attempts]).toEqual([1, 1, 0]);
   }
+});
+
+test('a prompt that an upstream finds too long is a 400, and no other target is asked', async () => {
+  const { ask, primary, second, fleet, count } = await startLab([tooLong, answer]);
+  const sent = await ask();
+  expect(sent.status).toBe(400);
+  expect(JSON.parse(sent.text).error).toMatchObject({
+    type: 'invalid_request_error',
+    code: 'context_length_exceeded',
+    message: 'prompt is too long: 130001 tokens > 128000 maximum',
+  });
+  expect([primary.attempts, second?.attempts]).toEqual([1, 0]);
+  expect(await fleet.charged()).toBe(0);
+  expect(count('breaker_opened')).toBe(0);
 });
 
 test('after the first content no other target is asked, and the unit goes back', async () => {

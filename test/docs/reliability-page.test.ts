@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest';
+import { type FaultKind, UpstreamFault } from '../../lambdas/protocols/upstream-fault.ts';
+import { withRetryHint } from '../../lambdas/routing/retry-hint.ts';
+import { tripRuleFor } from '../../lambdas/routing/trip-policy.ts';
+import { judge } from '../../lambdas/routing/verdict.ts';
+import { LOG_FIELDS } from '../support/log-fields.ts';
+import { isThere, pinsIn, read } from './pins.ts';
+
+const page = read('docs/reliability.md');
+
+/** The rows of the tables that end with tests, without heads. */
+const rows = page
+  .split(/^\|.*\| Held by \|\n/m)
+  .slice(1)
+  .flatMap((rest) => rest.split('\n\n')[0]?.split('\n').slice(1) ?? [])
+  .filter((line) => line.startsWith('| '))
+  .map((line) => ({ line, cells: line.slice(2, -2).split(' | ') }));
+
+test('the page has rows', () => {
+  expect(rows.length).toBeGreaterThan(50);
+  // Every test that the page names is in a row.
+  expect(rows.flatMap(({ line }) => pinsIn(line))).toHaveLength(page.split('`test/').length - 2);
+});
+
+test.each(rows.map(({ line, cells }) => ({ what: cells[0], line })))(
+  'a test holds: $what',
+  ({ line }) => {
+    const pins = pinsIn(line);
+    expect(pins).not.toEqual([]);
+    expect(pins.filter((pin) => !isThere(pin))).toEqual([]);
+  },
+);
+
+describe('the table of decisions', () => {
+  const KINDS: Record<Exclude<FaultKind, 'status' | 'idle-timeout'>, true> = {
+    credential: true,
+    connect: true,
+    reset: true,
+    'first-event-timeout': true,
+    deadline: true,
+    'context-overflow': true,
+    redirect: true,
+    malformed: true,
+    empty: true,
+    truncated: true,
+    'error-event': true,
+    aborted: true,
+  };
+  const decisions = rows
+    .filter(({ cells }) => cells.length === 5)
+    .flatMap(({ cells: [failure = '', ...cells] }) =>
+      [...failure.matchAll(/`([^`]+)`/g)].map(([, name = '']) => ({ name, cells })),
+    );
+
+  const faultOf = (name: string): UpstreamFault =>
+    /^\d+$/.test(name)
+      ? new UpstreamFault('status', '', { status: Number(name) })
+      : new UpstreamFault(name as FaultKind, '');
+
+  const tripOf = (fault: UpstreamFault): string => {
+    const rule = tripRuleFor(fault);
+    if (!rule) return 'no';
+    if (fault.status === 429) return 'at once, for its `retry-after`';
+    const ms = rule.openMs(0);
+    const length = ms >= 60_000 ? `${ms / 60_000} min` : `${ms / 1000} s`;
+    return `${rule.after === 1 ? 'at once' : `after ${rule.after} in a row`}, ${length}`;
+  };
+
+  const answerOf = (fault: UpstreamFault): string => {
+    const { status, headers } = withRetryHint(judge(fault).error, []);
+    if (headers['x-should-retry'] === 'false') return `${status}, do not retry`;
+    return 'retry-after' in headers ? `${status} with \`retry-after\`` : String(status);
+  };
+
+  test('has every kind of failure, once', () => {
+    const names = decisions.map(({ name }) => name).filter((name) => !/^\d+$/.test(name));
+    expect(names.toSorted()).toEqual(Object.keys(KINDS).toSorted());
+  });
+
+  test.each(decisions)('says of $name what the router does', ({ name, cells }) => {
+    const fault = faultOf(name);
+    const moves = judge(fault).movesOn ? 'yes' : 'no';
+    expect(cells.slice(0, 3)).toEqual([moves, tripOf(fault), answerOf(fault)]);
+  });
+});
+
+test('the page has every field that a log line may have', () => {
+  const listed = /no\s+others: ([^.]+)\./.exec(page)?.[1] ?? '';
+  const names = [...listed.matchAll(/`(\w+)`/g)].map(([, name]) => name ?? '');
+  expect(names.toSorted()).toEqual(Object.keys(LOG_FIELDS).toSorted());
+});
