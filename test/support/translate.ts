@@ -33,9 +33,12 @@ export const requestOf = (name: ProtocolName, extra: object = {}): GenerationReq
     ...extra,
   });
 
+/** What an upstream sends, as text or as bytes that are none. */
+type Wire = string | Uint8Array;
+
 /** Bytes cut into pieces of the given sizes, the last size repeated. */
-async function* cut(text: string, sizes: number[] = []): AsyncGenerator<Uint8Array> {
-  const bytes = Buffer.from(text, 'utf8');
+async function* cut(wire: Wire, sizes: number[] = []): AsyncGenerator<Uint8Array> {
+  const bytes = typeof wire === 'string' ? Buffer.from(wire, 'utf8') : wire;
   let at = 0;
   for (let turn = 0; at < bytes.length; turn += 1) {
     const size = sizes[Math.min(turn, sizes.length - 1)] ?? bytes.length;
@@ -47,7 +50,7 @@ async function* cut(text: string, sizes: number[] = []): AsyncGenerator<Uint8Arr
 /** The canonical events of a wire stream; a fault ends them as itself. */
 export const decode = async (
   protocol: Protocol,
-  wire: string,
+  wire: Wire,
   request: GenerationRequest,
   sizes?: number[],
 ): Promise<{ events: GenerationEvent[]; fault: UpstreamFault | undefined }> => {
@@ -69,7 +72,7 @@ export const decode = async (
 export const translate = async (
   from: ProtocolName,
   to: ProtocolName,
-  wire: string,
+  wire: Wire,
   options: { request?: GenerationRequest; sizes?: number[] } = {},
 ): Promise<string> => {
   const request = options.request ?? requestOf(to);

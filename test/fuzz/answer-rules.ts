@@ -1,0 +1,65 @@
+import { expect } from 'vitest';
+import * as z from 'zod';
+import { ChatCompletion, ChatError } from '../support/chat-schema.ts';
+import { MessagesError, WholeMessage } from '../support/messages-schema.ts';
+import { assertWellFormed } from '../support/translate.ts';
+import type { Answer } from './read-http.ts';
+
+const REQUEST_ID = /^req_[0-9A-Za-z]{24}$/;
+/** All that a bad request may be told, and a good one. Limits are out of reach here. */
+const STATUSES = [200, 204, 400, 401, 404, 405, 408, 413, 415, 431];
+
+const CHAT = '/v1/chat/completions';
+const MESSAGES = '/v1/messages';
+const COUNT = '/v1/messages/count_tokens';
+
+const Anything = z.record(z.string(), z.unknown());
+const Counted = z.strictObject({ input_tokens: z.int().nonnegative() });
+const WHOLE: Record<string, z.ZodType> = {
+  [CHAT]: ChatCompletion,
+  [MESSAGES]: WholeMessage,
+  [COUNT]: Counted,
+};
+
+const expectSchema = (schema: z.ZodType, text: string) => {
+  expect(schema.safeParse(JSON.parse(text)).error, text.slice(0, 500)).toBeUndefined();
+};
+
+const expectRefusal = (path: string, { headers }: Answer, text: string) => {
+  if (!path.startsWith(MESSAGES)) return expectSchema(ChatError, text);
+  expectSchema(MessagesError, text);
+  return expect(text).toContain(`"request_id":"${headers['x-request-id']}"`);
+};
+
+/** How an answer ended: a stream may say in its last words that it failed. */
+type Ending = 'good' | 'refused' | 'broken';
+
+/** Holds an answer to its family's form, whatever it says. */
+export const expectForm = (path: string, answer: Answer): Ending => {
+  const { status, headers, body } = answer;
+  const text = body.toString('utf8');
+  expect(headers['x-request-id']).toMatch(REQUEST_ID);
+  expect(headers['request-id']).toBe(headers['x-request-id']);
+  if (status >= 400) {
+    expectRefusal(path, answer, text);
+    return 'refused';
+  }
+  if (headers['content-type']?.startsWith('text/event-stream')) {
+    return assertWellFormed(path === CHAT ? 'chat' : 'messages', text).isError ? 'broken' : 'good';
+  }
+  expectSchema(WHOLE[path] ?? Anything, text);
+  return 'good';
+};
+
+/** Holds the answer to a request, however bad, to what its caller is owed while upstreams are well. */
+export const expectOwed = (method: string, path: string, answer: Answer) => {
+  const { status, body } = answer;
+  const text = body.toString('utf8');
+  expect(STATUSES, text.slice(0, 500)).toContain(status);
+  if (method === 'HEAD' || status === 204) expect(text).toBe('');
+  else expect(expectForm(path, answer), text.slice(-500)).not.toBe('broken');
+};
+
+/** What an answer costs: one unit for a generation, nothing for anything else. */
+export const costOf = (method: string, path: string, { status }: Pick<Answer, 'status'>): number =>
+  method === 'POST' && status === 200 && [CHAT, MESSAGES].includes(path) ? 1 : 0;

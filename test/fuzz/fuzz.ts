@@ -1,0 +1,98 @@
+import { randomInt } from 'node:crypto';
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import fc from 'fast-check';
+import { MAX_STALL_MS, startStallMeter } from './stall-meter.ts';
+
+const { FUZZ_SEED, FUZZ_MINUTES } = process.env;
+
+/** All fuzzing of one test run together, in milliseconds. */
+const TOTAL_MS = Number(FUZZ_MINUTES ?? 1) * 60_000;
+/** Alone on the machine, as `npm run soak:fuzz` is, the clock on the wall counts too. */
+const isSoak = FUZZ_MINUTES !== undefined;
+const FIRST_SEED = Number(FUZZ_SEED ?? randomInt(2 ** 31));
+
+/** After each slice the time is looked at; no slice is cut off, so a failure is shrunk to its end. */
+const RUNS_PER_SLICE = 100;
+const SHRINK_MS = 60_000;
+
+export type Fuzzing<Input, Made, Got> = {
+  /** Share of the whole time. */
+  share: number;
+  input: fc.Arbitrary<Input>;
+  /** What is sent. */
+  make(input: Input): Made;
+  /** Sends it. No turn of the event loop may be long meanwhile. */
+  act(made: Made): Promise<Got>;
+  /** Throws when what came back is not as it should be. */
+  check(got: Got, made: Made): void;
+  /** What was sent, for the report of a failure. */
+  show(made: Made): string;
+  /** How many inputs one value holds; 1 unless given. */
+  size?(made: Made): number;
+  /** Looked at between slices: what is true of many inputs together. */
+  between?(): Promise<void>;
+  annotate(message: string): Promise<unknown>;
+};
+
+/** Longest that a test with this share takes, for its timeout. */
+export const timeoutOf = (share: number): number => share * TOTAL_MS + 2 * SHRINK_MS;
+
+/** Far above what any answer takes on a busy machine: what takes longer hangs. */
+const HANG_MS = 25_000;
+
+const unlessItHangs = async <T>(acted: Promise<T>): Promise<T> => {
+  const backstop = new AbortController();
+  const hanging = setTimeout(HANG_MS, undefined, backstop).then(() => {
+    throw new Error(`no answer within ${HANG_MS} ms`);
+  });
+  try {
+    return await Promise.race([acted, hanging]);
+  } finally {
+    backstop.abort();
+    hanging.catch(() => undefined);
+  }
+};
+
+const assertNoStall = (ms: number) => {
+  if (ms > MAX_STALL_MS) throw new Error(`the event loop stood still for ${Math.round(ms)} ms`);
+};
+
+/**
+ * Checks random inputs until its share of the time is over. A failure prints the seed of its slice:
+ * with it as FUZZ_SEED the same inputs come first.
+ */
+export const fuzz = async <Input, Made, Got>(fuzzing: Fuzzing<Input, Made, Got>): Promise<void> => {
+  const { share, input, make, act, check, show, size = () => 1, between, annotate } = fuzzing;
+  const meter = startStallMeter();
+  const until = performance.now() + share * TOTAL_MS;
+  let count = 0;
+  let longest = 0;
+  const property = fc.asyncProperty(input, async (value) => {
+    const made = make(value);
+    count += size(made);
+    try {
+      const { got, turnMs } = await meter.during(() => unlessItHangs(act(made)));
+      longest = Math.max(longest, turnMs);
+      assertNoStall(turnMs);
+      check(got, made);
+    } catch (error) {
+      const text = error instanceof Error ? error.stack : String(error);
+      throw new Error(`${text}\n\nIt was sent this:\n${show(made)}`);
+    }
+    // A handler that never waits would keep timers and sockets from their turn.
+    await setImmediate();
+  });
+  try {
+    for (let seed = FIRST_SEED; performance.now() < until; seed += 1) {
+      const plugins = [fc.interruptAfterTimeLimit(until - performance.now() + SHRINK_MS)];
+      await fc.assert(property, { seed, numRuns: RUNS_PER_SLICE, plugins });
+      await between?.();
+    }
+    if (isSoak) assertNoStall(meter.wallMs());
+  } finally {
+    meter.stop();
+    await annotate(
+      `${count} inputs from seed ${FIRST_SEED}; longest turn ${Math.round(longest)} ms of CPU`,
+    );
+  }
+};

@@ -1,0 +1,147 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createCatalog } from '../../lambdas/catalog/catalog.ts';
+import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
+import { systemClock } from '../../lambdas/support/clock.ts';
+import { type Fleet, startFleet } from '../support/fleet.ts';
+import { modelOn, targetAt } from '../support/models.ts';
+import { expectForm } from './answer-rules.ts';
+import { responseSamples, type Sample, streamSamples } from './corpus.ts';
+import { deliver } from './deliver.ts';
+import { fuzz, timeoutOf } from './fuzz.ts';
+import { byteMutation, mutateBytes, splitBytes, splits } from './mutate-bytes.ts';
+import { type RawUpstream, startRawUpstream } from './raw-upstream.ts';
+import { familyFor, pick, some, withKnownStops } from './wire-inputs.ts';
+
+const SHARE = 0.2;
+
+const PATHS: Record<ProtocolName, string> = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+};
+
+const STATUSES = [
+  ...[
+    '100 Continue',
+    '101 Switching Protocols',
+    '103 Early Hints',
+    '204 No Content',
+    '206 Partial',
+  ],
+  ...['301 Moved', '304 Not Modified', '400 Bad Request', '401 No', '413 Large', '429 Busy'],
+  ...['500 Error', '503 Busy', '999 ?', '200'],
+];
+const FRAMES = ['close', 'close', 'length', 'chunked', 'chunked', 'wrong-length'] as const;
+
+const isStream = ({ text }: Sample): boolean => !text.startsWith('{');
+
+/** An answer as HTTP frames it. */
+const frame = (sample: Sample, body: Uint8Array, status: string, by: (typeof FRAMES)[number]) => {
+  const type = isStream(sample) ? 'text/event-stream' : 'application/json';
+  const head = (line: string) =>
+    Buffer.from(`HTTP/1.1 ${status}\r\ncontent-type: ${type}\r\n${line}\r\n`);
+  switch (by) {
+    case 'close':
+      return Buffer.concat([head(''), body]);
+    case 'length':
+      return Buffer.concat([head(`content-length: ${body.length}\r\n`), body]);
+    case 'wrong-length':
+      return Buffer.concat([head(`content-length: ${body.length + 9}\r\n`), body]);
+    default: {
+      const size = Buffer.from(`${body.length.toString(16)}\r\n`);
+      const parts = [
+        head('transfer-encoding: chunked\r\n'),
+        size,
+        body,
+        Buffer.from('\r\n0\r\n\r\n'),
+      ];
+      return Buffer.concat(parts);
+    }
+  }
+};
+
+const input = fc.record({
+  sample: pick([...streamSamples, ...responseSamples]),
+  family: fc.constantFrom<ProtocolName>('chat', 'messages'),
+  isStreamed: fc.boolean(),
+  status: fc.oneof(
+    { weight: 9, arbitrary: fc.constant('200 OK') },
+    { weight: 1, arbitrary: fc.constantFrom(...STATUSES) },
+  ),
+  by: fc.constantFrom(...FRAMES),
+  body: some(6, byteMutation),
+  whole: some(3, byteMutation),
+  splits,
+});
+
+/** A catalog whose every question meets a target that nobody has asked: no breaker may open. */
+const freshTargets = (url: string) => {
+  let count = 0;
+  const catalog = createCatalog([modelOn([targetAt(url)])]);
+  const require = (id: string) => {
+    count += 1;
+    const protocol = id === 'messages' ? 'messages' : 'chat';
+    return modelOn([targetAt(url, { protocol, model: `fresh-${count}` })]);
+  };
+  return { ...catalog, require };
+};
+
+let fleet: Fleet;
+let upstream: RawUpstream;
+beforeAll(async () => {
+  upstream = await startRawUpstream();
+  fleet = await startFleet({ models: [], catalog: freshTargets(upstream.url), clock: systemClock });
+});
+afterAll(async () => {
+  await fleet.close();
+  await upstream.close();
+});
+
+test(
+  'whatever bytes an upstream sends, the caller is answered in form, and pays for a good end only',
+  async ({ annotate }) => {
+    const endings = { good: 0, refused: 0, broken: 0 };
+    const [handler] = fleet.handlers;
+    if (!handler) throw new Error('no router');
+    await fuzz({
+      share: SHARE,
+      input,
+      make: ({ sample, family, isStreamed, status, by, ...changes }) => {
+        const body = mutateBytes(Buffer.from(sample.of.text), changes.body);
+        const framed = withKnownStops(frame(sample.of, body, status, by));
+        return {
+          family: familyFor(sample.of, family),
+          from: sample.of.wire,
+          isStreamed,
+          pieces: splitBytes(mutateBytes(framed, changes.whole), changes.splits),
+        };
+      },
+      act: ({ family, from, isStreamed, pieces }) => {
+        upstream.say(pieces);
+        const messages = [{ role: 'user', content: 'hi' }];
+        const body = { model: from, max_tokens: 100, stream: isStreamed, messages };
+        return deliver(handler, 'a Function URL', {
+          method: 'POST',
+          path: PATHS[family],
+          headers: [
+            ['x-api-key', fleet.key],
+            ['content-type', 'application/json'],
+          ],
+          body: Buffer.from(JSON.stringify(body)),
+        });
+      },
+      check: (answer, { family }) => {
+        endings[expectForm(PATHS[family], answer)] += 1;
+      },
+      show: ({ family, from, isStreamed, pieces }) =>
+        `${from} to ${family}, ${isStreamed ? 'streamed' : 'whole'}\n${pieces
+          .map((piece) => JSON.stringify(Buffer.from(piece).toString('latin1').slice(0, 3_000)))
+          .join('\n')}`,
+      between: async () => expect(await fleet.charged()).toBe(endings.good),
+      annotate,
+    });
+    await annotate(JSON.stringify(endings));
+    expect(Math.min(...Object.values(endings))).toBeGreaterThan(0);
+  },
+  timeoutOf(SHARE),
+);
