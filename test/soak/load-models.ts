@@ -1,0 +1,15 @@
+import type { Model } from '../../lambdas/catalog/catalog.ts';
+import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
+import { modelOn, targetAt } from '../support/models.ts';
+
+export const FAMILIES = ['chat', 'messages'] as const satisfies ProtocolName[];
+
+/** The model whose only target speaks `protocol`: a second one would hide the first one's failures. */
+export const idOn = (protocol: ProtocolName): string => `load/${protocol}`;
+
+export const loadModels = (baseUrl: (protocol: ProtocolName) => string): Model[] =>
+  FAMILIES.map((protocol) =>
+    modelOn([targetAt(baseUrl(protocol), { protocol, upstream: protocol })], {
+      id: idOn(protocol),
+    }),
+  );
