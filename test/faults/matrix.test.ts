@@ -103,6 +103,7 @@ describe.each(ROWS.map(({ fault }) => fault))('an upstream with the fault %s', (
     async (_, cell, expected) => {
       const result = await bench.run(cell);
       expectOutcome(cell, expected, result);
+      expect(result.kept, 'idle connections to upstreams').toBeLessThanOrEqual(2);
       const outcome = outcomeOf(cell, result);
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
     },

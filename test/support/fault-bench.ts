@@ -8,6 +8,7 @@ import { startFleet } from './fleet.ts';
 import { PATIENT } from './fleet-lab.ts';
 import { CANARIES } from './leak-watch.ts';
 import { modelOn, targetAt } from './models.ts';
+import { openSocketsAt } from './open-sockets.ts';
 import { type Sent, send } from './send.ts';
 
 /** One question to a model whose first target is broken in one way. */
@@ -22,7 +23,7 @@ export type Cell = {
   waits?: number[];
 };
 
-export type CellResult = Sent & { charged: number; attempts: number };
+export type CellResult = Sent & { charged: number; attempts: number; kept: number };
 
 const PATHS: Record<ProtocolName, string> = {
   chat: '/v1/chat/completions',
@@ -85,7 +86,11 @@ export const startFaultBench = async (cells: Cell[]) => {
     await expect.poll(() => clock.waits(), { ...PATIENT, interval: 2 }).toEqual([]);
     const { calls } = embedded.control;
     await expect.poll(() => calls.some(({ outcome }) => outcome === 'open'), PATIENT).toBe(false);
-    return { ...sent, charged: (await fleet.charged()) - before, attempts: calls.length };
+    const url = fleet.urls[0] ?? '';
+    await expect.poll(() => openSocketsAt(url).length, PATIENT).toBe(0);
+    // One connection may stay open for the next call of each target.
+    const kept = openSocketsAt(embedded.baseUrl('messages')).length;
+    return { ...sent, kept, charged: (await fleet.charged()) - before, attempts: calls.length };
   };
 
   return {
