@@ -5,7 +5,8 @@
  */
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type { Caller } from '../lambdas/keys/caller.ts';
-import { type Admission, createMeter } from '../lambdas/metering/meter.ts';
+import type { Admission } from '../lambdas/metering/admission.ts';
+import { createMeter } from '../lambdas/metering/meter.ts';
 import { createDynamoClient } from '../lambdas/stores/dynamo/client.ts';
 import { createDynamoMeterStore } from '../lambdas/stores/dynamo/meter-store.ts';
 import { ApiError } from '../lambdas/support/errors.ts';

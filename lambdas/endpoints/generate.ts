@@ -1,8 +1,9 @@
 import { assertWithin, targetsFor } from '../catalog/capabilities.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { estimateInputTokens } from '../catalog/estimate-tokens.ts';
+import type { Admission } from '../metering/admission.ts';
 import { type Limits, limitHeaders } from '../metering/limit-headers.ts';
-import type { Admission, Meter } from '../metering/meter.ts';
+import type { Meter } from '../metering/meter.ts';
 import { LimitReached } from '../metering/refusals.ts';
 import { assertConsistent } from '../protocols/assert-consistent.ts';
 import type { Label } from '../protocols/generation.ts';

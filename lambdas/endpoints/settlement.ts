@@ -1,4 +1,4 @@
-import type { Admission } from '../metering/meter.ts';
+import type { Admission } from '../metering/admission.ts';
 
 /**
  * The rule of what an answer costs. One unit: it finished, or the caller left after its first content.

@@ -1,4 +1,5 @@
 import type { Period } from '../stores/plan-store.ts';
+import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import {
   ApiError,
   apiError,
@@ -62,3 +63,12 @@ export const meterUnavailable = (cause: unknown): ApiError =>
     headers: { 'retry-after': '1' },
     cause,
   });
+
+/** What the store does, with its trouble as an error that may be shown. @throws ApiError 503 */
+export const orUnavailable = async <Value>(verb: () => Promise<Value>): Promise<Value> => {
+  try {
+    return await verb();
+  } catch (error) {
+    throw error instanceof StoreUnavailable ? meterUnavailable(error) : error;
+  }
+};

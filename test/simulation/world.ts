@@ -1,6 +1,7 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Caller } from '../../lambdas/keys/caller.ts';
-import { type Admission, createMeter, type Meter } from '../../lambdas/metering/meter.ts';
+import type { Admission } from '../../lambdas/metering/admission.ts';
+import { createMeter, type Meter } from '../../lambdas/metering/meter.ts';
 import type { MeterStore } from '../../lambdas/stores/meter-store.ts';
 import type { Plan } from '../../lambdas/stores/plan-store.ts';
 import { ApiError } from '../../lambdas/support/errors.ts';

@@ -1,0 +1,52 @@
+import type { MeterStore, Reservation } from '../stores/meter-store.ts';
+import type { Limits } from './limit-headers.ts';
+import { meterUnavailable, orUnavailable } from './refusals.ts';
+import type { Settlement } from './settlement.ts';
+
+/** One reserved unit. Whoever holds it calls `close` at the end, after `commit` or `refund`. */
+export type Admission = {
+  /** As they stand with this request counted. */
+  limits: Limits;
+  /** Makes the charge stick; before the first content byte. @throws ApiError 503 when it may not be sent. */
+  commit(): Promise<void>;
+  /** Gives the unit back; before the error is sent. Never throws: what cannot be written is retried, then logged. */
+  refund(): Promise<void>;
+  /** Never throws. */
+  close(): Promise<void>;
+};
+
+export const createAdmission = (parts: {
+  store: Pick<MeterStore, 'commit'>;
+  reservation: Reservation;
+  limits: Limits;
+  settlement: Settlement;
+  /** What goes on beside the request and has to end with it. */
+  reaping: Promise<unknown> | undefined;
+  onRefund(): void;
+}): Admission => {
+  const { store, reservation, limits, settlement, reaping, onRefund } = parts;
+  let table: 'answering' | 'silent' = 'answering';
+  const commit = async (): Promise<boolean> => {
+    try {
+      return await store.commit(reservation);
+    } catch (error) {
+      table = 'silent';
+      throw error;
+    }
+  };
+  return {
+    limits,
+    commit: async () => {
+      if (await orUnavailable(commit)) return;
+      throw meterUnavailable(new Error('The unit was reaped before its commit.'));
+    },
+    refund: async () => {
+      await settlement.refund(table);
+      onRefund();
+    },
+    close: async () => {
+      await reaping;
+      await settlement.close();
+    },
+  };
+};

@@ -1,0 +1,93 @@
+import type { UpstreamFault } from '../protocols/upstream-fault.ts';
+import type { BreakerState } from '../stores/breaker-store.ts';
+import type { Clock } from '../support/clock.ts';
+import type { Log } from '../support/log.ts';
+import type { SharedStates, Transition } from './shared-states.ts';
+import type { TargetHealth } from './target-health.ts';
+import { saysItIsThere, type TripRule, tripRuleFor } from './trip-policy.ts';
+
+/**
+ * Leave to call a target once, and how that went: `began` and then one of the others. They resolve when
+ * what they change is written, and are waited for: Lambda freezes whatever is not.
+ */
+export type Pass = {
+  /** The first content is there. */
+  began(): Promise<void>;
+  finished(): Promise<void>;
+  failed(fault: UpstreamFault): Promise<void>;
+  /** Nobody waited for the end, which says nothing about the target. */
+  left(): Promise<void>;
+};
+
+export type PassParts = {
+  name: string;
+  health: TargetHealth;
+  states: SharedStates;
+  /** Opens the breaker after `from`, for as long as the rule says. */
+  trip(rule: TripRule, from: BreakerState | undefined): Promise<void>;
+  clock: Clock;
+  log: Log;
+};
+
+const CLOSED: Transition = { openUntil: 0, openings: 0 };
+
+const transitionOf = ({ openUntil, openings }: BreakerState): Transition => ({
+  openUntil,
+  openings,
+});
+
+/** Of one of the many calls while the breaker is closed. */
+export const ordinaryPass = (parts: PassParts, found: BreakerState | undefined): Pass => {
+  const { name, health, states, trip, clock } = parts;
+  return {
+    began: async () => {},
+    finished: async () => {
+      health.succeeded();
+      if (found && found.openings > 0) await states.turn(name, CLOSED, found.version);
+    },
+    failed: async (fault) => {
+      const rule = tripRuleFor(fault);
+      if (!rule) return;
+      const isTooMany = health.failed(rule.after);
+      const state = await states.read(name);
+      // Calls that were under way when it opened have nothing new to say.
+      if (state && state.openUntil > clock.now()) return;
+      // Until an answer has finished after an outage, one failure is enough.
+      const isOnProbation = state !== undefined && state.openings > 0;
+      if (isTooMany || isOnProbation) await trip(rule, state);
+    },
+    left: async () => {},
+  };
+};
+
+/** Of the one call that finds out whether the target is back. */
+export const probePass = (parts: PassParts, found: BreakerState): Pass => {
+  const { name, health, states, trip, log } = parts;
+  let state: BreakerState | undefined = found;
+  // A transition that came too late ends the say of this probe: others have gone on meanwhile.
+  const turn = async (next: Transition) => {
+    if (state) state = await states.turn(name, next, state.version);
+  };
+  const close = async (next: Transition) => {
+    await turn(next);
+    if (state) log.warn('breaker_closed', { target: name, ...next });
+  };
+  /** The same again, which frees the place of the probe. */
+  const release = async () => {
+    if (state && state.openUntil > 0) await turn(transitionOf(state));
+  };
+  return {
+    // Others may come at once, the answer may take minutes; how often it opened is not forgotten yet.
+    began: () => close({ openUntil: 0, openings: found.openings }),
+    finished: async () => {
+      health.succeeded();
+      await turn(CLOSED);
+    },
+    failed: async (fault) => {
+      const rule = tripRuleFor(fault);
+      if (rule) return state && trip(rule, state);
+      return saysItIsThere(fault) ? close(CLOSED) : release();
+    },
+    left: release,
+  };
+};
