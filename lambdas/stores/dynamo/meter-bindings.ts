@@ -9,6 +9,7 @@ import {
   periodName,
   tombstoneName,
 } from './meter-item.ts';
+import { MAX_FORGOTTEN } from './meter-steps.ts';
 
 /** What the placeholders of a request's own steps stand for. */
 export const bindUnit = (unit: ReservedUnit) => ({
@@ -31,3 +32,7 @@ export const bindReservation = (reservation: Reservation) => {
     values: { ...values, ':now': now, ':quota': quota, ':rpm': rpm },
   };
 };
+
+/** Placeholders for attributes to be removed along the way, as many as a step takes. */
+export const bindForgotten = (attributes: string[]): Record<string, string> =>
+  Object.fromEntries(attributes.slice(0, MAX_FORGOTTEN).map((name, i) => [`#a${i}`, name]));

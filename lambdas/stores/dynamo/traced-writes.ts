@@ -1,0 +1,52 @@
+import { createLruCache } from '../../support/lru-cache.ts';
+import type { ReservedUnit } from '../meter-store.ts';
+import type { Bindings, Step, StepResult, Table } from './table.ts';
+
+/** Requests in flight in one process; one that was pushed out keeps its marks for the reaper. */
+const MAX_TRACES = 10_000;
+
+/** What this process knows of a request in flight. */
+export type Trace = {
+  /** A write of it was sent more than once, so a copy may still land. */
+  doubtful: boolean;
+  /** Counters that it saw to have had their day. */
+  outdated: string[];
+  /** Its refund was asked for: whatever became of that, it is never to be admitted again. */
+  isWithdrawn: boolean;
+};
+
+/** Writes for requests in flight. Whether one of them may be applied later again is remembered. */
+export type TracedWrites = {
+  begin(requestId: string): void;
+  traceOf(requestId: string): Trace | undefined;
+  apply(unit: ReservedUnit, step: Step, bind: Bindings): Promise<StepResult>;
+  end(requestId: string): void;
+};
+
+export const createTracedWrites = (table: Table): TracedWrites => {
+  const traces = createLruCache<Trace>(MAX_TRACES);
+  return {
+    begin: (requestId) => {
+      if (traces.get(requestId)) return;
+      traces.set(requestId, { doubtful: false, outdated: [], isWithdrawn: false });
+    },
+    traceOf: (requestId) => traces.get(requestId),
+    apply: async (unit, step, bind) => {
+      const trace = traces.get(unit.requestId);
+      const markDoubtful = () => {
+        if (trace) trace.doubtful = true;
+      };
+      try {
+        const result = await table.apply(unit.meterId, step, bind);
+        if (result.doubtful) markDoubtful();
+        return result;
+      } catch (error) {
+        markDoubtful();
+        throw error;
+      }
+    },
+    end: (requestId) => {
+      traces.delete(requestId);
+    },
+  };
+};
