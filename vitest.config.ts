@@ -17,8 +17,8 @@ export default defineConfig({
     // Two cores; more workers only make the SDK and bundle tests starve each other.
     maxWorkers: 2,
     // A backstop for hangs, far above what any test takes on a busy machine.
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     reporters: ['default', closingLine()],
   },
 });
