@@ -130,6 +130,11 @@ export const FIELD_ROWS: Row[] = [
       400,
       { tools: [tool('f', { type: '' })] },
     ],
+    [
+      '120 a provider’s own tool with a schema',
+      200,
+      { tools: [{ type: 'search', input_schema: {} }] },
+    ],
     ['121 a choice of another word', 400, { tools: [chatTool('f')], tool_choice: 'any' }],
     [
       '121 a choice that is not there',

@@ -32,7 +32,8 @@ const decodeFunction = ({ type: _, function: called, ...fields }: FunctionTool):
 
 export const decodeTool = (tool: WireTool): Tool | ForeignTool => {
   if (tool.type === 'function') return decodeFunction(tool as FunctionTool);
-  if ('input_schema' in tool) {
+  // A provider's own tool may have a schema too; only its type tells them apart.
+  if ('input_schema' in tool && (tool.type === undefined || tool.type === 'custom')) {
     const { type: _, name, description, input_schema: parameters, ...fields } = tool as SchemaTool;
     return { ...compact({ name, description }), parameters, ...rideIfAny(NAME, fields) };
   }
