@@ -15,7 +15,7 @@ export type ByteMutation =
 
 const WHOLE = 65_536;
 /** Larger texts only make the run slower: what is quadratic shows at this size. */
-const MAX_BYTES = 400_000;
+const MOST_BYTES = 400_000;
 
 /** What parsers of JSON, SSE, HTTP and UTF-8 have stumbled over. */
 const TOKENS = [
@@ -67,7 +67,7 @@ const repeated = (part: Uint8Array, times: number, room: number): Uint8Array[] =
     ? []
     : Array<Uint8Array>(Math.min(times, Math.floor(room / part.length))).fill(part);
 
-const apply = (bytes: Uint8Array, mutation: ByteMutation): Uint8Array => {
+const apply = (bytes: Uint8Array, mutation: ByteMutation, most: number): Uint8Array => {
   const at = Math.floor((mutation.at / WHOLE) * bytes.length);
   const before = bytes.subarray(0, at);
   const after = bytes.subarray(at);
@@ -89,7 +89,7 @@ const apply = (bytes: Uint8Array, mutation: ByteMutation): Uint8Array => {
       const part = after.subarray(0, mutation.span);
       return joined(
         before,
-        ...repeated(part, mutation.times, Math.max(0, MAX_BYTES - bytes.length)),
+        ...repeated(part, mutation.times, Math.max(0, most - bytes.length)),
         after,
       );
     }
@@ -105,8 +105,12 @@ const apply = (bytes: Uint8Array, mutation: ByteMutation): Uint8Array => {
   }
 };
 
-export const mutateBytes = (bytes: Uint8Array, mutations: ByteMutation[]): Uint8Array =>
-  mutations.reduce(apply, bytes);
+/** The text after the changes; repetition makes it no longer than `most`. */
+export const mutateBytes = (
+  bytes: Uint8Array,
+  mutations: ByteMutation[],
+  most = MOST_BYTES,
+): Uint8Array => mutations.reduce((changed, mutation) => apply(changed, mutation, most), bytes);
 
 /** The text in pieces, cut at the given places. */
 export const splitBytes = (bytes: Uint8Array, places: number[]): Uint8Array[] => {
