@@ -12,6 +12,8 @@ export type Measured = {
   paceMs: number;
   streams: number;
   seconds: number;
+  /** Of Node, for the router's process. */
+  args: string;
 };
 
 /** One line of the table; without a limit it only informs. */
@@ -115,12 +117,13 @@ const routerLines = ({ readings, results, socketsLeft, callsLeft, seconds }: Mea
 };
 
 export const linesOf = (measured: Measured): Line[] => {
-  const { streams, seconds, paceMs } = measured;
+  const { streams, seconds, paceMs, args } = measured;
   return [
     {
       name: 'load',
       value: `${streams} streams for ${seconds} s, an event every ${paceMs} ms each`,
     },
+    { name: 'router', value: `node ${args}` },
     ...streamLines(measured),
     ...gapLines(measured),
     ...routerLines(measured),
