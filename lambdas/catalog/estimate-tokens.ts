@@ -1,5 +1,5 @@
-import { estimateTokenCount } from 'tokenx';
 import type { Block, ForeignTool, GenerationRequest, Tool } from '../protocols/generation.ts';
+import { countText } from './count-text.ts';
 
 /** What vendors charge for a picture of ordinary size; its real size is known to the upstream only. */
 const TOKENS_PER_IMAGE = 1_600;
@@ -8,38 +8,45 @@ const BASE64_CHARACTERS_PER_TOKEN = 6;
 /** Role and separators around each message. */
 const TOKENS_PER_TURN = 4;
 
-const tokensOfBlock = (block: Block): number => {
+/** A part of a request: text that is to be counted, or tokens that are known without. */
+type Part = string | number;
+
+const partsOfBlock = (block: Block): Part[] => {
   switch (block.type) {
     case 'text':
     case 'thinking':
-      return estimateTokenCount(block.text);
+      return [block.text];
     case 'image':
-      return TOKENS_PER_IMAGE;
+      return [TOKENS_PER_IMAGE];
     case 'document':
-      if (block.source.kind === 'text') return estimateTokenCount(block.source.text);
+      if (block.source.kind === 'text') return [block.source.text];
       return block.source.kind === 'base64'
-        ? Math.ceil(block.source.data.length / BASE64_CHARACTERS_PER_TOKEN)
-        : TOKENS_PER_IMAGE;
+        ? [Math.ceil(block.source.data.length / BASE64_CHARACTERS_PER_TOKEN)]
+        : [TOKENS_PER_IMAGE];
     case 'tool-call':
-      return estimateTokenCount(block.name) + estimateTokenCount(block.arguments);
+      return [block.name, block.arguments];
     case 'tool-result':
-      return sum(block.content.map(tokensOfBlock));
+      return block.content.flatMap(partsOfBlock);
     case 'foreign':
-      return estimateTokenCount(JSON.stringify(block.value));
+      return [JSON.stringify(block.value)];
     default:
       return block satisfies never;
   }
 };
 
-const tokensOfTool = (tool: Tool | ForeignTool): number => {
-  if ('foreign' in tool) return estimateTokenCount(JSON.stringify(tool.value));
+const textOfTool = (tool: Tool | ForeignTool): string => {
+  if ('foreign' in tool) return JSON.stringify(tool.value);
   const { name, description = '', parameters } = tool;
-  return estimateTokenCount(`${name} ${description} ${JSON.stringify(parameters)}`);
+  return `${name} ${description} ${JSON.stringify(parameters)}`;
 };
 
-const sum = (counts: number[]): number => counts.reduce((total, count) => total + count, 0);
-
 /** Input tokens of a request, by heuristics: right within a few per cent for prose, never exact. */
-export const estimateInputTokens = ({ turns, tools = [] }: GenerationRequest): number =>
-  sum(turns.map(({ blocks }) => TOKENS_PER_TURN + sum(blocks.map(tokensOfBlock)))) +
-  sum(tools.map(tokensOfTool));
+export const estimateInputTokens = ({ turns, tools = [] }: GenerationRequest): number => {
+  const parts = turns.flatMap(({ blocks }) => [TOKENS_PER_TURN, ...blocks.flatMap(partsOfBlock)]);
+  const known = parts.filter((part) => typeof part === 'number');
+  const texts = parts.filter((part) => typeof part === 'string');
+  return (
+    known.reduce((total, tokens) => total + tokens, 0) +
+    countText([...texts, ...tools.map(textOfTool)])
+  );
+};
