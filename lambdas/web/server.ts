@@ -108,7 +108,8 @@ const onFailure = (response: ServerResponse) => {
 
 /**
  * Serves a Lambda handler over HTTP, on loopback unless told otherwise, with the events, limits and
- * response stream of the platform; a client that leaves aborts its request. @throws Error `EADDRINUSE` when the port is taken.
+ * response stream of the platform; a client that leaves aborts its request.
+ * @throws Error `EADDRINUSE` when the port is taken
  */
 export const startServer = async (options: ServerOptions): Promise<RunningServer> => {
   const host = options.host ?? '127.0.0.1';

@@ -69,8 +69,9 @@ const isKnown = (name: string, value: unknown): boolean =>
   (name === 'format' && FORMATS.includes(asString(value) ?? ''));
 
 const closeInner = (name: string, value: unknown): unknown => {
-  if (COMPOSERS.includes(name))
+  if (COMPOSERS.includes(name)) {
     return asArray(value).map((branch) => close(asRecord(branch) ?? {}));
+  }
   if (name === 'items') return close(asRecord(value) ?? {});
   const schemas = Object.entries(asRecord(value) ?? {});
   return Object.fromEntries(schemas.map(([key, schema]) => [key, close(asRecord(schema) ?? {})]));

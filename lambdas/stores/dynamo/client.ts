@@ -7,7 +7,8 @@ const REQUEST_TIMEOUT_MS = 1_000;
 const MAX_ATTEMPTS = 3;
 
 /**
- * One client per process; its connections are kept alive. Region, endpoint and credentials come from the environment's standard variables unless given.
+ * One client per process; its connections are kept alive. Region, endpoint and credentials come from the
+ * environment's standard variables unless given.
  */
 export const createDynamoClient = (options: DynamoDBClientConfig = {}): DynamoDBDocumentClient =>
   DynamoDBDocumentClient.from(

@@ -19,8 +19,8 @@ import type { Step } from './table.ts';
  *   +o +1r +1q o -> c                   -c                     process died after its first byte: 1 unit
  *
  * Marks of a request stay for the reaper if any of its writes was sent twice, and its refund leaves a tombstone,
- * so that no copy of any write ever meets an item that has forgotten the request. A limit of 0 never gets here: `attribute_not_exists`
- * would let one request through.
+ * so that no copy of any write ever meets an item that has forgotten the request. A limit of 0 never gets here:
+ * `attribute_not_exists` would let one request through.
  */
 export const RESERVE: Step = {
   update: 'SET #open = :mark, #lastUsed = :now ADD #minute :one, #period :one',
