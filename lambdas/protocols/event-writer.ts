@@ -36,6 +36,8 @@ const fitting = (reason: FinishReason, hasTools: boolean): FinishReason => {
 /** `mayBeEmpty`: a stop sequence may come first of all, so an answer without content is one. */
 export const createEventWriter = ({ mayBeEmpty = false } = {}): EventWriter => {
   const blocks = new Map<string, OpenBlock>();
+  /** Open tool calls that have had something to say since they were last looked at. */
+  const unread = new Set<string>();
   let events: GenerationEvent[] = [];
   let count = 0;
   let started = false;
@@ -54,8 +56,9 @@ export const createEventWriter = ({ mayBeEmpty = false } = {}): EventWriter => {
     const block = blocks.get(key);
     if (!block) return;
     blocks.delete(key);
+    unread.delete(key);
     const { head, text, index } = block;
-    if (head.type === 'tool-call' && text.trim() !== '' && !isJsonObject(text)) {
+    if (head.type === 'tool-call' && text !== '' && !isJsonObject(text)) {
       brokenTool ??= head.name;
     }
     events.push(
@@ -79,10 +82,16 @@ export const createEventWriter = ({ mayBeEmpty = false } = {}): EventWriter => {
   const delta = (key: string, text: string) => {
     const block = blocks.get(key);
     if (!block) throw new UpstreamFault('malformed', `delta for block '${key}', which is not open`);
-    if (text === '') return;
+    const isTool = block.head.type === 'tool-call';
+    // White space before arguments says nothing; where nothing else follows it is no JSON.
+    const said = isTool && block.text === '' ? text.trimStart() : text;
+    if (said === '') return;
     hasContent = true;
-    if (block.head.type === 'tool-call') block.text += text;
-    events.push({ type: 'block-delta', index: block.index, delta: text });
+    if (isTool) {
+      block.text += said;
+      unread.add(key);
+    }
+    events.push({ type: 'block-delta', index: block.index, delta: said });
   };
 
   const extra = (key: string, extras: Extras) => {
@@ -91,9 +100,10 @@ export const createEventWriter = ({ mayBeEmpty = false } = {}): EventWriter => {
   };
 
   const closeCompleteTools = () => {
-    for (const [key, { head, text }] of blocks) {
-      if (head.type === 'tool-call' && isJsonObject(text)) close(key);
+    for (const key of unread) {
+      if (isJsonObject(blocks.get(key)?.text ?? '')) close(key);
     }
+    unread.clear();
   };
 
   const finish = (reason: FinishReason, usage: Usage | undefined) => {

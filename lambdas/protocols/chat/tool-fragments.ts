@@ -57,6 +57,7 @@ const isAnother = (call: Call, { id, name, text }: Fragment): boolean => {
 export const createToolFragments = (request: GenerationRequest, writer: EventWriter) => {
   const calls: Call[] = [];
   const byIndex = new Map<number, Call>();
+  const byId = new Map<string, Call>();
   const uniqueId = createToolIds(request);
   const callerName = callerToolNames(request);
 
@@ -70,7 +71,7 @@ export const createToolFragments = (request: GenerationRequest, writer: EventWri
   const find = (fragment: Fragment): Call => {
     const { index, id, name } = fragment;
     if (typeof index !== 'number') {
-      const known = id === undefined ? calls.at(-1) : calls.find((call) => call.id === id);
+      const known = id === undefined ? calls.at(-1) : byId.get(id);
       // Without index and id, a name says that another call begins.
       const startsAnew = id === undefined && name !== '' && known?.opened === true;
       return known && !startsAnew ? known : begin(id);
@@ -108,6 +109,7 @@ export const createToolFragments = (request: GenerationRequest, writer: EventWri
       const fragment = readFragment(wire);
       const call = find(fragment);
       call.id ??= fragment.id;
+      if (call.id !== undefined && !byId.has(call.id)) byId.set(call.id, call);
       if (call.name === '') call.name = fragment.name;
       if (!call.opened) call.fields = { ...call.fields, ...compact(fragment.fields) };
       append(call, fragment.text);

@@ -1,5 +1,6 @@
 import { compact, isEmpty } from '../../support/compact.ts';
 import type { Block, GenerationRequest, ToolCallBlock, Turn } from '../generation.ts';
+import { nothingSaid } from '../nothing-said.ts';
 import { fieldsFor, rideIfAny } from '../parse-wire.ts';
 import { decodeContent, encodeContent, joinTexts, type Wire } from './content.ts';
 import { wireToolName } from './tool-names.ts';
@@ -175,6 +176,13 @@ const encodeRun = (run: Turn[], position: number, isOwn: boolean): Wire[] => {
   }
 };
 
-/** The conversation as this wire's messages. */
-export const encodeTurns = ({ turns, extras }: GenerationRequest): Wire[] =>
-  runsOf(turns).flatMap((run, position) => encodeRun(run, position, extras.protocol === NAME));
+/**
+ * The conversation as this wire's messages.
+ * @throws ApiError 400 when nothing that a caller of the other family said has a form here.
+ */
+export const encodeTurns = ({ turns, extras }: GenerationRequest): Wire[] => {
+  const isOwn = extras.protocol === NAME;
+  const messages = runsOf(turns).flatMap((run, position) => encodeRun(run, position, isOwn));
+  if (!isOwn && messages.every(({ role }) => role === 'system')) throw nothingSaid();
+  return messages;
+};

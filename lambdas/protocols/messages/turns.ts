@@ -1,6 +1,6 @@
 import { compact } from '../../support/compact.ts';
-import { invalidRequest } from '../../support/errors.ts';
 import type { Block, GenerationRequest, Turn } from '../generation.ts';
+import { nothingSaid } from '../nothing-said.ts';
 import { fieldsFor, rideIfAny } from '../parse-wire.ts';
 import type { WireTarget } from '../protocol.ts';
 import { decodeContent, encodeContent, type Wire } from './content.ts';
@@ -25,9 +25,6 @@ export const decodeSystem = (system: string | ContentBlock[] | undefined): Turn[
 
 const saysNothing = ({ role, blocks }: Turn): boolean =>
   role === 'system' || blocks.every((block) => block.type === 'text' && block.text.trim() === '');
-
-const nothingSaid = () =>
-  invalidRequest('messages: at least one message with content is required.', { param: 'messages' });
 
 /** Agents echo empty texts among others; only a conversation of nothing else is refused. @throws ApiError 400 */
 export const assertContent = (turns: Turn[]): void => {

@@ -172,7 +172,7 @@ const wildDelta = fc.record(
     ),
     text: nastyText,
     thinking: nastyText,
-    partial_json: fc.constantFrom('{', '}', '{"a":1}', ''),
+    partial_json: fc.constantFrom('{', '}', '{"a":1}', '', ' '),
     signature: nastyText,
   },
   { requiredKeys: ['type'] },
