@@ -9,7 +9,8 @@ const { FUZZ_SEED, FUZZ_MINUTES } = process.env;
 const TOTAL_MS = Number(FUZZ_MINUTES ?? 1) * 60_000;
 /** Alone on the machine, as `npm run soak:fuzz` is, the clock on the wall counts too. */
 const isSoak = FUZZ_MINUTES !== undefined;
-const FIRST_SEED = Number(FUZZ_SEED ?? randomInt(2 ** 31));
+/** New inputs are the soak's to find: `npm test` says the same of the same code each time. */
+const FIRST_SEED = Number(FUZZ_SEED ?? (isSoak ? randomInt(2 ** 31) : 1));
 
 /** After each slice the time is looked at; no slice is cut off, so a failure is shrunk to its end. */
 const RUNS_PER_SLICE = 100;
