@@ -1,5 +1,5 @@
 import { invalidRequest } from '../support/errors.ts';
-import type { GenerationRequest, Turn } from './generation.ts';
+import type { Block, GenerationRequest, Turn } from './generation.ts';
 
 const namesOf = ({ tools = [] }: GenerationRequest): string[] =>
   tools.flatMap((tool) =>
@@ -34,6 +34,15 @@ const callsIn = ({ blocks }: Turn): string[] =>
 const resultsIn = ({ blocks }: Turn): string[] =>
   blocks.flatMap((block) => (block.type === 'tool-result' ? [block.callId] : []));
 
+/** Blocks as a caller would call them. */
+const WORDS = {
+  image: 'an image',
+  document: 'a document',
+  thinking: 'thinking',
+  'tool-call': 'a tool call',
+  'tool-result': 'a tool result',
+} satisfies Record<Exclude<Block['type'], 'text' | 'foreign'>, string>;
+
 const badHistory = (message: string) => invalidRequest(message, { param: 'messages' });
 
 /** Both vendors refuse a result without its call; saying so here costs the caller nothing. */
@@ -62,9 +71,17 @@ const assertAnswered = ({ turns }: GenerationRequest) => {
   }
 };
 
+/** Both vendors take nothing but text there. */
+const assertSystem = ({ turns }: GenerationRequest) => {
+  const blocks = turns.flatMap((turn) => (turn.role === 'system' ? turn.blocks : []));
+  const other = blocks.find((block) => block.type !== 'text' && block.type !== 'foreign');
+  if (other) throw badHistory(`messages: a system message holds text, not ${WORDS[other.type]}.`);
+};
+
 /** Checks what a schema cannot: that the parts of a request fit together. @throws ApiError 400 */
 export const assertConsistent = (request: GenerationRequest): void => {
   assertTools(request);
+  assertSystem(request);
   assertResults(request);
   assertAnswered(request);
 };

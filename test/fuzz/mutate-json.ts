@@ -94,7 +94,9 @@ const grown = (value: unknown, times: number): unknown => {
     return value.repeat(Math.min(times, MAX_GROWN / (value.length + 1)));
   if (!Array.isArray(value)) return value;
   const size = JSON.stringify(value).length;
-  return Array.from({ length: Math.min(times, MAX_GROWN / size) }, () => value).flat();
+  // Copies: a later change to one of them is not to grow each.
+  const copies = Array.from({ length: Math.min(times, MAX_GROWN / size) }, () => value).flat();
+  return copies.map((item) => structuredClone(item));
 };
 
 /** JSON.parse makes an own property of `__proto__`; an assignment would not. */
