@@ -1,35 +1,5 @@
 import { invalidRequest } from '../support/errors.ts';
-
-/** JSON.parse takes millions of levels, but whatever walks the value afterwards overflows its stack. */
-const MAX_DEPTH = 64;
-
-const QUOTE = '"';
-const BACKSLASH = 0x5c;
-
-/** Index of the quote that closes a string whose content begins at `from`; the text's end if none does. */
-const endOfString = (text: string, from: number): number => {
-  for (let at = text.indexOf(QUOTE, from); at !== -1; at = text.indexOf(QUOTE, at + 1)) {
-    let backslashes = 0;
-    while (at - backslashes > from && text.charCodeAt(at - backslashes - 1) === BACKSLASH) {
-      backslashes++;
-    }
-    if (backslashes % 2 === 0) return at;
-  }
-  return text.length;
-};
-
-/** One pass without recursion; strings are skipped at the speed of `indexOf`. */
-const isTooDeep = (text: string): boolean => {
-  let depth = 0;
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at];
-    if (character === QUOTE) at = endOfString(text, at + 1);
-    else if (character === '[' || character === '{') {
-      if (++depth > MAX_DEPTH) return true;
-    } else if (character === ']' || character === '}') depth--;
-  }
-  return false;
-};
+import { assertBounds } from './json-bounds.ts';
 
 const isHigh = (unit: number) => unit >= 0xd800 && unit <= 0xdbff;
 const isLow = (unit: number) => unit >= 0xdc00 && unit <= 0xdfff;
@@ -77,14 +47,12 @@ const parse = (text: string): unknown => {
   }
 };
 
-/** @throws ApiError 400 unless `text` is one JSON object of at most 64 levels. */
+/** @throws ApiError 400 unless `text` is one JSON object of at most 64 levels and 10,000 members in each. */
 export const parseJsonObject = (text: string): Record<string, unknown> => {
   if (text.trim() === '') {
     throw invalidRequest('The request body is empty; a JSON object is expected.');
   }
-  if (isTooDeep(text)) {
-    throw invalidRequest(`The request body is nested deeper than ${MAX_DEPTH} levels.`);
-  }
+  assertBounds(text);
   const parsed = parse(text);
   if (!isObject(parsed)) throw invalidRequest('The request body must be a JSON object.');
   if (hasLoneSurrogate(text)) {

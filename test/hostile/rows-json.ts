@@ -75,7 +75,11 @@ export const JSON_ROWS: Row[] = [
   replaced('99 the other half', 400, 'canary-prompt', String.raw`x\udc00`),
   replaced('100 NUL in the content', 200, 'canary-prompt', String.raw`a\u0000b`),
   replaced('100 NUL in the model', 400, 'vendor/model', String.raw`vendor/model\u0000`),
-  fields('101 100,000 unknown fields', POSTS, 200, manyFields()),
+  fields('101 9,990 unknown fields', POSTS, 200, manyFields(9_990)),
+  fields('101 100,000 unknown fields', POSTS, 400, manyFields(100_000)),
+  fields('101 100,000 unknown fields of a message', POSTS, 400, {
+    messages: [{ role: 'user', content: 'x', ...manyFields(100_000) }],
+  }),
   fields('102 a million elements', POSTS, 400, {
     messages: Array.from({ length: 1_000_000 }, () => 1),
   }),
@@ -97,8 +101,8 @@ export const JSON_ROWS: Row[] = [
   ),
 ];
 
-function manyFields(): Record<string, unknown> {
-  return Object.fromEntries(Array.from({ length: 100_000 }, (_, at) => [`x${at}`, at]));
+function manyFields(length: number): Record<string, unknown> {
+  return Object.fromEntries(Array.from({ length }, (_, at) => [`x${at}`, at]));
 }
 
 function toolOf(at: number) {

@@ -9,6 +9,17 @@ test.each([
   expect(() => parseJsonObject(`{"a":${opening.repeat(1_000_000)}`)).toThrow(ApiError);
 });
 
+const members = (count: number) =>
+  `{"a":[{${Array.from({ length: count }, (_, at) => `"${at}":":"`)}},{"b":1}]}`;
+
+test('an object of 10,000 members is taken', () => {
+  expect(parseJsonObject(members(10_000))).toHaveProperty('a.1.b', 1);
+});
+
+test('an object of one more is refused', () => {
+  expect(() => parseJsonObject(members(10_001))).toThrow('an object of more than 10,000 members');
+});
+
 test('five megabytes of backslashes and quotes take linear time', () => {
   const text = JSON.stringify({ a: '\\"'.repeat(1_250_000) });
   expect(parseJsonObject(text)).toEqual({ a: '\\"'.repeat(1_250_000) });
