@@ -22,6 +22,8 @@ export const Target = z.strictObject({
   maxTokensField: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
   /** On chat: the upstream refuses `reasoning_content` in earlier answers, or insists on it. */
   reasoningHistory: z.enum(['required', 'refused']).optional(),
+  /** On chat: the upstream takes only tool-call ids of nine letters and digits, as Mistral does. */
+  toolCallIds: z.literal('short').optional(),
   /** On messages: the upstream refuses the role `system` among the messages. */
   systemTurns: z.literal('leading').optional(),
   /** Wait for the first event, when this model is known to think long. Milliseconds. */

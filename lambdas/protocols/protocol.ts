@@ -16,6 +16,8 @@ export type WireTarget = {
   maxTokensField?: 'max_tokens' | 'max_completion_tokens' | undefined;
   /** What the upstream makes of the thinking in earlier answers, where it does not just ignore it. */
   reasoningHistory?: 'required' | 'refused' | undefined;
+  /** `short`: the upstream takes only tool-call ids of nine letters and digits. */
+  toolCallIds?: 'short' | undefined;
   /** `leading`: the upstream takes a system prompt only before the conversation. */
   systemTurns?: 'leading' | undefined;
   /** The target's own headers; a protocol may ask there for what its fields need. */

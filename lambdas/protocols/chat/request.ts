@@ -4,6 +4,7 @@ import { fieldsFor, listOf, parseWire, ride } from '../parse-wire.ts';
 import type { WireTarget } from '../protocol.ts';
 import { withReasoningHistory } from './reasoning-history.ts';
 import { decodeResponseFormat, encodeResponseFormat } from './response-format.ts';
+import { withShortCallIds } from './short-call-ids.ts';
 import {
   decodeParallel,
   decodeTool,
@@ -110,7 +111,7 @@ export const encodeRequest = (
   return compact({
     ...fields,
     model: target.model,
-    messages: encodeTurns(withReasoningHistory(request, target)),
+    messages: encodeTurns(withReasoningHistory(withShortCallIds(request, target), target)),
     stream: request.stream,
     // Always asked for: callers of the other family must be told the usage.
     stream_options: request.stream ? { ...(options ?? {}), include_usage: true } : undefined,

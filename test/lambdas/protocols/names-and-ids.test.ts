@@ -7,6 +7,7 @@ import {
   readToolId,
   wireToolId,
 } from '../../../lambdas/protocols/messages/ids.ts';
+import { protocols } from '../../../lambdas/protocols/protocols.ts';
 import { requestOf } from '../../support/translate.ts';
 
 const anyId = fc.oneof(
@@ -60,6 +61,37 @@ test('long tool names fit the chat wire, stay different, and are known again in 
       const wire = names.map(wireToolName);
       for (const each of wire) expect(each).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
       expect(wire.map(known)).toEqual(names);
+    }),
+  );
+});
+
+test('short tool-call ids have nine letters and digits, stay different, and go with their results', () => {
+  const ids = fc.uniqueArray(
+    fc.oneof(
+      fc.string({ minLength: 1 }),
+      fc.stringMatching(/^[a-zA-Z0-9]{9}$/),
+      // What another id of the same list becomes.
+      fc.constantFrom('call_0fypS1hVX', '8OUPrhCTK'),
+    ),
+    { minLength: 1, maxLength: 8 },
+  );
+  fc.assert(
+    fc.property(ids, (given) => {
+      const calls = given.map((id) => ({
+        ...{ id, type: 'function' },
+        function: { name: 'f', arguments: '{}' },
+      }));
+      const results = given.map((id) => ({ role: 'tool', tool_call_id: id, content: 'x' }));
+      const messages = [{ role: 'assistant', content: null, tool_calls: calls }, ...results];
+      const request = requestOf('chat', { messages });
+      const target = { model: 'm', maxOutputTokens: 1000, toolCallIds: 'short' as const };
+      const { messages: wire } = protocols.chat.encodeRequest(request, target) as {
+        messages: { tool_calls: { id: string }[]; tool_call_id: string }[];
+      };
+      const called = wire[0]?.tool_calls.map(({ id }) => id) ?? [];
+      for (const id of called) expect(id).toMatch(/^[a-zA-Z0-9]{9}$/);
+      expect(new Set(called).size).toBe(given.length);
+      expect(wire.slice(1).map(({ tool_call_id: id }) => id)).toEqual(called);
     }),
   );
 });

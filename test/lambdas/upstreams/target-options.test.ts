@@ -46,6 +46,16 @@ test('earlier reasoning is left out for a target that refuses it', async () => {
   expect(JSON.stringify(body)).not.toContain('They greet.');
 });
 
+test('tool-call ids are short for a target that takes no others', async () => {
+  const call = { id: 'call_0fypS1hVX', type: 'function', function: { name: 'f', arguments: '{}' } };
+  const result = { role: 'tool', tool_call_id: 'call_0fypS1hVX', content: 'done' };
+  const messages = [{ role: 'assistant', tool_calls: [call] }, result];
+  expect(await bodyFor('chat', {}, { messages })).toMatchObject({ messages });
+  expect(await bodyFor('chat', { toolCallIds: 'short' }, { messages })).toMatchObject({
+    messages: [{ tool_calls: [{ id: '8OUPrhCTK' }] }, { tool_call_id: '8OUPrhCTK' }],
+  });
+});
+
 test('later system turns are marked for a target that takes leading ones only', async () => {
   const messages = [...HISTORY.slice(0, 1), { role: 'system', content: 'Be brief.' }];
   const body = await bodyFor('messages', { systemTurns: 'leading' }, { messages });
