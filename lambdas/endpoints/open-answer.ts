@@ -43,7 +43,7 @@ const reportFailure = (
   { target, fault }: FailedAttempt,
   failedAttempts: number,
 ) => {
-  // Whether another target is left shows in whether one answers.
+  // True unless a later target answers.
   call.note({ failedAttempts, fault: fault.kind, exhausted: judge(fault).movesOn });
   log.warn('upstream_failed', {
     requestId: call.requestId,
@@ -78,8 +78,9 @@ const open = async (answering: Answering, signal: AbortSignal): Promise<EventBat
   });
   const { target, attempts } = opened;
   const firstContentMs = clock.now() - startedAt;
+  call.note({ upstream: target.upstream, attempts, firstContentMs });
   // A fault noted from here on is this answer's own.
-  call.note({ upstream: target.upstream, attempts, firstContentMs, fault: undefined });
+  call.note({ fault: undefined, exhausted: undefined });
   const mark = issuerMark(target.upstream, target.model);
   const whole = cutAtDeadline(sealed(opened.batches, mark), () => call.note({ cut: true }));
   return observe(whole, estimatedInputTokens, call.note);

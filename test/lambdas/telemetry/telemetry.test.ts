@@ -30,7 +30,7 @@ const telemetryAt = (clock = createManualClock(1_000_000)) => {
 const countedAfter = async (
   use: (router: LocalRouter) => Promise<unknown>,
   options: LocalOptions = {},
-): Promise<{ series: Record<string, number>; text: string; key: string }> => {
+): Promise<{ series: Record<string, number>; lines: string[]; key: string }> => {
   const lines: string[] = [];
   const log = createTelemetry({
     stage: 'test',
@@ -43,7 +43,7 @@ const countedAfter = async (
   });
   return withRouter({ log, ...options }, async (router) => {
     await use(router);
-    return { series: seriesIn(lines), text: lines.join(''), key: router.key };
+    return { series: seriesIn(lines), lines, key: router.key };
   });
 };
 
@@ -78,12 +78,12 @@ describe('a request', () => {
   });
 
   test('tells no key and no prompt to the metrics', async () => {
-    const { text, key } = await countedAfter((router) =>
+    const { lines, key } = await countedAfter((router) =>
       ask(router, { messages: [{ role: 'user', content: 'canary' }] }),
     );
-    const metrics = text.split('\n').filter((line) => line.includes('"_aws"'));
+    const metrics = lines.filter((line) => line.includes('"_aws"'));
     expect(metrics).toHaveLength(1);
-    expect(text).not.toContain(key);
+    expect(lines.join()).not.toContain(key);
     expect(metrics.join()).not.toMatch(/canary|keyId|projectId|meterId/);
   });
 
@@ -99,6 +99,17 @@ describe('a request', () => {
     });
     expect(series).not.toHaveProperty('NoHealthyTarget{Stage=test}');
     expect(series).not.toHaveProperty(`UpstreamErrors{${target('borealis')}}`);
+  });
+
+  test('that another target answered is not logged as exhausted', async () => {
+    const { lines } = await countedAfter((router) => {
+      router.upstreams.inject({ fault: { kind: 'status', status: 500 }, protocol: 'chat' });
+      return ask(router);
+    });
+    const line = lines.map((text) => JSON.parse(text)).find(({ event }) => event === 'request');
+    expect(line).toMatchObject({ status: 200, upstream: 'borealis', failedAttempts: 1 });
+    expect(line).not.toHaveProperty('exhausted');
+    expect(line).not.toHaveProperty('fault');
   });
 
   test.each([
