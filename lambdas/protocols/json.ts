@@ -1,6 +1,6 @@
 import { UpstreamFault } from './upstream-fault.ts';
 
-/** Readers for what upstreams send: wrong types read as absent, since real upstreams send them. */
+/** Readers for JSON from outside: wrong types read as absent, since real upstreams send them. */
 export type Json = Record<string, unknown>;
 
 /** Sums of some counts of this size are still exact. */
@@ -19,6 +19,26 @@ export const asString = (value: unknown): string | undefined =>
 /** A count: not negative, whole, and small enough to be added up. */
 export const asCount = (value: unknown): number | undefined =>
   typeof value === 'number' && value >= 0 && value <= MAX_COUNT ? Math.floor(value) : undefined;
+
+/** A part of a URL fragment as it was before it was escaped; some generators do not escape at all. */
+const unescapeFragment = (part: string): string => {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+};
+
+const memberAt = (value: unknown, name: string): unknown =>
+  Array.isArray(value) ? value[Number(name)] : asRecord(value)?.[name];
+
+/** What a `$ref` within one JSON Schema points at (`#/$defs/a~1b` is the definition `a/b`), if anything. */
+export const resolveRef = (root: Json, ref: string): unknown =>
+  ref
+    .split('/')
+    .slice(1)
+    .map((part) => unescapeFragment(part).replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce<unknown>(memberAt, root);
 
 /** @throws UpstreamFault when `data` is not a JSON object. */
 export const parseUpstreamJson = (data: string): Json => {

@@ -1,13 +1,15 @@
-import { isRecord, resolveRef } from './json-schema.ts';
+import { asRecord, type Json, resolveRef } from '../../lambdas/protocols/json.ts';
 
 /** Schemas may refer to themselves; a model's arguments are never this deep. */
 const MAX_DEPTH = 16;
 
 /** The smallest value a JSON Schema allows, near enough for tools and response formats. */
-export const sampleOf = (schema: unknown, root: unknown = schema, depth = 0): unknown => {
-  if (!isRecord(schema) || depth > MAX_DEPTH) return null;
+export const sampleOf = (value: unknown, top?: Json, depth = 0): unknown => {
+  const schema = asRecord(value);
+  if (!schema || depth > MAX_DEPTH) return null;
+  const root = top ?? schema;
   const inner = (part: unknown) => sampleOf(part, root, depth + 1);
-  if (typeof schema.$ref === 'string') return inner(resolveRef(schema.$ref, root));
+  if (typeof schema.$ref === 'string') return inner(resolveRef(root, schema.$ref));
   if ('const' in schema) return schema.const;
   if ('default' in schema) return schema.default;
   const choices = schema.enum ?? schema.examples;
@@ -17,10 +19,7 @@ export const sampleOf = (schema: unknown, root: unknown = schema, depth = 0): un
   return sampleOfType(schema, inner);
 };
 
-const sampleOfType = (
-  schema: Record<string, unknown>,
-  inner: (part: unknown) => unknown,
-): unknown => {
+const sampleOfType = (schema: Json, inner: (part: unknown) => unknown): unknown => {
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
   switch (type) {
     case 'string':
@@ -39,11 +38,8 @@ const sampleOfType = (
   }
 };
 
-const sampleOfObject = (
-  schema: Record<string, unknown>,
-  inner: (part: unknown) => unknown,
-): Record<string, unknown> => {
-  const properties = isRecord(schema.properties) ? schema.properties : {};
+const sampleOfObject = (schema: Json, inner: (part: unknown) => unknown): Json => {
+  const properties = asRecord(schema.properties) ?? {};
   const required = Array.isArray(schema.required) ? schema.required.map(String) : [];
   return Object.fromEntries(required.map((name) => [name, inner(properties[name])]));
 };

@@ -1,4 +1,4 @@
-import { asArray, asRecord, asString, type Json } from '../json.ts';
+import { asArray, asRecord, asString, type Json, resolveRef } from '../json.ts';
 
 const COMPOSERS = ['anyOf', 'oneOf', 'allOf'];
 const MAPS = ['properties', '$defs', 'definitions'];
@@ -41,12 +41,6 @@ const refsIn = (value: unknown): string[] =>
         name === '$ref' && typeof at === 'string' ? [at] : refsIn(at),
       );
 
-const follow = (root: Json, ref: string): unknown =>
-  ref
-    .split('/')
-    .slice(1)
-    .reduce((at: unknown, name) => asRecord(at)?.[name], root);
-
 /** Longer chains of references are taken for endless ones. */
 const MAX_REFERENCES = 50;
 
@@ -56,7 +50,7 @@ const isRecursive = (root: Json): boolean => {
   const loops = (ref: string, path: string[]): boolean => {
     if (ends.has(ref)) return false;
     if (path.includes(ref) || path.length > MAX_REFERENCES) return true;
-    const found = refsIn(follow(root, ref)).some((next) => loops(next, [...path, ref]));
+    const found = refsIn(resolveRef(root, ref)).some((next) => loops(next, [...path, ref]));
     if (!found) ends.add(ref);
     return found;
   };
