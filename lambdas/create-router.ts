@@ -1,5 +1,6 @@
 import type { Catalog } from './catalog/catalog.ts';
 import { createCountTokens } from './endpoints/count-tokens.ts';
+import { createFetchAnswer } from './endpoints/fetch-answer.ts';
 import { createGenerate } from './endpoints/generate.ts';
 import { createGetModel } from './endpoints/get-model.ts';
 import { createListModels } from './endpoints/list-models.ts';
@@ -47,8 +48,9 @@ export const createRouter = ({
   const meter = createMeter({ store: meters, clock, log });
   const breaker = createBreaker({ store: breakers, clock, randomBytes, log });
   const failover = createFailover({ breaker, budget: createRetryBudget() });
+  const fetchAnswer = createFetchAnswer({ upstream, failover, clock, log });
   const routes = createRoutes({
-    generate: createGenerate({ catalog, meter, upstream, failover, clock, log }),
+    generate: createGenerate({ catalog, meter, failover, fetchAnswer, clock }),
     countTokens: createCountTokens({ catalog, meter }),
     listModels: createListModels({ catalog, meter }),
     getModel: createGetModel({ catalog, meter }),

@@ -1,4 +1,6 @@
 import type { Admission } from '../metering/admission.ts';
+import type { Clock } from '../support/clock.ts';
+import { waitAtMost } from '../support/wait-at-most.ts';
 
 /**
  * The rule of what an answer costs. One unit: it finished, or the caller left after its first content.
@@ -11,23 +13,36 @@ export type Settlement = {
   fail(): Promise<void>;
   /** The answer is over, however it went. Safe after `fail`. */
   end(): Promise<void>;
+  /** The same while a caller waits for the answer: it goes on behind them if the table is in trouble. */
+  endSoon(): Promise<void>;
 };
 
-export const createSettlement = (admission: Admission): Settlement => {
+/** A close takes a few milliseconds. */
+const END_PATIENCE_MS = 300;
+
+/** Settles one unit once. Only `commit` throws. */
+export const createSettlement = (
+  unit: Pick<Admission, 'commit' | 'refund' | 'close'>,
+  clock: Clock,
+): Settlement => {
   let state: 'reserved' | 'committed' | 'refunded' = 'reserved';
   const fail = async () => {
     state = 'refunded';
-    await admission.refund();
+    await unit.refund();
+  };
+  const end = async () => {
+    if (state === 'reserved') await fail();
+    await unit.close();
   };
   return {
     commit: async () => {
-      await admission.commit();
+      await unit.commit();
       state = 'committed';
     },
     fail,
-    end: async () => {
-      if (state === 'reserved') await fail();
-      await admission.close();
+    end,
+    endSoon: async () => {
+      await waitAtMost(clock, END_PATIENCE_MS, end());
     },
   };
 };

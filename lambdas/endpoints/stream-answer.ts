@@ -1,18 +1,15 @@
-import type { Label } from '../protocols/generation.ts';
 import type { SseMessage } from '../protocols/sse.ts';
+import type { Clock } from '../support/clock.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import type { StreamReply } from './endpoint.ts';
 import { withHeartbeat, withinHeartbeat } from './heartbeat.ts';
-import { type Answering, fetchAnswer } from './open-answer.ts';
+import type { PendingAnswer } from './pending-answer.ts';
 import { endOf, isAbandoned, publicError } from './public-error.ts';
-import type { Settlement } from './settlement.ts';
 
 /** The answer in the caller's wire. It never throws: a failure is its last message. */
 async function* tell(
-  { call, request }: Answering,
-  label: Label,
+  { checked: { call, request }, label, settlement }: PendingAnswer,
   opening: Promise<EventBatches>,
-  settlement: Settlement,
 ): AsyncGenerator<SseMessage[], void, void> {
   const { protocol, requestId } = call;
   const encoder = protocol.streamEncoder(request, label);
@@ -34,13 +31,12 @@ async function* tell(
 /** Ends the upstream call and settles the unit, whichever way the stream ends. */
 async function* settled(
   messages: AsyncGenerator<SseMessage[], void, void>,
-  dispose: () => void,
-  settlement: Settlement,
+  { fetched, settlement }: PendingAnswer,
 ): AsyncGenerator<SseMessage[], void, void> {
   try {
     yield* messages;
   } finally {
-    dispose();
+    fetched.dispose();
     await settlement.end();
   }
 }
@@ -50,14 +46,10 @@ async function* settled(
  * own; after ten seconds of silence it goes out with heartbeats, and failover goes on behind them.
  * @throws ApiError while no byte has left
  */
-export const streamAnswer = async (
-  answering: Answering,
-  label: Label,
-  settlement: Settlement,
-): Promise<StreamReply> => {
-  const { call, clock } = answering;
-  const { batches, dispose } = fetchAnswer(answering);
-  const opening = batches.then(async (opened) => {
+export const streamAnswer = async (answer: PendingAnswer, clock: Clock): Promise<StreamReply> => {
+  const { fetched, settlement } = answer;
+  const { call } = answer.checked;
+  const opening = fetched.batches.then(async (opened) => {
     await settlement.commit();
     return opened;
   });
@@ -65,11 +57,10 @@ export const streamAnswer = async (
     await withinHeartbeat(opening, clock);
   } catch (error) {
     call.note(endOf(error));
-    dispose();
+    fetched.dispose();
     throw error;
   }
   call.note({ outcome: 'abandoned' });
-  const messages = tell(answering, label, opening, settlement);
-  const live = withHeartbeat(messages, call.protocol.heartbeat, clock);
-  return { status: 200, messages: settled(live, dispose, settlement) };
+  const live = withHeartbeat(tell(answer, opening), call.protocol.heartbeat, clock);
+  return { status: 200, messages: settled(live, answer) };
 };

@@ -1,24 +1,13 @@
 import { collect } from '../protocols/collect.ts';
-import type { Label } from '../protocols/generation.ts';
 import type { JsonReply } from './endpoint.ts';
-import { type Answering, fetchAnswer } from './open-answer.ts';
+import type { PendingAnswer } from './pending-answer.ts';
 import { endOf, publicError } from './public-error.ts';
-import type { Settlement } from './settlement.ts';
 
-/**
- * Answers in one piece. The upstream streams all the same: a stream shows that it is alive, and that it
- * was not cut short.
- * @throws ApiError
- */
-export const wholeAnswer = async (
-  answering: Answering,
-  label: Label,
-  settlement: Settlement,
-): Promise<JsonReply> => {
-  const { call, request } = answering;
-  const { batches, dispose } = fetchAnswer(answering);
+const collectReply = async (answer: PendingAnswer): Promise<JsonReply> => {
+  const { fetched, settlement, label } = answer;
+  const { call, request } = answer.checked;
   try {
-    const generation = await collect(await batches);
+    const generation = await collect(await fetched.batches);
     await settlement.commit();
     call.note({ outcome: 'finished' });
     return { status: 200, body: call.protocol.encodeResponse(generation, request, label) };
@@ -26,6 +15,17 @@ export const wholeAnswer = async (
     call.note(endOf(error));
     throw publicError(error);
   } finally {
-    dispose();
+    fetched.dispose();
   }
+};
+
+/**
+ * Answers in one piece. The upstream streams all the same: a stream shows that it is alive, and that it
+ * was not cut short.
+ * @throws ApiError, with the unit still to be settled
+ */
+export const wholeAnswer = async (answer: PendingAnswer): Promise<JsonReply> => {
+  const reply = await collectReply(answer);
+  await answer.settlement.endSoon();
+  return reply;
 };

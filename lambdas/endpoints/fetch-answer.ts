@@ -1,0 +1,99 @@
+import { protocols } from '../protocols/protocols.ts';
+import { createSealer, issuerMark, unseal } from '../protocols/seal.ts';
+import { UpstreamFault } from '../protocols/upstream-fault.ts';
+import type { FailedAttempt, Failover } from '../routing/failover.ts';
+import { judge } from '../routing/verdict.ts';
+import type { Clock } from '../support/clock.ts';
+import type { Log } from '../support/log.ts';
+import type { EventBatches, Upstream } from '../upstreams/upstream.ts';
+import type { CheckedCall } from './check-call.ts';
+import { cutAtDeadline } from './cut-at-deadline.ts';
+import { observe } from './observe.ts';
+
+/** SDKs give up on a whole answer after 600 s; the platform ends any answer at 900 s. Milliseconds. */
+const TOTAL_BUFFERED_MS = 590_000;
+const TOTAL_STREAMED_MS = 885_000;
+/** Kept back for the end of the answer, the refund and the log line. */
+const RESERVE_MS = 10_000;
+
+/** An answer being fetched. `dispose` ends the upstream call, if it still runs, and its timers. */
+export type Fetched = { batches: Promise<EventBatches>; dispose: () => void };
+
+/** Starts to fetch the answer from the first target that gives one, against the clock. Never throws. */
+export type FetchAnswer = (checked: CheckedCall) => Fetched;
+
+async function* sealed(batches: EventBatches, mark: string): EventBatches {
+  const seal = createSealer(mark);
+  for await (const batch of batches) yield batch.map(seal);
+}
+
+/** Notes and logs the failures of one call's targets. */
+const createReport = ({ call, model }: CheckedCall, log: Log) => {
+  let failedAttempts = 0;
+  return ({ target, fault }: FailedAttempt) => {
+    // The caller's doing, and no failure of the upstream's.
+    if (fault.kind === 'aborted') return;
+    failedAttempts += 1;
+    // Whether another target is left shows in whether one answers.
+    call.note({ failedAttempts, fault: fault.kind, exhausted: judge(fault).movesOn });
+    log.warn('upstream_failed', {
+      requestId: call.requestId,
+      model: model.id,
+      upstream: target.upstream,
+      fault: fault.kind,
+      upstreamStatus: fault.status,
+    });
+  };
+};
+
+export const createFetchAnswer = ({
+  upstream,
+  failover,
+  clock,
+  log,
+}: {
+  upstream: Upstream;
+  failover: Pick<Failover, 'open'>;
+  clock: Clock;
+  log: Log;
+}): FetchAnswer => {
+  const fetchFromTargets = async (checked: CheckedCall, signal: AbortSignal) => {
+    const { call, request, model, targets, estimatedInputTokens } = checked;
+    const startedAt = clock.now();
+    const { target, batches, attempts } = await failover.open({
+      targets,
+      onFailure: createReport(checked, log),
+      call: (candidate) =>
+        upstream.open({
+          request: unseal(request, issuerMark(candidate.upstream, candidate.model)),
+          target: candidate,
+          protocol: protocols[candidate.protocol],
+          maxOutputTokens: model.max_output_tokens,
+          signal,
+        }),
+    });
+    const firstContentMs = clock.now() - startedAt;
+    // A fault noted from here on is this answer's own.
+    call.note({ upstream: target.upstream, attempts, firstContentMs, fault: undefined });
+    const mark = issuerMark(target.upstream, target.model);
+    const whole = cutAtDeadline(sealed(batches, mark), () => call.note({ cut: true }));
+    return observe(whole, estimatedInputTokens, call.note);
+  };
+
+  return (checked) => {
+    const { call, request } = checked;
+    const total = request.stream ? TOTAL_STREAMED_MS : TOTAL_BUFFERED_MS;
+    const deadline = new AbortController();
+    const cancel = clock.after(Math.min(total, call.remainingMs() - RESERVE_MS), () =>
+      deadline.abort(new UpstreamFault('deadline', 'no time is left')),
+    );
+    const batches = fetchFromTargets(checked, AbortSignal.any([call.signal, deadline.signal]));
+    // Whoever awaits it sees the failure; nobody may be awaiting it yet when it comes.
+    batches.catch(() => {});
+    const dispose = () => {
+      cancel();
+      deadline.abort(new UpstreamFault('aborted', 'the answer is over'));
+    };
+    return { batches, dispose };
+  };
+};
