@@ -34,7 +34,7 @@ const createReport = ({ call, model }: CheckedCall, log: Log) => {
     // The caller's doing, and no failure of the upstream's.
     if (fault.kind === 'aborted') return;
     failedAttempts += 1;
-    // Whether another target is left shows in whether one answers.
+    // True unless a later target answers.
     call.note({ failedAttempts, fault: fault.kind, exhausted: judge(fault).movesOn });
     log.warn('upstream_failed', {
       requestId: call.requestId,
@@ -73,8 +73,9 @@ export const createFetchAnswer = ({
         }),
     });
     const firstContentMs = clock.now() - startedAt;
+    call.note({ upstream: target.upstream, attempts, firstContentMs });
     // A fault noted from here on is this answer's own.
-    call.note({ upstream: target.upstream, attempts, firstContentMs, fault: undefined });
+    call.note({ fault: undefined, exhausted: undefined });
     const mark = issuerMark(target.upstream, target.model);
     const whole = cutAtDeadline(sealed(batches, mark), () => call.note({ cut: true }));
     return observe(whole, estimatedInputTokens, call.note);
