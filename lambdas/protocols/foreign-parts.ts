@@ -1,10 +1,10 @@
 import type { Block, GenerationRequest } from './generation.ts';
 import { asRecord, asString } from './json.ts';
 import { isPdf } from './media.ts';
-import type { ProtocolName } from './protocol.ts';
+import type { ProtocolName } from './protocol-name.ts';
 
 /** Something that only upstreams of `protocol` can be told; `name` is how an error calls it. */
-export type ForeignPart = { protocol: string; name: string };
+export type ForeignPart = { protocol: ProtocolName; name: string };
 
 const part = (protocol: ProtocolName, name: string): ForeignPart[] => [{ protocol, name }];
 

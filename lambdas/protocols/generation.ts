@@ -2,9 +2,10 @@
  * The canonical form: what both protocols mean, on one page. Ordered blocks, not the shape of either
  * wire, so that nothing a wire can say is lost on the way through (docs/decisions/0001).
  */
+import type { ProtocolName } from './protocol-name.ts';
 
 /** What only one protocol understands. It rides along and goes back out to that protocol only. */
-export type Extras = { protocol: string; fields: Record<string, unknown> };
+export type Extras = { protocol: ProtocolName; fields: Record<string, unknown> };
 
 export type MediaSource =
   | { kind: 'base64'; mediaType: string; data: string }
@@ -43,7 +44,11 @@ export type ToolResultBlock = {
   extras?: Extras;
 };
 /** A block that only `protocol` knows (`value` is its wire form), e.g. audio or server tool use. */
-export type ForeignBlock = { type: 'foreign'; protocol: string; value: Record<string, unknown> };
+export type ForeignBlock = {
+  type: 'foreign';
+  protocol: ProtocolName;
+  value: Record<string, unknown>;
+};
 
 export type Block =
   | TextBlock
@@ -66,7 +71,7 @@ export type Tool = {
   extras?: Extras;
 };
 /** A tool that only `protocol` defines (server tools, custom tools); `value` is its wire form. */
-export type ForeignTool = { foreign: true; protocol: string; value: Record<string, unknown> };
+export type ForeignTool = { foreign: true; protocol: ProtocolName; value: Record<string, unknown> };
 
 /** `only` narrows the choice to some of the tools. */
 export type ToolChoice =
@@ -122,7 +127,7 @@ export type Usage = {
 export type FinishReason = {
   unified: 'stop' | 'stop-sequence' | 'length' | 'tool-calls' | 'content-filter';
   /** The wire's own word, given back to the same protocol. */
-  raw?: { protocol: string; value: string };
+  raw?: { protocol: ProtocolName; value: string };
   /** Which stop sequence ended it, where the upstream says. */
   stopSequence?: string;
   extras?: Extras;

@@ -72,21 +72,3 @@ export const parseWire = <T extends z.ZodType>(schema: T, body: unknown): z.outp
   const param = pathOf(path);
   throw invalidRequest(param === '' ? `The body ${message}.` : `${param}: ${message}.`, { param });
 };
-
-/** Wire fields that this protocol alone understands, as they were, without nulls. */
-export const ride = (protocol: string, fields: Record<string, unknown>) => ({
-  protocol,
-  fields: Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)),
-});
-
-/** `{ extras }` when there is something to carry, else nothing: most blocks have none. */
-export const rideIfAny = (protocol: string, fields: Record<string, unknown>) => {
-  const extras = ride(protocol, fields);
-  return Object.keys(extras.fields).length > 0 ? { extras } : {};
-};
-
-/** What rides along for `protocol`, or nothing. */
-export const fieldsFor = (
-  protocol: string,
-  extras: { protocol: string; fields: Record<string, unknown> } | undefined,
-): Record<string, unknown> => (extras?.protocol === protocol ? extras.fields : {});

@@ -1,10 +1,10 @@
 import type { ApiError } from '../support/errors.ts';
 import type { Generation, GenerationEvent, GenerationRequest, Label } from './generation.ts';
+import type { ProtocolName } from './protocol-name.ts';
 import type { SseMessage } from './sse.ts';
 import type { Overflow } from './upstream-fault.ts';
 
-/** Names of the wire protocols; a target in the catalog speaks one of them. */
-export type ProtocolName = 'chat' | 'messages';
+export type { ProtocolName };
 
 /** What an encoder may know of the upstream it writes for. */
 export type WireTarget = {

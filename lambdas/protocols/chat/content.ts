@@ -1,12 +1,11 @@
 import { compact, isEmpty } from '../../support/compact.ts';
 import { invalidRequest } from '../../support/errors.ts';
+import { extraFieldsFor, extrasIfAny } from '../extras.ts';
 import type { Block, DocumentBlock, TextBlock } from '../generation.ts';
 import { assertImage, formatMediaUrl, isPdf, parseMediaUrl } from '../media.ts';
-import { fieldsFor, rideIfAny } from '../parse-wire.ts';
 import { decodeBorrowed, isBorrowed } from './borrowed-blocks.ts';
+import { NAME } from './name.ts';
 import type { ContentPart } from './wire.ts';
-
-const NAME = 'chat';
 
 export type Wire = Record<string, unknown>;
 export type WireContent = string | Wire[];
@@ -30,7 +29,7 @@ const decodeFile = (part: FilePart, param: string): Block => {
     type: 'document',
     source,
     ...compact({ title: filename }),
-    ...rideIfAny(NAME, fields),
+    ...extrasIfAny(NAME, fields),
   };
 };
 
@@ -41,13 +40,13 @@ const decodeImage = (part: ImagePart, param: string): Block => {
   const at = `${param}.image_url.url`;
   const source = parseMediaUrl(url, at);
   if (isPdf(source)) {
-    return { type: 'document', source, ...rideIfAny(NAME, { ...fields, image_url: detail }) };
+    return { type: 'document', source, ...extrasIfAny(NAME, { ...fields, image_url: detail }) };
   }
   const rest = isEmpty(detail) ? {} : { image_url: detail };
   return {
     type: 'image',
     source: assertImage(source, at),
-    ...rideIfAny(NAME, { ...fields, ...rest }),
+    ...extrasIfAny(NAME, { ...fields, ...rest }),
   };
 };
 
@@ -56,7 +55,7 @@ const decodePart = (part: ContentPart, param: string): Block[] => {
   switch (part.type) {
     case 'text': {
       const { type, text, ...fields } = part as { type: 'text'; text: string };
-      return [{ type, text, ...rideIfAny(NAME, fields) }];
+      return [{ type, text, ...extrasIfAny(NAME, fields) }];
     }
     case 'refusal':
       return [{ type: 'text', text: (part as { refusal: string }).refusal, refusal: true }];
@@ -84,7 +83,7 @@ export const decodeContent = (
 const UNNAMED_FILE = 'document.pdf';
 
 const encodeDocument = ({ source, title, extras }: DocumentBlock): Wire => {
-  const { image_url: detail, ...fields } = fieldsFor(NAME, extras);
+  const { image_url: detail, ...fields } = extraFieldsFor(NAME, extras);
   if (source.kind === 'text') {
     return { type: 'text', text: title === undefined ? source.text : `${title}\n\n${source.text}` };
   }
@@ -102,9 +101,9 @@ const encodeDocument = ({ source, title, extras }: DocumentBlock): Wire => {
 export const encodePart = (block: Block): Wire[] => {
   switch (block.type) {
     case 'text':
-      return [{ ...fieldsFor(NAME, block.extras), type: 'text', text: block.text }];
+      return [{ ...extraFieldsFor(NAME, block.extras), type: 'text', text: block.text }];
     case 'image': {
-      const { image_url: detail, ...fields } = fieldsFor(NAME, block.extras);
+      const { image_url: detail, ...fields } = extraFieldsFor(NAME, block.extras);
       const url = formatMediaUrl(block.source);
       return [{ ...fields, type: 'image_url', image_url: { ...(detail ?? {}), url } }];
     }
@@ -129,7 +128,7 @@ export const encodeContent = (blocks: Block[]): WireContent => {
 const isSayable = (block: Block): boolean => block.type !== 'foreign' || block.protocol === NAME;
 
 const isPlainText = (block: Block): block is TextBlock =>
-  block.type === 'text' && isEmpty(fieldsFor(NAME, block.extras));
+  block.type === 'text' && isEmpty(extraFieldsFor(NAME, block.extras));
 
 /** Texts as one string where possible: many upstreams take parts only for pictures, some not at all. */
 export const joinTexts = (blocks: Block[], separator: string): WireContent => {

@@ -11,6 +11,7 @@ import {
 import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamFault } from '../upstream-fault.ts';
 import { decodeFinishReason } from './finish-reason.ts';
+import { NAME } from './name.ts';
 import { createToolFragments } from './tool-fragments.ts';
 import { decodeUsage } from './usage.ts';
 
@@ -71,7 +72,7 @@ export const createChoiceReader = (request: GenerationRequest) => {
       for (const [kind, text] of readContent(delta.content)) write(kind, text);
       write('refusal', asString(delta.refusal) ?? '');
       const spoken = writer.isOpen('refusal') ? 'refusal' : 'text';
-      if (asRecord(logprobs)) writer.extra(spoken, { protocol: 'chat', fields: { logprobs } });
+      if (asRecord(logprobs)) writer.extra(spoken, { protocol: NAME, fields: { logprobs } });
       for (const call of asArray(delta.tool_calls)) addTool(asRecord(call) ?? {});
       const legacy = asRecord(delta.function_call);
       if (legacy) addTool({ index: 0, function: legacy });

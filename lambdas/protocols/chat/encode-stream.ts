@@ -1,8 +1,9 @@
+import { extraFieldsFor } from '../extras.ts';
 import type { GenerationEvent, GenerationRequest, Label, Usage } from '../generation.ts';
-import { fieldsFor } from '../parse-wire.ts';
 import type { StreamEncoder } from '../protocol.ts';
 import type { SseMessage } from '../sse.ts';
 import { encodeFinishReason } from './finish-reason.ts';
+import { NAME } from './name.ts';
 import { wantsUsage } from './request.ts';
 import { encodeUsage } from './usage.ts';
 
@@ -47,7 +48,7 @@ export const streamEncoder = (request: GenerationRequest, label: Label): StreamE
     silentTools.add(index);
     const { id, name, extras } = block;
     const called = { id, type: 'function', function: { name, arguments: '' } };
-    return [toolChunk(wireIndex, { ...fieldsFor('chat', extras), ...called })];
+    return [toolChunk(wireIndex, { ...extraFieldsFor(NAME, extras), ...called })];
   };
 
   const appendBlock = ({ index, delta }: EventOf<'block-delta'>): SseMessage[] => {
@@ -85,7 +86,7 @@ export const streamEncoder = (request: GenerationRequest, label: Label): StreamE
       case 'block-delta':
         return appendBlock(event);
       case 'block-extra':
-        return event.extras.protocol === 'chat' ? [chunk({}, event.extras.fields)] : [];
+        return event.extras.protocol === NAME ? [chunk({}, event.extras.fields)] : [];
       case 'block-end':
         return endBlock(event);
       case 'finish':

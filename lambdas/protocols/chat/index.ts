@@ -3,12 +3,13 @@ import type { Protocol } from '../protocol.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { streamEncoder } from './encode-stream.ts';
 import { encodeError, encodeStreamError } from './error.ts';
+import { NAME } from './name.ts';
 import { decodeRequest, encodeRequest } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 
 /** The chat-completions protocol. */
 export const chat: Protocol = {
-  name: 'chat',
+  name: NAME,
   upstreamPath: '/chat/completions',
   heartbeat: { comment: 'waiting' },
   decodeRequest,

@@ -1,7 +1,9 @@
 import { compact } from '../../support/compact.ts';
+import { extraFieldsFor, makeExtras } from '../extras.ts';
 import type { GenerationRequest } from '../generation.ts';
-import { fieldsFor, listOf, parseWire, ride } from '../parse-wire.ts';
+import { listOf, parseWire } from '../parse-wire.ts';
 import type { WireTarget } from '../protocol.ts';
+import { NAME } from './name.ts';
 import { withReasoningHistory } from './reasoning-history.ts';
 import { decodeResponseFormat, encodeResponseFormat } from './response-format.ts';
 import { withShortCallIds } from './short-call-ids.ts';
@@ -14,8 +16,6 @@ import {
 } from './tools.ts';
 import { decodeMessage, encodeTurns } from './turns.ts';
 import { ChatRequest } from './wire.ts';
-
-const NAME = 'chat';
 
 // --- wire -> canonical ---
 
@@ -56,13 +56,13 @@ export const decodeRequest = (body: unknown): GenerationRequest => {
     responseFormat: decodeResponseFormat(responseFormat),
     reasoning: effort === undefined ? undefined : { effort },
     user,
-    extras: ride(NAME, fields),
+    extras: makeExtras(NAME, fields),
   });
 };
 
 /** True when the caller wants a last chunk with the usage. */
 export const wantsUsage = (request: GenerationRequest): boolean => {
-  const options = fieldsFor(NAME, request.extras).stream_options as
+  const options = extraFieldsFor(NAME, request.extras).stream_options as
     | { include_usage?: unknown }
     | undefined;
   return options?.include_usage === true;
@@ -104,7 +104,7 @@ export const encodeRequest = (
     max_completion_tokens: newerName,
     stream_options: options,
     ...fields
-  } = fieldsFor(NAME, request.extras);
+  } = extraFieldsFor(NAME, request.extras);
   const isOwn = request.extras.protocol === NAME;
   const tools = encodeTools(request);
   const spelling = newerName === undefined ? 'max_tokens' : 'max_completion_tokens';

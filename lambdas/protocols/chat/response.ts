@@ -1,10 +1,11 @@
 import { compact } from '../../support/compact.ts';
+import { extraFieldsFor } from '../extras.ts';
 import type { Generation, GenerationEvent, GenerationRequest, Label } from '../generation.ts';
 import { asArray, asRecord } from '../json.ts';
-import { fieldsFor } from '../parse-wire.ts';
 import { UpstreamFault } from '../upstream-fault.ts';
 import { assertNoError, createChoiceReader, firstChoice, readUsage } from './decode-stream.ts';
 import { decodeFinishReason, encodeFinishReason } from './finish-reason.ts';
+import { NAME } from './name.ts';
 import { encodeUsage } from './usage.ts';
 
 export const decodeResponse = (body: unknown, request: GenerationRequest): GenerationEvent[] => {
@@ -35,14 +36,14 @@ const toolCallsOf = ({ blocks }: Generation) =>
   blocks.flatMap((block) => {
     if (block.type !== 'tool-call') return [];
     const called = { name: block.name, arguments: block.arguments || '{}' };
-    const fields = fieldsFor('chat', block.extras);
+    const fields = extraFieldsFor(NAME, block.extras);
     return [{ ...fields, id: block.id, type: 'function', function: called }];
   });
 
 const logprobsOf = ({ blocks }: Generation): unknown => {
   const parts = blocks.flatMap(({ extra }) =>
     (extra ?? []).flatMap(({ protocol, fields }) =>
-      protocol === 'chat' ? [asRecord(fields.logprobs)] : [],
+      protocol === NAME ? [asRecord(fields.logprobs)] : [],
     ),
   );
   if (parts.length === 0) return null;

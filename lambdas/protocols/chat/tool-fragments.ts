@@ -1,13 +1,12 @@
 import { compact } from '../../support/compact.ts';
 import type { EventWriter } from '../event-writer.ts';
+import { extrasIfAny } from '../extras.ts';
 import type { GenerationRequest } from '../generation.ts';
 import { asRecord, asString, isJsonObject, type Json } from '../json.ts';
-import { rideIfAny } from '../parse-wire.ts';
 import { createToolIds } from '../tool-ids.ts';
 import { UpstreamFault } from '../upstream-fault.ts';
+import { NAME } from './name.ts';
 import { callerToolNames } from './tool-names.ts';
-
-const NAME = 'chat';
 
 type Call = {
   key: string;
@@ -89,7 +88,7 @@ export const createToolFragments = (request: GenerationRequest, writer: EventWri
       type: 'tool-call',
       id: uniqueId(call.id),
       name: callerName(call.name),
-      ...rideIfAny(NAME, call.fields),
+      ...extrasIfAny(NAME, call.fields),
     });
     call.opened = true;
     writer.delta(call.key, call.text);

@@ -1,8 +1,7 @@
+import { extraFieldsFor } from '../extras.ts';
 import type { Block, ToolResultBlock } from '../generation.ts';
-import { fieldsFor } from '../parse-wire.ts';
 import { encodePart, joinTexts, type Wire, type WireContent } from './content.ts';
-
-const NAME = 'chat';
+import { NAME } from './name.ts';
 
 export const isResult = (block: Block): block is ToolResultBlock => block.type === 'tool-result';
 
@@ -32,7 +31,7 @@ const encodeResult = ({ callId, content, isError, extras }: ToolResultBlock): Wi
   const said = joinTexts(words, '\n');
   const told = content.some(isMedia) ? pointAt(said) : said;
   return {
-    ...fieldsFor(NAME, extras),
+    ...extraFieldsFor(NAME, extras),
     role: 'tool',
     tool_call_id: callId,
     content: isError ? markError(told) : told,

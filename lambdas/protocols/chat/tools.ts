@@ -1,12 +1,12 @@
 import { compact, isEmpty } from '../../support/compact.ts';
+import { extraFieldsFor, extrasIfAny } from '../extras.ts';
 import type { ForeignTool, GenerationRequest, Tool, ToolChoice } from '../generation.ts';
 import { asRecord, type Json } from '../json.ts';
-import { fieldsFor, rideIfAny } from '../parse-wire.ts';
+import { NAME } from './name.ts';
 import { isStrictSchema } from './strict-schema.ts';
 import { wireToolName } from './tool-names.ts';
 import type { WireTool, WireToolChoice } from './wire.ts';
 
-const NAME = 'chat';
 const NO_ARGUMENTS = { type: 'object', properties: {} };
 
 type FunctionTool = {
@@ -26,7 +26,7 @@ const decodeFunction = ({ type: _, function: called, ...fields }: FunctionTool):
   return {
     ...compact({ name, description, strict }),
     parameters: { ...(parameters ?? NO_ARGUMENTS) },
-    ...rideIfAny(NAME, { ...fields, ...rest }),
+    ...extrasIfAny(NAME, { ...fields, ...rest }),
   };
 };
 
@@ -35,7 +35,7 @@ export const decodeTool = (tool: WireTool): Tool | ForeignTool => {
   // A provider's own tool may have a schema too; only its type tells them apart.
   if ('input_schema' in tool && (tool.type === undefined || tool.type === 'custom')) {
     const { type: _, name, description, input_schema: parameters, ...fields } = tool as SchemaTool;
-    return { ...compact({ name, description }), parameters, ...rideIfAny(NAME, fields) };
+    return { ...compact({ name, description }), parameters, ...extrasIfAny(NAME, fields) };
   }
   return { foreign: true, protocol: NAME, value: tool };
 };
@@ -78,7 +78,7 @@ const strictOf = ({ strict, parameters }: Tool, isOwn: boolean): boolean | undef
 
 const encodeFunction = (tool: Tool, isOwn: boolean): Json => {
   const { name, description, parameters, extras } = tool;
-  const { function: nested, ...fields } = fieldsFor(NAME, extras);
+  const { function: nested, ...fields } = extraFieldsFor(NAME, extras);
   const own = {
     name: wireToolName(name),
     description,

@@ -1,13 +1,12 @@
 import { compact, isEmpty } from '../../support/compact.ts';
+import { extraFieldsFor, extrasIfAny } from '../extras.ts';
 import type { Block, GenerationRequest, ToolCallBlock, Turn } from '../generation.ts';
 import { nothingSaid } from '../nothing-said.ts';
-import { fieldsFor, rideIfAny } from '../parse-wire.ts';
 import { decodeContent, encodeContent, joinTexts, type Wire } from './content.ts';
+import { NAME } from './name.ts';
 import { wireToolName } from './tool-names.ts';
 import { encodeToolResults, isResult } from './tool-results.ts';
 import type { Message } from './wire.ts';
-
-const NAME = 'chat';
 
 type MessageOf<R extends Message['role']> = Extract<Message, { role: R }>;
 type WireToolCall = NonNullable<MessageOf<'assistant'>['tool_calls']>[number];
@@ -23,7 +22,7 @@ const decodeToolCall = ({
   const { name, arguments: text, ...extra } = called;
   const nested = isEmpty(extra) ? {} : { function: extra };
   const call = { type: 'tool-call' as const, id, name, arguments: text ?? '' };
-  return { ...call, ...rideIfAny(NAME, { ...rest, ...nested }) };
+  return { ...call, ...extrasIfAny(NAME, { ...rest, ...nested }) };
 };
 
 const decodeAssistant = (message: MessageOf<'assistant'>, param: string): Turn => {
@@ -42,13 +41,13 @@ const decodeAssistant = (message: MessageOf<'assistant'>, param: string): Turn =
     ...(refusal ? [{ type: 'text' as const, text: refusal, refusal: true as const }] : []),
     ...(calls ?? []).map(decodeToolCall),
   ];
-  return { role, blocks, ...rideIfAny(NAME, fields) };
+  return { role, blocks, ...extrasIfAny(NAME, fields) };
 };
 
 const decodeToolMessage = (message: MessageOf<'tool'>, param: string): Turn => {
   const { role: _, content, tool_call_id: callId, ...fields } = message;
   const result = { type: 'tool-result' as const, callId, content: decodeContent(content, param) };
-  return { role: 'user', blocks: [{ ...result, ...rideIfAny(NAME, fields) }] };
+  return { role: 'user', blocks: [{ ...result, ...extrasIfAny(NAME, fields) }] };
 };
 
 export const decodeMessage = (message: Message, index: number): Turn => {
@@ -58,11 +57,15 @@ export const decodeMessage = (message: Message, index: number): Turn => {
     case 'developer': {
       // The newer name for the same role; upstreams of either age know `system`.
       const { role: _, content, ...fields } = message;
-      return { role: 'system', blocks: decodeContent(content, param), ...rideIfAny(NAME, fields) };
+      return {
+        role: 'system',
+        blocks: decodeContent(content, param),
+        ...extrasIfAny(NAME, fields),
+      };
     }
     case 'user': {
       const { role, content, ...fields } = message;
-      return { role, blocks: decodeContent(content, param), ...rideIfAny(NAME, fields) };
+      return { role, blocks: decodeContent(content, param), ...extrasIfAny(NAME, fields) };
     }
     case 'assistant':
       return decodeAssistant(message, param);
@@ -80,7 +83,7 @@ const contentOf = (blocks: Block[], isOwn: boolean) =>
   isOwn ? encodeContent(blocks) : joinTexts(blocks, '\n\n');
 
 const encodeToolCall = ({ id, name, arguments: text, extras }: ToolCallBlock): Wire => {
-  const { function: nested, ...fields } = fieldsFor(NAME, extras);
+  const { function: nested, ...fields } = extraFieldsFor(NAME, extras);
   const called = { ...(nested ?? {}), name: wireToolName(name), arguments: text || '{}' };
   return { ...fields, id, type: 'function', function: called };
 };
@@ -111,7 +114,7 @@ const encodeAssistant = (turn: Turn, isOwn: boolean): Wire[] => {
   // Nothing is left, e.g. of a turn that was all thinking of another upstream.
   if (saysNothing && !isOwn) return [];
   const wire = compact({
-    ...fieldsFor(NAME, turn.extras),
+    ...extraFieldsFor(NAME, turn.extras),
     role: 'assistant',
     content: content.length === 0 && !saysNothing ? null : content,
     reasoning_content: reasoningOf(turn) || undefined,
@@ -130,7 +133,7 @@ const encodeSystem = (turn: Turn, isOwn: boolean): Wire[] => {
   );
   const content = contentOf(kept, isOwn);
   if (content.length === 0 && !isOwn) return [];
-  return [{ ...fieldsFor(NAME, turn.extras), role: 'system', content }];
+  return [{ ...extraFieldsFor(NAME, turn.extras), role: 'system', content }];
 };
 
 const encodeUser = (turn: Turn, isOwn: boolean): Wire[] => {
@@ -138,7 +141,7 @@ const encodeUser = (turn: Turn, isOwn: boolean): Wire[] => {
   const content = contentOf(rest, isOwn);
   const holdsOnlyResults = rest.length === 0 && turn.blocks.length > 0;
   if (holdsOnlyResults || (content.length === 0 && !isOwn)) return [];
-  return [{ ...fieldsFor(NAME, turn.extras), role: 'user', content }];
+  return [{ ...extraFieldsFor(NAME, turn.extras), role: 'user', content }];
 };
 
 /** Turns of the user that follow each other: the results among them come first. */

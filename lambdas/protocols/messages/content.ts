@@ -1,4 +1,5 @@
 import { compact } from '../../support/compact.ts';
+import { extraFieldsFor, extrasIfAny } from '../extras.ts';
 import type {
   Block,
   DocumentBlock,
@@ -11,12 +12,10 @@ import type {
 } from '../generation.ts';
 import { asRecord, asString, readJsonObject } from '../json.ts';
 import { assertImage, assertMedia } from '../media.ts';
-import { fieldsFor, rideIfAny } from '../parse-wire.ts';
 import { plainToolId, readToolId, wireToolId } from './ids.ts';
 import { decodeKin, kinOf } from './kin-blocks.ts';
+import { NAME } from './name.ts';
 import type { ContentBlock, WireSource } from './wire.ts';
-
-const NAME = 'messages';
 
 export type Wire = Record<string, unknown>;
 type BlockOf<T extends string> = Extract<ContentBlock, { type: T }>;
@@ -42,7 +41,7 @@ const decodeImage = (block: BlockOf<'image'>, param: string): Block => {
   const { type, source: wire, ...fields } = block;
   const source = decodeSource(wire as WireSource);
   if (!source || source.kind === 'text') return { type: 'foreign', protocol: NAME, value: block };
-  return { type, source: assertImage(source, `${param}.source`), ...rideIfAny(NAME, fields) };
+  return { type, source: assertImage(source, `${param}.source`), ...extrasIfAny(NAME, fields) };
 };
 
 const decodeDocument = (block: BlockOf<'document'>, param: string): Block => {
@@ -50,7 +49,7 @@ const decodeDocument = (block: BlockOf<'document'>, param: string): Block => {
   const source = decodeSource(wire);
   if (!source) return decodeKin(block);
   if (source.kind !== 'text') assertMedia(source, `${param}.source`);
-  return { type, source, ...compact({ title }), ...rideIfAny(NAME, fields) };
+  return { type, source, ...compact({ title }), ...extrasIfAny(NAME, fields) };
 };
 
 const decodeToolResult = (block: BlockOf<'tool_result'>, param: string): Block => {
@@ -60,7 +59,7 @@ const decodeToolResult = (block: BlockOf<'tool_result'>, param: string): Block =
     callId: plainToolId(id),
     content: decodeContent(content, param),
     isError,
-    ...rideIfAny(NAME, fields),
+    ...extrasIfAny(NAME, fields),
   });
 };
 
@@ -68,22 +67,28 @@ const decodeBlock = (block: ContentBlock, param: string): Block => {
   switch (block.type) {
     case 'text': {
       const { type, text, ...fields } = block as BlockOf<'text'>;
-      return { type, text, ...rideIfAny(NAME, fields) };
+      return { type, text, ...extrasIfAny(NAME, fields) };
     }
     case 'thinking': {
       const { type, thinking: text, signature, ...fields } = block as BlockOf<'thinking'>;
-      return { type, text, ...compact({ signature }), ...rideIfAny(NAME, fields) };
+      return { type, text, ...compact({ signature }), ...extrasIfAny(NAME, fields) };
     }
     case 'redacted_thinking': {
       const { type: _, data, ...fields } = block as { type: string; data?: unknown };
       const signature = asString(data) ?? '';
-      return { type: 'thinking', text: '', redacted: true, signature, ...rideIfAny(NAME, fields) };
+      return {
+        type: 'thinking',
+        text: '',
+        redacted: true,
+        signature,
+        ...extrasIfAny(NAME, fields),
+      };
     }
     case 'tool_use': {
       const { type: _, id: wireId, name, input, ...fields } = block as BlockOf<'tool_use'>;
       const { id, extras } = readToolId(wireId);
       const call = { type: 'tool-call' as const, id, name, arguments: JSON.stringify(input ?? {}) };
-      return extras ? { ...call, extras } : { ...call, ...rideIfAny(NAME, fields) };
+      return extras ? { ...call, extras } : { ...call, ...extrasIfAny(NAME, fields) };
     }
     case 'tool_result':
       return decodeToolResult(block as BlockOf<'tool_result'>, param);
@@ -109,7 +114,7 @@ export const decodeContent = (
 
 /** Callers of the other family mark cache points too, by the same name. */
 export const fieldsOf = (extras: Extras | undefined): Wire => {
-  if (extras === undefined || extras.protocol === NAME) return fieldsFor(NAME, extras);
+  if (extras === undefined || extras.protocol === NAME) return extraFieldsFor(NAME, extras);
   const { cache_control: cachePoint } = extras.fields;
   return asRecord(cachePoint) ? { cache_control: cachePoint } : {};
 };
@@ -149,7 +154,7 @@ const encodeThinking = ({ text, signature, redacted, extras }: ThinkingBlock): W
   const wire = redacted
     ? { type: 'redacted_thinking', data: signature }
     : { type: 'thinking', thinking: text, signature };
-  return [{ ...fieldsFor(NAME, extras), ...wire }];
+  return [{ ...extraFieldsFor(NAME, extras), ...wire }];
 };
 
 const encodeMedia = (block: ImageBlock | DocumentBlock): Wire => {

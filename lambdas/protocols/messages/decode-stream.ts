@@ -1,15 +1,14 @@
 import { createEventWriter, type EventWriter } from '../event-writer.ts';
+import { extrasIfAny } from '../extras.ts';
 import type { BlockHead, FinishReason, GenerationEvent, GenerationRequest } from '../generation.ts';
 import { asRecord, asString, type Json, parseUpstreamJson, readJsonObject } from '../json.ts';
-import { rideIfAny } from '../parse-wire.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import { createToolIds } from '../tool-ids.ts';
 import { UpstreamFault } from '../upstream-fault.ts';
 import { plainToolId } from './ids.ts';
+import { NAME } from './name.ts';
 import { decodeStopReason } from './stop-reason.ts';
 import { decodeUsage, readUsage, type WireUsage } from './usage.ts';
-
-const NAME = 'messages';
 
 type UniqueId = (wanted: string | undefined) => string;
 
@@ -19,7 +18,7 @@ const toolHead = (block: Json, uniqueId: UniqueId): BlockHead => {
   const id = uniqueId(plainToolId(asString(block.id) ?? ''));
   // Who called: the model, or a program that the upstream runs. Callers send it back.
   const caller = asRecord(block.caller);
-  return { type: 'tool-call', id, name, ...rideIfAny(NAME, { caller }) };
+  return { type: 'tool-call', id, name, ...extrasIfAny(NAME, { caller }) };
 };
 
 const headOf = (block: Json, uniqueId: UniqueId): BlockHead => {

@@ -1,12 +1,11 @@
+import { extraFieldsFor } from '../extras.ts';
 import type { BlockHead, GenerationEvent, GenerationRequest, Label, Usage } from '../generation.ts';
-import { fieldsFor } from '../parse-wire.ts';
 import type { StreamEncoder } from '../protocol.ts';
 import type { SseMessage } from '../sse.ts';
 import { answerToolId } from './ids.ts';
+import { NAME } from './name.ts';
 import { encodeStopReason } from './stop-reason.ts';
 import { encodeMessageUsage, encodeUsage } from './usage.ts';
-
-const NAME = 'messages';
 
 type Fields = Record<string, unknown>;
 type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>;
@@ -27,7 +26,7 @@ const DELTA_TYPE = {
 
 /** `input` is always empty: SDKs take it from the deltas, and from both places if it is in both. */
 const startOfTool = (head: BlockHead & { type: 'tool-call' }): Fields => ({
-  ...fieldsFor(NAME, head.extras),
+  ...extraFieldsFor(NAME, head.extras),
   type: 'tool_use',
   id: answerToolId(head),
   name: head.name,

@@ -1,7 +1,7 @@
 import type { Extras } from '../generation.ts';
 import { asRecord, asString, readJsonObject } from '../json.ts';
-
-const NAME = 'messages';
+import { isProtocolName } from '../protocol-name.ts';
+import { NAME } from './name.ts';
 
 /** A tool call as ids see it: with what its upstream wants to see again beside it, if anything. */
 type Named = { id: string; extras?: Extras | undefined };
@@ -35,9 +35,9 @@ const readCarrier = (wireId: string): Named | undefined => {
   const read = readJsonObject(decode(wireId.slice(CARRIER.length)));
   const id = asString(read?.id);
   const extras = asRecord(read?.extras);
-  const protocol = asString(extras?.protocol);
+  const protocol = extras?.protocol;
   const fields = asRecord(extras?.fields);
-  return id === undefined || protocol === undefined || fields === undefined
+  return id === undefined || !isProtocolName(protocol) || fields === undefined
     ? undefined
     : { id, extras: { protocol, fields } };
 };

@@ -3,6 +3,7 @@ import type { Protocol, RequestLimits } from '../protocol.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { streamEncoder } from './encode-stream.ts';
 import { encodeError, encodeStreamError } from './error.ts';
+import { NAME } from './name.ts';
 import { decodeRequest, encodeRequest } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 
@@ -19,7 +20,7 @@ const limitHeaders = ({ limit, remaining, resetAt }: RequestLimits): Record<stri
 
 /** The messages protocol. */
 export const messages: Protocol = {
-  name: 'messages',
+  name: NAME,
   upstreamPath: '/v1/messages',
   heartbeat: { event: 'ping', data: '{"type":"ping"}' },
   decodeRequest,

@@ -1,7 +1,6 @@
 import type { Block } from '../generation.ts';
 import { asArray, asRecord, asString, type Json } from '../json.ts';
-
-const NAME = 'messages';
+import { NAME } from './name.ts';
 
 const textsOf = (content: unknown): string | undefined => {
   if (typeof content === 'string') return content;

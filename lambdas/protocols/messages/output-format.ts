@@ -3,8 +3,7 @@ import { isEmpty } from '../../support/compact.ts';
 import type { GenerationRequest, ResponseFormat } from '../generation.ts';
 import { asRecord, type Json } from '../json.ts';
 import { closedSchema } from './closed-schema.ts';
-
-const NAME = 'messages';
+import { NAME } from './name.ts';
 
 export const decodeOutputFormat = (format: unknown): ResponseFormat | undefined => {
   const schema = asRecord(asRecord(format)?.schema);

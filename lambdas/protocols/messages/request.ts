@@ -1,9 +1,11 @@
 import { compact, isEmpty } from '../../support/compact.ts';
+import { extraFieldsFor, makeExtras } from '../extras.ts';
 import type { GenerationRequest, Reasoning } from '../generation.ts';
 import { asRecord } from '../json.ts';
-import { fieldsFor, listOf, parseWire, ride } from '../parse-wire.ts';
+import { listOf, parseWire } from '../parse-wire.ts';
 import type { WireTarget } from '../protocol.ts';
 import { asksForBeta, withoutBetaDisplay } from './betas.ts';
+import { NAME } from './name.ts';
 import { decodeOutputFormat, encodeOutputFormat, withInstruction } from './output-format.ts';
 import { encodeSampling, encodeThinking, modeOf, withoutThinkingEdits } from './thinking.ts';
 import {
@@ -15,8 +17,6 @@ import {
 } from './tools.ts';
 import { assertContent, decodeMessage, decodeSystem, encodeTurns } from './turns.ts';
 import { CountRequest, MessagesRequest } from './wire.ts';
-
-const NAME = 'messages';
 
 // --- wire -> canonical ---
 
@@ -78,7 +78,7 @@ const decode = (wire: CountRequest): GenerationRequest => {
     responseFormat: decodeOutputFormat(outputConfig?.format ?? outputFormat),
     reasoning: decodeReasoning(wire),
     user: metadata?.user_id,
-    extras: ride(NAME, {
+    extras: makeExtras(NAME, {
       ...fields,
       // A mode that is new to this router rides along as a whole.
       ...leftover('thinking', thinking, modeOf(thinking) ? ['type', 'budget_tokens'] : []),
@@ -133,7 +133,7 @@ export const encodeRequest = (
     context_management: management,
     metadata,
     ...fields
-  } = fieldsFor(NAME, request.extras);
+  } = extraFieldsFor(NAME, request.extras);
   const tools = encodeTools(request);
   const { maxTokens } = request;
   const most = target.maxOutputTokens;

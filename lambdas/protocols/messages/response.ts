@@ -1,5 +1,6 @@
 import { compact } from '../../support/compact.ts';
 import { createEventWriter } from '../event-writer.ts';
+import { extraFieldsFor } from '../extras.ts';
 import type {
   AnswerBlock,
   Generation,
@@ -8,15 +9,13 @@ import type {
   Label,
 } from '../generation.ts';
 import { asArray, asRecord } from '../json.ts';
-import { fieldsFor } from '../parse-wire.ts';
 import { UpstreamFault } from '../upstream-fault.ts';
 import { parseArguments } from './content.ts';
 import { createBlockReader, mayBeEmpty } from './decode-stream.ts';
 import { answerToolId } from './ids.ts';
+import { NAME } from './name.ts';
 import { decodeStopReason, encodeStopReason } from './stop-reason.ts';
 import { decodeUsage, encodeMessageUsage, readUsage } from './usage.ts';
-
-const NAME = 'messages';
 
 export const decodeResponse = (body: unknown, request: GenerationRequest): GenerationEvent[] => {
   const wire = asRecord(body);
@@ -69,7 +68,7 @@ const encodeBlock = (block: AnswerBlock): Record<string, unknown>[] => {
     case 'tool-call': {
       const { name, arguments: text, extras } = block;
       const call = { id: answerToolId(block), name, input: parseArguments(text) };
-      return [{ ...fieldsFor(NAME, extras), type: 'tool_use', ...call }];
+      return [{ ...extraFieldsFor(NAME, extras), type: 'tool_use', ...call }];
     }
     case 'foreign':
       return encodeForeign(block);

@@ -1,9 +1,8 @@
 import { compact } from '../../support/compact.ts';
+import { extraFieldsFor, extrasIfAny } from '../extras.ts';
 import type { FinishReason } from '../generation.ts';
 import { asRecord, asString, type Json } from '../json.ts';
-import { fieldsFor, rideIfAny } from '../parse-wire.ts';
-
-const NAME = 'messages';
+import { NAME } from './name.ts';
 
 const UNIFIED = new Map<string, FinishReason['unified']>([
   ['end_turn', 'stop'],
@@ -33,7 +32,7 @@ export const decodeStopReason = (wire: Json): FinishReason | undefined => {
     // Kept only where the word says more than its canonical one.
     ...(WIRE[unified] === word ? {} : { raw: { protocol: NAME, value: word } }),
     ...compact({ stopSequence: asString(wire.stop_sequence) }),
-    ...rideIfAny(NAME, { stop_details: asRecord(wire.stop_details) }),
+    ...extrasIfAny(NAME, { stop_details: asRecord(wire.stop_details) }),
   };
 };
 
@@ -41,7 +40,7 @@ export const decodeStopReason = (wire: Json): FinishReason | undefined => {
 export const encodeStopReason = ({ unified, raw, stopSequence, extras }: FinishReason) => ({
   container: null,
   stop_details: null,
-  ...fieldsFor(NAME, extras),
+  ...extraFieldsFor(NAME, extras),
   stop_reason: raw?.protocol === NAME ? raw.value : WIRE[unified],
   stop_sequence: stopSequence ?? null,
 });

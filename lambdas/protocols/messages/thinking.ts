@@ -1,9 +1,8 @@
 import { compact } from '../../support/compact.ts';
 import type { GenerationRequest, Reasoning, Turn } from '../generation.ts';
 import { asArray, asRecord, asString, type Json } from '../json.ts';
+import { NAME } from './name.ts';
 import type { CountRequest } from './wire.ts';
-
-const NAME = 'messages';
 
 const REASONING_MODES = ['enabled', 'adaptive', 'disabled'] as const;
 

@@ -1,12 +1,11 @@
 import { compact } from '../../support/compact.ts';
+import { extrasIfAny } from '../extras.ts';
 import type { ForeignTool, GenerationRequest, Tool, ToolChoice } from '../generation.ts';
 import { asRecord } from '../json.ts';
-import { rideIfAny } from '../parse-wire.ts';
 import { fieldsOf, type Wire } from './content.ts';
+import { NAME } from './name.ts';
 import { isWithinStrict } from './output-format.ts';
 import type { WireTool, WireToolChoice } from './wire.ts';
-
-const NAME = 'messages';
 
 type CustomTool = {
   type?: string;
@@ -22,7 +21,7 @@ export const decodeTool = (tool: WireTool): Tool | ForeignTool => {
   }
   const { type: _, name, description, input_schema, strict, ...fields } = tool as CustomTool;
   const own = { ...compact({ name, description, strict }), parameters: input_schema };
-  return { ...own, ...rideIfAny(NAME, fields) };
+  return { ...own, ...extrasIfAny(NAME, fields) };
 };
 
 export const decodeToolChoice = (choice: WireToolChoice): ToolChoice => {

@@ -1,20 +1,19 @@
 import { compact } from '../../support/compact.ts';
+import { extraFieldsFor, extrasIfAny } from '../extras.ts';
 import type { Block, GenerationRequest, Turn } from '../generation.ts';
 import { nothingSaid } from '../nothing-said.ts';
-import { fieldsFor, rideIfAny } from '../parse-wire.ts';
 import type { WireTarget } from '../protocol.ts';
 import { decodeContent, encodeContent, type Wire } from './content.ts';
+import { NAME } from './name.ts';
 import { withUniqueCalls } from './unique-calls.ts';
 import type { ContentBlock, Message } from './wire.ts';
-
-const NAME = 'messages';
 
 // --- wire -> canonical ---
 
 export const decodeMessage = ({ role, content, ...fields }: Message, index: number): Turn => ({
   role,
   blocks: decodeContent(content, `messages.${index}`),
-  ...rideIfAny(NAME, fields),
+  ...extrasIfAny(NAME, fields),
 });
 
 /** The top-level system prompt is the first turn of the conversation. */
@@ -79,7 +78,7 @@ const hasContent = ({ blocks }: Turn): boolean => encodeContent(blocks) !== '';
 
 const encodeConversation = (turns: Turn[]): Wire[] =>
   mergeTurns(withUniqueCalls(turns.filter(hasContent))).map(({ role, blocks, extras }) => ({
-    ...fieldsFor(NAME, extras),
+    ...extraFieldsFor(NAME, extras),
     role,
     content: encodeContent(blocks),
   }));

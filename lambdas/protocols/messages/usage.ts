@@ -1,9 +1,8 @@
 import { compact } from '../../support/compact.ts';
+import { extraFieldsFor, makeExtras } from '../extras.ts';
 import type { Usage } from '../generation.ts';
 import { asCount, asRecord, type Json } from '../json.ts';
-import { fieldsFor } from '../parse-wire.ts';
-
-const NAME = 'messages';
+import { NAME } from './name.ts';
 
 /** Counts as this wire states them: `input_tokens` leaves out what a cache served or took. */
 export type WireUsage = {
@@ -57,7 +56,7 @@ export const decodeUsage = (wire: WireUsage): Usage | undefined => {
       cacheReadTokens: cacheRead,
       cacheWriteTokens: cacheWrite,
       reasoningTokens: thinking,
-      extras: own && { protocol: NAME, fields: own },
+      extras: own && makeExtras(NAME, own),
     }),
   };
 };
@@ -77,13 +76,13 @@ export const encodeUsage = (usage: Usage, estimate: number): Record<string, unkn
     output_tokens: outputTokens,
     output_tokens_details:
       reasoningTokens === undefined ? null : { thinking_tokens: reasoningTokens },
-    server_tool_use: fieldsFor(NAME, extras).server_tool_use ?? null,
+    server_tool_use: extraFieldsFor(NAME, extras).server_tool_use ?? null,
   };
 };
 
 /** The usage of a whole message, which also tells how it was served. */
 export const encodeMessageUsage = (usage: Usage, estimate: number): Record<string, unknown> => ({
-  cache_creation: fieldsFor(NAME, usage.extras).cache_creation ?? null,
+  cache_creation: extraFieldsFor(NAME, usage.extras).cache_creation ?? null,
   inference_geo: null,
   service_tier: null,
   speed: null,

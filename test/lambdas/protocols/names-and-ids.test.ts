@@ -35,12 +35,18 @@ test('a tool-call id comes back from the messages wire as it was, whatever it wa
 test('what an upstream adds to a tool call comes back with the id of the call', () => {
   fc.assert(
     fc.property(anyId, fields, (id, added) => {
-      const call = { id, extras: { protocol: 'chat', fields: added } };
+      const call = { id, extras: { protocol: 'chat' as const, fields: added } };
       expect(answerToolId(call)).toMatch(/^[a-zA-Z0-9_-]+$/);
       expect(readToolId(answerToolId(call))).toEqual(call);
       expect(readToolId(wireToolId(id))).toEqual({ id });
     }),
   );
+});
+
+test('an id that claims to hold the extras of a protocol that is none is an id like any other', () => {
+  const claim = { id: 'a', extras: { protocol: 'carrier-pigeon', fields: { a: 1 } } };
+  const id = `toolu_c_${Buffer.from(JSON.stringify(claim)).toString('base64url')}`;
+  expect(readToolId(id)).toEqual({ id });
 });
 
 test('different tool-call ids stay different on the messages wire', () => {
