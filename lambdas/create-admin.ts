@@ -9,7 +9,7 @@ import {
   createListPlans,
 } from './admin/plans.ts';
 import { createCreateProject, createListProjects } from './admin/projects.ts';
-import { createUsage } from './admin/usage.ts';
+import { createListUsage } from './admin/usage.ts';
 import type { Model } from './catalog/catalog.ts';
 import type { HttpEvent } from './http/read-event.ts';
 import { createKeyLifecycle } from './keys/lifecycle.ts';
@@ -51,7 +51,7 @@ const createRoutes = (parts: AdminParts): AdminRoute[] => {
     { method: 'POST', pattern: keys, operate: createCreateKey(all) },
     { method: 'POST', pattern: `${keys}/{key}/rotate`, operate: createRotateKey(all) },
     { method: 'POST', pattern: `${keys}/{key}/revoke`, operate: createRevokeKey(all) },
-    { method: 'GET', pattern: '/admin/projects/{project}/usage', operate: createUsage(all) },
+    { method: 'GET', pattern: '/admin/projects/{project}/usage', operate: createListUsage(all) },
   ];
 };
 

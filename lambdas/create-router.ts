@@ -4,7 +4,7 @@ import { createFetchAnswer } from './endpoints/fetch-answer.ts';
 import { createGenerate } from './endpoints/generate.ts';
 import { createGetModel } from './endpoints/get-model.ts';
 import { createListModels } from './endpoints/list-models.ts';
-import { createUsage } from './endpoints/usage.ts';
+import { createGetUsage } from './endpoints/usage.ts';
 import { createHttpHandler, type HttpHandler } from './http/create-http-handler.ts';
 import { createRoutes } from './http/routes.ts';
 import { createAuthenticate } from './keys/authenticate.ts';
@@ -54,7 +54,7 @@ export const createRouter = ({
     countTokens: createCountTokens({ catalog, meter }),
     listModels: createListModels({ catalog, meter }),
     getModel: createGetModel({ catalog, meter }),
-    usage: createUsage({ meter }),
+    usage: createGetUsage({ meter }),
   });
   const authenticate = createAuthenticate({ keys, plans, clock });
   return createHttpHandler({ routes, authenticate, log, clock, randomBytes });

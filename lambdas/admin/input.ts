@@ -32,7 +32,7 @@ export const PlanChange = z.strictObject({
   models: z.array(z.string()).min(1).nullable().exactOptional(),
 });
 
-export const NewKey = z.strictObject({
+export const NewKeyInput = z.strictObject({
   plan: Id,
   name: Name.exactOptional(),
   expires_at: Instant.exactOptional(),

@@ -3,7 +3,7 @@ import type { PlanStore } from '../stores/plan-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
-import { NewKey, Rotation, readInput } from './input.ts';
+import { NewKeyInput, Rotation, readInput } from './input.ts';
 import type { Operate } from './operation.ts';
 import { publicKey } from './public-key.ts';
 
@@ -49,7 +49,7 @@ export const createListKeys =
 export const createCreateKey =
   ({ lifecycle, plans, projects, clock }: Parts): Operate =>
   async ({ parameters: { project = '' }, body }) => {
-    const { plan, name, expires_at: expiresAt } = readInput(NewKey, body);
+    const { plan, name, expires_at: expiresAt } = readInput(NewKeyInput, body);
     requireFuture(expiresAt, clock.now());
     await requireProject(projects, project);
     if (!(await plans.findPlan(plan))) {

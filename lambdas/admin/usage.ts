@@ -36,7 +36,7 @@ const countsOf = (plan: Plan, { minuteCount, periodCount, lastUsedAt }: Standing
  * One row a key. A rotated key and its successor share a meter, and so their counts: rows with the same
  * `meter` are to be read together, not added. Units of dead processes are given back first.
  */
-export const createUsage = (parts: Parts): Operate => {
+export const createListUsage = (parts: Parts): Operate => {
   const { lifecycle, plans, projects, meters, clock } = parts;
   const look = createLook({
     store: meters,

@@ -17,7 +17,7 @@ import { wholeAnswer } from './whole-answer.ts';
 export type GenerateDeps = {
   catalog: Catalog;
   meter: Meter;
-  failover: Pick<Failover, 'expect'>;
+  failover: Pick<Failover, 'prefetch'>;
   fetchAnswer: FetchAnswer;
   clock: Clock;
 };
@@ -42,7 +42,7 @@ export const createGenerate =
   ({ catalog, meter, failover, fetchAnswer, clock }: GenerateDeps): Endpoint =>
   async (call) => {
     const checked = checkCall(catalog, call);
-    failover.expect(checked.targets);
+    failover.prefetch(checked.targets);
     const { limits, ...unit } = await admit(meter, call);
     const settlement = createSettlement(unit, clock);
     const admittedAt = clock.now();

@@ -11,7 +11,7 @@ const publicUse = ({ limit, used, remaining, resetAt }: Used) => ({
 });
 
 /** GET /v1/usage: what the key's plan allows and what is left of it, free of quota. */
-export const createUsage =
+export const createGetUsage =
   ({ meter }: { meter: Meter }): Endpoint =>
   async ({ caller }) => {
     await meter.admitFree(caller);

@@ -1,7 +1,7 @@
 import type { MeterStore, Reservation } from '../stores/meter-store.ts';
 import type { Limits } from './limit-headers.ts';
 import { meterUnavailable, orUnavailable } from './refusals.ts';
-import type { Settlement } from './settlement.ts';
+import type { Patience, UnitRelease } from './unit-release.ts';
 
 /** One reserved unit. Whoever holds it calls `close` at the end, after `commit` or `refund`. */
 export type Admission = {
@@ -19,18 +19,18 @@ export const createAdmission = (parts: {
   store: Pick<MeterStore, 'commit'>;
   reservation: Reservation;
   limits: Limits;
-  settlement: Settlement;
+  release: UnitRelease;
   /** What goes on beside the request and has to end with it. */
   reaping: Promise<unknown> | undefined;
   onRefund(): void;
 }): Admission => {
-  const { store, reservation, limits, settlement, reaping, onRefund } = parts;
-  let table: 'answering' | 'silent' = 'answering';
+  const { store, reservation, limits, release, reaping, onRefund } = parts;
+  let patience: Patience = 'whole-attempt';
   const commit = async (): Promise<boolean> => {
     try {
       return await store.commit(reservation);
     } catch (error) {
-      table = 'silent';
+      patience = 'short';
       throw error;
     }
   };
@@ -41,12 +41,12 @@ export const createAdmission = (parts: {
       throw meterUnavailable(new Error('The unit was reaped before its commit.'));
     },
     refund: async () => {
-      await settlement.refund(table);
+      await release.refund(patience);
       onRefund();
     },
     close: async () => {
       await reaping;
-      await settlement.close();
+      await release.close();
     },
   };
 };

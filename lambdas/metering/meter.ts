@@ -18,7 +18,7 @@ import {
 } from './refusals.ts';
 import { limitsAt, reservationOf } from './reservation.ts';
 import { createReserve } from './reserve.ts';
-import { createSettlement } from './settlement.ts';
+import { createUnitRelease } from './unit-release.ts';
 import { createReadUsage, type Usage } from './usage.ts';
 
 export type Meter = {
@@ -65,8 +65,8 @@ export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log })
     const known = await orUnavailable(() => denials.find(reservation));
     if (known) throw refuse(known);
 
-    const settlement = createSettlement({ ...deps, unit: reservation });
-    const result = await orUnavailable(() => reserve(reservation, settlement));
+    const release = createUnitRelease({ ...deps, unit: reservation });
+    const result = await orUnavailable(() => reserve(reservation, release));
     const { outcome } = result;
     if (outcome !== 'admitted') {
       denials.note(reservation, { ...result, outcome });
@@ -76,7 +76,7 @@ export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log })
       store,
       reservation,
       limits: limitsAt(caller, reservation, result),
-      settlement,
+      release,
       reaping: result.leftovers ? reaper.reap(reservation) : undefined,
       onRefund: () => denials.doubt(reservation),
     });

@@ -1,9 +1,9 @@
 import type { MeterStore, Reservation, ReserveResult } from '../stores/meter-store.ts';
 import type { Reaper } from './reaper.ts';
-import type { Settlement } from './settlement.ts';
+import type { UnitRelease } from './unit-release.ts';
 
 /** Takes one unit, or says why there is none. @throws StoreUnavailable, with the unit given back */
-export type Reserve = (reservation: Reservation, settlement: Settlement) => Promise<ReserveResult>;
+export type Reserve = (reservation: Reservation, release: UnitRelease) => Promise<ReserveResult>;
 
 export const createReserve = ({
   store,
@@ -19,14 +19,15 @@ export const createReserve = ({
     const refunded = await reaper.reap(reservation);
     return refunded > 0 ? store.reserve(reservation) : result;
   };
-  return async (reservation, settlement) => {
+  return async (reservation, release) => {
     try {
       return await reserve(reservation);
     } catch (error) {
       // The write may have been applied, or may still be: give back what nobody will use.
-      await settlement.refund('silent');
-      // A process that is frozen after its answer goes on when it is woken; else the unit is reaped.
-      void settlement.close();
+      await release.refund('short');
+      // Not awaited: if Lambda freezes the process, the close runs when it is thawed; otherwise the reaper
+      // does its work.
+      void release.close();
       throw error;
     }
   };

@@ -15,11 +15,11 @@ export type Gate =
 
 /**
  * Keeps requests away from targets that fail. One breaker a target, shared by all environments and
- * written only when it turns. It is an optimisation: where its store fails, it is closed.
+ * written only at a transition. It is an optimisation: where its store fails, it is closed.
  */
 export type Breaker = {
   /** Starts to read the states of `targets`, so that they are at hand when asked for. */
-  expect(targets: Target[]): void;
+  prefetch(targets: Target[]): void;
   enter(target: Target): Promise<Gate>;
 };
 
@@ -57,8 +57,8 @@ export const createBreaker = (parts: {
       openUntil: clock.now() + jittered(rule.openMs(openings)),
       openings: openings + 1,
     };
-    const turned = await states.turn(name, next, from?.version ?? 0);
-    if (turned) log.warn('breaker_opened', { target: name, ...next });
+    const opened = await states.transition(name, next, from?.version ?? 0);
+    if (opened) log.warn('breaker_opened', { target: name, ...next });
   };
 
   const partsFor = (name: string): PassParts => ({
@@ -71,7 +71,7 @@ export const createBreaker = (parts: {
   });
 
   return {
-    expect: (targets) => {
+    prefetch: (targets) => {
       for (const target of targets) void states.read(nameOf(target));
     },
     enter: async (target) => {

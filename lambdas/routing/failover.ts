@@ -18,7 +18,7 @@ export type FailedAttempt = { target: Target; fault: UpstreamFault };
 
 export type Failover = {
   /** Starts to look at the targets' breakers while something else is awaited. */
-  expect(targets: Target[]): void;
+  prefetch(targets: Target[]): void;
   /**
    * Opens the targets in order until one gives content. What the last one failed with is what the
    * caller is told.
@@ -55,7 +55,7 @@ async function* watched(batches: EventBatches, pass: Pass): EventBatches {
 }
 
 /** What to say when no target has answered. */
-const createExcuse = () => {
+const createFailureSummary = () => {
   let last: UpstreamFault | undefined;
   const asked: number[] = [];
   const openFor: number[] = [];
@@ -101,24 +101,24 @@ export const createFailover = (parts: { breaker: Breaker; budget: RetryBudget })
     attempts < MAX_ATTEMPTS && budget.allows(attempts + 1);
 
   const open = async ({ targets, call, onFailure }: FailoverOptions): Promise<Opened> => {
-    const excuse = createExcuse();
+    const failures = createFailureSummary();
     let attempts = 0;
     for (const target of targets) {
       if (!mayTry(attempts)) break;
       const gate = await breaker.enter(target);
       if (gate.isOpen) {
-        excuse.addOpen(gate.waitMs);
+        failures.addOpen(gate.waitMs);
         continue;
       }
       attempts += 1;
       const result = await attempt(call(target), gate.pass);
       if (!(result instanceof UpstreamFault)) return { target, batches: result, attempts };
       onFailure({ target, fault: result });
-      excuse.add(result);
+      failures.add(result);
       if (!judge(result).movesOn) break;
     }
-    throw excuse.error();
+    throw failures.error();
   };
 
-  return { expect: breaker.expect, open };
+  return { prefetch: breaker.prefetch, open };
 };

@@ -4,7 +4,7 @@ import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { SharedStates, Transition } from './shared-states.ts';
 import type { TargetHealth } from './target-health.ts';
-import { saysItIsThere, type TripRule, tripRuleFor } from './trip-policy.ts';
+import { provesTargetAlive, type TripRule, tripRuleFor } from './trip-policy.ts';
 
 /**
  * Leave to call a target once, and how that went: `began` and then one of the others. They resolve when
@@ -43,7 +43,7 @@ export const ordinaryPass = (parts: PassParts, found: BreakerState | undefined):
     began: async () => {},
     finished: async () => {
       health.succeeded();
-      if (found && found.openings > 0) await states.turn(name, CLOSED, found.version);
+      if (found && found.openings > 0) await states.transition(name, CLOSED, found.version);
     },
     failed: async (fault) => {
       const rule = tripRuleFor(fault);
@@ -65,28 +65,28 @@ export const probePass = (parts: PassParts, found: BreakerState): Pass => {
   const { name, health, states, trip, log } = parts;
   let state: BreakerState | undefined = found;
   // A transition that came too late ends the say of this probe: others have gone on meanwhile.
-  const turn = async (next: Transition) => {
-    if (state) state = await states.turn(name, next, state.version);
+  const transition = async (next: Transition) => {
+    if (state) state = await states.transition(name, next, state.version);
   };
   const close = async (next: Transition) => {
-    await turn(next);
+    await transition(next);
     if (state) log.warn('breaker_closed', { target: name, ...next });
   };
   /** The same again, which frees the place of the probe. */
   const release = async () => {
-    if (state && state.openUntil > 0) await turn(transitionOf(state));
+    if (state && state.openUntil > 0) await transition(transitionOf(state));
   };
   return {
     // Others may come at once, the answer may take minutes; how often it opened is not forgotten yet.
     began: () => close({ openUntil: 0, openings: found.openings }),
     finished: async () => {
       health.succeeded();
-      await turn(CLOSED);
+      await transition(CLOSED);
     },
     failed: async (fault) => {
       const rule = tripRuleFor(fault);
       if (rule) return state && trip(rule, state);
-      return saysItIsThere(fault) ? close(CLOSED) : release();
+      return provesTargetAlive(fault) ? close(CLOSED) : release();
     },
     left: release,
   };

@@ -7,7 +7,7 @@ export type SharedStates = {
   /** At most two seconds old; undefined, as for a closed breaker, when the store does not answer. */
   read(name: string): Promise<BreakerState | undefined>;
   /** Writes the transition that follows version `seen`; undefined if it could not be, or came too late. */
-  turn(name: string, next: Transition, seen: number): Promise<BreakerState | undefined>;
+  transition(name: string, next: Transition, seen: number): Promise<BreakerState | undefined>;
   /** Whether the one probe of an open breaker is the caller's. */
   takeProbe(name: string): Promise<boolean>;
 };
@@ -49,9 +49,9 @@ export const createSharedStates = (parts: {
       if (known && clock.now() - known.at < FRESH_MS) return known.state;
       return keep(name, fetchState(name));
     },
-    turn: async (name, next, seen) => {
+    transition: async (name, next, seen) => {
       try {
-        if (await store.turnBreaker(name, next, seen)) {
+        if (await store.transitionBreaker(name, next, seen)) {
           const state = { ...next, version: seen + 1 };
           return await keep(name, Promise.resolve(state));
         }

@@ -65,5 +65,5 @@ export const tripRuleFor = (fault: UpstreamFault): TripRule | undefined => {
 };
 
 /** A refusal of the request as such: the target works, whatever it thinks of what it was asked. */
-export const saysItIsThere = (fault: UpstreamFault): boolean =>
+export const provesTargetAlive = (fault: UpstreamFault): boolean =>
   fault.kind === 'context-overflow' || (fault.kind === 'status' && !tripRuleFor(fault));

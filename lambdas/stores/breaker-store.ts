@@ -12,7 +12,11 @@ export type BreakerState = {
 export type BreakerStore = {
   readBreaker(target: string): Promise<BreakerState | undefined>;
   /** Writes a transition; false if another environment was first. `seen` is the version it follows. */
-  turnBreaker(target: string, next: Omit<BreakerState, 'version'>, seen: number): Promise<boolean>;
+  transitionBreaker(
+    target: string,
+    next: Omit<BreakerState, 'version'>,
+    seen: number,
+  ): Promise<boolean>;
   /** Takes the one probe of an open breaker whose time is up, until `until` (ms). */
   takeProbe(target: string, now: number, until: number): Promise<boolean>;
 };

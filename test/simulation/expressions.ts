@@ -1,5 +1,5 @@
 /**
- * The part of DynamoDB's expression language that our steps use, evaluated in memory, so that a simulation
+ * The part of DynamoDB's expression language that our writes use, evaluated in memory, so that a simulation
  * runs the very expressions that production sends. Anything else throws.
  */
 export type Item = Record<string, unknown>;

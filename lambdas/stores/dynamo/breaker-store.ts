@@ -2,7 +2,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { BreakerStore } from '../breaker-store.ts';
-import { createTable, type Step } from './table.ts';
+import { type ConditionalWrite, createTable } from './table.ts';
 
 const StoredBreaker = z.object({
   openUntil: z.number(),
@@ -10,14 +10,14 @@ const StoredBreaker = z.object({
   version: z.number(),
 });
 
-const TURN: Step = {
+const TRANSITION: ConditionalWrite = {
   update: `SET #openUntil = :openUntil, #openings = :openings, #version = :next, #ttl = :ttl
     REMOVE #probeUntil`,
   condition: 'attribute_not_exists(#version) OR #version = :seen',
 };
 
 /** A probe that never reported back frees its place when its time is up. */
-const PROBE: Step = {
+const PROBE: ConditionalWrite = {
   update: 'SET #probeUntil = :until',
   condition: '#openUntil <= :now AND (attribute_not_exists(#probeUntil) OR #probeUntil <= :now)',
 };
@@ -30,7 +30,7 @@ const NAMES = {
   '#ttl': TTL_ATTRIBUTE,
 };
 
-/** A breaker that nobody has turned for a day says nothing any more. */
+/** A breaker without a transition for a day says nothing any more. */
 const LIFE_SECONDS = 86_400;
 
 const keyOf = (target: string): string => `B#${target}`;
@@ -46,7 +46,7 @@ export const createDynamoBreakerStore = (deps: {
       const item = await table.read(keyOf(target));
       return item && StoredBreaker.parse(item);
     },
-    turnBreaker: async (target, { openUntil, openings }, seen) => {
+    transitionBreaker: async (target, { openUntil, openings }, seen) => {
       const values = {
         ':openUntil': openUntil,
         ':openings': openings,
@@ -54,11 +54,11 @@ export const createDynamoBreakerStore = (deps: {
         ':next': seen + 1,
         ':ttl': Math.ceil(openUntil / 1000) + LIFE_SECONDS,
       };
-      return (await table.apply(keyOf(target), TURN, { names: NAMES, values })).held;
+      return (await table.apply(keyOf(target), TRANSITION, { names: NAMES, values })).applied;
     },
     takeProbe: async (target, now, until) => {
       const values = { ':now': now, ':until': until };
-      return (await table.apply(keyOf(target), PROBE, { names: NAMES, values })).held;
+      return (await table.apply(keyOf(target), PROBE, { names: NAMES, values })).applied;
     },
   };
 };

@@ -31,8 +31,8 @@ const REPLACE = {
 };
 
 /** `SET` of every given field of a record that is not there yet. */
-const createStep = (fields: [string, unknown][]) => ({
-  step: {
+const createWrite = (fields: [string, unknown][]) => ({
+  write: {
     update: `SET ${fields.map(([field]) => `#${field} = :${field}`).join(', ')}`,
     condition: 'attribute_not_exists(#keyId)',
   },
@@ -55,9 +55,9 @@ export const createDynamoKeyStore = (deps: {
     },
     createKey: async ({ hash, ...record }) => {
       const fields = Object.entries(record).filter(([, value]) => value !== undefined);
-      const { step, bind } = createStep(fields);
-      const { held } = await table.apply(hash, step, bind);
-      if (held) return true;
+      const { write, bind } = createWrite(fields);
+      const { applied } = await table.apply(hash, write, bind);
+      if (applied) return true;
       // The SDK may have repeated a write whose answer was lost: then the record is ours.
       return (await table.read(hash))?.keyId === record.keyId;
     },
@@ -66,18 +66,18 @@ export const createDynamoKeyStore = (deps: {
       return (await table.query({ indexName, partitionKey, value: projectId })).map(readKey);
     },
     revokeKey: async (hash) => {
-      const { held } = await table.apply(hash, REVOKE, {
+      const { applied } = await table.apply(hash, REVOKE, {
         names: { '#status': 'status', '#keyId': 'keyId' },
         values: { ':revoked': 'revoked' },
       });
-      return held;
+      return applied;
     },
     replaceKey: async (hash, { replacedBy, expiresAt }) => {
-      const { held } = await table.apply(hash, REPLACE, {
+      const { applied } = await table.apply(hash, REPLACE, {
         names: { '#status': 'status', '#replacedBy': 'replacedBy', '#expiresAt': 'expiresAt' },
         values: { ':active': 'active', ':replacedBy': replacedBy, ':expiresAt': expiresAt },
       });
-      return held;
+      return applied;
     },
   };
 };

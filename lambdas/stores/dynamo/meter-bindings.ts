@@ -9,9 +9,9 @@ import {
   periodName,
   tombstoneName,
 } from './meter-item.ts';
-import { MAX_FORGOTTEN } from './meter-steps.ts';
+import { MAX_FORGOTTEN } from './meter-writes.ts';
 
-/** What the placeholders of a request's own steps stand for. */
+/** What the placeholders of a request's own writes stand for. */
 export const bindUnit = (unit: ReservedUnit) => ({
   names: {
     '#open': openName(unit.requestId),
@@ -33,6 +33,6 @@ export const bindReservation = (reservation: Reservation) => {
   };
 };
 
-/** Placeholders for attributes to be removed along the way, as many as a step takes. */
+/** Placeholders for attributes to be removed along the way, as many as a write takes. */
 export const bindForgotten = (attributes: string[]): Record<string, string> =>
   Object.fromEntries(attributes.slice(0, MAX_FORGOTTEN).map((name, i) => [`#a${i}`, name]));

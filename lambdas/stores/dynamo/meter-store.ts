@@ -13,7 +13,7 @@ import {
   tombstoneName,
 } from './meter-item.ts';
 import { countsIn } from './meter-outcome.ts';
-import { COMMIT, COUNT_FREE, END_KEY, REAP } from './meter-steps.ts';
+import { COMMIT, COUNT_FREE, END_KEY, REAP } from './meter-writes.ts';
 import { createRefundUnit } from './refund-unit.ts';
 import { createReserveUnit } from './reserve-unit.ts';
 import { createTable } from './table.ts';
@@ -23,7 +23,7 @@ import { createTracedWrites } from './traced-writes.ts';
 const MAX_REAPED = 25;
 const FREE_ITEM_LIFE_SECONDS = 3_600;
 
-/** The meters table behind `MeterStore`; what each write promises is told in meter-steps.ts. */
+/** The meters table behind `MeterStore`; what each write promises is told in meter-writes.ts. */
 export const createDynamoMeterStore = (deps: {
   client: DynamoDBDocumentClient;
   tableName: string;
@@ -36,16 +36,16 @@ export const createDynamoMeterStore = (deps: {
   const forget = async (meterId: string, names: string[]): Promise<void> => {
     if (names.length === 0) return;
     const bound = bindForgotten(names);
-    const step = { update: `REMOVE ${Object.keys(bound).join(', ')}` };
-    await table.apply(meterId, step, { names: bound });
+    const write = { update: `REMOVE ${Object.keys(bound).join(', ')}` };
+    await table.apply(meterId, write, { names: bound });
   };
 
   return {
     reserve,
     refund,
     commit: async (unit) => {
-      const { held, item } = await writes.apply(unit, COMMIT, bindUnit(unit));
-      if (held) return true;
+      const { applied, item } = await writes.apply(unit, COMMIT, bindUnit(unit));
+      if (applied) return true;
       const seen = item ?? (await table.read(unit.meterId));
       return seen !== undefined && committedName(unit.requestId) in seen;
     },
@@ -66,7 +66,7 @@ export const createDynamoMeterStore = (deps: {
         table.apply(meterId, REAP, bindUnit({ meterId, ...unit }));
       const reaped = await Promise.all(abandoned.slice(0, MAX_REAPED).map(reapOne));
       await forget(meterId, forgettable);
-      return reaped.filter(({ held }) => held).length;
+      return reaped.filter(({ applied }) => applied).length;
     },
     standing: async (query) => {
       const item = await table.read(query.meterId);
@@ -85,11 +85,11 @@ export const createDynamoMeterStore = (deps: {
     },
     admitFree: async (meterId, minute, cap) => {
       if (cap < 1) return false;
-      const { held } = await table.apply(`${meterId}/free/${minute}`, COUNT_FREE, {
+      const { applied } = await table.apply(`${meterId}/free/${minute}`, COUNT_FREE, {
         names: { '#count': 'count', '#ttl': TTL_ATTRIBUTE },
         values: { ':one': 1, ':cap': cap, ':ttl': minute * 60 + FREE_ITEM_LIFE_SECONDS },
       });
-      return held;
+      return applied;
     },
   };
 };

@@ -31,11 +31,11 @@ export const createDynamoProjectStore = (deps: {
       return item && readProject(item);
     },
     createProject: async ({ id, name, createdAt }) => {
-      const { held } = await table.apply(id, name === undefined ? CREATE : CREATE_NAMED, {
+      const { applied } = await table.apply(id, name === undefined ? CREATE : CREATE_NAMED, {
         names: { '#createdAt': 'createdAt', '#name': 'name' },
         values: { ':createdAt': createdAt, ':name': name },
       });
-      return held;
+      return applied;
     },
     listProjects: async () =>
       (await table.scan()).map(readProject).toSorted((a, b) => (a.id < b.id ? -1 : 1)),

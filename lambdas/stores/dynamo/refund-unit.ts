@@ -1,7 +1,7 @@
 import type { MeterStore, ReservedUnit } from '../meter-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { bindForgotten, bindUnit } from './meter-bindings.ts';
-import { BURY, REFUND, refundAndForget } from './meter-steps.ts';
+import { BURY, REFUND, refundAndForget } from './meter-writes.ts';
 import type { Trace, TracedWrites } from './traced-writes.ts';
 
 /** Copies of a reserve that come between two writes of its refund; more of them than this are no accident. */
@@ -12,9 +12,9 @@ export const createRefundUnit = ({ apply, traceOf }: TracedWrites): MeterStore['
   const refundForGood = async (unit: ReservedUnit, trace: Trace): Promise<void> => {
     const { names, values } = bindUnit(unit);
     const outdated = bindForgotten(trace.outdated);
-    const step = refundAndForget(Object.keys(outdated));
-    // Whether it held is all the same: if not, the unit was refunded or reaped before.
-    await apply(unit, step, { names: { ...names, ...outdated }, values });
+    const write = refundAndForget(Object.keys(outdated));
+    // Whether it was applied is all the same: if not, the unit was refunded or reaped before.
+    await apply(unit, write, { names: { ...names, ...outdated }, values });
     trace.outdated = [];
   };
 
@@ -24,8 +24,8 @@ export const createRefundUnit = ({ apply, traceOf }: TracedWrites): MeterStore['
     if (trace?.doubtful === false) return refundForGood(unit, trace);
     const bind = bindUnit(unit);
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      if ((await apply(unit, REFUND, bind)).held) return;
-      if ((await apply(unit, BURY, bind)).held) return;
+      if ((await apply(unit, REFUND, bind)).applied) return;
+      if ((await apply(unit, BURY, bind)).applied) return;
       // A late copy of the reserve came between the two.
     }
     throw new StoreUnavailable('The refund was overtaken again and again.');

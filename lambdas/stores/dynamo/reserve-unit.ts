@@ -3,7 +3,7 @@ import { StoreUnavailable } from '../store-unavailable.ts';
 import { bindReservation } from './meter-bindings.ts';
 import { hasLeftovers, outdatedCounters } from './meter-item.ts';
 import { countsIn, outcomeIn } from './meter-outcome.ts';
-import { RESERVE } from './meter-steps.ts';
+import { RESERVE } from './meter-writes.ts';
 import type { Item, Table } from './table.ts';
 import type { TracedWrites } from './traced-writes.ts';
 
@@ -23,7 +23,7 @@ export const createReserveUnit = ({
   const tryReserve = async (reservation: Reservation): Promise<ReserveResult | undefined> => {
     const result = await writes.apply(reservation, RESERVE, bindReservation(reservation));
     const item = result.item ?? (await table.read(reservation.meterId));
-    const outcome = result.held ? 'admitted' : outcomeIn(item, reservation);
+    const outcome = result.applied ? 'admitted' : outcomeIn(item, reservation);
     if (!outcome) return undefined;
     const leftovers = hasLeftovers(item, reservation.now);
     if (outcome === 'admitted') {

@@ -13,7 +13,7 @@ import { readPlainItem } from './plain-item.ts';
 export type Item = Record<string, unknown>;
 
 /** One conditional write: expressions are constants, `bind` says what their placeholders stand for. */
-export type Step = { update: string; condition?: string };
+export type ConditionalWrite = { update: string; condition?: string };
 export type Bindings = {
   /** `#placeholder` to attribute name. */
   names: Record<string, string>;
@@ -21,10 +21,10 @@ export type Bindings = {
   values?: Record<string, unknown>;
 };
 
-export type StepResult = {
+export type WriteResult = {
   /** False when the condition failed: nothing was written. */
-  held: boolean;
-  /** After the write if it held; before it if not, and then undefined when the server did not say. */
+  applied: boolean;
+  /** After the write if it was applied; before it if not, and then undefined when the server did not say. */
   item: Item | undefined;
   /** The SDK sent the write more than once: an earlier copy may have been applied, or still land. */
   doubtful: boolean;
@@ -33,7 +33,7 @@ export type StepResult = {
 export type Table = {
   /** A strongly consistent read. */
   read(key: string): Promise<Item | undefined>;
-  apply(key: string, step: Step, bind: Bindings): Promise<StepResult>;
+  apply(key: string, write: ConditionalWrite, bind: Bindings): Promise<WriteResult>;
   query(index: PartitionQuery): Promise<Item[]>;
   scan(): Promise<Item[]>;
 };
@@ -45,10 +45,10 @@ export type PartitionQuery = { indexName: string; partitionKey: string; value: s
 
 /** DynamoDB refuses names and values that an expression does not use. */
 const used = <Value>(
-  step: Step,
+  write: ConditionalWrite,
   bindings: Record<string, Value>,
 ): Record<string, Value> | undefined => {
-  const placeholders = new Set(`${step.update} ${step.condition ?? ''}`.match(/[#:]\w+/g));
+  const placeholders = new Set(`${write.update} ${write.condition ?? ''}`.match(/[#:]\w+/g));
   const entries = Object.entries(bindings).filter(([name]) => placeholders.has(name));
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 };
@@ -65,18 +65,18 @@ const send = async <Output>(request: () => Promise<Output>): Promise<Output> => 
   }
 };
 
-const applyStep = async (
+const applyWrite = async (
   client: DynamoDBDocumentClient,
   command: UpdateCommand,
-): Promise<StepResult> => {
+): Promise<WriteResult> => {
   try {
     const { Attributes, $metadata } = await client.send(command);
-    return { held: true, item: Attributes, doubtful: ($metadata.attempts ?? 1) > 1 };
+    return { applied: true, item: Attributes, doubtful: ($metadata.attempts ?? 1) > 1 };
   } catch (cause) {
     if (!(cause instanceof ConditionalCheckFailedException)) throw unavailable(cause);
     // The document client translates answers but not errors.
     const item = cause.Item && readPlainItem(cause.Item);
-    return { held: false, item, doubtful: (cause.$metadata.attempts ?? 1) > 1 };
+    return { applied: false, item, doubtful: (cause.$metadata.attempts ?? 1) > 1 };
   }
 };
 
@@ -107,16 +107,16 @@ export const createTable = ({
       });
       return (await send(() => client.send(command))).Item;
     },
-    apply: (key, step, bind) =>
-      applyStep(
+    apply: (key, write, bind) =>
+      applyWrite(
         client,
         new UpdateCommand({
           TableName: tableName,
           Key: { [PARTITION_KEY]: key },
-          UpdateExpression: step.update,
-          ConditionExpression: step.condition,
-          ExpressionAttributeNames: used(step, bind.names),
-          ExpressionAttributeValues: used(step, bind.values ?? {}),
+          UpdateExpression: write.update,
+          ConditionExpression: write.condition,
+          ExpressionAttributeNames: used(write, bind.names),
+          ExpressionAttributeValues: used(write, bind.values ?? {}),
           ReturnValues: 'ALL_NEW',
           ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
         }),

@@ -1,6 +1,6 @@
 import { createLruCache } from '../../support/lru-cache.ts';
 import type { ReservedUnit } from '../meter-store.ts';
-import type { Bindings, Step, StepResult, Table } from './table.ts';
+import type { Bindings, ConditionalWrite, Table, WriteResult } from './table.ts';
 
 /** Requests in flight in one process; one that was pushed out keeps its marks for the reaper. */
 const MAX_TRACES = 10_000;
@@ -19,7 +19,7 @@ export type Trace = {
 export type TracedWrites = {
   begin(requestId: string): void;
   traceOf(requestId: string): Trace | undefined;
-  apply(unit: ReservedUnit, step: Step, bind: Bindings): Promise<StepResult>;
+  apply(unit: ReservedUnit, write: ConditionalWrite, bind: Bindings): Promise<WriteResult>;
   end(requestId: string): void;
 };
 
@@ -31,13 +31,13 @@ export const createTracedWrites = (table: Table): TracedWrites => {
       traces.set(requestId, { doubtful: false, outdated: [], isWithdrawn: false });
     },
     traceOf: (requestId) => traces.get(requestId),
-    apply: async (unit, step, bind) => {
+    apply: async (unit, write, bind) => {
       const trace = traces.get(unit.requestId);
       const markDoubtful = () => {
         if (trace) trace.doubtful = true;
       };
       try {
-        const result = await table.apply(unit.meterId, step, bind);
+        const result = await table.apply(unit.meterId, write, bind);
         if (result.doubtful) markDoubtful();
         return result;
       } catch (error) {

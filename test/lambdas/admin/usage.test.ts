@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { createUsage } from '../../../lambdas/admin/usage.ts';
+import { createListUsage } from '../../../lambdas/admin/usage.ts';
 import { createKeyLifecycle } from '../../../lambdas/keys/lifecycle.ts';
 import { createDynamoProjectStore } from '../../../lambdas/stores/dynamo/project-store.ts';
 import { createLog } from '../../../lambdas/support/log.ts';
@@ -16,7 +16,7 @@ test("an operator sees the units of dead processes given back 17 minutes later, 
   const clock = createManualClock(NOW);
   const log = createLog(() => undefined);
   const lifecycle = createKeyLifecycle({ keys, meters, clock, randomBytes });
-  const usage = createUsage({ lifecycle, plans, projects, meters, clock, log });
+  const usage = createListUsage({ lifecycle, plans, projects, meters, clock, log });
   await projects.createProject({ id: 'prj', createdAt: NOW });
   await plans.putPlan({ id: 'p', rpm: 9, quota: 9, period: 'month' });
   const { record } = await lifecycle.create({ projectId: 'prj', planId: 'p' });

@@ -184,7 +184,7 @@ describe('a caller who leaves', () => {
 
 test('where the breakers’ table fails, all targets count as healthy', async () => {
   const fail = () => Promise.reject(new StoreUnavailable('canary'));
-  const breakers: BreakerStore = { readBreaker: fail, turnBreaker: fail, takeProbe: fail };
+  const breakers: BreakerStore = { readBreaker: fail, transitionBreaker: fail, takeProbe: fail };
   const { primary, askTimes, fleet } = await startLab([status(500), answer], { breakers });
   expect(statusesOf(await askTimes(8))).toEqual([200]);
   expect(primary.attempts).toBe(8);

@@ -7,15 +7,16 @@ import { waitAtMost } from '../support/wait-at-most.ts';
 const RETRY_PAUSES_MS = [100, 400, 1_600];
 
 /**
- * How long a caller waits for his refund, in ms: for one whole attempt, or only for a lucky one if the table
- * has just left another write of his request without an answer. His 503 comes within 4 s that way.
+ * How long a caller waits for the refund, in ms: one whole attempt, or only a moment if the table has just
+ * failed another write of the same request. The 503 then comes within 4 s.
  */
-const PATIENCE_MS = { answering: 3_500, silent: 300 };
+const PATIENCE_MS = { 'whole-attempt': 3_500, short: 300 };
+export type Patience = keyof typeof PATIENCE_MS;
 
 /** How a unit ends. Both verbs may be called more than once and never throw. */
-export type Settlement = {
+export type UnitRelease = {
   /** Resolves when the unit is back or patience is over; attempts go on and are awaited by `close`. */
-  refund(table: keyof typeof PATIENCE_MS): Promise<void>;
+  refund(patience: Patience): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -33,7 +34,7 @@ const succeeds = async (verb: () => Promise<void>): Promise<boolean> => {
   }
 };
 
-export const createSettlement = ({
+export const createUnitRelease = ({
   store,
   unit,
   clock,
@@ -43,7 +44,7 @@ export const createSettlement = ({
   unit: ReservedUnit;
   clock: Clock;
   log: Log;
-}): Settlement => {
+}): UnitRelease => {
   const { meterId, requestId, minute, period } = unit;
   /** An operator can give the unit back with these; an uncommitted one is reaped anyway. */
   const ids = { meterId, requestId, minute, period };
@@ -61,10 +62,10 @@ export const createSettlement = ({
   };
 
   return {
-    refund: async (table) => {
+    refund: async (patience) => {
       const first = succeeds(() => store.refund(unit));
       retrying = first.then((isWritten) => (isWritten ? undefined : retry()));
-      if ((await waitAtMost(clock, PATIENCE_MS[table], first))?.value) return;
+      if ((await waitAtMost(clock, PATIENCE_MS[patience], first))?.value) return;
       // Now, because a frozen or killed process does not get to say how it went on.
       log.warn('meter_refund_late', ids);
     },

@@ -1,4 +1,4 @@
-import type { Step } from './table.ts';
+import type { ConditionalWrite } from './table.ts';
 
 /**
  * The conditional writes of a meter's item. Each is a no-op when repeated, because its condition names the
@@ -22,7 +22,7 @@ import type { Step } from './table.ts';
  * so that no copy of any write ever meets an item that has forgotten the request. A limit of 0 never gets here:
  * `attribute_not_exists` would let one request through.
  */
-export const RESERVE: Step = {
+export const RESERVE: ConditionalWrite = {
   update: 'SET #open = :mark, #lastUsed = :now ADD #minute :one, #period :one',
   condition: [
     'attribute_not_exists(#open)',
@@ -34,7 +34,7 @@ export const RESERVE: Step = {
   ].join(' AND '),
 };
 
-export const COMMIT: Step = {
+export const COMMIT: ConditionalWrite = {
   update: 'SET #committed = #open REMOVE #open',
   condition: 'attribute_exists(#open)',
 };
@@ -42,37 +42,37 @@ export const COMMIT: Step = {
 export const REFUND = {
   update: 'SET #tombstone = :mark REMOVE #open, #committed ADD #period :minusOne',
   condition: 'attribute_exists(#open) OR attribute_exists(#committed)',
-} as const satisfies Step;
+} as const satisfies ConditionalWrite;
 
 /**
  * A refund of a request of which no copy can be under way: it needs no tombstone, and nobody has to come back
  * to remove one. It takes attributes along that have had their day.
  */
-export const refundAndForget = (outdated: string[]): Step => ({
+export const refundAndForget = (outdated: string[]): ConditionalWrite => ({
   update: `REMOVE ${['#open', '#committed', ...outdated].join(', ')} ADD #period :minusOne`,
   condition: REFUND.condition,
 });
 
 /** The other half of a refund: nothing is there (yet), so nothing may come. */
-export const BURY: Step = {
+export const BURY: ConditionalWrite = {
   update: 'SET #tombstone = :mark',
   condition: 'attribute_not_exists(#open) AND attribute_not_exists(#committed)',
 };
 
 /** No tombstone: whoever could still write for this request has been dead for two minutes. */
-export const REAP: Step = {
+export const REAP: ConditionalWrite = {
   update: 'REMOVE #open ADD #period :minusOne',
   condition: 'attribute_exists(#open)',
 };
 
 /** The earliest end wins, so that a late copy of a rotation cannot undo a revocation. */
-export const END_KEY: Step = {
+export const END_KEY: ConditionalWrite = {
   update: 'SET #keyEnd = :end',
   condition: 'attribute_not_exists(#keyEnd) OR #keyEnd > :end',
 };
 
 /** Free calls have an item of their own a minute. A repeated write may count twice, to the strict side. */
-export const COUNT_FREE: Step = {
+export const COUNT_FREE: ConditionalWrite = {
   update: 'SET #ttl = :ttl ADD #count :one',
   condition: 'attribute_not_exists(#count) OR #count < :cap',
 };
