@@ -25,7 +25,14 @@ const rooms = {
 };
 
 /** Files on the first floor of lambdas/ that a room may import besides other rooms. */
-const contracts = { stores: ['tables.ts'], telemetry: ['metrics.ts'] };
+const contracts = {
+  http: ['log-events.ts'],
+  endpoints: ['log-events.ts'],
+  routing: ['log-events.ts'],
+  stores: ['log-events.ts', 'tables.ts'],
+  telemetry: ['log-events.ts', 'metrics.ts'],
+  support: ['log-events.ts'],
+};
 
 const room = (name) => `^lambdas/${name}/`;
 const file = (name) => `^lambdas/${name.replace('.', '\\.')}$`;
@@ -107,7 +114,7 @@ module.exports = {
       from: { path: '^(lib|bin)/' },
       to: {
         path: '^(lambdas|local|test|bench)/',
-        pathNot: '^lambdas/((env|metrics|tables)\\.ts$|catalog/)',
+        pathNot: '^lambdas/((env|log-events|metrics|tables)\\.ts$|catalog/)',
       },
     },
     {

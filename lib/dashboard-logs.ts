@@ -1,73 +1,70 @@
 import { type IWidget, LogQueryWidget } from 'aws-cdk-lib/aws-cloudwatch';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
+import type { LogEvent, LogEvents } from '../lambdas/log-events.ts';
 
 export type DashboardSources = { logGroup: LogGroup };
 
-const REQUESTS = "filter event = 'request'";
+type Query = { title: string; lines: string[] };
+
+/** A line of a query. What is put into it is a field that the events have, or it does not compile. */
+type Ask<E extends LogEvent> = (
+  text: TemplateStringsArray,
+  ...fields: (keyof LogEvents[E] & string)[]
+) => string;
+
+const eventIs = (events: LogEvent[]): string => {
+  const names = events.map((event) => `'${event}'`);
+  return names.length === 1 ? `filter event = ${names}` : `filter event in [${names.join(', ')}]`;
+};
+
+const query = <E extends LogEvent>(
+  title: string,
+  events: E[],
+  linesOf: (ask: Ask<E>) => string[],
+): Query => ({
+  title,
+  lines: [eventIs(events), ...linesOf((text, ...fields) => String.raw(text, ...fields))],
+});
 
 /** Questions that metrics cannot answer, because keys and request ids are no dimensions. */
-const QUERIES: { title: string; lines: string[] }[] = [
-  {
-    title: 'Top keys',
-    lines: [
-      REQUESTS,
-      'filter ispresent(keyId)',
-      'stats count(*) as requests, sum(status >= 400) as refused, sum(outputTokens) as tokens by projectId, keyId',
-      'sort requests desc',
-      'limit 20',
-    ],
-  },
-  {
-    title: 'Slowest models',
-    lines: [
-      REQUESTS,
-      'filter ispresent(upstream)',
-      'stats count(*) as answers, pct(firstContentMs, 95) as firstContentP95, pct(ms, 95) as durationP95 by model, upstream',
-      'sort durationP95 desc',
-      'limit 20',
-    ],
-  },
-  {
-    title: 'Errors by type and route',
-    lines: [
-      REQUESTS,
-      'filter status >= 400 or outcome = "failed"',
-      'stats count(*) as errors by route, status, fault',
-      'sort errors desc',
-      'limit 30',
-    ],
-  },
-  {
-    title: 'Recent 5xx',
-    lines: [
-      REQUESTS,
-      'filter status >= 500 or outcome = "failed"',
-      'fields @timestamp, requestId, route, model, status, fault, failure, ms',
-      'sort @timestamp desc',
-      'limit 30',
-    ],
-  },
-  {
-    title: 'Upstream failures',
-    lines: [
-      "filter event = 'upstream_failed'",
-      'stats count(*) as failures by model, upstream, fault, upstreamStatus',
-      'sort failures desc',
-      'limit 30',
-    ],
-  },
-  {
-    title: 'Breakers: last turn of each target',
-    lines: [
-      "filter event in ['breaker_opened', 'breaker_closed']",
-      'stats latest(event) as state, latest(@timestamp) as since, count(*) as turns by target',
-      'sort since desc',
-      'limit 30',
-    ],
-  },
+const QUERIES: Query[] = [
+  query('Top keys', ['request'], (ask) => [
+    ask`filter ispresent(${'keyId'})`,
+    ask`stats count(*) as requests, sum(${'status'} >= 400) as refused, sum(${'outputTokens'}) as tokens by ${'projectId'}, ${'keyId'}`,
+    'sort requests desc',
+    'limit 20',
+  ]),
+  query('Slowest models', ['request'], (ask) => [
+    ask`filter ispresent(${'upstream'})`,
+    ask`stats count(*) as answers, pct(${'firstContentMs'}, 95) as firstContentP95, pct(${'ms'}, 95) as durationP95 by ${'model'}, ${'upstream'}`,
+    'sort durationP95 desc',
+    'limit 20',
+  ]),
+  query('Errors by type and route', ['request'], (ask) => [
+    ask`filter ${'status'} >= 400 or ${'outcome'} = "failed"`,
+    ask`stats count(*) as errors by ${'route'}, ${'status'}, ${'fault'}`,
+    'sort errors desc',
+    'limit 30',
+  ]),
+  query('Recent 5xx', ['request'], (ask) => [
+    ask`filter ${'status'} >= 500 or ${'outcome'} = "failed"`,
+    ask`fields @timestamp, ${'requestId'}, ${'route'}, ${'model'}, ${'status'}, ${'fault'}, ${'failure'}, ${'ms'}`,
+    'sort @timestamp desc',
+    'limit 30',
+  ]),
+  query('Upstream failures', ['upstream_failed'], (ask) => [
+    ask`stats count(*) as failures by ${'model'}, ${'upstream'}, ${'fault'}, ${'upstreamStatus'}`,
+    'sort failures desc',
+    'limit 30',
+  ]),
+  query('Breakers: last turn of each target', ['breaker_opened', 'breaker_closed'], (ask) => [
+    ask`stats latest(event) as state, latest(@timestamp) as since, count(*) as turns by ${'target'}`,
+    'sort since desc',
+    'limit 30',
+  ]),
 ];
 
-const table = (logGroup: LogGroup, { title, lines }: (typeof QUERIES)[number]): IWidget =>
+const table = (logGroup: LogGroup, { title, lines }: Query): IWidget =>
   new LogQueryWidget({
     title,
     logGroupNames: [logGroup.logGroupName],
@@ -78,6 +75,6 @@ const table = (logGroup: LogGroup, { title, lines }: (typeof QUERIES)[number]): 
 
 /** Tables from the log lines, two beside each other. */
 export const logRows = ({ logGroup }: DashboardSources): IWidget[][] => {
-  const tables = QUERIES.map((query) => table(logGroup, query));
+  const tables = QUERIES.map((one) => table(logGroup, one));
   return [tables.slice(0, 2), tables.slice(2, 4), tables.slice(4)];
 };

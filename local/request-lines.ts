@@ -1,4 +1,5 @@
-import type { Log, LogFields } from '../lambdas/support/log.ts';
+import type { LogFields } from '../lambdas/log-events.ts';
+import type { Log } from '../lambdas/support/log.ts';
 
 const requestLine = ({ method, route, status, ms, model }: LogFields): string =>
   [method, route ?? '(no such route)', status, `${ms} ms`, model]
@@ -7,10 +8,9 @@ const requestLine = ({ method, route, status, ms, model }: LogFields): string =>
 
 /** A log for a terminal: one short line a request; what went wrong in full. */
 export const createRequestLines = (write: (line: string) => void): Log => {
-  const inFull = (event: string, fields: LogFields = {}) =>
-    write(`${event} ${JSON.stringify(fields)}\n`);
+  const inFull: Log['warn'] = (event, fields) => write(`${event} ${JSON.stringify(fields)}\n`);
   return {
-    info: (event, fields = {}) => {
+    info: (event, fields) => {
       if (event === 'request') write(`${requestLine(fields)}\n`);
     },
     warn: inFull,

@@ -1,4 +1,5 @@
 import type { Caller } from '../keys/caller.ts';
+import type { RequestFields } from '../log-events.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import type { SseMessage } from '../protocols/sse.ts';
 
@@ -19,7 +20,7 @@ export type Call = {
   /** Milliseconds until the platform ends this process's work on the request. */
   remainingMs(): number;
   /** Notes for the access log line, named one by one. */
-  note(fields: Record<string, string | number | boolean | undefined>): void;
+  note(fields: Partial<RequestFields>): void;
 };
 
 export type JsonReply = {

@@ -1,3 +1,4 @@
+import type { RequestFields } from '../log-events.ts';
 import { UpstreamFault } from '../protocols/upstream-fault.ts';
 import { judge } from '../routing/verdict.ts';
 import { ApiError, toApiError } from '../support/errors.ts';
@@ -13,7 +14,7 @@ export const isAbandoned = (error: unknown): boolean => {
 };
 
 /** How an answer failed, for the log line: kinds and codes only, never a text of the upstream's. */
-export const endOf = (error: unknown): { outcome: string; fault?: string | undefined } => {
+export const endOf = (error: unknown): Pick<RequestFields, 'outcome' | 'fault'> => {
   if (isAbandoned(error)) return { outcome: 'abandoned' };
   if (error instanceof UpstreamFault) return { outcome: 'failed', fault: error.kind };
   const code = error instanceof ApiError ? error.code : undefined;

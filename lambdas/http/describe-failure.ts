@@ -1,4 +1,6 @@
-import type { LogFields } from '../support/log.ts';
+import type { LogEvents } from '../log-events.ts';
+
+type Described = Omit<LogEvents['request_failed'], 'requestId'>;
 
 /** Causes nest two or three deep; a longer chain is a loop. */
 const MAX_CAUSES = 5;
@@ -34,7 +36,7 @@ const originOf = (error: Error): string | undefined => {
  * What a log may know of a failure: names, kinds, statuses and codes along the chain of causes, and the
  * place. Never a message: those may quote what a caller or an upstream said.
  */
-export const describeFailure = (error: unknown): LogFields => {
+export const describeFailure = (error: unknown): Described => {
   const chain = chainOf(error);
   const innermost = chain.at(-1);
   if (!innermost) return { failure: typeof error };

@@ -1,6 +1,6 @@
 import type { Caller } from '../keys/caller.ts';
+import type { RequestFields } from '../log-events.ts';
 import type { Protocol } from '../protocols/protocol.ts';
-import type { LogFields } from '../support/log.ts';
 import type { RouteMatch } from './match-route.ts';
 import type { HttpRequest } from './read-event.ts';
 
@@ -27,7 +27,7 @@ export type Exchange<Match extends Matched = RouteMatch> = {
   readonly signal: AbortSignal;
   remainingMs(): number;
   /** Fields for the access log line. */
-  readonly notes: LogFields;
+  readonly notes: Partial<RequestFields>;
   match: Match | undefined;
   caller: Caller | undefined;
   /** The parsed body and its decoded size in bytes. */

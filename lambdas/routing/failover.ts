@@ -1,4 +1,5 @@
 import type { Target } from '../catalog/catalog.ts';
+import { NO_HEALTHY_TARGET } from '../log-events.ts';
 import { UpstreamFault } from '../protocols/upstream-fault.ts';
 import { type ApiError, apiError } from '../support/errors.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
@@ -37,7 +38,7 @@ export type FailoverOptions = {
 const MAX_ATTEMPTS = 3;
 
 const allOpen = (): ApiError =>
-  apiError('The model is temporarily unavailable.', { status: 503, code: 'no_healthy_target' });
+  apiError('The model is temporarily unavailable.', { status: 503, code: NO_HEALTHY_TARGET });
 
 /** Tells the breaker how the answer ended; by then nobody else can take over. */
 async function* watched(batches: EventBatches, pass: Pass): EventBatches {

@@ -1,17 +1,14 @@
-/** Fields are named one by one by the caller: ids, counts and milliseconds, never bodies or headers. */
-export type LogFields = Record<string, string | number | boolean | undefined>;
+import type { LogEvent, LogEvents } from '../log-events.ts';
 
-export type Log = {
-  info(event: string, fields?: LogFields): void;
-  warn(event: string, fields?: LogFields): void;
-  error(event: string, fields?: LogFields): void;
-};
+type Say = <E extends LogEvent>(event: E, fields: LogEvents[E]) => void;
+
+export type Log = { info: Say; warn: Say; error: Say };
 
 /** One JSON object a line; `write` is `process.stdout.write` in the entries. */
 export const createLog = (write: (line: string) => void): Log => {
   const at =
-    (level: string) =>
-    (event: string, fields: LogFields = {}) =>
+    (level: keyof Log): Say =>
+    (event, fields) =>
       write(`${JSON.stringify({ level, event, ...fields })}\n`);
   return { info: at('info'), warn: at('warn'), error: at('error') };
 };

@@ -1,6 +1,7 @@
+import type { LogEvent, LogFields } from '../log-events.ts';
 import type { Labelled } from '../metrics.ts';
 import type { Clock } from '../support/clock.ts';
-import { createLog, type Log, type LogFields } from '../support/log.ts';
+import { createLog, type Log } from '../support/log.ts';
 import { formatEmf, type Point } from './format-emf.ts';
 import { createMeasure } from './measure.ts';
 import { createSampleRefusals } from './sample-refusals.ts';
@@ -17,8 +18,8 @@ type Options = {
 /** Refusals that callers can cause as fast as they like; 402 is never retried by an SDK. */
 const FLOODING = [401, 429];
 
-const isFloodable = (event: string, { status }: LogFields): boolean =>
-  event === 'request' && FLOODING.includes(Number(status));
+const isFloodable = (event: LogEvent, { status = 0 }: LogFields): boolean =>
+  event === 'request' && FLOODING.includes(status);
 
 const add = (total: Point, { labels, values }: Point): Point => {
   const sum: Point['values'] = { ...total.values };
@@ -61,7 +62,7 @@ export const createTelemetry = ({ stage, labels, clock, write }: Options): Log =
 
   const at =
     (level: keyof Log): Log[typeof level] =>
-    (event, fields = {}) => {
+    (event, fields) => {
       const point = measure(event, fields);
       if (point) backlog.add(point);
       if (isFloodable(event, fields) && !isSampled(clock.now())) return;

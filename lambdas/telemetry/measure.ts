@@ -1,18 +1,21 @@
+import {
+  type LogEvent,
+  type LogEvents,
+  type LogFields,
+  NO_HEALTHY_TARGET,
+  type RequestFields,
+  STORE_UNAVAILABLE,
+} from '../log-events.ts';
 import { type Labelled, type MetricName, OTHER, ROUTES } from '../metrics.ts';
-import type { LogFields } from '../support/log.ts';
+import { compact } from '../support/compact.ts';
 import type { Point } from './format-emf.ts';
 
 type Values = Point['values'];
 
-/** Code of the error when the breakers of all targets are open. */
-const NO_TARGET = 'no_healthy_target';
 const REFUSED_CREDENTIAL = [401, 403];
 
 /** Turns the facts of a log line into metrics; undefined when it has none. */
-export type Measure = (event: string, fields: LogFields) => Point | undefined;
-
-const number = (value: LogFields[string]): number | undefined =>
-  typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+export type Measure = <E extends LogEvent>(event: E, fields: LogEvents[E]) => Point | undefined;
 
 const count = (wanted: Partial<Record<MetricName, unknown>>): Values =>
   Object.fromEntries(
@@ -31,44 +34,45 @@ const statusValues = (status: number): Values =>
   });
 
 /** Of a generation that an upstream answered; refusals would only make it look fast. */
-const answerValues = (fields: LogFields): Values => {
-  const ms = { FirstContentMs: number(fields.firstContentMs), DurationMs: number(fields.ms) };
-  return Object.fromEntries(Object.entries(ms).filter(([, value]) => value !== undefined));
-};
+const answerValues = ({ firstContentMs, ms }: RequestFields): Values =>
+  compact({ FirstContentMs: firstContentMs, DurationMs: ms });
 
-const requestValues = (fields: LogFields): Values => {
-  const { outcome, status, stream, upstream, fault, failure } = fields;
-  const failed = number(fields.failedAttempts) ?? 0;
+const requestValues = (fields: RequestFields): Values => {
+  const { outcome, status, stream, upstream, fault, failedAttempts = 0 } = fields;
   return {
     Requests: 1,
-    ...statusValues(number(fields.status) ?? 0),
+    ...statusValues(status),
     ...(upstream === undefined ? {} : answerValues(fields)),
     ...count({
       // Without an answer the last failure led to no other target.
-      Failovers: upstream === undefined ? Math.max(0, failed - 1) : failed,
-      NoHealthyTarget: upstream === undefined && (fields.exhausted === true || fault === NO_TARGET),
+      Failovers: upstream === undefined ? Math.max(0, failedAttempts - 1) : failedAttempts,
+      NoHealthyTarget:
+        upstream === undefined && (fields.exhausted === true || fault === NO_HEALTHY_TARGET),
       StreamsAbandoned: stream === true && outcome === 'abandoned',
       // A stream that failed before its status went out has a status of its own.
       StreamsFailed: stream === true && outcome === 'failed' && status === 200,
       DeadlineCuts: fields.cut === true || fault === 'deadline',
       // After the first content; before it, the failed attempt has a line of its own.
       UpstreamErrors: upstream !== undefined && fault !== undefined,
-      MeterUnreachable: String(failure ?? '').includes('StoreUnavailable'),
-      InputTokens: number(fields.inputTokens),
-      OutputTokens: number(fields.outputTokens),
+      MeterUnreachable: fields.failure?.includes(STORE_UNAVAILABLE),
+      InputTokens: fields.inputTokens,
+      OutputTokens: fields.outputTokens,
     }),
   };
 };
 
-const upstreamFailureValues = ({ fault, upstreamStatus }: LogFields): Values =>
+const upstreamFailureValues = ({
+  fault,
+  upstreamStatus = 0,
+}: LogEvents['upstream_failed']): Values =>
   count({
     UpstreamErrors: 1,
-    UpstreamCredentialRefused: REFUSED_CREDENTIAL.includes(number(upstreamStatus) ?? 0),
+    UpstreamCredentialRefused: REFUSED_CREDENTIAL.includes(upstreamStatus),
     SecretFetchFailed: fault === 'credential',
   });
 
 /** By the log event that tells it. */
-const VALUES: Record<string, (fields: LogFields) => Values> = {
+const VALUES: { [E in LogEvent]?: (fields: LogEvents[E]) => Values } = {
   request: requestValues,
   upstream_failed: upstreamFailureValues,
   breaker_opened: () => ({ BreakersOpened: 1 }),
@@ -77,9 +81,10 @@ const VALUES: Record<string, (fields: LogFields) => Values> = {
   upstream_secret_failed: () => ({ SecretFetchFailed: 1 }),
 };
 
-const routeLabel = (pattern: LogFields[string]): string => {
+const routeLabels = (event: LogEvent, { route: pattern }: LogFields): Point['labels'] => {
+  if (event !== 'request') return {};
   const known = ROUTES.find((route) => route === pattern || `${route}/{id}` === pattern);
-  return known ?? OTHER;
+  return { Route: known ?? OTHER };
 };
 
 /** The facts of log lines as metrics, with the labels that have series. */
@@ -87,17 +92,16 @@ export const createMeasure = (labelled: Labelled[]): Measure => {
   const upstreamsOf = new Map(labelled.map(({ model, upstreams }) => [model, upstreams]));
 
   const targetLabels = ({ model, upstream }: LogFields): Point['labels'] => {
-    if (typeof model !== 'string') return {};
+    if (model === undefined) return {};
     const upstreams = upstreamsOf.get(model);
     const Model = upstreams ? model : OTHER;
-    if (typeof upstream !== 'string') return { Model };
+    if (upstream === undefined) return { Model };
     return { Model, Upstream: upstreams?.includes(upstream) ? upstream : OTHER };
   };
 
   return (event, fields) => {
     const values = VALUES[event]?.(fields);
     if (!values) return undefined;
-    const Route = event === 'request' ? { Route: routeLabel(fields.route) } : {};
-    return { labels: { ...Route, ...targetLabels(fields) }, values };
+    return { labels: { ...routeLabels(event, fields), ...targetLabels(fields) }, values };
   };
 };

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { LogFields } from '../../lambdas/support/log.ts';
+import type { LogFields } from '../../lambdas/log-events.ts';
 import { type LocalRouter, startLocal } from '../../local/start.ts';
 import type { Agent, Desk } from './agent.ts';
 import { claudeCode } from './claude-code.ts';
@@ -85,7 +85,7 @@ const router = await startLocal({
   delayMs: 5,
   log: {
     info: (event, fields) => {
-      if (event === 'request' && fields) requests.push(fields);
+      if (event === 'request') requests.push(fields);
     },
     warn: () => {},
     error: () => {},

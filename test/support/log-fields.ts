@@ -1,3 +1,4 @@
+import type { LogEvent, LogFields } from '../../lambdas/log-events.ts';
 import { SCOPES } from '../../lambdas/metrics.ts';
 
 /** One word: ids, kinds, codes, names out of the catalog. Whatever a person writes has spaces. */
@@ -9,10 +10,29 @@ const text = (pattern: RegExp) => (value: unknown) =>
 const number = (value: unknown) => typeof value === 'number' && Number.isFinite(value);
 const flag = (value: unknown) => typeof value === 'boolean';
 
-/** Every field that a log line may have, and what it may hold. */
-export const LOG_FIELDS: Record<string, (value: unknown) => boolean> = {
+type Check = (value: unknown) => boolean;
+
+/** Every event: the compiler sees to it that none is missing. */
+export const LOG_EVENTS: Record<LogEvent, true> = {
+  request: true,
+  request_failed: true,
+  stream_failed: true,
+  upstream_failed: true,
+  upstream_secret_failed: true,
+  breaker_opened: true,
+  breaker_closed: true,
+  breaker_unreadable: true,
+  breaker_unwritable: true,
+  meter_refund_late: true,
+  meter_refund_written: true,
+  meter_refund_pending: true,
+  meter_units_reaped: true,
+};
+
+/** Every field that a log line may have, none missing, and what it may hold. */
+export const LOG_FIELDS: Record<'level' | 'event' | keyof LogFields, Check> = {
   level: text(/^(?:info|warn|error)$/),
-  event: text(/^[a-z_]+$/),
+  event: (value) => typeof value === 'string' && Object.hasOwn(LOG_EVENTS, value),
   requestId: text(ID),
   method: text(/^[A-Z-]+$/),
   route: text(/^\/[\w/{}-]*$/),
@@ -49,7 +69,7 @@ export const LOG_FIELDS: Record<string, (value: unknown) => boolean> = {
 const METRICS: string[] = Object.values(SCOPES).flatMap(({ metrics }) => metrics);
 
 /** The same for a line of metrics. */
-const METRIC_FIELDS: Record<string, (value: unknown) => boolean> = {
+const METRIC_FIELDS: Record<string, Check> = {
   _aws: (value) => typeof value === 'object',
   Stage: text(WORD),
   Route: text(/^(?:\/[\w/]+|other)$/),
@@ -60,7 +80,7 @@ const METRIC_FIELDS: Record<string, (value: unknown) => boolean> = {
 
 /** The fields of a line that it may not have, or not with what they hold. */
 export const strayFields = (line: Record<string, unknown>): string[] => {
-  const allowed = '_aws' in line ? METRIC_FIELDS : LOG_FIELDS;
+  const allowed: Record<string, Check> = '_aws' in line ? METRIC_FIELDS : LOG_FIELDS;
   return Object.entries(line)
     .filter(([name, value]) => !(Object.hasOwn(allowed, name) && allowed[name]?.(value)))
     .map(([name]) => name);

@@ -11,7 +11,7 @@ export const errorEnvelope = ({ log }: { log: Log }): SharedStep => {
     if (error.status >= 500) {
       const described = describeFailure(request.error);
       log.error('request_failed', { requestId, ...described });
-      Object.assign(notes, { failure: described.failure });
+      notes.failure = described.failure;
     }
     // Assigned, not returned: a returned value would keep the outer middlewares from running.
     request.response = {

@@ -14,6 +14,7 @@ import { createManualClock } from '../../support/manual-clock.ts';
 import { seriesIn } from '../../support/metrics.ts';
 
 const CHAT = '/v1/chat/completions';
+const REQUEST = { requestId: 'req_1', method: 'POST', route: CHAT, ms: 1 };
 
 const telemetryAt = (clock = createManualClock(1_000_000)) => {
   const lines: string[] = [];
@@ -206,9 +207,9 @@ describe('a request', () => {
 describe('what happens outside a request line', () => {
   test('is counted beside its own line', () => {
     const { log, lines } = telemetryAt();
-    log.error('meter_refund_pending', { meterId: 'm' });
-    log.error('upstream_secret_failed');
-    log.warn('breaker_opened', { target: 'aurora/scribe-1' });
+    log.error('meter_refund_pending', { meterId: 'm', requestId: 'r', minute: 1, period: '2026' });
+    log.error('upstream_secret_failed', { failure: 'Error' });
+    log.warn('breaker_opened', { target: 'aurora/scribe-1', openUntil: 1, openings: 1 });
     expect(seriesIn(lines)).toEqual({
       'RefundPending{Stage=test}': 1,
       'SecretFetchFailed{Stage=test}': 1,
@@ -220,7 +221,7 @@ describe('what happens outside a request line', () => {
   test('a table that does not answer shows in the request it failed', () => {
     const { log, lines } = telemetryAt();
     const { failure } = describeFailure(meterUnavailable(new StoreUnavailable('no answer')));
-    log.info('request', { route: CHAT, status: 503, failure });
+    log.info('request', { ...REQUEST, status: 503, failure });
     expect(seriesIn(lines)).toMatchObject({ 'MeterUnreachable{Stage=test}': 1 });
   });
 
@@ -233,7 +234,7 @@ describe('what happens outside a request line', () => {
 
 describe('a flood of refusals', () => {
   const refuse = (log: ReturnType<typeof telemetryAt>['log'], times: number, status = 401) => {
-    for (let at = 0; at < times; at += 1) log.info('request', { route: CHAT, status });
+    for (let at = 0; at < times; at += 1) log.info('request', { ...REQUEST, status });
   };
   const requestLines = (lines: string[]) => lines.filter((line) => line.includes('"request"'));
 
@@ -254,7 +255,7 @@ describe('a flood of refusals', () => {
   test('hides nothing else: every other request keeps its line and brings the counts along', () => {
     const { log, lines } = telemetryAt();
     refuse(log, 50);
-    log.info('request', { route: CHAT, status: 402 });
+    log.info('request', { ...REQUEST, status: 402 });
     expect(requestLines(lines)).toHaveLength(11);
     expect(seriesIn(lines)).toMatchObject({
       'Status401{Stage=test}': 50,
@@ -297,7 +298,8 @@ describe('the labels of a catalog', () => {
       clock: createManualClock(1),
       write: (line) => lines.push(line),
     });
-    log.info('request', { route: CHAT, status: 200, model: 'vendor/m-39', upstream: 'one', ms: 7 });
+    const answered = { model: 'vendor/m-39', upstream: 'one', ms: 7 };
+    log.info('request', { ...REQUEST, status: 200, ...answered });
     expect(seriesIn(lines)).toMatchObject({
       'DurationMs{Stage=test Model=other Upstream=other}': 7,
     });

@@ -1,0 +1,101 @@
+/**
+ * CONTRACT with lib/ and the runbooks: what the log says. A line is an event and fields of it, named one
+ * by one: ids, counts, kinds and milliseconds, never a body, a header, a path or a message. Metrics and the
+ * dashboard's queries ask for these names; an alarm on one that nobody writes would never ring.
+ */
+
+/** Every field, with the one thing that it means. */
+type Fields = {
+  requestId: string;
+  method: string;
+  /** The pattern that matched. */
+  route: string;
+  status: number;
+  ms: number;
+  keyId: string;
+  projectId: string;
+  meterId: string;
+  minute: number;
+  period: string;
+  model: string;
+  stream: boolean;
+  upstream: string;
+  /** `upstream/model`, as breakers are called. */
+  target: string;
+  attempts: number;
+  failedAttempts: number;
+  /** The last failure leads to another target, and none answered. */
+  exhausted: boolean;
+  /** Kind of an upstream's failure, or code of an error. */
+  fault: string;
+  upstreamStatus: number;
+  firstContentMs: number;
+  finish: string;
+  inputTokens: number;
+  outputTokens: number;
+  outcome: 'finished' | 'abandoned' | 'failed';
+  /** The answer was ended early because its time was up. */
+  cut: boolean;
+  /** Names of an error and of what caused it. */
+  failure: string;
+  /** File, line and column. */
+  origin: string;
+  openUntil: number;
+  openings: number;
+  refunded: number;
+  operator: string;
+};
+
+/** What any line may say. */
+export type LogFields = { [F in keyof Fields]?: Fields[F] | undefined };
+
+/** The fields of one event; `Maybe` are those that it does not always know. */
+type Line<Known extends keyof Fields, Maybe extends keyof Fields = never> = Pick<Fields, Known> &
+  Pick<LogFields, Maybe>;
+
+type OfAnswer =
+  | 'model'
+  | 'stream'
+  | 'upstream'
+  | 'attempts'
+  | 'failedAttempts'
+  | 'exhausted'
+  | 'fault'
+  | 'firstContentMs'
+  | 'finish'
+  | 'inputTokens'
+  | 'outputTokens'
+  | 'outcome'
+  | 'cut';
+
+export type RequestFields = Line<
+  'requestId' | 'method' | 'status' | 'ms',
+  'route' | 'keyId' | 'projectId' | 'failure' | 'operator' | OfAnswer
+>;
+
+type Failure = Line<'requestId' | 'failure', 'origin'>;
+type Unit = Line<'meterId' | 'requestId' | 'minute' | 'period'>;
+type Turn = Line<'target' | 'openUntil' | 'openings'>;
+
+export type LogEvents = {
+  request: RequestFields;
+  request_failed: Failure;
+  stream_failed: Failure;
+  upstream_failed: Line<'requestId' | 'model' | 'upstream' | 'fault', 'upstreamStatus'>;
+  upstream_secret_failed: Line<'failure'>;
+  breaker_opened: Turn;
+  breaker_closed: Turn;
+  breaker_unreadable: Line<'target'>;
+  breaker_unwritable: Line<'target'>;
+  meter_refund_late: Unit;
+  meter_refund_written: Unit;
+  meter_refund_pending: Unit;
+  meter_units_reaped: Line<'meterId' | 'refunded'>;
+};
+export type LogEvent = keyof LogEvents;
+
+/** The `fault` of a request while the breakers of all its targets are open. */
+export const NO_HEALTHY_TARGET = 'no_healthy_target';
+
+/** Stands in the `failure` of what a table did not answer. */
+export const STORE_UNAVAILABLE = 'StoreUnavailable';
