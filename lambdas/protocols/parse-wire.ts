@@ -32,6 +32,17 @@ export const each = <T extends z.ZodType>(item: T, items = z.array(z.unknown()))
     return read;
   });
 
+/**
+ * An object of a type that is not among `known`, kept whole: the last branch of a union whose other
+ * branches are the known types. `type: 'other'` is what tells it from them once it is read.
+ */
+export const ofOtherType = (known: string[], error: string) =>
+  z
+    .looseObject({
+      type: z.string().refine((type) => !known.includes(type), { error, abort: true }),
+    })
+    .transform((value) => ({ type: 'other' as const, value }));
+
 /** Any JSON object. */
 export const JsonObject = z.record(z.string(), z.unknown());
 export type JsonObject = z.infer<typeof JsonObject>;

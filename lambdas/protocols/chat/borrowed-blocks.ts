@@ -10,11 +10,6 @@ import type { ContentPart } from './wire.ts';
  */
 export type BorrowedBlock = Extract<ContentPart, { type: 'tool_use' | 'tool_result' | 'image' }>;
 
-const BORROWED = ['tool_use', 'tool_result', 'image'];
-
-export const isBorrowed = (part: ContentPart): part is BorrowedBlock =>
-  BORROWED.includes(part.type);
-
 const decodeImage = (wire: unknown, param: string): Block[] => {
   const source = asRecord(wire) ?? {};
   const url = asString(source.url);
@@ -41,18 +36,23 @@ const decodeResultContent = (content: unknown, param: string): Block[] => {
 };
 
 export const decodeBorrowed = (part: BorrowedBlock, param: string): Block[] => {
-  const wire: Record<string, unknown> = part;
-  if (part.type === 'image') return decodeImage(wire.source, `${param}.source`);
-  if (part.type === 'tool_use') {
-    const text = JSON.stringify(wire.input ?? {});
-    return [{ type: 'tool-call', id: String(wire.id), name: String(wire.name), arguments: text }];
+  switch (part.type) {
+    case 'image':
+      return decodeImage(part.source, `${param}.source`);
+    case 'tool_use': {
+      const text = JSON.stringify(part.input ?? {});
+      return [{ type: 'tool-call', id: part.id, name: part.name, arguments: text }];
+    }
+    case 'tool_result':
+      return [
+        compact({
+          type: 'tool-result' as const,
+          callId: part.tool_use_id,
+          content: decodeResultContent(part.content, `${param}.content`),
+          isError: part.is_error,
+        }),
+      ];
+    default:
+      return part satisfies never;
   }
-  return [
-    compact({
-      type: 'tool-result' as const,
-      callId: String(wire.tool_use_id),
-      content: decodeResultContent(wire.content, `${param}.content`),
-      isError: typeof wire.is_error === 'boolean' ? wire.is_error : undefined,
-    }),
-  ];
 };

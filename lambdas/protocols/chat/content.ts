@@ -3,7 +3,7 @@ import { invalidRequest } from '../../support/errors.ts';
 import { extraFieldsFor, extrasIfAny } from '../extras.ts';
 import type { Block, DocumentBlock, TextBlock } from '../generation.ts';
 import { assertImage, formatMediaUrl, isPdf, parseMediaUrl } from '../media.ts';
-import { decodeBorrowed, isBorrowed } from './borrowed-blocks.ts';
+import { decodeBorrowed } from './borrowed-blocks.ts';
 import { NAME } from './name.ts';
 import type { ContentPart } from './wire.ts';
 
@@ -12,10 +12,9 @@ export type WireContent = string | Wire[];
 
 // --- wire -> canonical ---
 
-type FilePart = { type: string; file: { file_data?: string; filename?: string } };
-type ImagePart = { type: string; image_url: { url: string } };
+type PartOf<T extends ContentPart['type']> = Extract<ContentPart, { type: T }>;
 
-const decodeFile = (part: FilePart, param: string): Block => {
+const decodeFile = (part: PartOf<'file'>, param: string): Block => {
   const { file, type: _, ...fields } = part;
   const { file_data: data, filename } = file;
   // A file id means something to the upstream that holds the file and to nobody else.
@@ -34,7 +33,7 @@ const decodeFile = (part: FilePart, param: string): Block => {
 };
 
 /** A picture, or a PDF: callers send those as pictures too. */
-const decodeImage = (part: ImagePart, param: string): Block => {
+const decodeImage = (part: PartOf<'image_url'>, param: string): Block => {
   const { image_url: image, type: _, ...fields } = part;
   const { url, ...detail } = image;
   const at = `${param}.image_url.url`;
@@ -51,20 +50,21 @@ const decodeImage = (part: ImagePart, param: string): Block => {
 };
 
 const decodePart = (part: ContentPart, param: string): Block[] => {
-  if (isBorrowed(part)) return decodeBorrowed(part, param);
   switch (part.type) {
     case 'text': {
-      const { type, text, ...fields } = part as { type: 'text'; text: string };
+      const { type, text, ...fields } = part;
       return [{ type, text, ...extrasIfAny(NAME, fields) }];
     }
     case 'refusal':
-      return [{ type: 'text', text: (part as { refusal: string }).refusal, refusal: true }];
+      return [{ type: 'text', text: part.refusal, refusal: true }];
     case 'image_url':
-      return [decodeImage(part as ImagePart, param)];
+      return [decodeImage(part, param)];
     case 'file':
-      return [decodeFile(part as FilePart, param)];
+      return [decodeFile(part, param)];
+    case 'other':
+      return [{ type: 'foreign', protocol: NAME, value: part.value }];
     default:
-      return [{ type: 'foreign', protocol: NAME, value: part }];
+      return decodeBorrowed(part, param);
   }
 };
 

@@ -9,16 +9,7 @@ import type { WireTool, WireToolChoice } from './wire.ts';
 
 const NO_ARGUMENTS = { type: 'object', properties: {} };
 
-type FunctionTool = {
-  type: 'function';
-  function: { name: string; description?: string; parameters?: object; strict?: boolean };
-};
-type SchemaTool = {
-  type?: string;
-  name: string;
-  description?: string;
-  input_schema: Record<string, unknown>;
-};
+type FunctionTool = Extract<WireTool, { type: 'function' }>;
 
 const decodeFunction = ({ type: _, function: called, ...fields }: FunctionTool): Tool => {
   const { name, description, parameters, strict, ...nested } = called;
@@ -31,13 +22,16 @@ const decodeFunction = ({ type: _, function: called, ...fields }: FunctionTool):
 };
 
 export const decodeTool = (tool: WireTool): Tool | ForeignTool => {
-  if (tool.type === 'function') return decodeFunction(tool as FunctionTool);
-  // A provider's own tool may have a schema too; only its type tells them apart.
-  if ('input_schema' in tool && (tool.type === undefined || tool.type === 'custom')) {
-    const { type: _, name, description, input_schema: parameters, ...fields } = tool as SchemaTool;
-    return { ...compact({ name, description }), parameters, ...extrasIfAny(NAME, fields) };
+  switch (tool.type) {
+    case 'function':
+      return decodeFunction(tool);
+    case 'other':
+      return { foreign: true, protocol: NAME, value: tool.value };
+    default: {
+      const { type: _, name, description, input_schema: parameters, ...fields } = tool;
+      return { ...compact({ name, description }), parameters, ...extrasIfAny(NAME, fields) };
+    }
   }
-  return { foreign: true, protocol: NAME, value: tool };
 };
 
 export const decodeToolChoice = (choice: WireToolChoice | undefined): ToolChoice | undefined => {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { each, JsonObject, optional } from '../parse-wire.ts';
+import { each, JsonObject, ofOtherType, optional } from '../parse-wire.ts';
 
 /** The chat-completions wire as callers send it. Loose: what is not listed rides along. */
 const TextPart = z.looseObject({ type: z.literal('text'), text: z.string() });
@@ -38,11 +38,7 @@ const ImageBlockPart = z.looseObject({
 });
 const KNOWN_PARTS = ['text', 'refusal', 'image_url', 'file', 'tool_use', 'tool_result', 'image'];
 /** Parts of other kinds (audio, vendor extensions) go on to chat upstreams as they are. */
-const OtherPart = z.looseObject({
-  type: z
-    .string()
-    .refine((type) => !KNOWN_PARTS.includes(type), { error: 'Invalid content part', abort: true }),
-});
+const OtherPart = ofOtherType(KNOWN_PARTS, 'Invalid content part');
 export const ContentPart = z.union([
   TextPart,
   ImagePart,
@@ -119,12 +115,10 @@ const SchemaTool = z.looseObject({
   input_schema: Parameters,
 });
 /** Tools that an upstream runs. Custom tools take free text, which no answer here can carry. */
-const OtherTool = z.looseObject({
-  type: z
-    .string()
-    .refine((type) => type !== 'function', { error: 'Invalid tool', abort: true })
-    .refine((type) => type !== 'custom', 'custom tools are not supported; use function tools'),
-});
+const OtherTool = ofOtherType(['function'], 'Invalid tool').refine(
+  ({ value }) => value.type !== 'custom',
+  { error: 'custom tools are not supported; use function tools', path: ['type'] },
+);
 export const WireTool = z.union([FunctionTool, SchemaTool, OtherTool]);
 export type WireTool = z.infer<typeof WireTool>;
 

@@ -10,46 +10,42 @@ import type {
   ThinkingBlock,
   ToolResultBlock,
 } from '../generation.ts';
-import { asRecord, asString, readJsonObject } from '../json.ts';
+import { asRecord, asString, type Json, readJsonObject } from '../json.ts';
 import { assertImage, assertMedia } from '../media.ts';
 import { plainToolId, readToolId, wireToolId } from './ids.ts';
 import { decodeKin, kinOf } from './kin-blocks.ts';
 import { NAME } from './name.ts';
-import type { ContentBlock, WireSource } from './wire.ts';
+import type { ContentBlock } from './wire.ts';
 
 export type Wire = Record<string, unknown>;
-type BlockOf<T extends string> = Extract<ContentBlock, { type: T }>;
+type BlockOf<T extends ContentBlock['type']> = Extract<ContentBlock, { type: T }>;
 
 // --- wire -> canonical ---
 
-const decodeSource = (source: WireSource): DocumentBlock['source'] | undefined => {
-  switch (source.type) {
-    case 'base64': {
-      const { media_type: mediaType, data } = source as { media_type: string; data: string };
-      return { kind: 'base64', mediaType, data };
-    }
-    case 'url':
-      return { kind: 'url', url: (source as { url: string }).url };
-    case 'text':
-      return { kind: 'text', text: (source as { data: string }).data };
-    default:
-      return undefined;
-  }
-};
+type WireMedia = Extract<BlockOf<'image'>['source'], { type: 'base64' | 'url' }>;
+
+const decodeSource = (source: WireMedia): MediaSource =>
+  source.type === 'url'
+    ? { kind: 'url', url: source.url }
+    : { kind: 'base64', mediaType: source.media_type, data: source.data };
 
 const decodeImage = (block: BlockOf<'image'>, param: string): Block => {
-  const { type, source: wire, ...fields } = block;
-  const source = decodeSource(wire as WireSource);
-  if (!source || source.kind === 'text') return { type: 'foreign', protocol: NAME, value: block };
-  return { type, source: assertImage(source, `${param}.source`), ...extrasIfAny(NAME, fields) };
+  const { type, source, ...fields } = block;
+  if (source.type === 'other') {
+    return { type: 'foreign', protocol: NAME, value: { ...block, source: source.value } };
+  }
+  const image = assertImage(decodeSource(source), `${param}.source`);
+  return { type, source: image, ...extrasIfAny(NAME, fields) };
 };
 
 const decodeDocument = (block: BlockOf<'document'>, param: string): Block => {
-  const { type, source: wire, title, ...fields } = block;
-  const source = decodeSource(wire);
-  if (!source) return decodeKin(block);
-  if (source.kind !== 'text') assertMedia(source, `${param}.source`);
-  return { type, source, ...compact({ title }), ...extrasIfAny(NAME, fields) };
+  const { type, source, title, ...fields } = block;
+  if (source.type === 'other') return decodeKin({ ...block, source: source.value });
+  const rest = { ...compact({ title }), ...extrasIfAny(NAME, fields) };
+  if (source.type === 'text') return { type, source: { kind: 'text', text: source.data }, ...rest };
+  const media = decodeSource(source);
+  assertMedia(media, `${param}.source`);
+  return { type, source: media, ...rest };
 };
 
 const decodeToolResult = (block: BlockOf<'tool_result'>, param: string): Block => {
@@ -63,41 +59,42 @@ const decodeToolResult = (block: BlockOf<'tool_result'>, param: string): Block =
   });
 };
 
+const decodeToolUse = (block: BlockOf<'tool_use'>): Block => {
+  const { type: _, id: wireId, name, input, ...fields } = block;
+  const { id, extras } = readToolId(wireId);
+  const call = { type: 'tool-call' as const, id, name, arguments: JSON.stringify(input ?? {}) };
+  return extras ? { ...call, extras } : { ...call, ...extrasIfAny(NAME, fields) };
+};
+
+const decodeOther = (block: Json): Block => {
+  if (block.type !== 'redacted_thinking') return decodeKin(block);
+  const { type: _, data, ...fields } = block;
+  const thinking = { type: 'thinking' as const, text: '', redacted: true as const };
+  return { ...thinking, signature: asString(data) ?? '', ...extrasIfAny(NAME, fields) };
+};
+
 const decodeBlock = (block: ContentBlock, param: string): Block => {
   switch (block.type) {
     case 'text': {
-      const { type, text, ...fields } = block as BlockOf<'text'>;
+      const { type, text, ...fields } = block;
       return { type, text, ...extrasIfAny(NAME, fields) };
     }
     case 'thinking': {
-      const { type, thinking: text, signature, ...fields } = block as BlockOf<'thinking'>;
+      const { type, thinking: text, signature, ...fields } = block;
       return { type, text, ...compact({ signature }), ...extrasIfAny(NAME, fields) };
     }
-    case 'redacted_thinking': {
-      const { type: _, data, ...fields } = block as { type: string; data?: unknown };
-      const signature = asString(data) ?? '';
-      return {
-        type: 'thinking',
-        text: '',
-        redacted: true,
-        signature,
-        ...extrasIfAny(NAME, fields),
-      };
-    }
-    case 'tool_use': {
-      const { type: _, id: wireId, name, input, ...fields } = block as BlockOf<'tool_use'>;
-      const { id, extras } = readToolId(wireId);
-      const call = { type: 'tool-call' as const, id, name, arguments: JSON.stringify(input ?? {}) };
-      return extras ? { ...call, extras } : { ...call, ...extrasIfAny(NAME, fields) };
-    }
+    case 'tool_use':
+      return decodeToolUse(block);
     case 'tool_result':
-      return decodeToolResult(block as BlockOf<'tool_result'>, param);
+      return decodeToolResult(block, param);
     case 'image':
-      return decodeImage(block as BlockOf<'image'>, param);
+      return decodeImage(block, param);
     case 'document':
-      return decodeDocument(block as BlockOf<'document'>, param);
+      return decodeDocument(block, param);
+    case 'other':
+      return decodeOther(block.value);
     default:
-      return decodeKin(block);
+      return block satisfies never;
   }
 };
 

@@ -7,20 +7,10 @@ import { NAME } from './name.ts';
 import { isWithinStrict } from './output-format.ts';
 import type { WireTool, WireToolChoice } from './wire.ts';
 
-type CustomTool = {
-  type?: string;
-  name: string;
-  description?: string;
-  input_schema: Record<string, unknown>;
-  strict?: boolean;
-};
-
 export const decodeTool = (tool: WireTool): Tool | ForeignTool => {
-  if (!('input_schema' in tool) || (tool.type !== undefined && tool.type !== 'custom')) {
-    return { foreign: true, protocol: NAME, value: tool };
-  }
-  const { type: _, name, description, input_schema, strict, ...fields } = tool as CustomTool;
-  const own = { ...compact({ name, description, strict }), parameters: input_schema };
+  if (tool.type === 'other') return { foreign: true, protocol: NAME, value: tool.value };
+  const { type: _, name, description, input_schema: parameters, strict, ...fields } = tool;
+  const own = { ...compact({ name, description, strict }), parameters };
   return { ...own, ...extrasIfAny(NAME, fields) };
 };
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { each, JsonObject, optional } from '../parse-wire.ts';
+import { each, JsonObject, ofOtherType, optional } from '../parse-wire.ts';
 
 /** The messages wire as callers send it. Loose: what is not listed rides along. */
 const TextBlock = z.looseObject({ type: z.literal('text'), text: z.string() });
@@ -12,12 +12,7 @@ const Base64Source = z.looseObject({
 const UrlSource = z.looseObject({ type: z.literal('url'), url: z.string() });
 const TextSource = z.looseObject({ type: z.literal('text'), data: z.string() });
 /** Files, content lists and kinds to come: only an upstream of this family knows them. */
-const OtherSource = z.looseObject({
-  type: z.string().refine((type) => !['base64', 'url', 'text'].includes(type), {
-    error: 'Invalid source',
-    abort: true,
-  }),
-});
+const OtherSource = ofOtherType(['base64', 'url', 'text'], 'Invalid source');
 const ImageBlock = z.looseObject({
   type: z.literal('image'),
   source: z.union([Base64Source, UrlSource, OtherSource]),
@@ -40,11 +35,7 @@ const ThinkingBlock = z.looseObject({
 });
 const PLAIN_KINDS = ['text', 'image', 'document', 'tool_use', 'thinking', 'tool_result'];
 /** Server tools, redacted thinking, search results and kinds to come. */
-const OtherBlock = z.looseObject({
-  type: z
-    .string()
-    .refine((type) => !PLAIN_KINDS.includes(type), { error: 'Invalid content block', abort: true }),
-});
+const OtherBlock = ofOtherType(PLAIN_KINDS, 'Invalid content block');
 const ResultContent = z.union([TextBlock, ImageBlock, DocumentBlock, OtherBlock]);
 const ToolResultBlock = z.looseObject({
   type: z.literal('tool_result'),
@@ -62,7 +53,6 @@ export const ContentBlock = z.union([
   OtherBlock,
 ]);
 export type ContentBlock = z.infer<typeof ContentBlock>;
-export type WireSource = z.infer<typeof DocumentBlock>['source'];
 
 /** `system` inside `messages` is what Claude Code sends; it keeps its place. */
 export const Message = z.looseObject({
@@ -79,9 +69,7 @@ const CustomTool = z.looseObject({
   input_schema: z.looseObject({ type: z.literal('object') }),
   strict: optional(z.boolean()),
 });
-const ServerTool = z.looseObject({
-  type: z.string().refine((type) => type !== 'custom', { error: 'Invalid tool', abort: true }),
-});
+const ServerTool = ofOtherType(['custom'], 'Invalid tool');
 export const WireTool = z.union([CustomTool, ServerTool]);
 export type WireTool = z.infer<typeof WireTool>;
 
