@@ -1,14 +1,14 @@
 import type { Project, ProjectStore } from '../stores/project-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
+import { formatInstant } from '../support/rfc3339.ts';
 import { NewProject, readInput } from './input.ts';
 import type { Operate } from './operation.ts';
-import { instantText } from './public-key.ts';
 
 const publicProject = ({ id, name, createdAt }: Project) => ({
   id,
   ...(name !== undefined && { name }),
-  created_at: instantText(createdAt),
+  created_at: formatInstant(createdAt),
 });
 
 type Parts = { projects: ProjectStore; clock: Clock };

@@ -1,8 +1,5 @@
 import type { KeyRecord } from '../stores/key-store.ts';
-
-/** RFC 3339, to the second. */
-export const instantText = (ms: number): string =>
-  new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');
+import { formatInstant } from '../support/rfc3339.ts';
 
 const statusAt = ({ status, expiresAt }: KeyRecord, now: number): string =>
   status === 'active' && expiresAt !== undefined && expiresAt <= now ? 'expired' : status;
@@ -15,7 +12,7 @@ export const publicKey = (record: KeyRecord, now: number) => ({
   start: record.start,
   ...(record.name !== undefined && { name: record.name }),
   status: statusAt(record, now),
-  created_at: instantText(record.createdAt),
-  ...(record.expiresAt !== undefined && { expires_at: instantText(record.expiresAt) }),
+  created_at: formatInstant(record.createdAt),
+  ...(record.expiresAt !== undefined && { expires_at: formatInstant(record.expiresAt) }),
   ...(record.replacedBy !== undefined && { replaced_by: record.replacedBy }),
 });

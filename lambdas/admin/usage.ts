@@ -8,9 +8,10 @@ import type { Plan, PlanStore } from '../stores/plan-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
+import { formatInstant } from '../support/rfc3339.ts';
 import { requireProject } from './keys.ts';
 import type { Operate } from './operation.ts';
-import { instantText, publicKey } from './public-key.ts';
+import { publicKey } from './public-key.ts';
 
 type Parts = {
   lifecycle: Pick<KeyLifecycle, 'list'>;
@@ -26,10 +27,10 @@ const countsOf = (plan: Plan, { minuteCount, periodCount, lastUsedAt }: Standing
   period: plan.period,
   used: periodCount,
   remaining: Math.max(0, plan.quota - periodCount),
-  resets_at: instantText(periodOf(plan.period, now).resetsAt),
+  resets_at: formatInstant(periodOf(plan.period, now).resetsAt),
   rpm: plan.rpm,
   used_this_minute: minuteCount,
-  ...(lastUsedAt !== undefined && { last_used_at: instantText(lastUsedAt) }),
+  ...(lastUsedAt !== undefined && { last_used_at: formatInstant(lastUsedAt) }),
 });
 
 /**

@@ -1,6 +1,6 @@
-import { formatInstant } from '../metering/limit-headers.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { Used } from '../metering/usage.ts';
+import { formatInstant } from '../support/rfc3339.ts';
 import type { Endpoint } from './endpoint.ts';
 
 const publicUse = ({ limit, used, remaining, resetAt }: Used) => ({
@@ -26,7 +26,7 @@ export const createGetUsage =
         plan: { id, rpm, quota, period: length },
         minute: publicUse(minute),
         period: publicUse(period),
-        last_used_at: lastUsedAt === undefined ? null : new Date(lastUsedAt).toISOString(),
+        last_used_at: lastUsedAt === undefined ? null : formatInstant(lastUsedAt),
       },
     };
   };

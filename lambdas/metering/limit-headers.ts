@@ -1,11 +1,8 @@
 import type { RequestLimits } from '../protocols/protocol.ts';
+import { formatInstant } from '../support/rfc3339.ts';
 
 /** What the caller may still do in this minute and in the plan's period. */
 export type Limits = { requests: RequestLimits; quota: RequestLimits };
-
-/** RFC 3339 without the milliseconds that are always zero at a border. */
-export const formatInstant = (instant: number): string =>
-  `${new Date(instant).toISOString().slice(0, 19)}Z`;
 
 /** Whole seconds, rounded up: 1 to 60 until a minute's end. */
 export const secondsUntil = (instant: number, now: number): number =>

@@ -7,7 +7,8 @@ import {
   rateLimited,
   unauthenticated,
 } from '../support/errors.ts';
-import { formatInstant, type Limits, limitHeaders, secondsUntil } from './limit-headers.ts';
+import { formatInstant } from '../support/rfc3339.ts';
+import { type Limits, limitHeaders, secondsUntil } from './limit-headers.ts';
 
 /** A refusal for a limit; with the limits, so that a family can tell them in its own words too. */
 export class LimitReached extends ApiError {

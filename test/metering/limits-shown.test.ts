@@ -92,7 +92,7 @@ describe('GET /v1/usage', () => {
       ...body,
       minute: { ...body.minute, used: 1, remaining: 4 },
       period: { ...body.period, used: 1, remaining: 8 },
-      last_used_at: '2026-11-21T11:30:20.000Z',
+      last_used_at: '2026-11-21T11:30:20Z',
     };
     expect(await usage(key)).toEqual({ status: 200, body: used });
     expect(await usage(key)).toEqual({ status: 200, body: used });
