@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { DAY_MS, MINUTE_MS } from '../support/durations.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { wordsOfFault } from '../support/fault-words.ts';
 
@@ -37,6 +38,10 @@ export const NewKeyInput = z.strictObject({
   name: Name.exactOptional(),
   expires_at: Instant.exactOptional(),
 });
+
+const HOUR_MS = 60 * MINUTE_MS;
+/** How long a replaced key goes on working. */
+export const OVERLAPS_MS = { none: 0, '1h': HOUR_MS, '24h': DAY_MS, '7d': 7 * DAY_MS };
 
 export const Rotation = z.strictObject({
   overlap: z.enum(['none', '1h', '24h', '7d']).default('24h'),

@@ -1,9 +1,9 @@
-import type { KeyLifecycle, Overlap } from '../keys/lifecycle.ts';
+import type { KeyLifecycle } from '../keys/lifecycle.ts';
 import type { PlanStore } from '../stores/plan-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
-import { NewKeyInput, Rotation, readInput } from './input.ts';
+import { NewKeyInput, OVERLAPS_MS, Rotation, readInput } from './input.ts';
 import type { Operate } from './operation.ts';
 import { publicKey } from './public-key.ts';
 
@@ -13,13 +13,6 @@ type Parts = {
   projects: Pick<ProjectStore, 'findProject'>;
   clock: Clock;
 };
-
-const OVERLAP = {
-  none: 'none',
-  '1h': 'hour',
-  '24h': 'day',
-  '7d': 'week',
-} as const satisfies Record<string, Overlap>;
 
 /** @throws ApiError 404 */
 export const requireProject = async (
@@ -73,7 +66,7 @@ export const createRotateKey =
     const rotated = await lifecycle.rotate({
       projectId: project,
       keyId,
-      overlap: OVERLAP[overlap],
+      overlapMs: OVERLAPS_MS[overlap],
       ...(expiresAt !== undefined && { expiresAt }),
     });
     if (!rotated) {

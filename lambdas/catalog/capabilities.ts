@@ -1,6 +1,6 @@
 import { foreignParts } from '../protocols/foreign-parts.ts';
 import type { Block, GenerationRequest } from '../protocols/generation.ts';
-import { invalidRequest } from '../support/errors.ts';
+import { contextOverflow, invalidRequest } from '../support/errors.ts';
 import type { Model, Target } from './catalog.ts';
 
 const holdsImage = (block: Block): boolean =>
@@ -14,8 +14,8 @@ const holdsImage = (block: Block): boolean =>
 export const assertWithin = (model: Model, request: GenerationRequest, inputTokens: number) => {
   const { id } = model;
   const { turns, tools = [], stream } = request;
-  const refuse = (message: string, param: string, code?: string) => {
-    throw invalidRequest(message, code === undefined ? { param } : { param, code });
+  const refuse = (message: string, param: string) => {
+    throw invalidRequest(message, { param });
   };
   if (stream && !model.streaming) refuse(`The model '${id}' does not stream.`, 'stream');
   if (tools.length > 0 && !model.tools) refuse(`The model '${id}' does not call tools.`, 'tools');
@@ -23,9 +23,7 @@ export const assertWithin = (model: Model, request: GenerationRequest, inputToke
     refuse(`The model '${id}' does not accept images.`, 'messages');
   }
   if (inputTokens > model.context_length) {
-    // Agents read the two numbers out of this wording and compact their history.
-    const message = `prompt is too long: ${inputTokens} tokens > ${model.context_length} maximum`;
-    refuse(message, 'messages', 'context_length_exceeded');
+    throw contextOverflow({ tokens: inputTokens, most: model.context_length });
   }
 };
 

@@ -31,7 +31,7 @@ export const Target = z.strictObject({
 });
 export type Target = z.infer<typeof Target>;
 
-/** A catalog entry: the public fields of the contract's part 2.1 and where to send its requests. */
+/** A catalog entry: the fields that `GET /v1/models` shows, and where to send its requests. */
 export const Model = z.strictObject({
   id: z.string().regex(/^[^/\s]+\/[^\s]+$/, 'must look like <vendor>/<model_name>'),
   display_name: z.string().min(1),
@@ -67,6 +67,10 @@ export type Catalog = {
 /** Longest part of a caller's text that an error repeats. */
 const ECHO_LIMIT = 100;
 
+/** Of a model that is not there, or not for this plan. */
+export const unknownModelText = (id: string): string =>
+  `The model '${id.slice(0, ECHO_LIMIT)}' does not exist.`;
+
 /** @throws Error naming the path of every fault in `data`. */
 export const parseModels = (data: unknown): Model[] => {
   const parsed = Models.safeParse(data);
@@ -82,10 +86,10 @@ export const createCatalog = (models: Model[]): Catalog => {
     const model = find(id, plan);
     if (model) return model;
     const valid = modelsFor(plan).map((entry) => entry.id);
-    throw invalidRequest(
-      `The model '${id.slice(0, ECHO_LIMIT)}' does not exist. Valid models: ${valid.join(', ')}.`,
-      { code: 'model_not_found', param: 'model' },
-    );
+    throw invalidRequest(`${unknownModelText(id)} Valid models: ${valid.join(', ')}.`, {
+      code: 'model_not_found',
+      param: 'model',
+    });
   };
   return { modelsFor, find, require };
 };

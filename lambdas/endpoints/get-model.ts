@@ -1,11 +1,8 @@
-import type { Catalog } from '../catalog/catalog.ts';
+import { type Catalog, unknownModelText } from '../catalog/catalog.ts';
 import type { Meter } from '../metering/meter.ts';
 import { notFound } from '../support/errors.ts';
 import type { Endpoint } from './endpoint.ts';
 import { publicModel } from './public-model.ts';
-
-/** Longest part of a caller's text that an error repeats. */
-const ECHO_LIMIT = 100;
 
 /** GET /v1/models/{id}, the slash of the id plain or percent-encoded. */
 export const createGetModel =
@@ -13,6 +10,6 @@ export const createGetModel =
   async ({ caller, pathParameter = '' }) => {
     await meter.admitFree(caller);
     const model = catalog.find(pathParameter, caller.plan);
-    if (!model) throw notFound(`The model '${pathParameter.slice(0, ECHO_LIMIT)}' does not exist.`);
+    if (!model) throw notFound(unknownModelText(pathParameter));
     return { status: 200, body: publicModel(model) };
   };

@@ -1,6 +1,6 @@
 import type { Model } from '../catalog/catalog.ts';
 
-/** A model as both families' SDKs and the model discovery of agents read it (contract, 2.1 and 10). */
+/** A model as both families' SDKs and the model discovery of agents read it: each looks for its own fields. */
 export const publicModel = ({ targets: _, ...model }: Model): Record<string, unknown> => ({
   ...model,
   object: 'model',

@@ -5,15 +5,6 @@ import type { Clock } from '../support/clock.ts';
 import { type RandomBytes, randomBase62 } from '../support/ids.ts';
 import { hashKey, mintKey, startOf } from './api-key.ts';
 
-/** How long a replaced key goes on working. */
-export const OVERLAPS_MS = {
-  none: 0,
-  hour: 3_600_000,
-  day: 86_400_000,
-  week: 7 * 86_400_000,
-} as const;
-export type Overlap = keyof typeof OVERLAPS_MS;
-
 export type NewKey = { projectId: string; planId: string; name?: string; expiresAt?: number };
 /** `key` is in clear, this once; `record` is what was stored. */
 export type CreatedKey = { key: string; record: KeyRecord };
@@ -31,10 +22,10 @@ export type KeyLifecycle = {
   /** At once for generations, within 15 s elsewhere; irreversible, safe to repeat. False: no such key. */
   revoke(ref: KeyRef): Promise<boolean>;
   /**
-   * A successor with the same project, plan, name and counters. The old key works on for `overlap`, and never
+   * A successor with the same project, plan, name and counters. The old key works on for `overlapMs`, and never
    * past its own expiry. Undefined: no such active key.
    */
-  rotate(ref: KeyRef & { overlap: Overlap; expiresAt?: number }): Promise<RotatedKey | undefined>;
+  rotate(ref: KeyRef & { overlapMs: number; expiresAt?: number }): Promise<RotatedKey | undefined>;
 };
 
 const ID_LENGTH = 20;
@@ -103,7 +94,7 @@ export const createKeyLifecycle = ({
       await meters.endKey(record.meterId, record.keyId, 0);
       return true;
     },
-    rotate: async ({ overlap, expiresAt, ...ref }) => {
+    rotate: async ({ overlapMs, expiresAt, ...ref }) => {
       const old = await find(ref);
       const now = clock.now();
       const oldEnd = old?.expiresAt ?? Number.POSITIVE_INFINITY;
@@ -117,7 +108,7 @@ export const createKeyLifecycle = ({
         ...(name !== undefined && { name }),
         ...(expiresAt !== undefined && { expiresAt }),
       });
-      const endsAt = Math.min(now + OVERLAPS_MS[overlap], oldEnd);
+      const endsAt = Math.min(now + overlapMs, oldEnd);
       return { ...created, isOldKeyEnded: await endReplaced(old, created.record.keyId, endsAt) };
     },
   };

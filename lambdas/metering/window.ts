@@ -1,9 +1,8 @@
 import type { Period } from '../stores/plan-store.ts';
+import { MINUTE_MS } from '../support/durations.ts';
 
 /** A stretch of UTC time; instants in ms since the epoch, `resetsAt` being the first one after it. */
 export type Window = { label: string; startsAt: number; resetsAt: number };
-
-const MINUTE_MS = 60_000;
 
 /** Minutes since the epoch. */
 export const minuteOf = (now: number): number => Math.floor(now / MINUTE_MS);

@@ -1,5 +1,5 @@
 import type { FaultKind, UpstreamFault } from '../protocols/upstream-fault.ts';
-import { type ApiError, apiError, invalidRequest } from '../support/errors.ts';
+import { type ApiError, apiError, contextOverflow, DO_NOT_RETRY } from '../support/errors.ts';
 
 /** What an upstream's failure means for the request. */
 export type Verdict = {
@@ -8,8 +8,6 @@ export type Verdict = {
   /** What the caller is told if nothing does. Never the upstream's own text. */
   error: ApiError;
 };
-
-const DO_NOT_RETRY = { 'x-should-retry': 'false' };
 
 const busy = (cause: UpstreamFault): ApiError =>
   apiError('The model is busy at its provider. Retry shortly.', { status: 503, cause });
@@ -31,19 +29,6 @@ const misconfigured = (cause: UpstreamFault): ApiError =>
 /** Nobody reads it; the status stands in the log, and is the one that proxies use for this. */
 const callerLeft = (cause: UpstreamFault): ApiError =>
   apiError('The caller has gone.', { status: 499, cause });
-
-const howFar = ({ overflow }: UpstreamFault): string =>
-  overflow
-    ? `${overflow.tokens} tokens > ${overflow.most} maximum`
-    : 'the request exceeds the context of the model';
-
-const contextOverflow = (cause: UpstreamFault): ApiError =>
-  // Agents read the two numbers out of this wording, and shorten their history by them.
-  invalidRequest(`prompt is too long: ${howFar(cause)}`, {
-    code: 'context_length_exceeded',
-    param: 'messages',
-    cause,
-  });
 
 const refused = (cause: UpstreamFault): ApiError =>
   apiError('The provider of the model refused the request.', {
@@ -70,7 +55,7 @@ const BY_KIND: Partial<Record<FaultKind, (fault: UpstreamFault) => ApiError>> = 
   'idle-timeout': unavailable(504),
   deadline: outOfTime,
   aborted: callerLeft,
-  'context-overflow': contextOverflow,
+  'context-overflow': (cause) => contextOverflow(cause.overflow, cause),
 };
 
 /** Failures after which no target may be tried: the request's own, or nobody is there to answer. */

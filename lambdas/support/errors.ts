@@ -18,7 +18,7 @@ const STATUS = {
 } as const satisfies Record<ErrorType, number>;
 
 export type ApiErrorOptions = {
-  /** HTTP status; the type's own status (contract, part 7) unless given. */
+  /** HTTP status; the one that SDKs know the type by unless given. */
   status?: number;
   headers?: Record<string, string>;
   /** Machine-readable detail that the chat family's SDKs expose, e.g. `context_length_exceeded`. */
@@ -47,7 +47,7 @@ export class ApiError extends Error {
 }
 
 /** Agents back off for minutes on a bare 401 or 402; this header makes every SDK give up at once. */
-const DO_NOT_RETRY = { 'x-should-retry': 'false' };
+export const DO_NOT_RETRY = { 'x-should-retry': 'false' };
 
 export const invalidRequest = (message: string, options: ApiErrorOptions = {}): ApiError =>
   new ApiError('invalid_request_error', message, options);
@@ -57,7 +57,25 @@ export const unauthenticated = (message: string): ApiError =>
 
 export const notFound = (message: string): ApiError => invalidRequest(message, { status: 404 });
 
-/** Quota used up. `retryAt` is the instant (ms) at which the plan's period ends. */
+/**
+ * The prompt does not fit the model; `counts` are its tokens and the most that the model takes. Agents read
+ * the two numbers out of this wording, and shorten their history by them.
+ */
+export const contextOverflow = (
+  counts: { tokens: number; most: number } | undefined,
+  cause?: unknown,
+): ApiError => {
+  const howFar = counts
+    ? `${counts.tokens} tokens > ${counts.most} maximum`
+    : 'the request exceeds the context of the model';
+  return invalidRequest(`prompt is too long: ${howFar}`, {
+    code: 'context_length_exceeded',
+    param: 'messages',
+    cause,
+  });
+};
+
+/** Quota used up; `headers` say until when. */
 export const quotaExhausted = (message: string, headers: Record<string, string>): ApiError =>
   new ApiError('insufficient_quota', message, { headers: { ...headers, ...DO_NOT_RETRY } });
 

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { HttpHandler } from '../http/create-http-handler.ts';
 import type { HttpEvent } from '../http/read-event.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
+import { MAX_INVOCATION_MS } from '../support/durations.ts';
 import { apiError, invalidRequest } from '../support/errors.ts';
 import { createDrain } from './drain.ts';
 import { functionUrlEvent, splitTarget } from './function-url-event.ts';
@@ -33,8 +34,6 @@ export type RunningServer = {
 
 /** Lambda's limit for an invocation's event, headers and escaping of the body included. */
 const MAX_EVENT_BYTES = 6_291_456;
-/** Lambda's longest invocation. */
-const MAX_INVOCATION_MS = 900_000;
 
 /** Slow senders hold a socket for this long at most; Node looks for them at intervals. Milliseconds. */
 const SENDERS = {

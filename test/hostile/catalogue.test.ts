@@ -47,8 +47,8 @@ const keysOf = async (fleet: Fleet): Promise<Keys> => {
   ]);
   const refOf = ({ record: { projectId, keyId } }: typeof revoked) => ({ projectId, keyId });
   await lifecycle.revoke(refOf(revoked));
-  await lifecycle.rotate({ ...refOf(inGrace), overlap: 'hour' });
-  await lifecycle.rotate({ ...refOf(afterGrace), overlap: 'none' });
+  await lifecycle.rotate({ ...refOf(inGrace), overlapMs: 3_600_000 });
+  await lifecycle.rotate({ ...refOf(afterGrace), overlapMs: 0 });
   return {
     valid: fleet.key,
     other: other.key,

@@ -1,5 +1,6 @@
 import type { Protocol } from '../../protocols/protocol.ts';
 import type { Clock } from '../../support/clock.ts';
+import { MAX_INVOCATION_MS } from '../../support/durations.ts';
 import { newRequestId, type RandomBytes } from '../../support/ids.ts';
 import type { AnyExchange, InvocationContext } from '../exchange.ts';
 import { type HttpEvent, readEvent } from '../read-event.ts';
@@ -10,9 +11,6 @@ type Options = {
   /** The protocol family of a path. */
   familyOf: (path: string) => Protocol;
 };
-
-/** Lambda's own ceiling, for hosts that set none. */
-const MAX_INVOCATION_MS = 900_000;
 
 /**
  * Turns the platform's event into an exchange. The request id is always ours: a caller's could be
@@ -32,6 +30,7 @@ export const openExchange = ({ clock, randomBytes, familyOf }: Options) => {
       startedAt: clock.now(),
       protocol: familyOf(http.path),
       signal: context.signal ?? new AbortController().signal,
+      // Some hosts set no limit; Lambda's own is the most that any part is written for.
       remainingMs: () => context.getRemainingTimeInMillis?.() ?? MAX_INVOCATION_MS,
       notes: {},
       match: undefined,

@@ -1,3 +1,4 @@
+import { DAY_MS, MINUTE_MS } from '../../support/durations.ts';
 import type { Reservation, ReservedUnit } from '../meter-store.ts';
 import type { Item } from './table.ts';
 
@@ -26,8 +27,6 @@ const readMark = (mark: unknown): { minute: number; period: string } => {
   return { minute: Number(minute), period };
 };
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 /** 15 minutes is the longest life of a request (Lambda's limit, and of a signed write that is late); 2 for clocks. */
 const ABANDONED_AFTER_MS = 17 * MINUTE_MS;
 /** A minute's counter outlives it by more than environments' clocks differ. */

@@ -21,7 +21,7 @@ test("an operator sees the units of dead processes given back 17 minutes later, 
   await plans.putPlan({ id: 'p', rpm: 9, quota: 9, period: 'month' });
   const { record } = await lifecycle.create({ projectId: 'prj', planId: 'p' });
   const { meterId, keyId } = record;
-  await lifecycle.rotate({ projectId: 'prj', keyId, overlap: 'day' });
+  await lifecycle.rotate({ projectId: 'prj', keyId, overlapMs: 86_400_000 });
   const window = { minute: NOW / 60_000, period: '2026-11', rpm: 9, quota: 9, now: NOW };
   await meters.reserve({ meterId, keyId, requestId: 'req_died', ...window });
   const used = async () => {

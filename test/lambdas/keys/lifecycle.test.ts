@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { OVERLAPS_MS } from '../../../lambdas/admin/input.ts';
 import { createAuthenticate } from '../../../lambdas/keys/authenticate.ts';
 import { createKeyLifecycle } from '../../../lambdas/keys/lifecycle.ts';
 import { createMeter } from '../../../lambdas/metering/meter.ts';
@@ -72,7 +73,7 @@ describe('a key with an expiry', () => {
 
   test('that follows another by rotation ends alone', async () => {
     const { lifecycle, authenticate, meter, clock, oldRef, old } = await setUp();
-    const ends = { overlap: 'week', expiresAt: NOW + HOUR } as const;
+    const ends = { overlapMs: 7 * 24 * HOUR, expiresAt: NOW + HOUR } as const;
     const successor = await lifecycle.rotate({ ...oldRef, ...ends });
     const callers = await Promise.all(
       [successor?.key ?? '', old.key].map((key) => authenticate({ 'x-api-key': key })),
@@ -106,7 +107,7 @@ describe('a revoked key', () => {
   test('cannot be rotated back to life', async () => {
     const { lifecycle, oldRef } = await setUp();
     await lifecycle.revoke(oldRef);
-    expect(await lifecycle.rotate({ ...oldRef, overlap: 'day' })).toBeUndefined();
+    expect(await lifecycle.rotate({ ...oldRef, overlapMs: 24 * HOUR })).toBeUndefined();
   });
 
   test('must belong to the project', async () => {
@@ -119,12 +120,12 @@ describe('a revoked key', () => {
 describe('a rotated key', () => {
   test.each([
     ['none', 0],
-    ['hour', HOUR],
-    ['day', 24 * HOUR],
-    ['week', 7 * 24 * HOUR],
+    ['1h', HOUR],
+    ['24h', 24 * HOUR],
+    ['7d', 7 * 24 * HOUR],
   ] as const)('with the overlap "%s" works on for %i ms', async (overlap, ms) => {
     const { lifecycle, clock, old, oldRef, generate } = await setUp();
-    const successor = await lifecycle.rotate({ ...oldRef, overlap });
+    const successor = await lifecycle.rotate({ ...oldRef, overlapMs: OVERLAPS_MS[overlap] });
     clock.set(NOW + ms - 1);
     if (ms > 0) await generate(old.key);
     clock.set(NOW + ms);
@@ -135,14 +136,14 @@ describe('a rotated key', () => {
   test('with no overlap is refused at once, though it is cached', async () => {
     const { lifecycle, old, oldRef, generate } = await setUp();
     await generate(old.key);
-    await lifecycle.rotate({ ...oldRef, overlap: 'none' });
+    await lifecycle.rotate({ ...oldRef, overlapMs: 0 });
     expect(await refusalOf(() => generate(old.key))).toMatchObject({ status: 401 });
   });
 
   test('shares its counters with its successor', async () => {
     const { lifecycle, old, oldRef, generate } = await setUp();
     await generate(old.key);
-    const successor = await lifecycle.rotate({ ...oldRef, overlap: 'hour' });
+    const successor = await lifecycle.rotate({ ...oldRef, overlapMs: HOUR });
     await generate(successor?.key ?? '');
     expect((await generate(old.key)).limits.quota.remaining).toBe(0);
     expect(await refusalOf(() => generate(successor?.key ?? ''))).toMatchObject({ status: 402 });
@@ -150,7 +151,7 @@ describe('a rotated key', () => {
 
   test('keeps its name, and is listed with its successor', async () => {
     const { lifecycle, oldRef, projectId } = await setUp();
-    const successor = await lifecycle.rotate({ ...oldRef, overlap: 'hour' });
+    const successor = await lifecycle.rotate({ ...oldRef, overlapMs: HOUR });
     const listed = await lifecycle.list(projectId);
     expect(listed).toHaveLength(2);
     expect(listed.map(({ name }) => name)).toEqual(['agent', 'agent']);
@@ -164,19 +165,19 @@ describe('a rotated key', () => {
     const { lifecycle, oldRef, projectId } = await setUp();
     const endOfOld = async () =>
       (await lifecycle.list(projectId)).find(({ keyId }) => keyId === oldRef.keyId)?.expiresAt;
-    await lifecycle.rotate({ ...oldRef, overlap: 'hour' });
-    await lifecycle.rotate({ ...oldRef, overlap: 'week' });
+    await lifecycle.rotate({ ...oldRef, overlapMs: HOUR });
+    await lifecycle.rotate({ ...oldRef, overlapMs: 7 * 24 * HOUR });
     expect(await endOfOld()).toBe(NOW + HOUR);
-    await lifecycle.rotate({ ...oldRef, overlap: 'none' });
+    await lifecycle.rotate({ ...oldRef, overlapMs: 0 });
     expect(await endOfOld()).toBe(NOW);
-    expect(await lifecycle.rotate({ ...oldRef, overlap: 'none' })).toBeUndefined();
+    expect(await lifecycle.rotate({ ...oldRef, overlapMs: 0 })).toBeUndefined();
   });
 
   test('has its successor shown even if the meters fail in between', async () => {
     const { keys, clock, oldRef, generate } = await setUp();
     const { meters } = storesOn(createUnreachableClient());
     const lifecycle = createKeyLifecycle({ keys, meters, clock, randomBytes });
-    const successor = await lifecycle.rotate({ ...oldRef, overlap: 'hour' });
+    const successor = await lifecycle.rotate({ ...oldRef, overlapMs: HOUR });
     expect(successor).toMatchObject({ isOldKeyEnded: false });
     await generate(successor?.key ?? '');
   });
