@@ -1,31 +1,9 @@
 import type { SseMessage } from '../protocols/sse.ts';
 import type { Clock } from '../support/clock.ts';
+import { waitAtMost } from '../support/wait-at-most.ts';
 
 /** Idle limits on the way to the caller start at 20 s (an agent's watchdog) and 30 s (edge proxies). */
-const HEARTBEAT_MS = 10_000;
-
-/** A promise that resolves after `ms`, and a way to let go of it. */
-const tick = (clock: Clock, ms: number) => {
-  let cancel = () => {};
-  const passed = new Promise<'silence'>((resolve) => {
-    cancel = clock.after(ms, () => resolve('silence'));
-  });
-  return { passed, cancel };
-};
-
-/** `promise`, or undefined if it takes longer than a heartbeat. @throws what the promise throws */
-export const withinHeartbeat = async <T>(
-  promise: Promise<T>,
-  clock: Clock,
-): Promise<T | undefined> => {
-  const { passed, cancel } = tick(clock, HEARTBEAT_MS);
-  try {
-    const first = await Promise.race([promise, passed]);
-    return first === 'silence' ? undefined : first;
-  } finally {
-    cancel();
-  }
-};
+export const HEARTBEAT_MS = 10_000;
 
 /** The same messages, with `beat` put in after each ten seconds of silence. */
 export async function* withHeartbeat(
@@ -36,11 +14,12 @@ export async function* withHeartbeat(
   try {
     for (;;) {
       const next = source.next();
-      let result = await withinHeartbeat(next, clock);
-      while (result === undefined) {
+      let arrived = await waitAtMost(clock, HEARTBEAT_MS, next);
+      while (!arrived) {
         yield [beat];
-        result = await withinHeartbeat(next, clock);
+        arrived = await waitAtMost(clock, HEARTBEAT_MS, next);
       }
+      const { value: result } = arrived;
       if (result.done) return;
       yield result.value;
     }

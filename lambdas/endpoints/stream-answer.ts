@@ -1,8 +1,9 @@
 import type { SseMessage } from '../protocols/sse.ts';
 import type { Clock } from '../support/clock.ts';
+import { waitAtMost } from '../support/wait-at-most.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import type { StreamReply } from './endpoint.ts';
-import { withHeartbeat, withinHeartbeat } from './heartbeat.ts';
+import { HEARTBEAT_MS, withHeartbeat } from './heartbeat.ts';
 import type { PendingAnswer } from './pending-answer.ts';
 import { endOf, isAbandoned, publicError } from './public-error.ts';
 
@@ -54,7 +55,7 @@ export const streamAnswer = async (answer: PendingAnswer, clock: Clock): Promise
     return opened;
   });
   try {
-    await withinHeartbeat(opening, clock);
+    await waitAtMost(clock, HEARTBEAT_MS, opening);
   } catch (error) {
     call.note(endOf(error));
     fetched.dispose();
