@@ -1,29 +1,10 @@
-import { invalidRequest, notFound } from '../support/errors.ts';
+import { notFound } from '../support/errors.ts';
 import { hintFor } from './path-hints.ts';
+import { matchPattern, methodNotAllowed } from './path-pattern.ts';
 import type { Route } from './routes.ts';
 
 /** `parameter` is what `{id}` stood for, percent-decoded. */
 export type RouteMatch = { route: Route; parameter: string | undefined };
-
-const PARAMETER = '{id}';
-
-const decode = (text: string): string | undefined => {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
-};
-
-type Parameter = Pick<RouteMatch, 'parameter'>;
-
-const matchPattern = (pattern: string, path: string): Parameter | undefined => {
-  if (!pattern.endsWith(PARAMETER)) return pattern === path ? { parameter: undefined } : undefined;
-  const prefix = pattern.slice(0, -PARAMETER.length);
-  if (!path.startsWith(prefix) || path.endsWith('/')) return undefined;
-  const parameter = decode(path.slice(prefix.length));
-  return parameter ? { parameter } : undefined;
-};
 
 const allowedBy = (routes: Route[]): string => {
   const methods = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
@@ -40,8 +21,8 @@ const optionsRoute = (pattern: string, allow: string): Route => ({
 /** @throws ApiError 404 with a hint at the usual mistake, or 405 with `allow`. */
 export const matchRoute = (routes: Route[], method: string, path: string): RouteMatch => {
   const atPath = routes.flatMap((route) => {
-    const matched = matchPattern(route.pattern, path);
-    return matched ? [{ route, ...matched }] : [];
+    const parameters = matchPattern(route.pattern, path, 'rest');
+    return parameters ? [{ route, parameter: parameters.id }] : [];
   });
   const [first] = atPath;
   const patterns = routes.map(({ pattern }) => pattern);
@@ -54,8 +35,5 @@ export const matchRoute = (routes: Route[], method: string, path: string): Route
   if (method === 'OPTIONS') {
     return { route: optionsRoute(first.route.pattern, allow), parameter: undefined };
   }
-  throw invalidRequest(`This path does not take that method; it takes ${allow}.`, {
-    status: 405,
-    headers: { allow },
-  });
+  throw methodNotAllowed(allow);
 };

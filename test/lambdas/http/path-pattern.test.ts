@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { matchPattern } from '../../../lambdas/http/path-pattern.ts';
+
+test.each([
+  ['/v1/models', '/v1/models', {}],
+  ['/v1/models', '/v1/models/', undefined],
+  ['/v1/models', '/v1/modelsx', undefined],
+  ['/plans/{plan}', '/plans/a', { plan: 'a' }],
+  ['/plans/{plan}', '/plans/a%2Fb', { plan: 'a/b' }],
+  ['/plans/{plan}', '/plans/a/b', undefined],
+  ['/plans/{plan}', '/plans/', undefined],
+  ['/plans/{plan}', '/plans/%', undefined],
+  ['/{project}/keys/{key}', '/p/keys/k', { project: 'p', key: 'k' }],
+  ['/{project}/keys/{key}', '/p/kex/k', undefined],
+])('the pattern %s takes of %s: %o', (pattern, path, parameters) => {
+  expect(matchPattern(pattern, path)).toEqual(parameters);
+});
+
+test.each([
+  ['/v1/models/{id}', '/v1/models/a/b', { id: 'a/b' }],
+  ['/v1/models/{id}', '/v1/models/a%2Fb', { id: 'a/b' }],
+  ['/v1/models/{id}', '/v1/models/a/', undefined],
+  ['/v1/models/{id}', '/v1/models/', undefined],
+  ['/v1/usage', '/v1/usage', {}],
+  ['/v1/usage', '/v1/usage/more', undefined],
+])('with the rest, the pattern %s takes of %s: %o', (pattern, path, parameters) => {
+  expect(matchPattern(pattern, path, 'rest')).toEqual(parameters);
+});
