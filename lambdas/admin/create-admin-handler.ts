@@ -33,21 +33,12 @@ export type AdminHandlerOptions = {
 };
 
 /** The platform authorizes; this refuses to run where nobody has, should a door be added without a lock. */
-const requireOperator = (operatorOf: AdminHandlerOptions['operatorOf']) => {
-  const operators = new WeakMap<object, string>();
-  const note = ({ event, context }: { event: HttpEvent | AdminExchange; context: object }) => {
-    const operator = 'requestId' in event ? undefined : operatorOf(event);
-    if (operator !== undefined) operators.set(context, operator);
-  };
-  const check: AdminStep['before'] = ({ event, context }) => {
-    const operator = operators.get(context);
-    if (operator === undefined) {
-      throw invalidRequest('Operators sign their requests with AWS credentials.', { status: 403 });
-    }
-    event.notes.operator = operator;
-  };
-  return { note: { before: note }, check: { before: check } };
-};
+const requireOperator = (): AdminStep => ({
+  before: ({ event: { notes } }) => {
+    if (notes.operator !== undefined) return;
+    throw invalidRequest('Operators sign their requests with AWS credentials.', { status: 403 });
+  },
+});
 
 const findRoute = (routes: AdminRoute[]): AdminStep => ({
   before: ({ event: exchange }) => {
@@ -73,15 +64,18 @@ const operate = async ({ match, body }: AdminExchange): Promise<JsonReply> => {
 /** The operator's routes behind the router's own middlewares; errors are in the chat family's envelope. */
 export const createAdminHandler = (options: AdminHandlerOptions): AdminHandler => {
   const { routes, operatorOf, log, clock, randomBytes } = options;
-  const operator = requireOperator(operatorOf);
   const handler = middy<AdminExchange, JsonReply>({ timeoutEarlyInMillis: 0 })
     .use([
-      operator.note,
-      openExchange({ clock, randomBytes, familyOf: () => protocols.chat }),
+      openExchange({
+        clock,
+        randomBytes,
+        familyOf: () => protocols.chat,
+        notesOf: (event) => ({ operator: operatorOf(event) }),
+      }),
       writeReply({ log }),
       accessLog({ log, clock }),
       errorEnvelope({ log }),
-      operator.check,
+      requireOperator(),
       findRoute(routes),
       readBody(),
     ])

@@ -10,13 +10,15 @@ type Options = {
   randomBytes: RandomBytes;
   /** The protocol family of a path. */
   familyOf: (path: string) => Protocol;
+  /** What the event alone says for the access log line. */
+  notesOf?: (event: HttpEvent) => AnyExchange['notes'];
 };
 
 /**
  * Turns the platform's event into an exchange. The request id is always ours: a caller's could be
  * repeated, forged, or hold anything.
  */
-export const openExchange = ({ clock, randomBytes, familyOf }: Options) => {
+export const openExchange = ({ clock, randomBytes, familyOf, notesOf }: Options) => {
   const openExchangeBefore = (request: {
     event: HttpEvent | AnyExchange;
     context: InvocationContext;
@@ -32,7 +34,7 @@ export const openExchange = ({ clock, randomBytes, familyOf }: Options) => {
       signal: context.signal ?? new AbortController().signal,
       // Some hosts set no limit; Lambda's own is the most that any part is written for.
       remainingMs: () => context.getRemainingTimeInMillis?.() ?? MAX_INVOCATION_MS,
-      notes: {},
+      notes: notesOf?.(request.event) ?? {},
       match: undefined,
       caller: undefined,
       body: undefined,
