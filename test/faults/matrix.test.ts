@@ -44,6 +44,19 @@ const expectIds = ({ headers }: CellResult) => {
   expect(headers['request-id']).toBe(headers['x-request-id']);
 };
 
+const expectOneLine = ({ headers, log }: CellResult) => {
+  const lines = log.trimEnd().split('\n').map(parseJson);
+  const requests = lines.filter(({ event }) => event === 'request');
+  expect(requests.map(({ requestId }) => requestId)).toEqual([headers['x-request-id']]);
+};
+
+/** Nothing of what must stay inside was answered or logged. */
+const expectDiscretion = ({ headers, text, log }: CellResult) => {
+  const told = JSON.stringify(headers) + text + log;
+  const inside = [...Object.values(CANARIES), bench.key, new URL(bench.url).host, process.cwd()];
+  expect(inside.filter((secret) => told.includes(secret))).toEqual([]);
+};
+
 const expectAnswer = (cell: Cell, result: CellResult) => {
   expect(result.status).toBe(200);
   expect(result.charged).toBe(1);
@@ -103,38 +116,15 @@ describe.each(ROWS.map(({ fault }) => fault))('an upstream with the fault %s', (
     async (_, cell, expected) => {
       const result = await bench.run(cell);
       expectOutcome(cell, expected, result);
+      expectOneLine(result);
+      expectDiscretion(result);
       expect(result.kept, 'idle connections to upstreams').toBeLessThanOrEqual(2);
-      const outcome = outcomeOf(cell, result);
-      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
     },
   );
 });
 
-/** Cells by what their caller got. */
-const outcomes = new Map<string, number>();
-
-const outcomeOf = ({ family, stream }: Cell, { status, text }: CellResult): string => {
-  if (status !== 200) return String(status);
-  if (!stream) return '200';
-  return readStream({ family }, text).isError ? '200 and an error event' : '200';
-};
-
-test(`the matrix has ${ROWS.length} faults and ${cells.length} cells`, ({ annotate }) => {
+test('the matrix has each of at least 45 faults once, in eight cells', () => {
   expect(new Set(ROWS.map(({ fault }) => fault)).size).toBe(ROWS.length);
   expect(ROWS.length).toBeGreaterThanOrEqual(45);
-  expect(cells.length).toBeGreaterThanOrEqual(360);
-  const table = [...outcomes].toSorted().map(([outcome, count]) => `${outcome}: ${count}`);
-  return annotate(table.join(', '));
-});
-
-test('every request has left one line in the log', () => {
-  const lines = bench.lines().filter(({ event }) => event === 'request');
-  expect(lines).toHaveLength(cells.length);
-});
-
-test('nothing of what must stay inside was answered or logged', () => {
-  const everything = bench.everything();
-  expect(everything.length).toBeGreaterThan(100_000);
-  const inside = [...Object.values(CANARIES), bench.key, new URL(bench.url).host, process.cwd()];
-  for (const text of inside) expect(everything.includes(text), text).toBe(false);
+  expect(cells.length).toBe(8 * ROWS.length);
 });

@@ -6,7 +6,7 @@ import { createRouter } from '../../lambdas/create-router.ts';
 import { createDynamoClient } from '../../lambdas/stores/dynamo/client.ts';
 import { createDynamoStores } from '../../lambdas/stores/dynamo/stores.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
-import { createLog } from '../../lambdas/support/log.ts';
+import { createLog, type Log } from '../../lambdas/support/log.ts';
 import { startServer } from '../../lambdas/web/server.ts';
 import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { createLocalUpstream } from '../../local/local-upstream.ts';
@@ -16,11 +16,13 @@ import { startWatched } from '../support/local.ts';
 import { startDynamoProxy } from './dynamo-proxy.ts';
 import { testModels } from './test-models.ts';
 
+type TroubledOptions = { patience?: number; log?: Log };
+
 /**
  * A router whose way to its table can be troubled, and a healthy one beside it. `patience` is the milliseconds
- * of one call of the table; AWS's second unless given.
+ * of one call of the table; AWS's second unless given. `lines` stay empty where a log is given.
  */
-export const startTroubledRouter = async ({ patience }: { patience?: number } = {}) => {
+export const startTroubledRouter = async ({ patience, ...given }: TroubledOptions = {}) => {
   const healthy = await startWatched({ catalog: testModels() });
   const proxy = await startDynamoProxy(healthy.endpoints.dynamo);
   const client = createDynamoClient({
@@ -33,10 +35,11 @@ export const startTroubledRouter = async ({ patience }: { patience?: number } = 
   const lines: Record<string, unknown>[] = [];
   let ahead = 0;
   const clock = { ...systemClock, now: () => systemClock.now() + ahead };
-  const log = createLog((line) => {
+  const ownLog = createLog((line) => {
     watchLine(line);
     lines.push(JSON.parse(line));
   });
+  const { log = ownLog } = given;
   const handler = createRouter({
     catalog: createCatalog(healthy.models),
     ...createDynamoStores({ client, tableNames: TABLE_NAMES }),
@@ -45,7 +48,7 @@ export const startTroubledRouter = async ({ patience }: { patience?: number } = 
     clock,
     randomBytes,
   });
-  const server = await startServer({ handler, port: 0 });
+  const server = await startServer({ handler, port: 0, clock: systemClock, randomBytes });
   watchAnswers(server.url, []);
   return {
     url: server.url,

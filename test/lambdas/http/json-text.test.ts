@@ -20,7 +20,7 @@ test('an object of one more is refused', () => {
   expect(() => parseJsonObject(members(10_001))).toThrow('an object of more than 10,000 members');
 });
 
-test('five megabytes of backslashes and quotes take linear time', () => {
+test('five megabytes of backslashes and quotes are taken as they are', () => {
   const text = JSON.stringify({ a: '\\"'.repeat(1_250_000) });
   expect(parseJsonObject(text)).toEqual({ a: '\\"'.repeat(1_250_000) });
 });

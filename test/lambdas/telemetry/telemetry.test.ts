@@ -1,50 +1,25 @@
 import { describe, expect, test } from 'vitest';
 import models from '../../../lambdas/catalog/models.json' with { type: 'json' };
-import { describeFailure } from '../../../lambdas/http/describe-failure.ts';
-import { meterUnavailable } from '../../../lambdas/metering/refusals.ts';
 import { labelsOf, ROUTES, SCOPES } from '../../../lambdas/metrics.ts';
-import { StoreUnavailable } from '../../../lambdas/stores/store-unavailable.ts';
-import { systemClock } from '../../../lambdas/support/clock.ts';
-import { createTelemetry } from '../../../lambdas/telemetry/create-telemetry.ts';
+import type { Log } from '../../../lambdas/support/log.ts';
 import type { LocalOptions, LocalRouter } from '../../../local/start.ts';
 import { PATIENT } from '../../support/fleet-lab.ts';
-import { watchLine } from '../../support/leak-watch.ts';
 import { MODEL_ON, post, withRouter } from '../../support/local.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
-import { seriesIn } from '../../support/metrics.ts';
+import { createRecordedTelemetry } from '../../support/recorded-telemetry.ts';
 
 const CHAT = '/v1/chat/completions';
-const REQUEST = { requestId: 'req_1', method: 'POST', route: CHAT, ms: 1 };
-
-const telemetryAt = (clock = createManualClock(1_000_000)) => {
-  const lines: string[] = [];
-  const log = createTelemetry({
-    stage: 'test',
-    labels: labelsOf(models),
-    clock,
-    write: (line) => lines.push(line),
-  });
-  return { log, clock, lines };
-};
+const REQUEST = { requestId: 'req_12345678', method: 'POST', route: CHAT, ms: 1 };
 
 /** What a router of its own has counted and logged after `use`. */
 const countedAfter = async (
   use: (router: LocalRouter) => Promise<unknown>,
   options: LocalOptions = {},
 ): Promise<{ series: Record<string, number>; lines: string[]; key: string }> => {
-  const lines: string[] = [];
-  const log = createTelemetry({
-    stage: 'test',
-    labels: labelsOf(models),
-    clock: systemClock,
-    write: (line) => {
-      watchLine(line);
-      lines.push(line);
-    },
-  });
+  const { log, lines, series } = createRecordedTelemetry();
   return withRouter({ log, ...options }, async (router) => {
     await use(router);
-    return { series: seriesIn(lines), lines, key: router.key };
+    return { series: series(), lines, key: router.key };
   });
 };
 
@@ -204,48 +179,27 @@ describe('a request', () => {
   });
 });
 
-describe('what happens outside a request line', () => {
-  test('is counted beside its own line', () => {
-    const { log, lines } = telemetryAt();
-    log.error('meter_refund_pending', { meterId: 'm', requestId: 'r', minute: 1, period: '2026' });
-    log.error('upstream_secret_failed', { failure: 'Error' });
-    log.warn('breaker_opened', { target: 'aurora/scribe-1', openUntil: 1, openings: 1 });
-    expect(seriesIn(lines)).toEqual({
-      'RefundPending{Stage=test}': 1,
-      'SecretFetchFailed{Stage=test}': 1,
-      'BreakersOpened{Stage=test}': 1,
-    });
-    expect(lines).toHaveLength(6);
-  });
-
-  test('a table that does not answer shows in the request it failed', () => {
-    const { log, lines } = telemetryAt();
-    const { failure } = describeFailure(meterUnavailable(new StoreUnavailable('no answer')));
-    log.info('request', { ...REQUEST, status: 503, failure });
-    expect(seriesIn(lines)).toMatchObject({ 'MeterUnreachable{Stage=test}': 1 });
-  });
-
-  test('what counts nothing makes no metric', () => {
-    const { log, lines } = telemetryAt();
-    log.warn('breaker_unreadable', { target: 'aurora/scribe-1' });
-    expect(lines).toHaveLength(1);
-  });
+test('what counts nothing makes no metric', () => {
+  const { log, lines } = createRecordedTelemetry();
+  log.warn('breaker_unreadable', { target: 'aurora/scribe-1' });
+  expect(lines).toHaveLength(1);
 });
 
 describe('a flood of refusals', () => {
-  const refuse = (log: ReturnType<typeof telemetryAt>['log'], times: number, status = 401) => {
+  const refuse = (log: Log, times: number, status = 401) => {
     for (let at = 0; at < times; at += 1) log.info('request', { ...REQUEST, status });
   };
   const requestLines = (lines: string[]) => lines.filter((line) => line.includes('"request"'));
 
   test('writes ten lines a minute and one in a hundred, and counts every one', () => {
-    const { log, clock, lines } = telemetryAt();
+    const clock = createManualClock(1_000_000);
+    const { log, lines, series } = createRecordedTelemetry({ clock });
     refuse(log, 1_050);
     expect(requestLines(lines)).toHaveLength(10 + 10);
     clock.advance(60_000);
     refuse(log, 5, 429);
     expect(requestLines(lines)).toHaveLength(25);
-    expect(seriesIn(lines)).toMatchObject({
+    expect(series()).toMatchObject({
       'Requests{Stage=test}': 1_055,
       'Status401{Stage=test}': 1_050,
       'Status429{Stage=test}': 5,
@@ -253,11 +207,12 @@ describe('a flood of refusals', () => {
   });
 
   test('hides nothing else: every other request keeps its line and brings the counts along', () => {
-    const { log, lines } = telemetryAt();
+    const clock = createManualClock(1_000_000);
+    const { log, lines, series } = createRecordedTelemetry({ clock });
     refuse(log, 50);
     log.info('request', { ...REQUEST, status: 402 });
     expect(requestLines(lines)).toHaveLength(11);
-    expect(seriesIn(lines)).toMatchObject({
+    expect(series()).toMatchObject({
       'Status401{Stage=test}': 50,
       'Status402{Stage=test}': 1,
     });
@@ -290,17 +245,10 @@ describe('the labels of a catalog', () => {
   });
 
   test('put what is over the budget together as "other"', () => {
-    const lines: string[] = [];
-    const labels = labelsOf(catalogOf(40));
-    const log = createTelemetry({
-      stage: 'test',
-      labels,
-      clock: createManualClock(1),
-      write: (line) => lines.push(line),
-    });
+    const { log, series } = createRecordedTelemetry({ labels: labelsOf(catalogOf(40)) });
     const answered = { model: 'vendor/m-39', upstream: 'one', ms: 7 };
     log.info('request', { ...REQUEST, status: 200, ...answered });
-    expect(seriesIn(lines)).toMatchObject({
+    expect(series()).toMatchObject({
       'DurationMs{Stage=test Model=other Upstream=other}': 7,
     });
   });

@@ -18,6 +18,8 @@ const NOW = Date.UTC(2026, 10, 21, 12);
 const chunk = (delta: object, finish: string | null = null) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
 const HELLO = chunk({ role: 'assistant', content: 'Hellö 😀' });
+/** Ends after the first of the emoji's four bytes. */
+const HELLO_CUT = Buffer.from(HELLO).subarray(0, Buffer.from(HELLO).indexOf(0x9f));
 const WHOLE = `${HELLO}${chunk({}, 'stop')}data: [DONE]\n\n`;
 
 const sse = (response: ServerResponse) =>
@@ -173,7 +175,7 @@ describe('an answer', () => {
 });
 
 describe('a fault', () => {
-  test('a refused connection', async () => {
+  test('a refused connection is the fault connect', async () => {
     const server = await startMisbehaving(() => undefined);
     await server.close();
     const { open, expectNothingLeft } = setUp(server.url);
@@ -181,7 +183,7 @@ describe('a fault', () => {
     await expectNothingLeft();
   });
 
-  test('an address that does not answer within three seconds', async () => {
+  test('an address that does not answer within three seconds is the fault connect', async () => {
     const server = await startMisbehaving(() => undefined);
     const { open, clock, expectNothingLeft } = setUp(server.url);
     const fault = faultOf(open());
@@ -192,14 +194,14 @@ describe('a fault', () => {
     await expectNothingLeft();
   });
 
-  test('a server that does not speak TLS where it should', async () => {
+  test('a server that does not speak TLS where it should is the fault connect', async () => {
     const server = await startMisbehaving(() => undefined);
     const { open, expectNothingLeft } = setUp(server.url.replace('http:', 'https:'));
     expect((await faultOf(open())).kind).toBe('connect');
     await expectNothingLeft();
   });
 
-  test('a TLS handshake that takes longer than three seconds', async () => {
+  test('a TLS handshake that takes longer than three seconds is the fault connect', async () => {
     const accepted = Promise.withResolvers<void>();
     const url = await startRaw((socket) => void socket.once('data', () => accepted.resolve()));
     const { open, clock, expectNothingLeft } = setUp(url.replace('http:', 'https:'));
@@ -210,26 +212,31 @@ describe('a fault', () => {
     await expectNothingLeft();
   });
 
-  test('a credential that cannot be had', async () => {
+  test('a credential that cannot be had is the fault credential', async () => {
     const secrets = { get: () => Promise.reject(new Error('no')), refresh: () => undefined };
     const { open } = setUp('http://127.0.0.1:1', {}, secrets);
     expect((await faultOf(open())).kind).toBe('credential');
   });
 
   test.each([
-    ['before its headers', (response: ServerResponse) => response.socket?.resetAndDestroy()],
-    [
-      'after its headers',
-      (response: ServerResponse) => {
+    {
+      when: 'before its headers',
+      act: (response: ServerResponse) => response.socket?.resetAndDestroy(),
+    },
+    {
+      when: 'after its headers',
+      act: (response: ServerResponse) => {
         sse(response).flushHeaders();
         setImmediate(() => response.socket?.resetAndDestroy());
       },
-    ],
-    [
-      'in mid-stream',
-      (response: ServerResponse) => void sse(response).write(HELLO, () => response.destroy()),
-    ],
-  ])('a connection that breaks %s', async (_, act) => {
+    },
+    {
+      when: 'in mid-stream',
+      act: (response: ServerResponse) => {
+        sse(response).write(HELLO, () => response.destroy());
+      },
+    },
+  ])('a connection that breaks $when is the fault reset', async ({ act }) => {
     const server = await startMisbehaving(act);
     const { open, expectNothingLeft } = setUp(server.url);
     expect((await faultOf(openAndRead(open))).kind).toBe('reset');
@@ -238,12 +245,12 @@ describe('a fault', () => {
   });
 
   test.each([
-    ['a redirect', 307, 'redirect'],
-    ['a cached answer', 304, 'redirect'],
-    ['an overload', 529, 'status'],
-    ['a missing model', 404, 'status'],
-    ['an answer without content', 204, 'malformed'],
-  ])('%s', async (_, status, kind) => {
+    { status: 307, kind: 'redirect' },
+    { status: 304, kind: 'redirect' },
+    { status: 529, kind: 'status' },
+    { status: 404, kind: 'status' },
+    { status: 204, kind: 'malformed' },
+  ])('a $status is the fault $kind, and no other address is asked', async ({ status, kind }) => {
     const server = await startMisbehaving((response) =>
       response
         .writeHead(status, { location: `http://${response.req.headers.host}/elsewhere` })
@@ -264,7 +271,7 @@ describe('a fault', () => {
     ['1.5', undefined],
     [new Date(NOW + 30_000).toUTCString(), 30],
     [new Date(NOW - 30_000).toUTCString(), 0],
-  ])('a 429 that asks to wait %s', async (retryAfter, seconds) => {
+  ])('a 429 with retry-after %s asks to wait %s seconds', async (retryAfter, seconds) => {
     const server = await startMisbehaving((response) =>
       response.writeHead(429, { 'retry-after': retryAfter }).end('too many tokens per minute'),
     );
@@ -307,11 +314,11 @@ describe('a fault', () => {
 
   test.each([
     ['a web page', 'text/html', '<html>'],
-    ['nothing it names', undefined, ''],
+    ['no type and no content', undefined, ''],
     ['broken JSON', 'application/json', '{"choices":['],
     ['JSON of another shape', 'application/json', '[]'],
     ['broken JSON in an event', 'text/event-stream', 'data: {"choices"\n\n'],
-  ])('a 200 with %s', async (_, type, body) => {
+  ])('a 200 with %s is the fault malformed', async (_, type, body) => {
     const server = await startMisbehaving((response) =>
       response.writeHead(200, type ? { 'content-type': type } : {}).end(body),
     );
@@ -320,7 +327,7 @@ describe('a fault', () => {
     await expectNothingLeft();
   });
 
-  test('an answer compressed without being asked', async () => {
+  test('an answer compressed without being asked is the fault malformed', async () => {
     const server = await startMisbehaving((response) =>
       response
         .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
@@ -330,20 +337,18 @@ describe('a fault', () => {
   });
 
   test.each([
-    ['without a finish', HELLO],
-    ['inside an event', `${HELLO}data: {"cho`],
-    ['inside a character', Buffer.from(HELLO).subarray(0, Buffer.from(HELLO).indexOf(0x9f))],
-  ])('a stream that ends %s', async (_, body) => {
+    { where: 'without a finish', body: HELLO, kind: 'truncated' },
+    { where: 'inside an event', body: `${HELLO}data: {"cho`, kind: 'malformed' },
+    { where: 'inside a character', body: HELLO_CUT, kind: 'malformed' },
+  ])('a stream that ends $where is the fault $kind', async ({ body, kind }) => {
     const server = await startMisbehaving((response) => sse(response).end(body));
-    expect(['truncated', 'malformed']).toContain(
-      (await faultOf(openAndRead(setUp(server.url).open))).kind,
-    );
+    expect((await faultOf(openAndRead(setUp(server.url).open))).kind).toBe(kind);
   });
 
   test.each([
     ['an event over 5 MB', 'text/event-stream', 'data: '],
     ['JSON over 16 MB', 'application/json', '{"a":"'],
-  ])('%s', async (_, type, opening) => {
+  ])('%s is the fault malformed', async (_, type, opening) => {
     const server = await startMisbehaving((response) => {
       const more = () => response.write('x'.repeat(65_536));
       response.writeHead(200, { 'content-type': type }).on('drain', more);
@@ -356,7 +361,7 @@ describe('a fault', () => {
     await expectNothingLeft();
   });
 
-  test('something that does not speak HTTP', async () => {
+  test('something that does not speak HTTP is the fault malformed', async () => {
     const url = await startRaw((socket) => void socket.end('SSH-2.0-OpenSSH_9\r\n'));
     expect((await faultOf(setUp(url).open())).kind).toBe('malformed');
   });
@@ -423,7 +428,7 @@ describe('silence', () => {
 });
 
 describe('a caller who leaves', () => {
-  test('before the call', async () => {
+  test('before the call causes none', async () => {
     const server = await startMisbehaving(() => undefined);
     const { open, caller } = setUp(server.url);
     caller.abort();
@@ -431,7 +436,7 @@ describe('a caller who leaves', () => {
     expect(server.seen).toEqual([]);
   });
 
-  test('before the headers', async () => {
+  test('before the headers ends the call', async () => {
     const asked = Promise.withResolvers<void>();
     const server = await startMisbehaving(() => asked.resolve());
     const { open, caller, expectNothingLeft } = setUp(server.url);
@@ -443,7 +448,7 @@ describe('a caller who leaves', () => {
     await expectNothingLeft();
   });
 
-  test('in mid-stream', async () => {
+  test('in mid-stream ends the call', async () => {
     const server = await startMisbehaving((response) => void sse(response).write(HELLO));
     const { open, caller, expectNothingLeft } = setUp(server.url);
     const batches = await open();
@@ -470,7 +475,7 @@ describe('a kept-alive connection that has died meanwhile', () => {
     await expectNothingLeft();
   });
 
-  test('but no more than one', async () => {
+  test('costs no more than one', async () => {
     const server = await startMisbehaving((response, _request, count) => {
       if (count > 1) response.socket?.resetAndDestroy();
       else sse(response).end(WHOLE);

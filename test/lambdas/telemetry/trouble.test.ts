@@ -1,0 +1,86 @@
+import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../lambdas/support/clock.ts';
+import { LOCAL_AWS } from '../../../local/local-aws.ts';
+import { UPSTREAM_SECRET } from '../../../local/local-upstream.ts';
+import type { TableCall } from '../../metering/dynamo-proxy.ts';
+import { startTroubledRouter } from '../../metering/troubled-router.ts';
+import { PATIENT } from '../../support/fleet-lab.ts';
+import { MODEL_ON, post, withRouter } from '../../support/local.ts';
+import { createRecordedTelemetry } from '../../support/recorded-telemetry.ts';
+
+const CHAT = '/v1/chat/completions';
+
+const bodyFor = (model: string) => ({ model, messages: [{ role: 'user', content: 'hello' }] });
+
+/** A router behind a table that can be cut, and what it counts. */
+const startCounted = async () => {
+  const { log, series } = createRecordedTelemetry();
+  const { url, proxy, createKey, close } = await startTroubledRouter({ log });
+  onTestFinished(close);
+  const key = await createKey();
+  const ask = (model = 'test/answers') =>
+    fetch(`${url}${CHAT}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(bodyFor(model)),
+    });
+  const cut = (isCut: (call: TableCall) => boolean) =>
+    proxy.decide((call) => (isCut(call) ? 'reset' : 'none'));
+  return { ask, cut, series };
+};
+
+const isMeterWrite = ({ operation, key }: TableCall) =>
+  operation === 'UpdateItem' && key.startsWith('mtr');
+
+describe('a table that does not answer', () => {
+  test.each(['GetItem', 'UpdateItem'])(
+    'shows in the request that it failed: %s',
+    async (operation) => {
+      const { ask, cut, series } = await startCounted();
+      cut((call) => call.operation === operation);
+      expect((await ask()).status).toBe(503);
+      expect(series()).toMatchObject({
+        'MeterUnreachable{Stage=test}': 1,
+        'Status5xx{Stage=test}': 1,
+      });
+    },
+  );
+
+  test('when a unit is to be given back is counted as soon as nobody tries any more', async () => {
+    const { ask, cut, series } = await startCounted();
+    let writes = 0;
+    cut((call) => {
+      if (isMeterWrite(call)) writes += 1;
+      return writes > 1;
+    });
+    expect((await ask('test/refuses')).status).toBe(503);
+    await expect.poll(series, PATIENT).toMatchObject({ 'RefundPending{Stage=test}': 1 });
+  });
+});
+
+test('a secret that cannot be read is counted also while an older one serves on', async () => {
+  let ahead = 0;
+  const clock = { ...systemClock, now: () => systemClock.now() + ahead };
+  const { log, series } = createRecordedTelemetry();
+  await withRouter({ log, clock }, async (router) => {
+    const ask = async () => (await post(router, CHAT, bodyFor(MODEL_ON.chat))).status;
+    expect(await ask()).toBe(200);
+    const client = new SecretsManagerClient({ ...LOCAL_AWS, endpoint: router.endpoints.secrets });
+    const broken = { SecretId: UPSTREAM_SECRET, SecretString: '{"aurora":' };
+    await client.send(new PutSecretValueCommand(broken));
+    client.destroy();
+    ahead = 16 * 60_000;
+    expect(await ask()).toBe(200);
+  });
+  expect(series()).toMatchObject({ 'SecretFetchFailed{Stage=test}': 1 });
+});
+
+test('every breaker that opens is counted', async () => {
+  const { log, series } = createRecordedTelemetry();
+  await withRouter({ log }, async (router) => {
+    router.upstreams.inject({ fault: { kind: 'status', status: 401 } });
+    expect((await post(router, CHAT, bodyFor(MODEL_ON.chat))).status).toBe(500);
+  });
+  expect(series()).toMatchObject({ 'BreakersOpened{Stage=test}': 2 });
+});

@@ -1,0 +1,26 @@
+import models from '../../lambdas/catalog/models.json' with { type: 'json' };
+import { type Labelled, labelsOf } from '../../lambdas/metrics.ts';
+import { type Clock, systemClock } from '../../lambdas/support/clock.ts';
+import { createTelemetry } from '../../lambdas/telemetry/create-telemetry.ts';
+import { watchLine } from './leak-watch.ts';
+import { seriesIn } from './metrics.ts';
+
+type Options = { clock: Clock; labels: Labelled[] };
+
+/** The log of AWS, and what it has written: lines of facts and lines of metrics. */
+export const createRecordedTelemetry = ({
+  clock = systemClock,
+  labels = labelsOf(models),
+}: Partial<Options> = {}) => {
+  const lines: string[] = [];
+  const log = createTelemetry({
+    stage: 'test',
+    labels,
+    clock,
+    write: (line) => {
+      watchLine(line);
+      lines.push(line);
+    },
+  });
+  return { log, lines, series: () => seriesIn(lines) };
+};
