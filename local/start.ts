@@ -95,7 +95,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     await stores.parts.projects.createProject({ id: 'local', createdAt: clock.now() });
     const key = await createKey({ plan: { id: 'local', ...options.plan } });
     const handler = withAdmin({ router, admin });
-    const server = await startServer({ handler, port: options.port ?? 0, clock });
+    const server = await startServer({ handler, port: options.port ?? 0, clock, randomBytes });
     return {
       baseUrl: server.url,
       key,

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
-import { type Clock, systemClock } from '../support/clock.ts';
+import type { Clock } from '../support/clock.ts';
 import { writeWithin } from './write-within.ts';
 
 /** The head of a streamed answer, as handlers give it to the platform. */
@@ -31,10 +31,7 @@ const writeHead = (response: ServerResponse, prelude: Prelude) => {
 };
 
 /** The stream that a handler writes to; the head goes out with its first write, even an empty one. */
-export const createResponseStream = (
-  response: ServerResponse,
-  clock: Clock = systemClock,
-): Writable => {
+export const createResponseStream = (response: ServerResponse, clock: Clock): Writable => {
   const stream: Writable = new Writable({
     write: (chunk: Buffer, _encoding, callback) => {
       if (!response.headersSent) writeHead(response, preludes.get(stream) ?? NO_PRELUDE);

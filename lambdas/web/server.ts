@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { HttpHandler } from '../http/create-http-handler.ts';
 import type { HttpEvent } from '../http/read-event.ts';
-import { type Clock, systemClock } from '../support/clock.ts';
+import type { Clock } from '../support/clock.ts';
 import { MAX_INVOCATION_MS } from '../support/durations.ts';
 import { apiError, invalidRequest } from '../support/errors.ts';
+import type { RandomBytes } from '../support/ids.ts';
 import { createDrain } from './drain.ts';
 import { functionUrlEvent, splitTarget } from './function-url-event.ts';
 import { createResponseStream } from './lambda-runtime.ts';
-import { refuse, refuseBytes } from './refusals.ts';
+import { createRefusals, type Refusals } from './refusals.ts';
 import { createUnderWay } from './under-way.ts';
 
 export type ServerOptions = {
@@ -18,8 +19,8 @@ export type ServerOptions = {
   host?: string;
   /** The event format; a Function URL's unless given. */
   toEvent?: (request: IncomingMessage, body: Buffer, now: number) => HttpEvent;
-  /** The system's unless given. */
-  clock?: Clock;
+  clock: Clock;
+  randomBytes: RandomBytes;
   /** What slow senders get, in milliseconds, where it is not what is usual. */
   senders?: Partial<typeof SENDERS>;
 };
@@ -79,7 +80,7 @@ const leaveSignal = (response: ServerResponse): AbortSignal => {
 };
 
 const createListener =
-  ({ handler, toEvent = functionUrlEvent, clock = systemClock }: ServerOptions) =>
+  ({ handler, toEvent = functionUrlEvent, clock }: ServerOptions, { refuse }: Refusals) =>
   async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const startedAt = clock.now();
     const { path } = splitTarget(request.url ?? '');
@@ -100,7 +101,7 @@ const createListener =
   };
 
 /** A handler fails when its client has gone, which needs no answer, or by a fault of ours. */
-const onFailure = (response: ServerResponse) => {
+const onFailure = (response: ServerResponse, { refuse }: Refusals) => {
   if (response.headersSent || response.destroyed) response.destroy();
   else refuse(response, '', apiError('The router failed.', { status: 502 }));
 };
@@ -112,22 +113,23 @@ const onFailure = (response: ServerResponse) => {
  */
 export const startServer = async (options: ServerOptions): Promise<RunningServer> => {
   const host = options.host ?? '127.0.0.1';
-  const listener = createListener(options);
+  const refusals = createRefusals(options.randomBytes);
+  const listener = createListener(options, refusals);
   const limits = { ...LIMITS, ...SENDERS, ...options.senders };
   const underWay = createUnderWay();
   const server = createServer(limits, (request, response) => {
     underWay.began(request, response);
-    listener(request, response).catch(() => onFailure(response));
+    listener(request, response).catch(() => onFailure(response, refusals));
   });
   const drain = createDrain(server);
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const { path } = splitTarget(request.url ?? '');
     const message = 'The only expectation that is met is 100-continue.';
-    refuse(response, path, invalidRequest(message, { status: 417 }));
+    refusals.refuse(response, path, invalidRequest(message, { status: 417 }));
   });
   server.on('clientError', (fault, socket) => {
     if (underWay.on(socket)) socket.destroy();
-    else refuseBytes(socket, fault);
+    else refusals.refuseBytes(socket, fault);
   });
   server.listen(options.port, host);
   await once(server, 'listening');

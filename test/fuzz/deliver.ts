@@ -1,6 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Duplex } from 'node:stream';
 import type { HttpHandler } from '../../lambdas/http/create-http-handler.ts';
+import { systemClock } from '../../lambdas/support/clock.ts';
 import { functionUrlEvent } from '../../lambdas/web/function-url-event.ts';
 import { createResponseStream } from '../../lambdas/web/lambda-runtime.ts';
 import { restApiEvent } from '../support/rest-api-event.ts';
@@ -52,7 +53,7 @@ export const deliver = async (
   const response = new ServerResponse(incoming);
   Reflect.apply(response.assignSocket, response, [line]);
   const event = FRONTS[front](incoming, Buffer.from(request.body), Date.now());
-  await handler(event, createResponseStream(response), {});
+  await handler(event, createResponseStream(response, systemClock), {});
   const { answers, isCut } = readHttp(bytes());
   const [answer] = answers;
   if (!answer || answers.length > 1 || isCut) {

@@ -51,7 +51,7 @@ const serve = async ({ dynamo, secrets, models, skew, patience, ...order }: Serv
     clock,
     randomBytes,
   });
-  tell(await startServer({ handler, port: 0 }));
+  tell(await startServer({ handler, port: 0, clock: systemClock, randomBytes }));
 };
 
 process.once('message', (order: ServerOrder) => void serve(order));

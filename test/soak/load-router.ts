@@ -49,7 +49,7 @@ const serve = async ({ dynamo, models, secret }: RouterOrder) => {
     clock: systemClock,
     randomBytes,
   });
-  const { url } = await startServer({ handler, port: 0 });
+  const { url } = await startServer({ handler, port: 0, clock: systemClock, randomBytes });
   tell({ url });
 };
 

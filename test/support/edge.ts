@@ -57,7 +57,13 @@ export const startEdge = async (
     clock: systemClock,
     randomBytes,
   });
-  const { url, close } = await startServer({ handler, port: 0, ...server });
+  const { url, close } = await startServer({
+    handler,
+    port: 0,
+    clock: systemClock,
+    randomBytes,
+    ...server,
+  });
   watchAnswers(url, []);
   return {
     url,

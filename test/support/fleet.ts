@@ -66,7 +66,7 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
   const handlers = Array.from({ length: size }, create);
   const servers = await Promise.all(
     handlers.map((handler) =>
-      startServer({ handler, port: 0, clock, ...(toEvent && { toEvent }) }),
+      startServer({ handler, port: 0, clock, randomBytes, ...(toEvent && { toEvent }) }),
     ),
   );
   const hosts = models.flatMap(({ targets }) => targets.map(({ baseUrl }) => hostOf(baseUrl)));

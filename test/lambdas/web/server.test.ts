@@ -1,4 +1,5 @@
 import '../../../lambdas/web/lambda-runtime.ts';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
@@ -6,10 +7,12 @@ import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { InvocationContext } from '../../../lambdas/http/exchange.ts';
 import type { HttpEvent } from '../../../lambdas/http/read-event.ts';
+import { systemClock } from '../../../lambdas/support/clock.ts';
 import { startServer } from '../../../lambdas/web/server.ts';
 import { type Edge, startEdge } from '../../support/edge.ts';
 import { send } from '../../support/send.ts';
 
+const HOST = { port: 0, clock: systemClock, randomBytes };
 const REQUEST_ID = /^req_[0-9A-Za-z]{24}$/;
 
 const opened: { close(): Promise<void> }[] = [];
@@ -42,7 +45,7 @@ type Handle = (event: HttpEvent, context: InvocationContext) => unknown;
 /** A server over a handler that answers 200 with the JSON of what `handle` makes of the event. */
 const startHandler = async (handle: Handle) => {
   const server = await startServer({
-    port: 0,
+    ...HOST,
     handler: async (event, stream, context) => {
       const prelude = { statusCode: 200, headers: { 'content-type': 'application/json' } };
       const answer = awslambda.HttpResponseStream.from(stream, prelude);
@@ -84,7 +87,7 @@ describe('what is no HTTP request', () => {
 
 test('what is no HTTP is not answered into the middle of an answer under way', async () => {
   const server = await startServer({
-    port: 0,
+    ...HOST,
     handler: async (_event, stream) => {
       const prelude = { statusCode: 200, headers: { 'content-type': 'text/plain' } };
       awslambda.HttpResponseStream.from(stream, prelude).write('one');
@@ -167,7 +170,7 @@ describe('an event', () => {
 describe('a response', () => {
   test('carries cookies and repeated headers', async () => {
     const server = await startServer({
-      port: 0,
+      ...HOST,
       handler: async (_event, stream) => {
         const prelude = {
           statusCode: 201,
@@ -185,7 +188,7 @@ describe('a response', () => {
 
   test('that never announced a head is bytes, as on the platform', async () => {
     const server = await startServer({
-      port: 0,
+      ...HOST,
       handler: async (_event, stream) => void stream.end('x'),
     });
     opened.push(server);
@@ -196,7 +199,7 @@ describe('a response', () => {
 
   test('of a handler that fails is a 502 with ids', async () => {
     const server = await startServer({
-      port: 0,
+      ...HOST,
       handler: () => Promise.reject(new Error('canary')),
     });
     opened.push(server);
@@ -210,7 +213,7 @@ describe('a response', () => {
 test('a client that leaves in mid-stream is noticed', async () => {
   const aborted = Promise.withResolvers<void>();
   const server = await startServer({
-    port: 0,
+    ...HOST,
     handler: async (_event, stream, { signal }) => {
       signal?.addEventListener('abort', () => aborted.resolve());
       Readable.from(['one']).pipe(stream, { end: false });
@@ -246,7 +249,7 @@ test('closing does not wait for idle connections, and a taken port is said to be
   const idle = connect(Number(port), hostname);
   await once(idle, 'connect');
   await expect(
-    startServer({ port: Number(port), handler: () => Promise.resolve() }),
+    startServer({ ...HOST, port: Number(port), handler: () => Promise.resolve() }),
   ).rejects.toMatchObject({ code: 'EADDRINUSE' });
   await opened.pop()?.close();
   idle.destroy();
