@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mintKey } from '../../../lambdas/keys/api-key.ts';
 import { createAuthenticate } from '../../../lambdas/keys/authenticate.ts';
-import { createKeyLifecycle, type NewKey } from '../../../lambdas/keys/lifecycle.ts';
+import { createKeyLifecycle } from '../../../lambdas/keys/lifecycle.ts';
+import type { NewKey } from '../../../lambdas/keys/store-key.ts';
 import type { Plan } from '../../../lambdas/stores/plan-store.ts';
 import {
   createUnreachableClient,

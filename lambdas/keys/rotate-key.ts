@@ -1,0 +1,63 @@
+import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
+import type { MeterStore } from '../stores/meter-store.ts';
+import { StoreUnavailable } from '../stores/store-unavailable.ts';
+import type { CreatedKey, StoreKey } from './store-key.ts';
+
+/**
+ * `isOldKeyEnded` false: the tables failed after the successor was stored. It works; the old key may outlive
+ * its overlap until it is revoked or rotated again.
+ */
+export type RotatedKey = CreatedKey & { isOldKeyEnded: boolean };
+
+/** How long the old key works on, and when (ms) its successor expires, if ever. */
+export type Rotation = { overlapMs: number; expiresAt?: number };
+
+/** Replaces the key `old` at `now` (ms); undefined if it is no longer in use. @throws StoreUnavailable */
+export type RotateKey = (
+  old: KeyRecord,
+  rotation: Rotation,
+  now: number,
+) => Promise<RotatedKey | undefined>;
+
+export const createRotateKey = ({
+  keys,
+  meters,
+  storeKey,
+}: {
+  keys: Pick<KeyStore, 'replaceKey'>;
+  meters: Pick<MeterStore, 'endKey'>;
+  storeKey: StoreKey;
+}): RotateKey => {
+  const endReplaced = async (
+    old: KeyRecord,
+    replacedBy: string,
+    expiresAt: number,
+  ): Promise<boolean> => {
+    try {
+      // False if it was revoked, or got an earlier end, since it was read: then it ends even sooner.
+      await keys.replaceKey(old.hash, { replacedBy, expiresAt });
+      await meters.endKey(old.meterId, old.keyId, expiresAt);
+      return true;
+    } catch (error) {
+      if (error instanceof StoreUnavailable) return false;
+      throw error;
+    }
+  };
+
+  return async (old, { overlapMs, expiresAt }, now) => {
+    const oldEnd = old.expiresAt ?? Number.POSITIVE_INFINITY;
+    if (old.status === 'revoked' || oldEnd <= now) return undefined;
+    const { projectId, planId, meterId, name } = old;
+    // Store the successor first, and do not throw after it: otherwise no known key would be left for these
+    // counters.
+    const created = await storeKey({
+      projectId,
+      planId,
+      meterId,
+      ...(name !== undefined && { name }),
+      ...(expiresAt !== undefined && { expiresAt }),
+    });
+    const endsAt = Math.min(now + overlapMs, oldEnd);
+    return { ...created, isOldKeyEnded: await endReplaced(old, created.record.keyId, endsAt) };
+  };
+};
