@@ -1,5 +1,6 @@
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import { UpstreamFault } from '../protocols/upstream-fault.ts';
+import type { Clock } from '../support/clock.ts';
 import { CONNECT_MS } from './deadlines.ts';
 import { type SendOptions, sendRequest } from './send-request.ts';
 
@@ -37,6 +38,20 @@ const classify = (cause: unknown, wasConnected: boolean): UpstreamFault => {
   return new UpstreamFault(kind, `the connection failed: ${code}`, { cause });
 };
 
+/** Who ends a call may say why: a deadline is told apart from a caller who has left. */
+const faultOfAbort = ({ reason }: AbortSignal): UpstreamFault =>
+  reason instanceof UpstreamFault ? reason : new UpstreamFault('aborted', 'the caller has gone');
+
+/** Reads an answer to its end without keeping it, and cuts it off if that takes too long. */
+const drain = (answer: IncomingMessage, clock: Clock) => {
+  const cancelCut = clock.after(DRAIN_MS, () => answer.destroy());
+  answer.once('close', cancelCut).resume();
+};
+
+/**
+ * Sends a request, once more if its kept-alive connection was stale, until `signal` ends it. Throws nothing:
+ * every failure, an abort included, is what `response` or the answer's body fails with.
+ */
 export const post = ({ agent, signal, ...options }: PostOptions): Post => {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   let request: ClientRequest | undefined;
@@ -72,26 +87,16 @@ export const post = ({ agent, signal, ...options }: PostOptions): Post => {
     });
   };
 
-  // Who ends the call may say why: a deadline is told apart from a caller who has left.
-  const onAbort = () =>
-    fail(
-      signal.reason instanceof UpstreamFault
-        ? signal.reason
-        : new UpstreamFault('aborted', 'the caller has gone'),
-    );
+  const onAbort = () => fail(faultOfAbort(signal));
   signal.addEventListener('abort', onAbort, { once: true });
   send(agent);
   if (signal.aborted) onAbort();
 
-  const drain = (answer: IncomingMessage) => {
-    const cancelCut = options.clock.after(DRAIN_MS, () => answer.destroy());
-    answer.once('close', cancelCut).resume();
-  };
   const close = () => {
     if (isClosed) return;
     isClosed = true;
     signal.removeEventListener('abort', onAbort);
-    if (response && isComplete && !response.destroyed) drain(response);
+    if (response && isComplete && !response.destroyed) drain(response, options.clock);
     else (response ?? request)?.destroy();
   };
   const complete = () => {
