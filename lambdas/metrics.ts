@@ -49,18 +49,24 @@ export type MetricIn<S extends Scope> = (typeof SCOPES)[S]['metrics'][number];
 export type MetricName = MetricIn<Scope>;
 export type DimensionName = (typeof SCOPES)[Scope]['dimensions'][number];
 
+/** Every metric, however it is split. */
+export const METRIC_NAMES: MetricName[] = [
+  ...new Set(Object.values(SCOPES).flatMap<MetricName>(({ metrics }) => metrics)),
+];
+
 export const unitOf = (name: MetricName): 'Count' | 'Milliseconds' =>
   name.endsWith('Ms') ? 'Milliseconds' : 'Count';
 
 /** Label of what has no series of its own. */
 export const OTHER = 'other';
 
-/** Values of `Route`. */
+/** Values of `Route`: what needs a key. */
 export const ROUTES = [
   '/v1/chat/completions',
   '/v1/messages',
   '/v1/messages/count_tokens',
   '/v1/models',
+  '/v1/usage',
   OTHER,
 ] as const;
 

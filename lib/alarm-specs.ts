@@ -1,6 +1,6 @@
-import { Duration } from 'aws-cdk-lib';
-import { type IMetric, Metric } from 'aws-cdk-lib/aws-cloudwatch';
+import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import { concurrencyOf, meterWrites, SUM } from './platform-metrics.ts';
 import { type RouterMetrics, share } from './router-metrics.ts';
 import type { Stage } from './stage.ts';
 
@@ -24,19 +24,6 @@ export type Watched = {
   metersTable: string;
   metrics: RouterMetrics;
 };
-
-const FIVE_MINUTES = Duration.minutes(5);
-const SUM = { statistic: 'Sum', period: FIVE_MINUTES };
-
-/** Of the one write that admits, commits, refunds and closes. */
-export const meterWrites = (tableName: string, metricName: string, statistic: string): Metric =>
-  new Metric({
-    namespace: 'AWS/DynamoDB',
-    metricName,
-    dimensionsMap: { TableName: tableName, Operation: 'UpdateItem' },
-    statistic,
-    period: FIVE_MINUTES,
-  });
 
 /** What the caller sees fail. */
 const ofRequests = ({ router, metrics }: Watched): AlarmSpec[] => {
@@ -141,18 +128,6 @@ const ofMeters = ({ metrics, metersTable }: Watched): AlarmSpec[] => [
     above: 0,
   },
 ];
-
-/** Requests under way at once, and how many there may be. */
-export const concurrencyOf = ({ stage, router }: Pick<Watched, 'stage' | 'router'>) => {
-  const used =
-    stage.reservedConcurrency === undefined
-      ? new Metric({ namespace: 'AWS/Lambda', metricName: 'ClaimedAccountConcurrency' })
-      : router.metric('ConcurrentExecutions');
-  return {
-    used: used.with({ statistic: 'Maximum', period: Duration.minutes(1) }),
-    limit: stage.reservedConcurrency ?? stage.accountConcurrency,
-  };
-};
 
 const ofCapacity = (watched: Watched): AlarmSpec[] => {
   const { used, limit } = concurrencyOf(watched);

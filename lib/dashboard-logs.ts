@@ -1,6 +1,7 @@
 import { type IWidget, LogQueryWidget } from 'aws-cdk-lib/aws-cloudwatch';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { LogEvent, LogEvents } from '../lambdas/log-events.ts';
+import { HALF } from './dashboard-widgets.ts';
 
 export type DashboardSources = { logGroup: LogGroup };
 
@@ -69,8 +70,7 @@ const table = (logGroup: LogGroup, { title, lines }: Query): IWidget =>
     title,
     logGroupNames: [logGroup.logGroupName],
     queryLines: lines,
-    width: 12,
-    height: 6,
+    ...HALF,
   });
 
 /** Tables from the log lines, two beside each other. */

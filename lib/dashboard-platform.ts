@@ -7,8 +7,10 @@ import {
   Metric,
   SingleValueWidget,
 } from 'aws-cdk-lib/aws-cloudwatch';
-import { concurrencyOf, meterWrites, type Watched } from './alarm-specs.ts';
-import { type ProductSources, third } from './dashboard-product.ts';
+import type { Watched } from './alarm-specs.ts';
+import type { ProductSources } from './dashboard-product.ts';
+import { THIRD, TWO_THIRDS, third } from './dashboard-widgets.ts';
+import { concurrencyOf, meterWrites, SUM } from './platform-metrics.ts';
 
 export type PlatformSources = ProductSources &
   Watched & {
@@ -16,7 +18,6 @@ export type PlatformSources = ProductSources &
     memoryMb: number;
   };
 
-const FIVE_MINUTES = Duration.minutes(5);
 /** arm64 in us-east-1; other regions differ by up to a third. */
 const DOLLARS_PER_GB_SECOND = 0.0000133334;
 const DOLLARS_PER_MILLION_REQUESTS = 0.2;
@@ -26,8 +27,7 @@ const meterRow = ({ metrics, metersTable }: PlatformSources): IWidget[] => {
     namespace: 'AWS/DynamoDB',
     metricName: 'ConditionalCheckFailedRequests',
     dimensionsMap: { TableName: metersTable },
-    statistic: 'Sum',
-    period: FIVE_MINUTES,
+    ...SUM,
     label: 'refused by a limit',
   });
   const latency = (statistic: string) =>
@@ -56,27 +56,25 @@ const concurrencyGraph = (sources: PlatformSources): GraphWidget => {
       { value: limit, label: 'limit' },
       { value: Math.floor(limit * 0.8), label: 'alarm' },
     ],
-    width: 8,
-    height: 6,
+    ...THIRD,
   });
 };
 
 const functionRow = (sources: PlatformSources): IWidget[] => {
   const { router, restApi } = sources;
-  const sum = { statistic: 'Sum', period: FIVE_MINUTES };
   const stage = restApi.deploymentStage;
-  const url = (metricName: string, label: string) => router.metric(metricName, { ...sum, label });
+  const url = (metricName: string, label: string) => router.metric(metricName, { ...SUM, label });
   return [
     concurrencyGraph(sources),
     third('Function: crashes, timeouts, throttles', [
-      router.metricErrors({ ...sum, label: 'crashes and timeouts' }),
-      router.metricThrottles({ ...sum, label: 'throttles' }),
+      router.metricErrors({ ...SUM, label: 'crashes and timeouts' }),
+      router.metricThrottles({ ...SUM, label: 'throttles' }),
     ]),
     third('Front doors', [
       url('UrlRequestCount', 'Function URL'),
       url('Url5xxCount', 'Function URL 5xx'),
-      stage.metricCount({ ...sum, label: 'REST API' }),
-      stage.metricServerError({ ...sum, label: 'REST API 5xx' }),
+      stage.metricCount({ ...SUM, label: 'REST API' }),
+      stage.metricServerError({ ...SUM, label: 'REST API 5xx' }),
     ]),
   ];
 };
@@ -104,14 +102,12 @@ const costRow = ({ router, memoryMb }: PlatformSources): IWidget[] => {
       title: 'Cost of the function',
       left: [gbSeconds],
       right: [dollars],
-      width: 16,
-      height: 6,
+      ...TWO_THIRDS,
     }),
     new SingleValueWidget({
       title: 'Last hour',
       metrics: [gbSeconds, dollars],
-      width: 8,
-      height: 6,
+      ...THIRD,
     }),
   ];
 };

@@ -1,20 +1,12 @@
 import { Duration } from 'aws-cdk-lib';
-import { GraphWidget, type IMetric, type IWidget } from 'aws-cdk-lib/aws-cloudwatch';
+import type { IWidget } from 'aws-cdk-lib/aws-cloudwatch';
 import { type Labelled, ROUTES } from '../lambdas/metrics.ts';
+import { stacked, third } from './dashboard-widgets.ts';
 import type { RouterMetrics } from './router-metrics.ts';
 
 export type ProductSources = { metrics: RouterMetrics; labels: Labelled[] };
 
-const THIRD = 8;
-const HEIGHT = 6;
 const MINUTE = Duration.minutes(1);
-
-/** One of three graphs beside each other. */
-export const third = (title: string, left: IMetric[], right: IMetric[] = []): GraphWidget =>
-  new GraphWidget({ title, left, right, width: THIRD, height: HEIGHT });
-
-const stacked = (title: string, left: IMetric[]): GraphWidget =>
-  new GraphWidget({ title, left, stacked: true, width: THIRD, height: HEIGHT });
 
 const trafficRow = ({ metrics }: ProductSources): IWidget[] => {
   const byRoute = (name: 'Requests' | 'Status4xx' | 'Status5xx') =>

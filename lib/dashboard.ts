@@ -4,6 +4,7 @@ import { Construct } from 'constructs';
 import { type DashboardSources, logRows } from './dashboard-logs.ts';
 import { type PlatformSources, platformRows } from './dashboard-platform.ts';
 import { productRows } from './dashboard-product.ts';
+import { FULL_WIDTH } from './dashboard-widgets.ts';
 
 export type RouterDashboardProps = DashboardSources & PlatformSources & { alarms: AlarmBase[] };
 
@@ -16,7 +17,7 @@ export class RouterDashboard extends Construct {
     const status = new AlarmStatusWidget({
       title: 'Alarms (runbooks: docs/operations.md)',
       alarms: props.alarms,
-      width: 24,
+      width: FULL_WIDTH,
       height: 3,
     });
     this.dashboard = new Dashboard(this, 'Dashboard', {

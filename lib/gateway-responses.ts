@@ -98,7 +98,7 @@ export const addGatewayResponses = (restApi: RestApi): void => {
     };
     restApi.addGatewayResponse(`Answer${kind.responseType}`, {
       type: kind,
-      ...(status === undefined ? {} : { statusCode: String(status) }),
+      ...(status !== undefined && { statusCode: String(status) }),
       responseHeaders: responseHeaders(headers),
       templates: { 'application/json': JSON.stringify(envelope) },
     });

@@ -59,9 +59,9 @@ export class RouterFunction extends Construct {
       role,
       logGroup,
       environment: this.environment,
-      ...(stage.reservedConcurrency === undefined
-        ? {}
-        : { reservedConcurrentExecutions: stage.reservedConcurrency }),
+      ...(stage.reservedConcurrency !== undefined && {
+        reservedConcurrentExecutions: stage.reservedConcurrency,
+      }),
     });
     acknowledgeFunction(this.function);
   }

@@ -9,16 +9,16 @@ export type Stage = {
   protectData: boolean;
   logRetention: RetentionDays;
   /**
-   * Requests under way at once, one per execution environment. Absent means the account's limit: a
+   * Requests under way at once, one per execution environment. Undefined means the account's limit: a
    * new account has too few (10) to reserve any, so a default here would fail its first deployment.
    */
-  reservedConcurrency?: number;
+  reservedConcurrency: number | undefined;
   accountConcurrency: number;
   /** Alarms tell a topic. Its encryption key is $1 a month, so dev has one only with an address. */
   tellsAlarms: boolean;
-  alarmEmail?: string;
-  domain?: { name: string; certificateArn: string };
-  firewallRate?: number;
+  alarmEmail: string | undefined;
+  domain: { name: string; certificateArn: string } | undefined;
+  firewallRate: number | undefined;
   hasWebFunction: boolean;
 };
 
@@ -27,24 +27,30 @@ const STAGES = {
   prod: { protectData: true, tellsAlarms: true, logRetention: RetentionDays.ONE_MONTH },
 } satisfies Record<Stage['name'], Pick<Stage, 'protectData' | 'tellsAlarms' | 'logRetention'>>;
 
-const optionsOf = (context: StageContext): Partial<Stage> => {
-  const { reservedConcurrency, logRetention, alarmEmail, firewallRate } = context;
-  const { domainName: name, certificateArn } = context;
-  return {
-    ...(reservedConcurrency === undefined ? {} : { reservedConcurrency }),
-    ...(logRetention === undefined ? {} : { logRetention }),
-    ...(alarmEmail === undefined ? {} : { alarmEmail, tellsAlarms: true }),
-    ...(name === undefined || certificateArn === undefined
-      ? {}
-      : { domain: { name, certificateArn } }),
-    ...(firewallRate === undefined ? {} : { firewallRate }),
-  };
-};
+const domainOf = ({ domainName: name, certificateArn }: StageContext): Stage['domain'] =>
+  name === undefined || certificateArn === undefined ? undefined : { name, certificateArn };
 
 /** @throws ConfigurationError */
 export const readStage = (node: Node): Stage => {
   const context = readStageContext(node);
-  const { stage: name, accountConcurrency, webFunction } = context;
-  const hasWebFunction = webFunction === 'on';
-  return { name, accountConcurrency, hasWebFunction, ...STAGES[name], ...optionsOf(context) };
+  const {
+    stage: name,
+    reservedConcurrency,
+    accountConcurrency,
+    alarmEmail,
+    firewallRate,
+  } = context;
+  const { protectData, tellsAlarms, logRetention } = STAGES[name];
+  return {
+    name,
+    protectData,
+    logRetention: context.logRetention ?? logRetention,
+    reservedConcurrency,
+    accountConcurrency,
+    tellsAlarms: tellsAlarms || alarmEmail !== undefined,
+    alarmEmail,
+    domain: domainOf(context),
+    firewallRate,
+    hasWebFunction: context.webFunction === 'on',
+  };
 };

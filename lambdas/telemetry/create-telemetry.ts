@@ -1,5 +1,5 @@
 import type { LogEvent, LogFields } from '../log-events.ts';
-import type { Labelled } from '../metrics.ts';
+import { type Labelled, METRIC_NAMES } from '../metrics.ts';
 import type { Clock } from '../support/clock.ts';
 import { createLog, type Log } from '../support/log.ts';
 import { formatEmf, type Point } from './format-emf.ts';
@@ -23,8 +23,9 @@ const isFloodable = (event: LogEvent, { status = 0 }: LogFields): boolean =>
 
 const add = (total: Point, { labels, values }: Point): Point => {
   const sum: Point['values'] = { ...total.values };
-  for (const [name, value] of Object.entries(values) as [keyof Point['values'], number][]) {
-    sum[name] = (sum[name] ?? 0) + value;
+  for (const name of METRIC_NAMES) {
+    const value = values[name];
+    if (value !== undefined) sum[name] = (sum[name] ?? 0) + value;
   }
   return { labels, values: sum };
 };

@@ -1,5 +1,5 @@
 import type { LogEvent, LogFields } from '../../lambdas/log-events.ts';
-import { SCOPES } from '../../lambdas/metrics.ts';
+import { METRIC_NAMES } from '../../lambdas/metrics.ts';
 
 /** One word: ids, kinds, codes, names out of the catalog. Whatever a person writes has spaces. */
 const WORD = /^[\w.:@!=/-]{1,120}$/;
@@ -66,8 +66,6 @@ export const LOG_FIELDS: Record<'level' | 'event' | keyof LogFields, Check> = {
   operator: text(WORD),
 };
 
-const METRICS: string[] = Object.values(SCOPES).flatMap(({ metrics }) => metrics);
-
 /** The same for a line of metrics. */
 const METRIC_FIELDS: Record<string, Check> = {
   _aws: (value) => typeof value === 'object',
@@ -75,7 +73,7 @@ const METRIC_FIELDS: Record<string, Check> = {
   Route: text(/^(?:\/[\w/]+|other)$/),
   Model: text(WORD),
   Upstream: text(WORD),
-  ...Object.fromEntries(METRICS.map((name) => [name, number])),
+  ...Object.fromEntries(METRIC_NAMES.map((name) => [name, number])),
 };
 
 /** The fields of a line that it may not have, or not with what they hold. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import models from '../../../lambdas/catalog/models.json' with { type: 'json' };
-import { labelsOf, ROUTES, SCOPES } from '../../../lambdas/metrics.ts';
+import { createRoutes } from '../../../lambdas/http/routes.ts';
+import { labelsOf, OTHER, ROUTES, SCOPES } from '../../../lambdas/metrics.ts';
 import type { Log } from '../../../lambdas/support/log.ts';
 import type { LocalOptions, LocalRouter } from '../../../local/start.ts';
 import { PATIENT } from '../../support/fleet-lab.ts';
@@ -217,6 +218,16 @@ describe('a flood of refusals', () => {
       'Status402{Stage=test}': 1,
     });
   });
+});
+
+test('every route that needs a key has series of its own', () => {
+  const endpoint = () => Promise.reject(new Error('not asked'));
+  const endpoints = { generate: endpoint, countTokens: endpoint, usage: endpoint };
+  const routes = createRoutes({ ...endpoints, listModels: endpoint, getModel: endpoint });
+  const patterns = routes
+    .filter(({ serve }) => 'endpoint' in serve)
+    .map(({ pattern }) => pattern.replace('/{id}', ''));
+  expect([...new Set([...patterns, OTHER])].toSorted()).toEqual(ROUTES.toSorted());
 });
 
 describe('the labels of a catalog', () => {
