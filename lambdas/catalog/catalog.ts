@@ -78,6 +78,7 @@ export const parseModels = (data: unknown): Model[] => {
   throw new Error(`The catalog is not valid.\n${z.prettifyError(parsed.error)}`);
 };
 
+/** A plan without `models` may use all of them. */
 export const createCatalog = (models: Model[]): Catalog => {
   const modelsFor: Catalog['modelsFor'] = ({ models: allowed }) =>
     allowed ? models.filter(({ id }) => allowed.includes(id)) : models;

@@ -5,13 +5,16 @@ import { waitAtMost } from '../support/wait-at-most.ts';
 
 /** A change in the table is seen after this; with the read it keeps revocation below 15 s. */
 const FRESH_MS = 10_000;
-/** Shorter for what was not found: a key works at most this long after it was created too late. */
+/** Shorter for misses: a key that was asked for before it existed works after at most this long. */
 const ABSENT_FRESH_MS = 5_000;
 /** While the table fails, what was known of a key or plan serves on for this long. */
 const STALE_MS = 10 * 60_000;
 /** While the table fails, it is asked again only this often: each failing read may take 3 s. */
 const RETRY_PAUSE_MS = 5_000;
-/** Who is known does not wait longer for a slow table; the read goes on and is seen by the next request. */
+/**
+ * A caller whose key is cached waits at most this long for a slow table. The read continues, and the next
+ * request sees its result.
+ */
 const PATIENCE_MS = 250;
 const MAX_ENTRIES = 1_000;
 

@@ -15,6 +15,7 @@ export type Admission = {
   close(): Promise<void>;
 };
 
+/** The unit of a reservation that was taken; `onRefund` runs when it may be back. */
 export const createAdmission = (parts: {
   store: Pick<MeterStore, 'commit'>;
   reservation: Reservation;

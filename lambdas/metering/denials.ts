@@ -31,12 +31,12 @@ export type Denials = {
   /** The refusal that the table would give, without a write. @throws StoreUnavailable */
   find(reservation: Reservation): Promise<Refusal | undefined>;
   note(reservation: Reservation, refusal: Refusal): void;
-  /** A unit came back: the next refusal looks first, however fresh the last look is. */
+  /** A unit came back: the next refusal reads the table first. */
   doubt(reservation: Pick<Reservation, 'meterId' | 'keyId'>): void;
 };
 
 /**
- * Remembers who is over his limits, so that a flood of refused calls costs one write a minute and one read
+ * Remembers who is over their limits, so that a flood of refused calls costs one write a minute and one read
  * a second. A full minute stays full, but the quota may run out meanwhile (through an environment whose clock
  * is ahead, or a lowered plan), and then 402 must win: hence the read.
  */

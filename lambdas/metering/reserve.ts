@@ -5,6 +5,7 @@ import type { UnitRelease } from './unit-release.ts';
 /** Takes one unit, or says why there is none. @throws StoreUnavailable, with the unit given back */
 export type Reserve = (reservation: Reservation, release: UnitRelease) => Promise<ReserveResult>;
 
+/** A reservation that fails gives back whatever may have been taken, before the caller hears of it. */
 export const createReserve = ({
   store,
   reaper,

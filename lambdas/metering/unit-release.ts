@@ -34,6 +34,10 @@ const succeeds = async (verb: () => Promise<void>): Promise<boolean> => {
   }
 };
 
+/**
+ * Ends one unit once its request has failed or finished. A refund that the table does not take is tried again
+ * behind the caller, and logged with what an operator needs to give the unit back by hand.
+ */
 export const createUnitRelease = ({
   store,
   unit,

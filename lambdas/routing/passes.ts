@@ -36,7 +36,7 @@ const transitionOf = ({ openUntil, openings }: BreakerState): Transition => ({
   openings,
 });
 
-/** Of one of the many calls while the breaker is closed. */
+/** The pass of an ordinary call, while the breaker is closed. */
 export const ordinaryPass = (parts: PassParts, found: BreakerState | undefined): Pass => {
   const { name, health, states, trip, clock } = parts;
   return {
@@ -60,11 +60,11 @@ export const ordinaryPass = (parts: PassParts, found: BreakerState | undefined):
   };
 };
 
-/** Of the one call that finds out whether the target is back. */
+/** The pass of the one probe that finds out whether the target is back. */
 export const probePass = (parts: PassParts, found: BreakerState): Pass => {
   const { name, health, states, trip, log } = parts;
   let state: BreakerState | undefined = found;
-  // A transition that came too late ends the say of this probe: others have gone on meanwhile.
+  // If another environment wrote first, this probe's result no longer counts.
   const transition = async (next: Transition) => {
     if (state) state = await states.transition(name, next, state.version);
   };
@@ -72,12 +72,13 @@ export const probePass = (parts: PassParts, found: BreakerState): Pass => {
     await transition(next);
     if (state) log.warn('breaker_closed', { target: name, ...next });
   };
-  /** The same again, which frees the place of the probe. */
+  /** Writes the same state again, which removes `probeUntil`, so another probe may go. */
   const release = async () => {
     if (state && state.openUntil > 0) await transition(transitionOf(state));
   };
   return {
-    // Others may come at once, the answer may take minutes; how often it opened is not forgotten yet.
+    // Close now, so that others may use the target while this answer (minutes) goes on. Keep `openings`
+    // until it has finished.
     began: () => close({ openUntil: 0, openings: found.openings }),
     finished: async () => {
       health.succeeded();

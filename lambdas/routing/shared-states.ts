@@ -19,6 +19,7 @@ export const FRESH_MS = 2_000;
 /** A probe that dies frees its place after as long as an upstream may take to begin. */
 const PROBE_MS = 120_000;
 
+/** Reads are shared and kept for two seconds; what the store does not answer is logged, not thrown. */
 export const createSharedStates = (parts: {
   store: BreakerStore;
   clock: Clock;

@@ -61,6 +61,7 @@ const BY_KIND: Partial<Record<FaultKind, (fault: UpstreamFault) => ApiError>> = 
 /** Failures after which no target may be tried: the request's own, or nobody is there to answer. */
 const FINAL: readonly FaultKind[] = ['context-overflow', 'deadline', 'aborted'];
 
+/** Whether to go on after a failure of an upstream, and what to tell the caller if nothing helps. */
 export const judge = (fault: UpstreamFault): Verdict => {
   const byStatus = fault.kind === 'status' ? BY_STATUS[fault.status ?? 0] : undefined;
   if (byStatus) return { movesOn: byStatus.movesOn, error: byStatus.error(fault) };

@@ -1,4 +1,4 @@
-/** Fills `size` random bytes; injected so that tests and simulations are repeatable. */
+/** Returns `size` random bytes; injected so that tests and simulations are repeatable. */
 export type RandomBytes = (size: number) => Uint8Array;
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

@@ -73,7 +73,7 @@ export const meterStoreContract = (
         expect(counts.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
       });
 
-      test('nobody is told a limit that is not his, while refunds make room and others take it', async () => {
+      test('nobody is told a limit that is not theirs, while refunds make room and others take it', async () => {
         const first = reservation({ quota: 3 });
         const caller = async () => {
           const mine = another(first);

@@ -127,7 +127,7 @@ describe('four processes on one table', () => {
     300_000,
   );
 
-  test('tell every refused caller his limits, in his family', async () => {
+  test('tell every refused caller their limits, in their family', async () => {
     now += MINUTE;
     fleet.setNow(now);
     const key = await fleet.createKey({ plan: { rpm: 0, quota: 5, period: 'day' } });

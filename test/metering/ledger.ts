@@ -1,4 +1,4 @@
-/** What a caller knows of one of his requests; `unknown`: the connection broke before he saw any content. */
+/** What a caller knows of one of their requests; `unknown`: the connection broke before they saw any content. */
 export type Outcome = 'charged' | 'free' | 'unknown';
 
 const CONTENT = /"delta":\{"(?:role":"assistant",")?content":"[^"]|"text_delta"/;

@@ -19,14 +19,13 @@ export const countsIn = (
   periodCount: numberIn(item, periodName(period)),
 });
 
-/** What an item that is not changed by this reservation means for it; undefined: nothing stands in its way. */
+/** Why the item refused this reservation; undefined if nothing in it does. `admitted`: a copy of it came first. */
 export const outcomeIn = (
   item: Item | undefined,
   reservation: Reservation,
 ): ReserveResult['outcome'] | undefined => {
   const { requestId, quota, rpm } = reservation;
   const { minuteCount, periodCount } = countsIn(item, reservation);
-  // A copy of this very write came first.
   if (item && (openName(requestId) in item || committedName(requestId) in item)) return 'admitted';
   if (item && tombstoneName(requestId) in item) return 'withdrawn';
   if (isKeyRefused(item, reservation)) return 'key-refused';

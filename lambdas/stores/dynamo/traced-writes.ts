@@ -9,7 +9,7 @@ const MAX_TRACES = 10_000;
 export type Trace = {
   /** A write of it was sent more than once, so a copy may still land. */
   doubtful: boolean;
-  /** Counters that it saw to have had their day. */
+  /** Counters of windows that are over, to be removed with this request's last write. */
   outdated: string[];
   /** Its refund was asked for: whatever became of that, it is never to be admitted again. */
   isWithdrawn: boolean;
@@ -23,6 +23,7 @@ export type TracedWrites = {
   end(requestId: string): void;
 };
 
+/** Remembers in this process's memory only. `apply` throws StoreUnavailable, as the table does. */
 export const createTracedWrites = (table: Table): TracedWrites => {
   const traces = createLruCache<Trace>(MAX_TRACES);
   return {
