@@ -21,52 +21,58 @@ export const chunkOf = (label: Label, fields: Fields): SseMessage => ({
   }),
 });
 
-export const streamEncoder = (request: GenerationRequest, label: Label): StreamEncoder => {
-  const withUsage = wantsUsage(request);
-  // With usage asked for, the vendor puts `usage: null` on every chunk but the last.
-  const common = withUsage ? { usage: null } : {};
-  /** Canonical block index -> what this wire calls the block: a tool index, or a field of the delta. */
+type WriteChunk = (delta: Fields, rest?: Fields) => SseMessage;
+
+/** Writes blocks as this wire's deltas: a tool call by an index of its own, prose by its field. */
+const createBlockWriter = (chunk: WriteChunk) => {
+  /** Canonical block index -> what this wire calls the block. */
   const toolIndex = new Map<number, number>();
   const proseField = new Map<number, string>();
   const silentTools = new Set<number>();
 
-  const chunk = (delta: Fields, rest: Fields = {}): SseMessage =>
-    chunkOf(label, { choices: [{ index: 0, delta, finish_reason: null, ...rest }], ...common });
-
   const toolChunk = (index: number, call: Fields): SseMessage =>
     chunk({ tool_calls: [{ index, ...call }] });
 
-  const startBlock = ({ index, block }: EventOf<'block-start'>): SseMessage[] => {
-    if (block.type === 'foreign') return [];
-    if (block.type !== 'tool-call') {
-      const text = block.type === 'text' && block.refusal ? 'refusal' : 'content';
-      proseField.set(index, block.type === 'text' ? text : 'reasoning_content');
-      return [];
-    }
-    const wireIndex = toolIndex.size;
-    toolIndex.set(index, wireIndex);
-    silentTools.add(index);
-    const { id, name, extras } = block;
-    const called = { id, type: 'function', function: { name, arguments: '' } };
-    return [toolChunk(wireIndex, { ...extraFieldsFor(NAME, extras), ...called })];
+  return {
+    start({ index, block }: EventOf<'block-start'>): SseMessage[] {
+      if (block.type === 'foreign') return [];
+      if (block.type !== 'tool-call') {
+        const text = block.type === 'text' && block.refusal ? 'refusal' : 'content';
+        proseField.set(index, block.type === 'text' ? text : 'reasoning_content');
+        return [];
+      }
+      const wireIndex = toolIndex.size;
+      toolIndex.set(index, wireIndex);
+      silentTools.add(index);
+      const { id, name, extras } = block;
+      const called = { id, type: 'function', function: { name, arguments: '' } };
+      return [toolChunk(wireIndex, { ...extraFieldsFor(NAME, extras), ...called })];
+    },
+    append({ index, delta }: EventOf<'block-delta'>): SseMessage[] {
+      const wireIndex = toolIndex.get(index);
+      if (wireIndex !== undefined) {
+        silentTools.delete(index);
+        return [toolChunk(wireIndex, { function: { arguments: delta } })];
+      }
+      const field = proseField.get(index);
+      return field === undefined ? [] : [chunk({ [field]: delta })];
+    },
+    /** Callers parse the arguments; "no arguments" must be JSON too. */
+    end({ index }: EventOf<'block-end'>): SseMessage[] {
+      const wireIndex = toolIndex.get(index);
+      if (wireIndex === undefined || !silentTools.has(index)) return [];
+      return [toolChunk(wireIndex, { function: { arguments: '{}' } })];
+    },
   };
+};
 
-  const appendBlock = ({ index, delta }: EventOf<'block-delta'>): SseMessage[] => {
-    const wireIndex = toolIndex.get(index);
-    if (wireIndex !== undefined) {
-      silentTools.delete(index);
-      return [toolChunk(wireIndex, { function: { arguments: delta } })];
-    }
-    const field = proseField.get(index);
-    return field === undefined ? [] : [chunk({ [field]: delta })];
-  };
+export const streamEncoder = (request: GenerationRequest, label: Label): StreamEncoder => {
+  const withUsage = wantsUsage(request);
+  // With usage asked for, the vendor puts `usage: null` on every chunk but the last.
+  const common = withUsage ? { usage: null } : {};
 
-  /** Callers parse the arguments; "no arguments" must be JSON too. */
-  const endBlock = ({ index }: EventOf<'block-end'>): SseMessage[] => {
-    const wireIndex = toolIndex.get(index);
-    if (wireIndex === undefined || !silentTools.has(index)) return [];
-    return [toolChunk(wireIndex, { function: { arguments: '{}' } })];
-  };
+  const chunk = (delta: Fields, rest: Fields = {}): SseMessage =>
+    chunkOf(label, { choices: [{ index: 0, delta, finish_reason: null, ...rest }], ...common });
 
   const usageChunk = (usage: Usage | undefined): SseMessage =>
     chunkOf(label, { choices: [], usage: encodeUsage(usage, label.estimatedInputTokens) });
@@ -77,18 +83,20 @@ export const streamEncoder = (request: GenerationRequest, label: Label): StreamE
     { data: '[DONE]' },
   ];
 
+  const blocks = createBlockWriter(chunk);
+
   const push = (event: GenerationEvent): SseMessage[] => {
     switch (event.type) {
       case 'start':
         return [chunk({ role: 'assistant', content: '' })];
       case 'block-start':
-        return startBlock(event);
+        return blocks.start(event);
       case 'block-delta':
-        return appendBlock(event);
+        return blocks.append(event);
       case 'block-extra':
         return event.extras.protocol === NAME ? [chunk({}, event.extras.fields)] : [];
       case 'block-end':
-        return endBlock(event);
+        return blocks.end(event);
       case 'finish':
         return finish(event);
       default:

@@ -3,10 +3,10 @@ import { extraFieldsFor } from '../extras.ts';
 import type { Generation, GenerationEvent, GenerationRequest, Label } from '../generation.ts';
 import { asArray, asRecord } from '../json.ts';
 import { UpstreamFault } from '../upstream-fault.ts';
-import { assertNoError, createChoiceReader, firstChoice, readUsage } from './decode-stream.ts';
+import { assertNoError, createChoiceReader, firstChoice } from './choice-reader.ts';
 import { decodeFinishReason, encodeFinishReason } from './finish-reason.ts';
 import { NAME } from './name.ts';
-import { encodeUsage } from './usage.ts';
+import { encodeUsage, readUsage } from './usage.ts';
 
 export const decodeResponse = (body: unknown, request: GenerationRequest): GenerationEvent[] => {
   const wire = asRecord(body);

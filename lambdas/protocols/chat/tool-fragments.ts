@@ -50,15 +50,13 @@ const isAnother = (call: Call, { id, name, text }: Fragment): boolean => {
 };
 
 /**
- * Puts streamed tool-call fragments together. Fragments name their call by `index`, or by `id`, or by
- * neither; names may come late, ids and names may be repeated, empty or missing; calls interleave.
+ * Finds the call that a fragment is a part of. Fragments name it by `index`, or by `id`, or by neither;
+ * names may come late, ids and names may be repeated, empty or missing; calls interleave.
  */
-export const createToolFragments = (request: GenerationRequest, writer: EventWriter) => {
+const createCallFinder = () => {
   const calls: Call[] = [];
   const byIndex = new Map<number, Call>();
   const byId = new Map<string, Call>();
-  const uniqueId = createToolIds(request);
-  const callerName = callerToolNames(request);
 
   const begin = (id: string | undefined): Call => {
     const key = `tool:${calls.length}`;
@@ -67,20 +65,40 @@ export const createToolFragments = (request: GenerationRequest, writer: EventWri
     return call;
   };
 
-  const find = (fragment: Fragment): Call => {
-    const { index, id, name } = fragment;
-    if (typeof index !== 'number') {
-      const known = id === undefined ? calls.at(-1) : byId.get(id);
-      // Without index and id, a name says that another call begins.
-      const startsAnew = id === undefined && name !== '' && known?.opened === true;
-      return known && !startsAnew ? known : begin(id);
-    }
+  const findUnnumbered = ({ id, name }: Fragment): Call => {
+    const known = id === undefined ? calls.at(-1) : byId.get(id);
+    // Without index and id, a name says that another call begins.
+    const startsAnew = id === undefined && name !== '' && known?.opened === true;
+    return known && !startsAnew ? known : begin(id);
+  };
+
+  const findByIndex = (index: number, fragment: Fragment): Call => {
     const known = byIndex.get(index);
     if (known && !isAnother(known, fragment)) return known;
-    const call = begin(id);
+    const call = begin(fragment.id);
     byIndex.set(index, call);
     return call;
   };
+
+  return {
+    calls,
+    /** The fragment's call, which is known by the fragment's id from now on. */
+    find(fragment: Fragment): Call {
+      const { index } = fragment;
+      const call =
+        typeof index === 'number' ? findByIndex(index, fragment) : findUnnumbered(fragment);
+      call.id ??= fragment.id;
+      if (call.id !== undefined && !byId.has(call.id)) byId.set(call.id, call);
+      return call;
+    },
+  };
+};
+
+/** Puts streamed tool-call fragments together, each call under a key of its own. */
+export const createToolFragments = (request: GenerationRequest, writer: EventWriter) => {
+  const { calls, find } = createCallFinder();
+  const uniqueId = createToolIds(request);
+  const callerName = callerToolNames(request);
 
   const open = (call: Call) => {
     writer.closeCompleteTools();
@@ -107,8 +125,6 @@ export const createToolFragments = (request: GenerationRequest, writer: EventWri
     add(wire: Json) {
       const fragment = readFragment(wire);
       const call = find(fragment);
-      call.id ??= fragment.id;
-      if (call.id !== undefined && !byId.has(call.id)) byId.set(call.id, call);
       if (call.name === '') call.name = fragment.name;
       if (!call.opened) call.fields = { ...call.fields, ...compact(fragment.fields) };
       append(call, fragment.text);

@@ -12,7 +12,7 @@ const outputOf = (wire: Json, input: number, output: number, reasoning: number):
  * This wire counts cached tokens inside `prompt_tokens`, as the canonical form does. Where it names them
  * differs between upstreams.
  */
-export const decodeUsage = (value: unknown): Usage | undefined => {
+const decodeUsage = (value: unknown): Usage | undefined => {
   const wire = asRecord(value);
   const inputTokens = asCount(wire?.prompt_tokens);
   const outputTokens = asCount(wire?.completion_tokens);
@@ -32,6 +32,12 @@ export const decodeUsage = (value: unknown): Usage | undefined => {
     }),
   };
 };
+
+/** Where upstreams put the counts: on the chunk, in its choice, or under a name of their own. */
+export const readUsage = (chunk: Json, choice: Json | undefined): Usage | undefined =>
+  decodeUsage(chunk.usage) ??
+  decodeUsage(choice?.usage) ??
+  decodeUsage(asRecord(chunk.x_groq)?.usage);
 
 /** The counts; where the upstream gave none, `estimate` stands for the input. */
 export const encodeUsage = (

@@ -1,5 +1,4 @@
 import { compact } from '../../support/compact.ts';
-import { createEventWriter } from '../event-writer.ts';
 import { extraFieldsFor } from '../extras.ts';
 import type {
   AnswerBlock,
@@ -10,8 +9,8 @@ import type {
 } from '../generation.ts';
 import { asArray, asRecord } from '../json.ts';
 import { UpstreamFault } from '../upstream-fault.ts';
+import { createBlockReader } from './block-reader.ts';
 import { parseArguments } from './content.ts';
-import { createBlockReader, mayBeEmpty } from './decode-stream.ts';
 import { answerToolId } from './ids.ts';
 import { NAME } from './name.ts';
 import { decodeStopReason, encodeStopReason } from './stop-reason.ts';
@@ -25,8 +24,7 @@ export const decodeResponse = (body: unknown, request: GenerationRequest): Gener
   }
   const reason = decodeStopReason(wire);
   if (!reason) throw new UpstreamFault('truncated', 'the answer has no stop_reason');
-  const writer = createEventWriter({ mayBeEmpty: mayBeEmpty(request) });
-  const blocks = createBlockReader(request, writer);
+  const { writer, ...blocks } = createBlockReader(request);
   asArray(wire.content).forEach((block, index) => {
     blocks.start(String(index), asRecord(block) ?? {});
     for (const citation of asArray(asRecord(block)?.citations)) {
