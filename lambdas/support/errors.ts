@@ -1,3 +1,5 @@
+import { compact } from './compact.ts';
+
 /**
  * The one error that reaches a caller. `message` is public and written by us; `cause` is private and
  * never leaves the process (upstream text, URLs and stacks live there).
@@ -25,6 +27,8 @@ export type ApiErrorOptions = {
   code?: string;
   /** Path of the offending field, e.g. `messages.0.content`. */
   param?: string;
+  /** Machine-readable detail that the messages family's SDKs expose; `error_code` names it. */
+  details?: { error_code: string };
   cause?: unknown;
 };
 
@@ -34,6 +38,7 @@ export class ApiError extends Error {
   readonly headers: Record<string, string>;
   readonly code: string | undefined;
   readonly param: string | undefined;
+  readonly details: { error_code: string } | undefined;
 
   constructor(type: ErrorType, message: string, options: ApiErrorOptions = {}) {
     super(message, { cause: options.cause });
@@ -43,6 +48,7 @@ export class ApiError extends Error {
     this.headers = options.headers ?? {};
     this.code = options.code;
     this.param = options.param;
+    this.details = options.details;
   }
 }
 
@@ -94,11 +100,7 @@ export const toApiError = (error: unknown): ApiError =>
 
 /** The same error with more headers; its own win. */
 export const withHeaders = (error: ApiError, headers: Record<string, string>): ApiError => {
-  const { type, message, status, code, param, cause } = error;
+  const { type, message, status, cause, code, param, details } = error;
   const options = { status, cause, headers: { ...headers, ...error.headers } };
-  return new ApiError(type, message, {
-    ...options,
-    ...(code === undefined ? {} : { code }),
-    ...(param === undefined ? {} : { param }),
-  });
+  return new ApiError(type, message, { ...options, ...compact({ code, param, details }) });
 };

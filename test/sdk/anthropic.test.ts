@@ -154,6 +154,26 @@ describe.each(majors)('%s', (_, connect) => {
     expect(JSON.stringify(second.content)).toContain('rain in Rome');
   });
 
+  test.each(MODELS)('%s is driven by the tool runner', async (model) => {
+    const asked: unknown[] = [];
+    const weather = {
+      ...WEATHER,
+      type: 'custom' as const,
+      parse: (input: unknown) => input,
+      run: (input: unknown) => {
+        asked.push(input);
+        return 'sunny in Paris';
+      },
+    };
+    const answer = await connect(router.key).beta.messages.toolRunner({
+      ...request(model, 'call weather {"city":"Paris"}'),
+      tools: [weather],
+    });
+    expect(asked).toEqual([{ city: 'Paris' }]);
+    expect(answer.stop_reason).toBe('end_turn');
+    expect(JSON.stringify(answer.content)).toContain('sunny in Paris');
+  });
+
   test('counts tokens, without spending any quota', async () => {
     const client = connect(await router.createKey({ plan: { quota: 0 } }));
     const counted = await client.messages.countTokens({

@@ -174,6 +174,26 @@ describe.each(majors)('%s', (_, connect) => {
     expect(second.choices[0]?.message.content).toContain('rain in Rome');
   });
 
+  test.each(MODELS)('%s is driven by the tool runner', async (model) => {
+    const asked: unknown[] = [];
+    const weather = {
+      ...WEATHER.function,
+      parameters: { ...WEATHER.function.parameters, required: ['city'] },
+      parse: JSON.parse,
+      function: (input: unknown) => {
+        asked.push(input);
+        return 'sunny in Paris';
+      },
+    };
+    const runner = connect(router.key).chat.completions.runTools({
+      model,
+      messages: say('call weather {"city":"Paris"}'),
+      tools: [{ type: 'function', function: weather }],
+    });
+    expect(await runner.finalContent()).toContain('sunny in Paris');
+    expect(asked).toEqual([{ city: 'Paris' }]);
+  });
+
   test('throws BadRequestError that lists the models for an unknown one', async () => {
     const call = connect(router.key).chat.completions.create({
       model: 'no/such',

@@ -141,7 +141,11 @@ export const TypedEvent = z.union([
 
 export const MessagesError = z.strictObject({
   type: z.literal('error'),
-  error: z.strictObject({ type: z.string().min(1), message: z.string().min(1) }),
+  error: z.strictObject({
+    type: z.string().min(1),
+    message: z.string().min(1),
+    details: z.strictObject({ error_code: z.string() }).optional(),
+  }),
   request_id: z.string().startsWith('req_'),
 });
 

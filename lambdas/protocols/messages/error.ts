@@ -1,13 +1,14 @@
+import { compact } from '../../support/compact.ts';
 import type { ApiError } from '../../support/errors.ts';
 import type { SseMessage } from '../sse.ts';
 import { message } from './encode-stream.ts';
 
 export const encodeError = (
-  { type, message: text }: ApiError,
+  { type, message: text, details }: ApiError,
   requestId: string,
 ): Record<string, unknown> => ({
   type: 'error',
-  error: { type, message: text },
+  error: compact({ type, message: text, details }),
   request_id: requestId,
 });
 

@@ -1,4 +1,5 @@
 import { compact, isEmpty } from '../../support/compact.ts';
+import { invalidRequest } from '../../support/errors.ts';
 import { extraFieldsFor, makeExtras } from '../extras.ts';
 import type { GenerationRequest, Reasoning } from '../generation.ts';
 import { asRecord } from '../json.ts';
@@ -40,6 +41,18 @@ const leftover = (name: string, record: object | undefined, known: string[]) => 
   return rest.length > 0 ? { [name]: Object.fromEntries(rest) } : {};
 };
 
+/** The vendor's code, on which its SDK's tool runner goes on without a thread, the whole history sent. */
+const UNTHREADED = { error_code: 'thread_unsupported_request' };
+
+/** A conversation kept by the vendor: this router keeps none, and half an answer would be worse. */
+const assertNoThread = (thread: unknown) => {
+  if (thread === undefined) return;
+  throw invalidRequest('thread: stored threads are not supported; send the whole conversation.', {
+    param: 'thread',
+    details: UNTHREADED,
+  });
+};
+
 const decode = (wire: CountRequest): GenerationRequest => {
   const {
     model,
@@ -57,11 +70,12 @@ const decode = (wire: CountRequest): GenerationRequest => {
     output_config: outputConfig,
     output_format: outputFormat,
     metadata,
-    thread: _thread,
+    thread,
     // An agent's own settings, with paths of its user's machine.
     safeguards: _safeguards,
     ...fields
   } = wire;
+  assertNoThread(thread);
   return compact({
     model,
     turns: [...decodeSystem(system), ...messages.map(decodeMessage)],

@@ -106,8 +106,7 @@ export const CountRequest = z.looseObject({
     z.looseObject({ effort: optional(z.string()), format: optional(JsonObject) }),
   ),
   metadata: optional(z.looseObject({ user_id: optional(z.string()) })),
-  // A conversation kept by the vendor: this router keeps none, and half an answer would be worse.
-  thread: optional(z.never('stored threads are not supported; send the whole conversation')),
+  thread: optional(z.unknown()),
 });
 export type CountRequest = z.infer<typeof CountRequest>;
 
