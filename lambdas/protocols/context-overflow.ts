@@ -1,4 +1,3 @@
-import type { UpstreamRefusal } from './protocol.ts';
 import type { Overflow } from './upstream-fault.ts';
 
 /**
@@ -44,8 +43,11 @@ const readOverflow = (body: string): Overflow | undefined => {
   return undefined;
 };
 
-/** What an upstream's 4xx body means. */
-export const readRefusal = (body: string): UpstreamRefusal => {
+/** The one meaning that matters, or any other. */
+type UpstreamRefusal = { kind: 'context-overflow'; overflow?: Overflow } | { kind: 'other' };
+
+/** What an upstream's 4xx body means. Its text goes no further than this. */
+export const interpretRefusal = (body: string): UpstreamRefusal => {
   if (!saysContextOverflow(body)) return { kind: 'other' };
   const overflow = readOverflow(body);
   return overflow ? { kind: 'context-overflow', overflow } : { kind: 'context-overflow' };

@@ -2,7 +2,6 @@ import type { ApiError } from '../support/errors.ts';
 import type { Generation, GenerationEvent, GenerationRequest, Label } from './generation.ts';
 import type { ProtocolName } from './protocol-name.ts';
 import type { SseMessage } from './sse.ts';
-import type { Overflow } from './upstream-fault.ts';
 
 export type { ProtocolName };
 
@@ -26,16 +25,14 @@ export type WireTarget = {
 
 /** A decoder of one stream: a pure state machine, wire messages in, canonical events out. */
 export type StreamDecoder = {
+  /** @throws UpstreamFault when the upstream says that it failed, or breaks its protocol. */
   push(message: { event?: string; data: string }): GenerationEvent[];
-  /** The upstream closed. Throws `UpstreamFault` unless the generation had finished. */
+  /** The upstream closed. @throws UpstreamFault unless the generation had finished. */
   end(): GenerationEvent[];
 };
 
 /** An encoder of one stream: canonical events in, messages of the caller's wire out. */
 export type StreamEncoder = { push(event: GenerationEvent): SseMessage[] };
-
-/** What an upstream's refusal means, in its protocol's own words. */
-export type UpstreamRefusal = { kind: 'context-overflow'; overflow?: Overflow } | { kind: 'other' };
 
 /** All that a protocol must answer. Nobody outside protocols/ may ask for its name to branch on it. */
 export type Protocol = {
@@ -47,6 +44,7 @@ export type Protocol = {
 
   /** @throws ApiError 400 with the path of the offending field. */
   decodeRequest(body: unknown): GenerationRequest;
+  /** @throws ApiError 400 when nothing of the conversation has a form on this wire. */
   encodeRequest(request: GenerationRequest, target: WireTarget): Record<string, unknown>;
 
   /**
@@ -66,8 +64,6 @@ export type Protocol = {
   encodeError(error: ApiError, requestId: string): Record<string, unknown>;
   /** The tail of a stream that failed after its first byte; both official SDKs throw on it. */
   encodeStreamError(error: ApiError, requestId: string, label: Label): SseMessage[];
-  /** Reads an upstream's 4xx body. Its text goes no further than this. */
-  decodeRefusal(body: string): UpstreamRefusal;
 
   /** Headers with which an upstream of this protocol is called. */
   upstreamHeaders(secret: string): Record<string, string>;

@@ -91,7 +91,7 @@ export const createHttpUpstream = ({ secrets, clock }: Parts): Upstream => {
       const chunks = bytesOf(response, sent, clock);
       if (statusCode === 401 || statusCode === 403) secrets.refresh();
       if (statusCode < 200 || statusCode > 299) {
-        throw await readFault(response, chunks, call, clock.now());
+        throw await readFault(response, chunks, clock.now());
       }
       const batches = readAnswer(response, chunks, call);
       return closing(follow(batches, sent, cancelWait), close);

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { interpretRefusal } from '../protocols/context-overflow.ts';
 import type { GenerationEvent } from '../protocols/generation.ts';
 import { UpstreamFault } from '../protocols/upstream-fault.ts';
 import type { Clock } from '../support/clock.ts';
@@ -21,14 +22,13 @@ export const bytesOf = (response: IncomingMessage, post: Post, clock: Clock): Ch
 export const readFault = async (
   response: IncomingMessage,
   chunks: Chunks,
-  { protocol }: UpstreamCall,
   now: number,
 ): Promise<UpstreamFault> => {
   const status = response.statusCode ?? 0;
   if (status >= 300 && status < 400) {
     return new UpstreamFault('redirect', 'the upstream redirects', { status });
   }
-  const refusal = protocol.decodeRefusal(await readRefusal(chunks));
+  const refusal = interpretRefusal(await readRefusal(chunks));
   if (refusal.kind === 'context-overflow' && OVERFLOW_STATUSES.includes(status)) {
     const { overflow } = refusal;
     return new UpstreamFault('context-overflow', 'the prompt is too long', { status, overflow });

@@ -2,13 +2,13 @@ import { compact, isEmpty } from '../../support/compact.ts';
 import { invalidRequest } from '../../support/errors.ts';
 import { extraFieldsFor, extrasIfAny } from '../extras.ts';
 import type { Block, DocumentBlock, TextBlock } from '../generation.ts';
+import type { Json } from '../json.ts';
 import { assertImage, formatMediaUrl, isPdf, parseMediaUrl } from '../media.ts';
 import { decodeBorrowed } from './borrowed-blocks.ts';
 import { NAME } from './name.ts';
 import type { ContentPart } from './wire.ts';
 
-export type Wire = Record<string, unknown>;
-export type WireContent = string | Wire[];
+export type WireContent = string | Json[];
 
 // --- wire -> canonical ---
 
@@ -82,7 +82,7 @@ export const decodeContent = (
 /** The vendor refuses file data without a name. */
 const UNNAMED_FILE = 'document.pdf';
 
-const encodeDocument = ({ source, title, extras }: DocumentBlock): Wire => {
+const encodeDocument = ({ source, title, extras }: DocumentBlock): Json => {
   const { image_url: detail, ...fields } = extraFieldsFor(NAME, extras);
   if (source.kind === 'text') {
     return { type: 'text', text: title === undefined ? source.text : `${title}\n\n${source.text}` };
@@ -91,14 +91,15 @@ const encodeDocument = ({ source, title, extras }: DocumentBlock): Wire => {
     const url = formatMediaUrl(source);
     return { ...fields, type: 'image_url', image_url: { ...detail, url } };
   }
-  // Callers whose document has an address only go to upstreams that take it.
+  // `targetsFor` sends a document given by URL only to upstreams that take URLs, so this is not reached
+  // from there.
   if (source.kind === 'url') throw invalidRequest('messages: a document by URL is not supported.');
   const file = { file_data: formatMediaUrl(source), filename: title ?? UNNAMED_FILE };
   return { ...fields, type: 'file', file };
 };
 
 /** The part or parts that say what the block says; none for what other wires alone can say. */
-export const encodePart = (block: Block): Wire[] => {
+export const encodePart = (block: Block): Json[] => {
   switch (block.type) {
     case 'text':
       return [{ ...extraFieldsFor(NAME, block.extras), type: 'text', text: block.text }];

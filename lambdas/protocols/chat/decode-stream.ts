@@ -6,6 +6,7 @@ import { assertNoError, createChoiceReader, firstChoice } from './choice-reader.
 import { decodeFinishReason } from './finish-reason.ts';
 import { readUsage } from './usage.ts';
 
+/** @throws UpstreamFault, on `push` or `end`, when the upstream failed, broke its protocol or stopped early. */
 export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const reader = createChoiceReader(request);
   let reason: FinishReason | undefined;
@@ -24,7 +25,7 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
       if (data.trim() === '[DONE]') return conclude();
       // Some upstreams keep the connection alive with events that say nothing.
       if (data.trim() === '') return [];
-      // What is cut off behind the finish is no loss.
+      // After a finish_reason, a cut-off chunk loses nothing.
       const chunk = reason ? readJsonObject(data) : parseUpstreamJson(data);
       if (!chunk) return conclude();
       assertNoError(chunk);

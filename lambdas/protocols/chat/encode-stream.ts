@@ -1,5 +1,6 @@
 import { extraFieldsFor } from '../extras.ts';
 import type { GenerationEvent, GenerationRequest, Label, Usage } from '../generation.ts';
+import type { Json } from '../json.ts';
 import type { StreamEncoder } from '../protocol.ts';
 import type { SseMessage } from '../sse.ts';
 import { encodeFinishReason } from './finish-reason.ts';
@@ -7,11 +8,10 @@ import { NAME } from './name.ts';
 import { wantsUsage } from './request.ts';
 import { encodeUsage } from './usage.ts';
 
-type Fields = Record<string, unknown>;
 type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>;
 
 /** The fields that all chunks of one answer share. */
-export const chunkOf = (label: Label, fields: Fields): SseMessage => ({
+export const chunkOf = (label: Label, fields: Json): SseMessage => ({
   data: JSON.stringify({
     id: `chatcmpl-${label.id}`,
     object: 'chat.completion.chunk',
@@ -21,7 +21,7 @@ export const chunkOf = (label: Label, fields: Fields): SseMessage => ({
   }),
 });
 
-type WriteChunk = (delta: Fields, rest?: Fields) => SseMessage;
+type WriteChunk = (delta: Json, rest?: Json) => SseMessage;
 
 /** Writes blocks as this wire's deltas: a tool call by an index of its own, prose by its field. */
 const createBlockWriter = (chunk: WriteChunk) => {
@@ -30,7 +30,7 @@ const createBlockWriter = (chunk: WriteChunk) => {
   const proseField = new Map<number, string>();
   const silentTools = new Set<number>();
 
-  const toolChunk = (index: number, call: Fields): SseMessage =>
+  const toolChunk = (index: number, call: Json): SseMessage =>
     chunk({ tool_calls: [{ index, ...call }] });
 
   return {
@@ -71,7 +71,7 @@ export const streamEncoder = (request: GenerationRequest, label: Label): StreamE
   // With usage asked for, the vendor puts `usage: null` on every chunk but the last.
   const common = withUsage ? { usage: null } : {};
 
-  const chunk = (delta: Fields, rest: Fields = {}): SseMessage =>
+  const chunk = (delta: Json, rest: Json = {}): SseMessage =>
     chunkOf(label, { choices: [{ index: 0, delta, finish_reason: null, ...rest }], ...common });
 
   const usageChunk = (usage: Usage | undefined): SseMessage =>

@@ -3,7 +3,7 @@ import type { Label } from '../generation.ts';
 import type { SseMessage } from '../sse.ts';
 import { chunkOf } from './encode-stream.ts';
 
-/** `param` and `code` beyond the contract: the official SDK exposes them. */
+/** With `param` and `code`, which the official SDK exposes. */
 export const encodeError = ({ type, message, param, code }: ApiError): Record<string, unknown> => ({
   error: { type, message, param: param ?? null, code: code ?? null },
 });

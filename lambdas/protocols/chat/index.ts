@@ -1,4 +1,3 @@
-import { readRefusal } from '../context-overflow.ts';
 import type { Protocol } from '../protocol.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { streamEncoder } from './encode-stream.ts';
@@ -20,7 +19,6 @@ export const chat: Protocol = {
   streamEncoder,
   encodeError,
   encodeStreamError,
-  decodeRefusal: readRefusal,
   upstreamHeaders: (secret) => ({ authorization: `Bearer ${secret}` }),
   limitHeaders: () => ({}),
 };

@@ -17,7 +17,7 @@ const strip = (turn: Turn): Turn => ({
 });
 
 /**
- * The request with the thinking of earlier answers as the upstream bears it: some refuse it as a field
+ * The request with the thinking of earlier answers as the upstream accepts it: some refuse it as a field
  * they do not know, and some refuse an answer of their own that comes back without.
  */
 export const withReasoningHistory = (

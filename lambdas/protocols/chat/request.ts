@@ -1,6 +1,7 @@
 import { compact } from '../../support/compact.ts';
 import { extraFieldsFor, makeExtras } from '../extras.ts';
 import type { GenerationRequest } from '../generation.ts';
+import { asRecord } from '../json.ts';
 import { listOf, parseWire } from '../parse-wire.ts';
 import type { WireTarget } from '../protocol.ts';
 import { NAME } from './name.ts';
@@ -19,6 +20,7 @@ import { ChatRequest } from './wire.ts';
 
 // --- wire -> canonical ---
 
+/** @throws ApiError 400 that names the first fault. */
 export const decodeRequest = (body: unknown): GenerationRequest => {
   const {
     model,
@@ -61,12 +63,8 @@ export const decodeRequest = (body: unknown): GenerationRequest => {
 };
 
 /** True when the caller wants a last chunk with the usage. */
-export const wantsUsage = (request: GenerationRequest): boolean => {
-  const options = extraFieldsFor(NAME, request.extras).stream_options as
-    | { include_usage?: unknown }
-    | undefined;
-  return options?.include_usage === true;
-};
+export const wantsUsage = ({ extras }: GenerationRequest): boolean =>
+  asRecord(extraFieldsFor(NAME, extras).stream_options)?.include_usage === true;
 
 // --- canonical -> wire ---
 
@@ -96,6 +94,7 @@ const encodeUser = ({ user }: GenerationRequest): string | undefined =>
 const encodeMaxTokens = ({ maxTokens }: GenerationRequest, { maxOutputTokens }: WireTarget) =>
   maxTokens === undefined ? undefined : Math.max(1, Math.min(maxTokens, maxOutputTokens));
 
+/** @throws ApiError 400 when nothing of the conversation has a form on this wire. */
 export const encodeRequest = (
   request: GenerationRequest,
   target: WireTarget,

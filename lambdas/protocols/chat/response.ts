@@ -8,6 +8,7 @@ import { decodeFinishReason, encodeFinishReason } from './finish-reason.ts';
 import { NAME } from './name.ts';
 import { encodeUsage, readUsage } from './usage.ts';
 
+/** @throws UpstreamFault when the body is no answer, or an answer that did not finish well. */
 export const decodeResponse = (body: unknown, request: GenerationRequest): GenerationEvent[] => {
   const wire = asRecord(body);
   if (!wire) throw new UpstreamFault('malformed', 'the answer is not a JSON object');

@@ -1,6 +1,7 @@
 import { extraFieldsFor } from '../extras.ts';
 import type { Block, ToolResultBlock } from '../generation.ts';
-import { encodePart, joinTexts, type Wire, type WireContent } from './content.ts';
+import type { Json } from '../json.ts';
+import { encodePart, joinTexts, type WireContent } from './content.ts';
 import { NAME } from './name.ts';
 
 export const isResult = (block: Block): block is ToolResultBlock => block.type === 'tool-result';
@@ -26,7 +27,7 @@ const pointAt = (content: WireContent): WireContent =>
     ? `${content}\n[attached below]`.trim()
     : [...content, { type: 'text', text: '[attached below]' }];
 
-const encodeResult = ({ callId, content, isError, extras }: ToolResultBlock): Wire => {
+const encodeResult = ({ callId, content, isError, extras }: ToolResultBlock): Json => {
   const words = content.filter((block) => !isMedia(block)).map(inWords);
   const said = joinTexts(words, '\n');
   const told = content.some(isMedia) ? pointAt(said) : said;
@@ -38,7 +39,7 @@ const encodeResult = ({ callId, content, isError, extras }: ToolResultBlock): Wi
   };
 };
 
-const attachmentsOf = ({ callId, content }: ToolResultBlock): Wire[] => {
+const attachmentsOf = ({ callId, content }: ToolResultBlock): Json[] => {
   const media = content.filter(isMedia).flatMap(encodePart);
   const label = `Attached to the result of tool call ${callId}:`;
   return media.length > 0 ? [{ type: 'text', text: label }, ...media] : [];
@@ -48,7 +49,7 @@ const attachmentsOf = ({ callId, content }: ToolResultBlock): Wire[] => {
  * Results as messages of their own, all of them before anything else: upstreams want them right after
  * their calls. They carry text only, so media follow in a user message that says where they belong.
  */
-export const encodeToolResults = (results: ToolResultBlock[]): Wire[] => {
+export const encodeToolResults = (results: ToolResultBlock[]): Json[] => {
   const attached = results.flatMap(attachmentsOf);
   const messages = results.map(encodeResult);
   return attached.length > 0 ? [...messages, { role: 'user', content: attached }] : messages;

@@ -1,8 +1,9 @@
 import { compact, isEmpty } from '../../support/compact.ts';
 import { extraFieldsFor, extrasIfAny } from '../extras.ts';
 import type { Block, GenerationRequest, ToolCallBlock, Turn } from '../generation.ts';
+import type { Json } from '../json.ts';
 import { nothingSaid } from '../nothing-said.ts';
-import { decodeContent, encodeContent, joinTexts, type Wire } from './content.ts';
+import { decodeContent, encodeContent, joinTexts } from './content.ts';
 import { NAME } from './name.ts';
 import { wireToolName } from './tool-names.ts';
 import { encodeToolResults, isResult } from './tool-results.ts';
@@ -82,7 +83,7 @@ export const decodeMessage = (message: Message, index: number): Turn => {
 const contentOf = (blocks: Block[], isOwn: boolean) =>
   isOwn ? encodeContent(blocks) : joinTexts(blocks, '\n\n');
 
-const encodeToolCall = ({ id, name, arguments: text, extras }: ToolCallBlock): Wire => {
+const encodeToolCall = ({ id, name, arguments: text, extras }: ToolCallBlock): Json => {
   const { function: nested, ...fields } = extraFieldsFor(NAME, extras);
   const called = { ...(nested ?? {}), name: wireToolName(name), arguments: text || '{}' };
   return { ...fields, id, type: 'function', function: called };
@@ -101,7 +102,7 @@ const reasoningOf = ({ blocks }: Turn): string =>
 const refusalOf = ({ blocks }: Turn): string =>
   blocks.map((block) => (block.type === 'text' && block.refusal ? block.text : '')).join('');
 
-const encodeAssistant = (turn: Turn, isOwn: boolean): Wire[] => {
+const encodeAssistant = (turn: Turn, isOwn: boolean): Json[] => {
   const prose = turn.blocks.filter(
     (block) => !NOT_CONTENT.includes(block.type) && !('refusal' in block),
   );
@@ -127,7 +128,7 @@ const encodeAssistant = (turn: Turn, isOwn: boolean): Wire[] => {
 /** An agent's accounting line; it changes on every request and would defeat the upstream's cache. */
 const BILLING_LINE = /^x-anthropic-billing-header:/;
 
-const encodeSystem = (turn: Turn, isOwn: boolean): Wire[] => {
+const encodeSystem = (turn: Turn, isOwn: boolean): Json[] => {
   const kept = turn.blocks.filter(
     (block) => block.type !== 'text' || !BILLING_LINE.test(block.text),
   );
@@ -136,7 +137,7 @@ const encodeSystem = (turn: Turn, isOwn: boolean): Wire[] => {
   return [{ ...extraFieldsFor(NAME, turn.extras), role: 'system', content }];
 };
 
-const encodeUser = (turn: Turn, isOwn: boolean): Wire[] => {
+const encodeUser = (turn: Turn, isOwn: boolean): Json[] => {
   const rest = turn.blocks.filter((block) => !isResult(block));
   const content = contentOf(rest, isOwn);
   const holdsOnlyResults = rest.length === 0 && turn.blocks.length > 0;
@@ -145,7 +146,7 @@ const encodeUser = (turn: Turn, isOwn: boolean): Wire[] => {
 };
 
 /** Turns of the user that follow each other: the results among them come first. */
-const encodeUsers = (turns: Turn[], isOwn: boolean): Wire[] => [
+const encodeUsers = (turns: Turn[], isOwn: boolean): Json[] => [
   ...encodeToolResults(turns.flatMap(({ blocks }) => blocks.filter(isResult))),
   ...turns.flatMap((turn) => encodeUser(turn, isOwn)),
 ];
@@ -166,7 +167,7 @@ const joinLead = (run: Turn[]): Turn[] => [
   { role: 'system', blocks: run.flatMap(({ blocks }) => blocks) },
 ];
 
-const encodeRun = (run: Turn[], position: number, isOwn: boolean): Wire[] => {
+const encodeRun = (run: Turn[], position: number, isOwn: boolean): Json[] => {
   switch (run[0]?.role) {
     case 'assistant':
       return run.flatMap((turn) => encodeAssistant(turn, isOwn));
@@ -183,7 +184,7 @@ const encodeRun = (run: Turn[], position: number, isOwn: boolean): Wire[] => {
  * The conversation as this wire's messages.
  * @throws ApiError 400 when nothing that a caller of the other family said has a form here.
  */
-export const encodeTurns = ({ turns, extras }: GenerationRequest): Wire[] => {
+export const encodeTurns = ({ turns, extras }: GenerationRequest): Json[] => {
   const isOwn = extras.protocol === NAME;
   const messages = runsOf(turns).flatMap((run, position) => encodeRun(run, position, isOwn));
   if (!isOwn && messages.every(({ role }) => role === 'system')) throw nothingSaid();

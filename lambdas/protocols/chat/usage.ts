@@ -10,7 +10,7 @@ const outputOf = (wire: Json, input: number, output: number, reasoning: number):
 
 /**
  * This wire counts cached tokens inside `prompt_tokens`, as the canonical form does. Where it names them
- * differs between upstreams.
+ * differs between upstreams. Undefined: the upstream counted nothing.
  */
 const decodeUsage = (value: unknown): Usage | undefined => {
   const wire = asRecord(value);
@@ -33,7 +33,10 @@ const decodeUsage = (value: unknown): Usage | undefined => {
   };
 };
 
-/** Where upstreams put the counts: on the chunk, in its choice, or under a name of their own. */
+/**
+ * The counts of a chunk or answer: upstreams put them there, in its choice, or under a name of their own.
+ * Undefined: the upstream counted nothing.
+ */
 export const readUsage = (chunk: Json, choice: Json | undefined): Usage | undefined =>
   decodeUsage(chunk.usage) ??
   decodeUsage(choice?.usage) ??

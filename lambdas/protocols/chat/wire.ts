@@ -158,8 +158,9 @@ const WireResponseFormat = z.discriminatedUnion(
   'must be one of text, json_object, json_schema',
 );
 
-/** Limits of the contract, part 8. */
+/** The vendor's limit. */
 const MAX_STOP_SEQUENCES = 4;
+/** Our guard against oversized requests. */
 const MAX_MESSAGES = 10_000;
 const MAX_TOOLS = 256;
 

@@ -12,12 +12,11 @@ import type {
 } from '../generation.ts';
 import { asRecord, asString, type Json, readJsonObject } from '../json.ts';
 import { assertImage, assertMedia } from '../media.ts';
+import { decodeAsText, originalBlock } from './blocks-as-text.ts';
 import { plainToolId, readToolId, wireToolId } from './ids.ts';
-import { decodeKin, kinOf } from './kin-blocks.ts';
 import { NAME } from './name.ts';
 import type { ContentBlock } from './wire.ts';
 
-export type Wire = Record<string, unknown>;
 type BlockOf<T extends ContentBlock['type']> = Extract<ContentBlock, { type: T }>;
 
 // --- wire -> canonical ---
@@ -40,7 +39,7 @@ const decodeImage = (block: BlockOf<'image'>, param: string): Block => {
 
 const decodeDocument = (block: BlockOf<'document'>, param: string): Block => {
   const { type, source, title, ...fields } = block;
-  if (source.type === 'other') return decodeKin({ ...block, source: source.value });
+  if (source.type === 'other') return decodeAsText({ ...block, source: source.value });
   const rest = { ...compact({ title }), ...extrasIfAny(NAME, fields) };
   if (source.type === 'text') return { type, source: { kind: 'text', text: source.data }, ...rest };
   const media = decodeSource(source);
@@ -67,7 +66,7 @@ const decodeToolUse = (block: BlockOf<'tool_use'>): Block => {
 };
 
 const decodeOther = (block: Json): Block => {
-  if (block.type !== 'redacted_thinking') return decodeKin(block);
+  if (block.type !== 'redacted_thinking') return decodeAsText(block);
   const { type: _, data, ...fields } = block;
   const thinking = { type: 'thinking' as const, text: '', redacted: true as const };
   return { ...thinking, signature: asString(data) ?? '', ...extrasIfAny(NAME, fields) };
@@ -110,21 +109,21 @@ export const decodeContent = (
 // --- canonical -> wire ---
 
 /** Callers of the other family mark cache points too, by the same name. */
-export const fieldsOf = (extras: Extras | undefined): Wire => {
+export const fieldsOf = (extras: Extras | undefined): Json => {
   if (extras === undefined || extras.protocol === NAME) return extraFieldsFor(NAME, extras);
   const { cache_control: cachePoint } = extras.fields;
   return asRecord(cachePoint) ? { cache_control: cachePoint } : {};
 };
 
-const encodeSource = (source: MediaSource): Wire =>
+const encodeSource = (source: MediaSource): Json =>
   source.kind === 'url'
     ? { type: 'url', url: source.url }
     : { type: 'base64', media_type: source.mediaType, data: source.data };
 
-const plainText = (text: string): Wire => ({ type: 'text', media_type: 'text/plain', data: text });
+const plainText = (text: string): Json => ({ type: 'text', media_type: 'text/plain', data: text });
 
 /** In base64 this wire takes PDF only; files of text go as text. */
-const encodeDocumentSource = (source: DocumentBlock['source']): Wire => {
+const encodeDocumentSource = (source: DocumentBlock['source']): Json => {
   if (source.kind === 'text') return plainText(source.text);
   if (source.kind === 'base64' && source.mediaType.startsWith('text/')) {
     return plainText(Buffer.from(source.data, 'base64').toString('utf8'));
@@ -133,19 +132,19 @@ const encodeDocumentSource = (source: DocumentBlock['source']): Wire => {
 };
 
 /** Arguments as the object this wire wants; what is not an object becomes none, never a failure. */
-export const parseArguments = (text: string): Wire =>
+export const parseArguments = (text: string): Json =>
   // A history may hold a call that was cut off; the model must still see that it was made.
   readJsonObject(text) ?? {};
 
-const encodeText = ({ text, extras }: TextBlock): Wire[] => {
+const encodeText = ({ text, extras }: TextBlock): Json[] => {
   const fields = fieldsOf(extras);
-  const kin = kinOf(fields);
-  if (kin) return [kin];
+  const original = originalBlock(fields);
+  if (original) return [original];
   // The vendor refuses text without a visible character.
   return text.trim() === '' ? [] : [{ ...fields, type: 'text', text }];
 };
 
-const encodeThinking = ({ text, signature, redacted, extras }: ThinkingBlock): Wire[] => {
+const encodeThinking = ({ text, signature, redacted, extras }: ThinkingBlock): Json[] => {
   // Without its signature the upstream would refuse the whole request.
   if (!signature) return [];
   const wire = redacted
@@ -154,7 +153,7 @@ const encodeThinking = ({ text, signature, redacted, extras }: ThinkingBlock): W
   return [{ ...extraFieldsFor(NAME, extras), ...wire }];
 };
 
-const encodeMedia = (block: ImageBlock | DocumentBlock): Wire => {
+const encodeMedia = (block: ImageBlock | DocumentBlock): Json => {
   const fields = fieldsOf(block.extras);
   if (block.type === 'image') {
     return { ...fields, type: 'image', source: encodeSource(block.source) };
@@ -163,7 +162,7 @@ const encodeMedia = (block: ImageBlock | DocumentBlock): Wire => {
   return compact({ ...fields, type: 'document', source, title: block.title });
 };
 
-const encodeToolResult = ({ callId, content, isError, extras }: ToolResultBlock): Wire => {
+const encodeToolResult = ({ callId, content, isError, extras }: ToolResultBlock): Json => {
   const wire = encodeContent(content);
   const result = compact({ content: wire === '' ? undefined : wire, is_error: isError });
   return { ...fieldsOf(extras), type: 'tool_result', tool_use_id: wireToolId(callId), ...result };
@@ -172,7 +171,7 @@ const encodeToolResult = ({ callId, content, isError, extras }: ToolResultBlock)
 /** What this wire allows in a name; chat histories of other servers may hold more. */
 const nameOf = (name: string): string => name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 128);
 
-const encodeBlock = (block: Block): Wire[] => {
+const encodeBlock = (block: Block): Json[] => {
   switch (block.type) {
     case 'text':
       return encodeText(block);
@@ -196,7 +195,7 @@ const encodeBlock = (block: Block): Wire[] => {
 };
 
 /** A string where one plain text says it all, else blocks; an empty string when nothing is left. */
-export const encodeContent = (blocks: Block[]): string | Wire[] => {
+export const encodeContent = (blocks: Block[]): string | Json[] => {
   const wire = blocks.flatMap(encodeBlock);
   const [first] = wire;
   if (!first) return '';

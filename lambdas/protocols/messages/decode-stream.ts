@@ -67,6 +67,7 @@ const createMessageReader = (request: GenerationRequest) => {
   };
 };
 
+/** @throws UpstreamFault, on `push` or `end`, when the upstream failed, broke its protocol or stopped early. */
 export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const message = createMessageReader(request);
   const { writer } = message;
@@ -80,9 +81,9 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
     push: ({ data }) => {
       // Some upstreams keep the connection alive with events that say nothing.
       if (writer.finished || data.trim() === '') return [];
-      // Proxies put the other family's last word behind this one's.
+      // Some proxies append the chat family's `[DONE]`.
       if (data.trim() === '[DONE]') return conclude();
-      // What is cut off behind the stop reason is no loss.
+      // After a stop_reason, a cut-off event loses nothing.
       const event = message.hasReason() ? readJsonObject(data) : parseUpstreamJson(data);
       if (!event || event.type === 'message_stop') return conclude();
       message.read(event);

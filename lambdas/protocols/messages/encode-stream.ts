@@ -1,5 +1,6 @@
 import { extraFieldsFor } from '../extras.ts';
 import type { BlockHead, GenerationEvent, GenerationRequest, Label, Usage } from '../generation.ts';
+import type { Json } from '../json.ts';
 import type { StreamEncoder } from '../protocol.ts';
 import type { SseMessage } from '../sse.ts';
 import { answerToolId } from './ids.ts';
@@ -7,12 +8,11 @@ import { NAME } from './name.ts';
 import { encodeStopReason } from './stop-reason.ts';
 import { encodeMessageUsage, encodeUsage } from './usage.ts';
 
-type Fields = Record<string, unknown>;
 type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>;
 type BlockEvent = EventOf<'block-delta'> | EventOf<'block-extra'> | EventOf<'block-end'>;
 
 /** The event's name stands twice on this wire: as SSE event and as `type`; SDKs need both. */
-export const message = (type: string, fields: Fields): SseMessage => ({
+export const message = (type: string, fields: Json): SseMessage => ({
   event: type,
   data: JSON.stringify({ type, ...fields }),
 });
@@ -25,7 +25,7 @@ const DELTA_TYPE = {
 } as const;
 
 /** `input` is always empty: SDKs take it from the deltas, and from both places if it is in both. */
-const startOfTool = (head: BlockHead & { type: 'tool-call' }): Fields => ({
+const startOfTool = (head: BlockHead & { type: 'tool-call' }): Json => ({
   ...extraFieldsFor(NAME, head.extras),
   type: 'tool_use',
   id: answerToolId(head),
@@ -33,7 +33,7 @@ const startOfTool = (head: BlockHead & { type: 'tool-call' }): Fields => ({
   input: {},
 });
 
-const startOf = (head: BlockHead, signature: string | undefined): Fields => {
+const startOf = (head: BlockHead, signature: string | undefined): Json => {
   switch (head.type) {
     case 'text':
       return { type: 'text', text: '' };
@@ -63,7 +63,7 @@ const createBlockWriter = () => {
     return [message('content_block_start', { index: wireIndex, content_block: block })];
   };
 
-  const deltaMessage = (delta: Fields): SseMessage =>
+  const deltaMessage = (delta: Json): SseMessage =>
     message('content_block_delta', { index: wireIndex, delta });
 
   const end = (head: BlockHead, signature: string | undefined): SseMessage[] => {

@@ -1,4 +1,3 @@
-import { readRefusal } from '../context-overflow.ts';
 import type { Protocol, RequestLimits } from '../protocol.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { streamEncoder } from './encode-stream.ts';
@@ -31,7 +30,6 @@ export const messages: Protocol = {
   streamEncoder,
   encodeError,
   encodeStreamError,
-  decodeRefusal: readRefusal,
   upstreamHeaders: (secret) => ({ 'x-api-key': secret, 'anthropic-version': VERSION }),
   limitHeaders,
 };

@@ -16,6 +16,7 @@ import { NAME } from './name.ts';
 import { decodeStopReason, encodeStopReason } from './stop-reason.ts';
 import { decodeUsage, encodeMessageUsage, readUsage } from './usage.ts';
 
+/** @throws UpstreamFault when the body is no answer, or an answer that did not finish well. */
 export const decodeResponse = (body: unknown, request: GenerationRequest): GenerationEvent[] => {
   const wire = asRecord(body);
   if (wire?.type !== 'message') {

@@ -33,7 +33,7 @@ const isForced = ({ toolChoice }: GenerationRequest): boolean =>
 
 /**
  * Who asks the other family for effort asks for thinking; here it has a switch of its own. Not beside a
- * forced tool, which the vendor refuses. `adaptive` is the one mode that bears a history without thinking.
+ * forced tool, which the vendor refuses. `adaptive` is the one mode that accepts a history without thinking.
  */
 const isTurnedOn = (request: GenerationRequest): boolean => {
   const { effort, mode } = request.reasoning ?? {};
@@ -73,7 +73,7 @@ const LEAST_TOP_P = 0.95;
 /** The default of both fields, and the most that this wire allows. Newer models refuse what says no more. */
 const saysMore = (value: number | undefined): boolean => value !== undefined && value < 1;
 
-/** Sampling as this wire bears it: one field of the two, and next to none beside thinking. */
+/** Sampling as this wire takes it: one field of the two, and next to none beside thinking. */
 export const encodeSampling = (request: GenerationRequest): Json => {
   const { temperature, topP, topK } = request;
   if (isCaller(request)) return compact({ temperature, top_p: topP, top_k: topK });

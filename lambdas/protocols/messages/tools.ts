@@ -1,8 +1,8 @@
 import { compact } from '../../support/compact.ts';
 import { extrasIfAny } from '../extras.ts';
 import type { ForeignTool, GenerationRequest, Tool, ToolChoice } from '../generation.ts';
-import { asRecord } from '../json.ts';
-import { fieldsOf, type Wire } from './content.ts';
+import { asRecord, type Json } from '../json.ts';
+import { fieldsOf } from './content.ts';
 import { NAME } from './name.ts';
 import { isWithinStrict } from './output-format.ts';
 import type { WireTool, WireToolChoice } from './wire.ts';
@@ -27,7 +27,7 @@ export const decodeParallel = (choice: WireToolChoice | undefined): boolean | un
 };
 
 /** Callers of the other family write what belongs to a tool beside its function or inside it. */
-const toolFields = ({ extras }: Tool): Wire => {
+const toolFields = ({ extras }: Tool): Json => {
   const inside = asRecord(extras?.fields.function);
   return {
     ...fieldsOf(extras && inside && { protocol: extras.protocol, fields: inside }),
@@ -39,7 +39,7 @@ const toolFields = ({ extras }: Tool): Wire => {
 const strictOf = ({ strict, parameters }: Tool, isOwn: boolean): boolean | undefined =>
   isOwn || !strict || isWithinStrict(parameters) ? strict : undefined;
 
-const encodeTool = (tool: Tool | ForeignTool, isOwn: boolean): Wire[] => {
+const encodeTool = (tool: Tool | ForeignTool, isOwn: boolean): Json[] => {
   if ('foreign' in tool) return tool.protocol === NAME ? [tool.value] : [];
   const { name, description, parameters } = tool;
   const strict = strictOf(tool, isOwn);
@@ -49,7 +49,7 @@ const encodeTool = (tool: Tool | ForeignTool, isOwn: boolean): Wire[] => {
 };
 
 /** The tools, without those that a narrowed choice leaves out: this wire cannot narrow in the choice. */
-export const encodeTools = ({ tools = [], toolChoice, extras }: GenerationRequest): Wire[] => {
+export const encodeTools = ({ tools = [], toolChoice, extras }: GenerationRequest): Json[] => {
   const only = toolChoice && 'only' in toolChoice ? toolChoice.only : undefined;
   const offered = only
     ? tools.filter((tool) => 'foreign' in tool || only.includes(tool.name))

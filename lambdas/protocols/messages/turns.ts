@@ -1,9 +1,10 @@
 import { compact } from '../../support/compact.ts';
 import { extraFieldsFor, extrasIfAny } from '../extras.ts';
 import type { Block, GenerationRequest, Turn } from '../generation.ts';
+import type { Json } from '../json.ts';
 import { nothingSaid } from '../nothing-said.ts';
 import type { WireTarget } from '../protocol.ts';
-import { decodeContent, encodeContent, type Wire } from './content.ts';
+import { decodeContent, encodeContent } from './content.ts';
 import { NAME } from './name.ts';
 import { withUniqueCalls } from './unique-calls.ts';
 import type { ContentBlock, Message } from './wire.ts';
@@ -76,7 +77,7 @@ const PLACEHOLDER = { role: 'user', content: '(continue)' };
 /** False when nothing is left to say, e.g. only thinking of another upstream. */
 const hasContent = ({ blocks }: Turn): boolean => encodeContent(blocks) !== '';
 
-const encodeConversation = (turns: Turn[]): Wire[] =>
+const encodeConversation = (turns: Turn[]): Json[] =>
   mergeTurns(withUniqueCalls(turns.filter(hasContent))).map(({ role, blocks, extras }) => ({
     ...extraFieldsFor(NAME, extras),
     role,
@@ -87,7 +88,7 @@ const encodeMessages = (
   turns: Turn[],
   { extras }: GenerationRequest,
   { systemTurns }: WireTarget,
-): Wire[] => {
+): Json[] => {
   if (extras.protocol === NAME) {
     const messages = encodeConversation(systemTurns === 'leading' ? turns.map(asReminder) : turns);
     if (messages.length === 0) throw nothingSaid();

@@ -46,6 +46,7 @@ export const readUsage = (value: unknown): WireUsage => {
   });
 };
 
+/** The canonical counts. Undefined: the upstream counted nothing. */
 export const decodeUsage = (wire: WireUsage): Usage | undefined => {
   const { input, cacheRead, cacheWrite, output, thinking, own } = wire;
   if (input === undefined && output === undefined) return undefined;

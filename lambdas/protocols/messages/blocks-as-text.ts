@@ -39,7 +39,7 @@ const IN_WORDS = new Map([
  * A block of this family that has a meaning in plain words, as text that keeps the block beside it; any
  * other as foreign.
  */
-export const decodeKin = (block: Json): Block => {
+export const decodeAsText = (block: Json): Block => {
   const text = IN_WORDS.get(asString(block.type) ?? '')?.(block);
   return text === undefined
     ? { type: 'foreign', protocol: NAME, value: block }
@@ -47,5 +47,5 @@ export const decodeKin = (block: Json): Block => {
 };
 
 /** The block behind such a text. */
-export const kinOf = (fields: Json): Json | undefined =>
+export const originalBlock = (fields: Json): Json | undefined =>
   typeof fields.type === 'string' ? fields : undefined;
