@@ -102,14 +102,14 @@ const decode = (wire: CountRequest): GenerationRequest => {
   });
 };
 
-/** @throws ApiError 400 */
+/** @throws ApiError 400 that names the first fault. */
 export const decodeRequest = (body: unknown): GenerationRequest => {
   const request = decode(parseWire(MessagesRequest, body));
   assertContent(request.turns);
   return request;
 };
 
-/** A body of the token-count endpoint: the same fields, no `max_tokens` needed. */
+/** A body of the token-count endpoint: the same fields, no `max_tokens` needed. @throws ApiError 400 */
 export const decodeCountRequest = (body: unknown): GenerationRequest =>
   decode(parseWire(CountRequest, body));
 
@@ -137,6 +137,7 @@ const encodeUser = ({ user, extras }: GenerationRequest) =>
 const merged = (rode: unknown, own: object | undefined) =>
   rode === undefined && own === undefined ? undefined : { ...asRecord(rode), ...own };
 
+/** @throws ApiError 400 when nothing of the conversation has a form on this wire. */
 export const encodeRequest = (
   request: GenerationRequest,
   target: WireTarget,

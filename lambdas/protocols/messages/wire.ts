@@ -82,6 +82,7 @@ export const WireToolChoice = z.discriminatedUnion('type', [
 ]);
 export type WireToolChoice = z.infer<typeof WireToolChoice>;
 
+/** Our guard against oversized requests. */
 const MAX_MESSAGES = 10_000;
 const MAX_TOOLS = 256;
 
