@@ -3,6 +3,7 @@ import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { assertChatStream } from '../support/chat-stream.ts';
 import { type Cell, type CellResult, startFaultBench } from '../support/fault-bench.ts';
 import { CANARIES } from '../support/leak-watch.ts';
+import { parseLine } from '../support/log-line.ts';
 import { assertMessagesStream } from '../support/messages-stream.ts';
 import { type Json, parseJson, readSse } from '../support/sse-text.ts';
 import { type Expected, ROWS } from './expectations.ts';
@@ -45,7 +46,7 @@ const expectIds = ({ headers }: CellResult) => {
 };
 
 const expectOneLine = ({ headers, log }: CellResult) => {
-  const lines = log.trimEnd().split('\n').map(parseJson);
+  const lines = log.trimEnd().split('\n').map(parseLine);
   const requests = lines.filter(({ event }) => event === 'request');
   expect(requests.map(({ requestId }) => requestId)).toEqual([headers['x-request-id']]);
 };

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { type LocalRouter, startLocal } from '../../local/start.ts';
 import { watchLine } from '../support/leak-watch.ts';
+import { type LogLine, parseLine } from '../support/log-line.ts';
 import type { ServerMessage, ServerOrder } from './server-process.ts';
 import { testModels } from './test-models.ts';
 
@@ -13,7 +14,7 @@ export type Server = { url: string; process: ChildProcess };
 export type Fleet = {
   servers: Server[];
   /** All processes' logs, parsed. */
-  lines: Record<string, unknown>[];
+  lines: LogLine[];
   setNow(now: number): void;
   createKey: LocalRouter['createKey'];
   upstreams: LocalRouter['upstreams'];
@@ -29,7 +30,7 @@ const start = async (order: ServerOrder, lines: Fleet['lines']): Promise<Server>
       if ('url' in message) resolve(message.url);
       else {
         watchLine(message.line);
-        lines.push(JSON.parse(message.line));
+        lines.push(parseLine(message.line));
       }
     });
     process.once('exit', (code) => reject(new Error(`The server ended with ${code}.`)));

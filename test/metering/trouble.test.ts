@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { mintKey } from '../../lambdas/keys/api-key.ts';
+import type { LogEvent } from '../../lambdas/log-events.ts';
 import { createRandom } from '../simulation/random.ts';
 import type { TableCall, Trouble } from './dynamo-proxy.ts';
 import { startTroubledRouter, type TroubledRouter } from './troubled-router.ts';
@@ -73,12 +74,12 @@ const eventually = async (check: () => Promise<boolean>): Promise<void> => {
   while (!(await check())) await new Promise((resolve) => setTimeout(resolve, 50));
 };
 
-const events = () => router.lines.map(({ event }) => String(event));
+const events = () => router.lines.map(({ event }) => event);
 
-const idsOf = (event: string) =>
+const idsOf = (event: LogEvent) =>
   router.lines.filter((line) => line.event === event).map(({ requestId }) => requestId);
 
-const isRefundOver = (id: unknown) =>
+const isRefundOver = (id: string | undefined) =>
   [...idsOf('meter_refund_written'), ...idsOf('meter_refund_pending')].includes(id);
 
 describe('a table that does not answer', () => {

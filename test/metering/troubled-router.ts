@@ -13,6 +13,7 @@ import { createLocalUpstream } from '../../local/local-upstream.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
 import { watchAnswers, watchLine } from '../support/leak-watch.ts';
 import { startWatched } from '../support/local.ts';
+import { type LogLine, parseLine } from '../support/log-line.ts';
 import { startDynamoProxy } from './dynamo-proxy.ts';
 import { testModels } from './test-models.ts';
 
@@ -32,12 +33,12 @@ export const startTroubledRouter = async ({ patience, ...given }: TroubledOption
       requestHandler: { connectionTimeout: patience, requestTimeout: patience },
     }),
   });
-  const lines: Record<string, unknown>[] = [];
+  const lines: LogLine[] = [];
   let ahead = 0;
   const clock = { ...systemClock, now: () => systemClock.now() + ahead };
   const ownLog = createLog((line) => {
     watchLine(line);
-    lines.push(JSON.parse(line));
+    lines.push(parseLine(line));
   });
   const { log = ownLog } = given;
   const handler = createRouter({

@@ -1,5 +1,6 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Caller } from '../../lambdas/keys/caller.ts';
+import type { LogEvent } from '../../lambdas/log-events.ts';
 import type { Admission } from '../../lambdas/metering/admission.ts';
 import { createMeter, type Meter } from '../../lambdas/metering/meter.ts';
 import type { MeterStore } from '../../lambdas/stores/meter-store.ts';
@@ -77,7 +78,7 @@ const countBy = (entries: Entry[], key: 'minute' | 'period'): number => {
 
 /** Whether the log says that a refund was not written in time, and not that it was written later. */
 const isRefundOpen = (lines: string[], requestId: string): boolean => {
-  const isTold = (event: string) =>
+  const isTold = (event: LogEvent) =>
     lines.some((line) => line.includes(`"${event}"`) && line.includes(`"${requestId}"`));
   return isTold('meter_refund_late') && !isTold('meter_refund_written');
 };

@@ -7,6 +7,7 @@ import { createCountingClock } from './counting-clock.ts';
 import { startFleet } from './fleet.ts';
 import { PATIENT } from './fleet-lab.ts';
 import { CANARIES } from './leak-watch.ts';
+import type { LogLine } from './log-line.ts';
 import { modelOn, targetAt } from './models.ts';
 import { openSocketsAt } from './open-sockets.ts';
 import { connectTo, postBytes, type RawClient } from './raw-client.ts';
@@ -33,7 +34,7 @@ export type Trace = {
   calls: string[];
   charged: number;
   /** Its log lines, the access line last. */
-  lines: Record<string, unknown>[];
+  lines: LogLine[];
 };
 
 /** A router whose clients misbehave; each model has a second, healthy target. */

@@ -9,6 +9,7 @@ import { systemClock } from '../../lambdas/support/clock.ts';
 import { type ServerOptions, startServer } from '../../lambdas/web/server.ts';
 import { startDynamo, storesOn } from './dynamo.ts';
 import { watchAnswers } from './leak-watch.ts';
+import { type LogLine, parseLine } from './log-line.ts';
 import { createWatchedLog } from './watched-log.ts';
 
 /** Answers with what it was called with. */
@@ -27,7 +28,7 @@ export type Edge = {
   url: string;
   key: string;
   /** Parsed log lines so far. */
-  lines: Record<string, unknown>[];
+  lines: LogLine[];
   logText(): string;
   close(): Promise<void>;
 };
@@ -69,7 +70,7 @@ export const startEdge = async (
     url,
     key,
     get lines() {
-      return written.map((line): Record<string, unknown> => JSON.parse(line));
+      return written.map(parseLine);
     },
     logText: () => written.join(''),
     close: async () => {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { expect, onTestFinished } from 'vitest';
+import type { LogEvent } from '../../lambdas/log-events.ts';
 import { createCountingClock } from './counting-clock.ts';
 import { type Fleet, type FleetOptions, startFleet } from './fleet.ts';
 import { type Act, startUpstream } from './fleet-upstream.ts';
@@ -44,7 +45,7 @@ export const startLab = async (acts: Act[], options: Partial<FleetOptions> = {})
     for (let turn = 0; turn < times; turn += 1) sent.push(await ask());
     return sent;
   };
-  const count = (name: string) => fleet.lines().filter(({ event }) => event === name).length;
+  const count = (name: LogEvent) => fleet.lines().filter(({ event }) => event === name).length;
   /** Sends a request, and leaves once the upstream has it. */
   const askAndLeave = async () => {
     const [attempts, lines] = [upstreams[0]?.attempts ?? 0, count('request')];

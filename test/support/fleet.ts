@@ -11,6 +11,7 @@ import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
 import { type ServerOptions, startServer } from '../../lambdas/web/server.ts';
 import { type LocalStores, startLocalStores } from '../../local/local-stores.ts';
 import { watchAnswers } from './leak-watch.ts';
+import { type LogLine, parseLine } from './log-line.ts';
 import { createWatchedLog } from './watched-log.ts';
 
 /** Routers that share their tables and a clock, as environments of one function do. */
@@ -22,7 +23,7 @@ export type Fleet = {
   key: string;
   stores: LocalStores['parts'];
   logText(): string;
-  lines(): Record<string, unknown>[];
+  lines(): LogLine[];
   /** Units charged to the key in this period. */
   charged(): Promise<number>;
   close(): Promise<void>;
@@ -78,7 +79,7 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
     key,
     stores: stores.parts,
     logText: () => written.join(''),
-    lines: () => written.map((line): Record<string, unknown> => JSON.parse(line)),
+    lines: () => written.map(parseLine),
     charged: async () => {
       const now = clock.now();
       const period = periodOf(PLAN.period, now).label;

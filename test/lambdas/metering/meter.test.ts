@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Caller } from '../../../lambdas/keys/caller.ts';
+import type { LogEvent } from '../../../lambdas/log-events.ts';
 import { limitHeaders } from '../../../lambdas/metering/limit-headers.ts';
 import { createMeter } from '../../../lambdas/metering/meter.ts';
 import type { MeterStore } from '../../../lambdas/stores/meter-store.ts';
@@ -11,6 +12,7 @@ import {
   storesOn,
   type TestDynamo,
 } from '../../support/dynamo.ts';
+import { parseLine } from '../../support/log-line.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { refusalOf } from '../../support/refusal.ts';
 
@@ -70,7 +72,7 @@ const setUp = (start = NOW) => {
   return { clock, lines, table, meter, environment, admit };
 };
 
-const eventsIn = (lines: string[]): string[] => lines.map((line) => JSON.parse(line).event);
+const eventsIn = (lines: string[]): LogEvent[] => lines.map((line) => parseLine(line).event);
 
 describe('an admitted request', () => {
   test('is told its limits with itself counted', async () => {

@@ -6,6 +6,7 @@ import type { Log } from '../../../lambdas/support/log.ts';
 import type { LocalOptions, LocalRouter } from '../../../local/start.ts';
 import { PATIENT } from '../../support/fleet-lab.ts';
 import { MODEL_ON, post, withRouter } from '../../support/local.ts';
+import { parseLine } from '../../support/log-line.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { createRecordedTelemetry } from '../../support/recorded-telemetry.ts';
 
@@ -83,7 +84,7 @@ describe('a request', () => {
       router.upstreams.inject({ fault: { kind: 'status', status: 500 }, protocol: 'chat' });
       return ask(router);
     });
-    const line = lines.map((text) => JSON.parse(text)).find(({ event }) => event === 'request');
+    const line = lines.map(parseLine).find(({ event }) => event === 'request');
     expect(line).toMatchObject({ status: 200, upstream: 'borealis', failedAttempts: 1 });
     expect(line).not.toHaveProperty('exhausted');
     expect(line).not.toHaveProperty('fault');
