@@ -1,6 +1,10 @@
 import * as z from 'zod';
 import { invalidRequest } from '../support/errors.ts';
 
+/** As RFC 9110 has them; Node refuses to send a request with any other. */
+const HeaderName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/);
+const HeaderValue = z.string().regex(/^[\x20-\x7e]*$/, 'must be printable ASCII');
+
 /** An upstream deployment that serves a model; tried in the order of the list. */
 export const Target = z.strictObject({
   /** Name of the provider connection, for logs, metrics and the breaker. */
@@ -18,7 +22,7 @@ export const Target = z.strictObject({
   /** The header that carries it, where a provider departs from its protocol's own. */
   authHeader: z.enum(['authorization', 'x-api-key', 'api-key']).optional(),
   /** Extra headers, e.g. a protocol version. Never a credential. */
-  headers: z.record(z.string(), z.string()).optional(),
+  headers: z.record(HeaderName, HeaderValue).optional(),
   maxTokensField: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
   /** On chat: the upstream refuses `reasoning_content` in earlier answers, or insists on it. */
   reasoningHistory: z.enum(['required', 'refused']).optional(),

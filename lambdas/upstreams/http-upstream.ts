@@ -16,9 +16,14 @@ type Parts = { secrets: UpstreamSecrets; clock: Clock };
 /** Requests never wait for one another's connections. */
 const POOL = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY, maxFreeSockets: 256 };
 
+/** What a header can carry. */
+const SENDABLE = /^[\x20-\x7e]+$/;
+
 const credentialFor = async ({ target }: UpstreamCall, secrets: UpstreamSecrets) => {
   try {
-    return await secrets.get(target.secret);
+    const secret = await secrets.get(target.secret);
+    if (!SENDABLE.test(secret)) throw new Error('The credential holds what no header can carry.');
+    return secret;
   } catch (cause) {
     throw new UpstreamFault('credential', `no credential for ${target.upstream}`, { cause });
   }

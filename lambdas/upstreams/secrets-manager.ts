@@ -16,7 +16,8 @@ const TTL_MS = 15 * 60_000;
 /** The least time between two reads: neither a wrong credential nor an outage may turn into one read a request. */
 const MIN_INTERVAL_MS = 30_000;
 
-const Credentials = z.record(z.string(), z.string().min(1));
+/** A credential that was pasted often ends in a line break. */
+const Credentials = z.record(z.string(), z.string().trim().min(1));
 type Credentials = z.infer<typeof Credentials>;
 
 /** @throws Error that quotes nothing: JSON.parse's own message would hold the secret. */

@@ -52,6 +52,17 @@ describe('the catalog of a deployment', () => {
   });
 
   test.each([
+    ['a name with a space', { 'x title': 'a' }, 'headers["x title"]'],
+    ['a line break', { 'x-title': 'a\n' }, 'must be printable ASCII'],
+    ['an accent', { 'x-title': 'Café' }, 'must be printable ASCII'],
+  ])('whose headers hold %s is refused: no request could be sent', (name, headers, message) => {
+    const [model] = own;
+    const targets = model?.targets.map((target) => ({ ...target, headers }));
+    const file = write(`${name}.json`, [{ ...model, targets }]);
+    expect(() => read(file)).toThrow(message);
+  });
+
+  test.each([
     ['not there', '/nowhere.json', /\/nowhere\.json: ENOENT/],
     ['not JSON', write('text.json', 'models: []'), /text\.json: .*JSON/],
     ['empty', write('empty.json', []), /empty\.json: The catalog is not valid/],

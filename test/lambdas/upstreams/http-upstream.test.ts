@@ -218,6 +218,12 @@ describe('a fault', () => {
     expect((await faultOf(open())).kind).toBe('credential');
   });
 
+  test('a credential that no header can carry is the fault credential', async () => {
+    const secrets = { get: async () => 'geheim…\n', refresh: () => undefined };
+    const { open } = setUp('http://127.0.0.1:1', {}, secrets);
+    expect((await faultOf(open())).kind).toBe('credential');
+  });
+
   test.each([
     {
       when: 'before its headers',

@@ -86,6 +86,11 @@ test.each(['{"a":"canary"', '["canary"]', '{"a":{"canary":1}}', 'canary'])(
   },
 );
 
+test('a credential that was pasted with a line break is used without', async () => {
+  const { secrets } = await setUp('{"a":"  one\\n"}');
+  expect(await secrets.get('a')).toBe('one');
+});
+
 test('a name that the secret does not hold is an error, also one that every object has', async () => {
   const { secrets } = await setUp('{"a":"one"}');
   await expect(secrets.get('b')).rejects.toThrow("no field 'b'");
