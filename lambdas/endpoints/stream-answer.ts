@@ -11,9 +11,12 @@ import { endOf, isAbandoned, publicError } from './public-error.ts';
 async function* tell(
   { checked: { call, request }, label, settlement }: PendingAnswer,
   opening: Promise<EventBatches>,
+  isSilent: boolean,
 ): AsyncGenerator<SseMessage[], void, void> {
   const { protocol, requestId } = call;
   const encoder = protocol.streamEncoder(request, label);
+  // Headers alone do not feed a watchdog that counts bytes of the body.
+  if (isSilent) yield [protocol.heartbeat];
   try {
     for await (const batch of await opening) {
       const messages = batch.flatMap(encoder.push);
@@ -54,14 +57,15 @@ export const streamAnswer = async (answer: PendingAnswer, clock: Clock): Promise
     await settlement.commit();
     return opened;
   });
+  let isSilent: boolean;
   try {
-    await waitAtMost(clock, HEARTBEAT_MS, opening);
+    isSilent = !(await waitAtMost(clock, HEARTBEAT_MS, opening));
   } catch (error) {
     call.note(endOf(error));
     fetched.dispose();
     throw error;
   }
   call.note({ outcome: 'abandoned' });
-  const live = withHeartbeat(tell(answer, opening), call.protocol.heartbeat, clock);
+  const live = withHeartbeat(tell(answer, opening, isSilent), call.protocol.heartbeat, clock);
   return { status: 200, messages: settled(live, answer) };
 };

@@ -45,8 +45,9 @@ describe.each(GRID)('$name on an upstream that speaks $protocol', ({ caller, pro
 
     clock.advance(TEN_SECONDS);
     await eventually(() => recording.statuses).toEqual([200]);
-    clock.advance(TEN_SECONDS);
     await eventually(() => recording.text).toBe(caller.heartbeat);
+    clock.advance(TEN_SECONDS);
+    await eventually(() => recording.text).toBe(caller.heartbeat.repeat(2));
 
     // After thirty seconds without a first event, the second target is asked.
     clock.advance(TEN_SECONDS);
