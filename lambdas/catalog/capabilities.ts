@@ -3,8 +3,19 @@ import type { Block, GenerationRequest } from '../protocols/generation.ts';
 import { contextOverflow, invalidRequest } from '../support/errors.ts';
 import type { Model, Target } from './catalog.ts';
 
-const holdsImage = (block: Block): boolean =>
-  block.type === 'image' || (block.type === 'tool-result' && block.content.some(holdsImage));
+const holdsImage = (block: Block): boolean => {
+  switch (block.type) {
+    case 'image':
+      return true;
+    case 'tool-result':
+      return block.content.some(holdsImage);
+    case 'foreign':
+      // With a source that only one vendor knows, such as a file it keeps.
+      return block.value.type === 'image';
+    default:
+      return false;
+  }
+};
 
 /**
  * Refuses what the model cannot do, before anything is spent on it.
