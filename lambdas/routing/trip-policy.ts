@@ -17,7 +17,9 @@ const DEFAULT_COOLDOWN_SECONDS = 10;
 const backOff = (openings: number): number => Math.min(MAX_MS, BASE_MS * 2 ** openings);
 
 /** What only an operator can mend is not worth a request a second. */
-const forOperator: TripRule = { after: 1, openMs: () => OPERATOR_MS };
+const credentialRefused: TripRule = { after: 1, openMs: () => OPERATOR_MS };
+/** The same, unless it was one prompt: some providers answer 402, 403 and 404 to what a request asks for. */
+const accessRefused: TripRule = { after: 3, openMs: () => OPERATOR_MS };
 
 const cooldown = ({ retryAfterSeconds }: UpstreamFault): TripRule => {
   const asked = retryAfterSeconds ?? DEFAULT_COOLDOWN_SECONDS;
@@ -37,10 +39,11 @@ const byStatus = (fault: UpstreamFault): TripRule | undefined => {
       // The request's fault, not the target's.
       return undefined;
     case 401:
+      return credentialRefused;
     case 402:
     case 403:
     case 404:
-      return forOperator;
+      return accessRefused;
     case 429:
       return cooldown(fault);
     default:

@@ -81,16 +81,17 @@ test('a target that has come back is found out by one probe and used from then o
 
 describe('what a refusal does to the target and to the caller', () => {
   test.each([
-    ['429 and a wait', status(429, { 'retry-after': '7' }), 503, '7', 5_600, 8_400],
-    ['429 alone', status(429), 503, '10', 8_000, 12_000],
-    ['429 and an hour', status(429, { 'retry-after': '3600' }), 503, '60', 48_000, 72_000],
-    ['429 and nonsense', status(429, { 'retry-after': 'soon' }), 503, '10', 8_000, 12_000],
-    ['401', status(401), 500, undefined, 240_000, 360_000],
-    ['403', status(403), 500, undefined, 240_000, 360_000],
-    ['402', status(402), 502, undefined, 240_000, 360_000],
-    ['404', status(404), 502, undefined, 240_000, 360_000],
-  ])('%s', async (_name, act, code, retryAfter, atLeast, atMost) => {
-    const { clock, primary, ask } = await startLab([act]);
+    ['429 and a wait', status(429, { 'retry-after': '7' }), 1, 503, '7', 5_600, 8_400],
+    ['429 alone', status(429), 1, 503, '10', 8_000, 12_000],
+    ['429 and an hour', status(429, { 'retry-after': '3600' }), 1, 503, '60', 48_000, 72_000],
+    ['429 and nonsense', status(429, { 'retry-after': 'soon' }), 1, 503, '10', 8_000, 12_000],
+    ['401', status(401), 1, 500, undefined, 240_000, 360_000],
+    ['403', status(403), 3, 500, undefined, 240_000, 360_000],
+    ['402', status(402), 3, 502, undefined, 240_000, 360_000],
+    ['404', status(404), 3, 502, undefined, 240_000, 360_000],
+  ])('%s', async (_name, act, times, code, retryAfter, atLeast, atMost) => {
+    const { clock, primary, ask, askTimes } = await startLab([act]);
+    await askTimes(times - 1);
     const told = await ask();
     expect(told.status).toBe(code);
     expect(told.headers['retry-after']).toBe(retryAfter);
@@ -99,10 +100,33 @@ describe('what a refusal does to the target and to the caller', () => {
 
     clock.advance(atLeast - 1);
     expect((await ask()).status).toBe(503);
-    expect(primary.attempts).toBe(1);
+    expect(primary.attempts).toBe(times);
     clock.advance(atMost - atLeast + 1);
     await ask();
-    expect(primary.attempts).toBe(2);
+    expect(primary.attempts).toBe(times + 1);
+  });
+
+  test('a prompt that is flagged with a 403 now and then does not take the model from anybody', async () => {
+    const { primary, askTimes, count } = await startLab([answer]);
+    for (let round = 0; round < 5; round += 1) {
+      primary.act = status(403);
+      expect(statusesOf(await askTimes(2))).toEqual([500]);
+      primary.act = answer;
+      expect(statusesOf(await askTimes(4))).toEqual([200]);
+    }
+    expect(count('breaker_opened')).toBe(0);
+  });
+
+  test('where no target is to be asked for minutes, SDKs are told not to wait for it', async () => {
+    const { clock, ask } = await startLab([status(401)]);
+    await ask();
+    const early = await ask();
+    expect(early.headers).toMatchObject({ 'x-should-retry': 'false', 'retry-after': '60' });
+    expect(early.status).toBe(503);
+    clock.advance(239_000);
+    const late = await ask();
+    expect(late.status).toBe(503);
+    expect(late.headers).not.toHaveProperty('x-should-retry');
   });
 
   test.each([400, 413, 422])(
