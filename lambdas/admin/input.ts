@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { compact } from '../support/compact.ts';
 import { DAY_MS, MINUTE_MS } from '../support/durations.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { wordsOfFault } from '../support/fault-words.ts';
@@ -12,8 +13,14 @@ const Id = z
   );
 const Name = z.string().trim().min(1).max(100);
 /** Far above any use, far below where a counter loses precision. */
-const Count = z.int().min(0).max(1_000_000_000_000);
-const Instant = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+const Count = z.number().multipleOf(1, 'must be an integer').min(0).max(1_000_000_000_000);
+const Instant = z.iso
+  .datetime({ offset: true, error: 'must be an instant such as 2027-01-31T00:00:00Z' })
+  .transform((text) => Date.parse(text));
+const ModelIds = z
+  .array(z.string())
+  .min(1)
+  .transform((ids) => [...new Set(ids)]);
 
 export const NewProject = z.strictObject({ id: Id, name: Name.exactOptional() });
 
@@ -21,7 +28,7 @@ const PlanFields = {
   rpm: Count,
   quota: Count,
   period: z.enum(['hour', 'day', 'month']),
-  models: z.array(z.string()).min(1).exactOptional(),
+  models: ModelIds.exactOptional(),
 };
 export const NewPlan = z.strictObject({ id: Id, ...PlanFields });
 
@@ -30,7 +37,7 @@ export const PlanChange = z.strictObject({
   rpm: Count.exactOptional(),
   quota: Count.exactOptional(),
   period: PlanFields.period.exactOptional(),
-  models: z.array(z.string()).min(1).nullable().exactOptional(),
+  models: ModelIds.nullable().exactOptional(),
 });
 
 export const NewKeyInput = z.strictObject({
@@ -61,6 +68,7 @@ const lineOf = ({ path, message }: z.core.$ZodIssue): string =>
 export const readInput = <T extends z.ZodType>(schema: T, body: unknown): z.output<T> => {
   const parsed = schema.safeParse(body, { error: wordsOfFault });
   if (parsed.success) return parsed.data;
-  const param = parsed.error.issues[0]?.path.join('.') ?? '';
-  throw invalidRequest(`${parsed.error.issues.map(lineOf).join('; ')}.`, { param });
+  const { issues } = parsed.error;
+  const param = issues[0]?.path.join('.') || undefined;
+  throw invalidRequest(`${issues.map(lineOf).join('; ')}.`, compact({ param }));
 };

@@ -80,6 +80,7 @@ export const parseWire = <T extends z.ZodType>(schema: T, body: unknown): z.outp
   if (parsed.success) return parsed.data;
   const [first] = parsed.error.issues;
   const { path, message } = first ? decisive(first) : { path: [], message: 'is not valid' };
+  if (path.length === 0) throw invalidRequest(`The body ${message}.`);
   const param = pathOf(path);
-  throw invalidRequest(param === '' ? `The body ${message}.` : `${param}: ${message}.`, { param });
+  throw invalidRequest(`${param}: ${message}.`, { param });
 };

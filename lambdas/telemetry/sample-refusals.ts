@@ -1,7 +1,8 @@
+import { MINUTE_MS } from '../support/durations.ts';
+
 /** Refusals written in full within a minute; a flood adds one in a hundred. */
 const FULL_PER_MINUTE = 10;
 const ONE_IN = 100;
-const MINUTE_MS = 60_000;
 
 /** Whether the log line of a refusal at `now` (ms) is written. */
 export type SampleRefusals = (now: number) => boolean;

@@ -5,16 +5,21 @@ import { type ApiError, invalidRequest } from '../support/errors.ts';
 import { newRequestId, type RandomBytes } from '../support/ids.ts';
 
 /** What Node's parser calls the faults that have a status of their own. */
-const PARSER_STATUS: Record<string, number> = {
-  HPE_HEADER_OVERFLOW: 431,
-  ERR_HTTP_REQUEST_TIMEOUT: 408,
+const PARSER_FAULTS: Record<string, ApiError> = {
+  HPE_HEADER_OVERFLOW: invalidRequest('The headers are larger than 16 KB.', { status: 431 }),
+  ERR_HTTP_REQUEST_TIMEOUT: invalidRequest('The request did not arrive in time.', { status: 408 }),
 };
+const NOT_HTTP = invalidRequest('The request is not valid HTTP.');
+
+/** What a fault of Node's parser is to the caller; undefined where nobody is left to tell. */
+export const parserError = ({ code }: Error & { code?: string }): ApiError | undefined =>
+  code === 'ECONNRESET' ? undefined : (PARSER_FAULTS[code ?? ''] ?? NOT_HTTP);
 
 export type Refusals = {
   /** Answers what never reaches the router: on AWS these answers are the platform's. */
   refuse(response: ServerResponse, path: string, error: ApiError): void;
-  /** Answers bytes that are no HTTP request; there is no path yet, so the envelope is the chat family's. */
-  refuseBytes(socket: Duplex, fault: Error & { code?: string }): void;
+  /** Answers what is no request with a path, so the envelope is the chat family's. */
+  refuseBytes(socket: Duplex, error: ApiError): void;
 };
 
 export const createRefusals = (randomBytes: RandomBytes): Refusals => {
@@ -27,6 +32,7 @@ export const createRefusals = (randomBytes: RandomBytes): Refusals => {
       connection: 'close',
       'x-request-id': requestId,
       'request-id': requestId,
+      ...error.headers,
     };
     return { body, headers };
   };
@@ -35,13 +41,12 @@ export const createRefusals = (randomBytes: RandomBytes): Refusals => {
       const { body, headers } = answerTo(path, error);
       response.writeHead(error.status, headers).end(body);
     },
-    refuseBytes: (socket, fault) => {
-      if (!socket.writable || fault.code === 'ECONNRESET') {
+    refuseBytes: (socket, error) => {
+      if (!socket.writable) {
         socket.destroy();
         return;
       }
-      const status = PARSER_STATUS[fault.code ?? ''] ?? 400;
-      const error = invalidRequest('The request is not valid HTTP.', { status });
+      const { status } = error;
       const { body, headers } = answerTo('', error);
       const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
       socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);

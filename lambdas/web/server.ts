@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { HttpHandler } from '../http/create-http-handler.ts';
+import { methodNotAllowed } from '../http/path-pattern.ts';
 import type { HttpEvent } from '../http/read-event.ts';
 import type { Clock } from '../support/clock.ts';
 import { MAX_INVOCATION_MS } from '../support/durations.ts';
@@ -9,7 +10,7 @@ import type { RandomBytes } from '../support/ids.ts';
 import { createDrain } from './drain.ts';
 import { functionUrlEvent, splitTarget } from './function-url-event.ts';
 import { createResponseStream } from './lambda-runtime.ts';
-import { createRefusals, type Refusals } from './refusals.ts';
+import { createRefusals, parserError, type Refusals } from './refusals.ts';
 import { createUnderWay } from './under-way.ts';
 
 export type ServerOptions = {
@@ -128,8 +129,13 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     refusals.refuse(response, path, invalidRequest(message, { status: 417 }));
   });
   server.on('clientError', (fault, socket) => {
-    if (underWay.on(socket)) socket.destroy();
-    else refusals.refuseBytes(socket, fault);
+    const error = parserError(fault);
+    if (!error || underWay.on(socket)) socket.destroy();
+    else refusals.refuseBytes(socket, error);
+  });
+  // Without a listener Node closes the connection and says nothing.
+  server.on('connect', (_request, socket) => {
+    refusals.refuseBytes(socket, methodNotAllowed('GET, HEAD, POST, OPTIONS'));
   });
   server.listen(options.port, host);
   await once(server, 'listening');

@@ -209,6 +209,11 @@ describe('what cannot be done is told in a sentence', () => {
     [1, ['keys', 'rotate', 'key_x', '--project', 'local'], /no key 'key_x'/],
     [1, ['plans', 'set', 'nothing', '--rpm', '1'], /no plan 'nothing'/],
     [1, ['plans', 'set', 'local', '--period', 'week'], /period: .*hour.*day.*month/],
+    [
+      1,
+      ['plans', 'set', 'local', '--quota', '10000000000000000'],
+      /^quota: must be at most 1000000000000\. \(/,
+    ],
     [1, ['plans', 'set', 'local', '--model', 'no/such'], /the catalog has no no\/such/],
     [2, ['plans', 'set', 'local'], /Nothing to set/],
     [

@@ -73,6 +73,7 @@ describe('what is no HTTP request', () => {
     ['an expectation', 'GET / HTTP/1.1\r\nhost: a\r\nexpect: nothing\r\n\r\n', 417],
     ['a NUL in a header', 'GET / HTTP/1.1\r\nhost: a\r\nx-api-key: a\0b\r\n\r\n', 400],
     ['headers of 40 KB', `GET / HTTP/1.1\r\nhost: a\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`, 431],
+    ['a tunnel', 'CONNECT a:443 HTTP/1.1\r\nhost: a:443\r\n\r\n', 405],
   ])('%s is refused in the envelope, with ids', async (_, bytes, status) => {
     const { url } = await startHandler(() => ({}));
     const answer = parse(await sendBytes(url, bytes));
