@@ -6,6 +6,7 @@ import { judge } from '../routing/verdict.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { EventBatches, Upstream } from '../upstreams/upstream.ts';
+import { asCallersFault } from './callers-fault.ts';
 import type { CheckedCall } from './check-call.ts';
 import { cutAtDeadline } from './cut-at-deadline.ts';
 import { observe } from './observe.ts';
@@ -60,7 +61,7 @@ export const createFetchAnswer = ({
   const fetchFromTargets = async (checked: CheckedCall, signal: AbortSignal) => {
     const { call, request, model, targets, estimatedInputTokens } = checked;
     const startedAt = clock.now();
-    const { target, batches, attempts } = await failover.open({
+    const opening = failover.open({
       targets,
       onFailure: createReport(checked, log),
       call: (candidate) =>
@@ -71,6 +72,9 @@ export const createFetchAnswer = ({
           maxOutputTokens: model.max_output_tokens,
           signal,
         }),
+    });
+    const { target, batches, attempts } = await opening.catch((error: unknown) => {
+      throw asCallersFault(error, call.body);
     });
     const firstContentMs = clock.now() - startedAt;
     call.note({ upstream: target.upstream, attempts, firstContentMs });

@@ -20,7 +20,7 @@ const WORDINGS = [
   /`inputs` tokens/i,
 ];
 
-const saysContextOverflow = (body: string): boolean =>
+export const saysContextOverflow = (body: string): boolean =>
   WORDINGS.some((wording) => wording.test(body));
 
 /** Where upstreams put the two numbers, in either order. */
@@ -34,21 +34,11 @@ const NUMBERS = [
 ];
 
 /** The two numbers, where the upstream gives both and they say what it says. */
-const readOverflow = (body: string): Overflow | undefined => {
+export const readOverflow = (body: string): Overflow | undefined => {
   for (const pattern of NUMBERS) {
     const { tokens, most } = pattern.exec(body)?.groups ?? {};
     const read = { tokens: Number(tokens), most: Number(most) };
     if (read.tokens > read.most) return read;
   }
   return undefined;
-};
-
-/** The one meaning that matters, or any other. */
-type UpstreamRefusal = { kind: 'context-overflow'; overflow?: Overflow } | { kind: 'other' };
-
-/** What an upstream's 4xx body means. Its text goes no further than this. */
-export const interpretRefusal = (body: string): UpstreamRefusal => {
-  if (!saysContextOverflow(body)) return { kind: 'other' };
-  const overflow = readOverflow(body);
-  return overflow ? { kind: 'context-overflow', overflow } : { kind: 'context-overflow' };
 };

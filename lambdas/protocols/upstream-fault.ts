@@ -31,6 +31,8 @@ export class UpstreamFault extends Error {
   readonly retryAfterSeconds: number | undefined;
   /** How far a prompt was too long, where the upstream said so. */
   readonly overflow: Overflow | undefined;
+  /** Parameters that a refusal of the request names, by their names on the upstream's wire. */
+  readonly refusedFields: readonly string[];
 
   constructor(
     kind: FaultKind,
@@ -39,6 +41,7 @@ export class UpstreamFault extends Error {
       status?: number;
       retryAfterSeconds?: number;
       overflow?: Overflow | undefined;
+      refusedFields?: readonly string[];
       cause?: unknown;
     } = {},
   ) {
@@ -48,5 +51,6 @@ export class UpstreamFault extends Error {
     this.status = options.status;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.overflow = options.overflow;
+    this.refusedFields = options.refusedFields ?? [];
   }
 }

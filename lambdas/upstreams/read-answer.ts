@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { interpretRefusal } from '../protocols/context-overflow.ts';
 import type { GenerationEvent } from '../protocols/generation.ts';
+import { interpretRefusal } from '../protocols/refusal.ts';
 import { UpstreamFault } from '../protocols/upstream-fault.ts';
 import type { Clock } from '../support/clock.ts';
 import { withIdleLimit } from './deadlines.ts';
@@ -11,12 +11,25 @@ import type { EventBatches, UpstreamCall } from './upstream.ts';
 
 type Chunks = AsyncIterable<Uint8Array>;
 
-/** Statuses with which upstreams refuse a prompt as too long; a 429 may use the same words for a rate. */
-const OVERFLOW_STATUSES = [400, 413, 422];
+/** Statuses of a refusal of the request as such; a 429 may use the words of one for a rate. */
+const REFUSING = [400, 413, 422];
 
 /** The body's bytes; a minute without any fails the post. */
 export const bytesOf = (response: IncomingMessage, post: Post, clock: Clock): Chunks =>
   withIdleLimit(response.iterator({ destroyOnReturn: false }), clock, post.fail);
+
+const refusalFault = (status: number, text: string): UpstreamFault => {
+  const refusal = interpretRefusal(text);
+  if (refusal.kind === 'other') {
+    const refusedFields = refusal.fields;
+    return new UpstreamFault('status', `the upstream answered ${status}`, {
+      status,
+      refusedFields,
+    });
+  }
+  const { overflow } = refusal;
+  return new UpstreamFault('context-overflow', 'the prompt is too long', { status, overflow });
+};
 
 /** The fault that a status other than 2xx stands for. */
 export const readFault = async (
@@ -28,11 +41,8 @@ export const readFault = async (
   if (status >= 300 && status < 400) {
     return new UpstreamFault('redirect', 'the upstream redirects', { status });
   }
-  const refusal = interpretRefusal(await readRefusal(chunks));
-  if (refusal.kind === 'context-overflow' && OVERFLOW_STATUSES.includes(status)) {
-    const { overflow } = refusal;
-    return new UpstreamFault('context-overflow', 'the prompt is too long', { status, overflow });
-  }
+  const text = await readRefusal(chunks);
+  if (REFUSING.includes(status)) return refusalFault(status, text);
   const retryAfterSeconds = parseRetryAfter(response.headers['retry-after'], now);
   return new UpstreamFault('status', `the upstream answered ${status}`, {
     status,

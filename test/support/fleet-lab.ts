@@ -14,11 +14,14 @@ export const PATIENT = { timeout: 20_000 };
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 
-const BODY = JSON.stringify({
-  model: 'vendor/model',
-  messages: [{ role: 'user', content: 'hi' }],
-  stream: true,
-});
+const bodyWith = (fields: object) =>
+  JSON.stringify({
+    model: 'vendor/model',
+    messages: [{ role: 'user', content: 'hi' }],
+    stream: true,
+    ...fields,
+  });
+const BODY = bodyWith({});
 
 const headersOf = ({ key }: Fleet) => ({ authorization: `Bearer ${key}` });
 
@@ -34,12 +37,13 @@ export const startLab = async (acts: Act[], options: Partial<FleetOptions> = {})
     ...options,
   });
   onTestFinished(() => fleet.close());
-  const ask = (router = 0) =>
+  const askFor = (fields: object, router = 0) =>
     send(fleet.urls[router] ?? '', '/v1/chat/completions', {
       method: 'POST',
       headers: headersOf(fleet),
-      body: BODY,
+      body: bodyWith(fields),
     });
+  const ask = (router = 0) => askFor({}, router);
   const askTimes = async (times: number) => {
     const sent = [];
     for (let turn = 0; turn < times; turn += 1) sent.push(await ask());
@@ -78,6 +82,7 @@ export const startLab = async (acts: Act[], options: Partial<FleetOptions> = {})
     upstreams,
     primary,
     second,
+    askFor,
     ask,
     askTimes,
     askAndLeave,

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { interpretRefusal } from '../../../lambdas/protocols/context-overflow.ts';
 import { protocols } from '../../../lambdas/protocols/protocols.ts';
+import { interpretRefusal } from '../../../lambdas/protocols/refusal.ts';
 import { apiError, invalidRequest } from '../../../lambdas/support/errors.ts';
 import { ChatError } from '../../support/chat-schema.ts';
 import { FAMILIES } from '../../support/golden.ts';
@@ -35,6 +35,22 @@ describe('a refusal by an upstream', () => {
     const { body = '' } = bodies.find(({ name }) => name === `overflow-${vendor}.json`) ?? {};
     const refusal = { kind: 'context-overflow', overflow: { tokens, most } };
     expect(interpretRefusal(body)).toEqual(refusal);
+  });
+
+  test.each([
+    ['openai-unsupported-value', ['temperature']],
+    ['anthropic-range', ['temperature']],
+    ['fastapi-detail', ['temperature']],
+    ['quoted-without-param', ['temperature']],
+    ['anthropic-unknown-field', ['context_management']],
+    // What the router itself writes for the upstream is not for the caller to mend.
+    ['anthropic-signature', []],
+    ['openai-tool', []],
+    ['html', []],
+    ['empty', []],
+  ])('names the parameters that it is about: %s', (name, fields) => {
+    const { body = '' } = bodies.find((each) => each.name === `other-${name}.json`) ?? {};
+    expect(interpretRefusal(body)).toEqual({ kind: 'other', fields });
   });
 
   test('invents no numbers', () => {

@@ -14,6 +14,11 @@ const reset: Act = (response) => void response.socket?.resetAndDestroy();
 
 const OVERFLOW = new URL('../../fixtures/refusals/overflow-openai.json', import.meta.url);
 
+const REFUSED_TEMPERATURE = new URL(
+  '../../fixtures/refusals/other-openai-unsupported-value.json',
+  import.meta.url,
+);
+
 const tooLong: Act = (response) => void response.writeHead(400).end(readFileSync(OVERFLOW));
 
 describe('of four targets', () => {
@@ -67,6 +72,31 @@ test('a prompt that an upstream finds too long is a 400, and no other target is 
   expect([primary.attempts, second?.attempts]).toEqual([1, 0]);
   expect(await fleet.charged()).toBe(0);
   expect(count('breaker_opened')).toBe(0);
+});
+
+describe('a refusal that names a parameter', () => {
+  const refuse: Act = (response) =>
+    void response.writeHead(400).end(readFileSync(REFUSED_TEMPERATURE));
+
+  test.each([true, false])('is a 400 of the caller who sent it, streamed: %s', async (stream) => {
+    const { askFor, primary, second, fleet, count } = await startLab([refuse, answer]);
+    const sent = await askFor({ stream, temperature: 0 });
+    expect(sent.status).toBe(400);
+    expect(JSON.parse(sent.text).error).toEqual({
+      type: 'invalid_request_error',
+      message: 'temperature: the provider of the model does not accept this value.',
+      param: 'temperature',
+      code: null,
+    });
+    expect([primary.attempts, second?.attempts]).toEqual([1, 0]);
+    expect(await fleet.charged()).toBe(0);
+    expect(count('breaker_opened')).toBe(0);
+  });
+
+  test('that the caller never sent is the router’s: a 502', async () => {
+    const { ask } = await startLab([refuse]);
+    expect((await ask()).status).toBe(502);
+  });
 });
 
 test('after the first content no other target is asked, and the unit goes back', async () => {

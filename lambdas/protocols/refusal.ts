@@ -1,0 +1,16 @@
+import { readOverflow, saysContextOverflow } from './context-overflow.ts';
+import { refusedFields } from './refused-fields.ts';
+import type { Overflow } from './upstream-fault.ts';
+
+/** The meanings that reach the caller, in words of our own. */
+type Refusal =
+  | { kind: 'context-overflow'; overflow?: Overflow }
+  /** `fields`: the parameters that it may be about. */
+  | { kind: 'other'; fields: string[] };
+
+/** What an upstream's 4xx body means. Its text goes no further than this. */
+export const interpretRefusal = (body: string): Refusal => {
+  if (!saysContextOverflow(body)) return { kind: 'other', fields: refusedFields(body) };
+  const overflow = readOverflow(body);
+  return overflow ? { kind: 'context-overflow', overflow } : { kind: 'context-overflow' };
+};
