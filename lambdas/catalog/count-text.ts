@@ -1,6 +1,6 @@
-import { estimateTokenCount } from 'tokenx';
+import { tokensOfText } from './tokens-of-text.ts';
 
-/** Characters that are looked at. It takes 10 ms of a core to count them, and 400 ms to count 5 MB. */
+/** Characters that are looked at. It takes 5 ms of a core to count them, and 200 ms to count 5 MB. */
 const MAX_COUNTED = 131_072;
 const SLICE = 512;
 
@@ -22,12 +22,12 @@ const slicesOf = (texts: string[], total: number): string[] => {
 
 const sum = (counts: number[]): number => counts.reduce((total, count) => total + count, 0);
 const lengthOf = (texts: string[]): number => sum(texts.map(({ length }) => length));
-const tokensOf = (texts: string[]): number => sum(texts.map((text) => estimateTokenCount(text)));
+const tokensOf = (texts: string[]): number => sum(texts.map(tokensOfText));
 
 /** Tokens of texts, estimated; of long ones by samples, so that no prompt holds up its own request. */
 export const countText = (texts: string[]): number => {
   const total = lengthOf(texts);
-  if (total <= MAX_COUNTED) return tokensOf(texts);
+  if (total <= MAX_COUNTED) return Math.ceil(tokensOf(texts));
   const slices = slicesOf(texts, total);
-  return Math.round((tokensOf(slices) / lengthOf(slices)) * total);
+  return Math.ceil((tokensOf(slices) / lengthOf(slices)) * total);
 };

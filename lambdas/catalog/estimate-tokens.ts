@@ -40,7 +40,7 @@ const textOfTool = (tool: Tool | ForeignTool): string => {
   return `${name} ${description} ${JSON.stringify(parameters)}`;
 };
 
-/** Input tokens of a request, by heuristics: right within a few per cent for prose, never exact. */
+/** Input tokens of a request, by rules: within some per cent of a tokenizer's (decision 5), never exact. */
 export const estimateInputTokens = ({ turns, tools = [] }: GenerationRequest): number => {
   const parts = turns.flatMap(({ blocks }) => [TOKENS_PER_TURN, ...blocks.flatMap(partsOfBlock)]);
   const known = parts.filter((part) => typeof part === 'number');
