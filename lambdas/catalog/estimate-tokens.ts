@@ -1,15 +1,45 @@
-import type { Block, ForeignTool, GenerationRequest, Tool } from '../protocols/generation.ts';
+import type {
+  Block,
+  DocumentBlock,
+  ForeignTool,
+  GenerationRequest,
+  Tool,
+} from '../protocols/generation.ts';
+import type { Json } from '../protocols/json.ts';
 import { countText } from './count-text.ts';
 
 /** What vendors charge for a picture of ordinary size; its real size is known to the upstream only. */
 const TOKENS_PER_IMAGE = 1_600;
-/** Base64 of a document carries 3 bytes in 4 characters; about one token in 4 bytes of text in it. */
-const BASE64_CHARACTERS_PER_TOKEN = 6;
+/** Four bytes of text a token, and three bytes in four characters of base64. */
+const TEXT_CHARACTERS_PER_TOKEN = 5.3;
+/** A page of a PDF is some 3,000 tokens, as text and as a picture, and some 75 KB. */
+const PDF_CHARACTERS_PER_TOKEN = 33;
+/** Sound, encrypted search results: nothing that a model reads letter by letter. */
+const OPAQUE = /^(?:data:[^,]*,)?[A-Za-z0-9+/_=-]{512,}$/;
 /** Role and separators around each message. */
 const TOKENS_PER_TURN = 4;
 
 /** A part of a request: text that is to be counted, or tokens that are known without. */
 type Part = string | number;
+
+const partsOfDocument = ({ source }: DocumentBlock): Part[] => {
+  if (source.kind === 'text') return [source.text];
+  if (source.kind === 'url') return [TOKENS_PER_IMAGE];
+  const isText = source.mediaType.startsWith('text/');
+  const perToken = isText ? TEXT_CHARACTERS_PER_TOKEN : PDF_CHARACTERS_PER_TOKEN;
+  return [Math.ceil(source.data.length / perToken)];
+};
+
+/** Its text, and for each of its media the tokens of a picture, or fewer if it is short. */
+const partsOfForeign = (value: Json): Part[] => {
+  const media: number[] = [];
+  const text = JSON.stringify(value, (_, member: unknown) => {
+    if (typeof member !== 'string' || !OPAQUE.test(member)) return member;
+    media.push(Math.min(TOKENS_PER_IMAGE, Math.ceil(member.length / TEXT_CHARACTERS_PER_TOKEN)));
+    return '';
+  });
+  return [text, ...media];
+};
 
 const partsOfBlock = (block: Block): Part[] => {
   switch (block.type) {
@@ -19,16 +49,13 @@ const partsOfBlock = (block: Block): Part[] => {
     case 'image':
       return [TOKENS_PER_IMAGE];
     case 'document':
-      if (block.source.kind === 'text') return [block.source.text];
-      return block.source.kind === 'base64'
-        ? [Math.ceil(block.source.data.length / BASE64_CHARACTERS_PER_TOKEN)]
-        : [TOKENS_PER_IMAGE];
+      return partsOfDocument(block);
     case 'tool-call':
       return [block.name, block.arguments];
     case 'tool-result':
       return block.content.flatMap(partsOfBlock);
     case 'foreign':
-      return [JSON.stringify(block.value)];
+      return partsOfForeign(block.value);
     default:
       return block satisfies never;
   }
