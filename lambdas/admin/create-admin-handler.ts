@@ -14,7 +14,7 @@ import type { Clock } from '../support/clock.ts';
 import { apiError, invalidRequest } from '../support/errors.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
-import { type AdminMatch, matchAdminRoute } from './match-admin-route.ts';
+import { type AdminMatch, createMatchAdminRoute } from './match-admin-route.ts';
 import type { AdminRoute } from './operation.ts';
 
 type AdminExchange = Exchange<AdminMatch>;
@@ -40,12 +40,15 @@ const requireOperator = (): AdminStep => ({
   },
 });
 
-const findRoute = (routes: AdminRoute[]): AdminStep => ({
-  before: ({ event: exchange }) => {
-    const { method, path } = exchange.request;
-    exchange.match = matchAdminRoute(routes, method, path);
-  },
-});
+const findRoute = (routes: AdminRoute[]): AdminStep => {
+  const matchAdminRoute = createMatchAdminRoute(routes);
+  return {
+    before: ({ event: exchange }) => {
+      const { method, path } = exchange.request;
+      exchange.match = matchAdminRoute(method, path);
+    },
+  };
+};
 
 const operate = async ({ match, body }: AdminExchange): Promise<JsonReply> => {
   if (!match) throw new Error('a request passed the stack without a route');

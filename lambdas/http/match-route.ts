@@ -1,6 +1,6 @@
 import { notFound } from '../support/errors.ts';
 import { hintFor } from './path-hints.ts';
-import { matchPattern, methodNotAllowed } from './path-pattern.ts';
+import { createPathFinder, methodNotAllowed } from './path-pattern.ts';
 import type { Route } from './routes.ts';
 
 /** `parameter` is what `{id}` stood for, percent-decoded. */
@@ -18,22 +18,23 @@ const optionsRoute = (pattern: string, allow: string): Route => ({
   serve: { reply: { status: 204, headers: { allow }, body: {} } },
 });
 
-/** @throws ApiError 404 with a hint at the usual mistake, or 405 with `allow`. */
-export const matchRoute = (routes: Route[], method: string, path: string): RouteMatch => {
-  const atPath = routes.flatMap((route) => {
-    const parameters = matchPattern(route.pattern, path, 'rest');
-    return parameters ? [{ route, parameter: parameters.id }] : [];
-  });
-  const [first] = atPath;
+/** Finds the route of a request. @throws ApiError 404 with a hint at the usual mistake, or 405 with `allow`. */
+export const createMatchRoute = (routes: Route[]) => {
+  const findByPath = createPathFinder(routes, 'rest');
   const patterns = routes.map(({ pattern }) => pattern);
-  if (!first) throw notFound(hintFor(path, patterns));
 
-  const wanted = method === 'HEAD' ? 'GET' : method;
-  const match = atPath.find(({ route }) => route.method === wanted);
-  if (match) return match;
-  const allow = allowedBy(atPath.map(({ route }) => route));
-  if (method === 'OPTIONS') {
-    return { route: optionsRoute(first.route.pattern, allow), parameter: undefined };
-  }
-  throw methodNotAllowed(allow);
+  return (method: string, path: string): RouteMatch => {
+    const atPath = findByPath(path);
+    const [first] = atPath;
+    if (!first) throw notFound(hintFor(path, patterns));
+
+    const wanted = method === 'HEAD' ? 'GET' : method;
+    const match = atPath.find(({ route }) => route.method === wanted);
+    if (match) return { route: match.route, parameter: match.parameters.id };
+    const allow = allowedBy(atPath.map(({ route }) => route));
+    if (method === 'OPTIONS') {
+      return { route: optionsRoute(first.route.pattern, allow), parameter: undefined };
+    }
+    throw methodNotAllowed(allow);
+  };
 };

@@ -11,28 +11,44 @@ const decode = (text: string): string | undefined => {
   }
 };
 
+type Parameters = Record<string, string>;
+/** What the last placeholder of a pattern takes: one segment, or all that follows, slashes included. */
+type Last = 'segment' | 'rest';
+
 /**
- * What the `{placeholders}` of a pattern stood for, percent-decoded; undefined when `path` has another shape.
- * Each takes one segment. With `rest`, one at the end takes all that follows, slashes included. The rest of a
- * pattern is plain: letters, digits, `_`, `-` and slashes.
+ * Tells what the `{placeholders}` of a pattern stand for in a path, percent-decoded; undefined when the path has
+ * another shape. Each takes one segment, but for the last. The rest of a pattern is plain: letters, digits, `_`,
+ * `-` and slashes.
  */
-export const matchPattern = (
-  pattern: string,
-  path: string,
-  last: 'segment' | 'rest' = 'segment',
-): Record<string, string> | undefined => {
+export const compilePattern = (pattern: string, last: Last = 'segment') => {
   const source = (
     last === 'rest' ? pattern.replace(LAST_PLACEHOLDER, '(?<$1>[^]*[^/])') : pattern
   ).replaceAll(PLACEHOLDER, '(?<$1>[^/]+)');
-  const found = new RegExp(`^${source}$`).exec(path);
-  if (!found) return undefined;
-  const parameters: Record<string, string> = {};
-  for (const [name, text] of Object.entries(found.groups ?? {})) {
-    const value = decode(text);
-    if (value === undefined) return undefined;
-    parameters[name] = value;
-  }
-  return parameters;
+  const shape = new RegExp(`^${source}$`);
+  return (path: string): Parameters | undefined => {
+    const found = shape.exec(path);
+    if (!found) return undefined;
+    const parameters: Parameters = {};
+    for (const [name, text] of Object.entries(found.groups ?? {})) {
+      const value = decode(text);
+      if (value === undefined) return undefined;
+      parameters[name] = value;
+    }
+    return parameters;
+  };
+};
+
+/** Finds the routes that a path belongs to, each with what its placeholders stand for. */
+export const createPathFinder = <Route extends { pattern: string }>(
+  routes: Route[],
+  last?: Last,
+) => {
+  const known = routes.map((route) => ({ route, match: compilePattern(route.pattern, last) }));
+  return (path: string): { route: Route; parameters: Parameters }[] =>
+    known.flatMap(({ route, match }) => {
+      const parameters = match(path);
+      return parameters ? [{ route, parameters }] : [];
+    });
 };
 
 /** 405; `allow` lists the methods that the path takes. */
