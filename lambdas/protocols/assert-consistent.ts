@@ -1,5 +1,6 @@
 import { invalidRequest } from '../support/errors.ts';
 import type { Block, GenerationRequest, Turn } from './generation.ts';
+import { callIdsIn } from './tool-ids.ts';
 
 const namesOf = ({ tools = [] }: GenerationRequest): string[] =>
   tools.flatMap((tool) =>
@@ -28,9 +29,6 @@ const assertTools = (request: GenerationRequest) => {
   }
 };
 
-const callsIn = ({ blocks }: Turn): string[] =>
-  blocks.flatMap((block) => (block.type === 'tool-call' ? [block.id] : []));
-
 const resultsIn = ({ blocks }: Turn): string[] =>
   blocks.flatMap((block) => (block.type === 'tool-result' ? [block.callId] : []));
 
@@ -49,7 +47,7 @@ const badHistory = (message: string) => invalidRequest(message, { param: 'messag
 const assertResults = ({ turns }: GenerationRequest) => {
   const called = new Set<string>();
   for (const turn of turns) {
-    for (const id of callsIn(turn)) called.add(id);
+    for (const id of callIdsIn(turn)) called.add(id);
     const orphan = resultsIn(turn).find((id) => !called.has(id));
     if (orphan !== undefined) {
       throw badHistory(
@@ -64,7 +62,7 @@ const assertAnswered = ({ turns }: GenerationRequest) => {
   const answered = new Set<string>();
   for (const turn of turns.toReversed()) {
     for (const id of resultsIn(turn)) answered.add(id);
-    const open = callsIn(turn).find((id) => !answered.has(id));
+    const open = callIdsIn(turn).find((id) => !answered.has(id));
     if (open !== undefined) {
       throw badHistory(`messages: the tool call '${open}' has no result after it.`);
     }

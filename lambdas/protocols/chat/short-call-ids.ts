@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Block, GenerationRequest } from '../generation.ts';
+import type { GenerationRequest } from '../generation.ts';
 import type { WireTarget } from '../protocol.ts';
+import { callIdsIn, renameCalls } from '../tool-ids.ts';
 
 /** Mistral's rule, and that of servers which run its models with its own tokenizer. */
 const FITS = /^[a-zA-Z0-9]{9}$/;
@@ -28,11 +29,6 @@ const createShortIds = (ids: string[]) => {
   };
 };
 
-const idsIn = ({ turns }: GenerationRequest): string[] =>
-  turns.flatMap(({ blocks }) =>
-    blocks.flatMap((block) => (block.type === 'tool-call' ? [block.id] : [])),
-  );
-
 /**
  * The request with tool-call ids as the target takes them. The same history always maps the same way, and
  * nothing needs to be mapped back: an upstream names no earlier call in its answer.
@@ -42,11 +38,6 @@ export const withShortCallIds = (
   { toolCallIds }: WireTarget,
 ): GenerationRequest => {
   if (toolCallIds !== 'short') return request;
-  const shortId = createShortIds(idsIn(request));
-  const rename = (block: Block): Block => {
-    if (block.type === 'tool-call') return { ...block, id: shortId(block.id) };
-    return block.type === 'tool-result' ? { ...block, callId: shortId(block.callId) } : block;
-  };
-  const turns = request.turns.map((turn) => ({ ...turn, blocks: turn.blocks.map(rename) }));
-  return { ...request, turns };
+  const shortId = createShortIds(request.turns.flatMap(callIdsIn));
+  return { ...request, turns: renameCalls(request.turns, shortId, shortId) };
 };

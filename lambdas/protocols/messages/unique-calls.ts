@@ -1,4 +1,5 @@
-import type { Block, Turn } from '../generation.ts';
+import type { Turn } from '../generation.ts';
+import { renameCalls } from '../tool-ids.ts';
 
 /**
  * The turns with tool-call ids that are unique, as this wire demands: callers who changed models may hold
@@ -26,11 +27,5 @@ export const withUniqueCalls = (turns: Turn[]): Turn[] => {
     return next ?? latest.get(id) ?? id;
   };
 
-  const rename = (block: Block): Block => {
-    if (block.type === 'tool-call') return { ...block, id: nameCall(block.id) };
-    if (block.type === 'tool-result') return { ...block, callId: nameResult(block.callId) };
-    return block;
-  };
-
-  return turns.map((turn) => ({ ...turn, blocks: turn.blocks.map(rename) }));
+  return renameCalls(turns, nameCall, nameResult);
 };
