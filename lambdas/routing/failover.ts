@@ -1,7 +1,7 @@
 import type { Target } from '../catalog/catalog.ts';
 import { NO_HEALTHY_TARGET } from '../log-events.ts';
 import { UpstreamFault } from '../protocols/upstream-fault.ts';
-import { type ApiError, apiError, DO_NOT_RETRY } from '../support/errors.ts';
+import { type ApiError, apiError, DO_NOT_RETRY, withHeaders } from '../support/errors.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import type { Breaker } from './breaker.ts';
 import { awaitContent } from './first-content.ts';
@@ -40,12 +40,14 @@ const MAX_ATTEMPTS = 3;
 /** SDKs retry twice, a minute apart at most: what opens later than that is not worth the wait. Seconds. */
 const WORTH_WAITING = 120;
 
-const allOpen = (openFor: number[]): ApiError =>
-  apiError('The model is temporarily unavailable.', {
+const allOpen = (openFor: number[]): ApiError => {
+  const error = apiError('The model is temporarily unavailable.', {
     status: 503,
     code: NO_HEALTHY_TARGET,
-    headers: openFor.some((seconds) => seconds <= WORTH_WAITING) ? {} : DO_NOT_RETRY,
   });
+  const isWorthIt = openFor.some((seconds) => seconds <= WORTH_WAITING);
+  return withHeaders(withRetryHint(error, openFor), isWorthIt ? {} : DO_NOT_RETRY);
+};
 
 /** Tells the breaker how the answer ended; by then nobody else can take over. */
 async function* watched(batches: EventBatches, pass: Pass): EventBatches {
@@ -75,8 +77,7 @@ const createFailureSummary = () => {
     addOpen: (waitMs: number) => {
       openFor.push(waitMs / 1000);
     },
-    error: (): ApiError =>
-      last ? withRetryHint(judge(last).error, asked) : withRetryHint(allOpen(openFor), openFor),
+    error: (): ApiError => (last ? withRetryHint(judge(last).error, asked) : allOpen(openFor)),
   };
 };
 

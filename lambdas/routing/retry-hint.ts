@@ -12,7 +12,7 @@ const isFinal = ({ headers }: ApiError): boolean => headers['x-should-retry'] ==
  * target asked for, since any of them may answer then. A 503 always has one.
  */
 export const withRetryHint = (error: ApiError, askedSeconds: number[]): ApiError => {
-  if (error.status < 500 || (isFinal(error) && error.status !== 503)) return error;
+  if (isFinal(error) || error.status < 500) return error;
   if (askedSeconds.length === 0 && error.status !== 503) return error;
   const shortest = Math.min(...(askedSeconds.length > 0 ? askedSeconds : [DEFAULT_SECONDS]));
   const seconds = Math.min(MAX_SECONDS, Math.max(1, Math.ceil(shortest)));
