@@ -4,13 +4,12 @@ import type { Overflow } from './upstream-fault.ts';
 
 /** The meanings that reach the caller, in words of our own. */
 type Refusal =
-  | { kind: 'context-overflow'; overflow?: Overflow }
+  | { kind: 'context-overflow'; overflow: Overflow | undefined }
   /** `fields`: the parameters that it may be about. */
   | { kind: 'other'; fields: string[] };
 
 /** What an upstream's 4xx body means. Its text goes no further than this. */
-export const interpretRefusal = (body: string): Refusal => {
-  if (!saysContextOverflow(body)) return { kind: 'other', fields: refusedFields(body) };
-  const overflow = readOverflow(body);
-  return overflow ? { kind: 'context-overflow', overflow } : { kind: 'context-overflow' };
-};
+export const interpretRefusal = (body: string): Refusal =>
+  saysContextOverflow(body)
+    ? { kind: 'context-overflow', overflow: readOverflow(body) }
+    : { kind: 'other', fields: refusedFields(body) };

@@ -3,6 +3,7 @@ import type { GenerationEvent } from '../protocols/generation.ts';
 import { interpretRefusal } from '../protocols/refusal.ts';
 import { UpstreamFault } from '../protocols/upstream-fault.ts';
 import type { Clock } from '../support/clock.ts';
+import { compact } from '../support/compact.ts';
 import { withIdleLimit } from './deadlines.ts';
 import type { Post } from './post.ts';
 import { readEvents, readJson, readRefusal } from './response-body.ts';
@@ -18,19 +19,6 @@ const REFUSING = [400, 413, 422];
 export const bytesOf = (response: IncomingMessage, post: Post, clock: Clock): Chunks =>
   withIdleLimit(response.iterator({ destroyOnReturn: false }), clock, post.fail);
 
-const refusalFault = (status: number, text: string): UpstreamFault => {
-  const refusal = interpretRefusal(text);
-  if (refusal.kind === 'other') {
-    const refusedFields = refusal.fields;
-    return new UpstreamFault('status', `the upstream answered ${status}`, {
-      status,
-      refusedFields,
-    });
-  }
-  const { overflow } = refusal;
-  return new UpstreamFault('context-overflow', 'the prompt is too long', { status, overflow });
-};
-
 /** The fault that a status other than 2xx stands for. */
 export const readFault = async (
   response: IncomingMessage,
@@ -42,11 +30,15 @@ export const readFault = async (
     return new UpstreamFault('redirect', 'the upstream redirects', { status });
   }
   const text = await readRefusal(chunks);
-  if (REFUSING.includes(status)) return refusalFault(status, text);
+  const refusal = REFUSING.includes(status) ? interpretRefusal(text) : undefined;
+  if (refusal?.kind === 'context-overflow') {
+    const { overflow } = refusal;
+    return new UpstreamFault('context-overflow', 'the prompt is too long', { status, overflow });
+  }
   const retryAfterSeconds = parseRetryAfter(response.headers['retry-after'], now);
   return new UpstreamFault('status', `the upstream answered ${status}`, {
     status,
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    ...compact({ retryAfterSeconds, refusedFields: refusal?.fields }),
   });
 };
 
