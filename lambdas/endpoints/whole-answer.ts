@@ -1,7 +1,7 @@
 import { collect } from '../protocols/collect.ts';
 import type { JsonReply } from './endpoint.ts';
 import type { PendingAnswer } from './pending-answer.ts';
-import { endOf, publicError } from './public-error.ts';
+import { endOf } from './public-error.ts';
 
 const collectReply = async (answer: PendingAnswer): Promise<JsonReply> => {
   const { fetched, settlement, label } = answer;
@@ -13,7 +13,7 @@ const collectReply = async (answer: PendingAnswer): Promise<JsonReply> => {
     return { status: 200, body: call.protocol.encodeResponse(generation, request, label) };
   } catch (error) {
     call.note(endOf(error));
-    throw publicError(error);
+    throw error;
   } finally {
     fetched.dispose();
   }
@@ -22,7 +22,7 @@ const collectReply = async (answer: PendingAnswer): Promise<JsonReply> => {
 /**
  * Answers in one piece. The upstream streams all the same: a stream shows that it is alive, and that it
  * was not cut short.
- * @throws ApiError, with the unit still to be settled
+ * @throws UpstreamFault or ApiError, with the unit still to be settled
  */
 export const wholeAnswer = async (answer: PendingAnswer): Promise<JsonReply> => {
   const reply = await collectReply(answer);
