@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
+import { closeServer } from '../lambdas/web/close-server.ts';
 
 /** Longer than any pause of a test, so that a kept-alive connection is never closed under a request. */
 const KEEP_ALIVE_MS = 600_000;
@@ -15,12 +16,6 @@ export const listen = async (server: Server): Promise<Listening> => {
   if (address === null || typeof address === 'string') throw new Error('The server has no port.');
   return {
     url: `http://127.0.0.1:${address.port}`,
-    close: async () => {
-      const closed = new Promise((resolve) => {
-        server.close(resolve);
-      });
-      server.closeAllConnections();
-      await closed;
-    },
+    close: () => closeServer(server),
   };
 };

@@ -7,6 +7,7 @@ import type { Clock } from '../support/clock.ts';
 import { MAX_INVOCATION_MS } from '../support/durations.ts';
 import { apiError, invalidRequest } from '../support/errors.ts';
 import type { RandomBytes } from '../support/ids.ts';
+import { closeServer } from './close-server.ts';
 import { createDrain } from './drain.ts';
 import { functionUrlEvent, splitTarget } from './function-url-event.ts';
 import { createResponseStream } from './lambda-runtime.ts';
@@ -144,12 +145,6 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   return {
     url: `http://${host}:${port}`,
     drain,
-    close: async () => {
-      const closed = new Promise((resolve) => {
-        server.close(resolve);
-      });
-      server.closeAllConnections();
-      await closed;
-    },
+    close: () => closeServer(server),
   };
 };
