@@ -12,6 +12,7 @@ import * as z from 'zod';
 import type { RouterEnv } from '../lambdas/env.ts';
 import { bundle } from '../lib/bundle/bundle.ts';
 import { type LocalRouter, startLocal } from '../local/start.ts';
+import { median } from './median.ts';
 
 const RUNS = 15;
 const FUNCTION = fileURLToPath(new URL('cold-start-function.cjs', import.meta.url));
@@ -66,11 +67,6 @@ const runOnce = async (file: string, router: LocalRouter): Promise<Sample> => {
   const printed = Buffer.concat(await child.stdout.toArray()).toString();
   await exited;
   return Sample.parse(JSON.parse(printed.trim().split('\n').at(-1) ?? ''));
-};
-
-const median = (values: number[]): number => {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 };
 
 const ROWS: [label: string, field: keyof Sample, unit: string][] = [

@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { countText } from '../lambdas/catalog/count-text.ts';
 import { tokensOfText } from '../lambdas/catalog/tokens-of-text.ts';
+import { median } from './median.ts';
 
 const ROUNDS = 9;
 const SIZES = [100_000, 400_000, 1_500_000, 5_000_000];
@@ -17,9 +18,6 @@ const code = readdirSync(folder, { recursive: true, encoding: 'utf8' })
 
 const ofLength = (characters: number): string =>
   code.repeat(Math.ceil(characters / code.length)).slice(0, characters);
-
-const median = (values: number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
 const millisecondsOf = (count: () => number): number =>
   median(

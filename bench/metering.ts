@@ -15,6 +15,7 @@ import { PARTITION_KEY } from '../lambdas/tables.ts';
 import { startEmbeddedDynamo } from '../local/embedded-dynamo.ts';
 import { LOCAL_AWS } from '../local/local-aws.ts';
 import { createManualClock } from '../test/support/manual-clock.ts';
+import { median } from './median.ts';
 
 /** On demand, us-east-1, of a million units; a write of up to 1 KB and a consistent read of up to 4 KB take one. */
 const WRITE_PRICE = 0.625;
@@ -164,9 +165,6 @@ const measureSize = async (): Promise<void> => {
     await admit(caller);
   }
 };
-
-const median = (values: number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 /** Milliseconds of each, by turns, so that whatever slows the machine slows all. */
 const race = async (runs: Record<string, () => Promise<unknown>>): Promise<Map<string, number>> => {

@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
+import { listen } from '../../local/loopback.ts';
 
 /** A server that reads each request and then puts bytes of the test's own on the connection. */
 export type RawUpstream = {
@@ -25,18 +25,12 @@ export const startRawUpstream = async (): Promise<RawUpstream> => {
     request.resume().once('end', () => void answer());
   });
   server.on('connection', (socket) => socket.setNoDelay().on('error', () => undefined));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
+  const { url, close } = await listen(server);
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url,
     say: (next) => {
       pieces = next;
     },
-    close: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close,
   };
 };

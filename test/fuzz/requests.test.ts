@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
-import { startEmbeddedUpstream } from '../../local/embedded-upstream/server.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
+import { startInstantUpstream } from '../support/instant-upstream.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { costOf, expectOwed } from './answer-rules.ts';
 import { requestSamples } from './corpus.ts';
@@ -126,12 +125,7 @@ const routeOf = ({ path }: Request): string =>
 let fleet: Fleet;
 let closeUpstream: () => Promise<void>;
 beforeAll(async () => {
-  const upstream = await startEmbeddedUpstream({
-    credentials: new Set(['secret']),
-    delayMs: 0,
-    clock: systemClock,
-    randomBytes,
-  });
+  const upstream = await startInstantUpstream('secret');
   closeUpstream = upstream.close;
   // One target each: a second one would hide what the first was asked in the wrong way.
   const on = (protocol: ProtocolName, id: string) =>

@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../lambdas/support/clock.ts';
-import { startEmbeddedUpstream } from '../../local/embedded-upstream/server.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
+import { startInstantUpstream } from '../support/instant-upstream.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { send } from '../support/send.ts';
 import { fuzz, timeoutOf } from './fuzz.ts';
@@ -59,12 +58,7 @@ const connection = fc.record({
 let fleet: Fleet;
 let closeUpstream: () => Promise<void>;
 beforeAll(async () => {
-  const upstream = await startEmbeddedUpstream({
-    credentials: new Set(['secret']),
-    delayMs: 0,
-    clock: systemClock,
-    randomBytes,
-  });
+  const upstream = await startInstantUpstream('secret');
   closeUpstream = upstream.close;
   fleet = await startFleet({
     models: [modelOn([targetAt(upstream.baseUrl('chat'))])],

@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../lambdas/support/clock.ts';
-import { startEmbeddedUpstream } from '../../local/embedded-upstream/server.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
+import { startInstantUpstream } from '../support/instant-upstream.ts';
 import { CANARIES } from '../support/leak-watch.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { type Sent, send } from '../support/send.ts';
@@ -12,12 +11,7 @@ import { NAUGHTY, NO_JSON, ODD_JSON } from './generators.ts';
 let fleet: Fleet;
 let closeUpstream: () => Promise<void>;
 beforeAll(async () => {
-  const upstream = await startEmbeddedUpstream({
-    credentials: new Set([CANARIES.upstreamKey]),
-    delayMs: 0,
-    clock: systemClock,
-    randomBytes,
-  });
+  const upstream = await startInstantUpstream(CANARIES.upstreamKey);
   closeUpstream = upstream.close;
   fleet = await startFleet({
     models: [modelOn([targetAt(upstream.baseUrl('messages'), { protocol: 'messages' })])],

@@ -5,8 +5,8 @@ import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { functionUrlEvent } from '../../lambdas/web/function-url-event.ts';
 import type { ServerOptions } from '../../lambdas/web/server.ts';
-import { startEmbeddedUpstream } from '../../local/embedded-upstream/server.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
+import { startInstantUpstream } from '../support/instant-upstream.ts';
 import { CANARIES } from '../support/leak-watch.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { restApiEvent } from '../support/rest-api-event.ts';
@@ -61,12 +61,7 @@ const keysOf = async (fleet: Fleet): Promise<Keys> => {
 };
 
 const startBench = async (toEvent: ServerOptions['toEvent']): Promise<Bench> => {
-  const upstream = await startEmbeddedUpstream({
-    credentials: new Set([CANARIES.upstreamKey]),
-    delayMs: 0,
-    clock: systemClock,
-    randomBytes,
-  });
+  const upstream = await startInstantUpstream(CANARIES.upstreamKey);
   const target = targetAt(upstream.baseUrl('chat'));
   const models = [
     modelOn([target]),

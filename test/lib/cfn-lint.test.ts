@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { synthTemplate } from './synth.ts';
+import { EVERY_OPTION, synthTemplate, WEB_FOLDER } from './synth.ts';
 
 const lint = (...args: string[]) => spawnSync('cfn-lint', args, { encoding: 'utf8' });
 
@@ -34,16 +34,6 @@ const findingsIn = (template: object, ignored: string[] = []): string => {
   return `${stdout}${stderr}`;
 };
 
-const EVERY_OPTION = {
-  stage: 'prod',
-  reservedConcurrency: '100',
-  alarmEmail: 'oncall@example.com',
-  domainName: 'router.example.com',
-  certificateArn: 'arn:aws:acm:eu-west-1:123456789012:certificate/one',
-  firewallRate: '2000',
-};
-const FOLDER = new URL('../../lambdas/web', import.meta.url).pathname;
-
 describe.skipIf(isMissing)('cfn-lint, where it is on the path,', () => {
   test.each([
     ['dev', {}],
@@ -53,7 +43,7 @@ describe.skipIf(isMissing)('cfn-lint, where it is on the path,', () => {
   });
 
   test('finds nothing around the Web Function', () => {
-    const template = synthTemplate({ webFunction: 'on' }, { webFolder: FOLDER });
+    const template = synthTemplate({ webFunction: 'on' }, { webFolder: WEB_FOLDER });
     expect(findingsIn(template.toJSON(), [UNKNOWN_TYPE])).toBe('');
   });
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { bundle, WEB_BUNDLE } from '../../lib/bundle/bundle.ts';
-import { synthTemplate } from './synth.ts';
+import { synthTemplate, WEB_FOLDER } from './synth.ts';
 
 const manual = readFileSync(new URL('../../docs/resources.md', import.meta.url), 'utf8');
 
@@ -36,7 +36,6 @@ const difference = (more: Counts, less: Counts): Counts => {
   return Object.fromEntries(changes.filter(([, change]) => change !== 0));
 };
 
-const FOLDER = new URL('../../lambdas/web', import.meta.url).pathname;
 const CERTIFICATE = 'arn:aws:acm:eu-west-1:123456789012:certificate/one';
 
 /** What turns each option of the manual on. */
@@ -44,7 +43,7 @@ const OPTIONS: Record<string, Parameters<typeof synthTemplate>> = {
   'alarmEmail (dev)': [{ alarmEmail: 'oncall@example.com' }],
   domainName: [{ domainName: 'router.example.com', certificateArn: CERTIFICATE }],
   firewallRate: [{ firewallRate: '2000' }],
-  webFunction: [{ webFunction: 'on' }, { webFolder: FOLDER }],
+  webFunction: [{ webFunction: 'on' }, { webFolder: WEB_FOLDER }],
   others: [{ reservedConcurrency: '100', accountConcurrency: '2000', logRetention: '90' }],
 };
 

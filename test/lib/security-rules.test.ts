@@ -8,7 +8,7 @@ import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 import { expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
 import cdk from '../../cdk.json' with { type: 'json' };
-import { createStack } from './synth.ts';
+import { createStack, EVERY_OPTION, WEB_FOLDER } from './synth.ts';
 
 const Report = z.object({
   pluginReports: z.array(
@@ -32,7 +32,7 @@ const findingsOf = (
   const outdir = mkdtempSync(join(tmpdir(), 'rules-'));
   onTestFinished(() => rmSync(outdir, { recursive: true }));
   const app = new App({ outdir, context: { ...cdk.context, ...context } });
-  change(createStack(app, context.webFunction === 'on' ? { webFolder: FOLDER } : {}));
+  change(createStack(app, context.webFunction === 'on' ? { webFolder: WEB_FOLDER } : {}));
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
   try {
     app.synth();
@@ -48,18 +48,6 @@ const findingsOf = (
     ),
   );
 };
-
-const EVERY_OPTION = {
-  stage: 'prod',
-  reservedConcurrency: '100',
-  alarmEmail: 'oncall@example.com',
-  domainName: 'router.example.com',
-  certificateArn: 'arn:aws:acm:eu-west-1:123456789012:certificate/one',
-  firewallRate: '2000',
-};
-
-/** Any folder will do: the rules look at what is around the code. */
-const FOLDER = new URL('../../lambdas/web', import.meta.url).pathname;
 
 test.each([
   ['dev', {}],

@@ -16,6 +16,18 @@ export const models = exampleModels.map((model) => ({
   targets: model.targets.map((target) => ({ ...target, baseUrl: 'https://upstream.test/v1' })),
 }));
 
+/** The context of a stage with everything that can be asked for. */
+export const EVERY_OPTION = {
+  stage: 'prod',
+  reservedConcurrency: '100',
+  alarmEmail: 'oncall@example.com',
+  domainName: 'router.example.com',
+  certificateArn: 'arn:aws:acm:eu-west-1:123456789012:certificate/one',
+  firewallRate: '2000',
+};
+/** In place of the bundle that listens; any folder will do where its content is not looked at. */
+export const WEB_FOLDER = new URL('../../lambdas/web', import.meta.url).pathname;
+
 type Props = Partial<Pick<ConstructorParameters<typeof RouterStack>[2], 'models' | 'webFolder'>>;
 
 /** The stack in an app, around a stand-in for the bundle (built 10 times faster). */

@@ -2,12 +2,12 @@ import { App } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, test } from 'vitest';
 import cdk from '../../cdk.json' with { type: 'json' };
-import { createStack, synthTemplate } from './synth.ts';
-
-const FOLDER = new URL('../../lambdas/web', import.meta.url).pathname;
+import { createStack, synthTemplate, WEB_FOLDER } from './synth.ts';
 
 const web = Template.fromStack(
-  createStack(new App({ context: { ...cdk.context, webFunction: 'on' } }), { webFolder: FOLDER }),
+  createStack(new App({ context: { ...cdk.context, webFunction: 'on' } }), {
+    webFolder: WEB_FOLDER,
+  }),
 );
 
 const routerFunction = Object.values(
@@ -55,7 +55,7 @@ describe('the Web Function', () => {
     ['1000', { ScalingConfig: { MaxEnvironments: 16 } }],
   ])('with a reserved concurrency of %s takes no more than that, and nothing at 0', (n, limits) => {
     const context = { webFunction: 'on', ...(n !== undefined && { reservedConcurrency: n }) };
-    const endpoints = synthTemplate(context, { webFolder: FOLDER }).findResources(
+    const endpoints = synthTemplate(context, { webFolder: WEB_FOLDER }).findResources(
       'AWS::Lambda::WebFunctionEndpoint',
     );
     const { ThrottleConfig, ScalingConfig } = Object.values(endpoints)[0]?.Properties ?? {};

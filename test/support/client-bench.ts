@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
 import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
 import type { Fault } from '../../local/embedded-upstream/faults.ts';
-import { startEmbeddedUpstream } from '../../local/embedded-upstream/server.ts';
 import { createCountingClock } from './counting-clock.ts';
 import { startFleet } from './fleet.ts';
 import { PATIENT } from './fleet-lab.ts';
+import { startInstantUpstream } from './instant-upstream.ts';
 import { CANARIES } from './leak-watch.ts';
 import type { LogLine } from './log-line.ts';
 import { modelOn, targetAt } from './models.ts';
@@ -40,12 +39,7 @@ export type Trace = {
 /** A router whose clients misbehave; each model has a second, healthy target. */
 export const startClientBench = async () => {
   const clock = createCountingClock(Date.UTC(2026, 10, 21, 12));
-  const embedded = await startEmbeddedUpstream({
-    credentials: new Set([CANARIES.upstreamKey]),
-    delayMs: 0,
-    clock,
-    randomBytes,
-  });
+  const embedded = await startInstantUpstream(CANARIES.upstreamKey, clock);
   const models = FAMILIES.map((family) =>
     modelOn(
       [family, OTHER[family]].map((protocol) =>

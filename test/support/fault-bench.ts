@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Target } from '../../lambdas/catalog/catalog.ts';
 import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
-import { startEmbeddedUpstream } from '../../local/embedded-upstream/server.ts';
 import { createCountingClock } from './counting-clock.ts';
 import { startFleet } from './fleet.ts';
 import { PATIENT } from './fleet-lab.ts';
+import { startInstantUpstream } from './instant-upstream.ts';
 import { CANARIES } from './leak-watch.ts';
 import { modelOn, targetAt } from './models.ts';
 import { openSocketsAt } from './open-sockets.ts';
@@ -44,12 +43,7 @@ const idOf = ({ fault, family, hasSecond, stream }: Cell): string =>
 /** A router with one model for each cell, so that no cell's breaker is another's. */
 export const startFaultBench = async (cells: Cell[]) => {
   const clock = createCountingClock(Date.UTC(2026, 10, 21, 12));
-  const embedded = await startEmbeddedUpstream({
-    credentials: new Set([CANARIES.upstreamKey]),
-    delayMs: 0,
-    clock,
-    randomBytes,
-  });
+  const embedded = await startInstantUpstream(CANARIES.upstreamKey, clock);
   const targetsOf = (cell: Cell): Target[] => {
     const { family, hasSecond, at = (url: string) => url } = cell;
     const other = OTHER[family];

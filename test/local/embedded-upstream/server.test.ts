@@ -1,20 +1,11 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { systemClock } from '../../../lambdas/support/clock.ts';
-import {
-  type EmbeddedUpstream,
-  startEmbeddedUpstream,
-} from '../../../local/embedded-upstream/server.ts';
+import type { EmbeddedUpstream } from '../../../local/embedded-upstream/server.ts';
+import { startInstantUpstream } from '../../support/instant-upstream.ts';
 
 let upstream: EmbeddedUpstream;
 beforeAll(async () => {
-  upstream = await startEmbeddedUpstream({
-    credentials: new Set(['secret']),
-    delayMs: 0,
-    clock: systemClock,
-    randomBytes,
-  });
+  upstream = await startInstantUpstream('secret');
 });
 afterAll(() => upstream.close());
 beforeEach(() => upstream.control.reset());
