@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { Code } from 'aws-cdk-lib/aws-lambda';
@@ -26,7 +27,7 @@ export const EVERY_OPTION = {
   firewallRate: '2000',
 };
 /** In place of the bundle that listens; any folder will do where its content is not looked at. */
-export const WEB_FOLDER = new URL('../../lambdas/web', import.meta.url).pathname;
+export const WEB_FOLDER = fileURLToPath(new URL('../../lambdas/web', import.meta.url));
 
 type Props = Partial<Pick<ConstructorParameters<typeof RouterStack>[2], 'models' | 'webFolder'>>;
 
