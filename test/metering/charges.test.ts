@@ -4,6 +4,7 @@ import { createDynamoClient } from '../../lambdas/stores/dynamo/client.ts';
 import { PARTITION_KEY } from '../../lambdas/tables.ts';
 import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
+import { type Asked, askFor } from './ask.ts';
 import type { TableCall, Trouble } from './dynamo-proxy.ts';
 import { startTroubledRouter, type TroubledRouter } from './troubled-router.ts';
 
@@ -31,20 +32,7 @@ const FAMILIES = ['/v1/chat/completions', '/v1/messages'];
 const CONTENT = /"content":"[^"]|"text_delta"/;
 const FAILURE = /"finish_reason":"error"|event: error/;
 
-type Asked = { path: string; key: string; model: string; stream?: boolean; signal?: AbortSignal };
-
-const ask = ({ path, key, model, stream = false, signal }: Asked): Promise<Response> =>
-  fetch(`${router.url}${path}`, {
-    method: 'POST',
-    headers: { 'x-api-key': key, 'content-type': 'application/json' },
-    body: JSON.stringify({
-      model,
-      stream,
-      max_tokens: 50,
-      messages: [{ role: 'user', content: 'say one two three four five six seven eight' }],
-    }),
-    ...(signal && { signal }),
-  });
+const ask = (asked: Asked): Promise<Response> => askFor(router.url, asked);
 
 /** Reads the stream until it has said something like this. */
 const readUntil = async (response: Response, pattern: RegExp): Promise<void> => {

@@ -1,3 +1,5 @@
+import { type Asked, askFor } from './ask.ts';
+
 /** What a caller knows of one of their requests; `unknown`: the connection broke before they saw any content. */
 export type Outcome = 'charged' | 'free' | 'unknown';
 
@@ -29,20 +31,11 @@ const readWhole = async (response: Response): Promise<Outcome> => {
 /** Sends one generation and judges it by the published rules of what is charged. */
 export const generate = async (
   url: string,
-  { key, path, model, stream }: { key: string; path: string; model: string; stream: boolean },
+  asked: Asked & { stream: boolean },
 ): Promise<Outcome> => {
   let response: Response;
   try {
-    response = await fetch(`${url}${path}`, {
-      method: 'POST',
-      headers: { 'x-api-key': key, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        model,
-        stream,
-        max_tokens: 50,
-        messages: [{ role: 'user', content: 'say one two three four five six seven eight' }],
-      }),
-    });
+    response = await askFor(url, asked);
   } catch {
     return 'unknown';
   }
@@ -50,5 +43,5 @@ export const generate = async (
     await response.text().catch(() => '');
     return 'free';
   }
-  return stream ? readStream(response) : readWhole(response);
+  return asked.stream ? readStream(response) : readWhole(response);
 };
