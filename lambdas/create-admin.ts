@@ -9,7 +9,7 @@ import {
   createListPlans,
 } from './admin/plans.ts';
 import { createCreateProject, createListProjects } from './admin/projects.ts';
-import { createListUsage } from './admin/usage.ts';
+import { createListUsage } from './admin/quota-usage.ts';
 import type { Model } from './catalog/catalog.ts';
 import type { HttpEvent } from './http/read-event.ts';
 import { createKeyLifecycle } from './keys/lifecycle.ts';

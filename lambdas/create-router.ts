@@ -4,7 +4,7 @@ import { createFetchAnswer } from './endpoints/fetch-answer.ts';
 import { createGenerate } from './endpoints/generate.ts';
 import { createGetModel } from './endpoints/get-model.ts';
 import { createListModels } from './endpoints/list-models.ts';
-import { createGetUsage } from './endpoints/usage.ts';
+import { createGetUsage } from './endpoints/quota-usage.ts';
 import { createHttpHandler, type HttpHandler } from './http/create-http-handler.ts';
 import { createRoutes } from './http/routes.ts';
 import { createAuthenticate } from './keys/authenticate.ts';

@@ -18,7 +18,7 @@ export type AlarmSpec = {
   isSilent?: true;
 };
 
-export type Watched = {
+export type AlarmSources = {
   stage: Stage;
   router: LambdaFunction;
   metersTable: string;
@@ -26,7 +26,7 @@ export type Watched = {
 };
 
 /** What the caller sees fail. */
-const ofRequests = ({ router, metrics }: Watched): AlarmSpec[] => {
+const ofRequests = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
   const requests = metrics.inStage('Requests');
   const failed = metrics.inStage('Status5xx');
   const crashed = router.metricErrors(SUM);
@@ -79,7 +79,7 @@ const ofRequests = ({ router, metrics }: Watched): AlarmSpec[] => {
 };
 
 /** Providers, and the credentials for them. */
-const ofUpstreams = ({ metrics }: Watched): AlarmSpec[] => [
+const ofUpstreams = ({ metrics }: AlarmSources): AlarmSpec[] => [
   {
     id: 'no-healthy-target',
     says: 'A model has no provider that answers.',
@@ -101,7 +101,7 @@ const ofUpstreams = ({ metrics }: Watched): AlarmSpec[] => [
 ];
 
 /** The counters: without them nobody is let in. */
-const ofMeters = ({ metrics, metersTable }: Watched): AlarmSpec[] => [
+const ofMeters = ({ metrics, metersTable }: AlarmSources): AlarmSpec[] => [
   {
     id: 'meter-unreachable',
     says: 'Requests are refused because a table does not answer.',
@@ -129,7 +129,7 @@ const ofMeters = ({ metrics, metersTable }: Watched): AlarmSpec[] => [
   },
 ];
 
-const ofCapacity = (watched: Watched): AlarmSpec[] => {
+const ofCapacity = (watched: AlarmSources): AlarmSpec[] => {
   const { used, limit } = concurrencyOf(watched);
   return [
     {
@@ -149,7 +149,7 @@ const ofCapacity = (watched: Watched): AlarmSpec[] => {
 };
 
 /** All alarms of a stage but the composite. */
-export const alarmSpecs = (watched: Watched): AlarmSpec[] => [
+export const alarmSpecs = (watched: AlarmSources): AlarmSpec[] => [
   ...ofRequests(watched),
   ...ofUpstreams(watched),
   ...ofMeters(watched),

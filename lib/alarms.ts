@@ -11,10 +11,10 @@ import {
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import { type AlarmSpec, alarmSpecs, type Watched } from './alarm-specs.ts';
+import { type AlarmSources, type AlarmSpec, alarmSpecs } from './alarm-specs.ts';
 import { AlarmTopic } from './alarm-topic.ts';
 
-export type AlarmsProps = Watched;
+export type AlarmsProps = AlarmSources;
 
 /** The service is down when one of these rings. */
 const DOWN = ['most-requests-fail', 'meter-unreachable'];

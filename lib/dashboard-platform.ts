@@ -7,13 +7,13 @@ import {
   Metric,
   SingleValueWidget,
 } from 'aws-cdk-lib/aws-cloudwatch';
-import type { Watched } from './alarm-specs.ts';
+import type { AlarmSources } from './alarm-specs.ts';
 import type { ProductSources } from './dashboard-product.ts';
 import { THIRD, TWO_THIRDS, third } from './dashboard-widgets.ts';
 import { concurrencyOf, meterWrites, SUM } from './platform-metrics.ts';
 
 export type PlatformSources = ProductSources &
-  Watched & {
+  AlarmSources & {
     restApi: RestApi;
     memoryMb: number;
   };

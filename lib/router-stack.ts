@@ -3,15 +3,15 @@ import type { Code } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import type { Model } from '../lambdas/catalog/catalog.ts';
 import { TABLES } from '../lambdas/tables.ts';
-import { addAdminDoor } from './admin-door.ts';
+import { addAdminRoutes } from './admin-door.ts';
 import { AdminFunction } from './admin-function.ts';
-import { FrontDoors } from './front-doors.ts';
 import { Monitoring } from './monitoring.ts';
+import { PublicEndpoints } from './public-endpoints.ts';
 import { RouterFunction } from './router-function.ts';
 import type { Stage } from './stage.ts';
 import { Tables } from './tables.ts';
 import { UpstreamSecrets } from './upstream-secrets.ts';
-import { WebDoor } from './web-door.ts';
+import { WebEndpoint } from './web-endpoint.ts';
 
 export type RouterStackProps = StackProps & {
   stage: Stage;
@@ -32,14 +32,14 @@ export class RouterStack extends Stack {
     const tables = new Tables(this, 'Tables', { stage });
     const upstreamSecrets = new UpstreamSecrets(this, 'UpstreamSecrets', { stage, models });
     const router = new RouterFunction(this, 'Router', { stage, code, tables, upstreamSecrets });
-    const doors = new FrontDoors(this, 'FrontDoors', { stage, router: router.function });
+    const doors = new PublicEndpoints(this, 'FrontDoors', { stage, router: router.function });
     const admin = new AdminFunction(this, 'Admin', { stage, code: adminCode, tables });
-    addAdminDoor(doors.restApi, admin.function);
+    addAdminRoutes(doors.restApi, admin.function);
     new Monitoring(this, 'Monitoring', { stage, models, router, tables, restApi: doors.restApi });
 
     this.outputAddresses(doors);
     if (webFolder !== undefined) {
-      const web = new WebDoor(this, 'WebDoor', { stage, router, folder: webFolder });
+      const web = new WebEndpoint(this, 'WebDoor', { stage, router, folder: webFolder });
       this.output('WebFunctionUrl', web.url);
     }
     this.output('RouterFunctionName', router.function.functionName);
@@ -51,7 +51,7 @@ export class RouterStack extends Stack {
     warnOfExampleHosts(this, models);
   }
 
-  private outputAddresses({ functionUrl, restApi, customDomain }: FrontDoors): void {
+  private outputAddresses({ functionUrl, restApi, customDomain }: PublicEndpoints): void {
     // Without the slash at their end: people paste paths behind them.
     if (functionUrl) {
       this.output('FunctionUrl', `https://${Fn.select(2, Fn.split('/', functionUrl.url))}`);

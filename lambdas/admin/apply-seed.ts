@@ -2,7 +2,7 @@ import type { Plan, PlanStore } from '../stores/plan-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { readInput, Seed } from './input.ts';
-import type { Operate } from './operation.ts';
+import type { AdminOperation } from './operation.ts';
 import type { CheckModels } from './plans.ts';
 
 type Parts = { projects: ProjectStore; plans: PlanStore; checkModels: CheckModels; clock: Clock };
@@ -18,7 +18,7 @@ const isSame = (one: Plan, other: Plan): boolean =>
   sameModels(one.models, other.models);
 
 /** Brings projects and plans to what a file says; applied again it changes nothing. Nothing is removed. */
-export const createApplySeed = ({ projects, plans, checkModels, clock }: Parts): Operate => {
+export const createApplySeed = ({ projects, plans, checkModels, clock }: Parts): AdminOperation => {
   const applyProject = async (project: { id: string; name?: string }): Promise<Outcome> => {
     const created = await projects.createProject({ ...project, createdAt: clock.now() });
     return { id: project.id, outcome: created ? 'created' : 'unchanged' };

@@ -1,13 +1,13 @@
 import middy from '@middy/core';
 import type { JsonReply } from '../endpoints/endpoint.ts';
-import type { Exchange } from '../http/exchange.ts';
 import { accessLog } from '../http/middleware/access-log.ts';
 import { errorEnvelope } from '../http/middleware/error-envelope.ts';
-import { openExchange } from '../http/middleware/open-exchange.ts';
+import type { Middleware, PlatformResponse } from '../http/middleware/middleware.ts';
+import { openContext } from '../http/middleware/open-context.ts';
 import { readBody } from '../http/middleware/read-body.ts';
-import type { PlatformResponse, Step } from '../http/middleware/step.ts';
 import { writeReply } from '../http/middleware/write-reply.ts';
 import type { HttpEvent } from '../http/read-event.ts';
+import type { RequestContext } from '../http/request-context.ts';
 import { protocols } from '../protocols/protocols.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
@@ -17,8 +17,8 @@ import type { Log } from '../support/log.ts';
 import { type AdminMatch, createMatchAdminRoute } from './match-admin-route.ts';
 import type { AdminRoute } from './operation.ts';
 
-type AdminExchange = Exchange<AdminMatch>;
-type AdminStep = Step<AdminExchange>;
+type AdminExchange = RequestContext<AdminMatch>;
+type AdminStep = Middleware<AdminExchange>;
 
 /** A Lambda handler that answers in one piece. */
 export type AdminHandler = (event: HttpEvent, context: object) => Promise<PlatformResponse>;
@@ -69,10 +69,10 @@ export const createAdminHandler = (options: AdminHandlerOptions): AdminHandler =
   const { routes, operatorOf, log, clock, randomBytes } = options;
   const handler = middy<AdminExchange, JsonReply>({ timeoutEarlyInMillis: 0 })
     .use([
-      openExchange({
+      openContext({
         clock,
         randomBytes,
-        familyOf: () => protocols.chat,
+        protocolOf: () => protocols.chat,
         notesOf: (event) => ({ operator: operatorOf(event) }),
       }),
       writeReply({ log }),

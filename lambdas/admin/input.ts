@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { compact } from '../support/compact.ts';
+import { describeIssue } from '../support/describe-issue.ts';
 import { DAY_MS, MINUTE_MS } from '../support/durations.ts';
 import { invalidRequest } from '../support/errors.ts';
-import { wordsOfFault } from '../support/fault-words.ts';
+import { omitUndefined } from '../support/omit-undefined.ts';
 
 /** Ids that operators choose: short, and safe in a path, a shell and a log. */
 const Id = z
@@ -66,9 +66,9 @@ const lineOf = ({ path, message }: z.core.$ZodIssue): string =>
 
 /** @throws ApiError 400 that names every fault with its path: an operator corrects a file in one go. */
 export const readInput = <T extends z.ZodType>(schema: T, body: unknown): z.output<T> => {
-  const parsed = schema.safeParse(body, { error: wordsOfFault });
+  const parsed = schema.safeParse(body, { error: describeIssue });
   if (parsed.success) return parsed.data;
   const { issues } = parsed.error;
   const param = issues[0]?.path.join('.') || undefined;
-  throw invalidRequest(`${issues.map(lineOf).join('; ')}.`, compact({ param }));
+  throw invalidRequest(`${issues.map(lineOf).join('; ')}.`, omitUndefined({ param }));
 };

@@ -4,7 +4,7 @@ import type { ProjectStore } from '../stores/project-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
 import { NewKeyInput, OVERLAPS_MS, Rotation, readInput } from './input.ts';
-import type { Operate } from './operation.ts';
+import type { AdminOperation } from './operation.ts';
 import { publicKey } from './public-key.ts';
 
 type Parts = {
@@ -31,7 +31,7 @@ const noSuchKey = (project: string, key: string) =>
   notFound(`The project '${project}' has no key '${key}'. A new key is listed within a second.`);
 
 export const createListKeys =
-  ({ lifecycle, projects, clock }: Omit<Parts, 'plans'>): Operate =>
+  ({ lifecycle, projects, clock }: Omit<Parts, 'plans'>): AdminOperation =>
   async ({ parameters: { project = '' } }) => {
     await requireProject(projects, project);
     const records = await lifecycle.list(project);
@@ -40,7 +40,7 @@ export const createListKeys =
 
 /** The answer holds the key itself, this once. */
 export const createCreateKey =
-  ({ lifecycle, plans, projects, clock }: Parts): Operate =>
+  ({ lifecycle, plans, projects, clock }: Parts): AdminOperation =>
   async ({ parameters: { project = '' }, body }) => {
     const { plan, name, expires_at: expiresAt } = readInput(NewKeyInput, body);
     requireFuture(expiresAt, clock.now());
@@ -59,7 +59,7 @@ export const createCreateKey =
 
 /** The answer holds the successor itself, this once. Its counters are the old key's. */
 export const createRotateKey =
-  ({ lifecycle, clock }: Pick<Parts, 'lifecycle' | 'clock'>): Operate =>
+  ({ lifecycle, clock }: Pick<Parts, 'lifecycle' | 'clock'>): AdminOperation =>
   async ({ parameters: { project = '', key: keyId = '' }, body }) => {
     const { overlap, expires_at: expiresAt } = readInput(Rotation, body);
     requireFuture(expiresAt, clock.now());
@@ -88,7 +88,7 @@ export const createRotateKey =
   };
 
 export const createRevokeKey =
-  ({ lifecycle }: Pick<Parts, 'lifecycle'>): Operate =>
+  ({ lifecycle }: Pick<Parts, 'lifecycle'>): AdminOperation =>
   async ({ parameters: { project = '', key: keyId = '' } }) => {
     if (!(await lifecycle.revoke({ projectId: project, keyId }))) throw noSuchKey(project, keyId);
     return { status: 200, body: { id: keyId, project, status: 'revoked' } };

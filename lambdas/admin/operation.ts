@@ -1,7 +1,7 @@
 import type { JsonReply } from '../endpoints/endpoint.ts';
 
 /** An operator's request, past the shared middlewares. */
-export type Operation = {
+export type AdminRequest = {
   /** What the path's `{placeholders}` stood for, percent-decoded. */
   parameters: Record<string, string>;
   /** Parsed JSON of the body; undefined for GET. */
@@ -9,11 +9,11 @@ export type Operation = {
 };
 
 /** What an admin route does. @throws ApiError */
-export type Operate = (operation: Operation) => Promise<JsonReply>;
+export type AdminOperation = (operation: AdminRequest) => Promise<JsonReply>;
 
 export type AdminRoute = {
   method: 'GET' | 'POST';
   /** A path; each `{name}` takes one segment. */
   pattern: string;
-  operate: Operate;
+  operate: AdminOperation;
 };

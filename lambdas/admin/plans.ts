@@ -1,7 +1,7 @@
 import type { Plan, PlanStore } from '../stores/plan-store.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
 import { NewPlan, PlanChange, readInput } from './input.ts';
-import type { Operate } from './operation.ts';
+import type { AdminOperation } from './operation.ts';
 
 /** Throws ApiError 400 when a plan names models that the catalog does not have. */
 export type CheckModels = (plan: Pick<Plan, 'models'>, path?: string) => void;
@@ -21,14 +21,14 @@ export const createCheckModels =
 type Parts = { plans: PlanStore; checkModels: CheckModels };
 
 export const createListPlans =
-  ({ plans }: Pick<Parts, 'plans'>): Operate =>
+  ({ plans }: Pick<Parts, 'plans'>): AdminOperation =>
   async () => {
     const data = (await plans.listPlans()).toSorted((a, b) => (a.id < b.id ? -1 : 1));
     return { status: 200, body: { data } };
   };
 
 export const createCreatePlan =
-  ({ plans, checkModels }: Parts): Operate =>
+  ({ plans, checkModels }: Parts): AdminOperation =>
   async ({ body }) => {
     const plan = readInput(NewPlan, body);
     checkModels(plan);
@@ -41,7 +41,7 @@ export const createCreatePlan =
 
 /** Counts stay where they are: a change of limits applies to what is used already, within 15 seconds. */
 export const createChangePlan =
-  ({ plans, checkModels }: Parts): Operate =>
+  ({ plans, checkModels }: Parts): AdminOperation =>
   async ({ parameters: { plan: id = '' }, body }) => {
     const { models, ...limits } = readInput(PlanChange, body);
     const stored = await plans.findPlan(id);

@@ -3,7 +3,7 @@ import type { Clock } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { formatInstant } from '../support/rfc3339.ts';
 import { NewProject, readInput } from './input.ts';
-import type { Operate } from './operation.ts';
+import type { AdminOperation } from './operation.ts';
 
 const publicProject = ({ id, name, createdAt }: Project) => ({
   id,
@@ -14,14 +14,14 @@ const publicProject = ({ id, name, createdAt }: Project) => ({
 type Parts = { projects: ProjectStore; clock: Clock };
 
 export const createListProjects =
-  ({ projects }: Pick<Parts, 'projects'>): Operate =>
+  ({ projects }: Pick<Parts, 'projects'>): AdminOperation =>
   async () => ({
     status: 200,
     body: { data: (await projects.listProjects()).map(publicProject) },
   });
 
 export const createCreateProject =
-  ({ projects, clock }: Parts): Operate =>
+  ({ projects, clock }: Parts): AdminOperation =>
   async ({ body }) => {
     const project = { ...readInput(NewProject, body), createdAt: clock.now() };
     if (await projects.createProject(project)) {

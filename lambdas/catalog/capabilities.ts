@@ -1,5 +1,5 @@
-import { foreignParts } from '../protocols/foreign-parts.ts';
 import type { Block, GenerationRequest } from '../protocols/generation.ts';
+import { nativeParts } from '../protocols/native-parts.ts';
 import { contextOverflow, invalidRequest } from '../support/errors.ts';
 import type { Model, Target } from './catalog.ts';
 
@@ -44,7 +44,7 @@ export const assertWithin = (model: Model, request: GenerationRequest, inputToke
  * @throws ApiError 400 naming the part when no target can.
  */
 export const targetsFor = (model: Model, request: GenerationRequest): Target[] => {
-  const parts = foreignParts(request);
+  const parts = nativeParts(request);
   const able = model.targets.filter((target) =>
     parts.every(({ protocol }) => protocol === target.protocol),
   );

@@ -1,8 +1,8 @@
 import type {
   Block,
   DocumentBlock,
-  ForeignTool,
   GenerationRequest,
+  NativeTool,
   Tool,
 } from '../protocols/generation.ts';
 import type { Json } from '../protocols/json.ts';
@@ -61,7 +61,7 @@ const partsOfBlock = (block: Block): Part[] => {
   }
 };
 
-const textOfTool = (tool: Tool | ForeignTool): string => {
+const textOfTool = (tool: Tool | NativeTool): string => {
   if ('foreign' in tool) return JSON.stringify(tool.value);
   const { name, description = '', parameters } = tool;
   return `${name} ${description} ${JSON.stringify(parameters)}`;

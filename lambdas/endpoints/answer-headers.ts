@@ -1,5 +1,5 @@
+import { LimitReached } from '../metering/limit-errors.ts';
 import { type Limits, limitHeaders } from '../metering/limit-headers.ts';
-import { LimitReached } from '../metering/refusals.ts';
 import { withHeaders } from '../support/errors.ts';
 import type { Call } from './endpoint.ts';
 

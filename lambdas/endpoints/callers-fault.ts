@@ -1,5 +1,5 @@
 import { asRecord } from '../protocols/json.ts';
-import { UpstreamFault } from '../protocols/upstream-fault.ts';
+import { UpstreamError } from '../protocols/upstream-error.ts';
 import { ApiError, invalidRequest } from '../support/errors.ts';
 
 /**
@@ -8,7 +8,7 @@ import { ApiError, invalidRequest } from '../support/errors.ts';
  */
 export const asCallersFault = (error: unknown, body: unknown): unknown => {
   const fault = error instanceof ApiError ? error.cause : undefined;
-  if (!(fault instanceof UpstreamFault)) return error;
+  if (!(fault instanceof UpstreamError)) return error;
   const said = asRecord(body) ?? {};
   const param = fault.refusedFields.find(
     (name) => Object.hasOwn(said, name) && said[name] !== null,

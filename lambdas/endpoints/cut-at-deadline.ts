@@ -1,5 +1,5 @@
 import type { FinishReason, GenerationEvent } from '../protocols/generation.ts';
-import { UpstreamFault } from '../protocols/upstream-fault.ts';
+import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 
 const CUT: FinishReason = { unified: 'length' };
@@ -10,7 +10,7 @@ const track = (open: Set<number>, event: GenerationEvent) => {
 };
 
 const isDeadline = (error: unknown): boolean =>
-  error instanceof UpstreamFault && error.kind === 'deadline';
+  error instanceof UpstreamError && error.kind === 'deadline';
 
 /**
  * Ends an answer that ran out of time as one that ran out of tokens. What is there is usable and paid

@@ -1,8 +1,12 @@
 import { protocols } from '../protocols/protocols.ts';
-import { createSealer, issuerMark, unseal } from '../protocols/seal.ts';
-import { UpstreamFault } from '../protocols/upstream-fault.ts';
+import {
+  createOriginTagger,
+  originOf,
+  stripForeignThinking,
+} from '../protocols/thinking-origin.ts';
+import { UpstreamError } from '../protocols/upstream-error.ts';
+import { classifyFailure } from '../routing/classify-failure.ts';
 import type { FailedAttempt, Failover } from '../routing/failover.ts';
-import { judge } from '../routing/verdict.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { EventBatches, Upstream } from '../upstreams/upstream.ts';
@@ -24,7 +28,7 @@ export type Fetched = { batches: Promise<EventBatches>; dispose: () => void };
 export type FetchAnswer = (checked: CheckedCall) => Fetched;
 
 async function* sealed(batches: EventBatches, mark: string): EventBatches {
-  const seal = createSealer(mark);
+  const seal = createOriginTagger(mark);
   for await (const batch of batches) yield batch.map(seal);
 }
 
@@ -36,7 +40,11 @@ const createReport = ({ call, model }: CheckedCall, log: Log) => {
     if (fault.kind === 'aborted') return;
     failedAttempts += 1;
     // True unless a later target answers.
-    call.note({ failedAttempts, fault: fault.kind, exhausted: judge(fault).movesOn });
+    call.note({
+      failedAttempts,
+      fault: fault.kind,
+      exhausted: classifyFailure(fault).retryNextTarget,
+    });
     log.warn('upstream_failed', {
       requestId: call.requestId,
       model: model.id,
@@ -66,7 +74,7 @@ export const createFetchAnswer = ({
       onFailure: createReport(checked, log),
       call: (candidate) =>
         upstream.open({
-          request: unseal(request, issuerMark(candidate.upstream, candidate.model)),
+          request: stripForeignThinking(request, originOf(candidate.upstream, candidate.model)),
           target: candidate,
           protocol: protocols[candidate.protocol],
           maxOutputTokens: model.max_output_tokens,
@@ -80,7 +88,7 @@ export const createFetchAnswer = ({
     call.note({ upstream: target.upstream, attempts, firstContentMs });
     // A fault noted from here on is this answer's own.
     call.note({ fault: undefined, exhausted: undefined });
-    const mark = issuerMark(target.upstream, target.model);
+    const mark = originOf(target.upstream, target.model);
     const whole = cutAtDeadline(sealed(batches, mark), () => call.note({ cut: true }));
     return observe(whole, estimatedInputTokens, call.note);
   };
@@ -90,14 +98,14 @@ export const createFetchAnswer = ({
     const total = request.stream ? TOTAL_STREAMED_MS : TOTAL_BUFFERED_MS;
     const deadline = new AbortController();
     const cancel = clock.after(Math.min(total, call.remainingMs() - RESERVE_MS), () =>
-      deadline.abort(new UpstreamFault('deadline', 'no time is left')),
+      deadline.abort(new UpstreamError('deadline', 'no time is left')),
     );
     const batches = fetchFromTargets(checked, AbortSignal.any([call.signal, deadline.signal]));
     // Whoever awaits it sees the failure; nobody may be awaiting it yet when it comes.
     batches.catch(() => {});
     const dispose = () => {
       cancel();
-      deadline.abort(new UpstreamFault('aborted', 'the answer is over'));
+      deadline.abort(new UpstreamError('aborted', 'the answer is over'));
     };
     return { batches, dispose };
   };

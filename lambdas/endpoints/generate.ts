@@ -1,6 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Meter } from '../metering/meter.ts';
-import type { Label } from '../protocols/generation.ts';
+import type { ResponseMeta } from '../protocols/generation.ts';
 import type { Failover } from '../routing/failover.ts';
 import type { Clock } from '../support/clock.ts';
 import { withHeaders } from '../support/errors.ts';
@@ -30,7 +30,10 @@ const admit = async (meter: Meter, call: Call) => {
   }
 };
 
-const labelOf = ({ call, model, estimatedInputTokens }: CheckedCall, now: number): Label => ({
+const labelOf = (
+  { call, model, estimatedInputTokens }: CheckedCall,
+  now: number,
+): ResponseMeta => ({
   id: suffixOf(call.requestId),
   model: model.id,
   created: Math.floor(now / 1000),

@@ -1,6 +1,6 @@
 import type { SseMessage } from '../protocols/sse.ts';
 import type { Clock } from '../support/clock.ts';
-import { waitAtMost } from '../support/wait-at-most.ts';
+import { withTimeout } from '../support/with-timeout.ts';
 
 /** Idle limits on the way to the caller start at 20 s (an agent's watchdog) and 30 s (edge proxies). */
 export const HEARTBEAT_MS = 10_000;
@@ -14,10 +14,10 @@ export async function* withHeartbeat(
   try {
     for (;;) {
       const next = source.next();
-      let arrived = await waitAtMost(clock, HEARTBEAT_MS, next);
+      let arrived = await withTimeout(clock, HEARTBEAT_MS, next);
       while (!arrived) {
         yield [beat];
-        arrived = await waitAtMost(clock, HEARTBEAT_MS, next);
+        arrived = await withTimeout(clock, HEARTBEAT_MS, next);
       }
       const { value: result } = arrived;
       if (result.done) return;

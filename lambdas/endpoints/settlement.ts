@@ -1,6 +1,6 @@
 import type { Admission } from '../metering/admission.ts';
 import type { Clock } from '../support/clock.ts';
-import { waitAtMost } from '../support/wait-at-most.ts';
+import { withTimeout } from '../support/with-timeout.ts';
 
 /**
  * The rule of what an answer costs. One unit: it finished, or the caller left after its first content.
@@ -42,7 +42,7 @@ export const createSettlement = (
     fail,
     end,
     endSoon: async () => {
-      await waitAtMost(clock, END_PATIENCE_MS, end());
+      await withTimeout(clock, END_PATIENCE_MS, end());
     },
   };
 };

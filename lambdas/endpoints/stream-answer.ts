@@ -1,6 +1,6 @@
 import type { SseMessage } from '../protocols/sse.ts';
 import type { Clock } from '../support/clock.ts';
-import { waitAtMost } from '../support/wait-at-most.ts';
+import { withTimeout } from '../support/with-timeout.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import type { StreamReply } from './endpoint.ts';
 import { HEARTBEAT_MS, withHeartbeat } from './heartbeat.ts';
@@ -59,7 +59,7 @@ export const streamAnswer = async (answer: PendingAnswer, clock: Clock): Promise
   });
   let isSilent: boolean;
   try {
-    isSilent = !(await waitAtMost(clock, HEARTBEAT_MS, opening));
+    isSilent = !(await withTimeout(clock, HEARTBEAT_MS, opening));
   } catch (error) {
     call.note(endOf(error));
     fetched.dispose();

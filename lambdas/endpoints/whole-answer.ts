@@ -22,7 +22,7 @@ const collectReply = async (answer: PendingAnswer): Promise<JsonReply> => {
 /**
  * Answers in one piece. The upstream streams all the same: a stream shows that it is alive, and that it
  * was not cut short.
- * @throws UpstreamFault or ApiError, with the unit still to be settled
+ * @throws UpstreamError or ApiError, with the unit still to be settled
  */
 export const wholeAnswer = async (answer: PendingAnswer): Promise<JsonReply> => {
   const reply = await collectReply(answer);

@@ -2,8 +2,8 @@ import type { Writable } from 'node:stream';
 import middy from '@middy/core';
 import { executionModeStreamifyResponse } from '@middy/core/StreamifyResponse';
 import type { Call, Reply } from '../endpoints/endpoint.ts';
-import type { Exchange, InvocationContext } from './exchange.ts';
 import type { HttpEvent } from './read-event.ts';
+import type { InvocationContext, RequestContext } from './request-context.ts';
 import { type StackOptions, stack } from './stack.ts';
 
 /** A streaming Lambda handler; it resolves when the answer has been written to its end. */
@@ -13,7 +13,7 @@ export type HttpHandler = (
   context: InvocationContext,
 ) => Promise<void>;
 
-const callOf = (exchange: Exchange): Call | undefined =>
+const callOf = (exchange: RequestContext): Call | undefined =>
   exchange.caller && {
     requestId: exchange.requestId,
     protocol: exchange.protocol,
@@ -26,7 +26,7 @@ const callOf = (exchange: Exchange): Call | undefined =>
     note: (fields) => Object.assign(exchange.notes, fields),
   };
 
-const serve = async (exchange: Exchange): Promise<Reply> => {
+const serve = async (exchange: RequestContext): Promise<Reply> => {
   const served = exchange.match?.route.serve;
   if (served && 'reply' in served) return served.reply;
   const call = callOf(exchange);
@@ -36,7 +36,7 @@ const serve = async (exchange: Exchange): Promise<Reply> => {
 
 /** The one stack in front of all routes. `globalThis.awslambda` must exist before this is called. */
 export const createHttpHandler = (options: StackOptions): HttpHandler => {
-  const handler = middy<Exchange, Reply>({
+  const handler = middy<RequestContext, Reply>({
     executionMode: executionModeStreamifyResponse,
     // Middy's own timer stops when the handler returns, before a stream begins; deadlines are ours.
     timeoutEarlyInMillis: 0,

@@ -4,8 +4,8 @@ import { suffixOf } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
 import { describeFailure } from './describe-failure.ts';
 import { eventStream } from './event-stream.ts';
-import type { AnyExchange } from './exchange.ts';
-import type { PlatformResponse } from './middleware/step.ts';
+import type { PlatformResponse } from './middleware/middleware.ts';
+import type { AnyRequestContext } from './request-context.ts';
 
 const NO_CONTENT = 204;
 
@@ -17,7 +17,7 @@ const SSE_HEADERS = {
 };
 
 /** The tail of a stream whose source threw although it must not: without it SDKs see a normal end. */
-const onStreamFailure = (exchange: AnyExchange, log: Log) => (error: unknown) => {
+const onStreamFailure = (exchange: AnyRequestContext, log: Log) => (error: unknown) => {
   const { requestId, protocol, startedAt } = exchange;
   log.error('stream_failed', { requestId, ...describeFailure(error) });
   return protocol.encodeStreamError(toApiError(error), requestId, {
@@ -30,7 +30,7 @@ const onStreamFailure = (exchange: AnyExchange, log: Log) => (error: unknown) =>
 
 /** The body of an answer and the headers that describe it. */
 export const replyBody = (
-  exchange: AnyExchange,
+  exchange: AnyRequestContext,
   reply: Reply,
   log: Log,
 ): Pick<PlatformResponse, 'headers' | 'body'> => {

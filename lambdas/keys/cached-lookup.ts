@@ -1,7 +1,7 @@
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
 import { createLruCache } from '../support/lru-cache.ts';
-import { waitAtMost } from '../support/wait-at-most.ts';
+import { withTimeout } from '../support/with-timeout.ts';
 
 /** A change in the table is seen after this; with the read it keeps revocation below 15 s. */
 const FRESH_MS = 10_000;
@@ -75,7 +75,7 @@ export const createCachedLookup = <Value>({
     const shared = reading.get(id) ?? read(id);
     reading.set(id, shared);
     if (!present.get(id)) return shared;
-    const inTime = await waitAtMost(clock, PATIENCE_MS, shared);
+    const inTime = await withTimeout(clock, PATIENCE_MS, shared);
     if (inTime) return inTime.value;
     const stale = serveStale(id);
     return stale ? stale.value : shared;

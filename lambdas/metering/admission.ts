@@ -1,6 +1,6 @@
 import type { MeterStore, Reservation } from '../stores/meter-store.ts';
+import { mapStoreErrors, meterUnavailable } from './limit-errors.ts';
 import type { Limits } from './limit-headers.ts';
-import { meterUnavailable, orUnavailable } from './refusals.ts';
 import type { Patience, UnitRelease } from './unit-release.ts';
 
 /** One reserved unit. Whoever holds it calls `close` at the end, after `commit` or `refund`. */
@@ -38,7 +38,7 @@ export const createAdmission = (parts: {
   return {
     limits,
     commit: async () => {
-      if (await orUnavailable(commit)) return;
+      if (await mapStoreErrors(commit)) return;
       throw meterUnavailable(new Error('The unit was reaped before its commit.'));
     },
     refund: async () => {

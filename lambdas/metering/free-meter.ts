@@ -2,7 +2,7 @@ import type { Caller } from '../keys/caller.ts';
 import type { MeterStore } from '../stores/meter-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { createLruCache } from '../support/lru-cache.ts';
-import { freeRefusal } from './refusals.ts';
+import { freeRateExceeded } from './limit-errors.ts';
 import { minuteOf, minuteResetsAt } from './window.ts';
 
 /** Listing models and counting tokens is cheap: ten a generation, and enough for any agent's start. */
@@ -28,7 +28,7 @@ export const createFreeMeter = ({
       const known = fullMinutes.get(meterId) === minute;
       if (!known && (await store.admitFree(meterId, minute, cap))) return;
       fullMinutes.set(meterId, minute);
-      throw freeRefusal(cap, minuteResetsAt(minute), clock.now());
+      throw freeRateExceeded(cap, minuteResetsAt(minute), clock.now());
     },
   };
 };

@@ -4,22 +4,22 @@ import type { Clock } from '../support/clock.ts';
 import type { ApiError } from '../support/errors.ts';
 import type { Log } from '../support/log.ts';
 import { type Admission, createAdmission } from './admission.ts';
-import { createDenials, type Refusal } from './denials.ts';
 import { createFreeMeter } from './free-meter.ts';
-import type { Limits } from './limit-headers.ts';
-import { createLook } from './look.ts';
-import { createReaper } from './reaper.ts';
+import { createLimitCache, type LimitExceeded } from './limit-cache.ts';
 import {
-  keyEnded,
+  keyRevoked,
+  mapStoreErrors,
   meterUnavailable,
-  orUnavailable,
-  quotaRefusal,
-  rateRefusal,
-} from './refusals.ts';
+  quotaExceeded,
+  rateExceeded,
+} from './limit-errors.ts';
+import type { Limits } from './limit-headers.ts';
+import { createReadUsage, type Usage } from './quota-usage.ts';
+import { createReadSnapshot } from './read-snapshot.ts';
+import { createReaper } from './reaper.ts';
 import { limitsAt, reservationOf } from './reservation.ts';
 import { createReserve } from './reserve.ts';
 import { createUnitRelease } from './unit-release.ts';
-import { createReadUsage, type Usage } from './usage.ts';
 
 export type Meter = {
   /** @throws ApiError 402, 429, 401 (key ended) or 503 (meter unreachable) */
@@ -31,18 +31,18 @@ export type Meter = {
 };
 
 const refusalError = (
-  { outcome }: Refusal,
+  { outcome }: LimitExceeded,
   limits: Limits,
   { plan }: Caller,
   now: number,
 ): ApiError => {
   switch (outcome) {
     case 'key-refused':
-      return keyEnded();
+      return keyRevoked();
     case 'quota-exhausted':
-      return quotaRefusal(limits, plan.period, now);
+      return quotaExceeded(limits, plan.period, now);
     case 'rate-limited':
-      return rateRefusal(limits, now);
+      return rateExceeded(limits, now);
     case 'withdrawn':
       return meterUnavailable(new Error('The request id was refunded before.'));
   }
@@ -51,25 +51,25 @@ const refusalError = (
 /** Admits requests against their plan, exactly; the promises are kept by the store's conditional writes. */
 export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log }): Meter => {
   const { store, clock } = deps;
-  const denials = createDenials({ store });
+  const denials = createLimitCache({ store });
   const reaper = createReaper(deps);
   const reserve = createReserve({ store, reaper });
   const freeMeter = createFreeMeter(deps);
-  const readUsage = createReadUsage({ look: createLook({ store, reaper }), clock });
+  const readUsage = createReadUsage({ look: createReadSnapshot({ store, reaper }), clock });
 
   const admit: Meter['admit'] = async (caller, requestId) => {
     const reservation = reservationOf(caller, requestId, clock.now());
-    const refuse = (refusal: Refusal): ApiError =>
+    const refuse = (refusal: LimitExceeded): ApiError =>
       refusalError(refusal, limitsAt(caller, reservation, refusal), caller, clock.now());
 
-    const known = await orUnavailable(() => denials.find(reservation));
+    const known = await mapStoreErrors(() => denials.find(reservation));
     if (known) throw refuse(known);
 
     const release = createUnitRelease({ ...deps, unit: reservation });
-    const result = await orUnavailable(() => reserve(reservation, release));
+    const result = await mapStoreErrors(() => reserve(reservation, release));
     const { outcome } = result;
     if (outcome !== 'admitted') {
-      denials.note(reservation, { ...result, outcome });
+      denials.set(reservation, { ...result, outcome });
       throw refuse({ ...result, outcome });
     }
     return createAdmission({
@@ -78,13 +78,13 @@ export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log })
       limits: limitsAt(caller, reservation, result),
       release,
       reaping: result.leftovers ? reaper.reap(reservation) : undefined,
-      onRefund: () => denials.doubt(reservation),
+      onRefund: () => denials.invalidate(reservation),
     });
   };
 
   return {
     admit,
-    admitFree: (caller) => orUnavailable(() => freeMeter.admit(caller)),
-    usage: (caller) => orUnavailable(() => readUsage(caller)),
+    admitFree: (caller) => mapStoreErrors(() => freeMeter.admit(caller)),
+    usage: (caller) => mapStoreErrors(() => readUsage(caller)),
   };
 };

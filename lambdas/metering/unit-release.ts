@@ -1,7 +1,7 @@
 import type { MeterStore, ReservedUnit } from '../stores/meter-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
-import { waitAtMost } from '../support/wait-at-most.ts';
+import { withTimeout } from '../support/with-timeout.ts';
 
 /** Pauses before the later attempts of a refund, in ms; each attempt itself is bounded by the store. */
 const RETRY_PAUSES_MS = [100, 400, 1_600];
@@ -69,7 +69,7 @@ export const createUnitRelease = ({
     refund: async (patience) => {
       const first = succeeds(() => store.refund(unit));
       retrying = first.then((isWritten) => (isWritten ? undefined : retry()));
-      if ((await waitAtMost(clock, PATIENCE_MS[patience], first))?.value) return;
+      if ((await withTimeout(clock, PATIENCE_MS[patience], first))?.value) return;
       // Now, because a frozen or killed process does not get to say how it went on.
       log.warn('meter_refund_late', ids);
     },

@@ -2,7 +2,7 @@ import type { AnswerSoFar } from './finish-check.ts';
 import type { BlockHead, Extras, GenerationEvent } from './generation.ts';
 import { isJsonObject } from './json.ts';
 import { createOpenBlocks, type OpenBlock } from './open-blocks.ts';
-import { UpstreamFault } from './upstream-fault.ts';
+import { UpstreamError } from './upstream-error.ts';
 
 /** White space before arguments says nothing; where nothing else follows it is no JSON. */
 const saidBy = ({ head, text }: OpenBlock, delta: string): string =>
@@ -37,7 +37,7 @@ export const createBlockEvents = (emit: (event: GenerationEvent) => void) => {
 
   const delta = (key: string, text: string) => {
     const block = blocks.get(key);
-    if (!block) throw new UpstreamFault('malformed', `delta for block '${key}', which is not open`);
+    if (!block) throw new UpstreamError('malformed', `delta for block '${key}', which is not open`);
     const said = saidBy(block, text);
     if (said === '') return;
     answer.hasContent = true;

@@ -1,5 +1,5 @@
 import type { AnswerBlock, BlockHead, Generation, GenerationEvent } from './generation.ts';
-import { UpstreamFault } from './upstream-fault.ts';
+import { UpstreamError } from './upstream-error.ts';
 
 const begin = (head: BlockHead): AnswerBlock =>
   head.type === 'tool-call'
@@ -20,7 +20,7 @@ const createCollector = () => {
   const at = (index: number): AnswerBlock => {
     const block = blocks[index];
     if (!block)
-      throw new UpstreamFault('malformed', `event for block ${index}, which never started`);
+      throw new UpstreamError('malformed', `event for block ${index}, which never started`);
     return block;
   };
   const add = (event: GenerationEvent) => {
@@ -54,15 +54,15 @@ const createCollector = () => {
   };
   return {
     add,
-    /** The answer so far finished. @throws UpstreamFault when the stream ended early. */
+    /** The answer so far finished. @throws UpstreamError when the stream ended early. */
     generation: (): Generation => {
-      if (!generation) throw new UpstreamFault('truncated', 'the stream ended without a finish');
+      if (!generation) throw new UpstreamError('truncated', 'the stream ended without a finish');
       return generation;
     },
   };
 };
 
-/** @throws UpstreamFault, as the batches do, or when they end without a finish. */
+/** @throws UpstreamError, as the batches do, or when they end without a finish. */
 export const collect = async (batches: AsyncIterable<GenerationEvent[]>): Promise<Generation> => {
   const collector = createCollector();
   for await (const batch of batches) batch.forEach(collector.add);

@@ -1,4 +1,4 @@
-import type { Overflow } from './upstream-fault.ts';
+import type { Overflow } from './upstream-error.ts';
 
 /**
  * How upstreams say that a prompt is too long. Their texts differ, their status is 400 or 413, and this

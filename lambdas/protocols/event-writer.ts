@@ -17,7 +17,7 @@ export type EventWriter = {
   close(key: string, signature?: string): void;
   /** Closes tool calls whose arguments are complete, so that what follows need not wait for them. */
   closeCompleteTools(): void;
-  /** @throws UpstreamFault when there is no answer, or tool arguments are not a JSON object. */
+  /** @throws UpstreamError when there is no answer, or tool arguments are not a JSON object. */
   finish(reason: FinishReason, usage: Usage | undefined): void;
   readonly finished: boolean;
   /** The events written since the last call. */

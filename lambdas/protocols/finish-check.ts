@@ -1,5 +1,5 @@
 import type { FinishReason } from './generation.ts';
-import { UpstreamFault } from './upstream-fault.ts';
+import { UpstreamError } from './upstream-error.ts';
 
 /** What an answer holds by the time its upstream says that it is finished. */
 export type AnswerSoFar = {
@@ -19,7 +19,7 @@ const fitting = (reason: FinishReason, hasTools: boolean): FinishReason => {
 /**
  * The finish reason that fits the answer. `mayBeEmpty`: a stop sequence may come first of all, so an
  * answer without content is one.
- * @throws UpstreamFault when there is no answer, or tool arguments are not a JSON object.
+ * @throws UpstreamError when there is no answer, or tool arguments are not a JSON object.
  */
 export const checkFinish = (
   reason: FinishReason,
@@ -28,11 +28,11 @@ export const checkFinish = (
 ): FinishReason => {
   const cutShort = reason.unified === 'length' || reason.unified === 'content-filter';
   if (!hasContent && !cutShort && !mayBeEmpty) {
-    throw new UpstreamFault('empty', 'finished without any content');
+    throw new UpstreamError('empty', 'finished without any content');
   }
   // A call cut off by the token cap is unfinished by nature; any other must be usable.
   if (brokenTool !== undefined && !cutShort) {
-    throw new UpstreamFault('malformed', `arguments of tool '${brokenTool}' are not a JSON object`);
+    throw new UpstreamError('malformed', `arguments of tool '${brokenTool}' are not a JSON object`);
   }
   return fitting(reason, hasTools);
 };

@@ -44,7 +44,7 @@ export type ToolResultBlock = {
   extras?: Extras;
 };
 /** A block that only `protocol` knows (`value` is its wire form), e.g. audio or server tool use. */
-export type ForeignBlock = {
+export type NativeBlock = {
   type: 'foreign';
   protocol: ProtocolName;
   value: Record<string, unknown>;
@@ -57,7 +57,7 @@ export type Block =
   | DocumentBlock
   | ToolCallBlock
   | ToolResultBlock
-  | ForeignBlock;
+  | NativeBlock;
 
 /** One wire message. System turns keep their place in the conversation. */
 export type Turn = { role: 'system' | 'user' | 'assistant'; blocks: Block[]; extras?: Extras };
@@ -71,7 +71,7 @@ export type Tool = {
   extras?: Extras;
 };
 /** A tool that only `protocol` defines (server tools, custom tools); `value` is its wire form. */
-export type ForeignTool = { foreign: true; protocol: ProtocolName; value: Record<string, unknown> };
+export type NativeTool = { foreign: true; protocol: ProtocolName; value: Record<string, unknown> };
 
 /** `only` narrows the choice to some of the tools. */
 export type ToolChoice =
@@ -103,7 +103,7 @@ export type GenerationRequest = {
   topP?: number;
   topK?: number;
   stop?: string[];
-  tools?: (Tool | ForeignTool)[];
+  tools?: (Tool | NativeTool)[];
   toolChoice?: ToolChoice;
   parallelToolCalls?: boolean;
   responseFormat?: ResponseFormat;
@@ -137,7 +137,7 @@ export type BlockHead =
   | { type: 'text'; refusal?: true }
   | { type: 'thinking'; redacted?: true }
   | { type: 'tool-call'; id: string; name: string; extras?: Extras }
-  | ForeignBlock;
+  | NativeBlock;
 
 /**
  * A generation as it happens. Well-formed by construction (see event-writer.ts): `start` once and first;
@@ -154,7 +154,7 @@ export type GenerationEvent =
   | { type: 'finish'; reason: FinishReason; usage: Usage | undefined };
 
 /** A block of an answer. `extra` holds, in order, the deltas that only one protocol knows. */
-export type AnswerBlock = (TextBlock | ThinkingBlock | ToolCallBlock | ForeignBlock) & {
+export type AnswerBlock = (TextBlock | ThinkingBlock | ToolCallBlock | NativeBlock) & {
   extra?: Extras[];
 };
 
@@ -166,7 +166,7 @@ export type Generation = {
 };
 
 /** How the answer is labelled towards the caller: our id, the catalog's model id, our clock. */
-export type Label = {
+export type ResponseMeta = {
   /** Opaque; protocols put their own prefix before it. */
   id: string;
   model: string;

@@ -1,4 +1,4 @@
-import { UpstreamFault } from './upstream-fault.ts';
+import { UpstreamError } from './upstream-error.ts';
 
 /** Readers for JSON from outside: wrong types read as absent, since real upstreams send them. */
 export type Json = Record<string, unknown>;
@@ -40,16 +40,16 @@ export const resolveRef = (root: Json, ref: string): unknown =>
     .map((part) => unescapeFragment(part).replaceAll('~1', '/').replaceAll('~0', '~'))
     .reduce<unknown>(memberAt, root);
 
-/** @throws UpstreamFault when `data` is not a JSON object. */
+/** @throws UpstreamError when `data` is not a JSON object. */
 export const parseUpstreamJson = (data: string): Json => {
   let value: unknown;
   try {
     value = JSON.parse(data);
   } catch (cause) {
-    throw new UpstreamFault('malformed', 'event data is not JSON', { cause });
+    throw new UpstreamError('malformed', 'event data is not JSON', { cause });
   }
   const record = asRecord(value);
-  if (!record) throw new UpstreamFault('malformed', 'event data is not a JSON object');
+  if (!record) throw new UpstreamError('malformed', 'event data is not a JSON object');
   return record;
 };
 

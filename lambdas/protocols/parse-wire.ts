@@ -1,6 +1,6 @@
 import * as z from 'zod';
+import { describeIssue } from '../support/describe-issue.ts';
 import { invalidRequest } from '../support/errors.ts';
-import { wordsOfFault } from '../support/fault-words.ts';
 
 /** Both families send `null` for "not given"; inside there is only absence. */
 export const optional = <T extends z.ZodType>(schema: T) =>
@@ -18,7 +18,7 @@ export const each = <T extends z.ZodType>(item: T, items = z.array(z.unknown()))
   items.transform((values, context): z.output<T>[] => {
     const read: z.output<T>[] = [];
     for (const [index, value] of values.entries()) {
-      const parsed = item.safeParse(value, { error: wordsOfFault });
+      const parsed = item.safeParse(value, { error: describeIssue });
       if (!parsed.success) {
         for (const issue of parsed.error.issues) {
           const path = [index, ...issue.path];
@@ -76,7 +76,7 @@ const decisive = (issue: z.core.$ZodIssue): Fault => {
 
 /** Checks a body against its wire schema. @throws ApiError 400 that names the first fault's path. */
 export const parseWire = <T extends z.ZodType>(schema: T, body: unknown): z.output<T> => {
-  const parsed = schema.safeParse(body, { error: wordsOfFault });
+  const parsed = schema.safeParse(body, { error: describeIssue });
   if (parsed.success) return parsed.data;
   const [first] = parsed.error.issues;
   const { path, message } = first ? decisive(first) : { path: [], message: 'is not valid' };

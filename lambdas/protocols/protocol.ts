@@ -1,5 +1,5 @@
 import type { ApiError } from '../support/errors.ts';
-import type { Generation, GenerationEvent, GenerationRequest, Label } from './generation.ts';
+import type { Generation, GenerationEvent, GenerationRequest, ResponseMeta } from './generation.ts';
 import type { ProtocolName } from './protocol-name.ts';
 import type { SseMessage } from './sse.ts';
 
@@ -25,9 +25,9 @@ export type WireTarget = {
 
 /** A decoder of one stream: a pure state machine, wire messages in, canonical events out. */
 export type StreamDecoder = {
-  /** @throws UpstreamFault when the upstream says that it failed, or breaks its protocol. */
+  /** @throws UpstreamError when the upstream says that it failed, or breaks its protocol. */
   push(message: { event?: string; data: string }): GenerationEvent[];
-  /** The upstream closed. @throws UpstreamFault unless the generation had finished. */
+  /** The upstream closed. @throws UpstreamError unless the generation had finished. */
   end(): GenerationEvent[];
 };
 
@@ -49,21 +49,21 @@ export type Protocol = {
 
   /**
    * An answer that came in one piece, as the events it would have been.
-   * @throws UpstreamFault when the body is no answer of this protocol.
+   * @throws UpstreamError when the body is no answer of this protocol.
    */
   decodeResponse(body: unknown, request: GenerationRequest): GenerationEvent[];
   encodeResponse(
     generation: Generation,
     request: GenerationRequest,
-    label: Label,
+    label: ResponseMeta,
   ): Record<string, unknown>;
 
   streamDecoder(request: GenerationRequest): StreamDecoder;
-  streamEncoder(request: GenerationRequest, label: Label): StreamEncoder;
+  streamEncoder(request: GenerationRequest, label: ResponseMeta): StreamEncoder;
 
   encodeError(error: ApiError, requestId: string): Record<string, unknown>;
   /** The tail of a stream that failed after its first byte; both official SDKs throw on it. */
-  encodeStreamError(error: ApiError, requestId: string, label: Label): SseMessage[];
+  encodeStreamError(error: ApiError, requestId: string, label: ResponseMeta): SseMessage[];
 
   /** Headers with which an upstream of this protocol is called. */
   upstreamHeaders(secret: string): Record<string, string>;

@@ -3,13 +3,13 @@ import type { BreakerState, BreakerStore } from '../stores/breaker-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
-import { ordinaryPass, type Pass, type PassParts, probePass } from './passes.ts';
+import { ordinaryPermit, type Permit, type PermitParts, probePermit } from './permits.ts';
 import { createSharedStates, FRESH_MS } from './shared-states.ts';
 import { createTargetHealth, type TargetHealth } from './target-health.ts';
 import type { TripRule } from './trip-policy.ts';
 
-export type Gate =
-  | { isOpen: false; pass: Pass }
+export type Acquired =
+  | { isOpen: false; permit: Permit }
   /** Nobody may call the target for `waitMs` more. */
   | { isOpen: true; waitMs: number };
 
@@ -20,7 +20,7 @@ export type Gate =
 export type Breaker = {
   /** Starts to read the states of `targets`, so that they are at hand when asked for. */
   prefetch(targets: Target[]): void;
-  enter(target: Target): Promise<Gate>;
+  acquire(target: Target): Promise<Acquired>;
 };
 
 /** Spread, so that environments do not come back all at once. */
@@ -61,7 +61,7 @@ export const createBreaker = (parts: {
     if (opened) log.warn('breaker_opened', { target: name, ...next });
   };
 
-  const partsFor = (name: string): PassParts => ({
+  const partsFor = (name: string): PermitParts => ({
     name,
     health: healthOf(name),
     states,
@@ -74,16 +74,16 @@ export const createBreaker = (parts: {
     prefetch: (targets) => {
       for (const target of targets) void states.read(nameOf(target));
     },
-    enter: async (target) => {
+    acquire: async (target) => {
       const name = nameOf(target);
       const state = await states.read(name);
       if (!state || state.openUntil === 0) {
-        return { isOpen: false, pass: ordinaryPass(partsFor(name), state) };
+        return { isOpen: false, permit: ordinaryPermit(partsFor(name), state) };
       }
       const waitMs = state.openUntil - clock.now();
       if (waitMs > 0) return { isOpen: true, waitMs };
       if (!(await states.takeProbe(name))) return { isOpen: true, waitMs: FRESH_MS };
-      return { isOpen: false, pass: probePass(partsFor(name), state) };
+      return { isOpen: false, permit: probePermit(partsFor(name), state) };
     },
   };
 };

@@ -1,21 +1,21 @@
 import type { Target } from '../catalog/catalog.ts';
 import { NO_HEALTHY_TARGET } from '../log-events.ts';
-import { UpstreamFault } from '../protocols/upstream-fault.ts';
+import { UpstreamError } from '../protocols/upstream-error.ts';
 import { type ApiError, apiError, DO_NOT_RETRY, withHeaders } from '../support/errors.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import type { Breaker } from './breaker.ts';
+import { classifyFailure } from './classify-failure.ts';
 import { awaitContent } from './first-content.ts';
-import type { Pass } from './passes.ts';
+import type { Permit } from './permits.ts';
 import type { RetryBudget } from './retry-budget.ts';
 import { withRetryHint } from './retry-hint.ts';
 import { tripRuleFor } from './trip-policy.ts';
-import { judge } from './verdict.ts';
 
 /** An answer whose first content is there. */
 export type Opened = { target: Target; batches: EventBatches; attempts: number };
 
 /** A failed attempt, for logs and metrics. */
-export type FailedAttempt = { target: Target; fault: UpstreamFault };
+export type FailedAttempt = { target: Target; fault: UpstreamError };
 
 export type Failover = {
   /** Starts to look at the targets' breakers while something else is awaited. */
@@ -50,13 +50,13 @@ const allOpen = (openFor: number[]): ApiError => {
 };
 
 /** Tells the breaker how the answer ended; by then nobody else can take over. */
-async function* watched(batches: EventBatches, pass: Pass): EventBatches {
-  let tell = () => pass.left();
+async function* watched(batches: EventBatches, pass: Permit): EventBatches {
+  let tell = () => pass.onAbandon();
   try {
     yield* batches;
-    tell = () => pass.finished();
+    tell = () => pass.onSuccess();
   } catch (error) {
-    if (error instanceof UpstreamFault) tell = () => pass.failed(error);
+    if (error instanceof UpstreamError) tell = () => pass.onFailure(error);
     throw error;
   } finally {
     await batches.return();
@@ -66,18 +66,19 @@ async function* watched(batches: EventBatches, pass: Pass): EventBatches {
 
 /** What to say when no target has answered. */
 const createFailureSummary = () => {
-  let last: UpstreamFault | undefined;
+  let last: UpstreamError | undefined;
   const asked: number[] = [];
   const openFor: number[] = [];
   return {
-    add: (fault: UpstreamFault) => {
+    add: (fault: UpstreamError) => {
       last = fault;
       if (fault.retryAfterSeconds !== undefined) asked.push(fault.retryAfterSeconds);
     },
     addOpen: (waitMs: number) => {
       openFor.push(waitMs / 1000);
     },
-    error: (): ApiError => (last ? withRetryHint(judge(last).error, asked) : allOpen(openFor)),
+    error: (): ApiError =>
+      last ? withRetryHint(classifyFailure(last).error, asked) : allOpen(openFor),
   };
 };
 
@@ -87,21 +88,21 @@ export const createFailover = (parts: { breaker: Breaker; budget: RetryBudget })
   /** One attempt. @throws what no target would mend: a fault of ours */
   const attempt = async (
     call: Promise<EventBatches>,
-    pass: Pass,
-  ): Promise<EventBatches | UpstreamFault> => {
+    pass: Permit,
+  ): Promise<EventBatches | UpstreamError> => {
     try {
       const batches = await awaitContent(await call);
       budget.succeeded();
-      await pass.began();
+      await pass.onStart();
       return watched(batches, pass);
     } catch (error) {
-      if (!(error instanceof UpstreamFault)) {
-        await pass.left();
+      if (!(error instanceof UpstreamError)) {
+        await pass.onAbandon();
         throw error;
       }
       // What is the request's fault says nothing about the upstreams' load.
       if (tripRuleFor(error)) budget.failed();
-      await pass.failed(error);
+      await pass.onFailure(error);
       return error;
     }
   };
@@ -114,17 +115,17 @@ export const createFailover = (parts: { breaker: Breaker; budget: RetryBudget })
     let attempts = 0;
     for (const target of targets) {
       if (!mayTry(attempts)) break;
-      const gate = await breaker.enter(target);
+      const gate = await breaker.acquire(target);
       if (gate.isOpen) {
         failures.addOpen(gate.waitMs);
         continue;
       }
       attempts += 1;
-      const result = await attempt(call(target), gate.pass);
-      if (!(result instanceof UpstreamFault)) return { target, batches: result, attempts };
+      const result = await attempt(call(target), gate.permit);
+      if (!(result instanceof UpstreamError)) return { target, batches: result, attempts };
       onFailure({ target, fault: result });
       failures.add(result);
-      if (!judge(result).movesOn) break;
+      if (!classifyFailure(result).retryNextTarget) break;
     }
     throw failures.error();
   };

@@ -19,7 +19,7 @@ async function* resume(held: GenerationEvent[], rest: EventBatches): EventBatche
 
 /**
  * Waits for an answer's first content, then gives the whole of it, what was held back first.
- * @throws UpstreamFault, as the batches do: until here, another target may still answer.
+ * @throws UpstreamError, as the batches do: until here, another target may still answer.
  */
 export const awaitContent = async (batches: EventBatches): Promise<EventBatches> => {
   const held: GenerationEvent[] = [];

@@ -1,4 +1,4 @@
-import type { UpstreamFault } from '../protocols/upstream-fault.ts';
+import type { UpstreamError } from '../protocols/upstream-error.ts';
 
 /** When a fault opens a target's breaker, and for how long. */
 export type TripRule = {
@@ -21,7 +21,7 @@ const credentialRefused: TripRule = { after: 1, openMs: () => OPERATOR_MS };
 /** The same, unless it was one prompt: some providers answer 402, 403 and 404 to what a request asks for. */
 const accessRefused: TripRule = { after: 3, openMs: () => OPERATOR_MS };
 
-const cooldown = ({ retryAfterSeconds }: UpstreamFault): TripRule => {
+const cooldown = ({ retryAfterSeconds }: UpstreamError): TripRule => {
   const asked = retryAfterSeconds ?? DEFAULT_COOLDOWN_SECONDS;
   const seconds = Math.min(MAX_COOLDOWN_SECONDS, Math.max(1, asked));
   return { after: 1, openMs: () => seconds * 1000 };
@@ -31,7 +31,7 @@ const failure: TripRule = { after: 5, openMs: backOff };
 /** Nobody listens: the next caller would wait for nothing. */
 const unreachable: TripRule = { after: 2, openMs: backOff };
 
-const byStatus = (fault: UpstreamFault): TripRule | undefined => {
+const byStatus = (fault: UpstreamError): TripRule | undefined => {
   switch (fault.status) {
     case 400:
     case 413:
@@ -52,7 +52,7 @@ const byStatus = (fault: UpstreamFault): TripRule | undefined => {
 };
 
 /** Undefined for what says nothing about the target. */
-export const tripRuleFor = (fault: UpstreamFault): TripRule | undefined => {
+export const tripRuleFor = (fault: UpstreamError): TripRule | undefined => {
   switch (fault.kind) {
     case 'status':
       return byStatus(fault);
@@ -68,5 +68,5 @@ export const tripRuleFor = (fault: UpstreamFault): TripRule | undefined => {
 };
 
 /** A refusal of the request as such: the target works, whatever it thinks of what it was asked. */
-export const provesTargetAlive = (fault: UpstreamFault): boolean =>
+export const provesTargetAlive = (fault: UpstreamError): boolean =>
   fault.kind === 'context-overflow' || (fault.kind === 'status' && !tripRuleFor(fault));

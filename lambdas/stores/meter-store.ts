@@ -40,7 +40,7 @@ export type ReserveResult = MeterCounts & {
 export type ReservedUnit = Pick<Reservation, 'meterId' | 'requestId' | 'minute' | 'period'>;
 
 /** What a meter stands at, without a write. */
-export type Standing = MeterCounts & {
+export type UsageSnapshot = MeterCounts & {
   keyRefused: boolean;
   /** When the key was last admitted, in ms. */
   lastUsedAt: number | undefined;
@@ -60,9 +60,9 @@ export type MeterStore = {
   /** Refunds the units of processes that died before their commit; returns how many. Safe to repeat. */
   reap(meterId: string, now: number): Promise<number>;
   /** A consistent read of the counts. */
-  standing(
+  readUsage(
     query: Pick<Reservation, 'meterId' | 'keyId' | 'minute' | 'period' | 'now'>,
-  ): Promise<Standing>;
+  ): Promise<UsageSnapshot>;
   /** Refuses the key's reservations from `validUntil` (ms) on; 0 is at once. The earliest instant wins. */
   endKey(meterId: string, keyId: string, validUntil: number): Promise<void>;
   /** Counts a free call (models, count_tokens) of this minute; false when over `cap`. */

@@ -1,4 +1,4 @@
-import { compact } from './compact.ts';
+import { omitUndefined } from './omit-undefined.ts';
 
 /**
  * The one error that reaches a caller. `message` is public and written by us; `cause` is private and
@@ -102,5 +102,5 @@ export const toApiError = (error: unknown): ApiError =>
 export const withHeaders = (error: ApiError, headers: Record<string, string>): ApiError => {
   const { type, message, status, cause, code, param, details } = error;
   const options = { status, cause, headers: { ...headers, ...error.headers } };
-  return new ApiError(type, message, { ...options, ...compact({ code, param, details }) });
+  return new ApiError(type, message, { ...options, ...omitUndefined({ code, param, details }) });
 };

@@ -4,7 +4,7 @@ import type { Clock } from '../support/clock.ts';
 import { createLog, type Log } from '../support/log.ts';
 import { formatEmf, type Point } from './format-emf.ts';
 import { createMeasure } from './measure.ts';
-import { createSampleRefusals } from './sample-refusals.ts';
+import { createSampleErrors } from './sample-errors.ts';
 
 type Options = {
   /** Value of the dimension `Stage`. */
@@ -54,7 +54,7 @@ const createBacklog = () => {
 export const createTelemetry = ({ stage, labels, clock, write }: Options): Log => {
   const log = createLog(write);
   const measure = createMeasure(labels);
-  const isSampled = createSampleRefusals();
+  const isSampled = createSampleErrors();
   const backlog = createBacklog();
 
   const flush = () => {

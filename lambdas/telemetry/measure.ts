@@ -7,7 +7,7 @@ import {
   STORE_UNAVAILABLE,
 } from '../log-events.ts';
 import { type Labelled, type MetricName, OTHER, ROUTES } from '../metrics.ts';
-import { compact } from '../support/compact.ts';
+import { omitUndefined } from '../support/omit-undefined.ts';
 import type { Point } from './format-emf.ts';
 
 type Values = Point['values'];
@@ -35,7 +35,7 @@ const statusValues = (status: number): Values =>
 
 /** Of a generation that an upstream answered; refusals would only make it look fast. */
 const answerValues = ({ firstContentMs, ms }: RequestFields): Values =>
-  compact({ FirstContentMs: firstContentMs, DurationMs: ms });
+  omitUndefined({ FirstContentMs: firstContentMs, DurationMs: ms });
 
 const requestValues = (fields: RequestFields): Values => {
   const { outcome, status, stream, upstream, fault, failedAttempts = 0 } = fields;

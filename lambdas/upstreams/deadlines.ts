@@ -1,4 +1,4 @@
-import { UpstreamFault } from '../protocols/upstream-fault.ts';
+import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
 
 /** A TCP and TLS handshake across the world takes well under a second. */
@@ -23,13 +23,13 @@ export const firstEventMs = (bodyBytes: number, override: number | undefined): n
 export async function* withIdleLimit<T>(
   chunks: AsyncIterator<T>,
   clock: Clock,
-  expire: (fault: UpstreamFault) => void,
+  expire: (fault: UpstreamError) => void,
 ): AsyncGenerator<T, void, void> {
   try {
     for (;;) {
       // Only waiting counts: a slow reader on our side is not the upstream's silence.
       const cancel = clock.after(IDLE_MS, () =>
-        expire(new UpstreamFault('idle-timeout', `no bytes for ${IDLE_MS} ms`)),
+        expire(new UpstreamError('idle-timeout', `no bytes for ${IDLE_MS} ms`)),
       );
       const next = await chunks.next().finally(cancel);
       if (next.done) return;

@@ -1,13 +1,13 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { GenerationEvent } from '../protocols/generation.ts';
-import { UpstreamFault } from '../protocols/upstream-fault.ts';
+import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
 import { authHeaders } from './auth-headers.ts';
 import { closing } from './closing.ts';
 import { firstEventMs } from './deadlines.ts';
 import { type Post, post } from './post.ts';
-import { bytesOf, readAnswer, readFault } from './read-answer.ts';
+import { bytesOf, readAnswer, readError } from './read-answer.ts';
 import type { UpstreamSecrets } from './secrets.ts';
 import type { EventBatches, Upstream, UpstreamCall } from './upstream.ts';
 
@@ -25,7 +25,7 @@ const credentialFor = async ({ target }: UpstreamCall, secrets: UpstreamSecrets)
     if (!SENDABLE.test(secret)) throw new Error('The credential holds what no header can carry.');
     return secret;
   } catch (cause) {
-    throw new UpstreamFault('credential', `no credential for ${target.upstream}`, { cause });
+    throw new UpstreamError('credential', `no credential for ${target.upstream}`, { cause });
   }
 };
 
@@ -63,7 +63,7 @@ async function* follow(batches: EventBatches, under: Post, onContent: () => void
       yield events;
     }
   } catch (error) {
-    throw under.faultOf(error);
+    throw under.errorOf(error);
   } finally {
     onContent();
     under.close();
@@ -84,7 +84,7 @@ export const createHttpUpstream = ({ secrets, clock }: Parts): Upstream => {
     const sent = post({ url, headers, body, agent, clock, signal: call.signal });
     const waitMs = firstEventMs(body.byteLength, call.target.firstEventTimeoutMs);
     const cancelWait = clock.after(waitMs, () =>
-      sent.fail(new UpstreamFault('first-event-timeout', `no content within ${waitMs} ms`)),
+      sent.fail(new UpstreamError('first-event-timeout', `no content within ${waitMs} ms`)),
     );
     const close = () => {
       cancelWait();
@@ -96,13 +96,13 @@ export const createHttpUpstream = ({ secrets, clock }: Parts): Upstream => {
       const chunks = bytesOf(response, sent, clock);
       if (statusCode === 401 || statusCode === 403) secrets.refresh();
       if (statusCode < 200 || statusCode > 299) {
-        throw await readFault(response, chunks, clock.now());
+        throw await readError(response, chunks, clock.now());
       }
       const batches = readAnswer(response, chunks, call);
       return closing(follow(batches, sent, cancelWait), close);
     } catch (error) {
       close();
-      throw sent.faultOf(error);
+      throw sent.errorOf(error);
     }
   };
   return { open };

@@ -1,5 +1,5 @@
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
-import { UpstreamFault } from '../protocols/upstream-fault.ts';
+import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
 import { CONNECT_MS } from './deadlines.ts';
 import { type SendOptions, sendRequest } from './send-request.ts';
@@ -8,12 +8,12 @@ export type PostOptions = SendOptions & { agent: Agent; signal: AbortSignal };
 
 /** One request under way, with one place to end it and one reading of whatever ended it. */
 export type Post = {
-  /** The head of the answer. @throws UpstreamFault */
+  /** The head of the answer. @throws UpstreamError */
   response: Promise<IncomingMessage>;
   /** Ends the exchange; `fault` is why. */
-  fail(fault: UpstreamFault): void;
+  fail(fault: UpstreamError): void;
   /** What any error of this exchange means. */
-  faultOf(error: unknown): UpstreamFault;
+  errorOf(error: unknown): UpstreamError;
   /** The answer has said all: what is left of it is read, not cut off, by `close`. */
   complete(): void;
   /** Lets go of the connection. Safe to call twice. */
@@ -30,17 +30,17 @@ const codeOf = (error: unknown): string =>
 const wasStale = (request: ClientRequest | undefined, error: unknown): boolean =>
   request?.reusedSocket === true && ['ECONNRESET', 'EPIPE'].includes(codeOf(error));
 
-const classify = (cause: unknown, wasConnected: boolean): UpstreamFault => {
-  if (cause instanceof UpstreamFault) return cause;
+const classify = (cause: unknown, wasConnected: boolean): UpstreamError => {
+  if (cause instanceof UpstreamError) return cause;
   const code = codeOf(cause);
-  if (code.startsWith('HPE_')) return new UpstreamFault('malformed', 'not HTTP', { cause });
+  if (code.startsWith('HPE_')) return new UpstreamError('malformed', 'not HTTP', { cause });
   const kind = wasConnected ? 'reset' : 'connect';
-  return new UpstreamFault(kind, `the connection failed: ${code}`, { cause });
+  return new UpstreamError(kind, `the connection failed: ${code}`, { cause });
 };
 
 /** Who ends a call may say why: a deadline is told apart from a caller who has left. */
-const faultOfAbort = ({ reason }: AbortSignal): UpstreamFault =>
-  reason instanceof UpstreamFault ? reason : new UpstreamFault('aborted', 'the caller has gone');
+const errorOfAbort = ({ reason }: AbortSignal): UpstreamError =>
+  reason instanceof UpstreamError ? reason : new UpstreamError('aborted', 'the caller has gone');
 
 /** Reads an answer to its end without keeping it, and cuts it off if that takes too long. */
 const drain = (answer: IncomingMessage, clock: Clock) => {
@@ -56,16 +56,16 @@ export const post = ({ agent, signal, ...options }: PostOptions): Post => {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   let request: ClientRequest | undefined;
   let response: IncomingMessage | undefined;
-  let fault: UpstreamFault | undefined;
+  let fault: UpstreamError | undefined;
   let isConnected = false;
   let isComplete = false;
   let isClosed = false;
 
-  const fail = (reason: UpstreamFault) => {
+  const fail = (reason: UpstreamError) => {
     fault ??= reason;
     (response ?? request)?.destroy(reason);
   };
-  const faultOf = (error: unknown) => fault ?? classify(error, isConnected);
+  const errorOf = (error: unknown) => fault ?? classify(error, isConnected);
 
   const send = (through: Agent | false) => {
     request = sendRequest(options, through, {
@@ -73,7 +73,7 @@ export const post = ({ agent, signal, ...options }: PostOptions): Post => {
         isConnected = true;
       },
       onConnectTimeout: () =>
-        fail(new UpstreamFault('connect', `no connection within ${CONNECT_MS} ms`)),
+        fail(new UpstreamError('connect', `no connection within ${CONNECT_MS} ms`)),
       onResponse: (message) => {
         // Errors are read where the body is; this listener is for the time when nobody reads.
         response = message.on('error', () => undefined);
@@ -82,12 +82,12 @@ export const post = ({ agent, signal, ...options }: PostOptions): Post => {
       onError: (error) => {
         // Once, and on a connection of its own: the pool may hold more of the same age.
         if (through && !fault && !response && wasStale(request, error)) send(false);
-        else reject(faultOf(error));
+        else reject(errorOf(error));
       },
     });
   };
 
-  const onAbort = () => fail(faultOfAbort(signal));
+  const onAbort = () => fail(errorOfAbort(signal));
   signal.addEventListener('abort', onAbort, { once: true });
   send(agent);
   if (signal.aborted) onAbort();
@@ -103,5 +103,5 @@ export const post = ({ agent, signal, ...options }: PostOptions): Post => {
     isComplete = true;
   };
 
-  return { response: promise, fail, faultOf, complete, close };
+  return { response: promise, fail, errorOf, complete, close };
 };

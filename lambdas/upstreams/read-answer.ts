@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { GenerationEvent } from '../protocols/generation.ts';
-import { interpretRefusal } from '../protocols/refusal.ts';
-import { UpstreamFault } from '../protocols/upstream-fault.ts';
+import { UpstreamError } from '../protocols/upstream-error.ts';
+import { interpretErrorBody } from '../protocols/upstream-error-body.ts';
 import type { Clock } from '../support/clock.ts';
-import { compact } from '../support/compact.ts';
+import { omitUndefined } from '../support/omit-undefined.ts';
 import { withIdleLimit } from './deadlines.ts';
 import type { Post } from './post.ts';
-import { readEvents, readJson, readRefusal } from './response-body.ts';
+import { readErrorBody, readEvents, readJson } from './response-body.ts';
 import { parseRetryAfter } from './retry-after.ts';
 import type { EventBatches, UpstreamCall } from './upstream.ts';
 
@@ -20,25 +20,25 @@ export const bytesOf = (response: IncomingMessage, post: Post, clock: Clock): Ch
   withIdleLimit(response.iterator({ destroyOnReturn: false }), clock, post.fail);
 
 /** The fault that a status other than 2xx stands for. */
-export const readFault = async (
+export const readError = async (
   response: IncomingMessage,
   chunks: Chunks,
   now: number,
-): Promise<UpstreamFault> => {
+): Promise<UpstreamError> => {
   const status = response.statusCode ?? 0;
   if (status >= 300 && status < 400) {
-    return new UpstreamFault('redirect', 'the upstream redirects', { status });
+    return new UpstreamError('redirect', 'the upstream redirects', { status });
   }
-  const text = await readRefusal(chunks);
-  const refusal = REFUSING.includes(status) ? interpretRefusal(text) : undefined;
+  const text = await readErrorBody(chunks);
+  const refusal = REFUSING.includes(status) ? interpretErrorBody(text) : undefined;
   if (refusal?.kind === 'context-overflow') {
     const { overflow } = refusal;
-    return new UpstreamFault('context-overflow', 'the prompt is too long', { status, overflow });
+    return new UpstreamError('context-overflow', 'the prompt is too long', { status, overflow });
   }
   const retryAfterSeconds = parseRetryAfter(response.headers['retry-after'], now);
-  return new UpstreamFault('status', `the upstream answered ${status}`, {
+  return new UpstreamError('status', `the upstream answered ${status}`, {
     status,
-    ...compact({ retryAfterSeconds, refusedFields: refusal?.fields }),
+    ...omitUndefined({ retryAfterSeconds, refusedFields: refusal?.fields }),
   });
 };
 
@@ -82,7 +82,7 @@ async function* readStream(chunks: Chunks, { protocol, request }: UpstreamCall):
 
 /**
  * The events of a 2xx answer, streamed or in one piece, whichever the upstream chose.
- * @throws UpstreamFault for any other kind of content.
+ * @throws UpstreamError for any other kind of content.
  */
 export const readAnswer = (
   response: IncomingMessage,
@@ -91,10 +91,10 @@ export const readAnswer = (
 ): EventBatches => {
   const encoding = response.headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity') {
-    throw new UpstreamFault('malformed', `content-encoding ${encoding} was not asked for`);
+    throw new UpstreamError('malformed', `content-encoding ${encoding} was not asked for`);
   }
   const type = response.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
   if (type === 'text/event-stream') return readStream(chunks, call);
   if (type === 'application/json') return readWhole(chunks, call);
-  throw new UpstreamFault('malformed', `content-type ${type ?? 'is absent'}`);
+  throw new UpstreamError('malformed', `content-type ${type ?? 'is absent'}`);
 };

@@ -1,5 +1,5 @@
 import { parseSse } from '../protocols/sse.ts';
-import { UpstreamFault } from '../protocols/upstream-fault.ts';
+import { UpstreamError } from '../protocols/upstream-error.ts';
 
 /** An answer in one piece; the largest model output of the catalog is far below. */
 const MAX_JSON_BYTES = 16_000_000;
@@ -10,24 +10,24 @@ const MAX_REFUSAL_BYTES = 64 * 1024;
 
 type Chunks = AsyncIterable<Uint8Array>;
 
-/** @throws UpstreamFault when the body is too large or not JSON. */
+/** @throws UpstreamError when the body is too large or not JSON. */
 export const readJson = async (chunks: Chunks): Promise<unknown> => {
   const parts: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of chunks) {
     size += chunk.byteLength;
-    if (size > MAX_JSON_BYTES) throw new UpstreamFault('malformed', 'the answer is over 16 MB');
+    if (size > MAX_JSON_BYTES) throw new UpstreamError('malformed', 'the answer is over 16 MB');
     parts.push(chunk);
   }
   try {
     return JSON.parse(Buffer.concat(parts, size).toString('utf8'));
   } catch (cause) {
-    throw new UpstreamFault('malformed', 'the answer is not JSON', { cause });
+    throw new UpstreamError('malformed', 'the answer is not JSON', { cause });
   }
 };
 
 /** The first 64 KB of a refusal, as text. */
-export const readRefusal = async (chunks: Chunks): Promise<string> => {
+export const readErrorBody = async (chunks: Chunks): Promise<string> => {
   const parts: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of chunks) {
@@ -38,13 +38,13 @@ export const readRefusal = async (chunks: Chunks): Promise<string> => {
   return Buffer.concat(parts).toString('utf8', 0, MAX_REFUSAL_BYTES);
 };
 
-/** @throws UpstreamFault when one event grows over 5 MB: the parser would hold all of it. */
+/** @throws UpstreamError when one event grows over 5 MB: the parser would hold all of it. */
 export async function* readEvents(chunks: Chunks): ReturnType<typeof parseSse> {
   let unfinished = 0;
   const count = async function* () {
     for await (const chunk of chunks) {
       unfinished += chunk.byteLength;
-      if (unfinished > MAX_EVENT_BYTES) throw new UpstreamFault('malformed', 'an event over 5 MB');
+      if (unfinished > MAX_EVENT_BYTES) throw new UpstreamError('malformed', 'an event over 5 MB');
       yield chunk;
     }
   };

@@ -19,7 +19,7 @@ export type UpstreamCall = {
 export type Upstream = {
   /**
    * Sends the request and resolves once the upstream has accepted it (status 2xx).
-   * @throws UpstreamFault before and during the answer.
+   * @throws UpstreamError before and during the answer.
    */
   open(call: UpstreamCall): Promise<EventBatches>;
 };

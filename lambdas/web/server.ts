@@ -10,8 +10,8 @@ import type { RandomBytes } from '../support/ids.ts';
 import { closeServer } from './close-server.ts';
 import { createDrain } from './drain.ts';
 import { functionUrlEvent, splitTarget } from './function-url-event.ts';
+import { createHttpErrors, type HttpErrors, parserError } from './http-errors.ts';
 import { createResponseStream } from './lambda-runtime.ts';
-import { createRefusals, parserError, type Refusals } from './refusals.ts';
 import { createUnderWay } from './under-way.ts';
 
 export type ServerOptions = {
@@ -82,7 +82,7 @@ const leaveSignal = (response: ServerResponse): AbortSignal => {
 };
 
 const createListener =
-  ({ handler, toEvent = functionUrlEvent, clock }: ServerOptions, { refuse }: Refusals) =>
+  ({ handler, toEvent = functionUrlEvent, clock }: ServerOptions, { refuse }: HttpErrors) =>
   async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const startedAt = clock.now();
     const { path } = splitTarget(request.url ?? '');
@@ -103,7 +103,7 @@ const createListener =
   };
 
 /** A handler fails when its client has gone, which needs no answer, or by a fault of ours. */
-const onFailure = (response: ServerResponse, { refuse }: Refusals) => {
+const onFailure = (response: ServerResponse, { refuse }: HttpErrors) => {
   if (response.headersSent || response.destroyed) response.destroy();
   else refuse(response, '', apiError('The router failed.', { status: 502 }));
 };
@@ -115,7 +115,7 @@ const onFailure = (response: ServerResponse, { refuse }: Refusals) => {
  */
 export const startServer = async (options: ServerOptions): Promise<RunningServer> => {
   const host = options.host ?? '127.0.0.1';
-  const refusals = createRefusals(options.randomBytes);
+  const refusals = createHttpErrors(options.randomBytes);
   const listener = createListener(options, refusals);
   const limits = { ...LIMITS, ...SENDERS, ...options.senders };
   const underWay = createUnderWay();

@@ -1,4 +1,8 @@
-import type { Generation, GenerationRequest, Label } from '../../lambdas/protocols/generation.ts';
+import type {
+  Generation,
+  GenerationRequest,
+  ResponseMeta,
+} from '../../lambdas/protocols/generation.ts';
 import type { Protocol } from '../../lambdas/protocols/protocol.ts';
 import type { Fault } from './faults.ts';
 
@@ -7,7 +11,7 @@ export type Answer = {
   protocol: Protocol;
   request: GenerationRequest;
   generation: Generation;
-  label: Label;
+  label: ResponseMeta;
   fault: Fault | undefined;
   /** Pause before every message, in milliseconds. */
   delayMs: number;

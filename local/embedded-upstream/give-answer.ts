@@ -1,9 +1,9 @@
 import { formatSse } from '../../lambdas/protocols/sse.ts';
 import type { Answer } from './answer.ts';
-import type { Exchange } from './exchange.ts';
 import type { Fault } from './faults.ts';
 import { cutPoint, cutShort, refuse } from './misbehave.ts';
 import { play } from './play.ts';
+import type { ResponseWriter } from './response-writer.ts';
 import { PAUSE, STREAM_ODDITIES } from './stream-oddities.ts';
 
 /** Until what was said has been read: a reset takes back what is still on its way. */
@@ -12,7 +12,7 @@ const SETTLE_MS = 20;
 const isSplit = (fault: Fault | undefined): boolean =>
   fault?.kind === 'stream' && fault.as === 'bytes';
 
-const streamed = async (answer: Answer, exchange: Exchange): Promise<void> => {
+const streamed = async (answer: Answer, exchange: ResponseWriter): Promise<void> => {
   const { fault } = answer;
   const encoder = answer.protocol.streamEncoder(answer.request, answer.label);
   const events = play(answer.generation);
@@ -36,7 +36,7 @@ const streamed = async (answer: Answer, exchange: Exchange): Promise<void> => {
   await cutShort(fault, exchange, answer);
 };
 
-const whole = async (answer: Answer, exchange: Exchange): Promise<void> => {
+const whole = async (answer: Answer, exchange: ResponseWriter): Promise<void> => {
   const { fault, generation, request, label } = answer;
   const text = JSON.stringify(answer.protocol.encodeResponse(generation, request, label));
   exchange.head(200, { 'content-type': 'application/json' });
@@ -47,7 +47,7 @@ const whole = async (answer: Answer, exchange: Exchange): Promise<void> => {
 };
 
 /** Answers one call as its protocol would, or as the fault wants it. */
-export const giveAnswer = async (answer: Answer, exchange: Exchange): Promise<void> => {
+export const giveAnswer = async (answer: Answer, exchange: ResponseWriter): Promise<void> => {
   if (await refuse(answer.fault, exchange, answer)) return;
   await (answer.request.stream ? streamed(answer, exchange) : whole(answer, exchange));
 };

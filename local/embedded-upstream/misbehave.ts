@@ -2,14 +2,14 @@ import { formatSse } from '../../lambdas/protocols/sse.ts';
 import { apiError } from '../../lambdas/support/errors.ts';
 import type { Answer } from './answer.ts';
 import { ODD_BODIES, ODD_BYTES } from './body-oddities.ts';
-import type { Exchange } from './exchange.ts';
 import type { Fault } from './faults.ts';
+import type { ResponseWriter } from './response-writer.ts';
 
 const NOT_JSON = '{"choices":[{"delta":';
 
 const PING_MS = 20;
 
-const pingForever = async (exchange: Exchange): Promise<void> => {
+const pingForever = async (exchange: ResponseWriter): Promise<void> => {
   while (!exchange.gone) {
     await exchange.write(': ping\n\n');
     await exchange.wait(PING_MS);
@@ -19,7 +19,7 @@ const pingForever = async (exchange: Exchange): Promise<void> => {
 /** Gives the answer of a fault that strikes before the headers; false when there is none to give. */
 export const refuse = async (
   fault: Fault | undefined,
-  exchange: Exchange,
+  exchange: ResponseWriter,
   { protocol, label }: Answer,
 ): Promise<boolean> => {
   switch (fault?.kind) {
@@ -79,7 +79,7 @@ export const cutPoint = (fault: Fault | undefined, total: number): number | unde
 /** Ends an answer under way in the manner of the fault. */
 export const cutShort = async (
   fault: Fault | undefined,
-  exchange: Exchange,
+  exchange: ResponseWriter,
   { protocol, label }: Answer,
 ): Promise<void> => {
   switch (fault?.kind) {

@@ -6,9 +6,9 @@ import { type RandomBytes, randomBase62 } from '../../lambdas/support/ids.ts';
 import { listen } from '../loopback.ts';
 import { acceptCall, openCall } from './accept-call.ts';
 import { composeAnswer } from './compose-answer.ts';
-import { createExchange } from './exchange.ts';
 import { giveAnswer } from './give-answer.ts';
 import { createRecorder, type UpstreamControl } from './recorder.ts';
+import { createExchange } from './response-writer.ts';
 import { WIRES, type Wire, wireOf } from './wires.ts';
 
 export type EmbeddedUpstreamOptions = {

@@ -49,7 +49,7 @@ export const meterStoreContract = (
 
     const reserveMany = (count: number, first: Reservation) =>
       Promise.all(Array.from({ length: count }, () => store.reserve(another(first))));
-    const used = async (r: Reservation) => (await store.standing(r)).periodCount;
+    const used = async (r: Reservation) => (await store.readUsage(r)).periodCount;
 
     describe('exactness', () => {
       test.each([
@@ -137,7 +137,7 @@ export const meterStoreContract = (
           await Promise.all([store.refund(r), store.refund(r)]);
           await store.refund(r);
           expect(await used(r)).toBe(1);
-          expect((await store.standing(r)).minuteCount).toBe(2);
+          expect((await store.readUsage(r)).minuteCount).toBe(2);
         },
       );
 
@@ -268,7 +268,7 @@ export const meterStoreContract = (
 
     test('the standing shows counts and last use without changing them', async () => {
       const r = reservation();
-      expect(await store.standing(r)).toEqual({
+      expect(await store.readUsage(r)).toEqual({
         minuteCount: 0,
         periodCount: 0,
         keyRefused: false,
@@ -278,10 +278,10 @@ export const meterStoreContract = (
       await store.reserve(r);
       const counts = { minuteCount: 1, periodCount: 1 };
       const standing = { ...counts, keyRefused: false, lastUsedAt: NOW, leftovers: false };
-      expect(await store.standing(r)).toEqual(standing);
-      expect(await store.standing(r)).toEqual(standing);
+      expect(await store.readUsage(r)).toEqual(standing);
+      expect(await store.readUsage(r)).toEqual(standing);
       const later = { ...r, now: NOW + 18 * MINUTE };
-      expect(await store.standing(later)).toEqual({ ...standing, leftovers: true });
+      expect(await store.readUsage(later)).toEqual({ ...standing, leftovers: true });
     });
 
     test('free calls have a cap of their own in each minute', async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { type FaultKind, UpstreamFault } from '../../lambdas/protocols/upstream-fault.ts';
+import { UpstreamError, type UpstreamErrorKind } from '../../lambdas/protocols/upstream-error.ts';
+import { classifyFailure } from '../../lambdas/routing/classify-failure.ts';
 import { withRetryHint } from '../../lambdas/routing/retry-hint.ts';
 import { tripRuleFor } from '../../lambdas/routing/trip-policy.ts';
-import { judge } from '../../lambdas/routing/verdict.ts';
 import { LOG_FIELDS } from '../support/log-fields.ts';
 import { isThere, pinsIn, read } from './pins.ts';
 
@@ -32,7 +32,7 @@ test.each(rows.map(({ line, cells }) => ({ what: cells[0], line })))(
 );
 
 describe('the table of decisions', () => {
-  const KINDS: Record<Exclude<FaultKind, 'status' | 'idle-timeout'>, true> = {
+  const KINDS: Record<Exclude<UpstreamErrorKind, 'status' | 'idle-timeout'>, true> = {
     credential: true,
     connect: true,
     reset: true,
@@ -52,12 +52,12 @@ describe('the table of decisions', () => {
       [...failure.matchAll(/`([^`]+)`/g)].map(([, name = '']) => ({ name, cells })),
     );
 
-  const faultOf = (name: string): UpstreamFault =>
+  const faultOf = (name: string): UpstreamError =>
     /^\d+$/.test(name)
-      ? new UpstreamFault('status', '', { status: Number(name) })
-      : new UpstreamFault(name as FaultKind, '');
+      ? new UpstreamError('status', '', { status: Number(name) })
+      : new UpstreamError(name as UpstreamErrorKind, '');
 
-  const tripOf = (fault: UpstreamFault): string => {
+  const tripOf = (fault: UpstreamError): string => {
     const rule = tripRuleFor(fault);
     if (!rule) return 'no';
     if (fault.status === 429) return 'at once, for its `retry-after`';
@@ -66,8 +66,8 @@ describe('the table of decisions', () => {
     return `${rule.after === 1 ? 'at once' : `after ${rule.after} in a row`}, ${length}`;
   };
 
-  const answerOf = (fault: UpstreamFault): string => {
-    const { status, headers } = withRetryHint(judge(fault).error, []);
+  const answerOf = (fault: UpstreamError): string => {
+    const { status, headers } = withRetryHint(classifyFailure(fault).error, []);
     if (headers['x-should-retry'] === 'false') return `${status}, do not retry`;
     return 'retry-after' in headers ? `${status} with \`retry-after\`` : String(status);
   };
@@ -79,7 +79,7 @@ describe('the table of decisions', () => {
 
   test.each(decisions)('says of $name what the router does', ({ name, cells }) => {
     const fault = faultOf(name);
-    const moves = judge(fault).movesOn ? 'yes' : 'no';
+    const moves = classifyFailure(fault).retryNextTarget ? 'yes' : 'no';
     expect(cells.slice(0, 3)).toEqual([moves, tripOf(fault), answerOf(fault)]);
   });
 });

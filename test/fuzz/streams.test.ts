@@ -4,7 +4,7 @@ import { collect } from '../../lambdas/protocols/collect.ts';
 import type { GenerationEvent } from '../../lambdas/protocols/generation.ts';
 import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { protocols } from '../../lambdas/protocols/protocols.ts';
-import { UpstreamFault } from '../../lambdas/protocols/upstream-fault.ts';
+import { UpstreamError } from '../../lambdas/protocols/upstream-error.ts';
 import { ChatCompletion } from '../support/chat-schema.ts';
 import { WholeMessage } from '../support/messages-schema.ts';
 import { assertWellFormed, LABEL, requestOf, translate } from '../support/translate.ts';
@@ -95,7 +95,7 @@ test(
           const events = protocols[from].decodeResponse(JSON.parse(text), request);
           return protocols[to].encodeResponse(await collect(once(events)), request, LABEL);
         } catch (error) {
-          if (error instanceof UpstreamFault) return undefined;
+          if (error instanceof UpstreamError) return undefined;
           throw error;
         }
       },

@@ -33,7 +33,7 @@ export const createPlainAddStore = (client: DynamoDBDocumentClient): MeterStore 
       throw new StoreUnavailable('No answer.', { cause });
     }
   };
-  const standing = async ({ meterId, minute, period }: Omit<ReservedUnit, 'requestId'>) => {
+  const readUsage = async ({ meterId, minute, period }: Omit<ReservedUnit, 'requestId'>) => {
     try {
       const { Item = {} } = await client.send(
         new GetCommand({ TableName: 'meters', Key: { [PARTITION_KEY]: meterId } }),
@@ -56,7 +56,7 @@ export const createPlainAddStore = (client: DynamoDBDocumentClient): MeterStore 
     reserve: async (reservation) => {
       const { rpm, quota } = reservation;
       const admitted = rpm > 0 && quota > 0 && (await add(reservation, 1, { rpm, quota }));
-      const counts = await standing(reservation);
+      const counts = await readUsage(reservation);
       const refusal = counts.periodCount >= quota ? 'quota-exhausted' : 'rate-limited';
       return { outcome: admitted ? 'admitted' : refusal, ...counts, leftovers: false };
     },
@@ -68,7 +68,7 @@ export const createPlainAddStore = (client: DynamoDBDocumentClient): MeterStore 
     },
     close: async () => undefined,
     reap: async () => 0,
-    standing,
+    readUsage,
     endKey: async () => undefined,
     admitFree: async () => true,
   };

@@ -83,7 +83,7 @@ const createKey = async ({ parts }: LocalStores) => {
     const { keyId, meterId } = record;
     const period = periodOf(PLAN.period, now).label;
     const at = { meterId, keyId, minute: minuteOf(now), period, now };
-    return (await parts.meters.standing(at)).periodCount;
+    return (await parts.meters.readUsage(at)).periodCount;
   };
   return { key, charged };
 };

@@ -84,7 +84,7 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
       const now = clock.now();
       const period = periodOf(PLAN.period, now).label;
       const at = { meterId, keyId, minute: minuteOf(now), period, now };
-      return (await stores.parts.meters.standing(at)).periodCount;
+      return (await stores.parts.meters.readUsage(at)).periodCount;
     },
     close: async () => {
       await Promise.all(servers.map(({ close }) => close()));

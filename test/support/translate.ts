@@ -1,19 +1,19 @@
 import type {
   GenerationEvent,
   GenerationRequest,
-  Label,
+  ResponseMeta,
 } from '../../lambdas/protocols/generation.ts';
 import type { Protocol, ProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { protocols } from '../../lambdas/protocols/protocols.ts';
-import { createSealer } from '../../lambdas/protocols/seal.ts';
 import { formatSse, parseSse } from '../../lambdas/protocols/sse.ts';
-import { UpstreamFault } from '../../lambdas/protocols/upstream-fault.ts';
+import { createOriginTagger } from '../../lambdas/protocols/thinking-origin.ts';
+import { UpstreamError } from '../../lambdas/protocols/upstream-error.ts';
 import { apiError } from '../../lambdas/support/errors.ts';
 import { assertChatStream } from './chat-stream.ts';
 import { assertMessagesStream } from './messages-stream.ts';
 import { readSse } from './sse-text.ts';
 
-export const LABEL: Label = {
+export const LABEL: ResponseMeta = {
   id: 'Label',
   model: 'vendor/model',
   created: 1_700_000_000,
@@ -53,7 +53,7 @@ export const decode = async (
   wire: Wire,
   request: GenerationRequest,
   sizes?: number[],
-): Promise<{ events: GenerationEvent[]; fault: UpstreamFault | undefined }> => {
+): Promise<{ events: GenerationEvent[]; fault: UpstreamError | undefined }> => {
   const decoder = protocol.streamDecoder(request);
   const events: GenerationEvent[] = [];
   try {
@@ -63,7 +63,7 @@ export const decode = async (
     events.push(...decoder.end());
     return { events, fault: undefined };
   } catch (fault) {
-    if (fault instanceof UpstreamFault) return { events, fault };
+    if (fault instanceof UpstreamError) return { events, fault };
     throw fault;
   }
 };
@@ -78,7 +78,7 @@ export const translate = async (
   const request = options.request ?? requestOf(to);
   const { events, fault } = await decode(protocols[from], wire, request, options.sizes);
   const encoder = protocols[to].streamEncoder(request, LABEL);
-  const messages = events.map(createSealer(MARK)).flatMap(encoder.push);
+  const messages = events.map(createOriginTagger(MARK)).flatMap(encoder.push);
   if (fault) {
     const error = apiError('The model is temporarily unavailable.', { cause: fault });
     messages.push(...protocols[to].encodeStreamError(error, 'req_1', LABEL));

@@ -2,8 +2,8 @@ import type { Reply } from '../../endpoints/endpoint.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { Log } from '../../support/log.ts';
 import type { MessageBatches } from '../event-stream.ts';
-import type { AnyExchange } from '../exchange.ts';
-import type { SharedStep } from './step.ts';
+import type { AnyRequestContext } from '../request-context.ts';
+import type { SharedMiddleware } from './middleware.ts';
 
 type Options = { log: Log; clock: Clock };
 
@@ -19,8 +19,8 @@ async function* finallyRun(batches: MessageBatches, action: () => void): Message
  * One line a request, of named fields only: never a path (people paste keys into addresses), a header or
  * a body. A stream's line is written when the stream ends, which no hook of the stack gets to see.
  */
-export const accessLog = ({ log, clock }: Options): SharedStep => {
-  const writeLine = (exchange: AnyExchange, status: number) => {
+export const accessLog = ({ log, clock }: Options): SharedMiddleware => {
+  const writeLine = (exchange: AnyRequestContext, status: number) => {
     const { requestId, startedAt, request, match, caller, notes } = exchange;
     log.info('request', {
       requestId,
@@ -33,13 +33,13 @@ export const accessLog = ({ log, clock }: Options): SharedStep => {
       ...notes,
     });
   };
-  const observe = (exchange: AnyExchange, reply: Reply): Reply => {
+  const observe = (exchange: AnyRequestContext, reply: Reply): Reply => {
     const line = () => writeLine(exchange, reply.status);
     if ('messages' in reply) return { ...reply, messages: finallyRun(reply.messages, line) };
     line();
     return reply;
   };
-  const accessLogAfter: SharedStep['after'] = (request) => {
+  const accessLogAfter: SharedMiddleware['after'] = (request) => {
     if (request.response) request.response = observe(request.event, request.response);
   };
   return { after: accessLogAfter, onError: accessLogAfter };

@@ -1,15 +1,15 @@
 import type { Reply } from '../../endpoints/endpoint.ts';
 import type { Log } from '../../support/log.ts';
-import type { AnyExchange } from '../exchange.ts';
 import { replyBody } from '../reply-body.ts';
-import type { PlatformResponse } from './step.ts';
+import type { AnyRequestContext } from '../request-context.ts';
+import type { PlatformResponse } from './middleware.ts';
 
 /**
  * Turns the reply into what the platform streams. The only place that writes a header, so that no answer
  * of any kind goes without its request id.
  */
 export const writeReply = ({ log }: { log: Log }) => {
-  const write = (request: { event: AnyExchange; response?: unknown }, reply: Reply): void => {
+  const write = (request: { event: AnyRequestContext; response?: unknown }, reply: Reply): void => {
     const { requestId } = request.event;
     const { headers, body } = replyBody(request.event, reply, log);
     const response: PlatformResponse = {
@@ -25,7 +25,7 @@ export const writeReply = ({ log }: { log: Log }) => {
     request.response = response;
   };
   const writeReplyAfter = (request: {
-    event: AnyExchange;
+    event: AnyRequestContext;
     response?: Reply | null | undefined;
   }) => {
     if (request.response) write(request, request.response);

@@ -1,4 +1,4 @@
-import { compact } from '../../support/compact.ts';
+import { omitUndefined } from '../../support/omit-undefined.ts';
 import type { Block } from '../generation.ts';
 import { asRecord, asString } from '../json.ts';
 import { assertImage } from '../media.ts';
@@ -45,7 +45,7 @@ export const decodeBorrowed = (part: BorrowedBlock, param: string): Block[] => {
     }
     case 'tool_result':
       return [
-        compact({
+        omitUndefined({
           type: 'tool-result' as const,
           callId: part.tool_use_id,
           content: decodeResultContent(part.content, `${param}.content`),

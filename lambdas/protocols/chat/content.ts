@@ -1,5 +1,5 @@
-import { compact, isEmpty } from '../../support/compact.ts';
 import { invalidRequest } from '../../support/errors.ts';
+import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import { extraFieldsFor, extrasIfAny } from '../extras.ts';
 import type { Block, DocumentBlock, TextBlock } from '../generation.ts';
 import type { Json } from '../json.ts';
@@ -27,7 +27,7 @@ const decodeFile = (part: PartOf<'file'>, param: string): Block => {
   return {
     type: 'document',
     source,
-    ...compact({ title: filename }),
+    ...omitUndefined({ title: filename }),
     ...extrasIfAny(NAME, fields),
   };
 };

@@ -1,12 +1,12 @@
 import type { FinishReason, GenerationEvent, GenerationRequest, Usage } from '../generation.ts';
 import { asRecord, parseUpstreamJson, readJsonObject } from '../json.ts';
 import type { StreamDecoder } from '../protocol.ts';
-import { UpstreamFault } from '../upstream-fault.ts';
-import { assertNoError, createChoiceReader, firstChoice } from './choice-reader.ts';
+import { UpstreamError } from '../upstream-error.ts';
 import { decodeFinishReason } from './finish-reason.ts';
+import { assertNoError, createChoiceReader, firstChoice } from './stream-reader.ts';
 import { readUsage } from './usage.ts';
 
-/** @throws UpstreamFault, on `push` or `end`, when the upstream failed, broke its protocol or stopped early. */
+/** @throws UpstreamError, on `push` or `end`, when the upstream failed, broke its protocol or stopped early. */
 export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const reader = createChoiceReader(request);
   let reason: FinishReason | undefined;
@@ -14,7 +14,7 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
 
   const conclude = (): GenerationEvent[] => {
     if (reader.writer.finished) return [];
-    if (!reason) throw new UpstreamFault('truncated', 'the stream ended without a finish_reason');
+    if (!reason) throw new UpstreamError('truncated', 'the stream ended without a finish_reason');
     reader.finish(reason, usage);
     return reader.writer.drain();
   };

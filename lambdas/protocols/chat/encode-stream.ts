@@ -1,5 +1,5 @@
 import { extraFieldsFor } from '../extras.ts';
-import type { GenerationEvent, GenerationRequest, Label, Usage } from '../generation.ts';
+import type { GenerationEvent, GenerationRequest, ResponseMeta, Usage } from '../generation.ts';
 import type { Json } from '../json.ts';
 import type { StreamEncoder } from '../protocol.ts';
 import type { SseMessage } from '../sse.ts';
@@ -11,7 +11,7 @@ import { encodeUsage } from './usage.ts';
 type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>;
 
 /** The fields that all chunks of one answer share. */
-export const chunkOf = (label: Label, fields: Json): SseMessage => ({
+export const chunkOf = (label: ResponseMeta, fields: Json): SseMessage => ({
   data: JSON.stringify({
     id: `chatcmpl-${label.id}`,
     object: 'chat.completion.chunk',
@@ -66,7 +66,7 @@ const createBlockWriter = (chunk: WriteChunk) => {
   };
 };
 
-export const streamEncoder = (request: GenerationRequest, label: Label): StreamEncoder => {
+export const streamEncoder = (request: GenerationRequest, label: ResponseMeta): StreamEncoder => {
   const withUsage = wantsUsage(request);
   // With usage asked for, the vendor puts `usage: null` on every chunk but the last.
   const common = withUsage ? { usage: null } : {};

@@ -1,6 +1,6 @@
 import type { FinishReason, GenerationRequest } from '../generation.ts';
 import { asString, type Json } from '../json.ts';
-import { UpstreamFault } from '../upstream-fault.ts';
+import { UpstreamError } from '../upstream-error.ts';
 
 /** The vendor's words and those of servers that took up its wire, in lower case. */
 const UNIFIED = new Map<string, FinishReason['unified']>([
@@ -45,7 +45,7 @@ const matchedStop = (choice: Json, request: GenerationRequest): string | undefin
 
 /**
  * The choice's finish reason; undefined while there is none (some upstreams send "" for null).
- * @throws UpstreamFault when the upstream says that it failed.
+ * @throws UpstreamError when the upstream says that it failed.
  */
 export const decodeFinishReason = (
   choice: Json,
@@ -55,7 +55,7 @@ export const decodeFinishReason = (
   const word = asString(choice.finish_reason)?.toLowerCase().split(':')[0];
   if (word === undefined || word === '') return undefined;
   if (FAILURES.includes(word)) {
-    throw new UpstreamFault('error-event', `finish_reason is "${word}"`);
+    throw new UpstreamError('error-event', `finish_reason is "${word}"`);
   }
   const stopSequence = matchedStop(choice, request);
   if (word === 'stop' && stopSequence !== undefined) {

@@ -1,4 +1,4 @@
-import { compact } from '../../support/compact.ts';
+import { omitUndefined } from '../../support/omit-undefined.ts';
 import { extraFieldsFor, makeExtras } from '../extras.ts';
 import type { GenerationRequest } from '../generation.ts';
 import { asRecord } from '../json.ts';
@@ -42,7 +42,7 @@ export const decodeRequest = (body: unknown): GenerationRequest => {
     user,
     ...fields
   } = parseWire(ChatRequest, body);
-  return compact({
+  return omitUndefined({
     model,
     turns: messages.map(decodeMessage),
     stream: stream ?? false,
@@ -107,7 +107,7 @@ export const encodeRequest = (
   const isOwn = request.extras.protocol === NAME;
   const tools = encodeTools(request);
   const spelling = newerName === undefined ? 'max_tokens' : 'max_completion_tokens';
-  return compact({
+  return omitUndefined({
     ...fields,
     model: target.model,
     messages: encodeTurns(withReasoningHistory(withShortCallIds(request, target), target)),

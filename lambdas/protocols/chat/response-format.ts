@@ -1,4 +1,4 @@
-import { compact } from '../../support/compact.ts';
+import { omitUndefined } from '../../support/omit-undefined.ts';
 import type { ResponseFormat } from '../generation.ts';
 import type { Json } from '../json.ts';
 import { isStrictSchema } from './strict-schema.ts';
@@ -12,7 +12,7 @@ export const decodeResponseFormat = (
       return { type: 'json' };
     case 'json_schema': {
       const { name, schema, strict } = format.json_schema;
-      return { type: 'json-schema', schema: schema ?? {}, ...compact({ name, strict }) };
+      return { type: 'json-schema', schema: schema ?? {}, ...omitUndefined({ name, strict }) };
     }
     default:
       return undefined;
@@ -29,5 +29,5 @@ export const encodeResponseFormat = (
   const { name, schema } = format;
   const strict = format.strict ?? (!isOwn && isStrictSchema(schema));
   const wire = { name: name ?? 'output', schema, strict: strict || format.strict };
-  return { type: 'json_schema', json_schema: compact(wire) };
+  return { type: 'json_schema', json_schema: omitUndefined(wire) };
 };

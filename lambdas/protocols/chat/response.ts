@@ -1,23 +1,28 @@
-import { compact } from '../../support/compact.ts';
+import { omitUndefined } from '../../support/omit-undefined.ts';
 import { extraFieldsFor } from '../extras.ts';
-import type { Generation, GenerationEvent, GenerationRequest, Label } from '../generation.ts';
+import type {
+  Generation,
+  GenerationEvent,
+  GenerationRequest,
+  ResponseMeta,
+} from '../generation.ts';
 import { asArray, asRecord } from '../json.ts';
-import { UpstreamFault } from '../upstream-fault.ts';
-import { assertNoError, createChoiceReader, firstChoice } from './choice-reader.ts';
+import { UpstreamError } from '../upstream-error.ts';
 import { decodeFinishReason, encodeFinishReason } from './finish-reason.ts';
 import { NAME } from './name.ts';
+import { assertNoError, createChoiceReader, firstChoice } from './stream-reader.ts';
 import { encodeUsage, readUsage } from './usage.ts';
 
-/** @throws UpstreamFault when the body is no answer, or an answer that did not finish well. */
+/** @throws UpstreamError when the body is no answer, or an answer that did not finish well. */
 export const decodeResponse = (body: unknown, request: GenerationRequest): GenerationEvent[] => {
   const wire = asRecord(body);
-  if (!wire) throw new UpstreamFault('malformed', 'the answer is not a JSON object');
+  if (!wire) throw new UpstreamError('malformed', 'the answer is not a JSON object');
   assertNoError(wire);
   const choice = firstChoice(wire);
   const message = asRecord(choice?.message);
-  if (!choice || !message) throw new UpstreamFault('malformed', 'the answer holds no choice');
+  if (!choice || !message) throw new UpstreamError('malformed', 'the answer holds no choice');
   const reason = decodeFinishReason(choice, request);
-  if (!reason) throw new UpstreamFault('truncated', 'the answer has no finish_reason');
+  if (!reason) throw new UpstreamError('truncated', 'the answer has no finish_reason');
   const reader = createChoiceReader(request);
   reader.read(message, choice.logprobs);
   reader.finish(reason, readUsage(wire, choice));
@@ -59,13 +64,13 @@ const logprobsOf = ({ blocks }: Generation): unknown => {
 export const encodeResponse = (
   generation: Generation,
   _request: GenerationRequest,
-  label: Label,
+  label: ResponseMeta,
 ): Record<string, unknown> => {
   const text = textOf(generation);
   const refusal = refusalOf(generation);
   const reasoning = thinkingOf(generation);
   const calls = toolCallsOf(generation);
-  const message = compact({
+  const message = omitUndefined({
     role: 'assistant',
     content: text === '' && (calls.length > 0 || refusal !== '') ? null : text,
     refusal: refusal || null,

@@ -1,10 +1,10 @@
-import { compact } from '../../support/compact.ts';
+import { omitUndefined } from '../../support/omit-undefined.ts';
 import type { EventWriter } from '../event-writer.ts';
 import { extrasIfAny } from '../extras.ts';
 import type { GenerationRequest } from '../generation.ts';
 import { asRecord, asString, isJsonObject, type Json } from '../json.ts';
 import { createToolIds } from '../tool-ids.ts';
-import { UpstreamFault } from '../upstream-fault.ts';
+import { UpstreamError } from '../upstream-error.ts';
 import { NAME } from './name.ts';
 import { callerToolNames } from './tool-names.ts';
 
@@ -117,7 +117,7 @@ export const createToolFragments = (request: GenerationRequest, writer: EventWri
     if (!call.opened) return;
     if (writer.isOpen(call.key)) writer.delta(call.key, text);
     else if (text.trim() !== '') {
-      throw new UpstreamFault('malformed', `arguments of '${call.name}' go on after their end`);
+      throw new UpstreamError('malformed', `arguments of '${call.name}' go on after their end`);
     }
   };
 
@@ -126,14 +126,14 @@ export const createToolFragments = (request: GenerationRequest, writer: EventWri
       const fragment = readFragment(wire);
       const call = find(fragment);
       if (call.name === '') call.name = fragment.name;
-      if (!call.opened) call.fields = { ...call.fields, ...compact(fragment.fields) };
+      if (!call.opened) call.fields = { ...call.fields, ...omitUndefined(fragment.fields) };
       append(call, fragment.text);
       if (!call.opened && call.name !== '') open(call);
     },
-    /** @throws UpstreamFault when a call never got its name. */
+    /** @throws UpstreamError when a call never got its name. */
     finish() {
       const nameless = calls.find(({ opened }) => !opened);
-      if (nameless) throw new UpstreamFault('malformed', 'a tool call came without a name');
+      if (nameless) throw new UpstreamError('malformed', 'a tool call came without a name');
     },
   };
 };

@@ -1,6 +1,6 @@
-import { compact, isEmpty } from '../../support/compact.ts';
+import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import { extraFieldsFor, extrasIfAny } from '../extras.ts';
-import type { ForeignTool, GenerationRequest, Tool, ToolChoice } from '../generation.ts';
+import type { GenerationRequest, NativeTool, Tool, ToolChoice } from '../generation.ts';
 import { asRecord, type Json } from '../json.ts';
 import { NAME } from './name.ts';
 import { isStrictSchema } from './strict-schema.ts';
@@ -15,13 +15,13 @@ const decodeFunction = ({ type: _, function: called, ...fields }: FunctionTool):
   const { name, description, parameters, strict, ...nested } = called;
   const rest = isEmpty(nested) ? {} : { function: nested };
   return {
-    ...compact({ name, description, strict }),
+    ...omitUndefined({ name, description, strict }),
     parameters: { ...(parameters ?? NO_ARGUMENTS) },
     ...extrasIfAny(NAME, { ...fields, ...rest }),
   };
 };
 
-export const decodeTool = (tool: WireTool): Tool | ForeignTool => {
+export const decodeTool = (tool: WireTool): Tool | NativeTool => {
   switch (tool.type) {
     case 'function':
       return decodeFunction(tool);
@@ -29,7 +29,7 @@ export const decodeTool = (tool: WireTool): Tool | ForeignTool => {
       return { foreign: true, protocol: NAME, value: tool.value };
     default: {
       const { type: _, name, description, input_schema: parameters, ...fields } = tool;
-      return { ...compact({ name, description }), parameters, ...extrasIfAny(NAME, fields) };
+      return { ...omitUndefined({ name, description }), parameters, ...extrasIfAny(NAME, fields) };
     }
   }
 };
@@ -79,7 +79,7 @@ const encodeFunction = (tool: Tool, isOwn: boolean): Json => {
     parameters: withProperties(parameters),
     strict: strictOf(tool, isOwn),
   };
-  return { ...fields, type: 'function', function: compact({ ...asRecord(nested), ...own }) };
+  return { ...fields, type: 'function', function: omitUndefined({ ...asRecord(nested), ...own }) };
 };
 
 export const encodeTools = ({ tools = [], extras }: GenerationRequest): Json[] =>

@@ -1,4 +1,4 @@
-import { compact, isEmpty } from '../../support/compact.ts';
+import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import { extraFieldsFor, extrasIfAny } from '../extras.ts';
 import type { Block, GenerationRequest, ToolCallBlock, Turn } from '../generation.ts';
 import type { Json } from '../json.ts';
@@ -114,7 +114,7 @@ const encodeAssistant = (turn: Turn, isOwn: boolean): Json[] => {
   const saysNothing = content.length === 0 && calls.length === 0 && refusal === '';
   // Nothing is left, e.g. of a turn that was all thinking of another upstream.
   if (saysNothing && !isOwn) return [];
-  const wire = compact({
+  const wire = omitUndefined({
     ...extraFieldsFor(NAME, turn.extras),
     role: 'assistant',
     content: content.length === 0 && !saysNothing ? null : content,

@@ -1,4 +1,4 @@
-import { compact } from '../../support/compact.ts';
+import { omitUndefined } from '../../support/omit-undefined.ts';
 import type { Usage } from '../generation.ts';
 import { asCount, asRecord, type Json } from '../json.ts';
 
@@ -22,7 +22,7 @@ const decodeUsage = (value: unknown): Usage | undefined => {
   return {
     inputTokens: inputTokens ?? 0,
     outputTokens: outputOf(wire, inputTokens ?? 0, outputTokens ?? 0, reasoning ?? 0),
-    ...compact({
+    ...omitUndefined({
       cacheReadTokens:
         asCount(prompt?.cached_tokens) ??
         asCount(wire.prompt_cache_hit_tokens) ??
@@ -50,12 +50,12 @@ export const encodeUsage = (
   const { cacheReadTokens, cacheWriteTokens, reasoningTokens, outputTokens = 0 } = usage ?? {};
   const inputTokens = usage?.inputTokens || estimate;
   const hasCache = cacheReadTokens !== undefined || cacheWriteTokens !== undefined;
-  return compact({
+  return omitUndefined({
     prompt_tokens: inputTokens,
     completion_tokens: outputTokens,
     total_tokens: inputTokens + outputTokens,
     prompt_tokens_details: hasCache
-      ? compact({ cached_tokens: cacheReadTokens ?? 0, cache_write_tokens: cacheWriteTokens })
+      ? omitUndefined({ cached_tokens: cacheReadTokens ?? 0, cache_write_tokens: cacheWriteTokens })
       : undefined,
     completion_tokens_details:
       reasoningTokens === undefined ? undefined : { reasoning_tokens: reasoningTokens },

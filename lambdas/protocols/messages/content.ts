@@ -1,4 +1,4 @@
-import { compact } from '../../support/compact.ts';
+import { omitUndefined } from '../../support/omit-undefined.ts';
 import { extraFieldsFor, extrasIfAny } from '../extras.ts';
 import type {
   Block,
@@ -40,7 +40,7 @@ const decodeImage = (block: BlockOf<'image'>, param: string): Block => {
 const decodeDocument = (block: BlockOf<'document'>, param: string): Block => {
   const { type, source, title, ...fields } = block;
   if (source.type === 'other') return decodeAsText({ ...block, source: source.value });
-  const rest = { ...compact({ title }), ...extrasIfAny(NAME, fields) };
+  const rest = { ...omitUndefined({ title }), ...extrasIfAny(NAME, fields) };
   if (source.type === 'text') return { type, source: { kind: 'text', text: source.data }, ...rest };
   const media = decodeSource(source);
   assertMedia(media, `${param}.source`);
@@ -49,7 +49,7 @@ const decodeDocument = (block: BlockOf<'document'>, param: string): Block => {
 
 const decodeToolResult = (block: BlockOf<'tool_result'>, param: string): Block => {
   const { type: _, tool_use_id: id, content, is_error: isError, ...fields } = block;
-  return compact({
+  return omitUndefined({
     type: 'tool-result' as const,
     callId: plainToolId(id),
     content: decodeContent(content, param),
@@ -80,7 +80,7 @@ const decodeBlock = (block: ContentBlock, param: string): Block => {
     }
     case 'thinking': {
       const { type, thinking: text, signature, ...fields } = block;
-      return { type, text, ...compact({ signature }), ...extrasIfAny(NAME, fields) };
+      return { type, text, ...omitUndefined({ signature }), ...extrasIfAny(NAME, fields) };
     }
     case 'tool_use':
       return decodeToolUse(block);
@@ -159,12 +159,12 @@ const encodeMedia = (block: ImageBlock | DocumentBlock): Json => {
     return { ...fields, type: 'image', source: encodeSource(block.source) };
   }
   const source = encodeDocumentSource(block.source);
-  return compact({ ...fields, type: 'document', source, title: block.title });
+  return omitUndefined({ ...fields, type: 'document', source, title: block.title });
 };
 
 const encodeToolResult = ({ callId, content, isError, extras }: ToolResultBlock): Json => {
   const wire = encodeContent(content);
-  const result = compact({ content: wire === '' ? undefined : wire, is_error: isError });
+  const result = omitUndefined({ content: wire === '' ? undefined : wire, is_error: isError });
   return { ...fieldsOf(extras), type: 'tool_result', tool_use_id: wireToolId(callId), ...result };
 };
 

@@ -1,15 +1,15 @@
 import type { FinishReason, GenerationEvent, GenerationRequest } from '../generation.ts';
 import { asRecord, asString, type Json, parseUpstreamJson, readJsonObject } from '../json.ts';
 import type { StreamDecoder } from '../protocol.ts';
-import { UpstreamFault } from '../upstream-fault.ts';
-import { createBlockReader } from './block-reader.ts';
-import { decodeStopReason } from './stop-reason.ts';
+import { UpstreamError } from '../upstream-error.ts';
+import { decodeFinishReason } from './finish-reason.ts';
+import { createBlockReader } from './stream-reader.ts';
 import { decodeUsage, readUsage, type WireUsage } from './usage.ts';
 
 /** An upstream, or a proxy before it, may send its opening twice; another one's is another answer. */
 const assertSameMessage = (known: string | undefined, id: string | undefined) => {
   if (known === undefined || id === undefined || known === id) return;
-  throw new UpstreamFault('malformed', 'two messages in one stream');
+  throw new UpstreamError('malformed', 'two messages in one stream');
 };
 
 /** The key of an event's block; some upstreams leave the index out. */
@@ -47,10 +47,10 @@ const createMessageReader = (request: GenerationRequest) => {
           return blocks.stop(keyOf(event));
         case 'message_delta':
           usage = { ...usage, ...readUsage(event.usage) };
-          reason = decodeStopReason(asRecord(event.delta) ?? {}) ?? reason;
+          reason = decodeFinishReason(asRecord(event.delta) ?? {}) ?? reason;
           return undefined;
         case 'error':
-          throw new UpstreamFault(
+          throw new UpstreamError(
             'error-event',
             `the upstream sent ${JSON.stringify(event.error)}`,
           );
@@ -60,14 +60,14 @@ const createMessageReader = (request: GenerationRequest) => {
       }
     },
     finish() {
-      if (!reason) throw new UpstreamFault('truncated', 'the stream ended without a stop_reason');
+      if (!reason) throw new UpstreamError('truncated', 'the stream ended without a stop_reason');
       blocks.stopAll();
       writer.finish(reason, decodeUsage(usage));
     },
   };
 };
 
-/** @throws UpstreamFault, on `push` or `end`, when the upstream failed, broke its protocol or stopped early. */
+/** @throws UpstreamError, on `push` or `end`, when the upstream failed, broke its protocol or stopped early. */
 export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const message = createMessageReader(request);
   const { writer } = message;

@@ -1,11 +1,17 @@
 import { extraFieldsFor } from '../extras.ts';
-import type { BlockHead, GenerationEvent, GenerationRequest, Label, Usage } from '../generation.ts';
+import type {
+  BlockHead,
+  GenerationEvent,
+  GenerationRequest,
+  ResponseMeta,
+  Usage,
+} from '../generation.ts';
 import type { Json } from '../json.ts';
 import type { StreamEncoder } from '../protocol.ts';
 import type { SseMessage } from '../sse.ts';
+import { encodeFinishReason } from './finish-reason.ts';
 import { answerToolId } from './ids.ts';
 import { NAME } from './name.ts';
-import { encodeStopReason } from './stop-reason.ts';
 import { encodeMessageUsage, encodeUsage } from './usage.ts';
 
 type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>;
@@ -136,7 +142,7 @@ const createSequencer = () => {
   };
 };
 
-export const streamEncoder = (_request: GenerationRequest, label: Label): StreamEncoder => {
+export const streamEncoder = (_request: GenerationRequest, label: ResponseMeta): StreamEncoder => {
   const { id, model, estimatedInputTokens } = label;
   const blocks = createSequencer();
 
@@ -163,7 +169,7 @@ export const streamEncoder = (_request: GenerationRequest, label: Label): Stream
     const known = usage ?? { inputTokens: 0, outputTokens: 0 };
     return [
       message('message_delta', {
-        delta: encodeStopReason(reason),
+        delta: encodeFinishReason(reason),
         usage: encodeUsage(known, estimatedInputTokens),
       }),
       message('message_stop', {}),

@@ -1,5 +1,5 @@
-import { compact } from '../../support/compact.ts';
 import type { ApiError } from '../../support/errors.ts';
+import { omitUndefined } from '../../support/omit-undefined.ts';
 import type { SseMessage } from '../sse.ts';
 import { message } from './encode-stream.ts';
 
@@ -8,7 +8,7 @@ export const encodeError = (
   requestId: string,
 ): Record<string, unknown> => ({
   type: 'error',
-  error: compact({ type, message: text, details }),
+  error: omitUndefined({ type, message: text, details }),
   request_id: requestId,
 });
 

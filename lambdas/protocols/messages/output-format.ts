@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isEmpty } from '../../support/compact.ts';
+import { isEmpty } from '../../support/omit-undefined.ts';
 import type { GenerationRequest, ResponseFormat } from '../generation.ts';
 import { asRecord, type Json } from '../json.ts';
 import { closedSchema } from './closed-schema.ts';

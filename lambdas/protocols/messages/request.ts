@@ -1,5 +1,5 @@
-import { compact, isEmpty } from '../../support/compact.ts';
 import { invalidRequest } from '../../support/errors.ts';
+import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import { extraFieldsFor, makeExtras } from '../extras.ts';
 import type { GenerationRequest, Reasoning } from '../generation.ts';
 import { asRecord } from '../json.ts';
@@ -25,7 +25,7 @@ const decodeReasoning = ({
   thinking,
   output_config: config,
 }: CountRequest): Reasoning | undefined => {
-  const reasoning = compact({
+  const reasoning = omitUndefined({
     effort: config?.effort,
     budgetTokens: thinking?.budget_tokens,
     mode: modeOf(thinking),
@@ -76,7 +76,7 @@ const decode = (wire: CountRequest): GenerationRequest => {
     ...fields
   } = wire;
   assertNoThread(thread);
-  return compact({
+  return omitUndefined({
     model,
     turns: [...decodeSystem(system), ...messages.map(decodeMessage)],
     stream: stream ?? false,
@@ -121,7 +121,10 @@ const encodeEffort = ({ reasoning }: GenerationRequest): string | undefined => {
 };
 
 const encodeOutputConfig = (request: GenerationRequest) => {
-  const config = compact({ effort: encodeEffort(request), format: encodeOutputFormat(request) });
+  const config = omitUndefined({
+    effort: encodeEffort(request),
+    format: encodeOutputFormat(request),
+  });
   return isEmpty(config) ? undefined : config;
 };
 
@@ -154,7 +157,7 @@ export const encodeRequest = (
   const most = target.maxOutputTokens;
   const lowered = maxTokens !== undefined && maxTokens > most ? most : undefined;
   const thinking = withoutBetaDisplay(encodeThinking(request, { rode, lowered }), target);
-  return compact({
+  return omitUndefined({
     ...fields,
     model: target.model,
     ...encodeTurns(withInstruction(request), target),

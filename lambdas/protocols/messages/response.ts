@@ -1,30 +1,30 @@
-import { compact } from '../../support/compact.ts';
+import { omitUndefined } from '../../support/omit-undefined.ts';
 import { extraFieldsFor } from '../extras.ts';
 import type {
   AnswerBlock,
   Generation,
   GenerationEvent,
   GenerationRequest,
-  Label,
+  ResponseMeta,
 } from '../generation.ts';
 import { asArray, asRecord } from '../json.ts';
-import { UpstreamFault } from '../upstream-fault.ts';
-import { createBlockReader } from './block-reader.ts';
+import { UpstreamError } from '../upstream-error.ts';
 import { parseArguments } from './content.ts';
+import { decodeFinishReason, encodeFinishReason } from './finish-reason.ts';
 import { answerToolId } from './ids.ts';
 import { NAME } from './name.ts';
-import { decodeStopReason, encodeStopReason } from './stop-reason.ts';
+import { createBlockReader } from './stream-reader.ts';
 import { decodeUsage, encodeMessageUsage, readUsage } from './usage.ts';
 
-/** @throws UpstreamFault when the body is no answer, or an answer that did not finish well. */
+/** @throws UpstreamError when the body is no answer, or an answer that did not finish well. */
 export const decodeResponse = (body: unknown, request: GenerationRequest): GenerationEvent[] => {
   const wire = asRecord(body);
   if (wire?.type !== 'message') {
     const kind = wire?.type === 'error' ? 'error-event' : 'malformed';
-    throw new UpstreamFault(kind, `the answer is no message: ${JSON.stringify(wire?.error)}`);
+    throw new UpstreamError(kind, `the answer is no message: ${JSON.stringify(wire?.error)}`);
   }
-  const reason = decodeStopReason(wire);
-  if (!reason) throw new UpstreamFault('truncated', 'the answer has no stop_reason');
+  const reason = decodeFinishReason(wire);
+  if (!reason) throw new UpstreamError('truncated', 'the answer has no stop_reason');
   const { writer, ...blocks } = createBlockReader(request);
   asArray(wire.content).forEach((block, index) => {
     blocks.start(String(index), asRecord(block) ?? {});
@@ -58,7 +58,7 @@ const encodeBlock = (block: AnswerBlock): Record<string, unknown>[] => {
     case 'text':
       return block.text === ''
         ? []
-        : [compact({ type: 'text', text: block.text, citations: citationsOf(block) })];
+        : [omitUndefined({ type: 'text', text: block.text, citations: citationsOf(block) })];
     case 'thinking': {
       const { text: thinking, signature = '', redacted } = block;
       if (redacted) return [{ type: 'redacted_thinking', data: signature }];
@@ -79,7 +79,7 @@ const encodeBlock = (block: AnswerBlock): Record<string, unknown>[] => {
 export const encodeResponse = (
   { blocks, reason, usage }: Generation,
   _request: GenerationRequest,
-  label: Label,
+  label: ResponseMeta,
 ): Record<string, unknown> => {
   const counts = usage ?? { inputTokens: 0, outputTokens: 0 };
   return {
@@ -88,7 +88,7 @@ export const encodeResponse = (
     role: 'assistant',
     model: label.model,
     content: blocks.flatMap(encodeBlock),
-    ...encodeStopReason(reason),
+    ...encodeFinishReason(reason),
     diagnostics: null,
     usage: encodeMessageUsage(counts, label.estimatedInputTokens),
   };

@@ -1,4 +1,4 @@
-import { compact } from '../../support/compact.ts';
+import { omitUndefined } from '../../support/omit-undefined.ts';
 import type { GenerationRequest, Reasoning, Turn } from '../generation.ts';
 import { asArray, asRecord, asString, type Json } from '../json.ts';
 import { NAME } from './name.ts';
@@ -49,7 +49,7 @@ const encodeEnabled = (rode: unknown, budget: number | undefined, maxTokens: num
   // A cap that had to be lowered must stay above the budget.
   const most = Math.max(LEAST_BUDGET, maxTokens - 1);
   const tokens = budget === undefined ? undefined : Math.min(budget, most);
-  return compact({ ...asRecord(rode), type: 'enabled', budget_tokens: tokens });
+  return omitUndefined({ ...asRecord(rode), type: 'enabled', budget_tokens: tokens });
 };
 
 /** `thinking` for the wire. `lowered` is the cap that took the place of a higher one, if any did. */
@@ -62,7 +62,7 @@ export const encodeThinking = (
     if (lostThinking(request)) return { type: 'disabled' };
     return encodeEnabled(rode, budgetTokens, lowered ?? Number.POSITIVE_INFINITY);
   }
-  if (mode) return compact({ ...asRecord(rode), type: mode, budget_tokens: budgetTokens });
+  if (mode) return omitUndefined({ ...asRecord(rode), type: mode, budget_tokens: budgetTokens });
   if (isCaller(request)) return asRecord(rode);
   if (effort === 'none') return { type: 'disabled' };
   // Newer models keep their thinking to themselves unless asked for it.
@@ -76,12 +76,12 @@ const saysMore = (value: number | undefined): boolean => value !== undefined && 
 /** Sampling as this wire takes it: one field of the two, and next to none beside thinking. */
 export const encodeSampling = (request: GenerationRequest): Json => {
   const { temperature, topP, topK } = request;
-  if (isCaller(request)) return compact({ temperature, top_p: topP, top_k: topK });
+  if (isCaller(request)) return omitUndefined({ temperature, top_p: topP, top_k: topK });
   if (isTurnedOn(request)) {
     return topP !== undefined && topP >= LEAST_TOP_P ? { top_p: topP } : {};
   }
-  if (saysMore(temperature)) return compact({ temperature, top_k: topK });
-  return compact({ top_p: saysMore(topP) ? topP : undefined, top_k: topK });
+  if (saysMore(temperature)) return omitUndefined({ temperature, top_k: topK });
+  return omitUndefined({ top_p: saysMore(topP) ? topP : undefined, top_k: topK });
 };
 
 /** Clearing old thinking is refused where thinking is off, even if that was our doing. */

@@ -1,16 +1,16 @@
-import { compact } from '../../support/compact.ts';
+import { omitUndefined } from '../../support/omit-undefined.ts';
 import { extrasIfAny } from '../extras.ts';
-import type { ForeignTool, GenerationRequest, Tool, ToolChoice } from '../generation.ts';
+import type { GenerationRequest, NativeTool, Tool, ToolChoice } from '../generation.ts';
 import { asRecord, type Json } from '../json.ts';
 import { fieldsOf } from './content.ts';
 import { NAME } from './name.ts';
 import { isWithinStrict } from './output-format.ts';
 import type { WireTool, WireToolChoice } from './wire.ts';
 
-export const decodeTool = (tool: WireTool): Tool | ForeignTool => {
+export const decodeTool = (tool: WireTool): Tool | NativeTool => {
   if (tool.type === 'other') return { foreign: true, protocol: NAME, value: tool.value };
   const { type: _, name, description, input_schema: parameters, strict, ...fields } = tool;
-  const own = { ...compact({ name, description, strict }), parameters };
+  const own = { ...omitUndefined({ name, description, strict }), parameters };
   return { ...own, ...extrasIfAny(NAME, fields) };
 };
 
@@ -39,13 +39,13 @@ const toolFields = ({ extras }: Tool): Json => {
 const strictOf = ({ strict, parameters }: Tool, isOwn: boolean): boolean | undefined =>
   isOwn || !strict || isWithinStrict(parameters) ? strict : undefined;
 
-const encodeTool = (tool: Tool | ForeignTool, isOwn: boolean): Json[] => {
+const encodeTool = (tool: Tool | NativeTool, isOwn: boolean): Json[] => {
   if ('foreign' in tool) return tool.protocol === NAME ? [tool.value] : [];
   const { name, description, parameters } = tool;
   const strict = strictOf(tool, isOwn);
   // The vendor demands an object schema; a chat function without parameters takes none.
   const schema = { type: 'object', ...parameters };
-  return [compact({ ...toolFields(tool), name, description, input_schema: schema, strict })];
+  return [omitUndefined({ ...toolFields(tool), name, description, input_schema: schema, strict })];
 };
 
 /** The tools, without those that a narrowed choice leaves out: this wire cannot narrow in the choice. */

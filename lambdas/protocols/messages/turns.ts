@@ -1,4 +1,4 @@
-import { compact } from '../../support/compact.ts';
+import { omitUndefined } from '../../support/omit-undefined.ts';
 import { extraFieldsFor, extrasIfAny } from '../extras.ts';
 import type { Block, GenerationRequest, Turn } from '../generation.ts';
 import type { Json } from '../json.ts';
@@ -109,5 +109,5 @@ export const encodeTurns = (request: GenerationRequest, target: WireTarget) => {
   const later = firstOther === -1 ? [] : turns.slice(firstOther);
   const system = encodeContent(lead.flatMap(({ blocks }) => blocks));
   const messages = encodeMessages(later, request, target);
-  return compact({ system: system === '' ? undefined : system, messages });
+  return omitUndefined({ system: system === '' ? undefined : system, messages });
 };

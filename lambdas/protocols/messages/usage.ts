@@ -1,4 +1,4 @@
-import { compact } from '../../support/compact.ts';
+import { omitUndefined } from '../../support/omit-undefined.ts';
 import { extraFieldsFor, makeExtras } from '../extras.ts';
 import type { Usage } from '../generation.ts';
 import { asCount, asRecord, type Json } from '../json.ts';
@@ -36,7 +36,7 @@ const ownCounts = (wire: Json | undefined): Json | undefined => {
 /** What one event says. Counts are cumulative: a later event's word replaces an earlier one's. */
 export const readUsage = (value: unknown): WireUsage => {
   const wire = asRecord(value);
-  return compact({
+  return omitUndefined({
     input: asCount(wire?.input_tokens),
     cacheRead: asCount(wire?.cache_read_input_tokens),
     cacheWrite: asCount(wire?.cache_creation_input_tokens),
@@ -53,7 +53,7 @@ export const decodeUsage = (wire: WireUsage): Usage | undefined => {
   return {
     inputTokens: (input ?? 0) + (cacheRead ?? 0) + (cacheWrite ?? 0),
     outputTokens: output ?? 0,
-    ...compact({
+    ...omitUndefined({
       cacheReadTokens: cacheRead,
       cacheWriteTokens: cacheWrite,
       reasoningTokens: thinking,

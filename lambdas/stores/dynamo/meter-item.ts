@@ -50,7 +50,7 @@ export const isKeyRefused = (
   return typeof end === 'number' && end <= now;
 };
 
-export type Leftovers = {
+export type StaleMarks = {
   /** Open units of dead processes: to be refunded. */
   abandoned: { requestId: string; minute: number; period: string }[];
   /** Names of marks that no process can need any more. */
@@ -58,8 +58,8 @@ export type Leftovers = {
 };
 
 /** What a reaper would find at `now`. */
-export const leftoversIn = (item: Item, now: number): Leftovers => {
-  const leftovers: Leftovers = { abandoned: [], forgettable: [] };
+export const staleMarksIn = (item: Item, now: number): StaleMarks => {
+  const leftovers: StaleMarks = { abandoned: [], forgettable: [] };
   for (const [name, value] of Object.entries(item)) {
     const kind = name[0];
     const id = name.slice(1);
@@ -75,9 +75,9 @@ export const leftoversIn = (item: Item, now: number): Leftovers => {
   return leftovers;
 };
 
-export const hasLeftovers = (item: Item | undefined, now: number): boolean => {
+export const hasStaleMarks = (item: Item | undefined, now: number): boolean => {
   if (!item) return false;
-  const { abandoned, forgettable } = leftoversIn(item, now);
+  const { abandoned, forgettable } = staleMarksIn(item, now);
   return abandoned.length > 0 || forgettable.length > 0;
 };
 
@@ -89,7 +89,7 @@ const isPeriodOver = (period: string, instant: number): boolean =>
  * Names of counters that nothing can count in again: their window ended long enough ago, and no request
  * that is still in flight holds a unit of them.
  */
-export const outdatedCounters = (item: Item, now: number): string[] => {
+export const expiredCounters = (item: Item, now: number): string[] => {
   const heldPeriods = new Set(
     Object.entries(item)
       .filter(([name]) => name[0] === 'o' || name[0] === 'c')

@@ -4,7 +4,7 @@ import type { MeterStore } from '../meter-store.ts';
 import { bindUnit } from './meter-bindings.ts';
 import {
   committedName,
-  hasLeftovers,
+  hasStaleMarks,
   isKeyRefused,
   keyEndName,
   lastUsedName,
@@ -16,7 +16,7 @@ import { createReapUnits } from './reap-units.ts';
 import { createRefundUnit } from './refund-unit.ts';
 import { createReserveUnit } from './reserve-unit.ts';
 import { createTable } from './table.ts';
-import { createTracedWrites } from './traced-writes.ts';
+import { createWriteLedger } from './write-ledger.ts';
 
 const FREE_ITEM_LIFE_SECONDS = 3_600;
 
@@ -26,7 +26,7 @@ export const createDynamoMeterStore = (deps: {
   tableName: string;
 }): MeterStore => {
   const table = createTable(deps);
-  const writes = createTracedWrites(table);
+  const writes = createWriteLedger(table);
   const refund = createRefundUnit(writes);
   const reserve = createReserveUnit({ table, writes, refund });
 
@@ -40,13 +40,13 @@ export const createDynamoMeterStore = (deps: {
       const seen = item ?? (await table.read(unit.meterId));
       return seen !== undefined && committedName(unit.requestId) in seen;
     },
-    standing: async (query) => {
+    readUsage: async (query) => {
       const item = await table.read(query.meterId);
       return {
         ...countsIn(item, query),
         keyRefused: isKeyRefused(item, query),
         lastUsedAt: numberIn(item, lastUsedName(query.keyId)) || undefined,
-        leftovers: hasLeftovers(item, query.now),
+        leftovers: hasStaleMarks(item, query.now),
       };
     },
     endKey: async (meterId, keyId, validUntil) => {

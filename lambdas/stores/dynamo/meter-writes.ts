@@ -54,7 +54,7 @@ export const refundAndForget = (outdated: string[]): ConditionalWrite => ({
 });
 
 /** The other half of a refund: nothing is there (yet), so nothing may come. */
-export const BURY: ConditionalWrite = {
+export const TOMBSTONE: ConditionalWrite = {
   update: 'SET #tombstone = :mark',
   condition: 'attribute_not_exists(#open) AND attribute_not_exists(#committed)',
 };

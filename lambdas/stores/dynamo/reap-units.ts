@@ -1,9 +1,9 @@
 import type { MeterStore, ReservedUnit } from '../meter-store.ts';
 import { bindForgotten, bindUnit } from './meter-bindings.ts';
-import { committedName, leftoversIn, tombstoneName } from './meter-item.ts';
+import { committedName, staleMarksIn, tombstoneName } from './meter-item.ts';
 import { REAP } from './meter-writes.ts';
 import type { Table } from './table.ts';
-import type { TracedWrites } from './traced-writes.ts';
+import type { WriteLedger } from './write-ledger.ts';
 
 /** A reaper's share of one request's time; the next one goes on. */
 const MAX_REAPED = 25;
@@ -20,7 +20,7 @@ const createForget =
 /** What a request that is over leaves behind is removed by `close`, or by the `reap` of a later one. */
 export const createReapUnits = (
   table: Table,
-  writes: TracedWrites,
+  writes: WriteLedger,
 ): Pick<MeterStore, 'close' | 'reap'> => {
   const forget = createForget(table);
   return {
@@ -36,7 +36,7 @@ export const createReapUnits = (
     reap: async (meterId, now) => {
       const item = await table.read(meterId);
       if (!item) return 0;
-      const { abandoned, forgettable } = leftoversIn(item, now);
+      const { abandoned, forgettable } = staleMarksIn(item, now);
       const reapOne = (unit: Omit<ReservedUnit, 'meterId'>) =>
         table.apply(meterId, REAP, bindUnit({ meterId, ...unit }));
       const reaped = await Promise.all(abandoned.slice(0, MAX_REAPED).map(reapOne));

@@ -1,15 +1,15 @@
 import type { MeterStore, ReservedUnit } from '../meter-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { bindForgotten, bindUnit } from './meter-bindings.ts';
-import { BURY, REFUND, refundAndForget } from './meter-writes.ts';
-import type { Trace, TracedWrites } from './traced-writes.ts';
+import { REFUND, refundAndForget, TOMBSTONE } from './meter-writes.ts';
+import type { LedgerEntry, WriteLedger } from './write-ledger.ts';
 
 /** Copies of a reserve that come between two writes of its refund; more of them than this are no accident. */
 const MAX_TRIES = 8;
 
 /** Gives a unit back, so that no copy of its reserve can take it again. */
-export const createRefundUnit = ({ apply, traceOf }: TracedWrites): MeterStore['refund'] => {
-  const refundForGood = async (unit: ReservedUnit, trace: Trace): Promise<void> => {
+export const createRefundUnit = ({ apply, traceOf }: WriteLedger): MeterStore['refund'] => {
+  const refundForGood = async (unit: ReservedUnit, trace: LedgerEntry): Promise<void> => {
     const { names, values } = bindUnit(unit);
     const outdated = bindForgotten(trace.outdated);
     const write = refundAndForget(Object.keys(outdated));
@@ -25,7 +25,7 @@ export const createRefundUnit = ({ apply, traceOf }: TracedWrites): MeterStore['
     const bind = bindUnit(unit);
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       if ((await apply(unit, REFUND, bind)).applied) return;
-      if ((await apply(unit, BURY, bind)).applied) return;
+      if ((await apply(unit, TOMBSTONE, bind)).applied) return;
       // A late copy of the reserve came between the two.
     }
     throw new StoreUnavailable('The refund was overtaken again and again.');

@@ -1,11 +1,11 @@
 import type { MeterStore, Reservation, ReserveResult } from '../meter-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { bindReservation } from './meter-bindings.ts';
-import { hasLeftovers, outdatedCounters } from './meter-item.ts';
+import { expiredCounters, hasStaleMarks } from './meter-item.ts';
 import { countsIn, outcomeIn } from './meter-outcome.ts';
 import { RESERVE } from './meter-writes.ts';
 import type { Item, Table } from './table.ts';
-import type { TracedWrites } from './traced-writes.ts';
+import type { WriteLedger } from './write-ledger.ts';
 
 /** A refusal whose reason had gone by the time it was read is tried again, so that no label is guessed. */
 const MAX_TRIES = 8;
@@ -17,7 +17,7 @@ export const createReserveUnit = ({
   refund,
 }: {
   table: Table;
-  writes: TracedWrites;
+  writes: WriteLedger;
   refund: MeterStore['refund'];
 }): MeterStore['reserve'] => {
   const tryReserve = async (reservation: Reservation): Promise<ReserveResult | undefined> => {
@@ -25,10 +25,10 @@ export const createReserveUnit = ({
     const item = result.item ?? (await table.read(reservation.meterId));
     const outcome = result.applied ? 'admitted' : outcomeIn(item, reservation);
     if (!outcome) return undefined;
-    const leftovers = hasLeftovers(item, reservation.now);
+    const leftovers = hasStaleMarks(item, reservation.now);
     if (outcome === 'admitted') {
       const trace = writes.traceOf(reservation.requestId);
-      if (trace && item) trace.outdated = outdatedCounters(item, reservation.now);
+      if (trace && item) trace.outdated = expiredCounters(item, reservation.now);
     }
     return { outcome, ...countsIn(item, reservation), leftovers };
   };

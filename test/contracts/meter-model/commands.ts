@@ -43,7 +43,7 @@ const command = (
   run: async (model, real) => {
     await run(model, real);
     const look = reservationIn(model, real, { id: 0, key: 0 });
-    const { minuteCount, periodCount, keyRefused } = await real.observer.standing(look);
+    const { minuteCount, periodCount, keyRefused } = await real.observer.readUsage(look);
     expect({ minuteCount, periodCount, keyRefused }).toEqual(model.standing(look));
     expect(Math.min(0, ...(await real.readCounters()))).toBe(0);
   },

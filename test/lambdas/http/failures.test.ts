@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { UpstreamFault } from '../../../lambdas/protocols/upstream-fault.ts';
+import { UpstreamError } from '../../../lambdas/protocols/upstream-error.ts';
 import { apiError } from '../../../lambdas/support/errors.ts';
 import { startEdge } from '../../support/edge.ts';
 import { send } from '../../support/send.ts';
@@ -29,7 +29,7 @@ test('a bug answers 500 with a request id, and only its kind and place reach the
 });
 
 test('the chain of causes is logged by names, kinds and statuses', async () => {
-  const fault = new UpstreamFault('status', 'canary', { status: 503 });
+  const fault = new UpstreamError('status', 'canary', { status: 503 });
   const { edge, sent } = await failWith(
     apiError('The upstream failed.', {
       status: 502,
@@ -40,7 +40,7 @@ test('the chain of causes is logged by names, kinds and statuses', async () => {
   expect(sent.status).toBe(502);
   expect(sent.headers['retry-after']).toBe('7');
   expect(edge.lines).toContainEqual(
-    expect.objectContaining({ failure: 'ApiError(502) < UpstreamFault(status 503)' }),
+    expect.objectContaining({ failure: 'ApiError(502) < UpstreamError(status 503)' }),
   );
   expect(edge.logText()).not.toContain('canary');
 });

@@ -11,8 +11,8 @@ import {
   storesOn,
   type TestDynamo,
 } from '../../support/dynamo.ts';
+import { errorOf } from '../../support/error-of.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
-import { refusalOf } from '../../support/refusal.ts';
 
 const NOW = Date.parse('2026-11-21T11:30:00Z');
 const PLAN: Plan = { id: 'team', rpm: 60, quota: 1_000, period: 'month' };
@@ -98,7 +98,7 @@ describe('a valid key', () => {
     const { key } = await create({ expiresAt: NOW + 1_000 });
     await call(key);
     clock.advance(1_000);
-    expect(await refusalOf(() => call(key))).toMatchObject({
+    expect(await errorOf(() => call(key))).toMatchObject({
       status: 401,
       message: 'The API key has expired.',
     });
@@ -110,7 +110,7 @@ describe('a valid key', () => {
     await call(key);
     await lifecycle.revoke({ projectId: 'prj', keyId: record.keyId });
     clock.advance(10_000);
-    expect(await refusalOf(() => call(key))).toMatchObject({
+    expect(await errorOf(() => call(key))).toMatchObject({
       status: 401,
       message: 'The API key was revoked.',
     });
@@ -119,7 +119,7 @@ describe('a valid key', () => {
   test('whose plan is missing waits for the operator: 503', async () => {
     const { create, call } = setUp();
     const { key } = await create({ planId: 'forgotten' });
-    expect(await refusalOf(() => call(key))).toMatchObject({
+    expect(await errorOf(() => call(key))).toMatchObject({
       status: 503,
       type: 'api_error',
       cause: expect.stringContaining('forgotten'),
@@ -132,7 +132,7 @@ describe('an invalid key', () => {
     'of another format costs no read: %s',
     async (key) => {
       const { call, reads } = setUp();
-      expect(await refusalOf(() => call(key))).toMatchObject({ status: 401 });
+      expect(await errorOf(() => call(key))).toMatchObject({ status: 401 });
       expect(reads).toEqual([]);
     },
   );
@@ -140,12 +140,12 @@ describe('an invalid key', () => {
   test('of the right format is read once in 5 s', async () => {
     const { call, reads, clock } = setUp();
     const invented = mintKey(randomBytes);
-    expect(await refusalOf(() => call(invented))).toMatchObject({ status: 401 });
+    expect(await errorOf(() => call(invented))).toMatchObject({ status: 401 });
     clock.advance(4_999);
-    expect(await refusalOf(() => call(invented))).toMatchObject({ status: 401 });
+    expect(await errorOf(() => call(invented))).toMatchObject({ status: 401 });
     expect(reads).toEqual(['key']);
     clock.advance(1);
-    expect(await refusalOf(() => call(invented))).toMatchObject({ status: 401 });
+    expect(await errorOf(() => call(invented))).toMatchObject({ status: 401 });
     expect(reads).toEqual(['key', 'key']);
   });
 
@@ -172,7 +172,7 @@ describe('while the tables do not answer', () => {
       expect(await call(key)).toMatchObject({ keyId: record.keyId });
     }
     clock.advance(60_000);
-    expect(await refusalOf(() => call(key))).toMatchObject({ status: 503 });
+    expect(await errorOf(() => call(key))).toMatchObject({ status: 503 });
   });
 
   test('they are asked again only every 5 s', async () => {
@@ -195,14 +195,14 @@ describe('while the tables do not answer', () => {
     await call(key);
     cut();
     clock.advance(20_000);
-    expect(await refusalOf(() => call(key))).toMatchObject({ status: 401 });
+    expect(await errorOf(() => call(key))).toMatchObject({ status: 401 });
   });
 
   test('an unknown key gets 503 and a second to wait, never 401, and works when they are back', async () => {
     const { create, call, cut, mend } = setUp();
     const { key, record } = await create();
     cut();
-    expect(await refusalOf(() => call(key))).toMatchObject({
+    expect(await errorOf(() => call(key))).toMatchObject({
       status: 503,
       type: 'api_error',
       headers: { 'retry-after': '1' },

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { mintKey } from '../../../lambdas/keys/api-key.ts';
 import { readCredential } from '../../../lambdas/keys/credentials.ts';
-import { refusalOf } from '../../support/refusal.ts';
+import { errorOf } from '../../support/error-of.ts';
 
 const KEY = mintKey(randomBytes);
 const OTHER = mintKey(randomBytes);
@@ -41,7 +41,7 @@ describe('there is no key, and the answer says why', () => {
     ['two of ours', { authorization: `Bearer ${KEY}`, 'x-api-key': OTHER }, /different keys/],
     ['two foreign ones', { authorization: 'Bearer sk-a', 'x-api-key': 'sk-b' }, /different keys/],
   ])('%s', async (_, headers, message) => {
-    expect(await refusalOf(() => readCredential(headers))).toMatchObject({
+    expect(await errorOf(() => readCredential(headers))).toMatchObject({
       status: 401,
       type: 'authentication_error',
       message: expect.stringMatching(message),

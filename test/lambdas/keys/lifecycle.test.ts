@@ -12,8 +12,8 @@ import {
   storesOn,
   type TestDynamo,
 } from '../../support/dynamo.ts';
+import { errorOf } from '../../support/error-of.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
-import { refusalOf } from '../../support/refusal.ts';
 
 const NOW = Date.parse('2026-11-21T11:30:00Z');
 const HOUR = 3_600_000;
@@ -68,7 +68,7 @@ describe('a key with an expiry', () => {
     clock.set(NOW + HOUR - 1);
     await meter.admit(caller, 'req_in_time');
     clock.set(NOW + HOUR);
-    expect(await refusalOf(() => meter.admit(caller, 'req_late'))).toMatchObject({ status: 401 });
+    expect(await errorOf(() => meter.admit(caller, 'req_late'))).toMatchObject({ status: 401 });
   });
 
   test('that follows another by rotation ends alone', async () => {
@@ -100,7 +100,7 @@ describe('a revoked key', () => {
     const { lifecycle, old, oldRef, generate } = await setUp();
     await generate(old.key);
     expect(await lifecycle.revoke(oldRef)).toBe(true);
-    expect(await refusalOf(() => generate(old.key))).toMatchObject({ status: 401 });
+    expect(await errorOf(() => generate(old.key))).toMatchObject({ status: 401 });
     expect(await lifecycle.revoke(oldRef)).toBe(true);
   });
 
@@ -129,7 +129,7 @@ describe('a rotated key', () => {
     clock.set(NOW + ms - 1);
     if (ms > 0) await generate(old.key);
     clock.set(NOW + ms);
-    expect(await refusalOf(() => generate(old.key))).toMatchObject({ status: 401 });
+    expect(await errorOf(() => generate(old.key))).toMatchObject({ status: 401 });
     await generate(successor?.key ?? '');
   });
 
@@ -137,7 +137,7 @@ describe('a rotated key', () => {
     const { lifecycle, old, oldRef, generate } = await setUp();
     await generate(old.key);
     await lifecycle.rotate({ ...oldRef, overlapMs: 0 });
-    expect(await refusalOf(() => generate(old.key))).toMatchObject({ status: 401 });
+    expect(await errorOf(() => generate(old.key))).toMatchObject({ status: 401 });
   });
 
   test('shares its counters with its successor', async () => {
@@ -146,7 +146,7 @@ describe('a rotated key', () => {
     const successor = await lifecycle.rotate({ ...oldRef, overlapMs: HOUR });
     await generate(successor?.key ?? '');
     expect((await generate(old.key)).limits.quota.remaining).toBe(0);
-    expect(await refusalOf(() => generate(successor?.key ?? ''))).toMatchObject({ status: 402 });
+    expect(await errorOf(() => generate(successor?.key ?? ''))).toMatchObject({ status: 402 });
   });
 
   test('keeps its name, and is listed with its successor', async () => {

@@ -12,9 +12,9 @@ import {
   storesOn,
   type TestDynamo,
 } from '../../support/dynamo.ts';
+import { errorOf } from '../../support/error-of.ts';
 import { parseLine } from '../../support/log-line.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
-import { refusalOf } from '../../support/refusal.ts';
 
 const NOW = Date.parse('2026-11-21T11:30:20.500Z');
 
@@ -101,10 +101,10 @@ describe('an admitted request', () => {
     const { admit } = setUp();
     const caller = callerWith({ rpm: 2, quota: 1 });
     const first = await admit(caller);
-    expect((await refusalOf(() => admit(caller))).status).toBe(402);
+    expect((await errorOf(() => admit(caller))).status).toBe(402);
     await first.refund();
     await admit(caller);
-    expect((await refusalOf(() => admit(caller))).status).toBe(402);
+    expect((await errorOf(() => admit(caller))).status).toBe(402);
   });
 
   test('gives its unit back to the month it came from', async () => {
@@ -119,7 +119,7 @@ describe('an admitted request', () => {
       resetAt: Date.parse('2027-01-01T00:00:00Z'),
     });
     clock.advance(60_000);
-    expect(await refusalOf(() => admit(caller))).toMatchObject({ status: 402 });
+    expect(await errorOf(() => admit(caller))).toMatchObject({ status: 402 });
   });
 });
 
@@ -128,7 +128,7 @@ describe('a refused request', () => {
     const { admit } = setUp();
     const caller = callerWith({ rpm: 1 });
     await admit(caller);
-    expect(await refusalOf(() => admit(caller))).toMatchObject({
+    expect(await errorOf(() => admit(caller))).toMatchObject({
       type: 'rate_limit_error',
       status: 429,
       headers: {
@@ -144,7 +144,7 @@ describe('a refused request', () => {
   test('over its quota gets 402, the time to retry, and no invitation to do so', async () => {
     const { admit } = setUp();
     const caller = callerWith({ quota: 0, period: 'hour' });
-    expect(await refusalOf(() => admit(caller))).toMatchObject({
+    expect(await errorOf(() => admit(caller))).toMatchObject({
       type: 'insufficient_quota',
       status: 402,
       message: 'The quota of 0 requests per hour is used up. Retry after 2026-11-21T12:00:00Z.',
@@ -156,14 +156,14 @@ describe('a refused request', () => {
     const { admit } = setUp();
     const caller = callerWith({ rpm: 1, quota: 1 });
     await admit(caller);
-    expect((await refusalOf(() => admit(caller))).status).toBe(402);
+    expect((await errorOf(() => admit(caller))).status).toBe(402);
   });
 
   test('with an ended key gets 401', async () => {
     const { admit, table } = setUp();
     const caller = callerWith({});
     await table.store.endKey(caller.meterId, caller.keyId, NOW);
-    expect(await refusalOf(() => admit(caller))).toMatchObject({
+    expect(await errorOf(() => admit(caller))).toMatchObject({
       status: 401,
       headers: { 'x-should-retry': 'false' },
     });
@@ -174,7 +174,7 @@ describe('a refused request', () => {
     ['2026-11-21T11:30:59.999Z', '1', '1'],
   ])('at %s waits %s s', async (time, seconds, ms) => {
     const { admit } = setUp(Date.parse(time));
-    expect((await refusalOf(() => admit(callerWith({ rpm: 0 })))).headers).toMatchObject({
+    expect((await errorOf(() => admit(callerWith({ rpm: 0 })))).headers).toMatchObject({
       'retry-after': seconds,
       'retry-after-ms': ms,
     });
@@ -232,11 +232,11 @@ describe('a flood of refused calls', () => {
     table.calls.length = 0;
     for (let n = 0; n < 59; n += 1) {
       for (let k = 0; k < 3; k += 1)
-        expect((await refusalOf(() => admit(caller))).status).toBe(429);
+        expect((await errorOf(() => admit(caller))).status).toBe(429);
       clock.advance(1_000);
     }
     expect(table.calls.filter((call) => call === 'reserve')).toHaveLength(1);
-    expect(table.calls.filter((call) => call === 'standing')).toHaveLength(58);
+    expect(table.calls.filter((call) => call === 'readUsage')).toHaveLength(58);
     clock.advance(1_000);
     await admit(caller);
   });
@@ -245,11 +245,11 @@ describe('a flood of refused calls', () => {
     const { admit, table } = setUp();
     const caller = callerWith({ rpm: 3, quota: 100 });
     const failing = [await admit(caller), await admit(caller), await admit(caller)];
-    expect((await refusalOf(() => admit(caller))).status).toBe(429);
+    expect((await errorOf(() => admit(caller))).status).toBe(429);
     table.calls.length = 0;
     for (const admission of failing) {
       await admission.refund();
-      expect((await refusalOf(() => admit(caller))).status).toBe(429);
+      expect((await errorOf(() => admit(caller))).status).toBe(429);
     }
     expect(table.calls.filter((call) => call === 'reserve')).toEqual([]);
   });
@@ -271,7 +271,7 @@ describe('a flood of refused calls', () => {
     const caller = callerWith({});
     await table.store.endKey(caller.meterId, caller.keyId, 0);
     for (let n = 0; n < 20; n += 1) {
-      expect((await refusalOf(() => admit(caller))).status).toBe(401);
+      expect((await errorOf(() => admit(caller))).status).toBe(401);
     }
     expect(table.calls.filter((call) => call === 'reserve')).toHaveLength(1);
   });
@@ -280,17 +280,17 @@ describe('a flood of refused calls', () => {
     const { admit, environment, clock } = setUp();
     const caller = callerWith({ rpm: 1, quota: 2 });
     await admit(caller);
-    expect((await refusalOf(() => admit(caller))).status).toBe(429);
+    expect((await errorOf(() => admit(caller))).status).toBe(429);
     await environment(60_000).admit(caller, newId('req'));
     clock.advance(1_000);
-    expect((await refusalOf(() => admit(caller))).status).toBe(402);
+    expect((await errorOf(() => admit(caller))).status).toBe(402);
   });
 
   test('of an exhausted quota ends within a second of a refund elsewhere', async () => {
     const { admit, environment, clock } = setUp();
     const caller = callerWith({ quota: 1 });
     const elsewhere = await environment().admit(caller, newId('req'));
-    expect((await refusalOf(() => admit(caller))).status).toBe(402);
+    expect((await errorOf(() => admit(caller))).status).toBe(402);
     await elsewhere.refund();
     clock.advance(1_000);
     await admit(caller);
@@ -300,7 +300,7 @@ describe('a flood of refused calls', () => {
     const { admit } = setUp();
     const caller = callerWith({ rpm: 1, quota: 1 });
     await admit(caller);
-    expect((await refusalOf(() => admit(caller))).status).toBe(402);
+    expect((await errorOf(() => admit(caller))).status).toBe(402);
     const raised = { ...caller, plan: { ...caller.plan, rpm: 2, quota: 2 } };
     expect((await admit(raised)).limits.quota.remaining).toBe(0);
   });
@@ -341,7 +341,7 @@ describe('an answer that took longer than any may', () => {
     const admission = await admit(caller);
     clock.advance(17 * 60_000);
     expect((await meter.usage(caller)).period.used).toBe(0);
-    expect((await refusalOf(() => admission.commit())).status).toBe(503);
+    expect((await errorOf(() => admission.commit())).status).toBe(503);
     await admission.refund();
     expect((await meter.usage(caller)).period.used).toBe(0);
   });
@@ -393,7 +393,7 @@ describe('a look at the usage', () => {
     const { table, meter } = setUp();
     const caller = callerWith({});
     await table.store.endKey(caller.meterId, caller.keyId, 0);
-    expect((await refusalOf(() => meter.usage(caller))).status).toBe(401);
+    expect((await errorOf(() => meter.usage(caller))).status).toBe(401);
   });
 });
 
@@ -404,7 +404,7 @@ describe('while the table does not answer', () => {
     const caller = callerWith({});
     const verbs = [() => meter.admit(caller, newId('req')), () => meter.admitFree(caller)];
     for (const verb of verbs) {
-      expect(await refusalOf(verb)).toMatchObject({
+      expect(await errorOf(verb)).toMatchObject({
         type: 'api_error',
         status: 503,
         headers: { 'retry-after': '1' },
@@ -416,7 +416,7 @@ describe('while the table does not answer', () => {
     const { admit, table } = setUp();
     const admission = await admit(callerWith({}));
     table.cut();
-    expect((await refusalOf(() => admission.commit())).status).toBe(503);
+    expect((await errorOf(() => admission.commit())).status).toBe(503);
   });
 
   test('a refund is tried again until it is written', async () => {
@@ -461,12 +461,12 @@ describe('free calls', () => {
     const { meter, admit, table } = setUp();
     const caller = callerWith({ rpm: 1, quota: 1 });
     await Promise.all(Array.from({ length: 600 }, () => meter.admitFree(caller)));
-    expect(await refusalOf(() => meter.admitFree(caller))).toMatchObject({
+    expect(await errorOf(() => meter.admitFree(caller))).toMatchObject({
       status: 429,
       headers: { 'retry-after': '40', 'retry-after-ms': '39500' },
     });
     table.calls.length = 0;
-    await refusalOf(() => meter.admitFree(caller));
+    await errorOf(() => meter.admitFree(caller));
     expect(table.calls).toEqual([]);
     await admit(caller);
   });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { assertConsistent } from '../../../lambdas/protocols/assert-consistent.ts';
-import { foreignParts } from '../../../lambdas/protocols/foreign-parts.ts';
+import { nativeParts } from '../../../lambdas/protocols/native-parts.ts';
 import type { ProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { protocols } from '../../../lambdas/protocols/protocols.ts';
-import { unseal } from '../../../lambdas/protocols/seal.ts';
+import { stripForeignThinking } from '../../../lambdas/protocols/thinking-origin.ts';
 import { ApiError } from '../../../lambdas/support/errors.ts';
 import { type Case, casesOf, FAMILIES, toJsonText } from '../../support/golden.ts';
 
@@ -20,9 +20,9 @@ const send = (example: Case, to: ProtocolName): unknown => {
   try {
     const request = protocols[from].decodeRequest(JSON.parse(input));
     assertConsistent(request);
-    const needs = foreignParts(request).filter(({ protocol }) => protocol !== to);
+    const needs = nativeParts(request).filter(({ protocol }) => protocol !== to);
     if (needs.length > 0) return { cannotSay: needs.map(({ name }) => name) };
-    return protocols[to].encodeRequest(unseal(request, MARKS[to]), targetOf(example));
+    return protocols[to].encodeRequest(stripForeignThinking(request, MARKS[to]), targetOf(example));
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const { status, type, message, param } = error;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { foreignParts } from '../../../lambdas/protocols/foreign-parts.ts';
+import { nativeParts } from '../../../lambdas/protocols/native-parts.ts';
 import { protocols } from '../../../lambdas/protocols/protocols.ts';
 
 const TARGET = {
@@ -255,7 +255,7 @@ describe.each([
         const request = decodeRequest(wire);
         // What the other protocol cannot say is refused before (targetsFor).
         fc.pre(
-          request.turns.some(({ role }) => role !== 'system') && foreignParts(request).length === 0,
+          request.turns.some(({ role }) => role !== 'system') && nativeParts(request).length === 0,
         );
         const foreign = JSON.stringify(other.encodeRequest(request, TARGET));
         expect(foreign).not.toMatch(/"zz9_|cache_control|signature/);

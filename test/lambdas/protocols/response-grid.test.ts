@@ -3,8 +3,8 @@ import { collect } from '../../../lambdas/protocols/collect.ts';
 import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
 import type { ProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { protocols } from '../../../lambdas/protocols/protocols.ts';
-import { createSealer } from '../../../lambdas/protocols/seal.ts';
-import { UpstreamFault } from '../../../lambdas/protocols/upstream-fault.ts';
+import { createOriginTagger } from '../../../lambdas/protocols/thinking-origin.ts';
+import { UpstreamError } from '../../../lambdas/protocols/upstream-error.ts';
 import { ChatCompletion } from '../../support/chat-schema.ts';
 import { type Case, casesOf, FAMILIES, toJsonText } from '../../support/golden.ts';
 import { WholeMessage } from '../../support/messages-schema.ts';
@@ -22,10 +22,10 @@ const answer = async ({ from, input }: Case, to: ProtocolName): Promise<object> 
   const request = requestOf(to, { stream: false });
   try {
     const events = protocols[from].decodeResponse(JSON.parse(input), request);
-    const generation = await collect(once(events.map(createSealer(MARK))));
+    const generation = await collect(once(events.map(createOriginTagger(MARK))));
     return protocols[to].encodeResponse(generation, request, LABEL);
   } catch (error) {
-    if (!(error instanceof UpstreamFault)) throw error;
+    if (!(error instanceof UpstreamError)) throw error;
     return { fault: error.kind };
   }
 };

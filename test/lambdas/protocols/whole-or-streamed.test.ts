@@ -9,8 +9,8 @@ import type {
 import { readJsonObject } from '../../../lambdas/protocols/json.ts';
 import type { ProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { protocols } from '../../../lambdas/protocols/protocols.ts';
-import { createSealer } from '../../../lambdas/protocols/seal.ts';
 import { formatSse } from '../../../lambdas/protocols/sse.ts';
+import { createOriginTagger } from '../../../lambdas/protocols/thinking-origin.ts';
 import { type Case, casesOf, FAMILIES } from '../../support/golden.ts';
 import { decode, LABEL, requestOf } from '../../support/translate.ts';
 
@@ -33,7 +33,7 @@ const readBoth = async (example: Case, to: ProtocolName) => {
   const request = requestFor(example, to);
   const { events, fault } = await decode(protocols[example.from], example.input, request);
   if (fault) return undefined;
-  const sealed = events.map(createSealer(MARK));
+  const sealed = events.map(createOriginTagger(MARK));
   const encoder = protocols[to].streamEncoder(request, LABEL);
   const stream = sealed.flatMap(encoder.push).map(formatSse).join('');
   const whole = protocols[to].encodeResponse(await collect(once(sealed)), request, LABEL);

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Target } from '../../../lambdas/catalog/catalog.ts';
 import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
 import { protocols } from '../../../lambdas/protocols/protocols.ts';
-import { UpstreamFault } from '../../../lambdas/protocols/upstream-fault.ts';
+import { UpstreamError } from '../../../lambdas/protocols/upstream-error.ts';
 import { createHttpUpstream } from '../../../lambdas/upstreams/http-upstream.ts';
 import type { UpstreamSecrets } from '../../../lambdas/upstreams/secrets.ts';
 import type { EventBatches } from '../../../lambdas/upstreams/upstream.ts';
@@ -84,12 +84,12 @@ const readAll = async (batches: EventBatches): Promise<GenerationEvent[]> => {
 const textOf = (events: GenerationEvent[]) =>
   events.map((event) => (event.type === 'block-delta' ? event.delta : '')).join('');
 
-const faultOf = async (work: Promise<unknown>): Promise<UpstreamFault> => {
+const faultOf = async (work: Promise<unknown>): Promise<UpstreamError> => {
   const error: unknown = await work.then(
     () => undefined,
     (reason: unknown) => reason,
   );
-  if (error instanceof UpstreamFault) return error;
+  if (error instanceof UpstreamError) return error;
   throw new Error('expected an upstream fault', { cause: error });
 };
 

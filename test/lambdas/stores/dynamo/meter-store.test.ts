@@ -118,7 +118,7 @@ test('a server that is gone is told as such, by every verb', async () => {
     store.commit(unit),
     store.refund(unit),
     store.reap('m', 0),
-    store.standing(reservation),
+    store.readUsage(reservation),
     store.endKey('m', 'k', 0),
     store.admitFree('m', 1, 1),
   ];

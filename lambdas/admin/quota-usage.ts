@@ -1,0 +1,74 @@
+import type { KeyLifecycle } from '../keys/lifecycle.ts';
+import { createReadSnapshot } from '../metering/read-snapshot.ts';
+import { createReaper } from '../metering/reaper.ts';
+import { minuteOf, periodOf } from '../metering/window.ts';
+import type { KeyRecord } from '../stores/key-store.ts';
+import type { MeterStore, UsageSnapshot } from '../stores/meter-store.ts';
+import type { Plan, PlanStore } from '../stores/plan-store.ts';
+import type { ProjectStore } from '../stores/project-store.ts';
+import type { Clock } from '../support/clock.ts';
+import type { Log } from '../support/log.ts';
+import { formatInstant } from '../support/rfc3339.ts';
+import { requireProject } from './keys.ts';
+import type { AdminOperation } from './operation.ts';
+import { publicKey } from './public-key.ts';
+
+type Parts = {
+  lifecycle: Pick<KeyLifecycle, 'list'>;
+  plans: Pick<PlanStore, 'listPlans'>;
+  projects: Pick<ProjectStore, 'findProject'>;
+  meters: Pick<MeterStore, 'readUsage' | 'reap'>;
+  clock: Clock;
+  log: Log;
+};
+
+const countsOf = (
+  plan: Plan,
+  { minuteCount, periodCount, lastUsedAt }: UsageSnapshot,
+  now: number,
+) => ({
+  quota: plan.quota,
+  period: plan.period,
+  used: periodCount,
+  remaining: Math.max(0, plan.quota - periodCount),
+  resets_at: formatInstant(periodOf(plan.period, now).resetsAt),
+  rpm: plan.rpm,
+  used_this_minute: minuteCount,
+  ...(lastUsedAt !== undefined && { last_used_at: formatInstant(lastUsedAt) }),
+});
+
+/**
+ * One row a key. A rotated key and its successor share a meter, and so their counts: rows with the same
+ * `meter` are to be read together, not added. Units of dead processes are given back first.
+ */
+export const createListUsage = (parts: Parts): AdminOperation => {
+  const { lifecycle, plans, projects, meters, clock } = parts;
+  const look = createReadSnapshot({
+    store: meters,
+    reaper: createReaper({ store: meters, log: parts.log }),
+  });
+
+  const rowOf = async (record: KeyRecord, plan: Plan | undefined, now: number) => {
+    const { id, name, plan: planId, status } = publicKey(record, now);
+    const key = { id, ...(name !== undefined && { name }), status, plan: planId };
+    const { meterId, keyId } = record;
+    if (!plan) return { ...key, meter: meterId };
+    const standing = await look({
+      meterId,
+      keyId,
+      minute: minuteOf(now),
+      period: periodOf(plan.period, now).label,
+      now,
+    });
+    return { ...key, meter: meterId, ...countsOf(plan, standing, now) };
+  };
+
+  return async ({ parameters: { project = '' } }) => {
+    await requireProject(projects, project);
+    const [records, all] = await Promise.all([lifecycle.list(project), plans.listPlans()]);
+    const byId = new Map(all.map((plan) => [plan.id, plan]));
+    const now = clock.now();
+    const rows = records.map((record) => rowOf(record, byId.get(record.planId), now));
+    return { status: 200, body: { data: await Promise.all(rows) } };
+  };
+};

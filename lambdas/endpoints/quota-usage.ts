@@ -1,0 +1,32 @@
+import type { Meter } from '../metering/meter.ts';
+import type { Used } from '../metering/quota-usage.ts';
+import { formatInstant } from '../support/rfc3339.ts';
+import type { Endpoint } from './endpoint.ts';
+
+const publicUse = ({ limit, used, remaining, resetAt }: Used) => ({
+  limit,
+  used,
+  remaining,
+  resets_at: formatInstant(resetAt),
+});
+
+/** GET /v1/usage: what the key's plan allows and what is left of it, free of quota. */
+export const createGetUsage =
+  ({ meter }: { meter: Meter }): Endpoint =>
+  async ({ caller }) => {
+    await meter.admitFree(caller);
+    const { minute, period, lastUsedAt } = await meter.usage(caller);
+    const { id, rpm, quota, period: length } = caller.plan;
+    return {
+      status: 200,
+      body: {
+        object: 'usage',
+        key_id: caller.keyId,
+        project_id: caller.projectId,
+        plan: { id, rpm, quota, period: length },
+        minute: publicUse(minute),
+        period: publicUse(period),
+        last_used_at: lastUsedAt === undefined ? null : formatInstant(lastUsedAt),
+      },
+    };
+  };

@@ -1,0 +1,75 @@
+import type { Period } from '../stores/plan-store.ts';
+import { StoreUnavailable } from '../stores/store-unavailable.ts';
+import {
+  ApiError,
+  apiError,
+  quotaExhausted,
+  rateLimited,
+  unauthenticated,
+} from '../support/errors.ts';
+import { formatInstant } from '../support/rfc3339.ts';
+import { type Limits, limitHeaders, secondsUntil } from './limit-headers.ts';
+
+/** A refusal for a limit; with the limits, so that a family can tell them in its own words too. */
+export class LimitReached extends ApiError {
+  readonly limits: Limits;
+
+  constructor({ type, message, headers }: ApiError, limits: Limits) {
+    super(type, message, { headers });
+    this.name = 'LimitReached';
+    this.limits = limits;
+  }
+}
+
+/** 401 of a key that caches may still hold. */
+export const keyRevoked = (): ApiError => unauthenticated('The API key was revoked or replaced.');
+
+/** 402. SDKs never retry it, so the wait may be as long as the period. */
+export const quotaExceeded = (limits: Limits, period: Period, now: number): ApiError => {
+  const { limit, resetAt } = limits.quota;
+  const refusal = quotaExhausted(
+    `The quota of ${limit} requests per ${period} is used up. Retry after ${formatInstant(resetAt)}.`,
+    { ...limitHeaders(limits, now), 'retry-after': String(secondsUntil(resetAt, now)) },
+  );
+  return new LimitReached(refusal, limits);
+};
+
+/** `retry-after` is 1 to 60, because SDKs sleep whatever it says; `retry-after-ms` is the exact wait. */
+const untilNextMinute = (resetAt: number, now: number): Record<string, string> => ({
+  'retry-after': String(Math.min(60, secondsUntil(resetAt, now))),
+  'retry-after-ms': String(Math.min(60_000, Math.max(1, resetAt - now))),
+});
+
+/** 429 of a generation. */
+export const rateExceeded = (limits: Limits, now: number): ApiError => {
+  const { limit, resetAt } = limits.requests;
+  const refusal = rateLimited(
+    `The limit of ${limit} requests per minute is reached. Back off and retry.`,
+    { ...limitHeaders(limits, now), ...untilNextMinute(resetAt, now) },
+  );
+  return new LimitReached(refusal, limits);
+};
+
+/** 429 of a call that costs no quota. */
+export const freeRateExceeded = (cap: number, resetAt: number, now: number): ApiError =>
+  rateLimited(
+    `The limit of ${cap} free requests per minute is reached. Back off and retry.`,
+    untilNextMinute(resetAt, now),
+  );
+
+/** 503: without the meter nothing is admitted, because a limit that fails open is no limit. */
+export const meterUnavailable = (cause: unknown): ApiError =>
+  apiError('The request could not be metered. Retry in a second.', {
+    status: 503,
+    headers: { 'retry-after': '1' },
+    cause,
+  });
+
+/** What the store does, with its trouble as an error that may be shown. @throws ApiError 503 */
+export const mapStoreErrors = async <Value>(verb: () => Promise<Value>): Promise<Value> => {
+  try {
+    return await verb();
+  } catch (error) {
+    throw error instanceof StoreUnavailable ? meterUnavailable(error) : error;
+  }
+};

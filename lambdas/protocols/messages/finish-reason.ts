@@ -1,0 +1,46 @@
+import { omitUndefined } from '../../support/omit-undefined.ts';
+import { extraFieldsFor, extrasIfAny } from '../extras.ts';
+import type { FinishReason } from '../generation.ts';
+import { asRecord, asString, type Json } from '../json.ts';
+import { NAME } from './name.ts';
+
+const UNIFIED = new Map<string, FinishReason['unified']>([
+  ['end_turn', 'stop'],
+  ['stop_sequence', 'stop-sequence'],
+  ['max_tokens', 'length'],
+  ['tool_use', 'tool-calls'],
+  ['pause_turn', 'stop'],
+  ['refusal', 'content-filter'],
+  ['model_context_window_exceeded', 'length'],
+]);
+
+const WIRE: Record<FinishReason['unified'], string> = {
+  stop: 'end_turn',
+  'stop-sequence': 'stop_sequence',
+  length: 'max_tokens',
+  'tool-calls': 'tool_use',
+  'content-filter': 'refusal',
+};
+
+/** Reads `stop_reason` and `stop_sequence`; undefined while the message goes on. */
+export const decodeFinishReason = (wire: Json): FinishReason | undefined => {
+  const word = asString(wire.stop_reason);
+  if (word === undefined || word === '') return undefined;
+  const unified = UNIFIED.get(word) ?? 'stop';
+  return {
+    unified,
+    // Kept only where the word says more than its canonical one.
+    ...(WIRE[unified] === word ? {} : { raw: { protocol: NAME, value: word } }),
+    ...omitUndefined({ stopSequence: asString(wire.stop_sequence) }),
+    ...extrasIfAny(NAME, { stop_details: asRecord(wire.stop_details) }),
+  };
+};
+
+/** The fields that end a message; the vendor's types want each of them, if only as null. */
+export const encodeFinishReason = ({ unified, raw, stopSequence, extras }: FinishReason) => ({
+  container: null,
+  stop_details: null,
+  ...extraFieldsFor(NAME, extras),
+  stop_reason: raw?.protocol === NAME ? raw.value : WIRE[unified],
+  stop_sequence: stopSequence ?? null,
+});

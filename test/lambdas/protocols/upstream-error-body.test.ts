@@ -1,0 +1,74 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { protocols } from '../../../lambdas/protocols/protocols.ts';
+import { interpretErrorBody } from '../../../lambdas/protocols/upstream-error-body.ts';
+import { apiError, invalidRequest } from '../../../lambdas/support/errors.ts';
+import { ChatError } from '../../support/chat-schema.ts';
+import { FAMILIES } from '../../support/golden.ts';
+import { MessagesError } from '../../support/messages-schema.ts';
+
+const folder = fileURLToPath(new URL('../../fixtures/refusals', import.meta.url));
+/** `overflow-…` says that the prompt is too long, `other-…` something else. */
+const bodies = readdirSync(folder).map((name) => ({
+  name,
+  body: readFileSync(join(folder, name), 'utf8'),
+}));
+
+describe('a refusal by an upstream', () => {
+  test.each(bodies)('$name', ({ name, body }) => {
+    const kind = name.startsWith('overflow-') ? 'context-overflow' : 'other';
+    expect(interpretErrorBody(body).kind).toBe(kind);
+  });
+
+  test.each([
+    ['openai', 130_001, 128_000],
+    ['anthropic', 213_462, 200_000],
+    ['gemini', 1_200_000, 1_048_576],
+    ['deepseek', 140_000, 131_072],
+    ['mistral', 40_000, 32_768],
+    ['kimi', 300_000, 262_144],
+    ['xai', 200_000, 131_072],
+    ['vllm', 5_000, 4_096],
+  ])('says by how much the prompt is too long, as %s does', (vendor, tokens, most) => {
+    const { body = '' } = bodies.find(({ name }) => name === `overflow-${vendor}.json`) ?? {};
+    const refusal = { kind: 'context-overflow', overflow: { tokens, most } };
+    expect(interpretErrorBody(body)).toEqual(refusal);
+  });
+
+  test.each([
+    ['openai-unsupported-value', ['temperature']],
+    ['anthropic-range', ['temperature']],
+    ['fastapi-detail', ['temperature']],
+    ['quoted-without-param', ['temperature']],
+    ['anthropic-unknown-field', ['context_management']],
+    // What the router itself writes for the upstream is not for the caller to mend.
+    ['anthropic-signature', []],
+    ['openai-tool', []],
+    ['html', []],
+    ['empty', []],
+  ])('names the parameters that it is about: %s', (name, fields) => {
+    const { body = '' } = bodies.find((each) => each.name === `other-${name}.json`) ?? {};
+    expect(interpretErrorBody(body)).toEqual({ kind: 'other', fields });
+  });
+
+  test('invents no numbers', () => {
+    const body = 'maximum context length is 5 tokens, you requested 3 tokens';
+    expect(interpretErrorBody(body)).toEqual({ kind: 'context-overflow' });
+  });
+});
+
+const SCHEMA = { chat: ChatError, messages: MessagesError };
+const overflow = invalidRequest('prompt is too long: 9 tokens > 8 maximum', {
+  code: 'context_length_exceeded',
+  param: 'messages',
+});
+
+describe.each(FAMILIES)('an error for a caller of %s', (to) => {
+  test.each([overflow, apiError('The model is temporarily unavailable.')])('%s', (error) => {
+    const body = protocols[to].encodeError(error, 'req_1');
+    expect(SCHEMA[to].safeParse(body).error).toBeUndefined();
+    expect(body).toMatchObject({ error: { type: error.type, message: error.message } });
+  });
+});
