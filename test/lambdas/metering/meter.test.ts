@@ -231,8 +231,7 @@ describe('a flood of refused calls', () => {
     await admit(caller);
     table.calls.length = 0;
     for (let n = 0; n < 59; n += 1) {
-      for (let k = 0; k < 3; k += 1)
-        expect((await errorOf(() => admit(caller))).status).toBe(429);
+      for (let k = 0; k < 3; k += 1) expect((await errorOf(() => admit(caller))).status).toBe(429);
       clock.advance(1_000);
     }
     expect(table.calls.filter((call) => call === 'reserve')).toHaveLength(1);
