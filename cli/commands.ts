@@ -3,7 +3,7 @@ import { messageOf, usageError } from './cli-error.ts';
 import type { Command } from './command.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import type { Options } from './read-arguments.ts';
-import { given, numberIn, required } from './read-options.ts';
+import { numberIn, omitUndefined, required } from './read-options.ts';
 
 const PLAN_COLUMNS = ['id', 'rpm', 'quota', 'period', 'models'];
 const OUTCOME_COLUMNS = ['id', 'outcome'];
@@ -50,7 +50,7 @@ const PROJECT_COMMANDS: Record<string, Command> = {
     request: ({ operands: [id], options: { name } }) => ({
       method: 'POST',
       path: '/projects',
-      body: given({ id, name }),
+      body: omitUndefined({ id, name }),
     }),
   },
 };
@@ -67,7 +67,11 @@ const PLAN_COMMANDS: Record<string, Command> = {
     options: ['rpm', 'quota', 'period', 'model'],
     request: ({ operands: [id], options }) => {
       for (const name of ['rpm', 'quota', 'period'] as const) required(options, name);
-      return { method: 'POST', path: '/plans', body: given({ id, ...planFields(options) }) };
+      return {
+        method: 'POST',
+        path: '/plans',
+        body: omitUndefined({ id, ...planFields(options) }),
+      };
     },
   },
   'plans set': {
@@ -77,7 +81,7 @@ const PLAN_COMMANDS: Record<string, Command> = {
       if (options.model && options['all-models']) {
         throw usageError('--model and --all-models exclude each other.');
       }
-      const body = given({
+      const body = omitUndefined({
         ...planFields(options),
         ...(options['all-models'] && { models: null }),
       });

@@ -1,5 +1,5 @@
 import type { Command, CommandInput } from './command.ts';
-import { expiryIn, given, required } from './read-options.ts';
+import { expiryIn, omitUndefined, required } from './read-options.ts';
 
 const KEY_COLUMNS = ['id', 'start', 'name', 'plan', 'status', 'created_at', 'expires_at'];
 const SHOWN_ONCE = 'The key is shown this once. Put it where the caller reads its secrets.';
@@ -24,7 +24,7 @@ export const KEY_COMMANDS: Record<string, Command> = {
       const { options, now } = input;
       const plan = required(options, 'plan');
       const fields = { plan, name: options.name, expires_at: expiryIn(options, now) };
-      return { method: 'POST', path: keysPath(input), body: given(fields) };
+      return { method: 'POST', path: keysPath(input), body: omitUndefined(fields) };
     },
     note: () => SHOWN_ONCE,
   },
@@ -34,7 +34,7 @@ export const KEY_COMMANDS: Record<string, Command> = {
     request: (input) => {
       const { options, now } = input;
       const fields = { overlap: options.overlap, expires_at: expiryIn(options, now) };
-      return { method: 'POST', path: keyPath(input, 'rotate'), body: given(fields) };
+      return { method: 'POST', path: keyPath(input, 'rotate'), body: omitUndefined(fields) };
     },
     question: ({ operands: [key], options: { overlap } }) =>
       overlap === 'none' ? `The key ${key} stops working at once.` : undefined,

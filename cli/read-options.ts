@@ -34,5 +34,5 @@ export const expiryIn = ({ expires }: Options, now: number): string | undefined 
 };
 
 /** The record without its undefined members, which JSON has no word for. */
-export const given = (fields: Record<string, unknown>): Record<string, unknown> =>
+export const omitUndefined = (fields: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));

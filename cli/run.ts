@@ -4,14 +4,41 @@ import type { Command } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { confirm } from './confirm.ts';
 import { type Options, readArguments, refuseOthers } from './read-arguments.ts';
-import { formatRecord, formatTable, type Row } from './table.ts';
-import { USAGE } from './usage-text.ts';
 
 export type Io = {
   stdin: NodeJS.ReadStream;
   stdout: NodeJS.WritableStream;
   stderr: NodeJS.WritableStream;
 };
+
+const USAGE = `Usage: npm run admin -- <resource> <verb> [options]
+
+  projects list
+  projects create ID [--name TEXT]
+  plans list
+  plans create ID --rpm N --quota N --period hour|day|month [--model ID]...
+  plans set ID [--rpm N] [--quota N] [--period P] [--model ID]... [--all-models]
+  keys list --project ID
+  keys create --project ID --plan ID [--name TEXT] [--expires WHEN]
+  keys rotate KEY-ID --project ID [--overlap none|1h|24h|7d] [--expires WHEN]
+  keys revoke KEY-ID --project ID
+  usage list --project ID
+  apply FILE               create or change the projects and plans of a JSON file
+
+A verb that is left out is list. WHEN is 12h, 90d or a time like 2027-01-31T00:00:00Z.
+
+Where:
+  --url URL        the router's address (default: http://127.0.0.1:8787, as npm start has it)
+  --stack NAME     a deployed stack, e.g. model-router-prod; its REST API is looked up
+  --region NAME, --profile NAME   for AWS, beside the usual variables and files
+Requests are signed with your AWS credentials, except to a loopback address given by --url.
+
+How:
+  --json           print the answer as JSON
+  --yes            do not ask before a key stops working at once
+  --help           print this
+
+Exit codes: 0 done, 1 refused or failed, 2 wrong command, nothing was sent.`;
 
 const LOCAL_URL = 'http://127.0.0.1:8787';
 const NOBODY_THERE = '\nIs `npm start` running? --url or --stack say where else to look.';
@@ -48,6 +75,46 @@ const connect = async ({ url, stack, region, profile }: Options): Promise<AdminC
   const sign = createSigner(client);
   if (stack === undefined) return createAdminClient({ baseUrl, sign });
   return createAdminClient({ baseUrl: await findRestApi(client, stack), sign });
+};
+
+/** A row as the service answers it. */
+type Row = Record<string, unknown>;
+
+const textOf = (value: unknown): string => {
+  if (value === undefined || value === null) return '-';
+  if (Array.isArray(value)) return value.join(', ');
+  return String(value);
+};
+
+const isNumber = (value: unknown): boolean => value === undefined || typeof value === 'number';
+
+/** Columns as wide as their widest cell; numbers to the right, so that they compare at a glance. */
+const formatTable = (columns: string[], rows: Row[]): string => {
+  if (rows.length === 0) return '(none)';
+  const widths = columns.map((column) =>
+    Math.max(column.length, ...rows.map((row) => textOf(row[column]).length)),
+  );
+  const toTheRight = columns.map((column) => rows.every((row) => isNumber(row[column])));
+  const line = (cells: string[]): string =>
+    cells
+      .map((cell, at) =>
+        toTheRight[at] ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0),
+      )
+      .join('  ')
+      .trimEnd();
+  const header = columns.map((column) => column.toUpperCase().replaceAll('_', ' '));
+  return [header, ...rows.map((row) => columns.map((column) => textOf(row[column])))]
+    .map(line)
+    .join('\n');
+};
+
+/** One record, a field a line. */
+const formatRecord = (record: Row): string => {
+  const fields = Object.entries(record);
+  const width = Math.max(...fields.map(([name]) => name.length));
+  return fields
+    .map(([name, value]) => `${name.replaceAll('_', ' ').padEnd(width)}  ${textOf(value)}`)
+    .join('\n');
 };
 
 const isRows = (value: unknown): value is Row[] => Array.isArray(value);

@@ -32,7 +32,7 @@ export class Alarms extends Construct {
   constructor(scope: Construct, id: string, watched: AlarmsProps) {
     super(scope, id);
     const { stage } = watched;
-    this.topic = stage.tellsAlarms ? new AlarmTopic(this, 'Topic', { stage }).topic : undefined;
+    this.topic = stage.sendsAlarms ? new AlarmTopic(this, 'Topic', { stage }).topic : undefined;
     const specs = alarmSpecs(watched);
     const alarms = specs.map((spec) => this.add(spec));
     const deciding = alarms.filter((_, at) => DOWN.includes(specs[at]?.id ?? ''));

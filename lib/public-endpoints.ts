@@ -1,5 +1,6 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import {
+  AuthorizationType,
   EndpointType,
   LambdaIntegration,
   ResponseTransferMode,
@@ -24,7 +25,7 @@ import type { Stage } from './stage.ts';
  */
 const THROTTLING = { throttlingRateLimit: 1000, throttlingBurstLimit: 2000 };
 
-export type FrontDoorsProps = { stage: Stage; router: IFunction };
+export type PublicEndpointsProps = { stage: Stage; router: IFunction };
 
 /**
  * Two ways to the same function. The Function URL is free and has no middleman; the REST API adds a
@@ -36,7 +37,7 @@ export class PublicEndpoints extends Construct {
   readonly restApi: RestApi;
   readonly customDomain: CustomDomain | undefined;
 
-  constructor(scope: Construct, id: string, { stage, router }: FrontDoorsProps) {
+  constructor(scope: Construct, id: string, { stage, router }: PublicEndpointsProps) {
     super(scope, id);
     const { domain, firewallRate } = stage;
     this.functionUrl = firewallRate === undefined ? this.openFunctionUrl(router) : undefined;
@@ -79,6 +80,19 @@ export class PublicEndpoints extends Construct {
     addGatewayResponses(restApi);
     acknowledgeRestApi(restApi);
     return restApi;
+  }
+
+  /**
+   * Routes `/admin/*` of the REST API to the admin function, with IAM authorization: callers sign with
+   * AWS credentials that may `execute-api:Invoke`, so there is no second kind of password to hand
+   * out, rotate or lose.
+   */
+  addAdminRoutes(admin: IFunction): void {
+    const integration = new LambdaIntegration(admin, { allowTestInvoke: false });
+    this.restApi.root
+      .addResource('admin')
+      .addResource('{proxy+}')
+      .addMethod('ANY', integration, { authorizationType: AuthorizationType.IAM });
   }
 }
 

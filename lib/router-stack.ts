@@ -3,7 +3,6 @@ import type { Code } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import type { Model } from '../lambdas/catalog/catalog.ts';
 import { TABLES } from '../lambdas/tables.ts';
-import { addAdminRoutes } from './admin-door.ts';
 import { AdminFunction } from './admin-function.ts';
 import { Monitoring } from './monitoring.ts';
 import { PublicEndpoints } from './public-endpoints.ts';
@@ -32,12 +31,18 @@ export class RouterStack extends Stack {
     const tables = new Tables(this, 'Tables', { stage });
     const upstreamSecrets = new UpstreamSecrets(this, 'UpstreamSecrets', { stage, models });
     const router = new RouterFunction(this, 'Router', { stage, code, tables, upstreamSecrets });
-    const doors = new PublicEndpoints(this, 'FrontDoors', { stage, router: router.function });
+    const endpoints = new PublicEndpoints(this, 'FrontDoors', { stage, router: router.function });
     const admin = new AdminFunction(this, 'Admin', { stage, code: adminCode, tables });
-    addAdminRoutes(doors.restApi, admin.function);
-    new Monitoring(this, 'Monitoring', { stage, models, router, tables, restApi: doors.restApi });
+    endpoints.addAdminRoutes(admin.function);
+    new Monitoring(this, 'Monitoring', {
+      stage,
+      models,
+      router,
+      tables,
+      restApi: endpoints.restApi,
+    });
 
-    this.outputAddresses(doors);
+    this.outputAddresses(endpoints);
     if (webFolder !== undefined) {
       const web = new WebEndpoint(this, 'WebDoor', { stage, router, folder: webFolder });
       this.output('WebFunctionUrl', web.url);

@@ -15,7 +15,7 @@ export type Stage = {
   reservedConcurrency: number | undefined;
   accountConcurrency: number;
   /** Alarms tell a topic. Its encryption key is $1 a month, so dev has one only with an address. */
-  tellsAlarms: boolean;
+  sendsAlarms: boolean;
   alarmEmail: string | undefined;
   domain: { name: string; certificateArn: string } | undefined;
   firewallRate: number | undefined;
@@ -23,9 +23,9 @@ export type Stage = {
 };
 
 const STAGES = {
-  dev: { protectData: false, tellsAlarms: false, logRetention: RetentionDays.ONE_WEEK },
-  prod: { protectData: true, tellsAlarms: true, logRetention: RetentionDays.ONE_MONTH },
-} satisfies Record<Stage['name'], Pick<Stage, 'protectData' | 'tellsAlarms' | 'logRetention'>>;
+  dev: { protectData: false, sendsAlarms: false, logRetention: RetentionDays.ONE_WEEK },
+  prod: { protectData: true, sendsAlarms: true, logRetention: RetentionDays.ONE_MONTH },
+} satisfies Record<Stage['name'], Pick<Stage, 'protectData' | 'sendsAlarms' | 'logRetention'>>;
 
 const domainOf = ({ domainName: name, certificateArn }: StageContext): Stage['domain'] =>
   name === undefined || certificateArn === undefined ? undefined : { name, certificateArn };
@@ -40,14 +40,14 @@ export const readStage = (node: Node): Stage => {
     alarmEmail,
     firewallRate,
   } = context;
-  const { protectData, tellsAlarms, logRetention } = STAGES[name];
+  const { protectData, sendsAlarms, logRetention } = STAGES[name];
   return {
     name,
     protectData,
     logRetention: context.logRetention ?? logRetention,
     reservedConcurrency,
     accountConcurrency,
-    tellsAlarms: tellsAlarms || alarmEmail !== undefined,
+    sendsAlarms: sendsAlarms || alarmEmail !== undefined,
     alarmEmail,
     domain: domainOf(context),
     firewallRate,

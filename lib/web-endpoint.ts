@@ -14,7 +14,7 @@ import { acknowledge, acknowledgeFunction } from './acknowledge.ts';
 import type { RouterFunction } from './router-function.ts';
 import type { Stage } from './stage.ts';
 
-export type WebDoorProps = {
+export type WebEndpointProps = {
   stage: Stage;
   router: RouterFunction;
   /** Folder of the bundle that listens. */
@@ -41,7 +41,7 @@ const endpointLimits = ({ reservedConcurrency }: Stage): WebFunctionDefaultEndpo
 export class WebEndpoint extends Construct {
   readonly url: string;
 
-  constructor(scope: Construct, id: string, { stage, router, folder }: WebDoorProps) {
+  constructor(scope: Construct, id: string, { stage, router, folder }: WebEndpointProps) {
     super(scope, id);
     const { role, logGroup, environment } = router;
     const { stackName, region } = Stack.of(this);

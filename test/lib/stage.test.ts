@@ -13,8 +13,8 @@ const read = (context: Record<string, unknown>) =>
 
 describe('the options of a stage', () => {
   test('have defaults, and each stage its own', () => {
-    expect(read({})).toMatchObject({ name: 'dev', protectData: false, tellsAlarms: false });
-    expect(read({ stage: 'prod' })).toMatchObject({ protectData: true, tellsAlarms: true });
+    expect(read({})).toMatchObject({ name: 'dev', protectData: false, sendsAlarms: false });
+    expect(read({ stage: 'prod' })).toMatchObject({ protectData: true, sendsAlarms: true });
   });
 
   test('are numbers as the CLI passes them, or as cdk.json has them', () => {
