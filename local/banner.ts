@@ -1,6 +1,6 @@
 type Address = { baseUrl: string; key: string; model: string };
 
-/** A model id may hold quotes; inside single quotes the shell reads everything else as it stands. */
+/** Single-quotes a text for the shell. A model id may contain quotes. */
 const shellQuote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 const PROMPT = 'Tell me something nice.';
@@ -43,7 +43,7 @@ await anthropic.messages
   .on('text', (text) => process.stdout.write(text))
   .done();`;
 
-/** Agents of this kind start helpers under names of their own; each is pointed at the same model. */
+/** Claude Code starts helpers on other model names; each name is mapped to the same model. */
 const claudeCode = ({ baseUrl, key, model }: Address): string => {
   const name = shellQuote(model);
   return [
@@ -54,12 +54,12 @@ const claudeCode = ({ baseUrl, key, model }: Address): string => {
   ].join(' \\\n  ');
 };
 
-const operate = ({ baseUrl }: Address): string =>
+const adminCommand = ({ baseUrl }: Address): string =>
   `npm run -s admin -- usage --project local --url ${baseUrl}`;
 
 const section = (title: string, text: string): string => `# ${title}\n${text}`;
 
-/** What a person who has just started the router wants to know and to paste. */
+/** The text printed when the router is ready: address, key, models and commands to paste. */
 export const banner = ({
   baseUrl,
   key,
@@ -72,12 +72,12 @@ export const banner = ({
 }): string => {
   const address = { baseUrl, key, model: models[0] ?? '' };
   return [
-    `The model router is ready. Ctrl-C ends it.\n\n  base URL  ${baseUrl}\n  key       ${key}\n  models    ${models.join(', ')}`,
+    `The model router is ready. Press Ctrl-C to stop it.\n\n  base URL  ${baseUrl}\n  key       ${key}\n  models    ${models.join(', ')}`,
     section('Chat completions, streamed', chatCurl(address)),
     section('Messages, streamed', messagesCurl(address)),
     section('OpenAI SDK', openai(address)),
     section('Anthropic SDK', anthropic(address)),
-    section('Keys and usage (npm run admin -- --help)', operate(address)),
+    section('Keys and usage (npm run admin -- --help)', adminCommand(address)),
     section('Claude Code', claudeCode(address)),
   ].join('\n\n');
 };

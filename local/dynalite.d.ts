@@ -1,7 +1,7 @@
 declare module 'dynalite' {
   import type { Server } from 'node:http';
 
-  /** A server that speaks DynamoDB's wire; in memory unless `path` is given. */
+  /** A server with DynamoDB's HTTP API; in memory unless `path` is set. */
   const dynalite: (options?: { createTableMs?: number; path?: string }) => Server;
   export = dynalite;
 }

@@ -23,7 +23,7 @@ const tableNames: Record<TableName, string> = {
   meters: 'local-meters',
 };
 
-/** The SDK's own waiter pauses for a second at least; these tables are ready within a few ms. */
+/** Polls without a pause: the SDK's waiter waits at least 1 s; these tables need a few ms. */
 const untilActive = async (client: DynamoDBClient, TableName: string): Promise<void> => {
   const { Table } = await client.send(new DescribeTableCommand({ TableName }));
   if (Table?.TableStatus !== 'ACTIVE') await untilActive(client, TableName);
@@ -35,7 +35,7 @@ const rangeKey = (AttributeName: string) => ({ AttributeName, KeyType: 'RANGE' a
 
 const { indexName, partitionKey, sortKey } = KEYS_BY_PROJECT;
 
-/** What a table has besides its partition key. */
+/** Secondary indexes and their attributes, by table. */
 const INDEXES: Partial<Record<TableName, Partial<CreateTableCommandInput>>> = {
   keys: {
     AttributeDefinitions: [PARTITION_KEY, partitionKey, sortKey].map(attribute),
@@ -49,7 +49,10 @@ const INDEXES: Partial<Record<TableName, Partial<CreateTableCommandInput>>> = {
   },
 };
 
-/** The tables of the stack at any DynamoDB. @throws ResourceInUseException if one is there already */
+/**
+ * Creates the stack's tables in the DynamoDB at `endpoint`.
+ * @throws ResourceInUseException if a table already exists
+ */
 export const createTables = async (endpoint: string): Promise<void> => {
   const client = new DynamoDBClient({ ...LOCAL_AWS, endpoint });
   const create = async (table: TableName) => {
@@ -69,32 +72,32 @@ export const createTables = async (endpoint: string): Promise<void> => {
   client.destroy();
 };
 
-/** A promise, whenever it is asked for, that no request is being answered. */
-const followAnswers = (server: Server): (() => Promise<void>) => {
+/** Tracks open requests. The returned function resolves when none is in flight. */
+const trackRequests = (server: Server): (() => Promise<void>) => {
   const open = new Set<Promise<unknown>>();
   server.on('request', (_, response: ServerResponse) => {
-    const answered = new Promise((resolve) => response.once('close', resolve));
-    open.add(answered);
-    answered.then(() => open.delete(answered));
+    const closed = new Promise((resolve) => response.once('close', resolve));
+    open.add(closed);
+    closed.then(() => open.delete(closed));
   });
   return async () => {
     while (open.size > 0) await Promise.all(open);
   };
 };
 
-/** An in-memory DynamoDB on loopback with the tables of the stack, all empty. */
+/** Starts an in-memory DynamoDB on loopback with the stack's tables, all empty. */
 export const startEmbeddedDynamo = async (): Promise<EmbeddedDynamo> => {
-  // The default of 500 ms imitates AWS; nobody waits for that here.
+  // The default of 500 ms imitates AWS and would only delay the start.
   const server = dynalite({ createTableMs: 0 });
-  const allAnswered = followAnswers(server);
+  const untilIdle = trackRequests(server);
   const { url, close } = await listen(server);
   await createTables(url);
   return {
     endpoint: url,
     tableNames,
     close: async () => {
-      // A write that meets its database closed would throw where nobody catches it.
-      await allAnswered();
+      // A write to a closed database would throw an uncaught exception in dynalite.
+      await untilIdle();
       await close();
     },
   };

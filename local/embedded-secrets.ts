@@ -46,7 +46,8 @@ const createVault = (initial: Record<string, string>) => {
 
   const actions: Record<string, (input: Input) => Output> = {
     CreateSecret: ({ Name = '', SecretString }) => {
-      if (secrets.has(Name)) return failure('ResourceExistsException', 'The secret exists.');
+      if (secrets.has(Name))
+        return failure('ResourceExistsException', 'The secret already exists.');
       const { ARN, VersionId } = put(Name, SecretString);
       return { status: 200, body: { ARN, Name, VersionId } };
     },
@@ -68,15 +69,15 @@ const createVault = (initial: Record<string, string>) => {
   return async (incoming: IncomingMessage): Promise<Output> => {
     const target = String(incoming.headers['x-amz-target']).replace(TARGET_PREFIX, '');
     const action = actions[target];
-    if (!action) return failure('UnknownOperationException', `No stand-in for ${target}.`);
+    if (!action) return failure('UnknownOperationException', `Unsupported action: ${target}.`);
     const input = Input.safeParse(await json(incoming));
     return input.success ? action(input.data) : failure('ValidationException', 'Invalid input.');
   };
 };
 
 /**
- * Secrets Manager's wire for the four calls that the router and its operators make, in memory. It starts
- * with `initial`: secret strings by name.
+ * Starts an in-memory Secrets Manager with the four actions that the router and its operators use.
+ * `initial` holds the first secret strings by name.
  */
 export const startEmbeddedSecrets = async (
   initial: Record<string, string>,
@@ -89,7 +90,7 @@ export const startEmbeddedSecrets = async (
   const server = createServer((incoming, response) => {
     handle(incoming).then(
       (output) => reply(response, output),
-      () => reply(response, failure('SerializationException', 'The body is not JSON.')),
+      () => reply(response, failure('SerializationException', 'The body must be JSON.')),
     );
   });
   const { url, close } = await listen(server);

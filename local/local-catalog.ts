@@ -1,13 +1,13 @@
 import type { Model } from '../lambdas/catalog/catalog.ts';
 import type { ProtocolName } from '../lambdas/protocols/protocol.ts';
 
-/** A credential for every name that the catalog's targets use. They open nothing but the embedded upstream. */
+/** A credential per `secret` name of the catalog. Only the embedded upstream accepts them. */
 export const localCredentials = (models: Model[]): Record<string, string> =>
   Object.fromEntries(
     models.flatMap(({ targets }) => targets.map(({ secret }) => [secret, `local-${secret}`])),
   );
 
-/** The same catalog with every target at the embedded upstream that speaks the target's protocol. */
+/** The same catalog with every target's address replaced by the embedded upstream's. */
 export const atEmbeddedUpstream = (
   models: Model[],
   baseUrl: (protocol: ProtocolName) => string,
@@ -17,6 +17,6 @@ export const atEmbeddedUpstream = (
     targets: model.targets.map((target) => ({ ...target, baseUrl: baseUrl(target.protocol) })),
   }));
 
-/** Names of credentials that the catalog wants and `secrets` does not hold. */
+/** Credential names that the catalog uses and `secrets` lacks. */
 export const missingCredentials = (models: Model[], secrets: Record<string, string>): string[] =>
   Object.keys(localCredentials(models)).filter((name) => secrets[name] === undefined);

@@ -6,10 +6,10 @@ import { createSecretsManagerSecrets } from '../lambdas/upstreams/secrets-manage
 import type { Upstream } from '../lambdas/upstreams/upstream.ts';
 import { LOCAL_AWS } from './local-aws.ts';
 
-/** Name of the secret in the stand-in, where a stack would have its ARN. */
+/** Name of the credentials secret. A deployed stack uses the secret's ARN instead. */
 export const UPSTREAM_SECRET = 'local-upstreams';
 
-/** The HTTP upstream of AWS; its credentials come from the Secrets Manager at `endpoint`. */
+/** The HTTP upstream that runs on AWS, with credentials from the Secrets Manager at `endpoint`. */
 export const createLocalUpstream = ({
   endpoint,
   clock,

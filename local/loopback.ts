@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { closeServer } from '../lambdas/web/close-server.ts';
 
-/** Longer than any pause of a test, so that a kept-alive connection is never closed under a request. */
+/** Longer than any pause in a test, so that no idle connection closes just as it is reused. */
 const KEEP_ALIVE_MS = 600_000;
 
 export type Listening = { url: string; close(): Promise<void> };
 
-/** Starts a server on a free port of the loopback address, which nothing outside this machine reaches. */
+/** Starts a server on a free port of the loopback address, unreachable from other machines. */
 export const listen = async (server: Server): Promise<Listening> => {
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.listen(0, '127.0.0.1');

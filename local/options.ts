@@ -5,23 +5,23 @@ import { UsageError } from './usage-error.ts';
 export const USAGE = `Usage: npm start -- [options]
 
   --port N         port on the loopback address (default: PORT, or 8787; 0: any free one)
-  --catalog FILE   models and upstreams of your own; needs --secrets
-  --secrets FILE   JSON object with the credentials that the catalog names
-  --delay MS       pause of the embedded upstream before every word (default: 15)
+  --catalog FILE   your models and upstreams; requires --secrets
+  --secrets FILE   JSON object: credentials by the names that the catalog uses
+  --delay MS       delay of the embedded upstream before every word (default: 15)
   --json           print one line {"baseUrl","key"} when ready, and nothing else
-  --help           print this`;
+  --help           print this help`;
 
 export type CliOptions = {
   port: number;
   delayMs: number;
   json: boolean;
   help: boolean;
-  /** Paths of the user's own catalog and credentials; both or none. */
-  own: { catalog: string; secrets: string } | undefined;
+  /** Paths of the user's catalog and credentials; both or none. */
+  ownFiles: { catalog: string; secrets: string } | undefined;
 };
 
 const DEFAULT_PORT = '8787';
-/** Slow enough to see the words arrive. */
+/** Slow enough to see the words stream in. */
 const DEFAULT_DELAY_MS = '15';
 
 const Port = z.coerce.number().int().min(0).max(65_535);
@@ -31,7 +31,7 @@ const readNumber = (schema: z.ZodType<number>, text: string, name: string): numb
   const parsed = schema.safeParse(text.trim() === '' ? undefined : text);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw new UsageError(`${name} is '${text}': ${issue?.message ?? 'not a number'}.`);
+  throw new UsageError(`Invalid ${name} '${text}': ${issue?.message ?? 'not a number'}.`);
 };
 
 const parse = (args: string[]) => {
@@ -54,13 +54,13 @@ const parse = (args: string[]) => {
   }
 };
 
-const readOwn = ({ catalog, secrets }: { catalog?: string; secrets?: string }) => {
+const readOwnFiles = ({ catalog, secrets }: { catalog?: string; secrets?: string }) => {
   if (catalog !== undefined && secrets !== undefined) return { catalog, secrets };
   if (catalog === undefined && secrets === undefined) return undefined;
-  throw new UsageError('--catalog and --secrets go together: give both or none.');
+  throw new UsageError('--catalog and --secrets must be used together.');
 };
 
-/** @throws UsageError */
+/** @throws UsageError for an unknown option, a value out of range, or one of the two files alone */
 export const readOptions = (args: string[], env: { PORT?: string | undefined }): CliOptions => {
   const { port, delay, json, help, ...files } = parse(args);
   return {
@@ -71,6 +71,6 @@ export const readOptions = (args: string[], env: { PORT?: string | undefined }):
     delayMs: readNumber(Delay, delay, '--delay'),
     json,
     help,
-    own: readOwn(files),
+    ownFiles: readOwnFiles(files),
   };
 };

@@ -12,15 +12,16 @@ const readJson = async (path: string): Promise<unknown> => {
   try {
     return JSON.parse(await readFile(path, 'utf8'));
   } catch (cause) {
-    // A parser's message quotes the text, and this may be the file of credentials.
-    const reason = cause instanceof SyntaxError ? 'it is not JSON' : messageOf(cause);
+    // JSON.parse quotes the text in its message, and this may be the credentials file.
+    const reason = cause instanceof SyntaxError ? 'not valid JSON' : messageOf(cause);
     throw new UsageError(`Cannot read ${path}: ${reason}.`, { cause });
   }
 };
 
-const checked = <T>(path: string, check: () => T): T => {
+/** Prefixes the error of `parse` with the path. */
+const inFile = <T>(path: string, parse: () => T): T => {
   try {
-    return check();
+    return parse();
   } catch (cause) {
     throw new UsageError(`${path}: ${messageOf(cause)}`, { cause });
   }
@@ -29,10 +30,13 @@ const checked = <T>(path: string, check: () => T): T => {
 const parseSecrets = (data: unknown): Record<string, string> => {
   const parsed = Secrets.safeParse(data);
   if (parsed.success) return parsed.data;
-  throw new Error(`The secrets are not valid.\n${z.prettifyError(parsed.error)}`);
+  throw new Error(`The secrets are invalid.\n${z.prettifyError(parsed.error)}`);
 };
 
-/** The user's own catalog with the credentials it names. @throws UsageError that names file and fault. */
+/**
+ * Reads the user's catalog and the credentials it names.
+ * @throws UsageError with the path and the reason if a file is unreadable, invalid or incomplete
+ */
 export const readOwnCatalog = async (paths: {
   catalog: string;
   secrets: string;
@@ -41,11 +45,11 @@ export const readOwnCatalog = async (paths: {
     readJson(paths.catalog),
     readJson(paths.secrets),
   ]);
-  const catalog = checked(paths.catalog, () => parseModels(models));
-  const secrets = checked(paths.secrets, () => parseSecrets(credentials));
+  const catalog = inFile(paths.catalog, () => parseModels(models));
+  const secrets = inFile(paths.secrets, () => parseSecrets(credentials));
   const missing = missingCredentials(catalog, secrets);
   if (missing.length > 0) {
-    throw new UsageError(`${paths.secrets} lacks what the catalog names: ${missing.join(', ')}.`);
+    throw new UsageError(`${paths.secrets}: missing credentials: ${missing.join(', ')}.`);
   }
   return { catalog, secrets };
 };

@@ -1,10 +1,11 @@
-// Plain JavaScript, loaded with --import: an older Node fails on the first TypeScript file otherwise.
-const NEEDED = 24;
+// Plain JavaScript, loaded with --import: an older Node would fail on the first TypeScript file.
+const MINIMUM = 24;
 
-if (Number(process.versions.node.split('.')[0]) < NEEDED) {
+if (Number(process.versions.node.split('.')[0]) < MINIMUM) {
   process.stderr.write(
-    `Node ${NEEDED} or newer is needed; this is ${process.version}.\n` +
-      '`npm ci && npm start` brings its own. If it did not, install scripts were switched off: run `npm rebuild node`.\n',
+    `Node ${MINIMUM} or newer is required; this is ${process.version}.\n` +
+      '`npm ci && npm start` installs and uses Node 24. If install scripts are disabled, ' +
+      'run `npm rebuild node` first.\n',
   );
   process.exit(1);
 }

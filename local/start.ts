@@ -1,64 +1,104 @@
-// First: it installs `awslambda`, which the handler looks for when it is made.
-import '../lambdas/web/lambda-runtime.ts';
 import { randomBytes } from 'node:crypto';
+import type { AdminHandler } from '../lambdas/admin/create-admin-handler.ts';
 import { createCatalog, type Model, parseModels } from '../lambdas/catalog/catalog.ts';
 import defaultModels from '../lambdas/catalog/models.json' with { type: 'json' };
 import { createAdmin } from '../lambdas/create-admin.ts';
 import { createRouter } from '../lambdas/create-router.ts';
-import { createKeyLifecycle } from '../lambdas/keys/lifecycle.ts';
-import type { Plan } from '../lambdas/stores/plan-store.ts';
+import type { HttpHandler } from '../lambdas/http/create-http-handler.ts';
+import type { HttpEvent } from '../lambdas/http/read-event.ts';
+import { createKeyLifecycle, type KeyLifecycle } from '../lambdas/keys/lifecycle.ts';
+import type { Plan, PlanStore } from '../lambdas/stores/plan-store.ts';
 import { type Clock, systemClock } from '../lambdas/support/clock.ts';
 import type { Log } from '../lambdas/support/log.ts';
+import { withPrelude } from '../lambdas/web/lambda-runtime.ts';
 import { startServer } from '../lambdas/web/server.ts';
-import { createKeySeeder, type KeyWishes } from './create-key-seeder.ts';
 import { startEmbeddedSecrets } from './embedded-secrets.ts';
 import type { UpstreamControl } from './embedded-upstream/recorder.ts';
 import { startEmbeddedUpstream } from './embedded-upstream/server.ts';
 import { atEmbeddedUpstream, localCredentials } from './local-catalog.ts';
 import { startLocalStores } from './local-stores.ts';
 import { createLocalUpstream, UPSTREAM_SECRET } from './local-upstream.ts';
-import { localOperator, withAdmin } from './with-admin.ts';
 
 export type LocalOptions = {
-  /** 0, the default, takes any free port. */
+  /** Default 0: any free port. */
   port?: number;
-  /** The default catalog unless given. */
+  /** Default: the shipped catalog. */
   catalog?: Model[];
   /**
-   * Credentials by the names the catalog gives them. With them the targets keep their own addresses;
-   * without them every target is served by the embedded upstream.
+   * Credentials by the names that the catalog uses. If set, targets keep their addresses; otherwise the
+   * embedded upstream serves every target.
    */
   secrets?: Record<string, string>;
   log?: Log;
   clock?: Clock;
-  /** Pause of the embedded upstream before every message, in milliseconds. */
+  /** Delay of the embedded upstream before every message, in milliseconds. */
   delayMs?: number;
-  /** What differs from the plan of the first key: 600 a minute, 100,000 a month. */
+  /** Overrides of the first key's plan: 600 requests per minute, 100,000 per month. */
   plan?: Partial<Plan>;
 };
 
 export type LocalRouter = {
   baseUrl: string;
-  /** A working key. */
+  /** An API key of the project `local`. */
   key: string;
   models: Model[];
-  /** Another key, on a plan and with counters of its own. */
-  createKey(wishes?: KeyWishes): Promise<string>;
-  /** What the embedded upstreams saw, and the faults they are told to have. */
+  /** Creates another key with a separate plan and separate counters. */
+  createKey(options?: KeyOptions): Promise<string>;
+  /** Calls that the embedded upstream recorded, and the faults it injects. */
   upstreams: UpstreamControl;
-  /** Addresses of the stand-ins, for AWS clients. */
+  /** Addresses of the local AWS services, for AWS clients. */
   endpoints: { dynamo: string; secrets: string };
   close(): Promise<void>;
 };
 
-const silence = () => {};
-const SILENT: Log = { info: silence, warn: silence, error: silence };
+type KeyOptions = { plan?: Partial<Plan> };
 
-/** The router that AWS runs, with the same stores and clients, on stand-ins of their services. */
+/** High enough that no test or user reaches a limit by accident. */
+const LOCAL_PLAN: Omit<Plan, 'id'> = { rpm: 600, quota: 100_000, period: 'month' };
+
+type SeederParts = { lifecycle: KeyLifecycle; plans: PlanStore };
+
+/** Creates keys of the project `local`, each on a new plan unless `plan.id` names one. */
+const createKeySeeder = ({ lifecycle, plans }: SeederParts) => {
+  let count = 0;
+  return async ({ plan = {} }: KeyOptions = {}): Promise<string> => {
+    count += 1;
+    const stored: Plan = { id: `local-${count}`, ...LOCAL_PLAN, ...plan };
+    await plans.putPlan(stored);
+    const { key } = await lifecycle.create({ projectId: 'local', planId: stored.id });
+    return key;
+  };
+};
+
+const LOOPBACK_HOST = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/;
+
+/**
+ * Without IAM, every client of the loopback address is the operator, except web pages open in a browser
+ * of this machine: they send an Origin or, after DNS rebinding, another Host.
+ */
+const localOperator = ({ headers }: HttpEvent): string | undefined =>
+  headers.origin === undefined && LOOPBACK_HOST.test(headers.host ?? '') ? 'local' : undefined;
+
+const isForAdmin = (event: HttpEvent): boolean =>
+  'rawPath' in event && event.rawPath.startsWith('/admin/');
+
+/** Serves both functions at one address, as the REST API does. */
+const withAdmin =
+  ({ router, admin }: { router: HttpHandler; admin: AdminHandler }): HttpHandler =>
+  async (event, response, context) => {
+    if (!isForAdmin(event)) return router(event, response, context);
+    const { body, ...prelude } = await admin(event, context);
+    withPrelude(response, prelude).end(body);
+  };
+
+const ignore = () => {};
+const NO_LOG: Log = { info: ignore, warn: ignore, error: ignore };
+
+/** Starts the router that runs on AWS, with the same stores and clients, on local services. */
 export const startLocal = async (options: LocalOptions = {}): Promise<LocalRouter> => {
-  const { clock = systemClock, log = SILENT } = options;
-  const ownCatalog = options.catalog ?? parseModels(defaultModels);
-  const credentials = options.secrets ?? localCredentials(ownCatalog);
+  const { clock = systemClock, log = NO_LOG } = options;
+  const catalog = options.catalog ?? parseModels(defaultModels);
+  const credentials = options.secrets ?? localCredentials(catalog);
   const [stores, secrets, embedded] = await Promise.all([
     startLocalStores(),
     startEmbeddedSecrets({ [UPSTREAM_SECRET]: JSON.stringify(credentials) }),
@@ -69,7 +109,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
       randomBytes,
     }),
   ]);
-  const models = options.secrets ? ownCatalog : atEmbeddedUpstream(ownCatalog, embedded.baseUrl);
+  const models = options.secrets ? catalog : atEmbeddedUpstream(catalog, embedded.baseUrl);
   const upstream = createLocalUpstream({ endpoint: secrets.endpoint, clock, log });
   const router = createRouter({
     catalog: createCatalog(models),
@@ -89,8 +129,8 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
   });
   const lifecycle = createKeyLifecycle({ ...stores.parts, clock, randomBytes });
   const createKey = createKeySeeder({ lifecycle, plans: stores.parts.plans });
-  const standIns = [embedded, stores, secrets];
-  const closeStandIns = () => Promise.all(standIns.map(({ close }) => close()));
+  const services = [embedded, stores, secrets];
+  const closeServices = () => Promise.all(services.map(({ close }) => close()));
   try {
     await stores.parts.projects.createProject({ id: 'local', createdAt: clock.now() });
     const key = await createKey({ plan: { id: 'local', ...options.plan } });
@@ -105,11 +145,11 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
       endpoints: { dynamo: stores.endpoint, secrets: secrets.endpoint },
       close: async () => {
         await server.close();
-        await closeStandIns();
+        await closeServices();
       },
     };
   } catch (error) {
-    await closeStandIns();
+    await closeServices();
     throw error;
   }
 };

@@ -7,32 +7,35 @@ import type { Wire } from './wires.ts';
 
 const CREDENTIALS = ['authorization', 'x-api-key'];
 
-/** The call as it is recorded before anything of it is checked. */
+/** Records a call before its content is checked. */
 export const openCall = (
   { protocol }: Wire,
   { url = '/', headers }: IncomingMessage,
 ): RecordedCall => {
-  const shown = Object.entries(headers).filter(([name]) => !CREDENTIALS.includes(name));
+  const recorded = Object.entries(headers).filter(([name]) => !CREDENTIALS.includes(name));
   return {
     protocol: protocol.name,
     path: url,
-    headers: Object.fromEntries(shown.map(([name, value]) => [name, String(value)])),
+    headers: Object.fromEntries(recorded.map(([name, value]) => [name, String(value)])),
     body: undefined,
     model: '',
     outcome: 'open',
   };
 };
 
-/** @throws ApiError 400 */
+/** @throws ApiError 400 if the body is not JSON */
 const readJson = async (incoming: IncomingMessage): Promise<unknown> => {
   try {
     return await json(incoming);
   } catch (cause) {
-    throw invalidRequest('The body is not JSON.', { cause });
+    throw invalidRequest('The body must be JSON.', { cause });
   }
 };
 
-/** Checks and reads a call as a provider would. @throws ApiError for one that a provider refuses. */
+/**
+ * Checks and decodes a call as a provider would.
+ * @throws ApiError 401 for an unknown credential, 400 for an invalid body
+ */
 export const acceptCall = async (
   wire: Wire,
   incoming: IncomingMessage,
@@ -40,14 +43,14 @@ export const acceptCall = async (
     call,
     credentials,
   }: {
-    /** Completed with what the body says. */
+    /** Gets the body and its model. */
     call: RecordedCall;
     credentials: ReadonlySet<string>;
   },
 ): Promise<GenerationRequest> => {
   const credential = wire.credential(incoming.headers);
   if (credential === undefined || !credentials.has(credential)) {
-    throw unauthenticated('The embedded upstream does not know this credential.');
+    throw unauthenticated('Unknown credential of the embedded upstream.');
   }
   call.body = await readJson(incoming);
   const request = wire.protocol.decodeRequest(call.body);

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 
-/** A 200 whose body is not what was asked for. */
+/** A 200 with an unexpected body. */
 export type OddBody = { headers: Record<string, string>; body: string | Uint8Array };
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -8,13 +8,13 @@ const SSE_TYPE = { 'content-type': 'text/event-stream' };
 
 const json = (body: string): OddBody => ({ headers: JSON_TYPE, body });
 
-/** Over every limit that a reader might set for a whole answer. */
+/** Above any plausible limit for a whole response. */
 const HUGE_BYTES = 17_000_000;
 const BOMB_BYTES = 50_000_000;
-/** Over the 16 KB that Node's HTTP client reads of headers. */
+/** Above the 16 KB of headers that Node's HTTP client accepts. */
 const HUGE_HEADER_BYTES = 20_000;
 
-/** Made when asked for: the large ones cost time and memory. */
+/** Built on demand: the large ones cost time and memory. */
 export const ODD_BODIES = {
   html: () => ({
     headers: { 'content-type': 'text/html' },
@@ -49,7 +49,7 @@ export const ODD_BODIES = {
   }),
 } satisfies Record<string, () => OddBody>;
 
-/** Bytes on the socket in place of an HTTP answer. */
+/** Bytes on the socket instead of an HTTP response. */
 export const ODD_BYTES = {
   garbage: 'SSH-2.0-OpenSSH_9.2\r\n\r\n',
   'no-status': 'HTTP/1.1 \r\n\r\n',

@@ -5,28 +5,28 @@ import type {
 } from '../../lambdas/protocols/generation.ts';
 import { words } from './words.ts';
 
-/** An answer within the caller's bounds, and why it ended. */
+/** Content cut to the request's limits, and why it ended. */
 export type Bounded = { blocks: AnswerBlock[]; reason: FinishReason };
 
-/** The stop sequence that comes first in `text`. */
-const firstStop = (text: string, stops: string[]): { at: number; stop: string } | undefined =>
+/** The stop sequence that occurs first in `text`. */
+const firstStop = (text: string, stops: string[]): { index: number; stop: string } | undefined =>
   stops
-    .map((stop) => ({ stop, at: text.indexOf(stop) }))
-    .filter(({ at }) => at !== -1)
-    .toSorted((a, b) => a.at - b.at)[0];
+    .map((stop) => ({ stop, index: text.indexOf(stop) }))
+    .filter(({ index }) => index !== -1)
+    .toSorted((a, b) => a.index - b.index)[0];
 
-/** Ends the answer before the first stop sequence in its text. */
-const stopAtSequence = (answer: Bounded, stops: string[]): Bounded => {
-  for (const [position, block] of answer.blocks.entries()) {
+/** Ends the content before the first stop sequence in its text. */
+const stopAtSequence = (content: Bounded, stops: string[]): Bounded => {
+  for (const [position, block] of content.blocks.entries()) {
     const found = block.type === 'text' ? firstStop(block.text, stops) : undefined;
     if (!found || block.type !== 'text') continue;
-    const cut = { ...block, text: block.text.slice(0, found.at) };
+    const cut = { ...block, text: block.text.slice(0, found.index) };
     return {
-      blocks: [...answer.blocks.slice(0, position), cut],
+      blocks: [...content.blocks.slice(0, position), cut],
       reason: { unified: 'stop-sequence', stopSequence: found.stop },
     };
   }
-  return answer;
+  return content;
 };
 
 const cutBlock = (block: AnswerBlock, budget: number): AnswerBlock => {
@@ -40,10 +40,10 @@ const sizeOf = (block: AnswerBlock): number => {
   return words(block.type === 'tool-call' ? block.arguments : block.text).length;
 };
 
-/** Ends the answer once it is `maxTokens` words long, thinking and arguments included. */
-const stopAtLength = (answer: Bounded, maxTokens: number): Bounded => {
+/** Ends the content after `maxTokens` words, thinking and arguments included. */
+const stopAtLength = (content: Bounded, maxTokens: number): Bounded => {
   let budget = maxTokens;
-  for (const [position, block] of answer.blocks.entries()) {
+  for (const [position, block] of content.blocks.entries()) {
     const size = sizeOf(block);
     if (size <= budget) {
       budget -= size;
@@ -51,18 +51,19 @@ const stopAtLength = (answer: Bounded, maxTokens: number): Bounded => {
     }
     const rest = budget > 0 ? [cutBlock(block, budget)] : [];
     return {
-      blocks: [...answer.blocks.slice(0, position), ...rest],
+      blocks: [...content.blocks.slice(0, position), ...rest],
       reason: { unified: 'length' },
     };
   }
-  return answer;
+  return content;
 };
 
+/** Applies the request's stop sequences, then its token limit. */
 export const bound = (
-  answer: Bounded,
+  content: Bounded,
   { stop = [], maxTokens = Number.POSITIVE_INFINITY }: GenerationRequest,
-): Bounded => stopAtLength(stopAtSequence(answer, stop), maxTokens);
+): Bounded => stopAtLength(stopAtSequence(content, stop), maxTokens);
 
-/** Tokens (words) of the blocks of one kind, or of all. */
+/** Tokens (words) of `blocks`. */
 export const outputTokens = (blocks: AnswerBlock[]): number =>
   blocks.reduce((sum, block) => sum + sizeOf(block), 0);

@@ -1,11 +1,11 @@
-/** What a prompt tells the embedded model to do; a prompt without any is a plain question. */
+/** Instructions in a prompt to the embedded model; most prompts have none. */
 export type Directives = {
   calls: { name: string; arguments: string }[];
-  /** Thinking to show first. */
+  /** Thinking to send first. */
   think: string | undefined;
-  /** The exact answer. */
+  /** The exact text of the response. */
   say: string | undefined;
-  /** A fault, in the words of faults.ts. */
+  /** A fault as `parseFault` (faults.ts) reads it. */
   fault: string | undefined;
 };
 
@@ -18,7 +18,7 @@ const isJson = (text: string): boolean => {
   }
 };
 
-/** The JSON object that starts at `from`, as written; undefined when none is complete there. */
+/** Source text of the JSON object that starts at `from`; undefined if it is incomplete. */
 const objectAt = (text: string, from: number): string | undefined => {
   for (let end = text.indexOf('}', from); end !== -1; end = text.indexOf('}', end + 1)) {
     const candidate = text.slice(from, end + 1);
@@ -29,17 +29,17 @@ const objectAt = (text: string, from: number): string | undefined => {
 
 const readCalls = (text: string): Directives['calls'] =>
   [...text.matchAll(/\bcall\s+([\w.-]+)\s*(?=\{)/g)].flatMap((match) => {
-    const found = objectAt(text, match.index + match[0].length);
-    return found === undefined ? [] : [{ name: match[1] ?? '', arguments: found }];
+    const source = objectAt(text, match.index + match[0].length);
+    return source === undefined ? [] : [{ name: match[1] ?? '', arguments: source }];
   });
 
-/** `say` takes the rest of the prompt; what it quotes is never a directive. */
+/** `say` consumes the rest of the prompt, so text after it is never read as a directive. */
 const splitSay = (prompt: string): { head: string; say: string | undefined } => {
   const match = /^say (?<text>[\s\S]*)/m.exec(prompt);
   return { head: prompt.slice(0, match?.index), say: match?.groups?.text };
 };
 
-/** `think`, `say` and `fault` stand at the start of a line; `call NAME {json}` anywhere before `say`. */
+/** `think`, `say` and `fault` must start a line; `call NAME {json}` may occur anywhere before `say`. */
 export const readDirectives = (prompt: string): Directives => {
   const { head, say } = splitSay(prompt);
   return {

@@ -2,49 +2,49 @@ import { isOddBody, isOddBytes, type OddBodyName, type OddBytesName } from './bo
 import { isStreamOddity, type StreamOddity } from './stream-oddities.ts';
 
 /**
- * How an upstream can misbehave. `after` counts the SSE messages sent first (for an answer in one piece
- * any number means half of its text); without it the fault strikes before the headers.
+ * Injected misbehaviour of an upstream. `after` is the number of SSE messages sent first (for a whole
+ * response any number means half of its text); without it the fault strikes before the headers.
  */
 export type Fault =
   | { kind: 'status'; status: number; retryAfter?: string }
-  /** Answers 307, or the status given, to another address. */
+  /** Redirects to another address, with 307 by default. */
   | { kind: 'redirect'; status?: number; location?: string }
-  /** 200 with a body of another kind, see body-oddities.ts. */
+  /** 200 with an unexpected body, see body-oddities.ts. */
   | { kind: 'body'; as: OddBodyName }
-  /** Bytes that are no HTTP answer, see body-oddities.ts. */
+  /** Bytes that are not an HTTP response, see body-oddities.ts. */
   | { kind: 'bytes'; as: OddBytesName }
-  /** A stream of an unusual or broken kind, see stream-oddities.ts. */
+  /** An unusual or broken stream, see stream-oddities.ts. */
   | { kind: 'stream'; as: StreamOddity }
-  /** Signs of life, and nothing else, for as long as the caller listens. */
+  /** Only pings, until the router disconnects. */
   | { kind: 'pings' }
-  /** 200 with no body at all. */
+  /** 200 with an empty body. */
   | { kind: 'empty' }
-  /** A well-formed answer without any content. */
+  /** A well-formed response without content. */
   | { kind: 'blank' }
-  /** Waits this long before every message. */
+  /** Waits `ms` before every message. */
   | { kind: 'slow'; ms: number }
   /** Closes the connection with a TCP reset. */
   | { kind: 'reset'; after?: number }
-  /** Says no more and keeps the connection. */
+  /** Stops sending and keeps the connection open. */
   | { kind: 'stall'; after?: number }
-  /** Ends the answer properly, but without its finish. */
+  /** Ends the HTTP response regularly, but without the finish event. */
   | { kind: 'truncate'; after?: number }
-  /** Sends what is not JSON. */
+  /** Sends invalid JSON. */
   | { kind: 'malformed'; after?: number }
-  /** Sends the protocol's own error event in mid-stream. */
+  /** Sends the protocol's error event in mid-stream. */
   | { kind: 'error'; after?: number };
 
 const CUTS = ['reset', 'stall', 'truncate', 'malformed', 'error'] as const;
 const PLAIN = ['redirect', 'empty', 'blank', 'pings'] as const;
 
-const named = (kind: string, name: string): Fault | undefined => {
+const parseNamed = (kind: string, name: string): Fault | undefined => {
   if (kind === 'body' && isOddBody(name)) return { kind, as: name };
   if (kind === 'bytes' && isOddBytes(name)) return { kind, as: name };
   if (kind === 'stream' && isStreamOddity(name)) return { kind, as: name };
   return undefined;
 };
 
-const counted = (kind: string, count: number, retryAfter: string | undefined) => {
+const parseCounted = (kind: string, count: number, retryAfter: string | undefined) => {
   const cut = CUTS.find((name) => name === kind);
   if (cut) return { kind: cut, after: count };
   if (kind === 'slow') return { kind, ms: count } as const;
@@ -53,21 +53,24 @@ const counted = (kind: string, count: number, retryAfter: string | undefined) =>
 };
 
 /**
- * A fault in one word, as model names and prompts spell it: `status=503`, `status=429:7` (with
- * `retry-after: 7`), `slow=200`, `reset`, `reset=3`, `body=html`, `stream=crlf` …; undefined when it is none.
+ * Parses a fault as model names and prompts spell it: `status=503`, `status=429:7` (with
+ * `retry-after: 7`), `slow=200`, `reset`, `reset=3`, `body=html`, `stream=crlf` … Returns undefined
+ * for any other text.
  */
 export const parseFault = (text: string): Fault | undefined => {
   const [kind = '', value, ...rest] = text.split('=');
   if (rest.length > 0) return undefined;
   if (value === undefined) {
-    const alone = [...CUTS, ...PLAIN].find((name) => name === kind);
-    return alone && { kind: alone };
+    const match = [...CUTS, ...PLAIN].find((name) => name === kind);
+    return match && { kind: match };
   }
   const { count, retryAfter } =
     /^(?<count>\d{1,6})(?::(?<retryAfter>\S{1,40}))?$/.exec(value)?.groups ?? {};
-  return count === undefined ? named(kind, value) : counted(kind, Number(count), retryAfter);
+  return count === undefined
+    ? parseNamed(kind, value)
+    : parseCounted(kind, Number(count), retryAfter);
 };
 
-/** A model name may carry a fault after `!`, e.g. `scribe-1!status=503`. */
+/** Fault at the end of a model name, after `!`, e.g. `scribe-1!status=503`. */
 export const faultOfModel = (model: string): Fault | undefined =>
   parseFault(/!(?<fault>\S+)$/.exec(model)?.groups?.fault ?? '');

@@ -1,68 +1,70 @@
 import { formatSse } from '../../lambdas/protocols/sse.ts';
 import { apiError } from '../../lambdas/support/errors.ts';
-import type { Answer } from './answer.ts';
 import { ODD_BODIES, ODD_BYTES } from './body-oddities.ts';
 import type { Fault } from './faults.ts';
+import type { PlannedResponse } from './planned-response.ts';
 import type { ResponseWriter } from './response-writer.ts';
 
 const NOT_JSON = '{"choices":[{"delta":';
 
 const PING_MS = 20;
 
-const pingForever = async (exchange: ResponseWriter): Promise<void> => {
-  while (!exchange.gone) {
-    await exchange.write(': ping\n\n');
-    await exchange.wait(PING_MS);
+const sendPings = async (writer: ResponseWriter): Promise<void> => {
+  while (!writer.closed) {
+    await writer.write(': ping\n\n');
+    await writer.wait(PING_MS);
   }
 };
 
-/** Gives the answer of a fault that strikes before the headers; false when there is none to give. */
-export const refuse = async (
+/** Sends the response of a fault that strikes before the headers. Returns false for any other. */
+export const sendFault = async (
   fault: Fault | undefined,
-  exchange: ResponseWriter,
-  { protocol, label }: Answer,
+  writer: ResponseWriter,
+  { protocol, meta }: PlannedResponse,
 ): Promise<boolean> => {
   switch (fault?.kind) {
     case 'status': {
       const retry = fault.retryAfter === undefined ? {} : { 'retry-after': fault.retryAfter };
-      exchange.head(fault.status, { 'content-type': 'application/json', ...retry });
-      const error = apiError('The embedded upstream was told to fail.', { status: fault.status });
-      exchange.end(JSON.stringify(protocol.encodeError(error, label.id)));
+      writer.head(fault.status, { 'content-type': 'application/json', ...retry });
+      const error = apiError('Injected failure of the embedded upstream.', {
+        status: fault.status,
+      });
+      writer.end(JSON.stringify(protocol.encodeError(error, meta.id)));
       return true;
     }
     case 'redirect':
-      exchange.head(fault.status ?? 307, { location: fault.location ?? '/elsewhere' });
-      exchange.end();
+      writer.head(fault.status ?? 307, { location: fault.location ?? '/elsewhere' });
+      writer.end();
       return true;
     case 'body': {
       const { headers, body } = ODD_BODIES[fault.as]();
-      exchange.head(200, headers);
-      exchange.end(body);
+      writer.head(200, headers);
+      writer.end(body);
       return true;
     }
     case 'bytes':
-      exchange.endRaw(ODD_BYTES[fault.as]);
+      writer.endRaw(ODD_BYTES[fault.as]);
       return true;
     case 'pings':
-      exchange.head(200, { 'content-type': 'text/event-stream' });
-      await pingForever(exchange);
+      writer.head(200, { 'content-type': 'text/event-stream' });
+      await sendPings(writer);
       return true;
     case 'empty':
-      exchange.head(200, { 'content-type': 'text/event-stream' });
-      exchange.end();
+      writer.head(200, { 'content-type': 'text/event-stream' });
+      writer.end();
       return true;
     case 'reset':
     case 'stall':
       if (fault.after !== undefined) return false;
-      await (fault.kind === 'reset' ? exchange.reset() : exchange.hang());
+      await (fault.kind === 'reset' ? writer.reset() : writer.hang());
       return true;
     default:
       return false;
   }
 };
 
-/** After how many messages of `total` a fault cuts the answer short; undefined when it lets it pass. */
-export const cutPoint = (fault: Fault | undefined, total: number): number | undefined => {
+/** Number of messages, of `total`, that are sent before the fault; undefined if it sends them all. */
+export const breakOffIndex = (fault: Fault | undefined, total: number): number | undefined => {
   switch (fault?.kind) {
     case 'truncate':
       return fault.after ?? total;
@@ -76,26 +78,24 @@ export const cutPoint = (fault: Fault | undefined, total: number): number | unde
   }
 };
 
-/** Ends an answer under way in the manner of the fault. */
-export const cutShort = async (
+/** Ends a partly sent response as the fault requires. */
+export const breakOff = async (
   fault: Fault | undefined,
-  exchange: ResponseWriter,
-  { protocol, label }: Answer,
+  writer: ResponseWriter,
+  { protocol, meta }: PlannedResponse,
 ): Promise<void> => {
   switch (fault?.kind) {
     case 'reset':
-      return exchange.reset();
+      return writer.reset();
     case 'stall':
-      return exchange.hang();
+      return writer.hang();
     case 'malformed':
-      return exchange.end(formatSse({ data: NOT_JSON }));
+      return writer.end(formatSse({ data: NOT_JSON }));
     case 'error': {
-      const error = apiError('The embedded upstream was told to fail.');
-      return exchange.end(
-        protocol.encodeStreamError(error, label.id, label).map(formatSse).join(''),
-      );
+      const error = apiError('Injected failure of the embedded upstream.');
+      return writer.end(protocol.encodeStreamError(error, meta.id, meta).map(formatSse).join(''));
     }
     default:
-      return exchange.end();
+      return writer.end();
   }
 };

@@ -4,11 +4,11 @@ import type {
   ToolResultBlock,
 } from '../../lambdas/protocols/generation.ts';
 
-/** What the caller said since the model last spoke: all that the embedded model reacts to. */
+/** User content after the last assistant turn, the only input of the embedded model. */
 export type Prompt = {
   text: string;
   results: ToolResultBlock[];
-  /** What was attached, e.g. `image/png` or `url`. */
+  /** Media types of the attached images, or `url`. */
   images: string[];
   documents: number;
 };

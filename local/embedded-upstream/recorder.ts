@@ -1,19 +1,19 @@
 import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
 import type { Fault } from './faults.ts';
 
-/** A call as the upstream saw it. Credentials are left out. */
+/** A call as the upstream received it, without credentials. */
 export type RecordedCall = {
   protocol: ProtocolName;
   path: string;
   headers: Record<string, string>;
   body: unknown;
-  /** The upstream's name of the model. */
+  /** The upstream's model name. */
   model: string;
-  /** `abandoned`: the connection closed before the answer was complete, whoever closed it. */
+  /** `abandoned`: either side closed the connection before the response was complete. */
   outcome: 'open' | 'answered' | 'abandoned';
 };
 
-/** A fault for the calls it fits: all of them, unless it names a protocol, a model or a number of times. */
+/** Injects a fault into every call, or only into those of `protocol` or `model`, `times` times. */
 export type FaultRule = {
   fault: Fault;
   protocol?: ProtocolName;
@@ -21,36 +21,36 @@ export type FaultRule = {
   times?: number;
 };
 
-/** What tests see and steer of the embedded upstreams. */
+/** Lets tests inspect calls to the embedded upstream and inject faults. */
 export type UpstreamControl = {
   /** All calls since the start or the last `reset`, oldest first. */
   readonly calls: readonly RecordedCall[];
-  /** The first rule that fits a call decides; rules last until used up or reset. */
+  /** The first matching rule applies; a rule lasts until it is used up or reset. */
   inject(rule: FaultRule): void;
-  /** Forgets calls and rules. */
+  /** Deletes calls and rules. */
   reset(): void;
 };
 
 export type Recorder = {
   control: UpstreamControl;
   record(call: RecordedCall): void;
-  /** Takes one use of the rule that fits. */
+  /** Consumes one use of the first matching rule and returns its fault. */
   takeFault(call: RecordedCall): Fault | undefined;
 };
 
-const fits = (rule: FaultRule, call: RecordedCall): boolean =>
+const matches = (rule: FaultRule, call: RecordedCall): boolean =>
   (rule.protocol ?? call.protocol) === call.protocol && (rule.model ?? call.model) === call.model;
 
 export const createRecorder = (): Recorder => {
   let calls: RecordedCall[] = [];
-  let rules: { rule: FaultRule; left: number }[] = [];
+  let rules: { rule: FaultRule; remaining: number }[] = [];
   return {
     control: {
       get calls() {
         return calls;
       },
       inject: (rule) => {
-        rules.push({ rule, left: rule.times ?? Number.POSITIVE_INFINITY });
+        rules.push({ rule, remaining: rule.times ?? Number.POSITIVE_INFINITY });
       },
       reset: () => {
         calls = [];
@@ -61,9 +61,9 @@ export const createRecorder = (): Recorder => {
       calls.push(call);
     },
     takeFault: (call) => {
-      const found = rules.find(({ rule, left }) => left > 0 && fits(rule, call));
-      if (found) found.left -= 1;
-      return found?.rule.fault;
+      const match = rules.find(({ rule, remaining }) => remaining > 0 && matches(rule, call));
+      if (match) match.remaining -= 1;
+      return match?.rule.fault;
     },
   };
 };

@@ -1,9 +1,9 @@
 import { asRecord, type Json, resolveRef } from '../../lambdas/protocols/json.ts';
 
-/** Schemas may refer to themselves; a model's arguments are never this deep. */
+/** Ends the recursion of schemas that refer to themselves. Real arguments are never this deep. */
 const MAX_DEPTH = 16;
 
-/** The smallest value a JSON Schema allows, near enough for tools and response formats. */
+/** An approximation of the smallest value that a JSON Schema allows. */
 export const sampleOf = (value: unknown, top?: Json, depth = 0): unknown => {
   const schema = asRecord(value);
   if (!schema || depth > MAX_DEPTH) return null;

@@ -5,16 +5,16 @@ import { toApiError } from '../../lambdas/support/errors.ts';
 import { type RandomBytes, randomBase62 } from '../../lambdas/support/ids.ts';
 import { listen } from '../loopback.ts';
 import { acceptCall, openCall } from './accept-call.ts';
-import { composeAnswer } from './compose-answer.ts';
-import { giveAnswer } from './give-answer.ts';
+import { planResponse } from './plan-response.ts';
 import { createRecorder, type UpstreamControl } from './recorder.ts';
-import { createExchange } from './response-writer.ts';
+import { createResponseWriter } from './response-writer.ts';
+import { sendResponse } from './send-response.ts';
 import { WIRES, type Wire, wireOf } from './wires.ts';
 
 export type EmbeddedUpstreamOptions = {
-  /** The credentials that are let in. */
+  /** The credentials that are accepted. */
   credentials: ReadonlySet<string>;
-  /** Pause before every message, in milliseconds. */
+  /** Delay before every message, in milliseconds. */
   delayMs: number;
   clock: Clock;
   randomBytes: RandomBytes;
@@ -22,14 +22,14 @@ export type EmbeddedUpstreamOptions = {
 
 export type EmbeddedUpstream = {
   control: UpstreamControl;
-  /** The base address that a target of this protocol has in a catalog. */
+  /** The base address of a catalog target with this protocol. */
   baseUrl(protocol: ProtocolName): string;
   close(): Promise<void>;
 };
 
 /**
- * A provider on loopback that speaks every protocol over real HTTP, written with the router's own codecs:
- * what it decodes and encodes is what the router's callers and upstreams see.
+ * Starts a provider on loopback that speaks every protocol over real HTTP. It uses the router's codecs
+ * in reverse: it decodes what the router sends upstream and encodes what the router receives.
  */
 export const startEmbeddedUpstream = async ({
   credentials,
@@ -47,7 +47,7 @@ export const startEmbeddedUpstream = async ({
       call.outcome = response.writableFinished ? 'answered' : 'abandoned';
     });
     const request = await acceptCall(wire, incoming, { call, credentials });
-    const answer = composeAnswer({
+    const planned = planResponse({
       wire,
       request,
       injected: recorder.takeFault(call),
@@ -55,7 +55,7 @@ export const startEmbeddedUpstream = async ({
       created: Math.floor(clock.now() / 1000),
       delayMs,
     });
-    await giveAnswer(answer, createExchange(response));
+    await sendResponse(planned, createResponseWriter(response));
   };
 
   const fail = ({ protocol }: Wire, error: unknown, response: ServerResponse) => {

@@ -2,13 +2,13 @@ import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
 
 type Json = Record<string, unknown>;
 
-/** Turns the messages of a good stream into the chunks of an odd one. */
+/** Turns the messages of a valid stream into the chunks of an odd one. */
 type Oddity = (messages: string[], protocol: ProtocolName) => (string | Uint8Array)[];
 
-/** In place of a chunk: what was sent before is read before what follows. */
+/** A chunk that is a pause: the router reads the previous chunks before it gets the next. */
 export const PAUSE = '';
 
-/** Over what a reader may hold of one event. */
+/** Above the 5 MB that the router reads of one event. */
 const LONG_LINE = 6_000_000;
 
 const eachJson =
@@ -33,7 +33,7 @@ const END: Record<ProtocolName, string> = {
 
 const event = (value: Json) => `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`;
 
-/** A tool call whose arguments end in the middle. */
+/** A tool call with incomplete arguments. */
 const BROKEN_CALL: Record<ProtocolName, string> = {
   chat: `data: ${JSON.stringify({
     choices: [
@@ -80,7 +80,7 @@ const withUsage = (usage: unknown) =>
     };
   });
 
-/** Streams as providers, proxies and broken networks really send them. Some are well, some are not. */
+/** Streams that real providers, proxies and broken networks send. Some are valid, some are not. */
 export const STREAM_ODDITIES = {
   bytes: (messages) => Array.from(Buffer.from(messages.join('')), (byte) => Uint8Array.of(byte)),
   'one-chunk': (messages) => [messages.join('')],

@@ -3,19 +3,19 @@ import { chat } from '../../lambdas/protocols/chat/index.ts';
 import { messages } from '../../lambdas/protocols/messages/index.ts';
 import type { Protocol, ProtocolName } from '../../lambdas/protocols/protocol.ts';
 
-/** What a provider of a protocol does beyond the protocol: addresses, credentials, habits. */
+/** Behaviour of a protocol's providers beyond the protocol: addresses, credentials, conventions. */
 export type Wire = {
   protocol: Protocol;
-  /** Path of the base address that a catalog names. */
+  /** Path of the base address in a catalog. */
   basePath: string;
   callIdPrefix: string;
-  /** Whether thinking comes with a signature. */
+  /** Whether thinking blocks are signed. */
   signsThinking: boolean;
-  /** The credential of a call, read from where this provider wants it. */
+  /** Reads a call's credential from the header that this provider uses. */
   credential(headers: IncomingHttpHeaders): string | undefined;
 };
 
-/** Written out rather than taken from the codecs: a codec that sends no credential must be noticed. */
+/** Not derived from the codecs, so that a codec that sends no credential fails. */
 export const WIRES: Record<ProtocolName, Wire> = {
   chat: {
     protocol: chat,

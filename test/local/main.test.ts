@@ -97,7 +97,7 @@ test('a taken port is told in one sentence', async () => {
   const address = other.address();
   const port = typeof address === 'object' && address ? address.port : 0;
   expect(await failure(start(['--json'], { PORT: `${port}` }))).toEqual({
-    said: expect.stringMatching(`^Port ${port} is taken\\..*\\n$`),
+    said: expect.stringMatching(`^Port ${port} is already in use\\..*\\n$`),
     printed: '',
     code: 1,
     signal: null,

@@ -19,13 +19,13 @@ test('--port wins over PORT, and both over the default', () => {
 
 test.each(['x', '-1', '65536', '1.5', ' '])("a port of '%s' is refused by name", (PORT) => {
   expect(() => readOptions([], { PORT })).toThrow(UsageError);
-  expect(() => readOptions([], { PORT })).toThrow(`PORT is '${PORT}'`);
+  expect(() => readOptions([], { PORT })).toThrow(`Invalid PORT '${PORT}'`);
 });
 
 test('an own catalog comes with its credentials', () => {
   const files = { catalog: 'c.json', secrets: 's.json' };
-  expect(readOptions(['--catalog', 'c.json', '--secrets', 's.json'], {}).own).toEqual(files);
-  expect(() => readOptions(['--catalog', 'c.json'], {})).toThrow('give both or none');
+  expect(readOptions(['--catalog', 'c.json', '--secrets', 's.json'], {}).ownFiles).toEqual(files);
+  expect(() => readOptions(['--catalog', 'c.json'], {})).toThrow('must be used together');
 });
 
 test('an unknown option is answered with the usage', () => {

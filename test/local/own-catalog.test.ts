@@ -41,8 +41,10 @@ test('a fault in the catalog is named with file and path', async () => {
 test('a missing file, a credential that is missing and text that is no JSON are told', async () => {
   const paths = { catalog: join(folder, 'none.json'), secrets: join(folder, 'none.json') };
   await expect(readOwnCatalog(paths)).rejects.toThrow(/none\.json/);
-  await expect(read(JSON.stringify(models), '{"aurora":"a"}')).rejects.toThrow(/lacks.*borealis/);
-  await expect(read('[', SECRETS)).rejects.toThrow(/catalog\.json: it is not JSON/);
+  await expect(read(JSON.stringify(models), '{"aurora":"a"}')).rejects.toThrow(
+    /missing credentials: borealis/,
+  );
+  await expect(read('[', SECRETS)).rejects.toThrow(/catalog\.json: not valid JSON/);
 });
 
 test('a broken file of credentials is never quoted', async () => {

@@ -8,7 +8,7 @@ export const CANARIES = {
   upstreamKey: 'canary-upstream-key',
   prompt: 'canary-prompt',
   upstreamText: 'canary',
-  toldToFail: 'told to fail',
+  toldToFail: 'Injected failure',
 };
 
 /** A key of a caller, whosoever; and what a stack looks like, also inside JSON. */

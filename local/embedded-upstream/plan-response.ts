@@ -1,18 +1,18 @@
 import type { GenerationRequest } from '../../lambdas/protocols/generation.ts';
-import type { Answer } from './answer.ts';
 import { readDirectives } from './directives.ts';
 import { type Fault, faultOfModel, parseFault } from './faults.ts';
 import { generate } from './model.ts';
+import type { PlannedResponse } from './planned-response.ts';
 import { readPrompt } from './prompt.ts';
 import type { Wire } from './wires.ts';
 
 const faultOfPrompt = (request: GenerationRequest): Fault | undefined =>
   parseFault(readDirectives(readPrompt(request).text).fault ?? '');
 
-export type Composing = {
+export type PlanInput = {
   wire: Wire;
   request: GenerationRequest;
-  /** Wins over a fault that the model's name or the prompt asks for. */
+  /** Overrides a fault named by the model or the prompt. */
   injected: Fault | undefined;
   newId(): string;
   /** Unix seconds. */
@@ -20,15 +20,15 @@ export type Composing = {
   delayMs: number;
 };
 
-/** What will be said about one call, in the style of the wire's providers, and how it will go wrong. */
-export const composeAnswer = ({
+/** Plans the response to one call, in the style of the wire's providers, and its fault, if any. */
+export const planResponse = ({
   wire,
   request,
   injected,
   newId,
   created,
   delayMs,
-}: Composing): Answer => {
+}: PlanInput): PlannedResponse => {
   const fault = injected ?? faultOfModel(request.model) ?? faultOfPrompt(request);
   const generation = generate(request, {
     newCallId: () => `${wire.callIdPrefix}${newId()}`,
@@ -39,7 +39,7 @@ export const composeAnswer = ({
     protocol: wire.protocol,
     request,
     generation: fault?.kind === 'blank' ? { ...generation, blocks: [] } : generation,
-    label: {
+    meta: {
       id: newId(),
       model: request.model,
       created,

@@ -6,13 +6,14 @@ import type {
 import type { Protocol } from '../../lambdas/protocols/protocol.ts';
 import type { Fault } from './faults.ts';
 
-/** All that is said about one call; `label` carries the upstream's own model name. */
-export type Answer = {
+/** Everything that determines one response of the embedded upstream. */
+export type PlannedResponse = {
   protocol: Protocol;
   request: GenerationRequest;
   generation: Generation;
-  label: ResponseMeta;
+  /** Its `model` is the upstream's model name. */
+  meta: ResponseMeta;
   fault: Fault | undefined;
-  /** Pause before every message, in milliseconds. */
+  /** Delay before every message, in milliseconds. */
   delayMs: number;
 };
