@@ -1,15 +1,10 @@
 import { createApplySeed } from './admin/apply-seed.ts';
 import { type AdminHandler, createAdminHandler } from './admin/create-admin-handler.ts';
-import { createCreateKey, createListKeys, createRevokeKey, createRotateKey } from './admin/keys.ts';
+import { keyHandlers } from './admin/keys.ts';
 import type { AdminRoute } from './admin/operation.ts';
-import {
-  createChangePlan,
-  createCheckModels,
-  createCreatePlan,
-  createListPlans,
-} from './admin/plans.ts';
-import { createCreateProject, createListProjects } from './admin/projects.ts';
-import { createListUsage } from './admin/quota-usage.ts';
+import { createCheckModels, planHandlers } from './admin/plans.ts';
+import { projectHandlers } from './admin/projects.ts';
+import { usageHandlers } from './admin/quota-usage.ts';
 import type { Model } from './catalog/catalog.ts';
 import type { HttpEvent } from './http/read-event.ts';
 import { createKeyLifecycle } from './keys/lifecycle.ts';
@@ -22,13 +17,13 @@ import type { RandomBytes } from './support/ids.ts';
 import type { Log } from './support/log.ts';
 
 export type AdminParts = {
-  /** The router's catalog: plans may only name its models. */
+  /** The router's catalog: plans may name only these models. */
   models: Model[];
   keys: KeyStore;
   plans: PlanStore;
   projects: ProjectStore;
   meters: MeterStore;
-  /** Who operates; undefined refuses the request. */
+  /** Returns the operator's identity; undefined rejects the request with 403. */
   operatorOf: (event: HttpEvent) => string | undefined;
   log: Log;
   clock: Clock;
@@ -39,22 +34,26 @@ const createRoutes = (parts: AdminParts): AdminRoute[] => {
   const lifecycle = createKeyLifecycle(parts);
   const checkModels = createCheckModels(parts.models.map(({ id }) => id));
   const all = { ...parts, lifecycle, checkModels };
-  const keys = '/admin/projects/{project}/keys';
+  const keys = keyHandlers(all);
+  const plans = planHandlers(all);
+  const projects = projectHandlers(all);
+  const usage = usageHandlers(all);
+  const keysPath = '/admin/projects/{project}/keys';
   return [
     { method: 'POST', pattern: '/admin/apply', operate: createApplySeed(all) },
-    { method: 'GET', pattern: '/admin/projects', operate: createListProjects(all) },
-    { method: 'POST', pattern: '/admin/projects', operate: createCreateProject(all) },
-    { method: 'GET', pattern: '/admin/plans', operate: createListPlans(all) },
-    { method: 'POST', pattern: '/admin/plans', operate: createCreatePlan(all) },
-    { method: 'POST', pattern: '/admin/plans/{plan}', operate: createChangePlan(all) },
-    { method: 'GET', pattern: keys, operate: createListKeys(all) },
-    { method: 'POST', pattern: keys, operate: createCreateKey(all) },
-    { method: 'POST', pattern: `${keys}/{key}/rotate`, operate: createRotateKey(all) },
-    { method: 'POST', pattern: `${keys}/{key}/revoke`, operate: createRevokeKey(all) },
-    { method: 'GET', pattern: '/admin/projects/{project}/usage', operate: createListUsage(all) },
+    { method: 'GET', pattern: '/admin/projects', operate: projects.list },
+    { method: 'POST', pattern: '/admin/projects', operate: projects.create },
+    { method: 'GET', pattern: '/admin/plans', operate: plans.list },
+    { method: 'POST', pattern: '/admin/plans', operate: plans.create },
+    { method: 'POST', pattern: '/admin/plans/{plan}', operate: plans.change },
+    { method: 'GET', pattern: keysPath, operate: keys.list },
+    { method: 'POST', pattern: keysPath, operate: keys.create },
+    { method: 'POST', pattern: `${keysPath}/{key}/rotate`, operate: keys.rotate },
+    { method: 'POST', pattern: `${keysPath}/{key}/revoke`, operate: keys.revoke },
+    { method: 'GET', pattern: '/admin/projects/{project}/usage', operate: usage.list },
   ];
 };
 
-/** The one place where the parts of the operator's door meet, on Lambda, locally and in tests alike. */
+/** Composition root of the admin API on Lambda, in the local server and in tests. */
 export const createAdmin = (parts: AdminParts): AdminHandler =>
   createAdminHandler({ ...parts, routes: createRoutes(parts) });

@@ -9,7 +9,7 @@ type Parts = { projects: ProjectStore; plans: PlanStore; checkModels: CheckModel
 type Outcome = { id: string; outcome: 'created' | 'changed' | 'unchanged' };
 
 const sameModels = (one: string[] = [], other: string[] = []): boolean =>
-  one.length === other.length && one.every((id, at) => id === other[at]);
+  one.length === other.length && one.every((id, index) => id === other[index]);
 
 const isSame = (one: Plan, other: Plan): boolean =>
   one.rpm === other.rpm &&
@@ -17,7 +17,7 @@ const isSame = (one: Plan, other: Plan): boolean =>
   one.period === other.period &&
   sameModels(one.models, other.models);
 
-/** Brings projects and plans to what a file says; applied again it changes nothing. Nothing is removed. */
+/** Creates and updates projects and plans as a file lists them. Idempotent; removes no project or plan. */
 export const createApplySeed = ({ projects, plans, checkModels, clock }: Parts): AdminOperation => {
   const applyProject = async (project: { id: string; name?: string }): Promise<Outcome> => {
     const created = await projects.createProject({ ...project, createdAt: clock.now() });
@@ -31,8 +31,8 @@ export const createApplySeed = ({ projects, plans, checkModels, clock }: Parts):
   };
   return async ({ body }) => {
     const seed = readInput(Seed, body);
-    // All of it is checked before any of it is written.
-    for (const [at, plan] of seed.plans.entries()) checkModels(plan, `plans.${at}.models`);
+    // Validate every plan before the first write.
+    for (const [index, plan] of seed.plans.entries()) checkModels(plan, `plans.${index}.models`);
     const [seededProjects, seededPlans] = await Promise.all([
       Promise.all(seed.projects.map(applyProject)),
       Promise.all(seed.plans.map(applyPlan)),

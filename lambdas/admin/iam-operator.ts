@@ -1,5 +1,5 @@
 import type { HttpEvent } from '../http/read-event.ts';
 
-/** ARN of the caller whose signature API Gateway has checked; only methods that ask IAM have one. */
+/** ARN of the caller whose signature API Gateway verified; set only for methods with IAM authorization. */
 export const iamOperator = (event: HttpEvent): string | undefined =>
   'httpMethod' in event ? (event.requestContext.identity.userArn ?? undefined) : undefined;

@@ -12,10 +12,10 @@ const Id = z
     'must be 1 to 64 letters, digits, dots, dashes or underscores',
   );
 const Name = z.string().trim().min(1).max(100);
-/** Far above any use, far below where a counter loses precision. */
+/** Far above any real limit, far below where a counter loses precision. */
 const Count = z.number().multipleOf(1, 'must be an integer').min(0).max(1_000_000_000_000);
 const Instant = z.iso
-  .datetime({ offset: true, error: 'must be an instant such as 2027-01-31T00:00:00Z' })
+  .datetime({ offset: true, error: 'must be a date and time such as 2027-01-31T00:00:00Z' })
   .transform((text) => Date.parse(text));
 const ModelIds = z
   .array(z.string())
@@ -32,7 +32,7 @@ const PlanFields = {
 };
 export const NewPlan = z.strictObject({ id: Id, ...PlanFields });
 
-/** `models: null` opens all models again. */
+/** `models: null` allows all models again. */
 export const PlanChange = z.strictObject({
   rpm: Count.exactOptional(),
   quota: Count.exactOptional(),
@@ -47,7 +47,7 @@ export const NewKeyInput = z.strictObject({
 });
 
 const HOUR_MS = 60 * MINUTE_MS;
-/** How long a replaced key goes on working. */
+/** How long a replaced key keeps working. */
 export const OVERLAPS_MS = { none: 0, '1h': HOUR_MS, '24h': DAY_MS, '7d': 7 * DAY_MS };
 
 export const Rotation = z.strictObject({
@@ -55,7 +55,7 @@ export const Rotation = z.strictObject({
   expires_at: Instant.exactOptional(),
 });
 
-/** What a deployment starts with; safe to apply again. */
+/** Projects and plans of a seed file. */
 export const Seed = z.strictObject({
   projects: z.array(NewProject).default([]),
   plans: z.array(NewPlan).default([]),
@@ -64,7 +64,7 @@ export const Seed = z.strictObject({
 const lineOf = ({ path, message }: z.core.$ZodIssue): string =>
   path.length === 0 ? `The body ${message}` : `${path.join('.')}: ${message}`;
 
-/** @throws ApiError 400 that names every fault with its path: an operator corrects a file in one go. */
+/** @throws ApiError 400 that lists every issue with its path, so that a file can be fixed in one pass. */
 export const readInput = <T extends z.ZodType>(schema: T, body: unknown): z.output<T> => {
   const parsed = schema.safeParse(body, { error: describeIssue });
   if (parsed.success) return parsed.data;

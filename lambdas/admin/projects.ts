@@ -1,6 +1,6 @@
 import type { Project, ProjectStore } from '../stores/project-store.ts';
 import type { Clock } from '../support/clock.ts';
-import { invalidRequest } from '../support/errors.ts';
+import { invalidRequest, notFound } from '../support/errors.ts';
 import { formatInstant } from '../support/rfc3339.ts';
 import { NewProject, readInput } from './input.ts';
 import type { AdminOperation } from './operation.ts';
@@ -11,21 +11,27 @@ const publicProject = ({ id, name, createdAt }: Project) => ({
   created_at: formatInstant(createdAt),
 });
 
-type Parts = { projects: ProjectStore; clock: Clock };
+/** @throws ApiError 404 */
+export const requireProject = async (
+  projects: Pick<ProjectStore, 'findProject'>,
+  id: string,
+): Promise<void> => {
+  if (!(await projects.findProject(id))) throw notFound(`Project '${id}' not found.`);
+};
 
-export const createListProjects =
-  ({ projects }: Pick<Parts, 'projects'>): AdminOperation =>
-  async () => ({
+export const projectHandlers = ({ projects, clock }: { projects: ProjectStore; clock: Clock }) => {
+  const list: AdminOperation = async () => ({
     status: 200,
     body: { data: (await projects.listProjects()).map(publicProject) },
   });
 
-export const createCreateProject =
-  ({ projects, clock }: Parts): AdminOperation =>
-  async ({ body }) => {
+  const create: AdminOperation = async ({ body }) => {
     const project = { ...readInput(NewProject, body), createdAt: clock.now() };
     if (await projects.createProject(project)) {
       return { status: 201, body: publicProject(project) };
     }
-    throw invalidRequest(`The project '${project.id}' exists already.`, { status: 409 });
+    throw invalidRequest(`Project '${project.id}' already exists.`, { status: 409 });
   };
+
+  return { list, create };
+};

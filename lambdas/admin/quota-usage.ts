@@ -1,5 +1,5 @@
 import type { KeyLifecycle } from '../keys/lifecycle.ts';
-import { createReadSnapshot } from '../metering/read-snapshot.ts';
+import { createReadSnapshot } from '../metering/quota-usage.ts';
 import { createReaper } from '../metering/reaper.ts';
 import { minuteOf, periodOf } from '../metering/window.ts';
 import type { KeyRecord } from '../stores/key-store.ts';
@@ -9,9 +9,9 @@ import type { ProjectStore } from '../stores/project-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { formatInstant } from '../support/rfc3339.ts';
-import { requireProject } from './keys.ts';
+import { publicKey } from './keys.ts';
 import type { AdminOperation } from './operation.ts';
-import { publicKey } from './public-key.ts';
+import { requireProject } from './projects.ts';
 
 type Parts = {
   lifecycle: Pick<KeyLifecycle, 'list'>;
@@ -38,12 +38,12 @@ const countsOf = (
 });
 
 /**
- * One row a key. A rotated key and its successor share a meter, and so their counts: rows with the same
- * `meter` are to be read together, not added. Units of dead processes are given back first.
+ * `list` returns one row per key. A rotated key and its successor share a meter and therefore their counts:
+ * rows with the same `meter` must not be added. Units of dead processes are refunded first.
  */
-export const createListUsage = (parts: Parts): AdminOperation => {
+export const usageHandlers = (parts: Parts) => {
   const { lifecycle, plans, projects, meters, clock } = parts;
-  const look = createReadSnapshot({
+  const readSnapshot = createReadSnapshot({
     store: meters,
     reaper: createReaper({ store: meters, log: parts.log }),
   });
@@ -53,22 +53,24 @@ export const createListUsage = (parts: Parts): AdminOperation => {
     const key = { id, ...(name !== undefined && { name }), status, plan: planId };
     const { meterId, keyId } = record;
     if (!plan) return { ...key, meter: meterId };
-    const standing = await look({
+    const snapshot = await readSnapshot({
       meterId,
       keyId,
       minute: minuteOf(now),
       period: periodOf(plan.period, now).label,
       now,
     });
-    return { ...key, meter: meterId, ...countsOf(plan, standing, now) };
+    return { ...key, meter: meterId, ...countsOf(plan, snapshot, now) };
   };
 
-  return async ({ parameters: { project = '' } }) => {
+  const list: AdminOperation = async ({ parameters: { project = '' } }) => {
     await requireProject(projects, project);
-    const [records, all] = await Promise.all([lifecycle.list(project), plans.listPlans()]);
-    const byId = new Map(all.map((plan) => [plan.id, plan]));
+    const [records, allPlans] = await Promise.all([lifecycle.list(project), plans.listPlans()]);
+    const byId = new Map(allPlans.map((plan) => [plan.id, plan]));
     const now = clock.now();
     const rows = records.map((record) => rowOf(record, byId.get(record.planId), now));
     return { status: 200, body: { data: await Promise.all(rows) } };
   };
+
+  return { list };
 };

@@ -1,9 +1,9 @@
 import type { Meter } from '../metering/meter.ts';
-import type { Used } from '../metering/quota-usage.ts';
+import type { WindowUsage } from '../metering/quota-usage.ts';
 import { formatInstant } from '../support/rfc3339.ts';
 import type { Endpoint } from './endpoint.ts';
 
-const publicUse = ({ limit, used, remaining, resetAt }: Used) => ({
+const publicUse = ({ limit, used, remaining, resetAt }: WindowUsage) => ({
   limit,
   used,
   remaining,

@@ -1,37 +1,69 @@
-import type { MeterStore, Reservation } from '../stores/meter-store.ts';
+import type { MeterStore, Reservation, ReserveResult } from '../stores/meter-store.ts';
 import { mapStoreErrors, meterUnavailable } from './limit-errors.ts';
 import type { Limits } from './limit-headers.ts';
-import type { Patience, UnitRelease } from './unit-release.ts';
+import type { Reaper } from './reaper.ts';
+import type { RefundTimeout, UnitRelease } from './unit-release.ts';
 
-/** One reserved unit. Whoever holds it calls `close` at the end, after `commit` or `refund`. */
+/** One reserved unit. Its holder calls `commit` or `refund`, then `close`. */
 export type Admission = {
-  /** As they stand with this request counted. */
+  /** Include this request. */
   limits: Limits;
-  /** Makes the charge stick; before the first content byte. @throws ApiError 503 when it may not be sent. */
+  /** Charges the unit; before the first content is sent. @throws ApiError 503: the response must not be sent */
   commit(): Promise<void>;
-  /** Gives the unit back; before the error is sent. Never throws: what cannot be written is retried, then logged. */
+  /** Refunds the unit; before the error is sent. Never throws: a failed write is retried, then logged. */
   refund(): Promise<void>;
   /** Never throws. */
   close(): Promise<void>;
 };
 
-/** The unit of a reservation that was taken; `onRefund` runs when it may be back. */
+/** Reserves one unit. @throws StoreUnavailable after a refund of what may have been reserved */
+export type Reserve = (reservation: Reservation, release: UnitRelease) => Promise<ReserveResult>;
+
+export const createReserve = ({
+  store,
+  reaper,
+}: {
+  store: Pick<MeterStore, 'reserve'>;
+  reaper: Reaper;
+}): Reserve => {
+  const reserve = async (reservation: Reservation): Promise<ReserveResult> => {
+    const result = await store.reserve(reservation);
+    if (result.outcome !== 'quota-exhausted' || !result.hasStaleMarks) return result;
+    // Units of dead processes fill the quota: refund them before denying a request because of them.
+    const refunded = await reaper.reap(reservation);
+    return refunded > 0 ? store.reserve(reservation) : result;
+  };
+  return async (reservation, release) => {
+    try {
+      return await reserve(reservation);
+    } catch (error) {
+      // The write may have been applied, or may be later, and no request will use the unit.
+      await release.refund('short');
+      // Not awaited: if Lambda freezes the process, the close continues after the thaw; otherwise the reaper
+      // removes the marks.
+      void release.close();
+      throw error;
+    }
+  };
+};
+
+/** The `Admission` of a reserved unit; `onRefund` runs once its refund was attempted. */
 export const createAdmission = (parts: {
   store: Pick<MeterStore, 'commit'>;
   reservation: Reservation;
   limits: Limits;
   release: UnitRelease;
-  /** What goes on beside the request and has to end with it. */
+  /** Runs concurrently with the request; `close` awaits it. */
   reaping: Promise<unknown> | undefined;
   onRefund(): void;
 }): Admission => {
   const { store, reservation, limits, release, reaping, onRefund } = parts;
-  let patience: Patience = 'whole-attempt';
+  let refundTimeout: RefundTimeout = 'whole-attempt';
   const commit = async (): Promise<boolean> => {
     try {
       return await store.commit(reservation);
     } catch (error) {
-      patience = 'short';
+      refundTimeout = 'short';
       throw error;
     }
   };
@@ -42,7 +74,7 @@ export const createAdmission = (parts: {
       throw meterUnavailable(new Error('The unit was reaped before its commit.'));
     },
     refund: async () => {
-      await release.refund(patience);
+      await release.refund(refundTimeout);
       onRefund();
     },
     close: async () => {

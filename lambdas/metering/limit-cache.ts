@@ -6,11 +6,11 @@ import type {
 } from '../stores/meter-store.ts';
 import { createLruCache } from '../support/lru-cache.ts';
 
-/** A refusal is repeated without a look at the table for this long: a refund elsewhere may have made room. */
+/** A cached limit error is repeated without a read for this long: a refund elsewhere may have made room. */
 const FRESH_MS = 1_000;
 const MAX_METERS = 1_000;
 
-type Counted = Omit<UsageSnapshot, 'lastUsedAt' | 'leftovers'>;
+type Counts = Omit<UsageSnapshot, 'lastUsedAt' | 'hasStaleMarks'>;
 
 export type LimitExceeded = {
   outcome: Exclude<ReserveResult['outcome'], 'admitted'>;
@@ -18,81 +18,76 @@ export type LimitExceeded = {
   periodCount: number;
 };
 
-/** One refusal, valid for exactly these limits in this minute and period. */
-type Denial = { scope: string; checkedAt: number; standing: Promise<Counted> };
+/** One cached limit error. `scope` is the limits, minute and period that it is valid for. */
+type Entry = { scope: string; checkedAt: number; counts: Promise<Counts> };
 
 const scopeOf = ({ minute, period, rpm, quota }: Reservation): string =>
   [minute, period, rpm, quota].join('|');
 
-const refusalIn = (standing: Counted, { quota, rpm }: Reservation): LimitExceeded | undefined => {
-  const { minuteCount, periodCount, keyRefused } = standing;
+const exceededIn = (counts: Counts, { quota, rpm }: Reservation): LimitExceeded | undefined => {
+  const { minuteCount, periodCount, isKeyEnded } = counts;
   const as = (outcome: LimitExceeded['outcome']) => ({ outcome, minuteCount, periodCount });
-  if (keyRefused) return as('key-refused');
+  if (isKeyEnded) return as('key-ended');
   if (periodCount >= quota) return as('quota-exhausted');
   return minuteCount >= rpm ? as('rate-limited') : undefined;
 };
 
 export type LimitCache = {
-  /** The refusal that the table would give, without a write. @throws StoreUnavailable */
+  /** The limit error that a reserve would get, found without a write. @throws StoreUnavailable */
   find(reservation: Reservation): Promise<LimitExceeded | undefined>;
-  set(reservation: Reservation, refusal: LimitExceeded): void;
-  /** A unit came back: the next refusal reads the table first. */
+  set(reservation: Reservation, exceeded: LimitExceeded): void;
+  /** After a refund: the next `find` reads the table first. */
   invalidate(reservation: Pick<Reservation, 'meterId' | 'keyId'>): void;
 };
 
 /**
- * Remembers who is over their limits, so that a flood of refused calls costs one write a minute and one read
- * a second. A full minute stays full, but the quota may run out meanwhile (through an environment whose clock
- * is ahead, or a lowered plan), and then 402 must win: hence the read.
+ * Caches limit errors per key, so that a flood of denied calls costs one write a minute and one read a second.
+ * A full minute stays full, but the quota may run out within it (through an environment whose clock is ahead,
+ * or a lowered plan), and then 402 takes precedence: hence the read.
  */
 export const createLimitCache = ({
   store,
 }: {
   store: Pick<MeterStore, 'readUsage'>;
 }): LimitCache => {
-  const denials = createLruCache<Denial>(MAX_METERS);
+  const entries = createLruCache<Entry>(MAX_METERS);
   const keyOf = ({ meterId, keyId }: { meterId: string; keyId: string }) => `${meterId}|${keyId}`;
 
-  const freshOf = (denial: Denial, reservation: Reservation): Denial => {
-    if (reservation.now - denial.checkedAt < FRESH_MS) return denial;
-    // Set before the answer: everyone who comes meanwhile waits for the same read.
-    const renewed = {
-      ...denial,
-      checkedAt: reservation.now,
-      standing: store.readUsage(reservation),
-    };
-    denials.set(keyOf(reservation), renewed);
+  const refresh = (entry: Entry, reservation: Reservation): Entry => {
+    if (reservation.now - entry.checkedAt < FRESH_MS) return entry;
+    // Set before the read resolves: concurrent requests share it.
+    const renewed = { ...entry, checkedAt: reservation.now, counts: store.readUsage(reservation) };
+    entries.set(keyOf(reservation), renewed);
     return renewed;
   };
 
-  const forget = (reservation: Reservation) => denials.delete(keyOf(reservation));
+  const remove = (reservation: Reservation) => entries.delete(keyOf(reservation));
 
   return {
     find: async (reservation) => {
-      const known = denials.get(keyOf(reservation));
-      if (known?.scope !== scopeOf(reservation)) return undefined;
+      const entry = entries.get(keyOf(reservation));
+      if (entry?.scope !== scopeOf(reservation)) return undefined;
       try {
-        const standing = await freshOf(known, reservation).standing;
-        const refusal = refusalIn(standing, reservation);
-        if (!refusal) forget(reservation);
-        return refusal;
+        const exceeded = exceededIn(await refresh(entry, reservation).counts, reservation);
+        if (!exceeded) remove(reservation);
+        return exceeded;
       } catch (error) {
-        forget(reservation);
+        remove(reservation);
         throw error;
       }
     },
     set: (reservation, { outcome, minuteCount, periodCount }) => {
-      if (outcome === 'withdrawn') return;
-      const keyRefused = outcome === 'key-refused';
-      denials.set(keyOf(reservation), {
+      if (outcome === 'refunded') return;
+      const isKeyEnded = outcome === 'key-ended';
+      entries.set(keyOf(reservation), {
         scope: scopeOf(reservation),
         checkedAt: reservation.now,
-        standing: Promise.resolve({ minuteCount, periodCount, keyRefused }),
+        counts: Promise.resolve({ minuteCount, periodCount, isKeyEnded }),
       });
     },
     invalidate: (unit) => {
-      const known = denials.get(keyOf(unit));
-      if (known) denials.set(keyOf(unit), { ...known, checkedAt: Number.NEGATIVE_INFINITY });
+      const entry = entries.get(keyOf(unit));
+      if (entry) entries.set(keyOf(unit), { ...entry, checkedAt: Number.NEGATIVE_INFINITY });
     },
   };
 };

@@ -10,7 +10,7 @@ import {
 import { formatInstant } from '../support/rfc3339.ts';
 import { type Limits, limitHeaders, secondsUntil } from './limit-headers.ts';
 
-/** A refusal for a limit; with the limits, so that a family can tell them in its own words too. */
+/** A 402 or 429. Carries the limits, because a protocol may send them in its own headers too. */
 export class LimitReached extends ApiError {
   readonly limits: Limits;
 
@@ -21,20 +21,20 @@ export class LimitReached extends ApiError {
   }
 }
 
-/** 401 of a key that caches may still hold. */
+/** 401 of a key whose record may still be cached as active. */
 export const keyRevoked = (): ApiError => unauthenticated('The API key was revoked or replaced.');
 
-/** 402. SDKs never retry it, so the wait may be as long as the period. */
+/** 402. SDKs never retry it, so `retry-after` may be as long as the period. */
 export const quotaExceeded = (limits: Limits, period: Period, now: number): ApiError => {
   const { limit, resetAt } = limits.quota;
-  const refusal = quotaExhausted(
+  const error = quotaExhausted(
     `The quota of ${limit} requests per ${period} is used up. Retry after ${formatInstant(resetAt)}.`,
     { ...limitHeaders(limits, now), 'retry-after': String(secondsUntil(resetAt, now)) },
   );
-  return new LimitReached(refusal, limits);
+  return new LimitReached(error, limits);
 };
 
-/** `retry-after` is 1 to 60, because SDKs sleep whatever it says; `retry-after-ms` is the exact wait. */
+/** `retry-after` is 1 to 60, because SDKs sleep for as long as it states; `retry-after-ms` is exact. */
 const untilNextMinute = (resetAt: number, now: number): Record<string, string> => ({
   'retry-after': String(Math.min(60, secondsUntil(resetAt, now))),
   'retry-after-ms': String(Math.min(60_000, Math.max(1, resetAt - now))),
@@ -43,11 +43,11 @@ const untilNextMinute = (resetAt: number, now: number): Record<string, string> =
 /** 429 of a generation. */
 export const rateExceeded = (limits: Limits, now: number): ApiError => {
   const { limit, resetAt } = limits.requests;
-  const refusal = rateLimited(
+  const error = rateLimited(
     `The limit of ${limit} requests per minute is reached. Back off and retry.`,
     { ...limitHeaders(limits, now), ...untilNextMinute(resetAt, now) },
   );
-  return new LimitReached(refusal, limits);
+  return new LimitReached(error, limits);
 };
 
 /** 429 of a call that costs no quota. */
@@ -57,7 +57,7 @@ export const freeRateExceeded = (cap: number, resetAt: number, now: number): Api
     untilNextMinute(resetAt, now),
   );
 
-/** 503: without the meter nothing is admitted, because a limit that fails open is no limit. */
+/** 503: without the meter no request is admitted, because a limit that fails open does not limit. */
 export const meterUnavailable = (cause: unknown): ApiError =>
   apiError('The request could not be metered. Retry in a second.', {
     status: 503,
@@ -65,7 +65,7 @@ export const meterUnavailable = (cause: unknown): ApiError =>
     cause,
   });
 
-/** What the store does, with its trouble as an error that may be shown. @throws ApiError 503 */
+/** Maps `StoreUnavailable` to a public error. @throws ApiError 503 */
 export const mapStoreErrors = async <Value>(verb: () => Promise<Value>): Promise<Value> => {
   try {
     return await verb();

@@ -3,10 +3,11 @@ import type { MeterStore } from '../stores/meter-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { ApiError } from '../support/errors.ts';
 import type { Log } from '../support/log.ts';
-import { type Admission, createAdmission } from './admission.ts';
-import { createFreeMeter } from './free-meter.ts';
+import { createLruCache } from '../support/lru-cache.ts';
+import { type Admission, createAdmission, createReserve } from './admission.ts';
 import { createLimitCache, type LimitExceeded } from './limit-cache.ts';
 import {
+  freeRateExceeded,
   keyRevoked,
   mapStoreErrors,
   meterUnavailable,
@@ -14,77 +15,103 @@ import {
   rateExceeded,
 } from './limit-errors.ts';
 import type { Limits } from './limit-headers.ts';
-import { createReadUsage, type Usage } from './quota-usage.ts';
-import { createReadSnapshot } from './read-snapshot.ts';
+import { createReadSnapshot, createReadUsage, type Usage } from './quota-usage.ts';
 import { createReaper } from './reaper.ts';
 import { limitsAt, reservationOf } from './reservation.ts';
-import { createReserve } from './reserve.ts';
 import { createUnitRelease } from './unit-release.ts';
+import { minuteOf, minuteResetsAt } from './window.ts';
 
+/** Implemented by `createMeter`. */
 export type Meter = {
-  /** @throws ApiError 402, 429, 401 (key ended) or 503 (meter unreachable) */
+  /** @throws ApiError 402, 429, 401 (key revoked, replaced or expired) or 503 (meters table unavailable) */
   admit(caller: Caller, requestId: string): Promise<Admission>;
   /** Counts a call that costs no quota. @throws ApiError 429 or 503 */
   admitFree(caller: Caller): Promise<void>;
-  /** Where the caller stands, units of dead processes given back. @throws ApiError 401 or 503 */
+  /** Reads the caller's usage; units of dead processes are refunded first. @throws ApiError 401 or 503 */
   usage(caller: Caller): Promise<Usage>;
 };
 
-const refusalError = (
+/** Free calls a minute: at least 600, else ten per generation, which covers any agent's start. */
+const MIN_FREE_CAP = 600;
+const FREE_CALLS_PER_GENERATION = 10;
+const MAX_METERS = 1_000;
+
+/** Limits the calls per minute that cost no quota. @throws ApiError 429, StoreUnavailable */
+const createAdmitFree = ({
+  store,
+  clock,
+}: {
+  store: Pick<MeterStore, 'admitFree'>;
+  clock: Clock;
+}): Meter['admitFree'] => {
+  /** Meter id to its last full minute, which stays full: a flood costs one write. */
+  const fullMinutes = createLruCache<number>(MAX_METERS);
+  return async ({ meterId, plan }) => {
+    const minute = minuteOf(clock.now());
+    const cap = Math.max(MIN_FREE_CAP, plan.rpm * FREE_CALLS_PER_GENERATION);
+    const isFull = fullMinutes.get(meterId) === minute;
+    if (!isFull && (await store.admitFree(meterId, minute, cap))) return;
+    fullMinutes.set(meterId, minute);
+    throw freeRateExceeded(cap, minuteResetsAt(minute), clock.now());
+  };
+};
+
+const limitError = (
   { outcome }: LimitExceeded,
   limits: Limits,
   { plan }: Caller,
   now: number,
 ): ApiError => {
   switch (outcome) {
-    case 'key-refused':
+    case 'key-ended':
       return keyRevoked();
     case 'quota-exhausted':
       return quotaExceeded(limits, plan.period, now);
     case 'rate-limited':
       return rateExceeded(limits, now);
-    case 'withdrawn':
+    case 'refunded':
       return meterUnavailable(new Error('The request id was refunded before.'));
   }
 };
 
-/** Admits requests against their plan, exactly; the promises are kept by the store's conditional writes. */
+/** Admits exactly as many requests as the plan allows; exactness rests on the store's conditional writes. */
 export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log }): Meter => {
   const { store, clock } = deps;
-  const denials = createLimitCache({ store });
+  const limitCache = createLimitCache({ store });
   const reaper = createReaper(deps);
   const reserve = createReserve({ store, reaper });
-  const freeMeter = createFreeMeter(deps);
-  const readUsage = createReadUsage({ look: createReadSnapshot({ store, reaper }), clock });
+  const admitFree = createAdmitFree(deps);
+  const readSnapshot = createReadSnapshot({ store, reaper });
+  const readUsage = createReadUsage({ readSnapshot, clock });
 
   const admit: Meter['admit'] = async (caller, requestId) => {
     const reservation = reservationOf(caller, requestId, clock.now());
-    const refuse = (refusal: LimitExceeded): ApiError =>
-      refusalError(refusal, limitsAt(caller, reservation, refusal), caller, clock.now());
+    const errorFor = (exceeded: LimitExceeded): ApiError =>
+      limitError(exceeded, limitsAt(caller, reservation, exceeded), caller, clock.now());
 
-    const known = await mapStoreErrors(() => denials.find(reservation));
-    if (known) throw refuse(known);
+    const cached = await mapStoreErrors(() => limitCache.find(reservation));
+    if (cached) throw errorFor(cached);
 
     const release = createUnitRelease({ ...deps, unit: reservation });
     const result = await mapStoreErrors(() => reserve(reservation, release));
     const { outcome } = result;
     if (outcome !== 'admitted') {
-      denials.set(reservation, { ...result, outcome });
-      throw refuse({ ...result, outcome });
+      limitCache.set(reservation, { ...result, outcome });
+      throw errorFor({ ...result, outcome });
     }
     return createAdmission({
       store,
       reservation,
       limits: limitsAt(caller, reservation, result),
       release,
-      reaping: result.leftovers ? reaper.reap(reservation) : undefined,
-      onRefund: () => denials.invalidate(reservation),
+      reaping: result.hasStaleMarks ? reaper.reap(reservation) : undefined,
+      onRefund: () => limitCache.invalidate(reservation),
     });
   };
 
   return {
     admit,
-    admitFree: (caller) => mapStoreErrors(() => freeMeter.admit(caller)),
+    admitFree: (caller) => mapStoreErrors(() => admitFree(caller)),
     usage: (caller) => mapStoreErrors(() => readUsage(caller)),
   };
 };

@@ -1,33 +1,50 @@
 import type { Caller } from '../keys/caller.ts';
 import type { RequestLimits } from '../protocols/protocol.ts';
+import type { MeterStore, UsageSnapshot } from '../stores/meter-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { keyRevoked } from './limit-errors.ts';
-import type { ReadSnapshot } from './read-snapshot.ts';
+import type { Reaper } from './reaper.ts';
 import { limitsAt, reservationOf } from './reservation.ts';
 
+export type WindowUsage = RequestLimits & { used: number };
+
 export type Usage = {
-  minute: Used;
-  period: Used;
+  minute: WindowUsage;
+  period: WindowUsage;
   /** When this key was last admitted, in ms. */
   lastUsedAt: number | undefined;
 };
 
-export type Used = RequestLimits & { used: number };
+export type ReadSnapshot = (
+  query: Parameters<MeterStore['readUsage']>[0],
+) => Promise<UsageSnapshot>;
 
-/** A look takes no unit, so it needs no id. */
+/**
+ * Reads a meter's counts. Units whose process died over 17 minutes ago are refunded first.
+ * @throws StoreUnavailable
+ */
+export const createReadSnapshot =
+  ({ store, reaper }: { store: Pick<MeterStore, 'readUsage'>; reaper: Reaper }): ReadSnapshot =>
+  async (query) => {
+    const snapshot = await store.readUsage(query);
+    const isChanged = snapshot.hasStaleMarks && (await reaper.reap(query)) > 0;
+    return isChanged ? store.readUsage(query) : snapshot;
+  };
+
+/** Reading usage takes no unit, so it needs no request id. */
 const NO_REQUEST = '';
 
-/** Reads where a caller stands. @throws ApiError 401, StoreUnavailable */
+/** Reads a caller's usage. @throws ApiError 401, StoreUnavailable */
 export const createReadUsage =
-  ({ look, clock }: { look: ReadSnapshot; clock: Clock }) =>
+  ({ readSnapshot, clock }: { readSnapshot: ReadSnapshot; clock: Clock }) =>
   async (caller: Caller): Promise<Usage> => {
     const query = reservationOf(caller, NO_REQUEST, clock.now());
-    const standing = await look(query);
-    if (standing.keyRefused) throw keyRevoked();
-    const { requests, quota } = limitsAt(caller, query, standing);
+    const snapshot = await readSnapshot(query);
+    if (snapshot.isKeyEnded) throw keyRevoked();
+    const { requests, quota } = limitsAt(caller, query, snapshot);
     return {
-      minute: { ...requests, used: standing.minuteCount },
-      period: { ...quota, used: standing.periodCount },
-      lastUsedAt: standing.lastUsedAt,
+      minute: { ...requests, used: snapshot.minuteCount },
+      period: { ...quota, used: snapshot.periodCount },
+      lastUsedAt: snapshot.lastUsedAt,
     };
   };

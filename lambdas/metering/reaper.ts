@@ -2,11 +2,11 @@ import type { MeterStore, Reservation } from '../stores/meter-store.ts';
 import type { Log } from '../support/log.ts';
 
 export type Reaper = {
-  /** Refunds what dead processes left on the meter; how many units. Never throws. */
-  reap(at: Pick<Reservation, 'meterId' | 'now'>): Promise<number>;
+  /** Refunds a meter's units of dead processes; returns how many. Never throws. */
+  reap(meter: Pick<Reservation, 'meterId' | 'now'>): Promise<number>;
 };
 
-/** Every request of a meter sees the same leftovers: one of them clears them, the others wait for it. */
+/** Concurrent requests of a meter see the same stale marks: one reaps them, the others await it. */
 export const createReaper = ({
   store,
   log,
@@ -22,7 +22,7 @@ export const createReaper = ({
       if (refunded > 0) log.warn('meter_units_reaped', { meterId, refunded });
       return refunded;
     } catch {
-      // The next request sees the same leftovers.
+      // The next request sees the same marks and tries again.
       return 0;
     } finally {
       running.delete(meterId);

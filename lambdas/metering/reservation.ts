@@ -3,7 +3,7 @@ import type { MeterCounts, Reservation } from '../stores/meter-store.ts';
 import type { Limits } from './limit-headers.ts';
 import { minuteOf, minuteResetsAt, periodOf } from './window.ts';
 
-/** One unit for a request of the caller's, at `now`. */
+/** Reservation of one unit for a caller's request at `now` (ms). */
 export const reservationOf = (
   { plan, meterId, keyId }: Caller,
   requestId: string,
@@ -19,7 +19,7 @@ export const reservationOf = (
   now,
 });
 
-/** The caller's limits with the counts of a reservation's minute and period. */
+/** The caller's limits, given the counts of a reservation's minute and period. */
 export const limitsAt = (
   { plan }: Caller,
   { minute, now }: Pick<Reservation, 'minute' | 'now'>,

@@ -3,20 +3,20 @@ import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { withTimeout } from '../support/with-timeout.ts';
 
-/** Pauses before the later attempts of a refund, in ms; each attempt itself is bounded by the store. */
+/** Pauses before the retries of a refund, in ms; the store bounds the time of each attempt. */
 const RETRY_PAUSES_MS = [100, 400, 1_600];
 
 /**
- * How long a caller waits for the refund, in ms: one whole attempt, or only a moment if the table has just
- * failed another write of the same request. The 503 then comes within 4 s.
+ * How long a response waits for the refund, in ms: one whole attempt, or 300 ms if the table has just failed
+ * another write of the same request. The 503 is then sent within 4 s.
  */
-const PATIENCE_MS = { 'whole-attempt': 3_500, short: 300 };
-export type Patience = keyof typeof PATIENCE_MS;
+const REFUND_TIMEOUT_MS = { 'whole-attempt': 3_500, short: 300 };
+export type RefundTimeout = keyof typeof REFUND_TIMEOUT_MS;
 
-/** How a unit ends. Both verbs may be called more than once and never throw. */
+/** Ends one unit. Both verbs may be repeated and never throw. */
 export type UnitRelease = {
-  /** Resolves when the unit is back or patience is over; attempts go on and are awaited by `close`. */
-  refund(patience: Patience): Promise<void>;
+  /** Resolves when the unit is refunded or on timeout; retries continue, and `close` awaits them. */
+  refund(timeout: RefundTimeout): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -35,8 +35,8 @@ const succeeds = async (verb: () => Promise<void>): Promise<boolean> => {
 };
 
 /**
- * Ends one unit once its request has failed or finished. A refund that the table does not take is tried again
- * behind the caller, and logged with what an operator needs to give the unit back by hand.
+ * Refunds and closes the unit of one request. A refund that fails is retried after the response, and logged
+ * with the ids that an operator needs to refund the unit manually.
  */
 export const createUnitRelease = ({
   store,
@@ -50,7 +50,7 @@ export const createUnitRelease = ({
   log: Log;
 }): UnitRelease => {
   const { meterId, requestId, minute, period } = unit;
-  /** An operator can give the unit back with these; an uncommitted one is reaped anyway. */
+  /** Enough for an operator to refund the unit; an uncommitted one is reaped regardless. */
   const ids = { meterId, requestId, minute, period };
   let retrying = Promise.resolve();
 
@@ -66,16 +66,16 @@ export const createUnitRelease = ({
   };
 
   return {
-    refund: async (patience) => {
+    refund: async (timeout) => {
       const first = succeeds(() => store.refund(unit));
       retrying = first.then((isWritten) => (isWritten ? undefined : retry()));
-      if ((await withTimeout(clock, PATIENCE_MS[patience], first))?.value) return;
-      // Now, because a frozen or killed process does not get to say how it went on.
+      if ((await withTimeout(clock, REFUND_TIMEOUT_MS[timeout], first))?.value) return;
+      // Logged now, because a frozen or killed process cannot log the result of its retries.
       log.warn('meter_refund_late', ids);
     },
     close: async () => {
       await retrying;
-      // The reaper does what a failed close leaves undone.
+      // The reaper removes the marks if this fails.
       await succeeds(() => store.close(unit));
     },
   };

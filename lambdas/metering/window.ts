@@ -1,7 +1,7 @@
 import type { Period } from '../stores/plan-store.ts';
 import { MINUTE_MS } from '../support/durations.ts';
 
-/** A stretch of UTC time; instants in ms since the epoch, `resetsAt` being the first one after it. */
+/** A UTC time window. Instants are ms since the epoch; `resetsAt` is the first one after it. */
 export type Window = { label: string; startsAt: number; resetsAt: number };
 
 /** Minutes since the epoch. */
@@ -12,7 +12,7 @@ export const minuteResetsAt = (minute: number): number => (minute + 1) * MINUTE_
 /** Length of an ISO 8601 text that names the period: `2026-11-21T09`, `2026-11-21`, `2026-11`. */
 const LABEL_LENGTH: Record<Period, number> = { hour: 13, day: 10, month: 7 };
 
-/** UTC has no daylight saving, and `Date.UTC` carries an overflowing hour, day or month over. */
+/** The current window of a period. UTC has no daylight saving; `Date.UTC` normalizes an overflowing part. */
 export const periodOf = (period: Period, now: number): Window => {
   const date = new Date(now);
   const year = date.getUTCFullYear();

@@ -1,22 +1,22 @@
-/** A target's breaker as all environments share it. Absent means closed. */
+/** A target's breaker, shared by all environments. Absent means closed. */
 export type BreakerState = {
-  /** Until when (ms) nobody calls the target; from then on one probe at a time. 0 once it has closed. */
+  /** Open until this instant (ms), then half-open: one probe at a time. 0 when closed. */
   openUntil: number;
-  /** How often it has opened in a row; each time it stays open longer. */
+  /** Consecutive openings; each one lasts longer. */
   openings: number;
-  /** Grows with every transition, so that of two environments that saw the same state one writes. */
+  /** Incremented by each transition: of two environments that read the same state, one writes. */
   version: number;
 };
 
-/** Verbs throw `StoreUnavailable` when the store does not answer, and nothing else. */
+/** Implemented by `createDynamoBreakerStore` (stores/dynamo/breaker-store.ts). @throws StoreUnavailable */
 export type BreakerStore = {
   readBreaker(target: string): Promise<BreakerState | undefined>;
-  /** Writes a transition; false if another environment was first. `seen` is the version it follows. */
+  /** Writes the transition that follows version `seen`; false if another environment was first. */
   transitionBreaker(
     target: string,
     next: Omit<BreakerState, 'version'>,
     seen: number,
   ): Promise<boolean>;
-  /** Takes the one probe of an open breaker whose time is up, until `until` (ms). */
+  /** Acquires the only probe of a half-open breaker, until `until` (ms); false if another holds it. */
   takeProbe(target: string, now: number, until: number): Promise<boolean>;
 };

@@ -1,7 +1,7 @@
 /**
- * The counters of one meter, in verbs. Every write carries the request's id and is conditional on it, so
- * a repeated, lost or late write cannot count twice. A refusal is a value; only `StoreUnavailable` is thrown,
- * and after it a reservation may or may not have been taken: `refund` settles that.
+ * Counters of one meter. Every write contains the request's id and is conditional on it, so a repeated, lost or
+ * late write cannot count twice. Limits are return values. The only error is `StoreUnavailable`; after it a
+ * reservation may or may not have been applied, and `refund` resolves that.
  */
 export type Reservation = {
   meterId: string;
@@ -10,8 +10,8 @@ export type Reservation = {
   /** Minutes since the epoch, UTC. */
   minute: number;
   /**
-   * Period label, part of the counter's name, so a period resets without a job. It is the ISO 8601 text
-   * that all instants of the period begin with (`2026-11`, `2026-11-21`, `2026-11-21T09`).
+   * Label of the period and part of its counter's name, so that a period resets without a job: the ISO 8601
+   * prefix common to all instants of the period (`2026-11`, `2026-11-21`, `2026-11-21T09`).
    */
   period: string;
   rpm: number;
@@ -20,51 +20,52 @@ export type Reservation = {
   now: number;
 };
 
-/** Counts of the minute and the period, this request included when it was admitted. */
+/** Counts of the minute and the period; they include this request if it was admitted. */
 export type MeterCounts = { minuteCount: number; periodCount: number };
 
 export type ReserveResult = MeterCounts & {
   outcome:
     | 'admitted'
     | 'rate-limited'
-    /** Wins over `rate-limited` when both limits are reached: the next minute would not help. */
+    /** Takes precedence over `rate-limited` when both limits are reached: waiting a minute would not help. */
     | 'quota-exhausted'
-    /** The key was revoked or replaced; no cache can let it through. */
-    | 'key-refused'
+    /** The key was revoked, replaced or expired; a cached key record cannot override this. */
+    | 'key-ended'
     /** The request's id was refunded before; it can never be admitted again. */
-    | 'withdrawn';
-  /** Units of dead processes were seen: `reap` would give some back. */
-  leftovers: boolean;
+    | 'refunded';
+  /** Marks of dead processes exist: `reap` may refund units. */
+  hasStaleMarks: boolean;
 };
 
 export type ReservedUnit = Pick<Reservation, 'meterId' | 'requestId' | 'minute' | 'period'>;
 
-/** What a meter stands at, without a write. */
+/** Result of a read of a meter. */
 export type UsageSnapshot = MeterCounts & {
-  keyRefused: boolean;
+  isKeyEnded: boolean;
   /** When the key was last admitted, in ms. */
   lastUsedAt: number | undefined;
   /** As in `ReserveResult`. */
-  leftovers: boolean;
+  hasStaleMarks: boolean;
 };
 
+/** Implemented by `createDynamoMeterStore` (stores/dynamo/meter-store.ts). @throws StoreUnavailable */
 export type MeterStore = {
-  /** Takes one unit of the minute and one of the period, or nothing at all. Safe to repeat. */
+  /** Takes one unit of the minute and one of the period, or neither. Idempotent. */
   reserve(reservation: Reservation): Promise<ReserveResult>;
-  /** Makes the unit stick: called before the first content byte leaves. False if the unit was reaped. */
+  /** Charges the unit; called before the first content is sent. False if the unit was reaped. */
   commit(unit: ReservedUnit): Promise<boolean>;
-  /** Gives the period's unit back (the minute's stays spent). Safe to repeat, or without a reservation. */
+  /** Returns the period's unit (the minute's stays used). Idempotent, also without a reservation. */
   refund(unit: ReservedUnit): Promise<void>;
-  /** Forgets a finished request's traces. Best effort: a reaper does the same later. */
+  /** Removes a finished request's marks. Best effort: a later `reap` removes what remains. */
   close(unit: ReservedUnit): Promise<void>;
-  /** Refunds the units of processes that died before their commit; returns how many. Safe to repeat. */
+  /** Refunds the units of processes that died before their commit; returns how many. Idempotent. */
   reap(meterId: string, now: number): Promise<number>;
-  /** A consistent read of the counts. */
+  /** A strongly consistent read of the counts. */
   readUsage(
     query: Pick<Reservation, 'meterId' | 'keyId' | 'minute' | 'period' | 'now'>,
   ): Promise<UsageSnapshot>;
-  /** Refuses the key's reservations from `validUntil` (ms) on; 0 is at once. The earliest instant wins. */
+  /** Denies the key's reservations from `validUntil` (ms) on; 0 is at once. The earliest instant wins. */
   endKey(meterId: string, keyId: string, validUntil: number): Promise<void>;
-  /** Counts a free call (models, count_tokens) of this minute; false when over `cap`. */
+  /** Counts a free call (models, count_tokens) of this minute; false if it would exceed `cap`. */
   admitFree(meterId: string, minute: number, cap: number): Promise<boolean>;
 };

@@ -1,6 +1,6 @@
 export type Period = 'hour' | 'day' | 'month';
 
-/** What a key may do. Every request counts as one unit, whatever its size. */
+/** Limits of a key. Every request counts as one unit, regardless of its size. */
 export type Plan = {
   id: string;
   /** Generation requests per UTC minute. */
@@ -12,11 +12,11 @@ export type Plan = {
   models?: string[];
 };
 
-/** Verbs throw `StoreUnavailable` when the store does not answer, and nothing else. */
+/** Implemented by `createDynamoPlanStore` (stores/dynamo/plan-store.ts). @throws StoreUnavailable */
 export type PlanStore = {
   findPlan(id: string): Promise<Plan | undefined>;
-  /** Creates or replaces. Counters are kept under the meter, so a change neither resets nor overdraws. */
+  /** Creates or replaces. Counters belong to the meter, so a change neither resets nor overdraws them. */
   putPlan(plan: Plan): Promise<void>;
-  /** Every plan; a scan, for operators only. */
+  /** Every plan, by a table scan: for operators only. */
   listPlans(): Promise<Plan[]>;
 };

@@ -1,6 +1,6 @@
 import { STORE_UNAVAILABLE } from '../log-events.ts';
 
-/** A store gave no answer in time. Whether its write was applied is unknown. `cause` is private. */
+/** A store failed or timed out. Whether its write was applied is unknown. `cause` is private. */
 export class StoreUnavailable extends Error {
   constructor(message: string, options?: { cause: unknown }) {
     super(message, options);

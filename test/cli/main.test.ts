@@ -196,25 +196,25 @@ const failureOf = async (args: string[]): Promise<CliError> => {
 
 describe('what cannot be done is told in a sentence', () => {
   test.each([
-    [1, ['projects', 'create', 'local'], /'local' exists already/],
+    [1, ['projects', 'create', 'local'], /'local' already exists/],
     [1, ['projects', 'create', '../up'], /id: must be 1 to 64 letters/],
-    [1, ['keys', 'list', '--project', 'nobody'], /no project 'nobody'/],
-    [1, ['keys', 'create', '--project', 'local', '--plan', 'nothing'], /no plan 'nothing'/],
+    [1, ['keys', 'list', '--project', 'nobody'], /Project 'nobody' not found/],
+    [1, ['keys', 'create', '--project', 'local', '--plan', 'nothing'], /unknown plan 'nothing'/],
     [
       1,
       ['keys', 'create', '--project', 'local', '--plan', 'local', '--expires', '2020-01-01'],
-      /in the past/,
+      /must be in the future/,
     ],
-    [1, ['keys', 'revoke', 'key_x', '--project', 'local', '--yes'], /no key 'key_x'/],
-    [1, ['keys', 'rotate', 'key_x', '--project', 'local'], /no key 'key_x'/],
-    [1, ['plans', 'set', 'nothing', '--rpm', '1'], /no plan 'nothing'/],
+    [1, ['keys', 'revoke', 'key_x', '--project', 'local', '--yes'], /Key 'key_x' not found/],
+    [1, ['keys', 'rotate', 'key_x', '--project', 'local'], /Key 'key_x' not found/],
+    [1, ['plans', 'set', 'nothing', '--rpm', '1'], /Plan 'nothing' not found/],
     [1, ['plans', 'set', 'local', '--period', 'week'], /period: .*hour.*day.*month/],
     [
       1,
       ['plans', 'set', 'local', '--quota', '10000000000000000'],
       /^quota: must be at most 1000000000000\. \(/,
     ],
-    [1, ['plans', 'set', 'local', '--model', 'no/such'], /the catalog has no no\/such/],
+    [1, ['plans', 'set', 'local', '--model', 'no/such'], /unknown model no\/such/],
     [2, ['plans', 'set', 'local'], /Nothing to set/],
     [
       2,

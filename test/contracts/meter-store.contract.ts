@@ -144,7 +144,7 @@ export const meterStoreContract = (
       test('that is refunded before its reservation arrives is never admitted', async () => {
         const r = reservation();
         await store.refund(r);
-        expect(await store.reserve(r)).toMatchObject({ outcome: 'withdrawn' });
+        expect(await store.reserve(r)).toMatchObject({ outcome: 'refunded' });
         expect(await used(r)).toBe(0);
       });
 
@@ -213,15 +213,18 @@ export const meterStoreContract = (
 
       test('is asked for by the reservation that sees a leftover', async () => {
         const r = reservation();
-        expect(await store.reserve(r)).toMatchObject({ leftovers: false });
+        expect(await store.reserve(r)).toMatchObject({ hasStaleMarks: false });
         const now = later(18);
         const next = another(r, { now, minute: Math.floor(now / MINUTE), quota: 1 });
         expect(await store.reserve(next)).toMatchObject({
           outcome: 'quota-exhausted',
-          leftovers: true,
+          hasStaleMarks: true,
         });
         await store.reap(r.meterId, now);
-        expect(await store.reserve(next)).toMatchObject({ outcome: 'admitted', leftovers: false });
+        expect(await store.reserve(next)).toMatchObject({
+          outcome: 'admitted',
+          hasStaleMarks: false,
+        });
       });
 
       test('finds nothing on a meter that was never used', async () => {
@@ -236,7 +239,7 @@ export const meterStoreContract = (
         const attempt = async (over: Partial<Reservation>) =>
           (await store.reserve(another(r, over))).outcome;
         expect(await attempt({ now: NOW + 999 })).toBe('admitted');
-        expect(await attempt({ now: NOW + 1_000 })).toBe('key-refused');
+        expect(await attempt({ now: NOW + 1_000 })).toBe('key-ended');
         expect(await attempt({ now: NOW + 1_000, keyId: 'key_b' })).toBe('admitted');
       });
 
@@ -246,7 +249,7 @@ export const meterStoreContract = (
         await store.endKey(r.meterId, r.keyId, 0);
         for (const quota of [0, 1]) {
           expect(await store.reserve(another(r, { quota }))).toMatchObject({
-            outcome: 'key-refused',
+            outcome: 'key-ended',
           });
         }
       });
@@ -255,7 +258,7 @@ export const meterStoreContract = (
         const r = reservation();
         await store.endKey(r.meterId, r.keyId, 0);
         await store.endKey(r.meterId, r.keyId, NOW + MINUTE);
-        expect(await store.reserve(r)).toMatchObject({ outcome: 'key-refused' });
+        expect(await store.reserve(r)).toMatchObject({ outcome: 'key-ended' });
       });
 
       test('does not stop the request that it started', async () => {
@@ -271,17 +274,17 @@ export const meterStoreContract = (
       expect(await store.readUsage(r)).toEqual({
         minuteCount: 0,
         periodCount: 0,
-        keyRefused: false,
+        isKeyEnded: false,
         lastUsedAt: undefined,
-        leftovers: false,
+        hasStaleMarks: false,
       });
       await store.reserve(r);
       const counts = { minuteCount: 1, periodCount: 1 };
-      const standing = { ...counts, keyRefused: false, lastUsedAt: NOW, leftovers: false };
+      const standing = { ...counts, isKeyEnded: false, lastUsedAt: NOW, hasStaleMarks: false };
       expect(await store.readUsage(r)).toEqual(standing);
       expect(await store.readUsage(r)).toEqual(standing);
       const later = { ...r, now: NOW + 18 * MINUTE };
-      expect(await store.readUsage(later)).toEqual({ ...standing, leftovers: true });
+      expect(await store.readUsage(later)).toEqual({ ...standing, hasStaleMarks: true });
     });
 
     test('free calls have a cap of their own in each minute', async () => {

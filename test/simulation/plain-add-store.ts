@@ -43,9 +43,9 @@ export const createPlainAddStore = (client: DynamoDBDocumentClient): MeterStore 
       return {
         minuteCount,
         periodCount,
-        keyRefused: false,
+        isKeyEnded: false,
         lastUsedAt: undefined,
-        leftovers: false,
+        hasStaleMarks: false,
       };
     } catch (cause) {
       throw new StoreUnavailable('No answer.', { cause });
@@ -58,7 +58,7 @@ export const createPlainAddStore = (client: DynamoDBDocumentClient): MeterStore 
       const admitted = rpm > 0 && quota > 0 && (await add(reservation, 1, { rpm, quota }));
       const counts = await readUsage(reservation);
       const refusal = counts.periodCount >= quota ? 'quota-exhausted' : 'rate-limited';
-      return { outcome: admitted ? 'admitted' : refusal, ...counts, leftovers: false };
+      return { outcome: admitted ? 'admitted' : refusal, ...counts, hasStaleMarks: false };
     },
     commit: async () => true,
     refund: async (unit) => {

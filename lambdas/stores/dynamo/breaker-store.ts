@@ -16,7 +16,7 @@ const TRANSITION: ConditionalWrite = {
   condition: 'attribute_not_exists(#version) OR #version = :seen',
 };
 
-/** A probe that never reported back frees its place when its time is up. */
+/** A probe that never reported its outcome is released at `probeUntil`. */
 const PROBE: ConditionalWrite = {
   update: 'SET #probeUntil = :until',
   condition: '#openUntil <= :now AND (attribute_not_exists(#probeUntil) OR #probeUntil <= :now)',
@@ -30,12 +30,12 @@ const NAMES = {
   '#ttl': TTL_ATTRIBUTE,
 };
 
-/** A breaker without a transition for a day says nothing any more. */
+/** A breaker without a transition for a day is obsolete. */
 const LIFE_SECONDS = 86_400;
 
 const keyOf = (target: string): string => `B#${target}`;
 
-/** Breakers beside the meters, in the same table: they too are counters that may be lost. */
+/** `BreakerStore` on the meters table: like counters, breakers may be lost. */
 export const createDynamoBreakerStore = (deps: {
   client: DynamoDBDocumentClient;
   tableName: string;

@@ -1,14 +1,14 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 
-/** Bounds one verb to about 3.3 s: three attempts of at most 1 s and two short pauses. */
+/** Limits one call to about 3.3 s: three attempts of at most 1 s and two short pauses. */
 const CONNECT_TIMEOUT_MS = 300;
 const REQUEST_TIMEOUT_MS = 1_000;
 const MAX_ATTEMPTS = 3;
 
 /**
- * One client per process; its connections are kept alive. Region, endpoint and credentials come from the
- * environment's standard variables unless given.
+ * Creates the process's only client; its connections are kept alive. Region, endpoint and credentials default
+ * to the standard environment variables.
  */
 export const createDynamoClient = (options: DynamoDBClientConfig = {}): DynamoDBDocumentClient =>
   DynamoDBDocumentClient.from(
@@ -17,7 +17,7 @@ export const createDynamoClient = (options: DynamoDBClientConfig = {}): DynamoDB
       requestHandler: {
         connectionTimeout: CONNECT_TIMEOUT_MS,
         requestTimeout: REQUEST_TIMEOUT_MS,
-        // Without it the SDK only warns and waits on.
+        // Without this the SDK only logs a warning and keeps waiting.
         throwOnRequestTimeout: true,
       },
       ...options,

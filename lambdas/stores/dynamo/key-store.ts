@@ -30,19 +30,19 @@ const REPLACE = {
   condition: '#status = :active AND (attribute_not_exists(#expiresAt) OR #expiresAt >= :expiresAt)',
 };
 
-/** `SET` of every given field of a record that is not there yet. */
+/** A `SET` of every field, conditional on the record's absence. */
 const createWrite = (fields: [string, unknown][]) => ({
   write: {
     update: `SET ${fields.map(([field]) => `#${field} = :${field}`).join(', ')}`,
     condition: 'attribute_not_exists(#keyId)',
   },
-  bind: {
+  bindings: {
     names: Object.fromEntries(fields.map(([field]) => [`#${field}`, field])),
     values: Object.fromEntries(fields.map(([field, value]) => [`:${field}`, value])),
   },
 });
 
-/** The keys table behind `KeyStore`: one item a key, by its hash. */
+/** `KeyStore` on the keys table: one item per key, by its hash. */
 export const createDynamoKeyStore = (deps: {
   client: DynamoDBDocumentClient;
   tableName: string;
@@ -55,10 +55,10 @@ export const createDynamoKeyStore = (deps: {
     },
     createKey: async ({ hash, ...record }) => {
       const fields = Object.entries(record).filter(([, value]) => value !== undefined);
-      const { write, bind } = createWrite(fields);
-      const { applied } = await table.apply(hash, write, bind);
+      const { write, bindings } = createWrite(fields);
+      const { applied } = await table.apply(hash, write, bindings);
       if (applied) return true;
-      // The SDK may have repeated a write whose answer was lost: then the record is ours.
+      // The SDK may have repeated a write whose response was lost: then this record is the stored one.
       return (await table.read(hash))?.keyId === record.keyId;
     },
     listKeys: async (projectId) => {

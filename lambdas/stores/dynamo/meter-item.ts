@@ -1,15 +1,15 @@
 import { DAY_MS, MINUTE_MS } from '../../support/durations.ts';
-import type { Reservation, ReservedUnit } from '../meter-store.ts';
+import type { MeterCounts, Reservation, ReservedUnit, ReserveResult } from '../meter-store.ts';
 import type { Item } from './table.ts';
 
 /**
- * The one item of a meter. An attribute's name is a letter and an id:
+ * Layout of a meter's single item. An attribute's name is a letter and an id:
  *   r<minute> admitted in the minute      o<request> open: reserved, not yet committed
- *   q<period> used in the period          c<request> committed: the unit sticks
- *   u<key>    key is refused from (ms)    x<request> tombstone: refunded, or never to be admitted
+ *   q<period> used in the period          c<request> committed: the unit is charged
+ *   u<key>    key is denied from (ms)     x<request> tombstone: refunded, can never be admitted
  *   l<key>    key last admitted at (ms)
- * o, c and x hold a mark `<minute>|<period>`: the minute gives the age, the period names the counter to
- * refund even if the plan or the calendar has moved on.
+ * o, c and x hold a mark `<minute>|<period>`: the minute gives the age, and the period names the counter
+ * to refund even if the plan or the calendar period has changed since.
  */
 export const openName = (requestId: string): string => `o${requestId}`;
 export const committedName = (requestId: string): string => `c${requestId}`;
@@ -27,22 +27,26 @@ const readMark = (mark: unknown): { minute: number; period: string } => {
   return { minute: Number(minute), period };
 };
 
-/** 15 minutes is the longest life of a request (Lambda's limit, and of a signed write that is late); 2 for clocks. */
+/**
+ * A request lives at most 15 minutes (the limit of Lambda, and of a signed write that arrives late); 2 more
+ * allow for clock skew.
+ */
 const ABANDONED_AFTER_MS = 17 * MINUTE_MS;
-/** A minute's counter outlives it by more than environments' clocks differ. */
+/** Longer than the clocks of two environments differ. */
 const MINUTE_KEPT_MS = 5 * MINUTE_MS;
-/** A period's counter outlives every request that could still be refunded to it. */
+/** Longer than any request that could still be refunded to the period. */
 const PERIOD_KEPT_MS = 20 * MINUTE_MS;
-/** Caches serve a key for at most 10 minutes; after a day its record alone refuses it. */
+/** Caches serve a key for at most 10 minutes; after a day its record alone denies it. */
 const KEY_END_KEPT_MS = DAY_MS;
 
+/** Value of a numeric attribute; an absent counter is 0. */
 export const numberIn = (item: Item | undefined, name: string): number => {
   const value = item?.[name];
   return typeof value === 'number' ? value : 0;
 };
 
-/** True from the key's end on. */
-export const isKeyRefused = (
+/** True from the instant at which the key was revoked, replaced or expired. */
+export const isKeyEnded = (
   item: Item | undefined,
   { keyId, now }: Pick<Reservation, 'keyId' | 'now'>,
 ): boolean => {
@@ -50,35 +54,61 @@ export const isKeyRefused = (
   return typeof end === 'number' && end <= now;
 };
 
-export type StaleMarks = {
-  /** Open units of dead processes: to be refunded. */
-  abandoned: { requestId: string; minute: number; period: string }[];
-  /** Names of marks that no process can need any more. */
-  forgettable: string[];
+export const countsIn = (
+  item: Item | undefined,
+  { minute, period }: Pick<Reservation, 'minute' | 'period'>,
+): MeterCounts => ({
+  minuteCount: numberIn(item, minuteName(minute)),
+  periodCount: numberIn(item, periodName(period)),
+});
+
+/**
+ * Why the condition of `RESERVE` failed on this item; undefined if the item would admit the reservation.
+ * `admitted`: an earlier copy of the same write was applied.
+ */
+export const outcomeIn = (
+  item: Item | undefined,
+  reservation: Reservation,
+): ReserveResult['outcome'] | undefined => {
+  const { requestId, quota, rpm } = reservation;
+  const { minuteCount, periodCount } = countsIn(item, reservation);
+  if (item && (openName(requestId) in item || committedName(requestId) in item)) return 'admitted';
+  if (item && tombstoneName(requestId) in item) return 'refunded';
+  if (isKeyEnded(item, reservation)) return 'key-ended';
+  if (periodCount >= quota) return 'quota-exhausted';
+  if (minuteCount >= rpm) return 'rate-limited';
+  return undefined;
 };
 
-/** What a reaper would find at `now`. */
+export type StaleMarks = {
+  /** Open units of dead processes, to be refunded. */
+  abandoned: { requestId: string; minute: number; period: string }[];
+  /** Names of marks that no process can need any longer, to be removed. */
+  expired: string[];
+};
+
+/** What `reap` refunds and removes at `now`. */
 export const staleMarksIn = (item: Item, now: number): StaleMarks => {
-  const leftovers: StaleMarks = { abandoned: [], forgettable: [] };
+  const stale: StaleMarks = { abandoned: [], expired: [] };
   for (const [name, value] of Object.entries(item)) {
     const kind = name[0];
     const id = name.slice(1);
     if (kind === 'u' && Number(value) + KEY_END_KEPT_MS < now) {
-      leftovers.forgettable.push(name, lastUsedName(id));
+      stale.expired.push(name, lastUsedName(id));
     }
     if (kind !== 'o' && kind !== 'c' && kind !== 'x') continue;
     const mark = readMark(value);
     if (mark.minute * MINUTE_MS + ABANDONED_AFTER_MS > now) continue;
-    if (kind === 'o') leftovers.abandoned.push({ requestId: id, ...mark });
-    else leftovers.forgettable.push(name);
+    if (kind === 'o') stale.abandoned.push({ requestId: id, ...mark });
+    else stale.expired.push(name);
   }
-  return leftovers;
+  return stale;
 };
 
 export const hasStaleMarks = (item: Item | undefined, now: number): boolean => {
   if (!item) return false;
-  const { abandoned, forgettable } = staleMarksIn(item, now);
-  return abandoned.length > 0 || forgettable.length > 0;
+  const { abandoned, expired } = staleMarksIn(item, now);
+  return abandoned.length > 0 || expired.length > 0;
 };
 
 /** ISO text begins with its period's label and sorts like time, so a later text is a later period. */
@@ -86,11 +116,11 @@ const isPeriodOver = (period: string, instant: number): boolean =>
   new Date(instant).toISOString().slice(0, period.length) > period;
 
 /**
- * Names of counters that nothing can count in again: their window ended long enough ago, and no request
- * that is still in flight holds a unit of them.
+ * Names of counters that no write can change again: their window ended long enough ago, and no request in
+ * flight has a unit in them.
  */
 export const expiredCounters = (item: Item, now: number): string[] => {
-  const heldPeriods = new Set(
+  const periodsInUse = new Set(
     Object.entries(item)
       .filter(([name]) => name[0] === 'o' || name[0] === 'c')
       .map(([, mark]) => readMark(mark).period),
@@ -98,6 +128,6 @@ export const expiredCounters = (item: Item, now: number): string[] => {
   return Object.keys(item).filter((name) => {
     const id = name.slice(1);
     if (name[0] === 'r') return (Number(id) + 1) * MINUTE_MS + MINUTE_KEPT_MS < now;
-    return name[0] === 'q' && isPeriodOver(id, now - PERIOD_KEPT_MS) && !heldPeriods.has(id);
+    return name[0] === 'q' && isPeriodOver(id, now - PERIOD_KEPT_MS) && !periodsInUse.has(id);
   });
 };

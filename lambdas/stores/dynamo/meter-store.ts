@@ -1,52 +1,188 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { TTL_ATTRIBUTE } from '../../tables.ts';
-import type { MeterStore } from '../meter-store.ts';
-import { bindUnit } from './meter-bindings.ts';
+import type { MeterStore, Reservation, ReservedUnit, ReserveResult } from '../meter-store.ts';
+import { StoreUnavailable } from '../store-unavailable.ts';
 import {
   committedName,
+  countsIn,
+  expiredCounters,
   hasStaleMarks,
-  isKeyRefused,
+  isKeyEnded,
   keyEndName,
   lastUsedName,
   numberIn,
+  outcomeIn,
+  staleMarksIn,
+  tombstoneName,
 } from './meter-item.ts';
-import { countsIn } from './meter-outcome.ts';
-import { COMMIT, COUNT_FREE, END_KEY } from './meter-writes.ts';
-import { createReapUnits } from './reap-units.ts';
-import { createRefundUnit } from './refund-unit.ts';
-import { createReserveUnit } from './reserve-unit.ts';
-import { createTable } from './table.ts';
-import { createWriteLedger } from './write-ledger.ts';
+import {
+  bindRemoved,
+  bindReservation,
+  bindUnit,
+  COMMIT,
+  COUNT_FREE,
+  END_KEY,
+  REAP,
+  REFUND,
+  RESERVE,
+  refundAndRemove,
+  TOMBSTONE,
+} from './meter-writes.ts';
+import { createTable, type Item, type Table } from './table.ts';
+import { createWriteLedger, type LedgerEntry, type WriteLedger } from './write-ledger.ts';
 
+/** Attempts of a verb while other writes change the item between its steps; then StoreUnavailable. */
+const MAX_TRIES = 8;
+/** Units that one `reap` refunds at most, because a request waits for it; the next call continues. */
+const MAX_REAPED = 25;
 const FREE_ITEM_LIFE_SECONDS = 3_600;
 
-/** The meters table behind `MeterStore`; what each write promises is told in meter-writes.ts. */
+/** Reserves a unit of the minute and of the period in one conditional write, or reads why it was denied. */
+const createReserve = ({
+  table,
+  ledger,
+  refund,
+}: {
+  table: Table;
+  ledger: WriteLedger;
+  refund: MeterStore['refund'];
+}): MeterStore['reserve'] => {
+  /** Undefined: the item that was read no longer explains the denial, so the write is tried again. */
+  const tryReserve = async (reservation: Reservation): Promise<ReserveResult | undefined> => {
+    const result = await ledger.apply(reservation, RESERVE, bindReservation(reservation));
+    const item = result.item ?? (await table.read(reservation.meterId));
+    const outcome = result.applied ? 'admitted' : outcomeIn(item, reservation);
+    if (!outcome) return undefined;
+    if (outcome === 'admitted') {
+      const entry = ledger.entryOf(reservation.requestId);
+      if (entry && item) entry.expiredCounters = expiredCounters(item, reservation.now);
+    }
+    return {
+      outcome,
+      ...countsIn(item, reservation),
+      hasStaleMarks: hasStaleMarks(item, reservation.now),
+    };
+  };
+
+  /** Denies with one read and no write. */
+  const deny = async (
+    reservation: Reservation,
+    outcomeOf: (item: Item | undefined) => ReserveResult['outcome'],
+  ): Promise<ReserveResult> => {
+    const item = await table.read(reservation.meterId);
+    return { outcome: outcomeOf(item), ...countsIn(item, reservation), hasStaleMarks: false };
+  };
+
+  const endDenied = async (reservation: Reservation): Promise<void> => {
+    // A late copy of the denied write could still be applied once a refund makes room.
+    if (ledger.entryOf(reservation.requestId)?.mayBeDuplicated !== false) await refund(reservation);
+    ledger.end(reservation.requestId);
+  };
+
+  return async (reservation) => {
+    const { requestId, quota, rpm } = reservation;
+    if (ledger.entryOf(requestId)?.isRefunded) return deny(reservation, () => 'refunded');
+    // A condition cannot distinguish a limit of 0 from an absent counter.
+    if (quota < 1 || rpm < 1) {
+      return deny(reservation, (item) => outcomeIn(item, reservation) ?? 'rate-limited');
+    }
+    ledger.begin(requestId);
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const result = await tryReserve(reservation);
+      if (!result) continue;
+      if (result.outcome !== 'admitted') await endDenied(reservation);
+      return result;
+    }
+    throw new StoreUnavailable('The meter changed faster than it could be read.');
+  };
+};
+
+/** Refunds a unit so that no copy of its reserve can take it again. */
+const createRefund = ({ apply, entryOf }: WriteLedger): MeterStore['refund'] => {
+  /** For a request whose writes were each sent once. */
+  const refundOnce = async (unit: ReservedUnit, entry: LedgerEntry): Promise<void> => {
+    const { names, values } = bindUnit(unit);
+    const removed = bindRemoved(entry.expiredCounters);
+    const write = refundAndRemove(Object.keys(removed));
+    // Not applied means already refunded or reaped.
+    await apply(unit, write, { names: { ...names, ...removed }, values });
+    entry.expiredCounters = [];
+  };
+
+  return async (unit) => {
+    const entry = entryOf(unit.requestId);
+    if (entry) entry.isRefunded = true;
+    if (entry?.mayBeDuplicated === false) return refundOnce(unit, entry);
+    const bindings = bindUnit(unit);
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      if ((await apply(unit, REFUND, bindings)).applied) return;
+      if ((await apply(unit, TOMBSTONE, bindings)).applied) return;
+      // A late copy of the reserve was applied between the two writes.
+    }
+    throw new StoreUnavailable('Late copies of the reservation overtook the refund repeatedly.');
+  };
+};
+
+/** Removes the marks of finished requests: `close` its own, `reap` those of dead processes. */
+const createCleanup = (table: Table, ledger: WriteLedger): Pick<MeterStore, 'close' | 'reap'> => {
+  const remove = async (meterId: string, attributes: string[]): Promise<void> => {
+    if (attributes.length === 0) return;
+    const names = bindRemoved(attributes);
+    await table.apply(meterId, { update: `REMOVE ${Object.keys(names).join(', ')}` }, { names });
+  };
+
+  return {
+    close: async ({ meterId, requestId }) => {
+      const entry = ledger.entryOf(requestId);
+      ledger.end(requestId);
+      const marks = [committedName(requestId), tombstoneName(requestId)];
+      await remove(meterId, [
+        ...(entry?.mayBeDuplicated === false && !entry.isRefunded ? marks : []),
+        ...(entry?.expiredCounters ?? []),
+      ]);
+    },
+    reap: async (meterId, now) => {
+      const item = await table.read(meterId);
+      if (!item) return 0;
+      const { abandoned, expired } = staleMarksIn(item, now);
+      const reapOne = (unit: Omit<ReservedUnit, 'meterId'>) =>
+        table.apply(meterId, REAP, bindUnit({ meterId, ...unit }));
+      const results = await Promise.all(abandoned.slice(0, MAX_REAPED).map(reapOne));
+      await remove(meterId, expired);
+      return results.filter(({ applied }) => applied).length;
+    },
+  };
+};
+
+/**
+ * `MeterStore` on the meters table: one item per meter (layout: meter-item.ts) and one per minute of free
+ * calls. What each write guarantees is drawn in meter-writes.ts.
+ */
 export const createDynamoMeterStore = (deps: {
   client: DynamoDBDocumentClient;
   tableName: string;
 }): MeterStore => {
   const table = createTable(deps);
-  const writes = createWriteLedger(table);
-  const refund = createRefundUnit(writes);
-  const reserve = createReserveUnit({ table, writes, refund });
+  const ledger = createWriteLedger(table);
+  const refund = createRefund(ledger);
 
   return {
-    reserve,
+    reserve: createReserve({ table, ledger, refund }),
     refund,
-    ...createReapUnits(table, writes),
+    ...createCleanup(table, ledger),
     commit: async (unit) => {
-      const { applied, item } = await writes.apply(unit, COMMIT, bindUnit(unit));
+      const { applied, item: before } = await ledger.apply(unit, COMMIT, bindUnit(unit));
       if (applied) return true;
-      const seen = item ?? (await table.read(unit.meterId));
-      return seen !== undefined && committedName(unit.requestId) in seen;
+      const item = before ?? (await table.read(unit.meterId));
+      return item !== undefined && committedName(unit.requestId) in item;
     },
     readUsage: async (query) => {
       const item = await table.read(query.meterId);
       return {
         ...countsIn(item, query),
-        keyRefused: isKeyRefused(item, query),
+        isKeyEnded: isKeyEnded(item, query),
         lastUsedAt: numberIn(item, lastUsedName(query.keyId)) || undefined,
-        leftovers: hasStaleMarks(item, query.now),
+        hasStaleMarks: hasStaleMarks(item, query.now),
       };
     },
     endKey: async (meterId, keyId, validUntil) => {

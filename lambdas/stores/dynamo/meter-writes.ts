@@ -1,3 +1,14 @@
+import type { Reservation, ReservedUnit } from '../meter-store.ts';
+import {
+  committedName,
+  keyEndName,
+  lastUsedName,
+  markOf,
+  minuteName,
+  openName,
+  periodName,
+  tombstoneName,
+} from './meter-item.ts';
 import type { ConditionalWrite } from './table.ts';
 
 /**
@@ -6,21 +17,21 @@ import type { ConditionalWrite } from './table.ts';
  *
  *   time ------------------------------------------------------------------------------------->
  *   reserve          commit             close
- *   +o +1r +1q       o -> c             -c                     answered: 1 unit
- *   reserve          refund             (nothing)
- *   +o +1r +1q       -o -1q                                    failed before its first byte: 0 units
- *   reserve   commit   refund           (nothing)
+ *   +o +1r +1q       o -> c             -c                     completed: 1 unit
+ *   reserve          refund             (no-op)
+ *   +o +1r +1q       -o -1q                                    failed before the first content: 0 units
+ *   reserve   commit   refund           (no-op)
  *   +o +1r +1q o -> c  -c -1q                                  failed in mid-stream: 0 units
- *   reserve (no answer) … refund        (none)
+ *   reserve (no response) … refund      (no-op)
  *   ?                  +x, or as above  x stays 17 min         a late copy of the reserve meets x: no-op
  *   reserve   †                         reap, 17 min later
  *   +o +1r +1q                          -o -1q                 process died: 0 units
  *   reserve   commit   †                reap, 17 min later
- *   +o +1r +1q o -> c                   -c                     process died after its first byte: 1 unit
+ *   +o +1r +1q o -> c                   -c                     process died after the first content: 1 unit
  *
- * Marks of a request stay for the reaper if any of its writes was sent twice, and its refund leaves a tombstone,
- * so that no copy of any write ever meets an item that has forgotten the request. A limit of 0 never gets here:
- * `attribute_not_exists` would let one request through.
+ * If any write of a request was sent twice, its marks stay for the reaper and its refund leaves a tombstone,
+ * so that no copy of any write ever meets an item without marks of the request. A limit of 0 is decided
+ * before `RESERVE`: `attribute_not_exists` would admit one request.
  */
 export const RESERVE: ConditionalWrite = {
   update: 'SET #open = :mark, #lastUsed = :now ADD #minute :one, #period :one',
@@ -45,21 +56,21 @@ export const REFUND = {
 } as const satisfies ConditionalWrite;
 
 /**
- * A refund of a request of which no copy can be under way: it needs no tombstone, and nobody has to come back
- * to remove one. It takes attributes along that have had their day.
+ * Refunds a request of which no copy can be in flight. It leaves no tombstone, so no later cleanup is needed.
+ * Also removes expired counters, given as placeholders.
  */
-export const refundAndForget = (outdated: string[]): ConditionalWrite => ({
-  update: `REMOVE ${['#open', '#committed', ...outdated].join(', ')} ADD #period :minusOne`,
+export const refundAndRemove = (placeholders: string[]): ConditionalWrite => ({
+  update: `REMOVE ${['#open', '#committed', ...placeholders].join(', ')} ADD #period :minusOne`,
   condition: REFUND.condition,
 });
 
-/** The other half of a refund: nothing is there (yet), so nothing may come. */
+/** Tombstones a request that is not reserved, so that a late reserve fails. */
 export const TOMBSTONE: ConditionalWrite = {
   update: 'SET #tombstone = :mark',
   condition: 'attribute_not_exists(#open) AND attribute_not_exists(#committed)',
 };
 
-/** No tombstone: whoever could still write for this request has been dead for two minutes. */
+/** Leaves no tombstone: every process that could still write for this request ended two minutes ago. */
 export const REAP: ConditionalWrite = {
   update: 'REMOVE #open ADD #period :minusOne',
   condition: 'attribute_exists(#open)',
@@ -71,11 +82,37 @@ export const END_KEY: ConditionalWrite = {
   condition: 'attribute_not_exists(#keyEnd) OR #keyEnd > :end',
 };
 
-/** Free calls have an item of their own a minute. A repeated write may count twice, to the strict side. */
+/** Free calls use a separate item per minute. A repeated write may count twice, which only lowers the limit. */
 export const COUNT_FREE: ConditionalWrite = {
   update: 'SET #ttl = :ttl ADD #count :one',
   condition: 'attribute_not_exists(#count) OR #count < :cap',
 };
 
-/** An unconditional removal of up to this many attributes keeps the expression far below 4 KB. */
-export const MAX_FORGOTTEN = 40;
+/** Attributes that one write removes at most; keeps the expression far below DynamoDB's 4 KB. */
+const MAX_REMOVED = 40;
+
+/** Bindings of a request's own writes. */
+export const bindUnit = (unit: ReservedUnit) => ({
+  names: {
+    '#open': openName(unit.requestId),
+    '#committed': committedName(unit.requestId),
+    '#tombstone': tombstoneName(unit.requestId),
+    '#minute': minuteName(unit.minute),
+    '#period': periodName(unit.period),
+  },
+  values: { ':mark': markOf(unit), ':one': 1, ':minusOne': -1 },
+});
+
+/** Bindings of `RESERVE`. */
+export const bindReservation = (reservation: Reservation) => {
+  const { names, values } = bindUnit(reservation);
+  const { keyId, now, quota, rpm } = reservation;
+  return {
+    names: { ...names, '#keyEnd': keyEndName(keyId), '#lastUsed': lastUsedName(keyId) },
+    values: { ...values, ':now': now, ':quota': quota, ':rpm': rpm },
+  };
+};
+
+/** Placeholders of the first 40 attributes, for a `REMOVE`. */
+export const bindRemoved = (attributes: string[]): Record<string, string> =>
+  Object.fromEntries(attributes.slice(0, MAX_REMOVED).map((name, index) => [`#a${index}`, name]));

@@ -21,7 +21,7 @@ const PUT = { update: 'SET #rpm = :rpm, #quota = :quota, #period = :period' };
 const WITH_MODELS = { update: `${PUT.update}, #models = :models` };
 const WITHOUT_MODELS = { update: `${PUT.update} REMOVE #models` };
 
-/** The plans table behind `PlanStore`: one item a plan, by its id. */
+/** `PlanStore` on the plans table: one item per plan, by its id. */
 export const createDynamoPlanStore = (deps: {
   client: DynamoDBDocumentClient;
   tableName: string;

@@ -19,7 +19,7 @@ const CONDITION = 'attribute_not_exists(#createdAt)';
 const CREATE = { update: 'SET #createdAt = :createdAt', condition: CONDITION };
 const CREATE_NAMED = { update: `${CREATE.update}, #name = :name`, condition: CONDITION };
 
-/** The projects table behind `ProjectStore`: one item a project, by its id. */
+/** `ProjectStore` on the projects table: one item per project, by its id. */
 export const createDynamoProjectStore = (deps: {
   client: DynamoDBDocumentClient;
   tableName: string;

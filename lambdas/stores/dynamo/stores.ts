@@ -16,10 +16,10 @@ export type Stores = {
   breakers: BreakerStore;
 };
 
-/** What the router keeps in tables; projects are the operator's alone. */
+/** Tables that the router reads and writes; only the admin function uses projects. */
 export type RouterTables = Exclude<TableName, 'projects'>;
 
-/** The router's stores on their tables. `tableNames` are the physical names. */
+/** The router's stores. `tableNames` are the physical names. */
 export const createDynamoStores = ({
   client,
   tableNames,

@@ -1,4 +1,4 @@
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import { type AttributeValue, ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import {
   type DynamoDBDocumentClient,
   GetCommand,
@@ -8,11 +8,10 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import { PARTITION_KEY } from '../../tables.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
-import { readPlainItem } from './plain-item.ts';
 
 export type Item = Record<string, unknown>;
 
-/** One conditional write: expressions are constants, `bind` says what their placeholders stand for. */
+/** One conditional write. Expressions are constants; `Bindings` resolves their placeholders. */
 export type ConditionalWrite = { update: string; condition?: string };
 export type Bindings = {
   /** `#placeholder` to attribute name. */
@@ -24,27 +23,29 @@ export type Bindings = {
 export type WriteResult = {
   /** False when the condition failed: nothing was written. */
   applied: boolean;
-  /** After the write if it was applied; before it if not, and then undefined when the server did not say. */
+  /** After the write if it was applied; otherwise before it, and undefined if the server returned none. */
   item: Item | undefined;
-  /** The SDK sent the write more than once: an earlier copy may have been applied, or still land. */
-  doubtful: boolean;
+  /** The SDK sent the write more than once: an earlier copy may have been applied, or may be later. */
+  mayBeDuplicated: boolean;
 };
 
 export type Table = {
   /** A strongly consistent read. */
   read(key: string): Promise<Item | undefined>;
-  apply(key: string, write: ConditionalWrite, bind: Bindings): Promise<WriteResult>;
+  apply(key: string, write: ConditionalWrite, bindings: Bindings): Promise<WriteResult>;
+  /** All pages of a partition of an index; eventually consistent. */
   query(index: PartitionQuery): Promise<Item[]>;
+  /** All pages of the table; eventually consistent. */
   scan(): Promise<Item[]>;
 };
 
-/** As the SDK types it. */
+/** The SDK's type of a page. */
 type Page = { Items?: Item[] | undefined; LastEvaluatedKey?: Item | undefined };
 
 export type PartitionQuery = { indexName: string; partitionKey: string; value: string };
 
-/** DynamoDB refuses names and values that an expression does not use. */
-const used = <Value>(
+/** Bindings that the expressions use; DynamoDB rejects the others. */
+const bindingsOf = <Value>(
   write: ConditionalWrite,
   bindings: Record<string, Value>,
 ): Record<string, Value> | undefined => {
@@ -53,9 +54,9 @@ const used = <Value>(
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 };
 
-/** Everything that the SDK throws, as the one failure the rest of the code knows. */
+/** Maps whatever the SDK throws to the one error that callers of a store handle. */
 const unavailable = (cause: unknown): StoreUnavailable =>
-  new StoreUnavailable('The table did not answer.', { cause });
+  new StoreUnavailable('The table is unavailable.', { cause });
 
 const send = async <Output>(request: () => Promise<Output>): Promise<Output> => {
   try {
@@ -65,22 +66,33 @@ const send = async <Output>(request: () => Promise<Output>): Promise<Output> => 
   }
 };
 
+const readValue = (value: AttributeValue): unknown => {
+  if (value.N !== undefined) return Number(value.N);
+  if (value.S !== undefined) return value.S;
+  if (value.L !== undefined) return value.L.map(readValue);
+  return undefined;
+};
+
+/** Plain values of an item in DynamoDB's wire form, for the types that our items use: N, S and L. */
+const unmarshall = (item: Record<string, AttributeValue>): Item =>
+  Object.fromEntries(Object.entries(item).map(([name, value]) => [name, readValue(value)]));
+
 const applyWrite = async (
   client: DynamoDBDocumentClient,
   command: UpdateCommand,
 ): Promise<WriteResult> => {
   try {
     const { Attributes, $metadata } = await client.send(command);
-    return { applied: true, item: Attributes, doubtful: ($metadata.attempts ?? 1) > 1 };
+    return { applied: true, item: Attributes, mayBeDuplicated: ($metadata.attempts ?? 1) > 1 };
   } catch (cause) {
     if (!(cause instanceof ConditionalCheckFailedException)) throw unavailable(cause);
-    // The document client translates answers but not errors.
-    const item = cause.Item && readPlainItem(cause.Item);
-    return { applied: false, item, doubtful: (cause.$metadata.attempts ?? 1) > 1 };
+    // The document client unmarshalls responses but not errors.
+    const item = cause.Item && unmarshall(cause.Item);
+    return { applied: false, item, mayBeDuplicated: (cause.$metadata.attempts ?? 1) > 1 };
   }
 };
 
-/** The wall to the AWS SDK: verbs on one table. @throws StoreUnavailable */
+/** Reads and conditional writes of one table; the only code that calls DynamoDB. @throws StoreUnavailable */
 export const createTable = ({
   client,
   tableName,
@@ -107,7 +119,7 @@ export const createTable = ({
       });
       return (await send(() => client.send(command))).Item;
     },
-    apply: (key, write, bind) =>
+    apply: (key, write, bindings) =>
       applyWrite(
         client,
         new UpdateCommand({
@@ -115,8 +127,8 @@ export const createTable = ({
           Key: { [PARTITION_KEY]: key },
           UpdateExpression: write.update,
           ConditionExpression: write.condition,
-          ExpressionAttributeNames: used(write, bind.names),
-          ExpressionAttributeValues: used(write, bind.values ?? {}),
+          ExpressionAttributeNames: bindingsOf(write, bindings.names),
+          ExpressionAttributeValues: bindingsOf(write, bindings.values ?? {}),
           ReturnValues: 'ALL_NEW',
           ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
         }),

@@ -2,52 +2,53 @@ import { createLruCache } from '../../support/lru-cache.ts';
 import type { ReservedUnit } from '../meter-store.ts';
 import type { Bindings, ConditionalWrite, Table, WriteResult } from './table.ts';
 
-/** Requests in flight in one process; one that was pushed out keeps its marks for the reaper. */
-const MAX_TRACES = 10_000;
+/** Requests in flight in one process; the marks of an evicted one stay for the reaper. */
+const MAX_ENTRIES = 10_000;
 
-/** What this process knows of a request in flight. */
+/** What this process remembers of a request in flight. */
 export type LedgerEntry = {
-  /** A write of it was sent more than once, so a copy may still land. */
-  doubtful: boolean;
-  /** Counters of windows that are over, to be removed with this request's last write. */
-  outdated: string[];
-  /** Its refund was asked for: whatever became of that, it is never to be admitted again. */
-  isWithdrawn: boolean;
+  /** One of its writes was sent more than once or had no response, so a copy may still be applied. */
+  mayBeDuplicated: boolean;
+  /** Names of counters of past windows, to be removed with this request's last write. */
+  expiredCounters: string[];
+  /** Its refund was requested: whether or not that was applied, the request can never be admitted again. */
+  isRefunded: boolean;
 };
 
-/** Writes for requests in flight. Whether one of them may be applied later again is remembered. */
+/** Sends the writes of requests in flight and remembers which of them may be applied again later. */
 export type WriteLedger = {
   begin(requestId: string): void;
-  traceOf(requestId: string): LedgerEntry | undefined;
-  apply(unit: ReservedUnit, write: ConditionalWrite, bind: Bindings): Promise<WriteResult>;
+  entryOf(requestId: string): LedgerEntry | undefined;
+  /** @throws StoreUnavailable */
+  apply(unit: ReservedUnit, write: ConditionalWrite, bindings: Bindings): Promise<WriteResult>;
   end(requestId: string): void;
 };
 
-/** Remembers in this process's memory only. `apply` throws StoreUnavailable, as the table does. */
+/** Entries are kept in this process's memory only. */
 export const createWriteLedger = (table: Table): WriteLedger => {
-  const traces = createLruCache<LedgerEntry>(MAX_TRACES);
+  const entries = createLruCache<LedgerEntry>(MAX_ENTRIES);
   return {
     begin: (requestId) => {
-      if (traces.get(requestId)) return;
-      traces.set(requestId, { doubtful: false, outdated: [], isWithdrawn: false });
+      if (entries.get(requestId)) return;
+      entries.set(requestId, { mayBeDuplicated: false, expiredCounters: [], isRefunded: false });
     },
-    traceOf: (requestId) => traces.get(requestId),
-    apply: async (unit, write, bind) => {
-      const trace = traces.get(unit.requestId);
-      const markDoubtful = () => {
-        if (trace) trace.doubtful = true;
+    entryOf: (requestId) => entries.get(requestId),
+    apply: async (unit, write, bindings) => {
+      const entry = entries.get(unit.requestId);
+      const markDuplicated = () => {
+        if (entry) entry.mayBeDuplicated = true;
       };
       try {
-        const result = await table.apply(unit.meterId, write, bind);
-        if (result.doubtful) markDoubtful();
+        const result = await table.apply(unit.meterId, write, bindings);
+        if (result.mayBeDuplicated) markDuplicated();
         return result;
       } catch (error) {
-        markDoubtful();
+        markDuplicated();
         throw error;
       }
     },
     end: (requestId) => {
-      traces.delete(requestId);
+      entries.delete(requestId);
     },
   };
 };

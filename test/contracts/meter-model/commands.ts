@@ -43,8 +43,8 @@ const command = (
   run: async (model, real) => {
     await run(model, real);
     const look = reservationIn(model, real, { id: 0, key: 0 });
-    const { minuteCount, periodCount, keyRefused } = await real.observer.readUsage(look);
-    expect({ minuteCount, periodCount, keyRefused }).toEqual(model.standing(look));
+    const { minuteCount, periodCount, isKeyEnded } = await real.observer.readUsage(look);
+    expect({ minuteCount, periodCount, isKeyEnded }).toEqual(model.standing(look));
     expect(Math.min(0, ...(await real.readCounters()))).toBe(0);
   },
   toString: () => name,
@@ -76,7 +76,7 @@ const underFault = <Value>(
   { model, unit, fault }: Suffering,
   apply: () => Value,
 ): Effect<Value> => {
-  if (isSilent(fault) && unit.memory === 'sure') unit.memory = 'doubtful';
+  if (isSilent(fault) && unit.memory === 'sure') unit.memory = 'unsure';
   if (fault === 'late') model.delay(model.now, apply);
   if (fault === 'late' || fault === 'dropped') return 'no answer';
   const value = apply();
@@ -86,7 +86,7 @@ const underFault = <Value>(
 /** Nothing is written for a limit of zero, nor for a request that its process withdrew: only read. */
 const look = ({ model, unit, fault }: Suffering, mine: Reservation) => {
   if (isSilent(fault)) return 'no answer';
-  return unit.isWithdrawn ? 'withdrawn' : model.take({ ...unit }, mine);
+  return unit.isRefunded ? 'refunded' : model.take({ ...unit }, mine);
 };
 
 const takeOrRefuse = (suffering: Suffering, mine: Reservation) => {
@@ -95,7 +95,7 @@ const takeOrRefuse = (suffering: Suffering, mine: Reservation) => {
   const effect = underFault(suffering, () => model.take(unit, mine));
   if (effect === 'no answer') return effect;
   if (effect.value !== 'admitted') {
-    if (unit.memory === 'doubtful' && unit.state === 'none') unit.state = 'withdrawn';
+    if (unit.memory === 'unsure' && unit.state === 'none') unit.state = 'refunded';
     unit.memory = 'none';
   }
   return effect.value;
@@ -112,7 +112,7 @@ const reserve = (id: number, key: number, fault: Fault): Command =>
         reservation: first,
         state: 'none',
         memory: 'none',
-        isWithdrawn: false,
+        isRefunded: false,
         isOver: false,
       };
       model.units.set(first.requestId, unit);
@@ -120,7 +120,7 @@ const reserve = (id: number, key: number, fault: Fault): Command =>
       const mine = { ...unit.reservation, ...model.limits };
       real.network.befall(fault);
       const seen = await settle(real.store.reserve(mine));
-      const isRead = unit.isWithdrawn || mine.rpm < 1 || mine.quota < 1;
+      const isRead = unit.isRefunded || mine.rpm < 1 || mine.quota < 1;
       const predict = isRead ? look : takeOrRefuse;
       const expected = predict({ model, unit, fault }, mine);
       expect(seen === 'no answer' ? seen : seen.value.outcome).toBe(expected);
@@ -167,12 +167,12 @@ const refund = (id: number, fault: Fault): Command =>
     fault,
     () => true,
     async (model, real, unit) => {
-      if (unit.memory !== 'none') unit.isWithdrawn = true;
+      if (unit.memory !== 'none') unit.isRefunded = true;
       const seen = await settle(real.store.refund(unit.reservation));
-      const effect = underFault({ model, unit, fault }, () => model.giveBack(unit, 'withdrawn'));
+      const effect = underFault({ model, unit, fault }, () => model.giveBack(unit, 'refunded'));
       expect(seen === 'no answer').toBe(effect === 'no answer');
       // Nothing was there to give back, so nothing may come.
-      if (effect !== 'no answer') unit.state = 'withdrawn';
+      if (effect !== 'no answer') unit.state = 'refunded';
     },
   );
 

@@ -5,11 +5,11 @@ type Outcome = ReserveResult['outcome'];
 /** One request as the promises see it. */
 export type Unit = {
   reservation: Reservation;
-  state: 'none' | 'open' | 'committed' | 'withdrawn' | 'reaped';
+  state: 'none' | 'open' | 'committed' | 'refunded' | 'reaped';
   /** What its process remembers of it from its reservation on: whether a write of it had no answer. */
-  memory: 'none' | 'sure' | 'doubtful';
+  memory: 'none' | 'sure' | 'unsure';
   /** Its process, which remembers it, asked for its refund. */
-  isWithdrawn: boolean;
+  isRefunded: boolean;
   /** Its process closed it, or died. */
   isOver: boolean;
 };
@@ -28,13 +28,13 @@ export const createMeterModel = (start: number) => {
   const count = (name: string) => counts.get(name) ?? 0;
   const add = (name: string, amount: number) => counts.set(name, count(name) + amount);
 
-  const isKeyRefused = ({ keyId, now }: Reservation) =>
+  const isKeyEnded = ({ keyId, now }: Reservation) =>
     (keyEnds.get(keyId) ?? Number.POSITIVE_INFINITY) <= now;
 
   const outcomeOf = (unit: Unit, r: Reservation): Outcome => {
     if (unit.state === 'open' || unit.state === 'committed') return 'admitted';
-    if (unit.state === 'withdrawn') return 'withdrawn';
-    if (isKeyRefused(r)) return 'key-refused';
+    if (unit.state === 'refunded') return 'refunded';
+    if (isKeyEnded(r)) return 'key-ended';
     if (count(periodOf(r)) >= r.quota) return 'quota-exhausted';
     return count(minuteOf(r)) >= r.rpm ? 'rate-limited' : 'admitted';
   };
@@ -50,7 +50,7 @@ export const createMeterModel = (start: number) => {
     return outcome;
   };
 
-  const giveBack = (unit: Unit, state: 'withdrawn' | 'reaped'): boolean => {
+  const giveBack = (unit: Unit, state: 'refunded' | 'reaped'): boolean => {
     if (unit.state !== 'open' && unit.state !== 'committed') return false;
     add(periodOf(unit.reservation), -1);
     unit.state = state;
@@ -74,7 +74,7 @@ export const createMeterModel = (start: number) => {
     standing: (r: Reservation) => ({
       minuteCount: count(minuteOf(r)),
       periodCount: count(periodOf(r)),
-      keyRefused: isKeyRefused(r),
+      isKeyEnded: isKeyEnded(r),
     }),
     delay: (sentAt: number, land: () => void) => late.push({ sentAt, land }),
     landLate: () => late.shift()?.land(),

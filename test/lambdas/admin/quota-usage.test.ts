@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { createListUsage } from '../../../lambdas/admin/quota-usage.ts';
+import { usageHandlers } from '../../../lambdas/admin/quota-usage.ts';
 import { createKeyLifecycle } from '../../../lambdas/keys/lifecycle.ts';
 import { createDynamoProjectStore } from '../../../lambdas/stores/dynamo/project-store.ts';
 import { createLog } from '../../../lambdas/support/log.ts';
@@ -16,7 +16,7 @@ test("an operator sees the units of dead processes given back 17 minutes later, 
   const clock = createManualClock(NOW);
   const log = createLog(() => undefined);
   const lifecycle = createKeyLifecycle({ keys, meters, clock, randomBytes });
-  const usage = createListUsage({ lifecycle, plans, projects, meters, clock, log });
+  const usage = usageHandlers({ lifecycle, plans, projects, meters, clock, log });
   await projects.createProject({ id: 'prj', createdAt: NOW });
   await plans.putPlan({ id: 'p', rpm: 9, quota: 9, period: 'month' });
   const { record } = await lifecycle.create({ projectId: 'prj', planId: 'p' });
@@ -25,7 +25,7 @@ test("an operator sees the units of dead processes given back 17 minutes later, 
   const window = { minute: NOW / 60_000, period: '2026-11', rpm: 9, quota: 9, now: NOW };
   await meters.reserve({ meterId, keyId, requestId: 'req_died', ...window });
   const used = async () => {
-    const { body } = await usage({ parameters: { project: 'prj' }, body: undefined });
+    const { body } = await usage.list({ parameters: { project: 'prj' }, body: undefined });
     return (body as { data: { used: number }[] }).data.map((row) => row.used);
   };
   clock.advance(16 * 60_000);
