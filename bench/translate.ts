@@ -4,8 +4,9 @@
  * events. Run it with `npm run bench:translate`; ratios hold on any machine, microseconds do not.
  */
 import type { GenerationRequest } from '../lambdas/protocols/generation.ts';
-import type { Protocol } from '../lambdas/protocols/protocol.ts';
-import { protocols } from '../lambdas/protocols/protocols.ts';
+import type { CallerProtocol, UpstreamProtocol } from '../lambdas/protocols/protocol.ts';
+import { CALLER_PROTOCOLS, UPSTREAM_PROTOCOLS } from '../lambdas/protocols/protocol-name.ts';
+import { callerProtocols, upstreamProtocols } from '../lambdas/protocols/protocols.ts';
 import { formatSse, parseSse } from '../lambdas/protocols/sse.ts';
 
 const EVENTS = 20_000;
@@ -16,7 +17,7 @@ const LABEL = { id: 'x'.repeat(24), model: 'vendor/model', created: 1, estimated
 const BODY = { model: 'vendor/model', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] };
 
 /** A long text answer as an upstream of the protocol streams it, in network chunks. */
-const record = (protocol: Protocol, request: GenerationRequest): Buffer[] => {
+const record = (protocol: CallerProtocol, request: GenerationRequest): Buffer[] => {
   const encoder = protocol.streamEncoder(request, LABEL);
   const delta = { type: 'block-delta' as const, index: 0, delta: ' word' };
   const texts = [
@@ -36,8 +37,8 @@ async function* network(chunks: Buffer[]): AsyncGenerator<Uint8Array> {
 }
 
 const translate = async (
-  from: Protocol,
-  to: Protocol,
+  from: UpstreamProtocol,
+  to: CallerProtocol,
   chunks: Buffer[],
   request: GenerationRequest,
 ) => {
@@ -76,13 +77,15 @@ const measure = async (run: () => Promise<number>): Promise<number> => {
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
 print('upstream -> caller     us/event   x parse+stringify');
-for (const from of Object.values(protocols)) {
-  for (const to of Object.values(protocols)) {
-    const request = to.decodeRequest(BODY);
-    const chunks = record(from, request);
+for (const from of UPSTREAM_PROTOCOLS) {
+  for (const to of CALLER_PROTOCOLS) {
+    const request = callerProtocols[to].decodeRequest(BODY);
+    const chunks = record(callerProtocols[from], request);
     const base = await measure(() => floor(chunks));
-    const cost = await measure(() => translate(from, to, chunks, request));
-    const pair = `${from.name} -> ${to.name}`.padEnd(22);
+    const cost = await measure(() =>
+      translate(upstreamProtocols[from], callerProtocols[to], chunks, request),
+    );
+    const pair = `${from} -> ${to}`.padEnd(22);
     print(`${pair} ${cost.toFixed(2).padStart(8)}   ${(cost / base).toFixed(2).padStart(8)}`);
   }
 }

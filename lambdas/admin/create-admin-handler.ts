@@ -8,7 +8,7 @@ import { readBody } from '../http/middleware/read-body.ts';
 import { writeReply } from '../http/middleware/write-reply.ts';
 import type { HttpEvent } from '../http/read-event.ts';
 import type { RequestContext } from '../http/request-context.ts';
-import { protocols } from '../protocols/protocols.ts';
+import { callerProtocols } from '../protocols/protocols.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
 import { apiError, invalidRequest } from '../support/errors.ts';
@@ -72,7 +72,7 @@ export const createAdminHandler = (options: AdminHandlerOptions): AdminHandler =
       openContext({
         clock,
         randomBytes,
-        protocolOf: () => protocols.chat,
+        protocolOf: () => callerProtocols.chat,
         notesOf: (event) => ({ operator: operatorOf(event) }),
       }),
       writeReply({ log }),

@@ -1,5 +1,6 @@
 import type { Block, GenerationRequest } from '../protocols/generation.ts';
-import { nativeParts } from '../protocols/native-parts.ts';
+import type { UpstreamProtocol } from '../protocols/protocol.ts';
+import { upstreamProtocols } from '../protocols/protocols.ts';
 import { contextOverflow, invalidRequest } from '../support/errors.ts';
 import type { Model, Target } from './catalog.ts';
 
@@ -39,16 +40,23 @@ export const assertWithin = (model: Model, request: GenerationRequest, inputToke
 };
 
 /**
- * The model's targets that can be told everything the caller said: a part or tool that only one protocol
- * knows needs an upstream of that protocol.
- * @throws ApiError 400 naming the part when no target can.
+ * Keeps the model's targets whose protocol can carry every part of the request.
+ * @throws ApiError 400 when there is none; it names the parts that no target can carry, or, if each
+ * part has a target but not the same one, all of them.
  */
-export const targetsFor = (model: Model, request: GenerationRequest): Target[] => {
-  const parts = nativeParts(request);
-  const able = model.targets.filter((target) =>
-    parts.every(({ protocol }) => protocol === target.protocol),
-  );
-  if (able.length > 0) return able;
-  const names = [...new Set(parts.map(({ name }) => `'${name}'`))].join(', ');
-  throw invalidRequest(`The model '${model.id}' does not support ${names}.`);
+export const targetsFor = (
+  { id, targets }: Pick<Model, 'id' | 'targets'>,
+  request: GenerationRequest,
+  protocols: Record<string, Pick<UpstreamProtocol, 'cannotSay'>> = upstreamProtocols,
+): Target[] => {
+  const judged = targets.map((target) => ({
+    target,
+    missing: protocols[target.protocol]?.cannotSay(request) ?? [],
+  }));
+  const able = judged.filter(({ missing }) => missing.length === 0);
+  if (able.length > 0) return able.map(({ target }) => target);
+  const all = [...new Set(judged.flatMap(({ missing }) => missing))];
+  const common = all.filter((name) => judged.every(({ missing }) => missing.includes(name)));
+  const names = (common.length > 0 ? common : all).map((name) => `'${name}'`);
+  throw invalidRequest(`The model '${id}' does not support ${names.join(', ')}.`);
 };

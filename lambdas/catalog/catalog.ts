@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { PROTOCOL_NAMES } from '../protocols/protocol-name.ts';
+import { UPSTREAM_PROTOCOLS } from '../protocols/protocol-name.ts';
 import { invalidRequest } from '../support/errors.ts';
 
 /** As RFC 9110 has them; Node refuses to send a request with any other. */
@@ -10,7 +10,7 @@ const HeaderValue = z.string().regex(/^[\x20-\x7e]*$/, 'must be printable ASCII'
 export const Target = z.strictObject({
   /** Name of the provider connection, for logs, metrics and the breaker. */
   upstream: z.string().regex(/^[a-z0-9][a-z0-9-]{0,39}$/),
-  protocol: z.enum(PROTOCOL_NAMES),
+  protocol: z.enum(UPSTREAM_PROTOCOLS),
   /**
    * What stands before `/chat/completions` or `/v1/messages`, e.g. `https://api.example.com/v1`; its query, if any,
    * is sent along.

@@ -1,7 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import { estimateInputTokens } from '../catalog/estimate-tokens.ts';
 import type { Meter } from '../metering/meter.ts';
-import { decodeCountRequest } from '../protocols/messages/index.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /**
@@ -11,6 +10,7 @@ import type { Endpoint } from './endpoint.ts';
 export const createCountTokens =
   ({ catalog, meter }: { catalog: Catalog; meter: Meter }): Endpoint =>
   async (call) => {
+    const { decodeRequest, decodeCountRequest = decodeRequest } = call.protocol;
     const request = decodeCountRequest(call.body);
     const model = catalog.require(request.model, call.caller.plan);
     call.note({ model: model.id });

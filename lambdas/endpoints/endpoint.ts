@@ -1,13 +1,13 @@
 import type { Caller } from '../keys/caller.ts';
 import type { RequestFields } from '../log-events.ts';
-import type { Protocol } from '../protocols/protocol.ts';
+import type { CallerProtocol } from '../protocols/protocol.ts';
 import type { SseMessage } from '../protocols/sse.ts';
 
 /** A request as an endpoint sees it: authenticated, its body parsed, nothing of AWS left. */
 export type Call = {
   requestId: string;
   /** The family of the path; it shapes answers and errors. */
-  protocol: Protocol;
+  protocol: CallerProtocol;
   caller: Caller;
   /** Parsed JSON of the body; undefined for GET. */
   body: unknown;

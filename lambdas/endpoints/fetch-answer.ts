@@ -1,4 +1,4 @@
-import { protocols } from '../protocols/protocols.ts';
+import { upstreamProtocols } from '../protocols/protocols.ts';
 import {
   createOriginTagger,
   originOf,
@@ -76,7 +76,7 @@ export const createFetchAnswer = ({
         upstream.open({
           request: stripForeignThinking(request, originOf(candidate.upstream, candidate.model)),
           target: candidate,
-          protocol: protocols[candidate.protocol],
+          protocol: upstreamProtocols[candidate.protocol],
           maxOutputTokens: model.max_output_tokens,
           signal,
         }),

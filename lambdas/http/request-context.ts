@@ -1,6 +1,6 @@
 import type { Caller } from '../keys/caller.ts';
 import type { RequestFields } from '../log-events.ts';
-import type { Protocol } from '../protocols/protocol.ts';
+import type { CallerProtocol } from '../protocols/protocol.ts';
 import type { RouteMatch } from './match-route.ts';
 import type { HttpRequest } from './read-event.ts';
 
@@ -23,7 +23,7 @@ export type RequestContext<Match extends Matched = RouteMatch> = {
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   /** The family of the path: it shapes every answer, errors of the edge included. */
-  readonly protocol: Protocol;
+  readonly protocol: CallerProtocol;
   readonly signal: AbortSignal;
   remainingMs(): number;
   /** Fields for the access log line. */

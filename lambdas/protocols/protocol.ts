@@ -1,75 +1,104 @@
 import type { ApiError } from '../support/errors.ts';
 import type { Generation, GenerationEvent, GenerationRequest, ResponseMeta } from './generation.ts';
-import type { ProtocolName } from './protocol-name.ts';
+import type { CallerProtocolName, ProtocolName, UpstreamProtocolName } from './protocol-name.ts';
 import type { SseMessage } from './sse.ts';
 
-export type { ProtocolName };
+export type { CallerProtocolName, ProtocolName, UpstreamProtocolName };
 
-/** What an encoder may know of the upstream it writes for. */
+export type HeaderMap = Record<string, string>;
+
+/** The part of a catalog target that its protocol reads. */
 export type WireTarget = {
-  /** The upstream's own name of the model. */
+  /** The upstream's name of the model. */
   model: string;
-  /** Cap used where the wire demands one and the caller gave none. */
+  /** Token cap for protocols that require one, when the caller sets none. */
   maxOutputTokens: number;
-  /** Wire name of the token cap; newer chat upstreams refuse the old one. */
+  /** Header of the credential, where it differs from the protocol's default. */
+  authHeader?: 'authorization' | 'x-api-key' | 'api-key' | undefined;
+  /** Field name of the token cap; newer chat upstreams reject the old one. */
   maxTokensField?: 'max_tokens' | 'max_completion_tokens' | undefined;
-  /** What the upstream makes of the thinking in earlier answers, where it does not just ignore it. */
+  /** Whether the upstream requires or rejects the thinking of earlier responses; default: ignores it. */
   reasoningHistory?: 'required' | 'refused' | undefined;
-  /** `short`: the upstream takes only tool-call ids of nine letters and digits. */
+  /** `short`: the upstream accepts only tool-call ids of nine letters and digits. */
   toolCallIds?: 'short' | undefined;
-  /** `leading`: the upstream takes a system prompt only before the conversation. */
+  /** `leading`: the upstream accepts a system prompt only before the conversation. */
   systemTurns?: 'leading' | undefined;
-  /** The target's own headers; a protocol may ask there for what its fields need. */
-  headers?: Record<string, string> | undefined;
+  /** The target's static headers; a protocol may look there for the betas that its fields need. */
+  headers?: HeaderMap | undefined;
 };
 
-/** A decoder of one stream: a pure state machine, wire messages in, canonical events out. */
+/** Decoder of one stream: a synchronous state machine, wire messages in, canonical events out. */
 export type StreamDecoder = {
-  /** @throws UpstreamError when the upstream says that it failed, or breaks its protocol. */
+  /** @throws UpstreamError when the upstream reports a failure or breaks its protocol. */
   push(message: { event?: string; data: string }): GenerationEvent[];
-  /** The upstream closed. @throws UpstreamError unless the generation had finished. */
+  /** Call when the upstream closes. @throws UpstreamError unless the generation has finished. */
   end(): GenerationEvent[];
 };
 
-/** An encoder of one stream: canonical events in, messages of the caller's wire out. */
+/** Encoder of one stream: canonical events in, messages of the caller's protocol out. */
 export type StreamEncoder = { push(event: GenerationEvent): SseMessage[] };
 
-/** All that a protocol must answer. Nobody outside protocols/ may ask for its name to branch on it. */
-export type Protocol = {
-  readonly name: ProtocolName;
-  /** Path below a target's `baseUrl` at which an upstream of this protocol generates. */
-  readonly upstreamPath: string;
-  /** Sent while an answer is silent, so that nothing on the way gives up. */
+/** Request limits per minute, for response headers; `resetAt` in ms since the epoch. */
+export type RequestLimits = { limit: number; remaining: number; resetAt: number };
+
+/**
+ * The caller's half: reads requests and writes responses. Implemented by chat/ and messages/. Code
+ * outside protocols/ never branches on the name.
+ */
+export type CallerProtocol = {
+  readonly name: CallerProtocolName;
+  /** Sent while a response is silent, so that no proxy or client times out. */
   readonly heartbeat: SseMessage;
 
   /** @throws ApiError 400 with the path of the offending field. */
   decodeRequest(body: unknown): GenerationRequest;
-  /** @throws ApiError 400 when nothing of the conversation has a form on this wire. */
-  encodeRequest(request: GenerationRequest, target: WireTarget): Record<string, unknown>;
+  /** Decodes the body of a token count, where its fields differ. @throws ApiError 400 */
+  decodeCountRequest?(body: unknown): GenerationRequest;
 
-  /**
-   * An answer that came in one piece, as the events it would have been.
-   * @throws UpstreamError when the body is no answer of this protocol.
-   */
-  decodeResponse(body: unknown, request: GenerationRequest): GenerationEvent[];
   encodeResponse(
     generation: Generation,
     request: GenerationRequest,
-    label: ResponseMeta,
+    meta: ResponseMeta,
   ): Record<string, unknown>;
-
-  streamDecoder(request: GenerationRequest): StreamDecoder;
-  streamEncoder(request: GenerationRequest, label: ResponseMeta): StreamEncoder;
+  streamEncoder(request: GenerationRequest, meta: ResponseMeta): StreamEncoder;
 
   encodeError(error: ApiError, requestId: string): Record<string, unknown>;
-  /** The tail of a stream that failed after its first byte; both official SDKs throw on it. */
-  encodeStreamError(error: ApiError, requestId: string, label: ResponseMeta): SseMessage[];
+  /** Last messages of a stream that fails after its first byte; the official SDKs throw on them. */
+  encodeStreamError(error: ApiError, requestId: string, meta: ResponseMeta): SseMessage[];
 
-  /** Headers with which an upstream of this protocol is called. */
-  upstreamHeaders(secret: string): Record<string, string>;
-  /** The family's own names for the request limits, beside the ones both families share. */
-  limitHeaders(limits: RequestLimits): Record<string, string>;
+  /** The protocol's own headers for the request limits, in addition to the common ones. */
+  limitHeaders(limits: RequestLimits): HeaderMap;
 };
 
-/** Requests per minute as told to the caller; `resetAt` in ms since the epoch. */
-export type RequestLimits = { limit: number; remaining: number; resetAt: number };
+/** What a signature may cover: the request as it is sent. `now` in ms since the epoch. */
+export type UnsignedRequest = { secret: string; url: URL; body: Uint8Array; now: number };
+
+/** Where and how a target is called. */
+export type UpstreamEndpoint = {
+  /** Path below the target's `baseUrl`, percent-encoded, without a query; it may hold the model. */
+  path: string;
+  /** Headers with the credential, or with a signature computed from it. */
+  headers(request: UnsignedRequest): HeaderMap | Promise<HeaderMap>;
+};
+
+/**
+ * The target's half: writes requests and reads responses. Implemented by chat/ and messages/; a
+ * protocol that no caller uses implements only this half.
+ */
+export type UpstreamProtocol = {
+  endpoint(target: WireTarget): UpstreamEndpoint;
+  /**
+   * Names of the parts of a request that the protocol cannot carry, as an error lists them; empty if
+   * it can carry all. Parts of the assistant's history do not count: they are left out instead.
+   */
+  cannotSay(request: GenerationRequest): string[];
+
+  /** @throws ApiError 400 when no part of the conversation has a form in this protocol. */
+  encodeRequest(request: GenerationRequest, target: WireTarget): Record<string, unknown>;
+  /**
+   * Decodes a response that is not streamed, into the events that a stream would give.
+   * @throws UpstreamError when the body is not a response of this protocol.
+   */
+  decodeResponse(body: unknown, request: GenerationRequest): GenerationEvent[];
+  streamDecoder(request: GenerationRequest): StreamDecoder;
+};

@@ -1,6 +1,14 @@
 import { chat } from './chat/index.ts';
 import { messages } from './messages/index.ts';
-import type { Protocol, ProtocolName } from './protocol.ts';
+import type {
+  CallerProtocol,
+  CallerProtocolName,
+  UpstreamProtocol,
+  UpstreamProtocolName,
+} from './protocol.ts';
 
-/** Every protocol by its name in the catalog. */
-export const protocols: Record<ProtocolName, Protocol> = { chat, messages };
+/** The callers' protocols by name. */
+export const callerProtocols: Record<CallerProtocolName, CallerProtocol> = { chat, messages };
+
+/** The targets' protocols by their name in the catalog. */
+export const upstreamProtocols: Record<UpstreamProtocolName, UpstreamProtocol> = { chat, messages };

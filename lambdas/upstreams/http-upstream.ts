@@ -1,9 +1,15 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+import type { Target } from '../catalog/catalog.ts';
 import type { GenerationEvent } from '../protocols/generation.ts';
+import type {
+  HeaderMap,
+  UnsignedRequest,
+  UpstreamEndpoint,
+  WireTarget,
+} from '../protocols/protocol.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
-import { authHeaders } from './auth-headers.ts';
 import { closing } from './closing.ts';
 import { firstEventMs } from './deadlines.ts';
 import { type Post, post } from './post.ts';
@@ -29,26 +35,38 @@ const credentialFor = async ({ target }: UpstreamCall, secrets: UpstreamSecrets)
   }
 };
 
-/** Where a target's requests go: its base address, the protocol's path, the base address's query. */
-export const urlOf = ({ target, protocol }: Pick<UpstreamCall, 'target' | 'protocol'>): URL => {
-  const url = new URL(target.baseUrl);
-  url.pathname = url.pathname.replace(/\/$/, '') + protocol.upstreamPath;
+/** URL of a target: `path` below its base URL, whose query is kept. */
+export const urlOf = (baseUrl: string, path: string): URL => {
+  const url = new URL(baseUrl);
+  url.pathname = url.pathname.replace(/\/$/, '') + path;
   return url;
 };
 
 /** Always streamed: that gives a first-event and an idle limit, and shows a truncated answer as one. */
-const encodeBody = ({ request, target, protocol, maxOutputTokens }: UpstreamCall): Uint8Array => {
-  const body = protocol.encodeRequest({ ...request, stream: true }, { ...target, maxOutputTokens });
+const encodeBody = ({ request, protocol }: UpstreamCall, target: WireTarget): Uint8Array => {
+  const body = protocol.encodeRequest({ ...request, stream: true }, target);
   return Buffer.from(JSON.stringify(body));
 };
 
-const headersFor = ({ target, protocol }: UpstreamCall, secret: string, body: Uint8Array) => ({
+const signFor = async (
+  { target }: UpstreamCall,
+  { headers }: UpstreamEndpoint,
+  request: UnsignedRequest,
+): Promise<HeaderMap> => {
+  try {
+    return await headers(request);
+  } catch (cause) {
+    throw new UpstreamError('credential', `cannot sign for ${target.upstream}`, { cause });
+  }
+};
+
+const headersFor = (body: Uint8Array, authHeaders: HeaderMap, target: Target): HeaderMap => ({
   'content-type': 'application/json',
   'content-length': String(body.byteLength),
   accept: 'text/event-stream, application/json',
   'accept-encoding': 'identity',
   'user-agent': 'model-router',
-  ...authHeaders(target, protocol, secret),
+  ...authHeaders,
   ...target.headers,
 });
 
@@ -77,10 +95,13 @@ export const createHttpUpstream = ({ secrets, clock }: Parts): Upstream => {
 
   const open = async (call: UpstreamCall): Promise<EventBatches> => {
     const secret = await credentialFor(call, secrets);
-    const url = urlOf(call);
-    const body = encodeBody(call);
+    const target: WireTarget = { ...call.target, maxOutputTokens: call.maxOutputTokens };
+    const endpoint = call.protocol.endpoint(target);
+    const url = urlOf(call.target.baseUrl, endpoint.path);
+    const body = encodeBody(call, target);
+    const signed = await signFor(call, endpoint, { secret, url, body, now: clock.now() });
     const agent = url.protocol === 'https:' ? https : http;
-    const headers = headersFor(call, secret, body);
+    const headers = headersFor(body, signed, call.target);
     const sent = post({ url, headers, body, agent, clock, signal: call.signal });
     const waitMs = firstEventMs(body.byteLength, call.target.firstEventTimeoutMs);
     const cancelWait = clock.after(waitMs, () =>

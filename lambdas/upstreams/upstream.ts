@@ -1,6 +1,6 @@
 import type { Target } from '../catalog/catalog.ts';
 import type { GenerationEvent, GenerationRequest } from '../protocols/generation.ts';
-import type { Protocol } from '../protocols/protocol.ts';
+import type { UpstreamProtocol } from '../protocols/protocol.ts';
 
 /** An answer under way: events in batches, one batch per network chunk (an empty one is a sign of life). */
 export type EventBatches = AsyncGenerator<GenerationEvent[], void, void>;
@@ -9,7 +9,7 @@ export type UpstreamCall = {
   request: GenerationRequest;
   target: Target;
   /** The target's protocol. */
-  protocol: Protocol;
+  protocol: UpstreamProtocol;
   /** Cap for wires that demand one: the catalog's `max_output_tokens`. */
   maxOutputTokens: number;
   /** Ends the call: the caller has gone, or a deadline has passed. */

@@ -3,12 +3,12 @@ import type {
   GenerationRequest,
   ResponseMeta,
 } from '../../lambdas/protocols/generation.ts';
-import type { Protocol } from '../../lambdas/protocols/protocol.ts';
+import type { CallerProtocol } from '../../lambdas/protocols/protocol.ts';
 import type { Fault } from './faults.ts';
 
 /** Everything that determines one response of the embedded upstream. */
 export type PlannedResponse = {
-  protocol: Protocol;
+  protocol: CallerProtocol;
   request: GenerationRequest;
   generation: Generation;
   /** Its `model` is the upstream's model name. */

@@ -1,13 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { chat } from '../../lambdas/protocols/chat/index.ts';
-import { messages } from '../../lambdas/protocols/messages/index.ts';
-import type { Protocol, ProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { CallerProtocol, UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
+import { callerProtocols } from '../../lambdas/protocols/protocols.ts';
 
 /** Behaviour of a protocol's providers beyond the protocol: addresses, credentials, conventions. */
 export type Wire = {
-  protocol: Protocol;
+  protocol: CallerProtocol;
   /** Path of the base address in a catalog. */
   basePath: string;
+  /** Path of generation below the base address. */
+  path: string;
   callIdPrefix: string;
   /** Whether thinking blocks are signed. */
   signsThinking: boolean;
@@ -16,17 +17,19 @@ export type Wire = {
 };
 
 /** Not derived from the codecs, so that a codec that sends no credential fails. */
-export const WIRES: Record<ProtocolName, Wire> = {
+export const WIRES: Record<UpstreamProtocolName, Wire> = {
   chat: {
-    protocol: chat,
+    protocol: callerProtocols.chat,
     basePath: '/v1',
+    path: '/chat/completions',
     callIdPrefix: 'call_',
     signsThinking: false,
     credential: ({ authorization }) => /^Bearer (.+)$/.exec(authorization ?? '')?.[1],
   },
   messages: {
-    protocol: messages,
+    protocol: callerProtocols.messages,
     basePath: '',
+    path: '/v1/messages',
     callIdPrefix: 'toolu_',
     signsThinking: true,
     credential: (headers) =>
@@ -35,6 +38,4 @@ export const WIRES: Record<ProtocolName, Wire> = {
 };
 
 export const wireOf = (method: string | undefined, path: string): Wire | undefined =>
-  Object.values(WIRES).find(
-    ({ basePath, protocol }) => method === 'POST' && path === basePath + protocol.upstreamPath,
-  );
+  Object.values(WIRES).find((wire) => method === 'POST' && path === wire.basePath + wire.path);

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parseModels } from '../../lambdas/catalog/catalog.ts';
-import { protocols } from '../../lambdas/protocols/protocols.ts';
-import { authHeaders } from '../../lambdas/upstreams/auth-headers.ts';
+import { upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
 import { urlOf } from '../../lambdas/upstreams/http-upstream.ts';
 
 const text = readFileSync(new URL('../../docs/providers.md', import.meta.url), 'utf8');
@@ -20,6 +19,8 @@ const providers = text
     };
   });
 
+const LIMIT = { maxOutputTokens: 1000 };
+
 describe('the guide to providers', () => {
   test('has all of them', () => {
     expect(providers.map(({ name }) => name)).toEqual([
@@ -36,9 +37,10 @@ describe('the guide to providers', () => {
   });
 
   test.each(providers)('calls $name at the addresses that it documents', (provider) => {
-    const called = provider.targets.map((target) =>
-      urlOf({ target, protocol: protocols[target.protocol] }).toString(),
-    );
+    const called = provider.targets.map((target) => {
+      const { path } = upstreamProtocols[target.protocol].endpoint({ ...target, ...LIMIT });
+      return urlOf(target.baseUrl, path).toString();
+    });
     expect(called.toSorted()).toEqual(provider.addresses.toSorted());
   });
 });
@@ -53,7 +55,9 @@ describe('the credential', () => {
     ['messages', 'authorization', { authorization: 'Bearer secret', ...VERSION }],
     ['messages', 'x-api-key', { 'x-api-key': 'secret', ...VERSION }],
   ] as const)('of a %s target with authHeader %s is in one header', (name, authHeader, headers) => {
-    const target = authHeader === undefined ? {} : { authHeader };
-    expect(authHeaders(target, protocols[name], 'secret')).toEqual(headers);
+    const endpoint = upstreamProtocols[name].endpoint({ model: 'm', authHeader, ...LIMIT });
+    const url = urlOf('https://example.com', endpoint.path);
+    const unsigned = { secret: 'secret', url, body: new Uint8Array(), now: 0 };
+    expect(endpoint.headers(unsigned)).toEqual(headers);
   });
 });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { collect } from '../../lambdas/protocols/collect.ts';
 import type { GenerationEvent } from '../../lambdas/protocols/generation.ts';
 import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
-import { protocols } from '../../lambdas/protocols/protocols.ts';
+import { callerProtocols, upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
 import { UpstreamError } from '../../lambdas/protocols/upstream-error.ts';
 import { ChatCompletion } from '../support/chat-schema.ts';
 import { WholeMessage } from '../support/messages-schema.ts';
@@ -92,8 +92,8 @@ test(
       act: async ({ from, to, text }) => {
         const request = requestOf(to, { stream: false });
         try {
-          const events = protocols[from].decodeResponse(JSON.parse(text), request);
-          return protocols[to].encodeResponse(await collect(once(events)), request, LABEL);
+          const events = upstreamProtocols[from].decodeResponse(JSON.parse(text), request);
+          return callerProtocols[to].encodeResponse(await collect(once(events)), request, LABEL);
         } catch (error) {
           if (error instanceof UpstreamError) return undefined;
           throw error;

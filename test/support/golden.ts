@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
+import { CALLER_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 
 const FIXTURES = fileURLToPath(new URL('../fixtures', import.meta.url));
 /** `UPDATE_GOLDENS=1` writes what comes out now. Read the difference before it is committed. */
 const isUpdating = process.env.UPDATE_GOLDENS === '1';
 
-export const FAMILIES = ['chat', 'messages'] as const satisfies ProtocolName[];
+export const FAMILIES = CALLER_PROTOCOLS;
 
 /** A folder of one case: what comes in, in one wire, and a golden for each wire it goes out in. */
 export type Case = {

@@ -3,8 +3,12 @@ import type {
   GenerationRequest,
   ResponseMeta,
 } from '../../lambdas/protocols/generation.ts';
-import type { Protocol, ProtocolName } from '../../lambdas/protocols/protocol.ts';
-import { protocols } from '../../lambdas/protocols/protocols.ts';
+import type {
+  CallerProtocolName,
+  UpstreamProtocol,
+  UpstreamProtocolName,
+} from '../../lambdas/protocols/protocol.ts';
+import { callerProtocols, upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
 import { formatSse, parseSse } from '../../lambdas/protocols/sse.ts';
 import { createOriginTagger } from '../../lambdas/protocols/thinking-origin.ts';
 import { UpstreamError } from '../../lambdas/protocols/upstream-error.ts';
@@ -24,8 +28,8 @@ export const LABEL: ResponseMeta = {
 const MARK = 'eeeeeeeeeeee';
 
 /** A minimal request, as the protocol's decoder would make it. */
-export const requestOf = (name: ProtocolName, extra: object = {}): GenerationRequest =>
-  protocols[name].decodeRequest({
+export const requestOf = (name: CallerProtocolName, extra: object = {}): GenerationRequest =>
+  callerProtocols[name].decodeRequest({
     model: 'vendor/model',
     max_tokens: 100,
     stream: true,
@@ -49,7 +53,7 @@ async function* cut(wire: Wire, sizes: number[] = []): AsyncGenerator<Uint8Array
 
 /** The canonical events of a wire stream; a fault ends them as itself. */
 export const decode = async (
-  protocol: Protocol,
+  protocol: Pick<UpstreamProtocol, 'streamDecoder'>,
   wire: Wire,
   request: GenerationRequest,
   sizes?: number[],
@@ -70,24 +74,25 @@ export const decode = async (
 
 /** What a caller of `to` reads when an upstream of `from` sends `wire`: the router's own path. */
 export const translate = async (
-  from: ProtocolName,
-  to: ProtocolName,
+  from: UpstreamProtocolName | UpstreamProtocol,
+  to: CallerProtocolName,
   wire: Wire,
   options: { request?: GenerationRequest; sizes?: number[] } = {},
 ): Promise<string> => {
   const request = options.request ?? requestOf(to);
-  const { events, fault } = await decode(protocols[from], wire, request, options.sizes);
-  const encoder = protocols[to].streamEncoder(request, LABEL);
+  const upstream = typeof from === 'string' ? upstreamProtocols[from] : from;
+  const { events, fault } = await decode(upstream, wire, request, options.sizes);
+  const encoder = callerProtocols[to].streamEncoder(request, LABEL);
   const messages = events.map(createOriginTagger(MARK)).flatMap(encoder.push);
   if (fault) {
     const error = apiError('The model is temporarily unavailable.', { cause: fault });
-    messages.push(...protocols[to].encodeStreamError(error, 'req_1', LABEL));
+    messages.push(...callerProtocols[to].encodeStreamError(error, 'req_1', LABEL));
   }
   return messages.map(formatSse).join('');
 };
 
 /** The checker of the caller's family. */
-export const assertWellFormed = (to: ProtocolName, text: string) =>
+export const assertWellFormed = (to: CallerProtocolName, text: string) =>
   to === 'chat' ? assertChatStream(readSse(text)) : assertMessagesStream(readSse(text));
 
 export const chatWire = (chunks: object[], end = 'data: [DONE]\n\n'): string =>

@@ -1,4 +1,4 @@
-import type { Protocol } from '../../protocols/protocol.ts';
+import type { CallerProtocol } from '../../protocols/protocol.ts';
 import type { Clock } from '../../support/clock.ts';
 import { MAX_INVOCATION_MS } from '../../support/durations.ts';
 import { newRequestId, type RandomBytes } from '../../support/ids.ts';
@@ -9,7 +9,7 @@ type Options = {
   clock: Clock;
   randomBytes: RandomBytes;
   /** The protocol family of a path. */
-  protocolOf: (path: string) => Protocol;
+  protocolOf: (path: string) => CallerProtocol;
   /** What the event alone says for the access log line. */
   notesOf?: (event: HttpEvent) => AnyRequestContext['notes'];
 };

@@ -1,4 +1,6 @@
-import type { Protocol } from '../protocol.ts';
+import { credentialHeader } from '../credential-header.ts';
+import type { CallerProtocol, UpstreamProtocol } from '../protocol.ts';
+import { cannotSay } from './cannot-say.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { streamEncoder } from './encode-stream.ts';
 import { encodeError, encodeStreamError } from './error.ts';
@@ -6,10 +8,9 @@ import { NAME } from './name.ts';
 import { decodeRequest, encodeRequest } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 
-/** The chat-completions protocol. */
-export const chat: Protocol = {
+/** The chat-completions protocol, of callers and of targets. */
+export const chat: CallerProtocol & UpstreamProtocol = {
   name: NAME,
-  upstreamPath: '/chat/completions',
   heartbeat: { comment: 'waiting' },
   decodeRequest,
   encodeRequest,
@@ -19,6 +20,10 @@ export const chat: Protocol = {
   streamEncoder,
   encodeError,
   encodeStreamError,
-  upstreamHeaders: (secret) => ({ authorization: `Bearer ${secret}` }),
   limitHeaders: () => ({}),
+  endpoint: (target) => ({
+    path: '/chat/completions',
+    headers: ({ secret }) => credentialHeader(target, 'authorization', secret),
+  }),
+  cannotSay,
 };

@@ -1,28 +1,28 @@
-import type { Protocol, RequestLimits } from '../protocol.ts';
+import { credentialHeader } from '../credential-header.ts';
+import type { CallerProtocol, HeaderMap, RequestLimits, UpstreamProtocol } from '../protocol.ts';
+import { cannotSay } from './cannot-say.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { streamEncoder } from './encode-stream.ts';
 import { encodeError, encodeStreamError } from './error.ts';
 import { NAME } from './name.ts';
-import { decodeRequest, encodeRequest } from './request.ts';
+import { decodeCountRequest, decodeRequest, encodeRequest } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
-
-export { decodeCountRequest } from './request.ts';
 
 /** The vendor's first stable version; targets may name another in their `headers`. */
 const VERSION = '2023-06-01';
 
-const limitHeaders = ({ limit, remaining, resetAt }: RequestLimits): Record<string, string> => ({
+const limitHeaders = ({ limit, remaining, resetAt }: RequestLimits): HeaderMap => ({
   'anthropic-ratelimit-requests-limit': String(limit),
   'anthropic-ratelimit-requests-remaining': String(remaining),
   'anthropic-ratelimit-requests-reset': new Date(resetAt).toISOString(),
 });
 
-/** The messages protocol. */
-export const messages: Protocol = {
+/** The messages protocol, of callers and of targets. */
+export const messages: CallerProtocol & UpstreamProtocol = {
   name: NAME,
-  upstreamPath: '/v1/messages',
   heartbeat: { event: 'ping', data: '{"type":"ping"}' },
   decodeRequest,
+  decodeCountRequest,
   encodeRequest,
   decodeResponse,
   encodeResponse,
@@ -30,6 +30,13 @@ export const messages: Protocol = {
   streamEncoder,
   encodeError,
   encodeStreamError,
-  upstreamHeaders: (secret) => ({ 'x-api-key': secret, 'anthropic-version': VERSION }),
   limitHeaders,
+  endpoint: (target) => ({
+    path: '/v1/messages',
+    headers: ({ secret }) => ({
+      ...credentialHeader(target, 'x-api-key', secret),
+      'anthropic-version': VERSION,
+    }),
+  }),
+  cannotSay,
 };

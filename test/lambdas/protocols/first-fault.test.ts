@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { protocols } from '../../../lambdas/protocols/protocols.ts';
+import { callerProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { errorOf } from '../../support/error-of.ts';
 
 /** A part that tells when it is looked at. */
@@ -19,7 +19,7 @@ test.each(FAMILIES)(
     const seen: string[] = [];
     const content = [{ type: 'text', text: 7 }, watched(seen)];
     const body = { model: 'vendor/model', max_tokens: 1, messages: [{ role: 'user', content }] };
-    const refusal = await errorOf(() => protocols[family].decodeRequest(body));
+    const refusal = await errorOf(() => callerProtocols[family].decodeRequest(body));
     expect(refusal).toMatchObject({ status: 400 });
     expect(refusal.message).toMatch(/^messages\.0\.content\.0\.text/);
     expect(seen).toEqual([]);

@@ -7,7 +7,7 @@ import {
   readToolId,
   wireToolId,
 } from '../../../lambdas/protocols/messages/ids.ts';
-import { protocols } from '../../../lambdas/protocols/protocols.ts';
+import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { requestOf } from '../../support/translate.ts';
 
 const anyId = fc.oneof(
@@ -91,7 +91,7 @@ test('short tool-call ids have nine letters and digits, stay different, and go w
       const messages = [{ role: 'assistant', content: null, tool_calls: calls }, ...results];
       const request = requestOf('chat', { messages });
       const target = { model: 'm', maxOutputTokens: 1000, toolCallIds: 'short' as const };
-      const { messages: wire } = protocols.chat.encodeRequest(request, target) as {
+      const { messages: wire } = upstreamProtocols.chat.encodeRequest(request, target) as {
         messages: { tool_calls: { id: string }[]; tool_call_id: string }[];
       };
       const called = wire[0]?.tool_calls.map(({ id }) => id) ?? [];

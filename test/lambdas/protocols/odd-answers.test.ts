@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { collect } from '../../../lambdas/protocols/collect.ts';
 import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
-import { protocols } from '../../../lambdas/protocols/protocols.ts';
+import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { ChatCompletion } from '../../support/chat-schema.ts';
 import { WholeMessage } from '../../support/messages-schema.ts';
 import { LABEL, requestOf } from '../../support/translate.ts';
@@ -22,8 +22,8 @@ async function* once(events: GenerationEvent[]): AsyncGenerator<GenerationEvent[
 /** What a caller of `to` is answered when an upstream of the messages family answers `wire`. */
 const answerIn = async (to: 'chat' | 'messages', wire: object) => {
   const request = requestOf(to, { stream: false });
-  const events = protocols.messages.decodeResponse(wire, request);
-  return protocols[to].encodeResponse(await collect(once(events)), request, LABEL);
+  const events = upstreamProtocols.messages.decodeResponse(wire, request);
+  return callerProtocols[to].encodeResponse(await collect(once(events)), request, LABEL);
 };
 
 test('a count that nothing can be added to is no count', async () => {
@@ -52,7 +52,7 @@ test('many calls without arguments are not parsed against each other', () => {
       { message: { tool_calls: Array.from({ length: 300 }, () => call) }, finish_reason: 'stop' },
     ],
   };
-  const events = protocols.chat.decodeResponse(wire, requestOf('chat'));
+  const events = upstreamProtocols.chat.decodeResponse(wire, requestOf('chat'));
   expect(events.filter(({ type }) => type === 'block-start')).toHaveLength(300);
   expect(parse.mock.calls.length).toBeLessThanOrEqual(300);
 });

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { assertConsistent } from '../../../lambdas/protocols/assert-consistent.ts';
-import { nativeParts } from '../../../lambdas/protocols/native-parts.ts';
 import type { ProtocolName } from '../../../lambdas/protocols/protocol.ts';
-import { protocols } from '../../../lambdas/protocols/protocols.ts';
+import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { stripForeignThinking } from '../../../lambdas/protocols/thinking-origin.ts';
 import { ApiError } from '../../../lambdas/support/errors.ts';
 import { type Case, casesOf, FAMILIES, toJsonText } from '../../support/golden.ts';
@@ -18,11 +17,14 @@ const targetOf = ({ read }: Case) => ({ ...TARGET, ...JSON.parse(read('target.js
 const send = (example: Case, to: ProtocolName): unknown => {
   const { from, input } = example;
   try {
-    const request = protocols[from].decodeRequest(JSON.parse(input));
+    const request = callerProtocols[from].decodeRequest(JSON.parse(input));
     assertConsistent(request);
-    const needs = nativeParts(request).filter(({ protocol }) => protocol !== to);
-    if (needs.length > 0) return { cannotSay: needs.map(({ name }) => name) };
-    return protocols[to].encodeRequest(stripForeignThinking(request, MARKS[to]), targetOf(example));
+    const cannotSay = upstreamProtocols[to].cannotSay(request);
+    if (cannotSay.length > 0) return { cannotSay };
+    return upstreamProtocols[to].encodeRequest(
+      stripForeignThinking(request, MARKS[to]),
+      targetOf(example),
+    );
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const { status, type, message, param } = error;
@@ -42,8 +44,8 @@ describe.each(FAMILIES)('a request for an upstream of %s', (to) => {
     example.expectGolden(`to-${to}.json`, toJsonText(sent));
     if (sent !== null && typeof sent === 'object' && 'messages' in sent) {
       // What goes out is what the protocol itself would take in.
-      const again = protocols[to].decodeRequest(sent);
-      expect(protocols[to].encodeRequest(again, targetOf(example))).toEqual(sent);
+      const again = callerProtocols[to].decodeRequest(sent);
+      expect(upstreamProtocols[to].encodeRequest(again, targetOf(example))).toEqual(sent);
     }
   });
 });

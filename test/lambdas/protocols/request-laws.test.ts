@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { nativeParts } from '../../../lambdas/protocols/native-parts.ts';
-import { protocols } from '../../../lambdas/protocols/protocols.ts';
+import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 
 const TARGET = {
   model: 'vendor/model',
@@ -237,7 +236,8 @@ describe.each([
   ['chat', chatWire()],
   ['messages', messagesWire()],
 ] as const)('a %s request', (name, wires) => {
-  const { decodeRequest, encodeRequest } = protocols[name];
+  const { decodeRequest } = callerProtocols[name];
+  const { encodeRequest } = upstreamProtocols[name];
 
   test('goes out to an upstream of its own protocol as it came in, unknown fields included', () => {
     fc.assert(
@@ -249,13 +249,15 @@ describe.each([
   });
 
   test('goes out to an upstream of the other protocol as something that protocol accepts', () => {
-    const other = protocols[name === 'chat' ? 'messages' : 'chat'];
+    const otherName = name === 'chat' ? 'messages' : 'chat';
+    const other = { ...callerProtocols[otherName], ...upstreamProtocols[otherName] };
     fc.assert(
       fc.property(wires as fc.Arbitrary<{ messages: object[] }>, (wire) => {
         const request = decodeRequest(wire);
-        // What the other protocol cannot say is refused before (targetsFor).
+        // targetsFor rejects what the other protocol cannot carry.
         fc.pre(
-          request.turns.some(({ role }) => role !== 'system') && nativeParts(request).length === 0,
+          request.turns.some(({ role }) => role !== 'system') &&
+            other.cannotSay(request).length === 0,
         );
         const foreign = JSON.stringify(other.encodeRequest(request, TARGET));
         expect(foreign).not.toMatch(/"zz9_|cache_control|signature/);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { collect } from '../../../lambdas/protocols/collect.ts';
 import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
 import type { ProtocolName } from '../../../lambdas/protocols/protocol.ts';
-import { protocols } from '../../../lambdas/protocols/protocols.ts';
+import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { createOriginTagger } from '../../../lambdas/protocols/thinking-origin.ts';
 import { UpstreamError } from '../../../lambdas/protocols/upstream-error.ts';
 import { ChatCompletion } from '../../support/chat-schema.ts';
@@ -21,9 +21,9 @@ async function* once(events: GenerationEvent[]) {
 const answer = async ({ from, input }: Case, to: ProtocolName): Promise<object> => {
   const request = requestOf(to, { stream: false });
   try {
-    const events = protocols[from].decodeResponse(JSON.parse(input), request);
+    const events = upstreamProtocols[from].decodeResponse(JSON.parse(input), request);
     const generation = await collect(once(events.map(createOriginTagger(MARK))));
-    return protocols[to].encodeResponse(generation, request, LABEL);
+    return callerProtocols[to].encodeResponse(generation, request, LABEL);
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
     return { fault: error.kind };

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { protocols } from '../../../lambdas/protocols/protocols.ts';
+import { CALLER_PROTOCOLS } from '../../../lambdas/protocols/protocol-name.ts';
+import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { formatSse } from '../../../lambdas/protocols/sse.ts';
 import {
   assertWellFormed,
@@ -12,7 +13,6 @@ import {
   translate,
 } from '../../support/translate.ts';
 
-const FAMILIES = ['chat', 'messages'] as const;
 const RUNS = { numRuns: 300 };
 
 /** Text that is nasty on the wire: line ends, SSE field names, quotes, multi-byte characters. */
@@ -206,7 +206,7 @@ const wildMessagesEvent = fc.record(
   { requiredKeys: ['type'] },
 );
 
-describe.each(FAMILIES)('a stream for a caller of %s', (to) => {
+describe.each(CALLER_PROTOCOLS)('a stream for a caller of %s', (to) => {
   test('is well-formed and complete for every valid chat answer, however the network cuts it', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -268,8 +268,8 @@ describe.each(FAMILIES)('a stream for a caller of %s', (to) => {
   });
 });
 
-describe.each(FAMILIES)('%s', (name) => {
-  const protocol = protocols[name];
+describe.each(CALLER_PROTOCOLS)('%s', (name) => {
+  const { streamEncoder } = callerProtocols[name];
 
   test('decodes the events it encoded', async () => {
     await fc.assert(
@@ -278,15 +278,15 @@ describe.each(FAMILIES)('%s', (name) => {
           name,
           name === 'chat' ? { stream_options: { include_usage: true } } : {},
         );
-        const first = await decode(protocols.chat, wire, request);
+        const first = await decode(upstreamProtocols.chat, wire, request);
         fc.pre(first.events.some((event) => event.type === 'finish' && event.usage !== undefined));
         const encode = (events: typeof first.events) => {
-          const encoder = protocol.streamEncoder(request, LABEL);
+          const encoder = streamEncoder(request, LABEL);
           return events.flatMap(encoder.push).map(formatSse).join('');
         };
         // Once through this wire, blocks stand in its order; from there on nothing may change.
-        const second = await decode(protocol, encode(first.events), request);
-        const third = await decode(protocol, encode(second.events), request);
+        const second = await decode(upstreamProtocols[name], encode(first.events), request);
+        const third = await decode(upstreamProtocols[name], encode(second.events), request);
         expect(third).toEqual(second);
       }),
       RUNS,

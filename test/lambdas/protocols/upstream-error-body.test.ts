@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { protocols } from '../../../lambdas/protocols/protocols.ts';
+import { callerProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { interpretErrorBody } from '../../../lambdas/protocols/upstream-error-body.ts';
 import { apiError, invalidRequest } from '../../../lambdas/support/errors.ts';
 import { ChatError } from '../../support/chat-schema.ts';
@@ -67,7 +67,7 @@ const overflow = invalidRequest('prompt is too long: 9 tokens > 8 maximum', {
 
 describe.each(FAMILIES)('an error for a caller of %s', (to) => {
   test.each([overflow, apiError('The model is temporarily unavailable.')])('%s', (error) => {
-    const body = protocols[to].encodeError(error, 'req_1');
+    const body = callerProtocols[to].encodeError(error, 'req_1');
     expect(SCHEMA[to].safeParse(body).error).toBeUndefined();
     expect(body).toMatchObject({ error: { type: error.type, message: error.message } });
   });

@@ -8,7 +8,7 @@ import type {
 } from '../../../lambdas/protocols/generation.ts';
 import { readJsonObject } from '../../../lambdas/protocols/json.ts';
 import type { ProtocolName } from '../../../lambdas/protocols/protocol.ts';
-import { protocols } from '../../../lambdas/protocols/protocols.ts';
+import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { formatSse } from '../../../lambdas/protocols/sse.ts';
 import { createOriginTagger } from '../../../lambdas/protocols/thinking-origin.ts';
 import { type Case, casesOf, FAMILIES } from '../../support/golden.ts';
@@ -31,14 +31,14 @@ const requestFor = ({ read }: Case, to: ProtocolName): GenerationRequest => {
 /** What the caller reads when the answer comes as a stream, and when it comes in one piece. */
 const readBoth = async (example: Case, to: ProtocolName) => {
   const request = requestFor(example, to);
-  const { events, fault } = await decode(protocols[example.from], example.input, request);
+  const { events, fault } = await decode(upstreamProtocols[example.from], example.input, request);
   if (fault) return undefined;
   const sealed = events.map(createOriginTagger(MARK));
-  const encoder = protocols[to].streamEncoder(request, LABEL);
+  const encoder = callerProtocols[to].streamEncoder(request, LABEL);
   const stream = sealed.flatMap(encoder.push).map(formatSse).join('');
-  const whole = protocols[to].encodeResponse(await collect(once(sealed)), request, LABEL);
-  const streamed = (await decode(protocols[to], stream, request)).events;
-  const read = protocols[to].decodeResponse(whole, request);
+  const whole = callerProtocols[to].encodeResponse(await collect(once(sealed)), request, LABEL);
+  const streamed = (await decode(upstreamProtocols[to], stream, request)).events;
+  const read = upstreamProtocols[to].decodeResponse(whole, request);
   return { streamed: await collect(once(streamed)), whole: await collect(once(read)) };
 };
 

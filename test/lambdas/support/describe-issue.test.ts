@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { ProtocolName } from '../../../lambdas/protocols/protocol.ts';
-import { protocols } from '../../../lambdas/protocols/protocols.ts';
+import { callerProtocols } from '../../../lambdas/protocols/protocols.ts';
 
 const GOOD = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
 
 const errorOf = (family: ProtocolName, body: unknown): unknown => {
   try {
-    return protocols[family].decodeRequest(body);
+    return callerProtocols[family].decodeRequest(body);
   } catch (error) {
     return error instanceof Error ? error.message : error;
   }

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
 import type { ProtocolName } from '../../../lambdas/protocols/protocol.ts';
-import { protocols } from '../../../lambdas/protocols/protocols.ts';
+import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { createHttpUpstream } from '../../../lambdas/upstreams/http-upstream.ts';
 import type { EventBatches } from '../../../lambdas/upstreams/upstream.ts';
 import { createManualClock, type ManualClock } from '../../support/manual-clock.ts';
@@ -49,7 +49,7 @@ const open = async (protocol: ProtocolName, wire: string) => {
   const batches = await createHttpUpstream({ clock, secrets }).open({
     request: requestOf(protocol),
     target: { upstream: 'aurora', protocol, baseUrl: server.url, model: 'm', secret: 's' },
-    protocol: protocols[protocol],
+    protocol: upstreamProtocols[protocol],
     maxOutputTokens: 1000,
     signal: new AbortController().signal,
   });

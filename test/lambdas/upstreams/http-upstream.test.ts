@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Target } from '../../../lambdas/catalog/catalog.ts';
 import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
-import { protocols } from '../../../lambdas/protocols/protocols.ts';
+import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { UpstreamError } from '../../../lambdas/protocols/upstream-error.ts';
 import { createHttpUpstream } from '../../../lambdas/upstreams/http-upstream.ts';
 import type { UpstreamSecrets } from '../../../lambdas/upstreams/secrets.ts';
@@ -48,7 +48,7 @@ const setUp = (url: string, extra: Partial<Target> = {}, secrets?: UpstreamSecre
     upstream.open({
       request: requestOf('chat', { stream: false, messages: [{ role: 'user', content }] }),
       target,
-      protocol: protocols[target.protocol],
+      protocol: upstreamProtocols[target.protocol],
       maxOutputTokens: 1000,
       signal: caller.signal,
     });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Target } from '../../../lambdas/catalog/catalog.ts';
-import { protocols } from '../../../lambdas/protocols/protocols.ts';
+import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { createHttpUpstream } from '../../../lambdas/upstreams/http-upstream.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { startMisbehaving } from '../../support/misbehaving-server.ts';
@@ -19,7 +19,7 @@ const bodyFor = async (
   }).open({
     request: requestOf(protocol, fields),
     target: { upstream: 'a', protocol, baseUrl: server.url, model: 'm', secret: 's', ...options },
-    protocol: protocols[protocol],
+    protocol: upstreamProtocols[protocol],
     maxOutputTokens: 1000,
     signal: new AbortController().signal,
   });
