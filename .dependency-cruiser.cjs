@@ -26,7 +26,7 @@ const rooms = {
 
 /** Files on the first floor of lambdas/ that a room may import besides other rooms. */
 const contracts = {
-  http: ['log-events.ts'],
+  http: ['log-events.ts', 'routes.ts'],
   endpoints: ['log-events.ts'],
   routing: ['log-events.ts'],
   stores: ['log-events.ts', 'tables.ts'],
@@ -114,7 +114,7 @@ module.exports = {
       from: { path: '^(lib|bin)/' },
       to: {
         path: '^(lambdas|local|test|bench)/',
-        pathNot: '^lambdas/((env|log-events|metrics|tables)\\.ts$|catalog/)',
+        pathNot: '^lambdas/((env|log-events|metrics|routes|tables)\\.ts$|catalog/)',
       },
     },
     {

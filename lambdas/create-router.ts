@@ -6,7 +6,6 @@ import { createGetModel } from './endpoints/get-model.ts';
 import { createListModels } from './endpoints/list-models.ts';
 import { createGetUsage } from './endpoints/quota-usage.ts';
 import { createHttpHandler, type HttpHandler } from './http/create-http-handler.ts';
-import { createRoutes } from './http/routes.ts';
 import { createAuthenticate } from './keys/authenticate.ts';
 import { createMeter } from './metering/meter.ts';
 import { createBreaker } from './routing/breaker.ts';
@@ -49,13 +48,13 @@ export const createRouter = ({
   const breaker = createBreaker({ store: breakers, clock, randomBytes, log });
   const failover = createFailover({ breaker, budget: createRetryBudget() });
   const fetchAnswer = createFetchAnswer({ upstream, failover, clock, log });
-  const routes = createRoutes({
+  const endpoints = {
     generate: createGenerate({ catalog, meter, failover, fetchAnswer, clock }),
     countTokens: createCountTokens({ catalog, meter }),
     listModels: createListModels({ catalog, meter }),
     getModel: createGetModel({ catalog, meter }),
     usage: createGetUsage({ meter }),
-  });
+  };
   const authenticate = createAuthenticate({ keys, plans, clock });
-  return createHttpHandler({ routes, authenticate, log, clock, randomBytes });
+  return createHttpHandler({ endpoints, authenticate, log, clock, randomBytes });
 };

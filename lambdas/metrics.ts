@@ -1,3 +1,5 @@
+import { ROUTES } from './routes.ts';
+
 /**
  * CONTRACT with lib/: what the router counts. Dashboard and alarms read these names; the router writes
  * them. A key or a project is never a dimension: each series is $0.30 a month, and logs know them.
@@ -60,15 +62,17 @@ export const unitOf = (name: MetricName): 'Count' | 'Milliseconds' =>
 /** Label of what has no series of its own. */
 export const OTHER = 'other';
 
-/** Values of `Route`: what needs a key. */
-export const ROUTES = [
-  '/v1/chat/completions',
-  '/v1/messages',
-  '/v1/messages/count_tokens',
-  '/v1/models',
-  '/v1/usage',
+/** Values of `Route`: the series that routes name (routes.ts), and `other`. */
+export const ROUTE_SERIES: string[] = [
+  ...new Set(ROUTES.flatMap((row) => ('series' in row ? [row.series] : []))),
   OTHER,
-] as const;
+];
+
+/** Value of `Route` for a pattern, which is undefined if no route matched. */
+export const seriesOfRoute = (pattern: string | undefined): string => {
+  const row = ROUTES.find((one) => one.pattern === pattern);
+  return row && 'series' in row ? row.series : OTHER;
+};
 
 /** A catalog, as far as it matters here. */
 type ModelTargets = { id: string; targets: { upstream: string }[] };
@@ -83,7 +87,7 @@ const seriesOf = (models: Labelled[]): number => {
   const pairs = models.reduce((sum, { upstreams }) => sum + upstreams.length, 0);
   return (
     SCOPES.stage.metrics.length +
-    SCOPES.route.metrics.length * ROUTES.length +
+    SCOPES.route.metrics.length * ROUTE_SERIES.length +
     SCOPES.model.metrics.length * models.length +
     SCOPES.target.metrics.length * pairs
   );

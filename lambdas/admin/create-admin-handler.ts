@@ -2,57 +2,60 @@ import middy from '@middy/core';
 import type { JsonReply } from '../endpoints/endpoint.ts';
 import { accessLog } from '../http/middleware/access-log.ts';
 import { errorEnvelope } from '../http/middleware/error-envelope.ts';
-import type { Middleware, PlatformResponse } from '../http/middleware/middleware.ts';
-import { openContext } from '../http/middleware/open-context.ts';
-import { readBody } from '../http/middleware/read-body.ts';
+import { receive } from '../http/middleware/receive.ts';
 import { writeReply } from '../http/middleware/write-reply.ts';
+import { createPathFinder, methodNotAllowed } from '../http/path-pattern.ts';
+import { readBody } from '../http/read-body.ts';
 import type { HttpEvent } from '../http/read-event.ts';
-import type { RequestContext } from '../http/request-context.ts';
+import type { PlatformResponse, Received } from '../http/stages.ts';
 import { callerProtocols } from '../protocols/protocols.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
-import { apiError, invalidRequest } from '../support/errors.ts';
+import { apiError, invalidRequest, notFound } from '../support/errors.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
-import { type AdminMatch, createMatchAdminRoute } from './match-admin-route.ts';
-import type { AdminRoute } from './operation.ts';
+import type { AdminRequest, AdminRoute } from './operation.ts';
 
-type AdminExchange = RequestContext<AdminMatch>;
-type AdminStep = Middleware<AdminExchange>;
-
-/** A Lambda handler that answers in one piece. */
+/** A Lambda handler that responds in one piece. */
 export type AdminHandler = (event: HttpEvent, context: object) => Promise<PlatformResponse>;
 
 export type AdminHandlerOptions = {
   routes: AdminRoute[];
-  /** Who operates, as the door in front has found out; undefined when it has not. */
+  /** The operator that the public endpoint has authenticated; undefined if it has not. */
   operatorOf: (event: HttpEvent) => string | undefined;
   log: Log;
   clock: Clock;
   randomBytes: RandomBytes;
 };
 
-/** The platform authorizes; this refuses to run where nobody has, should a door be added without a lock. */
-const requireOperator = (): AdminStep => ({
-  before: ({ event: { notes } }) => {
-    if (notes.operator !== undefined) return;
-    throw invalidRequest('Operators sign their requests with AWS credentials.', { status: 403 });
-  },
-});
+/** The stages of an operator's request after `Received`; each function takes the stage before its own. */
+export type Authorized = Received & { readonly operator: string };
+export type AdminRouted = Authorized & Pick<AdminRequest, 'parameters'> & { route: AdminRoute };
 
-const findRoute = (routes: AdminRoute[]): AdminStep => {
-  const matchAdminRoute = createMatchAdminRoute(routes);
-  return {
-    before: ({ event: exchange }) => {
-      const { method, path } = exchange.request;
-      exchange.match = matchAdminRoute(method, path);
-    },
+/** Defence in depth: rejects requests that API Gateway did not authorize. @throws ApiError 403 */
+export const requireOperator = (received: Received): Authorized => {
+  const { operator } = received.notes;
+  if (operator !== undefined) return { ...received, operator };
+  throw invalidRequest('Operators sign their requests with AWS credentials.', { status: 403 });
+};
+
+/** @throws ApiError 404, or 405 with `allow` */
+export const createFindRoute = (routes: AdminRoute[]) => {
+  const findByPath = createPathFinder(routes);
+  return (authorized: Authorized): AdminRouted => {
+    const { method, path } = authorized.request;
+    const candidates = findByPath(path);
+    if (candidates.length === 0) throw notFound('No such path. docs/admin.md lists them.');
+    const match = candidates.find(({ route }) => route.method === method);
+    if (!match) throw methodNotAllowed(candidates.map(({ route }) => route.method).join(', '));
+    authorized.notes.route = match.route.pattern;
+    return { ...authorized, ...match };
   };
 };
 
-const operate = async ({ match, body }: AdminExchange): Promise<JsonReply> => {
-  if (!match) throw new Error('a request passed the stack without a route');
-  const { route, parameters } = match;
+/** Reads the body and runs the operation. @throws ApiError */
+export const operate = async ({ request, route, parameters }: AdminRouted): Promise<JsonReply> => {
+  const body = await readBody(request); // 400, 413, 415
   try {
     return await route.operate({ parameters, body: body?.value });
   } catch (error) {
@@ -64,12 +67,13 @@ const operate = async ({ match, body }: AdminExchange): Promise<JsonReply> => {
   }
 };
 
-/** The operator's routes behind the router's own middlewares; errors are in the chat family's envelope. */
+/** The admin routes behind the router's middlewares; errors use the envelope of the chat protocol. */
 export const createAdminHandler = (options: AdminHandlerOptions): AdminHandler => {
   const { routes, operatorOf, log, clock, randomBytes } = options;
-  const handler = middy<AdminExchange, JsonReply>({ timeoutEarlyInMillis: 0 })
+  const findRoute = createFindRoute(routes);
+  const handler = middy<Received, JsonReply>({ timeoutEarlyInMillis: 0 })
     .use([
-      openContext({
+      receive({
         clock,
         randomBytes,
         protocolOf: () => callerProtocols.chat,
@@ -78,11 +82,8 @@ export const createAdminHandler = (options: AdminHandlerOptions): AdminHandler =
       writeReply({ log }),
       accessLog({ log, clock }),
       errorEnvelope({ log }),
-      requireOperator(),
-      findRoute(routes),
-      readBody(),
     ])
-    .handler(operate);
-  // Middy types its result as the handler it was given; the stack changes what goes in and comes out.
+    .handler((received) => operate(findRoute(requireOperator(received))));
+  // Middy types its result as the handler it was given; the middlewares change event and response.
   return handler as unknown as AdminHandler;
 };

@@ -1,48 +1,71 @@
 import type { Writable } from 'node:stream';
 import middy from '@middy/core';
 import { executionModeStreamifyResponse } from '@middy/core/StreamifyResponse';
-import type { Call, Reply } from '../endpoints/endpoint.ts';
+import type { Reply } from '../endpoints/endpoint.ts';
+import type { Authenticate } from '../keys/authenticate.ts';
+import type { Clock } from '../support/clock.ts';
+import type { RandomBytes } from '../support/ids.ts';
+import type { Log } from '../support/log.ts';
+import { createMatchRoute, type Endpoints } from './match-route.ts';
+import { accessLog } from './middleware/access-log.ts';
+import { errorEnvelope } from './middleware/error-envelope.ts';
+import { receive } from './middleware/receive.ts';
+import { writeReply } from './middleware/write-reply.ts';
+import { protocolOf } from './protocol-of.ts';
 import type { HttpEvent } from './read-event.ts';
-import type { InvocationContext, RequestContext } from './request-context.ts';
-import { type StackOptions, stack } from './stack.ts';
+import {
+  type InvocationContext,
+  identifyCaller,
+  type Received,
+  readCall,
+  routeRequest,
+} from './stages.ts';
 
-/** A streaming Lambda handler; it resolves when the answer has been written to its end. */
+/** A streaming Lambda handler; it resolves when the response has been written to its end. */
 export type HttpHandler = (
   event: HttpEvent,
   response: Writable,
   context: InvocationContext,
 ) => Promise<void>;
 
-const callOf = (exchange: RequestContext): Call | undefined =>
-  exchange.caller && {
-    requestId: exchange.requestId,
-    protocol: exchange.protocol,
-    caller: exchange.caller,
-    body: exchange.body?.value,
-    bodyBytes: exchange.body?.bytes ?? 0,
-    pathParameter: exchange.match?.parameter,
-    signal: exchange.signal,
-    remainingMs: exchange.remainingMs,
-    note: (fields) => Object.assign(exchange.notes, fields),
-  };
-
-const serve = async (exchange: RequestContext): Promise<Reply> => {
-  const served = exchange.match?.route.serve;
-  if (served && 'reply' in served) return served.reply;
-  const call = callOf(exchange);
-  if (!served || !call) throw new Error('a request passed the stack without a route or a caller');
-  return served.endpoint(call);
+export type HttpHandlerOptions = {
+  endpoints: Endpoints;
+  authenticate: Authenticate;
+  log: Log;
+  clock: Clock;
+  randomBytes: RandomBytes;
 };
 
-/** The one stack in front of all routes. `globalThis.awslambda` must exist before this is called. */
-export const createHttpHandler = (options: StackOptions): HttpHandler => {
-  const handler = middy<RequestContext, Reply>({
+/** The stages of a request (stages.ts), with the statuses that each may end it with. */
+const createServe = ({ endpoints, authenticate }: HttpHandlerOptions) => {
+  const matchRoute = createMatchRoute(endpoints);
+  return async (received: Received): Promise<Reply> => {
+    const routed = routeRequest(matchRoute, received); // 404, 405: a wrong path needs no key
+    if ('reply' in routed) return routed.reply;
+    const authenticated = await identifyCaller(authenticate, routed); // 401, 503
+    const call = await readCall(authenticated); // 400, 413, 415
+    return routed.endpoint(call); // 402, 429, 400, 5xx
+  };
+};
+
+/**
+ * The one stack in front of all routes. Read the middlewares downwards on the way in, upwards on the way
+ * out. `globalThis.awslambda` must exist before this is called.
+ */
+export const createHttpHandler = (options: HttpHandlerOptions): HttpHandler => {
+  const { log, clock, randomBytes } = options;
+  const handler = middy<Received, Reply>({
     executionMode: executionModeStreamifyResponse,
-    // Middy's own timer stops when the handler returns, before a stream begins; deadlines are ours.
+    // Middy's timer stops when the handler returns, before a stream begins; endpoints have deadlines.
     timeoutEarlyInMillis: 0,
   })
-    .use(stack(options))
-    .handler(serve);
+    .use([
+      receive({ clock, randomBytes, protocolOf }),
+      writeReply({ log }),
+      accessLog({ log, clock }),
+      errorEnvelope({ log }),
+    ])
+    .handler(createServe(options));
   // Middy types its result as the handler it was given; streamifyResponse returns the streaming one.
   return handler as unknown as HttpHandler;
 };

@@ -1,40 +1,77 @@
+import type { Endpoint, Reply } from '../endpoints/endpoint.ts';
+import { type EndpointName, ROUTES } from '../routes.ts';
 import { notFound } from '../support/errors.ts';
-import { hintFor } from './path-hints.ts';
 import { createPathFinder, methodNotAllowed } from './path-pattern.ts';
-import type { Route } from './routes.ts';
+import type { HttpRequest } from './read-event.ts';
 
-/** `parameter` is what `{id}` stood for, percent-decoded. */
-export type RouteMatch = { route: Route; parameter: string | undefined };
+/** Each endpoint that the table of routes (routes.ts) names. */
+export type Endpoints = Record<EndpointName, Endpoint>;
 
-const allowedBy = (routes: Route[]): string => {
-  const methods = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+export type RouteMatch = {
+  pattern: string;
+  serve:
+    | { endpoint: Endpoint; pathParameter: string | undefined; dateHeader: string | undefined }
+    | { reply: Reply };
+};
+
+export type MatchRoute = (request: Pick<HttpRequest, 'method' | 'path'>) => RouteMatch;
+
+type Row = (typeof ROUTES)[number];
+
+/** Paths of newer or older APIs of the protocols' vendors, which SDKs call by default. */
+const UNSUPPORTED_PATHS: Record<string, string> = {
+  '/v1/responses':
+    'The Responses API is not offered; use POST /v1/chat/completions (in SDKs: the chat completions API).',
+  '/v1/completions': 'Text completions are not offered; use POST /v1/chat/completions.',
+  '/v1/complete': 'Text completions are not offered; use POST /v1/messages.',
+};
+
+const BASE_URLS =
+  "Chat-completions SDKs take the base address with '/v1', messages SDKs without it.";
+
+const PATTERNS: string[] = ROUTES.map(({ pattern }) => pattern);
+
+/** Message of a 404. Does not repeat the path: people paste keys into URLs. */
+const hintFor = (path: string): string => {
+  const unsupported = UNSUPPORTED_PATHS[path];
+  if (unsupported) return unsupported;
+  if (path.startsWith('/v1/v1/')) return `The path has '/v1' twice. ${BASE_URLS}`;
+  if (PATTERNS.includes(`/v1${path}`)) return `The path lacks '/v1'. ${BASE_URLS}`;
+  if (path.includes('//'))
+    return 'No such path. It has two slashes in a row: the base address ends without one.';
+  if (path.length > 1 && path.endsWith('/')) return 'No such path. Paths have no trailing slash.';
+  return `No such path. This service has ${PATTERNS.filter((p) => p.startsWith('/v1')).join(', ')}.`;
+};
+
+const allowedBy = (rows: Row[]): string => {
+  const methods = rows.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   return [...methods, 'OPTIONS'].join(', ');
 };
 
-/** A capability answer without CORS headers: browsers hold no keys of this service. */
-const optionsRoute = (pattern: string, allow: string): Route => ({
-  method: 'OPTIONS',
-  pattern,
-  serve: { reply: { status: 204, headers: { allow }, body: {} } },
-});
+/** Lists the methods without CORS headers: browsers must not hold keys of this service. */
+const optionsReply = (allow: string): Reply => ({ status: 204, headers: { allow }, body: {} });
 
-/** Finds the route of a request. @throws ApiError 404 with a hint at the usual mistake, or 405 with `allow`. */
-export const createMatchRoute = (routes: Route[]) => {
-  const findByPath = createPathFinder(routes, 'rest');
-  const patterns = routes.map(({ pattern }) => pattern);
+/** Finds the route of a request. @throws ApiError 404 with a hint, or 405 with `allow` */
+export const createMatchRoute = (endpoints: Endpoints): MatchRoute => {
+  const findByPath = createPathFinder<Row>(ROUTES, 'rest');
 
-  return (method: string, path: string): RouteMatch => {
-    const atPath = findByPath(path);
-    const [first] = atPath;
-    if (!first) throw notFound(hintFor(path, patterns));
+  const serveRow = (row: Row, pathParameter: string | undefined): RouteMatch['serve'] => {
+    if (!('endpoint' in row)) return { reply: { status: 200, body: row.body } };
+    const dateHeader = 'dateHeader' in row ? row.dateHeader : undefined;
+    return { endpoint: endpoints[row.endpoint], pathParameter, dateHeader };
+  };
 
-    const wanted = method === 'HEAD' ? 'GET' : method;
-    const match = atPath.find(({ route }) => route.method === wanted);
-    if (match) return { route: match.route, parameter: match.parameters.id };
-    const allow = allowedBy(atPath.map(({ route }) => route));
-    if (method === 'OPTIONS') {
-      return { route: optionsRoute(first.route.pattern, allow), parameter: undefined };
-    }
+  return ({ method, path }) => {
+    const candidates = findByPath(path);
+    const [first] = candidates;
+    if (!first) throw notFound(hintFor(path));
+
+    const routeMethod = method === 'HEAD' ? 'GET' : method;
+    const match = candidates.find(({ route }) => route.method === routeMethod);
+    const { pattern } = (match ?? first).route;
+    if (match) return { pattern, serve: serveRow(match.route, match.parameters.id) };
+    const allow = allowedBy(candidates.map(({ route }) => route));
+    if (method === 'OPTIONS') return { pattern, serve: { reply: optionsReply(allow) } };
     throw methodNotAllowed(allow);
   };
 };

@@ -40,7 +40,7 @@ export const compilePattern = (pattern: string, last: Last = 'segment') => {
 
 /** Finds the routes that a path belongs to, each with what its placeholders stand for. */
 export const createPathFinder = <Route extends { pattern: string }>(
-  routes: Route[],
+  routes: readonly Route[],
   last?: Last,
 ) => {
   const known = routes.map((route) => ({ route, match: compilePattern(route.pattern, last) }));

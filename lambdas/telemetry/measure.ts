@@ -6,7 +6,7 @@ import {
   type RequestFields,
   STORE_UNAVAILABLE,
 } from '../log-events.ts';
-import { type Labelled, type MetricName, OTHER, ROUTES } from '../metrics.ts';
+import { type Labelled, type MetricName, OTHER, seriesOfRoute } from '../metrics.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import type { Point } from './format-emf.ts';
 
@@ -81,11 +81,8 @@ const VALUES: { [E in LogEvent]?: (fields: LogEvents[E]) => Values } = {
   upstream_secret_failed: () => ({ SecretFetchFailed: 1 }),
 };
 
-const routeLabels = (event: LogEvent, { route: pattern }: LogFields): Point['labels'] => {
-  if (event !== 'request') return {};
-  const known = ROUTES.find((route) => route === pattern || `${route}/{id}` === pattern);
-  return { Route: known ?? OTHER };
-};
+const routeLabels = (event: LogEvent, { route }: LogFields): Point['labels'] =>
+  event === 'request' ? { Route: seriesOfRoute(route) } : {};
 
 /** The facts of log lines as metrics, with the labels that have series. */
 export const createMeasure = (labelled: Labelled[]): Measure => {

@@ -2,9 +2,10 @@ import '../../lambdas/web/lambda-runtime.ts';
 import { randomBytes } from 'node:crypto';
 import type { Endpoint } from '../../lambdas/endpoints/endpoint.ts';
 import { createHttpHandler } from '../../lambdas/http/create-http-handler.ts';
-import { createRoutes, type Endpoints } from '../../lambdas/http/routes.ts';
+import type { Endpoints } from '../../lambdas/http/match-route.ts';
 import { createAuthenticate } from '../../lambdas/keys/authenticate.ts';
 import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
+import { ENDPOINT_NAMES } from '../../lambdas/routes.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { type ServerOptions, startServer } from '../../lambdas/web/server.ts';
 import { startDynamo, storesOn } from './dynamo.ts';
@@ -23,6 +24,8 @@ const echo: Endpoint = async ({ protocol, caller, body, bodyBytes, pathParameter
     pathParameter: pathParameter ?? null,
   },
 });
+
+const echoes = Object.fromEntries(ENDPOINT_NAMES.map((name) => [name, echo])) as Endpoints;
 
 export type Edge = {
   url: string;
@@ -44,15 +47,8 @@ export const startEdge = async (
   const lifecycle = createKeyLifecycle({ keys, meters, clock: systemClock, randomBytes });
   const { key } = await lifecycle.create({ projectId: 'project', planId: 'plan' });
   const written: string[] = [];
-  const all = {
-    generate: echo,
-    countTokens: echo,
-    listModels: echo,
-    getModel: echo,
-    usage: echo,
-  };
   const handler = createHttpHandler({
-    routes: createRoutes({ ...all, ...endpoints }),
+    endpoints: { ...echoes, ...endpoints },
     authenticate: createAuthenticate({ keys, plans, clock: systemClock }),
     log: createWatchedLog([], systemClock, (line) => written.push(line)),
     clock: systemClock,

@@ -2,8 +2,7 @@ import type { Reply } from '../../endpoints/endpoint.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { Log } from '../../support/log.ts';
 import type { MessageBatches } from '../event-stream.ts';
-import type { AnyRequestContext } from '../request-context.ts';
-import type { SharedMiddleware } from './middleware.ts';
+import type { Middleware, Received } from '../stages.ts';
 
 type Options = { log: Log; clock: Clock };
 
@@ -19,27 +18,27 @@ async function* finallyRun(batches: MessageBatches, action: () => void): Message
  * One line a request, of named fields only: never a path (people paste keys into addresses), a header or
  * a body. A stream's line is written when the stream ends, which no hook of the stack gets to see.
  */
-export const accessLog = ({ log, clock }: Options): SharedMiddleware => {
-  const writeLine = (exchange: AnyRequestContext, status: number) => {
-    const { requestId, startedAt, request, match, caller, notes } = exchange;
+export const accessLog = ({ log, clock }: Options): Middleware => {
+  const writeLine = (received: Received, status: number) => {
+    const { requestId, startedAt, request, notes } = received;
     log.info('request', {
       requestId,
       method: request.method,
-      route: match?.route.pattern,
+      route: notes.route,
       status,
       ms: clock.now() - startedAt,
-      keyId: caller?.keyId,
-      projectId: caller?.projectId,
+      keyId: notes.keyId,
+      projectId: notes.projectId,
       ...notes,
     });
   };
-  const observe = (exchange: AnyRequestContext, reply: Reply): Reply => {
-    const line = () => writeLine(exchange, reply.status);
+  const observe = (received: Received, reply: Reply): Reply => {
+    const line = () => writeLine(received, reply.status);
     if ('messages' in reply) return { ...reply, messages: finallyRun(reply.messages, line) };
     line();
     return reply;
   };
-  const accessLogAfter: SharedMiddleware['after'] = (request) => {
+  const accessLogAfter: Middleware['after'] = (request) => {
     if (request.response) request.response = observe(request.event, request.response);
   };
   return { after: accessLogAfter, onError: accessLogAfter };

@@ -1,11 +1,11 @@
 import { toApiError } from '../../support/errors.ts';
 import type { Log } from '../../support/log.ts';
 import { describeFailure } from '../describe-failure.ts';
-import type { SharedMiddleware } from './middleware.ts';
+import type { Middleware } from '../stages.ts';
 
 /** Answers whatever was thrown in the envelope of the path's family; private causes go to the log. */
-export const errorEnvelope = ({ log }: { log: Log }): SharedMiddleware => {
-  const errorEnvelopeOnError: SharedMiddleware['onError'] = (request) => {
+export const errorEnvelope = ({ log }: { log: Log }): Middleware => {
+  const errorEnvelopeOnError: Middleware['onError'] = (request) => {
     const { protocol, requestId, notes } = request.event;
     const error = toApiError(request.error);
     if (error.status >= 500) {

@@ -1,34 +1,64 @@
 import type { Reply } from '../../endpoints/endpoint.ts';
+import { toApiError } from '../../support/errors.ts';
+import { suffixOf } from '../../support/ids.ts';
 import type { Log } from '../../support/log.ts';
-import { replyBody } from '../reply-body.ts';
-import type { AnyRequestContext } from '../request-context.ts';
-import type { PlatformResponse } from './middleware.ts';
+import { describeFailure } from '../describe-failure.ts';
+import { eventStream } from '../event-stream.ts';
+import type { PlatformResponse, Received } from '../stages.ts';
+
+const NO_CONTENT = 204;
+
+const SSE_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  // Against proxies: `no-transform` disables compression, `x-accel-buffering` disables buffering.
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+};
+
+/** Logs the error of a stream that must not throw, and encodes it: without it SDKs see a normal end. */
+const onStreamFailure = (received: Received, log: Log) => (error: unknown) => {
+  const { requestId, protocol, startedAt } = received;
+  log.error('stream_failed', { requestId, ...describeFailure(error) });
+  return protocol.encodeStreamError(toApiError(error), requestId, {
+    id: suffixOf(requestId),
+    model: '',
+    created: Math.floor(startedAt / 1000),
+    estimatedInputTokens: 0,
+  });
+};
+
+/** The body of a reply and the headers that describe it. */
+const encodeBody = (
+  received: Received,
+  reply: Reply,
+  log: Log,
+): Pick<PlatformResponse, 'headers' | 'body'> => {
+  if ('messages' in reply) {
+    const body = eventStream(reply.messages, received.signal, onStreamFailure(received, log));
+    return { headers: SSE_HEADERS, body };
+  }
+  if (reply.status === NO_CONTENT) return { headers: {}, body: '' };
+  const body = received.request.method === 'HEAD' ? '' : JSON.stringify(reply.body);
+  return { headers: { 'content-type': 'application/json' }, body };
+};
 
 /**
- * Turns the reply into what the platform streams. The only place that writes a header, so that no answer
- * of any kind goes without its request id.
+ * Turns the reply into what the platform streams. The only place that writes headers, so that every
+ * response has its request id.
  */
 export const writeReply = ({ log }: { log: Log }) => {
-  const write = (request: { event: AnyRequestContext; response?: unknown }, reply: Reply): void => {
-    const { requestId } = request.event;
-    const { headers, body } = replyBody(request.event, reply, log);
-    const response: PlatformResponse = {
-      statusCode: reply.status,
-      headers: {
-        ...headers,
-        ...reply.headers,
-        'x-request-id': requestId,
-        'request-id': requestId,
-      },
-      body,
-    };
-    request.response = response;
+  const toResponse = (received: Received, reply: Reply): PlatformResponse => {
+    const { requestId } = received;
+    const { headers, body } = encodeBody(received, reply, log);
+    const ids = { 'x-request-id': requestId, 'request-id': requestId };
+    return { statusCode: reply.status, headers: { ...headers, ...reply.headers, ...ids }, body };
   };
-  const writeReplyAfter = (request: {
-    event: AnyRequestContext;
-    response?: Reply | null | undefined;
+  const writeReplyAfter = (invocation: {
+    event: Received;
+    response?: Reply | PlatformResponse | null | undefined;
   }) => {
-    if (request.response) write(request, request.response);
+    const { event, response: reply } = invocation;
+    if (reply && 'status' in reply) invocation.response = toResponse(event, reply);
   };
   return { after: writeReplyAfter, onError: writeReplyAfter };
 };

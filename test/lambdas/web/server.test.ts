@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { HttpEvent } from '../../../lambdas/http/read-event.ts';
-import type { InvocationContext } from '../../../lambdas/http/request-context.ts';
+import type { InvocationContext } from '../../../lambdas/http/stages.ts';
 import { systemClock } from '../../../lambdas/support/clock.ts';
 import { startServer } from '../../../lambdas/web/server.ts';
 import { type Edge, startEdge } from '../../support/edge.ts';

@@ -1,6 +1,8 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { invalidRequest } from '../support/errors.ts';
+import { parseJsonObject } from './json-text.ts';
+import type { HttpRequest } from './read-event.ts';
 
 /**
  * Bytes of a decoded body. Decimal megabytes: the platform's limit is 6,291,456 bytes for the whole event,
@@ -67,13 +69,18 @@ const decodeUtf8 = (bytes: Uint8Array): string => {
   }
 };
 
-/** The body as text and its decoded size. @throws ApiError 400, 413 or 415. */
-export const readBodyText = async (
-  headers: Record<string, string>,
-  raw: Uint8Array,
-): Promise<{ text: string; bytes: number }> => {
-  if (raw.byteLength > MAX_BODY_BYTES) throw tooLarge();
+/**
+ * Reads and parses the JSON body of a POST, with its decoded size in bytes; undefined for other methods,
+ * whose bodies are ignored. @throws ApiError 400, 413 or 415
+ */
+export const readBody = async ({
+  method,
+  headers,
+  body,
+}: HttpRequest): Promise<{ value: Record<string, unknown>; bytes: number } | undefined> => {
+  if (method !== 'POST') return undefined;
+  if (body.byteLength > MAX_BODY_BYTES) throw tooLarge();
   checkContentType(headers['content-type']);
-  const bytes = await decodeContent(headers['content-encoding'], raw);
-  return { text: decodeUtf8(bytes), bytes: bytes.byteLength };
+  const bytes = await decodeContent(headers['content-encoding'], body);
+  return { value: parseJsonObject(decodeUtf8(bytes)), bytes: bytes.byteLength };
 };

@@ -1,0 +1,42 @@
+import type { CallerProtocol } from '../../protocols/protocol.ts';
+import type { Clock } from '../../support/clock.ts';
+import { MAX_INVOCATION_MS } from '../../support/durations.ts';
+import { newRequestId, type RandomBytes } from '../../support/ids.ts';
+import { type HttpEvent, readEvent } from '../read-event.ts';
+import type { InvocationContext, Received } from '../stages.ts';
+
+type Options = {
+  clock: Clock;
+  randomBytes: RandomBytes;
+  /** The protocol of a path, whether or not the path exists. */
+  protocolOf: (path: string) => CallerProtocol;
+  /** Fields of the access log line that the event itself holds. */
+  notesOf?: (event: HttpEvent) => Received['notes'];
+};
+
+/**
+ * Turns the platform's event into a received request. The request id is always generated: a caller's
+ * could be repeated, forged, or hold any text.
+ */
+export const receive = ({ clock, randomBytes, protocolOf, notesOf }: Options) => {
+  const receiveBefore = (invocation: {
+    event: HttpEvent | Received;
+    context: InvocationContext;
+  }): void => {
+    const { event, context } = invocation;
+    if ('requestId' in event) return;
+    const request = readEvent(event);
+    const received: Received = {
+      request,
+      requestId: newRequestId(randomBytes),
+      startedAt: clock.now(),
+      protocol: protocolOf(request.path),
+      signal: context.signal ?? new AbortController().signal,
+      // Other hosts set no limit; deadlines are designed for at most Lambda's.
+      remainingMs: () => context.getRemainingTimeInMillis?.() ?? MAX_INVOCATION_MS,
+      notes: notesOf?.(event) ?? {},
+    };
+    invocation.event = received;
+  };
+  return { before: receiveBefore };
+};

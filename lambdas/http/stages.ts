@@ -1,0 +1,106 @@
+import type { Readable } from 'node:stream';
+import type middy from '@middy/core';
+import type { Call, Endpoint, Reply } from '../endpoints/endpoint.ts';
+import type { Authenticate } from '../keys/authenticate.ts';
+import type { Caller } from '../keys/caller.ts';
+import type { RequestFields } from '../log-events.ts';
+import type { CallerProtocol } from '../protocols/protocol.ts';
+import { invalidRequest } from '../support/errors.ts';
+import type { MatchRoute } from './match-route.ts';
+import { readBody } from './read-body.ts';
+import type { HttpRequest } from './read-event.ts';
+
+/** Lambda's context. `signal` is absent on Lambda, which does not report a disconnected client. */
+export type InvocationContext = {
+  getRemainingTimeInMillis?: () => number;
+  signal?: AbortSignal;
+};
+
+/** What the runtime of the platform accepts: headers first, then a text or a stream. */
+export type PlatformResponse = {
+  statusCode: number;
+  headers: Record<string, string>;
+  body: string | Readable;
+};
+
+/*
+ * The stages of a request. Each function below takes the stage before its own, so that the order
+ * received, routed, authenticated, called is checked by the compiler (stages.test.ts).
+ */
+
+/** A request with its id; the event of every middleware but the outermost. */
+export type Received = {
+  readonly request: HttpRequest;
+  readonly requestId: string;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  /** The protocol of the path: it shapes every response, errors included. */
+  readonly protocol: CallerProtocol;
+  readonly signal: AbortSignal;
+  remainingMs(): number;
+  /** Fields of the access log line, filled in stage by stage. */
+  readonly notes: Partial<RequestFields>;
+};
+
+/** A middy middleware inside the outermost two. */
+export type Middleware = middy.MiddlewareObj<Received, Reply>;
+
+/** A request whose route needs a key. */
+export type Routed = Received & {
+  readonly endpoint: Endpoint;
+  /** Percent-decoded value of `{id}`. */
+  readonly pathParameter: string | undefined;
+  readonly dateHeader: string | undefined;
+};
+
+export type Authenticated = Routed & { readonly caller: Caller };
+
+/** Routes without a key have a fixed reply. @throws ApiError 404 or 405 */
+export const routeRequest = (
+  matchRoute: MatchRoute,
+  received: Received,
+): Routed | { reply: Reply } => {
+  const { pattern, serve } = matchRoute(received.request);
+  received.notes.route = pattern;
+  return 'reply' in serve ? serve : { ...received, ...serve };
+};
+
+/** @throws ApiError 401 or 503 */
+export const identifyCaller = async (
+  authenticate: Authenticate,
+  routed: Routed,
+): Promise<Authenticated> => {
+  const caller = await authenticate(routed.request.headers);
+  const { keyId, projectId } = caller;
+  Object.assign(routed.notes, { keyId, projectId });
+  return { ...routed, caller };
+};
+
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+/** A protocol version is optional, and any date is accepted. @throws ApiError 400 */
+const checkDateHeader = ({ request, dateHeader: name }: Routed): void => {
+  const value = name && request.headers[name];
+  if (value !== undefined && !DATE.test(value)) {
+    throw invalidRequest(`The header ${name} must be a date (YYYY-MM-DD) or absent.`);
+  }
+};
+
+/** Checks the headers, then reads the body of a POST. @throws ApiError 400, 413 or 415 */
+export const readCall = async (authenticated: Authenticated): Promise<Call> => {
+  checkDateHeader(authenticated);
+  const { request, requestId, protocol, caller, pathParameter } = authenticated;
+  const { signal, remainingMs, notes } = authenticated;
+  const body = await readBody(request);
+  return {
+    requestId,
+    protocol,
+    caller,
+    body: body?.value,
+    bodyBytes: body?.bytes ?? 0,
+    pathParameter,
+    signal,
+    remainingMs,
+    note: (fields) => Object.assign(notes, fields),
+  };
+};

@@ -1,0 +1,62 @@
+/**
+ * CONTRACT with lib/: the public routes, as data. HEAD, OPTIONS, the hints of a 404, the endpoints that
+ * `createRouter` has to provide and the values of the metric dimension `Route` follow from it.
+ */
+type Row = {
+  method: 'GET' | 'POST';
+  /** A path; a trailing `{id}` matches the rest, slashes included. */
+  pattern: string;
+};
+
+/** Needs a key. */
+type EndpointRow = Row & {
+  /** Name of the endpoint that serves it, a key of `Endpoints` (http/match-route.ts). */
+  endpoint: string;
+  /** Value of the metric dimension `Route`; several rows may share one. */
+  series: string;
+  /** A header that is optional, but must be a date if it is sent. */
+  dateHeader?: string;
+};
+
+/** Needs no key: the body of a 200. */
+type FixedRow = Row & { method: 'GET'; body: Record<string, string> };
+
+export type RouteRow = EndpointRow | FixedRow;
+
+/** Agents probe these paths before they send a key. */
+const GREETING = { service: 'model-router', status: 'ok' };
+
+export const ROUTES = [
+  {
+    method: 'POST',
+    pattern: '/v1/chat/completions',
+    endpoint: 'generate',
+    series: '/v1/chat/completions',
+  },
+  {
+    method: 'POST',
+    pattern: '/v1/messages',
+    endpoint: 'generate',
+    series: '/v1/messages',
+    dateHeader: 'anthropic-version',
+  },
+  {
+    method: 'POST',
+    pattern: '/v1/messages/count_tokens',
+    endpoint: 'countTokens',
+    series: '/v1/messages/count_tokens',
+    dateHeader: 'anthropic-version',
+  },
+  { method: 'GET', pattern: '/v1/models', endpoint: 'listModels', series: '/v1/models' },
+  { method: 'GET', pattern: '/v1/models/{id}', endpoint: 'getModel', series: '/v1/models' },
+  { method: 'GET', pattern: '/v1/usage', endpoint: 'usage', series: '/v1/usage' },
+  { method: 'GET', pattern: '/', body: GREETING },
+  { method: 'GET', pattern: '/api/hello', body: GREETING },
+] as const satisfies readonly RouteRow[];
+
+export type EndpointName = Extract<(typeof ROUTES)[number], { endpoint: string }>['endpoint'];
+
+/** Every endpoint once, as `ROUTES` names them. */
+export const ENDPOINT_NAMES: EndpointName[] = [
+  ...new Set(ROUTES.flatMap((row) => ('endpoint' in row ? [row.endpoint] : []))),
+];
