@@ -144,7 +144,7 @@ afterAll(async () => {
 });
 
 test(
-  'whatever is asked, the answer is of the right kind, and only a 200 costs',
+  'a mutated request gets a response of the expected form, and only a 200 costs a unit',
   async ({ annotate }) => {
     const [handler] = fleet.handlers;
     if (!handler) throw new Error('no router');

@@ -79,7 +79,7 @@ const expectCivil = ({ status, headers, body }: Answer) => {
 };
 
 test(
-  'whatever bytes a connection brings, the server answers in form or closes, and serves on',
+  'a connection with mutated bytes gets a valid response or is closed, and the server keeps serving',
   async ({ annotate }) => {
     const statuses = new Map<number, number>();
     const [url = ''] = fleet.urls;

@@ -27,7 +27,7 @@ const MAX_CHUNKS = 2_000;
 const family = fc.constantFrom<ProtocolName>('chat', 'messages');
 
 test(
-  'whatever an upstream streams, the caller reads a well-formed stream or a clean error',
+  'a mutated upstream stream reaches the caller as a well-formed stream or an error',
   async ({ annotate }) => {
     const endings = { good: 0, error: 0 };
     await fuzz({
@@ -74,7 +74,7 @@ async function* once(events: GenerationEvent[]): AsyncGenerator<GenerationEvent[
 }
 
 test(
-  'whatever an upstream answers in one piece, the caller reads a whole answer or a clean error',
+  'a mutated whole response reaches the caller as a whole response or an error',
   async ({ annotate }) => {
     const endings = { good: 0, error: 0 };
     await fuzz({

@@ -98,7 +98,7 @@ afterAll(async () => {
 });
 
 test(
-  'whatever bytes an upstream sends, the caller is answered in form, and pays for a good end only',
+  'a caller of an upstream with mutated bytes gets a valid response and pays only for a complete one',
   async ({ annotate }) => {
     const endings = { good: 0, refused: 0, broken: 0 };
     const [handler] = fleet.handlers;

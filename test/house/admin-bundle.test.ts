@@ -18,7 +18,7 @@ const env = {
   METERS_TABLE: 'meters',
 } satisfies AdminEnv;
 
-/** A REST API's event as it would come through a method that forgot to ask IAM. */
+/** A REST API event of a method that lacks IAM authorization. */
 const UNSIGNED = {
   httpMethod: 'GET',
   path: '/admin/projects',
@@ -28,7 +28,7 @@ const UNSIGNED = {
   requestContext: { identity: { userArn: null } },
 };
 
-/** Answer of a fresh process that holds nothing but the bundle, to one event. */
+/** Result of the bundle for one event, in a fresh process without node_modules. */
 const send = (event: object): unknown => {
   const script =
     'require(process.argv[1]).handler(JSON.parse(process.argv[2]), {})' +
@@ -42,12 +42,12 @@ const send = (event: object): unknown => {
 };
 
 describe('the bundle of the admin function', () => {
-  test('is one file of at most 550 KB, without a client for secrets', () => {
+  test('the admin bundle is at most 550 KB without a client for secrets', () => {
     expect(statSync(file).size / 1024).toBeLessThan(550);
     expect(readFileSync(file, 'utf8')).not.toContain('GetSecretValue');
   });
 
-  test('loads by itself, and refuses whom IAM has not checked', () => {
+  test('the admin bundle loads without node_modules and rejects a request without IAM identity', () => {
     expect(send(UNSIGNED)).toMatchObject({
       statusCode: 403,
       headers: { 'x-request-id': expect.stringMatching(/^req_/) },

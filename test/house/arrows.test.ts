@@ -59,61 +59,65 @@ const treeOf = (pairs: [from: string, to: string][], kind: 'value' | 'type') => 
 };
 
 describe('the import arrows', () => {
-  test('hold in this project, and something was checked', () => {
-    const { modules, faults } = checkArrows(fileURLToPath(new URL('../..', import.meta.url)));
-    expect(faults).toEqual([]);
+  test('every import of this project follows the import arrows', () => {
+    const { modules, violations } = checkArrows(fileURLToPath(new URL('../..', import.meta.url)));
+    expect(violations).toEqual([]);
     expect(modules).toBeGreaterThan(50);
   });
 
-  test('each planted violation is found, once, by the rule that forbids it', () => {
+  test('each planted violation is reported once, by the rule that forbids it', () => {
     const pairs = FORBIDDEN.map(([from, to]): [string, string] => [from, to]);
-    const { faults } = checkArrows(plant(treeOf(pairs, 'value')));
+    const { violations } = checkArrows(plant(treeOf(pairs, 'value')));
     const expected = FORBIDDEN.map(([from, to, rule]) => `${rule}: ${from} -> ${to}`);
-    expect(faults.toSorted()).toEqual(expected.toSorted());
+    expect(violations.toSorted()).toEqual(expected.toSorted());
   });
 
-  test('some rooms may take the types of a room whose code is out of reach', () => {
+  test('some folders may import types from a folder whose code they may not import', () => {
     const typesOnly = FORBIDDEN.filter(([, , rule]) => rule.endsWith('takes-only-types'));
     const pairs = typesOnly.map(([from, to]): [string, string] => [from, to]);
     expect(pairs.length).toBeGreaterThan(0);
-    expect(checkArrows(plant(treeOf(pairs, 'type'))).faults).toEqual([]);
+    expect(checkArrows(plant(treeOf(pairs, 'type'))).violations).toEqual([]);
   });
 
-  test('a planted import of the AWS SDK or of CDK is found', () => {
-    const { faults } = checkArrows(
+  test('a planted import of the AWS SDK or of CDK is reported', () => {
+    const { violations } = checkArrows(
       plant({
         'lambdas/keys/a.ts': "import '@aws-sdk/client-dynamodb';\n",
         'lambdas/http/b.ts': "import 'aws-cdk-lib/aws-lambda';\n",
       }),
     );
-    expect(faults).toContainEqual(expect.stringMatching(/^sdk-only-at-the-walls: .*keys\/a\.ts/));
-    expect(faults).toContainEqual(expect.stringMatching(/^runtime-never-imports-.*http\/b\.ts/));
+    expect(violations).toContainEqual(
+      expect.stringMatching(/^sdk-only-at-the-walls: .*keys\/a\.ts/),
+    );
+    expect(violations).toContainEqual(
+      expect.stringMatching(/^runtime-never-imports-.*http\/b\.ts/),
+    );
   });
 
-  test('a planted circle is found, even one of types', () => {
+  test('a planted import cycle is reported, even of types only', () => {
     const root = plant({
       'lambdas/support/a.ts': "import type { B } from './b.ts';\nexport type A = B;\n",
       'lambdas/support/b.ts': "import type { A } from './a.ts';\nexport type B = A[];\n",
     });
-    expect(checkArrows(root).faults).toContainEqual(expect.stringContaining('no-circle'));
+    expect(checkArrows(root).violations).toContainEqual(expect.stringContaining('no-circle'));
   });
 
-  test('an import that leads nowhere is found', () => {
+  test('an import that does not resolve is reported', () => {
     const root = plant({ 'lambdas/support/a.ts': "import './gone.ts';\n" });
-    expect(checkArrows(root).faults).toEqual([expect.stringContaining('no-dead-end')]);
+    expect(checkArrows(root).violations).toEqual([expect.stringContaining('no-dead-end')]);
   });
 
   test.each([
     ['an empty tree', {}],
     ['folders without a module', { 'lambdas/notes.md': 'Nothing here.' }],
-  ])('%s is a fault, not a success', (_name, files) => {
+  ])('%s fails the check', (_name, files) => {
     expect(checkArrows(plant(files))).toEqual({
       modules: 0,
-      faults: [expect.stringContaining('nothing was checked')],
+      violations: [expect.stringContaining('nothing was checked')],
     });
   });
 
-  test('the command that CI runs ends with an error on a fault', () => {
+  test('npm run arrows exits with 1 on a violation', () => {
     const root = plant({ 'lambdas/support/a.ts': "import './gone.ts';\n" });
     const script = fileURLToPath(new URL('./arrows.ts', import.meta.url));
     const run = spawnSync(process.execPath, [script, root], { encoding: 'utf8' });

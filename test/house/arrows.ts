@@ -20,33 +20,36 @@ const Report = z.object({
 
 export type Arrows = {
   modules: number;
-  /** One line each: rule, importer, imported. Empty means that every import is allowed. */
-  faults: string[];
+  /** One line each: rule, importer, imported. Empty if every import is allowed. */
+  violations: string[];
 };
 
 /**
- * Checks the imports of the source tree in `root` against the layers. A tree in which nothing was
- * found is a fault: a compiler that the tool cannot use makes it see no module, and find no violation.
+ * Checks the imports of the source tree in `root` against .dependency-cruiser.cjs. A tree without
+ * modules is a violation: with an unsupported compiler the tool finds no module and so no violation.
  */
 export const checkArrows = (root: string): Arrows => {
   const folders = FOLDERS.filter((folder) => existsSync(join(root, folder)));
-  if (folders.length === 0) return { modules: 0, faults: [NOTHING_FOUND] };
+  if (folders.length === 0) return { modules: 0, violations: [NOTHING_FOUND] };
   const run = spawnSync(
     process.execPath,
     [CRUISER, '--config', CONFIG, '--output-type', 'json', ...folders],
     { cwd: root, encoding: 'utf8', maxBuffer: 256 * 1024 * 1024 },
   );
   if (run.stdout === '') throw new Error(`dependency-cruiser failed: ${run.stderr}`);
-  const { totalCruised, violations } = Report.parse(JSON.parse(run.stdout)).summary;
-  const faults = violations.map(({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`);
-  return { modules: totalCruised, faults: totalCruised === 0 ? [NOTHING_FOUND] : faults };
+  const { summary } = Report.parse(JSON.parse(run.stdout));
+  const { totalCruised } = summary;
+  const violations = summary.violations.map(
+    ({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`,
+  );
+  return { modules: totalCruised, violations: totalCruised === 0 ? [NOTHING_FOUND] : violations };
 };
 
-const NOTHING_FOUND = 'No module was found, so nothing was checked.';
+const NOTHING_FOUND = 'No modules found: nothing was checked.';
 
 if (import.meta.main) {
-  const { modules, faults } = checkArrows(process.argv[2] ?? fromRoot('.'));
-  for (const fault of faults) console.error(fault);
-  console.log(`arrows: ${modules} modules, ${faults.length} faults`);
-  process.exitCode = faults.length > 0 ? 1 : 0;
+  const { modules, violations } = checkArrows(process.argv[2] ?? fromRoot('.'));
+  for (const violation of violations) console.error(violation);
+  console.log(`arrows: ${modules} modules, ${violations.length} violations`);
+  process.exitCode = violations.length > 0 ? 1 : 0;
 }

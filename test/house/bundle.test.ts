@@ -12,10 +12,10 @@ afterAll(() => rmSync(outdir, { recursive: true }));
 
 const { file } = bundle({ entry: 'lambdas/router.ts', outdir });
 
-/** Every KB is parsed in each cold start; the SDK's two clients make up 300 of the 440 of today. */
+/** Every KB is parsed in each cold start; the SDK's two clients are 300 of today's 440 KB. */
 const BUDGET_KB = 600;
 
-/** Stands where Lambda's runtime stands, with the network cut, and sends one event. */
+/** Replaces the Lambda runtime: disables the network and sends one event. */
 const RUNTIME = `
   const net = require('node:net');
   net.Socket.prototype.connect = () => { throw new Error('The network was used.'); };
@@ -49,7 +49,7 @@ const env = {
   UPSTREAM_SECRET: 'upstreams',
 } satisfies RouterEnv;
 
-/** Answer of a fresh process that holds nothing but the bundle. */
+/** Response of the bundle in a fresh process without node_modules. */
 const send = (method: string, path: string) => {
   const runtime = join(outdir, 'runtime.cjs');
   writeFileSync(runtime, RUNTIME);
@@ -71,15 +71,15 @@ const send = (method: string, path: string) => {
 };
 
 describe('the bundle of the router function', () => {
-  test(`is one file of at most ${BUDGET_KB} KB`, () => {
+  test(`the router bundle is at most ${BUDGET_KB} KB`, () => {
     expect(statSync(file).size / 1024).toBeLessThan(BUDGET_KB);
   });
 
-  test('loads and answers a probe by itself, without the network', () => {
+  test('the router bundle loads and responds to GET / without node_modules and network', () => {
     expect(send('GET', '/').status).toBe(200);
   });
 
-  test('refuses a call without a key in the envelope of its family', () => {
+  test('the router bundle rejects a request without a key in the error format of its protocol', () => {
     const { status, headers, body } = send('POST', '/v1/messages');
     expect(status).toBe(401);
     expect(headers['x-request-id']).toMatch(/^req_/);

@@ -1,11 +1,11 @@
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** Prints one last line that a script or a hurried reader can trust: `tests: 12 passed, 0 failed`. */
+/** Prints a last line with the counts, for scripts: `tests: 12 passed, 0 failed`. */
 export const closingLine = (): Reporter => ({
   onTestRunEnd(modules, unhandledErrors) {
     const states = modules.flatMap(statesOf);
-    const count = (state: string) => states.filter((one) => one === state).length;
-    // A file that does not load and an error outside any test hold no failed test of their own.
+    const count = (state: string) => states.filter((each) => each === state).length;
+    // A file that does not load and an error outside tests are not in the count of failed tests.
     const broken = modules.filter((module) => module.errors().length > 0).length;
     const failed = count('failed') + broken + unhandledErrors.length;
     const skipped = count('skipped') > 0 ? `, ${count('skipped')} skipped` : '';

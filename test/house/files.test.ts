@@ -14,16 +14,16 @@ const sources = ['bin', 'cli', 'lib', 'lambdas', 'local'].flatMap((folder) =>
 
 const lines = ({ text }: { text: string }): number => text.split('\n').length - 1;
 
-/** Paths of the sources that hold what they should not. */
+/** Paths of the sources that match `pattern`. */
 const offenders = (pattern: RegExp, files = sources): string[] =>
   files.filter(({ text }) => pattern.test(text)).map(({ path }) => path);
 
 describe('the source files', () => {
-  test('were found', () => {
+  test('more than 30 source files are checked', () => {
     expect(sources.length).toBeGreaterThan(30);
   });
 
-  test('stay short: none over 300 lines, nine of ten at most 200, half at most 80', () => {
+  test('no source file is over 300 lines, nine of ten have at most 200, half at most 80', () => {
     const sorted = sources.map(lines).toSorted((a, b) => a - b);
     const quantile = (share: number) => sorted[Math.ceil(share * sorted.length) - 1];
     expect(sources.filter((file) => lines(file) > 300).map(({ path }) => path)).toEqual([]);
@@ -31,25 +31,25 @@ describe('the source files', () => {
     expect(quantile(0.5)).toBeLessThanOrEqual(80);
   });
 
-  test('are named in kebab-case', () => {
+  test('every source file name is in kebab-case', () => {
     const odd = sources.filter(({ path }) => !/^([a-z0-9-]+\/)+[a-z0-9-]+(\.d)?\.ts$/.test(path));
     expect(odd.map(({ path }) => path)).toEqual([]);
   });
 
-  test('silence no checker', () => {
+  test('no source file disables a checker', () => {
     expect(offenders(/@ts-(ignore|expect-error|nocheck)|biome-ignore|eslint-disable/)).toEqual([]);
   });
 
-  test('take time and chance as arguments below the entries', () => {
-    const rooms = sources.filter(
+  test('folders of lambdas/ get the clock and random bytes as arguments', () => {
+    const inFolders = sources.filter(
       ({ path }) => /^lambdas\/[^/]+\//.test(path) && path !== 'lambdas/support/clock.ts',
     );
-    expect(offenders(/\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(/, rooms)).toEqual([]);
-    expect(offenders(/\bset(Timeout|Interval)\(/, rooms)).toEqual([]);
-    // What an entry may pass in, no part may take by itself.
-    expect(offenders(/\bsystemClock\b/, rooms)).toEqual([]);
-    expect(offenders(/\{[^}]*\brandom\w+\b[^}]*\} from 'node:crypto'|\bcrypto\.\w/, rooms)).toEqual(
-      [],
-    );
+    expect(offenders(/\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(/, inFolders)).toEqual([]);
+    expect(offenders(/\bset(Timeout|Interval)\(/, inFolders)).toEqual([]);
+    // Only entries pass these in; no folder may import them.
+    expect(offenders(/\bsystemClock\b/, inFolders)).toEqual([]);
+    expect(
+      offenders(/\{[^}]*\brandom\w+\b[^}]*\} from 'node:crypto'|\bcrypto\.\w/, inFolders),
+    ).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ const UPSTREAM = 'upstream.example:4321';
 
 type Leak = { answer?: string; headers?: Record<string, string>; note?: Record<string, string> };
 
-/** What the watch finds when an endpoint says the wrong thing. */
+/** Leaks that the watch reports for a response, headers and log fields. */
 const leaksOf = async (leak: (key: string) => Leak): Promise<string[]> => {
   const key = { current: '' };
   const edge = await startEdge({
@@ -35,12 +35,12 @@ test.each<[string, (key: string) => Leak, string]>([
   ['a folder of the machine', () => ({ answer: `${process.cwd()}/x.ts` }), 'answer: /'],
   ['a stack', () => ({ answer: new Error('x').stack ?? '' }), 'answer: \\n    at'],
   ['a prompt in a log line', () => ({ note: { fault: CANARIES.prompt } }), 'log: {'],
-  ['words of a person in a log line', () => ({ note: { model: 'tell me' } }), 'log field model: '],
-  ['a field that nobody allowed', () => ({ note: { body: 'x' } }), 'log field body: '],
-])('the watch over all tests sees %s', async (_, leak, found) => {
+  ['prose in a log field', () => ({ note: { model: 'tell me' } }), 'log field model: '],
+  ['a log field that is not listed', () => ({ note: { body: 'x' } }), 'log field body: '],
+])('the leak watch of all tests reports %s', async (_, leak, found) => {
   expect(await leaksOf(leak)).toContainEqual(expect.stringContaining(found));
 });
 
-test('and finds nothing where nothing is', async () => {
+test('the leak watch reports nothing for a clean response', async () => {
   expect(await leaksOf(() => ({ note: { model: 'vendor/model' } }))).toEqual([]);
 });

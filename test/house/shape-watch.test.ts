@@ -18,7 +18,7 @@ const chunk = (delta: object, finish: string | null) => ({
 const ROLE = chunk({ role: 'assistant', content: '' }, null);
 const END = chunk({}, 'stop');
 
-/** What the watch says of an answer at `path`, given by a server of this process. */
+/** Number of violations that the watch reports for a response of a server in this process. */
 const brokenBy = async (path: string, answer: (response: ServerResponse) => void) => {
   const server = createServer((_request, response) => answer(response)).listen(0, '127.0.0.1');
   onTestFinished(() => {
@@ -36,16 +36,16 @@ const MESSAGES = '/v1/messages?beta=true';
 
 test.each([
   ['a stream without its role', CHAT, STREAM, 200, chatWire([END])],
-  ['a stream without its last word', CHAT, STREAM, 200, chatWire([ROLE, END], '')],
-  ['a stream of the other family', MESSAGES, STREAM, 200, chatWire([ROLE, END])],
-  ['a whole answer of another shape', CHAT, JSON_ANSWER, 200, '{"choices":[]}'],
-  ['an error of the other family', MESSAGES, JSON_ANSWER, 400, '{"error":{"message":"no"}}'],
-])('%s is seen, whoever asked', async (_, path, headers, status, text) => {
+  ['a stream without its end mark', CHAT, STREAM, 200, chatWire([ROLE, END], '')],
+  ['a stream of the other protocol', MESSAGES, STREAM, 200, chatWire([ROLE, END])],
+  ['a whole response of another shape', CHAT, JSON_ANSWER, 200, '{"choices":[]}'],
+  ['an error of the other protocol', MESSAGES, JSON_ANSWER, 400, '{"error":{"message":"no"}}'],
+])('the shape watch reports %s', async (_, path, headers, status, text) => {
   const broken = await brokenBy(path, (response) => response.writeHead(status, headers).end(text));
   expect(broken).toBe(1);
 });
 
-test('a stream by the rules is fine, in however many writes', async () => {
+test('a valid stream is not reported, in several writes', async () => {
   const broken = await brokenBy(CHAT, (response) => {
     response.writeHead(200, STREAM);
     for (const part of chatWire([ROLE, END])) response.write(part);
@@ -54,7 +54,7 @@ test('a stream by the rules is fine, in however many writes', async () => {
   expect(broken).toBe(0);
 });
 
-test("what no router answered is nobody's concern", async () => {
+test('a response without a request id is not checked', async () => {
   const broken = await brokenBy(CHAT, (response) => response.writeHead(400).end('no'));
   expect(broken).toBe(0);
 });

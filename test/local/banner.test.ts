@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 
 const hasCurl = spawnSync('curl', ['--version']).status === 0;
 
-describe('the lines to paste', () => {
+describe('the banner', () => {
   const router = useRouter();
 
   /** The text below a heading of the banner, as a person would copy it. */
@@ -20,31 +20,34 @@ describe('the lines to paste', () => {
     return text.split(`# ${heading}\n`)[1]?.split('\n\n# ')[0] ?? '';
   };
 
-  test.skipIf(!hasCurl)('curl streams a chat completion', async () => {
+  test.skipIf(!hasCurl)('the pasted curl command streams a chat completion', async () => {
     const { stdout } = await run('sh', ['-c', pasted('Chat completions, streamed')]);
     expect(stdout.match(/"content":"/g)?.length).toBeGreaterThan(5);
     expect(stdout).toMatch(/data: \[DONE\]\s*$/);
   });
 
-  test.skipIf(!hasCurl)('curl streams a message', async () => {
+  test.skipIf(!hasCurl)('the pasted curl command streams a message', async () => {
     const { stdout } = await run('sh', ['-c', pasted('Messages, streamed')]);
     expect(stdout.match(/"text_delta"/g)?.length).toBeGreaterThan(5);
     expect(stdout).toMatch(/event: message_stop\n.*\s*$/);
   });
 
-  test('the operator sees the key and what it used', async () => {
+  test('the pasted admin command prints the key and its usage', async () => {
     const command = pasted('Keys and usage (npm run admin -- --help)');
     const { stdout } = await run('sh', ['-c', command], { cwd: root });
     expect(stdout).toMatch(/^ID .* USED .*\nkey_\w+ .* active /);
   });
 
-  test.each(['OpenAI SDK', 'Anthropic SDK'])('the %s prints the whole answer', async (heading) => {
-    const script = ['--input-type=module', '--eval', pasted(heading)];
-    const { stdout } = await run(process.execPath, script, { cwd: root });
-    expect(stdout).toBe('Hello from scribe-1! You said "Tell me something nice.".');
-  });
+  test.each(['OpenAI SDK', 'Anthropic SDK'])(
+    'the pasted %s script prints the whole response',
+    async (heading) => {
+      const script = ['--input-type=module', '--eval', pasted(heading)];
+      const { stdout } = await run(process.execPath, script, { cwd: root });
+      expect(stdout).toBe('Hello from scribe-1! You said "Tell me something nice.".');
+    },
+  );
 
-  test('Claude Code gets the address without a version, the key and a model of the catalog', () => {
+  test('the Claude Code line sets the address without /v1, the key and a model of the catalog', () => {
     const { baseUrl, key } = router();
     const settings = Object.fromEntries(
       [...pasted('Claude Code').matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value]),

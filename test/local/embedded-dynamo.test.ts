@@ -2,7 +2,7 @@ import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, test } from 'vitest';
 import { startDynamo, TABLE_NAMES } from '../support/dynamo.ts';
 
-test('a table that closes ends what it was asked before', async () => {
+test('closing the embedded DynamoDB completes the writes in flight', async () => {
   const { client, close } = await startDynamo();
   const written = Array.from({ length: 200 }, (_, at) =>
     client.send(new PutCommand({ TableName: TABLE_NAMES.meters, Item: { pk: `meter-${at}` } })),

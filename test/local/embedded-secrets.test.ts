@@ -29,7 +29,7 @@ test('the AWS client reads a secret by its name and by its ARN', async () => {
   expect([await read('first'), await read(ARN)]).toEqual(['one', 'one']);
 });
 
-test('a secret is created once and then changed', async () => {
+test('creating a secret again fails, and PutSecretValue changes its value', async () => {
   const create = new CreateSecretCommand({ Name: 'second', SecretString: 'a' });
   await client.send(create);
   await expect(client.send(create)).rejects.toThrow(
@@ -39,7 +39,7 @@ test('a secret is created once and then changed', async () => {
   expect(await read('second')).toBe('b');
 });
 
-test('an unknown secret is the error that AWS names', async () => {
+test('reading an unknown secret fails with ResourceNotFoundException', async () => {
   await expect(read('nowhere')).rejects.toThrow(
     expect.objectContaining({ name: 'ResourceNotFoundException' }),
   );

@@ -9,7 +9,7 @@ import * as z from 'zod';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The command of `npm start`, without npm. */
+/** Runs the command of `npm start` without npm. */
 const start = (args: string[], env: Record<string, string> = {}) => {
   const child = spawn(
     process.execPath,
@@ -24,7 +24,7 @@ const start = (args: string[], env: Record<string, string> = {}) => {
 
 const Ready = z.strictObject({ baseUrl: z.url(), key: z.string() });
 
-/** The ready line of a router started with --json, and every line after it. */
+/** The ready line of a router started with --json, and all lines of its output. */
 const untilReady = async (child: ReturnType<typeof start>) => {
   const lines: string[] = [];
   const reader = createInterface(child.stdout).on('line', (line) => lines.push(line));
@@ -32,7 +32,7 @@ const untilReady = async (child: ReturnType<typeof start>) => {
   return { ...Ready.parse(JSON.parse(lines[0] ?? '')), lines };
 };
 
-/** An answer that takes minutes at 0.1 s a word. */
+/** A response that lasts minutes at 0.1 s a word. */
 const ENDLESS = [{ role: 'user', content: `say ${'word '.repeat(5_000)}` }];
 
 const ending = async (child: ChildProcess) => {
@@ -40,18 +40,18 @@ const ending = async (child: ChildProcess) => {
   return { code, signal };
 };
 
-/** How a start that cannot succeed ends, and what it says. */
-const failure = async (child: ReturnType<typeof start>) => {
-  const [said, printed, end] = await Promise.all([
+/** Output and exit code of a start that fails. */
+const failedStart = async (child: ReturnType<typeof start>) => {
+  const [stderr, stdout, end] = await Promise.all([
     text(child.stderr),
     text(child.stdout),
     ending(child),
   ]);
-  return { said, printed, ...end };
+  return { stderr, stdout, ...end };
 };
 
 test.each(['SIGINT', 'SIGTERM'] as const)(
-  '--json prints one line to use the router with, and %s ends it cleanly, open streams and all',
+  '--json prints one line, and %s ends the router with exit code 0 while a stream is open',
   async (signal) => {
     const child = start(['--json', '--delay', '100']);
     const { baseUrl, key, lines } = await untilReady(child);
@@ -73,7 +73,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
   },
 );
 
-test('without --json it prints what to paste', async () => {
+test('the router prints commands to paste without --json', async () => {
   const child = start([]);
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   const printed: string[] = [];
@@ -88,7 +88,7 @@ test('without --json it prints what to paste', async () => {
   }
 });
 
-test('a taken port is told in one sentence', async () => {
+test('a port in use ends the start with a one-line error and exit code 1', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => {
     other.close();
@@ -96,18 +96,18 @@ test('a taken port is told in one sentence', async () => {
   await once(other, 'listening');
   const address = other.address();
   const port = typeof address === 'object' && address ? address.port : 0;
-  expect(await failure(start(['--json'], { PORT: `${port}` }))).toEqual({
-    said: expect.stringMatching(`^Port ${port} is already in use\\..*\\n$`),
-    printed: '',
+  expect(await failedStart(start(['--json'], { PORT: `${port}` }))).toEqual({
+    stderr: expect.stringMatching(`^Port ${port} is already in use\\..*\\n$`),
+    stdout: '',
     code: 1,
     signal: null,
   });
 });
 
-test('a catalog that is none is told with its path', async () => {
+test('an invalid catalog ends the start with its path and exit code 1, without a stack', async () => {
   const files = ['--catalog', 'package.json', '--secrets', 'package.json'];
-  const { said, code } = await failure(start(files));
+  const { stderr, code } = await failedStart(start(files));
   expect(code).toBe(1);
-  expect(said).toMatch(/^package\.json: The catalog is not valid\./);
-  expect(said).not.toContain('    at ');
+  expect(stderr).toMatch(/^package\.json: The catalog is not valid\./);
+  expect(stderr).not.toContain('    at ');
 });

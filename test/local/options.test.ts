@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { readOptions } from '../../local/options.ts';
 import { UsageError } from '../../local/usage-error.ts';
 
-test('without options the router takes port 8787 and a friendly pace', () => {
+test('the router listens on port 8787 with a delay of 15 ms by default', () => {
   expect(readOptions([], {})).toEqual({
     port: 8787,
     delayMs: 15,
@@ -12,22 +12,22 @@ test('without options the router takes port 8787 and a friendly pace', () => {
   });
 });
 
-test('--port wins over PORT, and both over the default', () => {
+test('--port overrides PORT, and PORT overrides the default', () => {
   expect(readOptions([], { PORT: '9000' }).port).toBe(9000);
   expect(readOptions(['--port', '0'], { PORT: '9000' }).port).toBe(0);
 });
 
-test.each(['x', '-1', '65536', '1.5', ' '])("a port of '%s' is refused by name", (PORT) => {
+test.each(['x', '-1', '65536', '1.5', ' '])("a port of '%s' is rejected with its value", (PORT) => {
   expect(() => readOptions([], { PORT })).toThrow(UsageError);
   expect(() => readOptions([], { PORT })).toThrow(`Invalid PORT '${PORT}'`);
 });
 
-test('an own catalog comes with its credentials', () => {
+test('--catalog without --secrets is rejected', () => {
   const files = { catalog: 'c.json', secrets: 's.json' };
   expect(readOptions(['--catalog', 'c.json', '--secrets', 's.json'], {}).ownFiles).toEqual(files);
   expect(() => readOptions(['--catalog', 'c.json'], {})).toThrow('must be used together');
 });
 
-test('an unknown option is answered with the usage', () => {
+test('an unknown option is rejected with the usage text', () => {
   expect(() => readOptions(['--nope'], {})).toThrow(/--nope[\s\S]*Usage: npm start/);
 });

@@ -25,20 +25,20 @@ const read = async (catalog: string, secrets: string) =>
 
 const SECRETS = JSON.stringify({ aurora: 'a', borealis: 'b' });
 
-test('a valid catalog keeps its own addresses', async () => {
+test('a valid catalog keeps the addresses of its targets', async () => {
   const { catalog, secrets } = await read(JSON.stringify(models), SECRETS);
   expect(catalog).toEqual(models);
   expect(secrets).toEqual({ aurora: 'a', borealis: 'b' });
 });
 
-test('a fault in the catalog is named with file and path', async () => {
+test('an invalid catalog is rejected with its file and the path of the field', async () => {
   const wrong = [{ ...models[0], context_length: 'long' }];
   await expect(read(JSON.stringify(wrong), SECRETS)).rejects.toThrow(
     /catalog\.json: [\s\S]*\[0\]\.context_length/,
   );
 });
 
-test('a missing file, a credential that is missing and text that is no JSON are told', async () => {
+test('a missing file, a missing credential and invalid JSON are rejected by name', async () => {
   const paths = { catalog: join(folder, 'none.json'), secrets: join(folder, 'none.json') };
   await expect(readOwnCatalog(paths)).rejects.toThrow(/none\.json/);
   await expect(read(JSON.stringify(models), '{"aurora":"a"}')).rejects.toThrow(
@@ -47,7 +47,7 @@ test('a missing file, a credential that is missing and text that is no JSON are 
   await expect(read('[', SECRETS)).rejects.toThrow(/catalog\.json: not valid JSON/);
 });
 
-test('a broken file of credentials is never quoted', async () => {
+test('the error for an invalid credentials file does not quote it', async () => {
   await expect(read(JSON.stringify(models), '{"aurora": sk-very-secret')).rejects.toThrow(
     expect.not.objectContaining({ message: expect.stringContaining('sk-very') }),
   );

@@ -12,7 +12,7 @@ describe('the local router', () => {
   test.each([
     ['chat', MODEL_ON.chat],
     ['messages', MODEL_ON.messages],
-  ])('reaches the embedded upstream on the %s wire', async (protocol, model) => {
+  ])('a %s request reaches the embedded upstream', async (protocol, model) => {
     router().upstreams.reset();
     const response = await post(router(), '/v1/chat/completions', { ...HELLO, model });
     expect(await response.json()).toMatchObject({
@@ -22,7 +22,7 @@ describe('the local router', () => {
     expect(router().upstreams.calls).toMatchObject([{ protocol, outcome: 'answered' }]);
   });
 
-  test('makes keys on plans of their own', async () => {
+  test('createKey creates each key with a separate plan', async () => {
     const key = await router().createKey({ plan: { quota: 1 } });
     const ask = () =>
       post(router(), '/v1/chat/completions', { ...HELLO, model: MODEL_ON.chat }, { key });
@@ -31,7 +31,7 @@ describe('the local router', () => {
     expect(other.status).toBe(200);
   });
 
-  test('keeps its upstream credentials in Secrets Manager', async () => {
+  test('the embedded Secrets Manager holds the upstream credentials', async () => {
     const client = new SecretsManagerClient({ ...LOCAL_AWS, endpoint: router().endpoints.secrets });
     const read = new GetSecretValueCommand({ SecretId: 'local-upstreams' });
     const { SecretString = '' } = await client.send(read);
@@ -39,7 +39,7 @@ describe('the local router', () => {
     client.destroy();
   });
 
-  test('switches to the next target when the first is told to fail', async () => {
+  test('a request fails over to the next target when the first returns 500', async () => {
     router().upstreams.reset();
     router().upstreams.inject({ fault: { kind: 'status', status: 500 }, protocol: 'chat' });
     const response = await post(router(), '/v1/chat/completions', {
@@ -52,7 +52,7 @@ describe('the local router', () => {
   });
 });
 
-test('with credentials of one’s own the targets keep their addresses', async () => {
+test('targets keep their addresses when credentials are passed', async () => {
   await withRouter({}, async (provider) => {
     const [model] = provider.models;
     if (!model) throw new Error('The default catalog is empty.');
@@ -66,8 +66,8 @@ test('with credentials of one’s own the targets keep their addresses', async (
   });
 });
 
-test('of 200 callers at once exactly as many pass as the plan allows in a minute', async () => {
-  // Stands still: at a minute's border the next minute's requests would pass, too.
+test('of 200 concurrent requests exactly as many pass as the plan allows in a minute', async () => {
+  // A stopped clock: at a minute's boundary the next minute's requests would pass, too.
   const now = Date.now();
   const clock = { ...systemClock, now: () => now };
   await withRouter({ clock, plan: { rpm: 120 } }, async (router) => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { readDirectives } from '../../../local/embedded-upstream/directives.ts';
 
 describe('directives of a prompt', () => {
-  test('a plain question holds none', () => {
+  test('a plain question contains no directives', () => {
     expect(readDirectives('Please call me back, I think we should say hello.')).toEqual({
       calls: [],
       think: undefined,
@@ -11,7 +11,7 @@ describe('directives of a prompt', () => {
     });
   });
 
-  test('several calls are found anywhere, with nested and quoted braces as they were written', () => {
+  test('several calls are read anywhere, with nested and quoted braces unchanged', () => {
     const { calls } = readDirectives('call a {"x": {"y": "}{"}} and then call b-2 {} thanks');
     expect(calls).toEqual([
       { name: 'a', arguments: '{"x": {"y": "}{"}}' },
@@ -19,12 +19,12 @@ describe('directives of a prompt', () => {
     ]);
   });
 
-  test('a call without complete JSON is no call', () => {
+  test('a call without complete JSON is ignored', () => {
     expect(readDirectives('call a {"x": 1').calls).toEqual([]);
     expect(readDirectives('call a {x: 1}').calls).toEqual([]);
   });
 
-  test('think takes its line, say takes the rest and what it quotes stays a quote', () => {
+  test('think reads its line, say reads the rest, and a call after say is ignored', () => {
     expect(readDirectives('think first\nsay two\nlines: call a {}')).toEqual({
       calls: [],
       think: 'first',
@@ -33,7 +33,7 @@ describe('directives of a prompt', () => {
     });
   });
 
-  test('a fault is one word on its own line', () => {
+  test('a fault is read only if it is one word alone on a line', () => {
     expect(readDirectives('fault status=503\nhello').fault).toBe('status=503');
     expect(readDirectives('my fault entirely').fault).toBeUndefined();
   });

@@ -30,11 +30,11 @@ describe('the spelling of faults', () => {
     'stream',
     'html',
     'reset=1=2',
-  ])("'%s' is no fault", (text) => {
+  ])("'%s' is not a fault", (text) => {
     expect(parseFault(text)).toBeUndefined();
   });
 
-  test('a model name carries it after an exclamation mark', () => {
+  test('a model name contains its fault after an exclamation mark', () => {
     expect(faultOfModel('scribe-1!reset=2')).toEqual({ kind: 'reset', after: 2 });
     expect(faultOfModel('scribe-1')).toBeUndefined();
   });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { sampleOf } from '../../../local/embedded-upstream/schema-sample.ts';
 
-test('only what a schema requires is made up', () => {
+test('a sample contains only the required properties of a schema', () => {
   const schema = {
     type: 'object',
     properties: {
@@ -23,7 +23,7 @@ test('only what a schema requires is made up', () => {
   });
 });
 
-test('references into the schema are followed', () => {
+test('a sample follows references into the schema', () => {
   const schema = {
     $defs: { Step: { type: 'object', properties: { n: { const: 7 } }, required: ['n'] } },
     anyOf: [{ $ref: '#/$defs/Step' }, { type: 'null' }],
@@ -31,7 +31,7 @@ test('references into the schema are followed', () => {
   expect(sampleOf(schema)).toEqual({ n: 7 });
 });
 
-test('a schema that requires itself comes to an end', () => {
+test('a sample of a schema that requires itself is finite', () => {
   const schema = { type: 'object', properties: { next: { $ref: '#' } }, required: ['next'] };
   expect(JSON.stringify(sampleOf(schema)).length).toBeLessThan(500);
 });

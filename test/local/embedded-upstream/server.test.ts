@@ -48,7 +48,7 @@ const chatTool = { type: 'function', function: { name: 'weather', parameters: WE
 const messagesTool = { name: 'weather', input_schema: WEATHER };
 
 describe('the embedded upstream on the chat wire', () => {
-  test('answers with its own model name and counts words', async () => {
+  test('a chat response contains the upstream model name and counts words as tokens', async () => {
     const answer = await (await chat({})).json();
     expect(answer).toMatchObject({
       id: expect.stringMatching(/^chatcmpl-/),
@@ -58,7 +58,7 @@ describe('the embedded upstream on the chat wire', () => {
     });
   });
 
-  test('streams word by word and says it is done', async () => {
+  test('a chat stream sends word by word and ends with [DONE]', async () => {
     const text = await (await chat({ ...ask('say one two three'), stream: true })).text();
     expect([...text.matchAll(/"content":"([^"]+)"/g)].map(([, word]) => word)).toEqual([
       'one',
@@ -68,7 +68,7 @@ describe('the embedded upstream on the chat wire', () => {
     expect(text).toMatch(/"finish_reason":"stop".*\n\ndata: \[DONE\]\n\n$/);
   });
 
-  test('calls the tools a prompt names, in parallel, with ids of its style', async () => {
+  test('a chat prompt calls the tools it names, in parallel, with ids that start with call_', async () => {
     const prompt = 'call weather {"city":"Rome"} call weather {"city":"Oslo"} call unknown {}';
     const choice = await choiceOf(chat({ ...ask(prompt), tools: [chatTool] }));
     expect(choice).toMatchObject({
@@ -82,14 +82,14 @@ describe('the embedded upstream on the chat wire', () => {
     });
   });
 
-  test('calls a required tool with arguments that fit its schema', async () => {
+  test('a required tool is called with arguments that match its schema', async () => {
     const choice = await choiceOf(chat({ tools: [chatTool], tool_choice: 'required' }));
     expect(choice.message).toMatchObject({
       tool_calls: [{ function: { name: 'weather', arguments: '{"city":"text"}' } }],
     });
   });
 
-  test('quotes tool results', async () => {
+  test('a chat response quotes tool results', async () => {
     const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } };
     const turns = [
       ...HELLO,
@@ -100,7 +100,7 @@ describe('the embedded upstream on the chat wire', () => {
     expect(choice.message.content).toBe('The tool said "sunny".');
   });
 
-  test('ends at the token cap and before a stop sequence', async () => {
+  test('a chat response ends at max_tokens and before a stop sequence', async () => {
     const cut = await choiceOf(chat({ ...ask('say a b c d'), max_tokens: 2 }));
     expect(cut).toMatchObject({ finish_reason: 'length', message: { content: 'a b' } });
     const stopped = await choiceOf(chat({ ...ask('say a b c d'), stop: ['c'] }));
@@ -110,14 +110,14 @@ describe('the embedded upstream on the chat wire', () => {
     });
   });
 
-  test('answers in JSON when told to', async () => {
+  test('a json_object response format returns JSON', async () => {
     const choice = await choiceOf(chat({ response_format: { type: 'json_object' } }));
     expect(JSON.parse(choice.message.content ?? '')).toEqual({
       answer: 'Hello from scribe-1! You said "hello".',
     });
   });
 
-  test('acknowledges images', async () => {
+  test('a chat response acknowledges images', async () => {
     const image_url = { url: 'data:image/png;base64,iVBORw0KGgo=' };
     const turns = [{ role: 'user', content: [{ type: 'image_url', image_url }] }];
     const choice = await choiceOf(chat({ messages: turns }));
@@ -126,7 +126,7 @@ describe('the embedded upstream on the chat wire', () => {
 });
 
 describe('the embedded upstream on the messages wire', () => {
-  test('answers in its family, thinking first when told to', async () => {
+  test('a messages response starts with thinking when the prompt requests it', async () => {
     const answer = await (await messages(ask('think hmm\nsay yes'))).json();
     expect(answer).toMatchObject({
       id: expect.stringMatching(/^msg_/),
@@ -140,7 +140,7 @@ describe('the embedded upstream on the messages wire', () => {
     });
   });
 
-  test('streams tool calls with ids of its style', async () => {
+  test('a messages stream contains tool calls with ids that start with toolu_', async () => {
     const prompt = ask('call weather {"city":"Rome"}');
     const response = await messages({ ...prompt, tools: [messagesTool], stream: true });
     const text = await response.text();
@@ -151,7 +151,7 @@ describe('the embedded upstream on the messages wire', () => {
 });
 
 describe('the embedded upstream as a provider', () => {
-  test('refuses calls without its credential, in the words of the wire', async () => {
+  test('a call without the credential gets 401 in the error format of its protocol', async () => {
     const onChat = await chat({}, { 'x-api-key': 'secret' });
     expect([onChat.status, await onChat.json()]).toMatchObject([
       401,
@@ -168,7 +168,7 @@ describe('the embedded upstream as a provider', () => {
     expect((await messages({}, { 'x-api-key': 'secret' })).status).toBe(401);
   });
 
-  test('records calls, but no credential', async () => {
+  test('recorded calls contain no credential', async () => {
     await (await chat({ user: 'u-1' })).json();
     expect(upstream.control.calls).toMatchObject([
       { protocol: 'chat', path: '/v1/chat/completions', model: 'scribe-1', body: { user: 'u-1' } },
@@ -176,7 +176,7 @@ describe('the embedded upstream as a provider', () => {
     expect(JSON.stringify(upstream.control.calls)).not.toContain('secret');
   });
 
-  test('notices that a caller has gone', async () => {
+  test('a call is recorded as abandoned when its caller disconnects', async () => {
     upstream.control.inject({ fault: { kind: 'stall', after: 1 } });
     const controller = new AbortController();
     await fetch(`${upstream.baseUrl('chat')}/chat/completions`, {
@@ -201,34 +201,34 @@ describe('faults of the embedded upstream', () => {
     return { status, retryAfter: headers.get('retry-after'), text };
   };
 
-  test('a status with its time to retry', async () => {
+  test('a status fault returns the status and retry-after', async () => {
     expect(await failing(messages({ model: 'm!status=429:7' }))).toMatchObject({
       status: 429,
       retryAfter: '7',
     });
   });
 
-  test('a reset before the headers and one in mid-stream', async () => {
+  test('a reset fault closes the connection before the headers or in mid-stream', async () => {
     await expect(chat({ model: 'm!reset' })).rejects.toThrow('fetch failed');
     const response = await chat({ model: 'm!reset=2', stream: true });
     expect(response.status).toBe(200);
     await expect(response.text()).rejects.toThrow();
   });
 
-  test('a stream that ends without its finish', async () => {
+  test('a truncate fault ends a stream without its finish', async () => {
     const { text } = await failing(chat({ model: 'm!truncate', stream: true }));
     expect(text).toContain('Hello');
     expect(text).not.toContain('"finish_reason":"stop"');
     expect(text).not.toContain('[DONE]');
   });
 
-  test('an answer in one piece that is cut in half', async () => {
+  test('a truncate fault cuts a whole response in half', async () => {
     const { text } = await failing(chat({ model: 'm!truncate' }));
     expect(text).toMatch(/^\{/);
     expect(() => JSON.parse(text)).toThrow();
   });
 
-  test('malformed, empty, blank and foreign answers', async () => {
+  test('the faults malformed, empty, blank and body=html return their responses', async () => {
     expect((await failing(chat({ model: 'm!malformed', stream: true }))).text).toBe(
       'data: {"choices":[{"delta":\n\n',
     );
@@ -239,16 +239,16 @@ describe('faults of the embedded upstream', () => {
     expect((await failing(chat({ model: 'm!body=html' }))).text).toMatch(/^<!doctype html>/);
   });
 
-  test('an error event in mid-stream, in the words of the wire', async () => {
+  test('an error fault sends the error event of the protocol in mid-stream', async () => {
     const { text } = await failing(messages({ model: 'm!error=3', stream: true }));
     expect(text).toMatch(/event: error\ndata: .*"api_error".*\n\n$/);
   });
 
-  test('a prompt asks for one, too', async () => {
+  test('a prompt can request a fault', async () => {
     expect((await failing(chat(ask('fault status=503')))).status).toBe(503);
   });
 
-  test('an injected one lasts for its number of times and hits only what it names', async () => {
+  test('an injected fault applies `times` times, only to its protocol and model', async () => {
     const fault = { kind: 'status', status: 500 } as const;
     upstream.control.inject({ fault, protocol: 'chat', model: 'scribe-1', times: 1 });
     expect((await messages({ model: 'scribe-1' })).status).toBe(200);
