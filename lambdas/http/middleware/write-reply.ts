@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { Reply } from '../../endpoints/endpoint.ts';
 import { toApiError } from '../../support/errors.ts';
 import { suffixOf } from '../../support/ids.ts';
@@ -27,6 +28,12 @@ const onStreamFailure = (received: Received, log: Log) => (error: unknown) => {
   });
 };
 
+/**
+ * A body as bytes. Middy writes a string in pieces of 16,384 UTF-16 units and each is encoded alone, so
+ * that a character whose two units fall into two pieces becomes two U+FFFD.
+ */
+const bytesOf = (text: string): Readable => Readable.from(Buffer.from(text), { objectMode: false });
+
 /** The body of a reply and the headers that describe it. */
 const encodeBody = (
   received: Received,
@@ -38,7 +45,7 @@ const encodeBody = (
     return { headers: SSE_HEADERS, body };
   }
   if (reply.status === NO_CONTENT) return { headers: {}, body: '' };
-  const body = received.request.method === 'HEAD' ? '' : JSON.stringify(reply.body);
+  const body = received.request.method === 'HEAD' ? '' : bytesOf(JSON.stringify(reply.body));
   return { headers: { 'content-type': 'application/json' }, body };
 };
 
