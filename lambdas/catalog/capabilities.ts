@@ -10,7 +10,7 @@ const holdsImage = (block: Block): boolean => {
       return true;
     case 'tool-result':
       return block.content.some(holdsImage);
-    case 'foreign':
+    case 'native':
       // With a source that only one vendor knows, such as a file it keeps.
       return block.value.type === 'image';
     default:

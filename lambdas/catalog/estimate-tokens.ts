@@ -54,7 +54,7 @@ const partsOfBlock = (block: Block): Part[] => {
       return [block.name, block.arguments];
     case 'tool-result':
       return block.content.flatMap(partsOfBlock);
-    case 'foreign':
+    case 'native':
       return partsOfForeign(block.value);
     default:
       return block satisfies never;
@@ -62,7 +62,7 @@ const partsOfBlock = (block: Block): Part[] => {
 };
 
 const textOfTool = (tool: Tool | NativeTool): string => {
-  if ('foreign' in tool) return JSON.stringify(tool.value);
+  if ('native' in tool) return JSON.stringify(tool.value);
   const { name, description = '', parameters } = tool;
   return `${name} ${description} ${JSON.stringify(parameters)}`;
 };

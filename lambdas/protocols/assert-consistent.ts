@@ -1,10 +1,10 @@
-import { invalidRequest } from '../support/errors.ts';
+import { type ApiError, invalidRequest } from '../support/errors.ts';
 import type { Block, GenerationRequest, Turn } from './generation.ts';
 import { callIdsIn } from './tool-ids.ts';
 
 const namesOf = ({ tools = [] }: GenerationRequest): string[] =>
   tools.flatMap((tool) =>
-    'foreign' in tool
+    'native' in tool
       ? typeof tool.value.name === 'string'
         ? [tool.value.name]
         : []
@@ -32,23 +32,27 @@ const assertTools = (request: GenerationRequest) => {
 const resultsIn = ({ blocks }: Turn): string[] =>
   blocks.flatMap((block) => (block.type === 'tool-result' ? [block.callId] : []));
 
-/** Blocks as a caller would call them. */
-const WORDS = {
+/** Names of blocks in error texts. */
+const BLOCK_NAMES = {
   image: 'an image',
   document: 'a document',
   thinking: 'thinking',
   'tool-call': 'a tool call',
   'tool-result': 'a tool result',
-} satisfies Record<Exclude<Block['type'], 'text' | 'foreign'>, string>;
+} satisfies Record<Exclude<Block['type'], 'text' | 'native'>, string>;
 
 const badHistory = (message: string) => invalidRequest(message, { param: 'messages' });
 
-/** Both vendors refuse a result without its call; saying so here costs the caller nothing. */
+/** Error for a conversation without content, or without any that the upstream can be sent. */
+export const noContent = (): ApiError =>
+  badHistory('messages: at least one message with content is required.');
+
+/** Every vendor rejects a result without its call; rejecting it here costs the caller no unit. */
 const assertResults = ({ turns }: GenerationRequest) => {
-  const called = new Set<string>();
+  const callIds = new Set<string>();
   for (const turn of turns) {
-    for (const id of callIdsIn(turn)) called.add(id);
-    const orphan = resultsIn(turn).find((id) => !called.has(id));
+    for (const id of callIdsIn(turn)) callIds.add(id);
+    const orphan = resultsIn(turn).find((id) => !callIds.has(id));
     if (orphan !== undefined) {
       throw badHistory(
         `messages: the result for tool call '${orphan}' has no such call before it.`,
@@ -57,23 +61,25 @@ const assertResults = ({ turns }: GenerationRequest) => {
   }
 };
 
-/** Both vendors refuse a call that the conversation passes over. */
+/** Every vendor rejects a call that has no result. */
 const assertAnswered = ({ turns }: GenerationRequest) => {
-  const answered = new Set<string>();
+  const resultIds = new Set<string>();
   for (const turn of turns.toReversed()) {
-    for (const id of resultsIn(turn)) answered.add(id);
-    const open = callIdsIn(turn).find((id) => !answered.has(id));
+    for (const id of resultsIn(turn)) resultIds.add(id);
+    const open = callIdsIn(turn).find((id) => !resultIds.has(id));
     if (open !== undefined) {
       throw badHistory(`messages: the tool call '${open}' has no result after it.`);
     }
   }
 };
 
-/** Both vendors take nothing but text there. */
+/** Every vendor accepts only text in a system prompt. */
 const assertSystem = ({ turns }: GenerationRequest) => {
   const blocks = turns.flatMap((turn) => (turn.role === 'system' ? turn.blocks : []));
-  const other = blocks.find((block) => block.type !== 'text' && block.type !== 'foreign');
-  if (other) throw badHistory(`messages: a system message holds text, not ${WORDS[other.type]}.`);
+  const other = blocks.find((block) => block.type !== 'text' && block.type !== 'native');
+  if (other) {
+    throw badHistory(`messages: a system message holds text, not ${BLOCK_NAMES[other.type]}.`);
+  }
 };
 
 /** Checks what a schema cannot: that the parts of a request fit together. @throws ApiError 400 */

@@ -4,13 +4,13 @@ import { UpstreamError } from './upstream-error.ts';
 const begin = (head: BlockHead): AnswerBlock =>
   head.type === 'tool-call'
     ? { ...head, arguments: '' }
-    : head.type === 'foreign'
+    : head.type === 'native'
       ? { ...head }
       : { ...head, text: '' };
 
 const append = (block: AnswerBlock, delta: string) => {
   if (block.type === 'tool-call') block.arguments += delta;
-  else if (block.type !== 'foreign') block.text += delta;
+  else if (block.type !== 'native') block.text += delta;
 };
 
 /** Adds the events of one stream up to a whole answer; for callers who did not ask for a stream. */

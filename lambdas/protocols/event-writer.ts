@@ -1,35 +1,167 @@
-import { createBlockEvents } from './block-events.ts';
-import { checkFinish } from './finish-check.ts';
 import type { BlockHead, Extras, FinishReason, GenerationEvent, Usage } from './generation.ts';
+import { isJsonObject } from './json.ts';
+import { UpstreamError } from './upstream-error.ts';
 
 /**
- * Writes canonical events that are well-formed whatever the upstream sent: dense indices, every block
- * closed once, one start, one finish, a finish reason that fits the blocks. Decoders name blocks by
- * keys of their own wire (`tool:3`), so fragments that interleave find their block.
+ * Writes canonical events that are well-formed for any input of an upstream: dense indices, each
+ * block closed once, one start, one finish, a finish reason that fits the blocks. Decoders name
+ * blocks by keys of their protocol (`tool:3`), so interleaved fragments find their block.
  */
 export type EventWriter = {
   start(usage?: Partial<Usage>): void;
   isOpen(key: string): boolean;
   open(key: string, head: BlockHead): void;
-  /** Appends to an open block; empty deltas vanish. */
+  /** Appends to an open block; an empty delta writes no event. @throws UpstreamError if not open */
   delta(key: string, text: string): void;
   extra(key: string, extras: Extras): void;
   close(key: string, signature?: string): void;
-  /** Closes tool calls whose arguments are complete, so that what follows need not wait for them. */
+  /** Closes tool calls whose arguments are complete, so that later blocks need not wait for them. */
   closeCompleteTools(): void;
-  /** @throws UpstreamError when there is no answer, or tool arguments are not a JSON object. */
+  /** @throws UpstreamError when there is no content, or tool arguments are not a JSON object. */
   finish(reason: FinishReason, usage: Usage | undefined): void;
   readonly finished: boolean;
   /** The events written since the last call. */
   drain(): GenerationEvent[];
 };
 
-/** `mayBeEmpty`: an answer without content is one. */
+// --- open blocks ---
+
+/** `key` is the decoder's name of the block; `text` is kept of tool calls only. */
+type OpenBlock = { key: string; index: number; head: BlockHead; text: string };
+
+/** The blocks that have started and not ended, numbered in the order of their start. */
+const createOpenBlocks = () => {
+  const blocks = new Map<string, OpenBlock>();
+  /** Tool calls with new arguments since the last `newlyComplete`; only these are parsed again. */
+  const changed = new Set<OpenBlock>();
+  let count = 0;
+  return {
+    has: (key: string): boolean => blocks.has(key),
+    get: (key: string): OpenBlock | undefined => blocks.get(key),
+    keys: (): string[] => [...blocks.keys()],
+    add: (key: string, head: BlockHead): OpenBlock => {
+      const block = { key, index: count++, head, text: '' };
+      blocks.set(key, block);
+      return block;
+    },
+    remove: (block: OpenBlock) => {
+      blocks.delete(block.key);
+      changed.delete(block);
+    },
+    appendArguments: (block: OpenBlock, text: string) => {
+      block.text += text;
+      changed.add(block);
+    },
+    /** Keys of the tool calls whose arguments became complete since the last call. */
+    newlyComplete: (): string[] => {
+      const complete = [...changed].filter(({ text }) => isJsonObject(text));
+      changed.clear();
+      return complete.map(({ key }) => key);
+    },
+  };
+};
+
+// --- events of blocks ---
+
+/** The content of a response so far, which decides whether it may finish and with which reason. */
+type Content = {
+  hasContent: boolean;
+  hasTools: boolean;
+  /** Name of the first tool whose arguments are not a JSON object. */
+  brokenTool: string | undefined;
+};
+
+/** Drops white space before arguments: if no other text follows, it would not be valid JSON. */
+const trimLead = ({ head, text }: OpenBlock, delta: string): string =>
+  head.type === 'tool-call' && text === '' ? delta.trimStart() : delta;
+
+const brokenToolIn = ({ head, text }: OpenBlock): string | undefined =>
+  head.type === 'tool-call' && text !== '' && !isJsonObject(text) ? head.name : undefined;
+
+const createBlockEvents = (emit: (event: GenerationEvent) => void) => {
+  const blocks = createOpenBlocks();
+  const content: Content = { hasContent: false, hasTools: false, brokenTool: undefined };
+
+  const close = (key: string, signature?: string) => {
+    const block = blocks.get(key);
+    if (!block) return;
+    blocks.remove(block);
+    content.brokenTool ??= brokenToolIn(block);
+    const end = { type: 'block-end' as const, index: block.index };
+    emit(signature === undefined ? end : { ...end, signature });
+  };
+
+  const open = (key: string, head: BlockHead) => {
+    // A second start under the same key is a new block.
+    close(key);
+    const { index } = blocks.add(key, head);
+    if (head.type === 'tool-call') content.hasTools = true;
+    if (head.type === 'native' || head.type === 'tool-call') content.hasContent = true;
+    emit({ type: 'block-start', index, block: head });
+  };
+
+  const delta = (key: string, text: string) => {
+    const block = blocks.get(key);
+    if (!block) throw new UpstreamError('malformed', `delta for block '${key}', which is not open`);
+    const trimmed = trimLead(block, text);
+    if (trimmed === '') return;
+    content.hasContent = true;
+    if (block.head.type === 'tool-call') blocks.appendArguments(block, trimmed);
+    emit({ type: 'block-delta', index: block.index, delta: trimmed });
+  };
+
+  const extra = (key: string, extras: Extras) => {
+    const block = blocks.get(key);
+    if (block) emit({ type: 'block-extra', index: block.index, extras });
+  };
+
+  const closeAll = (keys: string[]) => {
+    for (const key of keys) close(key);
+  };
+
+  return {
+    content,
+    isOpen: blocks.has,
+    open,
+    delta,
+    extra,
+    close,
+    closeCompleteTools: () => closeAll(blocks.newlyComplete()),
+    closeAll: () => closeAll(blocks.keys()),
+  };
+};
+
+// --- finish ---
+
+/** Some upstreams send `stop` with tool calls, or `tool_calls` without one; agents act on it. */
+const fittingReason = (reason: FinishReason, hasTools: boolean): FinishReason => {
+  if (hasTools && reason.unified === 'stop') return { unified: 'tool-calls' };
+  if (!hasTools && reason.unified === 'tool-calls') return { unified: 'stop' };
+  return reason;
+};
+
+const checkFinish = (
+  reason: FinishReason,
+  { hasContent, hasTools, brokenTool }: Content,
+  mayBeEmpty: boolean,
+): FinishReason => {
+  const isCut = reason.unified === 'length' || reason.unified === 'content-filter';
+  if (!hasContent && !isCut && !mayBeEmpty) {
+    throw new UpstreamError('empty', 'finished without any content');
+  }
+  // Arguments cut off by the token cap are incomplete by nature; all others must be usable.
+  if (brokenTool !== undefined && !isCut) {
+    throw new UpstreamError('malformed', `arguments of tool '${brokenTool}' are not a JSON object`);
+  }
+  return fittingReason(reason, hasTools);
+};
+
+/** `mayBeEmpty`: the request has stop sequences, one of which may come before any content. */
 export const createEventWriter = ({ mayBeEmpty = false } = {}): EventWriter => {
   let events: GenerationEvent[] = [];
   let started = false;
   let finished = false;
-  const blocks = createBlockEvents((event) => {
+  const { content, closeAll, ...blocks } = createBlockEvents((event) => {
     events.push(event);
   });
 
@@ -40,20 +172,16 @@ export const createEventWriter = ({ mayBeEmpty = false } = {}): EventWriter => {
   };
 
   return {
+    ...blocks,
     start,
-    isOpen: blocks.isOpen,
     open: (key, head) => {
       start();
       blocks.open(key, head);
     },
-    delta: blocks.delta,
-    extra: blocks.extra,
-    close: blocks.close,
-    closeCompleteTools: blocks.closeCompleteTools,
     finish: (reason, usage) => {
       start();
-      blocks.closeAll();
-      const fitting = checkFinish(reason, blocks.answer, mayBeEmpty);
+      closeAll();
+      const fitting = checkFinish(reason, content, mayBeEmpty);
       finished = true;
       events.push({ type: 'finish', reason: fitting, usage });
     },

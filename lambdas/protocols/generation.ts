@@ -45,7 +45,7 @@ export type ToolResultBlock = {
 };
 /** A block that only `protocol` knows (`value` is its wire form), e.g. audio or server tool use. */
 export type NativeBlock = {
-  type: 'foreign';
+  type: 'native';
   protocol: ProtocolName;
   value: Record<string, unknown>;
 };
@@ -71,7 +71,7 @@ export type Tool = {
   extras?: Extras;
 };
 /** A tool that only `protocol` defines (server tools, custom tools); `value` is its wire form. */
-export type NativeTool = { foreign: true; protocol: ProtocolName; value: Record<string, unknown> };
+export type NativeTool = { native: true; protocol: ProtocolName; value: Record<string, unknown> };
 
 /** `only` narrows the choice to some of the tools. */
 export type ToolChoice =
@@ -148,7 +148,7 @@ export type GenerationEvent =
   | { type: 'start'; usage?: Partial<Usage> }
   | { type: 'block-start'; index: number; block: BlockHead }
   | { type: 'block-delta'; index: number; delta: string }
-  /** A delta that only one protocol knows: citations, log probabilities, parts of a foreign block. */
+  /** A delta that only one protocol knows: citations, log probabilities, parts of a native block. */
   | { type: 'block-extra'; index: number; extras: Extras }
   | { type: 'block-end'; index: number; signature?: string }
   | { type: 'finish'; reason: FinishReason; usage: Usage | undefined };

@@ -21,7 +21,7 @@ export const partsBeyond = (
 ): string[] => {
   const namesIn = (block: Block): string[] => {
     switch (block.type) {
-      case 'foreign':
+      case 'native':
         return block.protocol === protocol ? [] : [nameOf(block.value)];
       case 'tool-result':
         return block.content.flatMap(namesIn);
@@ -34,7 +34,7 @@ export const partsBeyond = (
   return [
     ...turns.flatMap(({ role, blocks }) => (role === 'assistant' ? [] : blocks.flatMap(namesIn))),
     ...tools.flatMap((tool) =>
-      'foreign' in tool && tool.protocol !== protocol ? [nameOf(tool.value)] : [],
+      'native' in tool && tool.protocol !== protocol ? [nameOf(tool.value)] : [],
     ),
   ];
 };

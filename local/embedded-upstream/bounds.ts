@@ -32,11 +32,11 @@ const stopAtSequence = (content: Bounded, stops: string[]): Bounded => {
 const cutBlock = (block: AnswerBlock, budget: number): AnswerBlock => {
   const cut = (text: string) => words(text).slice(0, budget).join('');
   if (block.type === 'tool-call') return { ...block, arguments: cut(block.arguments) };
-  return block.type === 'foreign' ? block : { ...block, text: cut(block.text) };
+  return block.type === 'native' ? block : { ...block, text: cut(block.text) };
 };
 
 const sizeOf = (block: AnswerBlock): number => {
-  if (block.type === 'foreign') return 0;
+  if (block.type === 'native') return 0;
   return words(block.type === 'tool-call' ? block.arguments : block.text).length;
 };
 

@@ -24,7 +24,7 @@ type PlannedCall = Directives['calls'][number];
 
 /** The tools that the request lets the model call: none, one, some or all of those it offers. */
 const callable = ({ tools = [], toolChoice }: GenerationRequest): Tool[] => {
-  const offered = tools.filter((tool): tool is Tool => !('foreign' in tool));
+  const offered = tools.filter((tool): tool is Tool => !('native' in tool));
   switch (toolChoice?.type) {
     case 'none':
       return [];

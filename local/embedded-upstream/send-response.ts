@@ -17,7 +17,7 @@ const ARGUMENT_FRAGMENT = 7;
 
 const headOf = (block: AnswerBlock): BlockHead => {
   if (block.type === 'tool-call') return { type: block.type, id: block.id, name: block.name };
-  return block.type === 'foreign' ? block : { type: block.type };
+  return block.type === 'native' ? block : { type: block.type };
 };
 
 const fragments = (text: string): string[] =>
@@ -26,7 +26,7 @@ const fragments = (text: string): string[] =>
   );
 
 const deltasOf = (block: AnswerBlock): string[] => {
-  if (block.type === 'foreign') return [];
+  if (block.type === 'native') return [];
   return block.type === 'tool-call' ? fragments(block.arguments) : words(block.text);
 };
 

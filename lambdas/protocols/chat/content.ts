@@ -18,7 +18,7 @@ const decodeFile = (part: PartOf<'file'>, param: string): Block => {
   const { file, type: _, ...fields } = part;
   const { file_data: data, filename } = file;
   // A file id means something to the upstream that holds the file and to nobody else.
-  if (data === undefined) return { type: 'foreign', protocol: NAME, value: part };
+  if (data === undefined) return { type: 'native', protocol: NAME, value: part };
   const at = `${param}.file.file_data`;
   const source = parseMediaUrl(data, at);
   if (source.kind === 'url') {
@@ -62,7 +62,7 @@ const decodePart = (part: ContentPart, param: string): Block[] => {
     case 'file':
       return [decodeFile(part, param)];
     case 'other':
-      return [{ type: 'foreign', protocol: NAME, value: part.value }];
+      return [{ type: 'native', protocol: NAME, value: part.value }];
     default:
       return decodeBorrowed(part, param);
   }
@@ -110,7 +110,7 @@ export const encodePart = (block: Block): Json[] => {
     }
     case 'document':
       return [encodeDocument(block)];
-    case 'foreign':
+    case 'native':
       return block.protocol === NAME ? [block.value] : [];
     default:
       return [];
@@ -126,7 +126,7 @@ export const encodeContent = (blocks: Block[]): WireContent => {
   return isPlain ? String(first.text) : parts;
 };
 
-const isSayable = (block: Block): boolean => block.type !== 'foreign' || block.protocol === NAME;
+const isSayable = (block: Block): boolean => block.type !== 'native' || block.protocol === NAME;
 
 const isPlainText = (block: Block): block is TextBlock =>
   block.type === 'text' && isEmpty(extraFieldsFor(NAME, block.extras));

@@ -35,7 +35,7 @@ const createBlockWriter = (chunk: WriteChunk) => {
 
   return {
     start({ index, block }: EventOf<'block-start'>): SseMessage[] {
-      if (block.type === 'foreign') return [];
+      if (block.type === 'native') return [];
       if (block.type !== 'tool-call') {
         const text = block.type === 'text' && block.refusal ? 'refusal' : 'content';
         proseField.set(index, block.type === 'text' ? text : 'reasoning_content');

@@ -4,10 +4,9 @@ import type { GenerationRequest } from '../generation.ts';
 import { asRecord } from '../json.ts';
 import { listOf, parseWire } from '../parse-wire.ts';
 import type { WireTarget } from '../protocol.ts';
+import { withReasoningHistory, withShortCallIds } from './compat.ts';
 import { NAME } from './name.ts';
-import { withReasoningHistory } from './reasoning-history.ts';
 import { decodeResponseFormat, encodeResponseFormat } from './response-format.ts';
-import { withShortCallIds } from './short-call-ids.ts';
 import {
   decodeParallel,
   decodeTool,

@@ -5,8 +5,8 @@ import type { GenerationRequest } from '../generation.ts';
 import { asRecord, asString, isJsonObject, type Json } from '../json.ts';
 import { createToolIds } from '../tool-ids.ts';
 import { UpstreamError } from '../upstream-error.ts';
+import { callerToolNames } from './compat.ts';
 import { NAME } from './name.ts';
-import { callerToolNames } from './tool-names.ts';
 
 type Call = {
   key: string;

@@ -2,9 +2,9 @@ import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import { extraFieldsFor, extrasIfAny } from '../extras.ts';
 import type { GenerationRequest, NativeTool, Tool, ToolChoice } from '../generation.ts';
 import { asRecord, type Json } from '../json.ts';
+import { wireToolName } from './compat.ts';
 import { NAME } from './name.ts';
-import { isStrictSchema } from './strict-schema.ts';
-import { wireToolName } from './tool-names.ts';
+import { isStrictSchema } from './response-format.ts';
 import type { WireTool, WireToolChoice } from './wire.ts';
 
 const NO_ARGUMENTS = { type: 'object', properties: {} };
@@ -26,7 +26,7 @@ export const decodeTool = (tool: WireTool): Tool | NativeTool => {
     case 'function':
       return decodeFunction(tool);
     case 'other':
-      return { foreign: true, protocol: NAME, value: tool.value };
+      return { native: true, protocol: NAME, value: tool.value };
     default: {
       const { type: _, name, description, input_schema: parameters, ...fields } = tool;
       return { ...omitUndefined({ name, description }), parameters, ...extrasIfAny(NAME, fields) };
@@ -84,7 +84,7 @@ const encodeFunction = (tool: Tool, isOwn: boolean): Json => {
 
 export const encodeTools = ({ tools = [], extras }: GenerationRequest): Json[] =>
   tools.flatMap((tool) => {
-    if ('foreign' in tool) return tool.protocol === NAME ? [tool.value] : [];
+    if ('native' in tool) return tool.protocol === NAME ? [tool.value] : [];
     return [encodeFunction(tool, extras.protocol === NAME)];
   });
 

@@ -1,11 +1,11 @@
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
+import { noContent } from '../assert-consistent.ts';
 import { extraFieldsFor, extrasIfAny } from '../extras.ts';
 import type { Block, GenerationRequest, ToolCallBlock, Turn } from '../generation.ts';
 import type { Json } from '../json.ts';
-import { nothingSaid } from '../nothing-said.ts';
+import { wireToolName } from './compat.ts';
 import { decodeContent, encodeContent, joinTexts } from './content.ts';
 import { NAME } from './name.ts';
-import { wireToolName } from './tool-names.ts';
 import { encodeToolResults, isResult } from './tool-results.ts';
 import type { Message } from './wire.ts';
 
@@ -187,6 +187,6 @@ const encodeRun = (run: Turn[], position: number, isOwn: boolean): Json[] => {
 export const encodeTurns = ({ turns, extras }: GenerationRequest): Json[] => {
   const isOwn = extras.protocol === NAME;
   const messages = runsOf(turns).flatMap((run, position) => encodeRun(run, position, isOwn));
-  if (!isOwn && messages.every(({ role }) => role === 'system')) throw nothingSaid();
+  if (!isOwn && messages.every(({ role }) => role === 'system')) throw noContent();
   return messages;
 };

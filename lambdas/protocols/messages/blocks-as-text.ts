@@ -42,7 +42,7 @@ const IN_WORDS = new Map([
 export const decodeAsText = (block: Json): Block => {
   const text = IN_WORDS.get(asString(block.type) ?? '')?.(block);
   return text === undefined
-    ? { type: 'foreign', protocol: NAME, value: block }
+    ? { type: 'native', protocol: NAME, value: block }
     : { type: 'text', text, extras: { protocol: NAME, fields: block } };
 };
 

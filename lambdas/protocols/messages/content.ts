@@ -31,7 +31,7 @@ const decodeSource = (source: WireMedia): MediaSource =>
 const decodeImage = (block: BlockOf<'image'>, param: string): Block => {
   const { type, source, ...fields } = block;
   if (source.type === 'other') {
-    return { type: 'foreign', protocol: NAME, value: { ...block, source: source.value } };
+    return { type: 'native', protocol: NAME, value: { ...block, source: source.value } };
   }
   const image = assertImage(decodeSource(source), `${param}.source`);
   return { type, source: image, ...extrasIfAny(NAME, fields) };
@@ -187,7 +187,7 @@ const encodeBlock = (block: Block): Json[] => {
     case 'image':
     case 'document':
       return [encodeMedia(block)];
-    case 'foreign':
+    case 'native':
       return block.protocol === NAME ? [block.value] : [];
     default:
       return block satisfies never;

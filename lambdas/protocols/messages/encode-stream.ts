@@ -49,7 +49,7 @@ const startOf = (head: BlockHead, signature: string | undefined): Json => {
         : { type: 'thinking', thinking: '', signature: '' };
     case 'tool-call':
       return startOfTool(head);
-    case 'foreign':
+    case 'native':
       return head.value;
     default:
       return head satisfies never;
@@ -75,7 +75,7 @@ const createBlockWriter = () => {
   const end = (head: BlockHead, signature: string | undefined): SseMessage[] => {
     // A block of prose that never said anything is not written: its echo would be refused.
     const isSilent = !started && (head.type === 'text' || signature === undefined);
-    if (isSilent && head.type !== 'tool-call' && head.type !== 'foreign') return [];
+    if (isSilent && head.type !== 'tool-call' && head.type !== 'native') return [];
     const opening = start(head, signature);
     const proof =
       head.type === 'thinking' && !head.redacted && signature !== undefined
@@ -88,7 +88,7 @@ const createBlockWriter = () => {
   return {
     /** Tool calls show at once; prose waits for its first word. */
     begin: (head: BlockHead): SseMessage[] =>
-      head.type === 'tool-call' || head.type === 'foreign' ? start(head) : [],
+      head.type === 'tool-call' || head.type === 'native' ? start(head) : [],
     write: (head: BlockHead, event: BlockEvent): SseMessage[] => {
       if (event.type === 'block-end') return end(head, event.signature);
       if (event.type === 'block-extra') {
@@ -96,7 +96,7 @@ const createBlockWriter = () => {
           ? [...start(head), deltaMessage(event.extras.fields)]
           : [];
       }
-      if (head.type === 'foreign') return [];
+      if (head.type === 'native') return [];
       const delta = { type: DELTA_TYPE[head.type], [DELTA[head.type]]: event.delta };
       return [...start(head), deltaMessage(delta)];
     },
@@ -109,7 +109,7 @@ const createSequencer = () => {
   const waiting = new Map<number, { head: BlockHead; held: BlockEvent[] }>();
   let current: { index: number; head: BlockHead } | undefined;
 
-  const isWritable = (head: BlockHead) => head.type !== 'foreign' || head.protocol === NAME;
+  const isWritable = (head: BlockHead) => head.type !== 'native' || head.protocol === NAME;
 
   /** Takes up the next waiting block; one that has ended already is written through. */
   const advance = (): SseMessage[] => {

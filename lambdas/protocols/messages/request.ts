@@ -5,10 +5,9 @@ import type { GenerationRequest, Reasoning } from '../generation.ts';
 import { asRecord } from '../json.ts';
 import { listOf, parseWire } from '../parse-wire.ts';
 import type { WireTarget } from '../protocol.ts';
-import { asksForBeta, withoutBetaDisplay } from './betas.ts';
 import { NAME } from './name.ts';
-import { decodeOutputFormat, encodeOutputFormat, withInstruction } from './output-format.ts';
-import { encodeSampling, encodeThinking, modeOf, withoutThinkingEdits } from './thinking.ts';
+import { decodeResponseFormat, encodeResponseFormat, withInstruction } from './response-format.ts';
+import { encodeThinking, modeOf } from './thinking.ts';
 import {
   decodeParallel,
   decodeTool,
@@ -33,18 +32,18 @@ const decodeReasoning = ({
   return isEmpty(reasoning) ? undefined : reasoning;
 };
 
-/** What is left of a field whose known members are canonical; it rides along under its name. */
-const leftover = (name: string, record: object | undefined, known: string[]) => {
+/** The members of a field that are not canonical, under its name; kept in `extras`. */
+const membersBeyond = (name: string, record: object | undefined, canonical: string[]) => {
   const rest = Object.entries(record ?? {}).filter(
-    ([key, value]) => !known.includes(key) && value != null,
+    ([key, value]) => !canonical.includes(key) && value != null,
   );
   return rest.length > 0 ? { [name]: Object.fromEntries(rest) } : {};
 };
 
-/** The vendor's code, on which its SDK's tool runner goes on without a thread, the whole history sent. */
+/** The vendor's code: its SDK's tool runner reacts by sending the whole history without a thread. */
 const UNTHREADED = { error_code: 'thread_unsupported_request' };
 
-/** A conversation kept by the vendor: this router keeps none, and half an answer would be worse. */
+/** Threads are conversations stored by the vendor. The router stores none. @throws ApiError 400 */
 const assertNoThread = (thread: unknown) => {
   if (thread === undefined) return;
   throw invalidRequest('thread: stored threads are not supported; send the whole conversation.', {
@@ -71,7 +70,7 @@ const decode = (wire: CountRequest): GenerationRequest => {
     output_format: outputFormat,
     metadata,
     thread,
-    // An agent's own settings, with paths of its user's machine.
+    // Settings of an agent, with paths of its user's machine: never forwarded.
     safeguards: _safeguards,
     ...fields
   } = wire;
@@ -89,27 +88,27 @@ const decode = (wire: CountRequest): GenerationRequest => {
     toolChoice: toolChoice && decodeToolChoice(toolChoice),
     parallelToolCalls: decodeParallel(toolChoice),
     // `output_format` is the field's name in an older beta.
-    responseFormat: decodeOutputFormat(outputConfig?.format ?? outputFormat),
+    responseFormat: decodeResponseFormat(outputConfig?.format ?? outputFormat),
     reasoning: decodeReasoning(wire),
     user: metadata?.user_id,
     extras: makeExtras(NAME, {
       ...fields,
-      // A mode that is new to this router rides along as a whole.
-      ...leftover('thinking', thinking, modeOf(thinking) ? ['type', 'budget_tokens'] : []),
-      ...leftover('output_config', outputConfig, ['effort', 'format']),
-      ...leftover('metadata', metadata, ['user_id']),
+      // The field of an unknown mode is kept whole.
+      ...membersBeyond('thinking', thinking, modeOf(thinking) ? ['type', 'budget_tokens'] : []),
+      ...membersBeyond('output_config', outputConfig, ['effort', 'format']),
+      ...membersBeyond('metadata', metadata, ['user_id']),
     }),
   });
 };
 
-/** @throws ApiError 400 that names the first fault. */
+/** @throws ApiError 400 that names the first invalid field. */
 export const decodeRequest = (body: unknown): GenerationRequest => {
   const request = decode(parseWire(MessagesRequest, body));
   assertContent(request.turns);
   return request;
 };
 
-/** A body of the token-count endpoint: the same fields, no `max_tokens` needed. @throws ApiError 400 */
+/** Body of the token-count endpoint: the same fields, `max_tokens` is optional. @throws ApiError 400 */
 export const decodeCountRequest = (body: unknown): GenerationRequest =>
   decode(parseWire(CountRequest, body));
 
@@ -123,12 +122,12 @@ const encodeEffort = ({ reasoning }: GenerationRequest): string | undefined => {
 const encodeOutputConfig = (request: GenerationRequest) => {
   const config = omitUndefined({
     effort: encodeEffort(request),
-    format: encodeOutputFormat(request),
+    format: encodeResponseFormat(request),
   });
   return isEmpty(config) ? undefined : config;
 };
 
-/** The vendor's limit on end-user ids; the other family's callers may exceed it. */
+/** The vendor's limit on end-user ids; callers of other protocols may exceed it. */
 const MAX_USER_LENGTH = 256;
 
 const encodeUser = ({ user, extras }: GenerationRequest) =>
@@ -136,42 +135,47 @@ const encodeUser = ({ user, extras }: GenerationRequest) =>
     ? undefined
     : { user_id: user };
 
-/** A field made of what rode along and what is canonical; absent when neither says anything. */
-const merged = (rode: unknown, own: object | undefined) =>
-  rode === undefined && own === undefined ? undefined : { ...asRecord(rode), ...own };
+/** A field made of its passed-through members and its canonical ones; absent if it has neither. */
+const mergeField = (passthrough: unknown, canonical: object | undefined) =>
+  passthrough === undefined && canonical === undefined
+    ? undefined
+    : { ...asRecord(passthrough), ...canonical };
 
-/** @throws ApiError 400 when nothing of the conversation has a form on this wire. */
+/** @throws ApiError 400 when no part of the conversation has a form in this protocol. */
 export const encodeRequest = (
   request: GenerationRequest,
   target: WireTarget,
 ): Record<string, unknown> => {
+  const passthrough = extraFieldsFor(NAME, request.extras);
   const {
-    thinking: rode,
+    thinking: _thinking,
+    context_management: _management,
     output_config: config,
-    context_management: management,
     metadata,
     ...fields
-  } = extraFieldsFor(NAME, request.extras);
+  } = passthrough;
   const tools = encodeTools(request);
   const { maxTokens } = request;
-  const most = target.maxOutputTokens;
-  const lowered = maxTokens !== undefined && maxTokens > most ? most : undefined;
-  const thinking = withoutBetaDisplay(encodeThinking(request, { rode, lowered }), target);
+  const limit = target.maxOutputTokens;
+  const isLowered = maxTokens !== undefined && maxTokens > limit;
+  const cap = isLowered ? limit : Number.POSITIVE_INFINITY;
+  const { thinking, sampling, contextManagement } = encodeThinking(request, passthrough, {
+    target,
+    cap,
+  });
   return omitUndefined({
     ...fields,
     model: target.model,
     ...encodeTurns(withInstruction(request), target),
-    max_tokens: lowered ?? maxTokens ?? most,
+    max_tokens: isLowered ? limit : (maxTokens ?? limit),
     stream: request.stream,
-    ...encodeSampling(request),
+    ...sampling,
     stop_sequences: request.stop,
     tools: tools.length > 0 ? tools : undefined,
     tool_choice: tools.length > 0 ? encodeToolChoice(request) : undefined,
     thinking,
-    output_config: merged(config, encodeOutputConfig(request)),
-    context_management: asksForBeta(target, 'context-management')
-      ? withoutThinkingEdits(management, thinking)
-      : undefined,
-    metadata: merged(metadata, encodeUser(request)),
+    output_config: mergeField(config, encodeOutputConfig(request)),
+    context_management: contextManagement,
+    metadata: mergeField(metadata, encodeUser(request)),
   });
 };

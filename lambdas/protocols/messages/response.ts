@@ -45,7 +45,7 @@ const citationsOf = ({ extra = [] }: AnswerBlock): unknown[] | undefined => {
 };
 
 /** A foreign block whose input came in fragments gets it back whole. */
-const encodeForeign = (block: Extract<AnswerBlock, { type: 'foreign' }>) => {
+const encodeForeign = (block: Extract<AnswerBlock, { type: 'native' }>) => {
   if (block.protocol !== NAME) return [];
   const input = (block.extra ?? [])
     .map(({ fields }) => (fields.type === 'input_json_delta' ? fields.partial_json : ''))
@@ -69,7 +69,7 @@ const encodeBlock = (block: AnswerBlock): Record<string, unknown>[] => {
       const call = { id: answerToolId(block), name, input: parseArguments(text) };
       return [{ ...extraFieldsFor(NAME, extras), type: 'tool_use', ...call }];
     }
-    case 'foreign':
+    case 'native':
       return encodeForeign(block);
     default:
       return block satisfies never;

@@ -31,7 +31,7 @@ const headOf = (block: Json, uniqueId: UniqueId): BlockHead => {
     default:
       // Kinds of block to come go on to callers of this family; what has no kind cannot.
       if (!asString(block.type)) throw new UpstreamError('malformed', 'a block without a type');
-      return { type: 'foreign', protocol: NAME, value: block };
+      return { type: 'native', protocol: NAME, value: block };
   }
 };
 
@@ -97,7 +97,7 @@ const createDeltaReader = (writer: EventWriter) => {
 
   return (block: StartedBlock, delta: Json) => {
     const { key, head } = block;
-    if (head.type === 'foreign') return passOn(key, passable(delta));
+    if (head.type === 'native') return passOn(key, passable(delta));
     switch (`${head.type} ${asString(delta.type)}`) {
       case 'text text_delta':
         return writer.delta(key, asString(delta.text) ?? '');

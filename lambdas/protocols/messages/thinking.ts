@@ -1,6 +1,7 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import type { GenerationRequest, Reasoning, Turn } from '../generation.ts';
 import { asArray, asRecord, asString, type Json } from '../json.ts';
+import type { WireTarget } from '../protocol.ts';
 import { NAME } from './name.ts';
 import type { CountRequest } from './wire.ts';
 
@@ -9,83 +10,113 @@ const REASONING_MODES = ['enabled', 'adaptive', 'disabled'] as const;
 export const modeOf = (thinking: CountRequest['thinking']): Reasoning['mode'] =>
   REASONING_MODES.find((mode) => mode === thinking?.type);
 
+const isFromSameProtocol = ({ extras }: GenerationRequest): boolean => extras.protocol === NAME;
+
+// --- tool loops ---
+
 const startsWithThinking = ({ blocks }: Turn): boolean =>
   blocks[0]?.type === 'thinking' && blocks[0].signature !== undefined;
 
 const callsTools = ({ role, blocks }: Turn): boolean =>
   role === 'assistant' && blocks.some(({ type }) => type === 'tool-call');
 
-const startsAnew = ({ role, blocks }: Turn): boolean =>
+const startsLoop = ({ role, blocks }: Turn): boolean =>
   role === 'user' && !blocks.some(({ type }) => type === 'tool-result');
 
 /**
- * Whether the conversation stands in a tool loop whose first call has lost its thinking: another upstream
- * wrote it, or the caller left it out. The vendor refuses to go on thinking in such a loop.
+ * Whether the conversation is in a tool loop whose first call has lost its thinking: another upstream
+ * wrote it, or the caller left it out. The vendor rejects further thinking in such a loop.
  */
-const lostThinking = ({ turns }: GenerationRequest): boolean => {
-  const loop = turns.slice(turns.findLastIndex(startsAnew) + 1);
+const hasLostThinking = ({ turns }: GenerationRequest): boolean => {
+  const loop = turns.slice(turns.findLastIndex(startsLoop) + 1);
   const first = loop.find(callsTools);
   return first !== undefined && !startsWithThinking(first);
 };
 
-const isForced = ({ toolChoice }: GenerationRequest): boolean =>
+// --- thinking ---
+
+const isToolForced = ({ toolChoice }: GenerationRequest): boolean =>
   toolChoice?.type === 'required' || toolChoice?.type === 'tool';
 
 /**
- * Who asks the other family for effort asks for thinking; here it has a switch of its own. Not beside a
- * forced tool, which the vendor refuses. `adaptive` is the one mode that accepts a history without thinking.
+ * Whether an effort alone, as in the chat protocol, turns thinking on. Not with a forced tool: the
+ * vendor rejects the combination. `adaptive` is the only mode that accepts a history without thinking.
  */
 const isTurnedOn = (request: GenerationRequest): boolean => {
   const { effort, mode } = request.reasoning ?? {};
-  return mode === undefined && effort !== undefined && effort !== 'none' && !isForced(request);
+  return mode === undefined && effort !== undefined && effort !== 'none' && !isToolForced(request);
 };
 
-const isCaller = ({ extras }: GenerationRequest): boolean => extras.protocol === NAME;
+/** The vendor's minimum thinking budget, in tokens. */
+const MIN_BUDGET = 1_024;
 
-/** The vendor's least budget of thinking, in tokens. */
-const LEAST_BUDGET = 1_024;
-
-const encodeEnabled = (rode: unknown, budget: number | undefined, maxTokens: number): Json => {
-  // A cap that had to be lowered must stay above the budget.
-  const most = Math.max(LEAST_BUDGET, maxTokens - 1);
-  const tokens = budget === undefined ? undefined : Math.min(budget, most);
-  return omitUndefined({ ...asRecord(rode), type: 'enabled', budget_tokens: tokens });
+const encodeEnabled = (passthrough: Json | undefined, budget: number | undefined, cap: number) => {
+  // The budget must stay below a lowered token cap.
+  const limit = Math.max(MIN_BUDGET, cap - 1);
+  const tokens = budget === undefined ? undefined : Math.min(budget, limit);
+  return omitUndefined({ ...passthrough, type: 'enabled', budget_tokens: tokens });
 };
 
-/** `thinking` for the wire. `lowered` is the cap that took the place of a higher one, if any did. */
-export const encodeThinking = (
+/** `cap`: the token cap that replaced a higher one of the caller; infinite if none did. */
+const encodeMode = (
   request: GenerationRequest,
-  { rode, lowered }: { rode: unknown; lowered: number | undefined },
+  passthrough: Json | undefined,
+  cap: number,
 ): Json | undefined => {
   const { mode, effort, budgetTokens } = request.reasoning ?? {};
   if (mode === 'enabled') {
-    if (lostThinking(request)) return { type: 'disabled' };
-    return encodeEnabled(rode, budgetTokens, lowered ?? Number.POSITIVE_INFINITY);
+    if (hasLostThinking(request)) return { type: 'disabled' };
+    return encodeEnabled(passthrough, budgetTokens, cap);
   }
-  if (mode) return omitUndefined({ ...asRecord(rode), type: mode, budget_tokens: budgetTokens });
-  if (isCaller(request)) return asRecord(rode);
+  if (mode) return omitUndefined({ ...passthrough, type: mode, budget_tokens: budgetTokens });
+  if (isFromSameProtocol(request)) return passthrough;
   if (effort === 'none') return { type: 'disabled' };
-  // Newer models keep their thinking to themselves unless asked for it.
+  // Newer models omit their thinking from the response by default.
   return isTurnedOn(request) ? { type: 'adaptive', display: 'summarized' } : undefined;
 };
 
-const LEAST_TOP_P = 0.95;
-/** The default of both fields, and the most that this wire allows. Newer models refuse what says no more. */
-const saysMore = (value: number | undefined): boolean => value !== undefined && value < 1;
+// --- betas ---
 
-/** Sampling as this wire takes it: one field of the two, and next to none beside thinking. */
-export const encodeSampling = (request: GenerationRequest): Json => {
-  const { temperature, topP, topK } = request;
-  if (isCaller(request)) return omitUndefined({ temperature, top_p: topP, top_k: topK });
-  if (isTurnedOn(request)) {
-    return topP !== undefined && topP >= LEAST_TOP_P ? { top_p: topP } : {};
-  }
-  if (saysMore(temperature)) return omitUndefined({ temperature, top_k: topK });
-  return omitUndefined({ top_p: saysMore(topP) ? topP : undefined, top_k: topK });
+/**
+ * Whether the target's static headers request a beta, by the start of its name. Without it the vendor
+ * rejects the beta's fields, and agents send them to every provider.
+ */
+const requestsBeta = ({ headers = {} }: WireTarget, name: string): boolean =>
+  Object.entries(headers).some(
+    ([header, value]) =>
+      header.toLowerCase() === 'anthropic-beta' &&
+      value.split(',').some((beta) => beta.trim().startsWith(name)),
+  );
+
+/** The values of `display` that need no beta. */
+const DISPLAYS = ['summarized', 'omitted'];
+
+/** Drops a `display` that needs a beta which the target does not request; its default applies. */
+const withoutBetaDisplay = (thinking: Json | undefined, target: WireTarget): Json | undefined => {
+  const { display, ...rest } = thinking ?? {};
+  const isStable = display === undefined || DISPLAYS.includes(asString(display) ?? '');
+  return isStable || requestsBeta(target, 'thinking-display') ? thinking : rest;
 };
 
-/** Clearing old thinking is refused where thinking is off, even if that was our doing. */
-export const withoutThinkingEdits = (management: unknown, thinking: Json | undefined): unknown => {
+// --- fields that depend on thinking ---
+
+const MIN_TOP_P = 0.95;
+/** 1 is the default and the maximum of both fields. Newer models reject a field set to it. */
+const isBelowDefault = (value: number | undefined): boolean => value !== undefined && value < 1;
+
+/** Callers of other protocols: one of the two fields, and with thinking only a high `top_p`. */
+const encodeSampling = (request: GenerationRequest): Json => {
+  const { temperature, topP, topK } = request;
+  if (isFromSameProtocol(request)) return omitUndefined({ temperature, top_p: topP, top_k: topK });
+  if (isTurnedOn(request)) {
+    return topP !== undefined && topP >= MIN_TOP_P ? { top_p: topP } : {};
+  }
+  if (isBelowDefault(temperature)) return omitUndefined({ temperature, top_k: topK });
+  return omitUndefined({ top_p: isBelowDefault(topP) ? topP : undefined, top_k: topK });
+};
+
+/** The vendor rejects edits that clear thinking while it is off, also if the router turned it off. */
+const withoutThinkingEdits = (management: unknown, thinking: Json | undefined): unknown => {
   const fields = asRecord(management);
   if (!fields || thinking?.type !== 'disabled') return management;
   const edits = asArray(fields.edits);
@@ -93,4 +124,21 @@ export const withoutThinkingEdits = (management: unknown, thinking: Json | undef
     (edit) => !asString(asRecord(edit)?.type)?.startsWith('clear_thinking'),
   );
   return edits.length > 0 && kept.length === 0 ? undefined : { ...fields, edits: kept };
+};
+
+/** `thinking` and the fields whose allowed values depend on it. */
+export const encodeThinking = (
+  request: GenerationRequest,
+  passthrough: { thinking?: unknown; context_management?: unknown },
+  { target, cap }: { target: WireTarget; cap: number },
+) => {
+  const encoded = encodeMode(request, asRecord(passthrough.thinking), cap);
+  const thinking = withoutBetaDisplay(encoded, target);
+  return {
+    thinking,
+    sampling: encodeSampling(request),
+    contextManagement: requestsBeta(target, 'context-management')
+      ? withoutThinkingEdits(passthrough.context_management, thinking)
+      : undefined,
+  };
 };

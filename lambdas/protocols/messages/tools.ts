@@ -4,11 +4,11 @@ import type { GenerationRequest, NativeTool, Tool, ToolChoice } from '../generat
 import { asRecord, type Json } from '../json.ts';
 import { fieldsOf } from './content.ts';
 import { NAME } from './name.ts';
-import { isWithinStrict } from './output-format.ts';
+import { isWithinStrict } from './response-format.ts';
 import type { WireTool, WireToolChoice } from './wire.ts';
 
 export const decodeTool = (tool: WireTool): Tool | NativeTool => {
-  if (tool.type === 'other') return { foreign: true, protocol: NAME, value: tool.value };
+  if (tool.type === 'other') return { native: true, protocol: NAME, value: tool.value };
   const { type: _, name, description, input_schema: parameters, strict, ...fields } = tool;
   const own = { ...omitUndefined({ name, description, strict }), parameters };
   return { ...own, ...extrasIfAny(NAME, fields) };
@@ -40,7 +40,7 @@ const strictOf = ({ strict, parameters }: Tool, isOwn: boolean): boolean | undef
   isOwn || !strict || isWithinStrict(parameters) ? strict : undefined;
 
 const encodeTool = (tool: Tool | NativeTool, isOwn: boolean): Json[] => {
-  if ('foreign' in tool) return tool.protocol === NAME ? [tool.value] : [];
+  if ('native' in tool) return tool.protocol === NAME ? [tool.value] : [];
   const { name, description, parameters } = tool;
   const strict = strictOf(tool, isOwn);
   // The vendor demands an object schema; a chat function without parameters takes none.
@@ -52,7 +52,7 @@ const encodeTool = (tool: Tool | NativeTool, isOwn: boolean): Json[] => {
 export const encodeTools = ({ tools = [], toolChoice, extras }: GenerationRequest): Json[] => {
   const only = toolChoice && 'only' in toolChoice ? toolChoice.only : undefined;
   const offered = only
-    ? tools.filter((tool) => 'foreign' in tool || only.includes(tool.name))
+    ? tools.filter((tool) => 'native' in tool || only.includes(tool.name))
     : tools;
   return offered.flatMap((tool) => encodeTool(tool, extras.protocol === NAME));
 };

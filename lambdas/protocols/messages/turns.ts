@@ -1,12 +1,12 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
+import { noContent } from '../assert-consistent.ts';
 import { extraFieldsFor, extrasIfAny } from '../extras.ts';
 import type { Block, GenerationRequest, Turn } from '../generation.ts';
 import type { Json } from '../json.ts';
-import { nothingSaid } from '../nothing-said.ts';
 import type { WireTarget } from '../protocol.ts';
+import { renameCalls } from '../tool-ids.ts';
 import { decodeContent, encodeContent } from './content.ts';
 import { NAME } from './name.ts';
-import { withUniqueCalls } from './unique-calls.ts';
 import type { ContentBlock, Message } from './wire.ts';
 
 // --- wire -> canonical ---
@@ -23,23 +23,55 @@ export const decodeSystem = (system: string | ContentBlock[] | undefined): Turn[
     ? []
     : [{ role: 'system', blocks: decodeContent(system, 'system') }];
 
-const saysNothing = ({ role, blocks }: Turn): boolean =>
+const isBlank = ({ role, blocks }: Turn): boolean =>
   role === 'system' || blocks.every((block) => block.type === 'text' && block.text.trim() === '');
 
-/** Agents echo empty texts among others; only a conversation of nothing else is refused. @throws ApiError 400 */
+/**
+ * Agents echo empty texts among others, so single ones pass.
+ * @throws ApiError 400 when every turn is blank.
+ */
 export const assertContent = (turns: Turn[]): void => {
-  if (turns.every(saysNothing)) throw nothingSaid();
+  if (turns.every(isBlank)) throw noContent();
 };
 
 // --- canonical -> wire ---
 
-/** Results first, as the vendor demands. */
+/**
+ * Makes tool-call ids unique, as the vendor requires: callers that changed models may hold `call_0`
+ * once in each turn. The n-th repetition and its result are renamed, alike on every request.
+ */
+const withUniqueCalls = (turns: Turn[]): Turn[] => {
+  const used = new Set<string>();
+  /** Original id -> unique ids of its calls without a result so far. */
+  const pending = new Map<string, string[]>();
+  const latest = new Map<string, string>();
+
+  const nameCall = (id: string): string => {
+    let unique = id;
+    for (let count = 2; used.has(unique); count += 1) unique = `${id}_${count}`;
+    used.add(unique);
+    latest.set(id, unique);
+    pending.set(id, [...(pending.get(id) ?? []), unique]);
+    return unique;
+  };
+
+  /** Results of calls with the same id come in the order of the calls. */
+  const nameResult = (id: string): string => {
+    const [next, ...later] = pending.get(id) ?? [];
+    pending.set(id, later);
+    return next ?? latest.get(id) ?? id;
+  };
+
+  return renameCalls(turns, nameCall, nameResult);
+};
+
+/** Results first: the vendor rejects another order. */
 const resultsFirst = (blocks: Block[]): Block[] => [
   ...blocks.filter(({ type }) => type === 'tool-result'),
   ...blocks.filter(({ type }) => type !== 'tool-result'),
 ];
 
-/** Consecutive turns of one role become one, as the vendor does by itself. */
+/** Merges consecutive turns of one role; the vendor does the same. */
 const mergeTurns = (turns: Turn[]): Turn[] => {
   const merged: Turn[] = [];
   for (const turn of turns) {
@@ -50,7 +82,7 @@ const mergeTurns = (turns: Turn[]): Turn[] => {
   return merged.map((turn) => ({ ...turn, blocks: resultsFirst(turn.blocks) }));
 };
 
-/** A later system turn that cannot stay one keeps its place, and is marked for what it is. */
+/** Turns a later system turn into a marked user turn, in its place. */
 const asReminder = (turn: Turn): Turn => {
   if (turn.role !== 'system') return turn;
   const wrapped = turn.blocks.map(
@@ -62,7 +94,7 @@ const asReminder = (turn: Turn): Turn => {
   return { role: 'user', blocks: wrapped };
 };
 
-/** The vendor refuses white space at the end of what the assistant is to continue. */
+/** Trims a prefilled response: the vendor rejects white space at its end. */
 const trimPrefill = (turns: Turn[]): Turn[] => {
   const last = turns.at(-1);
   const block = last?.blocks.at(-1);
@@ -71,10 +103,10 @@ const trimPrefill = (turns: Turn[]): Turn[] => {
   return [...turns.slice(0, -1), { ...last, blocks: [...last.blocks.slice(0, -1), trimmed] }];
 };
 
-/** The vendor wants a user to begin; the other family's callers may begin with anybody. */
+/** The vendor requires a user turn first; callers of other protocols may start with any role. */
 const PLACEHOLDER = { role: 'user', content: '(continue)' };
 
-/** False when nothing is left to say, e.g. only thinking of another upstream. */
+/** False if no content is left, e.g. of a turn that held only thinking of another upstream. */
 const hasContent = ({ blocks }: Turn): boolean => encodeContent(blocks) !== '';
 
 const encodeConversation = (turns: Turn[]): Json[] =>
@@ -91,7 +123,7 @@ const encodeMessages = (
 ): Json[] => {
   if (extras.protocol === NAME) {
     const messages = encodeConversation(systemTurns === 'leading' ? turns.map(asReminder) : turns);
-    if (messages.length === 0) throw nothingSaid();
+    if (messages.length === 0) throw noContent();
     return messages;
   }
   const messages = encodeConversation(trimPrefill(turns.map(asReminder)));
@@ -99,8 +131,8 @@ const encodeMessages = (
 };
 
 /**
- * The conversation as this wire splits it: what the leading system turns say, and the turns after them.
- * @throws ApiError 400 when a caller of this family said nothing at all.
+ * The conversation as `system`, from the leading system turns, and `messages`.
+ * @throws ApiError 400 when a request of this protocol has no content.
  */
 export const encodeTurns = (request: GenerationRequest, target: WireTarget) => {
   const { turns } = request;

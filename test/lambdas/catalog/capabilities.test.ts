@@ -1,19 +1,56 @@
-import { expect, test } from 'vitest';
-import { assertWithin } from '../../../lambdas/catalog/capabilities.ts';
+import { describe, expect, test } from 'vitest';
+import { assertWithin, targetsFor } from '../../../lambdas/catalog/capabilities.ts';
 import { modelOn, targetAt } from '../../support/models.ts';
+import { signedProtocol } from '../../support/signed-protocol.ts';
 import { requestOf } from '../../support/translate.ts';
 
 const model = modelOn([targetAt('http://127.0.0.1:1', { protocol: 'messages' })]);
 
 const IMAGES = {
-  'in base64': { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' },
-  'by address': { type: 'url', url: 'https://example.com/a.png' },
-  'that the vendor keeps as a file': { type: 'file', file_id: 'file_1' },
+  'as base64': { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' },
+  'by URL': { type: 'url', url: 'https://example.com/a.png' },
+  'by file id': { type: 'file', file_id: 'file_1' },
 };
 
-test.each(Object.entries(IMAGES))('a model without eyes is shown no image %s', (_, source) => {
+test.each(Object.entries(IMAGES))('a model without vision rejects an image %s', (_, source) => {
   const content = [{ type: 'image', source }];
   const request = requestOf('messages', { messages: [{ role: 'user', content }] });
   expect(() => assertWithin(model, request, 1)).toThrow('does not accept images');
   expect(() => assertWithin({ ...model, vision: true }, request, 1)).not.toThrow();
+});
+
+describe('the targets of a request', () => {
+  const [chat, messages] = [targetAt('http://a'), targetAt('http://b', { protocol: 'messages' })];
+  const document = { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' } };
+  const userTurn = { role: 'user', content: [document] };
+  const withStops = (...stop: string[]) =>
+    requestOf('messages', { messages: [userTurn], stop_sequences: stop });
+
+  test('are those whose protocol can carry every part', () => {
+    expect(targetsFor({ id: 'a/b', targets: [chat, messages] }, withStops('x'))).toEqual([messages]);
+  });
+
+  test('include a third protocol that can carry what chat and messages cannot', () => {
+    const request = withStops('1', '2', '3', '4', ' ');
+    const protocols = { chat: signedProtocol, messages: signedProtocol };
+    expect(targetsFor({ id: 'a/b', targets: [chat] }, request, protocols)).toEqual([chat]);
+    const tools = [{ name: 'f', input_schema: { type: 'object' } }];
+    expect(() =>
+      targetsFor({ id: 'a/b', targets: [chat] }, requestOf('messages', { tools }), protocols),
+    ).toThrow("The model 'a/b' does not support 'tools'.");
+  });
+
+  test('are none if no target can carry a part, and the error names that part alone', () => {
+    const request = withStops(' ');
+    expect(() => targetsFor({ id: 'a/b', targets: [chat] }, request)).toThrow(
+      "The model 'a/b' does not support 'document by URL'.",
+    );
+  });
+
+  test('are none if each part needs another target, and the error names all parts', () => {
+    const request = withStops(' ');
+    expect(() => targetsFor({ id: 'a/b', targets: [chat, messages] }, request)).toThrow(
+      "The model 'a/b' does not support 'document by URL', 'stop sequence of white space'.",
+    );
+  });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { callerToolNames, wireToolName } from '../../../lambdas/protocols/chat/tool-names.ts';
+import { callerToolNames, wireToolName } from '../../../lambdas/protocols/chat/compat.ts';
 import {
   answerToolId,
   plainToolId,

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
+import { signedProtocol } from '../../support/signed-protocol.ts';
 
 const TARGET = {
   model: 'vendor/model',
@@ -263,6 +264,20 @@ describe.each([
         expect(foreign).not.toMatch(/"zz9_|cache_control|signature/);
         const again = other.decodeRequest(JSON.parse(foreign));
         expect(other.encodeRequest(again, TARGET)).toEqual(JSON.parse(foreign));
+      }),
+      RUNS,
+    );
+  });
+
+  test('keeps its turns on the way to an upstream of a third protocol', () => {
+    fc.assert(
+      fc.property(wires as fc.Arbitrary<object>, (wire) => {
+        const request = decodeRequest(wire);
+        fc.pre(signedProtocol.cannotSay(request).length === 0);
+        expect(signedProtocol.encodeRequest(request, TARGET)).toMatchObject({
+          input: request.turns.map(({ role, blocks }) => ({ role, blocks })),
+          stop: request.stop ?? [],
+        });
       }),
       RUNS,
     );

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { CALLER_PROTOCOLS } from '../../../lambdas/protocols/protocol-name.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { formatSse } from '../../../lambdas/protocols/sse.ts';
+import { signedProtocol } from '../../support/signed-protocol.ts';
 import {
   assertWellFormed,
   chatWire,
@@ -262,6 +263,17 @@ describe.each(CALLER_PROTOCOLS)('a stream for a caller of %s', (to) => {
     await fc.assert(
       fc.asyncProperty(fc.array(wildMessagesEvent, { maxLength: 10 }), async (events) => {
         assertWellFormed(to, await translate('messages', to, messagesWire(events)));
+      }),
+      RUNS,
+    );
+  });
+
+  test('is well-formed for any input of an upstream of a third protocol', async () => {
+    const chunk = fc.record({ text: fc.oneof(nastyText, anyJson), end: fc.boolean() });
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.oneof(chunk, anyJson), { maxLength: 8 }), async (chunks) => {
+        const wire = chatWire(chunks as object[], '');
+        assertWellFormed(to, await translate(signedProtocol, to, wire));
       }),
       RUNS,
     );

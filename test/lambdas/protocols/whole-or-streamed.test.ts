@@ -49,7 +49,7 @@ const proseOf = (blocks: AnswerBlock[], type: 'text' | 'thinking'): string =>
 const inObjects = ({ extra, ...block }: AnswerBlock) =>
   block.type === 'tool-call'
     ? { ...block, arguments: readJsonObject(block.arguments) ?? {} }
-    : block.type === 'foreign'
+    : block.type === 'native'
       ? { ...block, value: { ...block.value, input: undefined } }
       : block;
 

@@ -5,7 +5,7 @@ import { asRecord, type Json } from '../json.ts';
 import { closedSchema } from './closed-schema.ts';
 import { NAME } from './name.ts';
 
-export const decodeOutputFormat = (format: unknown): ResponseFormat | undefined => {
+export const decodeResponseFormat = (format: unknown): ResponseFormat | undefined => {
   const schema = asRecord(asRecord(format)?.schema);
   return schema && { type: 'json-schema', schema };
 };
@@ -16,7 +16,7 @@ const schemaOf = ({ responseFormat: format, extras }: GenerationRequest): Json |
   return extras.protocol === NAME ? format.schema : closedSchema(format.schema);
 };
 
-export const encodeOutputFormat = (request: GenerationRequest): Json | undefined => {
+export const encodeResponseFormat = (request: GenerationRequest): Json | undefined => {
   const schema = schemaOf(request);
   return schema && { type: 'json_schema', schema };
 };

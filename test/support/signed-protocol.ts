@@ -1,0 +1,45 @@
+import { createHmac } from 'node:crypto';
+import { createEventWriter } from '../../lambdas/protocols/event-writer.ts';
+import { asRecord, asString, parseUpstreamJson } from '../../lambdas/protocols/json.ts';
+import type { UnsignedRequest, UpstreamProtocol } from '../../lambdas/protocols/protocol.ts';
+import { UpstreamError } from '../../lambdas/protocols/upstream-error.ts';
+
+export const signatureOf = ({ secret, url, body, now }: UnsignedRequest): string =>
+  createHmac('sha256', secret).update(`${url.pathname}\n${now}\n`).update(body).digest('hex');
+
+const streamDecoder: UpstreamProtocol['streamDecoder'] = () => {
+  const writer = createEventWriter({ mayBeEmpty: true });
+  const push = ({ data }: { data: string }) => {
+    if (writer.finished) return [];
+    const { text, end } = parseUpstreamJson(data);
+    if (!writer.isOpen('text')) writer.open('text', { type: 'text' });
+    writer.delta('text', asString(text) ?? '');
+    if (end === true) writer.finish({ unified: 'stop' }, undefined);
+    return writer.drain();
+  };
+  const end = () => {
+    if (!writer.finished) throw new UpstreamError('truncated', 'the stream ended without `end`');
+    return [];
+  };
+  return { push, end };
+};
+
+/**
+ * An upstream protocol that no caller uses and only tests know: the model is in its path, its header
+ * is an asynchronous signature, it has no tools and no limit on stop sequences.
+ */
+export const signedProtocol: UpstreamProtocol = {
+  endpoint: ({ model }) => ({
+    path: `/models/${encodeURIComponent(model)}/generate`,
+    headers: async (request) => ({ 'x-signature': `${request.now}:${signatureOf(request)}` }),
+  }),
+  cannotSay: ({ tools }) => (tools ? ['tools'] : []),
+  encodeRequest: ({ turns, stop, maxTokens }, { maxOutputTokens }) => ({
+    input: turns.map(({ role, blocks }) => ({ role, blocks })),
+    limit: maxTokens ?? maxOutputTokens,
+    stop: stop ?? [],
+  }),
+  decodeResponse: (body, request) =>
+    streamDecoder(request).push({ data: JSON.stringify({ ...asRecord(body), end: true }) }),
+  streamDecoder,
+};
