@@ -4,11 +4,7 @@ import { callIdsIn } from './tool-ids.ts';
 
 const namesOf = ({ tools = [] }: GenerationRequest): string[] =>
   tools.flatMap((tool) =>
-    'native' in tool
-      ? typeof tool.value.name === 'string'
-        ? [tool.value.name]
-        : []
-      : [tool.name],
+    'native' in tool ? (typeof tool.value.name === 'string' ? [tool.value.name] : []) : [tool.name],
   );
 
 const assertTools = (request: GenerationRequest) => {

@@ -35,7 +35,8 @@ const isClosed = (schema: Json): boolean => {
 
 const isStrict = (value: unknown): boolean => {
   const schema = asRecord(value);
-  if (!schema || UNSUPPORTED.some((keyword) => keyword in schema) || !isClosed(schema)) return false;
+  if (!schema || UNSUPPORTED.some((keyword) => keyword in schema) || !isClosed(schema))
+    return false;
   const inner = [
     ...Object.values(asRecord(schema.properties) ?? {}),
     ...Object.values(asRecord(schema.$defs) ?? {}),

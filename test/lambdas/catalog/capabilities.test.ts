@@ -27,7 +27,9 @@ describe('the targets of a request', () => {
     requestOf('messages', { messages: [userTurn], stop_sequences: stop });
 
   test('are those whose protocol can carry every part', () => {
-    expect(targetsFor({ id: 'a/b', targets: [chat, messages] }, withStops('x'))).toEqual([messages]);
+    expect(targetsFor({ id: 'a/b', targets: [chat, messages] }, withStops('x'))).toEqual([
+      messages,
+    ]);
   });
 
   test('include a third protocol that can carry what chat and messages cannot', () => {
