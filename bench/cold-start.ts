@@ -47,6 +47,7 @@ const eventOf = ({ key, models }: LocalRouter) => ({
 const runOnce = async (file: string, router: LocalRouter): Promise<Sample> => {
   const own = {
     STAGE: 'bench',
+    MAX_SERIES: '60',
     KEYS_TABLE: 'local-keys',
     PLANS_TABLE: 'local-plans',
     METERS_TABLE: 'local-meters',

@@ -4,6 +4,8 @@ import * as z from 'zod';
 export const RouterEnv = z.object({
   /** Name of the stage, on every metric. */
   STAGE: z.string().min(1),
+  /** Stage option `maxSeries`: the dashboard and the function must fold the same models. */
+  MAX_SERIES: z.string().regex(/^[1-9]\d*$/, 'must be a whole number above 0'),
   KEYS_TABLE: z.string().min(3),
   PLANS_TABLE: z.string().min(3),
   METERS_TABLE: z.string().min(3),

@@ -1,4 +1,4 @@
-import { ROUTES } from './routes.ts';
+import { ROUTES, type RouteRow } from './routes.ts';
 
 /**
  * CONTRACT with lib/: what the router counts. Dashboard and alarms read these names; the router writes
@@ -62,9 +62,9 @@ export const unitOf = (name: MetricName): 'Count' | 'Milliseconds' =>
 /** Label of what has no series of its own. */
 export const OTHER = 'other';
 
-/** Values of `Route`: the series that routes name (routes.ts), and `other`. */
-export const ROUTE_SERIES: string[] = [
-  ...new Set(ROUTES.flatMap((row) => ('series' in row ? [row.series] : []))),
+/** Values of `Route`: the series that rows name (routes.ts), and `other`. */
+export const routeSeries = (routes: readonly RouteRow[] = ROUTES): string[] => [
+  ...new Set(routes.flatMap((row) => ('series' in row && row.series ? [row.series] : []))),
   OTHER,
 ];
 
@@ -74,37 +74,51 @@ export const seriesOfRoute = (pattern: string | undefined): string => {
   return row && 'series' in row ? row.series : OTHER;
 };
 
-/** A catalog, as far as it matters here. */
+/** The part of a catalog that becomes dimensions. */
 type ModelTargets = { id: string; targets: { upstream: string }[] };
 
-/** A model and the upstreams it may come from, all once. */
+/** A model and its upstreams, each once. */
 export type Labelled = { model: string; upstreams: string[] };
 
-/** The most series of one stage: $18 a month. */
-const MAX_SERIES = 60;
+/** Default of the stage option `maxSeries`: $18 a month. */
+export const DEFAULT_MAX_SERIES = 60;
 
-const seriesOf = (models: Labelled[]): number => {
-  const pairs = models.reduce((sum, { upstreams }) => sum + upstreams.length, 0);
+/** US dollars a month of one custom metric. */
+export const SERIES_PRICE = 0.3;
+
+/** Number of series of a stage whose models are labelled like this. */
+export const countSeries = (labels: Labelled[], routes: readonly RouteRow[] = ROUTES): number => {
+  const pairs = labels.reduce((sum, { upstreams }) => sum + upstreams.length, 0);
   return (
     SCOPES.stage.metrics.length +
-    SCOPES.route.metrics.length * ROUTE_SERIES.length +
-    SCOPES.model.metrics.length * models.length +
+    SCOPES.route.metrics.length * routeSeries(routes).length +
+    SCOPES.model.metrics.length * labels.length +
     SCOPES.target.metrics.length * pairs
   );
 };
 
 const REST: Labelled = { model: OTHER, upstreams: [OTHER] };
 
-/**
- * Values of `Model` and `Upstream`: the catalog's, in its order, as many as the budget allows. The rest
- * of a long catalog is counted together as `other`.
- */
-export const labelsOf = (models: ModelTargets[]): Labelled[] => {
-  const all = models.map(({ id, targets }) => ({
+/** Labels of every model, however many series they make. */
+export const allLabelsOf = (models: ModelTargets[]): Labelled[] =>
+  models.map(({ id, targets }) => ({
     model: id,
     upstreams: [...new Set(targets.map(({ upstream }) => upstream))],
   }));
-  if (seriesOf(all) <= MAX_SERIES) return all;
-  const fit = all.findIndex((_, at) => seriesOf([...all.slice(0, at + 1), REST]) > MAX_SERIES);
+
+/**
+ * Values of `Model` and `Upstream`: the catalog's, in its order, as many as `maxSeries` allows. The
+ * other models are counted together as `other`.
+ */
+export const labelsOf = (
+  models: ModelTargets[],
+  maxSeries: number,
+  routes: readonly RouteRow[] = ROUTES,
+): Labelled[] => {
+  const all = allLabelsOf(models);
+  if (countSeries(all, routes) <= maxSeries) return all;
+  const fit = all.findIndex(
+    (_, index) => countSeries([...all.slice(0, index + 1), REST], routes) > maxSeries,
+  );
   return [...all.slice(0, fit), REST];
 };

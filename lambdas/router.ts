@@ -16,7 +16,7 @@ const env = readRouterEnv(process.env);
 const catalog = parseModels(models);
 const log = createTelemetry({
   stage: env.STAGE,
-  labels: labelsOf(catalog),
+  labels: labelsOf(catalog, Number(env.MAX_SERIES)),
   clock: systemClock,
   write: (line) => process.stdout.write(line),
 });

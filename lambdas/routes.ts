@@ -12,8 +12,8 @@ type Row = {
 type EndpointRow = Row & {
   /** Name of the endpoint that serves it, a key of `Endpoints` (http/match-route.ts). */
   endpoint: string;
-  /** Value of the metric dimension `Route`; several rows may share one. */
-  series: string;
+  /** Value of the metric dimension `Route`: three series. Rows without one are counted as `other`. */
+  series?: string;
   /** A header that is optional, but must be a date if it is sent. */
   dateHeader?: string;
 };
@@ -44,12 +44,11 @@ export const ROUTES = [
     method: 'POST',
     pattern: '/v1/messages/count_tokens',
     endpoint: 'countTokens',
-    series: '/v1/messages/count_tokens',
     dateHeader: 'anthropic-version',
   },
-  { method: 'GET', pattern: '/v1/models', endpoint: 'listModels', series: '/v1/models' },
-  { method: 'GET', pattern: '/v1/models/{id}', endpoint: 'getModel', series: '/v1/models' },
-  { method: 'GET', pattern: '/v1/usage', endpoint: 'usage', series: '/v1/usage' },
+  { method: 'GET', pattern: '/v1/models', endpoint: 'listModels' },
+  { method: 'GET', pattern: '/v1/models/{id}', endpoint: 'getModel' },
+  { method: 'GET', pattern: '/v1/usage', endpoint: 'usage' },
   { method: 'GET', pattern: '/', body: GREETING },
   { method: 'GET', pattern: '/api/hello', body: GREETING },
 ] as const satisfies readonly RouteRow[];

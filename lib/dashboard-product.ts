@@ -1,6 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import type { IWidget } from 'aws-cdk-lib/aws-cloudwatch';
-import { type Labelled, ROUTE_SERIES } from '../lambdas/metrics.ts';
+import { type Labelled, routeSeries } from '../lambdas/metrics.ts';
 import { stacked, third } from './dashboard-widgets.ts';
 import type { RouterMetrics } from './router-metrics.ts';
 
@@ -10,7 +10,9 @@ const MINUTE = Duration.minutes(1);
 
 const trafficRow = ({ metrics }: ProductSources): IWidget[] => {
   const byRoute = (name: 'Requests' | 'Status4xx' | 'Status5xx') =>
-    ROUTE_SERIES.map((Route) => metrics.byRoute(name, { Route }, { label: Route, period: MINUTE }));
+    routeSeries().map((Route) =>
+      metrics.byRoute(name, { Route }, { label: Route, period: MINUTE }),
+    );
   return [
     stacked('Requests by route', byRoute('Requests')),
     stacked('4xx by route', byRoute('Status4xx')),

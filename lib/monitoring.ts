@@ -34,7 +34,7 @@ export class Monitoring extends Construct {
     this.alarms = new Alarms(this, 'Alarms', watched);
     this.dashboard = new RouterDashboard(this, 'Dashboard', {
       ...watched,
-      labels: labelsOf(models),
+      labels: labelsOf(models, stage.maxSeries),
       restApi,
       memoryMb: ROUTER_MEMORY_MB,
       logGroup: router.logGroup,

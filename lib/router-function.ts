@@ -43,6 +43,7 @@ export class RouterFunction extends Construct {
 
     this.environment = {
       STAGE: stage.name,
+      MAX_SERIES: String(stage.maxSeries),
       KEYS_TABLE: tables.keys.tableName,
       PLANS_TABLE: tables.plans.tableName,
       METERS_TABLE: tables.meters.tableName,

@@ -2,6 +2,7 @@ import { Annotations, CfnOutput, Fn, Stack, type StackProps } from 'aws-cdk-lib'
 import type { Code } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import type { Model } from '../lambdas/catalog/catalog.ts';
+import { allLabelsOf, countSeries, labelsOf, SERIES_PRICE } from '../lambdas/metrics.ts';
 import { TABLES } from '../lambdas/tables.ts';
 import { AdminFunction } from './admin-function.ts';
 import { Monitoring } from './monitoring.ts';
@@ -53,6 +54,7 @@ export class RouterStack extends Stack {
     this.output('RouterLogGroup', router.logGroup.logGroupName);
     this.output('AdminLogGroup', admin.logGroup.logGroupName);
     for (const name of TABLES) this.output(`${name}Table`, tables[name].tableName);
+    reportMetricSeries(this, models, stage.maxSeries);
     warnOfExampleHosts(this, models);
   }
 
@@ -73,6 +75,26 @@ export class RouterStack extends Stack {
     new CfnOutput(this, `${name.charAt(0).toUpperCase()}${name.slice(1)}`, { value });
   }
 }
+
+const priceOf = (series: number): string => `$${(series * SERIES_PRICE).toFixed(2)} a month`;
+
+/** Prints the number and price of the metric series, and which models have none of their own. */
+const reportMetricSeries = (stack: Stack, models: Model[], maxSeries: number): void => {
+  const labels = labelsOf(models, maxSeries);
+  const count = countSeries(labels);
+  Annotations.of(stack).addInfoV2(
+    'model-router:metric-series',
+    `Metric series: ${count} of at most ${maxSeries} (maxSeries), ${priceOf(count)}.`,
+  );
+  const folded = models.filter(({ id }) => !labels.some(({ model }) => model === id));
+  if (folded.length === 0) return;
+  const needed = countSeries(allLabelsOf(models));
+  Annotations.of(stack).addWarningV2(
+    'model-router:folded-models',
+    `maxSeries=${maxSeries} is too small for ${folded.map(({ id }) => id).join(', ')}: metrics count ` +
+      `them as "other". All models need -c maxSeries=${needed}, ${priceOf(needed)}.`,
+  );
+};
 
 /** Hosts under `.example` never resolve: such a catalog deploys well and then fails every request. */
 const warnOfExampleHosts = (stack: Stack, models: Model[]): void => {

@@ -1,6 +1,7 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Node } from 'constructs';
 import * as z from 'zod';
+import { DEFAULT_MAX_SERIES } from '../lambdas/metrics.ts';
 import { ConfigurationError } from './configuration-error.ts';
 
 const RETENTION_DAYS = Object.values(RetentionDays).filter((days) => typeof days === 'number');
@@ -40,6 +41,8 @@ const StageContext = z
     certificateArn: z.string().startsWith('arn:').optional(),
     /** Requests within five minutes from one address, above which the firewall refuses it. */
     firewallRate: WholeNumber.pipe(z.int().min(10).max(2_000_000_000)).optional(),
+    /** The most custom metrics of the stage, $0.30 a month each; models beyond them are `other`. */
+    maxSeries: WholeNumber.pipe(z.int().min(1).max(100_000)).default(DEFAULT_MAX_SERIES),
     /** A Lambda Web Function beside the other front doors. */
     webFunction: z.enum(['on', 'off']).default('off'),
   })

@@ -20,6 +20,7 @@ export type Stage = {
   domain: { name: string; certificateArn: string } | undefined;
   firewallRate: number | undefined;
   hasWebFunction: boolean;
+  maxSeries: number;
 };
 
 const STAGES = {
@@ -51,6 +52,7 @@ export const readStage = (node: Node): Stage => {
     alarmEmail,
     domain: domainOf(context),
     firewallRate,
+    maxSeries: context.maxSeries,
     hasWebFunction: context.webFunction === 'on',
   };
 };

@@ -43,6 +43,7 @@ const Answer = z.object({
 
 const env = {
   STAGE: 'test',
+  MAX_SERIES: '60',
   KEYS_TABLE: 'keys',
   PLANS_TABLE: 'plans',
   METERS_TABLE: 'meters',

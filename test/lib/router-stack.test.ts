@@ -290,3 +290,31 @@ describe('the stack', () => {
     expect(() => synthStack({ reservedConcurrency: 'many' })).toThrow(/at reservedConcurrency/);
   });
 });
+
+describe('the metric budget at synth', () => {
+  const five = ['a', 'b', 'c', 'd', 'e'].flatMap((id) =>
+    models.slice(0, 1).map((model) => ({ ...model, id: `vendor/${id}` })),
+  );
+
+  test('prints the number of metric series and their monthly price', () => {
+    Annotations.fromStack(synthStack()).hasInfo(
+      '*',
+      Match.stringLikeRegexp(
+        'Metric series: 51 of at most 60 \\(maxSeries\\), \\$15\\.30 a month\\.',
+      ),
+    );
+  });
+
+  test('warns of the models that maxSeries folds into "other", by name', () => {
+    const stack = synthStack({ maxSeries: '50' }, { models: five });
+    Annotations.fromStack(stack).hasWarning('*', Match.stringLikeRegexp('maxSeries=50.*vendor/e'));
+    const enough = synthStack({ maxSeries: '100' }, { models: five });
+    Annotations.fromStack(enough).hasNoWarning('*', Match.stringLikeRegexp('maxSeries'));
+  });
+
+  test('is the same for the function as for the dashboard', () => {
+    synthTemplate({ maxSeries: '77' }).hasResourceProperties('AWS::Lambda::Function', {
+      Environment: { Variables: { STAGE: 'dev', MAX_SERIES: '77' } },
+    });
+  });
+});

@@ -1,5 +1,5 @@
 import models from '../../lambdas/catalog/models.json' with { type: 'json' };
-import { type Labelled, labelsOf } from '../../lambdas/metrics.ts';
+import { DEFAULT_MAX_SERIES, type Labelled, labelsOf } from '../../lambdas/metrics.ts';
 import { type Clock, systemClock } from '../../lambdas/support/clock.ts';
 import { createTelemetry } from '../../lambdas/telemetry/create-telemetry.ts';
 import { watchLine } from './leak-watch.ts';
@@ -10,7 +10,7 @@ type Options = { clock: Clock; labels: Labelled[] };
 /** The log of AWS, and what it has written: lines of facts and lines of metrics. */
 export const createRecordedTelemetry = ({
   clock = systemClock,
-  labels = labelsOf(models),
+  labels = labelsOf(models, DEFAULT_MAX_SERIES),
 }: Partial<Options> = {}) => {
   const lines: string[] = [];
   const log = createTelemetry({

@@ -1,4 +1,4 @@
-import { labelsOf } from '../../lambdas/metrics.ts';
+import { DEFAULT_MAX_SERIES, labelsOf } from '../../lambdas/metrics.ts';
 import type { Clock } from '../../lambdas/support/clock.ts';
 import { createLog, type Log } from '../../lambdas/support/log.ts';
 import { createTelemetry } from '../../lambdas/telemetry/create-telemetry.ts';
@@ -18,7 +18,7 @@ export const createWatchedLog = (
   });
   const counted = createTelemetry({
     stage: 'test',
-    labels: labelsOf(models),
+    labels: labelsOf(models, DEFAULT_MAX_SERIES),
     clock,
     write: (line) => {
       if (line.includes('"_aws"')) watchLine(line);

@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import models from '../../../lambdas/catalog/models.json' with { type: 'json' };
-import { labelsOf, OTHER, ROUTE_SERIES, SCOPES } from '../../../lambdas/metrics.ts';
+import {
+  countSeries,
+  DEFAULT_MAX_SERIES,
+  labelsOf,
+  OTHER,
+  routeSeries,
+} from '../../../lambdas/metrics.ts';
 import { ROUTES } from '../../../lambdas/routes.ts';
 import type { Log } from '../../../lambdas/support/log.ts';
 import type { LocalOptions, LocalRouter } from '../../../local/start.ts';
@@ -221,40 +227,65 @@ describe('a flood of refusals', () => {
   });
 });
 
-test('every route that needs a key has series of its own', () => {
-  const patterns = ROUTES.filter((row) => 'endpoint' in row).map(({ pattern }) =>
-    pattern.replace('/{id}', ''),
-  );
-  expect([...new Set([...patterns, OTHER])].toSorted()).toEqual(ROUTE_SERIES.toSorted());
+test('POST routes that cost a unit have metric series, other routes are counted as "other"', () => {
+  expect(routeSeries()).toEqual(['/v1/chat/completions', '/v1/messages', OTHER]);
+  expect(routeSeries()).toEqual([
+    ...ROUTES.filter((row) => 'endpoint' in row && row.endpoint === 'generate').map(
+      ({ pattern }) => pattern,
+    ),
+    OTHER,
+  ]);
 });
 
 describe('the labels of a catalog', () => {
-  const seriesOf = (labels: ReturnType<typeof labelsOf>): number =>
-    SCOPES.stage.metrics.length +
-    SCOPES.route.metrics.length * ROUTE_SERIES.length +
-    labels.reduce(
-      (sum, { upstreams }) =>
-        sum + SCOPES.model.metrics.length + SCOPES.target.metrics.length * upstreams.length,
-      0,
-    );
+  const budgetOf = (labels: ReturnType<typeof labelsOf>) =>
+    `maxSeries is ${DEFAULT_MAX_SERIES}, these labels make ${countSeries(labels)} series; see ` +
+    'SCOPES (metrics.ts) and `series` (routes.ts)';
   const catalogOf = (count: number) =>
     Array.from({ length: count }, (_, at) => ({
       id: `vendor/m-${at}`,
       targets: [{ upstream: 'one' }, { upstream: 'two' }, { upstream: 'two' }],
     }));
 
-  test('name every model and upstream of the shipped catalog', () => {
-    expect(labelsOf(models).map(({ model }) => model)).toEqual(models.map(({ id }) => id));
+  const ids = models.map(({ id }) => id);
+
+  test('name every model of the shipped catalog within the metric budget', () => {
+    const labels = labelsOf(models, DEFAULT_MAX_SERIES);
+    expect(
+      labels.map(({ model }) => model),
+      budgetOf(labels),
+    ).toEqual(ids);
   });
 
-  test.each([1, 3, 4, 40])('of %i models never make more than 60 series', (count) => {
-    const labels = labelsOf(catalogOf(count));
-    expect(seriesOf(labels)).toBeLessThanOrEqual(60);
+  test('stay the same with one more keyed route', () => {
+    const routes = [...ROUTES, { method: 'GET', pattern: '/v1/ping', endpoint: 'ping' } as const];
+    const labels = labelsOf(models, DEFAULT_MAX_SERIES, routes);
+    expect(labels, budgetOf(labels)).toEqual(labelsOf(models, DEFAULT_MAX_SERIES));
+  });
+
+  test('name all of 4 models with 2 upstreams each within 60 series', () => {
+    const labels = labelsOf(catalogOf(4), DEFAULT_MAX_SERIES);
+    expect(
+      labels.map(({ model }) => model),
+      budgetOf(labels),
+    ).not.toContain(OTHER);
+  });
+
+  test.each([1, 3, 5, 40])('of %i models never make more than 60 series', (count) => {
+    const labels = labelsOf(catalogOf(count), 60);
+    expect(countSeries(labels), budgetOf(labels)).toBeLessThanOrEqual(60);
     expect(labels[0]?.model).toBe('vendor/m-0');
   });
 
+  test('name all of 40 models if maxSeries allows it', () => {
+    const labels = labelsOf(catalogOf(40), 1_000);
+    expect(labels).toHaveLength(40);
+  });
+
   test('put what is over the budget together as "other"', () => {
-    const { log, series } = createRecordedTelemetry({ labels: labelsOf(catalogOf(40)) });
+    const { log, series } = createRecordedTelemetry({
+      labels: labelsOf(catalogOf(40), DEFAULT_MAX_SERIES),
+    });
     const answered = { model: 'vendor/m-39', upstream: 'one', ms: 7 };
     log.info('request', { ...REQUEST, status: 200, ...answered });
     expect(series()).toMatchObject({
