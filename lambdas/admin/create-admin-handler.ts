@@ -79,7 +79,7 @@ export const createAdminHandler = (options: AdminHandlerOptions): AdminHandler =
         protocolOf: () => callerProtocols.chat,
         notesOf: (event) => ({ operator: operatorOf(event) }),
       }),
-      writeReply({ log }),
+      writeReply({ log, textBody: (text) => text }),
       accessLog({ log, clock }),
       errorEnvelope({ log }),
     ])

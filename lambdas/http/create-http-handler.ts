@@ -10,7 +10,7 @@ import { createMatchRoute, type Endpoints } from './match-route.ts';
 import { accessLog } from './middleware/access-log.ts';
 import { errorEnvelope } from './middleware/error-envelope.ts';
 import { receive } from './middleware/receive.ts';
-import { writeReply } from './middleware/write-reply.ts';
+import { bytesOf, writeReply } from './middleware/write-reply.ts';
 import { protocolOf } from './protocol-of.ts';
 import type { HttpEvent } from './read-event.ts';
 import {
@@ -61,7 +61,7 @@ export const createHttpHandler = (options: HttpHandlerOptions): HttpHandler => {
   })
     .use([
       receive({ clock, randomBytes, protocolOf }),
-      writeReply({ log }),
+      writeReply({ log, textBody: bytesOf }),
       accessLog({ log, clock }),
       errorEnvelope({ log }),
     ])

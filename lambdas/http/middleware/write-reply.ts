@@ -28,24 +28,29 @@ const onStreamFailure = (received: Received, log: Log) => (error: unknown) => {
   });
 };
 
+type TextBody = (text: string) => PlatformResponse['body'];
+
 /**
- * A body as bytes. Middy writes a string in pieces of 16,384 UTF-16 units and each is encoded alone, so
- * that a character whose two units fall into two pieces becomes two U+FFFD.
+ * A body for streaming functions, as bytes. Middy writes a string in pieces of 16,384 UTF-16 units and
+ * each is encoded alone, so that a character whose two units fall into two pieces becomes two U+FFFD.
  */
-const bytesOf = (text: string): Readable => Readable.from(Buffer.from(text), { objectMode: false });
+export const bytesOf: TextBody = (text) => Readable.from(Buffer.from(text), { objectMode: false });
+
+/** `textBody`: the form of a body that is not a stream. */
+type WriteOptions = { log: Log; textBody: TextBody };
 
 /** The body of a reply and the headers that describe it. */
 const encodeBody = (
   received: Received,
   reply: Reply,
-  log: Log,
+  { log, textBody }: WriteOptions,
 ): Pick<PlatformResponse, 'headers' | 'body'> => {
   if ('messages' in reply) {
     const body = eventStream(reply.messages, received.signal, onStreamFailure(received, log));
     return { headers: SSE_HEADERS, body };
   }
   if (reply.status === NO_CONTENT) return { headers: {}, body: '' };
-  const body = received.request.method === 'HEAD' ? '' : bytesOf(JSON.stringify(reply.body));
+  const body = received.request.method === 'HEAD' ? '' : textBody(JSON.stringify(reply.body));
   return { headers: { 'content-type': 'application/json' }, body };
 };
 
@@ -53,10 +58,10 @@ const encodeBody = (
  * Turns the reply into what the platform streams. The only place that writes headers, so that every
  * response has its request id.
  */
-export const writeReply = ({ log }: { log: Log }) => {
+export const writeReply = (options: WriteOptions) => {
   const toResponse = (received: Received, reply: Reply): PlatformResponse => {
     const { requestId } = received;
-    const { headers, body } = encodeBody(received, reply, log);
+    const { headers, body } = encodeBody(received, reply, options);
     const ids = { 'x-request-id': requestId, 'request-id': requestId };
     return { statusCode: reply.status, headers: { ...headers, ...reply.headers, ...ids }, body };
   };
