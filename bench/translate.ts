@@ -7,7 +7,7 @@ import type { GenerationRequest } from '../lambdas/protocols/generation.ts';
 import type { CallerProtocol, UpstreamProtocol } from '../lambdas/protocols/protocol.ts';
 import { CALLER_PROTOCOLS, UPSTREAM_PROTOCOLS } from '../lambdas/protocols/protocol-name.ts';
 import { callerProtocols, upstreamProtocols } from '../lambdas/protocols/protocols.ts';
-import { formatSse, parseSse } from '../lambdas/protocols/sse.ts';
+import { createSseReader, formatSse } from '../lambdas/protocols/sse.ts';
 
 const EVENTS = 20_000;
 const EVENTS_PER_CHUNK = 8;
@@ -32,30 +32,28 @@ const record = (protocol: CallerProtocol, request: GenerationRequest): Buffer[] 
   );
 };
 
-async function* network(chunks: Buffer[]): AsyncGenerator<Uint8Array> {
-  yield* chunks;
-}
-
-const translate = async (
+const translate = (
   from: UpstreamProtocol,
   to: CallerProtocol,
   chunks: Buffer[],
   request: GenerationRequest,
-) => {
+): number => {
+  const sse = createSseReader();
   const decoder = from.streamDecoder(request);
   const encoder = to.streamEncoder(request, LABEL);
   let bytes = 0;
-  for await (const batch of parseSse(network(chunks))) {
-    const events = batch.flatMap((message) => decoder.push(message));
+  for (const chunk of chunks) {
+    const events = sse.push(chunk).flatMap((message) => decoder.push(message));
     bytes += events.flatMap(encoder.push).map(formatSse).join('').length;
   }
   return bytes;
 };
 
-const floor = async (chunks: Buffer[]) => {
+const floor = (chunks: Buffer[]): number => {
+  const sse = createSseReader();
   let bytes = 0;
-  for await (const batch of parseSse(network(chunks))) {
-    for (const { data } of batch) {
+  for (const chunk of chunks) {
+    for (const { data } of sse.push(chunk)) {
       if (data !== '[DONE]') bytes += JSON.stringify(JSON.parse(data)).length;
     }
   }
@@ -63,11 +61,11 @@ const floor = async (chunks: Buffer[]) => {
 };
 
 /** The best of some rounds, in microseconds of CPU an event. */
-const measure = async (run: () => Promise<number>): Promise<number> => {
+const measure = (run: () => number): number => {
   const rounds: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     const before = process.cpuUsage();
-    await run();
+    run();
     const { user, system } = process.cpuUsage(before);
     rounds.push((user + system) / EVENTS);
   }
@@ -81,8 +79,8 @@ for (const from of UPSTREAM_PROTOCOLS) {
   for (const to of CALLER_PROTOCOLS) {
     const request = callerProtocols[to].decodeRequest(BODY);
     const chunks = record(callerProtocols[from], request);
-    const base = await measure(() => floor(chunks));
-    const cost = await measure(() =>
+    const base = measure(() => floor(chunks));
+    const cost = measure(() =>
       translate(upstreamProtocols[from], callerProtocols[to], chunks, request),
     );
     const pair = `${from} -> ${to}`.padEnd(22);

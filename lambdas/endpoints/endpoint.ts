@@ -1,7 +1,7 @@
 import type { Caller } from '../keys/caller.ts';
 import type { RequestFields } from '../log-events.ts';
 import type { CallerProtocol } from '../protocols/protocol.ts';
-import type { SseMessage } from '../protocols/sse.ts';
+import type { MessageBatches } from '../protocols/sse.ts';
 
 /** A request as an endpoint sees it: authenticated, its body parsed, nothing of AWS left. */
 export type Call = {
@@ -32,7 +32,7 @@ export type JsonReply = {
 export type StreamReply = {
   status: number;
   headers?: Record<string, string>;
-  messages: AsyncGenerator<SseMessage[], void, void>;
+  messages: MessageBatches;
 };
 export type Reply = JsonReply | StreamReply;
 

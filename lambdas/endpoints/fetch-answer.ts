@@ -1,19 +1,17 @@
+import type { ResponseMeta } from '../protocols/generation.ts';
+import { asRecord } from '../protocols/json.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
-import {
-  createOriginTagger,
-  originOf,
-  stripForeignThinking,
-} from '../protocols/thinking-origin.ts';
+import { originOf, stripForeignThinking } from '../protocols/thinking-origin.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import { classifyFailure } from '../routing/classify-failure.ts';
 import type { FailedAttempt, Failover } from '../routing/failover.ts';
 import type { Clock } from '../support/clock.ts';
+import { ApiError, invalidRequest } from '../support/errors.ts';
 import type { Log } from '../support/log.ts';
 import type { EventBatches, Upstream } from '../upstreams/upstream.ts';
-import { asCallersFault } from './callers-fault.ts';
+import { answerEvents } from './answer-events.ts';
 import type { CheckedCall } from './check-call.ts';
-import { cutAtDeadline } from './cut-at-deadline.ts';
-import { observe } from './observe.ts';
+import type { Settlement } from './settlement.ts';
 
 /** SDKs give up on a whole answer after 600 s; the platform ends any answer at 900 s. Milliseconds. */
 const TOTAL_BUFFERED_MS = 590_000;
@@ -27,10 +25,32 @@ export type Fetched = { batches: Promise<EventBatches>; dispose: () => void };
 /** Starts to fetch the answer from the first target that gives one, against the clock. Never throws. */
 export type FetchAnswer = (checked: CheckedCall) => Fetched;
 
-async function* sealed(batches: EventBatches, mark: string): EventBatches {
-  const seal = createOriginTagger(mark);
-  for await (const batch of batches) yield batch.map(seal);
-}
+/** An answer on its way: what was asked, what it is called, where it comes from and what it costs. */
+export type PendingAnswer = {
+  checked: CheckedCall;
+  meta: ResponseMeta;
+  fetched: Fetched;
+  settlement: Settlement;
+};
+
+/**
+ * A refusal that names a parameter which the caller sent is the caller's to hear, e.g. a temperature that the
+ * model does not take; any other failure stays what it is. The upstream's text is not told.
+ */
+const asCallersFault = (error: unknown, body: unknown): unknown => {
+  const fault = error instanceof ApiError ? error.cause : undefined;
+  if (!(fault instanceof UpstreamError)) return error;
+  const said = asRecord(body) ?? {};
+  const param = fault.refusedFields.find(
+    (name) => Object.hasOwn(said, name) && said[name] !== null,
+  );
+  return param === undefined
+    ? error
+    : invalidRequest(`${param}: the provider of the model does not accept this value.`, {
+        param,
+        cause: fault,
+      });
+};
 
 /** Notes and logs the failures of one call's targets. */
 const createReport = ({ call, model }: CheckedCall, log: Log) => {
@@ -88,9 +108,8 @@ export const createFetchAnswer = ({
     call.note({ upstream: target.upstream, attempts, firstContentMs });
     // A fault noted from here on is this answer's own.
     call.note({ fault: undefined, exhausted: undefined });
-    const mark = originOf(target.upstream, target.model);
-    const whole = cutAtDeadline(sealed(batches, mark), () => call.note({ cut: true }));
-    return observe(whole, estimatedInputTokens, call.note);
+    const origin = originOf(target.upstream, target.model);
+    return answerEvents(batches, { origin, estimatedInputTokens, note: call.note });
   };
 
   return (checked) => {

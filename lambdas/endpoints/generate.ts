@@ -1,18 +1,36 @@
 import type { Catalog } from '../catalog/catalog.ts';
+import { LimitReached } from '../metering/limit-errors.ts';
+import { type Limits, limitHeaders } from '../metering/limit-headers.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { ResponseMeta } from '../protocols/generation.ts';
 import type { Failover } from '../routing/failover.ts';
 import type { Clock } from '../support/clock.ts';
 import { withHeaders } from '../support/errors.ts';
 import { suffixOf } from '../support/ids.ts';
-import { answerHeaders, failureHeaders, withFamilyHeaders } from './answer-headers.ts';
 import { type CheckedCall, checkCall } from './check-call.ts';
 import type { Call, Endpoint } from './endpoint.ts';
 import type { FetchAnswer } from './fetch-answer.ts';
 import { publicError } from './public-error.ts';
+import { respondWhole, respondWithStream } from './respond.ts';
 import { createSettlement } from './settlement.ts';
-import { streamAnswer } from './stream-answer.ts';
-import { wholeAnswer } from './whole-answer.ts';
+
+/** The caller's limits, in the headers that both families share and in their own family's. */
+const answerHeaders = (call: Call, limits: Limits, now: number): Record<string, string> => ({
+  ...limitHeaders(limits, now),
+  ...call.protocol.limitHeaders(limits.requests),
+});
+
+/** The same for a failure: the period's unit is back, the minute's stays spent. */
+const failureHeaders = (call: Call, { requests, quota }: Limits, now: number) => {
+  const remaining = Math.min(quota.limit, quota.remaining + 1);
+  return answerHeaders(call, { requests, quota: { ...quota, remaining } }, now);
+};
+
+/** The meter's refusal with the headers of the caller's family; any other error as it is. */
+const withProtocolHeaders = (error: unknown, { protocol }: Call): unknown =>
+  error instanceof LimitReached
+    ? withHeaders(error, protocol.limitHeaders(error.limits.requests))
+    : error;
 
 export type GenerateDeps = {
   catalog: Catalog;
@@ -26,14 +44,11 @@ const admit = async (meter: Meter, call: Call) => {
   try {
     return await meter.admit(call.caller, call.requestId);
   } catch (error) {
-    throw withFamilyHeaders(error, call);
+    throw withProtocolHeaders(error, call);
   }
 };
 
-const labelOf = (
-  { call, model, estimatedInputTokens }: CheckedCall,
-  now: number,
-): ResponseMeta => ({
+const metaOf = ({ call, model, estimatedInputTokens }: CheckedCall, now: number): ResponseMeta => ({
   id: suffixOf(call.requestId),
   model: model.id,
   created: Math.floor(now / 1000),
@@ -50,11 +65,11 @@ export const createGenerate =
     const settlement = createSettlement(unit, clock);
     const admittedAt = clock.now();
     try {
-      const label = labelOf(checked, admittedAt);
-      const answer = { checked, label, fetched: fetchAnswer(checked), settlement };
+      const meta = metaOf(checked, admittedAt);
+      const answer = { checked, meta, fetched: fetchAnswer(checked), settlement };
       const reply = checked.request.stream
-        ? await streamAnswer(answer, clock)
-        : await wholeAnswer(answer);
+        ? await respondWithStream(answer, clock)
+        : await respondWhole(answer);
       return {
         ...reply,
         headers: { ...answerHeaders(call, limits, admittedAt), ...reply.headers },

@@ -1,7 +1,5 @@
 import { Readable } from 'node:stream';
-import { formatSse, type SseMessage } from '../protocols/sse.ts';
-
-export type MessageBatches = AsyncGenerator<SseMessage[], void, void>;
+import { formatSse, type MessageBatches, type SseMessage } from '../protocols/sse.ts';
 
 async function* format(
   batches: MessageBatches,

@@ -1,7 +1,13 @@
 import { createParser } from 'eventsource-parser';
 
-/** One Server-Sent Event. A `comment` keeps a connection alive and means nothing. */
-export type SseMessage = { event?: string; data: string } | { comment: string };
+/** One Server-Sent Event with data. */
+export type SseEvent = { event?: string; data: string };
+
+/** What a stream sends: an event, or a `comment`, which clients ignore and which keeps it alive. */
+export type SseMessage = SseEvent | { comment: string };
+
+/** The messages of one response; each batch is one write. */
+export type MessageBatches = AsyncGenerator<SseMessage[], void, void>;
 
 /** Text of one message on the wire. `data` is JSON in one line, so it never needs splitting. */
 export const formatSse = (message: SseMessage): string => {
@@ -11,29 +17,25 @@ export const formatSse = (message: SseMessage): string => {
 };
 
 /**
- * Bytes of an upstream in, messages out, one array per network chunk so that a chunk stays one write.
- * Splits anywhere (inside a UTF-8 character, between CR and LF) give the same messages.
+ * Reads the Server-Sent Events of one body. Bytes may be split anywhere, also inside a UTF-8 character or
+ * between CR and LF: the messages are the same.
  */
-export async function* parseSse(
-  chunks: AsyncIterable<Uint8Array>,
-): AsyncGenerator<{ event?: string; data: string }[]> {
-  let messages: { event?: string; data: string }[] = [];
+export const createSseReader = () => {
+  let messages: SseEvent[] = [];
   const parser = createParser({
     onEvent: ({ event, data }) => messages.push(event === undefined ? { data } : { event, data }),
   });
   const decoder = new TextDecoder();
-  const take = (text: string) => {
+  const feed = (text: string): SseEvent[] => {
     parser.feed(text);
-    const taken = messages;
+    const complete = messages;
     messages = [];
-    return taken;
+    return complete;
   };
-  for await (const chunk of chunks) {
-    const taken = take(decoder.decode(chunk, { stream: true }));
-    // An empty batch still says that the upstream is alive.
-    yield taken;
-  }
-  // Some upstreams close without the blank line that ends the last message.
-  const rest = take(`${decoder.decode()}\n\n`);
-  if (rest.length > 0) yield rest;
-}
+  return {
+    /** Returns the messages that `bytes` complete, in order. */
+    push: (bytes: Uint8Array): SseEvent[] => feed(decoder.decode(bytes, { stream: true })),
+    /** Returns the last message if the body ended without the blank line after it, as some do. */
+    end: (): SseEvent[] => feed(`${decoder.decode()}\n\n`),
+  };
+};

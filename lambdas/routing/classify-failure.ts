@@ -1,5 +1,11 @@
 import type { UpstreamError, UpstreamErrorKind } from '../protocols/upstream-error.ts';
-import { type ApiError, apiError, contextOverflow, DO_NOT_RETRY } from '../support/errors.ts';
+import {
+  type ApiError,
+  apiError,
+  contextOverflow,
+  DO_NOT_RETRY,
+  withHeaders,
+} from '../support/errors.ts';
 
 /** What an upstream's failure means for the request. */
 export type FailureClass = {
@@ -67,4 +73,23 @@ export const classifyFailure = (fault: UpstreamError): FailureClass => {
   if (byStatus) return { retryNextTarget: byStatus.movesOn, error: byStatus.error(fault) };
   const error = (BY_KIND[fault.kind] ?? unavailable(502))(fault);
   return { retryNextTarget: !FINAL.includes(fault.kind), error };
+};
+
+/** SDKs sleep for as long as they are told, some without a cap. Seconds. */
+const MAX_SECONDS = 60;
+/** For targets that are busy and do not say for how long. */
+const DEFAULT_SECONDS = 10;
+
+const isFinal = ({ headers }: ApiError): boolean => headers['x-should-retry'] === 'false';
+
+/**
+ * The same error with a `retry-after` of 1 to 60 s where a retry makes sense: the shortest wait that any
+ * target asked for, since any of them may answer then. A 503 always has one.
+ */
+export const withRetryHint = (error: ApiError, askedSeconds: number[]): ApiError => {
+  if (isFinal(error) || error.status < 500) return error;
+  if (askedSeconds.length === 0 && error.status !== 503) return error;
+  const shortest = Math.min(...(askedSeconds.length > 0 ? askedSeconds : [DEFAULT_SECONDS]));
+  const seconds = Math.min(MAX_SECONDS, Math.max(1, Math.ceil(shortest)));
+  return withHeaders(error, { 'retry-after': String(seconds) });
 };

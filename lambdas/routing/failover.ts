@@ -1,14 +1,13 @@
 import type { Target } from '../catalog/catalog.ts';
 import { NO_HEALTHY_TARGET } from '../log-events.ts';
+import type { GenerationEvent } from '../protocols/generation.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import { type ApiError, apiError, DO_NOT_RETRY, withHeaders } from '../support/errors.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import type { Breaker } from './breaker.ts';
-import { classifyFailure } from './classify-failure.ts';
-import { awaitContent } from './first-content.ts';
+import { classifyFailure, withRetryHint } from './classify-failure.ts';
 import type { Permit } from './permits.ts';
 import type { RetryBudget } from './retry-budget.ts';
-import { withRetryHint } from './retry-hint.ts';
 import { tripRuleFor } from './trip-policy.ts';
 
 /** An answer whose first content is there. */
@@ -49,18 +48,49 @@ const allOpen = (openFor: number[]): ApiError => {
   return withHeaders(withRetryHint(error, openFor), isWorthIt ? {} : DO_NOT_RETRY);
 };
 
-/** Tells the breaker how the answer ended; by then nobody else can take over. */
-async function* watched(batches: EventBatches, pass: Permit): EventBatches {
-  let tell = () => pass.onAbandon();
+const startsWithContent = (event: GenerationEvent): boolean =>
+  event.type === 'block-start' && event.block.type !== 'text' && event.block.type !== 'thinking';
+
+/** Whether an event shows the caller a part of this response: no failover after it. */
+const isContent = (event: GenerationEvent): boolean =>
+  event.type === 'block-delta' || event.type === 'finish' || startsWithContent(event);
+
+/**
+ * Reads until the first content and returns what it read.
+ * @throws UpstreamError: another target may still be tried
+ */
+const readFirstContent = async (batches: EventBatches): Promise<GenerationEvent[]> => {
+  const events: GenerationEvent[] = [];
   try {
-    yield* batches;
-    tell = () => pass.onSuccess();
+    for (;;) {
+      const { value, done } = await batches.next();
+      if (done) return events;
+      events.push(...value);
+      if (value.some(isContent)) return events;
+    }
   } catch (error) {
-    if (error instanceof UpstreamError) tell = () => pass.onFailure(error);
+    await batches.return();
+    throw error;
+  }
+};
+
+/** Yields the events read so far, then the rest, and reports to the breaker how the response ended. */
+async function* reportOutcome(
+  first: GenerationEvent[],
+  rest: EventBatches,
+  permit: Permit,
+): EventBatches {
+  let report = () => permit.onAbandon();
+  try {
+    yield first;
+    yield* rest;
+    report = () => permit.onSuccess();
+  } catch (error) {
+    if (error instanceof UpstreamError) report = () => permit.onFailure(error);
     throw error;
   } finally {
-    await batches.return();
-    await tell();
+    await rest.return();
+    await report();
   }
 }
 
@@ -88,21 +118,22 @@ export const createFailover = (parts: { breaker: Breaker; budget: RetryBudget })
   /** One attempt. @throws what no target would mend: a fault of ours */
   const attempt = async (
     call: Promise<EventBatches>,
-    pass: Permit,
+    permit: Permit,
   ): Promise<EventBatches | UpstreamError> => {
     try {
-      const batches = await awaitContent(await call);
+      const batches = await call;
+      const first = await readFirstContent(batches);
       budget.succeeded();
-      await pass.onStart();
-      return watched(batches, pass);
+      await permit.onStart();
+      return reportOutcome(first, batches, permit);
     } catch (error) {
       if (!(error instanceof UpstreamError)) {
-        await pass.onAbandon();
+        await permit.onAbandon();
         throw error;
       }
       // What is the request's fault says nothing about the upstreams' load.
       if (tripRuleFor(error)) budget.failed();
-      await pass.onFailure(error);
+      await permit.onFailure(error);
       return error;
     }
   };

@@ -10,7 +10,6 @@ import type {
 } from '../protocols/protocol.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
-import { closing } from './closing.ts';
 import { firstEventMs } from './deadlines.ts';
 import { type Post, post } from './post.ts';
 import { bytesOf, readAnswer, readError } from './read-answer.ts';
@@ -73,20 +72,52 @@ const headersFor = (body: Uint8Array, authHeaders: HeaderMap, target: Target): H
 const hasContent = (events: GenerationEvent[]): boolean =>
   events.some(({ type }) => type !== 'start');
 
-async function* follow(batches: EventBatches, under: Post, onContent: () => void): EventBatches {
+/**
+ * Cancels the first-event timer at the first content, drains the connection for reuse after `finish`, and
+ * closes it otherwise. @throws UpstreamError: why the post failed, where it did
+ */
+async function* follow(batches: EventBatches, sent: Post, onContent: () => void): EventBatches {
   try {
     for await (const events of batches) {
       if (hasContent(events)) onContent();
-      if (events.at(-1)?.type === 'finish') under.complete();
+      if (events.at(-1)?.type === 'finish') sent.complete();
       yield events;
     }
   } catch (error) {
-    throw under.errorOf(error);
+    throw sent.errorOf(error);
   } finally {
     onContent();
-    under.close();
+    sent.close();
   }
 }
+
+/**
+ * Wraps `generator` so that `return` and `throw` run `close` at once. A generator's `finally` does not run
+ * if it was never started, and waits behind a pending `next`; the socket must close in both cases.
+ */
+const closing = <T>(
+  generator: AsyncGenerator<T, void, void>,
+  close: () => void,
+): AsyncGenerator<T, void, void> => {
+  const end = () => {
+    close();
+    return generator.return();
+  };
+  return {
+    next: () => generator.next(),
+    return: end,
+    throw: (error) => {
+      close();
+      return generator.throw(error);
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await end();
+    },
+  };
+};
 
 /** Calls providers over HTTP, with connections kept alive between calls. */
 export const createHttpUpstream = ({ secrets, clock }: Parts): Upstream => {

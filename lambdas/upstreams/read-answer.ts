@@ -1,25 +1,55 @@
 import type { IncomingMessage } from 'node:http';
 import type { GenerationEvent } from '../protocols/generation.ts';
+import { createSseReader, type SseEvent } from '../protocols/sse.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import { interpretErrorBody } from '../protocols/upstream-error-body.ts';
 import type { Clock } from '../support/clock.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { withIdleLimit } from './deadlines.ts';
 import type { Post } from './post.ts';
-import { readErrorBody, readEvents, readJson } from './response-body.ts';
-import { parseRetryAfter } from './retry-after.ts';
 import type { EventBatches, UpstreamCall } from './upstream.ts';
 
-type Chunks = AsyncIterable<Uint8Array>;
+type Chunks = AsyncGenerator<Uint8Array, void, void>;
 
-/** Statuses of a refusal of the request as such; a 429 may use the words of one for a rate. */
-const REFUSING = [400, 413, 422];
+/** One whole JSON response; the largest model output of the catalog is far below. */
+const MAX_JSON_BYTES = 16_000_000;
+/** One event; images are sent in events of a few megabytes. */
+const MAX_EVENT_BYTES = 5_000_000;
+/** Read of an error body: enough to classify the error. */
+const MAX_ERROR_BYTES = 64 * 1024;
 
-/** The body's bytes; a minute without any fails the post. */
+/** Statuses that reject the request itself; a 429 may use the same words for a rate limit. */
+const REJECTING_STATUSES = [400, 413, 422];
+
+/** Yields the body's bytes; 60 s without any fails the post. */
 export const bytesOf = (response: IncomingMessage, post: Post, clock: Clock): Chunks =>
   withIdleLimit(response.iterator({ destroyOnReturn: false }), clock, post.fail);
 
-/** The fault that a status other than 2xx stands for. */
+/** Returns the first 64 KB of an error body, as text. */
+const readErrorBody = async (chunks: Chunks): Promise<string> => {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    parts.push(chunk);
+    size += chunk.byteLength;
+    if (size >= MAX_ERROR_BYTES) break;
+  }
+  return Buffer.concat(parts).toString('utf8', 0, MAX_ERROR_BYTES);
+};
+
+const SECONDS = /^\d{1,9}$/;
+
+/** Parses a Retry-After header, in seconds or as an HTTP date; undefined if it is invalid or absent. */
+const parseRetryAfter = (value: string | undefined, now: number): number | undefined => {
+  if (value === undefined) return undefined;
+  const text = value.trim();
+  if (SECONDS.test(text)) return Number(text);
+  // Every HTTP date starts with a weekday; without this check Date.parse reads `-1` as a year.
+  const instant = /^[A-Z][a-z]{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(instant) ? undefined : Math.max(0, Math.ceil((instant - now) / 1000));
+};
+
+/** Returns the error of a response whose status is not 2xx. */
 export const readError = async (
   response: IncomingMessage,
   chunks: Chunks,
@@ -30,71 +60,128 @@ export const readError = async (
     return new UpstreamError('redirect', 'the upstream redirects', { status });
   }
   const text = await readErrorBody(chunks);
-  const refusal = REFUSING.includes(status) ? interpretErrorBody(text) : undefined;
-  if (refusal?.kind === 'context-overflow') {
-    const { overflow } = refusal;
+  const rejection = REJECTING_STATUSES.includes(status) ? interpretErrorBody(text) : undefined;
+  if (rejection?.kind === 'context-overflow') {
+    const { overflow } = rejection;
     return new UpstreamError('context-overflow', 'the prompt is too long', { status, overflow });
   }
   const retryAfterSeconds = parseRetryAfter(response.headers['retry-after'], now);
-  return new UpstreamError('status', `the upstream answered ${status}`, {
+  return new UpstreamError('status', `the upstream returned ${status}`, {
     status,
-    ...omitUndefined({ retryAfterSeconds, refusedFields: refusal?.fields }),
+    ...omitUndefined({ retryAfterSeconds, refusedFields: rejection?.fields }),
   });
 };
 
-async function* readWhole(chunks: Chunks, { protocol, request }: UpstreamCall): EventBatches {
-  yield protocol.decodeResponse(await readJson(chunks), request);
-}
+/** Decodes one body, chunk by chunk. @throws UpstreamError if it is too large or malformed */
+type BodyReader = {
+  push(chunk: Uint8Array): GenerationEvent[];
+  /** The bytes ended: returns the events of a last message that is not terminated. */
+  flush(): GenerationEvent[];
+  /** Called after `flush` unless that finished the response. @throws UpstreamError if it is incomplete */
+  end(): GenerationEvent[];
+  /** Whether the body contains its own end, so that a connection error after it does not matter. */
+  readonly endsItself: boolean;
+};
 
-const endsWithFinish = (events: GenerationEvent[]): boolean => events.at(-1)?.type === 'finish';
-
-/** The same chunks; a connection that breaks ends them, and tells `onBreak` why. */
-async function* untilBroken(
-  chunks: Chunks,
-  onBreak: (error: unknown) => void,
-): AsyncGenerator<Uint8Array, void, void> {
-  try {
-    yield* chunks;
-  } catch (error) {
-    onBreak(error);
-  }
-}
-
-async function* readStream(chunks: Chunks, { protocol, request }: UpstreamCall): EventBatches {
+const createStreamReader = ({ protocol, request }: UpstreamCall): BodyReader => {
   const decoder = protocol.streamDecoder(request);
-  let broken: { error: unknown } | undefined;
-  const readable = untilBroken(chunks, (error) => {
-    broken = { error };
-  });
-  try {
-    for await (const messages of readEvents(readable)) {
-      const events = messages.flatMap((message) => decoder.push(message));
-      yield events;
-      // Not every upstream closes after its last event.
-      if (endsWithFinish(events)) return;
+  const sse = createSseReader();
+  const decode = (messages: SseEvent[]) => messages.flatMap((message) => decoder.push(message));
+  let unfinishedBytes = 0;
+  return {
+    push: (chunk) => {
+      // Counted before parsing: the parser buffers an event until it is complete.
+      unfinishedBytes += chunk.byteLength;
+      if (unfinishedBytes > MAX_EVENT_BYTES) {
+        throw new UpstreamError('malformed', 'an event over 5 MB');
+      }
+      const messages = sse.push(chunk);
+      if (messages.length > 0) unfinishedBytes = 0;
+      return decode(messages);
+    },
+    flush: () => decode(sse.end()),
+    end: () => decoder.end(),
+    endsItself: true,
+  };
+};
+
+const createJsonReader = ({ protocol, request }: UpstreamCall): BodyReader => {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  const parse = (): unknown => {
+    try {
+      return JSON.parse(Buffer.concat(parts, size).toString('utf8'));
+    } catch (cause) {
+      throw new UpstreamError('malformed', 'the response is not JSON', { cause });
     }
-    // An answer that has said how it ends is whole, whatever becomes of its connection.
-    yield decoder.end();
+  };
+  return {
+    push: (chunk) => {
+      size += chunk.byteLength;
+      if (size > MAX_JSON_BYTES) throw new UpstreamError('malformed', 'the response is over 16 MB');
+      parts.push(chunk);
+      return [];
+    },
+    flush: () => [],
+    end: () => protocol.decodeResponse(parse(), request),
+    endsItself: false,
+  };
+};
+
+const READERS: Record<string, (call: UpstreamCall) => BodyReader> = {
+  'text/event-stream': createStreamReader,
+  'application/json': createJsonReader,
+};
+
+const isFinished = (events: GenerationEvent[]): boolean => events.at(-1)?.type === 'finish';
+
+/**
+ * Yields one batch of events per chunk, an empty one included: it shows that the upstream is alive.
+ * @throws UpstreamError of the decoder, or the connection error if the body was incomplete
+ */
+async function* readStream(chunks: Chunks, reader: BodyReader): EventBatches {
+  let broken: { error: unknown } | undefined;
+  try {
+    for (;;) {
+      let next: IteratorResult<Uint8Array, void>;
+      try {
+        next = await chunks.next();
+      } catch (error) {
+        broken = { error };
+        break;
+      }
+      if (next.done) break;
+      const events = reader.push(next.value);
+      yield events;
+      // Not every upstream closes the connection after its last event.
+      if (isFinished(events)) return;
+    }
+    if (broken && !reader.endsItself) throw broken.error;
+    const rest = reader.flush();
+    if (rest.length > 0) yield rest;
+    if (!isFinished(rest)) yield reader.end();
   } catch (error) {
     throw broken ? broken.error : error;
+  } finally {
+    await chunks.return();
   }
 }
 
 /**
- * The events of a 2xx answer, streamed or in one piece, whichever the upstream chose.
- * @throws UpstreamError for any other kind of content.
+ * Reads a 2xx response, streamed or in one piece, whichever the upstream chose.
+ * @throws UpstreamError for any other content type or encoding
  */
 export const readAnswer = (
-  response: IncomingMessage,
+  { headers }: Pick<IncomingMessage, 'headers'>,
   chunks: Chunks,
   call: UpstreamCall,
 ): EventBatches => {
-  const encoding = response.headers['content-encoding'] ?? 'identity';
+  const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity') {
-    throw new UpstreamError('malformed', `content-encoding ${encoding} was not asked for`);
+    throw new UpstreamError('malformed', `content-encoding ${encoding} was not requested`);
   }
-  const type = response.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
-  if (type === 'text/event-stream') return readStream(chunks, call);
-  if (type === 'application/json') return readWhole(chunks, call);
-  throw new UpstreamError('malformed', `content-type ${type ?? 'is absent'}`);
+  const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? 'is absent';
+  const createReader = Object.hasOwn(READERS, type) ? READERS[type] : undefined;
+  if (!createReader) throw new UpstreamError('malformed', `content-type ${type}`);
+  return readStream(chunks, createReader(call));
 };

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { UpstreamError, type UpstreamErrorKind } from '../../lambdas/protocols/upstream-error.ts';
-import { classifyFailure } from '../../lambdas/routing/classify-failure.ts';
-import { withRetryHint } from '../../lambdas/routing/retry-hint.ts';
+import { classifyFailure, withRetryHint } from '../../lambdas/routing/classify-failure.ts';
 import { tripRuleFor } from '../../lambdas/routing/trip-policy.ts';
 import { LOG_FIELDS } from '../support/log-fields.ts';
 import { isThere, pinsIn, read } from './pins.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type Agent, type IncomingMessage, request } from 'node:http';
 import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
-import { parseSse } from '../../lambdas/protocols/sse.ts';
+import { createSseReader } from '../../lambdas/protocols/sse.ts';
 import { ChatChunk } from '../support/chat-schema.ts';
 import { MessagesEvent } from '../support/messages-schema.ts';
 import { idOn } from './load-models.ts';
@@ -109,7 +109,9 @@ export const readStream = async (plan: StreamPlan): Promise<StreamResult> => {
     return numbers.push(Number(/^ ?w(\d+)$/.exec(read.word)?.[1]));
   };
   try {
-    for await (const batch of parseSse(response)) for (const { data } of batch) take(data);
+    const sse = createSseReader();
+    for await (const chunk of response) for (const { data } of sse.push(chunk)) take(data);
+    for (const { data } of sse.end()) take(data);
   } catch {
     malformed += 1;
   }

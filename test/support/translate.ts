@@ -9,7 +9,7 @@ import type {
   UpstreamProtocolName,
 } from '../../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
-import { formatSse, parseSse } from '../../lambdas/protocols/sse.ts';
+import { createSseReader, formatSse } from '../../lambdas/protocols/sse.ts';
 import { createOriginTagger } from '../../lambdas/protocols/thinking-origin.ts';
 import { UpstreamError } from '../../lambdas/protocols/upstream-error.ts';
 import { apiError } from '../../lambdas/support/errors.ts';
@@ -41,7 +41,7 @@ export const requestOf = (name: CallerProtocolName, extra: object = {}): Generat
 type Wire = string | Uint8Array;
 
 /** Bytes cut into pieces of the given sizes, the last size repeated. */
-async function* cut(wire: Wire, sizes: number[] = []): AsyncGenerator<Uint8Array> {
+function* cut(wire: Wire, sizes: number[] = []): Generator<Uint8Array> {
   const bytes = typeof wire === 'string' ? Buffer.from(wire, 'utf8') : wire;
   let at = 0;
   for (let turn = 0; at < bytes.length; turn += 1) {
@@ -61,9 +61,11 @@ export const decode = async (
   const decoder = protocol.streamDecoder(request);
   const events: GenerationEvent[] = [];
   try {
-    for await (const batch of parseSse(cut(wire, sizes))) {
-      for (const message of batch) events.push(...decoder.push(message));
+    const sse = createSseReader();
+    for (const piece of cut(wire, sizes)) {
+      for (const message of sse.push(piece)) events.push(...decoder.push(message));
     }
+    for (const message of sse.end()) events.push(...decoder.push(message));
     events.push(...decoder.end());
     return { events, fault: undefined };
   } catch (fault) {

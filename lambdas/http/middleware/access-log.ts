@@ -1,12 +1,13 @@
 import type { Reply } from '../../endpoints/endpoint.ts';
+import type { MessageBatches } from '../../protocols/sse.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { Log } from '../../support/log.ts';
-import type { MessageBatches } from '../event-stream.ts';
 import type { Middleware, Received } from '../stages.ts';
 
 type Options = { log: Log; clock: Clock };
 
-async function* finallyRun(batches: MessageBatches, action: () => void): MessageBatches {
+/** Runs `action` when the stream ends, also if it is returned before its end. */
+async function* onEnd(batches: MessageBatches, action: () => void): MessageBatches {
   try {
     yield* batches;
   } finally {
@@ -34,7 +35,7 @@ export const accessLog = ({ log, clock }: Options): Middleware => {
   };
   const observe = (received: Received, reply: Reply): Reply => {
     const line = () => writeLine(received, reply.status);
-    if ('messages' in reply) return { ...reply, messages: finallyRun(reply.messages, line) };
+    if ('messages' in reply) return { ...reply, messages: onEnd(reply.messages, line) };
     line();
     return reply;
   };

@@ -1,0 +1,92 @@
+import type { FinishReason, GenerationEvent, Usage } from '../protocols/generation.ts';
+import { createOriginTagger } from '../protocols/thinking-origin.ts';
+import { UpstreamError } from '../protocols/upstream-error.ts';
+import type { EventBatches } from '../upstreams/upstream.ts';
+import type { Call } from './endpoint.ts';
+
+/** Rough size of a token in responses, for upstreams that report no usage. */
+const CHARACTERS_PER_TOKEN = 4;
+
+const CUT: FinishReason = { unified: 'length' };
+
+type EventStep = (event: GenerationEvent) => GenerationEvent;
+
+/** Tracks which blocks are open, so that a response can be ended well-formed at any event. */
+export const createBlockTracker = () => {
+  const openBlocks = new Set<number>();
+  const track: EventStep = (event) => {
+    if (event.type === 'block-start') openBlocks.add(event.index);
+    if (event.type === 'block-end') openBlocks.delete(event.index);
+    return event;
+  };
+  /** Returns the events that end the response here: each open block, then the finish `length`. */
+  const endEvents = (): GenerationEvent[] => [
+    ...[...openBlocks].map((index) => ({ type: 'block-end' as const, index })),
+    { type: 'finish', reason: CUT, usage: undefined },
+  ];
+  return { track, endEvents };
+};
+
+/** Fills in usage that the upstream did not report, because every wire requires it. */
+const completeUsage = (
+  usage: Usage | undefined,
+  estimatedInputTokens: number,
+  characters: number,
+): Usage => ({
+  ...usage,
+  inputTokens: usage?.inputTokens || estimatedInputTokens,
+  outputTokens: usage?.outputTokens || Math.ceil(characters / CHARACTERS_PER_TOKEN),
+});
+
+/** Completes the usage of the finish event, and notes it with the finish reason for the log line. */
+export const createUsageRecorder = (
+  estimatedInputTokens: number,
+  note: Call['note'],
+): EventStep => {
+  let characters = 0;
+  return (event) => {
+    if (event.type === 'block-delta') characters += event.delta.length;
+    if (event.type !== 'finish') return event;
+    const usage = completeUsage(event.usage, estimatedInputTokens, characters);
+    note({
+      finish: event.reason.unified,
+      inputTokens: usage.inputTokens,
+      outputTokens: usage.outputTokens,
+    });
+    return { ...event, usage };
+  };
+};
+
+const isDeadline = (error: unknown): boolean =>
+  error instanceof UpstreamError && error.kind === 'deadline';
+
+export type AnswerOptions = {
+  /** The upstream's origin (`originOf`), added to the signatures of its thinking. */
+  origin: string;
+  estimatedInputTokens: number;
+  note: Call['note'];
+};
+
+/**
+ * Passes an upstream's events through the per-event steps, for streamed and whole responses alike.
+ *
+ * At the deadline the response ends with `length`, as if the token limit was reached: what was generated
+ * is usable and paid for, and an error would make agents repeat the same quarter of an hour.
+ */
+export async function* answerEvents(
+  upstream: EventBatches,
+  { origin, estimatedInputTokens, note }: AnswerOptions,
+): EventBatches {
+  const tagOrigin = createOriginTagger(origin);
+  const { track, endEvents } = createBlockTracker();
+  const recordUsage = createUsageRecorder(estimatedInputTokens, note);
+  try {
+    for await (const batch of upstream) {
+      yield batch.map((event) => recordUsage(track(tagOrigin(event))));
+    }
+  } catch (error) {
+    if (!isDeadline(error)) throw error;
+    note({ cut: true });
+    yield endEvents().map(recordUsage);
+  }
+}

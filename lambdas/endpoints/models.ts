@@ -1,0 +1,38 @@
+import { type Catalog, type Model, unknownModelText } from '../catalog/catalog.ts';
+import type { Meter } from '../metering/meter.ts';
+import { notFound } from '../support/errors.ts';
+import type { Endpoint } from './endpoint.ts';
+
+/** A model as both families' SDKs and the model discovery of agents read it: each looks for its own fields. */
+const publicModel = ({ targets: _, ...model }: Model): Record<string, unknown> => ({
+  ...model,
+  object: 'model',
+  type: 'model',
+  created_at: new Date(model.created * 1000).toISOString(),
+  max_input_tokens: model.context_length,
+  max_tokens: model.max_output_tokens,
+});
+
+/** GET /v1/models: one body that both families' pagers read; the catalog is one page. */
+export const createListModels =
+  ({ catalog, meter }: { catalog: Catalog; meter: Meter }): Endpoint =>
+  async ({ caller }) => {
+    await meter.admitFree(caller);
+    const data = catalog.modelsFor(caller.plan).map(publicModel);
+    const page = {
+      has_more: false,
+      first_id: data.at(0)?.id ?? null,
+      last_id: data.at(-1)?.id ?? null,
+    };
+    return { status: 200, body: { object: 'list', data, ...page } };
+  };
+
+/** GET /v1/models/{id}, the slash of the id plain or percent-encoded. */
+export const createGetModel =
+  ({ catalog, meter }: { catalog: Catalog; meter: Meter }): Endpoint =>
+  async ({ caller, pathParameter = '' }) => {
+    await meter.admitFree(caller);
+    const model = catalog.find(pathParameter, caller.plan);
+    if (!model) throw notFound(unknownModelText(pathParameter));
+    return { status: 200, body: publicModel(model) };
+  };

@@ -1,0 +1,151 @@
+/**
+ * The stream as one pipe. Each line is one generator; each reads from the one above it.
+ *
+ *   withIdleLimit    60 s without bytes                                  upstreams/deadlines.ts
+ *   readStream       size limits, SSE or JSON, decode; a batch a chunk   upstreams/read-answer.ts
+ *   follow           first-event timer, connection errors                upstreams/http-upstream.ts
+ *   reportOutcome    first content, then the rest; outcome to breaker    routing/failover.ts
+ *   answerEvents     origin tags, open blocks, usage, deadline cut       endpoints/answer-events.ts
+ *   encodeForCaller  the caller's messages; a failure is the last one    here
+ *   withHeartbeat    a heartbeat after each 10 s of silence              here
+ *   settleOnEnd      aborts the upstream call, settles the unit          here
+ *   onEnd            access-log line                                     http/middleware/access-log.ts
+ *   format           text of each batch; never throws                    http/event-stream.ts
+ *
+ * A whole response takes the same way down to `answerEvents` and is then collected. docs/architecture.md
+ * lists how a stream ends.
+ */
+import { collect } from '../protocols/collect.ts';
+import type { MessageBatches, SseMessage } from '../protocols/sse.ts';
+import type { Clock } from '../support/clock.ts';
+import { withTimeout } from '../support/with-timeout.ts';
+import type { EventBatches } from '../upstreams/upstream.ts';
+import type { JsonReply, StreamReply } from './endpoint.ts';
+import type { PendingAnswer } from './fetch-answer.ts';
+import { endOf, isAbandoned, publicError } from './public-error.ts';
+
+/** Idle limits between here and the caller start at 20 s (an agent's watchdog) and 30 s (edge proxies). */
+export const HEARTBEAT_MS = 10_000;
+
+/** Encodes a response for the caller's protocol. Never throws: a failure is the last message. */
+async function* encodeForCaller(
+  { checked: { call, request }, meta, settlement }: PendingAnswer,
+  opening: Promise<EventBatches>,
+  startsSilent: boolean,
+): MessageBatches {
+  const { protocol, requestId } = call;
+  const encoder = protocol.streamEncoder(request, meta);
+  // A watchdog that counts bytes of the body does not count the headers.
+  if (startsSilent) yield [protocol.heartbeat];
+  try {
+    // Awaited in here: failover may still be running behind the heartbeats.
+    for await (const batch of await opening) {
+      const messages = batch.flatMap(encoder.push);
+      if (messages.length > 0) yield messages;
+    }
+    call.note({ outcome: 'finished' });
+  } catch (error) {
+    // Client disconnected: no message to send, and the request stays charged.
+    if (isAbandoned(error)) return;
+    await settlement.fail();
+    call.note(endOf(error));
+    yield protocol.encodeStreamError(publicError(error), requestId, meta);
+  }
+}
+
+/** Yields the same messages, and `beat` after each 10 s of silence. */
+export async function* withHeartbeat(
+  source: MessageBatches,
+  beat: SseMessage,
+  clock: Clock,
+): MessageBatches {
+  try {
+    for (;;) {
+      const next = source.next();
+      let arrived = await withTimeout(clock, HEARTBEAT_MS, next);
+      while (!arrived) {
+        yield [beat];
+        arrived = await withTimeout(clock, HEARTBEAT_MS, next);
+      }
+      const { value: result } = arrived;
+      if (result.done) return;
+      yield result.value;
+    }
+  } finally {
+    // Not awaited: `return` waits behind a pending `next`, which only `settleOnEnd` can abort.
+    source.return().catch(() => {});
+  }
+}
+
+/**
+ * Aborts the upstream call and settles the unit, however the stream ends. It is outside the heartbeat: if
+ * the upstream is silent, `return` reaches the stages inside only after their pending `next`.
+ */
+export async function* settleOnEnd(
+  messages: MessageBatches,
+  { fetched, settlement }: Pick<PendingAnswer, 'fetched' | 'settlement'>,
+): MessageBatches {
+  try {
+    yield* messages;
+  } finally {
+    fetched.dispose();
+    await settlement.end();
+  }
+}
+
+/**
+ * Responds with a stream. The status waits for the first content, so that a failure before it has its own
+ * status; after 10 s of silence it is sent with heartbeats, and failover continues behind them.
+ * @throws ApiError or UpstreamError while no byte is sent, with the unit still to be settled
+ */
+export const respondWithStream = async (
+  answer: PendingAnswer,
+  clock: Clock,
+): Promise<StreamReply> => {
+  const { fetched, settlement } = answer;
+  const { call } = answer.checked;
+  const opening = fetched.batches.then(async (batches) => {
+    await settlement.commit();
+    return batches;
+  });
+  let startsSilent: boolean;
+  try {
+    startsSilent = !(await withTimeout(clock, HEARTBEAT_MS, opening));
+  } catch (error) {
+    call.note(endOf(error));
+    fetched.dispose();
+    throw error;
+  }
+  // Overwritten at the end, which a client that disconnects never reaches.
+  call.note({ outcome: 'abandoned' });
+  const encoded = encodeForCaller(answer, opening, startsSilent);
+  const live = withHeartbeat(encoded, call.protocol.heartbeat, clock);
+  return { status: 200, messages: settleOnEnd(live, answer) };
+};
+
+const collectReply = async (answer: PendingAnswer): Promise<JsonReply> => {
+  const { fetched, settlement, meta } = answer;
+  const { call, request } = answer.checked;
+  try {
+    const generation = await collect(await fetched.batches);
+    await settlement.commit();
+    call.note({ outcome: 'finished' });
+    return { status: 200, body: call.protocol.encodeResponse(generation, request, meta) };
+  } catch (error) {
+    call.note(endOf(error));
+    throw error;
+  } finally {
+    fetched.dispose();
+  }
+};
+
+/**
+ * Responds in one piece. The upstream streams regardless: a stream shows that the upstream is alive and
+ * that its response is complete.
+ * @throws ApiError or UpstreamError, with the unit still to be settled
+ */
+export const respondWhole = async (answer: PendingAnswer): Promise<JsonReply> => {
+  const reply = await collectReply(answer);
+  await answer.settlement.endSoon();
+  return reply;
+};
