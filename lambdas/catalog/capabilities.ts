@@ -11,7 +11,7 @@ const holdsImage = (block: Block): boolean => {
     case 'tool-result':
       return block.content.some(holdsImage);
     case 'native':
-      // With a source that only one vendor knows, such as a file it keeps.
+      // Its source is valid at one vendor only, e.g. a stored file.
       return block.value.type === 'image';
     default:
       return false;
@@ -19,20 +19,20 @@ const holdsImage = (block: Block): boolean => {
 };
 
 /**
- * Refuses what the model cannot do, before anything is spent on it.
+ * Rejects a request that the model cannot serve, before a unit is reserved.
  * @param inputTokens the request's estimated size
  * @throws ApiError 400
  */
 export const assertWithin = (model: Model, request: GenerationRequest, inputTokens: number) => {
   const { id } = model;
   const { turns, tools = [], stream } = request;
-  const refuse = (message: string, param: string) => {
+  const reject = (message: string, param: string) => {
     throw invalidRequest(message, { param });
   };
-  if (stream && !model.streaming) refuse(`The model '${id}' does not stream.`, 'stream');
-  if (tools.length > 0 && !model.tools) refuse(`The model '${id}' does not call tools.`, 'tools');
+  if (stream && !model.streaming) reject(`The model '${id}' does not stream.`, 'stream');
+  if (tools.length > 0 && !model.tools) reject(`The model '${id}' does not call tools.`, 'tools');
   if (!model.vision && turns.some(({ blocks }) => blocks.some(holdsImage))) {
-    refuse(`The model '${id}' does not accept images.`, 'messages');
+    reject(`The model '${id}' does not accept images.`, 'messages');
   }
   if (inputTokens > model.context_length) {
     throw contextOverflow({ tokens: inputTokens, most: model.context_length });
@@ -49,14 +49,14 @@ export const targetsFor = (
   request: GenerationRequest,
   protocols: Record<string, Pick<UpstreamProtocol, 'cannotSay'>> = upstreamProtocols,
 ): Target[] => {
-  const judged = targets.map((target) => ({
+  const candidates = targets.map((target) => ({
     target,
     missing: protocols[target.protocol]?.cannotSay(request) ?? [],
   }));
-  const able = judged.filter(({ missing }) => missing.length === 0);
+  const able = candidates.filter(({ missing }) => missing.length === 0);
   if (able.length > 0) return able.map(({ target }) => target);
-  const all = [...new Set(judged.flatMap(({ missing }) => missing))];
-  const common = all.filter((name) => judged.every(({ missing }) => missing.includes(name)));
+  const all = [...new Set(candidates.flatMap(({ missing }) => missing))];
+  const common = all.filter((name) => candidates.every(({ missing }) => missing.includes(name)));
   const names = (common.length > 0 ? common : all).map((name) => `'${name}'`);
   throw invalidRequest(`The model '${id}' does not support ${names.join(', ')}.`);
 };

@@ -2,41 +2,41 @@ import * as z from 'zod';
 import { UPSTREAM_PROTOCOLS } from '../protocols/protocol-name.ts';
 import { invalidRequest } from '../support/errors.ts';
 
-/** As RFC 9110 has them; Node refuses to send a request with any other. */
+/** Token of RFC 9110; Node throws on any other header name. */
 const HeaderName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/);
 const HeaderValue = z.string().regex(/^[\x20-\x7e]*$/, 'must be printable ASCII');
 
-/** An upstream deployment that serves a model; tried in the order of the list. */
+/** An upstream deployment that serves a model. Targets are tried in the order of the list. */
 export const Target = z.strictObject({
   /** Name of the provider connection, for logs, metrics and the breaker. */
   upstream: z.string().regex(/^[a-z0-9][a-z0-9-]{0,39}$/),
   protocol: z.enum(UPSTREAM_PROTOCOLS),
   /**
-   * What stands before `/chat/completions` or `/v1/messages`, e.g. `https://api.example.com/v1`; its query, if any,
-   * is sent along.
+   * URL before the protocol's path (`/chat/completions` or `/v1/messages`), e.g.
+   * `https://api.example.com/v1`; a query string in it is kept.
    */
   baseUrl: z.url({ protocol: /^https?$/ }),
-  /** The provider's own name of the model. */
+  /** The provider's name of the model. */
   model: z.string().min(1),
   /** Field of the upstream secret that holds the credential. */
   secret: z.string().min(1),
-  /** The header that carries it, where a provider departs from its protocol's own. */
+  /** Header of the credential, if the provider does not use the protocol's default. */
   authHeader: z.enum(['authorization', 'x-api-key', 'api-key']).optional(),
   /** Extra headers, e.g. a protocol version. Never a credential. */
   headers: z.record(HeaderName, HeaderValue).optional(),
   maxTokensField: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
-  /** On chat: the upstream refuses `reasoning_content` in earlier answers, or insists on it. */
+  /** On chat: the upstream rejects (`refused`) or requires `reasoning_content` in earlier responses. */
   reasoningHistory: z.enum(['required', 'refused']).optional(),
-  /** On chat: the upstream takes only tool-call ids of nine letters and digits, as Mistral does. */
+  /** On chat: the upstream accepts only tool-call ids of nine letters and digits, as Mistral does. */
   toolCallIds: z.literal('short').optional(),
-  /** On messages: the upstream refuses the role `system` among the messages. */
+  /** On messages: the upstream rejects role `system` in `messages`. */
   systemTurns: z.literal('leading').optional(),
-  /** Wait for the first event, when this model is known to think long. Milliseconds. */
+  /** Timeout of the first event in ms, for models with long thinking. */
   firstEventTimeoutMs: z.int().positive().max(300_000).optional(),
 });
 export type Target = z.infer<typeof Target>;
 
-/** A catalog entry: the fields that `GET /v1/models` shows, and where to send its requests. */
+/** A catalog entry: the fields of `GET /v1/models`, and the targets. */
 export const Model = z.strictObject({
   id: z.string().regex(/^[^/\s]+\/[^\s]+$/, 'must look like <vendor>/<model_name>'),
   display_name: z.string().min(1),
@@ -69,14 +69,14 @@ export type Catalog = {
   require(id: string, plan: { models?: string[] | undefined }): Model;
 };
 
-/** Longest part of a caller's text that an error repeats. */
+/** Maximum length of a caller's text in an error. */
 const ECHO_LIMIT = 100;
 
-/** Of a model that is not there, or not for this plan. */
+/** Also for a model that exists but is not in the caller's plan. */
 export const unknownModelText = (id: string): string =>
   `The model '${id.slice(0, ECHO_LIMIT)}' does not exist.`;
 
-/** @throws Error naming the path of every fault in `data`. */
+/** @throws Error that names the path of every invalid value in `data`. */
 export const parseModels = (data: unknown): Model[] => {
   const parsed = Models.safeParse(data);
   if (parsed.success) return parsed.data;

@@ -8,18 +8,18 @@ import type {
 import type { Json } from '../protocols/json.ts';
 import { countText } from './count-text.ts';
 
-/** What vendors charge for a picture of ordinary size; its real size is known to the upstream only. */
+/** Vendors' count for an image of ordinary size; the router does not decode images. */
 const TOKENS_PER_IMAGE = 1_600;
 /** Four bytes of text a token, and three bytes in four characters of base64. */
 const TEXT_CHARACTERS_PER_TOKEN = 5.3;
 /** A page of a PDF is some 3,000 tokens, as text and as a picture, and some 75 KB. */
 const PDF_CHARACTERS_PER_TOKEN = 33;
-/** Sound, encrypted search results: nothing that a model reads letter by letter. */
+/** Audio, encrypted search results: text that a model does not read as letters. */
 const OPAQUE = /^(?:data:[^,]*,)?[A-Za-z0-9+/_=-]{512,}$/;
 /** Role and separators around each message. */
 const TOKENS_PER_TURN = 4;
 
-/** A part of a request: text that is to be counted, or tokens that are known without. */
+/** A part of a request: text to count, or its number of tokens. */
 type Part = string | number;
 
 const partsOfDocument = ({ source }: DocumentBlock): Part[] => {
@@ -30,8 +30,8 @@ const partsOfDocument = ({ source }: DocumentBlock): Part[] => {
   return [Math.ceil(source.data.length / perToken)];
 };
 
-/** Its text, and for each of its media the tokens of a picture, or fewer if it is short. */
-const partsOfForeign = (value: Json): Part[] => {
+/** Its text, and for each of its media the tokens of an image, or fewer if it is short. */
+const partsOfNative = (value: Json): Part[] => {
   const media: number[] = [];
   const text = JSON.stringify(value, (_, member: unknown) => {
     if (typeof member !== 'string' || !OPAQUE.test(member)) return member;
@@ -55,7 +55,7 @@ const partsOfBlock = (block: Block): Part[] => {
     case 'tool-result':
       return block.content.flatMap(partsOfBlock);
     case 'native':
-      return partsOfForeign(block.value);
+      return partsOfNative(block.value);
     default:
       return block satisfies never;
   }
@@ -67,13 +67,13 @@ const textOfTool = (tool: Tool | NativeTool): string => {
   return `${name} ${description} ${JSON.stringify(parameters)}`;
 };
 
-/** Input tokens of a request, by rules: within some per cent of a tokenizer's (decision 5), never exact. */
+/** Estimates a request's input tokens by rules, within a few per cent of a tokenizer (decision 5). */
 export const estimateInputTokens = ({ turns, tools = [] }: GenerationRequest): number => {
   const parts = turns.flatMap(({ blocks }) => [TOKENS_PER_TURN, ...blocks.flatMap(partsOfBlock)]);
-  const known = parts.filter((part) => typeof part === 'number');
+  const counts = parts.filter((part) => typeof part === 'number');
   const texts = parts.filter((part) => typeof part === 'string');
   return (
-    known.reduce((total, tokens) => total + tokens, 0) +
+    counts.reduce((total, tokens) => total + tokens, 0) +
     countText([...texts, ...tools.map(textOfTool)])
   );
 };

@@ -13,11 +13,11 @@ const append = (block: AnswerBlock, delta: string) => {
   else if (block.type !== 'native') block.text += delta;
 };
 
-/** Adds the events of one stream up to a whole answer; for callers who did not ask for a stream. */
+/** Collects the events of a stream into a whole response, for requests without `stream`. */
 const createCollector = () => {
   const blocks: AnswerBlock[] = [];
   let generation: Generation | undefined;
-  const at = (index: number): AnswerBlock => {
+  const blockAt = (index: number): AnswerBlock => {
     const block = blocks[index];
     if (!block)
       throw new UpstreamError('malformed', `event for block ${index}, which never started`);
@@ -31,15 +31,15 @@ const createCollector = () => {
         blocks[event.index] = begin(event.block);
         return;
       case 'block-delta':
-        append(at(event.index), event.delta);
+        append(blockAt(event.index), event.delta);
         return;
       case 'block-extra': {
-        const block = at(event.index);
+        const block = blockAt(event.index);
         block.extra = [...(block.extra ?? []), event.extras];
         return;
       }
       case 'block-end': {
-        const block = at(event.index);
+        const block = blockAt(event.index);
         if (block.type === 'thinking' && event.signature !== undefined) {
           block.signature = event.signature;
         }
@@ -54,7 +54,7 @@ const createCollector = () => {
   };
   return {
     add,
-    /** The answer so far finished. @throws UpstreamError when the stream ended early. */
+    /** The whole response. @throws UpstreamError when the stream ended early. */
     generation: (): Generation => {
       if (!generation) throw new UpstreamError('truncated', 'the stream ended without a finish');
       return generation;
@@ -62,7 +62,7 @@ const createCollector = () => {
   };
 };
 
-/** @throws UpstreamError, as the batches do, or when they end without a finish. */
+/** @throws UpstreamError from the batches, or when they end without a finish. */
 export const collect = async (batches: AsyncIterable<GenerationEvent[]>): Promise<Generation> => {
   const collector = createCollector();
   for await (const batch of batches) batch.forEach(collector.add);

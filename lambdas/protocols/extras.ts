@@ -2,18 +2,18 @@ import type { Extras } from './generation.ts';
 import type { Json } from './json.ts';
 import type { ProtocolName } from './protocol-name.ts';
 
-/** Wire fields that `protocol` alone understands, as they were, without nulls. */
+/** Fields that only `protocol` has, unchanged, without nulls. */
 export const makeExtras = (protocol: ProtocolName, fields: Json): Extras => ({
   protocol,
   fields: Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)),
 });
 
-/** `{ extras }` when there is something to carry, else nothing: most blocks have none. */
+/** `{ extras }` if there are fields, else `{}`: most blocks have none. */
 export const extrasIfAny = (protocol: ProtocolName, fields: Json): { extras?: Extras } => {
   const extras = makeExtras(protocol, fields);
   return Object.keys(extras.fields).length > 0 ? { extras } : {};
 };
 
-/** The fields that came over `protocol` and go back out to it; none where another one's came. */
+/** The fields for encoding to `protocol`; none if they came from another protocol. */
 export const extraFieldsFor = (protocol: ProtocolName, extras: Extras | undefined): Json =>
   extras?.protocol === protocol ? extras.fields : {};

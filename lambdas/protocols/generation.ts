@@ -1,19 +1,19 @@
 /**
- * The canonical form: what both protocols mean, on one page. Ordered blocks, not the shape of either
- * wire, so that nothing a wire can say is lost on the way through (docs/decisions/0001).
+ * The canonical form of requests and responses, on one page. Ordered blocks, not the shape of any
+ * protocol, so that no content of a protocol is lost in translation (docs/decisions/0001).
  */
 import type { ProtocolName } from './protocol-name.ts';
 
-/** What only one protocol understands. It rides along and goes back out to that protocol only. */
+/** Fields that only one protocol has; they are encoded again for that protocol only. */
 export type Extras = { protocol: ProtocolName; fields: Record<string, unknown> };
 
 export type MediaSource =
   | { kind: 'base64'; mediaType: string; data: string }
   | { kind: 'url'; url: string };
 
-/** `refusal` marks the words in which a model declined; one wire has a field of its own for them. */
+/** `refusal` marks the text in which a model declined; chat has a separate field for it. */
 export type TextBlock = { type: 'text'; text: string; refusal?: true; extras?: Extras };
-/** `signature` proves the thinking to the upstream that wrote it; a redacted one has nothing else. */
+/** `signature` proves the thinking to the upstream that wrote it; redacted thinking has no text. */
 export type ThinkingBlock = {
   type: 'thinking';
   text: string;
@@ -28,7 +28,7 @@ export type DocumentBlock = {
   title?: string;
   extras?: Extras;
 };
-/** `arguments` stays JSON text as the model wrote it; an empty string means no arguments. */
+/** `arguments` is the JSON text of the model, unchanged; an empty string means no arguments. */
 export type ToolCallBlock = {
   type: 'tool-call';
   id: string;
@@ -43,7 +43,7 @@ export type ToolResultBlock = {
   isError?: boolean;
   extras?: Extras;
 };
-/** A block that only `protocol` knows (`value` is its wire form), e.g. audio or server tool use. */
+/** A block that only `protocol` has (`value` is its wire form), e.g. audio or server tool use. */
 export type NativeBlock = {
   type: 'native';
   protocol: ProtocolName;
@@ -59,7 +59,7 @@ export type Block =
   | ToolResultBlock
   | NativeBlock;
 
-/** One wire message. System turns keep their place in the conversation. */
+/** One message. System turns keep their place in the conversation. */
 export type Turn = { role: 'system' | 'user' | 'assistant'; blocks: Block[]; extras?: Extras };
 
 export type Tool = {
@@ -70,10 +70,10 @@ export type Tool = {
   strict?: boolean;
   extras?: Extras;
 };
-/** A tool that only `protocol` defines (server tools, custom tools); `value` is its wire form. */
+/** A tool that only `protocol` has (server tools, custom tools); `value` is its wire form. */
 export type NativeTool = { native: true; protocol: ProtocolName; value: Record<string, unknown> };
 
-/** `only` narrows the choice to some of the tools. */
+/** `only` limits the choice to some of the tools. */
 export type ToolChoice =
   | { type: 'auto' | 'required'; only?: string[] }
   | { type: 'none' }
@@ -86,13 +86,13 @@ export type ResponseFormat =
 export type Reasoning = {
   /** `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`; open for new levels. */
   effort?: string;
-  /** Cap on thinking tokens, where the wire names one. */
+  /** Cap on thinking tokens, if the protocol has one. */
   budgetTokens?: number;
-  /** The messages wire's `thinking.type`; absent on chat. */
+  /** `thinking.type` of the messages protocol; absent on chat. */
   mode?: 'enabled' | 'adaptive' | 'disabled';
 };
 
-/** One request for one generation, checked and free of wire spelling. */
+/** One request for one generation, validated, independent of any protocol. */
 export type GenerationRequest = {
   /** Catalog id, verbatim from the caller. */
   model: string;
@@ -113,7 +113,7 @@ export type GenerationRequest = {
   extras: Extras;
 };
 
-/** Token counts. `inputTokens` includes what was read from and written to a cache. */
+/** Token counts. `inputTokens` includes the tokens read from and written to a cache. */
 export type Usage = {
   inputTokens: number;
   outputTokens: number;
@@ -126,9 +126,9 @@ export type Usage = {
 
 export type FinishReason = {
   unified: 'stop' | 'stop-sequence' | 'length' | 'tool-calls' | 'content-filter';
-  /** The wire's own word, given back to the same protocol. */
+  /** The protocol's value, for callers of the same protocol. */
   raw?: { protocol: ProtocolName; value: string };
-  /** Which stop sequence ended it, where the upstream says. */
+  /** The stop sequence that ended the response, if the upstream reports it. */
   stopSequence?: string;
   extras?: Extras;
 };
@@ -140,38 +140,40 @@ export type BlockHead =
   | NativeBlock;
 
 /**
- * A generation as it happens. Well-formed by construction (see event-writer.ts): `start` once and first;
- * block indices 0, 1, 2 … in order of their start; deltas of open blocks may interleave; every block ends
- * before `finish`; `finish` once and last. A failure is a throw, never an event.
+ * A generation as a stream. Well-formed by construction (event-writer.ts): `start` once and first;
+ * block indices 0, 1, 2 … in order of their start; deltas of open blocks may interleave; every block
+ * ends before `finish`; `finish` once and last. A failure is a throw, never an event.
  */
 export type GenerationEvent =
   | { type: 'start'; usage?: Partial<Usage> }
   | { type: 'block-start'; index: number; block: BlockHead }
   | { type: 'block-delta'; index: number; delta: string }
-  /** A delta that only one protocol knows: citations, log probabilities, parts of a native block. */
+  /** A delta that only one protocol has: citations, log probabilities, parts of a native block. */
   | { type: 'block-extra'; index: number; extras: Extras }
   | { type: 'block-end'; index: number; signature?: string }
   | { type: 'finish'; reason: FinishReason; usage: Usage | undefined };
 
-/** A block of an answer. `extra` holds, in order, the deltas that only one protocol knows. */
+export type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>;
+
+/** A block of a response. `extra` holds, in order, the deltas that only one protocol has. */
 export type AnswerBlock = (TextBlock | ThinkingBlock | ToolCallBlock | NativeBlock) & {
   extra?: Extras[];
 };
 
-/** A whole answer: what the events of a stream add up to. */
+/** A whole response: the sum of a stream's events. */
 export type Generation = {
   blocks: AnswerBlock[];
   reason: FinishReason;
   usage: Usage | undefined;
 };
 
-/** How the answer is labelled towards the caller: our id, the catalog's model id, our clock. */
+/** Metadata of a response: the router's id and clock, the catalog's model id. */
 export type ResponseMeta = {
-  /** Opaque; protocols put their own prefix before it. */
+  /** The request id without its prefix; protocols add theirs. */
   id: string;
   model: string;
   /** Unix seconds. */
   created: number;
-  /** Estimate of the request's tokens, for wires that must state usage before the upstream does. */
+  /** Estimate of the request's tokens, sent if a protocol needs usage before the upstream reports it. */
   estimatedInputTokens: number;
 };

@@ -1,9 +1,9 @@
 import { UpstreamError } from './upstream-error.ts';
 
-/** Readers for JSON from outside: wrong types read as absent, since real upstreams send them. */
+/** Readers for external JSON: a value of the wrong type reads as absent, as upstreams send them. */
 export type Json = Record<string, unknown>;
 
-/** Sums of some counts of this size are still exact. */
+/** Sums of several counts of this size are exact. */
 const MAX_COUNT = 2 ** 48;
 
 export const asRecord = (value: unknown): Json | undefined =>
@@ -16,11 +16,11 @@ export const asArray = (value: unknown): unknown[] => (Array.isArray(value) ? va
 export const asString = (value: unknown): string | undefined =>
   typeof value === 'string' ? value : undefined;
 
-/** A count: not negative, whole, and small enough to be added up. */
+/** A count: not negative, rounded down, at most `MAX_COUNT`. */
 export const asCount = (value: unknown): number | undefined =>
   typeof value === 'number' && value >= 0 && value <= MAX_COUNT ? Math.floor(value) : undefined;
 
-/** A part of a URL fragment as it was before it was escaped; some generators do not escape at all. */
+/** Decodes a part of a URL fragment; unchanged if it is not valid, as some generators do not escape. */
 const unescapeFragment = (part: string): string => {
   try {
     return decodeURIComponent(part);
@@ -32,7 +32,7 @@ const unescapeFragment = (part: string): string => {
 const memberAt = (value: unknown, name: string): unknown =>
   Array.isArray(value) ? value[Number(name)] : asRecord(value)?.[name];
 
-/** What a `$ref` within one JSON Schema points at (`#/$defs/a~1b` is the definition `a/b`), if anything. */
+/** Resolves a `$ref` within a JSON Schema (`#/$defs/a~1b` is definition `a/b`); undefined if absent. */
 export const resolveRef = (root: Json, ref: string): unknown =>
   ref
     .split('/')
@@ -53,7 +53,7 @@ export const parseUpstreamJson = (data: string): Json => {
   return record;
 };
 
-/** The JSON object that `text` is, if it is one. */
+/** Parses a JSON object; undefined if `text` is not one. */
 export const readJsonObject = (text: string): Json | undefined => {
   try {
     return asRecord(JSON.parse(text));
@@ -64,7 +64,7 @@ export const readJsonObject = (text: string): Json | undefined => {
 
 export const isJsonObject = (text: string): boolean => {
   const trimmed = text.trim();
-  // Asked of unfinished arguments again and again: an exception each time made 1,000 calls take 10 s.
+  // Avoids an exception for each fragment of unfinished arguments: 1,000 tool calls took 10 s with it.
   if (!trimmed.startsWith('{') || !trimmed.endsWith('}')) return false;
   return readJsonObject(text) !== undefined;
 };

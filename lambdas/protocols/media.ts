@@ -6,11 +6,11 @@ const HTTP_URL = /^https?:\/\//i;
 const MEDIA_TYPE = /^[a-z0-9.+-]+\/[a-z0-9.+-]+$/i;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** Media types that every vision model behind either protocol takes. */
+/** Media types that every vision model accepts. */
 const IMAGE_TYPES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
 
 /**
- * A data URL or an http(s) URL as a media source. URLs are handed on, never fetched here.
+ * Parses a data URL or an http(s) URL. The router never fetches URLs.
  * @throws ApiError 400 naming `param`.
  */
 export const parseMediaUrl = (url: string, param: string): MediaSource => {
@@ -23,7 +23,7 @@ export const parseMediaUrl = (url: string, param: string): MediaSource => {
   return { kind: 'base64', mediaType: mediaType.toLowerCase(), data };
 };
 
-/** Every vendor refuses an address of another kind, and data that are not base64. @throws ApiError 400 */
+/** Checks the URL's scheme and the base64 data. @throws ApiError 400 */
 export const assertMedia = (source: MediaSource, param: string): void => {
   if (source.kind === 'url' && !HTTP_URL.test(source.url)) {
     throw invalidRequest(`${param}.url: must be an http(s) URL.`, { param });
@@ -36,11 +36,11 @@ export const assertMedia = (source: MediaSource, param: string): void => {
   }
 };
 
-/** A name that is in use but was never registered; not every vendor takes it. */
+/** `image/jpg` is in use but not registered; not every vendor accepts it. */
 const registered = (mediaType: string): string =>
   mediaType === 'image/jpg' ? 'image/jpeg' : mediaType;
 
-/** The source as vendors know it. @throws ApiError 400 unless it is an image type that models accept. */
+/** The source with a registered type. @throws ApiError 400 unless models accept the type. */
 export const assertImage = (source: MediaSource, param: string): MediaSource => {
   assertMedia(source, param);
   if (source.kind === 'url') return source;
@@ -49,11 +49,11 @@ export const assertImage = (source: MediaSource, param: string): MediaSource => 
   throw invalidRequest(`${param}: image type must be one of ${IMAGE_TYPES.join(', ')}.`, { param });
 };
 
-/** The source as a URL: its own, or a data URL. */
+/** The source's URL, or its data as a data URL. */
 export const formatMediaUrl = (source: MediaSource): string =>
   source.kind === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`;
 
-/** Documents that vision models read page by page. */
+/** Whether the source is a PDF, which vision models read page by page. */
 export const isPdf = (source: MediaSource): boolean =>
   source.kind === 'url'
     ? /\.pdf(?:[?#]|$)/i.test(source.url)

@@ -2,45 +2,45 @@ import { createHash } from 'node:crypto';
 import type { Block, GenerationEvent, GenerationRequest, ThinkingBlock } from './generation.ts';
 
 /**
- * Thinking comes back in the next request and is only good for the upstream that wrote it: another one
- * refuses the whole request over a signature it does not know. So every signature that leaves carries a
- * mark of its issuer, and what comes back is sent only to that issuer. No state is kept in between.
+ * Thinking is sent back in the next request and is valid only at the upstream that wrote it: another
+ * one rejects the whole request over an unknown signature. So every signature in a response is tagged
+ * with its origin, and thinking is sent back only to that origin. No state is stored.
  */
-const SEAL = /^mrs1\.([0-9a-f]{12})\.(.*)$/s;
+const TAG = /^mrs1\.([0-9a-f]{12})\.(.*)$/s;
 
-/** A mark that tells issuers apart without naming them. */
+/** Identifies an upstream and model without naming them. */
 export const originOf = (upstream: string, model: string): string =>
   createHash('sha256').update(`${upstream}\n${model}`).digest('hex').slice(0, 12);
 
-/** Marks the thinking in an answer. Unsigned thinking gets a seal too, for its upstream to know it by. */
-export const createOriginTagger = (mark: string): ((event: GenerationEvent) => GenerationEvent) => {
+/** Tags the thinking of a response. Unsigned thinking is tagged too, so its upstream gets it back. */
+export const createOriginTagger = (origin: string): ((event: GenerationEvent) => GenerationEvent) => {
   const thinking = new Set<number>();
   return (event) => {
     if (event.type === 'block-start' && event.block.type === 'thinking') thinking.add(event.index);
     if (event.type !== 'block-end' || !thinking.has(event.index)) return event;
-    return { ...event, signature: `mrs1.${mark}.${event.signature ?? ''}` };
+    return { ...event, signature: `mrs1.${origin}.${event.signature ?? ''}` };
   };
 };
 
-const unsealBlock = (block: ThinkingBlock, mark: string): Block[] => {
-  // The chat family sends thinking back without a signature; chat upstreams want it, others drop it.
+const stripBlock = (block: ThinkingBlock, origin: string): Block[] => {
+  // Chat callers send thinking without a signature; chat upstreams accept it, others omit it.
   if (block.signature === undefined) return [block];
-  const [, issuer, signature] = SEAL.exec(block.signature) ?? [];
-  if (issuer !== mark) return [];
+  const [, issuer, signature] = TAG.exec(block.signature) ?? [];
+  if (issuer !== origin) return [];
   const { signature: _, ...bare } = block;
   return [signature ? { ...bare, signature } : bare];
 };
 
-/** The request with its thinking as `mark`'s upstream wrote it, and without anybody else's. */
+/** Keeps the thinking of `origin`, with its original signature; removes that of other origins. */
 export const stripForeignThinking = (
   request: GenerationRequest,
-  mark: string,
+  origin: string,
 ): GenerationRequest => ({
   ...request,
   turns: request.turns.map((turn) => ({
     ...turn,
     blocks: turn.blocks.flatMap((block) =>
-      block.type === 'thinking' ? unsealBlock(block, mark) : [block],
+      block.type === 'thinking' ? stripBlock(block, origin) : [block],
     ),
   })),
 });

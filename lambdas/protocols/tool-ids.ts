@@ -6,7 +6,7 @@ export const callIdsIn = ({ blocks }: Turn): string[] =>
 
 type Rename = (id: string) => string;
 
-/** The turns with their tool calls and the results of those under other ids. */
+/** Renames tool calls and their results. */
 export const renameCalls = (turns: Turn[], call: Rename, result: Rename): Turn[] => {
   const rename = (block: Block): Block => {
     if (block.type === 'tool-call') return { ...block, id: call(block.id) };
@@ -16,19 +16,19 @@ export const renameCalls = (turns: Turn[], call: Rename, result: Rename): Turn[]
 };
 
 /**
- * Gives each tool call of an answer an id that is unique in the conversation: the upstream's own where it
- * is, else a new one. New ones count on from the calls in the history, so no state is needed.
+ * Returns an id for each tool call of a response that is unique in the conversation: the upstream's if
+ * it is unique, else a new one. New ids continue from the calls in the history, so no state is needed.
  */
 export const createToolIds = (request: GenerationRequest) => {
-  const taken = new Set(request.turns.flatMap(callIdsIn));
-  let next = taken.size;
+  const used = new Set(request.turns.flatMap(callIdsIn));
+  let next = used.size;
   const mint = (): string => {
     const id = `call_${next++}`;
-    return taken.has(id) ? mint() : id;
+    return used.has(id) ? mint() : id;
   };
-  return (wanted: string | undefined): string => {
-    const id = !wanted || taken.has(wanted) ? mint() : wanted;
-    taken.add(id);
+  return (upstreamId: string | undefined): string => {
+    const id = !upstreamId || used.has(upstreamId) ? mint() : upstreamId;
+    used.add(id);
     return id;
   };
 };

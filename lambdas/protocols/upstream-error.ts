@@ -1,9 +1,9 @@
 /**
- * An upstream broke its protocol or its promise. Thrown by decoders and by the HTTP upstream, judged by
- * routing/. The message is private: it may quote what the upstream said.
+ * A failure of an upstream. Thrown by decoders and by the HTTP upstream, classified by routing/. The
+ * message is private: it may quote the upstream's text.
  */
 export type UpstreamErrorKind =
-  /** The upstream's credential could not be had from the secret store. */
+  /** The upstream's credential is unavailable or cannot sign the request. */
   | 'credential'
   | 'connect'
   | 'reset'
@@ -11,7 +11,7 @@ export type UpstreamErrorKind =
   | 'idle-timeout'
   | 'deadline'
   | 'status'
-  /** The one refusal that is the caller's own: the prompt is too long for this model. */
+  /** The prompt is too long for the model: the one upstream error that the caller gets as such. */
   | 'context-overflow'
   | 'redirect'
   | 'malformed'
@@ -20,18 +20,18 @@ export type UpstreamErrorKind =
   | 'error-event'
   | 'aborted';
 
-/** The prompt's tokens and the most that the model takes, as the upstream counted them. */
+/** The prompt's tokens and the model's maximum, as the upstream counted them. */
 export type Overflow = { tokens: number; most: number };
 
 export class UpstreamError extends Error {
   readonly kind: UpstreamErrorKind;
-  /** HTTP status the upstream answered with, where there was one. */
+  /** HTTP status of the upstream's response, if any. */
   readonly status: number | undefined;
-  /** Seconds the upstream asked to wait, as it said it. */
+  /** `retry-after` of the upstream, in seconds. */
   readonly retryAfterSeconds: number | undefined;
-  /** How far a prompt was too long, where the upstream said so. */
+  /** By how much the prompt is too long, if the upstream reports it. */
   readonly overflow: Overflow | undefined;
-  /** Parameters that a refusal of the request names, by their names on the upstream's wire. */
+  /** Parameters that the upstream's error names, by their names in its protocol. */
   readonly refusedFields: readonly string[];
 
   constructor(

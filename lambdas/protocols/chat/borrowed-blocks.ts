@@ -5,8 +5,8 @@ import { assertImage } from '../media.ts';
 import type { ContentPart } from './wire.ts';
 
 /**
- * Blocks of the other family in a chat body: some agents send them to any model whose name suggests it.
- * They are read, and go on in the upstream's own spelling.
+ * Blocks of the messages protocol in a chat body: some agents send them if a model's name suggests
+ * that protocol. They are decoded, and encoded for the upstream's protocol.
  */
 export type BorrowedBlock = Extract<ContentPart, { type: 'tool_use' | 'tool_result' | 'image' }>;
 

@@ -17,12 +17,12 @@ type PartOf<T extends ContentPart['type']> = Extract<ContentPart, { type: T }>;
 const decodeFile = (part: PartOf<'file'>, param: string): Block => {
   const { file, type: _, ...fields } = part;
   const { file_data: data, filename } = file;
-  // A file id means something to the upstream that holds the file and to nobody else.
+  // A file id is only valid at the upstream that stores the file.
   if (data === undefined) return { type: 'native', protocol: NAME, value: part };
-  const at = `${param}.file.file_data`;
-  const source = parseMediaUrl(data, at);
+  const field = `${param}.file.file_data`;
+  const source = parseMediaUrl(data, field);
   if (source.kind === 'url') {
-    throw invalidRequest(`${at}: must be a base64 data URL.`, { param: at });
+    throw invalidRequest(`${field}: must be a base64 data URL.`, { param: field });
   }
   return {
     type: 'document',
@@ -32,19 +32,19 @@ const decodeFile = (part: PartOf<'file'>, param: string): Block => {
   };
 };
 
-/** A picture, or a PDF: callers send those as pictures too. */
+/** An image, or a PDF: callers send PDFs as images too. */
 const decodeImage = (part: PartOf<'image_url'>, param: string): Block => {
   const { image_url: image, type: _, ...fields } = part;
   const { url, ...detail } = image;
-  const at = `${param}.image_url.url`;
-  const source = parseMediaUrl(url, at);
+  const field = `${param}.image_url.url`;
+  const source = parseMediaUrl(url, field);
   if (isPdf(source)) {
     return { type: 'document', source, ...extrasIfAny(NAME, { ...fields, image_url: detail }) };
   }
   const rest = isEmpty(detail) ? {} : { image_url: detail };
   return {
     type: 'image',
-    source: assertImage(source, at),
+    source: assertImage(source, field),
     ...extrasIfAny(NAME, { ...fields, ...rest }),
   };
 };
@@ -79,7 +79,7 @@ export const decodeContent = (
 
 // --- canonical -> wire ---
 
-/** The vendor refuses file data without a name. */
+/** The vendor rejects file data without a name. */
 const UNNAMED_FILE = 'document.pdf';
 
 const encodeDocument = ({ source, title, extras }: DocumentBlock): Json => {
@@ -91,14 +91,13 @@ const encodeDocument = ({ source, title, extras }: DocumentBlock): Json => {
     const url = formatMediaUrl(source);
     return { ...fields, type: 'image_url', image_url: { ...detail, url } };
   }
-  // `targetsFor` sends a document given by URL only to upstreams that take URLs, so this is not reached
-  // from there.
+  // Unreachable through `targetsFor`: `cannotSay` names a document by URL.
   if (source.kind === 'url') throw invalidRequest('messages: a document by URL is not supported.');
   const file = { file_data: formatMediaUrl(source), filename: title ?? UNNAMED_FILE };
   return { ...fields, type: 'file', file };
 };
 
-/** The part or parts that say what the block says; none for what other wires alone can say. */
+/** The block as parts; none if only another protocol has a form for it. */
 export const encodePart = (block: Block): Json[] => {
   switch (block.type) {
     case 'text':
@@ -117,7 +116,7 @@ export const encodePart = (block: Block): Json[] => {
   }
 };
 
-/** A string where one plain text says it all, else parts. */
+/** A string if the content is one plain text, else parts. */
 export const encodeContent = (blocks: Block[]): WireContent => {
   const parts = blocks.flatMap(encodePart);
   const [first] = parts;
@@ -126,16 +125,16 @@ export const encodeContent = (blocks: Block[]): WireContent => {
   return isPlain ? String(first.text) : parts;
 };
 
-const isSayable = (block: Block): boolean => block.type !== 'native' || block.protocol === NAME;
+const hasForm = (block: Block): boolean => block.type !== 'native' || block.protocol === NAME;
 
 const isPlainText = (block: Block): block is TextBlock =>
   block.type === 'text' && isEmpty(extraFieldsFor(NAME, block.extras));
 
-/** Texts as one string where possible: many upstreams take parts only for pictures, some not at all. */
+/** Texts as one string if possible: many upstreams accept parts only with images, some never. */
 export const joinTexts = (blocks: Block[], separator: string): WireContent => {
-  const sayable = blocks.filter(isSayable);
-  const texts = sayable.filter(isPlainText).filter(({ text }) => text.trim() !== '');
-  return sayable.every(isPlainText)
+  const encodable = blocks.filter(hasForm);
+  const texts = encodable.filter(isPlainText).filter(({ text }) => text.trim() !== '');
+  return encodable.every(isPlainText)
     ? texts.map(({ text }) => text).join(separator)
-    : encodeContent(sayable);
+    : encodeContent(encodable);
 };

@@ -6,7 +6,7 @@ import { decodeFinishReason } from './finish-reason.ts';
 import { assertNoError, createChoiceReader, firstChoice } from './stream-reader.ts';
 import { readUsage } from './usage.ts';
 
-/** @throws UpstreamError, on `push` or `end`, when the upstream failed, broke its protocol or stopped early. */
+/** @throws UpstreamError on `push` or `end` if the upstream fails, breaks its protocol or ends early. */
 export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const reader = createChoiceReader(request);
   let reason: FinishReason | undefined;
@@ -23,19 +23,19 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
     push: ({ data }) => {
       if (reader.writer.finished) return [];
       if (data.trim() === '[DONE]') return conclude();
-      // Some upstreams keep the connection alive with events that say nothing.
+      // Some upstreams keep the connection alive with empty events.
       if (data.trim() === '') return [];
-      // After a finish_reason, a cut-off chunk loses nothing.
+      // After a finish_reason, a truncated chunk loses no content.
       const chunk = reason ? readJsonObject(data) : parseUpstreamJson(data);
       if (!chunk) return conclude();
       assertNoError(chunk);
-      // On its own chunk, on the last one or cumulatively on each: the last word counts, never a sum.
+      // Usage comes on a separate chunk, on the last one, or cumulatively on each: the last one counts.
       const choice = firstChoice(chunk);
       usage = readUsage(chunk, choice) ?? usage;
       if (!choice) return [];
       const delta = asRecord(choice.delta) ?? asRecord(choice.message) ?? {};
       reader.read(delta, choice.logprobs);
-      // Not the end yet: usage, and with some upstreams even content, may follow.
+      // Not the end: usage may follow, and with some upstreams content.
       reason = decodeFinishReason(choice, request) ?? reason;
       return reader.writer.drain();
     },

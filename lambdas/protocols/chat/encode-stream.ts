@@ -1,5 +1,11 @@
 import { extraFieldsFor } from '../extras.ts';
-import type { GenerationEvent, GenerationRequest, ResponseMeta, Usage } from '../generation.ts';
+import type {
+  EventOf,
+  GenerationEvent,
+  GenerationRequest,
+  ResponseMeta,
+  Usage,
+} from '../generation.ts';
 import type { Json } from '../json.ts';
 import type { StreamEncoder } from '../protocol.ts';
 import type { SseMessage } from '../sse.ts';
@@ -8,27 +14,26 @@ import { NAME } from './name.ts';
 import { wantsUsage } from './request.ts';
 import { encodeUsage } from './usage.ts';
 
-type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>;
 
-/** The fields that all chunks of one answer share. */
-export const chunkOf = (label: ResponseMeta, fields: Json): SseMessage => ({
+/** A chunk with the fields that all chunks of a response share. */
+export const chunkOf = (meta: ResponseMeta, fields: Json): SseMessage => ({
   data: JSON.stringify({
-    id: `chatcmpl-${label.id}`,
+    id: `chatcmpl-${meta.id}`,
     object: 'chat.completion.chunk',
-    created: label.created,
-    model: label.model,
+    created: meta.created,
+    model: meta.model,
     ...fields,
   }),
 });
 
 type WriteChunk = (delta: Json, rest?: Json) => SseMessage;
 
-/** Writes blocks as this wire's deltas: a tool call by an index of its own, prose by its field. */
+/** Writes blocks as deltas: a tool call by its index among the calls, prose by its field. */
 const createBlockWriter = (chunk: WriteChunk) => {
-  /** Canonical block index -> what this wire calls the block. */
+  /** Canonical block index -> index among the tool calls. */
   const toolIndex = new Map<number, number>();
   const proseField = new Map<number, string>();
-  const silentTools = new Set<number>();
+  const toolsWithoutArguments = new Set<number>();
 
   const toolChunk = (index: number, call: Json): SseMessage =>
     chunk({ tool_calls: [{ index, ...call }] });
@@ -43,7 +48,7 @@ const createBlockWriter = (chunk: WriteChunk) => {
       }
       const wireIndex = toolIndex.size;
       toolIndex.set(index, wireIndex);
-      silentTools.add(index);
+      toolsWithoutArguments.add(index);
       const { id, name, extras } = block;
       const called = { id, type: 'function', function: { name, arguments: '' } };
       return [toolChunk(wireIndex, { ...extraFieldsFor(NAME, extras), ...called })];
@@ -51,31 +56,31 @@ const createBlockWriter = (chunk: WriteChunk) => {
     append({ index, delta }: EventOf<'block-delta'>): SseMessage[] {
       const wireIndex = toolIndex.get(index);
       if (wireIndex !== undefined) {
-        silentTools.delete(index);
+        toolsWithoutArguments.delete(index);
         return [toolChunk(wireIndex, { function: { arguments: delta } })];
       }
       const field = proseField.get(index);
       return field === undefined ? [] : [chunk({ [field]: delta })];
     },
-    /** Callers parse the arguments; "no arguments" must be JSON too. */
+    /** Empty arguments are sent as `{}`: callers JSON.parse them. */
     end({ index }: EventOf<'block-end'>): SseMessage[] {
       const wireIndex = toolIndex.get(index);
-      if (wireIndex === undefined || !silentTools.has(index)) return [];
+      if (wireIndex === undefined || !toolsWithoutArguments.has(index)) return [];
       return [toolChunk(wireIndex, { function: { arguments: '{}' } })];
     },
   };
 };
 
-export const streamEncoder = (request: GenerationRequest, label: ResponseMeta): StreamEncoder => {
+export const streamEncoder = (request: GenerationRequest, meta: ResponseMeta): StreamEncoder => {
   const withUsage = wantsUsage(request);
-  // With usage asked for, the vendor puts `usage: null` on every chunk but the last.
+  // If usage is requested, the vendor sends `usage: null` on every chunk but the last.
   const common = withUsage ? { usage: null } : {};
 
   const chunk = (delta: Json, rest: Json = {}): SseMessage =>
-    chunkOf(label, { choices: [{ index: 0, delta, finish_reason: null, ...rest }], ...common });
+    chunkOf(meta, { choices: [{ index: 0, delta, finish_reason: null, ...rest }], ...common });
 
   const usageChunk = (usage: Usage | undefined): SseMessage =>
-    chunkOf(label, { choices: [], usage: encodeUsage(usage, label.estimatedInputTokens) });
+    chunkOf(meta, { choices: [], usage: encodeUsage(usage, meta.estimatedInputTokens) });
 
   const finish = ({ reason, usage }: EventOf<'finish'>): SseMessage[] => [
     chunk({}, { finish_reason: encodeFinishReason(reason) }),

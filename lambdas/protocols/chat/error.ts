@@ -3,22 +3,22 @@ import type { ResponseMeta } from '../generation.ts';
 import type { SseMessage } from '../sse.ts';
 import { chunkOf } from './encode-stream.ts';
 
-/** With `param` and `code`, which the official SDK exposes. */
+/** The official SDK exposes `param` and `code`. */
 export const encodeError = ({ type, message, param, code }: ApiError): Record<string, unknown> => ({
   error: { type, message, param: param ?? null, code: code ?? null },
 });
 
 /**
- * The chunk that ends the answer says what went wrong, and so does a last message of its own: the Vercel
- * AI SDK drops `error` from anything that has `choices`, and then sees only an end it does not know. The
- * official SDKs throw on the first. No `[DONE]`: the stream did not end well.
+ * Sends the error twice: on the chunk that ends the response, and in a separate last message. The
+ * official SDKs throw on the first; the Vercel AI SDK drops `error` from a message with `choices`.
+ * No `[DONE]`: it marks a complete response.
  */
 export const encodeStreamError = (
   error: ApiError,
   _id: string,
-  label: ResponseMeta,
+  meta: ResponseMeta,
 ): SseMessage[] => {
-  const told = encodeError(error);
-  const ended = { choices: [{ index: 0, delta: {}, finish_reason: 'error' }], ...told };
-  return [chunkOf(label, ended), { data: JSON.stringify(told) }];
+  const body = encodeError(error);
+  const lastChunk = { choices: [{ index: 0, delta: {}, finish_reason: 'error' }], ...body };
+  return [chunkOf(meta, lastChunk), { data: JSON.stringify(body) }];
 };

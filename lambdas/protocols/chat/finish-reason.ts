@@ -2,7 +2,7 @@ import type { FinishReason, GenerationRequest } from '../generation.ts';
 import { asString, type Json } from '../json.ts';
 import { UpstreamError } from '../upstream-error.ts';
 
-/** The vendor's words and those of servers that took up its wire, in lower case. */
+/** The values of the vendor and of compatible servers, in lower case. */
 const UNIFIED = new Map<string, FinishReason['unified']>([
   ['stop', 'stop'],
   ['length', 'length'],
@@ -20,7 +20,7 @@ const UNIFIED = new Map<string, FinishReason['unified']>([
   ['spii', 'content-filter'],
 ]);
 
-/** The upstream gave up; what it sent until then is no answer. */
+/** The upstream failed; the content before it is not a response. */
 const FAILURES = [
   'error',
   'abort',
@@ -37,21 +37,21 @@ const WIRE: Record<FinishReason['unified'], string> = {
   'content-filter': 'content_filter',
 };
 
-/** Some servers say which stop sequence matched, each under a name of its own. */
+/** Some servers report the stop sequence that matched, under different names. */
 const matchedStop = (choice: Json, request: GenerationRequest): string | undefined => {
-  const matched = asString(choice.stop_reason) ?? asString(choice.matched_stop);
-  return matched !== undefined && request.stop?.includes(matched) ? matched : undefined;
+  const stop = asString(choice.stop_reason) ?? asString(choice.matched_stop);
+  return stop !== undefined && request.stop?.includes(stop) ? stop : undefined;
 };
 
 /**
- * The choice's finish reason; undefined while there is none (some upstreams send "" for null).
- * @throws UpstreamError when the upstream says that it failed.
+ * The choice's finish reason; undefined if it has none yet (some upstreams send "" for null).
+ * @throws UpstreamError when the reason is a failure of the upstream.
  */
 export const decodeFinishReason = (
   choice: Json,
   request: GenerationRequest,
 ): FinishReason | undefined => {
-  // Behind a colon some servers say more.
+  // Some servers append details after a colon.
   const word = asString(choice.finish_reason)?.toLowerCase().split(':')[0];
   if (word === undefined || word === '') return undefined;
   if (FAILURES.includes(word)) {

@@ -19,7 +19,7 @@ import { ChatRequest } from './wire.ts';
 
 // --- wire -> canonical ---
 
-/** @throws ApiError 400 that names the first fault. */
+/** @throws ApiError 400 that names the first invalid field. */
 export const decodeRequest = (body: unknown): GenerationRequest => {
   const {
     model,
@@ -45,7 +45,7 @@ export const decodeRequest = (body: unknown): GenerationRequest => {
     model,
     turns: messages.map(decodeMessage),
     stream: stream ?? false,
-    // The newer name also rides along: it tells the encoder which of the two names to write.
+    // The newer name also stays in `extras`: from it the encoder knows which of the two to write.
     maxTokens: fields.max_completion_tokens ?? maxTokens,
     temperature,
     topP,
@@ -61,13 +61,13 @@ export const decodeRequest = (body: unknown): GenerationRequest => {
   });
 };
 
-/** True when the caller wants a last chunk with the usage. */
+/** Whether the caller requests a last chunk with the usage. */
 export const wantsUsage = ({ extras }: GenerationRequest): boolean =>
   asRecord(extraFieldsFor(NAME, extras).stream_options)?.include_usage === true;
 
 // --- canonical -> wire ---
 
-/** Thinking budgets (tokens) that stand for each effort, from the least up. */
+/** The highest thinking budget, in tokens, of each effort, in ascending order. */
 const EFFORT_UP_TO: [budget: number, effort: string][] = [
   [2_048, 'low'],
   [8_192, 'medium'],
@@ -75,7 +75,7 @@ const EFFORT_UP_TO: [budget: number, effort: string][] = [
 ];
 
 const encodeEffort = ({ reasoning }: GenerationRequest): string | undefined => {
-  // Upstreams spell "off" each in their own way, and refuse the others' spelling.
+  // Upstreams have different values for "off", and reject the others' values.
   if (reasoning?.mode === 'disabled') return undefined;
   if (reasoning?.effort !== undefined) return reasoning.effort;
   if (reasoning?.mode !== 'enabled' || reasoning.budgetTokens === undefined) return undefined;
@@ -83,17 +83,17 @@ const encodeEffort = ({ reasoning }: GenerationRequest): string | undefined => {
   return EFFORT_UP_TO.find(([budget]) => budgetTokens <= budget)?.[1] ?? 'xhigh';
 };
 
-/** The vendor's limit on end-user ids. Longer ones are agents' telemetry, which is nobody else's. */
+/** The vendor's limit on end-user ids. Longer ones are agents' telemetry for another vendor. */
 const MAX_USER_LENGTH = 64;
 
 const encodeUser = ({ user }: GenerationRequest): string | undefined =>
   user !== undefined && user.length <= MAX_USER_LENGTH ? user : undefined;
 
-/** At least one token, which is this wire's least, and no more than the model can generate. */
+/** At least 1, the protocol's minimum, and at most the model's maximum. */
 const encodeMaxTokens = ({ maxTokens }: GenerationRequest, { maxOutputTokens }: WireTarget) =>
   maxTokens === undefined ? undefined : Math.max(1, Math.min(maxTokens, maxOutputTokens));
 
-/** @throws ApiError 400 when nothing of the conversation has a form on this wire. */
+/** @throws ApiError 400 when no part of the conversation has a form in this protocol. */
 export const encodeRequest = (
   request: GenerationRequest,
   target: WireTarget,
@@ -103,25 +103,25 @@ export const encodeRequest = (
     stream_options: options,
     ...fields
   } = extraFieldsFor(NAME, request.extras);
-  const isOwn = request.extras.protocol === NAME;
+  const sameProtocol = request.extras.protocol === NAME;
   const tools = encodeTools(request);
-  const spelling = newerName === undefined ? 'max_tokens' : 'max_completion_tokens';
+  const tokensField = newerName === undefined ? 'max_tokens' : 'max_completion_tokens';
   return omitUndefined({
     ...fields,
     model: target.model,
     messages: encodeTurns(withReasoningHistory(withShortCallIds(request, target), target)),
     stream: request.stream,
-    // Always asked for: callers of the other family must be told the usage.
+    // Always requested: callers of other protocols need the usage.
     stream_options: request.stream ? { ...(options ?? {}), include_usage: true } : undefined,
-    [target.maxTokensField ?? spelling]: encodeMaxTokens(request, target),
+    [target.maxTokensField ?? tokensField]: encodeMaxTokens(request, target),
     temperature: request.temperature,
     top_p: request.topP,
-    top_k: isOwn ? request.topK : undefined,
+    top_k: sameProtocol ? request.topK : undefined,
     stop: request.stop,
     tools: tools.length > 0 ? tools : undefined,
     tool_choice: tools.length > 0 ? encodeToolChoice(request.toolChoice) : undefined,
     parallel_tool_calls: tools.length > 0 ? request.parallelToolCalls : undefined,
-    response_format: encodeResponseFormat(request.responseFormat, isOwn),
+    response_format: encodeResponseFormat(request.responseFormat, sameProtocol),
     reasoning_effort: encodeEffort(request),
     user: encodeUser(request),
   });

@@ -13,7 +13,7 @@ import { NAME } from './name.ts';
 import { assertNoError, createChoiceReader, firstChoice } from './stream-reader.ts';
 import { encodeUsage, readUsage } from './usage.ts';
 
-/** @throws UpstreamError when the body is no answer, or an answer that did not finish well. */
+/** @throws UpstreamError when the body is not a response, or one without a good finish. */
 export const decodeResponse = (body: unknown, request: GenerationRequest): GenerationEvent[] => {
   const wire = asRecord(body);
   if (!wire) throw new UpstreamError('malformed', 'the answer is not a JSON object');
@@ -64,7 +64,7 @@ const logprobsOf = ({ blocks }: Generation): unknown => {
 export const encodeResponse = (
   generation: Generation,
   _request: GenerationRequest,
-  label: ResponseMeta,
+  meta: ResponseMeta,
 ): Record<string, unknown> => {
   const text = textOf(generation);
   const refusal = refusalOf(generation);
@@ -79,11 +79,11 @@ export const encodeResponse = (
   });
   const finishReason = encodeFinishReason(generation.reason);
   return {
-    id: `chatcmpl-${label.id}`,
+    id: `chatcmpl-${meta.id}`,
     object: 'chat.completion',
-    created: label.created,
-    model: label.model,
+    created: meta.created,
+    model: meta.model,
     choices: [{ index: 0, message, logprobs: logprobsOf(generation), finish_reason: finishReason }],
-    usage: encodeUsage(generation.usage, label.estimatedInputTokens),
+    usage: encodeUsage(generation.usage, meta.estimatedInputTokens),
   };
 };

@@ -5,14 +5,14 @@ import { UpstreamError } from '../upstream-error.ts';
 import { NAME } from './name.ts';
 import { createToolFragments } from './tool-fragments.ts';
 
-/** @throws UpstreamFault when the body or chunk says that the upstream failed. */
+/** @throws UpstreamError when the body or chunk reports a failure. */
 export const assertNoError = (wire: Json) => {
   const error = wire.error;
   if (error === undefined || error === null) return;
   throw new UpstreamError('error-event', `the upstream sent an error: ${JSON.stringify(error)}`);
 };
 
-/** Only the first choice exists for us: requests for more are refused. */
+/** The only choice: `decodeRequest` rejects `n` above 1. */
 export const firstChoice = (wire: Json): Json | undefined => asRecord(asArray(wire.choices)[0]);
 
 type Prose = 'text' | 'thinking' | 'refusal';
@@ -33,11 +33,11 @@ const readContent = (content: unknown): [Prose, string][] => {
   });
 };
 
-/** What upstreams call the model's reasoning; some send both names, one of them empty. */
+/** Upstreams use one of two names for reasoning; some send both, one of them empty. */
 const readReasoning = (delta: Json): string =>
   asString(delta.reasoning_content) || asString(delta.reasoning) || '';
 
-/** Reads the pieces of one choice, whole (`message`) or in part (`delta`), into canonical events. */
+/** Decodes one choice, whole (`message`) or in parts (`delta`), into canonical events. */
 export const createChoiceReader = (request: GenerationRequest) => {
   const writer = createEventWriter({ mayBeEmpty: (request.stop ?? []).length > 0 });
   const tools = createToolFragments(request, writer);
@@ -59,14 +59,14 @@ export const createChoiceReader = (request: GenerationRequest) => {
 
   return {
     writer,
-    // One chunk may hold reasoning, text and tools at once; this is the order in which they were made.
+    // One chunk may hold reasoning, text and tools; the model generated them in this order.
     read(delta: Json, logprobs: unknown) {
       writer.start();
       write('thinking', readReasoning(delta));
       for (const [kind, text] of readContent(delta.content)) write(kind, text);
       write('refusal', asString(delta.refusal) ?? '');
-      const spoken = writer.isOpen('refusal') ? 'refusal' : 'text';
-      if (asRecord(logprobs)) writer.extra(spoken, { protocol: NAME, fields: { logprobs } });
+      const key = writer.isOpen('refusal') ? 'refusal' : 'text';
+      if (asRecord(logprobs)) writer.extra(key, { protocol: NAME, fields: { logprobs } });
       for (const call of asArray(delta.tool_calls)) addTool(asRecord(call) ?? {});
       const legacy = asRecord(delta.function_call);
       if (legacy) addTool({ index: 0, function: legacy });

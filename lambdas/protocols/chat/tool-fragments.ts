@@ -14,7 +14,7 @@ type Call = {
   name: string;
   text: string;
   opened: boolean;
-  /** What the upstream adds to a call and wants to see again, e.g. a signature of its thought. */
+  /** Fields that the upstream requires to be sent back, e.g. a signature of its thinking. */
   fields: Json;
 };
 
@@ -41,17 +41,17 @@ const readFragment = (wire: Json): Fragment => {
   };
 };
 
-/** Whether a fragment for a call's index is another call: some upstreams number all their calls 0. */
+/** Whether a fragment with a call's index starts another call: some upstreams number all calls 0. */
 const isAnother = (call: Call, { id, name, text }: Fragment): boolean => {
   if (name === '') return false;
   if (id !== undefined && call.id !== undefined) return id !== call.id;
-  // Neither has an id: whole arguments after whole arguments belong to a call of their own.
+  // Without ids, arguments that follow complete arguments belong to another call.
   return text !== '' && isJsonObject(call.text);
 };
 
 /**
- * Finds the call that a fragment is a part of. Fragments name it by `index`, or by `id`, or by neither;
- * names may come late, ids and names may be repeated, empty or missing; calls interleave.
+ * Finds the call of a fragment. Fragments name it by `index`, by `id`, or not at all; names may come
+ * late, ids and names may be repeated, empty or missing; calls interleave.
  */
 const createCallFinder = () => {
   const calls: Call[] = [];
@@ -66,15 +66,15 @@ const createCallFinder = () => {
   };
 
   const findUnnumbered = ({ id, name }: Fragment): Call => {
-    const known = id === undefined ? calls.at(-1) : byId.get(id);
-    // Without index and id, a name says that another call begins.
-    const startsAnew = id === undefined && name !== '' && known?.opened === true;
-    return known && !startsAnew ? known : begin(id);
+    const call = id === undefined ? calls.at(-1) : byId.get(id);
+    // Without index and id, a name starts another call.
+    const isNext = id === undefined && name !== '' && call?.opened === true;
+    return call && !isNext ? call : begin(id);
   };
 
   const findByIndex = (index: number, fragment: Fragment): Call => {
-    const known = byIndex.get(index);
-    if (known && !isAnother(known, fragment)) return known;
+    const current = byIndex.get(index);
+    if (current && !isAnother(current, fragment)) return current;
     const call = begin(fragment.id);
     byIndex.set(index, call);
     return call;
@@ -82,7 +82,7 @@ const createCallFinder = () => {
 
   return {
     calls,
-    /** The fragment's call, which is known by the fragment's id from now on. */
+    /** The fragment's call; the fragment's id names it from now on. */
     find(fragment: Fragment): Call {
       const { index } = fragment;
       const call =
@@ -94,7 +94,7 @@ const createCallFinder = () => {
   };
 };
 
-/** Puts streamed tool-call fragments together, each call under a key of its own. */
+/** Assembles streamed tool-call fragments, each call under a separate key. */
 export const createToolFragments = (request: GenerationRequest, writer: EventWriter) => {
   const { calls, find } = createCallFinder();
   const uniqueId = createToolIds(request);
@@ -130,7 +130,7 @@ export const createToolFragments = (request: GenerationRequest, writer: EventWri
       append(call, fragment.text);
       if (!call.opened && call.name !== '') open(call);
     },
-    /** @throws UpstreamError when a call never got its name. */
+    /** @throws UpstreamError when a call has no name. */
     finish() {
       const nameless = calls.find(({ opened }) => !opened);
       if (nameless) throw new UpstreamError('malformed', 'a tool call came without a name');

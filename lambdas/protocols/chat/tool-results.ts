@@ -6,17 +6,17 @@ import { NAME } from './name.ts';
 
 export const isResult = (block: Block): block is ToolResultBlock => block.type === 'tool-result';
 
-/** What a tool message cannot hold. A document of plain text can be said in words. */
+/** Content that a tool message cannot hold; documents of plain text become text. */
 const isMedia = (block: Block): boolean =>
   block.type === 'image' || (block.type === 'document' && block.source.kind !== 'text');
 
-const inWords = (block: Block): Block => {
+const asText = (block: Block): Block => {
   if (block.type !== 'document' || block.source.kind !== 'text') return block;
   const { title, source } = block;
   return { type: 'text', text: title === undefined ? source.text : `${title}\n\n${source.text}` };
 };
 
-/** This wire has no flag for a failed result. */
+/** Chat has no flag for a failed result. */
 const markError = (content: WireContent): WireContent =>
   typeof content === 'string'
     ? `[tool error] ${content}`.trimEnd()
@@ -28,14 +28,14 @@ const pointAt = (content: WireContent): WireContent =>
     : [...content, { type: 'text', text: '[attached below]' }];
 
 const encodeResult = ({ callId, content, isError, extras }: ToolResultBlock): Json => {
-  const words = content.filter((block) => !isMedia(block)).map(inWords);
-  const said = joinTexts(words, '\n');
-  const told = content.some(isMedia) ? pointAt(said) : said;
+  const text = content.filter((block) => !isMedia(block)).map(asText);
+  const joined = joinTexts(text, '\n');
+  const wire = content.some(isMedia) ? pointAt(joined) : joined;
   return {
     ...extraFieldsFor(NAME, extras),
     role: 'tool',
     tool_call_id: callId,
-    content: isError ? markError(told) : told,
+    content: isError ? markError(wire) : wire,
   };
 };
 
@@ -46,8 +46,8 @@ const attachmentsOf = ({ callId, content }: ToolResultBlock): Json[] => {
 };
 
 /**
- * Results as messages of their own, all of them before anything else: upstreams want them right after
- * their calls. They carry text only, so media follow in a user message that says where they belong.
+ * Results as separate messages before all other content: upstreams require them right after their
+ * calls. They carry text only, so media follow in a user message that names their call.
  */
 export const encodeToolResults = (results: ToolResultBlock[]): Json[] => {
   const attached = results.flatMap(attachmentsOf);

@@ -53,33 +53,33 @@ export const decodeToolChoice = (choice: WireToolChoice | undefined): ToolChoice
   }
 };
 
-/** The switch of this wire, or the other family's, which sits on the choice and is a negative. */
+/** `parallel_tool_calls`, or the negated switch of the messages protocol on the choice. */
 export const decodeParallel = (
-  own: boolean | undefined,
+  parallel: boolean | undefined,
   choice: WireToolChoice | undefined,
 ): boolean | undefined =>
-  own ?? (asRecord(choice)?.disable_parallel_tool_use === true ? false : undefined);
+  parallel ?? (asRecord(choice)?.disable_parallel_tool_use === true ? false : undefined);
 
-/** The vendor refuses an object schema that does not list its properties, if only as none. */
+/** The vendor rejects an object schema without `properties`, even if it has none. */
 const withProperties = (parameters: Tool['parameters']): Tool['parameters'] =>
   parameters.type === 'object' && parameters.properties === undefined
     ? { ...parameters, properties: {} }
     : parameters;
 
-/** The other family's strict mode takes more schemas than this one's. */
-const strictOf = ({ strict, parameters }: Tool, isOwn: boolean): boolean | undefined =>
-  isOwn || !strict || isStrictSchema(parameters) ? strict : undefined;
+/** The messages protocol's strict mode accepts more schemas than chat's. */
+const strictOf = ({ strict, parameters }: Tool, sameProtocol: boolean): boolean | undefined =>
+  sameProtocol || !strict || isStrictSchema(parameters) ? strict : undefined;
 
-const encodeFunction = (tool: Tool, isOwn: boolean): Json => {
+const encodeFunction = (tool: Tool, sameProtocol: boolean): Json => {
   const { name, description, parameters, extras } = tool;
   const { function: nested, ...fields } = extraFieldsFor(NAME, extras);
-  const own = {
+  const canonical = {
     name: wireToolName(name),
     description,
     parameters: withProperties(parameters),
-    strict: strictOf(tool, isOwn),
+    strict: strictOf(tool, sameProtocol),
   };
-  return { ...fields, type: 'function', function: omitUndefined({ ...asRecord(nested), ...own }) };
+  return { ...fields, type: 'function', function: omitUndefined({ ...asRecord(nested), ...canonical }) };
 };
 
 export const encodeTools = ({ tools = [], extras }: GenerationRequest): Json[] =>

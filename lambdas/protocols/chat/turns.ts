@@ -56,7 +56,7 @@ export const decodeMessage = (message: Message, index: number): Turn => {
   switch (message.role) {
     case 'system':
     case 'developer': {
-      // The newer name for the same role; upstreams of either age know `system`.
+      // `developer` is the newer name of the role; every upstream knows `system`.
       const { role: _, content, ...fields } = message;
       return {
         role: 'system',
@@ -79,9 +79,9 @@ export const decodeMessage = (message: Message, index: number): Turn => {
 
 // --- canonical -> wire ---
 
-/** Our own callers' shape stays; the other family's texts become one string, which every upstream takes. */
-const contentOf = (blocks: Block[], isOwn: boolean) =>
-  isOwn ? encodeContent(blocks) : joinTexts(blocks, '\n\n');
+/** Chat callers' content is unchanged; texts of other callers are joined: all upstreams accept that. */
+const contentOf = (blocks: Block[], sameProtocol: boolean) =>
+  sameProtocol ? encodeContent(blocks) : joinTexts(blocks, '\n\n');
 
 const encodeToolCall = ({ id, name, arguments: text, extras }: ToolCallBlock): Json => {
   const { function: nested, ...fields } = extraFieldsFor(NAME, extras);
@@ -91,7 +91,7 @@ const encodeToolCall = ({ id, name, arguments: text, extras }: ToolCallBlock): J
 
 const NOT_CONTENT = ['thinking', 'tool-call', 'tool-result'];
 
-/** Signed thinking is for the upstream that signed it, and none of this wire does. */
+/** Signed thinking is only for the upstream that signed it; no chat upstream signs. */
 const reasoningOf = ({ blocks }: Turn): string =>
   blocks
     .flatMap((block) =>
@@ -102,22 +102,22 @@ const reasoningOf = ({ blocks }: Turn): string =>
 const refusalOf = ({ blocks }: Turn): string =>
   blocks.map((block) => (block.type === 'text' && block.refusal ? block.text : '')).join('');
 
-const encodeAssistant = (turn: Turn, isOwn: boolean): Json[] => {
+const encodeAssistant = (turn: Turn, sameProtocol: boolean): Json[] => {
   const prose = turn.blocks.filter(
     (block) => !NOT_CONTENT.includes(block.type) && !('refusal' in block),
   );
-  const content = contentOf(prose, isOwn);
+  const content = contentOf(prose, sameProtocol);
   const calls = turn.blocks.flatMap((block) =>
     block.type === 'tool-call' ? [encodeToolCall(block)] : [],
   );
   const refusal = refusalOf(turn);
-  const saysNothing = content.length === 0 && calls.length === 0 && refusal === '';
-  // Nothing is left, e.g. of a turn that was all thinking of another upstream.
-  if (saysNothing && !isOwn) return [];
+  const isEmptyTurn = content.length === 0 && calls.length === 0 && refusal === '';
+  // No content is left, e.g. of a turn that held only thinking of another upstream.
+  if (isEmptyTurn && !sameProtocol) return [];
   const wire = omitUndefined({
     ...extraFieldsFor(NAME, turn.extras),
     role: 'assistant',
-    content: content.length === 0 && !saysNothing ? null : content,
+    content: content.length === 0 && !isEmptyTurn ? null : content,
     reasoning_content: reasoningOf(turn) || undefined,
     refusal: refusal || undefined,
     tool_calls: calls.length > 0 ? calls : undefined,
@@ -125,30 +125,30 @@ const encodeAssistant = (turn: Turn, isOwn: boolean): Json[] => {
   return [wire];
 };
 
-/** An agent's accounting line; it changes on every request and would defeat the upstream's cache. */
+/** An agent's accounting line; it changes on every request, which would defeat the upstream's cache. */
 const BILLING_LINE = /^x-anthropic-billing-header:/;
 
-const encodeSystem = (turn: Turn, isOwn: boolean): Json[] => {
+const encodeSystem = (turn: Turn, sameProtocol: boolean): Json[] => {
   const kept = turn.blocks.filter(
     (block) => block.type !== 'text' || !BILLING_LINE.test(block.text),
   );
-  const content = contentOf(kept, isOwn);
-  if (content.length === 0 && !isOwn) return [];
+  const content = contentOf(kept, sameProtocol);
+  if (content.length === 0 && !sameProtocol) return [];
   return [{ ...extraFieldsFor(NAME, turn.extras), role: 'system', content }];
 };
 
-const encodeUser = (turn: Turn, isOwn: boolean): Json[] => {
+const encodeUser = (turn: Turn, sameProtocol: boolean): Json[] => {
   const rest = turn.blocks.filter((block) => !isResult(block));
-  const content = contentOf(rest, isOwn);
+  const content = contentOf(rest, sameProtocol);
   const holdsOnlyResults = rest.length === 0 && turn.blocks.length > 0;
-  if (holdsOnlyResults || (content.length === 0 && !isOwn)) return [];
+  if (holdsOnlyResults || (content.length === 0 && !sameProtocol)) return [];
   return [{ ...extraFieldsFor(NAME, turn.extras), role: 'user', content }];
 };
 
-/** Turns of the user that follow each other: the results among them come first. */
-const encodeUsers = (turns: Turn[], isOwn: boolean): Json[] => [
+/** Consecutive user turns: their tool results come first. */
+const encodeUsers = (turns: Turn[], sameProtocol: boolean): Json[] => [
   ...encodeToolResults(turns.flatMap(({ blocks }) => blocks.filter(isResult))),
-  ...turns.flatMap((turn) => encodeUser(turn, isOwn)),
+  ...turns.flatMap((turn) => encodeUser(turn, sameProtocol)),
 ];
 
 /** Runs of turns of one role, in order. */
@@ -162,31 +162,31 @@ const runsOf = (turns: Turn[]): Turn[][] => {
   return runs;
 };
 
-/** What leads the other family's conversation is one system prompt; many upstreams take only one. */
+/** Joins the leading system turns of other protocols' callers: many upstreams accept only one. */
 const joinLead = (run: Turn[]): Turn[] => [
   { role: 'system', blocks: run.flatMap(({ blocks }) => blocks) },
 ];
 
-const encodeRun = (run: Turn[], position: number, isOwn: boolean): Json[] => {
+const encodeRun = (run: Turn[], position: number, sameProtocol: boolean): Json[] => {
   switch (run[0]?.role) {
     case 'assistant':
-      return run.flatMap((turn) => encodeAssistant(turn, isOwn));
+      return run.flatMap((turn) => encodeAssistant(turn, sameProtocol));
     case 'user':
-      return encodeUsers(run, isOwn);
+      return encodeUsers(run, sameProtocol);
     default: {
-      const turns = position === 0 && !isOwn ? joinLead(run) : run;
-      return turns.flatMap((turn) => encodeSystem(turn, isOwn));
+      const turns = position === 0 && !sameProtocol ? joinLead(run) : run;
+      return turns.flatMap((turn) => encodeSystem(turn, sameProtocol));
     }
   }
 };
 
 /**
- * The conversation as this wire's messages.
- * @throws ApiError 400 when nothing that a caller of the other family said has a form here.
+ * The conversation as chat messages.
+ * @throws ApiError 400 when a request of another protocol has no part that chat can carry.
  */
 export const encodeTurns = ({ turns, extras }: GenerationRequest): Json[] => {
-  const isOwn = extras.protocol === NAME;
-  const messages = runsOf(turns).flatMap((run, position) => encodeRun(run, position, isOwn));
-  if (!isOwn && messages.every(({ role }) => role === 'system')) throw noContent();
+  const sameProtocol = extras.protocol === NAME;
+  const messages = runsOf(turns).flatMap((run, position) => encodeRun(run, position, sameProtocol));
+  if (!sameProtocol && messages.every(({ role }) => role === 'system')) throw noContent();
   return messages;
 };

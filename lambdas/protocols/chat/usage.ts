@@ -2,15 +2,15 @@ import { omitUndefined } from '../../support/omit-undefined.ts';
 import type { Usage } from '../generation.ts';
 import { asCount, asRecord, type Json } from '../json.ts';
 
-/** Some upstreams count reasoning beside the completion and not in it; their total tells. */
+/** Some upstreams count reasoning separately from the completion; their total shows it. */
 const outputOf = (wire: Json, input: number, output: number, reasoning: number): number =>
   reasoning > 0 && asCount(wire.total_tokens) === input + output + reasoning
     ? output + reasoning
     : output;
 
 /**
- * This wire counts cached tokens inside `prompt_tokens`, as the canonical form does. Where it names them
- * differs between upstreams. Undefined: the upstream counted nothing.
+ * `prompt_tokens` includes cached tokens, as in the canonical form; their field differs between
+ * upstreams. Undefined: the upstream sent no counts.
  */
 const decodeUsage = (value: unknown): Usage | undefined => {
   const wire = asRecord(value);
@@ -34,15 +34,15 @@ const decodeUsage = (value: unknown): Usage | undefined => {
 };
 
 /**
- * The counts of a chunk or answer: upstreams put them there, in its choice, or under a name of their own.
- * Undefined: the upstream counted nothing.
+ * The counts of a chunk or response: in `usage`, in the choice, or in a provider's field.
+ * Undefined: the upstream sent no counts.
  */
 export const readUsage = (chunk: Json, choice: Json | undefined): Usage | undefined =>
   decodeUsage(chunk.usage) ??
   decodeUsage(choice?.usage) ??
   decodeUsage(asRecord(chunk.x_groq)?.usage);
 
-/** The counts; where the upstream gave none, `estimate` stands for the input. */
+/** The counts; `estimate` replaces an input count that the upstream did not send. */
 export const encodeUsage = (
   usage: Usage | undefined,
   estimate: number,

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { each, JsonObject, ofOtherType, optional } from '../parse-wire.ts';
 
-/** The chat-completions wire as callers send it. Loose: what is not listed rides along. */
+/** The chat-completions request. Loose: fields that are not listed are kept in `extras`. */
 const TextPart = z.looseObject({ type: z.literal('text'), text: z.string() });
 const RefusalPart = z.looseObject({ type: z.literal('refusal'), refusal: z.string() });
 const ImagePart = z.looseObject({
@@ -16,7 +16,7 @@ const FilePart = z.looseObject({
     file_id: optional(z.string()),
   }),
 });
-/** Blocks of the other family: some agents send them here when a model's name suggests it. */
+/** Blocks of the messages protocol; see borrowed-blocks.ts. */
 const ToolUsePart = z.looseObject({
   type: z.literal('tool_use'),
   id: z.string(),
@@ -37,7 +37,7 @@ const ImageBlockPart = z.looseObject({
   ]),
 });
 const KNOWN_PARTS = ['text', 'refusal', 'image_url', 'file', 'tool_use', 'tool_result', 'image'];
-/** Parts of other kinds (audio, vendor extensions) go on to chat upstreams as they are. */
+/** Parts of other kinds (audio, vendor extensions) are sent to chat upstreams unchanged. */
 const OtherPart = ofOtherType(KNOWN_PARTS, 'Invalid content part');
 export const ContentPart = z.union([
   TextPart,
@@ -59,7 +59,7 @@ const Arguments = z
   .transform((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
 
 const ToolCall = z.looseObject({
-  // Empty ids are echoes of upstreams that send them; they pair with an equally empty result.
+  // Empty ids come from upstreams that send them; the result has an empty id too.
   id: z.string(),
   type: z.literal('function', 'only function calls are supported').default('function'),
   function: z.looseObject({ name: z.string().min(1), arguments: optional(Arguments) }),
@@ -95,7 +95,7 @@ export type Message = z.infer<typeof Message>;
 
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
-/** No provider of either wire takes arguments of another type; some callers leave the type out. */
+/** No provider accepts arguments of another type; some callers leave the type out. */
 const Parameters = z.looseObject({ type: z.literal('object').optional() });
 
 const FunctionTool = z.looseObject({
@@ -107,14 +107,14 @@ const FunctionTool = z.looseObject({
     strict: optional(z.boolean()),
   }),
 });
-/** Some agents send the other family's tool shape to this endpoint when a model's name suggests it. */
+/** A tool of the messages protocol; some agents send it if a model's name suggests that protocol. */
 const SchemaTool = z.looseObject({
   type: z.literal('custom').optional(),
   name: z.string().regex(TOOL_NAME, 'must be 1 to 64 letters, digits, _ or -'),
   description: optional(z.string()),
   input_schema: Parameters,
 });
-/** Tools that an upstream runs. Custom tools take free text, which no answer here can carry. */
+/** Tools that an upstream runs. Custom tools take free text, which the canonical form lacks. */
 const OtherTool = ofOtherType(['function'], 'Invalid tool').refine(
   ({ value }) => value.type !== 'custom',
   { error: 'custom tools are not supported; use function tools', path: ['type'] },
@@ -135,7 +135,7 @@ const WireToolChoice = z.union([
       tools: z.array(z.looseObject({ function: z.looseObject({ name: z.string() }) })),
     }),
   }),
-  // The other family's choices, from the agents that send its tools.
+  // Choices of the messages protocol, from agents that send its tools.
   z.looseObject({ type: z.enum(['auto', 'any', 'none']) }),
   z.looseObject({ type: z.literal('tool'), name: z.string().min(1) }),
 ]);
@@ -160,7 +160,7 @@ const WireResponseFormat = z.discriminatedUnion(
 
 /** The vendor's limit. */
 const MAX_STOP_SEQUENCES = 4;
-/** Our guard against oversized requests. */
+/** The router's limit against oversized requests. */
 const MAX_MESSAGES = 10_000;
 const MAX_TOOLS = 256;
 

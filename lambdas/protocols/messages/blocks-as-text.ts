@@ -16,7 +16,7 @@ const searchResult = ({ title, source, content }: Json): string | undefined => {
   return text === undefined ? undefined : `${head}\n${text}`.trim();
 };
 
-// The summary of a conversation that was cut: without it all that was said before is lost.
+// The summary of a compacted conversation: without it the earlier turns are lost.
 const compaction = ({ content }: Json): string | undefined => textsOf(content);
 
 const toolReference = ({ tool_name: name }: Json): string | undefined =>
@@ -27,8 +27,8 @@ const documentOfTexts = ({ title, source }: Json): string | undefined => {
   return text === undefined ? undefined : [asString(title), text].filter(Boolean).join('\n\n');
 };
 
-/** How blocks that only this family has are said in words. */
-const IN_WORDS = new Map([
+/** Blocks of this protocol that have a form as text. */
+const TEXT_FORMS = new Map([
   ['search_result', searchResult],
   ['compaction', compaction],
   ['tool_reference', toolReference],
@@ -36,16 +36,16 @@ const IN_WORDS = new Map([
 ]);
 
 /**
- * A block of this family that has a meaning in plain words, as text that keeps the block beside it; any
- * other as foreign.
+ * Decodes a block of an unlisted kind: as text, with the block in `extras`, if it has a form as text,
+ * else as native.
  */
 export const decodeAsText = (block: Json): Block => {
-  const text = IN_WORDS.get(asString(block.type) ?? '')?.(block);
+  const text = TEXT_FORMS.get(asString(block.type) ?? '')?.(block);
   return text === undefined
     ? { type: 'native', protocol: NAME, value: block }
     : { type: 'text', text, extras: { protocol: NAME, fields: block } };
 };
 
-/** The block behind such a text. */
+/** The block that `decodeAsText` kept in the extras of a text. */
 export const originalBlock = (fields: Json): Json | undefined =>
   typeof fields.type === 'string' ? fields : undefined;

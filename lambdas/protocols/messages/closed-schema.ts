@@ -2,15 +2,15 @@ import { asArray, asRecord, asString, type Json, resolveRef } from '../json.ts';
 
 const COMPOSERS = ['anyOf', 'oneOf', 'allOf'];
 const MAPS = ['properties', '$defs', 'definitions'];
-/** Members that the vendor's structured mode knows as they are. */
-const KNOWN = ['type', 'enum', 'const', '$ref', 'required', 'title', 'description', 'default'];
+/** Members that the vendor's structured mode supports unchanged. */
+const SUPPORTED = ['type', 'enum', 'const', '$ref', 'required', 'title', 'description', 'default'];
 const FORMATS = 'date-time time date duration email hostname uri ipv4 ipv6 uuid'.split(' ');
-/** Members that constrain nothing, or that closing decides. */
-const SILENT = ['$schema', '$id', 'additionalProperties'];
+/** Members that are dropped: they constrain nothing, or `close` sets them. */
+const DROPPED = ['$schema', '$id', 'additionalProperties'];
 
 const schemasIn = (schema: Json, names: string[]): Json[] =>
   names.flatMap((name) =>
-    Object.values(asRecord(schema[name]) ?? {}).map((at) => asRecord(at) ?? {}),
+    Object.values(asRecord(schema[name]) ?? {}).map((schema) => asRecord(schema) ?? {}),
   );
 
 const branchesOf = (schema: Json): Json[] =>
@@ -19,7 +19,7 @@ const branchesOf = (schema: Json): Json[] =>
 const hasType = ({ type }: Json, name: string): boolean =>
   type === name || asArray(type).includes(name);
 
-/** An object of any members, a list of anything: what a closed schema cannot say. */
+/** Whether this level is an object of any members or a list of anything: it cannot be closed. */
 const isOpenHere = (schema: Json): boolean => {
   const { type, items, properties = {}, additionalProperties } = schema;
   if (['$ref', 'enum', 'const', ...COMPOSERS].some((name) => name in schema)) return false;
@@ -37,28 +37,28 @@ const isOpen = (schema: Json): boolean =>
 const refsIn = (value: unknown): string[] =>
   Array.isArray(value)
     ? value.flatMap(refsIn)
-    : Object.entries(asRecord(value) ?? {}).flatMap(([name, at]) =>
-        name === '$ref' && typeof at === 'string' ? [at] : refsIn(at),
+    : Object.entries(asRecord(value) ?? {}).flatMap(([name, member]) =>
+        name === '$ref' && typeof member === 'string' ? [member] : refsIn(member),
       );
 
-/** Longer chains of references are taken for endless ones. */
+/** Longer chains of references count as recursive. */
 const MAX_REFERENCES = 50;
 
-/** Whether the schema holds itself, which the vendor refuses. */
+/** Whether the schema is recursive, which the vendor rejects. */
 const isRecursive = (root: Json): boolean => {
-  const ends = new Set<string>();
+  const finite = new Set<string>();
   const loops = (ref: string, path: string[]): boolean => {
-    if (ends.has(ref)) return false;
+    if (finite.has(ref)) return false;
     if (path.includes(ref) || path.length > MAX_REFERENCES) return true;
     const found = refsIn(resolveRef(root, ref)).some((next) => loops(next, [...path, ref]));
-    if (!found) ends.add(ref);
+    if (!found) finite.add(ref);
     return found;
   };
   return refsIn(root).some((ref) => loops(ref, []));
 };
 
-const isKnown = (name: string, value: unknown): boolean =>
-  KNOWN.includes(name) ||
+const isSupported = (name: string, value: unknown): boolean =>
+  SUPPORTED.includes(name) ||
   (name === 'minItems' && (value === 0 || value === 1)) ||
   (name === 'format' && FORMATS.includes(asString(value) ?? ''));
 
@@ -73,21 +73,21 @@ const closeInner = (name: string, value: unknown): unknown => {
 
 const close = (schema: Json): Json => {
   const closed: Json = {};
-  const told: string[] = [];
+  const hints: string[] = [];
   for (const [name, value] of Object.entries(schema)) {
     if ([...COMPOSERS, ...MAPS, 'items'].includes(name)) {
       closed[name === 'oneOf' ? 'anyOf' : name] = closeInner(name, value);
-    } else if (isKnown(name, value)) closed[name] = value;
-    else if (!SILENT.includes(name)) told.push(`${name}: ${JSON.stringify(value)}`);
+    } else if (isSupported(name, value)) closed[name] = value;
+    else if (!DROPPED.includes(name)) hints.push(`${name}: ${JSON.stringify(value)}`);
   }
   if (hasType(schema, 'object')) closed.additionalProperties = false;
-  const description = [asString(schema.description), ...told].filter(Boolean).join('\n');
+  const description = [asString(schema.description), ...hints].filter(Boolean).join('\n');
   return description === '' ? closed : { ...closed, description };
 };
 
 /**
- * A JSON Schema as the vendor's structured mode takes it: objects closed, and limits that it does not
- * know said in the description, as its own SDKs do. Undefined for one that it cannot take at all.
+ * Adapts a JSON Schema to the vendor's structured mode, as its SDKs do: objects are closed, and
+ * unsupported limits move to the description. Undefined if the mode cannot express the schema.
  */
 export const closedSchema = (schema: Json): Json | undefined =>
   isRecursive(schema) || isOpen(schema) ? undefined : close(schema);

@@ -108,7 +108,7 @@ export const decodeContent = (
 
 // --- canonical -> wire ---
 
-/** Callers of the other family mark cache points too, by the same name. */
+/** The block's extra fields; of other protocols only `cache_control`, which has the same meaning. */
 export const fieldsOf = (extras: Extras | undefined): Json => {
   if (extras === undefined || extras.protocol === NAME) return extraFieldsFor(NAME, extras);
   const { cache_control: cachePoint } = extras.fields;
@@ -122,7 +122,7 @@ const encodeSource = (source: MediaSource): Json =>
 
 const plainText = (text: string): Json => ({ type: 'text', media_type: 'text/plain', data: text });
 
-/** In base64 this wire takes PDF only; files of text go as text. */
+/** Base64 is for PDFs only; text files are sent as text. */
 const encodeDocumentSource = (source: DocumentBlock['source']): Json => {
   if (source.kind === 'text') return plainText(source.text);
   if (source.kind === 'base64' && source.mediaType.startsWith('text/')) {
@@ -131,21 +131,21 @@ const encodeDocumentSource = (source: DocumentBlock['source']): Json => {
   return encodeSource(source);
 };
 
-/** Arguments as the object this wire wants; what is not an object becomes none, never a failure. */
+/** Arguments as an object; `{}` if they are not one. */
 export const parseArguments = (text: string): Json =>
-  // A history may hold a call that was cut off; the model must still see that it was made.
+  // A history may hold a truncated call; the model must still see it.
   readJsonObject(text) ?? {};
 
 const encodeText = ({ text, extras }: TextBlock): Json[] => {
   const fields = fieldsOf(extras);
   const original = originalBlock(fields);
   if (original) return [original];
-  // The vendor refuses text without a visible character.
+  // The vendor rejects text without a visible character.
   return text.trim() === '' ? [] : [{ ...fields, type: 'text', text }];
 };
 
 const encodeThinking = ({ text, signature, redacted, extras }: ThinkingBlock): Json[] => {
-  // Without its signature the upstream would refuse the whole request.
+  // The upstream would reject the whole request over thinking without a signature.
   if (!signature) return [];
   const wire = redacted
     ? { type: 'redacted_thinking', data: signature }
@@ -168,7 +168,7 @@ const encodeToolResult = ({ callId, content, isError, extras }: ToolResultBlock)
   return { ...fieldsOf(extras), type: 'tool_result', tool_use_id: wireToolId(callId), ...result };
 };
 
-/** What this wire allows in a name; chat histories of other servers may hold more. */
+/** A valid tool name; chat histories of other servers may hold invalid ones. */
 const nameOf = (name: string): string => name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 128);
 
 const encodeBlock = (block: Block): Json[] => {
@@ -194,7 +194,7 @@ const encodeBlock = (block: Block): Json[] => {
   }
 };
 
-/** A string where one plain text says it all, else blocks; an empty string when nothing is left. */
+/** A string if the content is one plain text, else blocks; an empty string if no content is left. */
 export const encodeContent = (blocks: Block[]): string | Json[] => {
   const wire = blocks.flatMap(encodeBlock);
   const [first] = wire;

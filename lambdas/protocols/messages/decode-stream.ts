@@ -6,16 +6,16 @@ import { decodeFinishReason } from './finish-reason.ts';
 import { createBlockReader } from './stream-reader.ts';
 import { decodeUsage, readUsage, type WireUsage } from './usage.ts';
 
-/** An upstream, or a proxy before it, may send its opening twice; another one's is another answer. */
-const assertSameMessage = (known: string | undefined, id: string | undefined) => {
-  if (known === undefined || id === undefined || known === id) return;
+/** A repeated `message_start` is accepted (some proxies send it twice), one of another message is not. */
+const assertSameMessage = (current: string | undefined, id: string | undefined) => {
+  if (current === undefined || id === undefined || current === id) return;
   throw new UpstreamError('malformed', 'two messages in one stream');
 };
 
 /** The key of an event's block; some upstreams leave the index out. */
 const keyOf = ({ index }: Json): string => (typeof index === 'number' ? `${index}` : 'unnamed');
 
-/** Reads the events of one message. */
+/** Decodes the events of one message. */
 const createMessageReader = (request: GenerationRequest) => {
   const blocks = createBlockReader(request);
   const { writer } = blocks;
@@ -24,16 +24,16 @@ const createMessageReader = (request: GenerationRequest) => {
   let reason: FinishReason | undefined;
 
   const open = (message: Json | undefined) => {
-    const opened = asString(message?.id);
-    assertSameMessage(id, opened);
-    id ??= opened;
+    const messageId = asString(message?.id);
+    assertSameMessage(id, messageId);
+    id ??= messageId;
     usage = { ...usage, ...readUsage(message?.usage) };
     writer.start(decodeUsage(usage));
   };
 
   return {
     writer,
-    /** Whether the upstream has said why it stopped. */
+    /** Whether a stop_reason has been read. */
     hasReason: () => reason !== undefined,
     read(event: Json) {
       switch (event.type) {
@@ -55,7 +55,7 @@ const createMessageReader = (request: GenerationRequest) => {
             `the upstream sent ${JSON.stringify(event.error)}`,
           );
         default:
-          // Pings, and events to come.
+          // Pings and unknown events.
           return undefined;
       }
     },
@@ -67,7 +67,7 @@ const createMessageReader = (request: GenerationRequest) => {
   };
 };
 
-/** @throws UpstreamError, on `push` or `end`, when the upstream failed, broke its protocol or stopped early. */
+/** @throws UpstreamError on `push` or `end` if the upstream fails, breaks its protocol or ends early. */
 export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const message = createMessageReader(request);
   const { writer } = message;
@@ -79,11 +79,11 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
 
   return {
     push: ({ data }) => {
-      // Some upstreams keep the connection alive with events that say nothing.
+      // Some upstreams keep the connection alive with empty events.
       if (writer.finished || data.trim() === '') return [];
-      // Some proxies append the chat family's `[DONE]`.
+      // Some proxies append the chat protocol's `[DONE]`.
       if (data.trim() === '[DONE]') return conclude();
-      // After a stop_reason, a cut-off event loses nothing.
+      // After a stop_reason, a truncated event loses no content.
       const event = message.hasReason() ? readJsonObject(data) : parseUpstreamJson(data);
       if (!event || event.type === 'message_stop') return conclude();
       message.read(event);

@@ -1,6 +1,7 @@
 import { extraFieldsFor } from '../extras.ts';
 import type {
   BlockHead,
+  EventOf,
   GenerationEvent,
   GenerationRequest,
   ResponseMeta,
@@ -10,14 +11,13 @@ import type { Json } from '../json.ts';
 import type { StreamEncoder } from '../protocol.ts';
 import type { SseMessage } from '../sse.ts';
 import { encodeFinishReason } from './finish-reason.ts';
-import { answerToolId } from './ids.ts';
+import { responseToolId } from './ids.ts';
 import { NAME } from './name.ts';
 import { encodeMessageUsage, encodeUsage } from './usage.ts';
 
-type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>;
 type BlockEvent = EventOf<'block-delta'> | EventOf<'block-extra'> | EventOf<'block-end'>;
 
-/** The event's name stands twice on this wire: as SSE event and as `type`; SDKs need both. */
+/** The event's name is sent twice, as SSE event and as `type`: SDKs need both. */
 export const message = (type: string, fields: Json): SseMessage => ({
   event: type,
   data: JSON.stringify({ type, ...fields }),
@@ -30,11 +30,11 @@ const DELTA_TYPE = {
   'tool-call': 'input_json_delta',
 } as const;
 
-/** `input` is always empty: SDKs take it from the deltas, and from both places if it is in both. */
+/** `input` is always empty: SDKs read it from the deltas, and would add a value given here. */
 const startOfTool = (head: BlockHead & { type: 'tool-call' }): Json => ({
   ...extraFieldsFor(NAME, head.extras),
   type: 'tool_use',
-  id: answerToolId(head),
+  id: responseToolId(head),
   name: head.name,
   input: {},
 });
@@ -56,7 +56,7 @@ const startOf = (head: BlockHead, signature: string | undefined): Json => {
   }
 };
 
-/** Writes the blocks one after the other, since on this wire only one may be open at a time. */
+/** Writes blocks one after the other: the protocol allows one open block at a time. */
 const createBlockWriter = () => {
   let wireIndex = -1;
   let started = false;
@@ -73,9 +73,9 @@ const createBlockWriter = () => {
     message('content_block_delta', { index: wireIndex, delta });
 
   const end = (head: BlockHead, signature: string | undefined): SseMessage[] => {
-    // A block of prose that never said anything is not written: its echo would be refused.
-    const isSilent = !started && (head.type === 'text' || signature === undefined);
-    if (isSilent && head.type !== 'tool-call' && head.type !== 'native') return [];
+    // An empty block of prose is omitted: the vendor would reject it in the next request.
+    const isEmpty = !started && (head.type === 'text' || signature === undefined);
+    if (isEmpty && head.type !== 'tool-call' && head.type !== 'native') return [];
     const opening = start(head, signature);
     const proof =
       head.type === 'thinking' && !head.redacted && signature !== undefined
@@ -86,7 +86,7 @@ const createBlockWriter = () => {
   };
 
   return {
-    /** Tool calls show at once; prose waits for its first word. */
+    /** Tool calls start at once; prose starts with its first delta. */
     begin: (head: BlockHead): SseMessage[] =>
       head.type === 'tool-call' || head.type === 'native' ? start(head) : [],
     write: (head: BlockHead, event: BlockEvent): SseMessage[] => {
@@ -103,27 +103,27 @@ const createBlockWriter = () => {
   };
 };
 
-/** Puts interleaved blocks in sequence: the first unfinished one streams, later ones wait for it. */
+/** Puts interleaved blocks in sequence: the first open one streams, later ones are buffered. */
 const createSequencer = () => {
   const writer = createBlockWriter();
-  const waiting = new Map<number, { head: BlockHead; held: BlockEvent[] }>();
+  const waiting = new Map<number, { head: BlockHead; events: BlockEvent[] }>();
   let current: { index: number; head: BlockHead } | undefined;
 
   const isWritable = (head: BlockHead) => head.type !== 'native' || head.protocol === NAME;
 
-  /** Takes up the next waiting block; one that has ended already is written through. */
+  /** Starts the next buffered block and writes its events, up to its end if it has ended. */
   const advance = (): SseMessage[] => {
     const [next] = waiting;
     if (!next) return [];
-    const [index, { head, held }] = next;
+    const [index, { head, events }] = next;
     waiting.delete(index);
     current = { index, head };
-    return [...writer.begin(head), ...held.flatMap(append)];
+    return [...writer.begin(head), ...events.flatMap(append)];
   };
 
   const append = (event: BlockEvent): SseMessage[] => {
     if (current?.index !== event.index) {
-      waiting.get(event.index)?.held.push(event);
+      waiting.get(event.index)?.events.push(event);
       return [];
     }
     const written = writer.write(current.head, event);
@@ -135,21 +135,21 @@ const createSequencer = () => {
   return {
     start: ({ index, block }: EventOf<'block-start'>): SseMessage[] => {
       if (!isWritable(block)) return [];
-      waiting.set(index, { head: block, held: [] });
+      waiting.set(index, { head: block, events: [] });
       return current ? [] : advance();
     },
     append,
   };
 };
 
-export const streamEncoder = (_request: GenerationRequest, label: ResponseMeta): StreamEncoder => {
-  const { id, model, estimatedInputTokens } = label;
+export const streamEncoder = (_request: GenerationRequest, meta: ResponseMeta): StreamEncoder => {
+  const { id, model, estimatedInputTokens } = meta;
   const blocks = createSequencer();
 
   const start = ({ usage }: EventOf<'start'>): SseMessage[] => {
-    // SDKs and agents read the input size here already.
-    const known: Usage = { inputTokens: 0, outputTokens: 0, ...usage };
-    const opened = {
+    // SDKs and agents read the input size from this event.
+    const counts: Usage = { inputTokens: 0, outputTokens: 0, ...usage };
+    const fields = {
       id: `msg_${id}`,
       type: 'message',
       role: 'assistant',
@@ -160,17 +160,17 @@ export const streamEncoder = (_request: GenerationRequest, label: ResponseMeta):
       stop_reason: null,
       stop_sequence: null,
       diagnostics: null,
-      usage: encodeMessageUsage(known, estimatedInputTokens),
+      usage: encodeMessageUsage(counts, estimatedInputTokens),
     };
-    return [message('message_start', { message: opened })];
+    return [message('message_start', { message: fields })];
   };
 
   const finish = ({ reason, usage }: EventOf<'finish'>): SseMessage[] => {
-    const known = usage ?? { inputTokens: 0, outputTokens: 0 };
+    const counts = usage ?? { inputTokens: 0, outputTokens: 0 };
     return [
       message('message_delta', {
         delta: encodeFinishReason(reason),
-        usage: encodeUsage(known, estimatedInputTokens),
+        usage: encodeUsage(counts, estimatedInputTokens),
       }),
       message('message_stop', {}),
     ];

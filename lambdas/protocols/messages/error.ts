@@ -12,7 +12,7 @@ export const encodeError = (
   request_id: requestId,
 });
 
-/** No `message_stop` after it: the stream did not end well. */
+/** No `message_stop` follows: it marks a complete message. */
 export const encodeStreamError = (error: ApiError, requestId: string): SseMessage[] => {
   const { type, ...fields } = encodeError(error, requestId);
   return [message(String(type), fields)];

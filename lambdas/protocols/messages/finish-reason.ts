@@ -22,21 +22,21 @@ const WIRE: Record<FinishReason['unified'], string> = {
   'content-filter': 'refusal',
 };
 
-/** Reads `stop_reason` and `stop_sequence`; undefined while the message goes on. */
+/** Reads `stop_reason` and `stop_sequence`; undefined if the message has no reason yet. */
 export const decodeFinishReason = (wire: Json): FinishReason | undefined => {
   const word = asString(wire.stop_reason);
   if (word === undefined || word === '') return undefined;
   const unified = UNIFIED.get(word) ?? 'stop';
   return {
     unified,
-    // Kept only where the word says more than its canonical one.
+    // Kept only if it is more specific than the canonical reason.
     ...(WIRE[unified] === word ? {} : { raw: { protocol: NAME, value: word } }),
     ...omitUndefined({ stopSequence: asString(wire.stop_sequence) }),
     ...extrasIfAny(NAME, { stop_details: asRecord(wire.stop_details) }),
   };
 };
 
-/** The fields that end a message; the vendor's types want each of them, if only as null. */
+/** The fields that end a message; the vendor's types require each, null if absent. */
 export const encodeFinishReason = ({ unified, raw, stopSequence, extras }: FinishReason) => ({
   container: null,
   stop_details: null,

@@ -3,14 +3,14 @@ import { asRecord, asString, readJsonObject } from '../json.ts';
 import { isProtocolName } from '../protocol-name.ts';
 import { NAME } from './name.ts';
 
-/** A tool call as ids see it: with what its upstream wants to see again beside it, if anything. */
-type Named = { id: string; extras?: Extras | undefined };
+/** A tool-call id plus provider fields that must round-trip. */
+type CallId = { id: string; extras?: Extras | undefined };
 
-/** What this wire allows in a tool-use id; the other family's upstreams mint ids beyond it. */
+/** Valid tool-use ids; chat upstreams create others. */
 const FITS = /^[a-zA-Z0-9_-]+$/;
-/** Marks an id that was rewritten; what follows is the original in base64url. */
+/** Prefix of a rewritten id; the original follows in base64url. */
 const MARK = 'toolu_x_';
-/** Marks an id that holds the call's extras as well. */
+/** Prefix of an id that also holds the call's extras. */
 const CARRIER = 'toolu_c_';
 
 const encode = (text: string): string => Buffer.from(text, 'utf8').toString('base64url');
@@ -18,20 +18,20 @@ const decode = (text: string): string => Buffer.from(text, 'base64url').toString
 
 const isMarked = (id: string): boolean => id.startsWith(MARK) || id.startsWith(CARRIER);
 
-/** A tool-call id as this wire allows it: itself where it fits. Injective, and needs no memory. */
+/** A valid tool-use id: unchanged if valid. Injective and stateless. */
 export const wireToolId = (id: string): string =>
   FITS.test(id) && !isMarked(id) ? id : `${MARK}${encode(id)}`;
 
 /**
- * The id of a call in an answer. Some upstreams of the other family sign their calls and refuse them back
- * unsigned; callers of this one keep nothing of a call but its id, so the signature goes there.
+ * The id of a call in a response. Some chat upstreams sign their calls and reject them unsigned;
+ * callers of this protocol keep only the id of a call, so the id carries the signature.
  */
-export const answerToolId = ({ id, extras }: Named): string =>
+export const responseToolId = ({ id, extras }: CallId): string =>
   extras === undefined || extras.protocol === NAME
     ? wireToolId(id)
     : `${CARRIER}${encode(JSON.stringify({ id, extras }))}`;
 
-const readCarrier = (wireId: string): Named | undefined => {
+const readCarrier = (wireId: string): CallId | undefined => {
   const read = readJsonObject(decode(wireId.slice(CARRIER.length)));
   const id = asString(read?.id);
   const extras = asRecord(read?.extras);
@@ -42,15 +42,15 @@ const readCarrier = (wireId: string): Named | undefined => {
     : { id, extras: { protocol, fields } };
 };
 
-/** The way back. Only what was written here is read; anything else is somebody's own id. */
-export const readToolId = (wireId: string): Named => {
+/** The inverse. An id that this file did not write is returned unchanged. */
+export const readToolId = (wireId: string): CallId => {
   const read = wireId.startsWith(MARK)
     ? { id: decode(wireId.slice(MARK.length)) }
     : wireId.startsWith(CARRIER)
       ? readCarrier(wireId)
       : undefined;
-  return read && answerToolId(read) === wireId ? read : { id: wireId };
+  return read && responseToolId(read) === wireId ? read : { id: wireId };
 };
 
-/** The original id behind one that came over this wire. */
+/** The original id of a wire id. */
 export const plainToolId = (wireId: string): string => readToolId(wireId).id;

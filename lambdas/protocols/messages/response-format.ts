@@ -10,7 +10,7 @@ export const decodeResponseFormat = (format: unknown): ResponseFormat | undefine
   return schema && { type: 'json-schema', schema };
 };
 
-/** Callers of this family have written for its vendor; the other family's schemas may say more. */
+/** Schemas of other protocols' callers may need closing; those of the same protocol are unchanged. */
 const schemaOf = ({ responseFormat: format, extras }: GenerationRequest): Json | undefined => {
   if (format?.type !== 'json-schema') return undefined;
   return extras.protocol === NAME ? format.schema : closedSchema(format.schema);
@@ -21,7 +21,7 @@ export const encodeResponseFormat = (request: GenerationRequest): Json | undefin
   return schema && { type: 'json_schema', schema };
 };
 
-/** Whether a tool of these parameters can be held to them: then nothing of them needs to change. */
+/** Whether strict mode supports a tool's parameters, i.e. closing does not change them. */
 export const isWithinStrict = (parameters: Json): boolean =>
   isDeepStrictEqual(closedSchema(parameters), parameters);
 
@@ -30,7 +30,7 @@ const instructionFor = (format: ResponseFormat): string =>
     ? 'Reply with one JSON object and nothing else.'
     : `Reply with JSON that fits this JSON Schema, and with nothing else:\n${JSON.stringify(format.schema)}`;
 
-/** This wire has no plain JSON mode, and not every schema fits its structured one; the model is asked then. */
+/** Instructs the model if the format is plain JSON or a schema that structured mode cannot express. */
 export const withInstruction = (request: GenerationRequest): GenerationRequest => {
   const { responseFormat: format, turns } = request;
   if (format === undefined || schemaOf(request) !== undefined) return request;

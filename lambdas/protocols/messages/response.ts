@@ -11,12 +11,12 @@ import { asArray, asRecord } from '../json.ts';
 import { UpstreamError } from '../upstream-error.ts';
 import { parseArguments } from './content.ts';
 import { decodeFinishReason, encodeFinishReason } from './finish-reason.ts';
-import { answerToolId } from './ids.ts';
+import { responseToolId } from './ids.ts';
 import { NAME } from './name.ts';
 import { createBlockReader } from './stream-reader.ts';
 import { decodeUsage, encodeMessageUsage, readUsage } from './usage.ts';
 
-/** @throws UpstreamError when the body is no answer, or an answer that did not finish well. */
+/** @throws UpstreamError when the body is not a response, or one without a stop_reason. */
 export const decodeResponse = (body: unknown, request: GenerationRequest): GenerationEvent[] => {
   const wire = asRecord(body);
   if (wire?.type !== 'message') {
@@ -44,8 +44,8 @@ const citationsOf = ({ extra = [] }: AnswerBlock): unknown[] | undefined => {
   return citations.length > 0 ? citations : undefined;
 };
 
-/** A foreign block whose input came in fragments gets it back whole. */
-const encodeForeign = (block: Extract<AnswerBlock, { type: 'native' }>) => {
+/** A native block; input that came in fragments is joined. */
+const encodeNative = (block: Extract<AnswerBlock, { type: 'native' }>) => {
   if (block.protocol !== NAME) return [];
   const input = (block.extra ?? [])
     .map(({ fields }) => (fields.type === 'input_json_delta' ? fields.partial_json : ''))
@@ -66,11 +66,11 @@ const encodeBlock = (block: AnswerBlock): Record<string, unknown>[] => {
     }
     case 'tool-call': {
       const { name, arguments: text, extras } = block;
-      const call = { id: answerToolId(block), name, input: parseArguments(text) };
+      const call = { id: responseToolId(block), name, input: parseArguments(text) };
       return [{ ...extraFieldsFor(NAME, extras), type: 'tool_use', ...call }];
     }
     case 'native':
-      return encodeForeign(block);
+      return encodeNative(block);
     default:
       return block satisfies never;
   }
@@ -79,17 +79,17 @@ const encodeBlock = (block: AnswerBlock): Record<string, unknown>[] => {
 export const encodeResponse = (
   { blocks, reason, usage }: Generation,
   _request: GenerationRequest,
-  label: ResponseMeta,
+  meta: ResponseMeta,
 ): Record<string, unknown> => {
   const counts = usage ?? { inputTokens: 0, outputTokens: 0 };
   return {
-    id: `msg_${label.id}`,
+    id: `msg_${meta.id}`,
     type: 'message',
     role: 'assistant',
-    model: label.model,
+    model: meta.model,
     content: blocks.flatMap(encodeBlock),
     ...encodeFinishReason(reason),
     diagnostics: null,
-    usage: encodeMessageUsage(counts, label.estimatedInputTokens),
+    usage: encodeMessageUsage(counts, meta.estimatedInputTokens),
   };
 };

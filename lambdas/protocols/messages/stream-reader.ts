@@ -7,13 +7,13 @@ import { UpstreamError } from '../upstream-error.ts';
 import { plainToolId } from './ids.ts';
 import { NAME } from './name.ts';
 
-type UniqueId = (wanted: string | undefined) => string;
+type UniqueId = (id: string | undefined) => string;
 
 const toolHead = (block: Json, uniqueId: UniqueId): BlockHead => {
   const name = asString(block.name) ?? '';
   if (name === '') throw new UpstreamError('malformed', 'a tool call lacks its name');
   const id = uniqueId(plainToolId(asString(block.id) ?? ''));
-  // Who called: the model, or a program that the upstream runs. Callers send it back.
+  // The origin of the call: the model, or a program of the upstream. Callers send it back.
   const caller = asRecord(block.caller);
   return { type: 'tool-call', id, name, ...extrasIfAny(NAME, { caller }) };
 };
@@ -29,13 +29,13 @@ const headOf = (block: Json, uniqueId: UniqueId): BlockHead => {
     case 'tool_use':
       return toolHead(block, uniqueId);
     default:
-      // Kinds of block to come go on to callers of this family; what has no kind cannot.
+      // Unknown kinds are sent to callers of the same protocol; a block without a kind cannot be.
       if (!asString(block.type)) throw new UpstreamError('malformed', 'a block without a type');
       return { type: 'native', protocol: NAME, value: block };
   }
 };
 
-/** What a block may hold from its start on, beside what its deltas bring. */
+/** Content in the block's start event, in addition to its deltas. */
 const initialText = (block: Json): string =>
   asString(block.type === 'thinking' ? block.thinking : block.text) ?? '';
 
@@ -44,31 +44,31 @@ const initialArguments = (block: Json): string => {
   return input && Object.keys(input).length > 0 ? JSON.stringify(input) : '';
 };
 
-/** A stop sequence may come first of all; and nothing is generated when nothing is asked for. */
+/** A stop sequence may come before any content; `max_tokens: 0` generates none. */
 const mayBeEmpty = ({ stop = [], maxTokens }: GenerationRequest): boolean =>
   stop.length > 0 || maxTokens === 0;
 
-/** Kinds of delta that carry content, and where. */
+/** Kinds of delta that carry content, with its field. */
 const CONTENT = new Map([
   ['text_delta', 'text'],
   ['thinking_delta', 'thinking'],
   ['input_json_delta', 'partial_json'],
 ]);
 
-/** A delta of a block of another kind, as it may go on: SDKs add up content without looking. */
-const passable = (delta: Json): Json | undefined => {
+/** A delta of a native block, or undefined if its content is not a string: SDKs concatenate it. */
+const forwardable = (delta: Json): Json | undefined => {
   const type = asString(delta.type);
   const field = CONTENT.get(type ?? '');
   if (!type || field === undefined) return type ? delta : undefined;
   return asString(delta[field]) ? { type, [field]: delta[field] } : undefined;
 };
 
-/** A block as it began, with what is written only when it ends. */
+/** A started block, with the fields that are written when it ends. */
 type StartedBlock = {
   key: string;
   head: BlockHead;
   signature: string;
-  /** Input given whole at the start counts only if no fragments follow. */
+  /** Input in the start event; used only if no fragments follow. */
   wholeInput: string;
 };
 
@@ -77,16 +77,16 @@ const signatureIn = (block: Json, head: BlockHead): string => {
   return asString(head.redacted ? block.data : block.signature) ?? '';
 };
 
-/** Kinds of delta to come are passed over; a known kind in the wrong block would lose content. */
-const assertHarmless = (key: string, delta: Json) => {
+/** Ignores unknown kinds of delta. @throws UpstreamError for a known kind in the wrong block. */
+const assertUnknownKind = (key: string, delta: Json) => {
   const type = asString(delta.type) ?? '';
   if (!CONTENT.has(type)) return;
   throw new UpstreamError('malformed', `${type} for block ${key}, which takes none`);
 };
 
-/** Deltas as their blocks take them. */
+/** Writes deltas by the kind of their block. */
 const createDeltaReader = (writer: EventWriter) => {
-  const passOn = (key: string, fields: Json | undefined) => {
+  const forward = (key: string, fields: Json | undefined) => {
     if (fields) writer.extra(key, { protocol: NAME, fields });
   };
 
@@ -97,12 +97,12 @@ const createDeltaReader = (writer: EventWriter) => {
 
   return (block: StartedBlock, delta: Json) => {
     const { key, head } = block;
-    if (head.type === 'native') return passOn(key, passable(delta));
+    if (head.type === 'native') return forward(key, forwardable(delta));
     switch (`${head.type} ${asString(delta.type)}`) {
       case 'text text_delta':
         return writer.delta(key, asString(delta.text) ?? '');
       case 'text citations_delta':
-        return passOn(key, delta);
+        return forward(key, delta);
       case 'thinking thinking_delta':
         return writer.delta(key, asString(delta.thinking) ?? '');
       case 'thinking signature_delta':
@@ -111,12 +111,12 @@ const createDeltaReader = (writer: EventWriter) => {
       case 'tool-call input_json_delta':
         return appendArguments(block, asString(delta.partial_json) ?? '');
       default:
-        return assertHarmless(key, delta);
+        return assertUnknownKind(key, delta);
     }
   };
 };
 
-/** Reads content blocks, streamed or whole, by their index on the wire. */
+/** Decodes content blocks, streamed or whole, by their wire index. */
 export const createBlockReader = (request: GenerationRequest) => {
   const writer = createEventWriter({ mayBeEmpty: mayBeEmpty(request) });
   const readDelta = createDeltaReader(writer);
@@ -124,7 +124,7 @@ export const createBlockReader = (request: GenerationRequest) => {
   const blocks = new Map<string, StartedBlock>();
 
   const start = (key: string, wire: Json) => {
-    // A block that is started again has ended, with its input and its signature.
+    // A second start under the same key ends the block, with its input and signature.
     stop(key);
     const head = headOf(wire, uniqueId);
     const wholeInput = head.type === 'tool-call' ? initialArguments(wire) : '';
@@ -138,7 +138,7 @@ export const createBlockReader = (request: GenerationRequest) => {
   const append = (key: string, delta: Json) => {
     const block = blocks.get(key);
     if (block) readDelta(block, delta);
-    else assertHarmless(key, delta);
+    else assertUnknownKind(key, delta);
   };
 
   const stop = (key: string) => {
@@ -148,7 +148,7 @@ export const createBlockReader = (request: GenerationRequest) => {
     writer.close(key, block.signature || undefined);
   };
 
-  /** Some upstreams never stop their blocks; signatures and inputs must not be lost with that. */
+  /** Some upstreams never stop their blocks; their signatures and inputs are written here. */
   const stopAll = () => {
     for (const key of blocks.keys()) stop(key);
   };

@@ -10,8 +10,8 @@ import type { WireTool, WireToolChoice } from './wire.ts';
 export const decodeTool = (tool: WireTool): Tool | NativeTool => {
   if (tool.type === 'other') return { native: true, protocol: NAME, value: tool.value };
   const { type: _, name, description, input_schema: parameters, strict, ...fields } = tool;
-  const own = { ...omitUndefined({ name, description, strict }), parameters };
-  return { ...own, ...extrasIfAny(NAME, fields) };
+  const canonical = { ...omitUndefined({ name, description, strict }), parameters };
+  return { ...canonical, ...extrasIfAny(NAME, fields) };
 };
 
 export const decodeToolChoice = (choice: WireToolChoice): ToolChoice => {
@@ -19,14 +19,14 @@ export const decodeToolChoice = (choice: WireToolChoice): ToolChoice => {
   return { type: choice.type === 'any' ? 'required' : choice.type };
 };
 
-/** Absent says nothing; the wire's switch is a negative. */
+/** Undefined if absent; the protocol's switch is negated. */
 export const decodeParallel = (choice: WireToolChoice | undefined): boolean | undefined => {
   if (!choice || choice.type === 'none') return undefined;
   const { disable_parallel_tool_use: disabled } = choice;
   return disabled === undefined ? undefined : !disabled;
 };
 
-/** Callers of the other family write what belongs to a tool beside its function or inside it. */
+/** Chat callers put a tool's extra fields next to its `function` or inside it. */
 const toolFields = ({ extras }: Tool): Json => {
   const inside = asRecord(extras?.fields.function);
   return {
@@ -35,20 +35,20 @@ const toolFields = ({ extras }: Tool): Json => {
   };
 };
 
-/** Strict mode takes fewer schemas here than with the other family. */
-const strictOf = ({ strict, parameters }: Tool, isOwn: boolean): boolean | undefined =>
-  isOwn || !strict || isWithinStrict(parameters) ? strict : undefined;
+/** Strict mode accepts fewer schemas than chat's. */
+const strictOf = ({ strict, parameters }: Tool, sameProtocol: boolean): boolean | undefined =>
+  sameProtocol || !strict || isWithinStrict(parameters) ? strict : undefined;
 
-const encodeTool = (tool: Tool | NativeTool, isOwn: boolean): Json[] => {
+const encodeTool = (tool: Tool | NativeTool, sameProtocol: boolean): Json[] => {
   if ('native' in tool) return tool.protocol === NAME ? [tool.value] : [];
   const { name, description, parameters } = tool;
-  const strict = strictOf(tool, isOwn);
-  // The vendor demands an object schema; a chat function without parameters takes none.
+  const strict = strictOf(tool, sameProtocol);
+  // The vendor requires an object schema; chat functions may have no parameters.
   const schema = { type: 'object', ...parameters };
   return [omitUndefined({ ...toolFields(tool), name, description, input_schema: schema, strict })];
 };
 
-/** The tools, without those that a narrowed choice leaves out: this wire cannot narrow in the choice. */
+/** The tools of `toolChoice.only`, if it is set: the protocol's choice cannot name several tools. */
 export const encodeTools = ({ tools = [], toolChoice, extras }: GenerationRequest): Json[] => {
   const only = toolChoice && 'only' in toolChoice ? toolChoice.only : undefined;
   const offered = only
@@ -65,6 +65,6 @@ export const encodeToolChoice = ({ toolChoice, parallelToolCalls }: GenerationRe
   if (toolChoice?.type === 'none') return { type: 'none' };
   if (toolChoice?.type === 'tool') return { type: 'tool', name: toolChoice.name, ...parallel };
   if (toolChoice) return { type: CHOICE[toolChoice.type], ...parallel };
-  // The switch needs a choice to sit on.
+  // The switch is a member of the choice.
   return parallelToolCalls === false ? { type: 'auto', ...parallel } : undefined;
 };

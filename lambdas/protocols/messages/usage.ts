@@ -4,36 +4,36 @@ import type { Usage } from '../generation.ts';
 import { asCount, asRecord, type Json } from '../json.ts';
 import { NAME } from './name.ts';
 
-/** Counts as this wire states them: `input_tokens` leaves out what a cache served or took. */
+/** Counts of the protocol: `input_tokens` excludes the tokens read from or written to a cache. */
 export type WireUsage = {
   input?: number;
   cacheRead?: number;
   cacheWrite?: number;
   output?: number;
   thinking?: number;
-  /** What only this family counts, e.g. searches. */
-  own?: Record<string, unknown>;
+  /** Counts that only this protocol has, e.g. searches. */
+  native?: Record<string, unknown>;
 };
 
 /**
- * Counts that go on to callers of this family, by the names that the vendor's types promise: SDKs add
- * them up. What else stands in an upstream's usage may tell of its account.
+ * Native counts that callers of this protocol get, by the names in the vendor's types: SDKs add them
+ * up. Other fields of an upstream's usage may expose its account.
  */
-const OWN: Record<string, string[]> = {
+const NATIVE_COUNTS: Record<string, string[]> = {
   cache_creation: ['ephemeral_5m_input_tokens', 'ephemeral_1h_input_tokens'],
   server_tool_use: ['web_search_requests', 'web_fetch_requests'],
 };
 
-const ownCounts = (wire: Json | undefined): Json | undefined => {
-  const known = Object.entries(OWN).flatMap(([name, counts]): [string, Json][] => {
+const nativeCounts = (wire: Json | undefined): Json | undefined => {
+  const present = Object.entries(NATIVE_COUNTS).flatMap(([name, counts]): [string, Json][] => {
     const value = asRecord(wire?.[name]);
     if (!value) return [];
     return [[name, Object.fromEntries(counts.map((count) => [count, asCount(value[count]) ?? 0]))]];
   });
-  return known.length > 0 ? Object.fromEntries(known) : undefined;
+  return present.length > 0 ? Object.fromEntries(present) : undefined;
 };
 
-/** What one event says. Counts are cumulative: a later event's word replaces an earlier one's. */
+/** The counts of one event. They are cumulative: later ones replace earlier ones. */
 export const readUsage = (value: unknown): WireUsage => {
   const wire = asRecord(value);
   return omitUndefined({
@@ -42,13 +42,13 @@ export const readUsage = (value: unknown): WireUsage => {
     cacheWrite: asCount(wire?.cache_creation_input_tokens),
     output: asCount(wire?.output_tokens),
     thinking: asCount(asRecord(wire?.output_tokens_details)?.thinking_tokens),
-    own: ownCounts(wire),
+    native: nativeCounts(wire),
   });
 };
 
-/** The canonical counts. Undefined: the upstream counted nothing. */
+/** The canonical counts. Undefined: the upstream sent no counts. */
 export const decodeUsage = (wire: WireUsage): Usage | undefined => {
-  const { input, cacheRead, cacheWrite, output, thinking, own } = wire;
+  const { input, cacheRead, cacheWrite, output, thinking, native } = wire;
   if (input === undefined && output === undefined) return undefined;
   return {
     inputTokens: (input ?? 0) + (cacheRead ?? 0) + (cacheWrite ?? 0),
@@ -57,14 +57,14 @@ export const decodeUsage = (wire: WireUsage): Usage | undefined => {
       cacheReadTokens: cacheRead,
       cacheWriteTokens: cacheWrite,
       reasoningTokens: thinking,
-      extras: own && makeExtras(NAME, own),
+      extras: native && makeExtras(NAME, native),
     }),
   };
 };
 
 /**
- * The counts; the vendor's types want all of them, if only as null. An input of zero is an upstream that
- * did not count: agents decide by it when to compact their history, so then `estimate` stands there.
+ * The counts; the vendor's types require all of them, null if absent. `estimate` replaces an input of
+ * zero, which the upstream did not count: agents compact their history by it.
  */
 export const encodeUsage = (usage: Usage, estimate: number): Record<string, unknown> => {
   const { outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens, extras } = usage;
@@ -81,7 +81,7 @@ export const encodeUsage = (usage: Usage, estimate: number): Record<string, unkn
   };
 };
 
-/** The usage of a whole message, which also tells how it was served. */
+/** The usage of a whole message, with the fields about the service. */
 export const encodeMessageUsage = (usage: Usage, estimate: number): Record<string, unknown> => ({
   cache_creation: extraFieldsFor(NAME, usage.extras).cache_creation ?? null,
   inference_geo: null,

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { each, JsonObject, ofOtherType, optional } from '../parse-wire.ts';
 
-/** The messages wire as callers send it. Loose: what is not listed rides along. */
+/** The messages request. Loose: fields that are not listed are kept in `extras`. */
 const TextBlock = z.looseObject({ type: z.literal('text'), text: z.string() });
 
 const Base64Source = z.looseObject({
@@ -11,7 +11,7 @@ const Base64Source = z.looseObject({
 });
 const UrlSource = z.looseObject({ type: z.literal('url'), url: z.string() });
 const TextSource = z.looseObject({ type: z.literal('text'), data: z.string() });
-/** Files, content lists and kinds to come: only an upstream of this family knows them. */
+/** Files, content lists and unknown kinds: only an upstream of this protocol supports them. */
 const OtherSource = ofOtherType(['base64', 'url', 'text'], 'Invalid source');
 const ImageBlock = z.looseObject({
   type: z.literal('image'),
@@ -34,7 +34,7 @@ const ThinkingBlock = z.looseObject({
   signature: optional(z.string()),
 });
 const PLAIN_KINDS = ['text', 'image', 'document', 'tool_use', 'thinking', 'tool_result'];
-/** Server tools, redacted thinking, search results and kinds to come. */
+/** Server tools, redacted thinking, search results and unknown kinds. */
 const OtherBlock = ofOtherType(PLAIN_KINDS, 'Invalid content block');
 const ResultContent = z.union([TextBlock, ImageBlock, DocumentBlock, OtherBlock]);
 const ToolResultBlock = z.looseObject({
@@ -82,11 +82,11 @@ export const WireToolChoice = z.discriminatedUnion('type', [
 ]);
 export type WireToolChoice = z.infer<typeof WireToolChoice>;
 
-/** Our guard against oversized requests. */
+/** The router's limit against oversized requests. */
 const MAX_MESSAGES = 10_000;
 const MAX_TOOLS = 256;
 
-/** What both endpoints of the family read; only generation demands `max_tokens`. */
+/** The fields of both endpoints; only generation requires `max_tokens`. */
 export const CountRequest = z.looseObject({
   model: z.string().min(1),
   messages: each(Message, z.array(z.unknown()).min(1).max(MAX_MESSAGES)),

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { callerToolNames, wireToolName } from '../../../lambdas/protocols/chat/compat.ts';
 import {
-  answerToolId,
+  responseToolId,
   plainToolId,
   readToolId,
   wireToolId,
@@ -36,8 +36,8 @@ test('what an upstream adds to a tool call comes back with the id of the call', 
   fc.assert(
     fc.property(anyId, fields, (id, added) => {
       const call = { id, extras: { protocol: 'chat' as const, fields: added } };
-      expect(answerToolId(call)).toMatch(/^[a-zA-Z0-9_-]+$/);
-      expect(readToolId(answerToolId(call))).toEqual(call);
+      expect(responseToolId(call)).toMatch(/^[a-zA-Z0-9_-]+$/);
+      expect(readToolId(responseToolId(call))).toEqual(call);
       expect(readToolId(wireToolId(id))).toEqual({ id });
     }),
   );
