@@ -69,7 +69,8 @@ const heaviest = (issues: Issue[]): Issue | undefined =>
 const decisive = (issue: z.core.$ZodIssue): Issue => {
   if (issue.code !== 'invalid_union') return issue;
   const selected = issue.errors.filter((branch) => !isOtherBranch(branch));
-  const found = heaviest(selected.flat().map(decisive)) ?? heaviest(issue.errors.flat().map(decisive));
+  const found =
+    heaviest(selected.flat().map(decisive)) ?? heaviest(issue.errors.flat().map(decisive));
   if (!found || weight(found) === 0) return issue;
   return { ...found, path: [...issue.path, ...found.path] };
 };

@@ -13,7 +13,9 @@ export const originOf = (upstream: string, model: string): string =>
   createHash('sha256').update(`${upstream}\n${model}`).digest('hex').slice(0, 12);
 
 /** Tags the thinking of a response. Unsigned thinking is tagged too, so its upstream gets it back. */
-export const createOriginTagger = (origin: string): ((event: GenerationEvent) => GenerationEvent) => {
+export const createOriginTagger = (
+  origin: string,
+): ((event: GenerationEvent) => GenerationEvent) => {
   const thinking = new Set<number>();
   return (event) => {
     if (event.type === 'block-start' && event.block.type === 'thinking') thinking.add(event.index);

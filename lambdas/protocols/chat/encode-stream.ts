@@ -14,7 +14,6 @@ import { NAME } from './name.ts';
 import { wantsUsage } from './request.ts';
 import { encodeUsage } from './usage.ts';
 
-
 /** A chunk with the fields that all chunks of a response share. */
 export const chunkOf = (meta: ResponseMeta, fields: Json): SseMessage => ({
   data: JSON.stringify({

@@ -79,7 +79,11 @@ const encodeFunction = (tool: Tool, sameProtocol: boolean): Json => {
     parameters: withProperties(parameters),
     strict: strictOf(tool, sameProtocol),
   };
-  return { ...fields, type: 'function', function: omitUndefined({ ...asRecord(nested), ...canonical }) };
+  return {
+    ...fields,
+    type: 'function',
+    function: omitUndefined({ ...asRecord(nested), ...canonical }),
+  };
 };
 
 export const encodeTools = ({ tools = [], extras }: GenerationRequest): Json[] =>

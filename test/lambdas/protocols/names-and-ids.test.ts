@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { callerToolNames, wireToolName } from '../../../lambdas/protocols/chat/compat.ts';
 import {
-  responseToolId,
   plainToolId,
   readToolId,
+  responseToolId,
   wireToolId,
 } from '../../../lambdas/protocols/messages/ids.ts';
 import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
