@@ -1,57 +1,26 @@
-import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
-import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
-import { PARTITION_KEY } from '../../lambdas/tables.ts';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { describe, expect, test } from 'vitest';
 import { createMemoryClient, createMemoryTable } from '../simulation/memory-table.ts';
-import { startDynamo, TABLE_NAMES } from '../support/dynamo.ts';
-import { meterCommands, type Real } from './meter-model/commands.ts';
-import { createFaultyClient } from './meter-model/faulty-client.ts';
-import { createMeterModel } from './meter-model/model.ts';
-
-/** Nine minutes before a year ends: sequences cross every kind of border. */
-const START = Date.parse('2026-12-31T23:51:30Z');
-const tableName = TABLE_NAMES.meters;
-
-let meters = 0;
-const createReal = (base: DynamoDBDocumentClient): Real => {
-  meters += 1;
-  const meterId = `mtr_model_${meters}`;
-  const network = createFaultyClient(base);
-  const newStore = () => createDynamoMeterStore({ client: network.client, tableName });
-  const real: Real = {
-    meterId,
-    network,
-    store: newStore(),
-    restart: () => {
-      real.store = newStore();
-    },
-    observer: createDynamoMeterStore({ client: base, tableName }),
-    readCounters: async () => {
-      const command = new GetCommand({
-        TableName: tableName,
-        Key: { [PARTITION_KEY]: meterId },
-        ConsistentRead: true,
-      });
-      const { Item = {} } = await base.send(command);
-      return Object.entries(Item)
-        .filter(([name]) => name.startsWith('q') || name.startsWith('r'))
-        .map(([, value]) => Number(value));
-    },
-  };
-  return real;
-};
+import { startDynamo } from '../support/dynamo.ts';
+import { fc } from '../support/seeds.ts';
+import {
+  changePlan,
+  landLate,
+  meterCommands,
+  pass,
+  reap,
+  refund,
+  reserve,
+} from './meter-model/commands.ts';
+import { countMeters, setUpModel } from './meter-model/real.ts';
 
 const property = (newClient: () => DynamoDBDocumentClient) =>
-  fc.asyncProperty(meterCommands, async (commands) => {
-    const setUp = () => ({ model: createMeterModel(START), real: createReal(newClient()) });
-    await fc.asyncModelRun(setUp, commands);
-  });
+  fc.asyncProperty(meterCommands, (commands) => fc.asyncModelRun(setUpModel(newClient), commands));
 
 const RUNS = Number(process.env.MODEL_RUNS ?? 4_000);
 
 test.each(['always', 'never'] as const)(
-  `after any of ${RUNS} histories the simulated table counts as the model does (item of a failed condition: %s)`,
+  `the store on the simulated table counts as the model does after any of ${RUNS} histories (item of a failed condition: %s)`,
   async (withItem) => {
     const newClient = () => createMemoryClient(createMemoryTable(), withItem);
     await fc.assert(property(newClient), { numRuns: RUNS });
@@ -59,15 +28,68 @@ test.each(['always', 'never'] as const)(
   600_000,
 );
 
-test('after any history DynamoDB counts as the model does', async () => {
+test('the store on DynamoDB counts as the model does after any of 40 histories', async () => {
   const dynamo = await startDynamo();
   try {
     await fc.assert(
       property(() => dynamo.client),
       { numRuns: 40 },
     );
-    expect(meters).toBeGreaterThan(RUNS);
+    expect(countMeters()).toBeGreaterThan(RUNS);
   } finally {
     await dynamo.close();
   }
+});
+
+const TEN_MINUTES = pass(10 * 60_000);
+
+/**
+ * Known deviations of the store from the model: a reserve that is applied ten minutes after it was sent, which
+ * random seeds find in about one of 60,000 histories. No caller exceeds a limit by them: the sender has given
+ * up, and the unit is refunded at the next reap. A store that closes them makes these tests fail: then turn
+ * `test.fails` into `test`.
+ */
+describe('a reserve that is applied ten minutes late', () => {
+  test.fails.each([
+    [
+      'counts no unit after its request was reaped',
+      [
+        TEN_MINUTES, // Into the next hour, so that the counter read at the end is the request's.
+        reserve(1, 0, 'none'),
+        TEN_MINUTES,
+        reserve(1, 0, 'late'),
+        TEN_MINUTES,
+        reap,
+        landLate,
+      ],
+    ],
+    [
+      'is rate-limited if its minute was full when it was first denied',
+      [
+        reserve(1, 0, 'none'),
+        changePlan(1, 4),
+        reserve(0, 0, 'none'),
+        TEN_MINUTES,
+        reserve(4, 0, 'none'),
+        refund(4, 'none'),
+        reserve(0, 0, 'none'),
+      ],
+    ],
+    [
+      'counts no unit in a minute whose counter was removed',
+      [
+        TEN_MINUTES,
+        reserve(1, 0, 'none'),
+        changePlan(1, 4),
+        reserve(0, 0, 'late'),
+        TEN_MINUTES,
+        reserve(2, 0, 'none'),
+        refund(2, 'none'),
+        landLate,
+      ],
+    ],
+  ])('%s', async (_, history) => {
+    const newClient = () => createMemoryClient(createMemoryTable(), 'always');
+    await fc.asyncModelRun(setUpModel(newClient), history);
+  });
 });

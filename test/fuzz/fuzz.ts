@@ -1,16 +1,13 @@
-import { randomInt } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import fc from 'fast-check';
+import { fc, SEED } from '../support/seeds.ts';
 import { MAX_STALL_MS, startStallMeter } from './stall-meter.ts';
 
-const { FUZZ_SEED, FUZZ_MINUTES } = process.env;
+const { FUZZ_MINUTES } = process.env;
 
 /** All fuzzing of one test run together, in milliseconds. */
 const TOTAL_MS = Number(FUZZ_MINUTES ?? 1) * 60_000;
 /** Alone on the machine, as `npm run soak:fuzz` is, the clock on the wall counts too. */
 const isSoak = FUZZ_MINUTES !== undefined;
-/** New inputs are the soak's to find: `npm test` says the same of the same code each time. */
-const FIRST_SEED = Number(FUZZ_SEED ?? (isSoak ? randomInt(2 ** 31) : 1));
 
 /** After each slice the time is looked at; no slice is cut off, so a failure is shrunk to its end. */
 const RUNS_PER_SLICE = 100;
@@ -60,7 +57,7 @@ const assertNoStall = (ms: number) => {
 
 /**
  * Checks random inputs until its share of the time is over. A failure prints the seed of its slice:
- * with it as FUZZ_SEED the same inputs come first.
+ * with it as TEST_SEED the same inputs come first.
  */
 export const fuzz = async <Input, Made, Got>(fuzzing: Fuzzing<Input, Made, Got>): Promise<void> => {
   const { share, input, make, act, check, show, size = () => 1, between, annotate } = fuzzing;
@@ -82,7 +79,7 @@ export const fuzz = async <Input, Made, Got>(fuzzing: Fuzzing<Input, Made, Got>)
     }
   });
   try {
-    for (let seed = FIRST_SEED; performance.now() < until; seed += 1) {
+    for (let seed = SEED; performance.now() < until; seed += 1) {
       const plugins = [fc.interruptAfterTimeLimit(until - performance.now() + SHRINK_MS)];
       await fc.assert(property, { seed, numRuns: RUNS_PER_SLICE, plugins });
       await between?.();
@@ -90,7 +87,7 @@ export const fuzz = async <Input, Made, Got>(fuzzing: Fuzzing<Input, Made, Got>)
   } finally {
     meter.stop();
     await annotate(
-      `${count} inputs from seed ${FIRST_SEED}; longest turn ${Math.round(longest)} ms of CPU`,
+      `${count} inputs from seed ${SEED}; longest turn ${Math.round(longest)} ms of CPU`,
     );
   }
 };

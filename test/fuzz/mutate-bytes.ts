@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '../support/seeds.ts';
 
 /**
  * One change to a text of bytes. Places are shares of the length, in 65536ths, so that a change means

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '../support/seeds.ts';
 
 /** One change to a JSON value that leaves it JSON. `at` and `from` pick a node among all of them. */
 export type JsonMutation = { at: number } & (

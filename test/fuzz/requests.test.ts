@@ -1,11 +1,11 @@
 import { gzipSync } from 'node:zlib';
-import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { startInstantUpstream } from '../support/instant-upstream.ts';
 import { modelOn, targetAt } from '../support/models.ts';
+import { fc } from '../support/seeds.ts';
 import { costOf, expectOwed } from './answer-rules.ts';
 import { requestSamples } from './corpus.ts';
 import { deliver, type Front, type Request } from './deliver.ts';

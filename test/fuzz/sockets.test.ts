@@ -1,9 +1,9 @@
-import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { startInstantUpstream } from '../support/instant-upstream.ts';
 import { modelOn, targetAt } from '../support/models.ts';
+import { fc } from '../support/seeds.ts';
 import { send } from '../support/send.ts';
 import { fuzz, timeoutOf } from './fuzz.ts';
 import { byteMutation, mutateBytes, splitBytes, splits } from './mutate-bytes.ts';

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { collect } from '../../lambdas/protocols/collect.ts';
 import type { GenerationEvent } from '../../lambdas/protocols/generation.ts';
@@ -7,6 +6,7 @@ import { callerProtocols, upstreamProtocols } from '../../lambdas/protocols/prot
 import { UpstreamError } from '../../lambdas/protocols/upstream-error.ts';
 import { ChatCompletion } from '../support/chat-schema.ts';
 import { WholeMessage } from '../support/messages-schema.ts';
+import { fc } from '../support/seeds.ts';
 import { assertWellFormed, LABEL, requestOf, translate } from '../support/translate.ts';
 import { responseSamples, streamSamples } from './corpus.ts';
 import { fuzz, timeoutOf } from './fuzz.ts';

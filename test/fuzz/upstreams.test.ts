@@ -1,10 +1,10 @@
-import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createCatalog } from '../../lambdas/catalog/catalog.ts';
 import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { modelOn, targetAt } from '../support/models.ts';
+import { fc } from '../support/seeds.ts';
 import { expectForm } from './answer-rules.ts';
 import { responseSamples, type Sample, streamSamples } from './corpus.ts';
 import { deliver } from './deliver.ts';

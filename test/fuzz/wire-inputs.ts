@@ -1,5 +1,5 @@
-import fc from 'fast-check';
 import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
+import { fc } from '../support/seeds.ts';
 import type { Sample } from './corpus.ts';
 import { type JsonMutation, jsonMutation, mutateJson } from './mutate-json.ts';
 

@@ -1,10 +1,12 @@
 /**
  * The fuzzing of `npm test` for longer, one file after another: run it with `npm run soak:fuzz`.
- * FUZZ_MINUTES (10) is its length; FUZZ_SEED, FUZZ_FILE choose what a failure named.
+ * FUZZ_MINUTES (10) is its length; TEST_SEED and FUZZ_FILE replay a failure.
  */
 import { startVitest } from 'vitest/node';
+import { chooseSeed } from '../support/seeds.ts';
 
 process.env.FUZZ_MINUTES ??= '10';
+process.stdout.write(`${chooseSeed()}\n`);
 
 const { FUZZ_FILE = 'test/fuzz' } = process.env;
 

@@ -1,9 +1,11 @@
 /**
- * The metering suites at full length; `npm test` runs the same files in short. `npm run soak:metering` takes
- * some 20 minutes, `npm run soak:metering -- kills` runs one part. A variable that is set already wins.
+ * The metering suites at full length and on a random seed; `npm test` runs the same files in short on a fixed one.
+ * `npm run soak:metering` takes about 20 minutes, `npm run soak:metering -- kills` runs one part. Variables of
+ * the environment take precedence; TEST_SEED replays a run.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { chooseSeed } from '../support/seeds.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const VITEST = fileURLToPath(new URL('vitest.mjs', import.meta.resolve('vitest/package.json')));
@@ -11,21 +13,21 @@ const VITEST = fileURLToPath(new URL('vitest.mjs', import.meta.resolve('vitest/p
 type Part = { file: string; variables: Record<string, string> };
 
 const PARTS: Record<string, Part> = {
-  /** Five sets of faults, so 125,000 schedules. A seed that fails is printed with what it broke. */
+  /** Five sets of faults, so 125,000 schedules. A failing seed is printed with what it broke. */
   simulation: {
     file: 'test/simulation/metering.test.ts',
     variables: { SIMULATION_SEEDS: '25000' },
   },
   /** Four processes over HTTP: limits of 0, 1, 2, 5, 60 and 600, up to 1,000 callers at once. */
   matrix: { file: 'test/metering/exactness.test.ts', variables: { METERING_MATRIX: 'full' } },
-  /** `METERING_SEED` chooses other moments; the totals are printed beside the test. */
+  /** Kills at random moments; the totals are printed next to the test. */
   kills: { file: 'test/metering/crashes.test.ts', variables: { METERING_KILLS: '50' } },
 };
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
 const run = ({ file, variables }: Part): boolean => {
-  // The verbose reporter is the one that prints what a passing test has to say.
+  // Only the verbose reporter prints the annotations of a passing test.
   const { status } = spawnSync(process.execPath, [VITEST, 'run', file, '--reporter=verbose'], {
     cwd: ROOT,
     env: { ...variables, ...process.env },
@@ -37,10 +39,11 @@ const run = ({ file, variables }: Part): boolean => {
 const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(PARTS);
 const unknown = names.filter((name) => !PARTS[name]);
 if (unknown.length > 0) {
-  print(`There is no ${unknown.join(', ')}. There are ${Object.keys(PARTS).join(', ')}.`);
+  print(`Unknown part: ${unknown.join(', ')}. Parts: ${Object.keys(PARTS).join(', ')}.`);
   process.exit(2);
 }
 
+print(chooseSeed());
 const results = names.map((name) => {
   const part = PARTS[name];
   return { name, hasPassed: part !== undefined && run(part) };

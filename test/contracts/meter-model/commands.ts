@@ -1,7 +1,8 @@
-import fc, { type AsyncCommand } from 'fast-check';
+import type { AsyncCommand } from 'fast-check';
 import { expect } from 'vitest';
 import type { MeterStore, Reservation } from '../../../lambdas/stores/meter-store.ts';
 import { StoreUnavailable } from '../../../lambdas/stores/store-unavailable.ts';
+import { fc } from '../../support/seeds.ts';
 import { FAULTS, type Fault, type FaultyClient } from './faulty-client.ts';
 import type { MeterModel, Unit } from './model.ts';
 
@@ -101,7 +102,7 @@ const takeOrRefuse = (suffering: Suffering, mine: Reservation) => {
   return effect.value;
 };
 
-const reserve = (id: number, key: number, fault: Fault): Command =>
+export const reserve = (id: number, key: number, fault: Fault): Command =>
   command(
     `reserve ${id} with key ${key}, ${fault}`,
     (model) => !model.units.has(`req_${id}`) || isAlive(model, model.units.get(`req_${id}`)),
@@ -160,7 +161,7 @@ const commit = (id: number, fault: Fault): Command =>
     },
   );
 
-const refund = (id: number, fault: Fault): Command =>
+export const refund = (id: number, fault: Fault): Command =>
   verbOf(
     'refund',
     id,
@@ -193,14 +194,14 @@ const close = (id: number, fault: Fault): Command =>
 
 const always = () => true;
 
-const reap: Command = command('reap', always, async (model, real) => {
+export const reap: Command = command('reap', always, async (model, real) => {
   const isOld = ({ reservation }: Unit) => reservation.minute * MINUTE + 17 * MINUTE <= model.now;
   const dead = [...model.units.values()].filter((unit) => unit.state === 'open' && isOld(unit));
   for (const unit of dead) model.giveBack(unit, 'reaped');
   expect(await real.observer.reap(real.meterId, model.now)).toBe(dead.length);
 });
 
-const pass = (ms: number): Command =>
+export const pass = (ms: number): Command =>
   command(`${ms} ms pass`, always, async (model, real) => {
     model.now += ms;
     const oldest = model.oldestLate();
@@ -209,7 +210,7 @@ const pass = (ms: number): Command =>
     real.network.expireLate();
   });
 
-const landLate: Command = command('a late write lands', always, async (model, real) => {
+export const landLate: Command = command('a late write lands', always, async (model, real) => {
   model.landLate();
   await real.network.landLate();
 });
@@ -219,7 +220,7 @@ const crash: Command = command('the process dies', always, async (model, real) =
   real.restart();
 });
 
-const changePlan = (rpm: number, quota: number): Command =>
+export const changePlan = (rpm: number, quota: number): Command =>
   command(`the plan becomes ${rpm} and ${quota}`, always, async (model) => {
     model.limits = { rpm, quota };
   });

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { countText } from '../../../lambdas/catalog/count-text.ts';
 import { tokensOfText } from '../../../lambdas/catalog/tokens-of-text.ts';
+import { fc } from '../../support/seeds.ts';
 import { TOKEN_SAMPLES } from './token-samples.ts';
 
 const root = new URL('../../../', import.meta.url);

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { tokensOfText } from '../../../lambdas/catalog/tokens-of-text.ts';
+import { fc } from '../../support/seeds.ts';
 import { TOKEN_SAMPLES } from './token-samples.ts';
 
 describe('the estimate of a text', () => {

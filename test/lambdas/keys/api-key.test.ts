@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { hashKey, isWellFormedKey, mintKey, startOf } from '../../../lambdas/keys/api-key.ts';
+import { fc } from '../../support/seeds.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const key = fc

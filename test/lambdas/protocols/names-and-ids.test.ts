@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { callerToolNames, wireToolName } from '../../../lambdas/protocols/chat/compat.ts';
 import {
@@ -8,6 +7,7 @@ import {
   wireToolId,
 } from '../../../lambdas/protocols/messages/ids.ts';
 import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
+import { fc } from '../../support/seeds.ts';
 import { requestOf } from '../../support/translate.ts';
 
 const anyId = fc.oneof(

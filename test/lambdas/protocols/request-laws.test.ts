@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
+import { fc } from '../../support/seeds.ts';
 import { signedProtocol } from '../../support/signed-protocol.ts';
 
 const TARGET = {

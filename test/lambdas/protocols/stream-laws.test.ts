@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CALLER_PROTOCOLS } from '../../../lambdas/protocols/protocol-name.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { formatSse } from '../../../lambdas/protocols/sse.ts';
+import { fc } from '../../support/seeds.ts';
 import { signedProtocol } from '../../support/signed-protocol.ts';
 import {
   assertWellFormed,

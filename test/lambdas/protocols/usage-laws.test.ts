@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FAMILIES } from '../../support/golden.ts';
+import { fc } from '../../support/seeds.ts';
 import { type Json, parseJson, readSse } from '../../support/sse-text.ts';
 import { chatWire, messagesWire, requestOf, translate } from '../../support/translate.ts';
 

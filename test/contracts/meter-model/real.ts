@@ -1,0 +1,50 @@
+import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
+import { createDynamoMeterStore } from '../../../lambdas/stores/dynamo/meter-store.ts';
+import { PARTITION_KEY } from '../../../lambdas/tables.ts';
+import { TABLE_NAMES } from '../../support/dynamo.ts';
+import type { Real } from './commands.ts';
+import { createFaultyClient } from './faulty-client.ts';
+import { createMeterModel } from './model.ts';
+
+/** Nine minutes before a year ends: histories cross the end of every kind of window. */
+const START = Date.parse('2026-12-31T23:51:30Z');
+const tableName = TABLE_NAMES.meters;
+
+let meters = 0;
+
+const createReal = (base: DynamoDBDocumentClient): Real => {
+  meters += 1;
+  const meterId = `mtr_model_${meters}`;
+  const network = createFaultyClient(base);
+  const newStore = () => createDynamoMeterStore({ client: network.client, tableName });
+  const real: Real = {
+    meterId,
+    network,
+    store: newStore(),
+    restart: () => {
+      real.store = newStore();
+    },
+    observer: createDynamoMeterStore({ client: base, tableName }),
+    readCounters: async () => {
+      const command = new GetCommand({
+        TableName: tableName,
+        Key: { [PARTITION_KEY]: meterId },
+        ConsistentRead: true,
+      });
+      const { Item = {} } = await base.send(command);
+      return Object.entries(Item)
+        .filter(([name]) => name.startsWith('q') || name.startsWith('r'))
+        .map(([, value]) => Number(value));
+    },
+  };
+  return real;
+};
+
+/** A model and a store on a new meter, for `fc.asyncModelRun`. */
+export const setUpModel = (newClient: () => DynamoDBDocumentClient) => () => ({
+  model: createMeterModel(START),
+  real: createReal(newClient()),
+});
+
+/** Meters that this process has set up. */
+export const countMeters = (): number => meters;
