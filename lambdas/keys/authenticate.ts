@@ -11,7 +11,7 @@ import { readCredential } from './credentials.ts';
 
 export type Authenticate = (headers: Record<string, string>) => Promise<Caller>;
 
-/** 503, never 401: on a 401 SDKs give up and people replace keys that are right. */
+/** 503, never 401: after a 401 SDKs do not retry and users replace keys that are valid. */
 const unavailable = (cause: unknown): ApiError =>
   apiError('The API key could not be checked. Retry in a second.', {
     status: 503,
@@ -24,7 +24,7 @@ const isSameHash = (one: string, other: string): boolean =>
 
 /** @throws ApiError 401 */
 const assertUsable = (record: KeyRecord | undefined, hash: string, now: number): KeyRecord => {
-  // The lookup was by hash; this guards against a store that answers with another key.
+  // Guards against a store that returns a record with another hash.
   if (!record || !isSameHash(record.hash, hash)) {
     throw unauthenticated('The API key is invalid.');
   }
@@ -36,9 +36,9 @@ const assertUsable = (record: KeyRecord | undefined, hash: string, now: number):
 };
 
 /**
- * Headers to caller. Keys and plans are cached for 10 s, and for 10 minutes while the tables fail; a key's
- * expiry is checked by the clock every time.
- * @throws ApiError 401, or 503 when neither table nor cache can tell.
+ * Resolves request headers to a caller. Keys and plans are cached for 10 s, and for 10 minutes while the tables
+ * fail; a key's expiry is checked on every call.
+ * @throws ApiError 401, or 503 if the tables fail and the cache has no entry
  */
 export const createAuthenticate = ({
   keys,
@@ -55,7 +55,7 @@ export const createAuthenticate = ({
   const planOf = async ({ planId, keyId }: KeyRecord): Promise<Plan> => {
     const plan = await findPlan(planId);
     if (plan) return plan;
-    // An operator's mistake, not the caller's: the key is right, and works once the plan is there.
+    // The operator's mistake, not the caller's: the key is valid, and works once the plan exists.
     throw unavailable(new Error(`The plan ${planId} of the key ${keyId} does not exist.`));
   };
 

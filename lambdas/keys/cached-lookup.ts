@@ -3,26 +3,25 @@ import type { Clock } from '../support/clock.ts';
 import { createLruCache } from '../support/lru-cache.ts';
 import { withTimeout } from '../support/with-timeout.ts';
 
-/** A change in the table is seen after this; with the read it keeps revocation below 15 s. */
+/** Age at which an entry is read again; with the time of the read, a revocation applies within 15 s. */
 const FRESH_MS = 10_000;
-/** Shorter for misses: a key that was asked for before it existed works after at most this long. */
+/** Shorter for misses: a key that was looked up before it existed works at most this much later. */
 const ABSENT_FRESH_MS = 5_000;
-/** While the table fails, what was known of a key or plan serves on for this long. */
+/** Maximum age of an entry that is served while the table fails. */
 const STALE_MS = 10 * 60_000;
-/** While the table fails, it is asked again only this often: each failing read may take 3 s. */
+/** Interval between reads while the table fails, because each failing read may take 3 s. */
 const RETRY_PAUSE_MS = 5_000;
 /**
- * A caller whose key is cached waits at most this long for a slow table. The read continues, and the next
- * request sees its result.
+ * Timeout of a read while a stale entry is available. The read continues, and the next request uses its result.
  */
-const PATIENCE_MS = 250;
+const STALE_READ_TIMEOUT_MS = 250;
 const MAX_ENTRIES = 1_000;
 
-type Entry<Value> = { value: Value | undefined; readAt: number; askAgainAt: number };
+type Entry<Value> = { value: Value | undefined; readAt: number; refreshAt: number };
 
 /**
- * Reads through a cache of this environment: one read at a time for an id, however many ask.
- * @throws StoreUnavailable when the read fails and nothing usable is known.
+ * Read-through cache of one environment. Concurrent lookups of an id share one read.
+ * @throws StoreUnavailable if the read fails and no entry under 10 minutes old is cached
  */
 export const createCachedLookup = <Value>({
   find,
@@ -31,7 +30,7 @@ export const createCachedLookup = <Value>({
   find: (id: string) => Promise<Value | undefined>;
   clock: Clock;
 }): ((id: string) => Promise<Value | undefined>) => {
-  // Apart, so that a flood of invented keys cannot push real ones out.
+  // Separate caches, so that a flood of invalid keys cannot evict valid ones.
   const present = createLruCache<Entry<Value>>(MAX_ENTRIES);
   const absent = createLruCache<Entry<Value>>(MAX_ENTRIES);
   const reading = new Map<string, Promise<Value | undefined>>();
@@ -43,26 +42,26 @@ export const createCachedLookup = <Value>({
     (isAbsent ? absent : present).set(id, {
       value,
       readAt,
-      askAgainAt: readAt + (isAbsent ? ABSENT_FRESH_MS : FRESH_MS),
+      refreshAt: readAt + (isAbsent ? ABSENT_FRESH_MS : FRESH_MS),
     });
     return value;
   };
 
-  /** What is known serves on for a while; undefined if it is too old for that. */
+  /** The cached entry, kept for another 5 s; undefined if it is older than 10 minutes. */
   const serveStale = (id: string): Entry<Value> | undefined => {
-    const known = present.get(id);
-    if (!known || clock.now() - known.readAt >= STALE_MS) return undefined;
-    const askAgainAt = Math.min(clock.now() + RETRY_PAUSE_MS, known.readAt + STALE_MS);
-    present.set(id, { ...known, askAgainAt });
-    return known;
+    const entry = present.get(id);
+    if (!entry || clock.now() - entry.readAt >= STALE_MS) return undefined;
+    const refreshAt = Math.min(clock.now() + RETRY_PAUSE_MS, entry.readAt + STALE_MS);
+    present.set(id, { ...entry, refreshAt });
+    return entry;
   };
 
   const read = async (id: string): Promise<Value | undefined> => {
     try {
       return keep(id, await find(id));
-    } catch (failure) {
-      const stale = failure instanceof StoreUnavailable ? serveStale(id) : undefined;
-      if (!stale) throw failure;
+    } catch (error) {
+      const stale = error instanceof StoreUnavailable ? serveStale(id) : undefined;
+      if (!stale) throw error;
       return stale.value;
     } finally {
       reading.delete(id);
@@ -70,13 +69,13 @@ export const createCachedLookup = <Value>({
   };
 
   return async (id) => {
-    const known = present.get(id) ?? absent.get(id);
-    if (known && clock.now() < known.askAgainAt) return known.value;
+    const cached = present.get(id) ?? absent.get(id);
+    if (cached && clock.now() < cached.refreshAt) return cached.value;
     const shared = reading.get(id) ?? read(id);
     reading.set(id, shared);
     if (!present.get(id)) return shared;
-    const inTime = await withTimeout(clock, PATIENCE_MS, shared);
-    if (inTime) return inTime.value;
+    const fresh = await withTimeout(clock, STALE_READ_TIMEOUT_MS, shared);
+    if (fresh) return fresh.value;
     const stale = serveStale(id);
     return stale ? stale.value : shared;
   };

@@ -1,4 +1,4 @@
 import type { Plan } from '../stores/plan-store.ts';
 
-/** Who calls: an authenticated key and what its plan allows. */
+/** The holder of an authenticated key, with the key's plan. */
 export type Caller = { keyId: string; projectId: string; meterId: string; plan: Plan };

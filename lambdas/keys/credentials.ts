@@ -3,10 +3,10 @@ import { isWellFormedKey } from './api-key.ts';
 
 const MAX_LENGTH = 256;
 const BEARER = /^bearer +(.*)$/i;
-/** Visible ASCII without a comma: duplicates of a header arrive joined by commas, and no key holds one. */
+/** Visible ASCII without a comma: duplicate headers arrive joined by commas, and no key contains one. */
 const TOKEN = /^[!-+\--~]+$/;
 
-/** A header that does not count (another scheme, an empty value) is the same as none. */
+/** Values of both headers. Another scheme or an empty value counts as a missing header. */
 const presentedIn = (headers: Record<string, string>): string[] => {
   const bearer = BEARER.exec(headers.authorization?.trim() ?? '')?.[1];
   return [bearer, headers['x-api-key']]
@@ -15,9 +15,9 @@ const presentedIn = (headers: Record<string, string>): string[] => {
 };
 
 const choose = (presented: string[]): string | undefined => {
-  const different = [...new Set(presented)];
-  if (different.length < 2) return different[0];
-  const wellFormed = different.filter(isWellFormedKey);
+  const distinct = [...new Set(presented)];
+  if (distinct.length < 2) return distinct[0];
+  const wellFormed = distinct.filter(isWellFormedKey);
   if (wellFormed.length === 1) return wellFormed[0];
   throw unauthenticated(
     'The Authorization and x-api-key headers carry different keys. Send one key.',
@@ -25,8 +25,8 @@ const choose = (presented: string[]): string | undefined => {
 };
 
 /**
- * The key that the headers present (names in lower case, duplicates joined by commas). Where both headers do,
- * and differ, the one with this service's key format counts: agents often send a leftover of another vendor.
+ * Reads the key from the headers (names in lower case, duplicates joined by commas). If both headers have one
+ * and they differ, the one in this service's key format is used: agents often also send another vendor's key.
  * @throws ApiError 401
  */
 export const readCredential = (headers: Record<string, string>): string => {

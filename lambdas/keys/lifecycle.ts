@@ -5,25 +5,25 @@ import type { RandomBytes } from '../support/ids.ts';
 import { createRotateKey, type RotatedKey, type Rotation } from './rotate-key.ts';
 import { type CreatedKey, createStoreKey, type NewKey, newIdOf } from './store-key.ts';
 
-/** A key of a project; by id, as lists show it. */
+/** Identifies a key by its project and by the id that lists show. */
 export type KeyRef = { projectId: string; keyId: string };
 
 export type KeyLifecycle = {
   create(key: NewKey): Promise<CreatedKey>;
   list(projectId: string): Promise<KeyRecord[]>;
-  /** At once for generations, within 15 s elsewhere; irreversible, safe to repeat. False: no such key. */
+  /** Applies at once to generations, within 15 s elsewhere. Irreversible, idempotent; false if not found. */
   revoke(ref: KeyRef): Promise<boolean>;
   /**
-   * A successor with the same project, plan, name and counters. The old key works on for `overlapMs`, and never
-   * past its own expiry. Undefined: no such active key.
+   * Creates a successor with the same project, plan, name and counters. The old key keeps working for `overlapMs`,
+   * but never past its expiry. Undefined if no such active key exists.
    */
   rotate(rotation: KeyRef & Rotation): Promise<RotatedKey | undefined>;
 };
 
 /**
- * Keys from the cradle to the grave. A key's end is in its record and in its meter: caches may still hold the
- * record, but every generation passes the meter's condition.
- * @throws StoreUnavailable when nothing that matters was written; `create` and `revoke` may be repeated.
+ * Creates, lists, rotates and revokes API keys. A key's end is stored in its record and in its meter: the record
+ * may still be cached as active, but every generation is subject to the meter's condition.
+ * @throws StoreUnavailable if no usable change was written; `create` and `revoke` may be repeated
  */
 export const createKeyLifecycle = (parts: {
   keys: KeyStore;

@@ -4,15 +4,15 @@ import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { CreatedKey, StoreKey } from './store-key.ts';
 
 /**
- * `isOldKeyEnded` false: the tables failed after the successor was stored. It works; the old key may outlive
- * its overlap until it is revoked or rotated again.
+ * `isOldKeyEnded` is false if the tables failed after the successor was stored. The successor works; the old key
+ * may outlive its overlap until it is revoked or rotated again.
  */
 export type RotatedKey = CreatedKey & { isOldKeyEnded: boolean };
 
-/** How long the old key works on, and when (ms) its successor expires, if ever. */
+/** How long the old key keeps working, and when (ms) its successor expires, if ever. */
 export type Rotation = { overlapMs: number; expiresAt?: number };
 
-/** Replaces the key `old` at `now` (ms); undefined if it is no longer in use. @throws StoreUnavailable */
+/** Replaces the key `old` at `now` (ms); undefined if it is revoked or expired. @throws StoreUnavailable */
 export type RotateKey = (
   old: KeyRecord,
   rotation: Rotation,
@@ -34,7 +34,7 @@ export const createRotateKey = ({
     expiresAt: number,
   ): Promise<boolean> => {
     try {
-      // False if it was revoked, or got an earlier end, since it was read: then it ends even sooner.
+      // False if the key was revoked or got an earlier end since it was read: then it ends even sooner.
       await keys.replaceKey(old.hash, { replacedBy, expiresAt });
       await meters.endKey(old.meterId, old.keyId, expiresAt);
       return true;
@@ -48,8 +48,8 @@ export const createRotateKey = ({
     const oldEnd = old.expiresAt ?? Number.POSITIVE_INFINITY;
     if (old.status === 'revoked' || oldEnd <= now) return undefined;
     const { projectId, planId, meterId, name } = old;
-    // Store the successor first, and do not throw after it: otherwise no known key would be left for these
-    // counters.
+    // The successor is stored first and no error is thrown after it; otherwise the operator might have no
+    // working key for these counters.
     const created = await storeKey({
       projectId,
       planId,

@@ -5,10 +5,10 @@ import { type RandomBytes, randomBase62 } from '../support/ids.ts';
 import { hashKey, mintKey, startOf } from './api-key.ts';
 
 export type NewKey = { projectId: string; planId: string; name?: string; expiresAt?: number };
-/** `key` is in clear, this once; `record` is what was stored. */
+/** `key` is in clear and returned only once; `record` is what was stored. */
 export type CreatedKey = { key: string; record: KeyRecord };
 
-/** Makes a key that counts on a meter and stores it. @throws StoreUnavailable */
+/** Creates and stores a key that counts on the given meter. @throws StoreUnavailable */
 export type StoreKey = (fields: NewKey & { meterId: string }) => Promise<CreatedKey>;
 
 const ID_LENGTH = 20;
@@ -40,10 +40,10 @@ export const createStoreKey =
       ...fields,
     };
     const { meterId, keyId, expiresAt } = record;
-    // Write the end to the meter first. Otherwise a key could be in use whose expiry only caches and other
-    // machines' clocks enforce.
+    // The end is written to the meter first. Otherwise a key could be in use whose expiry is enforced only by
+    // caches and other machines' clocks.
     if (expiresAt !== undefined) await meters.endKey(meterId, keyId, expiresAt);
     if (await keys.createKey(record)) return { key, record };
-    // 190 random bits do not collide: the random source is broken, and no key may come of it.
-    throw new Error('The random source repeated itself.');
+    // 190 random bits do not collide: the random source is broken, so no key is issued.
+    throw new Error('The random source returned the same key twice.');
   };

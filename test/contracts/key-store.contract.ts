@@ -36,25 +36,25 @@ export const keyStoreContract = (
       store.replaceKey(hash, { replacedBy: 'key_next', expiresAt });
 
     test.each([{}, { name: 'agent', expiresAt: NOW + 1, replacedBy: 'key_next' }])(
-      'gives back what it was given, and nothing more: %o',
+      'a key is read as it was stored: %o',
       async (over) => {
         const record = await created(over);
         expect(await store.findKey(record.hash)).toEqual(record);
       },
     );
 
-    test('knows no key that it was not given', async () => {
+    test('an unknown hash finds no key', async () => {
       expect(await store.findKey(randomUUID())).toBeUndefined();
     });
 
-    test('takes the same record twice, and no other of the same hash', async () => {
+    test('creating the same record twice succeeds, another record of the same hash fails', async () => {
       const record = await created();
       expect(await store.createKey(record)).toBe(true);
       expect(await store.createKey(recordWith({ hash: record.hash }))).toBe(false);
       expect(await store.findKey(record.hash)).toEqual(record);
     });
 
-    test('lists a project by key id, revoked ones included, and nobody else', async () => {
+    test('a list holds the keys of its project only, sorted by id, revoked ones included', async () => {
       const projectId = `prj_${randomUUID()}`;
       for (const keyId of ['key_b', 'key_c', 'key_a']) await created({ keyId, projectId });
       const stranger = await created();
@@ -70,27 +70,27 @@ export const keyStoreContract = (
       expect(await store.listKeys(`prj_${randomUUID()}`)).toEqual([]);
     });
 
-    test('lists a project of more keys than fit on a page', async () => {
+    test('a list holds more keys than fit on a page', async () => {
       const projectId = `prj_${randomUUID()}`;
       const name = 'n'.repeat(20_000);
       await Promise.all(Array.from({ length: 60 }, () => created({ projectId, name })));
       expect(await store.listKeys(projectId)).toHaveLength(60);
     });
 
-    test('revokes for good, as often as it is asked to', async () => {
+    test('revoking a key is permanent and idempotent', async () => {
       const { hash } = await created();
       expect([await store.revokeKey(hash), await store.revokeKey(hash)]).toEqual([true, true]);
       expect(await store.findKey(hash)).toMatchObject({ status: 'revoked' });
       expect(await replace(hash, NOW + 1)).toBe(false);
     });
 
-    test('revokes, replaces and invents no key that is not there', async () => {
+    test('revoking or replacing an unknown key returns false and creates none', async () => {
       const hash = randomUUID();
       expect([await store.revokeKey(hash), await replace(hash, NOW)]).toEqual([false, false]);
       expect(await store.findKey(hash)).toBeUndefined();
     });
 
-    test('a replaced key names its successor and ends sooner, never later', async () => {
+    test('a replaced key names its successor and its expiry only moves earlier', async () => {
       const { hash } = await created();
       expect(await replace(hash, NOW + 1_000)).toBe(true);
       expect(await replace(hash, NOW + 1_001)).toBe(false);

@@ -62,18 +62,18 @@ export const meterStoreContract = (
         { rpm: 900, quota: 60, of: 200, expected: { admitted: 60, 'quota-exhausted': 140 } },
         { rpm: 60, quota: 60, of: 200, expected: { admitted: 60, 'quota-exhausted': 140 } },
         { rpm: 600, quota: 900, of: 1_000, expected: { admitted: 600, 'rate-limited': 400 } },
-      ])('of $of at once with rpm $rpm and quota $quota: $expected', async (limits) => {
+      ])('$of concurrent reservations with rpm $rpm and quota $quota: $expected', async (limits) => {
         const { rpm, quota, of, expected } = limits;
         expect(tally(await reserveMany(of, reservation({ rpm, quota })))).toEqual(expected);
       });
 
-      test('the counts told to the admitted are all different and end at the limit', async () => {
+      test('the counts of admitted requests are all different and end at the limit', async () => {
         const results = await reserveMany(20, reservation({ rpm: 10 }));
         const counts = results.filter((r) => r.outcome === 'admitted').map((r) => r.minuteCount);
         expect(counts.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
       });
 
-      test('nobody is told a limit that is not theirs, while refunds make room and others take it', async () => {
+      test('a denied request gets the limit that it reached, while refunds make room and others take it', async () => {
         const first = reservation({ quota: 3 });
         const caller = async () => {
           const mine = another(first);
@@ -103,32 +103,32 @@ export const meterStoreContract = (
     });
 
     describe('a request', () => {
-      test('that is reserved twice counts once', async () => {
+      test('reserving the same request twice counts one unit', async () => {
         const r = reservation();
         await store.reserve(r);
         expect(await store.reserve(r)).toMatchObject({ outcome: 'admitted', periodCount: 1 });
       });
 
-      test('that is reserved again after its commit counts once', async () => {
+      test('reserving a committed request again counts one unit', async () => {
         const r = reservation();
         await store.reserve(r);
         await store.commit(r);
         expect(await store.reserve(r)).toMatchObject({ outcome: 'admitted', periodCount: 1 });
       });
 
-      test('commits as often as it likes', async () => {
+      test('committing a request twice returns true both times', async () => {
         const r = reservation();
         await store.reserve(r);
         expect([await store.commit(r), await store.commit(r)]).toEqual([true, true]);
         expect(await used(r)).toBe(1);
       });
 
-      test('cannot commit what it never reserved', async () => {
+      test('committing a request that was never reserved returns false', async () => {
         expect(await store.commit(reservation())).toBe(false);
       });
 
       test.each(['open', 'committed'])(
-        'that is refunded three times from %s gets one unit back',
+        'refunding a request three times from %s returns one unit',
         async (state) => {
           const r = reservation();
           await store.reserve(r);
@@ -141,14 +141,14 @@ export const meterStoreContract = (
         },
       );
 
-      test('that is refunded before its reservation arrives is never admitted', async () => {
+      test('a request refunded before its reservation arrives is never admitted', async () => {
         const r = reservation();
         await store.refund(r);
         expect(await store.reserve(r)).toMatchObject({ outcome: 'refunded' });
         expect(await used(r)).toBe(0);
       });
 
-      test('is charged for good once it is closed', async () => {
+      test('a closed request stays charged', async () => {
         const r = reservation();
         await store.reserve(r);
         await store.commit(r);
@@ -158,7 +158,7 @@ export const meterStoreContract = (
         expect(await used(r)).toBe(1);
       });
 
-      test('is refunded to the period it was reserved in', async () => {
+      test('a refund returns the unit to the period of its reservation', async () => {
         const november = reservation();
         await store.reserve(november);
         const december = another(november, { period: '2026-12' });
@@ -169,7 +169,7 @@ export const meterStoreContract = (
     });
 
     describe('a lowered plan', () => {
-      test('refuses without touching what was used, and refunds never go below zero', async () => {
+      test('a lowered plan denies requests and keeps the count, which refunds never take below zero', async () => {
         const first = reservation({ quota: 10 });
         await store.reserve(first);
         await store.reserve(another(first));
@@ -186,7 +186,7 @@ export const meterStoreContract = (
     describe('the reaper', () => {
       const later = (minutes: number) => NOW + minutes * MINUTE;
 
-      test('gives back a unit that was open for 17 minutes, to its own period, and once', async () => {
+      test('a unit that was open for 17 minutes is reaped once, to the period of its reservation', async () => {
         const r = reservation();
         await store.reserve(r);
         const reaped = await Promise.all([1, 2, 3].map(() => store.reap(r.meterId, later(17))));
@@ -195,14 +195,14 @@ export const meterStoreContract = (
         expect(await store.commit(r)).toBe(false);
       });
 
-      test('leaves alone what may still be running', async () => {
+      test('a unit that may still be in use is not reaped', async () => {
         const r = reservation();
         await store.reserve(r);
         expect(await store.reap(r.meterId, later(15))).toBe(0);
         expect(await store.commit(r)).toBe(true);
       });
 
-      test('keeps the charge of a request that died after its commit', async () => {
+      test('a committed unit of a dead process stays charged', async () => {
         const r = reservation();
         await store.reserve(r);
         await store.commit(r);
@@ -211,7 +211,7 @@ export const meterStoreContract = (
         expect(await used(r)).toBe(1);
       });
 
-      test('is asked for by the reservation that sees a leftover', async () => {
+      test('a reservation reports the stale marks that it reads', async () => {
         const r = reservation();
         expect(await store.reserve(r)).toMatchObject({ hasStaleMarks: false });
         const now = later(18);
@@ -227,13 +227,13 @@ export const meterStoreContract = (
         });
       });
 
-      test('finds nothing on a meter that was never used', async () => {
+      test('reaping an unused meter returns 0', async () => {
         expect(await store.reap(newId('mtr'), NOW)).toBe(0);
       });
     });
 
     describe('an ended key', () => {
-      test('is refused from its end on, and its siblings are not', async () => {
+      test('a revoked key is denied from its end on, other keys of the meter are not', async () => {
         const r = reservation();
         await store.endKey(r.meterId, r.keyId, NOW + 1_000);
         const attempt = async (over: Partial<Reservation>) =>
@@ -243,7 +243,7 @@ export const meterStoreContract = (
         expect(await attempt({ now: NOW + 1_000, keyId: 'key_b' })).toBe('admitted');
       });
 
-      test('is told so even when the limits are reached or zero', async () => {
+      test('a revoked key gets key-ended even when its limits are exhausted or zero', async () => {
         const r = reservation({ quota: 1 });
         await store.reserve(r);
         await store.endKey(r.meterId, r.keyId, 0);
@@ -254,14 +254,14 @@ export const meterStoreContract = (
         }
       });
 
-      test('does not come back by a later, milder end', async () => {
+      test("a later end does not postpone a key's earlier end", async () => {
         const r = reservation();
         await store.endKey(r.meterId, r.keyId, 0);
         await store.endKey(r.meterId, r.keyId, NOW + MINUTE);
         expect(await store.reserve(r)).toMatchObject({ outcome: 'key-ended' });
       });
 
-      test('does not stop the request that it started', async () => {
+      test('a request that a key started is finished after the key ended', async () => {
         const r = reservation();
         await store.reserve(r);
         await store.endKey(r.meterId, r.keyId, 0);
@@ -269,7 +269,7 @@ export const meterStoreContract = (
       });
     });
 
-    test('the standing shows counts and last use without changing them', async () => {
+    test('reading usage returns counts and last use without changing them', async () => {
       const r = reservation();
       expect(await store.readUsage(r)).toEqual({
         minuteCount: 0,
@@ -287,7 +287,7 @@ export const meterStoreContract = (
       expect(await store.readUsage(later)).toEqual({ ...standing, hasStaleMarks: true });
     });
 
-    test('free calls have a cap of their own in each minute', async () => {
+    test('free calls have a separate cap in each minute', async () => {
       const { meterId, minute } = reservation();
       const calls = (at: number) =>
         Promise.all(Array.from({ length: 30 }, () => store.admitFree(meterId, at, 10)));

@@ -33,11 +33,11 @@ export const planStoreContract = (
       expect(await store.findPlan(plan.id)).toEqual(plan);
     });
 
-    test('knows no plan that it was not given', async () => {
+    test('an unknown id finds no plan', async () => {
       expect(await store.findPlan(randomUUID())).toBeUndefined();
     });
 
-    test('replaces a plan as a whole: a list of models that is gone is gone', async () => {
+    test('a replaced plan keeps no list of models that the new one lacks', async () => {
       const { id } = planWith();
       await store.putPlan(planWith({ id, models: ['aurora/scribe-1'] }));
       const raised = planWith({ id, rpm: 120, quota: 5, period: 'day' });
@@ -45,7 +45,7 @@ export const planStoreContract = (
       expect(await store.findPlan(id)).toEqual(raised);
     });
 
-    test('lists every plan once', async () => {
+    test('a list holds every plan once', async () => {
       const plans = [planWith(), planWith()];
       for (const plan of [...plans, ...plans]) await store.putPlan(plan);
       const listed = (await store.listPlans()).map(({ id }) => id);

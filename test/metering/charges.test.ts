@@ -120,7 +120,7 @@ describe.each(FAMILIES)('on %s', (path) => {
   test.each([
     { seen: 'status' as const, model: 'test/hangs', charged: 0, writes: 2 },
     { seen: 'content' as const, model: 'test/stops', charged: 1, writes: 3 },
-  ])('a caller who left before the next $seen is charged $charged', async (row) => {
+  ])('a caller who disconnects before the next $seen is charged $charged', async (row) => {
     const key = await newKey();
     const { seen, model, charged, writes } = row;
     const leave = () => leaveAfter({ path, key, model, stream: true }, seen);
@@ -128,7 +128,7 @@ describe.each(FAMILIES)('on %s', (path) => {
     expect(await usedBy(key)).toBe(charged);
   });
 
-  test('a failure is told when its unit is back: the last unit can be tried again', async () => {
+  test('an error is sent after its refund: the last unit can be used again', async () => {
     const key = await newKey(1);
     troubleWrites((n) => (n === 2 ? 'slow' : 'none'));
     const failed = await ask({ path, key, model: 'test/refuses' });
@@ -137,7 +137,7 @@ describe.each(FAMILIES)('on %s', (path) => {
     expect((await ask({ path, key, model: 'test/answers' })).status).toBe(200);
   });
 
-  test('a break in mid-stream is told when its unit is back', async () => {
+  test('an error in mid-stream is sent after its refund', async () => {
     const key = await newKey(1);
     troubleWrites((n) => (n === 3 ? 'slow' : 'none'));
     await readUntil(await ask({ path, key, model: 'test/breaks', stream: true }), FAILURE);

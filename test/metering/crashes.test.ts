@@ -52,7 +52,7 @@ const request = (key: string, n: number, model: string, stream: boolean) =>
     stream,
   });
 
-test('requests that are killed before their first content are free 17 minutes later', async () => {
+test('requests killed before their first content are free 17 minutes later', async () => {
   const key = await fleet.createKey({ plan: PLENTY });
   const calls = Array.from({ length: 12 }, (_, n) => request(key, n, 'test/hangs', n % 2 === 0));
   await untilUpstreamsHang('hangs', 12);
@@ -62,7 +62,7 @@ test('requests that are killed before their first content are free 17 minutes la
   expect(await afterTheReaper(key)).toBe(0);
 });
 
-test('requests that are killed after their first content stay charged', async () => {
+test('requests killed after their first content stay charged', async () => {
   const key = await fleet.createKey({ plan: PLENTY });
   const calls = Array.from({ length: 12 }, (_, n) => request(key, n, 'test/stops', true));
   await untilUpstreamsHang('stops', 12);
@@ -71,7 +71,7 @@ test('requests that are killed after their first content stay charged', async ()
   expect(await afterTheReaper(key)).toBe(12);
 });
 
-test(`after ${KILLS} kills at random moments the meter says what the callers saw`, async ({
+test(`after ${KILLS} kills at random moments the meter matches what the callers received`, async ({
   annotate,
 }) => {
   const random = createRandom(SEED);

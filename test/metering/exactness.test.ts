@@ -106,7 +106,7 @@ const cells = LIMITS.flatMap((limit) => callersFor(limit).flatMap((m) => cellsOf
 
 describe('four processes on one table', () => {
   test.each(cells)(
-    'with a $of of $limit let exactly $limit of $callers callers through',
+    'four processes with a $of of $limit admit exactly $limit of $callers callers',
     async ({ limit, callers, plan, refusal }) => {
       now += MINUTE;
       fleet.setNow(now);
@@ -127,7 +127,7 @@ describe('four processes on one table', () => {
     300_000,
   );
 
-  test('tell every refused caller their limits, in their family', async () => {
+  test('every denied caller gets the limits in the headers of the protocol', async () => {
     now += MINUTE;
     fleet.setNow(now);
     const key = await fleet.createKey({ plan: { rpm: 0, quota: 5, period: 'day' } });
@@ -162,7 +162,7 @@ describe('across the border of a year, with clocks six seconds apart', () => {
   afterAll(() => skewed.close());
 
   test.each(['hour', 'day', 'month'] satisfies Period[])(
-    'no minute and no %s admits more than its limit, and each is used up',
+    'no minute and no %s at the end of a year admits more than its limit, and each is used up',
     async (period) => {
       const key = await skewed.createKey({ plan: { rpm: 6, quota: 5, period } });
       const seen: Seen[] = [];
@@ -184,7 +184,7 @@ describe('across the border of a year, with clocks six seconds apart', () => {
 });
 
 describe('a plan that changes', () => {
-  test('keeps what was used: lowered it refuses, raised it goes on', async () => {
+  test('a changed plan keeps what was used: lowered it denies, raised it admits', async () => {
     now += MINUTE;
     fleet.setNow(now);
     const plan = { id: 'changing', rpm: PLENTY, quota: 5 };

@@ -33,7 +33,7 @@ const shown = (rate: [number, number], quota: [number, number], path: string) =>
 describe.each(['/v1/chat/completions', '/v1/messages'])('every answer of %s says', (path) => {
   const limited = (rpm: number, quota: number) => router().createKey({ plan: { rpm, quota } });
 
-  test.each([false, true])('what is left after it (streamed: %s)', async (stream) => {
+  test.each([false, true])('the limit headers include the request itself (streamed: %s)', async (stream) => {
     const key = await limited(5, 9);
     for (const n of [1, 2]) {
       const response = await ask(path, key, 'say hi', stream);
@@ -43,7 +43,7 @@ describe.each(['/v1/chat/completions', '/v1/messages'])('every answer of %s says
     }
   });
 
-  test.each([false, true])('that a failure cost no quota (streamed: %s)', async (stream) => {
+  test.each([false, true])('the limit headers of a failure show the refunded unit (streamed: %s)', async (stream) => {
     const key = await limited(5, 9);
     const response = await ask(path, key, 'fault status=500\nfault status=500', stream);
     expect(response.status).toBeGreaterThanOrEqual(500);
@@ -53,7 +53,7 @@ describe.each(['/v1/chat/completions', '/v1/messages'])('every answer of %s says
   test.each([
     { status: 402, rpm: 5, quota: 1, left: [4, 0] as const },
     { status: 429, rpm: 1, quota: 9, left: [0, 8] as const },
-  ])('with $status, what is left and when more comes', async ({ status, rpm, quota, left }) => {
+  ])('a $status has the limit headers and the time of the reset', async ({ status, rpm, quota, left }) => {
     const key = await limited(rpm, quota);
     await (await ask(path, key)).text();
     for (const stream of [false, true]) {
@@ -74,7 +74,7 @@ describe('GET /v1/usage', () => {
     return { status: response.status, body: await response.json() };
   };
 
-  test('shows the plan and what is used and left of it, for this key, and takes nothing', async () => {
+  test('GET /v1/usage returns plan, usage and remaining quota of the key, and takes no unit', async () => {
     const plan = { id: 'shown', rpm: 5, quota: 9 };
     const key = await router().createKey({ plan });
     const body = {
@@ -100,7 +100,7 @@ describe('GET /v1/usage', () => {
     expect(await usage(other)).toMatchObject({ body: { period: { used: 0 } } });
   });
 
-  test('answers when the quota is used up, and wants a key', async () => {
+  test('GET /v1/usage works with an exhausted quota, and requires a key', async () => {
     const key = await router().createKey({ plan: { rpm: 0, quota: 0 } });
     expect(await usage(key)).toMatchObject({ status: 200, body: { period: { remaining: 0 } } });
     expect((await usage('')).status).toBe(401);

@@ -84,7 +84,7 @@ const isRefundOver = (id: string | undefined) =>
 
 describe('a table that does not answer', () => {
   test.each(['throttled', 'reset', 'silence'] as const)(
-    '(%s) admits nobody, and charges nobody',
+    'an unavailable meters table (%s) admits and charges no request',
     async (trouble) => {
       const key = await knownKey();
       const isNew = newWrites();
@@ -98,7 +98,7 @@ describe('a table that does not answer', () => {
     },
   );
 
-  test('when the answer is due sends none, and gives the unit back when it is there again', async () => {
+  test('a table that fails at the commit sends no response, and the unit is refunded once it recovers', async () => {
     const key = await knownKey(1);
     troubleWrites((n) => (n >= 2 && n <= 7 ? 'silence' : 'none'));
     expect(await generate(key)).toEqual(UNAVAILABLE);
@@ -108,7 +108,7 @@ describe('a table that does not answer', () => {
     expect(await generate(key)).toMatchObject({ status: 200 });
   });
 
-  test('for a refund is named in the log with the unit that it owes', async () => {
+  test('a table that fails at the refund leaves a log line with the ids of the unit', async () => {
     const key = await knownKey();
     troubleWrites((n) => (n >= 2 ? 'reset' : 'none'));
     expect((await generate(key, 'test/refuses')).status).toBe(503);
@@ -122,7 +122,7 @@ describe('a table that does not answer', () => {
 
 describe('a table whose writes', () => {
   test.each(['lost answer', 'late', 'slow'] as const)(
-    'suffer "%s" charges each answer once',
+    'a table whose writes have the fault "%s" charges each response once',
     async (trouble) => {
       const key = await knownKey();
       // The first attempt of the reservation, and of the commit that follows its repeat.
@@ -133,7 +133,7 @@ describe('a table whose writes', () => {
     },
   );
 
-  test('all arrive twice lets exactly the quota through', async () => {
+  test('a table whose writes all arrive twice admits exactly the quota', async () => {
     const key = await knownKey(10);
     troubleWrites(() => 'twice');
     const statuses = await Promise.all(
@@ -143,7 +143,7 @@ describe('a table whose writes', () => {
     expect(await usedBy(key)).toBe(10);
   });
 
-  test('suffer anything at random charges what the callers got', async () => {
+  test('a table whose writes have random faults charges what the callers received', async () => {
     const random = createRandom(7);
     const key = await knownKey();
     const kinds: Trouble[] = ['reset', 'lost answer', 'late', 'slow', 'twice', 'throttled'];
@@ -169,7 +169,7 @@ describe('tables of keys and plans that do not answer', () => {
     router.proxy.decide((call) => (/keys|plans/.test(call.table) ? trouble : 'none'));
 
   test.each(['reset', 'throttled'] as const)(
-    '(%s) let a known key pass for ten minutes, and then say 503',
+    'unavailable keys and plans tables (%s) admit a cached key for ten minutes, then 503',
     async (trouble) => {
       const key = await newKey();
       expect((await generate(key)).status).toBe(200);
@@ -184,7 +184,7 @@ describe('tables of keys and plans that do not answer', () => {
     },
   );
 
-  test('do not hold up a known key', async () => {
+  test('unavailable keys and plans tables do not delay a cached key', async () => {
     const key = await knownKey();
     cutOff('silence');
     router.advance(15_000);
@@ -196,7 +196,7 @@ describe('tables of keys and plans that do not answer', () => {
     expect(reads.length).toBeLessThan(6);
   });
 
-  test('say 503 to a key that nobody knows, never 401', async () => {
+  test('unavailable keys and plans tables give an uncached key 503, never 401', async () => {
     cutOff('reset');
     expect(await generate(mintKey(randomBytes))).toEqual(UNAVAILABLE);
   });

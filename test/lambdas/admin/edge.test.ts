@@ -69,7 +69,7 @@ const envelope = (message: unknown, type = 'invalid_request_error') => ({
 });
 
 describe('the operator at the REST API', () => {
-  test('is answered in one piece of JSON, with a request id', async () => {
+  test('an operator gets one JSON response with a request id', async () => {
     const { status, headers, body } = await send({ path: '/admin/projects' });
     expect({ status, body }).toEqual({ status: 200, body: { data: [] } });
     expect(headers).toMatchObject({
@@ -78,7 +78,7 @@ describe('the operator at the REST API', () => {
     });
   });
 
-  test('is named in the log line, and what was said is not', async () => {
+  test('the log line names the operator and contains nothing of the body', async () => {
     lines.length = 0;
     const body = JSON.stringify({ id: 'quiet', name: 'Nobody reads this' });
     await send({ method: 'POST', path: '/admin/projects', body });
@@ -92,7 +92,7 @@ describe('the operator at the REST API', () => {
     expect(lines.join('')).not.toContain('Nobody reads this');
   });
 
-  test('is refused without an identity that IAM has checked, whatever the path', async () => {
+  test('a request without an IAM identity gets 403 on every path', async () => {
     for (const path of ['/admin/projects', '/admin/nothing']) {
       const { status, body } = await send({ path, userArn: null });
       expect(status).toBe(403);
@@ -117,7 +117,7 @@ describe('mistakes are answered in the envelope of the chat family', () => {
     expect(body).toEqual(envelope(expect.stringMatching(message)));
   });
 
-  test('tables that do not answer, without a word of theirs', async () => {
+  test('unavailable tables are a 503 without their error text', async () => {
     const client = createUnreachableClient();
     const { status, body } = await send({ path: '/admin/projects' }, adminOn(client));
     expect(status).toBe(503);

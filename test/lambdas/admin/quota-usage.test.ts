@@ -9,7 +9,7 @@ import { createManualClock } from '../../support/manual-clock.ts';
 
 const NOW = Date.parse('2026-11-21T11:30:00Z');
 
-test("an operator sees the units of dead processes given back 17 minutes later, on every key's row", async () => {
+test("the operator's usage refunds units of dead processes after 17 minutes, on every key's row", async () => {
   const { client, close } = await startDynamo();
   const { keys, plans, meters } = storesOn(client);
   const projects = createDynamoProjectStore({ client, tableName: TABLE_NAMES.projects });

@@ -9,7 +9,7 @@ const key = fc
   .map((stream) => mintKey((size) => Uint8Array.from(stream.take(size))));
 
 describe('a minted key', () => {
-  test('is well formed, and shows nothing of its secret but four characters', () => {
+  test('a minted key is well-formed, and its start reveals four characters of the secret', () => {
     const minted = mintKey(randomBytes);
     expect(minted).toMatch(/^mrk_live_[0-9A-Za-z]{38}$/);
     expect(isWellFormedKey(minted)).toBe(true);
@@ -17,11 +17,11 @@ describe('a minted key', () => {
     expect(hashKey(minted)).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  test('is never repeated', () => {
+  test('1,000 minted keys are all different', () => {
     expect(new Set(Array.from({ length: 1_000 }, () => mintKey(randomBytes))).size).toBe(1_000);
   });
 
-  test('with one wrong character is no key', () => {
+  test('a key with one wrong character is not well-formed', () => {
     const minted = mintKey(randomBytes);
     for (let at = 0; at < minted.length; at += 1) {
       for (const wrong of ALPHABET) {
@@ -31,7 +31,7 @@ describe('a minted key', () => {
     }
   });
 
-  test('with two neighbours swapped, cut off or prolonged is no key', () => {
+  test('a key with two swapped neighbours, cut off or extended is not well-formed', () => {
     fc.assert(
       fc.property(key, fc.nat({ max: 45 }), (minted, at) => {
         const [one = '', two = ''] = minted.slice(at, at + 2);

@@ -70,7 +70,7 @@ const setUp = () => {
 };
 
 describe('a valid key', () => {
-  test('names its project, its meter and its plan', async () => {
+  test('a valid key yields its project, meter and plan', async () => {
     const { create, call } = setUp();
     const { key, record } = await create();
     expect(await call(key)).toEqual({
@@ -81,7 +81,7 @@ describe('a valid key', () => {
     });
   });
 
-  test('is read once in 10 s, however many ask', async () => {
+  test('a valid key is read once in 10 s, regardless of the number of requests', async () => {
     const { create, call, reads, clock } = setUp();
     const { key } = await create();
     await Promise.all(Array.from({ length: 50 }, () => call(key)));
@@ -93,7 +93,7 @@ describe('a valid key', () => {
     expect(reads).toEqual(['key', 'plan', 'key', 'plan']);
   });
 
-  test('ends at its expiry, cached or not', async () => {
+  test('a key gets 401 from its expiry on, cached or not', async () => {
     const { create, call, clock } = setUp();
     const { key } = await create({ expiresAt: NOW + 1_000 });
     await call(key);
@@ -104,7 +104,7 @@ describe('a valid key', () => {
     });
   });
 
-  test('is refused within 10 s of its revocation', async () => {
+  test('a revoked key gets 401 within 10 s', async () => {
     const { create, call, clock, lifecycle } = setUp();
     const { key, record } = await create();
     await call(key);
@@ -116,7 +116,7 @@ describe('a valid key', () => {
     });
   });
 
-  test('whose plan is missing waits for the operator: 503', async () => {
+  test('a valid key whose plan is missing gets 503', async () => {
     const { create, call } = setUp();
     const { key } = await create({ planId: 'forgotten' });
     expect(await errorOf(() => call(key))).toMatchObject({
@@ -129,7 +129,7 @@ describe('a valid key', () => {
 
 describe('an invalid key', () => {
   test.each(['sk-foreign-0123456789', `mrk_live_${'a'.repeat(38)}`])(
-    'of another format costs no read: %s',
+    'a key of another format costs no read: %s',
     async (key) => {
       const { call, reads } = setUp();
       expect(await errorOf(() => call(key))).toMatchObject({ status: 401 });
@@ -137,7 +137,7 @@ describe('an invalid key', () => {
     },
   );
 
-  test('of the right format is read once in 5 s', async () => {
+  test('an unknown key of the right format is read once in 5 s', async () => {
     const { call, reads, clock } = setUp();
     const invented = mintKey(randomBytes);
     expect(await errorOf(() => call(invented))).toMatchObject({ status: 401 });
@@ -149,7 +149,7 @@ describe('an invalid key', () => {
     expect(reads).toEqual(['key', 'key']);
   });
 
-  test('does not push valid ones out of the cache, in whatever numbers', async () => {
+  test('1,100 unknown keys do not evict valid ones from the cache', async () => {
     const { create, call, reads } = setUp();
     const { key } = await create();
     await call(key);
@@ -162,7 +162,7 @@ describe('an invalid key', () => {
 });
 
 describe('while the tables do not answer', () => {
-  test('a known key goes on for 10 minutes, and then gets 503', async () => {
+  test('a cached key works for 10 minutes while the tables are unavailable, then gets 503', async () => {
     const { create, call, cut, clock } = setUp();
     const { key, record } = await create();
     await call(key);
@@ -175,7 +175,7 @@ describe('while the tables do not answer', () => {
     expect(await errorOf(() => call(key))).toMatchObject({ status: 503 });
   });
 
-  test('they are asked again only every 5 s', async () => {
+  test('unavailable tables are read only every 5 s', async () => {
     const { create, call, cut, clock, reads } = setUp();
     const { key } = await create();
     await call(key);
@@ -189,7 +189,7 @@ describe('while the tables do not answer', () => {
     expect(reads).toEqual(['key', 'plan', 'key', 'plan']);
   });
 
-  test('a known key still expires', async () => {
+  test('a cached key still expires while the tables are unavailable', async () => {
     const { create, call, cut, clock } = setUp();
     const { key } = await create({ expiresAt: NOW + 20_000 });
     await call(key);
@@ -198,7 +198,7 @@ describe('while the tables do not answer', () => {
     expect(await errorOf(() => call(key))).toMatchObject({ status: 401 });
   });
 
-  test('an unknown key gets 503 and a second to wait, never 401, and works when they are back', async () => {
+  test('an uncached key gets 503 with retry-after: 1, never 401, while the tables are unavailable', async () => {
     const { create, call, cut, mend } = setUp();
     const { key, record } = await create();
     cut();

@@ -46,7 +46,7 @@ const setUp = async () => {
 };
 
 describe('a created key', () => {
-  test('is listed in its project without its secret', async () => {
+  test('a created key is listed in its project without its secret', async () => {
     const { lifecycle, old, projectId } = await setUp();
     const listed = await lifecycle.list(projectId);
     expect(listed).toEqual([old.record]);
@@ -54,14 +54,14 @@ describe('a created key', () => {
     expect(await lifecycle.list('another')).toEqual([]);
   });
 
-  test('works at once', async () => {
+  test('a created key works at once', async () => {
     const { old, generate } = await setUp();
     expect((await generate(old.key)).limits.quota).toMatchObject({ limit: 3, remaining: 2 });
   });
 });
 
 describe('a key with an expiry', () => {
-  test('is refused by the meter from then on, whoever has let it in before', async () => {
+  test('an expired key is denied by the meter, although it was authenticated before', async () => {
     const { lifecycle, authenticate, meter, clock, projectId } = await setUp();
     const made = await lifecycle.create({ projectId, planId: 'p', expiresAt: NOW + HOUR });
     const caller = await authenticate({ 'x-api-key': made.key });
@@ -71,7 +71,7 @@ describe('a key with an expiry', () => {
     expect(await errorOf(() => meter.admit(caller, 'req_late'))).toMatchObject({ status: 401 });
   });
 
-  test('that follows another by rotation ends alone', async () => {
+  test('a successor with an expiry ends alone, not with the key that it replaced', async () => {
     const { lifecycle, authenticate, meter, clock, oldRef, old } = await setUp();
     const ends = { overlapMs: 7 * 24 * HOUR, expiresAt: NOW + HOUR } as const;
     const successor = await lifecycle.rotate({ ...oldRef, ...ends });
@@ -84,7 +84,7 @@ describe('a key with an expiry', () => {
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
   });
 
-  test('is not made while the meters do not answer', async () => {
+  test('a key with an expiry is not created while the meters table is unavailable', async () => {
     const { keys, clock, projectId } = await setUp();
     const { meters } = storesOn(createUnreachableClient());
     const lifecycle = createKeyLifecycle({ keys, meters, clock, randomBytes });
@@ -96,7 +96,7 @@ describe('a key with an expiry', () => {
 });
 
 describe('a revoked key', () => {
-  test('is refused from the next generation on, though it is cached', async () => {
+  test('a revoked key gets 401 from the next generation on, although it is cached', async () => {
     const { lifecycle, old, oldRef, generate } = await setUp();
     await generate(old.key);
     expect(await lifecycle.revoke(oldRef)).toBe(true);
@@ -104,13 +104,13 @@ describe('a revoked key', () => {
     expect(await lifecycle.revoke(oldRef)).toBe(true);
   });
 
-  test('cannot be rotated back to life', async () => {
+  test('a revoked key cannot be rotated', async () => {
     const { lifecycle, oldRef } = await setUp();
     await lifecycle.revoke(oldRef);
     expect(await lifecycle.rotate({ ...oldRef, overlapMs: 24 * HOUR })).toBeUndefined();
   });
 
-  test('must belong to the project', async () => {
+  test('revoking a key of another project returns false', async () => {
     const { lifecycle, old, oldRef, generate } = await setUp();
     expect(await lifecycle.revoke({ ...oldRef, projectId: 'another' })).toBe(false);
     await generate(old.key);
@@ -123,7 +123,7 @@ describe('a rotated key', () => {
     ['1h', HOUR],
     ['24h', 24 * HOUR],
     ['7d', 7 * 24 * HOUR],
-  ] as const)('with the overlap "%s" works on for %i ms', async (overlap, ms) => {
+  ] as const)('a key rotated with overlap "%s" works for another %i ms', async (overlap, ms) => {
     const { lifecycle, clock, old, oldRef, generate } = await setUp();
     const successor = await lifecycle.rotate({ ...oldRef, overlapMs: OVERLAPS_MS[overlap] });
     clock.set(NOW + ms - 1);
@@ -133,14 +133,14 @@ describe('a rotated key', () => {
     await generate(successor?.key ?? '');
   });
 
-  test('with no overlap is refused at once, though it is cached', async () => {
+  test('a key rotated without overlap gets 401 at once, although it is cached', async () => {
     const { lifecycle, old, oldRef, generate } = await setUp();
     await generate(old.key);
     await lifecycle.rotate({ ...oldRef, overlapMs: 0 });
     expect(await errorOf(() => generate(old.key))).toMatchObject({ status: 401 });
   });
 
-  test('shares its counters with its successor', async () => {
+  test('a rotated key shares its counters with its successor', async () => {
     const { lifecycle, old, oldRef, generate } = await setUp();
     await generate(old.key);
     const successor = await lifecycle.rotate({ ...oldRef, overlapMs: HOUR });
@@ -149,7 +149,7 @@ describe('a rotated key', () => {
     expect(await errorOf(() => generate(successor?.key ?? ''))).toMatchObject({ status: 402 });
   });
 
-  test('keeps its name, and is listed with its successor', async () => {
+  test('a rotated key is listed with its successor, which keeps its name', async () => {
     const { lifecycle, oldRef, projectId } = await setUp();
     const successor = await lifecycle.rotate({ ...oldRef, overlapMs: HOUR });
     const listed = await lifecycle.list(projectId);
@@ -161,7 +161,7 @@ describe('a rotated key', () => {
     });
   });
 
-  test('never outlives its own expiry, nor the end that an earlier rotation gave it', async () => {
+  test('a rotated key outlives neither its expiry nor the end set by an earlier rotation', async () => {
     const { lifecycle, oldRef, projectId } = await setUp();
     const endOfOld = async () =>
       (await lifecycle.list(projectId)).find(({ keyId }) => keyId === oldRef.keyId)?.expiresAt;
@@ -173,7 +173,7 @@ describe('a rotated key', () => {
     expect(await lifecycle.rotate({ ...oldRef, overlapMs: 0 })).toBeUndefined();
   });
 
-  test('has its successor shown even if the meters fail in between', async () => {
+  test('a rotation returns the successor even if the meters table fails halfway', async () => {
     const { keys, clock, oldRef, generate } = await setUp();
     const { meters } = storesOn(createUnreachableClient());
     const lifecycle = createKeyLifecycle({ keys, meters, clock, randomBytes });

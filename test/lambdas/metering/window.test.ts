@@ -23,7 +23,7 @@ describe('the period of an instant', () => {
   });
 });
 
-test('a minute ends where the next one starts', () => {
+test('a minute resets when the next one starts', () => {
   const border = at('2026-11-21T12:00:00Z');
   expect(minuteOf(border)).toBe(minuteOf(border - 1) + 1);
   expect(minuteResetsAt(minuteOf(border - 1))).toBe(border);

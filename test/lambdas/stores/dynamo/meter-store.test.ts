@@ -13,7 +13,7 @@ import {
 
 const START = Date.parse('2026-11-21T11:30:00Z');
 
-describe('the item of a meter', () => {
+describe("a meter's item", () => {
   let dynamo: TestDynamo;
   let store: MeterStore;
   beforeAll(async () => {
@@ -43,7 +43,7 @@ describe('the item of a meter', () => {
     now,
   });
 
-  test('forgets finished requests and minutes: it does not grow with use', async () => {
+  test("a meter's item keeps no finished requests and no past minutes, so it does not grow with use", async () => {
     for (let n = 0; n < 30; n += 1) {
       const r = request('m1', n, START + n * 60_000, '2026-11');
       await store.reserve(r);
@@ -58,7 +58,7 @@ describe('the item of a meter', () => {
     expect(JSON.stringify(item).length).toBeLessThan(300);
   });
 
-  test('does not grow when every request fails either', async () => {
+  test("a meter's item does not grow when every request fails", async () => {
     for (let n = 0; n < 30; n += 1) {
       const r = request('m4', n, START + n * 60_000, '2026-11');
       await store.reserve(r);
@@ -71,7 +71,7 @@ describe('the item of a meter', () => {
     expect(Object.keys(item).filter((name) => name.startsWith('r')).length).toBeLessThan(9);
   });
 
-  test('is rid of a copy of a reservation, which nobody knew of and which came after the end, in 17 minutes', async () => {
+  test('a copy of a reservation that arrives after its close is refunded 17 minutes later', async () => {
     const r = request('m5', 1, START, '2026-11');
     await store.reserve(r);
     await store.commit(r);
@@ -82,7 +82,7 @@ describe('the item of a meter', () => {
     expect(await itemOf('m5')).toMatchObject({ 'q2026-11': 1 });
   });
 
-  test('forgets an hour only after every request of that hour', async () => {
+  test("an hour's counter is removed only after every request of that hour has finished", async () => {
     const inTheHour = request('m2', 1, Date.parse('2026-11-21T11:59:59Z'), '2026-11-21T11');
     await store.reserve(inTheHour);
     await store.commit(inTheHour);
@@ -98,7 +98,7 @@ describe('the item of a meter', () => {
     expect(await next(4, '2026-11-21T12:22:00Z')).toEqual(['q2026-11-21T12']);
   });
 
-  test('forgets a key a day after its end, when its record alone refuses it', async () => {
+  test("a key's end is removed a day later, when its record alone denies it", async () => {
     await store.reserve(request('m3', 1, START, '2026-11'));
     await store.endKey('m3', 'key_a', START);
     await store.reap('m3', START + 86_400_000);
@@ -109,7 +109,7 @@ describe('the item of a meter', () => {
   });
 });
 
-test('a server that is gone is told as such, by every verb', async () => {
+test('every verb throws StoreUnavailable when the server is unreachable', async () => {
   const store = storesOn(createUnreachableClient()).meters;
   const unit = { meterId: 'm', requestId: 'req_1', minute: 1, period: '2026-11' };
   const reservation = { ...unit, keyId: 'k', rpm: 1, quota: 1, now: 60_000 };

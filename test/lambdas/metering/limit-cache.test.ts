@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import { errorOf } from '../../support/error-of.ts';
+import { callerWith, newId, useMeterBench } from './meter-bench.ts';
+
+const setUp = useMeterBench();
+
+describe('cached limit errors', () => {
+  test('a flood of rate-limited requests costs one write a minute and one read a second', async () => {
+    const { admit, table, clock } = setUp(Date.parse('2026-11-21T11:30:00Z'));
+    const caller = callerWith({ rpm: 1 });
+    await admit(caller);
+    table.calls.length = 0;
+    for (let n = 0; n < 59; n += 1) {
+      for (let k = 0; k < 3; k += 1) expect((await errorOf(() => admit(caller))).status).toBe(429);
+      clock.advance(1_000);
+    }
+    expect(table.calls.filter((call) => call === 'reserve')).toHaveLength(1);
+    expect(table.calls.filter((call) => call === 'readUsage')).toHaveLength(58);
+    clock.advance(1_000);
+    await admit(caller);
+  });
+
+  test('a flood of rate-limited requests costs no write while admitted requests are refunded', async () => {
+    const { admit, table } = setUp();
+    const caller = callerWith({ rpm: 3, quota: 100 });
+    const failing = [await admit(caller), await admit(caller), await admit(caller)];
+    expect((await errorOf(() => admit(caller))).status).toBe(429);
+    table.calls.length = 0;
+    for (const admission of failing) {
+      await admission.refund();
+      expect((await errorOf(() => admit(caller))).status).toBe(429);
+    }
+    expect(table.calls.filter((call) => call === 'reserve')).toEqual([]);
+  });
+
+  test('a flood in an environment with concurrent requests costs at most one write per request in flight', async () => {
+    const { admit, table } = setUp();
+    const caller = callerWith({ rpm: 5 });
+    const statuses = async (count: number) => {
+      const results = await Promise.allSettled(Array.from({ length: count }, () => admit(caller)));
+      return results.filter(({ status }) => status === 'rejected').length;
+    };
+    expect(await statuses(20)).toBe(15);
+    expect(await statuses(500)).toBe(500);
+    expect(table.calls.filter((call) => call === 'reserve')).toHaveLength(20);
+  });
+
+  test('a flood of requests with a revoked key costs one write a minute', async () => {
+    const { admit, table } = setUp();
+    const caller = callerWith({});
+    await table.store.endKey(caller.meterId, caller.keyId, 0);
+    for (let n = 0; n < 20; n += 1) {
+      expect((await errorOf(() => admit(caller))).status).toBe(401);
+    }
+    expect(table.calls.filter((call) => call === 'reserve')).toHaveLength(1);
+  });
+
+  test('a cached 429 becomes 402 when the quota runs out in another environment within the minute', async () => {
+    const { admit, environment, clock } = setUp();
+    const caller = callerWith({ rpm: 1, quota: 2 });
+    await admit(caller);
+    expect((await errorOf(() => admit(caller))).status).toBe(429);
+    await environment(60_000).admit(caller, newId('req'));
+    clock.advance(1_000);
+    expect((await errorOf(() => admit(caller))).status).toBe(402);
+  });
+
+  test('a cached 402 ends within a second of a refund in another environment', async () => {
+    const { admit, environment, clock } = setUp();
+    const caller = callerWith({ quota: 1 });
+    const elsewhere = await environment().admit(caller, newId('req'));
+    expect((await errorOf(() => admit(caller))).status).toBe(402);
+    await elsewhere.refund();
+    clock.advance(1_000);
+    await admit(caller);
+  });
+
+  test('a cached 402 ends when the plan is raised', async () => {
+    const { admit } = setUp();
+    const caller = callerWith({ rpm: 1, quota: 1 });
+    await admit(caller);
+    expect((await errorOf(() => admit(caller))).status).toBe(402);
+    const raised = { ...caller, plan: { ...caller.plan, rpm: 2, quota: 2 } };
+    expect((await admit(raised)).limits.quota.remaining).toBe(0);
+  });
+});

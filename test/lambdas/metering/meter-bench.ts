@@ -1,0 +1,78 @@
+import { afterAll, beforeAll } from 'vitest';
+import type { Caller } from '../../../lambdas/keys/caller.ts';
+import { createMeter } from '../../../lambdas/metering/meter.ts';
+import type { MeterStore } from '../../../lambdas/stores/meter-store.ts';
+import type { Plan } from '../../../lambdas/stores/plan-store.ts';
+import { createLog } from '../../../lambdas/support/log.ts';
+import {
+  createUnreachableClient,
+  startDynamo,
+  storesOn,
+  type TestDynamo,
+} from '../../support/dynamo.ts';
+import { createManualClock } from '../../support/manual-clock.ts';
+
+export const NOW = Date.parse('2026-11-21T11:30:20.500Z');
+
+let counter = 0;
+export const newId = (kind: string) => {
+  counter += 1;
+  return `${kind}_${counter}`;
+};
+
+/** A caller with a new meter and room for 100 requests, except for what `plan` changes. */
+export const callerWith = (plan: Partial<Plan>): Caller => ({
+  keyId: 'key_a',
+  projectId: 'prj',
+  meterId: newId('mtr'),
+  plan: { id: 'plan', rpm: 100, quota: 100, period: 'month', ...plan },
+});
+
+/** Records the calls of a store's verbs; `cut` makes the table unreachable, `restore` ends that. */
+const observed = (store: MeterStore) => {
+  const calls: string[] = [];
+  const unreachable = storesOn(createUnreachableClient()).meters;
+  let target = store;
+  const proxy = new Proxy(store, {
+    get: (_, verb: keyof MeterStore) => {
+      calls.push(verb);
+      return target[verb];
+    },
+  });
+  return {
+    store: proxy,
+    calls,
+    cut: () => {
+      target = unreachable;
+    },
+    restore: () => {
+      target = store;
+    },
+  };
+};
+
+/** Starts an embedded DynamoDB for the tests of a file; returns a factory of meters on it. */
+export const useMeterBench = () => {
+  let dynamo: TestDynamo;
+  beforeAll(async () => {
+    dynamo = await startDynamo();
+  });
+  afterAll(() => dynamo.close());
+
+  return (start = NOW) => {
+    const clock = createManualClock(start);
+    const lines: string[] = [];
+    const log = createLog((line) => lines.push(line));
+    const table = observed(storesOn(dynamo.client).meters);
+    /** The meter of one environment, whose clock is `offset` ms ahead. */
+    const environment = (offset = 0) =>
+      createMeter({
+        store: table.store,
+        clock: { ...clock, now: () => clock.now() + offset },
+        log,
+      });
+    const meter = environment();
+    const admit = (caller: Caller) => meter.admit(caller, newId('req'));
+    return { clock, lines, table, meter, environment, admit };
+  };
+};
