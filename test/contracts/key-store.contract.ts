@@ -4,7 +4,7 @@ import type { KeyRecord, KeyStore } from '../../lambdas/stores/key-store.ts';
 
 const NOW = Date.parse('2026-11-21T11:30:00Z');
 
-/** What every key store promises, whatever it is built on. */
+/** Contract of every key store. */
 export const keyStoreContract = (
   setUp: () => Promise<{ store: KeyStore; close(): Promise<void> }>,
 ): void => {

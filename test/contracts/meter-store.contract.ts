@@ -9,7 +9,7 @@ export type MeterStoreUnderTest = { store: MeterStore; close(): Promise<void> };
 
 const newId = (kind: string) => `${kind}_${randomUUID()}`;
 
-/** A request of a fresh meter at 11:30:20 with room for everything, unless told otherwise. */
+/** By default a request of a new meter at 11:30:20 with high limits. */
 const reservation = (over: Partial<Reservation> = {}): Reservation => {
   const now = over.now ?? NOW;
   return {
@@ -34,7 +34,7 @@ const tally = (results: ReserveResult[]): Record<string, number> => {
   return counts;
 };
 
-/** What every meter store promises, whatever it is built on. */
+/** Contract of every meter store. */
 export const meterStoreContract = (
   name: string,
   setUp: () => Promise<MeterStoreUnderTest>,

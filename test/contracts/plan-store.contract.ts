@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Plan, PlanStore } from '../../lambdas/stores/plan-store.ts';
 
-/** What every plan store promises, whatever it is built on. */
+/** Contract of every plan store. */
 export const planStoreContract = (
   setUp: () => Promise<{ store: PlanStore; close(): Promise<void> }>,
 ): void => {

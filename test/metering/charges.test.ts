@@ -18,7 +18,7 @@ beforeAll(async () => {
 beforeEach(() => {
   router.proxy.decide(() => 'none');
   router.lines.length = 0;
-  // Whatever breaker the last test has opened lets a call through again.
+  // A breaker that the last test opened is half-open by now.
   router.advance(3_600_000);
 });
 afterAll(async () => {

@@ -33,7 +33,7 @@ const afterTheReaper = (key: string): Promise<number> => {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Resolves once `count` upstream calls of a model are under way and have nothing more to say. */
+/** Resolves once `count` upstream calls of a model are in flight and send no more bytes. */
 const untilUpstreamsHang = async (model: string, count: number): Promise<void> => {
   const open = () => fleet.upstreams.calls.filter((call) => call.model.startsWith(model));
   while (open().length < count) await pause(10);

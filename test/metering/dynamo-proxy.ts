@@ -7,9 +7,9 @@ export type Trouble =
   | 'none'
   /** Closes the connection, nothing was applied. */
   | 'reset'
-  /** Takes the call and says nothing. */
+  /** Accepts the call and sends no response. */
   | 'silence'
-  /** Applies the call and says nothing. */
+  /** Applies the call and sends no response. */
   | 'lost answer'
   /** Applies the call 1.2 s later: the client has given that attempt up by then. */
   | 'late'
@@ -61,7 +61,7 @@ const forward = (target: string, incoming: IncomingMessage, body: Buffer): Promi
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** A way to the table at `target` that misbehaves as it is told. */
+/** A proxy of the table at `target` that injects faults. */
 export const startDynamoProxy = async (target: string): Promise<DynamoProxy> => {
   const calls: TableCall[] = [];
   let troubleOf: (call: TableCall) => Trouble = () => 'none';

@@ -8,7 +8,7 @@ const MINUTE = 60_000;
 const PLENTY = 1_000_000;
 
 let fleet: Fleet;
-/** Each test has minutes of its own. */
+/** Each test has separate minutes. */
 let now = BORDER - 30 * 24 * 60 * MINUTE;
 beforeAll(async () => {
   fleet = await startFleet({ now, skews: [0, 0, 0, 0] });

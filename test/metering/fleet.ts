@@ -73,7 +73,7 @@ export const startFleet = async ({
     replace: async (index) => {
       const old = servers[index];
       if (!old) return;
-      // The new one first: a caller who finds nobody would only blur the ledger.
+      // The new process first: a refused connection would only blur the ledger.
       servers[index] = await startAt(skews[index] ?? 0);
       await end(old, 'SIGKILL');
     },

@@ -30,7 +30,7 @@ const shown = (rate: [number, number], quota: [number, number], path: string) =>
   }),
 });
 
-describe.each(['/v1/chat/completions', '/v1/messages'])('every answer of %s says', (path) => {
+describe.each(['/v1/chat/completions', '/v1/messages'])('responses of %s', (path) => {
   const limited = (rpm: number, quota: number) => router().createKey({ plan: { rpm, quota } });
 
   test.each([false, true])('the limit headers include the request itself (streamed: %s)', async (stream) => {

@@ -12,12 +12,12 @@ import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { createLocalUpstream } from '../../local/local-upstream.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
 
-/** What the parent says first. */
+/** First message of the parent. */
 export type ServerOrder = {
   dynamo: string;
   secrets: string;
   models: Model[];
-  /** The clock stands at this instant (ms) until the parent sends another. */
+  /** The clock returns this instant (ms) until the parent sends another. */
   now: number;
   /** How far this process's clock is off, in ms. */
   skew: number;
@@ -28,7 +28,7 @@ export type ServerMessage = { url: string } | { line: string };
 
 const tell = (message: ServerMessage) => process.send?.(message);
 
-/** One environment of the router, as a process of its own. */
+/** One environment of the router, as a separate process. */
 const serve = async ({ dynamo, secrets, models, skew, patience, ...order }: ServerOrder) => {
   let { now } = order;
   process.on('message', (message: { now: number }) => {

@@ -1,7 +1,7 @@
 import { type Model, parseModels } from '../../lambdas/catalog/catalog.ts';
 import defaultModels from '../../lambdas/catalog/models.json' with { type: 'json' };
 
-/** Models whose only target does what the name says. */
+/** Models named after the behaviour of their only target. */
 export const testModels = (): Model[] => {
   const [model] = parseModels(defaultModels);
   const [target] = model?.targets ?? [];

@@ -53,7 +53,7 @@ const knownKey = async (quota?: number): Promise<string> => {
 const isWrite = ({ operation, key }: TableCall) =>
   operation === 'UpdateItem' && key.startsWith('mtr') && !key.includes('/free/');
 
-/** Writes of meters that nobody has written to so far: what other tests left running does not count. */
+/** Writes of meters without earlier writes: requests that other tests left running do not count. */
 const newWrites = (): ((call: TableCall) => boolean) => {
   const known = new Set(router.proxy.calls.filter(isWrite).map(({ key }) => key));
   return (call) => isWrite(call) && !known.has(call.key);
@@ -82,7 +82,7 @@ const idsOf = (event: LogEvent) =>
 const isRefundOver = (id: string | undefined) =>
   [...idsOf('meter_refund_written'), ...idsOf('meter_refund_pending')].includes(id);
 
-describe('a table that does not answer', () => {
+describe('an unavailable meters table', () => {
   test.each(['throttled', 'reset', 'silence'] as const)(
     'an unavailable meters table (%s) admits and charges no request',
     async (trouble) => {
@@ -120,7 +120,7 @@ describe('a table that does not answer', () => {
   });
 });
 
-describe('a table whose writes', () => {
+describe('faulty writes', () => {
   test.each(['lost answer', 'late', 'slow'] as const)(
     'a table whose writes have the fault "%s" charges each response once',
     async (trouble) => {
@@ -164,7 +164,7 @@ describe('a table whose writes', () => {
   });
 });
 
-describe('tables of keys and plans that do not answer', () => {
+describe('unavailable keys and plans tables', () => {
   const cutOff = (trouble: Trouble) =>
     router.proxy.decide((call) => (/keys|plans/.test(call.table) ? trouble : 'none'));
 

@@ -20,7 +20,7 @@ import { testModels } from './test-models.ts';
 type TroubledOptions = { patience?: number; log?: Log };
 
 /**
- * A router whose way to its table can be troubled, and a healthy one beside it. `patience` is the milliseconds
+ * A router whose connection to its table can fail, and a healthy one on the same table. `patience` is the milliseconds
  * of one call of the table; AWS's second unless given. `lines` stay empty where a log is given.
  */
 export const startTroubledRouter = async ({ patience, ...given }: TroubledOptions = {}) => {

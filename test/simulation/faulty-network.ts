@@ -4,7 +4,7 @@ import { answerOf, clientFrom, type MemoryTable, type SendCommand } from './memo
 import type { Random } from './random.ts';
 import type { Scheduler } from './scheduler.ts';
 
-/** Probabilities of what may befall one attempt of one call. */
+/** Probabilities of the faults of one attempt of one call. */
 export type Faults = {
   /** Never arrives. */
   drop: number;

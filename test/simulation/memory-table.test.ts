@@ -2,7 +2,7 @@ import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.
 import { meterStoreContract } from '../contracts/meter-store.contract.ts';
 import { createMemoryClient, createMemoryTable } from './memory-table.ts';
 
-/** What the simulation stands on keeps the same contract as DynamoDB, with and without the failed item. */
+/** The simulated table meets the same contract as DynamoDB, with and without the item of a failed condition. */
 for (const withItem of ['always', 'never'] as const) {
   meterStoreContract(`the simulated table (item of a failed condition: ${withItem})`, async () => {
     const client = createMemoryClient(createMemoryTable(), withItem);

@@ -4,8 +4,8 @@ import { StoreUnavailable } from '../../lambdas/stores/store-unavailable.ts';
 import { PARTITION_KEY } from '../../lambdas/tables.ts';
 
 /**
- * The obvious meter: conditional counters that do not know which request they count. It is here to be caught,
- * as the proof that the simulation can fail.
+ * The naive meter: conditional counters without request ids. The simulation must detect it, which proves that
+ * the simulation can fail.
  */
 export const createPlainAddStore = (client: DynamoDBDocumentClient): MeterStore => {
   const add = async (

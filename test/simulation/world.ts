@@ -14,7 +14,7 @@ import { createScheduler, type Scheduler } from './scheduler.ts';
 
 export type CreateStore = (client: DynamoDBDocumentClient) => MeterStore;
 
-/** What the outside saw of one request. `charge` undefined: it died while its commit was under way. */
+/** One request as its caller saw it. `charge` is undefined if it died while its commit was in flight. */
 type Entry = { requestId: string; minute: number; period: string; charge: 0 | 1 | undefined };
 
 /** How a promise begins that is broken at the caller's cost. */

@@ -6,11 +6,11 @@ import { fc } from '../../support/seeds.ts';
 import { FAULTS, type Fault, type FaultyClient } from './faulty-client.ts';
 import type { MeterModel, Unit } from './model.ts';
 
-/** The real thing: a process's store over a faulty way, and an operator's view that never fails. */
+/** The system under test: a process's store on a faulty client, and an operator's store that never fails. */
 export type Real = {
   meterId: string;
   network: FaultyClient;
-  /** Of the process that lives now. */
+  /** Of the current process. */
   store: MeterStore;
   restart(): void;
   observer: MeterStore;
@@ -34,7 +34,7 @@ const settle = async <Value>(verb: Promise<Value>): Promise<Effect<Value>> => {
   }
 };
 
-/** A command that is followed by a look: the counts are as the model has them, and none is negative. */
+/** A command followed by a read: the counts equal the model's, and none is negative. */
 const command = (
   name: string,
   check: (model: MeterModel) => boolean,
@@ -68,13 +68,13 @@ const reservationIn = (
 const isAlive = (model: MeterModel, unit: Unit | undefined): unit is Unit =>
   unit !== undefined && !unit.isOver && model.now - unit.reservation.now < LIFE;
 
-type Suffering = { model: MeterModel; unit: Unit; fault: Fault };
+type Faulty = { model: MeterModel; unit: Unit; fault: Fault };
 
 const isSilent = (fault: Fault): boolean => fault !== 'none' && fault !== 'duplicated';
 
-/** One write of a unit under a fault, in the model; `apply` is what it does wherever it arrives. */
+/** One write of a unit under a fault, in the model; `apply` is its effect when it arrives. */
 const underFault = <Value>(
-  { model, unit, fault }: Suffering,
+  { model, unit, fault }: Faulty,
   apply: () => Value,
 ): Effect<Value> => {
   if (isSilent(fault) && unit.memory === 'sure') unit.memory = 'unsure';
@@ -84,16 +84,16 @@ const underFault = <Value>(
   return isSilent(fault) ? 'no answer' : { value };
 };
 
-/** Nothing is written for a limit of zero, nor for a request that its process withdrew: only read. */
-const look = ({ model, unit, fault }: Suffering, mine: Reservation) => {
+/** A limit of 0, or a request that its process refunded, causes a read and no write. */
+const look = ({ model, unit, fault }: Faulty, mine: Reservation) => {
   if (isSilent(fault)) return 'no answer';
   return unit.isRefunded ? 'refunded' : model.take({ ...unit }, mine);
 };
 
-const takeOrRefuse = (suffering: Suffering, mine: Reservation) => {
-  const { model, unit } = suffering;
+const takeOrRefuse = (faulty: Faulty, mine: Reservation) => {
+  const { model, unit } = faulty;
   if (unit.memory === 'none') unit.memory = 'sure';
-  const effect = underFault(suffering, () => model.take(unit, mine));
+  const effect = underFault(faulty, () => model.take(unit, mine));
   if (effect === 'no answer') return effect;
   if (effect.value !== 'admitted') {
     if (unit.memory === 'unsure' && unit.state === 'none') unit.state = 'refunded';
@@ -119,7 +119,7 @@ export const reserve = (id: number, key: number, fault: Fault): Command =>
       model.units.set(first.requestId, unit);
       // A repeat is the same write: same minute, same period, same time.
       const mine = { ...unit.reservation, ...model.limits };
-      real.network.befall(fault);
+      real.network.injectNext(fault);
       const seen = await settle(real.store.reserve(mine));
       const isRead = unit.isRefunded || mine.rpm < 1 || mine.quota < 1;
       const predict = isRead ? look : takeOrRefuse;
@@ -144,7 +144,7 @@ const verbOf = (
     async (model, real) => {
       const unit = model.units.get(`req_${id}`);
       if (!unit) return;
-      real.network.befall(fault);
+      real.network.injectNext(fault);
       await run(model, real, unit);
     },
   );
@@ -172,7 +172,7 @@ export const refund = (id: number, fault: Fault): Command =>
       const seen = await settle(real.store.refund(unit.reservation));
       const effect = underFault({ model, unit, fault }, () => model.giveBack(unit, 'refunded'));
       expect(seen === 'no answer').toBe(effect === 'no answer');
-      // Nothing was there to give back, so nothing may come.
+      // The tombstone keeps a late reserve out.
       if (effect !== 'no answer') unit.state = 'refunded';
     },
   );
@@ -188,7 +188,7 @@ const close = (id: number, fault: Fault): Command =>
       if (seen === 'no answer') expect(fault).not.toBe('none');
       if (fault === 'late' && seen === 'no answer') model.delay(model.now, () => undefined);
       unit.isOver = true;
-      real.network.befall('none');
+      real.network.injectNext('none');
     },
   );
 

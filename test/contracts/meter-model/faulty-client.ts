@@ -1,6 +1,6 @@
 import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 
-/** What befalls the first call of a verb. */
+/** Fault of the first call of a verb. */
 export type Fault = 'none' | 'dropped' | 'answer lost' | 'late' | 'duplicated';
 export const FAULTS: Fault[] = ['none', 'dropped', 'answer lost', 'late', 'duplicated'];
 
@@ -8,18 +8,18 @@ type Command = Parameters<DynamoDBDocumentClient['send']>[0];
 
 export type FaultyClient = {
   client: DynamoDBDocumentClient;
-  /** The next call suffers this. */
-  befall(fault: Fault): void;
-  /** Sends what was late, oldest first; false if nothing was. */
+  /** Sets the fault of the next call. */
+  injectNext(fault: Fault): void;
+  /** Applies the oldest late write; false if there is none. */
   landLate(): Promise<boolean>;
-  /** What is still under way never arrives: its signature has expired. */
+  /** Drops the writes in flight: their signatures have expired. */
   expireLate(): void;
 };
 
 const isFailedCondition = (error: unknown): boolean =>
   error instanceof Error && error.name === 'ConditionalCheckFailedException';
 
-/** A way to the table with one fault at a time, chosen by the test. */
+/** A client that injects one fault at a time, chosen by the test. */
 export const createFaultyClient = (base: DynamoDBDocumentClient): FaultyClient => {
   let next: Fault = 'none';
   let late: Command[] = [];
@@ -50,7 +50,7 @@ export const createFaultyClient = (base: DynamoDBDocumentClient): FaultyClient =
 
   return {
     client: { send } as unknown as DynamoDBDocumentClient,
-    befall: (fault) => {
+    injectNext: (fault) => {
       next = fault;
     },
     landLate: async () => {

@@ -2,13 +2,13 @@ import type { Reservation, ReserveResult } from '../../../lambdas/stores/meter-s
 
 type Outcome = ReserveResult['outcome'];
 
-/** One request as the promises see it. */
+/** One request in the model. */
 export type Unit = {
   reservation: Reservation;
   state: 'none' | 'open' | 'committed' | 'refunded' | 'reaped';
-  /** What its process remembers of it from its reservation on: whether a write of it had no answer. */
+  /** What its process remembers since the reservation: whether one of its writes had no response. */
   memory: 'none' | 'sure' | 'unsure';
-  /** Its process, which remembers it, asked for its refund. */
+  /** Its process, which remembers it, requested its refund. */
   isRefunded: boolean;
   /** Its process closed it, or died. */
   isOver: boolean;
@@ -16,7 +16,7 @@ export type Unit = {
 
 type Late = { sentAt: number; land: () => void };
 
-/** The meter in plain words: counters, requests and key ends, and nothing of how they are stored. */
+/** Model of a meter: counters, requests and key ends, without their storage. */
 export const createMeterModel = (start: number) => {
   const counts = new Map<string, number>();
   const units = new Map<string, Unit>();
@@ -78,7 +78,7 @@ export const createMeterModel = (start: number) => {
     }),
     delay: (sentAt: number, land: () => void) => late.push({ sentAt, land }),
     landLate: () => late.shift()?.land(),
-    /** When the oldest write under way was signed. */
+    /** When the oldest write in flight was signed. */
     oldestLate: () => late[0]?.sentAt,
     expireLate: () => {
       late = [];

@@ -41,7 +41,7 @@ afterAll(() => dynamo.close());
 
 type Sent = { method?: string; path: string; body?: string; userArn?: string | null };
 
-/** The event in which API Gateway would deliver the request, signed by the operator unless told otherwise. */
+/** The event in which API Gateway would deliver the request, signed by the operator by default. */
 const eventOf = ({ method = 'GET', path, body = '', userArn = OPERATOR }: Sent) => {
   const rawHeaders = ['Host', 'router.test', 'Content-Type', 'application/json'];
   const request = {
@@ -80,7 +80,7 @@ describe('the operator at the REST API', () => {
 
   test('the log line names the operator and contains nothing of the body', async () => {
     lines.length = 0;
-    const body = JSON.stringify({ id: 'quiet', name: 'Nobody reads this' });
+    const body = JSON.stringify({ id: 'quiet', name: 'A private name' });
     await send({ method: 'POST', path: '/admin/projects', body });
     expect(lines).toHaveLength(1);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({
@@ -89,7 +89,7 @@ describe('the operator at the REST API', () => {
       status: 201,
       operator: OPERATOR,
     });
-    expect(lines.join('')).not.toContain('Nobody reads this');
+    expect(lines.join('')).not.toContain('A private name');
   });
 
   test('a request without an IAM identity gets 403 on every path', async () => {
@@ -101,16 +101,16 @@ describe('the operator at the REST API', () => {
   });
 });
 
-describe('mistakes are answered in the envelope of the chat family', () => {
+describe('an error in the envelope of the chat protocol', () => {
   test.each([
-    ['a path that is none', { path: '/admin/nothing' }, 404, /No such path/],
+    ['an unknown path', { path: '/admin/nothing' }, 404, /No such path/],
     ["the router's own path", { path: '/v1/models' }, 404, /No such path/],
     ['an empty segment', { path: '/admin/projects//keys' }, 404, /No such path/],
     ['a broken escape', { path: '/admin/projects/%zz/keys' }, 404, /No such path/],
     ['a method', { method: 'DELETE', path: '/admin/projects' }, 405, /takes GET, POST/],
     ['no body', { method: 'POST', path: '/admin/projects' }, 400, /body is empty/],
     ['no JSON', { method: 'POST', path: '/admin/projects', body: '{' }, 400, /not valid JSON/],
-    ['a surplus field', { method: 'POST', path: '/admin/plans', body: '{"rmp":1}' }, 400, /rmp/],
+    ['an unknown field', { method: 'POST', path: '/admin/plans', body: '{"rmp":1}' }, 400, /rmp/],
   ])('%s', async (_, sent, expected, message) => {
     const { status, body } = await send(sent);
     expect(status).toBe(expected);

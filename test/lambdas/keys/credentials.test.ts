@@ -18,16 +18,16 @@ describe('the presented key is', () => {
     ['either when both are equal', { authorization: `Bearer ${KEY}`, 'x-api-key': KEY }, KEY],
     ['the one of ours (bearer)', { authorization: `Bearer ${KEY}`, 'x-api-key': FOREIGN }, KEY],
     ['the one of ours (x-api-key)', { authorization: `Bearer ${FOREIGN}`, 'x-api-key': KEY }, KEY],
-    ['x-api-key beside a doubled header', { authorization: 'Bearer a, b', 'x-api-key': KEY }, KEY],
-    ['x-api-key beside another scheme', { authorization: 'Basic YTpi', 'x-api-key': KEY }, KEY],
-    ['x-api-key beside an empty bearer', { authorization: 'Bearer ', 'x-api-key': KEY }, KEY],
+    ['x-api-key next to a doubled header', { authorization: 'Bearer a, b', 'x-api-key': KEY }, KEY],
+    ['x-api-key next to another scheme', { authorization: 'Basic YTpi', 'x-api-key': KEY }, KEY],
+    ['x-api-key next to an empty bearer', { authorization: 'Bearer ', 'x-api-key': KEY }, KEY],
     ['a foreign key, if it is the only one', { 'x-api-key': FOREIGN }, FOREIGN],
   ])('%s', (_, headers, expected) => {
     expect(readCredential(headers)).toBe(expected);
   });
 });
 
-describe('there is no key, and the answer says why', () => {
+describe('a missing or ambiguous key', () => {
   test.each<[string, Record<string, string>, RegExp]>([
     ['no header', {}, /missing/],
     ['empty headers', { authorization: '', 'x-api-key': '  ' }, /missing/],
