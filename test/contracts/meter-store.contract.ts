@@ -62,10 +62,13 @@ export const meterStoreContract = (
         { rpm: 900, quota: 60, of: 200, expected: { admitted: 60, 'quota-exhausted': 140 } },
         { rpm: 60, quota: 60, of: 200, expected: { admitted: 60, 'quota-exhausted': 140 } },
         { rpm: 600, quota: 900, of: 1_000, expected: { admitted: 600, 'rate-limited': 400 } },
-      ])('$of concurrent reservations with rpm $rpm and quota $quota: $expected', async (limits) => {
-        const { rpm, quota, of, expected } = limits;
-        expect(tally(await reserveMany(of, reservation({ rpm, quota })))).toEqual(expected);
-      });
+      ])(
+        '$of concurrent reservations with rpm $rpm and quota $quota: $expected',
+        async (limits) => {
+          const { rpm, quota, of, expected } = limits;
+          expect(tally(await reserveMany(of, reservation({ rpm, quota })))).toEqual(expected);
+        },
+      );
 
       test('the counts of admitted requests are all different and end at the limit', async () => {
         const results = await reserveMany(20, reservation({ rpm: 10 }));

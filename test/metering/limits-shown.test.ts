@@ -33,39 +33,48 @@ const shown = (rate: [number, number], quota: [number, number], path: string) =>
 describe.each(['/v1/chat/completions', '/v1/messages'])('responses of %s', (path) => {
   const limited = (rpm: number, quota: number) => router().createKey({ plan: { rpm, quota } });
 
-  test.each([false, true])('the limit headers include the request itself (streamed: %s)', async (stream) => {
-    const key = await limited(5, 9);
-    for (const n of [1, 2]) {
-      const response = await ask(path, key, 'say hi', stream);
-      expect(response.status).toBe(200);
-      expect(limitsIn(response)).toEqual(shown([5, 5 - n], [9, 9 - n], path));
-      await response.text();
-    }
-  });
+  test.each([false, true])(
+    'the limit headers include the request itself (streamed: %s)',
+    async (stream) => {
+      const key = await limited(5, 9);
+      for (const n of [1, 2]) {
+        const response = await ask(path, key, 'say hi', stream);
+        expect(response.status).toBe(200);
+        expect(limitsIn(response)).toEqual(shown([5, 5 - n], [9, 9 - n], path));
+        await response.text();
+      }
+    },
+  );
 
-  test.each([false, true])('the limit headers of a failure show the refunded unit (streamed: %s)', async (stream) => {
-    const key = await limited(5, 9);
-    const response = await ask(path, key, 'fault status=500\nfault status=500', stream);
-    expect(response.status).toBeGreaterThanOrEqual(500);
-    expect(limitsIn(response)).toEqual(shown([5, 4], [9, 9], path));
-  });
+  test.each([false, true])(
+    'the limit headers of a failure show the refunded unit (streamed: %s)',
+    async (stream) => {
+      const key = await limited(5, 9);
+      const response = await ask(path, key, 'fault status=500\nfault status=500', stream);
+      expect(response.status).toBeGreaterThanOrEqual(500);
+      expect(limitsIn(response)).toEqual(shown([5, 4], [9, 9], path));
+    },
+  );
 
   test.each([
     { status: 402, rpm: 5, quota: 1, left: [4, 0] as const },
     { status: 429, rpm: 1, quota: 9, left: [0, 8] as const },
-  ])('a $status has the limit headers and the time of the reset', async ({ status, rpm, quota, left }) => {
-    const key = await limited(rpm, quota);
-    await (await ask(path, key)).text();
-    for (const stream of [false, true]) {
-      const refused = await ask(path, key, 'say hi', stream);
-      expect(refused.status).toBe(status);
-      expect(limitsIn(refused)).toEqual(shown([rpm, left[0]], [quota, left[1]], path));
-      const seconds = (Date.parse('2026-12-01T00:00:00Z') - NOW) / 1_000;
-      expect(refused.headers.get('retry-after')).toBe(status === 402 ? String(seconds) : '40');
-      const { error } = (await refused.json()) as { error: { message: string } };
-      if (status === 402) expect(error.message).toContain('Retry after 2026-12-01T00:00:00Z.');
-    }
-  });
+  ])(
+    'a $status has the limit headers and the time of the reset',
+    async ({ status, rpm, quota, left }) => {
+      const key = await limited(rpm, quota);
+      await (await ask(path, key)).text();
+      for (const stream of [false, true]) {
+        const refused = await ask(path, key, 'say hi', stream);
+        expect(refused.status).toBe(status);
+        expect(limitsIn(refused)).toEqual(shown([rpm, left[0]], [quota, left[1]], path));
+        const seconds = (Date.parse('2026-12-01T00:00:00Z') - NOW) / 1_000;
+        expect(refused.headers.get('retry-after')).toBe(status === 402 ? String(seconds) : '40');
+        const { error } = (await refused.json()) as { error: { message: string } };
+        if (status === 402) expect(error.message).toContain('Retry after 2026-12-01T00:00:00Z.');
+      }
+    },
+  );
 });
 
 describe('GET /v1/usage', () => {

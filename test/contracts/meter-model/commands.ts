@@ -73,10 +73,7 @@ type Faulty = { model: MeterModel; unit: Unit; fault: Fault };
 const isSilent = (fault: Fault): boolean => fault !== 'none' && fault !== 'duplicated';
 
 /** One write of a unit under a fault, in the model; `apply` is its effect when it arrives. */
-const underFault = <Value>(
-  { model, unit, fault }: Faulty,
-  apply: () => Value,
-): Effect<Value> => {
+const underFault = <Value>({ model, unit, fault }: Faulty, apply: () => Value): Effect<Value> => {
   if (isSilent(fault) && unit.memory === 'sure') unit.memory = 'unsure';
   if (fault === 'late') model.delay(model.now, apply);
   if (fault === 'late' || fault === 'dropped') return 'no answer';

@@ -118,21 +118,22 @@ describe('concurrent requests', () => {
     { rpm: 60, quota: 1_000, status: 429 },
     { rpm: 1_000, quota: 60, status: 402 },
     { rpm: 60, quota: 60, status: 402 },
-  ])('of 200 concurrent requests with rpm $rpm and quota $quota 60 are admitted and 140 get $status', async (plan) => {
-    const { environment } = setUp();
-    const caller = callerWith(plan);
-    const environments = [environment(), environment(), environment(), environment()];
-    const results = await Promise.allSettled(
-      Array.from({ length: 50 }).flatMap(() =>
-        environments.map((meter) => meter.admit(caller, newId('req'))),
-      ),
-    );
-    const refused = results.filter((result) => result.status === 'rejected');
-    expect(refused).toHaveLength(140);
-    expect(new Set(refused.map(({ reason }) => reason.status))).toEqual(
-      new Set([plan.status]),
-    );
-  });
+  ])(
+    'of 200 concurrent requests with rpm $rpm and quota $quota 60 are admitted and 140 get $status',
+    async (plan) => {
+      const { environment } = setUp();
+      const caller = callerWith(plan);
+      const environments = [environment(), environment(), environment(), environment()];
+      const results = await Promise.allSettled(
+        Array.from({ length: 50 }).flatMap(() =>
+          environments.map((meter) => meter.admit(caller, newId('req'))),
+        ),
+      );
+      const refused = results.filter((result) => result.status === 'rejected');
+      expect(refused).toHaveLength(140);
+      expect(new Set(refused.map(({ reason }) => reason.status))).toEqual(new Set([plan.status]));
+    },
+  );
 
   test('no hour admits more than its quota when environments with clock skew cross its end', async () => {
     const { environment, clock } = setUp(Date.parse('2026-11-21T11:59:58.500Z'));
