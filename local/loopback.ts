@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import { closeServer } from '../lambdas/web/close-server.ts';
+import { closeServer } from '../lambdas/web/connections.ts';
 
 /** Longer than any pause in a test, so that no idle connection closes just as it is reused. */
 const KEEP_ALIVE_MS = 600_000;

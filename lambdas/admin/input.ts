@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { describeIssue } from '../support/describe-issue.ts';
-import { DAY_MS, MINUTE_MS } from '../support/durations.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
+import { DAY_MS, MINUTE_MS } from '../support/time.ts';
 
 /** Ids that operators choose: short, and safe in a path, a shell and a log. */
 const Id = z

@@ -5,7 +5,7 @@ import type { ProjectStore } from '../stores/project-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { type ApiError, invalidRequest, notFound } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
-import { formatInstant } from '../support/rfc3339.ts';
+import { formatInstant } from '../support/time.ts';
 import { NewKeyInput, OVERLAPS_MS, Rotation, readInput } from './input.ts';
 import type { AdminOperation } from './operation.ts';
 import { requireProject } from './projects.ts';

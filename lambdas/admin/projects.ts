@@ -1,7 +1,7 @@
 import type { Project, ProjectStore } from '../stores/project-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
-import { formatInstant } from '../support/rfc3339.ts';
+import { formatInstant } from '../support/time.ts';
 import { NewProject, readInput } from './input.ts';
 import type { AdminOperation } from './operation.ts';
 

@@ -8,7 +8,7 @@ import type { Plan, PlanStore } from '../stores/plan-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
-import { formatInstant } from '../support/rfc3339.ts';
+import { formatInstant } from '../support/time.ts';
 import { publicKey } from './keys.ts';
 import type { AdminOperation } from './operation.ts';
 import { requireProject } from './projects.ts';

@@ -1,6 +1,6 @@
 import type { Meter } from '../metering/meter.ts';
 import type { WindowUsage } from '../metering/quota-usage.ts';
-import { formatInstant } from '../support/rfc3339.ts';
+import { formatInstant } from '../support/time.ts';
 import type { Endpoint } from './endpoint.ts';
 
 const publicUse = ({ limit, used, remaining, resetAt }: WindowUsage) => ({

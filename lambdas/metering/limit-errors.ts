@@ -7,7 +7,7 @@ import {
   rateLimited,
   unauthenticated,
 } from '../support/errors.ts';
-import { formatInstant } from '../support/rfc3339.ts';
+import { formatInstant } from '../support/time.ts';
 import { type Limits, limitHeaders, secondsUntil } from './limit-headers.ts';
 
 /** A 402 or 429. Carries the limits, because a protocol may send them in its own headers too. */

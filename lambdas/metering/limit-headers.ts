@@ -1,5 +1,5 @@
 import type { RequestLimits } from '../protocols/protocol.ts';
-import { formatInstant } from '../support/rfc3339.ts';
+import { formatInstant } from '../support/time.ts';
 
 /** Limits of the minute and of the plan's period, with what remains of each. */
 export type Limits = { requests: RequestLimits; quota: RequestLimits };

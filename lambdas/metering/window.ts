@@ -1,5 +1,5 @@
 import type { Period } from '../stores/plan-store.ts';
-import { MINUTE_MS } from '../support/durations.ts';
+import { MINUTE_MS } from '../support/time.ts';
 
 /** A UTC time window. Instants are ms since the epoch; `resetsAt` is the first one after it. */
 export type Window = { label: string; startsAt: number; resetsAt: number };

@@ -2,24 +2,46 @@ import type { LogEvent, LogFields } from '../log-events.ts';
 import { type Labelled, METRIC_NAMES } from '../metrics.ts';
 import type { Clock } from '../support/clock.ts';
 import { createLog, type Log } from '../support/log.ts';
+import { MINUTE_MS } from '../support/time.ts';
 import { formatEmf, type Point } from './format-emf.ts';
 import { createMeasure } from './measure.ts';
-import { createSampleErrors } from './sample-errors.ts';
 
 type Options = {
   /** Value of the dimension `Stage`. */
   stage: string;
   labels: Labelled[];
   clock: Clock;
-  /** Takes one line; `process.stdout.write` in the entries. */
+  /** Writes one line; `process.stdout.write` in the entries. */
   write: (line: string) => void;
 };
 
-/** Refusals that callers can cause as fast as they like; 402 is never retried by an SDK. */
+/** Errors that callers can cause at any rate; no SDK retries a 402. */
 const FLOODING = [401, 429];
 
 const isFloodable = (event: LogEvent, { status = 0 }: LogFields): boolean =>
   event === 'request' && FLOODING.includes(status);
+
+/** Error lines written in full within a minute; above that, one in a hundred. */
+const FULL_PER_MINUTE = 10;
+const ONE_IN = 100;
+
+/**
+ * Whether the line of a floodable error at `now` (ms) is written. A flood of errors must not become a
+ * flood of log lines: at 1,000 a second they are $15 a day.
+ */
+const createSampleErrors = (): ((now: number) => boolean) => {
+  let minute = Number.NEGATIVE_INFINITY;
+  let count = 0;
+  return (now) => {
+    const current = Math.floor(now / MINUTE_MS);
+    if (current !== minute) {
+      minute = current;
+      count = 0;
+    }
+    count += 1;
+    return count <= FULL_PER_MINUTE || count % ONE_IN === 0;
+  };
+};
 
 const add = (total: Point, { labels, values }: Point): Point => {
   const sum: Point['values'] = { ...total.values };
@@ -30,7 +52,7 @@ const add = (total: Point, { labels, values }: Point): Point => {
   return { labels, values: sum };
 };
 
-/** Counts of the lines that were left out, by their labels. */
+/** Metrics not yet written, by their labels. */
 const createBacklog = () => {
   const points = new Map<string, Point>();
   return {
@@ -39,17 +61,17 @@ const createBacklog = () => {
       points.set(key, add(points.get(key) ?? { labels: {}, values: {} }, point));
     },
     take: (): Point[] => {
-      const taken = [...points.values()];
+      const pending = [...points.values()];
       points.clear();
-      return taken;
+      return pending;
     },
   };
 };
 
 /**
- * A log whose lines are also counted: beside each line that says something countable goes one line of
- * metrics. Of a flood of refusals few lines are written, but all are counted: those left out wait for the
- * next line, at most 99 of them, and only they are lost if the platform ends this process meanwhile.
+ * A log that also writes metrics: one EMF line after each log line that has any. In a flood of 401s or 429s
+ * few lines are written, but all are counted: the skipped ones are added to the next line. At most 99
+ * counts wait, and are lost only if the platform ends the process first.
  */
 export const createTelemetry = ({ stage, labels, clock, write }: Options): Log => {
   const log = createLog(write);

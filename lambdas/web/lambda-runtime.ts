@@ -1,9 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
 import type { Clock } from '../support/clock.ts';
-import { writeWithin } from './write-within.ts';
 
-/** The head of a streamed answer, as handlers give it to the platform. */
+/** Status and headers of a streamed response, as handlers pass them to the platform. */
 export type Prelude = {
   statusCode?: number;
   headers?: Record<string, string>;
@@ -13,10 +12,15 @@ export type Prelude = {
 
 type Handler = (...parameters: never[]) => unknown;
 
-/** What the real runtime marks a streaming handler with. */
+/** The mark that the real runtime puts on a streaming handler. */
 const STREAMING = Symbol.for('aws.lambda.runtime.handler.streaming');
-/** The platform's content type for an answer that never announced a head. */
+/** The platform's content type for a response without a prelude. */
 const NO_PRELUDE: Prelude = { headers: { 'content-type': 'application/octet-stream' } };
+
+/** Limit of a write's first bytes. */
+const STALL_MS = 60_000;
+/** Slower than any line in use (16 KB a second); a whole response is one write of up to megabytes. */
+const MIN_BYTES_PER_MS = 16;
 
 const preludes = new WeakMap<Writable, Prelude>();
 
@@ -30,7 +34,26 @@ const writeHead = (response: ServerResponse, prelude: Prelude) => {
   response.flushHeaders();
 };
 
-/** The stream that a handler writes to; the head goes out with its first write, even an empty one. */
+/**
+ * Writes to a client and calls back when the bytes are sent. A client that stops reading holds its
+ * response back, and with it the upstream; after a minute it counts as disconnected.
+ */
+const writeWithin = (
+  response: ServerResponse,
+  chunk: Buffer,
+  { clock, callback }: { clock: Clock; callback: (error?: Error | null) => void },
+): void => {
+  const limitMs = STALL_MS + chunk.byteLength / MIN_BYTES_PER_MS;
+  const cancel = clock.after(limitMs, () => response.destroy());
+  response.once('close', cancel);
+  response.write(chunk, (error) => {
+    cancel();
+    response.off('close', cancel);
+    callback(error);
+  });
+};
+
+/** The stream that a handler writes to; the headers are sent with its first write, even an empty one. */
 export const createResponseStream = (response: ServerResponse, clock: Clock): Writable => {
   const stream: Writable = new Writable({
     write: (chunk: Buffer, _encoding, callback) => {
@@ -44,7 +67,7 @@ export const createResponseStream = (response: ServerResponse, clock: Clock): Wr
     },
   });
   response.once('close', () => {
-    if (!response.writableFinished) stream.destroy(new Error('The client has gone.'));
+    if (!response.writableFinished) stream.destroy(new Error('The client disconnected.'));
   });
   return stream.on('error', () => undefined);
 };
@@ -52,13 +75,13 @@ export const createResponseStream = (response: ServerResponse, clock: Clock): Wr
 const streamifyResponse = <T extends Handler>(handler: T): T =>
   Object.assign(handler, { [STREAMING]: 'response' });
 
-/** The same stream, whose head is `prelude`. */
+/** Sets the prelude of a response stream. */
 export const withPrelude = (stream: Writable, prelude: Prelude): Writable => {
   preludes.set(stream, prelude);
   return stream;
 };
 
-// AWS clients put an object of their own at the same place, before or after this runs.
+// AWS's runtime client also sets this global, before or after this module runs.
 const existing: unknown = Reflect.get(globalThis, 'awslambda');
 Object.assign(globalThis, {
   awslambda: Object.assign(existing ?? {}, {

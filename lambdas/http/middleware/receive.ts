@@ -1,7 +1,7 @@
 import type { CallerProtocol } from '../../protocols/protocol.ts';
 import type { Clock } from '../../support/clock.ts';
-import { MAX_INVOCATION_MS } from '../../support/durations.ts';
 import { newRequestId, type RandomBytes } from '../../support/ids.ts';
+import { MAX_INVOCATION_MS } from '../../support/time.ts';
 import { type HttpEvent, readEvent } from '../read-event.ts';
 import type { InvocationContext, Received } from '../stages.ts';
 

@@ -1,4 +1,4 @@
-import { DAY_MS, MINUTE_MS } from '../../support/durations.ts';
+import { DAY_MS, MINUTE_MS } from '../../support/time.ts';
 import type { MeterCounts, Reservation, ReservedUnit, ReserveResult } from '../meter-store.ts';
 import type { Item } from './table.ts';
 

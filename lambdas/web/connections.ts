@@ -1,0 +1,52 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+/** Closes a server at once, and every connection with it. */
+export const closeServer = async (server: Server): Promise<void> => {
+  const closed = new Promise((resolve) => {
+    server.close(resolve);
+  });
+  server.closeAllConnections();
+  await closed;
+};
+
+/**
+ * Graceful shutdown: accepts no new connection, completes the responses in flight, and closes each
+ * connection after its last response instead of keeping it alive. Resolves when all are closed.
+ */
+export const createDrain = (server: Server): (() => Promise<void>) => {
+  let isDraining = false;
+  server.on('request', (_, response: ServerResponse) => {
+    response.once('close', () => {
+      // On the next turn, when Node counts the connection as idle.
+      if (isDraining) setImmediate(() => server.closeIdleConnections());
+    });
+  });
+  return () => {
+    isDraining = true;
+    return new Promise((resolve) => {
+      server.close(() => resolve());
+    });
+  };
+};
+
+/** Responses in flight, by connection. */
+export type InFlight = {
+  add(request: IncomingMessage, response: ServerResponse): void;
+  /** True if nothing may be written to the connection: it would corrupt or replace a response. */
+  has(socket: Duplex): boolean;
+};
+
+export const createInFlight = (): InFlight => {
+  const bySocket = new WeakMap<Duplex, Set<ServerResponse>>();
+  return {
+    add: (request, response) => {
+      const responses = bySocket.get(request.socket) ?? new Set();
+      bySocket.set(request.socket, responses.add(response));
+      response.once('close', () => responses.delete(response));
+    },
+    // A request that is still being read may get an error as its only response.
+    has: (socket) =>
+      [...(bySocket.get(socket) ?? [])].some(({ headersSent, req }) => headersSent || req.complete),
+  };
+};
