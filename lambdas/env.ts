@@ -31,15 +31,15 @@ const read = <Env>(schema: z.ZodType<Env>, env: Variables): Env => {
   throw new Error(`The environment is not valid.\n${z.prettifyError(parsed.error)}`);
 };
 
-/** @throws Error that names every variable which is missing or wrong. */
+/** @throws Error that names every missing or invalid variable */
 export const readRouterEnv = (env: Variables): RouterEnv => read(RouterEnv, env);
 
-/** @throws Error that names every variable which is missing or wrong. */
+/** @throws Error that names every missing or invalid variable */
 export const readAdminEnv = (env: Variables): AdminEnv => read(AdminEnv, env);
 
 const HTTP_ENDPOINT = /^(?<host>.+):(?<port>\d{1,5})$/;
 
-/** Where a Web Function has to listen. @throws Error when the platform did not say. */
+/** Host and port of a Web Function. @throws Error if the platform did not set them */
 export const readHttpEndpoint = (env: Variables): { host: string; port: number } => {
   const { host, port } = HTTP_ENDPOINT.exec(env.AWS_LAMBDA_HTTP_ENDPOINT ?? '')?.groups ?? {};
   if (!host || !port) throw new Error('AWS_LAMBDA_HTTP_ENDPOINT is not host:port.');

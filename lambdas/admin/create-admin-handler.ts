@@ -29,8 +29,8 @@ export type AdminHandlerOptions = {
 };
 
 /** The stages of an operator's request after `Received`; each function takes the stage before its own. */
-export type Authorized = Received & { readonly operator: string };
-export type AdminRouted = Authorized & Pick<AdminRequest, 'parameters'> & { route: AdminRoute };
+type Authorized = Received & { readonly operator: string };
+type AdminRouted = Authorized & Pick<AdminRequest, 'parameters'> & { route: AdminRoute };
 
 /** Defence in depth: rejects requests that API Gateway did not authorize. @throws ApiError 403 */
 export const requireOperator = (received: Received): Authorized => {

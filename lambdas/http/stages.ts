@@ -53,7 +53,7 @@ export type Routed = Received & {
   readonly dateHeader: string | undefined;
 };
 
-export type Authenticated = Routed & { readonly caller: Caller };
+type Authenticated = Routed & { readonly caller: Caller };
 
 /** Routes without a key have a fixed reply. @throws ApiError 404 or 405 */
 export const routeRequest = (

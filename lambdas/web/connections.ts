@@ -31,7 +31,7 @@ export const createDrain = (server: Server): (() => Promise<void>) => {
 };
 
 /** Responses in flight, by connection. */
-export type InFlight = {
+type InFlight = {
   add(request: IncomingMessage, response: ServerResponse): void;
   /** True if nothing may be written to the connection: it would corrupt or replace a response. */
   has(socket: Duplex): boolean;
