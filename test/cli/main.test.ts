@@ -1,5 +1,4 @@
 import { writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import OpenAI from 'openai';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -9,6 +8,7 @@ import { CliError } from '../../cli/cli-error.ts';
 import { run } from '../../cli/run.ts';
 import { MODEL_ON, useRouter } from '../support/local.ts';
 import { runCli } from '../support/run-cli.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const router = useRouter();
 
@@ -129,7 +129,8 @@ describe('a key', () => {
 });
 
 describe('apply', () => {
-  const file = join(tmpdir(), `seed-${process.pid}.json`);
+  const folder = temporaryFolder('seeds');
+  const file = join(folder, 'seed.json');
   const seed = {
     projects: [{ id: 'seeded', name: 'Seeded' }],
     plans: [{ id: 'basic', rpm: 10, quota: 100, period: 'month', models: [MODEL_ON.chat] }],
@@ -152,7 +153,7 @@ describe('apply', () => {
   });
 
   test('names every fault of a file, and then writes nothing', async () => {
-    const faulty = join(tmpdir(), `faulty-${process.pid}.json`);
+    const faulty = join(folder, 'faulty.json');
     const plans = [
       { id: 'fine', rpm: 1, quota: 1, period: 'day' },
       { id: 'a b', rpm: -1, quota: 1 },

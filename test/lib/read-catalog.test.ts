@@ -1,11 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { App } from 'aws-cdk-lib';
 import { afterAll, describe, expect, test } from 'vitest';
 import { bundle } from '../../lib/bundle/bundle.ts';
 import { readCatalog } from '../../lib/read-catalog.ts';
-import { exampleModels } from './synth.ts';
+import { createApp, exampleModels } from './synth.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'catalog-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -18,7 +17,7 @@ const write = (name: string, data: unknown): string => {
 
 /** As `cdk synth -c catalog=…` reads it. */
 const read = (catalog?: string) =>
-  readCatalog(new App({ context: catalog === undefined ? {} : { catalog } }).node);
+  readCatalog(createApp(catalog === undefined ? {} : { catalog }).node);
 
 const own = exampleModels.slice(0, 1).map((model) => ({ ...model, id: 'acme/own-1' }));
 

@@ -3,13 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { App } from 'aws-cdk-lib';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import cdk from '../../cdk.json' with { type: 'json' };
 import { readStage } from '../../lib/stage.ts';
+import { createApp } from './synth.ts';
 
-const read = (context: Record<string, unknown>) =>
-  readStage(new App({ context: { ...cdk.context, ...context } }).node);
+const read = (context: Record<string, unknown>) => readStage(createApp(context).node);
 
 describe('the options of a stage', () => {
   test('have defaults, and each stage its own', () => {

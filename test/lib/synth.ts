@@ -1,3 +1,5 @@
+import { mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
@@ -7,6 +9,16 @@ import { parseModels } from '../../lambdas/catalog/catalog.ts';
 import catalog from '../../lambdas/catalog/models.json' with { type: 'json' };
 import { RouterStack } from '../../lib/router-stack.ts';
 import { readStage } from '../../lib/stage.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const outdirs = temporaryFolder('apps');
+
+/** A CDK app with `context` on top of that in cdk.json. Its output is deleted after the tests. */
+export const createApp = (context: Record<string, unknown> = {}): App =>
+  new App({
+    outdir: mkdtempSync(join(outdirs, 'app-')),
+    context: { ...cdk.context, ...context },
+  });
 
 /** The shipped catalog, whose hosts are examples. */
 export const exampleModels = parseModels(catalog);
@@ -43,7 +55,7 @@ export const createStack = (app: App, props: Props = {}): RouterStack =>
 
 /** The stack as the CLI would make it. */
 export const synthStack = (context: Record<string, string> = {}, props: Props = {}): RouterStack =>
-  createStack(new App({ context: { ...cdk.context, ...context } }), props);
+  createStack(createApp(context), props);
 
 export const synthTemplate = (...args: Parameters<typeof synthStack>): Template =>
   Template.fromStack(synthStack(...args));

@@ -1,11 +1,9 @@
-import { App } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, test } from 'vitest';
-import cdk from '../../cdk.json' with { type: 'json' };
-import { createStack, synthTemplate, WEB_FOLDER } from './synth.ts';
+import { createApp, createStack, synthTemplate, WEB_FOLDER } from './synth.ts';
 
 const web = Template.fromStack(
-  createStack(new App({ context: { ...cdk.context, webFunction: 'on' } }), {
+  createStack(createApp({ webFunction: 'on' }), {
     webFolder: WEB_FOLDER,
   }),
 );
