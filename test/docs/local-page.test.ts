@@ -32,10 +32,10 @@ const KINDS: Record<Fault['kind'], string[]> = {
   error: ['error', 'error=3'],
 };
 
-test.each(words)('the fault %s of the page is one', (word) => {
+test.each(words)('docs/local.md names the valid fault %s', (word) => {
   expect(parseFault(word)).toBeDefined();
 });
 
-test('the page has every fault that there is, once', () => {
+test('docs/local.md lists every fault once', () => {
   expect(words.toSorted()).toEqual(Object.values(KINDS).flat().toSorted());
 });

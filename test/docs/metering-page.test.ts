@@ -11,16 +11,16 @@ const promises = page
   .flatMap((rest) => rest.split('\n\n')[0]?.trim().split('\n') ?? [])
   .map((line) => ({ promise: line.split(' | ')[0]?.slice(2) ?? '', pins: pinsIn(line) }));
 
-test('the page of metering makes promises', () => {
+test('docs/metering.md lists more than 30 promises', () => {
   expect(promises.length).toBeGreaterThan(30);
 });
 
-test.each(promises)('a test holds: $promise', ({ pins }) => {
+test.each(promises)('docs/metering.md names an existing test for: $promise', ({ pins }) => {
   expect(pins).not.toEqual([]);
   expect(pins.filter((pin) => !isThere(pin))).toEqual([]);
 });
 
-test('every test that the page names is there', () => {
+test('every test that docs/metering.md names exists', () => {
   const pins = pinsIn(page);
   expect(pins.length).toBeGreaterThan(promises.length);
   expect(pins.filter((pin) => !isThere(pin))).toEqual([]);

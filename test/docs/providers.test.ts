@@ -22,7 +22,7 @@ const providers = text
 const LIMIT = { maxOutputTokens: 1000 };
 
 describe('the guide to providers', () => {
-  test('has all of them', () => {
+  test('docs/providers.md covers every provider', () => {
     expect(providers.map(({ name }) => name)).toEqual([
       'OpenAI',
       'Anthropic',
@@ -36,7 +36,7 @@ describe('the guide to providers', () => {
     ]);
   });
 
-  test.each(providers)('calls $name at the addresses that it documents', (provider) => {
+  test.each(providers)('the catalog of $name calls the documented addresses', (provider) => {
     const called = provider.targets.map((target) => {
       const { path } = upstreamProtocols[target.protocol].endpoint({ ...target, ...LIMIT });
       return urlOf(target.baseUrl, path).toString();

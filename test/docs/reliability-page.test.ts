@@ -15,14 +15,14 @@ const rows = page
   .filter((line) => line.startsWith('| '))
   .map((line) => ({ line, cells: line.slice(2, -2).split(' | ') }));
 
-test('the page has rows', () => {
+test('docs/reliability.md has more than 50 rows', () => {
   expect(rows.length).toBeGreaterThan(50);
   // Every test that the page names is in a row.
   expect(rows.flatMap(({ line }) => pinsIn(line))).toHaveLength(page.split('`test/').length - 2);
 });
 
 test.each(rows.map(({ line, cells }) => ({ what: cells[0], line })))(
-  'a test holds: $what',
+  'docs/reliability.md names an existing test for: $what',
   ({ line }) => {
     const pins = pinsIn(line);
     expect(pins).not.toEqual([]);
@@ -71,19 +71,19 @@ describe('the table of decisions', () => {
     return 'retry-after' in headers ? `${status} with \`retry-after\`` : String(status);
   };
 
-  test('has every kind of failure, once', () => {
+  test('the table of decisions lists every kind of failure once', () => {
     const names = decisions.map(({ name }) => name).filter((name) => !/^\d+$/.test(name));
     expect(names.toSorted()).toEqual(Object.keys(KINDS).toSorted());
   });
 
-  test.each(decisions)('says of $name what the router does', ({ name, cells }) => {
+  test.each(decisions)('the table of decisions matches the code for $name', ({ name, cells }) => {
     const fault = faultOf(name);
     const moves = classifyFailure(fault).retryNextTarget ? 'yes' : 'no';
     expect(cells.slice(0, 3)).toEqual([moves, tripOf(fault), answerOf(fault)]);
   });
 });
 
-test('the page has every field that a log line may have', () => {
+test('docs/reliability.md lists every log field', () => {
   const listed = /no\s+others: ([^.]+)\./.exec(page)?.[1] ?? '';
   const names = [...listed.matchAll(/`(\w+)`/g)].map(([, name]) => name ?? '');
   expect(names.toSorted()).toEqual(Object.keys(LOG_FIELDS).toSorted());
