@@ -54,10 +54,13 @@ describe('the credential', () => {
     ['messages', undefined, { 'x-api-key': 'secret', ...VERSION }],
     ['messages', 'authorization', { authorization: 'Bearer secret', ...VERSION }],
     ['messages', 'x-api-key', { 'x-api-key': 'secret', ...VERSION }],
-  ] as const)('of a %s target with authHeader %s is in one header', (name, authHeader, headers) => {
-    const endpoint = upstreamProtocols[name].endpoint({ model: 'm', authHeader, ...LIMIT });
-    const url = urlOf('https://example.com', endpoint.path);
-    const unsigned = { secret: 'secret', url, body: new Uint8Array(), now: 0 };
-    expect(endpoint.headers(unsigned)).toEqual(headers);
-  });
+  ] as const)(
+    'the credential of a %s target with authHeader %s is in one header',
+    (name, authHeader, headers) => {
+      const endpoint = upstreamProtocols[name].endpoint({ model: 'm', authHeader, ...LIMIT });
+      const url = urlOf('https://example.com', endpoint.path);
+      const unsigned = { secret: 'secret', url, body: new Uint8Array(), now: 0 };
+      expect(endpoint.headers(unsigned)).toEqual(headers);
+    },
+  );
 });
