@@ -5,17 +5,17 @@ import { assertConsistent } from '../protocols/assert-consistent.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import type { Call } from './endpoint.ts';
 
-/** A call that can be answered: what is asked, of which model, and where it may come from. */
+/** A valid call: its decoded request, its model and the targets that may serve it. */
 export type CheckedCall = {
   call: Call;
   request: GenerationRequest;
   model: Model;
-  /** Those of the model's targets that can be told everything the caller said, in order. */
+  /** The model's targets that can carry the whole request, in catalog order. */
   targets: Target[];
   estimatedInputTokens: number;
 };
 
-/** Everything that costs nothing. @throws ApiError 400 */
+/** Runs every check that is free of quota. @throws ApiError 400, 404 */
 export const checkCall = (catalog: Catalog, call: Call): CheckedCall => {
   const request = call.protocol.decodeRequest(call.body);
   assertConsistent(request);

@@ -3,7 +3,7 @@ import type { RequestFields } from '../log-events.ts';
 import type { CallerProtocol } from '../protocols/protocol.ts';
 import type { MessageBatches } from '../protocols/sse.ts';
 
-/** A request as an endpoint sees it: authenticated, its body parsed, nothing of AWS left. */
+/** A request as an endpoint gets it: authenticated, its body parsed, independent of AWS. */
 export type Call = {
   requestId: string;
   /** The family of the path; it shapes answers and errors. */
@@ -15,11 +15,11 @@ export type Call = {
   bodyBytes: number;
   /** The part of the path that a route captured, percent-decoded. */
   pathParameter: string | undefined;
-  /** Aborts when the caller is known to have gone (never on Lambda, which does not tell). */
+  /** Aborts when the client disconnects (never on Lambda, which does not report it). */
   signal: AbortSignal;
   /** Milliseconds until the platform ends this process's work on the request. */
   remainingMs(): number;
-  /** Notes for the access log line, named one by one. */
+  /** Adds fields to the access log line. */
   note(fields: Partial<RequestFields>): void;
 };
 
@@ -28,7 +28,7 @@ export type JsonReply = {
   headers?: Record<string, string>;
   body: Record<string, unknown>;
 };
-/** A stream in batches, each written at once. It never throws: a failure is its last message. */
+/** A stream in batches, one write each. It never throws: a failure is its last message. */
 export type StreamReply = {
   status: number;
   headers?: Record<string, string>;

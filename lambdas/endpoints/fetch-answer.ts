@@ -13,19 +13,19 @@ import { answerEvents } from './answer-events.ts';
 import type { CheckedCall } from './check-call.ts';
 import type { Settlement } from './settlement.ts';
 
-/** SDKs give up on a whole answer after 600 s; the platform ends any answer at 900 s. Milliseconds. */
+/** SDK timeouts for a whole response are 600 s; the platform's limit is 900 s. Milliseconds. */
 const TOTAL_BUFFERED_MS = 590_000;
 const TOTAL_STREAMED_MS = 885_000;
-/** Kept back for the end of the answer, the refund and the log line. */
+/** Reserved for the last messages, the refund and the log line. */
 const RESERVE_MS = 10_000;
 
-/** An answer being fetched. `dispose` ends the upstream call, if it still runs, and its timers. */
+/** A response in flight. `dispose` aborts the upstream call, if it still runs, and its timers. */
 export type Fetched = { batches: Promise<EventBatches>; dispose: () => void };
 
-/** Starts to fetch the answer from the first target that gives one, against the clock. Never throws. */
+/** Starts the upstream call, with failover and a deadline. Never throws: `batches` rejects. */
 export type FetchAnswer = (checked: CheckedCall) => Fetched;
 
-/** An answer on its way: what was asked, what it is called, where it comes from and what it costs. */
+/** A response in flight with its request, its metadata and the settlement of its unit. */
 export type PendingAnswer = {
   checked: CheckedCall;
   meta: ResponseMeta;
@@ -34,32 +34,32 @@ export type PendingAnswer = {
 };
 
 /**
- * A refusal that names a parameter which the caller sent is the caller's to hear, e.g. a temperature that the
- * model does not take; any other failure stays what it is. The upstream's text is not told.
+ * Maps an upstream's rejection of a parameter that the caller sent, e.g. an unsupported temperature, to a
+ * 400 that names it; returns any other error unchanged. The upstream's text is not passed on.
  */
-const asCallersFault = (error: unknown, body: unknown): unknown => {
-  const fault = error instanceof ApiError ? error.cause : undefined;
-  if (!(fault instanceof UpstreamError)) return error;
-  const said = asRecord(body) ?? {};
-  const param = fault.refusedFields.find(
-    (name) => Object.hasOwn(said, name) && said[name] !== null,
+const mapRejectedParameter = (error: unknown, body: unknown): unknown => {
+  const cause = error instanceof ApiError ? error.cause : undefined;
+  if (!(cause instanceof UpstreamError)) return error;
+  const fields = asRecord(body) ?? {};
+  const param = cause.refusedFields.find(
+    (name) => Object.hasOwn(fields, name) && fields[name] !== null,
   );
   return param === undefined
     ? error
-    : invalidRequest(`${param}: the provider of the model does not accept this value.`, {
+    : invalidRequest(`${param}: value not accepted by the model's provider.`, {
         param,
-        cause: fault,
+        cause,
       });
 };
 
-/** Notes and logs the failures of one call's targets. */
+/** Notes and logs the failed attempts of one call. */
 const createReport = ({ call, model }: CheckedCall, log: Log) => {
   let failedAttempts = 0;
   return ({ target, fault }: FailedAttempt) => {
-    // The caller's doing, and no failure of the upstream's.
+    // The client disconnected: not a failure of the upstream.
     if (fault.kind === 'aborted') return;
     failedAttempts += 1;
-    // True unless a later target answers.
+    // Reset below if a later target responds.
     call.note({
       failedAttempts,
       fault: fault.kind,
@@ -102,11 +102,11 @@ export const createFetchAnswer = ({
         }),
     });
     const { target, batches, attempts } = await opening.catch((error: unknown) => {
-      throw asCallersFault(error, call.body);
+      throw mapRejectedParameter(error, call.body);
     });
     const firstContentMs = clock.now() - startedAt;
     call.note({ upstream: target.upstream, attempts, firstContentMs });
-    // A fault noted from here on is this answer's own.
+    // A fault noted after this point is one of this response.
     call.note({ fault: undefined, exhausted: undefined });
     const origin = originOf(target.upstream, target.model);
     return answerEvents(batches, { origin, estimatedInputTokens, note: call.note });
@@ -120,7 +120,7 @@ export const createFetchAnswer = ({
       deadline.abort(new UpstreamError('deadline', 'no time is left')),
     );
     const batches = fetchFromTargets(checked, AbortSignal.any([call.signal, deadline.signal]));
-    // Whoever awaits it sees the failure; nobody may be awaiting it yet when it comes.
+    // Avoids an unhandled rejection if it fails before it is awaited.
     batches.catch(() => {});
     const dispose = () => {
       cancel();

@@ -14,19 +14,19 @@ import { publicError } from './public-error.ts';
 import { respondWhole, respondWithStream } from './respond.ts';
 import { createSettlement } from './settlement.ts';
 
-/** The caller's limits, in the headers that both families share and in their own family's. */
+/** Returns the limit headers: the common ones and those of the caller's protocol. */
 const answerHeaders = (call: Call, limits: Limits, now: number): Record<string, string> => ({
   ...limitHeaders(limits, now),
   ...call.protocol.limitHeaders(limits.requests),
 });
 
-/** The same for a failure: the period's unit is back, the minute's stays spent. */
+/** Returns the same for a failure: the period's unit is refunded, the minute's is not. */
 const failureHeaders = (call: Call, { requests, quota }: Limits, now: number) => {
   const remaining = Math.min(quota.limit, quota.remaining + 1);
   return answerHeaders(call, { requests, quota: { ...quota, remaining } }, now);
 };
 
-/** The meter's refusal with the headers of the caller's family; any other error as it is. */
+/** Adds the protocol's limit headers to a 402 or 429; returns any other error unchanged. */
 const withProtocolHeaders = (error: unknown, { protocol }: Call): unknown =>
   error instanceof LimitReached
     ? withHeaders(error, protocol.limitHeaders(error.limits.requests))
@@ -55,7 +55,7 @@ const metaOf = ({ call, model, estimatedInputTokens }: CheckedCall, now: number)
   estimatedInputTokens,
 });
 
-/** POST of either family: check for free, take one unit, fetch, answer, settle. */
+/** Handles a generation: checks for free, reserves one unit, calls a target, responds, settles. */
 export const createGenerate =
   ({ catalog, meter, failover, fetchAnswer, clock }: GenerateDeps): Endpoint =>
   async (call) => {
@@ -75,7 +75,7 @@ export const createGenerate =
         headers: { ...answerHeaders(call, limits, admittedAt), ...reply.headers },
       };
     } catch (error) {
-      // The unit goes back before the caller hears of the failure: it may be the last one.
+      // Refunded before the error is sent: the caller may retry on its last unit.
       await settlement.fail();
       await settlement.endSoon();
       throw withHeaders(publicError(error), failureHeaders(call, limits, clock.now()));

@@ -3,7 +3,7 @@ import type { Meter } from '../metering/meter.ts';
 import { notFound } from '../support/errors.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** A model as both families' SDKs and the model discovery of agents read it: each looks for its own fields. */
+/** Returns the fields that the SDKs of every protocol and the model discovery of agents read. */
 const publicModel = ({ targets: _, ...model }: Model): Record<string, unknown> => ({
   ...model,
   object: 'model',
@@ -13,7 +13,7 @@ const publicModel = ({ targets: _, ...model }: Model): Record<string, unknown> =
   max_tokens: model.max_output_tokens,
 });
 
-/** GET /v1/models: one body that both families' pagers read; the catalog is one page. */
+/** GET /v1/models: one body that the pagers of every protocol's SDK read; the catalog is one page. */
 export const createListModels =
   ({ catalog, meter }: { catalog: Catalog; meter: Meter }): Endpoint =>
   async ({ caller }) => {
@@ -27,7 +27,7 @@ export const createListModels =
     return { status: 200, body: { object: 'list', data, ...page } };
   };
 
-/** GET /v1/models/{id}, the slash of the id plain or percent-encoded. */
+/** GET /v1/models/{id}; the slash of the id may be percent-encoded. @throws ApiError 404 */
 export const createGetModel =
   ({ catalog, meter }: { catalog: Catalog; meter: Meter }): Endpoint =>
   async ({ caller, pathParameter = '' }) => {

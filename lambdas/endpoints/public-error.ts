@@ -3,17 +3,17 @@ import { UpstreamError } from '../protocols/upstream-error.ts';
 import { classifyFailure } from '../routing/classify-failure.ts';
 import { ApiError, toApiError } from '../support/errors.ts';
 
-/** Whatever went wrong, as the error that may be shown. */
+/** Maps any error to the ApiError that the caller gets. */
 export const publicError = (error: unknown): ApiError =>
   error instanceof UpstreamError ? classifyFailure(error).error : toApiError(error);
 
-/** Whether the answer ended because nobody waits for it any more. */
+/** Whether the response ended because the client disconnected. */
 export const isAbandoned = (error: unknown): boolean => {
-  const fault = error instanceof ApiError ? error.cause : error;
-  return fault instanceof UpstreamError && fault.kind === 'aborted';
+  const cause = error instanceof ApiError ? error.cause : error;
+  return cause instanceof UpstreamError && cause.kind === 'aborted';
 };
 
-/** How an answer failed, for the log line: kinds and codes only, never a text of the upstream's. */
+/** Returns how a response failed, for the log line: kinds and codes, never an upstream's text. */
 export const endOf = (error: unknown): Pick<RequestFields, 'outcome' | 'fault'> => {
   if (isAbandoned(error)) return { outcome: 'abandoned' };
   if (error instanceof UpstreamError) return { outcome: 'failed', fault: error.kind };

@@ -3,22 +3,22 @@ import type { Clock } from '../support/clock.ts';
 import { withTimeout } from '../support/with-timeout.ts';
 
 /**
- * The rule of what an answer costs. One unit: it finished, or the caller left after its first content.
- * Nothing: every failure, and a caller who left before any content.
+ * Decides what a response costs. One unit if it finished, or if the client disconnected after the first
+ * content. Zero for every failure, and if the client disconnected before the first content.
  */
 export type Settlement = {
-  /** Before the first content leaves. @throws ApiError 503 when the unit is gone. */
+  /** Call before the first content is sent. @throws ApiError 503 if the unit was reaped */
   commit(): Promise<void>;
-  /** The answer failed. Resolves once the unit is back, so that the caller may retry on its last one. */
+  /** Refunds the unit; resolves when it is refunded, so that the caller can retry on its last one. */
   fail(): Promise<void>;
-  /** The answer is over, however it went. Safe after `fail`. */
+  /** Closes the unit, refunded if it was never committed. Safe after `fail`. */
   end(): Promise<void>;
-  /** The same while a caller waits for the answer: it goes on behind them if the table is in trouble. */
+  /** The same with a timeout of 300 ms, because the caller waits; `end` continues after it. */
   endSoon(): Promise<void>;
 };
 
-/** A close takes a few milliseconds. */
-const END_PATIENCE_MS = 300;
+/** A close usually takes a few milliseconds. */
+const END_TIMEOUT_MS = 300;
 
 /** Settles one unit once. Only `commit` throws. */
 export const createSettlement = (
@@ -42,7 +42,7 @@ export const createSettlement = (
     fail,
     end,
     endSoon: async () => {
-      await withTimeout(clock, END_PATIENCE_MS, end());
+      await withTimeout(clock, END_TIMEOUT_MS, end());
     },
   };
 };

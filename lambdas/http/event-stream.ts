@@ -16,8 +16,8 @@ async function* format(
 }
 
 /**
- * A body of Server-Sent Events, one write a batch. It never errors: what `batches` throws becomes the
- * tail that `onFailure` returns. However it ends, and when `signal` aborts, `batches` runs its `finally`.
+ * Returns a body of Server-Sent Events, one write per batch. It never errors: an error of `batches` becomes
+ * the last messages, from `onFailure`. `batches` always runs its `finally`, also when `signal` aborts.
  */
 export const eventStream = (
   batches: MessageBatches,
@@ -25,8 +25,8 @@ export const eventStream = (
   onFailure: (error: unknown) => SseMessage[],
 ): Readable => {
   const texts = format(batches, onFailure);
-  // Started at once: a generator that never ran skips its `finally`, and a client may be gone before
-  // the first read. No `throw` is passed on either, as a lost client is not a fault of the source.
+  // Started at once: a generator that never ran skips its `finally`, and the client may disconnect before
+  // the first read. `throw` is not passed on: a disconnected client is not an error of the source.
   let first: Promise<IteratorResult<string, void>> | undefined = texts.next();
   const source: AsyncIterable<string, void, void> = {
     [Symbol.asyncIterator]: () => ({
@@ -39,7 +39,7 @@ export const eventStream = (
     }),
   };
   const body = Readable.from(source, { objectMode: false });
-  // A pipeline into a response that has closed already throws and leaves its source as it is.
+  // A pipeline into a closed response throws and does not destroy its source.
   if (signal.aborted) body.destroy();
   signal.addEventListener('abort', () => body.destroy(), { once: true });
   return body;

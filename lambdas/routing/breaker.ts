@@ -10,7 +10,7 @@ import type { TripRule } from './trip-policy.ts';
 
 export type Acquired =
   | { isOpen: false; permit: Permit }
-  /** Nobody may call the target for `waitMs` more. */
+  /** The target must not be called for another `waitMs`. */
   | { isOpen: true; waitMs: number };
 
 /**

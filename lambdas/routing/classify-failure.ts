@@ -7,11 +7,11 @@ import {
   withHeaders,
 } from '../support/errors.ts';
 
-/** What an upstream's failure means for the request. */
+/** How a request reacts to an upstream's failure. */
 export type FailureClass = {
-  /** Whether another target may do better. */
+  /** Whether to try the next target. */
   retryNextTarget: boolean;
-  /** What the caller is told if nothing does. Never the upstream's own text. */
+  /** What the caller gets if no target responds. Never the upstream's text. */
   error: ApiError;
 };
 
@@ -21,70 +21,74 @@ const busy = (cause: UpstreamError): ApiError =>
 const unavailable = (status: number) => (cause: UpstreamError) =>
   apiError('The model is temporarily unavailable.', { status, cause });
 
-/** The same again would take as long again. */
+/** Not retryable: the same request would take as long again. */
 const outOfTime = (cause: UpstreamError): ApiError =>
   apiError('The model did not answer in time.', { status: 504, headers: DO_NOT_RETRY, cause });
 
 const misconfigured = (cause: UpstreamError): ApiError =>
-  apiError('The model is not available: its provider refused the router.', {
+  apiError("The model is unavailable: the router's provider credentials were rejected.", {
     status: 500,
     headers: DO_NOT_RETRY,
     cause,
   });
 
-/** Nobody reads it; the status stands in the log, and is the one that proxies use for this. */
-const callerLeft = (cause: UpstreamError): ApiError =>
-  apiError('The caller has gone.', { status: 499, cause });
+/** Never sent: the client disconnected. 499 is logged, as nginx does. */
+const clientDisconnected = (cause: UpstreamError): ApiError =>
+  apiError('The client disconnected.', { status: 499, cause });
 
-const refused = (cause: UpstreamError): ApiError =>
-  apiError('The provider of the model refused the request.', {
+const rejected = (cause: UpstreamError): ApiError =>
+  apiError("The model's provider rejected the request.", {
     status: 502,
     headers: DO_NOT_RETRY,
     cause,
   });
 
-/** By status, for those that say more than "unavailable". Our own 401, 402 and 429 are never these. */
-const BY_STATUS: Record<number, { movesOn: boolean; error: (fault: UpstreamError) => ApiError }> = {
-  400: { movesOn: false, error: refused },
-  401: { movesOn: true, error: misconfigured },
-  403: { movesOn: true, error: misconfigured },
-  413: { movesOn: false, error: refused },
-  422: { movesOn: false, error: refused },
-  429: { movesOn: true, error: busy },
-  503: { movesOn: true, error: busy },
-  529: { movesOn: true, error: busy },
+/** By status, where it means more than "unavailable". The router's 401, 402 and 429 differ from these. */
+const BY_STATUS: Record<
+  number,
+  { retryNextTarget: boolean; error: (failure: UpstreamError) => ApiError }
+> = {
+  400: { retryNextTarget: false, error: rejected },
+  401: { retryNextTarget: true, error: misconfigured },
+  403: { retryNextTarget: true, error: misconfigured },
+  413: { retryNextTarget: false, error: rejected },
+  422: { retryNextTarget: false, error: rejected },
+  429: { retryNextTarget: true, error: busy },
+  503: { retryNextTarget: true, error: busy },
+  529: { retryNextTarget: true, error: busy },
 };
 
-const BY_KIND: Partial<Record<UpstreamErrorKind, (fault: UpstreamError) => ApiError>> = {
+const BY_KIND: Partial<Record<UpstreamErrorKind, (failure: UpstreamError) => ApiError>> = {
   credential: unavailable(503),
   'first-event-timeout': unavailable(504),
   'idle-timeout': unavailable(504),
   deadline: outOfTime,
-  aborted: callerLeft,
+  aborted: clientDisconnected,
   'context-overflow': (cause) => contextOverflow(cause.overflow, cause),
 };
 
-/** Failures after which no target may be tried: the request's own, or nobody is there to answer. */
+/** Failures after which no target is tried: caused by the request, or the request has ended. */
 const FINAL: readonly UpstreamErrorKind[] = ['context-overflow', 'deadline', 'aborted'];
 
-/** Whether to go on after a failure of an upstream, and what to tell the caller if nothing helps. */
-export const classifyFailure = (fault: UpstreamError): FailureClass => {
-  const byStatus = fault.kind === 'status' ? BY_STATUS[fault.status ?? 0] : undefined;
-  if (byStatus) return { retryNextTarget: byStatus.movesOn, error: byStatus.error(fault) };
-  const error = (BY_KIND[fault.kind] ?? unavailable(502))(fault);
-  return { retryNextTarget: !FINAL.includes(fault.kind), error };
+/** Returns whether to try the next target, and the caller's error if none responds. */
+export const classifyFailure = (failure: UpstreamError): FailureClass => {
+  const byStatus = failure.kind === 'status' ? BY_STATUS[failure.status ?? 0] : undefined;
+  if (byStatus)
+    return { retryNextTarget: byStatus.retryNextTarget, error: byStatus.error(failure) };
+  const error = (BY_KIND[failure.kind] ?? unavailable(502))(failure);
+  return { retryNextTarget: !FINAL.includes(failure.kind), error };
 };
 
-/** SDKs sleep for as long as they are told, some without a cap. Seconds. */
+/** SDKs wait as long as `retry-after` asks, some without a cap. Seconds. */
 const MAX_SECONDS = 60;
-/** For targets that are busy and do not say for how long. */
+/** For busy targets that send no `retry-after`. */
 const DEFAULT_SECONDS = 10;
 
 const isFinal = ({ headers }: ApiError): boolean => headers['x-should-retry'] === 'false';
 
 /**
- * The same error with a `retry-after` of 1 to 60 s where a retry makes sense: the shortest wait that any
- * target asked for, since any of them may answer then. A 503 always has one.
+ * Adds a `retry-after` of 1 to 60 s to errors that may be retried: the shortest wait that any target asked
+ * for, because that target may respond then. A 503 always has one.
  */
 export const withRetryHint = (error: ApiError, askedSeconds: number[]): ApiError => {
   if (isFinal(error) || error.status < 500) return error;

@@ -10,19 +10,18 @@ import type { Permit } from './permits.ts';
 import type { RetryBudget } from './retry-budget.ts';
 import { tripRuleFor } from './trip-policy.ts';
 
-/** An answer whose first content is there. */
+/** A response whose first content has arrived. */
 export type Opened = { target: Target; batches: EventBatches; attempts: number };
 
 /** A failed attempt, for logs and metrics. */
 export type FailedAttempt = { target: Target; fault: UpstreamError };
 
 export type Failover = {
-  /** Starts to look at the targets' breakers while something else is awaited. */
+  /** Starts to read the targets' breakers, concurrently with what the caller awaits. */
   prefetch(targets: Target[]): void;
   /**
-   * Opens the targets in order until one gives content. What the last one failed with is what the
-   * caller is told.
-   * @throws ApiError
+   * Tries the targets in order until one sends content.
+   * @throws ApiError of the last failure, or 503 if every breaker is open
    */
   open(options: FailoverOptions): Promise<Opened>;
 };
@@ -33,19 +32,19 @@ export type FailoverOptions = {
   onFailure: (failed: FailedAttempt) => void;
 };
 
-/** Each on a target of its own: a target that has just failed is not asked again. */
+/** Each on another target: a target is not retried. */
 const MAX_ATTEMPTS = 3;
 
-/** SDKs retry twice, a minute apart at most: what opens later than that is not worth the wait. Seconds. */
-const WORTH_WAITING = 120;
+/** SDKs retry twice, at most a minute apart: a longer wait exceeds both retries. Seconds. */
+const MAX_USEFUL_WAIT = 120;
 
 const allOpen = (openFor: number[]): ApiError => {
   const error = apiError('The model is temporarily unavailable.', {
     status: 503,
     code: NO_HEALTHY_TARGET,
   });
-  const isWorthIt = openFor.some((seconds) => seconds <= WORTH_WAITING);
-  return withHeaders(withRetryHint(error, openFor), isWorthIt ? {} : DO_NOT_RETRY);
+  const isRetryable = openFor.some((seconds) => seconds <= MAX_USEFUL_WAIT);
+  return withHeaders(withRetryHint(error, openFor), isRetryable ? {} : DO_NOT_RETRY);
 };
 
 const startsWithContent = (event: GenerationEvent): boolean =>
@@ -94,28 +93,28 @@ async function* reportOutcome(
   }
 }
 
-/** What to say when no target has answered. */
+/** Collects the failures of all targets into the caller's error. */
 const createFailureSummary = () => {
   let last: UpstreamError | undefined;
-  const asked: number[] = [];
+  const retryAfters: number[] = [];
   const openFor: number[] = [];
   return {
     add: (fault: UpstreamError) => {
       last = fault;
-      if (fault.retryAfterSeconds !== undefined) asked.push(fault.retryAfterSeconds);
+      if (fault.retryAfterSeconds !== undefined) retryAfters.push(fault.retryAfterSeconds);
     },
     addOpen: (waitMs: number) => {
       openFor.push(waitMs / 1000);
     },
     error: (): ApiError =>
-      last ? withRetryHint(classifyFailure(last).error, asked) : allOpen(openFor),
+      last ? withRetryHint(classifyFailure(last).error, retryAfters) : allOpen(openFor),
   };
 };
 
 export const createFailover = (parts: { breaker: Breaker; budget: RetryBudget }): Failover => {
   const { breaker, budget } = parts;
 
-  /** One attempt. @throws what no target would mend: a fault of ours */
+  /** Makes one attempt. @throws any error that is not an upstream's: a bug of the router */
   const attempt = async (
     call: Promise<EventBatches>,
     permit: Permit,
@@ -131,7 +130,7 @@ export const createFailover = (parts: { breaker: Breaker; budget: RetryBudget })
         await permit.onAbandon();
         throw error;
       }
-      // What is the request's fault says nothing about the upstreams' load.
+      // A failure caused by the request is not evidence of load on the upstreams.
       if (tripRuleFor(error)) budget.failed();
       await permit.onFailure(error);
       return error;
@@ -146,13 +145,13 @@ export const createFailover = (parts: { breaker: Breaker; budget: RetryBudget })
     let attempts = 0;
     for (const target of targets) {
       if (!mayTry(attempts)) break;
-      const gate = await breaker.acquire(target);
-      if (gate.isOpen) {
-        failures.addOpen(gate.waitMs);
+      const acquired = await breaker.acquire(target);
+      if (acquired.isOpen) {
+        failures.addOpen(acquired.waitMs);
         continue;
       }
       attempts += 1;
-      const result = await attempt(call(target), gate.permit);
+      const result = await attempt(call(target), acquired.permit);
       if (!(result instanceof UpstreamError)) return { target, batches: result, attempts };
       onFailure({ target, fault: result });
       failures.add(result);

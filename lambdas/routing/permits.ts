@@ -7,15 +7,15 @@ import type { TargetHealth } from './target-health.ts';
 import { provesTargetAlive, type TripRule, tripRuleFor } from './trip-policy.ts';
 
 /**
- * Leave to call a target once, and how that went: `began` and then one of the others. They resolve when
- * what they change is written, and are waited for: Lambda freezes whatever is not.
+ * One permitted call through the breaker. Report `onStart`, then exactly one of the others. They resolve
+ * when the transition is written and must be awaited: Lambda freezes pending writes after the response.
  */
 export type Permit = {
-  /** The first content is there. */
+  /** The first content has arrived. */
   onStart(): Promise<void>;
   onSuccess(): Promise<void>;
   onFailure(fault: UpstreamError): Promise<void>;
-  /** Nobody waited for the end, which says nothing about the target. */
+  /** The client disconnected, which is not evidence about the target. */
   onAbandon(): Promise<void>;
 };
 
@@ -23,7 +23,7 @@ export type PermitParts = {
   name: string;
   health: TargetHealth;
   states: SharedStates;
-  /** Opens the breaker after `from`, for as long as the rule says. */
+  /** Opens the breaker after `from`, for the length of the rule. */
   trip(rule: TripRule, from: BreakerState | undefined): Promise<void>;
   clock: Clock;
   log: Log;
@@ -36,7 +36,7 @@ const transitionOf = ({ openUntil, openings }: BreakerState): Transition => ({
   openings,
 });
 
-/** The pass of an ordinary call, while the breaker is closed. */
+/** Permit of a call while the breaker is closed. */
 export const ordinaryPermit = (parts: PermitParts, found: BreakerState | undefined): Permit => {
   const { name, health, states, trip, clock } = parts;
   return {
@@ -50,9 +50,9 @@ export const ordinaryPermit = (parts: PermitParts, found: BreakerState | undefin
       if (!rule) return;
       const isTooMany = health.failed(rule.after);
       const state = await states.read(name);
-      // Calls that were under way when it opened have nothing new to say.
+      // Already open: a call that was in flight when it opened adds no evidence.
       if (state && state.openUntil > clock.now()) return;
-      // Until an answer has finished after an outage, one failure is enough.
+      // After an outage one failure is enough, until a response has finished.
       const isOnProbation = state !== undefined && state.openings > 0;
       if (isTooMany || isOnProbation) await trip(rule, state);
     },
@@ -60,7 +60,7 @@ export const ordinaryPermit = (parts: PermitParts, found: BreakerState | undefin
   };
 };
 
-/** The pass of the one probe that finds out whether the target is back. */
+/** Permit of the one probe of a half-open breaker. */
 export const probePermit = (parts: PermitParts, found: BreakerState): Permit => {
   const { name, health, states, trip, log } = parts;
   let state: BreakerState | undefined = found;
@@ -77,8 +77,8 @@ export const probePermit = (parts: PermitParts, found: BreakerState): Permit => 
     if (state && state.openUntil > 0) await transition(transitionOf(state));
   };
   return {
-    // Close now, so that others may use the target while this answer (minutes) goes on. Keep `openings`
-    // until it has finished.
+    // Closes at the first content, so that other calls may use the target while this response (minutes)
+    // continues. Keeps `openings` until it has finished.
     onStart: () => close({ openUntil: 0, openings: found.openings }),
     onSuccess: async () => {
       health.succeeded();

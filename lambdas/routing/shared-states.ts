@@ -8,15 +8,15 @@ export type SharedStates = {
   read(name: string): Promise<BreakerState | undefined>;
   /** Writes the transition that follows version `seen`; undefined if it could not be, or came too late. */
   transition(name: string, next: Transition, seen: number): Promise<BreakerState | undefined>;
-  /** Whether the one probe of an open breaker is the caller's. */
+  /** Returns whether this process got the one probe of a half-open breaker. */
   takeProbe(name: string): Promise<boolean>;
 };
 
 export type Transition = Omit<BreakerState, 'version'>;
 
-/** Another environment's transition is seen no later. */
+/** How long a read is cached: another environment's transition is seen within 2 s. */
 export const FRESH_MS = 2_000;
-/** A probe that dies frees its place after as long as an upstream may take to begin. */
+/** A probe whose process died expires after the longest first-event timeout. */
 const PROBE_MS = 120_000;
 
 /** Reads are shared and kept for two seconds; what the store does not answer is logged, not thrown. */

@@ -1,9 +1,9 @@
 import type { Clock } from '../support/clock.ts';
 
-/** How a target has done in this environment lately. */
+/** Recent successes and failures of a target in this environment. */
 export type TargetHealth = {
   succeeded(): void;
-  /** True when that was one failure too many: `after` in a row, or half of the recent calls. */
+  /** Returns true if this failure trips: `after` in a row, or half of the recent calls. */
   failed(after: number): boolean;
   reset(): void;
 };

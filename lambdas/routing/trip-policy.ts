@@ -1,8 +1,8 @@
 import type { UpstreamError } from '../protocols/upstream-error.ts';
 
-/** When a fault opens a target's breaker, and for how long. */
+/** When a failure opens a target's breaker, and for how long. */
 export type TripRule = {
-  /** Failures in a row that it takes. */
+  /** Failures in a row that open it. */
   after: number;
   /** Milliseconds, before jitter; `openings` counts earlier times in a row. */
   openMs(openings: number): number;
@@ -16,9 +16,9 @@ const DEFAULT_COOLDOWN_SECONDS = 10;
 
 const backOff = (openings: number): number => Math.min(MAX_MS, BASE_MS * 2 ** openings);
 
-/** What only an operator can mend is not worth a request a second. */
+/** Only an operator can fix a rejected credential: probe every 5 minutes. */
 const credentialRefused: TripRule = { after: 1, openMs: () => OPERATOR_MS };
-/** The same, unless it was one prompt: some providers answer 402, 403 and 404 to what a request asks for. */
+/** After 3 in a row, because some providers return 402, 403 and 404 for one prompt. */
 const accessRefused: TripRule = { after: 3, openMs: () => OPERATOR_MS };
 
 const cooldown = ({ retryAfterSeconds }: UpstreamError): TripRule => {
@@ -28,7 +28,7 @@ const cooldown = ({ retryAfterSeconds }: UpstreamError): TripRule => {
 };
 
 const failure: TripRule = { after: 5, openMs: backOff };
-/** Nobody listens: the next caller would wait for nothing. */
+/** The target does not accept connections: each attempt would wait for the connect timeout. */
 const unreachable: TripRule = { after: 2, openMs: backOff };
 
 const byStatus = (fault: UpstreamError): TripRule | undefined => {
@@ -36,7 +36,7 @@ const byStatus = (fault: UpstreamError): TripRule | undefined => {
     case 400:
     case 413:
     case 422:
-      // The request's fault, not the target's.
+      // Caused by the request, not by the target.
       return undefined;
     case 401:
       return credentialRefused;
@@ -51,7 +51,7 @@ const byStatus = (fault: UpstreamError): TripRule | undefined => {
   }
 };
 
-/** Undefined for what says nothing about the target. */
+/** Returns undefined for failures that are not evidence about the target. */
 export const tripRuleFor = (fault: UpstreamError): TripRule | undefined => {
   switch (fault.kind) {
     case 'status':
@@ -67,6 +67,6 @@ export const tripRuleFor = (fault: UpstreamError): TripRule | undefined => {
   }
 };
 
-/** A refusal of the request as such: the target works, whatever it thinks of what it was asked. */
+/** Whether a failure rejects only the request, which proves that the target works. */
 export const provesTargetAlive = (fault: UpstreamError): boolean =>
   fault.kind === 'context-overflow' || (fault.kind === 'status' && !tripRuleFor(fault));

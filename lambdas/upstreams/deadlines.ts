@@ -1,9 +1,9 @@
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
 
-/** A TCP and TLS handshake across the world takes well under a second. */
+/** Connect timeout; an intercontinental TCP and TLS handshake takes under a second. */
 export const CONNECT_MS = 3_000;
-/** Between two chunks; upstreams that think send a sign of life more often. */
+/** Timeout between two chunks; upstreams send pings more often while a model thinks. */
 const IDLE_MS = 60_000;
 
 const FIRST_EVENT_BASE_MS = 30_000;
@@ -11,7 +11,7 @@ const FIRST_EVENT_MS_PER_BLOCK = 1_000;
 const BLOCK_BYTES = 32 * 1024;
 const FIRST_EVENT_MAX_MS = 120_000;
 
-/** How long an upstream may take to begin its answer: long prompts take long to read. */
+/** Timeout of the first content; it grows with the prompt, which takes time to process. */
 export const firstEventMs = (bodyBytes: number, override: number | undefined): number =>
   override ??
   Math.min(
@@ -19,15 +19,15 @@ export const firstEventMs = (bodyBytes: number, override: number | undefined): n
     FIRST_EVENT_MAX_MS,
   );
 
-/** Passes `chunks` on and calls `expire` when the next one takes longer than a minute. */
+/** Yields `chunks`; calls `expire` when the next one takes longer than 60 s. */
 export async function* withIdleLimit<T>(
   chunks: AsyncIterator<T>,
   clock: Clock,
-  expire: (fault: UpstreamError) => void,
+  expire: (error: UpstreamError) => void,
 ): AsyncGenerator<T, void, void> {
   try {
     for (;;) {
-      // Only waiting counts: a slow reader on our side is not the upstream's silence.
+      // Only the wait for the upstream counts, not a slow reader downstream.
       const cancel = clock.after(IDLE_MS, () =>
         expire(new UpstreamError('idle-timeout', `no bytes for ${IDLE_MS} ms`)),
       );

@@ -18,7 +18,7 @@ import type { EventBatches, Upstream, UpstreamCall } from './upstream.ts';
 
 type Parts = { secrets: UpstreamSecrets; clock: Clock };
 
-/** Requests never wait for one another's connections. */
+/** No limit of sockets: a request never queues for a connection. */
 const POOL = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY, maxFreeSockets: 256 };
 
 /** What a header can carry. */

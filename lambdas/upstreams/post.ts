@@ -6,27 +6,27 @@ import { type SendOptions, sendRequest } from './send-request.ts';
 
 export type PostOptions = SendOptions & { agent: Agent; signal: AbortSignal };
 
-/** One request under way, with one place to end it and one reading of whatever ended it. */
+/** One request in flight: one function ends it, one classifies what ended it. */
 export type Post = {
-  /** The head of the answer. @throws UpstreamError */
+  /** Status and headers. @throws UpstreamError */
   response: Promise<IncomingMessage>;
-  /** Ends the exchange; `fault` is why. */
-  fail(fault: UpstreamError): void;
-  /** What any error of this exchange means. */
+  /** Destroys the connection; every later error of this request becomes `reason`. */
+  fail(reason: UpstreamError): void;
+  /** Maps an error of this connection to its cause. */
   errorOf(error: unknown): UpstreamError;
-  /** The answer has said all: what is left of it is read, not cut off, by `close`. */
+  /** Response complete: `close` drains the socket for reuse instead of destroying it. */
   complete(): void;
-  /** Lets go of the connection. Safe to call twice. */
+  /** Releases the connection. Idempotent. */
   close(): void;
 };
 
-/** How long an answer that has said all may take to end, so that its connection can be used again. */
+/** How long a complete response may take to end before its connection is destroyed. */
 const DRAIN_MS = 1_000;
 
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : '';
 
-/** A kept-alive connection that the upstream closed meanwhile fails like this on its next use. */
+/** Whether the failure is that of a kept-alive connection which the upstream had closed. */
 const wasStale = (request: ClientRequest | undefined, error: unknown): boolean =>
   request?.reusedSocket === true && ['ECONNRESET', 'EPIPE'].includes(codeOf(error));
 
@@ -38,34 +38,36 @@ const classify = (cause: unknown, wasConnected: boolean): UpstreamError => {
   return new UpstreamError(kind, `the connection failed: ${code}`, { cause });
 };
 
-/** Who ends a call may say why: a deadline is told apart from a caller who has left. */
+/** The abort reason distinguishes a deadline from a client that disconnected. */
 const errorOfAbort = ({ reason }: AbortSignal): UpstreamError =>
-  reason instanceof UpstreamError ? reason : new UpstreamError('aborted', 'the caller has gone');
+  reason instanceof UpstreamError
+    ? reason
+    : new UpstreamError('aborted', 'the client disconnected');
 
-/** Reads an answer to its end without keeping it, and cuts it off if that takes too long. */
+/** Discards the rest of a response, and destroys it after a timeout. */
 const drain = (answer: IncomingMessage, clock: Clock) => {
   const cancelCut = clock.after(DRAIN_MS, () => answer.destroy());
   answer.once('close', cancelCut).resume();
 };
 
 /**
- * Sends a request, once more if its kept-alive connection was stale, until `signal` ends it. Throws nothing:
- * every failure, an abort included, is what `response` or the answer's body fails with.
+ * Sends a request; retries once if its kept-alive connection was stale. `signal` aborts it. Never throws:
+ * every failure, an abort included, rejects `response` or errors the response's body.
  */
 export const post = ({ agent, signal, ...options }: PostOptions): Post => {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   let request: ClientRequest | undefined;
   let response: IncomingMessage | undefined;
-  let fault: UpstreamError | undefined;
+  let failure: UpstreamError | undefined;
   let isConnected = false;
   let isComplete = false;
   let isClosed = false;
 
   const fail = (reason: UpstreamError) => {
-    fault ??= reason;
+    failure ??= reason;
     (response ?? request)?.destroy(reason);
   };
-  const errorOf = (error: unknown) => fault ?? classify(error, isConnected);
+  const errorOf = (error: unknown) => failure ?? classify(error, isConnected);
 
   const send = (through: Agent | false) => {
     request = sendRequest(options, through, {
@@ -75,13 +77,13 @@ export const post = ({ agent, signal, ...options }: PostOptions): Post => {
       onConnectTimeout: () =>
         fail(new UpstreamError('connect', `no connection within ${CONNECT_MS} ms`)),
       onResponse: (message) => {
-        // Errors are read where the body is; this listener is for the time when nobody reads.
+        // Prevents an unhandled 'error' event while the body is not being read.
         response = message.on('error', () => undefined);
         resolve(message);
       },
       onError: (error) => {
-        // Once, and on a connection of its own: the pool may hold more of the same age.
-        if (through && !fault && !response && wasStale(request, error)) send(false);
+        // Retries once on a new connection: other pooled ones may be stale too.
+        if (through && !failure && !response && wasStale(request, error)) send(false);
         else reject(errorOf(error));
       },
     });

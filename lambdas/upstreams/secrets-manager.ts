@@ -13,14 +13,14 @@ type Options = {
 
 /** At $0.05 per 10,000 reads, 600 environments cost about $9 a month; five minutes would cost $26. */
 const TTL_MS = 15 * 60_000;
-/** The least time between two reads: neither a wrong credential nor an outage may turn into one read a request. */
+/** Minimum between two reads, so that a wrong credential or an outage does not cause one per request. */
 const MIN_INTERVAL_MS = 30_000;
 
-/** A credential that was pasted often ends in a line break. */
+/** Trimmed: pasted credentials often end in a line break. */
 const Credentials = z.record(z.string(), z.string().trim().min(1));
 type Credentials = z.infer<typeof Credentials>;
 
-/** @throws Error that quotes nothing: JSON.parse's own message would hold the secret. */
+/** @throws Error with a fixed text: JSON.parse's message would contain the secret. */
 const parseCredentials = (text: string | undefined): Credentials => {
   let value: unknown;
   try {
@@ -29,18 +29,18 @@ const parseCredentials = (text: string | undefined): Credentials => {
     throw new Error('The upstream secret is not JSON.');
   }
   const parsed = Credentials.safeParse(value);
-  if (!parsed.success) throw new Error('The upstream secret is not a JSON object of texts.');
+  if (!parsed.success) throw new Error('The upstream secret is not a JSON object of strings.');
   return parsed.data;
 };
 
-/** Credentials from one JSON secret: cached, read by one request at a time, kept when a read fails. */
+/** Reads credentials from one JSON secret: cached, one read at a time, kept if a read fails. */
 export const createSecretsManagerSecrets = ({
   client,
   secretId,
   clock,
   log,
 }: Options): UpstreamSecrets => {
-  let known: Credentials | undefined;
+  let cached: Credentials | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
   let freshUntil = Number.NEGATIVE_INFINITY;
   let reading: Promise<Credentials> | undefined;
@@ -49,16 +49,16 @@ export const createSecretsManagerSecrets = ({
     readAt = clock.now();
     freshUntil = readAt + MIN_INTERVAL_MS;
     const answer = await client.send(new GetSecretValueCommand({ SecretId: secretId }));
-    known = parseCredentials(answer.SecretString);
+    cached = parseCredentials(answer.SecretString);
     freshUntil = readAt + TTL_MS;
-    return known;
+    return cached;
   };
 
   const current = async (): Promise<Credentials> => {
-    if (known && clock.now() < freshUntil) return known;
+    if (cached && clock.now() < freshUntil) return cached;
     reading ??= read()
       .catch((error: unknown) => {
-        // Told even while an older value serves on: somebody has to act before that one is refused.
+        // Logged even if an older value is still used: fix it before that value is rejected.
         log.error('upstream_secret_failed', { failure: error instanceof Error ? error.name : '' });
         throw error;
       })
@@ -68,7 +68,7 @@ export const createSecretsManagerSecrets = ({
     try {
       return await reading;
     } catch (error) {
-      if (known) return known;
+      if (cached) return cached;
       throw error;
     }
   };

@@ -1,7 +1,10 @@
-/** Upstream credentials by the name the catalog gives them. */
+/**
+ * Upstream credentials by their name in the catalog. Implemented by createSecretsManagerSecrets
+ * (secrets-manager.ts).
+ */
 export type UpstreamSecrets = {
-  /** @throws Error when the secret cannot be had; the message never holds a value. */
+  /** @throws Error if the secret is unavailable; its message never contains a value. */
   get(name: string): Promise<string>;
-  /** Forgets what is cached: an upstream has refused the credential, so it may have been rotated. */
+  /** Expires the cache: an upstream rejected the credential, so it may have been rotated. */
   refresh(): void;
 };

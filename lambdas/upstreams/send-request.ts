@@ -23,13 +23,13 @@ export type SendEvents = {
   onError(error: Error): void;
 };
 
-/** Calls `onConnected` once the socket can carry a request, its TLS handshake included. */
+/** Calls `onConnected` once the socket is connected, TLS handshake included. */
 const whenConnected = (socket: Socket, protocol: string, onConnected: () => void) => {
   if (!socket.connecting) onConnected();
   else socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', onConnected);
 };
 
-/** One POST through `agent`, or on a connection of its own. Never follows a redirect. */
+/** Sends one POST through `agent`, or on a new connection. Never follows a redirect. */
 export const sendRequest = (
   { url, headers, body, clock }: SendOptions,
   agent: Agent | false,

@@ -2,7 +2,7 @@ import type { Target } from '../catalog/catalog.ts';
 import type { GenerationEvent, GenerationRequest } from '../protocols/generation.ts';
 import type { UpstreamProtocol } from '../protocols/protocol.ts';
 
-/** An answer under way: events in batches, one batch per network chunk (an empty one is a sign of life). */
+/** A response in flight: one batch of events per network chunk; an empty one shows it is alive. */
 export type EventBatches = AsyncGenerator<GenerationEvent[], void, void>;
 
 export type UpstreamCall = {
@@ -12,10 +12,11 @@ export type UpstreamCall = {
   protocol: UpstreamProtocol;
   /** Cap for wires that demand one: the catalog's `max_output_tokens`. */
   maxOutputTokens: number;
-  /** Ends the call: the caller has gone, or a deadline has passed. */
+  /** Aborts the call: the client disconnected, or a deadline passed. */
   signal: AbortSignal;
 };
 
+/** Implemented by createHttpUpstream (http-upstream.ts). */
 export type Upstream = {
   /**
    * Sends the request and resolves once the upstream has accepted it (status 2xx).

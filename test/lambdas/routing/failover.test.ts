@@ -84,7 +84,7 @@ describe('a refusal that names a parameter', () => {
     expect(sent.status).toBe(400);
     expect(JSON.parse(sent.text).error).toEqual({
       type: 'invalid_request_error',
-      message: 'temperature: the provider of the model does not accept this value.',
+      message: "temperature: value not accepted by the model's provider.",
       param: 'temperature',
       code: null,
     });
