@@ -14,7 +14,7 @@ const watched = (seen: string[]) => ({
 const FAMILIES = ['chat', 'messages'] as const;
 
 test.each(FAMILIES)(
-  '%s: what follows a fault in a list is not read, or 100,000 of them would take seconds',
+  '%s: a list is not parsed after its first invalid item, as 100,000 of them would take seconds',
   async (family) => {
     const seen: string[] = [];
     const content = [{ type: 'text', text: 7 }, watched(seen)];

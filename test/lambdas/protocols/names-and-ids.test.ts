@@ -23,7 +23,7 @@ const fields = fc
   .dictionary(fc.string(), fc.jsonValue(), { minKeys: 1 })
   .map((value): Record<string, unknown> => JSON.parse(JSON.stringify(value)));
 
-test('a tool-call id comes back from the messages wire as it was, whatever it was', () => {
+test('any tool-call id round-trips through the messages protocol unchanged', () => {
   fc.assert(
     fc.property(anyId, (id) => {
       expect(wireToolId(id)).toMatch(/^[a-zA-Z0-9_-]+$/);
@@ -32,7 +32,7 @@ test('a tool-call id comes back from the messages wire as it was, whatever it wa
   );
 });
 
-test('what an upstream adds to a tool call comes back with the id of the call', () => {
+test('provider fields of a tool call round-trip in its id', () => {
   fc.assert(
     fc.property(anyId, fields, (id, added) => {
       const call = { id, extras: { protocol: 'chat' as const, fields: added } };
@@ -43,13 +43,13 @@ test('what an upstream adds to a tool call comes back with the id of the call', 
   );
 });
 
-test('an id that claims to hold the extras of a protocol that is none is an id like any other', () => {
+test('a carrier id with an unknown protocol is returned unchanged', () => {
   const claim = { id: 'a', extras: { protocol: 'carrier-pigeon', fields: { a: 1 } } };
   const id = `toolu_c_${Buffer.from(JSON.stringify(claim)).toString('base64url')}`;
   expect(readToolId(id)).toEqual({ id });
 });
 
-test('different tool-call ids stay different on the messages wire', () => {
+test('different tool-call ids stay different in the messages protocol', () => {
   fc.assert(
     fc.property(anyId, anyId, (one, other) => {
       fc.pre(one !== other);
@@ -58,7 +58,7 @@ test('different tool-call ids stay different on the messages wire', () => {
   );
 });
 
-test('long tool names fit the chat wire, stay different, and are known again in the answer', () => {
+test('long tool names become valid chat names, stay different, and are restored in the response', () => {
   const name = fc.stringMatching(/^[a-zA-Z0-9_-]{60,128}$/);
   fc.assert(
     fc.property(fc.uniqueArray(name, { minLength: 1, maxLength: 5 }), (names) => {
@@ -71,7 +71,7 @@ test('long tool names fit the chat wire, stay different, and are known again in 
   );
 });
 
-test('short tool-call ids have nine letters and digits, stay different, and go with their results', () => {
+test('short tool-call ids have nine letters and digits, stay different, and match their results', () => {
   const ids = fc.uniqueArray(
     fc.oneof(
       fc.string({ minLength: 1 }),

@@ -26,24 +26,24 @@ const answerIn = async (to: 'chat' | 'messages', wire: object) => {
   return callerProtocols[to].encodeResponse(await collect(once(events)), request, LABEL);
 };
 
-test('a count that nothing can be added to is no count', async () => {
+test('a usage count too large to be added up is ignored', async () => {
   const wire = { ...MESSAGE, usage: { input_tokens: 1e308, output_tokens: 7 } };
   const body = ChatCompletion.parse(await answerIn('chat', wire));
   expect(body.usage).toMatchObject({ prompt_tokens: LABEL.estimatedInputTokens, total_tokens: 18 });
 });
 
-test('counts of an upstream’s own tools are complete, and nothing else goes with them', async () => {
+test('counts of server tools are complete, and no other usage fields are forwarded', async () => {
   const usage = { ...MESSAGE.usage, server_tool_use: { web_search_requests: 2, account: 'x' } };
   const body = WholeMessage.parse(await answerIn('messages', { ...MESSAGE, usage }));
   expect(body.usage.server_tool_use).toEqual({ web_search_requests: 2, web_fetch_requests: 0 });
 });
 
-test('details of a stop that are no object are left out', async () => {
+test('stop_details that are not an object are dropped', async () => {
   const body = await answerIn('messages', { ...MESSAGE, stop_details: 'because' });
   expect(WholeMessage.parse(body).stop_details).toBeNull();
 });
 
-test('many calls without arguments are not parsed against each other', () => {
+test('many tool calls without arguments do not parse each other again', () => {
   const parse = vi.spyOn(JSON, 'parse');
   onTestFinished(() => parse.mockRestore());
   const call = { type: 'function', function: { name: 'time', arguments: '' } };

@@ -17,6 +17,6 @@ test.each([
   ['#/anyOf/1/type', 'second'],
   ['#/$defs/a%b', undefined],
   ['#/$defs/plain/deeper', undefined],
-])('%s points where JSON Pointer says', (ref, target) => {
+])('%s resolves as JSON Pointer defines', (ref, target) => {
   expect(resolveRef(root, ref)).toEqual(target);
 });

@@ -208,7 +208,7 @@ const wildMessagesEvent = fc.record(
 );
 
 describe.each(CALLER_PROTOCOLS)('a stream for a caller of %s', (to) => {
-  test('is well-formed and complete for every valid chat answer, however the network cuts it', async () => {
+  test('is well-formed and complete for every valid chat response, wherever network chunks split it', async () => {
     await fc.assert(
       fc.asyncProperty(
         chatAnswer,
@@ -243,7 +243,7 @@ describe.each(CALLER_PROTOCOLS)('a stream for a caller of %s', (to) => {
     );
   });
 
-  test('is well-formed whatever a chat upstream sends', async () => {
+  test('is well-formed for any input of a chat upstream', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(wildChatChunk, { maxLength: 8 }),
@@ -259,7 +259,7 @@ describe.each(CALLER_PROTOCOLS)('a stream for a caller of %s', (to) => {
     );
   });
 
-  test('is well-formed whatever a messages upstream sends', async () => {
+  test('is well-formed for any input of a messages upstream', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(wildMessagesEvent, { maxLength: 10 }), async (events) => {
         assertWellFormed(to, await translate('messages', to, messagesWire(events)));
