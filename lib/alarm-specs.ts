@@ -7,15 +7,18 @@ import type { Stage } from './stage.ts';
 /** One alarm. `id` is also the anchor of its runbook in docs/operations.md. */
 export type AlarmSpec = {
   id: string;
-  /** What a person who is woken reads first. */
-  says: string;
+  /** What failed: the first line of the alarm's description and of its e-mail. */
+  description: string;
   metric: IMetric;
   /** Rings above this. */
   above: number;
   /** Points above it, of how many; 1 of 1 unless given. */
   points?: [count: number, of: number];
-  /** Feeds the composite and tells nobody by itself. */
-  isSilent?: true;
+  /**
+   * Whether the alarm notifies the topic; false for an input of the composite alarm.
+   * @default true
+   */
+  notifies?: boolean;
 };
 
 export type AlarmSources = {
@@ -34,7 +37,7 @@ const ofRequests = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
   return [
     {
       id: 'most-requests-fail',
-      says: 'More than half of all requests fail.',
+      description: 'More than half of all requests fail.',
       metric: share({
         part: [failed, crashed, throttled],
         // Not the function's invocations: a Web Function's requests are none. What crashed or was throttled
@@ -44,29 +47,29 @@ const ofRequests = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
         label: 'failed requests (%)',
       }),
       above: 50,
-      isSilent: true,
+      notifies: false,
     },
     {
       id: 'server-errors',
-      says: 'More than 5 % of requests are answered with a 5xx.',
+      description: 'More than 5 % of requests are answered with a 5xx.',
       metric: share({ part: [failed], whole: [requests], atLeast: 20, label: '5xx (%)' }),
       above: 5,
     },
     {
       id: 'function-errors',
-      says: 'Invocations end in a crash or a timeout instead of an answer.',
+      description: 'Invocations end in a crash or a timeout instead of an answer.',
       metric: crashed,
       above: 2,
     },
     {
       id: 'deadline-cuts',
-      says: 'Answers are cut off because their time was up.',
+      description: 'Answers are cut off because their time was up.',
       metric: metrics.inStage('DeadlineCuts'),
       above: 4,
     },
     {
       id: 'authentication-failures',
-      says: 'More than half of at least 100 requests in five minutes come with a wrong key.',
+      description: 'More than half of at least 100 requests in five minutes come with a wrong key.',
       metric: share({
         part: [metrics.inStage('Status401')],
         whole: [requests],
@@ -82,19 +85,19 @@ const ofRequests = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
 const ofUpstreams = ({ metrics }: AlarmSources): AlarmSpec[] => [
   {
     id: 'no-healthy-target',
-    says: 'A model has no provider that answers.',
+    description: 'A model has no provider that answers.',
     metric: metrics.inStage('NoHealthyTarget'),
     above: 4,
   },
   {
     id: 'upstream-credential-refused',
-    says: 'A provider refuses the credential of the router.',
+    description: 'A provider refuses the credential of the router.',
     metric: metrics.inStage('UpstreamCredentialRefused'),
     above: 2,
   },
   {
     id: 'secret-fetch-failed',
-    says: 'The secret with the credentials of the providers cannot be read, or lacks one.',
+    description: 'The secret with the credentials of the providers cannot be read, or lacks one.',
     metric: metrics.inStage('SecretFetchFailed'),
     above: 0,
   },
@@ -104,26 +107,26 @@ const ofUpstreams = ({ metrics }: AlarmSources): AlarmSpec[] => [
 const ofMeters = ({ metrics, metersTable }: AlarmSources): AlarmSpec[] => [
   {
     id: 'meter-unreachable',
-    says: 'Requests are refused because a table does not answer.',
+    description: 'Requests are refused because a table does not answer.',
     metric: metrics.inStage('MeterUnreachable'),
     above: 2,
   },
   {
     id: 'meters-throttled',
-    says: 'DynamoDB throttles the writes of the counters.',
+    description: 'DynamoDB throttles the writes of the counters.',
     metric: meterWrites(metersTable, 'ThrottledRequests', 'Sum'),
     above: 9,
   },
   {
     id: 'meters-slow',
-    says: 'One in a hundred writes of the counters takes more than 100 ms.',
+    description: 'One in a hundred writes of the counters takes more than 100 ms.',
     metric: meterWrites(metersTable, 'SuccessfulRequestLatency', 'p99'),
     above: 100,
     points: [3, 3],
   },
   {
     id: 'refund-pending',
-    says: 'A unit could not be given back to its caller.',
+    description: 'A unit could not be given back to its caller.',
     metric: metrics.inStage('RefundPending'),
     above: 0,
   },
@@ -134,13 +137,13 @@ const ofCapacity = (watched: AlarmSources): AlarmSpec[] => {
   return [
     {
       id: 'throttles',
-      says: 'Lambda refuses requests because too many are under way.',
+      description: 'Lambda refuses requests because too many are under way.',
       metric: watched.router.metricThrottles(SUM),
       above: 0,
     },
     {
       id: 'concurrency',
-      says: 'More than 80 % of the requests that may be under way at once are.',
+      description: 'More than 80 % of the requests that may be under way at once are.',
       metric: used,
       above: Math.floor(limit * 0.8),
       points: [3, 5],

@@ -9,67 +9,95 @@ import {
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import { type AlarmSources, type AlarmSpec, alarmSpecs } from './alarm-specs.ts';
 import { AlarmTopic } from './alarm-topic.ts';
 
-export type AlarmsProps = AlarmSources;
+export type AlarmsProps = AlarmSources & {
+  /** Log group of the router, which every description links. */
+  logGroup: LogGroup;
+};
 
-/** The service is down when one of these rings. */
+/** `service-down` fires when one of these fires. */
 const DOWN = ['most-requests-fail', 'meter-unreachable'];
 
-const describe = (says: string, anchor: string): string =>
-  `${says} What to do: docs/operations.md#${anchor}`;
+/**
+ * Returns the four lines of an alarm's description, which is the text of its e-mail: what failed, and
+ * links to the runbook, the dashboard and the log group. CloudWatch allows 1,024 characters.
+ * The dashboard is linked by name because it references the alarms: a reference back is a cycle.
+ */
+const createDescribe = (scope: Construct, { stage, logGroup }: AlarmsProps) => {
+  const { region, stackName } = Stack.of(scope);
+  const console = `https://${region}.console.aws.amazon.com/cloudwatch/home?region=${region}`;
+  return ({ id, description }: Pick<AlarmSpec, 'id' | 'description'>): string =>
+    [
+      description,
+      `Runbook: ${stage.runbookUrl}#${id}`,
+      `Dashboard: ${console}#dashboards/dashboard/${stackName}`,
+      // CloudFormation generates the name without slashes, so it needs no escaping.
+      `Logs: ${console}#logsV2:log-groups/log-group/${logGroup.logGroupName}`,
+    ].join('\n');
+};
 
-/** What wakes people, each with a runbook, and one that says that the service as a whole is down. */
+/** All alarms of a stage, each with a runbook, and the composite alarm `service-down`. */
 export class Alarms extends Construct {
-  /** The composite first, then in the order of their specs. */
+  /** The composite alarm first, then in the order of their specs. */
   readonly all: AlarmBase[];
-  /** Absent where the stage tells nobody. */
+  /** Undefined unless `stage.sendsAlarms`. */
   readonly topic: Topic | undefined;
+  private readonly describe: ReturnType<typeof createDescribe>;
 
-  constructor(scope: Construct, id: string, watched: AlarmsProps) {
+  constructor(scope: Construct, id: string, props: AlarmsProps) {
     super(scope, id);
-    const { stage } = watched;
+    const { stage } = props;
     this.topic = stage.sendsAlarms ? new AlarmTopic(this, 'Topic', { stage }).topic : undefined;
-    const specs = alarmSpecs(watched);
-    const alarms = specs.map((spec) => this.add(spec));
-    const deciding = alarms.filter((_, at) => DOWN.includes(specs[at]?.id ?? ''));
-    const serviceDown = new CompositeAlarm(this, 'service-down', {
-      compositeAlarmName: this.nameOf('service-down'),
-      alarmDescription: describe('The service is down for most callers.', 'service-down'),
-      alarmRule: AlarmRule.anyOf(
-        ...deciding.map((alarm) => AlarmRule.fromAlarm(alarm, AlarmState.ALARM)),
-      ),
-    });
-    this.tell(serviceDown);
-    this.all = [serviceDown, ...alarms];
+    this.describe = createDescribe(this, props);
+    const alarms = alarmSpecs(props).map((spec) => ({ id: spec.id, alarm: this.add(spec) }));
+    const serviceDown = this.addServiceDown(
+      alarms.flatMap(({ id: name, alarm }) => (DOWN.includes(name) ? [alarm] : [])),
+    );
+    this.all = [serviceDown, ...alarms.map(({ alarm }) => alarm)];
   }
 
   private nameOf(id: string): string {
     return `${Stack.of(this).stackName}-${id}`;
   }
 
-  private add({ id, says, metric, above, points = [1, 1], isSilent }: AlarmSpec): Alarm {
+  private add(spec: AlarmSpec): Alarm {
+    const { id, metric, above, points = [1, 1], notifies = true } = spec;
     const [datapointsToAlarm, evaluationPeriods] = points;
     const alarm = new Alarm(this, id, {
       alarmName: this.nameOf(id),
-      alarmDescription: describe(says, id),
+      alarmDescription: this.describe(spec),
       metric,
       threshold: above,
       comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
       datapointsToAlarm,
       evaluationPeriods,
-      // Faults are counted when they happen and traffic may rest: no data is good news.
+      // A metric that is 0 is not written, and traffic may pause: missing data means no failures.
       treatMissingData: TreatMissingData.NOT_BREACHING,
     });
-    if (!isSilent) this.tell(alarm);
+    if (notifies) this.notify(alarm);
     return alarm;
   }
 
-  /** Also when it is over, so that nobody has to go and look. */
-  private tell(alarm: AlarmBase): void {
+  private addServiceDown(inputs: Alarm[]): CompositeAlarm {
+    const id = 'service-down';
+    const alarm = new CompositeAlarm(this, id, {
+      compositeAlarmName: this.nameOf(id),
+      alarmDescription: this.describe({ id, description: 'The service is down for most callers.' }),
+      alarmRule: AlarmRule.anyOf(
+        ...inputs.map((input) => AlarmRule.fromAlarm(input, AlarmState.ALARM)),
+      ),
+    });
+    this.notify(alarm);
+    return alarm;
+  }
+
+  /** Sends the alarm and its recovery (OK) to the topic. */
+  private notify(alarm: AlarmBase): void {
     if (this.topic === undefined) return;
     const action = new SnsAction(this.topic);
     alarm.addAlarmAction(action);

@@ -25,19 +25,19 @@ export class Monitoring extends Construct {
   constructor(scope: Construct, id: string, props: MonitoringProps) {
     super(scope, id);
     const { stage, models, router, tables, restApi } = props;
-    const watched = {
+    const sources = {
       stage,
       router: router.function,
       metersTable: tables.meters.tableName,
       metrics: createRouterMetrics(stage.name),
+      logGroup: router.logGroup,
     };
-    this.alarms = new Alarms(this, 'Alarms', watched);
+    this.alarms = new Alarms(this, 'Alarms', sources);
     this.dashboard = new RouterDashboard(this, 'Dashboard', {
-      ...watched,
+      ...sources,
       labels: labelsOf(models, stage.maxSeries),
       restApi,
       memoryMb: ROUTER_MEMORY_MB,
-      logGroup: router.logGroup,
       alarms: this.alarms.all,
     });
   }

@@ -4,6 +4,19 @@ import * as z from 'zod';
 import { DEFAULT_MAX_SERIES } from '../lambdas/metrics.ts';
 import { ConfigurationError } from './configuration-error.ts';
 
+/**
+ * The page that alarm descriptions link: this project's docs/operations.md. A fork or a private copy
+ * sets the stage option `runbookUrl` instead.
+ */
+const DEFAULT_RUNBOOK_URL =
+  'https://github.com/model-router/model-router/blob/main/docs/operations.md';
+
+/** An https URL to which `#anchor` is appended. 500 characters keep a description below 1,024. */
+const RunbookUrl = z
+  .url({ protocol: /^https$/, error: 'must be an https URL' })
+  .max(500)
+  .refine((url) => !url.includes('#'), { message: 'must not have a fragment (#…)' });
+
 const RETENTION_DAYS = Object.values(RetentionDays).filter((days) => typeof days === 'number');
 
 /**
@@ -36,6 +49,8 @@ const StageContext = z
     }).optional(),
     /** Who hears of alarms; has to confirm by e-mail. */
     alarmEmail: z.email().optional(),
+    /** URL of the page with the runbooks; its headings are the ids of the alarms. */
+    runbookUrl: RunbookUrl.default(DEFAULT_RUNBOOK_URL),
     /** A name of your own for the REST API, and its certificate in the stack's region. */
     domainName: z.hostname().optional(),
     certificateArn: z.string().startsWith('arn:').optional(),

@@ -17,6 +17,8 @@ export type Stage = {
   /** Alarms tell a topic. Its encryption key is $1 a month, so dev has one only with an address. */
   sendsAlarms: boolean;
   alarmEmail: string | undefined;
+  /** Absolute URL of the runbooks, without a fragment. */
+  runbookUrl: string;
   domain: { name: string; certificateArn: string } | undefined;
   firewallRate: number | undefined;
   hasWebFunction: boolean;
@@ -39,6 +41,7 @@ export const readStage = (node: Node): Stage => {
     reservedConcurrency,
     accountConcurrency,
     alarmEmail,
+    runbookUrl,
     firewallRate,
   } = context;
   const { protectData, sendsAlarms, logRetention } = STAGES[name];
@@ -50,6 +53,7 @@ export const readStage = (node: Node): Stage => {
     accountConcurrency,
     sendsAlarms: sendsAlarms || alarmEmail !== undefined,
     alarmEmail,
+    runbookUrl,
     domain: domainOf(context),
     firewallRate,
     maxSeries: context.maxSeries,

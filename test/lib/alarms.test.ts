@@ -17,9 +17,22 @@ const Metric = z.object({
   MetricName: z.string(),
   Dimensions: z.array(z.object({ Name: z.string(), Value: z.unknown() })).optional(),
 });
+const Joined = z.object({ 'Fn::Join': z.tuple([z.literal(''), z.array(z.unknown())]) });
+
+/** A text of the template; a reference becomes `{LogicalId}`. */
+const Text = z.union([
+  z.string(),
+  Joined.transform(({ 'Fn::Join': [, parts] }) =>
+    parts
+      .map((part) =>
+        typeof part === 'string' ? part : `{${z.object({ Ref: z.string() }).parse(part).Ref}}`,
+      )
+      .join(''),
+  ),
+]);
 const Alarm = z.looseObject({
   AlarmName: z.string().optional(),
-  AlarmDescription: z.string(),
+  AlarmDescription: Text,
   TreatMissingData: z.string().optional(),
   Threshold: z.number().optional(),
   AlarmActions: z.array(z.unknown()).optional(),
@@ -36,7 +49,7 @@ const found = (template: Template, type: string) =>
 const alarmsOf = (template: Template) => [...found(template, ALARM), ...found(template, COMPOSITE)];
 
 const anchorOf = ({ AlarmDescription }: z.infer<typeof Alarm>): string =>
-  /docs\/operations\.md#(?<anchor>[a-z0-9-]+)$/.exec(AlarmDescription)?.groups?.anchor ?? '';
+  /^Runbook: \S+#(?<anchor>[a-z0-9-]+)$/m.exec(AlarmDescription)?.groups?.anchor ?? '';
 
 const named = (template: Template, id: string) => {
   const alarm = alarmsOf(template).find((one) => anchorOf(one) === id);
@@ -44,7 +57,7 @@ const named = (template: Template, id: string) => {
   return Alarm.parse(alarm);
 };
 
-/** Metrics of an alarm, whether it watches one or reckons with several. */
+/** Metrics of an alarm: its only one, or those of its expression. */
 const metricsOf = (alarm: z.infer<typeof Alarm>) => [
   ...(alarm.MetricName === undefined ? [] : [Metric.parse(alarm)]),
   ...(alarm.Metrics ?? []).flatMap(({ MetricStat }) => (MetricStat ? [MetricStat.Metric] : [])),
@@ -69,7 +82,7 @@ describe('alarms and runbooks', () => {
   });
 
   test.each(runbooks ?? [])(
-    '$anchor says what failed, what callers see and what to do',
+    'the runbook of $anchor has what failed, what callers see and what to do',
     ({ text }) => {
       expect(text).toMatch(/\*\*What failed\.\*\* \S/);
       expect(text).toMatch(/\*\*What callers see\.\*\* \S/);
@@ -82,27 +95,64 @@ describe('alarms and runbooks', () => {
   });
 });
 
-describe('what the alarms watch', () => {
-  const own = found(dev, ALARM)
+describe('alarm descriptions', () => {
+  test('a description is what failed, then links to the runbook, the dashboard and the logs', () => {
+    const [logs] = Object.keys(dev.findResources('AWS::Logs::LogGroup')).filter((id) =>
+      id.startsWith('Router'),
+    );
+    const console =
+      'https://{AWS::Region}.console.aws.amazon.com/cloudwatch/home?region={AWS::Region}';
+    for (const alarm of alarmsOf(dev)) {
+      expect(alarm.AlarmDescription.split('\n')).toEqual([
+        expect.stringMatching(/^[A-Z].*\.$/),
+        `Runbook: https://github.com/model-router/model-router/blob/main/docs/operations.md#${anchorOf(alarm)}`,
+        `Dashboard: ${console}#dashboards/dashboard/Router`,
+        `Logs: ${console}#logsV2:log-groups/log-group/{${logs}}`,
+      ]);
+    }
+  });
+
+  test('the stage option runbookUrl replaces the address of the runbooks', () => {
+    const wiki = synthTemplate({ runbookUrl: 'https://wiki.example.com/router' });
+    for (const alarm of alarmsOf(wiki)) {
+      expect(alarm.AlarmDescription).toContain(
+        `\nRunbook: https://wiki.example.com/router#${anchorOf(alarm)}\n`,
+      );
+    }
+  });
+
+  test('every description fits 1,024 characters with the longest runbookUrl and names', () => {
+    const runbookUrl = `https://example.com/${'x'.repeat(480)}`;
+    for (const { AlarmDescription } of alarmsOf(synthTemplate({ runbookUrl }))) {
+      const deployed = AlarmDescription.replaceAll('{AWS::Region}', 'ap-southeast-1')
+        .replace('dashboard/Router', `dashboard/${'model-router-prod'}`)
+        .replace(/\{\w+\}$/, 'model-router-prod-RouterLogs4973BD4D-AbCdEfGhIjKl');
+      expect(deployed.length).toBeLessThanOrEqual(1024);
+    }
+  });
+});
+
+describe('alarm metrics', () => {
+  const routerMetrics = found(dev, ALARM)
     .flatMap(metricsOf)
     .filter(({ Namespace }) => Namespace === NAMESPACE);
 
-  test('is written by the router, under the stage alone', () => {
-    expect(own.length).toBeGreaterThan(8);
-    for (const { MetricName, Dimensions } of own) {
+  test('alarms read router metrics that exist, by the dimension Stage only', () => {
+    expect(routerMetrics.length).toBeGreaterThan(8);
+    for (const { MetricName, Dimensions } of routerMetrics) {
       expect(SCOPES.stage.metrics).toContain(MetricName);
       expect(Dimensions).toEqual([{ Name: 'Stage', Value: 'dev' }]);
     }
   });
 
-  test('or by AWS for this function and this table, or for the account', () => {
-    const theirs = found(dev, ALARM)
+  test('alarms read AWS metrics of this function, this table and the account only', () => {
+    const awsMetrics = found(dev, ALARM)
       .flatMap(metricsOf)
       .filter(({ Namespace }) => Namespace !== NAMESPACE)
       .map(({ Namespace, MetricName, Dimensions = [] }) =>
         [Namespace, MetricName, ...Dimensions.map(({ Name }) => Name)].join(' '),
       );
-    expect([...new Set(theirs)].toSorted()).toEqual([
+    expect([...new Set(awsMetrics)].toSorted()).toEqual([
       'AWS/DynamoDB SuccessfulRequestLatency Operation TableName',
       'AWS/DynamoDB ThrottledRequests Operation TableName',
       'AWS/Lambda ClaimedAccountConcurrency',
@@ -111,12 +161,12 @@ describe('what the alarms watch', () => {
     ]);
   });
 
-  test('is good while nothing is counted', () => {
+  test('every alarm treats missing data as not breaching', () => {
     const missing = found(dev, ALARM).map(({ TreatMissingData }) => TreatMissingData);
     expect(new Set(missing)).toEqual(new Set(['notBreaching']));
   });
 
-  test('counts requests as the router does, through whichever door they came', () => {
+  test('most-requests-fail divides by requests the router logged, crashes and throttles', () => {
     const { Metrics } = named(dev, 'most-requests-fail');
     const whole = Metrics?.filter(({ Id }) => Id?.startsWith('whole'));
     expect(whole?.map(({ MetricStat }) => MetricStat?.Metric.MetricName)).toEqual([
@@ -126,9 +176,9 @@ describe('what the alarms watch', () => {
     ]);
   });
 
-  test('is a share of requests only where enough of them came', () => {
+  test('server-errors is 0 % below 20 requests in five minutes', () => {
     dev.hasResourceProperties(ALARM, {
-      AlarmDescription: Match.stringLikeRegexp('#server-errors$'),
+      AlarmName: 'Router-server-errors',
       Metrics: Match.arrayWith([
         Match.objectLike({
           Expression: 'IF((FILL(whole0,0))>=20,100*(FILL(part0,0))/(FILL(whole0,0)),0)',
@@ -137,7 +187,7 @@ describe('what the alarms watch', () => {
     });
   });
 
-  test('is concurrency against 80 % of the reserve, or of the account', () => {
+  test('the concurrency alarm fires above 80 % of the reserved, else of the account limit', () => {
     expect(named(dev, 'concurrency').Threshold).toBe(800);
     const larger = synthTemplate({ accountConcurrency: '5000' });
     expect(named(larger, 'concurrency').Threshold).toBe(4000);
@@ -147,7 +197,7 @@ describe('what the alarms watch', () => {
 });
 
 describe('service-down', () => {
-  test('rings when most requests fail or the meter is out of reach', () => {
+  test('service-down fires when most-requests-fail or meter-unreachable fires', () => {
     const [composite] = found(dev, COMPOSITE);
     const rule = JSON.stringify(composite?.AlarmRule);
     const ids = [...rule.matchAll(/"([A-Za-z]+)[0-9A-F]{8}","Arn"/g)].map(([, id]) => id);
@@ -158,19 +208,19 @@ describe('service-down', () => {
   });
 });
 
-describe('who is told', () => {
+describe('alarm notifications', () => {
   const topicRef = { Ref: Object.keys(prod.findResources('AWS::SNS::Topic'))[0] };
 
-  test('in prod a topic, of the beginning and the end of every alarm but the one inside the composite', () => {
-    const telling = alarmsOf(prod).filter(({ AlarmActions }) => AlarmActions !== undefined);
+  test('in prod every alarm except most-requests-fail notifies the topic of ALARM and OK', () => {
+    const notifying = alarmsOf(prod).filter(({ AlarmActions }) => AlarmActions !== undefined);
     const silent = alarmsOf(prod).filter(({ AlarmActions }) => AlarmActions === undefined);
     expect(silent.map(anchorOf)).toEqual(['most-requests-fail']);
-    for (const { AlarmActions, OKActions } of telling) {
+    for (const { AlarmActions, OKActions } of notifying) {
       expect([AlarmActions, OKActions]).toEqual([[topicRef], [topicRef]]);
     }
   });
 
-  test('through a topic encrypted with a key that CloudWatch may use', () => {
+  test('the alarm topic is encrypted with a KMS key that CloudWatch may use', () => {
     const [key] = Object.keys(prod.findResources('AWS::KMS::Key'));
     prod.hasResourceProperties('AWS::SNS::Topic', {
       KmsMasterKeyId: { 'Fn::GetAtt': [key, 'Arn'] },
@@ -188,7 +238,7 @@ describe('who is told', () => {
     });
   });
 
-  test('which takes the alarms of this account, and nothing without TLS', () => {
+  test('the alarm topic accepts alarms of this account only and denies requests without TLS', () => {
     prod.hasResourceProperties('AWS::SNS::TopicPolicy', {
       PolicyDocument: {
         Statement: Match.arrayWith([
@@ -207,14 +257,14 @@ describe('who is told', () => {
     });
   });
 
-  test('in dev nobody, and nothing is paid for a key', () => {
+  test('dev has no alarm topic and no KMS key unless alarmEmail is set', () => {
     dev.resourceCountIs('AWS::SNS::Topic', 0);
     dev.resourceCountIs('AWS::KMS::Key', 0);
   });
 
-  test('an address, in either stage, if the stage names one', () => {
-    const told = synthTemplate({ alarmEmail: 'oncall@example.com' });
-    told.hasResourceProperties('AWS::SNS::Subscription', {
+  test('alarmEmail subscribes the address in dev; without it prod has no subscription', () => {
+    const withEmail = synthTemplate({ alarmEmail: 'oncall@example.com' });
+    withEmail.hasResourceProperties('AWS::SNS::Subscription', {
       Protocol: 'email',
       Endpoint: 'oncall@example.com',
     });

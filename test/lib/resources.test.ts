@@ -44,7 +44,14 @@ const OPTIONS: Record<string, Parameters<typeof synthTemplate>> = {
   domainName: [{ domainName: 'router.example.com', certificateArn: CERTIFICATE }],
   firewallRate: [{ firewallRate: '2000' }],
   webFunction: [{ webFunction: 'on' }, { webFolder: WEB_FOLDER }],
-  others: [{ reservedConcurrency: '100', accountConcurrency: '2000', logRetention: '90' }],
+  others: [
+    {
+      reservedConcurrency: '100',
+      accountConcurrency: '2000',
+      logRetention: '90',
+      runbookUrl: 'https://wiki.example.com/router',
+    },
+  ],
 };
 
 describe('the list of resources in docs/resources.md', () => {

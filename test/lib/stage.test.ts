@@ -37,6 +37,16 @@ describe('the options of a stage', () => {
     expect(() => read({ webfunction: 'on' })).toThrow(/"webfunction"/);
   });
 
+  test.each([
+    ['http', 'http://wiki.example.com/router'],
+    ['no URL', 'docs/operations.md'],
+    ['empty', ''],
+    ['with a fragment', 'https://wiki.example.com/router#top'],
+    ['of 501 characters', `https://example.com/${'x'.repeat(481)}`],
+  ])('a runbookUrl that is %s is rejected', (_, runbookUrl) => {
+    expect(() => read({ runbookUrl })).toThrow(/at runbookUrl/);
+  });
+
   test('leave the catalog and what belongs to CDK alone', () => {
     const others = { catalog: 'catalog.json', 'aws:cdk:x': 1, 'availability-zones:account=1': [] };
     expect(read(others).name).toBe('dev');

@@ -34,6 +34,7 @@ export const EVERY_OPTION = {
   stage: 'prod',
   reservedConcurrency: '100',
   alarmEmail: 'oncall@example.com',
+  runbookUrl: 'https://wiki.example.com/router',
   domainName: 'router.example.com',
   certificateArn: 'arn:aws:acm:eu-west-1:123456789012:certificate/one',
   firewallRate: '2000',
