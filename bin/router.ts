@@ -7,8 +7,11 @@ import { readCatalog } from '../lib/read-catalog.ts';
 import { RouterStack } from '../lib/router-stack.ts';
 import { readStage } from '../lib/stage.ts';
 
-/** The CDK app: one stage, one stack. @throws ConfigurationError */
-const declare = (): void => {
+/**
+ * Declares the CDK app: one stage, one stack.
+ * @throws ConfigurationError on an invalid option or catalog
+ */
+const declareApp = (): void => {
   const app = new App();
   const stage = readStage(app.node);
   const { file: catalog, models } = readCatalog(app.node);
@@ -30,7 +33,7 @@ const declare = (): void => {
 };
 
 try {
-  declare();
+  declareApp();
 } catch (error) {
   if (!(error instanceof ConfigurationError)) throw error;
   process.stderr.write(`${error.message}\n`);

@@ -2,20 +2,27 @@ import * as z from 'zod';
 import { CliError, messageOf } from './cli-error.ts';
 
 export type AdminRequest = { method: 'GET' | 'POST'; path: string; body?: unknown };
-export type Signed = { method: string; url: URL; headers: Record<string, string>; body: string };
-/** Returns the headers to send instead. */
-export type Sign = (request: Signed) => Promise<Record<string, string>>;
+export type UnsignedRequest = {
+  method: string;
+  url: URL;
+  headers: Record<string, string>;
+  body: string;
+};
+/**
+ * Returns the headers to send, with the signature. Implemented by createSigner (deployed-stack.ts).
+ */
+export type Sign = (request: UnsignedRequest) => Promise<Record<string, string>>;
 
-/** Sends a request and returns the answer's JSON. @throws CliError 1 */
+/** Sends a request and returns the JSON of the response. @throws CliError 1 on any error */
 export type AdminClient = (request: AdminRequest) => Promise<Record<string, unknown>>;
 
-/** The REST API gives up after 29 s. */
+/** Above the REST API's timeout of 29 s, so that its error is reported instead. */
 const TIMEOUT_MS = 32_000;
 
-const Answer = z.record(z.string(), z.unknown());
-const Refusal = z.object({ error: z.object({ message: z.string() }) });
-/** What API Gateway and IAM say by themselves in places that no gateway response covers. */
-const PlatformRefusal = z.object({ message: z.string() });
+const ResponseBody = z.record(z.string(), z.unknown());
+const ErrorBody = z.object({ error: z.object({ message: z.string() }) });
+/** Errors of API Gateway and IAM that no gateway response of the stack replaces. */
+const GatewayErrorBody = z.object({ message: z.string() });
 
 const parseJson = (text: string): unknown => {
   try {
@@ -25,15 +32,15 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-const reasonIn = (body: unknown): string | undefined =>
-  Refusal.safeParse(body).data?.error.message ?? PlatformRefusal.safeParse(body).data?.message;
+const messageIn = (body: unknown): string | undefined =>
+  ErrorBody.safeParse(body).data?.error.message ?? GatewayErrorBody.safeParse(body).data?.message;
 
-const readAnswer = async (response: Response): Promise<Record<string, unknown>> => {
+const readResponse = async (response: Response): Promise<Record<string, unknown>> => {
   const body = parseJson(await response.text());
-  const answer = Answer.safeParse(body);
-  if (response.ok && answer.success) return answer.data;
+  const parsed = ResponseBody.safeParse(body);
+  if (response.ok && parsed.success) return parsed.data;
   const requestId = response.headers.get('x-request-id');
-  const reason = reasonIn(body) ?? 'The answer is not from a model router.';
+  const reason = messageIn(body) ?? 'The response is not from a model router.';
   throw new CliError(
     1,
     `${reason} (status ${response.status}${requestId ? `, request ${requestId}` : ''})`,
@@ -42,12 +49,16 @@ const readAnswer = async (response: Response): Promise<Record<string, unknown>> 
 
 export type AdminClientOptions = {
   baseUrl: string;
+  /** @default requests are not signed */
   sign?: Sign;
-  /** A sentence for whom nobody answers. */
+  /**
+   * Appended to connection errors.
+   * @default ''
+   */
   hint?: string;
 };
 
-/** Talks to the admin routes below `baseUrl`. */
+/** Creates a client of the admin routes below `baseUrl`. */
 export const createAdminClient =
   ({ baseUrl, sign, hint = '' }: AdminClientOptions): AdminClient =>
   async ({ method, path, body }) => {
@@ -55,22 +66,22 @@ export const createAdminClient =
     const text = body === undefined ? '' : JSON.stringify(body);
     const plain = { host: url.host, 'content-type': 'application/json' };
     const signed = sign ? await sign({ method, url, headers: plain, body: text }) : plain;
-    // Signed with the rest, but fetch writes it itself.
+    // `host` is part of the signature, but fetch sets the header itself.
     const { host: _, ...headers } = signed;
     try {
       const response = await fetch(url, {
         method,
         headers,
-        // A signature is for one address: it must not travel on to another.
+        // Never follow a redirect: the signed headers must not reach another host.
         redirect: 'error',
         signal: AbortSignal.timeout(TIMEOUT_MS),
         ...(body !== undefined && { body: text }),
       });
-      return await readAnswer(response);
+      return await readResponse(response);
     } catch (cause) {
       if (cause instanceof CliError) throw cause;
       const reason = cause instanceof Error && cause.cause ? cause.cause : cause;
-      throw new CliError(1, `No answer from ${url.origin}: ${messageOf(reason)}.${hint}`, {
+      throw new CliError(1, `No response from ${url.origin}: ${messageOf(reason)}.${hint}`, {
         cause,
       });
     }

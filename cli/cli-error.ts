@@ -1,7 +1,7 @@
-/** 1: the service refused or failed; 2: the command was wrong, and nothing was sent. */
+/** 1: the service rejected the request or failed; 2: invalid command, no request was sent. */
 export type ExitCode = 1 | 2;
 
-/** Ends the command with one clear message and no stack. */
+/** Ends the command: main.ts prints the message without a stack trace and sets the exit code. */
 export class CliError extends Error {
   readonly exitCode: ExitCode;
 
@@ -12,8 +12,9 @@ export class CliError extends Error {
   }
 }
 
+/** Returns an error for an invalid command line: exit code 2, with a pointer to --help. */
 export const usageError = (message: string, options: { cause?: unknown } = {}): CliError =>
-  new CliError(2, `${message}\nnpm run admin -- --help lists the commands.`, options);
+  new CliError(2, `${message}\nRun npm run admin -- --help for the list of commands.`, options);
 
 export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);

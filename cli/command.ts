@@ -2,24 +2,28 @@ import type { AdminRequest } from './admin-client.ts';
 import type { OptionName, Options } from './read-arguments.ts';
 
 export type CommandInput = {
-  /** What stands after resource and verb; as many as `operands` names. */
+  /** Arguments after resource and verb, as many as `Command.operands` names. */
   operands: string[];
   options: Options;
   /** Milliseconds since the epoch. */
   now: number;
 };
 
-/** A command is data: what it takes, what it asks for, and how its answer is shown. */
+/** A command as data: its arguments, its request, and the format of its output. */
 export type Command = {
   /** Names of the operands, e.g. `ID`. */
   operands: string[];
+  /** Options that the command accepts, in addition to the global ones. */
   options: OptionName[];
-  /** @throws CliError 2 when the input cannot be a request. */
+  /** Builds the request. @throws CliError 2 on invalid input */
   request(input: CommandInput): AdminRequest | Promise<AdminRequest>;
-  /** What is asked before anything is sent; undefined when there is nothing to lose. */
+  /** Confirmation prompt before the request; undefined if the command is not destructive. */
   question?(input: CommandInput): string | undefined;
-  /** Members of the answer that are lists, and their columns; a record unless given. */
+  /**
+   * List members of the response, and the columns of their tables.
+   * @default the response is printed as one record
+   */
   lists?: Record<string, string[]>;
-  /** Told on stderr after success. */
-  note?(answer: Record<string, unknown>): string | undefined;
+  /** Printed to stderr after success. */
+  note?(response: Record<string, unknown>): string | undefined;
 };

@@ -79,16 +79,19 @@ const PLAN_COMMANDS: Record<string, Command> = {
     options: ['rpm', 'quota', 'period', 'model', 'all-models'],
     request: ({ operands: [id = ''], options }) => {
       if (options.model && options['all-models']) {
-        throw usageError('--model and --all-models exclude each other.');
+        throw usageError('--model and --all-models are mutually exclusive.');
       }
       const body = omitUndefined({
         ...planFields(options),
         ...(options['all-models'] && { models: null }),
       });
-      if (Object.keys(body).length === 0) throw usageError('Nothing to set.');
+      if (Object.keys(body).length === 0)
+        throw usageError(
+          'No field to set: pass --rpm, --quota, --period, --model or --all-models.',
+        );
       return { method: 'POST', path: `/plans/${encodeURIComponent(id)}`, body };
     },
-    note: () => 'Counts are kept; the new limits hold within 15 seconds.',
+    note: () => 'Usage counts are kept. The new limits apply within 15 seconds.',
   },
 };
 

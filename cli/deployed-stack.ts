@@ -3,37 +3,41 @@ import { SignatureV4 } from '@smithy/signature-v4';
 import type { Sign } from './admin-client.ts';
 import { CliError, messageOf } from './cli-error.ts';
 
-/** Beside what the standard AWS variables and files say. */
-export type AwsChoice = { region?: string | undefined; profile?: string | undefined };
+/** Overrides of the standard AWS environment variables and configuration files. */
+export type AwsOptions = { region?: string | undefined; profile?: string | undefined };
 
 const OUTPUT = 'RestApiUrl';
 
-const onAws = async <T>(what: string, ask: () => Promise<T>): Promise<T> => {
+const withCliError = async <T>(failure: string, call: () => Promise<T>): Promise<T> => {
   try {
-    return await ask();
+    return await call();
   } catch (cause) {
-    throw new CliError(1, `${what}: ${messageOf(cause)}`, { cause });
+    throw new CliError(1, `${failure}: ${messageOf(cause)}`, { cause });
   }
 };
 
-export const createAwsClient = ({ region, profile }: AwsChoice): CloudFormationClient =>
+/** Creates a CloudFormation client; its configuration also provides credentials to the signer. */
+export const createAwsClient = ({ region, profile }: AwsOptions): CloudFormationClient =>
   new CloudFormationClient({
     ...(region !== undefined && { region }),
     ...(profile !== undefined && { profile }),
   });
 
-/** Address of the stack's REST API. @throws CliError 1 */
+/**
+ * Returns the URL of the stack's REST API.
+ * @throws CliError 1 if CloudFormation rejects the call or the stack is not a model-router stack
+ */
 export const findRestApi = async (client: CloudFormationClient, stack: string): Promise<string> => {
-  const { Stacks = [] } = await onAws(`Cannot look up the stack ${stack}`, () =>
+  const { Stacks = [] } = await withCliError(`Cannot look up stack ${stack}`, () =>
     client.send(new DescribeStacksCommand({ StackName: stack })),
   );
   const outputs = Stacks[0]?.Outputs ?? [];
   const url = outputs.find(({ OutputKey }) => OutputKey === OUTPUT)?.OutputValue;
   if (url !== undefined) return url;
-  throw new CliError(1, `The stack ${stack} has no output ${OUTPUT}: it is no model router.`);
+  throw new CliError(1, `Stack ${stack} is not a model-router stack (no output ${OUTPUT}).`);
 };
 
-/** Signs for API Gateway with the credentials and the region that the client found. */
+/** Signs requests to API Gateway with the client's credentials and region. */
 export const createSigner = (client: CloudFormationClient): Sign => {
   const { credentials, region, sha256 } = client.config;
   const signer = new SignatureV4({ service: 'execute-api', region, credentials, sha256 });
@@ -47,6 +51,6 @@ export const createSigner = (client: CloudFormationClient): Sign => {
       headers,
       ...(body !== '' && { body }),
     };
-    return (await onAws('Cannot sign the request', () => signer.sign(request))).headers;
+    return (await withCliError('Cannot sign the request', () => signer.sign(request))).headers;
   };
 };

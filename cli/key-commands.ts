@@ -2,7 +2,7 @@ import type { Command, CommandInput } from './command.ts';
 import { expiryIn, omitUndefined, required } from './read-options.ts';
 
 const KEY_COLUMNS = ['id', 'start', 'name', 'plan', 'status', 'created_at', 'expires_at'];
-const SHOWN_ONCE = 'The key is shown this once. Put it where the caller reads its secrets.';
+const KEY_NOTE = 'The key is shown only once. Store it now.';
 
 const keysPath = ({ options }: CommandInput): string =>
   `/projects/${encodeURIComponent(required(options, 'project'))}/keys`;
@@ -26,7 +26,7 @@ export const KEY_COMMANDS: Record<string, Command> = {
       const fields = { plan, name: options.name, expires_at: expiryIn(options, now) };
       return { method: 'POST', path: keysPath(input), body: omitUndefined(fields) };
     },
-    note: () => SHOWN_ONCE,
+    note: () => KEY_NOTE,
   },
   'keys rotate': {
     operands: ['KEY-ID'],
@@ -37,17 +37,16 @@ export const KEY_COMMANDS: Record<string, Command> = {
       return { method: 'POST', path: keyPath(input, 'rotate'), body: omitUndefined(fields) };
     },
     question: ({ operands: [key], options: { overlap } }) =>
-      overlap === 'none' ? `The key ${key} stops working at once.` : undefined,
+      overlap === 'none' ? `The key ${key} stops working immediately.` : undefined,
     note: ({ old_key_ended: isEnded, replaces }) =>
       isEnded === false
-        ? `${SHOWN_ONCE}\nThe end of the old key could not be written: revoke ${replaces} when its callers have moved.`
-        : SHOWN_ONCE,
+        ? `${KEY_NOTE}\nCould not set an expiry on the old key. Revoke ${replaces} once its callers use the new one.`
+        : KEY_NOTE,
   },
   'keys revoke': {
     operands: ['KEY-ID'],
     options: ['project'],
     request: (input) => ({ method: 'POST', path: keyPath(input, 'revoke'), body: {} }),
-    question: ({ operands: [key] }) =>
-      `The key ${key} stops working at once, and no command brings it back.`,
+    question: ({ operands: [key] }) => `The key ${key} is revoked immediately and permanently.`,
   },
 };

@@ -22,11 +22,11 @@ const OPTIONS = {
 } as const;
 
 export type OptionName = keyof typeof OPTIONS;
-/** As typed; `undefined` for what was left out. */
+/** Option values as typed; `undefined` for omitted options. */
 export type Options = ReturnType<typeof parse>['values'];
 
-/** Options that every command takes. */
-const EVERYWHERE: readonly string[] = [
+/** Options that every command accepts. */
+const GLOBAL_OPTIONS: readonly string[] = [
   'url',
   'stack',
   'region',
@@ -38,7 +38,7 @@ const EVERYWHERE: readonly string[] = [
 
 const parse = (args: string[]) => parseArgs({ args, options: OPTIONS, allowPositionals: true });
 
-/** @throws CliError 2 */
+/** Splits the command line into words and options. @throws CliError 2 on an unknown option */
 export const readArguments = (args: string[]): { words: string[]; options: Options } => {
   try {
     const { positionals, values } = parse(args);
@@ -48,12 +48,12 @@ export const readArguments = (args: string[]): { words: string[]; options: Optio
   }
 };
 
-/** A misplaced option is a mistake, not a wish to be ignored. @throws CliError 2 */
-export const refuseOthers = (options: Options, taken: readonly OptionName[]): void => {
-  const others = Object.keys(options).filter(
-    (name) => !EVERYWHERE.includes(name) && !taken.some((option) => option === name),
+/** Rejects options of other commands instead of ignoring them. @throws CliError 2 */
+export const rejectOtherOptions = (options: Options, accepted: readonly OptionName[]): void => {
+  const rejected = Object.keys(options).filter(
+    (name) => !GLOBAL_OPTIONS.includes(name) && !accepted.some((option) => option === name),
   );
-  if (others.length > 0) {
-    throw usageError(`This command does not take --${others.join(', --')}.`);
+  if (rejected.length > 0) {
+    throw usageError(`Unknown option for this command: --${rejected.join(', --')}`);
   }
 };

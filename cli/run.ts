@@ -3,7 +3,7 @@ import { usageError } from './cli-error.ts';
 import type { Command } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { confirm } from './confirm.ts';
-import { type Options, readArguments, refuseOthers } from './read-arguments.ts';
+import { type Options, readArguments, rejectOtherOptions } from './read-arguments.ts';
 
 export type Io = {
   stdin: NodeJS.ReadStream;
@@ -25,23 +25,23 @@ const USAGE = `Usage: npm run admin -- <resource> <verb> [options]
   usage list --project ID
   apply FILE               create or change the projects and plans of a JSON file
 
-A verb that is left out is list. WHEN is 12h, 90d or a time like 2027-01-31T00:00:00Z.
+The default verb is list. WHEN is 12h, 90d or a time like 2027-01-31T00:00:00Z.
 
-Where:
-  --url URL        the router's address (default: http://127.0.0.1:8787, as npm start has it)
-  --stack NAME     a deployed stack, e.g. model-router-prod; its REST API is looked up
-  --region NAME, --profile NAME   for AWS, beside the usual variables and files
-Requests are signed with your AWS credentials, except to a loopback address given by --url.
+Connection:
+  --url URL        URL of the router (default: http://127.0.0.1:8787, the address of npm start)
+  --stack NAME     a deployed stack, e.g. model-router-prod; the URL is read from its outputs
+  --region NAME, --profile NAME   override the AWS variables and configuration files
+Requests are signed with your AWS credentials, except to a loopback address.
 
-How:
-  --json           print the answer as JSON
-  --yes            do not ask before a key stops working at once
-  --help           print this
+Output and confirmation:
+  --json           print the response as JSON
+  --yes            do not ask for confirmation before a key stops working
+  --help           print this text
 
-Exit codes: 0 done, 1 refused or failed, 2 wrong command, nothing was sent.`;
+Exit codes: 0 success, 1 rejected or failed, 2 invalid command (no request sent).`;
 
 const LOCAL_URL = 'http://127.0.0.1:8787';
-const NOBODY_THERE = '\nIs `npm start` running? --url or --stack say where else to look.';
+const START_HINT = '\nIs `npm start` running? Use --url or --stack to connect elsewhere.';
 const LOOPBACK = /^(?:127\.0\.0\.1|localhost|\[::1\])$/;
 
 const findCommand = (words: string[]): { command: Command; operands: string[] } => {
@@ -50,26 +50,26 @@ const findCommand = (words: string[]): { command: Command; operands: string[] } 
   if (single) return { command: single, operands: words.slice(1) };
   const command = COMMANDS[`${resource} ${verb ?? 'list'}`];
   if (command) return { command, operands: words.slice(2) };
-  throw usageError(`There is no command '${words.join(' ')}'.`);
+  throw usageError(`Unknown command '${words.join(' ')}'.`);
 };
 
-const checkOperands = ({ operands: wanted }: Command, operands: string[]): void => {
-  const missing = wanted.slice(operands.length);
-  if (missing.length > 0) throw usageError(`${missing.join(', ')} is missing.`);
-  const surplus = operands.slice(wanted.length);
-  if (surplus.length > 0) throw usageError(`'${surplus.join(' ')}' is too much.`);
+const checkOperands = ({ operands: names }: Command, operands: string[]): void => {
+  const missing = names.slice(operands.length);
+  if (missing.length > 0) throw usageError(`Missing argument: ${missing.join(', ')}`);
+  const surplus = operands.slice(names.length);
+  if (surplus.length > 0) throw usageError(`Unexpected argument: ${surplus.join(' ')}`);
 };
 
 const connect = async ({ url, stack, region, profile }: Options): Promise<AdminClient> => {
   if (url !== undefined && stack !== undefined) {
-    throw usageError('--url and --stack exclude each other.');
+    throw usageError('--url and --stack are mutually exclusive.');
   }
   const baseUrl = url ?? LOCAL_URL;
-  if (!URL.canParse(baseUrl)) throw usageError(`--url is '${baseUrl}', which is no address.`);
+  if (!URL.canParse(baseUrl)) throw usageError(`--url must be a URL (got '${baseUrl}').`);
   if (stack === undefined && LOOPBACK.test(new URL(baseUrl).hostname)) {
-    return createAdminClient({ baseUrl, ...(url === undefined && { hint: NOBODY_THERE }) });
+    return createAdminClient({ baseUrl, ...(url === undefined && { hint: START_HINT }) });
   }
-  // Half a second of AWS SDK, which a local router has no use for.
+  // Loading the AWS SDK takes 0.5 s and a local router does not need it.
   const { createAwsClient, createSigner, findRestApi } = await import('./deployed-stack.ts');
   const client = createAwsClient({ region, profile });
   const sign = createSigner(client);
@@ -77,7 +77,7 @@ const connect = async ({ url, stack, region, profile }: Options): Promise<AdminC
   return createAdminClient({ baseUrl: await findRestApi(client, stack), sign });
 };
 
-/** A row as the service answers it. */
+/** A row of a response. */
 type Row = Record<string, unknown>;
 
 const textOf = (value: unknown): string => {
@@ -88,17 +88,17 @@ const textOf = (value: unknown): string => {
 
 const isNumber = (value: unknown): boolean => value === undefined || typeof value === 'number';
 
-/** Columns as wide as their widest cell; numbers to the right, so that they compare at a glance. */
+/** Formats rows as a table; number columns are right-aligned. */
 const formatTable = (columns: string[], rows: Row[]): string => {
   if (rows.length === 0) return '(none)';
   const widths = columns.map((column) =>
     Math.max(column.length, ...rows.map((row) => textOf(row[column]).length)),
   );
-  const toTheRight = columns.map((column) => rows.every((row) => isNumber(row[column])));
+  const rightAligned = columns.map((column) => rows.every((row) => isNumber(row[column])));
   const line = (cells: string[]): string =>
     cells
-      .map((cell, at) =>
-        toTheRight[at] ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0),
+      .map((cell, index) =>
+        rightAligned[index] ? cell.padStart(widths[index] ?? 0) : cell.padEnd(widths[index] ?? 0),
       )
       .join('  ')
       .trimEnd();
@@ -108,7 +108,7 @@ const formatTable = (columns: string[], rows: Row[]): string => {
     .join('\n');
 };
 
-/** One record, a field a line. */
+/** Formats a record, one field per line. */
 const formatRecord = (record: Row): string => {
   const fields = Object.entries(record);
   const width = Math.max(...fields.map(([name]) => name.length));
@@ -119,17 +119,17 @@ const formatRecord = (record: Row): string => {
 
 const isRows = (value: unknown): value is Row[] => Array.isArray(value);
 
-const format = ({ lists }: Command, answer: Row): string => {
-  if (!lists) return formatRecord(answer);
-  const shown = Object.entries(lists).map(([member, columns]) => {
-    const rows = answer[member];
+const format = ({ lists }: Command, response: Row): string => {
+  if (!lists) return formatRecord(response);
+  const sections = Object.entries(lists).map(([member, columns]) => {
+    const rows = response[member];
     const table = formatTable(columns, isRows(rows) ? rows : []);
     return Object.keys(lists).length === 1 ? table : `${member}\n${table}`;
   });
-  return shown.join('\n\n');
+  return sections.join('\n\n');
 };
 
-/** Runs one command line. @throws CliError */
+/** Runs one command line: result to stdout, notes and questions to stderr. @throws CliError */
 export const run = async (args: string[], now: number, io: Io): Promise<void> => {
   const { words, options } = readArguments(args);
   if (options.help || words.length === 0) {
@@ -138,15 +138,17 @@ export const run = async (args: string[], now: number, io: Io): Promise<void> =>
   }
   const { command, operands } = findCommand(words);
   checkOperands(command, operands);
-  refuseOthers(options, command.options);
+  rejectOtherOptions(options, command.options);
   const input = { operands, options, now };
   const request = await command.request(input);
   const question = command.question?.(input);
   if (question !== undefined && !options.yes) {
     await confirm(question, { input: io.stdin, output: io.stderr });
   }
-  const answer = await (await connect(options))(request);
-  io.stdout.write(`${options.json ? JSON.stringify(answer, null, 2) : format(command, answer)}\n`);
-  const note = command.note?.(answer);
+  const response = await (await connect(options))(request);
+  io.stdout.write(
+    `${options.json ? JSON.stringify(response, null, 2) : format(command, response)}\n`,
+  );
+  const note = command.note?.(response);
   if (note !== undefined) io.stderr.write(`${note}\n`);
 };

@@ -1,18 +1,20 @@
 import { Validations } from 'aws-cdk-lib';
 import type { IConstruct } from 'constructs';
 
-/** Accepts findings of the security rules on one construct: rule id -> why it does not apply here. */
+/**
+ * Suppresses findings of cdk-nag rules on one construct: rule id -> why the rule does not apply.
+ */
 export const acknowledge = (construct: IConstruct, reasons: Record<string, string>): void => {
   for (const [id, reason] of Object.entries(reasons)) {
     Validations.of(construct).acknowledge({ id, reason });
   }
 };
 
-/** What every function of ours does without. */
+/** cdk-nag rules suppressed for all our functions. */
 export const acknowledgeFunction = (lambda: IConstruct): void =>
   acknowledge(lambda, {
     'Serverless-LambdaDLQ':
-      'Callers wait for the answer; a dead letter queue keeps only events that nobody waits for.',
+      'Invocations are synchronous; a dead-letter queue only receives asynchronous events.',
     'Serverless-LambdaTracing':
-      'The request id ties all log lines together; traces are $5 a million and show no more.',
+      'The request id connects all log lines; traces cost $5 per million and add no detail.',
   });

@@ -9,9 +9,17 @@ import { createLogsAndRole, FUNCTION_SHAPE } from './function-parts.ts';
 import type { Stage } from './stage.ts';
 import { grantKeysByProject, grantOn, type Tables } from './tables.ts';
 
-export type AdminFunctionProps = { stage: Stage; code: Code; tables: Tables };
+export type AdminFunctionProps = {
+  stage: Stage;
+  /** The bundled admin function. */
+  code: Code;
+  tables: Tables;
+};
 
-/** Creates and ends keys, which the router may only read: hence a function and a role of its own. */
+/**
+ * The admin function: projects, plans, keys and usage. It is separate from the router because its
+ * role writes keys and plans, which the router may only read.
+ */
 export class AdminFunction extends Construct {
   readonly function: LambdaFunction;
   readonly logGroup: LogGroup;
@@ -26,9 +34,9 @@ export class AdminFunction extends Construct {
       ...FUNCTION_SHAPE,
       description: `Model router (${stage.name}): projects, plans, keys, usage`,
       code,
-      // A person waits for it: half of this takes twice as long to start.
+      // Interactive use: half the memory doubles the cold start.
       memorySize: 512,
-      // The REST API waits 29 s; a list of a few hundred keys takes one.
+      // Below the REST API's 29 s. Listing a few hundred keys takes about 1 s.
       timeout: Duration.seconds(28),
       role,
       logGroup,
@@ -43,7 +51,7 @@ export class AdminFunction extends Construct {
   }
 }
 
-/** Every write of the stores is a conditional UpdateItem; nothing here deletes. */
+/** Grants UpdateItem as the only write: the stores write conditionally and never delete. */
 const grantTables = (tables: Tables, role: IGrantable): void => {
   for (const table of [tables.plans, tables.projects]) {
     grantOn(table, role, 'dynamodb:GetItem', 'dynamodb:Scan', 'dynamodb:UpdateItem');

@@ -4,15 +4,19 @@ import { concurrencyOf, meterWrites, SUM } from './platform-metrics.ts';
 import { type RouterMetrics, share } from './router-metrics.ts';
 import type { Stage } from './stage.ts';
 
-/** One alarm. `id` is also the anchor of its runbook in docs/operations.md. */
+/** One metric alarm. */
 export type AlarmSpec = {
+  /** End of the alarm's name, and anchor of its runbook in docs/operations.md. */
   id: string;
   /** What failed: the first line of the alarm's description and of its e-mail. */
   description: string;
   metric: IMetric;
-  /** Rings above this. */
+  /** The alarm fires above this value. */
   above: number;
-  /** Points above it, of how many; 1 of 1 unless given. */
+  /**
+   * How many data points must be above it, out of how many.
+   * @default [1, 1]
+   */
   points?: [count: number, of: number];
   /**
    * Whether the alarm notifies the topic; false for an input of the composite alarm.
@@ -24,12 +28,13 @@ export type AlarmSpec = {
 export type AlarmSources = {
   stage: Stage;
   router: LambdaFunction;
+  /** Name of the meters table. */
   metersTable: string;
   metrics: RouterMetrics;
 };
 
-/** What the caller sees fail. */
-const ofRequests = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
+/** Failures that callers see. */
+const requestAlarms = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
   const requests = metrics.inStage('Requests');
   const failed = metrics.inStage('Status5xx');
   const crashed = router.metricErrors(SUM);
@@ -40,8 +45,8 @@ const ofRequests = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
       description: 'More than half of all requests fail.',
       metric: share({
         part: [failed, crashed, throttled],
-        // Not the function's invocations: a Web Function's requests are none. What crashed or was throttled
-        // wrote no line of its own.
+        // The function's Invocations would miss the Web Function's requests. Crashed and throttled
+        // requests are added because they write no log line, so `Requests` does not count them.
         whole: [requests, crashed, throttled],
         atLeast: 10,
         label: 'failed requests (%)',
@@ -51,25 +56,25 @@ const ofRequests = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
     },
     {
       id: 'server-errors',
-      description: 'More than 5 % of requests are answered with a 5xx.',
+      description: 'More than 5 % of requests get a 5xx response.',
       metric: share({ part: [failed], whole: [requests], atLeast: 20, label: '5xx (%)' }),
       above: 5,
     },
     {
       id: 'function-errors',
-      description: 'Invocations end in a crash or a timeout instead of an answer.',
+      description: 'Invocations crash or time out.',
       metric: crashed,
       above: 2,
     },
     {
       id: 'deadline-cuts',
-      description: 'Answers are cut off because their time was up.',
+      description: 'Responses are cut off at the deadline.',
       metric: metrics.inStage('DeadlineCuts'),
       above: 4,
     },
     {
       id: 'authentication-failures',
-      description: 'More than half of at least 100 requests in five minutes come with a wrong key.',
+      description: 'More than half of at least 100 requests in 5 minutes have an invalid API key.',
       metric: share({
         part: [metrics.inStage('Status401')],
         whole: [requests],
@@ -81,69 +86,70 @@ const ofRequests = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
   ];
 };
 
-/** Providers, and the credentials for them. */
-const ofUpstreams = ({ metrics }: AlarmSources): AlarmSpec[] => [
+/** Providers and the router's credentials for them. */
+const upstreamAlarms = ({ metrics }: AlarmSources): AlarmSpec[] => [
   {
     id: 'no-healthy-target',
-    description: 'A model has no provider that answers.',
+    description: 'All targets of a model are failing.',
     metric: metrics.inStage('NoHealthyTarget'),
     above: 4,
   },
   {
     id: 'upstream-credential-refused',
-    description: 'A provider refuses the credential of the router.',
+    description: "A provider rejects the router's credentials.",
     metric: metrics.inStage('UpstreamCredentialRefused'),
     above: 2,
   },
   {
     id: 'secret-fetch-failed',
-    description: 'The secret with the credentials of the providers cannot be read, or lacks one.',
+    description:
+      'The provider-credentials secret cannot be read, or a credential is missing from it.',
     metric: metrics.inStage('SecretFetchFailed'),
     above: 0,
   },
 ];
 
-/** The counters: without them nobody is let in. */
-const ofMeters = ({ metrics, metersTable }: AlarmSources): AlarmSpec[] => [
+/** The meters table. Requests that cannot be metered are rejected with 503. */
+const meterAlarms = ({ metrics, metersTable }: AlarmSources): AlarmSpec[] => [
   {
     id: 'meter-unreachable',
-    description: 'Requests are refused because a table does not answer.',
+    description: 'Requests get 503 because a DynamoDB table is unavailable.',
     metric: metrics.inStage('MeterUnreachable'),
     above: 2,
   },
   {
     id: 'meters-throttled',
-    description: 'DynamoDB throttles the writes of the counters.',
+    description: 'DynamoDB throttles writes to the meters table.',
     metric: meterWrites(metersTable, 'ThrottledRequests', 'Sum'),
     above: 9,
   },
   {
     id: 'meters-slow',
-    description: 'One in a hundred writes of the counters takes more than 100 ms.',
+    description: 'p99 latency of writes to the meters table is above 100 ms.',
     metric: meterWrites(metersTable, 'SuccessfulRequestLatency', 'p99'),
     above: 100,
     points: [3, 3],
   },
   {
     id: 'refund-pending',
-    description: 'A unit could not be given back to its caller.',
+    description: 'A metered unit could not be refunded.',
     metric: metrics.inStage('RefundPending'),
     above: 0,
   },
 ];
 
-const ofCapacity = (watched: AlarmSources): AlarmSpec[] => {
-  const { used, limit } = concurrencyOf(watched);
+const capacityAlarms = (sources: AlarmSources): AlarmSpec[] => {
+  const { used, limit } = concurrencyOf(sources);
   return [
     {
       id: 'throttles',
-      description: 'Lambda refuses requests because too many are under way.',
-      metric: watched.router.metricThrottles(SUM),
+      description: 'Lambda throttles requests: the concurrency limit is reached.',
+      metric: sources.router.metricThrottles(SUM),
       above: 0,
     },
     {
       id: 'concurrency',
-      description: 'More than 80 % of the requests that may be under way at once are.',
+      description: 'Concurrency is above 80 % of its limit.',
       metric: used,
       above: Math.floor(limit * 0.8),
       points: [3, 5],
@@ -151,10 +157,10 @@ const ofCapacity = (watched: AlarmSources): AlarmSpec[] => {
   ];
 };
 
-/** All alarms of a stage but the composite. */
-export const alarmSpecs = (watched: AlarmSources): AlarmSpec[] => [
-  ...ofRequests(watched),
-  ...ofUpstreams(watched),
-  ...ofMeters(watched),
-  ...ofCapacity(watched),
+/** Returns all alarms of a stage except the composite alarm. */
+export const alarmSpecs = (sources: AlarmSources): AlarmSpec[] => [
+  ...requestAlarms(sources),
+  ...upstreamAlarms(sources),
+  ...meterAlarms(sources),
+  ...capacityAlarms(sources),
 ];

@@ -9,13 +9,16 @@ import type { Stage } from './stage.ts';
 
 export type AlarmTopicProps = { stage: Stage };
 
-/** Where alarms are told: an encrypted topic that takes nothing unencrypted, and an e-mail if wanted. */
+/**
+ * The topic that alarms publish to: encrypted, TLS only, with `stage.alarmEmail` subscribed if set.
+ */
 export class AlarmTopic extends Construct {
   readonly topic: Topic;
 
   constructor(scope: Construct, id: string, { stage }: AlarmTopicProps) {
     super(scope, id);
-    // A key of its own: CloudWatch may not use the one that AWS manages for SNS, and says nothing.
+    // A customer managed key: CloudWatch may not use the AWS managed key of SNS, and alarms that
+    // cannot publish fail without an error.
     const masterKey = new Key(this, 'Key', {
       description: `Alarms of the model router (${stage.name})`,
       enableKeyRotation: true,
@@ -24,8 +27,8 @@ export class AlarmTopic extends Construct {
     const cloudWatch = new ServicePrincipal('cloudwatch.amazonaws.com');
     masterKey.grant(cloudWatch, 'kms:Decrypt', 'kms:GenerateDataKey*');
     this.topic = new Topic(this, 'Topic', { masterKey, enforceSSL: true });
-    // The policy that enforces TLS takes the place of the default one, which let alarms in. Only this
-    // account's: the service speaks for every account's alarms.
+    // `enforceSSL` replaces the default topic policy, which allowed alarms to publish. The
+    // condition limits the service principal to alarms of this account.
     this.topic.addToResourcePolicy(
       new PolicyStatement({
         principals: [cloudWatch],
@@ -37,7 +40,8 @@ export class AlarmTopic extends Construct {
     if (stage.alarmEmail !== undefined) {
       const subscription = this.topic.addSubscription(new EmailSubscription(stage.alarmEmail));
       acknowledge(subscription, {
-        'Serverless-SNSRedrivePolicy': 'An e-mail is not retried from a queue; the alarm stays on.',
+        'Serverless-SNSRedrivePolicy':
+          'E-mail needs no redrive queue: the alarm stays in ALARM and is visible in the console.',
       });
     }
   }

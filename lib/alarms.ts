@@ -24,8 +24,8 @@ export type AlarmsProps = AlarmSources & {
 const DOWN = ['most-requests-fail', 'meter-unreachable'];
 
 /**
- * Returns the four lines of an alarm's description, which is the text of its e-mail: what failed, and
- * links to the runbook, the dashboard and the log group. CloudWatch allows 1,024 characters.
+ * Returns the four lines of an alarm's description, which is the text of its e-mail: what failed,
+ * and links to the runbook, the dashboard and the log group. CloudWatch allows 1,024 characters.
  * The dashboard is linked by name because it references the alarms: a reference back is a cycle.
  */
 const createDescribe = (scope: Construct, { stage, logGroup }: AlarmsProps) => {

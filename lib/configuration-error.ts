@@ -1,4 +1,6 @@
-/** What the operator has to correct: told by its message alone, without a stack. */
+/**
+ * Invalid configuration from the operator. bin/router.ts prints the message without a stack trace.
+ */
 export class ConfigurationError extends Error {
   constructor(message: string, options: { cause?: unknown } = {}) {
     super(message, options);

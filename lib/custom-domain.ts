@@ -2,9 +2,18 @@ import { DomainName, EndpointType, type RestApi, SecurityPolicy } from 'aws-cdk-
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import { Construct } from 'constructs';
 
-export type CustomDomainProps = { restApi: RestApi; name: string; certificateArn: string };
+export type CustomDomainProps = {
+  restApi: RestApi;
+  /** Host name, e.g. `router.example.com`. */
+  name: string;
+  /** ARN of an ACM certificate for it, in the stack's region. */
+  certificateArn: string;
+};
 
-/** A name of the operator's own, without the stage in its paths. The DNS record is the operator's. */
+/**
+ * A custom domain of the REST API, without the stage in its paths. The operator creates the DNS
+ * record.
+ */
 export class CustomDomain extends Construct {
   readonly domain: DomainName;
 

@@ -3,12 +3,17 @@ import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { LogEvent, LogEvents } from '../lambdas/log-events.ts';
 import { HALF } from './dashboard-widgets.ts';
 
-export type DashboardSources = { logGroup: LogGroup };
+export type DashboardSources = {
+  /** Log group of the router. */
+  logGroup: LogGroup;
+};
 
 type Query = { title: string; lines: string[] };
 
-/** A line of a query. What is put into it is a field that the events have, or it does not compile. */
-type Ask<E extends LogEvent> = (
+/**
+ * Template tag of a query line. Only fields of the given log events compile as its placeholders.
+ */
+type LineTag<E extends LogEvent> = (
   text: TemplateStringsArray,
   ...fields: (keyof LogEvents[E] & string)[]
 ) => string;
@@ -21,45 +26,45 @@ const eventIs = (events: LogEvent[]): string => {
 const query = <E extends LogEvent>(
   title: string,
   events: E[],
-  linesOf: (ask: Ask<E>) => string[],
+  linesOf: (line: LineTag<E>) => string[],
 ): Query => ({
   title,
   lines: [eventIs(events), ...linesOf((text, ...fields) => String.raw(text, ...fields))],
 });
 
-/** Questions that metrics cannot answer, because keys and request ids are no dimensions. */
+/** Queries by key or request id, which are not metric dimensions. */
 const QUERIES: Query[] = [
-  query('Top keys', ['request'], (ask) => [
-    ask`filter ispresent(${'keyId'})`,
-    ask`stats count(*) as requests, sum(${'status'} >= 400) as refused, sum(${'outputTokens'}) as tokens by ${'projectId'}, ${'keyId'}`,
+  query('Top keys', ['request'], (line) => [
+    line`filter ispresent(${'keyId'})`,
+    line`stats count(*) as requests, sum(${'status'} >= 400) as errors, sum(${'outputTokens'}) as tokens by ${'projectId'}, ${'keyId'}`,
     'sort requests desc',
     'limit 20',
   ]),
-  query('Slowest models', ['request'], (ask) => [
-    ask`filter ispresent(${'upstream'})`,
-    ask`stats count(*) as answers, pct(${'firstContentMs'}, 95) as firstContentP95, pct(${'ms'}, 95) as durationP95 by ${'model'}, ${'upstream'}`,
+  query('Slowest models', ['request'], (line) => [
+    line`filter ispresent(${'upstream'})`,
+    line`stats count(*) as responses, pct(${'firstContentMs'}, 95) as firstContentP95, pct(${'ms'}, 95) as durationP95 by ${'model'}, ${'upstream'}`,
     'sort durationP95 desc',
     'limit 20',
   ]),
-  query('Errors by type and route', ['request'], (ask) => [
-    ask`filter ${'status'} >= 400 or ${'outcome'} = "failed"`,
-    ask`stats count(*) as errors by ${'route'}, ${'status'}, ${'fault'}`,
+  query('Errors by type and route', ['request'], (line) => [
+    line`filter ${'status'} >= 400 or ${'outcome'} = "failed"`,
+    line`stats count(*) as errors by ${'route'}, ${'status'}, ${'fault'}`,
     'sort errors desc',
     'limit 30',
   ]),
-  query('Recent 5xx', ['request'], (ask) => [
-    ask`filter ${'status'} >= 500 or ${'outcome'} = "failed"`,
-    ask`fields @timestamp, ${'requestId'}, ${'route'}, ${'model'}, ${'status'}, ${'fault'}, ${'failure'}, ${'ms'}`,
+  query('Recent 5xx', ['request'], (line) => [
+    line`filter ${'status'} >= 500 or ${'outcome'} = "failed"`,
+    line`fields @timestamp, ${'requestId'}, ${'route'}, ${'model'}, ${'status'}, ${'fault'}, ${'failure'}, ${'ms'}`,
     'sort @timestamp desc',
     'limit 30',
   ]),
-  query('Upstream failures', ['upstream_failed'], (ask) => [
-    ask`stats count(*) as failures by ${'model'}, ${'upstream'}, ${'fault'}, ${'upstreamStatus'}`,
+  query('Upstream failures', ['upstream_failed'], (line) => [
+    line`stats count(*) as failures by ${'model'}, ${'upstream'}, ${'fault'}, ${'upstreamStatus'}`,
     'sort failures desc',
     'limit 30',
   ]),
-  query('Breakers: last turn of each target', ['breaker_opened', 'breaker_closed'], (ask) => [
-    ask`stats latest(event) as state, latest(@timestamp) as since, count(*) as turns by ${'target'}`,
+  query('Breakers: last change per target', ['breaker_opened', 'breaker_closed'], (line) => [
+    line`stats latest(event) as state, latest(@timestamp) as since, count(*) as changes by ${'target'}`,
     'sort since desc',
     'limit 30',
   ]),
@@ -73,8 +78,8 @@ const table = (logGroup: LogGroup, { title, lines }: Query): IWidget =>
     ...HALF,
   });
 
-/** Tables from the log lines, two beside each other. */
+/** Returns the log tables, two per row. */
 export const logRows = ({ logGroup }: DashboardSources): IWidget[][] => {
-  const tables = QUERIES.map((one) => table(logGroup, one));
+  const tables = QUERIES.map((entry) => table(logGroup, entry));
   return [tables.slice(0, 2), tables.slice(2, 4), tables.slice(4)];
 };

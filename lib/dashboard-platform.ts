@@ -15,20 +15,21 @@ import { concurrencyOf, meterWrites, SUM } from './platform-metrics.ts';
 export type PlatformSources = ProductSources &
   AlarmSources & {
     restApi: RestApi;
+    /** Memory of the router function, for the cost graphs. */
     memoryMb: number;
   };
 
-/** arm64 in us-east-1; other regions differ by up to a third. */
+/** Price of arm64 in us-east-1; other regions differ by up to a third. */
 const DOLLARS_PER_GB_SECOND = 0.0000133334;
 const DOLLARS_PER_MILLION_REQUESTS = 0.2;
 
 const meterRow = ({ metrics, metersTable }: PlatformSources): IWidget[] => {
-  const refusedWrites = new Metric({
+  const deniedWrites = new Metric({
     namespace: 'AWS/DynamoDB',
     metricName: 'ConditionalCheckFailedRequests',
     dimensionsMap: { TableName: metersTable },
     ...SUM,
-    label: 'refused by a limit',
+    label: 'denied by a limit',
   });
   const latency = (statistic: string) =>
     meterWrites(metersTable, 'SuccessfulRequestLatency', statistic).with({ label: statistic });
@@ -36,13 +37,13 @@ const meterRow = ({ metrics, metersTable }: PlatformSources): IWidget[] => {
     third('Metering', [
       metrics.inStage('MeterUnreachable', { label: 'meter unreachable' }),
       metrics.inStage('RefundPending', { label: 'refunds pending' }),
-      metrics.inStage('SecretFetchFailed', { label: 'secret not read' }),
+      metrics.inStage('SecretFetchFailed', { label: 'secret fetch failed' }),
     ]),
-    third('DynamoDB: latency of counter writes (ms)', [latency('p50'), latency('p99')]),
+    third('DynamoDB: latency of meter writes (ms)', [latency('p50'), latency('p99')]),
     third(
-      'DynamoDB: throttled and refused writes',
+      'DynamoDB: throttled and denied writes',
       [meterWrites(metersTable, 'ThrottledRequests', 'Sum').with({ label: 'throttled' })],
-      [refusedWrites],
+      [deniedWrites],
     ),
   ];
 };
@@ -50,8 +51,8 @@ const meterRow = ({ metrics, metersTable }: PlatformSources): IWidget[] => {
 const concurrencyGraph = (sources: PlatformSources): GraphWidget => {
   const { used, limit } = concurrencyOf(sources);
   return new GraphWidget({
-    title: 'Requests under way, and their limit',
-    left: [used.with({ label: 'under way' })],
+    title: 'Concurrency and its limit',
+    left: [used.with({ label: 'in flight' })],
     leftAnnotations: [
       { value: limit, label: 'limit' },
       { value: Math.floor(limit * 0.8), label: 'alarm' },
@@ -70,7 +71,7 @@ const functionRow = (sources: PlatformSources): IWidget[] => {
       router.metricErrors({ ...SUM, label: 'crashes and timeouts' }),
       router.metricThrottles({ ...SUM, label: 'throttles' }),
     ]),
-    third('Front doors', [
+    third('Public endpoints', [
       url('UrlRequestCount', 'Function URL'),
       url('Url5xxCount', 'Function URL 5xx'),
       stage.metricCount({ ...SUM, label: 'REST API' }),
@@ -79,14 +80,14 @@ const functionRow = (sources: PlatformSources): IWidget[] => {
   ];
 };
 
-/** Lambda bills the whole time of each stream: nine tenths of the bill at a minute an answer. */
+/** Lambda bills the whole duration of each stream: 90 % of the bill at one minute per response. */
 const costRow = ({ router, memoryMb }: PlatformSources): IWidget[] => {
   const hour = { statistic: 'Sum', period: Duration.hours(1) };
   const gbSeconds = new MathExpression({
     expression: `duration/1000*${memoryMb / 1024}`,
     usingMetrics: { duration: router.metricDuration(hour) },
     period: hour.period,
-    label: 'GB-seconds an hour',
+    label: 'GB-seconds per hour',
   });
   const dollars = new MathExpression({
     expression: `duration/1000*${memoryMb / 1024}*${DOLLARS_PER_GB_SECOND}+invocations/1000000*${DOLLARS_PER_MILLION_REQUESTS}`,
@@ -95,7 +96,7 @@ const costRow = ({ router, memoryMb }: PlatformSources): IWidget[] => {
       invocations: router.metricInvocations(hour),
     },
     period: hour.period,
-    label: 'US dollars an hour (us-east-1)',
+    label: 'US dollars per hour (us-east-1)',
   });
   return [
     new GraphWidget({
@@ -112,7 +113,7 @@ const costRow = ({ router, memoryMb }: PlatformSources): IWidget[] => {
   ];
 };
 
-/** What carries the service. */
+/** Returns the rows about DynamoDB, Lambda, the public endpoints and cost. */
 export const platformRows = (sources: PlatformSources): IWidget[][] => [
   meterRow(sources),
   functionRow(sources),

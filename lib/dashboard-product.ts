@@ -24,12 +24,12 @@ const errorRow = ({ metrics }: ProductSources): IWidget[] => {
   const count = (name: Parameters<RouterMetrics['inStage']>[0], label: string) =>
     metrics.inStage(name, { label, period: MINUTE });
   return [
-    stacked('Refusals: 401, 402, 429', [
-      count('Status401', '401 wrong key'),
-      count('Status402', '402 quota used up'),
-      count('Status429', '429 too many a minute'),
+    stacked('Rejected requests: 401, 402, 429', [
+      count('Status401', '401 invalid key'),
+      count('Status402', '402 quota exceeded'),
+      count('Status429', '429 rate limit'),
     ]),
-    third('Answers that did not end well', [
+    third('Failed responses', [
       count('Status5xx', '5xx'),
       count('StreamsFailed', 'streams failed'),
       count('StreamsAbandoned', 'streams abandoned'),
@@ -39,12 +39,12 @@ const errorRow = ({ metrics }: ProductSources): IWidget[] => {
       count('Failovers', 'failovers'),
       count('BreakersOpened', 'breakers opened'),
       count('NoHealthyTarget', 'no healthy target'),
-      count('UpstreamCredentialRefused', 'credential refused'),
+      count('UpstreamCredentialRefused', 'credential rejected'),
     ]),
   ];
 };
 
-/** Every model and upstream that has series of its own, by name. */
+/** Returns every pair of model and upstream that has its own metric series. */
 const targetsOf = (labels: Labelled[]) =>
   labels.flatMap(({ model, upstreams }) =>
     upstreams.map((upstream) => ({
@@ -54,16 +54,16 @@ const targetsOf = (labels: Labelled[]) =>
   );
 
 const speedRow = ({ metrics, labels }: ProductSources): IWidget[] => {
-  const at = (name: 'FirstContentMs' | 'DurationMs', statistics: string[]) =>
+  const byTarget = (name: 'FirstContentMs' | 'DurationMs', statistics: string[]) =>
     targetsOf(labels).flatMap((target) =>
       statistics.map((statistic) =>
         metrics.byTarget(name, target.labels, { statistic, label: `${target.name} ${statistic}` }),
       ),
     );
   return [
-    third('Time to first content, p50 and p95 (ms)', at('FirstContentMs', ['p50', 'p95'])),
-    third('Duration, p50 and p95 (ms)', at('DurationMs', ['p50', 'p95'])),
-    third('Duration, p99 (ms)', at('DurationMs', ['p99'])),
+    third('Time to first content, p50 and p95 (ms)', byTarget('FirstContentMs', ['p50', 'p95'])),
+    third('Duration, p50 and p95 (ms)', byTarget('DurationMs', ['p50', 'p95'])),
+    third('Duration, p99 (ms)', byTarget('DurationMs', ['p99'])),
   ];
 };
 
@@ -82,7 +82,7 @@ const modelRow = ({ metrics, labels }: ProductSources): IWidget[] => {
   ];
 };
 
-/** What callers and models do. */
+/** Returns the rows about requests, errors, latency and models. */
 export const productRows = (sources: ProductSources): IWidget[][] => [
   trafficRow(sources),
   errorRow(sources),

@@ -6,16 +6,23 @@ import { type PlatformSources, platformRows } from './dashboard-platform.ts';
 import { productRows } from './dashboard-product.ts';
 import { FULL_WIDTH } from './dashboard-widgets.ts';
 
-export type RouterDashboardProps = DashboardSources & PlatformSources & { alarms: AlarmBase[] };
+export type RouterDashboardProps = DashboardSources &
+  PlatformSources & {
+    /** Shown in this order in the status widget. */
+    alarms: AlarmBase[];
+  };
 
-/** One page per stage: what callers see on top, then the upstreams, the meters, the platform, the logs. */
+/**
+ * One dashboard per stage, named like the stack: alarms, then requests, upstreams, meters, Lambda
+ * and log tables.
+ */
 export class RouterDashboard extends Construct {
   readonly dashboard: Dashboard;
 
   constructor(scope: Construct, id: string, props: RouterDashboardProps) {
     super(scope, id);
     const status = new AlarmStatusWidget({
-      title: 'Alarms (runbooks: docs/operations.md)',
+      title: 'Alarms (each description links its runbook)',
       alarms: props.alarms,
       width: FULL_WIDTH,
       height: 3,

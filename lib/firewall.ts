@@ -4,13 +4,16 @@ import { Construct } from 'constructs';
 
 export type FirewallProps = {
   restApi: RestApi;
-  /** Requests of one address within five minutes; more are refused until it slows down. */
+  /**
+   * Requests per IP address in five minutes. Above it the address is blocked until its rate drops.
+   */
   rate: number;
 };
 
 /**
- * Keeps one address from using up everybody's concurrency before its key is even looked at. One rule and
- * nothing that reads bodies: prompts look like attacks. About $6 a month and $0.60 a million requests.
+ * A WAF rate limit per IP address: stops one address from exhausting the concurrency before its API
+ * key is checked. No rule inspects bodies, because prompts look like attacks. About $6 a month and
+ * $0.60 per million requests.
  */
 export class Firewall extends Construct {
   constructor(scope: Construct, id: string, { restApi, rate }: FirewallProps) {
@@ -18,7 +21,7 @@ export class Firewall extends Construct {
     const visibility = (metricName: string) => ({
       cloudWatchMetricsEnabled: true,
       metricName,
-      // Samples would hold headers, and with them keys.
+      // Samples contain headers, and those contain API keys.
       sampledRequestsEnabled: false,
     });
     const acl = new CfnWebACL(this, 'Acl', {

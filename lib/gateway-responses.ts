@@ -1,19 +1,20 @@
 import { ResponseType, type RestApi } from 'aws-cdk-lib/aws-apigateway';
 
-/** An answer that API Gateway gives by itself; without `status` it keeps the one it would have sent. */
-type GatewayAnswer = {
+/** A response that API Gateway sends without calling the router. */
+type GatewayResponse = {
   kind: ResponseType;
+  /** @default the status of API Gateway */
   status?: number;
   type: 'invalid_request_error' | 'rate_limit_error' | 'api_error';
   message: string;
   headers?: Record<string, string>;
 };
 
-const ANSWERS: GatewayAnswer[] = [
+const RESPONSES: GatewayResponse[] = [
   {
     kind: ResponseType.DEFAULT_4XX,
     type: 'invalid_request_error',
-    message: 'The request was refused before it reached the router.',
+    message: 'The request was rejected before it reached the router.',
   },
   {
     kind: ResponseType.DEFAULT_5XX,
@@ -27,22 +28,22 @@ const ANSWERS: GatewayAnswer[] = [
     message: 'The request body is too large.',
   },
   {
-    // An operator's path without a signature: every other path and method there is leads to the router.
+    // An unsigned request to an admin path: every other path and method routes to the router.
     kind: ResponseType.MISSING_AUTHENTICATION_TOKEN,
     status: 404,
     type: 'invalid_request_error',
-    message: 'There is no such path, or its requests are to be signed with AWS credentials.',
+    message: 'Not found, or the request must be signed with AWS credentials.',
   },
-  // IAM's refusals of an operator; callers' requests are not signed.
+  // IAM errors, admin paths only: callers' requests are not signed.
   {
     kind: ResponseType.ACCESS_DENIED,
     type: 'invalid_request_error',
-    message: 'These AWS credentials may not do this: they need execute-api:Invoke on it.',
+    message: 'Access denied: execute-api:Invoke is required.',
   },
   {
     kind: ResponseType.INVALID_SIGNATURE,
     type: 'invalid_request_error',
-    message: 'The AWS signature is not valid: see the region, the clock and the secret key.',
+    message: 'Invalid AWS signature. Check region, system clock and credentials.',
   },
   {
     kind: ResponseType.EXPIRED_TOKEN,
@@ -57,7 +58,8 @@ const ANSWERS: GatewayAnswer[] = [
     headers: { 'retry-after': '1' },
   },
   {
-    // The firewall's one rule is a rate, so its refusal is one that passes; the platform calls it 403.
+    // 429 instead of API Gateway's 403: the only firewall rule is a rate limit, so a retry
+    // succeeds.
     kind: ResponseType.WAF_FILTERED,
     status: 429,
     type: 'rate_limit_error',
@@ -68,17 +70,17 @@ const ANSWERS: GatewayAnswer[] = [
     kind: ResponseType.INTEGRATION_FAILURE,
     status: 503,
     type: 'api_error',
-    message: 'The router is not available. Retry with backoff.',
+    message: 'The router is unavailable. Retry with backoff.',
   },
   {
     kind: ResponseType.INTEGRATION_TIMEOUT,
     status: 504,
     type: 'api_error',
-    message: 'The router did not answer in time. Retry with backoff.',
+    message: 'The router timed out. Retry with backoff.',
   },
 ];
 
-/** Header values are expressions: `context.…` is looked up, quoted text is taken as it is. */
+/** Header values are expressions: `context.…` is resolved, text in single quotes is a literal. */
 const responseHeaders = (headers: Record<string, string> = {}): Record<string, string> => ({
   'x-request-id': 'context.requestId',
   'request-id': 'context.requestId',
@@ -86,11 +88,12 @@ const responseHeaders = (headers: Record<string, string> = {}): Record<string, s
 });
 
 /**
- * Puts the platform's own refusals into an envelope that both families' SDKs read. A template cannot
- * ask for the path, so the body is the messages envelope, of which the chat envelope is a part.
+ * Replaces API Gateway's error bodies by an envelope that the SDKs of every caller protocol parse.
+ * A template cannot read the path, so the body is the messages envelope, which contains the chat
+ * envelope.
  */
 export const addGatewayResponses = (restApi: RestApi): void => {
-  for (const { kind, status, type, message, headers } of ANSWERS) {
+  for (const { kind, status, type, message, headers } of RESPONSES) {
     const envelope = {
       type: 'error',
       error: { type, message },

@@ -17,7 +17,7 @@ export type MonitoringProps = {
   restApi: RestApi;
 };
 
-/** What people look at, and what calls them. */
+/** Alarms and dashboard of a stage. */
 export class Monitoring extends Construct {
   readonly alarms: Alarms;
   readonly dashboard: RouterDashboard;

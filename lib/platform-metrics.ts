@@ -5,10 +5,12 @@ import type { Stage } from './stage.ts';
 
 const FIVE_MINUTES = Duration.minutes(5);
 
-/** How most counts are read. */
+/** Statistic and period of most counts. */
 export const SUM = { statistic: 'Sum', period: FIVE_MINUTES };
 
-/** Of the one write that admits, commits, refunds and closes. */
+/**
+ * A DynamoDB metric of UpdateItem, the only write that admits, commits, refunds and closes units.
+ */
 export const meterWrites = (tableName: string, metricName: string, statistic: string): Metric =>
   new Metric({
     namespace: 'AWS/DynamoDB',
@@ -18,7 +20,10 @@ export const meterWrites = (tableName: string, metricName: string, statistic: st
     period: FIVE_MINUTES,
   });
 
-/** Requests under way at once, and how many there may be. */
+/**
+ * Returns the metric of concurrent requests, and its limit: the reserved concurrency or the
+ * account's.
+ */
 export const concurrencyOf = ({ stage, router }: { stage: Stage; router: LambdaFunction }) => {
   const used =
     stage.reservedConcurrency === undefined

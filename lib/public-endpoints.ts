@@ -20,21 +20,27 @@ import { addGatewayResponses } from './gateway-responses.ts';
 import type { Stage } from './stage.ts';
 
 /**
- * Requests a second over all callers. A thousand environments at five seconds an answer serve 200; what
- * comes beyond a thousand is a flood.
+ * Requests per second of all callers together. 1,000 environments at 5 s per response serve 200
+ * requests per second, so a rate above 1,000 is a flood.
  */
 const THROTTLING = { throttlingRateLimit: 1000, throttlingBurstLimit: 2000 };
 
-export type PublicEndpointsProps = { stage: Stage; router: IFunction };
+export type PublicEndpointsProps = {
+  stage: Stage;
+  /** The router function. */
+  router: IFunction;
+};
 
 /**
- * Two ways to the same function. The Function URL is free and has no middleman; the REST API adds a
- * domain, a firewall, throttling, and our envelope around the platform's own refusals.
+ * Two public endpoints of the router function. The Function URL is free and invokes Lambda
+ * directly; the REST API adds a custom domain, a firewall, throttling, and our envelope around
+ * AWS's own errors.
  */
 export class PublicEndpoints extends Construct {
-  /** Absent with a firewall: nothing could stand in front of it. */
+  /** Undefined with a firewall: WAF cannot protect a Function URL, which would bypass it. */
   readonly functionUrl: FunctionUrl | undefined;
   readonly restApi: RestApi;
+  /** Undefined unless `stage.domain` is set. */
   readonly customDomain: CustomDomain | undefined;
 
   constructor(scope: Construct, id: string, { stage, router }: PublicEndpointsProps) {
@@ -52,7 +58,7 @@ export class PublicEndpoints extends Construct {
   private openFunctionUrl(router: IFunction): FunctionUrl {
     return new FunctionUrl(this, 'FunctionUrl', {
       function: router,
-      // Signed requests are out of reach for the SDKs' users: the router checks API keys itself.
+      // No IAM: provider SDKs cannot sign requests for AWS. The router checks API keys.
       authType: FunctionUrlAuthType.NONE,
       invokeMode: InvokeMode.RESPONSE_STREAM,
     });
@@ -65,15 +71,15 @@ export class PublicEndpoints extends Construct {
       scopePermissionToMethod: false,
     });
     const restApi = new RestApi(this, 'RestApi', {
-      // The name is what its metrics are told apart by; CDK's would be `RestApi` in every stack.
+      // Dimension of the API's metrics; CDK's default name is `RestApi` in every stack.
       restApiName: Stack.of(this).stackName,
       description: `Model router (${stage.name})`,
-      // Regional: an edge-optimised API cuts a stream that is silent for 30 s, this one after 5 min.
+      // Idle timeout of a stream: 5 min for a regional API, 30 s for an edge-optimised one.
       endpointTypes: [EndpointType.REGIONAL],
       deployOptions: { stageName: stage.name, ...THROTTLING },
       cloudWatchRole: false,
     });
-    // The construct's own output; the stack has a better name for it.
+    // CDK's output of the URL; the stack has its own, `RestApiUrl`.
     restApi.node.tryRemoveChild('Endpoint');
     restApi.root.addMethod('ANY', integration);
     restApi.root.addResource('{proxy+}').addMethod('ANY', integration);
@@ -83,9 +89,9 @@ export class PublicEndpoints extends Construct {
   }
 
   /**
-   * Routes `/admin/*` of the REST API to the admin function, with IAM authorization: callers sign with
-   * AWS credentials that may `execute-api:Invoke`, so there is no second kind of password to hand
-   * out, rotate or lose.
+   * Routes `/admin/*` of the REST API to the admin function, with IAM authorization on every
+   * method. Operators sign with AWS credentials that may `execute-api:Invoke`, so there is no
+   * second kind of password to distribute, rotate or lose.
    */
   addAdminRoutes(admin: IFunction): void {
     const integration = new LambdaIntegration(admin, { allowTestInvoke: false });
@@ -99,14 +105,14 @@ export class PublicEndpoints extends Construct {
 const acknowledgeRestApi = (restApi: RestApi): void =>
   acknowledge(restApi, {
     'Serverless-APIGWAccessLogging':
-      'The router logs every request; access logs here need a role for the whole account.',
+      'The router logs every request; access logs need an account-wide role.',
     'Serverless-APIGWXrayEnabled':
-      'The request id ties all log lines together; traces are $5 a million and show no more.',
-    'AwsSolutions-APIG1':
-      'The router logs every request; access logs here need a role for the whole account.',
-    'AwsSolutions-APIG2': 'The router validates requests, so that both front doors answer alike.',
-    'AwsSolutions-APIG3': 'A firewall is a monthly charge; the stage option firewallRate adds one.',
-    'AwsSolutions-APIG4': 'The router checks API keys, so that both front doors answer alike.',
-    'AwsSolutions-APIG6': 'The router logs every request; execution logs would hold prompts.',
+      'The request id connects all log lines together; traces cost $5 per million and add no detail.',
+    'AwsSolutions-APIG1': 'The router logs every request; access logs need an account-wide role.',
+    'AwsSolutions-APIG2': 'The router validates requests, so that both endpoints respond alike.',
+    'AwsSolutions-APIG3':
+      'A firewall costs about $6 a month; the stage option firewallRate adds one.',
+    'AwsSolutions-APIG4': 'The router checks API keys, so that both endpoints respond alike.',
+    'AwsSolutions-APIG6': 'The router logs every request; execution logs would contain prompts.',
     'AwsSolutions-COG4': 'Callers are programs with API keys, not users of a user pool.',
   });

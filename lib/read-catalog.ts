@@ -6,7 +6,7 @@ import defaultModels from '../lambdas/catalog/models.json' with { type: 'json' }
 import { ConfigurationError } from './configuration-error.ts';
 
 export type CatalogChoice = {
-  /** Absolute path of the operator's own catalog; undefined for the default one. */
+  /** Absolute path of the operator's catalog; undefined for the default catalog. */
   file: string | undefined;
   models: Model[];
 };
@@ -21,14 +21,15 @@ const parseFile = (path: string): Model[] => {
 };
 
 /**
- * The catalog that `-c catalog=FILE` names (from the current directory), or the default one.
- * @throws ConfigurationError that names the file, and the path of every fault in it.
+ * Reads the catalog of `-c catalog=FILE` (relative to the current directory), or the default
+ * catalog.
+ * @throws ConfigurationError with the file and the path of every invalid field
  */
 export const readCatalog = (node: Node): CatalogChoice => {
   const choice: unknown = node.tryGetContext('catalog');
   if (choice === undefined) return { file: undefined, models: parseModels(defaultModels) };
   if (typeof choice !== 'string' || choice === '') {
-    throw new ConfigurationError('The context value catalog must be the path of a file.');
+    throw new ConfigurationError('The option catalog must be the path of a file.');
   }
   const file = resolve(choice);
   return { file, models: parseFile(file) };

@@ -12,21 +12,26 @@ import type { UpstreamSecrets } from './upstream-secrets.ts';
 
 export type RouterFunctionProps = {
   stage: Stage;
+  /** The bundled router. */
   code: Code;
   tables: Tables;
   upstreamSecrets: UpstreamSecrets;
 };
 
 /**
- * Waiting for upstreams is the bill, and it grows with memory; below 512 MB a 6 MB body, held three
- * times, and the CPU share at start get tight.
+ * Memory of the router. Most billed time is waiting for upstreams, and its price grows with memory.
+ * Below 512 MB a 6 MB body, which is in memory three times, and the CPU share at cold start get
+ * tight.
  */
 export const ROUTER_MEMORY_MB = 512;
 
-/** The one data-plane function, with its log group and a role that holds exactly what it calls. */
+/**
+ * The data-plane function, with its log group and a role that allows exactly the calls it makes.
+ */
 export class RouterFunction extends Construct {
   readonly function: LambdaFunction;
   readonly role: Role;
+  /** Environment variables, which the Web Function shares. */
   readonly environment: RouterEnv;
   readonly logGroup: LogGroup;
 
@@ -55,7 +60,7 @@ export class RouterFunction extends Construct {
       description: `Model router (${stage.name}): chat completions, messages, models, token counts`,
       code,
       memorySize: ROUTER_MEMORY_MB,
-      // The platform's most. Deadlines inside end every answer 15 s earlier.
+      // Lambda's maximum. The router's deadline ends every response 15 s earlier.
       timeout: Duration.minutes(15),
       role,
       logGroup,

@@ -2,8 +2,15 @@ import { Duration } from 'aws-cdk-lib';
 import { MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { type DimensionName, type MetricIn, NAMESPACE, type Scope } from '../lambdas/metrics.ts';
 
-/** `Sum`, `p95`, … and the span of one point. */
-export type Reading = { statistic?: string; period?: Duration; label?: string };
+/** How a metric is aggregated and labelled. */
+export type Reading = {
+  /** @default 'Sum' */
+  statistic?: string;
+  /** @default Duration.minutes(5) */
+  period?: Duration;
+  /** @default the metric's name */
+  label?: string;
+};
 
 type Labels = Partial<Record<DimensionName, string>>;
 
@@ -17,11 +24,14 @@ const metric = (name: string, dimensionsMap: Labels, reading: Reading): Metric =
     ...reading,
   });
 
-/** The router's own metrics of one stage, each only under the labels that it is written with. */
+/**
+ * Returns the router's metrics of one stage. Each metric is readable only with the dimensions that
+ * the router writes it with; other combinations do not compile.
+ */
 export const createRouterMetrics = (stage: string) => {
   const read =
-    <S extends Scope, Given extends Labels>(_scope: S) =>
-    (name: MetricIn<S>, labels: Given, reading: Reading = {}): Metric =>
+    <S extends Scope, Required extends Labels>(_scope: S) =>
+    (name: MetricIn<S>, labels: Required, reading: Reading = {}): Metric =>
       metric(name, { Stage: stage, ...labels }, reading);
   const inStage = read<'stage', Record<never, string>>('stage');
   return {
@@ -36,17 +46,17 @@ export type RouterMetrics = ReturnType<typeof createRouterMetrics>;
 type ShareOptions = {
   part: Metric[];
   whole: Metric[];
-  /** Fewer than this say nothing: one failure in the night is no 100 %. */
+  /** Minimum of `whole` for a share above 0: one failed request at night is not a 100 % outage. */
   atLeast: number;
   label: string;
 };
 
 const summed = (metrics: Metric[], prefix: string) => ({
-  sum: metrics.map((_, at) => `FILL(${prefix}${at},0)`).join('+'),
-  using: Object.fromEntries(metrics.map((one, at) => [`${prefix}${at}`, one])),
+  sum: metrics.map((_, index) => `FILL(${prefix}${index},0)`).join('+'),
+  using: Object.fromEntries(metrics.map((one, index) => [`${prefix}${index}`, one])),
 });
 
-/** Per cent of `whole` that `part` is, and 0 where too few happened. */
+/** Returns `part` as a percentage of `whole`, or 0 while `whole` is below `atLeast`. */
 export const share = ({ part, whole, atLeast, label }: ShareOptions): MathExpression => {
   const parts = summed(part, 'part');
   const all = summed(whole, 'whole');

@@ -15,16 +15,20 @@ import { WebEndpoint } from './web-endpoint.ts';
 
 export type RouterStackProps = StackProps & {
   stage: Stage;
+  /** The catalog that the functions are bundled with. */
   models: Model[];
   /** The bundled router. */
   code: Code;
-  /** Folder of the bundle that listens; made only where the stage has a Web Function. */
+  /**
+   * Folder of the bundled HTTP server (lambdas/web.ts).
+   * @default no Web Function
+   */
   webFolder?: string | undefined;
   /** The bundled admin function. */
   adminCode: Code;
 };
 
-/** Everything one stage of the router needs, in one stack. */
+/** All resources of one stage, in one stack. */
 export class RouterStack extends Stack {
   constructor(scope: Construct, id: string, allProps: RouterStackProps) {
     const { stage, models, code, adminCode, webFolder, ...props } = allProps;
@@ -59,7 +63,7 @@ export class RouterStack extends Stack {
   }
 
   private outputAddresses({ functionUrl, restApi, customDomain }: PublicEndpoints): void {
-    // Without the slash at their end: people paste paths behind them.
+    // Without a trailing slash, so that paths can be appended.
     if (functionUrl) {
       this.output('FunctionUrl', `https://${Fn.select(2, Fn.split('/', functionUrl.url))}`);
     }
@@ -67,7 +71,7 @@ export class RouterStack extends Stack {
     if (!customDomain) return;
     const { domainName, domainNameAliasDomainName } = customDomain.domain;
     this.output('CustomUrl', `https://${domainName}`);
-    // What the operator's DNS record points to.
+    // Target of the operator's DNS record.
     this.output('CustomDomainTarget', domainNameAliasDomainName);
   }
 
@@ -78,7 +82,7 @@ export class RouterStack extends Stack {
 
 const priceOf = (series: number): string => `$${(series * SERIES_PRICE).toFixed(2)} a month`;
 
-/** Prints the number and price of the metric series, and which models have none of their own. */
+/** Reports the number and price of the metric series, and warns of models folded into `other`. */
 const reportMetricSeries = (stack: Stack, models: Model[], maxSeries: number): void => {
   const labels = labelsOf(models, maxSeries);
   const count = countSeries(labels);
@@ -96,7 +100,9 @@ const reportMetricSeries = (stack: Stack, models: Model[], maxSeries: number): v
   );
 };
 
-/** Hosts under `.example` never resolve: such a catalog deploys well and then fails every request. */
+/**
+ * Warns of hosts under `.example`, which never resolve: the stack deploys, but every request fails.
+ */
 const warnOfExampleHosts = (stack: Stack, models: Model[]): void => {
   const hosts = models.flatMap(({ targets }) =>
     targets.map(({ baseUrl }) => new URL(baseUrl).host),
@@ -105,6 +111,6 @@ const warnOfExampleHosts = (stack: Stack, models: Model[]): void => {
   if (examples.length === 0) return;
   Annotations.of(stack).addWarningV2(
     'model-router:example-upstream',
-    `The catalog still points at ${examples.join(', ')}. Deploy with your own: -c catalog=FILE.`,
+    `The catalog contains example hosts: ${examples.join(', ')}. Set your own catalog: -c catalog=FILE.`,
   );
 };

@@ -5,8 +5,8 @@ import { DEFAULT_MAX_SERIES } from '../lambdas/metrics.ts';
 import { ConfigurationError } from './configuration-error.ts';
 
 /**
- * The page that alarm descriptions link: this project's docs/operations.md. A fork or a private copy
- * sets the stage option `runbookUrl` instead.
+ * The page that alarm descriptions link: this project's docs/operations.md. A fork or a private
+ * copy sets the stage option `runbookUrl` instead.
  */
 const DEFAULT_RUNBOOK_URL =
   'https://github.com/model-router/model-router/blob/main/docs/operations.md';
@@ -20,8 +20,8 @@ const RunbookUrl = z
 const RETENTION_DAYS = Object.values(RetentionDays).filter((days) => typeof days === 'number');
 
 /**
- * A number, or digits, as the CLI passes it. Not `z.coerce`, which takes an empty text for 0: the
- * variable that a script forgot to set would pull the kill switch.
+ * A number, or digits as the CLI passes them. Not `z.coerce`, which parses an empty string as 0: an
+ * unset variable in a script would activate the kill switch.
  */
 const WholeNumber = z.union(
   [
@@ -36,29 +36,46 @@ const WholeNumber = z.union(
   },
 );
 
+/** Options as typed; a default of the whole stage is in stage.ts. */
 const StageContext = z
   .strictObject({
+    /** @default 'dev' */
     stage: z.enum(['dev', 'prod']).default('dev'),
-    /** Also the kill switch: 0 refuses every request. */
+    /** Also the kill switch: 0 rejects every request. */
     reservedConcurrency: WholeNumber.pipe(z.int().min(0).max(100_000)).optional(),
-    /** The account's own limit, for the alarm that says that it comes near. */
+    /**
+     * The account's concurrency limit, of which the alarm uses 80 %.
+     * @default 1000
+     */
     accountConcurrency: WholeNumber.pipe(z.int().min(1)).default(1000),
-    /** Days that log lines are kept, as CloudWatch offers them: 1, 3, 5, 7, 14, 30, 60, 90 … */
-    logRetention: WholeNumber.refine((days) => RETENTION_DAYS.some((offered) => offered === days), {
+    /**
+     * Days that log lines are kept; only values of CloudWatch: 1, 3, 5, 7, 14, 30, 60, 90 …
+     * @default 7 in dev, 30 in prod
+     */
+    logRetention: WholeNumber.refine((days) => RETENTION_DAYS.some((option) => option === days), {
       message: `must be one of ${RETENTION_DAYS.join(', ')}`,
     }).optional(),
-    /** Who hears of alarms; has to confirm by e-mail. */
+    /** Receives alarms, after confirming the subscription by e-mail. */
     alarmEmail: z.email().optional(),
-    /** URL of the page with the runbooks; its headings are the ids of the alarms. */
+    /**
+     * URL of the page with the runbooks; its anchors are the ids of the alarms.
+     * @default DEFAULT_RUNBOOK_URL
+     */
     runbookUrl: RunbookUrl.default(DEFAULT_RUNBOOK_URL),
-    /** A name of your own for the REST API, and its certificate in the stack's region. */
+    /** Custom domain of the REST API, and its certificate in the stack's region. */
     domainName: z.hostname().optional(),
     certificateArn: z.string().startsWith('arn:').optional(),
-    /** Requests within five minutes from one address, above which the firewall refuses it. */
+    /** Requests per IP address in five minutes above which the firewall blocks it. */
     firewallRate: WholeNumber.pipe(z.int().min(10).max(2_000_000_000)).optional(),
-    /** The most custom metrics of the stage, $0.30 a month each; models beyond them are `other`. */
+    /**
+     * Maximum number of custom metrics, $0.30 a month each; models beyond it are counted as `other`.
+     * @default DEFAULT_MAX_SERIES
+     */
     maxSeries: WholeNumber.pipe(z.int().min(1).max(100_000)).default(DEFAULT_MAX_SERIES),
-    /** A Lambda Web Function beside the other front doors. */
+    /**
+     * Adds a Lambda Web Function to the public endpoints.
+     * @default 'off'
+     */
     webFunction: z.enum(['on', 'off']).default('off'),
   })
   .refine(
@@ -66,29 +83,34 @@ const StageContext = z
       (domainName === undefined) === (certificateArn === undefined),
     {
       path: ['domainName'],
-      message: 'domainName and certificateArn go together',
+      message: 'domainName and certificateArn must be set together',
     },
   )
   .refine(({ webFunction, firewallRate }) => webFunction === 'off' || firewallRate === undefined, {
     path: ['webFunction'],
-    message: 'no firewall can stand in front of a Web Function',
+    message: 'must be off with firewallRate: WAF cannot protect a Web Function',
   });
 export type StageContext = z.infer<typeof StageContext>;
 
-/** CDK's own names have colons, slashes or dashes (`aws:cdk:…`, `@aws-cdk/…`, `cli-telemetry`). */
+/**
+ * Context keys of CDK contain colons, slashes or dashes (`aws:cdk:…`, `@aws-cdk/…`,
+ * `cli-telemetry`).
+ */
 const OPTION_NAME = /^[A-Za-z]+$/;
-/** Read elsewhere: read-catalog.ts. */
+/** Read by read-catalog.ts. */
 const CATALOG = 'catalog';
 
 /**
- * The options that `cdk … -c name=value` and cdk.json give a stage. A name that nobody reads is refused: a
- * misspelt `reservedConcurrency=0` must not deploy in silence.
- * @throws ConfigurationError that names every option which is wrong
+ * Reads the stage options of `cdk … -c name=value` and of cdk.json. Rejects unknown names: a
+ * misspelt `reservedConcurrency=0` must not be ignored silently.
+ * @throws ConfigurationError that names every invalid option
  */
 export const readStageContext = (node: Node): StageContext => {
   const all: Record<string, unknown> = node.getAllContext();
-  const given = Object.entries(all).filter(([name]) => OPTION_NAME.test(name) && name !== CATALOG);
-  const parsed = StageContext.safeParse(Object.fromEntries(given));
+  const options = Object.entries(all).filter(
+    ([name]) => OPTION_NAME.test(name) && name !== CATALOG,
+  );
+  const parsed = StageContext.safeParse(Object.fromEntries(options));
   if (parsed.success) return parsed.data;
-  throw new ConfigurationError(`The stage is not valid.\n${z.prettifyError(parsed.error)}`);
+  throw new ConfigurationError(`Invalid stage options.\n${z.prettifyError(parsed.error)}`);
 };

@@ -2,25 +2,52 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Node } from 'constructs';
 import { readStageContext, type StageContext } from './stage-context.ts';
 
-/** How one deployment of the stack differs from another. */
+/**
+ * The settings in which deployments of the stack differ. Defaults are those of the stage options.
+ */
 export type Stage = {
+  /** @default 'dev' */
   name: 'dev' | 'prod';
-  /** Data outlives a mistake: kept after `cdk destroy`, protected from deletion, restorable. */
+  /**
+   * Keeps data after `cdk destroy`, protects it from deletion and makes it restorable.
+   * @default true in prod, false in dev
+   */
   protectData: boolean;
+  /** @default 7 days in dev, 30 in prod */
   logRetention: RetentionDays;
   /**
-   * Requests under way at once, one per execution environment. Undefined means the account's limit: a
-   * new account has too few (10) to reserve any, so a default here would fail its first deployment.
+   * Maximum of concurrent requests, one per execution environment; 0 rejects every request. A
+   * number as default would fail the first deployment of a new account, whose limit (10) is too low
+   * to reserve any.
+   * @default undefined: the account's limit
    */
   reservedConcurrency: number | undefined;
+  /**
+   * The account's concurrency limit, for the alarm at 80 % of it.
+   * @default 1000
+   */
   accountConcurrency: number;
-  /** Alarms tell a topic. Its encryption key is $1 a month, so dev has one only with an address. */
+  /**
+   * Whether alarms notify a topic. Its KMS key costs $1 a month, so dev has one only with an
+   * address.
+   * @default true in prod or with `alarmEmail`
+   */
   sendsAlarms: boolean;
+  /** @default undefined: no e-mail */
   alarmEmail: string | undefined;
-  /** Absolute URL of the runbooks, without a fragment. */
+  /**
+   * Absolute URL of the runbooks, without a fragment.
+   * @default DEFAULT_RUNBOOK_URL in stage-context.ts
+   */
   runbookUrl: string;
+  /** @default undefined: only the address of AWS */
   domain: { name: string; certificateArn: string } | undefined;
+  /**
+   * Requests per IP address in five minutes.
+   * @default undefined: no firewall
+   */
   firewallRate: number | undefined;
+  /** @default false */
   hasWebFunction: boolean;
   maxSeries: number;
 };
@@ -33,7 +60,7 @@ const STAGES = {
 const domainOf = ({ domainName: name, certificateArn }: StageContext): Stage['domain'] =>
   name === undefined || certificateArn === undefined ? undefined : { name, certificateArn };
 
-/** @throws ConfigurationError */
+/** Reads the stage from the CDK context. @throws ConfigurationError on an invalid option */
 export const readStage = (node: Node): Stage => {
   const context = readStageContext(node);
   const {

@@ -14,7 +14,9 @@ const text = (name: string) => ({ name, type: AttributeType.STRING });
 
 export type TablesProps = { stage: Stage };
 
-/** The router's state: who may call (keys), for whom (projects), how much (plans), what is used up (meters). */
+/**
+ * The four DynamoDB tables: API keys, their projects, the limits of plans, and the usage in meters.
+ */
 export class Tables extends Construct implements Record<TableName, TableV2> {
   readonly keys: TableV2;
   readonly plans: TableV2;
@@ -30,7 +32,7 @@ export class Tables extends Construct implements Record<TableName, TableV2> {
       deletionProtection: stage.protectData,
       removalPolicy: stage.protectData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     };
-    // Meters are left out: an earlier instant of a counter hands out quota that is already spent.
+    // Not for meters: a restored counter would allow quota that is already used.
     const restorable = {
       ...shared,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: stage.protectData },
@@ -48,12 +50,12 @@ export class Tables extends Construct implements Record<TableName, TableV2> {
   }
 }
 
-/** Exactly the table: `TableV2.grant` would add all of its indexes. */
+/** Grants actions on the table only: `TableV2.grant` would include its indexes. */
 export const grantOn = (table: TableV2, grantee: IGrantable, ...actions: string[]): void => {
   Grant.addToPrincipal({ grantee, actions, resourceArns: [table.tableArn] });
 };
 
-/** Lists the keys of a project, and nothing else of the index. */
+/** Grants the query that lists the keys of a project. */
 export const grantKeysByProject = (tables: Tables, grantee: IGrantable): void => {
   const index = `${tables.keys.tableArn}/index/${KEYS_BY_PROJECT.indexName}`;
   Grant.addToPrincipal({ grantee, actions: ['dynamodb:Query'], resourceArns: [index] });

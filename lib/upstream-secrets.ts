@@ -6,18 +6,24 @@ import type { Model } from '../lambdas/catalog/catalog.ts';
 import { acknowledge } from './acknowledge.ts';
 import type { Stage } from './stage.ts';
 
-export type UpstreamSecretsProps = { stage: Stage; models: Model[] };
+export type UpstreamSecretsProps = {
+  stage: Stage;
+  /** The catalog, whose targets name the fields of the secret. */
+  models: Model[];
+};
 
-/** Names of the credentials that the catalog's targets use, each once, sorted. */
+/** Returns the names of the credentials that the catalog's targets use, unique and sorted. */
 const credentialNames = (models: Model[]): string[] => {
   const names = models.flatMap(({ targets }) => targets.map(({ secret }) => secret));
   return [...new Set(names)].sort();
 };
 
-/** One secret for all upstreams, a JSON object: one secret costs $0.40 a month, whatever it holds. */
+/**
+ * One secret for all upstreams, a JSON object: a secret costs $0.40 a month regardless of its size.
+ */
 export class UpstreamSecrets extends Construct {
   readonly secret: Secret;
-  /** Fields that the operator fills in. */
+  /** Fields that the operator fills in, sorted. */
   readonly names: string[];
 
   constructor(scope: Construct, id: string, { stage, models }: UpstreamSecretsProps) {
@@ -25,8 +31,8 @@ export class UpstreamSecrets extends Construct {
     this.names = credentialNames(models);
     this.secret = new Secret(this, 'Secret', {
       description: `Upstream credentials of the model router, one field each: ${this.names.join(', ')}`,
-      // Constant on purpose. CloudFormation writes the value anew whenever this template changes, so
-      // one that listed the catalog's names would replace real credentials when a model is added.
+      // Constant: CloudFormation generates the value again whenever this template changes, so a
+      // template with the catalog's names would overwrite real credentials when a model is added.
       generateSecretString: { secretStringTemplate: '{}', generateStringKey: 'placeholder' },
       removalPolicy: stage.protectData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });
@@ -35,7 +41,7 @@ export class UpstreamSecrets extends Construct {
     });
   }
 
-  /** The value and nothing more: `Secret.grantRead` would add DescribeSecret. */
+  /** Grants GetSecretValue only: `Secret.grantRead` would add DescribeSecret. */
   grantValue(grantee: IGrantable): void {
     Grant.addToPrincipal({
       grantee,

@@ -16,27 +16,31 @@ import type { Stage } from './stage.ts';
 
 export type WebEndpointProps = {
   stage: Stage;
+  /** The function whose role, log group and environment it shares. */
   router: RouterFunction;
-  /** Folder of the bundle that listens. */
+  /** Folder of the bundled HTTP server (lambdas/web.ts). */
   folder: string;
 };
 
-/** Streams that an environment of two cores carries at once. */
+/** Concurrent streams per environment, which has two cores. */
 const PER_ENVIRONMENT = 64;
-/** The platform takes no smaller cap. */
-const FEWEST_ENVIRONMENTS = 2;
+/** The smallest cap that AWS accepts. */
+const MIN_ENVIRONMENTS = 2;
 
-/** There is no reserved concurrency here: environments are capped instead, and the kill switch is a rate of 0. */
+/**
+ * Web Functions have no reserved concurrency: it becomes a cap on environments, and 0 a rate of 0.
+ */
 const endpointLimits = ({ reservedConcurrency }: Stage): WebFunctionDefaultEndpointOptions => {
   if (reservedConcurrency === undefined) return {};
   if (reservedConcurrency === 0) return { rateLimit: 0 };
   const environments = Math.ceil(reservedConcurrency / PER_ENVIRONMENT);
-  return { maxEnvironments: Math.max(FEWEST_ENVIRONMENTS, environments) };
+  return { maxEnvironments: Math.max(MIN_ENVIRONMENTS, environments) };
 };
 
 /**
- * The same router as a Lambda Web Function: an environment serves many streams at once and is billed for
- * the CPU and memory it uses, not for waiting; and a caller's leaving stops the upstream.
+ * The router as a Lambda Web Function. One environment serves many streams concurrently and is
+ * billed for the CPU and memory it uses, not for waiting; a client disconnect aborts the upstream
+ * request.
  */
 export class WebEndpoint extends Construct {
   readonly url: string;
@@ -45,13 +49,13 @@ export class WebEndpoint extends Construct {
     super(scope, id);
     const { role, logGroup, environment } = router;
     const { stackName, region } = Stack.of(this);
-    // The copier's own group would stay for two years, also after the stack.
+    // CDK's default group for the copier keeps logs two years and stays after the stack is deleted.
     const copierLogs = new LogGroup(this, 'CopierLogs', {
       retention: stage.logRetention,
       removalPolicy: RemovalPolicy.DESTROY,
     });
     const web = new WebFunction(this, 'WebFunction', {
-      // Such a name is taken in all regions at once, and CDK's is the same in each.
+      // The name is unique across regions, and CDK's default is the same in each region.
       webFunctionName: `${stackName}-${region}`,
       code: WebFunctionCode.fromAssetToManagedBucket(folder, {
         copyOptions: { logGroup: copierLogs },
@@ -77,20 +81,23 @@ export class WebEndpoint extends Construct {
 }
 
 const COPIER =
-  'CDK makes it and runs it while deploying: it copies the bundle from the bootstrap bucket into this one.';
+  'Created by CDK; runs during deployment and copies the bundle from the bootstrap bucket.';
 const LOGS_POLICY = 'arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole';
-const COPIER_MAY = [
+const COPIER_ACTIONS = [
   'Resource::arn:<AWS::Partition>:s3:::cdk-hnb659fds-assets-<AWS::AccountId>-<AWS::Region>/*',
   'Resource::<AWSCDKWebFunctionAssetBucket5B596593.Arn>/web-function/*',
   'Action::s3:Abort*',
   'Action::s3:DeleteObject*',
 ];
 
-/** Web Functions read their code from a bucket that only AWS may read, filled while deploying. */
+/**
+ * Suppresses findings on CDK's helpers of a Web Function: the bucket with its code, which only AWS
+ * reads, and the functions that fill and empty it during a deployment.
+ */
 const acknowledgeHelpers = (stack: Stack): void => {
   const bucket = stack.node.tryFindChild('AWSCDKWebFunctionAssetBucket');
   if (bucket) {
-    acknowledge(bucket, { 'AwsSolutions-S1': 'It holds the bundle, which only AWS reads.' });
+    acknowledge(bucket, { 'AwsSolutions-S1': 'Contains only the bundle, which only AWS reads.' });
   }
   const copiers = stack.node.children.filter(({ node }) => node.id.startsWith('Custom::S3Object'));
   for (const copier of copiers) {
@@ -98,7 +105,9 @@ const acknowledgeHelpers = (stack: Stack): void => {
     acknowledge(copier, {
       'Serverless-LambdaDefaultMemorySize': COPIER,
       [`AwsSolutions-IAM4[Policy::${LOGS_POLICY}]`]: COPIER,
-      ...Object.fromEntries(COPIER_MAY.map((what) => [`AwsSolutions-IAM5[${what}]`, COPIER])),
+      ...Object.fromEntries(
+        COPIER_ACTIONS.map((finding) => [`AwsSolutions-IAM5[${finding}]`, COPIER]),
+      ),
     });
   }
 };

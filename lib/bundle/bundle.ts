@@ -7,26 +7,36 @@ const fromRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`
 export type BundleOptions = {
   /** Path from the project's root, e.g. `lambdas/router.ts`. */
   entry: string;
-  /** Folder that becomes the function's code; absolute, or from the project's root. */
+  /** Folder that becomes the function's code; absolute, or relative to the project's root. */
   outdir: string;
-  /** Absolute path of the catalog that the entry gets instead of the default one. */
+  /**
+   * Absolute path of the catalog to bundle.
+   * @default lambdas/catalog/models.json
+   */
   catalog?: string | undefined;
   /**
-   * Where AWS credentials come from: the environment alone, as Lambda has it for functions, or wherever
-   * the SDK finds any, at 130 KB and 11 ms of CPU more.
+   * Source of AWS credentials: environment variables only, as Lambda sets them for functions, or
+   * the SDK's full chain, which adds 130 KB and 11 ms of CPU.
+   * @default 'environment'
    */
   credentials?: 'environment' | 'anywhere';
-  /** Outside this project, which is all ESM, either name is read as CommonJS. */
+  /**
+   * On Lambda there is no package.json with `type: module`, so Node reads either name as CommonJS.
+   * @default 'index.cjs'
+   */
   fileName?: 'index.cjs' | 'index.js';
 };
 
 export type Bundled = {
   folder: string;
-  /** The one script. */
+  /** Path of the only script. */
   file: string;
 };
 
-/** Bundles an entry as it runs on Lambda: synth ships this, and tests load it. @throws on build errors. */
+/**
+ * Bundles an entry for Lambda; synth deploys the result and tests load it.
+ * @throws on build errors.
+ */
 export const bundle = ({
   entry,
   outdir,
@@ -42,13 +52,13 @@ export const bundle = ({
     outfile: file,
     bundle: true,
     minify: true,
-    // Names survive, so that a stack trace of the minified file still says where it happened.
+    // Keeps function names readable in stack traces of the minified file.
     keepNames: true,
     platform: 'node',
     target: 'node24',
-    // 86 ms of CPU to load, against 113 ms as ESM, where each import of a node: module is dear.
+    // Loads in 86 ms of CPU; as ESM it takes 113 ms, because each `node:` import is expensive.
     format: 'cjs',
-    // The SDK's ESM sources, because only those can be tree-shaken.
+    // Selects the SDK's ESM sources: only those can be tree-shaken.
     mainFields: ['module', 'main'],
     alias: {
       ...(credentials === 'environment' && {
@@ -63,8 +73,8 @@ export const bundle = ({
 };
 
 /**
- * What is different about the Web Function: its platform starts `index.js`, and AWS does not say how its
- * credentials get into an environment that lives on.
+ * Bundle options of the Web Function. Its runtime starts `index.js`, and AWS does not document how
+ * credentials reach its long-lived environments.
  */
 export const WEB_BUNDLE = {
   entry: 'lambdas/web.ts',

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { confirm } from '../../cli/confirm.ts';
 
-/** A terminal at which somebody types `answer`, and what it shows. */
+/** A terminal whose input is `answer`, and its output. */
 const terminal = (answer: string) => {
   const input = Object.assign(new PassThrough(), { isTTY: true }) as unknown as NodeJS.ReadStream;
   const output = new PassThrough();
@@ -11,16 +11,22 @@ const terminal = (answer: string) => {
   return { input, output };
 };
 
-describe('a person who is asked', () => {
-  test.each(['yes', 'YES', ' yes '])('goes on with %j', async (answer) => {
+describe('confirm', () => {
+  test.each(['yes', 'YES', ' yes '])('the confirmation prompt accepts %j', async (answer) => {
     const { input, output } = terminal(answer);
     await confirm('It ends.', { input, output });
     output.end();
-    expect(await text(output)).toContain('It ends. Type yes to go on: ');
+    expect(await text(output)).toContain('It ends. Type yes to continue: ');
   });
 
-  test.each(['', 'y', 'no', 'yes please'])('stops with %j', async (answer) => {
-    const asked = confirm('It ends.', terminal(answer));
-    await expect(asked).rejects.toMatchObject({ exitCode: 2, message: 'Nothing was done.' });
-  });
+  test.each(['', 'y', 'no', 'yes please'])(
+    'the confirmation prompt rejects %j with exit code 2',
+    async (answer) => {
+      const confirmation = confirm('It ends.', terminal(answer));
+      await expect(confirmation).rejects.toMatchObject({
+        exitCode: 2,
+        message: 'Nothing was changed.',
+      });
+    },
+  );
 });

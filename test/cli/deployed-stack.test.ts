@@ -28,7 +28,7 @@ const admin = (args: string[], secret = SECRET) =>
 
 const STACK = ['--stack', 'model-router-prod'];
 
-test('a stack is found by its name, and every request to it is signed', async () => {
+test('--stack finds the REST API by the name of its stack and signs every request', async () => {
   const created = await admin(['projects', 'create', 'signed', '--name', 'Größe & Co', ...STACK]);
   expect(created).toMatchObject({ code: 0, err: '' });
   const listed = await admin(['projects', ...STACK]);
@@ -43,12 +43,12 @@ test('a stack is found by its name, and every request to it is signed', async ()
   );
 });
 
-test('a path that needs escapes is signed as it is sent', async () => {
+test('the signature covers the percent-encoded path of the request', async () => {
   const { code, err } = await admin(['keys', '--project', 'a b/ü', ...STACK]);
   expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("no project 'a b/ü'") });
 });
 
-test('the refusal of a wrong signature is told as it is', async () => {
+test('an invalid signature prints the 403 message of API Gateway and exits with 1', async () => {
   const { code, err } = await admin(['projects', ...STACK], 'another');
   expect({ code, err }).toEqual({
     code: 1,
@@ -56,10 +56,10 @@ test('the refusal of a wrong signature is told as it is', async () => {
   });
 });
 
-test('a stack that is not there is told by its name', async () => {
+test('an unknown stack is reported by name with exit code 1', async () => {
   const { code, err } = await admin(['projects', '--stack', 'nope']);
   expect({ code, err }).toEqual({
     code: 1,
-    err: 'Cannot look up the stack nope: Stack with id nope does not exist\n',
+    err: 'Cannot look up stack nope: Stack with id nope does not exist\n',
   });
 });

@@ -31,8 +31,8 @@ const generate = (apiKey: string) =>
     messages: [{ role: 'user', content: 'say Hello' }],
   });
 
-/** Status of a call that must be refused. */
-const refusal = async (apiKey: string): Promise<number | undefined> => {
+/** Returns the status of a call that must be rejected. */
+const rejectedStatus = async (apiKey: string): Promise<number | undefined> => {
   const error: unknown = await generate(apiKey).then(
     () => undefined,
     (reason: unknown) => reason,
@@ -40,7 +40,9 @@ const refusal = async (apiKey: string): Promise<number | undefined> => {
   return error instanceof OpenAI.APIError ? error.status : undefined;
 };
 
-test('from nothing to an answer, and to the end of the key', { timeout: 60_000 }, async () => {
+test('the CLI creates a project, plan and key that work until they are rotated and revoked', {
+  timeout: 60_000,
+}, async () => {
   expect((await admin('projects', 'create', 'team', '--name', 'The Team')).code).toBe(0);
   const limits = ['--rpm', '50', '--quota', '10', '--period', 'day'];
   expect((await admin('plans', 'create', 'small', ...limits)).code).toBe(0);
@@ -62,7 +64,7 @@ test('from nothing to an answer, and to the end of the key', { timeout: 60_000 }
     'none',
     '--yes',
   );
-  expect(await refusal(second.key)).toBe(401);
+  expect(await rejectedStatus(second.key)).toBe(401);
   await generate(third.key);
 
   const { data: usage } = await json(Rows, 'usage', ...of);
@@ -76,7 +78,7 @@ test('from nothing to an answer, and to the end of the key', { timeout: 60_000 }
   expect(afterChange[0]).toMatchObject({ used: 4, remaining: 16, rpm: 50 });
 
   expect((await admin('keys', 'revoke', third.id, ...of, '--yes')).code).toBe(0);
-  expect(await refusal(third.key)).toBe(401);
+  expect(await rejectedStatus(third.key)).toBe(401);
   const { data: keys } = await json(Rows, 'keys', ...of);
   const statusOf = new Map(keys.map(({ id, status }) => [id, status]));
   expect([first, second, third].map(({ id }) => statusOf.get(id))).toEqual([
@@ -89,11 +91,11 @@ test('from nothing to an answer, and to the end of the key', { timeout: 60_000 }
 describe('a key', () => {
   const of = ['--project', 'local'];
 
-  test('is printed when it is made, and never again', async () => {
+  test('a key is printed once, when it is created', async () => {
     const made = await admin('keys', 'create', ...of, '--plan', 'local', '--name', 'shown');
     const key = /mrk_live_\w+/.exec(made.out)?.[0] ?? 'none';
     expect(key).toHaveLength('mrk_live_'.length + 38);
-    expect(made.err).toMatch(/shown this once/);
+    expect(made.err).toMatch(/shown only once/);
     const listed = await admin('keys', 'list', ...of);
     expect(listed.out).toContain('shown');
     for (const { out } of [listed, await admin('keys', ...of, '--json')]) {
@@ -104,15 +106,15 @@ describe('a key', () => {
   test.each([
     ['revoke', []],
     ['rotate', ['--overlap', 'none']],
-  ])('survives a %s that nobody confirms', async (verb, options) => {
+  ])('a key survives a %s without a terminal and without --yes', async (verb, options) => {
     const { id, key } = await json(NewKey, 'keys', 'create', ...of, '--plan', 'local');
     const { code, out, err } = await admin('keys', verb, id, ...of, ...options);
     expect({ code, out }).toEqual({ code: 2, out: '' });
-    expect(err).toMatch(/at once.*\n.*add --yes\. Nothing was done\.\n$/);
+    expect(err).toMatch(/immediately.*\n.*pass --yes\. Nothing was changed\.\n$/);
     await generate(key);
   });
 
-  test('lives as long as it was made to', async () => {
+  test('a key created with --expires 12h expires after 12 hours', async () => {
     const { expires_at } = await json(
       Answer,
       'keys',
@@ -139,7 +141,7 @@ describe('apply', () => {
     json(z.object({ projects: z.array(Answer), plans: z.array(Answer) }), 'apply', file);
   beforeAll(() => writeFileSync(file, JSON.stringify(seed)));
 
-  test('creates what is missing, changes what differs, and leaves the rest', async () => {
+  test('apply creates missing projects and plans, updates different plans and keeps the rest', async () => {
     expect(await apply()).toEqual({
       projects: [{ id: 'seeded', outcome: 'created' }],
       plans: [{ id: 'basic', outcome: 'created' }],
@@ -152,7 +154,7 @@ describe('apply', () => {
     expect(await apply()).toMatchObject({ plans: [{ outcome: 'unchanged' }] });
   });
 
-  test('names every fault of a file, and then writes nothing', async () => {
+  test('apply reports every invalid field of a file and writes nothing', async () => {
     const faulty = join(folder, 'faulty.json');
     const plans = [
       { id: 'fine', rpm: 1, quota: 1, period: 'day' },
@@ -166,7 +168,7 @@ describe('apply', () => {
   });
 });
 
-test('lists are tables', async () => {
+test('a list is printed as a table with right-aligned numbers', async () => {
   await json(
     Answer,
     'plans',
@@ -185,7 +187,7 @@ test('lists are tables', async () => {
   expect(lines.find((line) => line.startsWith('wide'))).toMatch(/^wide +5 +100000 +hour/);
 });
 
-/** How a command that cannot succeed ends, in this process: a start of its own takes half a second. */
+/** Returns the error of a failing command, run in this process: a child process takes 0.5 s. */
 const failureOf = async (args: string[]): Promise<CliError> => {
   const error: unknown = await run(args, Date.now(), process).then(
     () => undefined,
@@ -195,7 +197,7 @@ const failureOf = async (args: string[]): Promise<CliError> => {
   throw error ?? new Error('The command succeeded.');
 };
 
-describe('what cannot be done is told in a sentence', () => {
+describe('errors', () => {
   test.each([
     [1, ['projects', 'create', 'local'], /'local' already exists/],
     [1, ['projects', 'create', '../up'], /id: must be 1 to 64 letters/],
@@ -216,44 +218,48 @@ describe('what cannot be done is told in a sentence', () => {
       /^quota: must be at most 1000000000000\. \(/,
     ],
     [1, ['plans', 'set', 'local', '--model', 'no/such'], /unknown model no\/such/],
-    [2, ['plans', 'set', 'local'], /Nothing to set/],
+    [2, ['plans', 'set', 'local'], /No field to set/],
     [
       2,
       ['plans', 'create', 'p', '--rpm', 'many', '--quota', '1', '--period', 'day'],
-      /--rpm is 'many'/,
+      /--rpm must be a whole number \(got 'many'\)/,
     ],
-    [2, ['keys', 'create', '--project', 'local'], /--plan is missing/],
-    [2, ['keys', 'list', '--project', 'local', '--rpm', '1'], /does not take --rpm/],
-    [2, ['keys', 'revoke', '--project', 'local'], /KEY-ID is missing/],
-    [2, ['projects', 'destroy'], /no command 'projects destroy'/],
+    [2, ['keys', 'create', '--project', 'local'], /Missing option: --plan/],
+    [
+      2,
+      ['keys', 'list', '--project', 'local', '--rpm', '1'],
+      /Unknown option for this command: --rpm/,
+    ],
+    [2, ['keys', 'revoke', '--project', 'local'], /Missing argument: KEY-ID/],
+    [2, ['projects', 'destroy'], /Unknown command 'projects destroy'/],
     [2, ['projects', '--frob'], /--frob/],
     [2, ['apply', '/nowhere.json'], /Cannot read \/nowhere\.json/],
-  ])('exit %i: %j', async (exitCode, args, message) => {
+  ])('exit code %i with a message: %j', async (exitCode, args, message) => {
     const error = await failureOf([...args, '--url', router().baseUrl]);
     expect(error.exitCode).toBe(exitCode);
     expect(error.message).toMatch(message);
   });
 
-  test('on stderr, without a stack', async () => {
+  test('an unknown command is reported on stderr without a stack trace', async () => {
     const { code, out, err } = await admin('projects', 'destroy');
     expect({ code, out }).toEqual({ code: 2, out: '' });
-    expect(err).toMatch(/^There is no command 'projects destroy'\.\n.*--help.*\n$/);
+    expect(err).toMatch(/^Unknown command 'projects destroy'\.\n.*--help.*\n$/);
   });
 
-  test('also that nobody answers', async () => {
+  test('a connection error names the URL', async () => {
     const { code, err } = await runCli(['projects', '--url', 'http://127.0.0.1:9']);
     expect(code).toBe(1);
-    expect(err).toMatch(/^No answer from http:\/\/127\.0\.0\.1:9/);
+    expect(err).toMatch(/^No response from http:\/\/127\.0\.0\.1:9/);
   });
 
-  test('also where else to look when nobody answers and no address was given', async () => {
+  test('the hint of the client is appended to a connection error', async () => {
     const client = createAdminClient({ baseUrl: 'http://127.0.0.1:9', hint: '\nLook elsewhere.' });
     await expect(client({ method: 'GET', path: '/projects' })).rejects.toThrow(
-      /^No answer from .*\.\nLook elsewhere\.$/,
+      /^No response from .*\.\nLook elsewhere\.$/,
     );
   });
 
-  test('also that no AWS credentials are there for an address that is not here', async () => {
+  test('a request to a remote URL without AWS credentials fails before it is sent', async () => {
     const { code, err } = await runCli(['projects', '--url', 'https://router.test'], {
       AWS_REGION: 'eu-central-1',
       AWS_EC2_METADATA_DISABLED: 'true',

@@ -29,7 +29,7 @@ describe('the admin function', () => {
     'Fn::GetAtt': [one('AWS::DynamoDB::GlobalTable', `Tables${name}`).id, 'Arn'],
   });
 
-  test('may do exactly what operators do, on exactly these resources', () => {
+  test('the role of the admin function allows exactly these actions on exactly these resources', () => {
     expect(one('AWS::IAM::Policy', 'Admin').properties.PolicyDocument).toEqual({
       Version: '2012-10-17',
       Statement: [
@@ -60,18 +60,18 @@ describe('the admin function', () => {
     expect(role).not.toHaveProperty('Policies');
   });
 
-  test('cannot read the upstream credentials', () => {
+  test('the admin function cannot read the upstream credentials', () => {
     const text = JSON.stringify(one('AWS::IAM::Policy', 'Admin').properties);
     expect(text).not.toContain('secretsmanager');
   });
 
-  test('gets the environment that it reads, and nothing else', () => {
+  test('the admin function gets exactly the environment variables that it reads', () => {
     const { Variables } = FUNCTION.properties.Environment as { Variables: Props };
     expect(Object.keys(Variables).sort()).toEqual(Object.keys(AdminEnv.shape).sort());
   });
 });
 
-describe('the way to the admin function', () => {
+describe('routes to the admin function', () => {
   const integrations = Object.values(dev.findResources('AWS::ApiGateway::Method')).map(
     ({ Properties }) => Properties as Props,
   );
@@ -79,26 +79,26 @@ describe('the way to the admin function', () => {
     JSON.stringify(Integration).includes(FUNCTION.id),
   );
 
-  test('asks IAM on every method', () => {
+  test('every admin route requires IAM authorization', () => {
     expect(toAdmin).toEqual([
       expect.objectContaining({ HttpMethod: 'ANY', AuthorizationType: 'AWS_IAM' }),
     ]);
   });
 
-  test('is one path of the REST API, below /admin, answered in one piece', () => {
+  test('the only admin route is /admin/{proxy+} of the REST API, without response streaming', () => {
     const resources = dev.findResources('AWS::ApiGateway::Resource');
-    const at = (reference: unknown): Props => {
+    const resourceOf = (reference: unknown): Props => {
       const { Ref: id } = z.object({ Ref: z.string() }).parse(reference);
       return (resources[id]?.Properties ?? {}) as Props;
     };
-    const proxy = at(toAdmin[0]?.ResourceId);
-    const admin = at(proxy.ParentId);
+    const proxy = resourceOf(toAdmin[0]?.ResourceId);
+    const admin = resourceOf(proxy.ParentId);
     expect([admin.PathPart, proxy.PathPart]).toEqual(['admin', '{proxy+}']);
     expect(admin.ParentId).toEqual({ 'Fn::GetAtt': [expect.any(String), 'RootResourceId'] });
     expect(toAdmin[0]?.Integration).not.toHaveProperty('ResponseTransferMode');
   });
 
-  test('leads through nothing else: no Function URL, no caller but that method', () => {
+  test('only the admin route may invoke the admin function, which has no Function URL', () => {
     const permissions = Object.values(
       dev.findResources('AWS::Lambda::Permission', { Properties: { FunctionName: ADMIN_ARN } }),
     );

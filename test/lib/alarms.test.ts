@@ -104,7 +104,7 @@ describe('alarm descriptions', () => {
       'https://{AWS::Region}.console.aws.amazon.com/cloudwatch/home?region={AWS::Region}';
     for (const alarm of alarmsOf(dev)) {
       expect(alarm.AlarmDescription.split('\n')).toEqual([
-        expect.stringMatching(/^[A-Z].*\.$/),
+        expect.stringMatching(/^\S.*\.$/),
         `Runbook: https://github.com/model-router/model-router/blob/main/docs/operations.md#${anchorOf(alarm)}`,
         `Dashboard: ${console}#dashboards/dashboard/Router`,
         `Logs: ${console}#logsV2:log-groups/log-group/{${logs}}`,

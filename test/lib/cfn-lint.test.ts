@@ -11,9 +11,9 @@ const isMissing = lint('--version').status !== 0;
 if (isMissing)
   process.stderr.write('Not run: test/lib/cfn-lint.test.ts. cfn-lint is not on the path.\n');
 
-/** CDK names dependencies that a reference implies already. */
+/** CDK adds dependencies that a reference already implies. */
 const REDUNDANT_DEPENDENCY = 'W3005';
-/** The Web Function is younger than cfn-lint's list of types. */
+/** cfn-lint's list of types does not contain the Web Function yet. */
 const UNKNOWN_TYPE = 'E3006';
 
 /** Findings, one a line. */
@@ -34,21 +34,21 @@ const findingsIn = (template: object, ignored: string[] = []): string => {
   return `${stdout}${stderr}`;
 };
 
-describe.skipIf(isMissing)('cfn-lint, where it is on the path,', () => {
+describe.skipIf(isMissing)('cfn-lint (skipped if not installed)', () => {
   test.each([
     ['dev', {}],
     ['prod with every option', EVERY_OPTION],
-  ])('finds nothing in %s', (_, context) => {
+  ])('cfn-lint has no finding in %s', (_, context) => {
     expect(findingsIn(synthTemplate(context).toJSON())).toBe('');
   });
 
-  test('finds nothing around the Web Function', () => {
+  test('cfn-lint has no finding in a stack with a Web Function', () => {
     const template = synthTemplate({ webFunction: 'on' }, { webFolder: WEB_FOLDER });
     expect(findingsIn(template.toJSON(), [UNKNOWN_TYPE])).toBe('');
   });
 
-  test('finds a planted fault', () => {
-    const fault = { Type: 'AWS::Lambda::Function', Properties: { MemorySize: 99_999 } };
-    expect(findingsIn({ Resources: { fault } })).toMatch(/E3034/);
+  test('cfn-lint finds an invalid memory size', () => {
+    const invalid = { Type: 'AWS::Lambda::Function', Properties: { MemorySize: 99_999 } };
+    expect(findingsIn({ Resources: { invalid } })).toMatch(/E3034/);
   });
 });

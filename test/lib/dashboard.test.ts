@@ -18,19 +18,19 @@ const metrics = widgets
   .filter(([namespace]) => typeof namespace === 'string')
   .map(([namespace, name, ...rest]) => {
     const words = rest.filter((word) => typeof word === 'string');
-    return { namespace, name, dimensions: words.filter((_, at) => at % 2 === 0), words };
+    return { namespace, name, dimensions: words.filter((_, index) => index % 2 === 0), words };
   });
-const own = metrics.filter(({ namespace }) => namespace === NAMESPACE);
+const routerMetrics = metrics.filter(({ namespace }) => namespace === NAMESPACE);
 
 describe('the dashboard', () => {
-  test('shows every metric that the router writes', () => {
-    const shown = new Set(own.map(({ name }) => name));
-    expect([...shown].toSorted()).toEqual(METRIC_NAMES.toSorted());
+  test('the dashboard shows every metric that the router writes', () => {
+    const names = new Set(routerMetrics.map(({ name }) => name));
+    expect([...names].toSorted()).toEqual(METRIC_NAMES.toSorted());
   });
 
-  test('asks for each of them by dimensions that it is written with', () => {
+  test('the dashboard reads each router metric with the dimensions it is written with', () => {
     const scopes = Object.values(SCOPES);
-    const unknown = own.filter(
+    const unknown = routerMetrics.filter(
       ({ name, dimensions }) =>
         !scopes.some(
           (scope) =>
@@ -41,10 +41,10 @@ describe('the dashboard', () => {
     expect(unknown).toEqual([]);
   });
 
-  test('has the speed of every model at every upstream', () => {
+  test('the dashboard shows p50 and p95 time to first content of every model and upstream', () => {
     for (const { id, targets } of exampleModels) {
       for (const { upstream } of targets) {
-        const found = own.filter(
+        const found = routerMetrics.filter(
           ({ name, words }) =>
             name === 'FirstContentMs' && words.includes(id) && words.includes(upstream),
         );
@@ -53,7 +53,7 @@ describe('the dashboard', () => {
     }
   });
 
-  test('shows the counters at DynamoDB and the limits of the platform', () => {
+  test('the dashboard shows metrics of DynamoDB, Lambda and API Gateway', () => {
     const names = metrics.map(({ namespace, name }) => `${namespace} ${name}`);
     expect(names).toEqual(
       expect.arrayContaining([
@@ -67,29 +67,29 @@ describe('the dashboard', () => {
     );
   });
 
-  test('reckons the cost from the memory that the function has', () => {
+  test('the cost graph uses the memory size of the router function', () => {
     const cost = widgets.find(({ properties }) => properties.title === 'Cost of the function');
     expect(JSON.stringify(cost)).toContain('duration/1000*0.5');
   });
 
-  test('has tables for what no metric may be split by', () => {
+  test('the dashboard has log tables by key and request, which are not metric dimensions', () => {
     expect(titles).toEqual(expect.arrayContaining(['Top keys', 'Slowest models', 'Recent 5xx']));
-    const dimensions = new Set(own.flatMap((metric) => metric.dimensions));
+    const dimensions = new Set(routerMetrics.flatMap((metric) => metric.dimensions));
     expect([...dimensions].toSorted()).toEqual(['Model', 'Route', 'Stage', 'Upstream']);
   });
 
-  test('has the alarms on top, and nothing overlaps', () => {
+  test('the dashboard starts with the alarms and no widgets overlap', () => {
     expect(widgets[0]).toMatchObject({ type: 'alarm', y: 0 });
     const cells = widgets.flatMap(({ x, y, width, height }) =>
       Array.from(
         { length: width * height },
-        (_, at) => `${x + (at % width)},${y + Math.floor(at / width)}`,
+        (_, index) => `${x + (index % width)},${y + Math.floor(index / width)}`,
       ),
     );
     expect(new Set(cells).size).toBe(cells.length);
   });
 
-  test('looks like its picture in docs/ (DRAW=1 draws it anew)', () => {
+  test('docs/dashboard.svg matches the dashboard (DRAW=1 updates it)', () => {
     const drawn = drawDashboard(widgets);
     if (process.env.DRAW === '1') writeFileSync(PICTURE, drawn);
     expect(readFileSync(PICTURE, 'utf8')).toBe(drawn);

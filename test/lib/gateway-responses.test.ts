@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { synthTemplate } from './synth.ts';
 
-const Answer = z.object({
+const GatewayResponse = z.object({
   Properties: z.object({
     ResponseType: z.string(),
     StatusCode: z.string().optional(),
@@ -11,16 +11,16 @@ const Answer = z.object({
   }),
 });
 
-const answers = Object.values(
+const responses = Object.values(
   synthTemplate().findResources('AWS::ApiGateway::GatewayResponse'),
-).map((resource) => Answer.parse(resource).Properties);
+).map((resource) => GatewayResponse.parse(resource).Properties);
 
-const bodyOf = (answer: (typeof answers)[number]): unknown =>
+const bodyOf = (answer: (typeof responses)[number]): unknown =>
   JSON.parse(answer.ResponseTemplates['application/json']);
 
-describe('what API Gateway answers by itself', () => {
-  test('covers every refusal, known and unknown', () => {
-    const kinds = answers.map(({ ResponseType }) => ResponseType);
+describe('gateway responses', () => {
+  test('the stack replaces the 4xx and 5xx defaults and every specific error of API Gateway', () => {
+    const kinds = responses.map(({ ResponseType }) => ResponseType);
     expect(kinds).toEqual(
       expect.arrayContaining([
         'DEFAULT_4XX',
@@ -33,39 +33,45 @@ describe('what API Gateway answers by itself', () => {
     );
   });
 
-  test.each(answers)('$ResponseType is an envelope that both families read', (answer) => {
-    expect(bodyOf(answer)).toEqual({
-      type: 'error',
-      error: {
-        type: expect.stringMatching(/^(invalid_request_error|rate_limit_error|api_error)$/),
-        message: expect.stringMatching(/\.$/),
-      },
-      request_id: '$context.requestId',
-    });
-  });
+  test.each(responses)(
+    'the body of $ResponseType is an error envelope for every caller protocol',
+    (answer) => {
+      expect(bodyOf(answer)).toEqual({
+        type: 'error',
+        error: {
+          type: expect.stringMatching(/^(invalid_request_error|rate_limit_error|api_error)$/),
+          message: expect.stringMatching(/\.$/),
+        },
+        request_id: '$context.requestId',
+      });
+    },
+  );
 
-  test.each(answers)('$ResponseType carries the request id', ({ ResponseParameters: headers }) => {
-    expect(headers['gatewayresponse.header.x-request-id']).toBe('context.requestId');
-    expect(headers['gatewayresponse.header.request-id']).toBe('context.requestId');
-  });
+  test.each(responses)(
+    '$ResponseType has the request id in two headers',
+    ({ ResponseParameters: headers }) => {
+      expect(headers['gatewayresponse.header.x-request-id']).toBe('context.requestId');
+      expect(headers['gatewayresponse.header.request-id']).toBe('context.requestId');
+    },
+  );
 
-  test('tells operators what IAM has against them', () => {
-    const told = answers
+  test('IAM errors name the missing permission, the signature or the expired credentials', () => {
+    const messages = responses
       .filter(({ ResponseType }) => /DENIED|SIGNATURE|EXPIRED/.test(ResponseType))
       .map((answer) => JSON.stringify(bodyOf(answer)));
-    expect(told.toSorted()).toEqual([
-      expect.stringContaining('have expired'),
-      expect.stringContaining('signature is not valid'),
+    expect(messages.toSorted()).toEqual([
       expect.stringContaining('execute-api:Invoke'),
+      expect.stringContaining('Invalid AWS signature'),
+      expect.stringContaining('have expired'),
     ]);
   });
 
-  test('a status of 5xx is an api_error, and 429 a rate_limit_error with a time to wait', () => {
-    const byKind = new Map(answers.map((answer) => [answer.ResponseType, answer]));
+  test('a 5xx gateway response has type api_error, and a 429 a retry-after header', () => {
+    const byKind = new Map(responses.map((answer) => [answer.ResponseType, answer]));
     for (const [kind, answer] of byKind) {
-      const isServerFault = kind === 'DEFAULT_5XX' || answer.StatusCode?.startsWith('5');
+      const isServerError = kind === 'DEFAULT_5XX' || answer.StatusCode?.startsWith('5');
       expect(bodyOf(answer)).toMatchObject({
-        error: { type: isServerFault ? 'api_error' : expect.not.stringContaining('api_error') },
+        error: { type: isServerError ? 'api_error' : expect.not.stringContaining('api_error') },
       });
     }
     const throttled = byKind.get('THROTTLED');

@@ -5,17 +5,17 @@ import { synthTemplate } from './synth.ts';
 const CERTIFICATE = 'arn:aws:acm:eu-west-1:123456789012:certificate/one';
 
 const plain = synthTemplate();
-const walled = synthTemplate({ firewallRate: '2000' });
-const named = synthTemplate({ domainName: 'router.example.com', certificateArn: CERTIFICATE });
+const withFirewall = synthTemplate({ firewallRate: '2000' });
+const withDomain = synthTemplate({ domainName: 'router.example.com', certificateArn: CERTIFICATE });
 
 describe('the REST API', () => {
-  test('has the name of its stack, which tells its metrics from those of other APIs', () => {
+  test('the REST API is named like its stack, so that its metrics differ from those of other APIs', () => {
     plain.hasResourceProperties('AWS::ApiGateway::RestApi', { Name: 'Router' });
     const [dashboard] = Object.values(plain.findResources('AWS::CloudWatch::Dashboard'));
     expect(JSON.stringify(dashboard)).toContain(String.raw`\"ApiName\",\"Router\"`);
   });
 
-  test('has a rate of its own instead of the whole account', () => {
+  test('the REST API is limited to 1,000 requests per second and bursts of 2,000', () => {
     plain.hasResourceProperties('AWS::ApiGateway::Stage', {
       MethodSettings: [
         Match.objectLike({
@@ -29,13 +29,13 @@ describe('the REST API', () => {
 });
 
 describe('the firewall', () => {
-  test('is off, and costs nothing, unless the stage asks for it', () => {
+  test('there is no firewall without firewallRate', () => {
     plain.resourceCountIs('AWS::WAFv2::WebACL', 0);
     plain.resourceCountIs('AWS::Lambda::Url', 1);
   });
 
-  test('refuses an address above its rate and lets everything else pass', () => {
-    walled.hasResourceProperties('AWS::WAFv2::WebACL', {
+  test('the firewall blocks an IP address above the rate and allows everything else', () => {
+    withFirewall.hasResourceProperties('AWS::WAFv2::WebACL', {
       Scope: 'REGIONAL',
       DefaultAction: { Allow: {} },
       Rules: [
@@ -47,29 +47,29 @@ describe('the firewall', () => {
     });
   });
 
-  test('keeps no samples: they would hold keys', () => {
-    const [acl] = Object.values(walled.findResources('AWS::WAFv2::WebACL'));
+  test('the firewall stores no request samples, which would contain API keys', () => {
+    const [acl] = Object.values(withFirewall.findResources('AWS::WAFv2::WebACL'));
     const samples = JSON.stringify(acl).match(/"SampledRequestsEnabled":(true|false)/g);
     expect(new Set(samples)).toEqual(new Set(['"SampledRequestsEnabled":false']));
   });
 
-  test('stands in front of the stage that callers use', () => {
-    const [stage] = Object.keys(walled.findResources('AWS::ApiGateway::Stage'));
-    walled.hasResourceProperties('AWS::WAFv2::WebACLAssociation', {
+  test('the firewall is associated with the deployed stage of the REST API', () => {
+    const [stage] = Object.keys(withFirewall.findResources('AWS::ApiGateway::Stage'));
+    withFirewall.hasResourceProperties('AWS::WAFv2::WebACLAssociation', {
       ResourceArn: { 'Fn::Join': ['', Match.arrayWith([{ Ref: stage }])] },
     });
   });
 
-  test('leaves no way around it: the Function URL and its open permissions are gone', () => {
-    walled.resourceCountIs('AWS::Lambda::Url', 0);
+  test('with a firewall there is no Function URL and no public permission', () => {
+    withFirewall.resourceCountIs('AWS::Lambda::Url', 0);
     expect(
-      walled.findResources('AWS::Lambda::Permission', { Properties: { Principal: '*' } }),
+      withFirewall.findResources('AWS::Lambda::Permission', { Properties: { Principal: '*' } }),
     ).toEqual({});
-    expect(walled.findOutputs('FunctionUrl')).toEqual({});
+    expect(withFirewall.findOutputs('FunctionUrl')).toEqual({});
   });
 
-  test('answers in our envelope, as a rate limit with a time to wait', () => {
-    walled.hasResourceProperties('AWS::ApiGateway::GatewayResponse', {
+  test('a request blocked by the firewall gets 429 with retry-after: 60 in our envelope', () => {
+    withFirewall.hasResourceProperties('AWS::ApiGateway::GatewayResponse', {
       ResponseType: 'WAF_FILTERED',
       StatusCode: '429',
       ResponseParameters: Match.objectLike({ 'gatewayresponse.header.retry-after': "'60'" }),
@@ -81,13 +81,13 @@ describe('the firewall', () => {
 });
 
 describe('the custom domain', () => {
-  test('is off unless the stage names one', () => {
+  test('there is no custom domain without domainName', () => {
     plain.resourceCountIs('AWS::ApiGateway::DomainName', 0);
     plain.resourceCountIs('AWS::ApiGateway::BasePathMapping', 0);
   });
 
-  test('is regional, takes TLS 1.2 at least, and uses the given certificate', () => {
-    named.hasResourceProperties('AWS::ApiGateway::DomainName', {
+  test('the custom domain is regional, requires TLS 1.2 and uses the given certificate', () => {
+    withDomain.hasResourceProperties('AWS::ApiGateway::DomainName', {
       DomainName: 'router.example.com',
       EndpointConfiguration: { Types: ['REGIONAL'] },
       RegionalCertificateArn: CERTIFICATE,
@@ -95,41 +95,43 @@ describe('the custom domain', () => {
     });
   });
 
-  test('leads to the stage without its name in the path', () => {
-    named.hasResourceProperties('AWS::ApiGateway::BasePathMapping', {
+  test('the custom domain maps to the stage without the stage name in the path', () => {
+    withDomain.hasResourceProperties('AWS::ApiGateway::BasePathMapping', {
       BasePath: Match.absent(),
-      Stage: { Ref: Object.keys(named.findResources('AWS::ApiGateway::Stage'))[0] },
+      Stage: { Ref: Object.keys(withDomain.findResources('AWS::ApiGateway::Stage'))[0] },
     });
   });
 
-  test('tells its address and what the DNS record points to', () => {
-    const [id] = Object.keys(named.findResources('AWS::ApiGateway::DomainName'));
-    named.hasOutput('CustomUrl', {
+  test('the stack outputs the custom URL and the target of its DNS record', () => {
+    const [id] = Object.keys(withDomain.findResources('AWS::ApiGateway::DomainName'));
+    withDomain.hasOutput('CustomUrl', {
       Value: { 'Fn::Join': ['', ['https://', { Ref: id }]] },
     });
-    named.hasOutput('CustomDomainTarget', {
+    withDomain.hasOutput('CustomDomainTarget', {
       Value: { 'Fn::GetAtt': [id, 'RegionalDomainName'] },
     });
   });
 
-  test('needs a name and a certificate', () => {
-    expect(() => synthTemplate({ domainName: 'router.example.com' })).toThrow(/go together/);
-    expect(() => synthTemplate({ certificateArn: CERTIFICATE })).toThrow(/go together/);
+  test('domainName without certificateArn is rejected, and the reverse', () => {
+    expect(() => synthTemplate({ domainName: 'router.example.com' })).toThrow(
+      /must be set together/,
+    );
+    expect(() => synthTemplate({ certificateArn: CERTIFICATE })).toThrow(/must be set together/);
   });
 });
 
 describe('the stage', () => {
-  test('keeps logs as long as it says, if CloudWatch can', () => {
+  test('logRetention sets the retention of every log group and rejects 8 days', () => {
     const long = synthTemplate({ logRetention: '90' });
     long.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 90 });
     expect(() => synthTemplate({ logRetention: '8' })).toThrow(/at logRetention/);
   });
 
-  test('names the option that is wrong', () => {
+  test('an invalid stage option is reported by its name', () => {
     expect(() => synthTemplate({ firewallRate: '1' })).toThrow(/at firewallRate/);
     expect(() => synthTemplate({ firewallRate: '10', webFunction: 'on' })).toThrow(
       /at webFunction/,
     );
-    expect(() => synthTemplate({ alarmEmail: 'nobody' })).toThrow(/at alarmEmail/);
+    expect(() => synthTemplate({ alarmEmail: 'no-address' })).toThrow(/at alarmEmail/);
   });
 });

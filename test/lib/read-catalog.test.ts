@@ -19,20 +19,20 @@ const write = (name: string, data: unknown): string => {
 const read = (catalog?: string) =>
   readCatalog(createApp(catalog === undefined ? {} : { catalog }).node);
 
-const own = exampleModels.slice(0, 1).map((model) => ({ ...model, id: 'acme/own-1' }));
+const ownModels = exampleModels.slice(0, 1).map((model) => ({ ...model, id: 'acme/own-1' }));
 
-describe('the catalog of a deployment', () => {
-  test('is the default one unless another is named', () => {
+describe('readCatalog', () => {
+  test('the default catalog is used without the option catalog', () => {
     expect(read()).toEqual({ file: undefined, models: exampleModels });
   });
 
-  test('is a file, also by a path from the current directory', () => {
-    const file = write('own.json', own);
-    expect(read(relative(process.cwd(), file))).toEqual({ file, models: own });
+  test('the option catalog accepts a path relative to the current directory', () => {
+    const file = write('own.json', ownModels);
+    expect(read(relative(process.cwd(), file))).toEqual({ file, models: ownModels });
   });
 
-  test('that is wrong is refused with the file and the path of every fault', () => {
-    const [model] = own;
+  test('an invalid catalog is rejected with its file and the path of every invalid field', () => {
+    const [model] = ownModels;
     const [target] = model?.targets ?? [];
     const file = write('faulty.json', [
       { ...model, context_length: '1M', targets: [{ ...target, baseUrl: 'ftp://x', surplus: 1 }] },
@@ -54,24 +54,27 @@ describe('the catalog of a deployment', () => {
     ['a name with a space', { 'x title': 'a' }, 'headers["x title"]'],
     ['a line break', { 'x-title': 'a\n' }, 'must be printable ASCII'],
     ['an accent', { 'x-title': 'Café' }, 'must be printable ASCII'],
-  ])('whose headers hold %s is refused: no request could be sent', (name, headers, message) => {
-    const [model] = own;
-    const targets = model?.targets.map((target) => ({ ...target, headers }));
-    const file = write(`${name}.json`, [{ ...model, targets }]);
-    expect(() => read(file)).toThrow(message);
-  });
+  ])(
+    'a catalog with %s in headers is rejected, because no request could be sent',
+    (name, headers, message) => {
+      const [model] = ownModels;
+      const targets = model?.targets.map((target) => ({ ...target, headers }));
+      const file = write(`${name}.json`, [{ ...model, targets }]);
+      expect(() => read(file)).toThrow(message);
+    },
+  );
 
   test.each([
-    ['not there', '/nowhere.json', /\/nowhere\.json: ENOENT/],
+    ['missing', '/nowhere.json', /\/nowhere\.json: ENOENT/],
     ['not JSON', write('text.json', 'models: []'), /text\.json: .*JSON/],
     ['empty', write('empty.json', []), /empty\.json: The catalog is not valid/],
-  ])('that is %s is refused', (_, file, message) => {
+  ])('a catalog file that is %s is rejected', (_, file, message) => {
     expect(() => read(file)).toThrow(message);
   });
 });
 
-test('both functions are bundled with the catalog of the deployment', () => {
-  const catalog = write('bundled.json', own);
+test('router and admin bundles contain the catalog of the deployment', () => {
+  const catalog = write('bundled.json', ownModels);
   for (const entry of ['lambdas/router.ts', 'lambdas/admin.ts']) {
     const { file } = bundle({ entry, outdir: join(folder, entry), catalog });
     const script = readFileSync(file, 'utf8');

@@ -26,7 +26,7 @@ const countTypes = (...args: Parameters<typeof synthTemplate>): Counts => {
   return counts;
 };
 
-/** What `more` has beyond `less`; without what both have alike. */
+/** Returns the counts of `more` minus those of `less`, without zeros. */
 const difference = (more: Counts, less: Counts): Counts => {
   const types = new Set([...Object.keys(more), ...Object.keys(less)]);
   const changes = [...types].map((type): [string, number] => [
@@ -38,7 +38,7 @@ const difference = (more: Counts, less: Counts): Counts => {
 
 const CERTIFICATE = 'arn:aws:acm:eu-west-1:123456789012:certificate/one';
 
-/** What turns each option of the manual on. */
+/** The arguments that enable each option of the page. */
 const OPTIONS: Record<string, Parameters<typeof synthTemplate>> = {
   'alarmEmail (dev)': [{ alarmEmail: 'oncall@example.com' }],
   domainName: [{ domainName: 'router.example.com', certificateArn: CERTIFICATE }],
@@ -56,26 +56,29 @@ const OPTIONS: Record<string, Parameters<typeof synthTemplate>> = {
 
 describe('the list of resources in docs/resources.md', () => {
   const listed = rowsBelow('Every stage');
-  const column = (at: number): Counts =>
+  const column = (index: number): Counts =>
     Object.fromEntries(
-      listed.filter((row) => row[at] !== '').map((row) => [row[0] ?? '', Number(row[at])]),
+      listed.filter((row) => row[index] !== '').map((row) => [row[0] ?? '', Number(row[index])]),
     );
 
-  test('is what dev and prod synthesize, type by type', () => {
+  test('docs/resources.md lists the number of resources of dev and prod by type', () => {
     expect(column(1)).toEqual(countTypes());
     expect(column(2)).toEqual(countTypes({ stage: 'prod' }));
   });
 
-  test('names every type once, with a reason', () => {
+  test('docs/resources.md lists every resource type once, with a reason', () => {
     expect(new Set(listed.map(([type]) => type)).size).toBe(listed.length);
     for (const [, , , why] of listed) expect(why).toMatch(/\w{3}/);
   });
 
-  test.each(Object.entries(OPTIONS))('says what %s adds and takes away', (option, args) => {
-    const rows = rowsBelow('What options add').filter(([name]) => name === option);
-    const added = Object.fromEntries(rows.map(([, type = '', count]) => [type, Number(count)]));
-    expect(added).toEqual(difference(countTypes(...args), countTypes()));
-  });
+  test.each(Object.entries(OPTIONS))(
+    'docs/resources.md lists what the option %s adds and removes',
+    (option, args) => {
+      const rows = rowsBelow('What options add').filter(([name]) => name === option);
+      const added = Object.fromEntries(rows.map(([, type = '', count]) => [type, Number(count)]));
+      expect(added).toEqual(difference(countTypes(...args), countTypes()));
+    },
+  );
 });
 
 describe('the sizes of the bundles in docs/resources.md', () => {
@@ -83,11 +86,15 @@ describe('the sizes of the bundles in docs/resources.md', () => {
   afterAll(() => rmSync(outdir, { recursive: true }));
   const BUNDLES = [{ entry: 'lambdas/router.ts' }, { entry: 'lambdas/admin.ts' }, WEB_BUNDLE];
 
-  test.each(BUNDLES)('are right to a tenth: $entry', (options) => {
-    const [, told] = rowsBelow('The bundles').find(([entry]) => entry === options.entry) ?? [];
-    const { file } = bundle({ ...options, outdir: join(outdir, options.entry) });
-    const share = statSync(file).size / 1024 / Number(told);
-    expect(share).toBeGreaterThan(0.9);
-    expect(share).toBeLessThan(1.1);
-  });
+  test.each(BUNDLES)(
+    'the bundle size of $entry in docs/resources.md is right to 10 %',
+    (options) => {
+      const [, listedKb] =
+        rowsBelow('The bundles').find(([entry]) => entry === options.entry) ?? [];
+      const { file } = bundle({ ...options, outdir: join(outdir, options.entry) });
+      const share = statSync(file).size / 1024 / Number(listedKb);
+      expect(share).toBeGreaterThan(0.9);
+      expect(share).toBeLessThan(1.1);
+    },
+  );
 });

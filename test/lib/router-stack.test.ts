@@ -25,7 +25,7 @@ describe('the role of the router', () => {
     return { 'Fn::GetAtt': [id, 'Arn'] };
   };
 
-  test('may do exactly what the router calls, on exactly these resources', () => {
+  test('the role of the router allows exactly these actions on exactly these resources', () => {
     const policy = only(dev, 'AWS::IAM::Policy', 'Router').properties;
     expect(policy.PolicyDocument).toEqual({
       Version: '2012-10-17',
@@ -54,7 +54,7 @@ describe('the role of the router', () => {
     });
   });
 
-  test('brings no managed policy', () => {
+  test('the role of the router has no managed policy', () => {
     const role = only(dev, 'AWS::IAM::Role', 'Router').properties;
     expect(role).not.toHaveProperty('ManagedPolicyArns');
     expect(role).not.toHaveProperty('Policies');
@@ -62,7 +62,7 @@ describe('the role of the router', () => {
 });
 
 describe('the function', () => {
-  test('runs Node 24 on arm64 with 512 MB for up to 15 minutes', () => {
+  test('the router function runs Node 24 on arm64 with 512 MB and a timeout of 15 minutes', () => {
     dev.hasResourceProperties('AWS::Lambda::Function', {
       Runtime: 'nodejs24.x',
       Architectures: ['arm64'],
@@ -73,13 +73,13 @@ describe('the function', () => {
     dev.resourceCountIs('AWS::Lambda::Function', 2);
   });
 
-  test('gets the environment that the router reads, and nothing else', () => {
+  test('the router function gets exactly the environment variables that it reads', () => {
     const { properties } = only(dev, 'AWS::Lambda::Function', 'Router');
     const variables = (properties.Environment as { Variables: Props }).Variables;
     expect(Object.keys(variables).sort()).toEqual(Object.keys(RouterEnv.shape).sort());
   });
 
-  test('logs JSON into its own group, kept a week in dev and a month in prod', () => {
+  test('the router function logs JSON into its own group, kept 7 days in dev and 30 in prod', () => {
     dev.hasResourceProperties('AWS::Lambda::Function', {
       LoggingConfig: {
         LogFormat: 'JSON',
@@ -90,7 +90,7 @@ describe('the function', () => {
     prod.hasResourceProperties('AWS::Logs::LogGroup', { RetentionInDays: 30 });
   });
 
-  test('reserves concurrency only when the stage says so', () => {
+  test('the router function reserves concurrency only with reservedConcurrency, also 0', () => {
     dev.hasResourceProperties('AWS::Lambda::Function', {
       ReservedConcurrentExecutions: Match.absent(),
     });
@@ -106,7 +106,7 @@ describe('the function', () => {
 describe('the Function URL', () => {
   const functionArn = { 'Fn::GetAtt': [only(dev, 'AWS::Lambda::Function', 'Router').id, 'Arn'] };
 
-  test('streams, and leaves authentication to the router', () => {
+  test('the Function URL streams and leaves authentication to the router', () => {
     expect(only(dev, 'AWS::Lambda::Url').properties).toEqual({
       AuthType: 'NONE',
       InvokeMode: 'RESPONSE_STREAM',
@@ -114,7 +114,7 @@ describe('the Function URL', () => {
     });
   });
 
-  test('has both permissions, without which AWS answers 403', () => {
+  test('the Function URL has both permissions, without which AWS responds 403', () => {
     dev.hasResourceProperties('AWS::Lambda::Permission', {
       Action: 'lambda:InvokeFunctionUrl',
       FunctionName: functionArn,
@@ -129,7 +129,7 @@ describe('the Function URL', () => {
     });
   });
 
-  test('is the only way in that is open to everyone', () => {
+  test('only the Function URL has permissions for every principal', () => {
     const open = ids(dev, 'AWS::Lambda::Permission', { Properties: { Principal: '*' } });
     expect(open).toHaveLength(2);
     dev.hasResourceProperties('AWS::Lambda::Permission', {
@@ -142,13 +142,13 @@ describe('the Function URL', () => {
 });
 
 describe('the REST API', () => {
-  test('is regional', () => {
+  test('the REST API is regional', () => {
     dev.hasResourceProperties('AWS::ApiGateway::RestApi', {
       EndpointConfiguration: { Types: ['REGIONAL'] },
     });
   });
 
-  test('streams every method of every path through the same function for up to 15 minutes', () => {
+  test('the REST API streams every method and path from the router function for up to 15 minutes', () => {
     const streamed = {
       Properties: {
         HttpMethod: 'ANY',
@@ -180,7 +180,7 @@ describe('the tables', () => {
   const tables = (template: Template) =>
     Object.values(template.findResources('AWS::DynamoDB::GlobalTable'));
 
-  test('are four, on demand, with one partition key', () => {
+  test('the four tables are on demand, each with one partition key', () => {
     const shape = {
       BillingMode: 'PAY_PER_REQUEST',
       KeySchema: [{ AttributeName: PARTITION_KEY, KeyType: 'HASH' }],
@@ -189,18 +189,18 @@ describe('the tables', () => {
     dev.resourceCountIs('AWS::DynamoDB::GlobalTable', 4);
   });
 
-  test('let only the meters expire', () => {
+  test('only the meters table has a time to live', () => {
     const expiring = { TimeToLiveSpecification: { AttributeName: TTL_ATTRIBUTE, Enabled: true } };
     const found = ids(dev, 'AWS::DynamoDB::GlobalTable', { Properties: expiring });
     expect(found).toEqual([expect.stringContaining('Meters')]);
   });
 
-  test('outlive the stack in prod and go with it in dev', () => {
+  test('the tables are retained after the stack in prod and deleted with it in dev', () => {
     expect(tables(prod).map((table) => table.DeletionPolicy)).toEqual(Array(4).fill('Retain'));
     expect(tables(dev).map((table) => table.DeletionPolicy)).toEqual(Array(4).fill('Delete'));
   });
 
-  test('are protected from deletion in prod, and all but the meters can be restored', () => {
+  test('in prod all tables are protected from deletion, and all but the meters restorable', () => {
     const restorable = {
       DeletionProtectionEnabled: true,
       PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
@@ -221,11 +221,11 @@ describe('the upstream secret', () => {
   const value = (template: Template) =>
     only(template, 'AWS::SecretsManager::Secret').properties.GenerateSecretString;
 
-  test('tells the operator which fields the catalog wants', () => {
+  test('the output UpstreamSecretFields lists the credentials that the catalog uses', () => {
     dev.hasOutput('UpstreamSecretFields', { Value: 'aurora, borealis' });
   });
 
-  test('keeps its real value when the catalog changes: the template of the value stays the same', () => {
+  test('the value template of the secret does not depend on the catalog, so the value is kept', () => {
     const fewer = synthTemplate({}, { models: models.slice(0, 1) });
     expect(value(fewer)).toEqual(value(dev));
     expect(value(dev)).toBeDefined();
@@ -238,7 +238,7 @@ describe('the upstream secret', () => {
 });
 
 describe('the stack', () => {
-  test('prints where the router is and what an operator needs', () => {
+  test('the stack has exactly these outputs', () => {
     expect(Object.keys(dev.findOutputs('*')).sort()).toEqual([
       'AdminLogGroup',
       'FunctionUrl',
@@ -254,7 +254,7 @@ describe('the stack', () => {
     ]);
   });
 
-  test('prints addresses that end without a slash, so that paths can be pasted behind them', () => {
+  test('the URLs in the outputs have no trailing slash', () => {
     const [url] = ids(dev, 'AWS::Lambda::Url');
     const [stage] = ids(dev, 'AWS::ApiGateway::Stage');
     const parts = { 'Fn::Split': ['/', { 'Fn::GetAtt': [url, 'FunctionUrl'] }] };
@@ -268,12 +268,12 @@ describe('the stack', () => {
     expect(JSON.stringify(Value)).toMatch(new RegExp(`"Ref":"${stage}"}]]}$`));
   });
 
-  test('cannot be deleted by accident in prod', () => {
+  test('a prod stack has termination protection, a dev stack has none', () => {
     expect(synthStack({ stage: 'prod' }).terminationProtection).toBe(true);
     expect(synthStack().terminationProtection).toBe(false);
   });
 
-  test('warns while the catalog points at hosts that cannot exist', () => {
+  test('synth warns of a catalog with hosts below .example', () => {
     const warning = Match.stringLikeRegexp(
       'chat\\.upstream\\.example, messages\\.upstream\\.example',
     );
@@ -281,12 +281,14 @@ describe('the stack', () => {
     Annotations.fromStack(stack).hasWarning('*', warning);
   });
 
-  test('is quiet once the catalog points at real hosts', () => {
+  test('synth has no warning for a catalog without example hosts', () => {
     Annotations.fromStack(synthStack()).hasNoWarning('*', Match.anyValue());
   });
 
-  test('refuses a stage it does not know, by name', () => {
-    expect(() => synthStack({ stage: 'production' })).toThrow(/stage is not valid[\s\S]*at stage/);
+  test('an unknown stage is rejected by name', () => {
+    expect(() => synthStack({ stage: 'production' })).toThrow(
+      /Invalid stage options[\s\S]*at stage/,
+    );
     expect(() => synthStack({ reservedConcurrency: 'many' })).toThrow(/at reservedConcurrency/);
   });
 });

@@ -24,7 +24,7 @@ const Report = z.object({
   ),
 });
 
-/** Findings that nobody has acknowledged, of everything that `cdk synth` checks. */
+/** Returns the findings of `cdk synth` that are not acknowledged. */
 const findingsOf = (
   context: Record<string, string>,
   change: (stack: ReturnType<typeof createStack>) => void = () => {},
@@ -37,7 +37,7 @@ const findingsOf = (
   try {
     app.synth();
   } catch {
-    // Findings make synth fail; the report has them.
+    // Findings make synth throw; they are read from the report.
   }
   const report = Report.parse(
     JSON.parse(readFileSync(join(outdir, 'validation-report.json'), 'utf8')),
@@ -53,16 +53,16 @@ test.each([
   ['dev', {}],
   ['prod with every option', EVERY_OPTION],
   ['prod with a Web Function', { stage: 'prod', webFunction: 'on' }],
-])('%s has no finding that is not acknowledged with a reason', (_, context) => {
+])('%s has no unacknowledged finding of the security rules', (_, context) => {
   expect(findingsOf(context)).toEqual([]);
 });
 
-test('a planted fault is found', () => {
+test('the security rules find an open bucket', () => {
   const findings = findingsOf({}, (stack) => new Bucket(stack, 'Open'));
   expect(findings).toContainEqual(expect.stringMatching(/^AwsSolutions-S1 .*\/Open/));
 });
 
-test('a planted property that CloudFormation would refuse is found before a deployment', () => {
+test('synth reports a property that CloudFormation would reject (99,999 MB of memory)', () => {
   const findings = findingsOf({}, (stack) => {
     const code = { zipFile: 'x' };
     const role = 'arn:aws:iam::123456789012:role/any';

@@ -9,30 +9,33 @@ import { createApp } from './synth.ts';
 
 const read = (context: Record<string, unknown>) => readStage(createApp(context).node);
 
-describe('the options of a stage', () => {
-  test('have defaults, and each stage its own', () => {
+describe('stage options', () => {
+  test('dev and prod have different defaults for data protection and alarms', () => {
     expect(read({})).toMatchObject({ name: 'dev', protectData: false, sendsAlarms: false });
     expect(read({ stage: 'prod' })).toMatchObject({ protectData: true, sendsAlarms: true });
   });
 
-  test('are numbers as the CLI passes them, or as cdk.json has them', () => {
+  test('a number option accepts digits from the CLI and a number from cdk.json', () => {
     expect(read({ reservedConcurrency: '0' }).reservedConcurrency).toBe(0);
     expect(read({ reservedConcurrency: 50 }).reservedConcurrency).toBe(50);
   });
 
   test.each([
-    ['empty: a variable that is not set must not pull the kill switch', ''],
+    ['empty, as from an unset variable', ''],
     ['blank', ' '],
-    ['a switch', true],
-    ['nothing', null],
+    ['a boolean', true],
+    ['null', null],
     ['negative', '-1'],
-    ['broken', '1.5'],
-    ['in other digits', '0x10'],
-  ])('are refused when a number is %s', (_, reservedConcurrency) => {
-    expect(() => read({ reservedConcurrency })).toThrow(/at reservedConcurrency/);
-  });
+    ['a fraction', '1.5'],
+    ['hexadecimal', '0x10'],
+  ])(
+    'a reservedConcurrency that is %s is rejected, so that it cannot act as 0',
+    (_, reservedConcurrency) => {
+      expect(() => read({ reservedConcurrency })).toThrow(/at reservedConcurrency/);
+    },
+  );
 
-  test('that nobody reads are refused by their name', () => {
+  test('an unknown stage option is rejected by its name', () => {
     expect(() => read({ reservedConcurency: '0' })).toThrow(/"reservedConcurency"/);
     expect(() => read({ webfunction: 'on' })).toThrow(/"webfunction"/);
   });
@@ -47,13 +50,13 @@ describe('the options of a stage', () => {
     expect(() => read({ runbookUrl })).toThrow(/at runbookUrl/);
   });
 
-  test('leave the catalog and what belongs to CDK alone', () => {
+  test('the option catalog and the context keys of CDK are not stage options', () => {
     const others = { catalog: 'catalog.json', 'aws:cdk:x': 1, 'availability-zones:account=1': [] };
     expect(read(others).name).toBe('dev');
   });
 });
 
-test('what is wrong is all that synth prints about it', () => {
+test('synth prints a configuration error without a stack trace and exits with 1', () => {
   const outdir = mkdtempSync(join(tmpdir(), 'synth-'));
   onTestFinished(() => rmSync(outdir, { recursive: true }));
   const app = fileURLToPath(new URL('../../bin/router.ts', import.meta.url));

@@ -23,13 +23,13 @@ export const createApp = (context: Record<string, unknown> = {}): App =>
 /** The shipped catalog, whose hosts are examples. */
 export const exampleModels = parseModels(catalog);
 
-/** The same as an operator would have it. */
+/** The shipped catalog with a host that is not an example. */
 export const models = exampleModels.map((model) => ({
   ...model,
   targets: model.targets.map((target) => ({ ...target, baseUrl: 'https://upstream.test/v1' })),
 }));
 
-/** The context of a stage with everything that can be asked for. */
+/** The context of a prod stage with every option except the Web Function. */
 export const EVERY_OPTION = {
   stage: 'prod',
   reservedConcurrency: '100',
@@ -39,12 +39,12 @@ export const EVERY_OPTION = {
   certificateArn: 'arn:aws:acm:eu-west-1:123456789012:certificate/one',
   firewallRate: '2000',
 };
-/** In place of the bundle that listens; any folder will do where its content is not looked at. */
+/** Replaces the bundle of the Web Function; any folder works because its content is not read. */
 export const WEB_FOLDER = fileURLToPath(new URL('../../lambdas/web', import.meta.url));
 
 type Props = Partial<Pick<ConstructorParameters<typeof RouterStack>[2], 'models' | 'webFolder'>>;
 
-/** The stack in an app, around a stand-in for the bundle (built 10 times faster). */
+/** Creates the stack with inline code instead of the bundles, which is 10 times faster. */
 export const createStack = (app: App, props: Props = {}): RouterStack =>
   new RouterStack(app, 'Router', {
     stage: readStage(app.node),
@@ -54,7 +54,7 @@ export const createStack = (app: App, props: Props = {}): RouterStack =>
     ...props,
   });
 
-/** The stack as the CLI would make it. */
+/** Creates the stack with the context of cdk.json and the given options. */
 export const synthStack = (context: Record<string, string> = {}, props: Props = {}): RouterStack =>
   createStack(createApp(context), props);
 

@@ -15,7 +15,7 @@ import { synthTemplate } from './synth.ts';
 
 const synthesized = Object.entries(synthTemplate().findResources('AWS::DynamoDB::GlobalTable'));
 
-/** What a table and a global table have in common, as the template has it. */
+/** Properties that CreateTable and the template's global table share. */
 const SHARED = ['KeySchema', 'AttributeDefinitions', 'BillingMode', 'GlobalSecondaryIndexes'];
 
 const definitionOf = (table: TableName): CreateTableCommandInput => {
@@ -28,7 +28,7 @@ const definitionOf = (table: TableName): CreateTableCommandInput => {
 
 const NAMES = { keys: 'keys', plans: 'plans', projects: 'projects', meters: 'meters' } as const;
 
-/** A DynamoDB that holds the template's tables and nothing of the local run's. */
+/** Starts a DynamoDB emulator with exactly the template's tables. */
 const startSynthesized = async (): Promise<{
   client: DynamoDBDocumentClient;
   close(): Promise<void>;
@@ -54,12 +54,12 @@ const open = async <Name extends 'keys' | 'plans' | 'meters'>(name: Name) => {
   return { store: createDynamoStores({ client, tableNames: NAMES })[name], close };
 };
 
-describe("on the template's tables, verbatim,", () => {
+describe("the template's tables", () => {
   meterStoreContract("the template's table", () => open('meters'));
   keyStoreContract(() => open('keys'));
   planStoreContract(() => open('plans'));
 
-  test('a project is created once', async () => {
+  test('creating a project twice returns false and keeps the first one', async () => {
     const { client, close } = await startSynthesized();
     onTestFinished(close);
     const projects = createDynamoProjectStore({ client: client, tableName: 'projects' });

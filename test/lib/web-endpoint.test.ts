@@ -13,7 +13,7 @@ const routerFunction = Object.values(
 )[0];
 
 describe('the Web Function', () => {
-  test('is off, with its bucket and its copier, unless the stage asks for it', () => {
+  test('there is no Web Function, bucket or copier without webFunction=on', () => {
     const plain = synthTemplate();
     for (const type of ['AWS::Lambda::WebFunction', 'AWS::S3::Bucket']) {
       plain.resourceCountIs(type, 0);
@@ -21,7 +21,7 @@ describe('the Web Function', () => {
     plain.resourceCountIs('AWS::Lambda::Function', 2);
   });
 
-  test('runs the bundle with the environment and the role of the router, up to 64 streams at once', () => {
+  test('the Web Function has the environment and role of the router and 64 streams per environment', () => {
     const { Environment, Role } = routerFunction?.Properties ?? {};
     expect(Environment.Variables).toMatchObject({ STAGE: 'dev' });
     web.hasResourceProperties('AWS::Lambda::WebFunctionRevision', Match.objectLike({}));
@@ -35,13 +35,13 @@ describe('the Web Function', () => {
     expect(text).toMatch(/"[A-Za-z]*Concurren[A-Za-z]*":64/);
   });
 
-  test('has a name of its own in each region', () => {
+  test('the name of the Web Function contains the region', () => {
     web.hasResourceProperties('AWS::Lambda::WebFunction', {
       FunctionName: { 'Fn::Join': ['', ['Router-', { Ref: 'AWS::Region' }]] },
     });
   });
 
-  test('leaves no log group that is kept longer than the others, or after the stack', () => {
+  test('every log group of the Web Function has the retention of the stage and is deleted with it', () => {
     web.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 7 });
     web.allResources('AWS::Logs::LogGroup', { DeletionPolicy: 'Delete' });
   });
@@ -51,26 +51,29 @@ describe('the Web Function', () => {
     ['0', { ThrottleConfig: { RateLimit: 0 } }],
     ['10', { ScalingConfig: { MaxEnvironments: 2 } }],
     ['1000', { ScalingConfig: { MaxEnvironments: 16 } }],
-  ])('with a reserved concurrency of %s takes no more than that, and nothing at 0', (n, limits) => {
-    const context = { webFunction: 'on', ...(n !== undefined && { reservedConcurrency: n }) };
-    const endpoints = synthTemplate(context, { webFolder: WEB_FOLDER }).findResources(
-      'AWS::Lambda::WebFunctionEndpoint',
-    );
-    const { ThrottleConfig, ScalingConfig } = Object.values(endpoints)[0]?.Properties ?? {};
-    expect({
-      ...(ThrottleConfig && { ThrottleConfig }),
-      ...(ScalingConfig && { ScalingConfig }),
-    }).toEqual(limits);
-  });
+  ])(
+    'reservedConcurrency %s limits the environments of the Web Function, or its rate at 0',
+    (n, limits) => {
+      const context = { webFunction: 'on', ...(n !== undefined && { reservedConcurrency: n }) };
+      const endpoints = synthTemplate(context, { webFolder: WEB_FOLDER }).findResources(
+        'AWS::Lambda::WebFunctionEndpoint',
+      );
+      const { ThrottleConfig, ScalingConfig } = Object.values(endpoints)[0]?.Properties ?? {};
+      expect({
+        ...(ThrottleConfig && { ThrottleConfig }),
+        ...(ScalingConfig && { ScalingConfig }),
+      }).toEqual(limits);
+    },
+  );
 
-  test('leaves authentication to the router, and tells its address', () => {
+  test('the Web Function leaves authentication to the router and outputs its URL', () => {
     web.hasResourceProperties('AWS::Lambda::WebFunctionEndpoint', {
       AuthType: 'ApplicationManaged',
     });
     web.hasOutput('WebFunctionUrl', { Value: Match.anyValue() });
   });
 
-  test('keeps its code where only AWS reads it', () => {
+  test('the bucket with the code of the Web Function is private and versioned', () => {
     web.hasResourceProperties('AWS::S3::Bucket', {
       PublicAccessBlockConfiguration: { BlockPublicAcls: true, RestrictPublicBuckets: true },
       VersioningConfiguration: { Status: 'Enabled' },
