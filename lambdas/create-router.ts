@@ -31,7 +31,7 @@ export type RouterParts = {
   randomBytes: RandomBytes;
 };
 
-/** The one place where all parts of the router meet, on Lambda, locally and in tests alike. */
+/** Composition root of the router, on Lambda, locally and in tests. */
 export const createRouter = ({
   catalog,
   keys,

@@ -1,10 +1,10 @@
 /**
- * CONTRACT with lib/ and the runbooks: what the log says. A line is an event and fields of it, named one
- * by one: ids, counts, kinds and milliseconds, never a body, a header, a path or a message. Metrics and the
- * dashboard's queries ask for these names; an alarm on one that nobody writes would never ring.
+ * CONTRACT with lib/ and the runbooks: the log events. A line has an event and explicitly named fields:
+ * ids, counts, kinds and milliseconds, never a body, a header, a path or a message. Metrics and the
+ * dashboard's queries use these names; an alarm on a name that no code writes would never fire.
  */
 
-/** Every field, with the one thing that it means. */
+/** Every field; each has one meaning in all events. */
 type Fields = {
   requestId: string;
   method: string;
@@ -20,11 +20,11 @@ type Fields = {
   model: string;
   stream: boolean;
   upstream: string;
-  /** `upstream/model`, as breakers are called. */
+  /** `upstream/model`, the name of a breaker. */
   target: string;
   attempts: number;
   failedAttempts: number;
-  /** The last failure leads to another target, and none answered. */
+  /** The last failure allowed another target, but none responded. */
   exhausted: boolean;
   /** Kind of an upstream's failure, or code of an error. */
   fault: string;
@@ -34,9 +34,9 @@ type Fields = {
   inputTokens: number;
   outputTokens: number;
   outcome: 'finished' | 'abandoned' | 'failed';
-  /** The answer was ended early because its time was up. */
+  /** The response was ended early by the deadline. */
   cut: boolean;
-  /** Names of an error and of what caused it. */
+  /** Names of an error and of its causes. */
   failure: string;
   /** File, line and column. */
   origin: string;
@@ -46,7 +46,7 @@ type Fields = {
   operator: string;
 };
 
-/** What any line may say. */
+/** All fields, each optional. */
 export type LogFields = { [F in keyof Fields]?: Fields[F] | undefined };
 
 /** The fields of one event; `Maybe` are those that it does not always know. */
@@ -97,5 +97,5 @@ export type LogEvent = keyof LogEvents;
 /** The `fault` of a request while the breakers of all its targets are open. */
 export const NO_HEALTHY_TARGET = 'no_healthy_target';
 
-/** Stands in the `failure` of what a table did not answer. */
+/** Part of `failure` if a table was unavailable. */
 export const STORE_UNAVAILABLE = 'StoreUnavailable';

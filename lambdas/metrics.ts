@@ -1,12 +1,12 @@
 import { ROUTES, type RouteRow } from './routes.ts';
 
 /**
- * CONTRACT with lib/: what the router counts. Dashboard and alarms read these names; the router writes
- * them. A key or a project is never a dimension: each series is $0.30 a month, and logs know them.
+ * CONTRACT with lib/: the router's metrics. Dashboard and alarms read the names that the router writes.
+ * A key or a project is never a dimension: each series is $0.30 a month, and log lines have both.
  */
 export const NAMESPACE = 'ModelRouter';
 
-/** What a metric is split by, and the metrics that are split this way. */
+/** Sets of dimensions, each with the metrics that have them. */
 export const SCOPES = {
   stage: {
     dimensions: ['Stage'],
@@ -18,18 +18,18 @@ export const SCOPES = {
       'Status5xx',
       /** Targets that failed and were replaced by another one. */
       'Failovers',
-      /** Streams whose caller is known to have left. */
+      /** Streams whose client disconnected. */
       'StreamsAbandoned',
       /** Streams that ended with an error after their status was sent. */
       'StreamsFailed',
-      /** Answers ended early because their time was up. */
+      /** Responses ended early by the deadline. */
       'DeadlineCuts',
-      /** Units that could not be given back at once. */
+      /** Units that could not be refunded at once. */
       'RefundPending',
       'SecretFetchFailed',
-      /** Requests refused because a table did not answer. */
+      /** Requests rejected because a table was unavailable. */
       'MeterUnreachable',
-      /** A provider answered 401 or 403. */
+      /** A provider returned 401 or 403. */
       'UpstreamCredentialRefused',
       'NoHealthyTarget',
       'BreakersOpened',
@@ -51,7 +51,7 @@ export type MetricIn<S extends Scope> = (typeof SCOPES)[S]['metrics'][number];
 export type MetricName = MetricIn<Scope>;
 export type DimensionName = (typeof SCOPES)[Scope]['dimensions'][number];
 
-/** Every metric, however it is split. */
+/** Every metric once. */
 export const METRIC_NAMES: MetricName[] = [
   ...new Set(Object.values(SCOPES).flatMap<MetricName>(({ metrics }) => metrics)),
 ];
@@ -59,7 +59,7 @@ export const METRIC_NAMES: MetricName[] = [
 export const unitOf = (name: MetricName): 'Count' | 'Milliseconds' =>
   name.endsWith('Ms') ? 'Milliseconds' : 'Count';
 
-/** Label of what has no series of its own. */
+/** Label shared by routes, models and upstreams without a series. */
 export const OTHER = 'other';
 
 /** Values of `Route`: the series that rows name (routes.ts), and `other`. */

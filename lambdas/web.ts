@@ -1,4 +1,4 @@
-// First: it installs `awslambda`, which the handler looks for when it is made.
+// First import: it sets the global `awslambda`, which the handler reads on creation.
 import './web/lambda-runtime.ts';
 import { randomBytes } from 'node:crypto';
 import { readHttpEndpoint } from './env.ts';
@@ -14,14 +14,14 @@ const start = async (): Promise<void> => {
     clock: systemClock,
     randomBytes,
   });
-  // A Web Function has a second from here. What is cut after it breaks off in mid-chunk, which clients notice.
+  // A Web Function has a second from here. Later responses are cut in mid-chunk: clients see it.
   process.once('SIGTERM', () => {
     server.drain().finally(() => process.exit(0));
   });
 };
 
 start().catch((error: unknown) => {
-  // The platform would keep an environment that listens to nobody.
+  // Otherwise the platform keeps an environment that does not listen.
   process.stderr.write(`${error instanceof Error ? error.stack : error}\n`);
   process.exit(1);
 });

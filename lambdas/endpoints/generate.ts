@@ -40,7 +40,8 @@ export type GenerateDeps = {
   clock: Clock;
 };
 
-const admit = async (meter: Meter, call: Call) => {
+/** Takes one unit; only for a checked call. */
+const admit = async (meter: Meter, { call }: CheckedCall) => {
   try {
     return await meter.admit(call.caller, call.requestId);
   } catch (error) {
@@ -61,7 +62,7 @@ export const createGenerate =
   async (call) => {
     const checked = checkCall(catalog, call);
     failover.prefetch(checked.targets);
-    const { limits, ...unit } = await admit(meter, call);
+    const { limits, ...unit } = await admit(meter, checked);
     const settlement = createSettlement(unit, clock);
     const admittedAt = clock.now();
     try {

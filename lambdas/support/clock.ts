@@ -1,4 +1,4 @@
-/** The only source of time below the entries, so that tests can stand at a minute's border. */
+/** The only source of time outside the entries, so that tests control it. See `systemClock`. */
 export type Clock = {
   /** Milliseconds since the Unix epoch. */
   now(): number;

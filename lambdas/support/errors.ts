@@ -20,14 +20,14 @@ const STATUS = {
 } as const satisfies Record<ErrorType, number>;
 
 export type ApiErrorOptions = {
-  /** HTTP status; the one that SDKs know the type by unless given. */
+  /** HTTP status; defaults to the one of the type in SDKs. */
   status?: number;
   headers?: Record<string, string>;
-  /** Machine-readable detail that the chat family's SDKs expose, e.g. `context_length_exceeded`. */
+  /** Machine-readable detail that SDKs of the chat protocol expose, e.g. `context_length_exceeded`. */
   code?: string;
   /** Path of the offending field, e.g. `messages.0.content`. */
   param?: string;
-  /** Machine-readable detail that the messages family's SDKs expose; `error_code` names it. */
+  /** Machine-readable detail that SDKs of the messages protocol expose; `error_code` names it. */
   details?: { error_code: string };
   cause?: unknown;
 };
@@ -52,7 +52,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Agents back off for minutes on a bare 401 or 402; this header makes every SDK give up at once. */
+/** Without this header agents retry a 401 or 402 for minutes; with it every SDK stops at once. */
 export const DO_NOT_RETRY = { 'x-should-retry': 'false' };
 
 export const invalidRequest = (message: string, options: ApiErrorOptions = {}): ApiError =>
@@ -64,8 +64,8 @@ export const unauthenticated = (message: string): ApiError =>
 export const notFound = (message: string): ApiError => invalidRequest(message, { status: 404 });
 
 /**
- * The prompt does not fit the model; `counts` are its tokens and the most that the model takes. Agents read
- * the two numbers out of this wording, and shorten their history by them.
+ * The prompt exceeds the model's context; `counts` are its tokens and the maximum. Agents parse both
+ * numbers from this text and shorten their history accordingly.
  */
 export const contextOverflow = (
   counts: { tokens: number; most: number } | undefined,
@@ -81,24 +81,24 @@ export const contextOverflow = (
   });
 };
 
-/** Quota used up; `headers` say until when. */
+/** Quota exhausted; `headers` contain the time of its reset. */
 export const quotaExhausted = (message: string, headers: Record<string, string>): ApiError =>
   new ApiError('insufficient_quota', message, { headers: { ...headers, ...DO_NOT_RETRY } });
 
 export const rateLimited = (message: string, headers: Record<string, string>): ApiError =>
   new ApiError('rate_limit_error', message, { headers });
 
-/** A failure of ours or of an upstream: 500 unless `options.status` says which 5xx. */
+/** A failure of the router or of an upstream: 500, or the 5xx in `options.status`. */
 export const apiError = (message: string, options: ApiErrorOptions = {}): ApiError =>
   new ApiError('api_error', message, options);
 
-/** Any thrown value as the error that may be shown; an unknown one keeps its text private. */
+/** Converts any thrown value to a public error; the text of an unknown one stays private. */
 export const toApiError = (error: unknown): ApiError =>
   error instanceof ApiError
     ? error
     : apiError('The router failed to process the request.', { cause: error });
 
-/** The same error with more headers; its own win. */
+/** Copies the error with more headers; existing headers take precedence. */
 export const withHeaders = (error: ApiError, headers: Record<string, string>): ApiError => {
   const { type, message, status, cause, code, param, details } = error;
   const options = { status, cause, headers: { ...headers, ...error.headers } };

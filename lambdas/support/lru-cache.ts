@@ -4,14 +4,14 @@ export type LruCache<Value> = {
   delete(key: string): void;
 };
 
-/** A map that forgets the least recently used entry beyond `capacity`, so that callers cannot fill the memory. */
+/** A map that evicts the least recently used entry above `capacity`: callers cannot fill memory. */
 export const createLruCache = <Value>(capacity: number): LruCache<Value> => {
   const entries = new Map<string, Value>();
   return {
     get: (key) => {
       const value = entries.get(key);
       if (value === undefined) return undefined;
-      // A Map iterates in the order of insertion: reinsert what was used.
+      // A Map iterates in insertion order, so a read reinserts its entry.
       entries.delete(key);
       entries.set(key, value);
       return value;

@@ -2,7 +2,7 @@ type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };
 
-/** The same record without its undefined members: absent and undefined are one thing on every wire. */
+/** Returns the record without its undefined members: JSON has no undefined. */
 export const omitUndefined = <T extends object>(record: T): Defined<T> =>
   Object.fromEntries(
     Object.entries(record).filter(([, value]) => value !== undefined),

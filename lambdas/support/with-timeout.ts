@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-/** What the promise resolves to, or undefined once `ms` have passed; it goes on then. @throws what it throws */
+/** Resolves to the value, or undefined on timeout. The promise keeps running. @throws its rejection */
 export const withTimeout = async <Value>(
   clock: Clock,
   ms: number,
