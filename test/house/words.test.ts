@@ -38,8 +38,29 @@ const FORBIDDEN: Record<string, string> = {
 /** Files that quote these words: the glossary. */
 const EXEMPT = ['docs/naming.md'];
 
-/** Folders that are still to be reworded. Remove a folder once it is clean. */
-const PENDING = ['bin', 'cli', 'docs', 'lambdas', 'lib', 'README.md'];
+/** Folders and files that are still to be reworded. Remove each once it is clean. */
+const PENDING = [
+  'cli',
+  'lib',
+  'docs/decisions',
+  'docs/deploy.md',
+  'docs/operations.md',
+  'docs/providers.md',
+  'docs/reliability.md',
+  'docs/resources.md',
+  'docs/translation.md',
+  'lambdas/catalog',
+  'lambdas/endpoints',
+  'lambdas/http',
+  'lambdas/log-events.ts',
+  'lambdas/metrics.ts',
+  'lambdas/protocols',
+  'lambdas/routing',
+  'lambdas/support',
+  'lambdas/telemetry',
+  'lambdas/upstreams',
+  'lambdas/web.ts',
+];
 
 /** Between two words of a phrase: white space and, in a wrapped comment, the mark of the next line. */
 const GAP = String.raw`(?:\s|\*|//)+`;
