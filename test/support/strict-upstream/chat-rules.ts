@@ -1,0 +1,257 @@
+import {
+  type Checker,
+  createChecker,
+  each,
+  flag,
+  IMAGE_TYPES,
+  inRange,
+  isBase64,
+  isJsonObjectText,
+  isObject,
+  isText,
+  type Json,
+  listOf,
+  oneOf,
+  onlyMembers,
+  requireSchema,
+} from './checker.ts';
+
+/**
+ * What the chat protocol's vendor rejects in a request to `POST /chat/completions`, from its published
+ * API description and its documented 400s; none of it comes from the codecs of this project.
+ */
+const FIELDS =
+  'model messages stream stream_options max_tokens max_completion_tokens temperature top_p stop tools ' +
+  'tool_choice parallel_tool_calls response_format reasoning_effort user safety_identifier ' +
+  'prompt_cache_key frequency_penalty presence_penalty logit_bias logprobs top_logprobs n seed metadata ' +
+  'store service_tier modalities audio prediction verbosity web_search_options functions function_call';
+const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+/** "string too long. Expected a string with maximum length 40". */
+const MAX_CALL_ID = 40;
+const MAX_TOOLS = 128;
+const MAX_STOPS = 4;
+const DATA_URL = /^data:(?<type>[a-z]+\/[a-z0-9.+-]+);base64,(?<data>.*)$/s;
+
+const checkImage = (check: Checker, image: unknown, path: string) => {
+  if (!isObject(image)) return check.reject(path, 'must be an object');
+  onlyMembers(check, image, path, 'url detail');
+  oneOf(check, image.detail, `${path}.detail`, 'auto low high');
+  const { type, data } = DATA_URL.exec(String(image.url))?.groups ?? {};
+  const isInline = type !== undefined && IMAGE_TYPES.includes(type) && isBase64(data);
+  const isLink = /^https?:\/\/\S+$/.test(String(image.url));
+  return check.require(isInline || isLink, `${path}.url`, 'must be an image as data or a link');
+};
+
+const checkFile = (check: Checker, file: unknown, path: string) => {
+  if (!isObject(file)) return check.reject(path, 'must be an object');
+  onlyMembers(check, file, path, 'file_data file_id filename');
+  const isRight = isText(file.file_id) || DATA_URL.test(String(file.file_data));
+  return check.require(isRight, `${path}.file_data`, 'must be data of a known type');
+};
+
+const checkAudio = (check: Checker, audio: unknown, path: string) => {
+  const isRight = isObject(audio) && isBase64(audio.data) && /^(wav|mp3)$/.test(`${audio.format}`);
+  check.require(isRight, path, 'must be wav or mp3 in base64');
+};
+
+const PARTS: Record<string, (check: Checker, part: Json, path: string) => void> = {
+  text: (check, part, path) => {
+    onlyMembers(check, part, path, 'type text');
+    check.require(isText(part.text), `${path}.text`, 'must be a string');
+  },
+  refusal: (check, part, path) => {
+    check.require(isText(part.refusal), `${path}.refusal`, 'must be a string');
+  },
+  image_url: (check, part, path) => checkImage(check, part.image_url, `${path}.image_url`),
+  file: (check, part, path) => checkFile(check, part.file, `${path}.file`),
+  input_audio: (check, part, path) => checkAudio(check, part.input_audio, `${path}.input_audio`),
+};
+
+const checkContent = (check: Checker, content: unknown, path: string, kinds: string) => {
+  if (isText(content)) return;
+  if (!Array.isArray(content) || content.length === 0) {
+    return check.reject(path, 'must be a string or a list of at least one part');
+  }
+  each(content, path, (part, at) => {
+    if (!isObject(part)) return check.reject(at, 'must be an object');
+    if (!kinds.split(' ').includes(String(part.type))) {
+      return check.reject(`${at}.type`, `must be one of ${kinds}, got ${String(part.type)}`);
+    }
+    return PARTS[String(part.type)]?.(check, part, at);
+  });
+};
+
+const checkCall = (check: Checker, call: unknown, path: string) => {
+  if (!isObject(call)) return check.reject(path, 'must be an object');
+  onlyMembers(check, call, path, 'id type function');
+  check.require(call.type === 'function', `${path}.type`, 'must be function');
+  const isId = isText(call.id) && call.id.length >= 1 && call.id.length <= MAX_CALL_ID;
+  check.require(isId, `${path}.id`, `must have 1 to ${MAX_CALL_ID} characters`);
+  const { function: called } = call;
+  if (!isObject(called)) return check.reject(`${path}.function`, 'must be an object');
+  onlyMembers(check, called, `${path}.function`, 'name arguments');
+  check.require(NAME.test(String(called.name)), `${path}.function.name`, `must match ${NAME}`);
+  const isJson = isText(called.arguments) && isJsonObjectText(called.arguments);
+  return check.require(isJson, `${path}.function.arguments`, 'must be JSON of an object');
+};
+
+const checkAssistant = (check: Checker, message: Json, path: string) => {
+  onlyMembers(check, message, path, 'role content name tool_calls refusal audio');
+  const calls = message.tool_calls;
+  if (calls !== undefined) {
+    const isList = Array.isArray(calls) && calls.length > 0;
+    check.require(isList, `${path}.tool_calls`, 'must hold at least one call');
+    each(calls, `${path}.tool_calls`, (call, at) => checkCall(check, call, at));
+    const ids = listOf(calls).map((call) => (isObject(call) ? call.id : undefined));
+    check.require(new Set(ids).size === ids.length, `${path}.tool_calls`, 'ids must be unique');
+  }
+  const mayLackContent = calls !== undefined || message.refusal !== undefined;
+  const isAbsent = message.content === null || message.content === undefined;
+  if (isAbsent) return check.require(mayLackContent, `${path}.content`, 'is required');
+  return checkContent(check, message.content, `${path}.content`, 'text refusal');
+};
+
+const ROLES: Record<string, (check: Checker, message: Json, path: string) => void> = {
+  assistant: checkAssistant,
+  user: (check, message, path) => {
+    onlyMembers(check, message, path, 'role content name');
+    checkContent(check, message.content, `${path}.content`, 'text image_url input_audio file');
+  },
+  tool: (check, message, path) => {
+    onlyMembers(check, message, path, 'role content tool_call_id');
+    check.require(isText(message.tool_call_id), `${path}.tool_call_id`, 'is required');
+    checkContent(check, message.content, `${path}.content`, 'text');
+  },
+};
+const checkInstruction = (check: Checker, message: Json, path: string) => {
+  onlyMembers(check, message, path, 'role content name');
+  checkContent(check, message.content, `${path}.content`, 'text');
+};
+ROLES.system = checkInstruction;
+ROLES.developer = checkInstruction;
+
+/** "An assistant message with 'tool_calls' must be followed by tool messages responding to each id". */
+const checkPairs = (check: Checker, messages: unknown[]) => {
+  let open = new Set<unknown>();
+  messages.forEach((message, index) => {
+    if (!isObject(message)) return;
+    const path = `messages.${index}`;
+    if (message.role === 'tool') {
+      check.require(open.delete(message.tool_call_id), path, 'answers no preceding tool call');
+      return;
+    }
+    check.require(open.size === 0, path, `tool calls have no response: ${[...open].join()}`);
+    const calls = message.role === 'assistant' ? listOf(message.tool_calls) : [];
+    open = new Set(calls.map((call) => (isObject(call) ? call.id : undefined)));
+  });
+  check.require(open.size === 0, 'messages', `tool calls have no response: ${[...open].join()}`);
+};
+
+const checkMessages = (check: Checker, messages: unknown) => {
+  if (!Array.isArray(messages) || messages.length === 0) {
+    return check.reject('messages', 'must hold at least one message');
+  }
+  each(messages, 'messages', (message, path) => {
+    const rules = isObject(message) ? ROLES[String(message.role)] : undefined;
+    if (!isObject(message) || !rules) return check.reject(path, 'has an unknown role');
+    return rules(check, message, path);
+  });
+  return checkPairs(check, messages);
+};
+
+const checkTool = (check: Checker, tool: unknown, path: string) => {
+  if (!isObject(tool) || tool.type !== 'function' || !isObject(tool.function)) {
+    return check.reject(path, 'must be a function tool');
+  }
+  onlyMembers(check, tool, path, 'type function');
+  const { name, description, parameters, strict } = tool.function;
+  onlyMembers(check, tool.function, `${path}.function`, 'name description parameters strict');
+  check.require(NAME.test(String(name)), `${path}.function.name`, `must match ${NAME}`);
+  check.require(
+    description === undefined || isText(description),
+    `${path}.function.description`,
+    'must be a string',
+  );
+  if (parameters !== undefined) requireSchema(check, parameters, `${path}.function.parameters`);
+  return flag(check, strict, `${path}.function.strict`);
+};
+
+const nameOfTool = (tool: unknown): unknown =>
+  isObject(tool) && isObject(tool.function) ? tool.function.name : undefined;
+
+const checkTools = (check: Checker, { tools, tool_choice: choice, ...rest }: Json) => {
+  if (tools === undefined) {
+    check.require(choice === undefined, 'tool_choice', 'is only allowed with tools');
+    const { parallel_tool_calls: parallel } = rest;
+    check.require(parallel === undefined, 'parallel_tool_calls', 'is only allowed with tools');
+    return;
+  }
+  const count = listOf(tools).length;
+  check.require(count >= 1 && count <= MAX_TOOLS, 'tools', `must hold 1 to ${MAX_TOOLS} tools`);
+  each(tools, 'tools', (tool, path) => checkTool(check, tool, path));
+  flag(check, rest.parallel_tool_calls, 'parallel_tool_calls');
+  if (!isObject(choice)) return oneOf(check, choice, 'tool_choice', 'none auto required');
+  if (choice.type === 'allowed_tools') return;
+  const isKnown = listOf(tools).map(nameOfTool).includes(nameOfTool(choice));
+  check.require(isKnown, 'tool_choice.function.name', 'must be one of the tools');
+};
+
+const checkFormat = (check: Checker, format: unknown, messages: unknown) => {
+  if (format === undefined) return;
+  if (!isObject(format)) return check.reject('response_format', 'must be an object');
+  oneOf(check, format.type, 'response_format.type', 'text json_object json_schema');
+  if (format.type === 'json_object') {
+    const isAsked = /json/i.test(JSON.stringify(messages));
+    check.require(isAsked, 'messages', "must contain the word 'json' in some form");
+  }
+  if (format.type !== 'json_schema') return;
+  const schema = isObject(format.json_schema) ? format.json_schema : {};
+  check.require(NAME.test(String(schema.name)), 'response_format.json_schema.name', 'is required');
+};
+
+const checkSampling = (check: Checker, body: Json) => {
+  inRange(check, body.temperature, 'temperature', [0, 2]);
+  inRange(check, body.top_p, 'top_p', [0, 1]);
+  inRange(check, body.frequency_penalty, 'frequency_penalty', [-2, 2]);
+  inRange(check, body.presence_penalty, 'presence_penalty', [-2, 2]);
+  const { stop } = body;
+  const stops = isText(stop) ? [stop] : listOf(stop);
+  const isList = stop === undefined || stop === null || isText(stop) || Array.isArray(stop);
+  check.require(isList && stops.every(isText), 'stop', 'must be a string or a list of strings');
+  check.require(stops.length <= MAX_STOPS, 'stop', `must hold at most ${MAX_STOPS} sequences`);
+  const efforts = 'none minimal low medium high xhigh max';
+  oneOf(check, body.reasoning_effort, 'reasoning_effort', efforts);
+};
+
+const checkCaps = (check: Checker, body: Json) => {
+  const caps = ['max_tokens', 'max_completion_tokens'].filter((name) => body[name] !== undefined);
+  check.require(caps.length < 2, 'max_tokens', 'must not stand next to max_completion_tokens');
+  for (const name of caps) {
+    check.require(
+      Number.isInteger(body[name]) && Number(body[name]) >= 1,
+      name,
+      'must be at least 1',
+    );
+  }
+};
+
+/** Reasons for which the vendor would answer 400; empty if it takes the request. */
+export const chatRejections = (body: unknown): string[] => {
+  const check = createChecker();
+  if (!isObject(body)) return ['body: must be a JSON object'];
+  onlyMembers(check, body, 'body', FIELDS);
+  check.require(isText(body.model) && body.model !== '', 'model', 'is required');
+  checkMessages(check, body.messages);
+  checkTools(check, body);
+  checkFormat(check, body.response_format, body.messages);
+  checkSampling(check, body);
+  checkCaps(check, body);
+  flag(check, body.stream, 'stream');
+  const isStreamed = body.stream === true;
+  const { stream_options: options } = body;
+  check.require(options === undefined || isStreamed, 'stream_options', 'requires stream: true');
+  if (isObject(options)) {
+    onlyMembers(check, options, 'stream_options', 'include_usage include_obfuscation');
+  }
+  return check.rejections;
+};

@@ -1,0 +1,115 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
+import { listen } from '../../../local/loopback.ts';
+import { streamedChat, wholeChat } from './chat-response.ts';
+import { chatRejections } from './chat-rules.ts';
+import { streamedMessages, wholeMessages } from './messages-response.ts';
+import { messagesRejections } from './messages-rules.ts';
+import type { Meant, WireForm } from './wire-response.ts';
+
+export type Wire = 'chat' | 'messages';
+
+/** The next answer: its meaning, its form, and the sizes in bytes of the pieces that are written. */
+export type Script = { meant: Meant; form: WireForm; sizes: number[] };
+
+/** A request as it reached the upstream. */
+export type Received = { wire: Wire; body: unknown; rejections: string[] };
+
+const VENDORS = {
+  chat: {
+    path: '/chat/completions',
+    rejections: chatRejections,
+    credential: (headers: IncomingMessage['headers']) =>
+      /^Bearer \S+$/.test(String(headers.authorization)),
+    whole: wholeChat,
+    streamed: streamedChat,
+  },
+  messages: {
+    path: '/v1/messages',
+    rejections: messagesRejections,
+    credential: (headers: IncomingMessage['headers']) =>
+      /^\S+$/.test(String(headers['x-api-key'])) &&
+      /^\d{4}-\d{2}-\d{2}$/.test(String(headers['anthropic-version'])),
+    whole: wholeMessages,
+    streamed: streamedMessages,
+  },
+};
+
+const rejectionsOf = (wire: Wire, { url, headers }: IncomingMessage, body: Buffer) => {
+  const vendor = VENDORS[wire];
+  const told: string[] = [];
+  if (url !== vendor.path) told.push(`path: ${url} is not ${vendor.path}`);
+  if (!vendor.credential(headers)) told.push('headers: credential or version is missing');
+  if (headers['content-type'] !== 'application/json') told.push('content-type: not JSON');
+  // `fatal`: bytes that are not UTF-8 must not become U+FFFD in silence.
+  const text = new TextDecoder('utf-8', { fatal: true }).decode(body);
+  const parsed: unknown = JSON.parse(text);
+  return { body: parsed, rejections: [...told, ...vendor.rejections(parsed)] };
+};
+
+const write = async (response: ServerResponse, bytes: Buffer, sizes: number[]) => {
+  for (let at = 0, turn = 0; at < bytes.length && !response.destroyed; turn += 1) {
+    const size = sizes[Math.min(turn, sizes.length - 1)] ?? bytes.length;
+    response.write(bytes.subarray(at, at + size));
+    at += size;
+    await setImmediate();
+  }
+  response.end();
+};
+
+/** An upstream that holds each request to its vendor's rules and answers as it is scripted. */
+const startVendor = async (wire: Wire, next: () => Script, received: Received[]) => {
+  const vendor = VENDORS[wire];
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const seen = rejectionsOf(wire, request, await buffer(request));
+    received.push({ wire, ...seen });
+    if (seen.rejections.length > 0) {
+      const message = seen.rejections.join('; ');
+      const error = { type: 'invalid_request_error', message };
+      response.writeHead(400, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(wire === 'chat' ? { error } : { type: 'error', error }));
+      return;
+    }
+    const { meant, form, sizes } = next();
+    const text = form.isWhole ? vendor.whole(meant, form) : vendor.streamed(meant, form);
+    const type = form.isWhole ? 'application/json' : 'text/event-stream; charset=utf-8';
+    response.writeHead(200, { 'content-type': type });
+    await write(response, Buffer.from(text), sizes);
+  };
+  return listen(
+    createServer((request, response) => {
+      answer(request, response).catch((error: unknown) => {
+        received.push({ wire, body: undefined, rejections: [String(error)] });
+        response.destroy();
+      });
+    }),
+  );
+};
+
+/** Two servers on loopback, one for each vendor. */
+export const startStrictUpstream = async () => {
+  let script: Script | undefined;
+  const next = (): Script => {
+    if (!script) throw new Error('no answer is scripted');
+    return script;
+  };
+  const log: Received[] = [];
+  const [chat, messages] = await Promise.all([
+    startVendor('chat', next, log),
+    startVendor('messages', next, log),
+  ]);
+  return {
+    urls: { chat: chat.url, messages: messages.url },
+    script: (answer: Script) => {
+      script = answer;
+    },
+    /** The requests since the last time. */
+    take: (): Received[] => log.splice(0),
+    close: async () => {
+      await Promise.all([chat.close(), messages.close()]);
+    },
+  };
+};
+
+export type StrictUpstream = Awaited<ReturnType<typeof startStrictUpstream>>;

@@ -1,0 +1,37 @@
+/** What an upstream's answer means; how it is cut into events and bytes is another matter. */
+export type Meant = {
+  text: string;
+  calls: { id: string; name: string; arguments: string }[];
+  finish: 'stop' | 'length' | 'tool-calls';
+  usage: { input: number; cached: number; output: number };
+};
+
+/** How the meant answer is put on the wire. */
+export type WireForm = {
+  /** One JSON body where a stream was asked for, as some servers do. */
+  isWhole: boolean;
+  /** Writes every character beyond ASCII as an escape, as Python servers do. */
+  isAscii: boolean;
+  /** UTF-16 units of each piece of text and of arguments; the last is repeated. */
+  units: number[];
+};
+
+/** Cuts between UTF-16 units, wherever they are: half a pair is written as an escape. */
+export const cutUnits = (text: string, units: number[]): string[] => {
+  const pieces: string[] = [];
+  for (let at = 0, turn = 0; at < text.length; turn += 1) {
+    const size = units[Math.min(turn, units.length - 1)] ?? text.length;
+    pieces.push(text.slice(at, at + size));
+    at += size;
+  }
+  return pieces;
+};
+
+export const toJson = (value: unknown, { isAscii }: WireForm): string => {
+  const text = JSON.stringify(value);
+  if (!isAscii) return text;
+  return text.replaceAll(
+    /[\u0080-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+};
