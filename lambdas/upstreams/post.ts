@@ -66,11 +66,13 @@ export const post = ({ agent, signal, ...options }: PostOptions): Post => {
   const fail = (reason: UpstreamError) => {
     failure ??= reason;
     (response ?? request)?.destroy(reason);
+    // Destroying a request that is already destroyed emits no event.
+    reject(reason);
   };
   const errorOf = (error: unknown) => failure ?? classify(error, isConnected);
 
   const send = (through: Agent | false) => {
-    request = sendRequest(options, through, {
+    const sending = sendRequest(options, through, {
       onConnected: () => {
         isConnected = true;
       },
@@ -86,7 +88,12 @@ export const post = ({ agent, signal, ...options }: PostOptions): Post => {
         if (through && !failure && !response && wasStale(request, error)) send(false);
         else reject(errorOf(error));
       },
+      // A connection that was replaced is not this request's any more.
+      onClose: () => {
+        if (sending === request) reject(errorOf(new Error('closed without a response')));
+      },
     });
+    request = sending;
   };
 
   const onAbort = () => fail(errorOfAbort(signal));

@@ -21,6 +21,8 @@ export type SendEvents = {
   onConnectTimeout(): void;
   onResponse(response: IncomingMessage): void;
   onError(error: Error): void;
+  /** The connection is over; after `upgrade` (101) without `onResponse` or `onError` before it. */
+  onClose(): void;
 };
 
 /** Calls `onConnected` once the socket is connected, TLS handshake included. */
@@ -33,7 +35,7 @@ const whenConnected = (socket: Socket, protocol: string, onConnected: () => void
 export const sendRequest = (
   { url, headers, body, clock }: SendOptions,
   agent: Agent | false,
-  { onConnected, onConnectTimeout, onResponse, onError }: SendEvents,
+  { onConnected, onConnectTimeout, onResponse, onError, onClose }: SendEvents,
 ): ClientRequest => {
   const open = url.protocol === 'https:' ? requestHttps : requestHttp;
   const cancelTimeout = clock.after(CONNECT_MS, onConnectTimeout);
@@ -45,6 +47,9 @@ export const sendRequest = (
     .on('socket', (socket) => whenConnected(socket, url.protocol, connected))
     .on('response', onResponse)
     .on('error', onError)
-    .on('close', cancelTimeout)
+    .on('close', () => {
+      cancelTimeout();
+      onClose();
+    })
     .end(body);
 };

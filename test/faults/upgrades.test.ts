@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { startLab } from '../support/fleet-lab.ts';
+import { type Act, answer } from '../support/fleet-upstream.ts';
+
+/** Accepts an upgrade that the router did not ask for; Node then closes the connection without an error. */
+const upgrade: Act = (response) =>
+  void response.socket?.write(
+    'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n',
+  );
+
+test.each([true, false])(
+  'a 101 of the only target is a 502, uncharged, streamed: %s',
+  async (stream) => {
+    const { askFor, fleet, primary, clock } = await startLab([upgrade]);
+    expect((await askFor({ stream })).status).toBe(502);
+    expect(fleet.lines().find(({ event }) => event === 'request')).toMatchObject({
+      fault: 'reset',
+    });
+    expect(await fleet.charged()).toBe(0);
+    await expect.poll(() => primary.sockets.size).toBe(0);
+    await expect.poll(() => clock.waits()).toEqual([]);
+  },
+);
+
+test.each([true, false])('after a 101 the second target answers, streamed: %s', async (stream) => {
+  const { askFor, primary, second, fleet } = await startLab([upgrade, answer]);
+  const sent = await askFor({ stream });
+  expect(sent.status).toBe(200);
+  expect(sent.text).toContain('Hello');
+  expect([primary.attempts, second?.attempts]).toEqual([1, 1]);
+  expect(await fleet.charged()).toBe(1);
+});
