@@ -1,5 +1,6 @@
 import type { Target } from '../catalog/catalog.ts';
 import { NO_HEALTHY_TARGET } from '../log-events.ts';
+import { isContent } from '../protocols/first-content.ts';
 import type { GenerationEvent } from '../protocols/generation.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import { type ApiError, apiError, DO_NOT_RETRY, withHeaders } from '../support/errors.ts';
@@ -46,13 +47,6 @@ const allOpen = (openFor: number[]): ApiError => {
   const isRetryable = openFor.some((seconds) => seconds <= MAX_USEFUL_WAIT);
   return withHeaders(withRetryHint(error, openFor), isRetryable ? {} : DO_NOT_RETRY);
 };
-
-const startsWithContent = (event: GenerationEvent): boolean =>
-  event.type === 'block-start' && event.block.type !== 'text' && event.block.type !== 'thinking';
-
-/** Whether an event shows the caller a part of this response: no failover after it. */
-const isContent = (event: GenerationEvent): boolean =>
-  event.type === 'block-delta' || event.type === 'finish' || startsWithContent(event);
 
 /**
  * Reads until the first content and returns what it read.

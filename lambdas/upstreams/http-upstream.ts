@@ -1,7 +1,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Target } from '../catalog/catalog.ts';
-import type { GenerationEvent } from '../protocols/generation.ts';
+import { isContent } from '../protocols/first-content.ts';
 import type {
   HeaderMap,
   UnsignedRequest,
@@ -69,9 +69,6 @@ const headersFor = (body: Uint8Array, authHeaders: HeaderMap, target: Target): H
   ...target.headers,
 });
 
-const hasContent = (events: GenerationEvent[]): boolean =>
-  events.some(({ type }) => type !== 'start');
-
 /**
  * Cancels the first-event timer at the first content, drains the connection for reuse after `finish`, and
  * closes it otherwise. @throws UpstreamError: why the post failed, where it did
@@ -79,7 +76,7 @@ const hasContent = (events: GenerationEvent[]): boolean =>
 async function* follow(batches: EventBatches, sent: Post, onContent: () => void): EventBatches {
   try {
     for await (const events of batches) {
-      if (hasContent(events)) onContent();
+      if (events.some(isContent)) onContent();
       if (events.at(-1)?.type === 'finish') sent.complete();
       yield events;
     }

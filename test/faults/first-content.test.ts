@@ -1,0 +1,93 @@
+import type { ServerResponse } from 'node:http';
+import { expect, onTestFinished, test } from 'vitest';
+import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
+import { createCountingClock } from '../support/counting-clock.ts';
+import { startFleet } from '../support/fleet.ts';
+import { PATIENT } from '../support/fleet-lab.ts';
+import { type Act, answer, startUpstream } from '../support/fleet-upstream.ts';
+import { CANARIES } from '../support/leak-watch.ts';
+import { modelOn, targetAt } from '../support/models.ts';
+import { send } from '../support/send.ts';
+import { chatWire, messagesWire } from '../support/translate.ts';
+
+const USAGE = { input_tokens: 1, output_tokens: 1 };
+/** What a provider sends before the model has generated a token. */
+const OPENINGS: Record<ProtocolName, string> = {
+  chat: chatWire([{ choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] }], ''),
+  messages: messagesWire([
+    { type: 'message_start', message: { id: 'm', usage: USAGE } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  ]),
+};
+const PINGS: Record<ProtocolName, string> = {
+  chat: ': ping\n\n',
+  messages: messagesWire([{ type: 'ping' }]),
+};
+const IDLE_MS = 60_000;
+
+/** A router on a stalling target and a healthy one; `chunks` counts the reads that the router awaits. */
+const startStalled = async (protocol: ProtocolName) => {
+  const counting = createCountingClock(Date.UTC(2026, 10, 21, 12));
+  let reads = 0;
+  const clock: typeof counting = {
+    ...counting,
+    after: (ms, action) => {
+      if (ms === IDLE_MS) reads += 1;
+      return counting.after(ms, action);
+    },
+  };
+  const held: ServerResponse[] = [];
+  const stall: Act = (response) => {
+    held.push(response);
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(OPENINGS[protocol]);
+  };
+  const [stalled, healthy] = await Promise.all([startUpstream(stall), startUpstream(answer)]);
+  const targets = [
+    targetAt(stalled.url, { protocol, upstream: 'stalled' }),
+    targetAt(healthy.url, { upstream: 'healthy' }),
+  ];
+  const fleet = await startFleet({
+    models: [modelOn(targets)],
+    clock,
+    secret: CANARIES.upstreamKey,
+  });
+  onTestFinished(() => fleet.close());
+  const ask = (stream: boolean) =>
+    send(fleet.urls[0] ?? '', '/v1/messages', {
+      method: 'POST',
+      headers: { 'x-api-key': fleet.key },
+      body: JSON.stringify({
+        model: 'vendor/model',
+        stream,
+        max_tokens: 100,
+        messages: [{ role: 'user', content: 'hi' }],
+      }),
+    });
+  return { clock, held, healthy, stalled, fleet, ask, reads: () => reads };
+};
+
+test.each([
+  ['chat', true],
+  ['chat', false],
+  ['messages', true],
+  ['messages', false],
+] as const)(
+  'an upstream of %s that opens and then only pings is left after 30 s, streamed: %s',
+  async (protocol, stream) => {
+    const { clock, held, healthy, stalled, fleet, ask, reads } = await startStalled(protocol);
+    const asked = ask(stream);
+    await expect.poll(reads, { ...PATIENT, interval: 2 }).toBe(2);
+    for (let ping = 1; ping <= 5; ping += 1) {
+      clock.advance(5_000);
+      held[0]?.write(PINGS[protocol]);
+      await expect.poll(reads, { ...PATIENT, interval: 2 }).toBe(2 + ping);
+    }
+    expect(healthy.attempts).toBe(0);
+    clock.advance(5_000);
+    const sent = await asked;
+    expect(sent.text).toContain('Hello');
+    expect([stalled.attempts, healthy.attempts]).toEqual([1, 1]);
+    expect(await fleet.charged()).toBe(1);
+    await expect.poll(() => stalled.sockets.size, PATIENT).toBe(0);
+  },
+);
