@@ -99,3 +99,6 @@ export const NO_HEALTHY_TARGET = 'no_healthy_target';
 
 /** Part of `failure` if a table was unavailable. */
 export const STORE_UNAVAILABLE = 'StoreUnavailable';
+
+/** The same of a table that throttled the call, which was therefore not applied. */
+export const STORE_THROTTLED = 'StoreThrottled';

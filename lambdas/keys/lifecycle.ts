@@ -27,7 +27,7 @@ export type KeyLifecycle = {
  */
 export const createKeyLifecycle = (parts: {
   keys: KeyStore;
-  meters: Pick<MeterStore, 'endKey'>;
+  meters: Pick<MeterStore, 'endKey' | 'revokeKey'>;
   clock: Clock;
   randomBytes: RandomBytes;
 }): KeyLifecycle => {
@@ -44,7 +44,7 @@ export const createKeyLifecycle = (parts: {
     revoke: async (ref) => {
       const record = await find(ref);
       if (!record || !(await keys.revokeKey(record.hash))) return false;
-      await meters.endKey(record.meterId, record.keyId, 0);
+      await meters.revokeKey(record.meterId, record.keyId, clock.now());
       return true;
     },
     rotate: async (rotation) => {

@@ -64,8 +64,10 @@ export type MeterStore = {
   readUsage(
     query: Pick<Reservation, 'meterId' | 'keyId' | 'minute' | 'period' | 'now'>,
   ): Promise<UsageSnapshot>;
-  /** Denies the key's reservations from `validUntil` (ms) on; 0 is at once. The earliest instant wins. */
+  /** Denies the key's reservations from `validUntil` (ms) on. The earliest instant wins. */
   endKey(meterId: string, keyId: string, validUntil: number): Promise<void>;
+  /** Denies the key's reservations at once, whatever a clock reads. `now` (ms) dates the mark. Irreversible. */
+  revokeKey(meterId: string, keyId: string, now: number): Promise<void>;
   /** Counts a free call (models, count_tokens) of this minute; false if it would exceed `cap`. */
   admitFree(meterId: string, minute: number, cap: number): Promise<boolean>;
 };

@@ -249,7 +249,7 @@ export const meterStoreContract = (
       test('a revoked key gets key-ended even when its limits are exhausted or zero', async () => {
         const r = reservation({ quota: 1 });
         await store.reserve(r);
-        await store.endKey(r.meterId, r.keyId, 0);
+        await store.revokeKey(r.meterId, r.keyId, NOW);
         for (const quota of [0, 1]) {
           expect(await store.reserve(another(r, { quota }))).toMatchObject({
             outcome: 'key-ended',
@@ -259,7 +259,7 @@ export const meterStoreContract = (
 
       test("a later end does not postpone a key's earlier end", async () => {
         const r = reservation();
-        await store.endKey(r.meterId, r.keyId, 0);
+        await store.revokeKey(r.meterId, r.keyId, NOW);
         await store.endKey(r.meterId, r.keyId, NOW + MINUTE);
         expect(await store.reserve(r)).toMatchObject({ outcome: 'key-ended' });
       });
@@ -267,7 +267,7 @@ export const meterStoreContract = (
       test('a request that a key started is finished after the key ended', async () => {
         const r = reservation();
         await store.reserve(r);
-        await store.endKey(r.meterId, r.keyId, 0);
+        await store.revokeKey(r.meterId, r.keyId, NOW);
         expect(await store.commit(r)).toBe(true);
       });
     });

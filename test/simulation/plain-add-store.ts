@@ -70,6 +70,7 @@ export const createPlainAddStore = (client: DynamoDBDocumentClient): MeterStore 
     reap: async () => 0,
     readUsage,
     endKey: async () => undefined,
+    revokeKey: async () => undefined,
     admitFree: async () => true,
   };
 };

@@ -6,7 +6,8 @@ import type { Item } from './table.ts';
  * Layout of a meter's single item. An attribute's name is a letter and an id:
  *   r<minute> admitted in the minute      o<request> open: reserved, not yet committed
  *   q<period> used in the period          c<request> committed: the unit is charged
- *   u<key>    key is denied from (ms)     x<request> tombstone: refunded, can never be admitted
+ *   u<key>    key is denied from (ms); negative: revoked at (ms), denied whatever a clock reads
+ *                                         x<request> tombstone: refunded, can never be admitted
  *   l<key>    key last admitted at (ms)
  * o, c and x hold a mark `<minute>|<period>`: the minute gives the age, and the period names the counter
  * to refund even if the plan or the calendar period has changed since.
@@ -36,14 +37,24 @@ const ABANDONED_AFTER_MS = 17 * MINUTE_MS;
 const MINUTE_KEPT_MS = 5 * MINUTE_MS;
 /** Longer than any request that could still be refunded to the period. */
 const PERIOD_KEPT_MS = 20 * MINUTE_MS;
-/** Caches serve a key for at most 10 minutes; after a day its record alone denies it. */
-const KEY_END_KEPT_MS = DAY_MS;
+/**
+ * Caches serve a key for at most 10 minutes after its end; the mark is kept far longer, because `l<key>` is
+ * removed with it and is what one looks for after a leak.
+ */
+const KEY_END_KEPT_MS = 30 * DAY_MS;
+/** Of the keys that ended last; bounds the item when keys are rotated daily. */
+const KEY_ENDS_KEPT = 4;
+/** Even if more keys end: longer than any cache serves one. */
+const KEY_END_KEPT_AT_LEAST_MS = DAY_MS;
 
 /** Value of a numeric attribute; an absent counter is 0. */
 export const numberIn = (item: Item | undefined, name: string): number => {
   const value = item?.[name];
   return typeof value === 'number' ? value : 0;
 };
+
+/** Value of the `u` mark of a key that was revoked at `now`. */
+export const revokedAt = (now: number): number => -now;
 
 /** True from the instant at which the key was revoked, replaced or expired. */
 export const isKeyEnded = (
@@ -87,15 +98,24 @@ export type StaleMarks = {
   expired: string[];
 };
 
+/** Marks of keys that ended long ago. A mark of 0 is undated (revoked by version 0.1.0), so it is kept. */
+const expiredKeyEnds = (item: Item, now: number): string[] =>
+  Object.entries(item)
+    .filter(([name, value]) => name[0] === 'u' && value !== 0)
+    .map(([name, value]) => ({ id: name.slice(1), age: now - Math.abs(Number(value)) }))
+    .toSorted((one, other) => one.age - other.age)
+    .filter(
+      ({ age }, index) =>
+        age > (index < KEY_ENDS_KEPT ? KEY_END_KEPT_MS : KEY_END_KEPT_AT_LEAST_MS),
+    )
+    .flatMap(({ id }) => [keyEndName(id), lastUsedName(id)]);
+
 /** What `reap` refunds and removes at `now`. */
 export const staleMarksIn = (item: Item, now: number): StaleMarks => {
-  const stale: StaleMarks = { abandoned: [], expired: [] };
+  const stale: StaleMarks = { abandoned: [], expired: expiredKeyEnds(item, now) };
   for (const [name, value] of Object.entries(item)) {
     const kind = name[0];
     const id = name.slice(1);
-    if (kind === 'u' && Number(value) + KEY_END_KEPT_MS < now) {
-      stale.expired.push(name, lastUsedName(id));
-    }
     if (kind !== 'o' && kind !== 'c' && kind !== 'x') continue;
     const mark = readMark(value);
     if (mark.minute * MINUTE_MS + ABANDONED_AFTER_MS > now) continue;

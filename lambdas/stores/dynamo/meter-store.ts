@@ -12,6 +12,7 @@ import {
   lastUsedName,
   numberIn,
   outcomeIn,
+  revokedAt,
   staleMarksIn,
   tombstoneName,
 } from './meter-item.ts';
@@ -189,6 +190,12 @@ export const createDynamoMeterStore = (deps: {
       await table.apply(meterId, END_KEY, {
         names: { '#keyEnd': keyEndName(keyId) },
         values: { ':end': validUntil },
+      });
+    },
+    revokeKey: async (meterId, keyId, now) => {
+      await table.apply(meterId, END_KEY, {
+        names: { '#keyEnd': keyEndName(keyId) },
+        values: { ':end': revokedAt(now) },
       });
     },
     admitFree: async (meterId, minute, cap) => {

@@ -7,7 +7,7 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
 import { PARTITION_KEY } from '../../tables.ts';
-import { StoreUnavailable } from '../store-unavailable.ts';
+import { StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
 
 export type Item = Record<string, unknown>;
 
@@ -54,9 +54,21 @@ const bindingsOf = <Value>(
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 };
 
+/** DynamoDB's names for more calls than an item, a table or an account takes. */
+const THROTTLING = new Set([
+  'ThrottlingException',
+  'ProvisionedThroughputExceededException',
+  'RequestLimitExceeded',
+]);
+
+const isThrottling = (cause: unknown): boolean =>
+  cause instanceof Error && THROTTLING.has(cause.name);
+
 /** Maps whatever the SDK throws to the one error that callers of a store handle. */
 const unavailable = (cause: unknown): StoreUnavailable =>
-  new StoreUnavailable('The table is unavailable.', { cause });
+  isThrottling(cause)
+    ? new StoreThrottled('The table throttled the call.', { cause })
+    : new StoreUnavailable('The table is unavailable.', { cause });
 
 const send = async <Output>(request: () => Promise<Output>): Promise<Output> => {
   try {

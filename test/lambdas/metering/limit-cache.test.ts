@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { errorOf } from '../../support/error-of.ts';
-import { callerWith, newId, useMeterBench } from './meter-bench.ts';
+import { callerWith, NOW, newId, useMeterBench } from './meter-bench.ts';
 
 const setUp = useMeterBench();
 
@@ -48,7 +48,7 @@ describe('cached limit errors', () => {
   test('a flood of requests with a revoked key costs one write a minute', async () => {
     const { admit, table } = setUp();
     const caller = callerWith({});
-    await table.store.endKey(caller.meterId, caller.keyId, 0);
+    await table.store.revokeKey(caller.meterId, caller.keyId, NOW);
     for (let n = 0; n < 20; n += 1) {
       expect((await errorOf(() => admit(caller))).status).toBe(401);
     }

@@ -39,7 +39,7 @@ describe('usage', () => {
   test('reading usage with a revoked key gets 401', async () => {
     const { table, meter } = setUp();
     const caller = callerWith({});
-    await table.store.endKey(caller.meterId, caller.keyId, 0);
+    await table.store.revokeKey(caller.meterId, caller.keyId, NOW);
     expect((await errorOf(() => meter.usage(caller))).status).toBe(401);
   });
 });

@@ -12,6 +12,7 @@ import {
 } from '../../../support/dynamo.ts';
 
 const START = Date.parse('2026-11-21T11:30:00Z');
+const DAY = 86_400_000;
 
 describe("a meter's item", () => {
   let dynamo: TestDynamo;
@@ -98,14 +99,36 @@ describe("a meter's item", () => {
     expect(await next(4, '2026-11-21T12:22:00Z')).toEqual(['q2026-11-21T12']);
   });
 
-  test("a key's end is removed a day later, when its record alone denies it", async () => {
-    await store.reserve(request('m3', 1, START, '2026-11'));
-    await store.endKey('m3', 'key_a', START);
-    await store.reap('m3', START + 86_400_000);
-    expect(await itemOf('m3')).toHaveProperty('ukey_a');
-    await store.reap('m3', START + 86_400_001);
-    expect(await itemOf('m3')).not.toHaveProperty('ukey_a');
-    expect(await itemOf('m3')).not.toHaveProperty('lkey_a');
+  test.each(['endKey', 'revokeKey'] as const)(
+    "a key's end and last use are removed 30 days later (%s)",
+    async (verb) => {
+      const meterId = `m3_${verb}`;
+      await store.reserve(request(meterId, 1, START, '2026-11'));
+      await store[verb](meterId, 'key_a', START);
+      await store.reap(meterId, START + 30 * DAY);
+      expect(await itemOf(meterId)).toMatchObject({ ukey_a: expect.anything(), lkey_a: START });
+      await store.reap(meterId, START + 30 * DAY + 1);
+      expect(await itemOf(meterId)).not.toHaveProperty('ukey_a');
+      expect(await itemOf(meterId)).not.toHaveProperty('lkey_a');
+    },
+  );
+
+  test('a meter keeps the ends of the four keys that ended last, and all of the last day', async () => {
+    const endsIn = async () =>
+      Object.keys(await itemOf('m4')).filter((name) => name.startsWith('u'));
+    for (let key = 0; key < 6; key += 1) await store.revokeKey('m4', `k${key}`, START + key);
+    await store.reap('m4', START + DAY);
+    expect(await endsIn()).toHaveLength(6);
+    await store.reap('m4', START + DAY + 10);
+    expect((await endsIn()).toSorted()).toEqual(['uk2', 'uk3', 'uk4', 'uk5']);
+  });
+
+  test('a revocation without a date, as version 0.1.0 wrote it, is kept', async () => {
+    await store.endKey('m5', 'key_a', 0);
+    await store.reap('m5', START);
+    expect(await store.reserve(request('m5', 1, START, '2026-11'))).toMatchObject({
+      outcome: 'key-ended',
+    });
   });
 });
 
@@ -119,7 +142,8 @@ test('every verb throws StoreUnavailable when the server is unreachable', async 
     store.refund(unit),
     store.reap('m', 0),
     store.readUsage(reservation),
-    store.endKey('m', 'k', 0),
+    store.endKey('m', 'k', START),
+    store.revokeKey('m', 'k', START),
     store.admitFree('m', 1, 1),
   ];
   for (const result of await Promise.allSettled(verbs)) {

@@ -1,0 +1,89 @@
+// First: it installs `awslambda`, which the handler looks for when it is made.
+import '../../../lambdas/web/lambda-runtime.ts';
+import { randomBytes } from 'node:crypto';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { createCatalog } from '../../../lambdas/catalog/catalog.ts';
+import { createRouter } from '../../../lambdas/create-router.ts';
+import { createDynamoClient } from '../../../lambdas/stores/dynamo/client.ts';
+import { createDynamoStores } from '../../../lambdas/stores/dynamo/stores.ts';
+import { createLog } from '../../../lambdas/support/log.ts';
+import { startServer } from '../../../lambdas/web/server.ts';
+import { LOCAL_AWS } from '../../../local/local-aws.ts';
+import { createLocalUpstream } from '../../../local/local-upstream.ts';
+import { TABLE_NAMES } from '../../support/dynamo.ts';
+import { watchAnswers, watchLine } from '../../support/leak-watch.ts';
+import { startWatched } from '../../support/local.ts';
+import type { ManualClock } from '../../support/manual-clock.ts';
+import { askFor } from '../ask.ts';
+import { testModels } from '../test-models.ts';
+
+export type Answer = { status: number; body: Record<string, unknown> };
+
+/** A client that cannot reach the keys table while `isDown`. */
+const clientWithout = (client: DynamoDBDocumentClient, isDown: () => boolean) =>
+  ({
+    send: (command: Parameters<DynamoDBDocumentClient['send']>[0]) =>
+      isDown() && 'TableName' in command.input && command.input.TableName === TABLE_NAMES.keys
+        ? Promise.reject(new Error('timeout'))
+        : client.send(command),
+  }) as unknown as DynamoDBDocumentClient;
+
+const read = async (response: Response): Promise<Answer> => ({
+  status: response.status,
+  body: (await response.json()) as Answer['body'],
+});
+
+/** An admin API and two processes of the router on the same tables, each with a cache of its own. */
+export const startKeysLab = async (clock: ManualClock) => {
+  const home = await startWatched({ catalog: testModels(), clock });
+  const client = createDynamoClient({ ...LOCAL_AWS, endpoint: home.endpoints.dynamo });
+  const log = createLog(watchLine);
+  let isDown = false;
+  const startProcess = async () => {
+    const handler = createRouter({
+      catalog: createCatalog(home.models),
+      ...createDynamoStores({
+        client: clientWithout(client, () => isDown),
+        tableNames: TABLE_NAMES,
+      }),
+      upstream: createLocalUpstream({ endpoint: home.endpoints.secrets, clock, log }),
+      log,
+      clock,
+      randomBytes,
+    });
+    const server = await startServer({ handler, port: 0, clock, randomBytes });
+    watchAnswers(server.url, []);
+    return server;
+  };
+  const processes = await Promise.all([startProcess(), startProcess()]);
+  const urlOf = (process: number) => processes[process]?.url ?? '';
+  return {
+    clock,
+    setKeysDown: (next: boolean) => {
+      isDown = next;
+    },
+    admin: async (method: 'GET' | 'POST', path: string, fields?: object) =>
+      read(
+        await fetch(`${home.baseUrl}/admin${path}`, {
+          method,
+          ...(fields && {
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify(fields),
+          }),
+        }),
+      ),
+    generate: async (process: number, key: string) =>
+      read(
+        await askFor(urlOf(process), { path: '/v1/chat/completions', key, model: 'test/answers' }),
+      ),
+    usage: async (process: number, key: string) =>
+      read(await fetch(`${urlOf(process)}/v1/usage`, { headers: { 'x-api-key': key } })),
+    close: async () => {
+      await Promise.all(processes.map((server) => server.close()));
+      client.destroy();
+      await home.close();
+    },
+  };
+};
+
+export type KeysLab = Awaited<ReturnType<typeof startKeysLab>>;
