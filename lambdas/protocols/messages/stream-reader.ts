@@ -35,6 +35,9 @@ const headOf = (block: Json, uniqueId: UniqueId): BlockHead => {
   }
 };
 
+/** A redacted block is complete in its start event: no delta adds to it. */
+const isRedacted = (head: BlockHead): boolean => head.type === 'thinking' && head.redacted === true;
+
 /** Content in the block's start event, in addition to its deltas. */
 const initialText = (block: Json): string =>
   asString(block.type === 'thinking' ? block.thinking : block.text) ?? '';
@@ -98,7 +101,8 @@ const createDeltaReader = (writer: EventWriter) => {
   return (block: StartedBlock, delta: Json) => {
     const { key, head } = block;
     if (head.type === 'native') return forward(key, forwardable(delta));
-    switch (`${head.type} ${asString(delta.type)}`) {
+    const kind = isRedacted(head) ? 'redacted' : head.type;
+    switch (`${kind} ${asString(delta.type)}`) {
       case 'text text_delta':
         return writer.delta(key, asString(delta.text) ?? '');
       case 'text citations_delta':
@@ -130,7 +134,7 @@ export const createBlockReader = (request: GenerationRequest) => {
     const wholeInput = head.type === 'tool-call' ? initialArguments(wire) : '';
     blocks.set(key, { key, head, signature: signatureIn(wire, head), wholeInput });
     writer.open(key, head);
-    if (head.type === 'text' || (head.type === 'thinking' && !head.redacted)) {
+    if (head.type === 'text' || (head.type === 'thinking' && !isRedacted(head))) {
       writer.delta(key, initialText(wire));
     }
   };

@@ -268,6 +268,19 @@ describe.each(CALLER_PROTOCOLS)('a stream for a caller of %s', (to) => {
     );
   });
 
+  test('a thinking_delta in a redacted_thinking block ends the stream with an error event', async () => {
+    const text = await translate(
+      'messages',
+      to,
+      messagesWire([
+        { type: 'content_block_start', content_block: { type: 'redacted_thinking', data: 'x' } },
+        { type: 'content_block_delta', delta: { type: 'thinking_delta', thinking: 'secret' } },
+      ]),
+    );
+    assertWellFormed(to, text);
+    expect(text).not.toContain('secret');
+  });
+
   test('is well-formed for any input of an upstream of a third protocol', async () => {
     const chunk = fc.record({ text: fc.oneof(nastyText, anyJson), end: fc.boolean() });
     await fc.assert(
