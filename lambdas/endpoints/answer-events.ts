@@ -12,7 +12,7 @@ const CUT: FinishReason = { unified: 'length' };
 type EventStep = (event: GenerationEvent) => GenerationEvent;
 
 /** Tracks which blocks are open, so that a response can be ended well-formed at any event. */
-export const createBlockTracker = () => {
+const createBlockTracker = () => {
   const openBlocks = new Set<number>();
   const track: EventStep = (event) => {
     if (event.type === 'block-start') openBlocks.add(event.index);

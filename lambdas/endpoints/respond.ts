@@ -25,7 +25,7 @@ import type { PendingAnswer } from './fetch-answer.ts';
 import { endOf, isAbandoned, publicError } from './public-error.ts';
 
 /** Idle limits between here and the caller start at 20 s (an agent's watchdog) and 30 s (edge proxies). */
-export const HEARTBEAT_MS = 10_000;
+const HEARTBEAT_MS = 10_000;
 
 /** Encodes a response for the caller's protocol. Never throws: a failure is the last message. */
 async function* encodeForCaller(

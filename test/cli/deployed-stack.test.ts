@@ -45,7 +45,10 @@ test('--stack finds the REST API by the name of its stack and signs every reques
 
 test('the signature covers the percent-encoded path of the request', async () => {
   const { code, err } = await admin(['keys', '--project', 'a b/ü', ...STACK]);
-  expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("no project 'a b/ü'") });
+  expect({ code, err }).toEqual({
+    code: 1,
+    err: expect.stringContaining("Project 'a b/ü' not found"),
+  });
 });
 
 test('an invalid signature prints the 403 message of API Gateway and exits with 1', async () => {

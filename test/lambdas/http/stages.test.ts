@@ -4,7 +4,8 @@ import {
   operate,
   requireOperator,
 } from '../../../lambdas/admin/create-admin-handler.ts';
-import { createMatchRoute } from '../../../lambdas/http/match-route.ts';
+import type { Endpoint } from '../../../lambdas/endpoints/endpoint.ts';
+import { createMatchRoute, type Endpoints } from '../../../lambdas/http/match-route.ts';
 import {
   identifyCaller,
   type Received,
@@ -12,6 +13,7 @@ import {
   readCall,
   routeRequest,
 } from '../../../lambdas/http/stages.ts';
+import { ENDPOINT_NAMES } from '../../../lambdas/routes.ts';
 
 type MatchRoute = ReturnType<typeof createMatchRoute>;
 type Authenticate = Parameters<typeof identifyCaller>[0];
@@ -49,14 +51,9 @@ test('a request whose stages run in order compiles', () => {
 });
 
 test('matching a path returns its endpoint and the decoded path parameter', () => {
-  const endpoint = async () => ({ status: 200, body: {} });
-  const matchRoute = createMatchRoute({
-    generate: endpoint,
-    countTokens: endpoint,
-    listModels: endpoint,
-    getModel: endpoint,
-    usage: endpoint,
-  });
+  const endpoint: Endpoint = async () => ({ status: 200, body: {} });
+  const endpoints = Object.fromEntries(ENDPOINT_NAMES.map((name) => [name, endpoint])) as Endpoints;
+  const matchRoute = createMatchRoute(endpoints);
   expect(matchRoute({ method: 'HEAD', path: '/v1/models/vendor%2Fname' })).toEqual({
     pattern: '/v1/models/{id}',
     serve: { endpoint, pathParameter: 'vendor/name', dateHeader: undefined },

@@ -21,12 +21,12 @@ const REQUEST = { requestId: 'req_12345678', method: 'POST', route: CHAT, ms: 1 
 
 /** What a router of its own has counted and logged after `use`. */
 const countedAfter = async (
-  use: (router: LocalRouter) => Promise<unknown>,
+  use: (router: LocalRouter, lines: readonly string[]) => Promise<unknown>,
   options: LocalOptions = {},
 ): Promise<{ series: Record<string, number>; lines: string[]; key: string }> => {
   const { log, lines, series } = createRecordedTelemetry();
   return withRouter({ log, ...options }, async (router) => {
-    await use(router);
+    await use(router, lines);
     return { series: series(), lines, key: router.key };
   });
 };
@@ -133,7 +133,7 @@ describe('a request', () => {
   test.each([{ stream: true }, {}])(
     'whose caller left before its answer is no error of the upstream, nor of ours: %j',
     async (body) => {
-      const { series } = await countedAfter(async (router) => {
+      const { series } = await countedAfter(async (router, lines) => {
         router.upstreams.inject({ fault: { kind: 'stall' } });
         const left = new AbortController();
         const asked = ask(router, body, left.signal).catch(() => undefined);
@@ -141,8 +141,11 @@ describe('a request', () => {
         left.abort();
         await asked;
         await expect.poll(() => router.upstreams.calls[0]?.outcome, PATIENT).toBe('abandoned');
-        // Answered after the line of the first was written.
+        // Its access line follows the abandoned call: the counts are written with the next line.
+        const logged = () => lines.filter((line) => parseLine(line).event === 'request').length;
+        await expect.poll(logged, PATIENT).toBe(1);
         await post(router, '/v1/nothing', {});
+        await expect.poll(logged, PATIENT).toBe(2);
       });
       expect(series).toMatchObject({
         'Requests{Stage=test}': 2,
