@@ -5,7 +5,7 @@
  */
 import type { GenerationRequest } from '../lambdas/protocols/generation.ts';
 import type { CallerProtocol, UpstreamProtocol } from '../lambdas/protocols/protocol.ts';
-import { CALLER_PROTOCOLS, UPSTREAM_PROTOCOLS } from '../lambdas/protocols/protocol-name.ts';
+import { CALLER_PROTOCOLS } from '../lambdas/protocols/protocol-name.ts';
 import { callerProtocols, upstreamProtocols } from '../lambdas/protocols/protocols.ts';
 import { createSseReader, formatSse } from '../lambdas/protocols/sse.ts';
 
@@ -75,7 +75,7 @@ const measure = (run: () => number): number => {
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
 print('upstream -> caller     us/event   x parse+stringify');
-for (const from of UPSTREAM_PROTOCOLS) {
+for (const from of CALLER_PROTOCOLS) {
   for (const to of CALLER_PROTOCOLS) {
     const request = callerProtocols[to].decodeRequest(BODY);
     const chunks = record(callerProtocols[from], request);

@@ -1,5 +1,5 @@
 import type { Model } from '../lambdas/catalog/catalog.ts';
-import type { ProtocolName } from '../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../lambdas/protocols/protocol.ts';
 
 /** A credential per `secret` name of the catalog. Only the embedded upstream accepts them. */
 export const localCredentials = (models: Model[]): Record<string, string> =>
@@ -10,7 +10,7 @@ export const localCredentials = (models: Model[]): Record<string, string> =>
 /** The same catalog with every target's address replaced by the embedded upstream's. */
 export const atEmbeddedUpstream = (
   models: Model[],
-  baseUrl: (protocol: ProtocolName) => string,
+  baseUrl: (protocol: UpstreamProtocolName) => string,
 ): Model[] =>
   models.map((model) => ({
     ...model,

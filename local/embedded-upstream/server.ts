@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import type { Clock } from '../../lambdas/support/clock.ts';
 import { toApiError } from '../../lambdas/support/errors.ts';
 import { type RandomBytes, randomBase62 } from '../../lambdas/support/ids.ts';
@@ -9,7 +9,7 @@ import { planResponse } from './plan-response.ts';
 import { createRecorder, type UpstreamControl } from './recorder.ts';
 import { createResponseWriter } from './response-writer.ts';
 import { sendResponse } from './send-response.ts';
-import { WIRES, type Wire, wireOf } from './wires.ts';
+import { basePathOf, type Wire, wireOf } from './wires.ts';
 
 export type EmbeddedUpstreamOptions = {
   /** The credentials that are accepted. */
@@ -23,7 +23,7 @@ export type EmbeddedUpstreamOptions = {
 export type EmbeddedUpstream = {
   control: UpstreamControl;
   /** The base address of a catalog target with this protocol. */
-  baseUrl(protocol: ProtocolName): string;
+  baseUrl(protocol: UpstreamProtocolName): string;
   close(): Promise<void>;
 };
 
@@ -74,7 +74,7 @@ export const startEmbeddedUpstream = async ({
   const { url, close } = await listen(server);
   return {
     control: recorder.control,
-    baseUrl: (protocol) => `${url}${WIRES[protocol].basePath}`,
+    baseUrl: (protocol) => `${url}${basePathOf(protocol)}`,
     close,
   };
 };

@@ -1,5 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { CallerProtocol, UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type {
+  CallerProtocol,
+  CallerProtocolName,
+  UpstreamProtocolName,
+} from '../../lambdas/protocols/protocol.ts';
 import { callerProtocols } from '../../lambdas/protocols/protocols.ts';
 
 /** Behaviour of a protocol's providers beyond the protocol: addresses, credentials, conventions. */
@@ -16,8 +20,11 @@ export type Wire = {
   credential(headers: IncomingHttpHeaders): string | undefined;
 };
 
-/** Not derived from the codecs, so that a codec that sends no credential fails. */
-export const WIRES: Record<UpstreamProtocolName, Wire> = {
+/**
+ * The protocols that the embedded upstream speaks. Each needs a codec for both directions, which only
+ * callers' protocols have. Not derived from the codecs, so that a codec that sends no credential fails.
+ */
+const WIRES: Record<CallerProtocolName, Wire> = {
   chat: {
     protocol: callerProtocols.chat,
     basePath: '/v1',
@@ -35,6 +42,13 @@ export const WIRES: Record<UpstreamProtocolName, Wire> = {
     credential: (headers) =>
       headers['anthropic-version'] === undefined ? undefined : headers['x-api-key']?.toString(),
   },
+};
+
+/** @throws Error if the embedded upstream does not speak `protocol`. */
+export const basePathOf = (protocol: UpstreamProtocolName): string => {
+  const wire = Object.entries(WIRES).find(([name]) => name === protocol)?.[1];
+  if (!wire) throw new Error(`the embedded upstream does not speak '${protocol}'`);
+  return wire.basePath;
 };
 
 export const wireOf = (method: string | undefined, path: string): Wire | undefined =>

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
 import type { Fault } from '../../local/embedded-upstream/faults.ts';
 import { FAMILIES, startClientBench } from '../support/client-bench.ts';
 import { openSocketsAt } from '../support/open-sockets.ts';
@@ -111,7 +111,7 @@ describe.each(Object.entries(WAYS))('a client that %s', (_, goes) => {
 });
 
 describe('a hundred clients that leave at once', () => {
-  const leaveAll = async (family: ProtocolName) => {
+  const leaveAll = async (family: CallerProtocolName) => {
     const clients = await Promise.all(
       Array.from({ length: 100 }, (_, at) =>
         bench.ask({

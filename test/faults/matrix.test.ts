@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { assertChatStream } from '../support/chat-stream.ts';
 import { type Cell, type CellResult, startFaultBench } from '../support/fault-bench.ts';
 import { CANARIES } from '../support/leak-watch.ts';
@@ -8,7 +8,7 @@ import { assertMessagesStream } from '../support/messages-stream.ts';
 import { type Json, parseJson, readSse } from '../support/sse-text.ts';
 import { type Expected, ROWS } from './expectations.ts';
 
-const FAMILIES: ProtocolName[] = ['chat', 'messages'];
+const FAMILIES: CallerProtocolName[] = ['chat', 'messages'];
 const BOOLEANS = [false, true];
 
 const cells = ROWS.flatMap(({ expected, ...row }) =>

@@ -1,4 +1,4 @@
-import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { fc } from '../support/seeds.ts';
 import type { Sample } from './corpus.ts';
 import { type JsonMutation, jsonMutation, mutateJson } from './mutate-json.ts';
@@ -50,7 +50,10 @@ const RIDING =
   /logprobs|caller|stop_details|server_tool|citation|container|compaction|from_the_future|extra_content/;
 
 /** The family to ask in: what rides along to callers of its own family keeps whatever shape it has. */
-export const familyFor = ({ wire, text }: Sample, wished: ProtocolName): ProtocolName => {
+export const familyFor = (
+  { wire, text }: Sample,
+  wished: CallerProtocolName,
+): CallerProtocolName => {
   if (!RIDING.test(text)) return wished;
   return wire === 'chat' ? 'messages' : 'chat';
 };

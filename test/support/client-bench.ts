@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
 import type { Fault } from '../../local/embedded-upstream/faults.ts';
 import { createCountingClock } from './counting-clock.ts';
 import { startFleet } from './fleet.ts';
@@ -12,16 +12,19 @@ import { openSocketsAt } from './open-sockets.ts';
 import { connectTo, postBytes, type RawClient } from './raw-client.ts';
 import { send } from './send.ts';
 
-export const FAMILIES: ProtocolName[] = ['chat', 'messages'];
+export const FAMILIES: CallerProtocolName[] = ['chat', 'messages'];
 
-const PATHS: Record<ProtocolName, string> = {
+const PATHS: Record<CallerProtocolName, string> = {
   chat: '/v1/chat/completions',
   messages: '/v1/messages',
 };
-const OTHER: Record<ProtocolName, ProtocolName> = { chat: 'messages', messages: 'chat' };
+const OTHER: Record<CallerProtocolName, CallerProtocolName> = {
+  chat: 'messages',
+  messages: 'chat',
+};
 
 export type Question = {
-  family: ProtocolName;
+  family: CallerProtocolName;
   stream: boolean;
   fault?: Fault;
   prompt?: string;
@@ -74,7 +77,7 @@ export const startClientBench = async () => {
   };
 
   /** An ordinary answer to an ordinary client. */
-  const expectNextAnswered = async (family: ProtocolName) => {
+  const expectNextAnswered = async (family: CallerProtocolName) => {
     const sent = await send(url, PATHS[family], {
       method: 'POST',
       headers: { 'x-api-key': fleet.key },

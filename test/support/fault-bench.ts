@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Target } from '../../lambdas/catalog/catalog.ts';
-import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { createCountingClock } from './counting-clock.ts';
 import { startFleet } from './fleet.ts';
 import { PATIENT } from './fleet-lab.ts';
@@ -15,7 +15,7 @@ export type Cell = {
   fault: string;
   /** Where the broken target lives, when the fault is below HTTP. */
   at?: (url: string) => string;
-  family: ProtocolName;
+  family: CallerProtocolName;
   stream: boolean;
   hasSecond: boolean;
   /** Milliseconds of the timers that must be waiting, in order; each is then let run out. */
@@ -31,11 +31,14 @@ export type CellResult = Sent & {
   log: string;
 };
 
-const PATHS: Record<ProtocolName, string> = {
+const PATHS: Record<CallerProtocolName, string> = {
   chat: '/v1/chat/completions',
   messages: '/v1/messages',
 };
-const OTHER: Record<ProtocolName, ProtocolName> = { chat: 'messages', messages: 'chat' };
+const OTHER: Record<CallerProtocolName, CallerProtocolName> = {
+  chat: 'messages',
+  messages: 'chat',
+};
 
 const idOf = ({ fault, family, hasSecond, stream }: Cell): string =>
   `${family}/${stream ? 's' : 'w'}${hasSecond ? 2 : 1}!${fault}`;

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { CALLER_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 
 const FIXTURES = fileURLToPath(new URL('../fixtures', import.meta.url));
@@ -14,7 +14,7 @@ export const FAMILIES = CALLER_PROTOCOLS;
 /** A folder of one case: what comes in, in one wire, and a golden for each wire it goes out in. */
 export type Case = {
   name: string;
-  from: ProtocolName;
+  from: CallerProtocolName;
   input: string;
   /** The text of a further file, where the case has one. */
   read(file: string): string | undefined;

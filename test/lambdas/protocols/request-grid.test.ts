@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { assertConsistent } from '../../../lambdas/protocols/assert-consistent.ts';
-import type { ProtocolName } from '../../../lambdas/protocols/protocol.ts';
+import type { CallerProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { stripForeignThinking } from '../../../lambdas/protocols/thinking-origin.ts';
 import { ApiError } from '../../../lambdas/support/errors.ts';
@@ -14,7 +14,7 @@ const MARKS = { chat: 'cccccccccccc', messages: 'dddddddddddd' };
 const targetOf = ({ read }: Case) => ({ ...TARGET, ...JSON.parse(read('target.json') ?? '{}') });
 
 /** What an upstream of `to` is sent, or why it is sent nothing. */
-const send = (example: Case, to: ProtocolName): unknown => {
+const send = (example: Case, to: CallerProtocolName): unknown => {
   const { from, input } = example;
   try {
     const request = callerProtocols[from].decodeRequest(JSON.parse(input));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { collect } from '../../../lambdas/protocols/collect.ts';
 import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
-import type { ProtocolName } from '../../../lambdas/protocols/protocol.ts';
+import type { CallerProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { createOriginTagger } from '../../../lambdas/protocols/thinking-origin.ts';
 import { UpstreamError } from '../../../lambdas/protocols/upstream-error.ts';
@@ -18,7 +18,7 @@ async function* once(events: GenerationEvent[]) {
 }
 
 /** The whole answer that a caller of `to` reads, or the kind of fault that it never sees. */
-const answer = async ({ from, input }: Case, to: ProtocolName): Promise<object> => {
+const answer = async ({ from, input }: Case, to: CallerProtocolName): Promise<object> => {
   const request = requestOf(to, { stream: false });
   try {
     const events = upstreamProtocols[from].decodeResponse(JSON.parse(input), request);

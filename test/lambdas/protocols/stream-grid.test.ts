@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { GenerationRequest } from '../../../lambdas/protocols/generation.ts';
-import type { ProtocolName } from '../../../lambdas/protocols/protocol.ts';
+import type { CallerProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { type Case, casesOf, FAMILIES } from '../../support/golden.ts';
 import { assertWellFormed, requestOf, translate } from '../../support/translate.ts';
 
@@ -10,7 +10,7 @@ const SAMPLE_SIZES = [1, 2, 3, 7, 64];
  * The caller's request, with the fields of the case. A field that only one family has is marked so in
  * the case, and the other family's caller asks without the fields.
  */
-const requestFor = ({ read }: Case, to: ProtocolName): GenerationRequest => {
+const requestFor = ({ read }: Case, to: CallerProtocolName): GenerationRequest => {
   const {
     'chat-only': chatOnly,
     'messages-only': messagesOnly,

@@ -7,7 +7,7 @@ import type {
   GenerationRequest,
 } from '../../../lambdas/protocols/generation.ts';
 import { readJsonObject } from '../../../lambdas/protocols/json.ts';
-import type { ProtocolName } from '../../../lambdas/protocols/protocol.ts';
+import type { CallerProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { formatSse } from '../../../lambdas/protocols/sse.ts';
 import { createOriginTagger } from '../../../lambdas/protocols/thinking-origin.ts';
@@ -21,7 +21,7 @@ async function* once(events: GenerationEvent[]) {
 }
 
 /** A caller that asks the same question either way, usage included, and gives stop sequences if the case does. */
-const requestFor = ({ read }: Case, to: ProtocolName): GenerationRequest => {
+const requestFor = ({ read }: Case, to: CallerProtocolName): GenerationRequest => {
   const { stop } = JSON.parse(read('request.json') ?? '{}');
   return to === 'chat'
     ? requestOf(to, { stream_options: { include_usage: true }, stop })
@@ -29,7 +29,7 @@ const requestFor = ({ read }: Case, to: ProtocolName): GenerationRequest => {
 };
 
 /** What the caller reads when the answer comes as a stream, and when it comes in one piece. */
-const readBoth = async (example: Case, to: ProtocolName) => {
+const readBoth = async (example: Case, to: CallerProtocolName) => {
   const request = requestFor(example, to);
   const { events, fault } = await decode(upstreamProtocols[example.from], example.input, request);
   if (fault) return undefined;
@@ -54,7 +54,7 @@ const inObjects = ({ extra, ...block }: AnswerBlock) =>
       : block;
 
 /** Whole answers of chat have one text and one reasoning; the order of the parts is the stream's alone. */
-const sum = ({ blocks, reason, usage }: Generation, to: ProtocolName) => ({
+const sum = ({ blocks, reason, usage }: Generation, to: CallerProtocolName) => ({
   reason,
   usage,
   blocks:
