@@ -28,13 +28,19 @@ export type JsonReply = {
   headers?: Record<string, string>;
   body: Record<string, unknown>;
 };
+/** A body that is JSON text already, so that encoding cannot fail once the unit is charged. */
+export type EncodedReply = {
+  status: number;
+  headers?: Record<string, string>;
+  json: string;
+};
 /** A stream in batches, one write each. It never throws: a failure is its last message. */
 export type StreamReply = {
   status: number;
   headers?: Record<string, string>;
   messages: MessageBatches;
 };
-export type Reply = JsonReply | StreamReply;
+export type Reply = JsonReply | EncodedReply | StreamReply;
 
 /** What a route does. Endpoints return values; only http/ writes. @throws ApiError */
 export type Endpoint = (call: Call) => Promise<Reply>;

@@ -20,7 +20,7 @@ import type { MessageBatches, SseMessage } from '../protocols/sse.ts';
 import type { Clock } from '../support/clock.ts';
 import { withTimeout } from '../support/with-timeout.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
-import type { JsonReply, StreamReply } from './endpoint.ts';
+import type { EncodedReply, StreamReply } from './endpoint.ts';
 import type { PendingAnswer } from './fetch-answer.ts';
 import { endOf, isAbandoned, publicError } from './public-error.ts';
 
@@ -123,14 +123,16 @@ export const respondWithStream = async (
   return { status: 200, messages: settleOnEnd(live, answer) };
 };
 
-const collectReply = async (answer: PendingAnswer): Promise<JsonReply> => {
+const collectReply = async (answer: PendingAnswer): Promise<EncodedReply> => {
   const { fetched, settlement, meta } = answer;
   const { call, request } = answer.checked;
   try {
     const generation = await collect(await fetched.batches);
+    // Before the commit: a response that cannot be encoded is a 5xx, and those are free.
+    const json = JSON.stringify(call.protocol.encodeResponse(generation, request, meta));
     await settlement.commit();
     call.note({ outcome: 'finished' });
-    return { status: 200, body: call.protocol.encodeResponse(generation, request, meta) };
+    return { status: 200, json };
   } catch (error) {
     call.note(endOf(error));
     throw error;
@@ -144,7 +146,7 @@ const collectReply = async (answer: PendingAnswer): Promise<JsonReply> => {
  * that its response is complete.
  * @throws ApiError or UpstreamError, with the unit still to be settled
  */
-export const respondWhole = async (answer: PendingAnswer): Promise<JsonReply> => {
+export const respondWhole = async (answer: PendingAnswer): Promise<EncodedReply> => {
   const reply = await collectReply(answer);
   await answer.settlement.endSoon();
   return reply;

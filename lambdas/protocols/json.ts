@@ -68,3 +68,19 @@ export const isJsonObject = (text: string): boolean => {
   if (!trimmed.startsWith('{') || !trimmed.endsWith('}')) return false;
   return readJsonObject(text) !== undefined;
 };
+
+/** `JSON.stringify` recurses and overflows its stack at about 5,000 levels; `JSON.parse` does not. */
+const MAX_DEPTH = 500;
+
+const containersIn = (values: unknown[]): object[] =>
+  values.filter((value) => typeof value === 'object' && value !== null);
+
+/** Whether a parsed value nests deeper than 500 levels: it could be neither walked nor encoded safely. */
+export const isTooDeep = (value: unknown): boolean => {
+  let level = containersIn([value]);
+  for (let depth = 1; level.length > 0; depth += 1) {
+    if (depth > MAX_DEPTH) return true;
+    level = level.flatMap((container) => containersIn(Object.values(container)));
+  }
+  return false;
+};

@@ -50,7 +50,9 @@ const encodeBody = (
     return { headers: SSE_HEADERS, body };
   }
   if (reply.status === NO_CONTENT) return { headers: {}, body: '' };
-  const body = received.request.method === 'HEAD' ? '' : textBody(JSON.stringify(reply.body));
+  const isHead = received.request.method === 'HEAD';
+  const json = 'json' in reply ? reply.json : JSON.stringify(reply.body);
+  const body = isHead ? '' : textBody(json);
   return { headers: { 'content-type': 'application/json' }, body };
 };
 

@@ -1,3 +1,4 @@
+import { invalidRequest } from '../../support/errors.ts';
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { extraFieldsFor, extrasIfAny } from '../extras.ts';
 import type {
@@ -8,9 +9,10 @@ import type {
   MediaSource,
   TextBlock,
   ThinkingBlock,
+  ToolCallBlock,
   ToolResultBlock,
 } from '../generation.ts';
-import { asRecord, asString, type Json, readJsonObject } from '../json.ts';
+import { asRecord, asString, isTooDeep, type Json, readJsonObject } from '../json.ts';
 import { assertImage, assertMedia } from '../media.ts';
 import { decodeAsText, originalBlock } from './blocks-as-text.ts';
 import { plainToolId, readToolId, wireToolId } from './ids.ts';
@@ -136,6 +138,13 @@ export const parseArguments = (text: string): Json =>
   // A history may hold a truncated call; the model must still see it.
   readJsonObject(text) ?? {};
 
+/** @throws ApiError 400 when the arguments nest too deep to be encoded. */
+const inputOf = ({ id, arguments: text }: ToolCallBlock): Json => {
+  const input = parseArguments(text);
+  if (!isTooDeep(input)) return input;
+  throw invalidRequest(`The arguments of tool call '${id}' are nested deeper than 500 levels.`);
+};
+
 const encodeText = ({ text, extras }: TextBlock): Json[] => {
   const fields = fieldsOf(extras);
   const original = originalBlock(fields);
@@ -178,8 +187,8 @@ const encodeBlock = (block: Block): Json[] => {
     case 'thinking':
       return encodeThinking(block);
     case 'tool-call': {
-      const { id, name, arguments: text, extras } = block;
-      const call = { id: wireToolId(id), name: nameOf(name), input: parseArguments(text) };
+      const { id, name, extras } = block;
+      const call = { id: wireToolId(id), name: nameOf(name), input: inputOf(block) };
       return [{ ...fieldsOf(extras), type: 'tool_use', ...call }];
     }
     case 'tool-result':

@@ -7,7 +7,7 @@ import type {
   GenerationRequest,
   ResponseMeta,
 } from '../generation.ts';
-import { asArray, asRecord } from '../json.ts';
+import { asArray, asRecord, isTooDeep, type Json } from '../json.ts';
 import { UpstreamError } from '../upstream-error.ts';
 import { parseArguments } from './content.ts';
 import { decodeFinishReason, encodeFinishReason } from './finish-reason.ts';
@@ -44,13 +44,20 @@ const citationsOf = ({ extra = [] }: AnswerBlock): unknown[] | undefined => {
   return citations.length > 0 ? citations : undefined;
 };
 
+/** Arguments as an object. @throws UpstreamError when they nest too deep to be encoded. */
+const inputOf = (text: string): Json => {
+  const input = parseArguments(text);
+  if (isTooDeep(input)) throw new UpstreamError('malformed', 'tool arguments nest too deep');
+  return input;
+};
+
 /** A native block; input that came in fragments is joined. */
 const encodeNative = (block: Extract<AnswerBlock, { type: 'native' }>) => {
   if (block.protocol !== NAME) return [];
   const input = (block.extra ?? [])
     .map(({ fields }) => (fields.type === 'input_json_delta' ? fields.partial_json : ''))
     .join('');
-  return [input === '' ? block.value : { ...block.value, input: parseArguments(input) }];
+  return [input === '' ? block.value : { ...block.value, input: inputOf(input) }];
 };
 
 const encodeBlock = (block: AnswerBlock): Record<string, unknown>[] => {
@@ -66,7 +73,7 @@ const encodeBlock = (block: AnswerBlock): Record<string, unknown>[] => {
     }
     case 'tool-call': {
       const { name, arguments: text, extras } = block;
-      const call = { id: responseToolId(block), name, input: parseArguments(text) };
+      const call = { id: responseToolId(block), name, input: inputOf(text) };
       return [{ ...extraFieldsFor(NAME, extras), type: 'tool_use', ...call }];
     }
     case 'native':

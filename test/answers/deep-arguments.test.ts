@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../lambdas/support/clock.ts';
+import { type Fleet, startFleet } from '../support/fleet.ts';
+import { CANARIES } from '../support/leak-watch.ts';
+import { modelOn, targetAt } from '../support/models.ts';
+import { send } from '../support/send.ts';
+import { type StrictUpstream, startStrictUpstream } from '../support/strict-upstream/server.ts';
+
+const WIRES = ['chat', 'messages'] as const;
+const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages' };
+
+let upstream: StrictUpstream;
+let fleet: Fleet;
+beforeAll(async () => {
+  upstream = await startStrictUpstream();
+  const models = WIRES.flatMap((wire) =>
+    ['whole', 'streamed', 'history'].map((name) =>
+      modelOn([targetAt(upstream.urls[wire], { protocol: wire, upstream: `${wire}-${name}` })], {
+        id: `vendor/${wire}-${name}`,
+      }),
+    ),
+  );
+  fleet = await startFleet({ models, clock: systemClock, secret: CANARIES.upstreamKey });
+});
+afterAll(async () => {
+  await fleet.close();
+  await upstream.close();
+});
+
+const nested = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+
+const ask = (caller: keyof typeof PATHS, body: object) =>
+  send(fleet.urls[0] ?? '', PATHS[caller], {
+    method: 'POST',
+    headers: { 'x-api-key': fleet.key },
+    body: JSON.stringify({
+      max_tokens: 100,
+      messages: [{ role: 'user', content: 'hi' }],
+      ...body,
+    }),
+  });
+
+/** An answer of one tool call, with arguments that nest `levels` deep. */
+const script = (levels: number) =>
+  upstream.script({
+    meant: {
+      text: '',
+      calls: [{ id: 'call_1', name: 'read', arguments: nested(levels) }],
+      finish: 'tool-calls',
+      usage: { input: 10, cached: 0, output: 10 },
+    },
+    form: { isWhole: false, isAscii: false, units: [1_000] },
+    sizes: [4_096],
+  });
+
+const tools = {
+  chat: [{ type: 'function', function: { name: 'read' } }],
+  messages: [{ name: 'read', input_schema: { type: 'object' } }],
+};
+
+const LEVELS = [400, 501, 5_000, 100_000];
+const CELLS = WIRES.flatMap((caller) =>
+  WIRES.flatMap((wire) =>
+    [false, true].flatMap((stream) => LEVELS.map((levels) => ({ caller, wire, stream, levels }))),
+  ),
+);
+
+test.each(CELLS)(
+  'a $caller caller pays for arguments of $levels levels from a $wire upstream only if it gets them, streamed: $stream',
+  async ({ caller, wire, stream, levels }) => {
+    script(levels);
+    const before = await fleet.charged();
+    const model = `vendor/${wire}-${stream ? 'streamed' : 'whole'}`;
+    const { status, text } = await ask(caller, { model, stream, tools: tools[caller] });
+    // Whole messages responses carry arguments as an object; everywhere else they are text.
+    const isParsed = caller === 'messages' && !stream;
+    const isDelivered = !isParsed || levels <= 500;
+    expect(status, text.slice(0, 200)).toBe(isDelivered ? 200 : 502);
+    expect(await fleet.charged()).toBe(before + (isDelivered ? 1 : 0));
+    if (!stream && isDelivered) expect(text).toContain('['.repeat(levels - 1));
+  },
+);
+
+test.each([
+  [500, 200],
+  [501, 400],
+  [100_000, 400],
+])(
+  'a history with arguments of %i levels for a messages upstream gets a %i',
+  async (levels, wanted) => {
+    script(2);
+    const call = {
+      id: 'call_0',
+      type: 'function',
+      function: { name: 'read', arguments: nested(levels) },
+    };
+    const before = await fleet.charged();
+    const { status, text } = await ask('chat', {
+      model: 'vendor/messages-history',
+      tools: tools.chat,
+      messages: [
+        { role: 'user', content: 'hi' },
+        { role: 'assistant', content: null, tool_calls: [call] },
+        { role: 'tool', tool_call_id: 'call_0', content: 'x' },
+      ],
+    });
+    expect(status, text).toBe(wanted);
+    expect(await fleet.charged()).toBe(before + (wanted === 200 ? 1 : 0));
+  },
+);
