@@ -1,7 +1,8 @@
-import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch';
+import { Duration } from 'aws-cdk-lib';
+import { type IMetric, MathExpression, type Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { concurrencyOf, meterWrites, SUM } from './platform-metrics.ts';
-import { type RouterMetrics, share } from './router-metrics.ts';
+import { type RouterMetrics, share, type Total, totalOf, variablesOf } from './router-metrics.ts';
 import type { Stage } from './stage.ts';
 
 /** One metric alarm. */
@@ -33,21 +34,52 @@ export type AlarmSources = {
   metrics: RouterMetrics;
 };
 
+/**
+ * The requests that could succeed. A flood of 401s or 429s costs its sender nothing; counted as part of
+ * the whole it would hide an outage of the others.
+ */
+const servedOf = (metrics: RouterMetrics): Total => ({
+  of: [metrics.inStage('Requests')],
+  without: [metrics.inStage('Status401'), metrics.inStage('Status429')],
+});
+
+/** Adds what writes no log line, so that `Requests` does not count it. */
+const plus = ({ of, without = [] }: Total, ...more: Metric[]): Total => ({
+  of: [...of, ...more],
+  without,
+});
+
+/**
+ * 5xx without those of throttled items: one item is one key, and one busy key must not page. Its own
+ * alarm is meters-throttled.
+ */
+const failedOf = (metrics: RouterMetrics): Total => ({
+  of: [metrics.inStage('Status5xx')],
+  without: [metrics.inStage('MeterThrottled')],
+});
+
+/**
+ * The share in percent of a rare event. At 1,000 requests per second a few in five minutes are usual, and
+ * at a few requests per minute they are not: the alarm needs both the count and the share.
+ */
+const rareShare = (event: Metric, whole: Total, atLeast: number, label: string): MathExpression =>
+  share({ part: { of: [event] }, whole, atLeast: 1, atLeastPart: atLeast, label });
+
+/** One in 10,000, in percent. */
+const RARE = 0.01;
+
 /** Failures that callers see. */
 const requestAlarms = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
-  const requests = metrics.inStage('Requests');
-  const failed = metrics.inStage('Status5xx');
-  const crashed = router.metricErrors(SUM);
-  const throttled = router.metricThrottles(SUM);
+  const [served, failed] = [servedOf(metrics), failedOf(metrics)];
+  // The function's Invocations would miss the Web Function's requests.
+  const [crashed, throttled] = [router.metricErrors(SUM), router.metricThrottles(SUM)];
   return [
     {
       id: 'most-requests-fail',
       description: 'More than half of all requests fail.',
       metric: share({
-        part: [failed, crashed, throttled],
-        // The function's Invocations would miss the Web Function's requests. Crashed and throttled
-        // requests are added because they write no log line, so `Requests` does not count them.
-        whole: [requests, crashed, throttled],
+        part: plus(failed, crashed, throttled),
+        whole: plus(served, crashed, throttled),
         atLeast: 10,
         label: 'failed requests (%)',
       }),
@@ -57,27 +89,27 @@ const requestAlarms = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
     {
       id: 'server-errors',
       description: 'More than 5 % of requests get a 5xx response.',
-      metric: share({ part: [failed], whole: [requests], atLeast: 20, label: '5xx (%)' }),
+      metric: share({ part: failed, whole: served, atLeast: 20, label: '5xx (%)' }),
       above: 5,
     },
     {
       id: 'function-errors',
       description: 'Invocations crash or time out.',
-      metric: crashed,
-      above: 2,
+      metric: rareShare(crashed, plus(served, crashed), 3, 'crashes and timeouts (%)'),
+      above: RARE,
     },
     {
       id: 'deadline-cuts',
       description: 'Responses are cut off at the deadline.',
-      metric: metrics.inStage('DeadlineCuts'),
-      above: 4,
+      metric: rareShare(metrics.inStage('DeadlineCuts'), served, 5, 'cut at the deadline (%)'),
+      above: 0.1,
     },
     {
       id: 'authentication-failures',
       description: 'More than half of at least 100 requests in 5 minutes have an invalid API key.',
       metric: share({
-        part: [metrics.inStage('Status401')],
-        whole: [requests],
+        part: { of: [metrics.inStage('Status401')] },
+        whole: { of: [metrics.inStage('Requests')] },
         atLeast: 100,
         label: '401 (%)',
       }),
@@ -86,19 +118,43 @@ const requestAlarms = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
   ];
 };
 
+/** 403s in five minutes that a flagged prompt does not explain. */
+const MIN_FORBIDDEN = 3;
+
+/**
+ * Rejected credentials. A 401 counts from the first: it opens the breaker of its target for 5 minutes, so
+ * that no second one follows. A 403 counts from the third, because some providers return it for a prompt.
+ */
+const refusedCredentials = (metrics: RouterMetrics): MathExpression => {
+  const refused: Total = { of: [metrics.inStage('UpstreamCredentialRefused')] };
+  const forbidden: Total = { of: [metrics.inStage('UpstreamForbidden')] };
+  const some = totalOf(forbidden);
+  return new MathExpression({
+    expression: `${totalOf(refused)}+IF(${some}>=${MIN_FORBIDDEN},${some},0)`,
+    usingMetrics: variablesOf(refused, forbidden),
+    period: Duration.minutes(5),
+    label: 'rejected credentials',
+  });
+};
+
 /** Providers and the router's credentials for them. */
 const upstreamAlarms = ({ metrics }: AlarmSources): AlarmSpec[] => [
   {
     id: 'no-healthy-target',
     description: 'All targets of a model are failing.',
-    metric: metrics.inStage('NoHealthyTarget'),
-    above: 4,
+    metric: rareShare(
+      metrics.inStage('NoHealthyTarget'),
+      servedOf(metrics),
+      5,
+      'without a healthy target (%)',
+    ),
+    above: RARE,
   },
   {
     id: 'upstream-credential-refused',
     description: "A provider rejects the router's credentials.",
-    metric: metrics.inStage('UpstreamCredentialRefused'),
-    above: 2,
+    metric: refusedCredentials(metrics),
+    above: 0,
   },
   {
     id: 'secret-fetch-failed',
@@ -113,15 +169,25 @@ const upstreamAlarms = ({ metrics }: AlarmSources): AlarmSpec[] => [
 const meterAlarms = ({ metrics, metersTable }: AlarmSources): AlarmSpec[] => [
   {
     id: 'meter-unreachable',
-    description: 'Requests get 503 because a DynamoDB table is unavailable.',
-    metric: metrics.inStage('MeterUnreachable'),
-    above: 2,
+    description: 'More than 10 % of requests get 503 because a DynamoDB table is unavailable.',
+    metric: share({
+      part: { of: [metrics.inStage('MeterUnreachable')] },
+      whole: servedOf(metrics),
+      atLeast: 10,
+      label: 'rejected: table unavailable (%)',
+    }),
+    above: 10,
   },
   {
     id: 'meters-throttled',
-    description: 'DynamoDB throttles writes to the meters table.',
-    metric: meterWrites(metersTable, 'ThrottledRequests', 'Sum'),
-    above: 9,
+    description: 'More than 20 % of requests get 503 because DynamoDB throttles writes.',
+    metric: share({
+      part: { of: [metrics.inStage('MeterThrottled')] },
+      whole: servedOf(metrics),
+      atLeast: 50,
+      label: 'rejected: throttled (%)',
+    }),
+    above: 20,
   },
   {
     id: 'meters-slow',
@@ -132,20 +198,21 @@ const meterAlarms = ({ metrics, metersTable }: AlarmSources): AlarmSpec[] => [
   },
   {
     id: 'refund-pending',
-    description: 'A metered unit could not be refunded.',
-    metric: metrics.inStage('RefundPending'),
-    above: 0,
+    description: 'Metered units could not be refunded.',
+    metric: rareShare(metrics.inStage('RefundPending'), servedOf(metrics), 3, 'not refunded (%)'),
+    above: RARE,
   },
 ];
 
 const capacityAlarms = (sources: AlarmSources): AlarmSpec[] => {
   const { used, limit } = concurrencyOf(sources);
+  const throttled = sources.router.metricThrottles(SUM);
   return [
     {
       id: 'throttles',
       description: 'Lambda throttles requests: the concurrency limit is reached.',
-      metric: sources.router.metricThrottles(SUM),
-      above: 0,
+      metric: rareShare(throttled, plus(servedOf(sources.metrics), throttled), 5, 'throttled (%)'),
+      above: 0.1,
     },
     {
       id: 'concurrency',

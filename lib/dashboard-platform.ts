@@ -36,6 +36,7 @@ const meterRow = ({ metrics, metersTable }: PlatformSources): IWidget[] => {
   return [
     third('Metering', [
       metrics.inStage('MeterUnreachable', { label: 'meter unreachable' }),
+      metrics.inStage('MeterThrottled', { label: 'rejected: throttled' }),
       metrics.inStage('RefundPending', { label: 'refunds pending' }),
       metrics.inStage('SecretFetchFailed', { label: 'secret fetch failed' }),
     ]),

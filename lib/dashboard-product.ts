@@ -39,7 +39,8 @@ const errorRow = ({ metrics }: ProductSources): IWidget[] => {
       count('Failovers', 'failovers'),
       count('BreakersOpened', 'breakers opened'),
       count('NoHealthyTarget', 'no healthy target'),
-      count('UpstreamCredentialRefused', 'credential rejected'),
+      count('UpstreamCredentialRefused', 'credential rejected (401)'),
+      count('UpstreamForbidden', 'forbidden (403)'),
     ]),
   ];
 };

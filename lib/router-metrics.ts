@@ -43,26 +43,48 @@ export const createRouterMetrics = (stage: string) => {
 };
 export type RouterMetrics = ReturnType<typeof createRouterMetrics>;
 
+/** Metrics to add, and metrics to subtract. */
+export type Total = { of: Metric[]; without?: Metric[] };
+
 type ShareOptions = {
-  part: Metric[];
-  whole: Metric[];
+  part: Total;
+  whole: Total;
   /** Minimum of `whole` for a share above 0: one failed request at night is not a 100 % outage. */
   atLeast: number;
+  /**
+   * Minimum of `part` for a share above 0.
+   * @default 0
+   */
+  atLeastPart?: number;
   label: string;
 };
 
-const summed = (metrics: Metric[], prefix: string) => ({
-  sum: metrics.map((_, index) => `FILL(${prefix}${index},0)`).join('+'),
-  using: Object.fromEntries(metrics.map((one, index) => [`${prefix}${index}`, one])),
-});
+/** Name of a metric in an expression, which must begin with a lower-case letter. */
+const variableOf = ({ metricName }: Metric): string =>
+  `${metricName.charAt(0).toLowerCase()}${metricName.slice(1)}`;
 
-/** Returns `part` as a percentage of `whole`, or 0 while `whole` is below `atLeast`. */
-export const share = ({ part, whole, atLeast, label }: ShareOptions): MathExpression => {
-  const parts = summed(part, 'part');
-  const all = summed(whole, 'whole');
+/** Missing data is 0: a metric that is 0 is not written. */
+const filled = (one: Metric): string => `FILL(${variableOf(one)},0)`;
+
+export const totalOf = ({ of, without = [] }: Total): string =>
+  `(${[of.map(filled).join('+'), ...without.map(filled)].join('-')})`;
+
+/** Variables of an expression; a metric of several totals is one variable, so it is paid for once. */
+export const variablesOf = (...totals: Total[]): Record<string, Metric> =>
+  Object.fromEntries(
+    totals
+      .flatMap(({ of, without = [] }) => [...of, ...without])
+      .map((one) => [variableOf(one), one]),
+  );
+
+/** Returns `part` as a percentage of `whole`, or 0 while one of them is below its minimum. */
+export const share = (options: ShareOptions): MathExpression => {
+  const { atLeast, atLeastPart = 0, label } = options;
+  const [part, whole] = [totalOf(options.part), totalOf(options.whole)];
+  const least = [`${whole}>=${atLeast}`, ...(atLeastPart > 0 ? [`${part}>=${atLeastPart}`] : [])];
   return new MathExpression({
-    expression: `IF((${all.sum})>=${atLeast},100*(${parts.sum})/(${all.sum}),0)`,
-    usingMetrics: { ...parts.using, ...all.using },
+    expression: `IF(${least.join(' AND ')},100*${part}/${whole},0)`,
+    usingMetrics: variablesOf(options.part, options.whole),
     period: Duration.minutes(5),
     label,
   });

@@ -4,6 +4,7 @@ import {
   type LogFields,
   NO_HEALTHY_TARGET,
   type RequestFields,
+  STORE_THROTTLED,
   STORE_UNAVAILABLE,
 } from '../log-events.ts';
 import { type Labelled, type MetricName, OTHER, seriesOfRoute } from '../metrics.ts';
@@ -12,7 +13,18 @@ import type { Point } from './format-emf.ts';
 
 type Values = Point['values'];
 
-const REFUSED_CREDENTIAL = [401, 403];
+/**
+ * A table that throttles is available to every other key, so it is counted apart. DynamoDB's names are
+ * those of the causes in `failure`.
+ */
+const THROTTLED = new RegExp(
+  [
+    STORE_THROTTLED,
+    'ThrottlingException',
+    'ProvisionedThroughputExceededException',
+    'RequestLimitExceeded',
+  ].join('|'),
+);
 
 /** Turns the facts of a log line into metrics; undefined when it has none. */
 export type Measure = <E extends LogEvent>(event: E, fields: LogEvents[E]) => Point | undefined;
@@ -37,11 +49,20 @@ const statusValues = (status: number): Values =>
 const answerValues = ({ firstContentMs, ms }: RequestFields): Values =>
   omitUndefined({ FirstContentMs: firstContentMs, DurationMs: ms });
 
+const storeValues = (failure = ''): Values => {
+  const isThrottled = THROTTLED.test(failure);
+  return count({
+    MeterThrottled: isThrottled,
+    MeterUnreachable: !isThrottled && failure.includes(STORE_UNAVAILABLE),
+  });
+};
+
 const requestValues = (fields: RequestFields): Values => {
   const { outcome, status, stream, upstream, fault, failedAttempts = 0 } = fields;
   return {
     Requests: 1,
     ...statusValues(status),
+    ...storeValues(fields.failure),
     ...(upstream === undefined ? {} : answerValues(fields)),
     ...count({
       // Without an answer the last failure led to no other target.
@@ -54,7 +75,6 @@ const requestValues = (fields: RequestFields): Values => {
       DeadlineCuts: fields.cut === true || fault === 'deadline',
       // After the first content; before it, the failed attempt has a line of its own.
       UpstreamErrors: upstream !== undefined && fault !== undefined,
-      MeterUnreachable: fields.failure?.includes(STORE_UNAVAILABLE),
       InputTokens: fields.inputTokens,
       OutputTokens: fields.outputTokens,
     }),
@@ -67,7 +87,8 @@ const upstreamFailureValues = ({
 }: LogEvents['upstream_failed']): Values =>
   count({
     UpstreamErrors: 1,
-    UpstreamCredentialRefused: REFUSED_CREDENTIAL.includes(upstreamStatus),
+    UpstreamCredentialRefused: upstreamStatus === 401,
+    UpstreamForbidden: upstreamStatus === 403,
     SecretFetchFailed: fault === 'credential',
   });
 

@@ -43,7 +43,7 @@ const Answer = z.object({
 
 const env = {
   STAGE: 'test',
-  MAX_SERIES: '60',
+  MAX_SERIES: '64',
   KEYS_TABLE: 'keys',
   PLANS_TABLE: 'plans',
   METERS_TABLE: 'meters',

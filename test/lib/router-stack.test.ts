@@ -302,7 +302,7 @@ describe('the metric budget at synth', () => {
     Annotations.fromStack(synthStack()).hasInfo(
       '*',
       Match.stringLikeRegexp(
-        'Metric series: 51 of at most 60 \\(maxSeries\\), \\$15\\.30 a month\\.',
+        'Metric series: 53 of at most 64 \\(maxSeries\\), \\$15\\.90 a month\\.',
       ),
     );
   });

@@ -56,7 +56,7 @@ type Options = {
 export const environmentFor = (endpoints: LocalRouter['endpoints']): Record<string, string> => {
   const own = {
     STAGE: 'test',
-    MAX_SERIES: '60',
+    MAX_SERIES: '64',
     KEYS_TABLE: TABLE_NAMES.keys,
     PLANS_TABLE: TABLE_NAMES.plans,
     METERS_TABLE: TABLE_NAMES.meters,

@@ -7,6 +7,7 @@ import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
 import { minuteOf, periodOf } from '../../lambdas/metering/window.ts';
 import type { BreakerStore } from '../../lambdas/stores/breaker-store.ts';
 import type { Clock } from '../../lambdas/support/clock.ts';
+import type { Log } from '../../lambdas/support/log.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
 import { type ServerOptions, startServer } from '../../lambdas/web/server.ts';
 import { type LocalStores, startLocalStores } from '../../local/local-stores.ts';
@@ -38,6 +39,8 @@ export type FleetOptions = {
   breakers?: BreakerStore;
   toEvent?: ServerOptions['toEvent'];
   secret?: string;
+  /** In place of the watched one; `lines` then stay empty. */
+  log?: Log;
 };
 
 const PLAN = { id: 'fleet', rpm: 1_000_000, quota: 1_000_000, period: 'month' } as const;
@@ -60,7 +63,7 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
         secrets: { get: async () => secret, refresh: () => undefined },
         clock,
       }),
-      log: createWatchedLog(models, clock, (line) => written.push(line)),
+      log: options.log ?? createWatchedLog(models, clock, (line) => written.push(line)),
       clock,
       randomBytes,
     });

@@ -51,7 +51,7 @@ export type PostOptions = { key?: string; headers?: Record<string, string>; sign
 
 /** Posts JSON with the router's key, or another. */
 export const post = (
-  router: LocalRouter,
+  router: Pick<LocalRouter, 'baseUrl' | 'key'>,
   path: string,
   body: unknown,
   { key = router.key, headers = {}, signal }: PostOptions = {},

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { DataPoint } from './alarm-states.ts';
 
 /** The part of CloudWatch's embedded metric format that makes metrics. */
 const Emf = z.looseObject({
@@ -15,6 +16,24 @@ const Emf = z.looseObject({
       .min(1),
   }),
 });
+
+/** One data point for each metric of each line, in the order written. */
+export const pointsIn = (lines: string[]): DataPoint[] =>
+  lines
+    .filter((text) => text.includes('"_aws"'))
+    .flatMap((line) => {
+      const { _aws, ...root } = Emf.parse(JSON.parse(line));
+      return _aws.CloudWatchMetrics.flatMap(({ Namespace, Dimensions, Metrics }) => {
+        const labels = (Dimensions[0] ?? []).map(
+          (name) => `${name}=${z.string().parse(root[name])}`,
+        );
+        return Metrics.map(({ Name }) => ({
+          series: [Namespace, Name, ...labels].join(' '),
+          at: _aws.Timestamp,
+          value: z.number().parse(root[Name]),
+        }));
+      });
+    });
 
 /** Sums by series, as CloudWatch would have them: `Name{dimension=value …}` -> value. */
 export const seriesIn = (lines: string[]): Record<string, number> => {

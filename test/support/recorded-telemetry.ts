@@ -5,16 +5,17 @@ import { createTelemetry } from '../../lambdas/telemetry/create-telemetry.ts';
 import { watchLine } from './leak-watch.ts';
 import { seriesIn } from './metrics.ts';
 
-type Options = { clock: Clock; labels: Labelled[] };
+type Options = { stage: string; clock: Clock; labels: Labelled[] };
 
 /** The log of AWS, and what it has written: lines of facts and lines of metrics. */
 export const createRecordedTelemetry = ({
+  stage = 'test',
   clock = systemClock,
   labels = labelsOf(models, DEFAULT_MAX_SERIES),
 }: Partial<Options> = {}) => {
   const lines: string[] = [];
   const log = createTelemetry({
-    stage: 'test',
+    stage,
     labels,
     clock,
     write: (line) => {
