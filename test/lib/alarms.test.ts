@@ -168,8 +168,7 @@ describe('alarm metrics', () => {
   test('most-requests-fail divides by requests the router logged, crashes and throttles', () => {
     const whole =
       '(FILL(requests,0)+FILL(errors,0)+FILL(throttles,0)-FILL(status401,0)-FILL(status429,0))';
-    const part =
-      '(FILL(status5xx,0)+FILL(errors,0)+FILL(throttles,0)-FILL(meterThrottled,0))';
+    const part = '(FILL(status5xx,0)+FILL(errors,0)+FILL(throttles,0)-FILL(meterThrottled,0))';
     dev.hasResourceProperties(ALARM, {
       AlarmName: 'Router-most-requests-fail',
       Metrics: Match.arrayWith([
