@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { UPSTREAM_PROTOCOLS } from '../protocols/protocol-name.ts';
 import { invalidRequest } from '../support/errors.ts';
+import { nearMatches } from './near-matches.ts';
 
 /** Token of RFC 9110; Node throws on any other header name. */
 const HeaderName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/);
@@ -65,7 +66,7 @@ export type Catalog = {
   /** The models a plan may route to, in catalog order. */
   modelsFor(plan: { models?: string[] | undefined }): Model[];
   find(id: string, plan: { models?: string[] | undefined }): Model | undefined;
-  /** @throws ApiError 400 that lists the valid ids. */
+  /** @throws ApiError 400 that names near matches and lists valid ids. */
   require(id: string, plan: { models?: string[] | undefined }): Model;
 };
 
@@ -75,6 +76,18 @@ const ECHO_LIMIT = 100;
 /** Also for a model that exists but is not in the caller's plan. */
 export const unknownModelText = (id: string): string =>
   `The model '${id.slice(0, ECHO_LIMIT)}' does not exist.`;
+
+/** Maximum number of ids in an error: a plan may have hundreds. */
+const LIST_LIMIT = 20;
+
+/** Near matches first, then the valid ids, as many as fit. */
+const validModelsText = (id: string, valid: string[]): string => {
+  const near = nearMatches(id, valid);
+  const hint = near.length > 0 ? `Did you mean ${near.join(' or ')}? ` : '';
+  const more = valid.length - LIST_LIMIT;
+  const rest = more > 0 ? ` and ${more} more (GET /v1/models lists all)` : '';
+  return `${hint}Valid models: ${valid.slice(0, LIST_LIMIT).join(', ')}${rest}.`;
+};
 
 /** @throws Error that names the path of every invalid value in `data`. */
 export const parseModels = (data: unknown): Model[] => {
@@ -92,10 +105,8 @@ export const createCatalog = (models: Model[]): Catalog => {
     const model = find(id, plan);
     if (model) return model;
     const valid = modelsFor(plan).map((entry) => entry.id);
-    throw invalidRequest(`${unknownModelText(id)} Valid models: ${valid.join(', ')}.`, {
-      code: 'model_not_found',
-      param: 'model',
-    });
+    const text = `${unknownModelText(id)} ${validModelsText(id, valid)}`;
+    throw invalidRequest(text, { code: 'model_not_found', param: 'model' });
   };
   return { modelsFor, find, require };
 };

@@ -3,10 +3,12 @@ import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import {
   ApiError,
   apiError,
+  DO_NOT_RETRY,
   quotaExhausted,
   rateLimited,
   unauthenticated,
 } from '../support/errors.ts';
+import { omitUndefined } from '../support/omit-undefined.ts';
 import { formatInstant } from '../support/time.ts';
 import { type Limits, limitHeaders, secondsUntil } from './limit-headers.ts';
 
@@ -14,8 +16,9 @@ import { type Limits, limitHeaders, secondsUntil } from './limit-headers.ts';
 export class LimitReached extends ApiError {
   readonly limits: Limits;
 
-  constructor({ type, message, headers }: ApiError, limits: Limits) {
-    super(type, message, { headers });
+  constructor(error: ApiError, limits: Limits) {
+    const { type, message, headers, code } = error;
+    super(type, message, { headers, ...omitUndefined({ code }) });
     this.name = 'LimitReached';
     this.limits = limits;
   }
@@ -24,9 +27,17 @@ export class LimitReached extends ApiError {
 /** 401 of a key whose record may still be cached as active. */
 export const keyRevoked = (): ApiError => unauthenticated('The API key was revoked or replaced.');
 
+/** No `retry-after`: a plan with a limit of 0 admits no request until the operator changes it. */
+const admitsNone = (limit: string): string =>
+  `The plan of this API key admits no requests: ${limit}. Do not retry.`;
+
 /** 402. SDKs never retry it, so `retry-after` may be as long as the period. */
 export const quotaExceeded = (limits: Limits, period: Period, now: number): ApiError => {
   const { limit, resetAt } = limits.quota;
+  if (limit === 0) {
+    const text = admitsNone(`its quota is 0 requests per ${period}`);
+    return new LimitReached(quotaExhausted(text, limitHeaders(limits, now)), limits);
+  }
   const error = quotaExhausted(
     `The quota of ${limit} requests per ${period} is used up. Retry after ${formatInstant(resetAt)}.`,
     { ...limitHeaders(limits, now), 'retry-after': String(secondsUntil(resetAt, now)) },
@@ -43,6 +54,11 @@ const untilNextMinute = (resetAt: number, now: number): Record<string, string> =
 /** 429 of a generation. */
 export const rateExceeded = (limits: Limits, now: number): ApiError => {
   const { limit, resetAt } = limits.requests;
+  if (limit === 0) {
+    const headers = { ...limitHeaders(limits, now), ...DO_NOT_RETRY };
+    const text = admitsNone('its limit is 0 requests per minute');
+    return new LimitReached(rateLimited(text, headers), limits);
+  }
   const error = rateLimited(
     `The limit of ${limit} requests per minute is reached. Back off and retry.`,
     { ...limitHeaders(limits, now), ...untilNextMinute(resetAt, now) },

@@ -21,27 +21,55 @@ const busy = (cause: UpstreamError): ApiError =>
 const unavailable = (status: number) => (cause: UpstreamError) =>
   apiError('The model is temporarily unavailable.', { status, cause });
 
+/** May differ at the next request: a model writes the arguments of its tools, a gateway its error pages. */
+const malformed = (cause: UpstreamError): ApiError =>
+  apiError("The model's provider sent an invalid response.", { status: 502, cause });
+
+/** Of failures that last until the operator acts, or that the same request repeats: no retry. */
+const lasting =
+  (message: string, status = 502) =>
+  (cause: UpstreamError): ApiError =>
+    apiError(message, { status, headers: DO_NOT_RETRY, cause });
+
+const empty = lasting("The model's provider sent an empty response.");
+
+const redirected = lasting(
+  'The model is unavailable: its provider redirects to another address. The operator must change it.',
+);
+
+const noCredit = lasting(
+  "The model is unavailable: the router's account at its provider has no credit. The operator must act.",
+);
+
+const notOffered = lasting(
+  'The model is unavailable: its provider does not offer it, or not for this request.',
+);
+
+const denied = lasting(
+  "The model's provider denied the request: it flagged the prompt, or the router's credentials lack access.",
+  500,
+);
+
+const unreadableCredential = (cause: UpstreamError): ApiError =>
+  apiError('The model is unavailable: the router could not read the credentials of its provider.', {
+    status: 503,
+    cause,
+  });
+
 /** Not retryable: the same request would take as long again. */
 const outOfTime = (cause: UpstreamError): ApiError =>
   apiError('The model did not answer in time.', { status: 504, headers: DO_NOT_RETRY, cause });
 
-const misconfigured = (cause: UpstreamError): ApiError =>
-  apiError("The model is unavailable: the router's provider credentials were rejected.", {
-    status: 500,
-    headers: DO_NOT_RETRY,
-    cause,
-  });
+const misconfigured = lasting(
+  "The model is unavailable: the router's provider credentials were rejected. The operator must act.",
+  500,
+);
 
 /** Never sent: the client disconnected. 499 is logged, as nginx does. */
 const clientDisconnected = (cause: UpstreamError): ApiError =>
   apiError('The client disconnected.', { status: 499, cause });
 
-const rejected = (cause: UpstreamError): ApiError =>
-  apiError("The model's provider rejected the request.", {
-    status: 502,
-    headers: DO_NOT_RETRY,
-    cause,
-  });
+const rejected = lasting("The model's provider rejected the request.");
 
 /** By status, where it means more than "unavailable". The router's 401, 402 and 429 differ from these. */
 const BY_STATUS: Record<
@@ -50,7 +78,9 @@ const BY_STATUS: Record<
 > = {
   400: { retryNextTarget: false, error: rejected },
   401: { retryNextTarget: true, error: misconfigured },
-  403: { retryNextTarget: true, error: misconfigured },
+  402: { retryNextTarget: true, error: noCredit },
+  403: { retryNextTarget: true, error: denied },
+  404: { retryNextTarget: true, error: notOffered },
   413: { retryNextTarget: false, error: rejected },
   422: { retryNextTarget: false, error: rejected },
   429: { retryNextTarget: true, error: busy },
@@ -59,7 +89,10 @@ const BY_STATUS: Record<
 };
 
 const BY_KIND: Partial<Record<UpstreamErrorKind, (failure: UpstreamError) => ApiError>> = {
-  credential: unavailable(503),
+  credential: unreadableCredential,
+  malformed,
+  empty,
+  redirect: redirected,
   'first-event-timeout': unavailable(504),
   'idle-timeout': unavailable(504),
   deadline: outOfTime,
@@ -84,7 +117,8 @@ const MAX_SECONDS = 60;
 /** For busy targets that send no `retry-after`. */
 const DEFAULT_SECONDS = 10;
 
-const isFinal = ({ headers }: ApiError): boolean => headers['x-should-retry'] === 'false';
+/** Whether SDKs are asked not to retry. */
+export const isFinal = ({ headers }: ApiError): boolean => headers['x-should-retry'] === 'false';
 
 /**
  * Adds a `retry-after` of 1 to 60 s to errors that may be retried: the shortest wait that any target asked

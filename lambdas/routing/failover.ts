@@ -6,7 +6,7 @@ import { UpstreamError } from '../protocols/upstream-error.ts';
 import { type ApiError, apiError, DO_NOT_RETRY, withHeaders } from '../support/errors.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import type { Breaker } from './breaker.ts';
-import { classifyFailure, withRetryHint } from './classify-failure.ts';
+import { classifyFailure, type FailureClass, isFinal, withRetryHint } from './classify-failure.ts';
 import type { Permit } from './permits.ts';
 import type { RetryBudget } from './retry-budget.ts';
 import { tripRuleFor } from './trip-policy.ts';
@@ -39,13 +39,15 @@ const MAX_ATTEMPTS = 3;
 /** SDKs retry twice, at most a minute apart: a longer wait exceeds both retries. Seconds. */
 const MAX_USEFUL_WAIT = 120;
 
+const isUseful = (seconds: number): boolean => seconds <= MAX_USEFUL_WAIT;
+
 const allOpen = (openFor: number[]): ApiError => {
   const error = apiError('The model is temporarily unavailable.', {
     status: 503,
     code: NO_HEALTHY_TARGET,
   });
-  const isRetryable = openFor.some((seconds) => seconds <= MAX_USEFUL_WAIT);
-  return withHeaders(withRetryHint(error, openFor), isRetryable ? {} : DO_NOT_RETRY);
+  const headers = openFor.some(isUseful) ? {} : DO_NOT_RETRY;
+  return withHeaders(withRetryHint(error, openFor), headers);
 };
 
 /**
@@ -89,19 +91,26 @@ async function* reportOutcome(
 
 /** Collects the failures of all targets into the caller's error. */
 const createFailureSummary = () => {
-  let last: UpstreamError | undefined;
+  let last: FailureClass | undefined;
+  let lastRetryable: ApiError | undefined;
   const retryAfters: number[] = [];
   const openFor: number[] = [];
   return {
     add: (fault: UpstreamError) => {
-      last = fault;
+      last = classifyFailure(fault);
+      if (!isFinal(last.error)) lastRetryable = last.error;
       if (fault.retryAfterSeconds !== undefined) retryAfters.push(fault.retryAfterSeconds);
     },
     addOpen: (waitMs: number) => {
       openFor.push(waitMs / 1000);
     },
-    error: (): ApiError =>
-      last ? withRetryHint(classifyFailure(last).error, retryAfters) : allOpen(openFor),
+    /** Final only if every target's failure is: another target may respond to a retry. */
+    error: (): ApiError => {
+      if (!last) return allOpen(openFor);
+      if (!last.retryNextTarget) return withRetryHint(last.error, retryAfters);
+      if (!lastRetryable && openFor.some(isUseful)) return allOpen(openFor);
+      return withRetryHint(lastRetryable ?? last.error, retryAfters);
+    },
   };
 };
 

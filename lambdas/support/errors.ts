@@ -19,6 +19,9 @@ const STATUS = {
   api_error: 500,
 } as const satisfies Record<ErrorType, number>;
 
+/** The prompt's tokens and the model's maximum; `counts` is undefined if an upstream reports neither. */
+export type ContextOverflow = { counts: { tokens: number; most: number } | undefined };
+
 export type ApiErrorOptions = {
   /** HTTP status; defaults to the one of the type in SDKs. */
   status?: number;
@@ -27,6 +30,8 @@ export type ApiErrorOptions = {
   code?: string;
   /** Path of the offending field, e.g. `messages.0.content`. */
   param?: string;
+  /** How far the prompt exceeds the model's context; a protocol may state it in its vendor's words. */
+  overflow?: ContextOverflow | undefined;
   /** Machine-readable detail that SDKs of the messages protocol expose; `error_code` names it. */
   details?: { error_code: string };
   cause?: unknown;
@@ -38,6 +43,7 @@ export class ApiError extends Error {
   readonly headers: Record<string, string>;
   readonly code: string | undefined;
   readonly param: string | undefined;
+  readonly overflow: ContextOverflow | undefined;
   readonly details: { error_code: string } | undefined;
 
   constructor(type: ErrorType, message: string, options: ApiErrorOptions = {}) {
@@ -48,6 +54,7 @@ export class ApiError extends Error {
     this.headers = options.headers ?? {};
     this.code = options.code;
     this.param = options.param;
+    this.overflow = options.overflow;
     this.details = options.details;
   }
 }
@@ -59,7 +66,10 @@ export const invalidRequest = (message: string, options: ApiErrorOptions = {}): 
   new ApiError('invalid_request_error', message, options);
 
 export const unauthenticated = (message: string): ApiError =>
-  new ApiError('authentication_error', message, { headers: DO_NOT_RETRY });
+  new ApiError('authentication_error', message, {
+    headers: DO_NOT_RETRY,
+    code: 'invalid_api_key',
+  });
 
 export const notFound = (message: string): ApiError => invalidRequest(message, { status: 404 });
 
@@ -77,16 +87,20 @@ export const contextOverflow = (
   return invalidRequest(`prompt is too long: ${howFar}`, {
     code: 'context_length_exceeded',
     param: 'messages',
+    overflow: { counts },
     cause,
   });
 };
 
 /** Quota exhausted; `headers` contain the time of its reset. */
 export const quotaExhausted = (message: string, headers: Record<string, string>): ApiError =>
-  new ApiError('insufficient_quota', message, { headers: { ...headers, ...DO_NOT_RETRY } });
+  new ApiError('insufficient_quota', message, {
+    headers: { ...headers, ...DO_NOT_RETRY },
+    code: 'insufficient_quota',
+  });
 
 export const rateLimited = (message: string, headers: Record<string, string>): ApiError =>
-  new ApiError('rate_limit_error', message, { headers });
+  new ApiError('rate_limit_error', message, { headers, code: 'rate_limit_exceeded' });
 
 /** A failure of the router or of an upstream: 500, or the 5xx in `options.status`. */
 export const apiError = (message: string, options: ApiErrorOptions = {}): ApiError =>
@@ -100,7 +114,7 @@ export const toApiError = (error: unknown): ApiError =>
 
 /** Copies the error with more headers; existing headers take precedence. */
 export const withHeaders = (error: ApiError, headers: Record<string, string>): ApiError => {
-  const { type, message, status, cause, code, param, details } = error;
-  const options = { status, cause, headers: { ...headers, ...error.headers } };
+  const { type, message, status, cause, code, param, overflow, details } = error;
+  const options = { status, cause, overflow, headers: { ...headers, ...error.headers } };
   return new ApiError(type, message, { ...options, ...omitUndefined({ code, param, details }) });
 };

@@ -34,6 +34,8 @@ const FIRST_EVENT_MS = 30_000;
 const IDLE_MS = 60_000;
 
 const wait = (seconds: string) => failed(503, { 'retry-after': seconds });
+/** A retry would fail alike. */
+const lasting = failed(502, { 'x-should-retry': 'false' });
 const forOperator = failed(500, { 'x-should-retry': 'false' });
 
 /** Every way in which an upstream fails, and what becomes of it. */
@@ -46,9 +48,10 @@ export const ROWS: Row[] = [
   { fault: 'stall=0', expected: failed(504), waits: [FIRST_EVENT_MS] },
   { fault: 'pings', expected: failed(504), waits: [FIRST_EVENT_MS] },
   { fault: 'stall=5', expected: { kind: 'broken', status: 504 }, waits: [IDLE_MS] },
-  ...rows(failed(502), ['reset', 'reset=0', ...named('status', ['402', '404', '405', '408'])]),
+  ...rows(failed(502), ['reset', 'reset=0', ...named('status', ['405', '408'])]),
   ...rows(failed(502), named('status', ['409', '410', '418', '425', '500', '501', '502', '504'])),
-  ...rows(failed(502), named('status', ['520', '599', '204', '304', '301', '302', '307', '308'])),
+  ...rows(failed(502), named('status', ['520', '599', '204', '304'])),
+  ...rows(lasting, ['redirect', ...named('status', ['301', '302', '307', '308', '402', '404'])]),
   ...rows(forOperator, named('status', ['401', '403'])),
   ...rows(wait('10'), named('status', ['429', '503', '529', '429:soon', '429:-1'])),
   ...rows(wait('7'), named('status', ['429:7', '503:7'])),
@@ -56,7 +59,8 @@ export const ROWS: Row[] = [
   ...rows(wait('60'), ['status=429:999999999']),
   ...rows(failed(502, { 'retry-after': '7' }), ['status=500:7']),
   ...rows(refused, named('status', ['400', '413', '422'])),
-  ...rows(failed(502), ['redirect', 'empty', 'blank', 'malformed', 'malformed=0', 'error']),
+  ...rows(failed(502), ['empty', 'malformed', 'malformed=0', 'error']),
+  ...rows(lasting, ['blank']),
   ...rows(failed(502), ['truncate=0', 'error=0']),
   ...rows(
     failed(502),

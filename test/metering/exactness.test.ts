@@ -130,14 +130,15 @@ describe('four processes on one table', () => {
   test('every denied caller gets the limits in the headers of the protocol', async () => {
     now += MINUTE;
     fleet.setNow(now);
-    const key = await fleet.createKey({ plan: { rpm: 0, quota: 5, period: 'day' } });
+    const key = await fleet.createKey({ plan: { rpm: 1, quota: 5, period: 'day' } });
+    await callAtOnce(1, key);
     const [chat, messages] = await callAtOnce(2, key);
     const shared = {
-      'x-ratelimit-limit-requests': '0',
+      'x-ratelimit-limit-requests': '1',
       'x-ratelimit-remaining-requests': '0',
       'x-ratelimit-reset-requests': '60s',
       'x-quota-limit': '5',
-      'x-quota-remaining': '5',
+      'x-quota-remaining': '4',
       'retry-after': '60',
       'retry-after-ms': '60000',
     };
@@ -147,7 +148,7 @@ describe('four processes on one table', () => {
       status: 429,
       headers: {
         ...shared,
-        'anthropic-ratelimit-requests-limit': '0',
+        'anthropic-ratelimit-requests-limit': '1',
         'anthropic-ratelimit-requests-remaining': '0',
       },
     });

@@ -4,7 +4,7 @@ import { type Asked, askFor } from './ask.ts';
 export type Outcome = 'charged' | 'free' | 'unknown';
 
 const CONTENT = /"delta":\{"(?:role":"assistant",")?content":"[^"]|"text_delta"/;
-const FAILURE = /"finish_reason":"error"|event: error/;
+const FAILURE = /event: error/;
 
 const readStream = async (response: Response): Promise<Outcome> => {
   let text = '';

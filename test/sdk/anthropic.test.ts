@@ -212,9 +212,11 @@ describe.each(majors)('%s', (_, connect) => {
   });
 
   test('throws RateLimitError above the requests of a minute', async () => {
-    const client = connect(await router.createKey({ plan: { rpm: 0 } }));
-    const call = client.messages.create(request('aurora/scribe-1', 'x'), { maxRetries: 0 });
-    const error = await failure(call);
+    const client = connect(await router.createKey({ plan: { rpm: 1 } }));
+    const ask = () =>
+      client.messages.create(request('aurora/scribe-1', 'say x'), { maxRetries: 0 });
+    // Of three at least two are in the same minute.
+    const error = await failure(Promise.all([ask(), ask(), ask()]));
     expect(error.constructor.name).toBe('RateLimitError');
     expect(error.error.error.type).toBe('rate_limit_error');
     expect(Number(error.headers.get('retry-after'))).toBeLessThanOrEqual(60);

@@ -65,7 +65,11 @@ describe.each(GRID)('$name on an upstream that speaks $protocol', ({ caller, pro
     async ({ fault }) => {
       const { answer, recording, seen } = await tryOn({ caller, protocol, fault });
       const error = await rejection(answer);
-      expect(String(error)).toContain('The model is temporarily unavailable.');
+      expect(String(error)).toContain(
+        fault.kind === 'malformed'
+          ? "The model's provider sent an invalid response."
+          : 'The model is temporarily unavailable.',
+      );
       expect(seen.join('')).toMatch(/^One/);
       expect(SIX.startsWith(seen.join(''))).toBe(true);
       expect(recording.statuses).toEqual([200]);

@@ -205,6 +205,7 @@ describe.each(majors)('%s', (_, connect) => {
       status: 400,
       type: 'invalid_request_error',
       code: 'model_not_found',
+      param: 'model',
     });
     expect(error.message).toContain('aurora/scribe-1, borealis/swift-2, cirrus/vista-3');
     expect(error.requestID).toMatch(/^req_/);
@@ -217,7 +218,11 @@ describe.each(majors)('%s', (_, connect) => {
     });
     const error = await failure(call);
     expect(error.constructor.name).toBe('AuthenticationError');
-    expect(error).toMatchObject({ status: 401, type: 'authentication_error' });
+    expect(error).toMatchObject({
+      status: 401,
+      type: 'authentication_error',
+      code: 'invalid_api_key',
+    });
     expect(error.headers.get('x-should-retry')).toBe('false');
   });
 
@@ -226,20 +231,30 @@ describe.each(majors)('%s', (_, connect) => {
     const request = { model: 'aurora/scribe-1', messages: say('x') };
     await client.chat.completions.create(request);
     const error = await failure(client.chat.completions.create(request));
-    expect(error).toMatchObject({ status: 402, type: 'insufficient_quota' });
+    expect(error).toMatchObject({
+      status: 402,
+      type: 'insufficient_quota',
+      code: 'insufficient_quota',
+    });
     expect(error.message).toMatch(/\d{4}-\d\d-\d\dT00:00:00Z/);
     expect(Number(error.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
   test('throws RateLimitError above the requests of a minute', async () => {
-    const client = connect(await router.createKey({ plan: { rpm: 0 } }));
-    const call = client.chat.completions.create(
-      { model: 'aurora/scribe-1', messages: say('x') },
-      { maxRetries: 0 },
-    );
-    const error = await failure(call);
+    const client = connect(await router.createKey({ plan: { rpm: 1 } }));
+    const ask = () =>
+      client.chat.completions.create(
+        { model: 'aurora/scribe-1', messages: say('say x') },
+        { maxRetries: 0 },
+      );
+    // Of three at least two are in the same minute.
+    const error = await failure(Promise.all([ask(), ask(), ask()]));
     expect(error.constructor.name).toBe('RateLimitError');
-    expect(error).toMatchObject({ status: 429, type: 'rate_limit_error' });
+    expect(error).toMatchObject({
+      status: 429,
+      type: 'rate_limit_error',
+      code: 'rate_limit_exceeded',
+    });
     const seconds = Number(error.headers.get('retry-after'));
     expect(seconds).toBeGreaterThanOrEqual(1);
     expect(seconds).toBeLessThanOrEqual(60);

@@ -93,19 +93,6 @@ const ErrorBody = z.strictObject({
   code: z.string().nullable(),
 });
 
-/** The last chunk of a stream that failed: no finish of the vendor's, and an error beside it. */
-const ErrorChunk = z.strictObject({
-  ...ChunkEnvelope,
-  choices: z.tuple([
-    z.strictObject({
-      index: z.literal(0),
-      delta: z.strictObject({}),
-      finish_reason: z.literal('error'),
-    }),
-  ]),
-  error: ErrorBody,
-});
-
-export const ChatChunk = z.union([ContentChunk, UsageChunk, ErrorChunk]);
+export const ChatChunk = z.union([ContentChunk, UsageChunk]);
 
 export const ChatError = z.strictObject({ error: ErrorBody });

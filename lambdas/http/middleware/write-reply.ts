@@ -16,6 +16,9 @@ const SSE_HEADERS = {
   'x-accel-buffering': 'no',
 };
 
+/** `no-store`: a shared cache in front of the router may not know that `x-api-key` identifies a caller. */
+const JSON_HEADERS = { 'content-type': 'application/json', 'cache-control': 'no-store' };
+
 /** Logs the error of a stream that must not throw, and encodes it: without it SDKs see a normal end. */
 const onStreamFailure = (received: Received, log: Log) => (error: unknown) => {
   const { requestId, protocol, startedAt } = received;
@@ -53,7 +56,7 @@ const encodeBody = (
   const isHead = received.request.method === 'HEAD';
   const json = 'json' in reply ? reply.json : JSON.stringify(reply.body);
   const body = isHead ? '' : textBody(json);
-  return { headers: { 'content-type': 'application/json' }, body };
+  return { headers: JSON_HEADERS, body };
 };
 
 /**

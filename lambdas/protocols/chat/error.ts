@@ -1,24 +1,35 @@
 import type { ApiError } from '../../support/errors.ts';
-import type { ResponseMeta } from '../generation.ts';
 import type { SseMessage } from '../sse.ts';
-import { chunkOf } from './encode-stream.ts';
+
+/** The vendor's text for a prompt that is too long: chat clients shorten their history when they find it. */
+const overflowText = ({ counts }: NonNullable<ApiError['overflow']>): string => {
+  const howFar = counts
+    ? `This model's maximum context length is ${counts.most} tokens. However, your messages resulted in ${counts.tokens} tokens.`
+    : "The messages exceed this model's maximum context length.";
+  return `${howFar} Please reduce the length of the messages.`;
+};
 
 /** The official SDK exposes `param` and `code`. */
-export const encodeError = ({ type, message, param, code }: ApiError): Record<string, unknown> => ({
-  error: { type, message, param: param ?? null, code: code ?? null },
+export const encodeError = ({
+  type,
+  message,
+  param,
+  code,
+  overflow,
+}: ApiError): Record<string, unknown> => ({
+  error: {
+    type,
+    message: overflow ? `${message}. ${overflowText(overflow)}` : message,
+    param: param ?? null,
+    code: code ?? null,
+  },
 });
 
 /**
- * Sends the error twice: on the chunk that ends the response, and in a separate last message. The
- * official SDKs throw on the first; the Vercel AI SDK drops `error` from a message with `choices`.
- * No `[DONE]`: it marks a complete response.
+ * One last message without `choices`: some clients raise on the event's name, the others on `error` in its
+ * data, which the Vercel AI SDK drops if `choices` accompany it. No `finish_reason` or `[DONE]` precedes or
+ * follows: clients read them as the end of a complete response.
  */
-export const encodeStreamError = (
-  error: ApiError,
-  _id: string,
-  meta: ResponseMeta,
-): SseMessage[] => {
-  const body = encodeError(error);
-  const lastChunk = { choices: [{ index: 0, delta: {}, finish_reason: 'error' }], ...body };
-  return [chunkOf(meta, lastChunk), { data: JSON.stringify(body) }];
-};
+export const encodeStreamError = (error: ApiError): SseMessage[] => [
+  { event: 'error', data: JSON.stringify(encodeError(error)) },
+];

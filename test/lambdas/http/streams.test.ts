@@ -97,8 +97,8 @@ test('the log line of a stream is written at its end, with what the endpoint not
 });
 
 test.each([
-  ['/v1/chat/completions', '"finish_reason":"error"'],
-  ['/v1/messages', 'event: error'],
+  ['/v1/chat/completions', 'event: error\n'],
+  ['/v1/messages', 'event: error\n'],
 ])(
   'a stream that throws although it must not ends with an error event on %s',
   async (path, tail) => {

@@ -75,11 +75,12 @@ describe('a denied request', () => {
 
   test('a request over its quota gets 402 with the time of the reset and x-should-retry: false', async () => {
     const { admit } = setUp();
-    const caller = callerWith({ quota: 0, period: 'hour' });
+    const caller = callerWith({ quota: 1, period: 'hour' });
+    await admit(caller);
     expect(await errorOf(() => admit(caller))).toMatchObject({
       type: 'insufficient_quota',
       status: 402,
-      message: 'The quota of 0 requests per hour is used up. Retry after 2026-11-21T12:00:00Z.',
+      message: 'The quota of 1 requests per hour is used up. Retry after 2026-11-21T12:00:00Z.',
       headers: { 'retry-after': '1780', 'x-should-retry': 'false', 'x-quota-remaining': '0' },
     });
   });
@@ -106,10 +107,34 @@ describe('a denied request', () => {
     ['2026-11-21T11:30:59.999Z', '1', '1'],
   ])('a request over its rate at %s gets retry-after: %s', async (time, seconds, ms) => {
     const { admit } = setUp(Date.parse(time));
-    expect((await errorOf(() => admit(callerWith({ rpm: 0 })))).headers).toMatchObject({
+    const caller = callerWith({ rpm: 1 });
+    await admit(caller);
+    expect((await errorOf(() => admit(caller))).headers).toMatchObject({
       'retry-after': seconds,
       'retry-after-ms': ms,
     });
+  });
+});
+
+describe('a plan that admits no requests', () => {
+  test.each([
+    { limit: { rpm: 0 }, status: 429, why: 'its limit is 0 requests per minute' },
+    { limit: { quota: 0 }, status: 402, why: 'its quota is 0 requests per month' },
+    { limit: { rpm: 0, quota: 0 }, status: 402, why: 'its quota is 0 requests per month' },
+  ])('a plan of $limit gets $status without retry-after', async ({ limit, status, why }) => {
+    const { admit } = setUp();
+    const caller = callerWith({ ...limit, period: 'month' });
+    // The second comes from the cache of limits.
+    for (const _ of [1, 2]) {
+      const error = await errorOf(() => admit(caller));
+      expect(error).toMatchObject({
+        status,
+        message: `The plan of this API key admits no requests: ${why}. Do not retry.`,
+        headers: { 'x-should-retry': 'false', 'x-quota-limit': expect.any(String) },
+      });
+      expect(error.headers).not.toHaveProperty('retry-after');
+      expect(error.headers).not.toHaveProperty('retry-after-ms');
+    }
   });
 });
 

@@ -67,7 +67,8 @@ test('a prompt that an upstream finds too long is a 400, and no other target is 
   expect(JSON.parse(sent.text).error).toMatchObject({
     type: 'invalid_request_error',
     code: 'context_length_exceeded',
-    message: 'prompt is too long: 130001 tokens > 128000 maximum',
+    message:
+      "prompt is too long: 130001 tokens > 128000 maximum. This model's maximum context length is 128000 tokens. However, your messages resulted in 130001 tokens. Please reduce the length of the messages.",
   });
   expect([primary.attempts, second?.attempts]).toEqual([1, 0]);
   expect(await fleet.charged()).toBe(0);
@@ -104,7 +105,7 @@ test('after the first content no other target is asked, and the unit goes back',
   const sent = await ask();
   expect(sent.status).toBe(200);
   expect(sent.text).toContain('Hello');
-  expect(sent.text).toContain('"finish_reason":"error"');
+  expect(sent.text).toContain('event: error\n');
   expect([primary.attempts, second?.attempts]).toEqual([1, 0]);
   expect(await fleet.charged()).toBe(0);
 });
