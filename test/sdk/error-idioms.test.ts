@@ -84,7 +84,7 @@ describe.each(OPENAI)('%s', (name, connect) => {
     `${name} is told not to retry under a plan of %o, which admits no requests`,
     async (plan, status, code) => {
       const key = await router().createKey({ plan });
-        const error = await ask(MODEL_ON.chat, key);
+      const error = await ask(MODEL_ON.chat, key);
       expect(error).toMatchObject({ status, code });
       expect(String(error)).toContain('admits no requests');
       expect(error).toMatchObject({ headers: expect.any(Headers) });
