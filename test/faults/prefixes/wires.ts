@@ -1,0 +1,96 @@
+import type { ProtocolName } from '../../../lambdas/protocols/protocol.ts';
+
+/** How far an answer has come when its upstream stops to send it. */
+export type Phase =
+  /** No part of the answer is shown. */
+  | 'nothing'
+  /** A part is shown, no finish reason. */
+  | 'content'
+  /** The finish reason came, the last event did not. */
+  | 'finished'
+  | 'complete';
+
+/** One event of an answer; `reaches` is the phase after it. */
+type Step = { name: string; bytes: string; reaches: Phase };
+
+export type Wire = { ping: string; answers: Record<'text' | 'empty', Step[]> };
+
+const step = (name: string, reaches: Phase, bytes: string): Step => ({ name, reaches, bytes });
+
+const event = (type: string, fields: object) =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+
+const OPENED = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'm',
+  content: [],
+  stop_reason: null,
+  stop_sequence: null,
+  usage: { input_tokens: 5, output_tokens: 1 },
+};
+const messageStart = step('message_start', 'nothing', event('message_start', { message: OPENED }));
+const messageEnd = [
+  step(
+    'message_delta',
+    'finished',
+    event('message_delta', {
+      delta: { stop_reason: 'end_turn', stop_sequence: null },
+      usage: { output_tokens: 2 },
+    }),
+  ),
+  step('message_stop', 'complete', event('message_stop', {})),
+];
+const blockDelta = (text: string) =>
+  event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } });
+
+const MESSAGES: Wire = {
+  ping: event('ping', {}),
+  answers: {
+    text: [
+      messageStart,
+      step(
+        'content_block_start',
+        'nothing',
+        event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+      ),
+      step('first content_block_delta', 'content', blockDelta('Hello')),
+      step('second content_block_delta', 'content', blockDelta(' you')),
+      step('content_block_stop', 'content', event('content_block_stop', { index: 0 })),
+      ...messageEnd,
+    ],
+    empty: [messageStart, ...messageEnd],
+  },
+};
+
+const chunk = (fields: object) =>
+  `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'm', ...fields })}\n\n`;
+const delta = (part: object, finish: string | null = null) =>
+  chunk({ choices: [{ index: 0, delta: part, finish_reason: finish }] });
+
+const role = step('role chunk', 'nothing', delta({ role: 'assistant', content: '' }));
+const chatEnd = [
+  step('finish chunk', 'finished', delta({}, 'stop')),
+  step(
+    'usage chunk',
+    'finished',
+    chunk({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 } }),
+  ),
+  step('[DONE]', 'complete', 'data: [DONE]\n\n'),
+];
+
+const CHAT: Wire = {
+  ping: ': keep-alive\n\n',
+  answers: {
+    text: [
+      role,
+      step('first content chunk', 'content', delta({ content: 'Hello' })),
+      step('second content chunk', 'content', delta({ content: ' you' })),
+      ...chatEnd,
+    ],
+    empty: [role, ...chatEnd],
+  },
+};
+
+export const WIRES: Record<ProtocolName, Wire> = { chat: CHAT, messages: MESSAGES };
