@@ -10,6 +10,8 @@ export const claimTmpdir = (): (() => void) => {
   const { TMPDIR } = process.env;
   const folder = mkdtempSync(join(tmpdir(), 'model-router-tests-'));
   process.env.TMPDIR = folder;
+  // npm and vitest keep Node's compile cache in the temporary folder.
+  process.env.NODE_DISABLE_COMPILE_CACHE = '1';
   return () => {
     if (TMPDIR === undefined) delete process.env.TMPDIR;
     else process.env.TMPDIR = TMPDIR;
