@@ -56,7 +56,7 @@ const measure = (word: string, from: number): { length: number; mark: number } =
   return { length, mark };
 };
 
-/** Capitals, and `HTMLElement`, which is no camel case to a tokenizer. */
+/** Capitals, and `HTMLElement`, which a tokenizer does not split as camel case. */
 const tokensOfCapitals = (length: number, lead: number, endsLower: boolean): number => {
   if (endsLower) return Math.min(0.45 + 0.5 * length, 2 + 0.18 * length);
   return lead === SPACE ? 0.8 + 0.1 * length : 0.7 + 0.18 * length;
@@ -96,7 +96,7 @@ const tokensOfWord = (piece: string, context: Context): number => {
   return tokensOfLowercase(length, lead, capital, context.perLetter);
 };
 
-/** `});` is one token, `}))},` is two; a line of dashes is no more than that. */
+/** `});` is one token, `}))},` is two; a line of dashes is at most two. */
 const tokensOfSigns = (piece: string): number => {
   let changes = 0;
   for (let at = 1; at < piece.length; at += 1) {

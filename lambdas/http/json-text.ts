@@ -56,7 +56,7 @@ export const parseJsonObject = (text: string): Record<string, unknown> => {
   const parsed = parse(text);
   if (!isObject(parsed)) throw invalidRequest('The request body must be a JSON object.');
   if (hasLoneSurrogate(text)) {
-    throw invalidRequest('The request body holds half of a surrogate pair, which is no character.');
+    throw invalidRequest('The request body contains an unpaired UTF-16 surrogate.');
   }
   return MAY_HOLD_PROTO.test(text) ? membersWithoutProto(parsed) : parsed;
 };

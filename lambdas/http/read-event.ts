@@ -5,7 +5,7 @@ export type HttpRequest = {
   method: string;
   /** As sent, still percent-encoded, without a stage prefix or query. */
   path: string;
-  /** Names in lower case; repeated headers joined by commas, as both front doors do. */
+  /** Names in lower case; repeated headers joined by commas, as every public endpoint does. */
   headers: Record<string, string>;
   /** The body's bytes as sent; empty when there is none. */
   body: Uint8Array;

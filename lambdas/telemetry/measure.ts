@@ -70,10 +70,10 @@ const requestValues = (fields: RequestFields): Values => {
       NoHealthyTarget:
         upstream === undefined && (fields.exhausted === true || fault === NO_HEALTHY_TARGET),
       StreamsAbandoned: stream === true && outcome === 'abandoned',
-      // A stream that failed before its status went out has a status of its own.
+      // A stream that failed before its status went out is counted by that status.
       StreamsFailed: stream === true && outcome === 'failed' && status === 200,
       DeadlineCuts: fields.cut === true || fault === 'deadline',
-      // After the first content; before it, the failed attempt has a line of its own.
+      // After the first content; before it, the failed attempt has a separate line.
       UpstreamErrors: upstream !== undefined && fault !== undefined,
       InputTokens: fields.inputTokens,
       OutputTokens: fields.outputTokens,

@@ -63,7 +63,7 @@ const toArray = async <T>(stream: AsyncIterable<T>): Promise<T[]> => {
 };
 
 describe.each(GRID)('$name on $model', ({ name, protocol, model }) => {
-  test('generates text', async () => {
+  test('the AI SDK generates text', async () => {
     const result = await generateText({
       ...connect(name, model),
       instructions: 'Be brief.',
@@ -74,7 +74,7 @@ describe.each(GRID)('$name on $model', ({ name, protocol, model }) => {
     expect(result.usage).toMatchObject({ inputTokens: expect.any(Number), outputTokens: 3 });
   });
 
-  test('streams text', async () => {
+  test('the AI SDK streams text', async () => {
     const result = streamText({ ...connect(name, model), prompt: 'say One two three.' });
     const deltas = await toArray(result.textStream);
     expect(deltas).toEqual(['One', ' two', ' three.']);
@@ -82,7 +82,7 @@ describe.each(GRID)('$name on $model', ({ name, protocol, model }) => {
     expect(await result.usage).toMatchObject({ inputTokens: expect.any(Number), outputTokens: 3 });
   });
 
-  test('runs a loop of parallel tool calls', async () => {
+  test('the AI SDK runs a loop of parallel tool calls', async () => {
     const { steps, text } = await generateText({
       ...connect(name, model),
       tools: TOOLS,
@@ -97,7 +97,7 @@ describe.each(GRID)('$name on $model', ({ name, protocol, model }) => {
     expect(text).toBe('The tool said "sunny in Paris". The tool said "sunny in Rome".');
   });
 
-  test('runs the same loop on streams', async () => {
+  test('the AI SDK runs a loop of parallel tool calls on streams', async () => {
     const result = streamText({
       ...connect(name, model),
       tools: TOOLS,
@@ -109,7 +109,7 @@ describe.each(GRID)('$name on $model', ({ name, protocol, model }) => {
     expect(await result.text).toContain('sunny in Rome');
   });
 
-  test('takes a tool that fails, and one without arguments', async () => {
+  test('the AI SDK continues after a tool without arguments has failed', async () => {
     const { text } = await generateText({
       ...connect(name, model),
       tools: {
@@ -121,7 +121,7 @@ describe.each(GRID)('$name on $model', ({ name, protocol, model }) => {
     expect(text).toContain('no clock');
   });
 
-  test('gets an object of the schema', async () => {
+  test('the AI SDK returns an object of the schema', async () => {
     const schema = z.object({ city: z.string(), degrees: z.number() });
     const { output } = await generateText({
       ...connect(name, model),
@@ -137,20 +137,23 @@ describe.each(GRID)('$name on $model', ({ name, protocol, model }) => {
     expect(await streamed.output).toEqual(output);
   });
 
-  test.each(BREAKS)('gets an error part when the upstream breaks off with %s', async (fault) => {
-    const result = streamText({
-      ...connect(name, models.next(protocol)),
-      prompt: `fault ${fault}\nsay One two three four five six.`,
-      onError: () => {},
-    });
-    const types = (await toArray(result.stream)).map(({ type }) => type);
-    expect(types).toContain('text-delta');
-    expect(types).toContain('error');
-  });
+  test.each(BREAKS)(
+    'the AI SDK yields an error part when the upstream breaks off with %s',
+    async (fault) => {
+      const result = streamText({
+        ...connect(name, models.next(protocol)),
+        prompt: `fault ${fault}\nsay One two three four five six.`,
+        onError: () => {},
+      });
+      const types = (await toArray(result.stream)).map(({ type }) => type);
+      expect(types).toContain('text-delta');
+      expect(types).toContain('error');
+    },
+  );
 });
 
 describe.each(SHOWING_REASONING)('$name on $model', ({ name, model }) => {
-  test('shows reasoning and sends it back', async () => {
+  test('the AI SDK returns reasoning and sends it back in the next request', async () => {
     const prompt = { role: 'user' as const, content: 'think Let me see.\nsay Done.' };
     const first = streamText({ ...connect(name, model), messages: [prompt] });
     expect(await first.reasoningText).toBe('Let me see.');
@@ -171,7 +174,7 @@ describe.each(NAMES)('%s', (name) => {
   const ask = (model: string, key?: string) =>
     rejection(generateText({ ...connect(name, model, key), prompt: 'Hello' }));
 
-  test('sends pictures', async () => {
+  test('the AI SDK sends an image as bytes', async () => {
     const { text } = await generateText({
       ...connect(name, 'cirrus/vista-3'),
       messages: [
@@ -187,7 +190,7 @@ describe.each(NAMES)('%s', (name) => {
     expect(text).toContain('I see 1 image(s): image/png.');
   });
 
-  test('tells a wrong model, a wrong key, a spent quota and a full minute apart', async () => {
+  test('the AI SDK distinguishes a wrong model, a wrong key, a spent quota and a full minute', async () => {
     const spent = await router().createKey({ plan: { quota: 0 } });
     const busy = await router().createKey({ plan: { rpm: 0 } });
     const errors = [

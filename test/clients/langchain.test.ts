@@ -57,7 +57,7 @@ const gather = async <T extends { concat(chunk: T): T }>(stream: AsyncIterable<T
 };
 
 describe.each(GRID)('$name on $model', ({ name, protocol, model }) => {
-  test('invokes', async () => {
+  test('LangChain invokes a model', async () => {
     const message = await connect(name, model).invoke([
       ['system', 'Be brief.'],
       ['user', 'say All is well.'],
@@ -69,13 +69,13 @@ describe.each(GRID)('$name on $model', ({ name, protocol, model }) => {
     });
   });
 
-  test('streams, and counts the tokens once', async () => {
+  test('LangChain streams and counts the tokens once', async () => {
     const message = await gather(await connect(name, model).stream('say One two three.'));
     expect(message.text).toBe('One two three.');
     expect(message).toMatchObject({ usage_metadata: { output_tokens: 3 } });
   });
 
-  test('runs a loop of parallel tool calls, whole and streamed', async () => {
+  test('LangChain runs a loop of parallel tool calls, whole and streamed', async () => {
     const bound = connect(name, model).bindTools([WEATHER]);
     const prompt = 'call weather {"city":"Paris"} and call weather {"city":"Rome"}';
     const whole = await bound.invoke(prompt);
@@ -96,14 +96,14 @@ describe.each(GRID)('$name on $model', ({ name, protocol, model }) => {
     }
   });
 
-  test('gets an object of the schema', async () => {
+  test('LangChain returns an object of the schema', async () => {
     const place = await connect(name, model).withStructuredOutput(PLACE).invoke('Where is it?');
     expect(place).toEqual({ city: expect.any(String), people: expect.any(Number) });
   });
 
   /** After five messages both protocols have sent words. */
   test.each(['truncate=5', 'malformed=5', 'reset=5', 'error=5'])(
-    'throws when the upstream breaks off with %s',
+    'LangChain throws when the upstream breaks off with %s',
     async (fault) => {
       const seen: string[] = [];
       const client = connect(name, models.next(protocol));
@@ -119,7 +119,7 @@ describe.each(GRID)('$name on $model', ({ name, protocol, model }) => {
 });
 
 describe.each(NAMES)('%s', (name) => {
-  test('tells a wrong model, a wrong key, a spent quota and a full minute apart', async () => {
+  test('LangChain distinguishes a wrong model, a wrong key, a spent quota and a full minute', async () => {
     const spent = await router().createKey({ plan: { quota: 0 } });
     const busy = await router().createKey({ plan: { rpm: 0 } });
     const ask = (model: string, key?: string) =>
@@ -140,7 +140,7 @@ describe.each(NAMES)('%s', (name) => {
 });
 
 describe.each(Object.values(MODEL_ON))('ChatAnthropic on %s', (model) => {
-  test('shows thinking and sends it back', async () => {
+  test('ChatAnthropic returns thinking and sends it back in the next request', async () => {
     const client = connect('ChatAnthropic', model);
     const prompt = 'think Let me see.\nsay Done.';
     const first = await gather(await client.stream(prompt));

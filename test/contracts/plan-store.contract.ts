@@ -27,7 +27,7 @@ export const planStoreContract = (
       { rpm: 0, quota: 0, period: 'hour' as const },
       { models: ['aurora/scribe-1', 'borealis/swift-2'] },
       { models: [] },
-    ])('gives back what it was given: %o', async (over) => {
+    ])('a stored plan is read back unchanged: %o', async (over) => {
       const plan = planWith(over);
       await store.putPlan(plan);
       expect(await store.findPlan(plan.id)).toEqual(plan);

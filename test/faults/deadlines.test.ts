@@ -122,7 +122,7 @@ describe.each([PLATFORM, TOTAL])('at $name', ({ remainingMs, whole, streamed }) 
 });
 
 test.each(GRID)(
-  'without any content before the end the caller is told not to try again: %s, streamed: %s',
+  'a deadline without content is a 504, do not retry: %s, streamed: %s',
   async (family, stream) => {
     const { clock, upstream, fleet, ask, lines } = await startTimed(() => undefined, 15_000);
     const said = ask(family, stream);

@@ -55,7 +55,7 @@ const startSleeper = async (family: keyof typeof PATHS) => {
 };
 
 describe.each(FAMILIES)('a client of %s that stops reading', (family) => {
-  test('stops the upstream, which goes on when the client does', async () => {
+  test('a client that stops reading pauses the upstream until it reads again', async () => {
     const { client, primary, fleet, clock, untilHeldBack, sentByUpstream } =
       await startSleeper(family);
     await untilHeldBack();
@@ -69,7 +69,7 @@ describe.each(FAMILIES)('a client of %s that stops reading', (family) => {
     expect(await fleet.charged()).toBe(1);
   });
 
-  test('is given up after a minute, and the upstream with it', async () => {
+  test('a client that stops reading is disconnected after a minute, and its upstream call ends', async () => {
     const { url, client, primary, fleet, clock, count, untilHeldBack } = await startSleeper(family);
     await untilHeldBack();
     // The minute of the write that waits, and a second for each 16 KB of it.

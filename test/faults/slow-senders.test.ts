@@ -57,7 +57,7 @@ describe.each(FAMILIES)('a request to %s', (path) => {
     await expectNothingLeft();
   });
 
-  test('that comes a byte at a time has no more time than one that stops', async () => {
+  test('a request sent byte by byte gets the same timeout as one that stops', async () => {
     const client = await open(cut(path, 0));
     const drip = setInterval(() => client.socket.write('x'), 20);
     await client.closed;
@@ -71,7 +71,7 @@ describe.each(FAMILIES)('a request to %s', (path) => {
     ['is reset', ({ socket }: RawClient) => socket.resetAndDestroy()],
     ['is closed', ({ socket }: RawClient) => socket.destroy()],
     ['is half-closed', ({ socket }: RawClient) => socket.end()],
-  ])('that %s in mid-body never reaches the router', async (_, goes) => {
+  ])('a request that %s in mid-body never reaches the router', async (_, goes) => {
     const client = await open(cut(path, 5_000));
     goes(client);
     await expectNothingLeft();

@@ -60,7 +60,7 @@ describe('the firewall', () => {
     });
   });
 
-  test('with a firewall there is no Function URL and no public permission', () => {
+  test('a stage with a firewall has no Function URL and no public permission', () => {
     withFirewall.resourceCountIs('AWS::Lambda::Url', 0);
     expect(
       withFirewall.findResources('AWS::Lambda::Permission', { Properties: { Principal: '*' } }),

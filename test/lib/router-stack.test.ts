@@ -231,7 +231,7 @@ describe('the upstream secret', () => {
     expect(value(dev)).toBeDefined();
   });
 
-  test('outlives the stack in prod', () => {
+  test('the secret is retained when a prod stack is deleted', () => {
     prod.hasResource('AWS::SecretsManager::Secret', { DeletionPolicy: 'Retain' });
     dev.hasResource('AWS::SecretsManager::Secret', { DeletionPolicy: 'Delete' });
   });
@@ -298,7 +298,7 @@ describe('the metric budget at synth', () => {
     models.slice(0, 1).map((model) => ({ ...model, id: `vendor/${id}` })),
   );
 
-  test('prints the number of metric series and their monthly price', () => {
+  test('synth prints the number of metric series and their monthly price', () => {
     Annotations.fromStack(synthStack()).hasInfo(
       '*',
       Match.stringLikeRegexp(
@@ -307,14 +307,14 @@ describe('the metric budget at synth', () => {
     );
   });
 
-  test('warns of the models that maxSeries folds into "other", by name', () => {
+  test('synth warns of the models that maxSeries folds into "other", by name', () => {
     const stack = synthStack({ maxSeries: '50' }, { models: five });
     Annotations.fromStack(stack).hasWarning('*', Match.stringLikeRegexp('maxSeries=50.*vendor/e'));
     const enough = synthStack({ maxSeries: '100' }, { models: five });
     Annotations.fromStack(enough).hasNoWarning('*', Match.stringLikeRegexp('maxSeries'));
   });
 
-  test('is the same for the function as for the dashboard', () => {
+  test('the function gets maxSeries as MAX_SERIES', () => {
     synthTemplate({ maxSeries: '77' }).hasResourceProperties('AWS::Lambda::Function', {
       Environment: { Variables: { STAGE: 'dev', MAX_SERIES: '77' } },
     });

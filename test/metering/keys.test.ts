@@ -54,7 +54,7 @@ describe('a revoked key', () => {
       'the operator looks after 23 hours',
       [...CACHED, revoke(0), pass(23 * 3_600_000), look, ...REFUSED, look],
     ],
-  ])('gets 401 after %s, at every process', async (_, history) => {
+  ])('a key gets 401 from every process after %s', async (_, history) => {
     await fc.asyncModelRun(setUp, history);
   });
 });

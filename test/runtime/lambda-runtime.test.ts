@@ -58,7 +58,7 @@ describe.skipIf(missing !== undefined)("the shipped bundle under AWS's runtime c
     expect(running.errors).toEqual([]);
   };
 
-  test.each(doors)('answers a probe through %s', async (_, event) => {
+  test.each(doors)('the Lambda function answers a probe through %s', async (_, event) => {
     const { head, text } = running.invoke(event('/', { method: 'GET' }));
     expect(await head).toMatchObject({
       statusCode: 200,
@@ -67,24 +67,27 @@ describe.skipIf(missing !== undefined)("the shipped bundle under AWS's runtime c
     expect(JSON.parse(await text)).toMatchObject({ service: 'model-router' });
   });
 
-  test.each(doors)('streams chat through %s in many pieces', async (_, event) => {
-    local.upstreams.inject({ fault: { kind: 'slow', ms: 10 } });
-    const { head, text, pieces } = running.invoke(event(CHAT, question({ stream: true })));
-    expect(await head).toMatchObject({
-      statusCode: 200,
-      headers: { 'content-type': 'text/event-stream; charset=utf-8' },
-    });
-    expect(await text).toMatch(/data: \[DONE\]\n\n$/);
-    expect(pieces.length).toBeGreaterThan(3);
-  });
+  test.each(doors)(
+    'the Lambda function streams chat through %s in many pieces',
+    async (_, event) => {
+      local.upstreams.inject({ fault: { kind: 'slow', ms: 10 } });
+      const { head, text, pieces } = running.invoke(event(CHAT, question({ stream: true })));
+      expect(await head).toMatchObject({
+        statusCode: 200,
+        headers: { 'content-type': 'text/event-stream; charset=utf-8' },
+      });
+      expect(await text).toMatch(/data: \[DONE\]\n\n$/);
+      expect(pieces.length).toBeGreaterThan(3);
+    },
+  );
 
-  test.each(doors)('streams messages through %s', async (_, event) => {
+  test.each(doors)('the Lambda function streams messages through %s', async (_, event) => {
     const { head, text } = running.invoke(event(MESSAGES, question({ stream: true })));
     expect((await head).statusCode).toBe(200);
     expect(await text).toMatch(/^event: message_start\n[\s\S]*event: message_stop\n.*\n\n$/);
   });
 
-  test('sends what it has while the upstream is still busy, and ends at the deadline', async () => {
+  test('a Lambda stream sends events as they arrive and ends at the deadline', async () => {
     local.upstreams.inject({ fault: { kind: 'stall', after: 3 } });
     // Ten seconds are kept back for the end, so one is left.
     const invocation = running.invoke(functionUrl(CHAT, question({ stream: true })), {
@@ -97,7 +100,7 @@ describe.skipIf(missing !== undefined)("the shipped bundle under AWS's runtime c
     await expectAlive();
   });
 
-  test('has a status and an envelope for what fails before the first byte', async () => {
+  test('a failure before the first byte has a status and an error envelope', async () => {
     const refused = running.invoke(functionUrl(MESSAGES, { body: {} }));
     expect((await refused.head).statusCode).toBe(401);
     expect(JSON.parse(await refused.text)).toMatchObject({
@@ -115,17 +118,20 @@ describe.skipIf(missing !== undefined)("the shipped bundle under AWS's runtime c
   test.each([
     [CHAT, /"error":\{"type":"api_error"/],
     [MESSAGES, /event: error\n/],
-  ])('survives an upstream that breaks off in mid-stream: %s', async (path, told) => {
-    local.upstreams.inject({ fault: { kind: 'truncate', after: 4 } });
-    const { head, text } = running.invoke(functionUrl(path, question({ stream: true })));
-    expect((await head).statusCode).toBe(200);
-    const whole = await text;
-    expect(whole).toMatch(told);
-    expect(whole).not.toContain('[DONE]');
-    await expectAlive();
-  });
+  ])(
+    'the Lambda function survives an upstream that breaks off in mid-stream: %s',
+    async (path, told) => {
+      local.upstreams.inject({ fault: { kind: 'truncate', after: 4 } });
+      const { head, text } = running.invoke(functionUrl(path, question({ stream: true })));
+      expect((await head).statusCode).toBe(200);
+      const whole = await text;
+      expect(whole).toMatch(told);
+      expect(whole).not.toContain('[DONE]');
+      await expectAlive();
+    },
+  );
 
-  test('answers three requests in a row in one process, each with an id of its own', async () => {
+  test('three requests in one Lambda process get distinct request ids', async () => {
     const ids = new Set<string | undefined>();
     for (const stream of [true, false, true]) {
       const { head, text } = running.invoke(functionUrl(CHAT, question({ stream })));
@@ -138,7 +144,7 @@ describe.skipIf(missing !== undefined)("the shipped bundle under AWS's runtime c
     await expectAlive();
   });
 
-  test('prints log lines and metrics that the runtime leaves as they are', async () => {
+  test('the Lambda runtime passes log lines and metrics through unchanged', async () => {
     const { head, text } = running.invoke(functionUrl(CHAT, question()));
     const { headers } = await head;
     await text;
@@ -155,7 +161,7 @@ describe.skipIf(missing !== undefined)("the shipped bundle under AWS's runtime c
     expect(running.lines().join()).not.toContain(local.key);
   });
 
-  test('answers ten requests at once where an environment takes several', async () => {
+  test('an environment with concurrency 10 answers ten requests at once', async () => {
     const { folder } = shipped;
     const env = { AWS_LAMBDA_MAX_CONCURRENCY: '10', AWS_LAMBDA_NODEJS_WORKER_COUNT: '1' };
     const many = await startFunction({ client: entry, folder, endpoints: local.endpoints, env });

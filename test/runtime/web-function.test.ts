@@ -74,7 +74,7 @@ describe('the bundle of the Web Function', () => {
       signal: signal ?? null,
     });
 
-  test('streams many answers at once from one process', async () => {
+  test('the Web Function streams many responses at once from one process', async () => {
     local.upstreams.inject({ fault: { kind: 'slow', ms: 5 } });
     const texts = await Promise.all(
       Array.from({ length: 20 }, async (_, at) => (await ask(`say number ${at}.`)).text()),
@@ -85,7 +85,7 @@ describe('the bundle of the Web Function', () => {
     expect(said).toEqual(texts.map((_, at) => `number ${at}.`));
   });
 
-  test('stops the upstream when its caller leaves', async () => {
+  test('the Web Function aborts the upstream call when the client disconnects', async () => {
     local.upstreams.inject({ fault: { kind: 'stall', after: 3 } });
     const leaving = new AbortController();
     const answer = await ask('hello', { signal: leaving.signal });
@@ -95,13 +95,13 @@ describe('the bundle of the Web Function', () => {
     await until(() => local.upstreams.calls.at(-1)?.outcome === 'abandoned');
   });
 
-  test('checks keys itself, as nobody does before it', async () => {
+  test('the Web Function rejects a request without a key with 401', async () => {
     const refused = await post(router, CHAT, {}, { key: 'wrong' });
     expect(refused.status).toBe(401);
     expect(refused.headers.get('x-request-id')).toMatch(/^req_/);
   });
 
-  test('answers what is under way when it is told to end, takes nothing new, and ends', async () => {
+  test('on SIGTERM the Web Function finishes requests in flight, accepts no new ones and exits', async () => {
     const ending = await startWeb();
     local.upstreams.inject({ fault: { kind: 'slow', ms: 50 } });
     const answer = await ask('say see you later.', { at: ending.router });
@@ -112,7 +112,7 @@ describe('the bundle of the Web Function', () => {
     await expect(fetch(ending.router.baseUrl)).rejects.toThrow();
   });
 
-  test('takes AWS credentials from wherever the SDK finds some, not from variables alone', async () => {
+  test('the Web Function reads AWS credentials from every source of the SDK, not only variables', async () => {
     const {
       AWS_ACCESS_KEY_ID: AccessKeyId,
       AWS_SECRET_ACCESS_KEY: SecretAccessKey,
@@ -132,7 +132,7 @@ describe('the bundle of the Web Function', () => {
     expect(asked).toBeGreaterThan(0);
   });
 
-  test('ends at once where the platform does not say where to listen', async () => {
+  test('the Web Function exits at once without a port to listen on', async () => {
     const env = environmentFor(local.endpoints);
     const lost = spawn(process.execPath, ['index.js'], { cwd: shipped.folder, env });
     const told = lost.stderr.toArray();

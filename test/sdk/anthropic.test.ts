@@ -56,7 +56,7 @@ describe.each(majors)('%s', (_, connect) => {
     messages: say(content),
   });
 
-  test('lists the models and reads one', async () => {
+  test('the Anthropic SDK lists the models and reads one', async () => {
     const client = connect(router.key);
     const ids: string[] = [];
     for await (const model of client.models.list()) ids.push(model.id);
@@ -174,7 +174,7 @@ describe.each(majors)('%s', (_, connect) => {
     expect(JSON.stringify(answer.content)).toContain('sunny in Paris');
   });
 
-  test('counts tokens, without spending any quota', async () => {
+  test('the Anthropic SDK counts tokens without spending quota', async () => {
     const client = connect(await router.createKey({ plan: { quota: 0 } }));
     const counted = await client.messages.countTokens({
       model: 'aurora/scribe-1',
@@ -186,7 +186,7 @@ describe.each(majors)('%s', (_, connect) => {
     expect(counted.input_tokens).toBeLessThan(100);
   });
 
-  test('throws BadRequestError that lists the models for an unknown one', async () => {
+  test('the Anthropic SDK throws BadRequestError with the list of models for an unknown model', async () => {
     const error = await failure(connect(router.key).messages.create(request('no/such', 'x')));
     expect(error.constructor.name).toBe('BadRequestError');
     expect(error.status).toBe(400);
@@ -195,14 +195,14 @@ describe.each(majors)('%s', (_, connect) => {
     expect(error.requestID).toMatch(/^req_/);
   });
 
-  test('throws AuthenticationError for a wrong key, at once', async () => {
+  test('the Anthropic SDK throws AuthenticationError for a wrong key without a retry', async () => {
     const error = await failure(connect('mrk_live_wrong').messages.create(request('m', 'x')));
     expect(error.constructor.name).toBe('AuthenticationError');
     expect(error.error.error.type).toBe('authentication_error');
     expect(error.headers.get('x-should-retry')).toBe('false');
   });
 
-  test('throws an APIError of 402 with the time to retry when the quota is used up', async () => {
+  test('the Anthropic SDK throws an APIError of 402 with the time to retry when the quota is used up', async () => {
     const client = connect(await router.createKey({ plan: { quota: 1, period: 'month' } }));
     await client.messages.create(request('aurora/scribe-1', 'x'));
     const error = await failure(client.messages.create(request('aurora/scribe-1', 'x')));
@@ -211,7 +211,7 @@ describe.each(majors)('%s', (_, connect) => {
     expect(error.error.error.message).toMatch(/\d{4}-\d\d-01T00:00:00Z/);
   });
 
-  test('throws RateLimitError above the requests of a minute', async () => {
+  test('the Anthropic SDK throws RateLimitError above the requests of a minute', async () => {
     const client = connect(await router.createKey({ plan: { rpm: 1 } }));
     const ask = () =>
       client.messages.create(request('aurora/scribe-1', 'say x'), { maxRetries: 0 });

@@ -61,7 +61,7 @@ const nameOf = ({ kind, ...rest }: Fault) => [kind, ...Object.values(rest)].join
 
 describe.each(GRID)('$name on an upstream that speaks $protocol', ({ caller, protocol }) => {
   test.each(BREAKS.map((fault) => ({ fault, name: nameOf(fault) })))(
-    'throws after the fault $name, and keeps what it has read',
+    'an SDK throws after the fault $name and keeps the events that it has read',
     async ({ fault }) => {
       const { answer, recording, seen } = await tryOn({ caller, protocol, fault });
       const error = await rejection(answer);
@@ -78,7 +78,7 @@ describe.each(GRID)('$name on an upstream that speaks $protocol', ({ caller, pro
     },
   );
 
-  test('throws by status when no target gives a word', async () => {
+  test('an SDK throws by status when no target sends content', async () => {
     const fault: Fault = { kind: 'truncate', after: 1 };
     const { answer, recording } = await tryOn({ caller, protocol, fault, everywhere: true });
     expect(await rejection(answer)).toMatchObject({ status: 502 });
@@ -92,7 +92,7 @@ const NEWEST = GRID.filter(({ name }) => name === 'openai 7' || name === 'anthro
 
 describe.each(NEWEST)('$name on an upstream that speaks $protocol', ({ caller, protocol }) => {
   test.each(FALSE_STARTS.map((fault) => ({ fault, name: nameOf(fault) })))(
-    'does not notice the fault $name before the first word',
+    'the fault $name before the first content is invisible to an SDK',
     async ({ fault }) => {
       const { answer, recording } = await tryOn({ caller, protocol, fault });
       expect(await answer).toBe(SIX);
@@ -105,7 +105,7 @@ describe.each(NEWEST)('$name on an upstream that speaks $protocol', ({ caller, p
 });
 
 describe.each(CALLERS)('$name', ({ stream }) => {
-  test('gets its unit back when the stream breaks off', async () => {
+  test('a stream that breaks off is refunded', async () => {
     const key = await router().createKey({ plan: { quota: 1 } });
     const model = models.next('chat');
     const { baseUrl } = router();

@@ -37,7 +37,7 @@ const ask = (caller: Caller, protocol: CallerProtocolName) => {
 };
 
 describe.each(GRID)('$name on an upstream that speaks $protocol', ({ caller, protocol }) => {
-  test('gets headers and heartbeats from a slow upstream, and then the answer of the next', async () => {
+  test('an SDK gets headers and heartbeats while the first target is silent, then the response of the second', async () => {
     router().upstreams.inject({ fault: { kind: 'stall' }, times: 1 });
     const { recording, answer } = ask(caller, protocol);
     await eventually(() => router().upstreams.calls.length).toBe(1);
@@ -56,7 +56,7 @@ describe.each(GRID)('$name on an upstream that speaks $protocol', ({ caller, pro
     expect(recording.text.startsWith(caller.heartbeat.repeat(2))).toBe(true);
   });
 
-  test('gets an error event when no upstream answers after the headers went out', async () => {
+  test('an SDK gets an error event when no target responds after the headers were sent', async () => {
     router().upstreams.inject({ fault: { kind: 'stall' }, times: 1 });
     router().upstreams.inject({ fault: { kind: 'status', status: 500 } });
     const { recording, answer } = ask(caller, protocol);
@@ -69,7 +69,7 @@ describe.each(GRID)('$name on an upstream that speaks $protocol', ({ caller, pro
     expect(router().upstreams.calls).toHaveLength(2);
   });
 
-  test('gets heartbeats in mid-answer, and an error event after a minute of silence', async () => {
+  test('an SDK gets heartbeats in mid-stream and an error event after a minute of silence', async () => {
     router().upstreams.inject({ fault: { kind: 'stall', after: 5 }, times: 1 });
     const { recording, answer } = ask(caller, protocol);
     await eventually(() => recording.text).toContain(LAST_WORD[protocol]);

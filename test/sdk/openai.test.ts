@@ -51,7 +51,7 @@ const failure = async (call: Promise<unknown>) =>
 describe.each(majors)('%s', (_, connect) => {
   const say = (content: string) => [{ role: 'user' as const, content }];
 
-  test('lists the models and reads one', async () => {
+  test('the OpenAI SDK lists the models and reads one', async () => {
     const client = connect(router.key);
     const ids: string[] = [];
     for await (const model of client.models.list()) ids.push(model.id);
@@ -194,7 +194,7 @@ describe.each(majors)('%s', (_, connect) => {
     expect(asked).toEqual([{ city: 'Paris' }]);
   });
 
-  test('throws BadRequestError that lists the models for an unknown one', async () => {
+  test('the OpenAI SDK throws BadRequestError with the list of models for an unknown model', async () => {
     const call = connect(router.key).chat.completions.create({
       model: 'no/such',
       messages: say('x'),
@@ -211,7 +211,7 @@ describe.each(majors)('%s', (_, connect) => {
     expect(error.requestID).toMatch(/^req_/);
   });
 
-  test('throws AuthenticationError for a wrong key, at once', async () => {
+  test('the OpenAI SDK throws AuthenticationError for a wrong key without a retry', async () => {
     const call = connect('mrk_live_wrong').chat.completions.create({
       model: 'm',
       messages: say('x'),
@@ -226,7 +226,7 @@ describe.each(majors)('%s', (_, connect) => {
     expect(error.headers.get('x-should-retry')).toBe('false');
   });
 
-  test('throws an APIError of 402 with the time to retry when the quota is used up', async () => {
+  test('the OpenAI SDK throws an APIError of 402 with the time to retry when the quota is used up', async () => {
     const client = connect(await router.createKey({ plan: { quota: 1, period: 'day' } }));
     const request = { model: 'aurora/scribe-1', messages: say('x') };
     await client.chat.completions.create(request);
@@ -240,7 +240,7 @@ describe.each(majors)('%s', (_, connect) => {
     expect(Number(error.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
-  test('throws RateLimitError above the requests of a minute', async () => {
+  test('the OpenAI SDK throws RateLimitError above the requests of a minute', async () => {
     const client = connect(await router.createKey({ plan: { rpm: 1 } }));
     const ask = () =>
       client.chat.completions.create(

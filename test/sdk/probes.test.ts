@@ -27,7 +27,7 @@ const asked = (model: string) => ({ ...hello, model, max_tokens: 100 });
 describe.each(Object.entries(openAi))('%s', (_, connect) => {
   const client = () => connect(`${router().baseUrl}/v1`);
 
-  test('is told what to use instead of the Responses API and of text completions', async () => {
+  test('the Responses API and text completions get a 404 that names the route to use', async () => {
     const errors = [
       await rejection(client().responses.create({ model: MODEL_ON.chat, input: 'Hello' })),
       await rejection(client().completions.create({ model: MODEL_ON.chat, prompt: 'Hello' })),
@@ -43,23 +43,26 @@ describe.each(Object.entries(openAi))('%s', (_, connect) => {
   test.each([
     ['', "lacks '/v1'"],
     ['/v1/v1', "'/v1' twice"],
-  ])('with the base address ending in "%s" is told so', async (path, hint) => {
-    const lost = connect(`${router().baseUrl}${path}`);
-    const error = await rejection(lost.chat.completions.create(asked(MODEL_ON.chat)));
-    expect(error).toMatchObject({ status: 404, message: expect.stringContaining(hint) });
-  });
+  ])(
+    'a base address ending in "%s" is a 404 whose message names the mistake',
+    async (path, hint) => {
+      const lost = connect(`${router().baseUrl}${path}`);
+      const error = await rejection(lost.chat.completions.create(asked(MODEL_ON.chat)));
+      expect(error).toMatchObject({ status: 404, message: expect.stringContaining(hint) });
+    },
+  );
 });
 
 describe.each(Object.entries(anthropic))('%s', (_, connect) => {
   const client = () => connect(router().baseUrl);
 
-  test('with the base address ending in /v1 is told so', async () => {
+  test('a base address ending in /v1 is a 404 whose message names the mistake', async () => {
     const lost = connect(`${router().baseUrl}/v1`);
     const error = await rejection(lost.messages.create(asked(MODEL_ON.chat)));
     expect(error).toMatchObject({ status: 404, message: expect.stringContaining("'/v1' twice") });
   });
 
-  test.each(MODELS)('calls the beta API of %s with betas nobody has heard of', async (model) => {
+  test.each(MODELS)('the beta API of %s accepts unknown betas', async (model) => {
     const betas = ['context-management-2025-06-27', 'no-such-beta-2030-01-01'];
     const message = await client().beta.messages.create({ ...asked(model), betas });
     expect(message.content).toMatchObject([{ type: 'text', text: 'hi' }]);
@@ -67,7 +70,7 @@ describe.each(Object.entries(anthropic))('%s', (_, connect) => {
     expect(counted.input_tokens).toBeGreaterThan(0);
   });
 
-  test('pages through the models, also from the middle', async () => {
+  test('an SDK pages through the models from the start and from the middle', async () => {
     const page = await client().models.list({ limit: 1000, after_id: MODEL_ON.chat });
     expect(page.data.map(({ id }) => id)).toContain(MODEL_ON.messages);
     expect(page.hasNextPage()).toBe(false);
@@ -75,42 +78,45 @@ describe.each(Object.entries(anthropic))('%s', (_, connect) => {
 });
 
 describe('agents', () => {
-  test.each(['/', '/api/hello'])('find %s there without a key', async (path) => {
+  test.each(['/', '/api/hello'])('an agent finds %s without a key', async (path) => {
     const head = await fetch(`${router().baseUrl}${path}`, { method: 'HEAD' });
     expect([head.status, await head.text()]).toEqual([200, '']);
     const get = await fetch(`${router().baseUrl}${path}`);
     expect(await get.json()).toMatchObject({ service: 'model-router' });
   });
 
-  test.each(MODELS)('ask %s with a beta query and all that Claude Code adds', async (model) => {
-    const response = await post(
-      router(),
-      '/v1/messages?beta=true',
-      {
-        ...asked(model),
-        system: [
-          { type: 'text', text: 'x-anthropic-billing-header: cc_version=2.1.329' },
-          { type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } },
-        ],
-        messages: [...hello.messages, { role: 'system', content: 'The day is a Saturday.' }],
-        metadata: { user_id: '{"device_id":"1"}' },
-        thinking: { type: 'adaptive', display: 'summarized' },
-        context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
-        output_config: { effort: 'high' },
-      },
-      {
-        headers: {
-          'anthropic-version': '2023-06-01',
-          'anthropic-beta': 'claude-code-20250219,interleaved-thinking-2025-05-14',
-          'anthropic-dangerous-direct-browser-access': 'true',
+  test.each(MODELS)(
+    '%s accepts a beta query and every field that Claude Code sends',
+    async (model) => {
+      const response = await post(
+        router(),
+        '/v1/messages?beta=true',
+        {
+          ...asked(model),
+          system: [
+            { type: 'text', text: 'x-anthropic-billing-header: cc_version=2.1.329' },
+            { type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } },
+          ],
+          messages: [...hello.messages, { role: 'system', content: 'The day is a Saturday.' }],
+          metadata: { user_id: '{"device_id":"1"}' },
+          thinking: { type: 'adaptive', display: 'summarized' },
+          context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
+          output_config: { effort: 'high' },
         },
-      },
-    );
-    expect(response.status).toBe(200);
-    expect(await response.json()).toMatchObject({ content: [{ type: 'text', text: 'hi' }] });
-  });
+        {
+          headers: {
+            'anthropic-version': '2023-06-01',
+            'anthropic-beta': 'claude-code-20250219,interleaved-thinking-2025-05-14',
+            'anthropic-dangerous-direct-browser-access': 'true',
+          },
+        },
+      );
+      expect(response.status).toBe(200);
+      expect(await response.json()).toMatchObject({ content: [{ type: 'text', text: 'hi' }] });
+    },
+  );
 
-  test('find no telemetry endpoint, in words of their family', async () => {
+  test('a telemetry endpoint is a 404 in the envelope of its protocol', async () => {
     const response = await post(router(), '/api/event_logging/batch', { events: [] });
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error' } });

@@ -36,7 +36,7 @@ const realStore: CreateStore = (client) => createDynamoMeterStore({ client, tabl
 
 describe(`in ${SEEDS} schedules`, () => {
   test.each(Object.entries(FAULT_SETS))(
-    'with %s no limit is exceeded and every charge is correct',
+    'meters under %s exceed no limit and charge correctly',
     async (_, faults) => {
       expect(await failures(faults, realStore, 5)).toEqual([]);
     },
@@ -45,14 +45,14 @@ describe(`in ${SEEDS} schedules`, () => {
 
   // TLS and the SDK rule such copies out; a proxy that replays writes does not. A reservation that is copied
   // alone is reaped; copied together with its commit, after both were closed, it is charged again.
-  test('with undetected copies of writes no limit is exceeded and no charge is lost', async () => {
+  test('undetected copies of writes exceed no limit and lose no charge', async () => {
     const failed = await failures({ ...CALM, stray: 0.2 }, realStore, Number.POSITIVE_INFINITY);
     const broken = failed.flatMap((seed) => seed.broken);
     expect(broken.filter((promise) => !promise.startsWith(TOO_MUCH))).toEqual([]);
   }, 600_000);
 
   test.each(['lost answers', 'late writes', 'duplicates'])(
-    'with %s the simulation detects counters without request ids',
+    'the simulation detects counters without request ids under %s',
     async (name) => {
       expect(await failures(FAULT_SETS[name] ?? CALM, createPlainAddStore, 1)).toHaveLength(1);
     },

@@ -21,10 +21,10 @@ export const decodeResponse = (body: unknown, request: GenerationRequest): Gener
   const wire = asRecord(body);
   if (wire?.type !== 'message') {
     const kind = wire?.type === 'error' ? 'error-event' : 'malformed';
-    throw new UpstreamError(kind, `the answer is no message: ${JSON.stringify(wire?.error)}`);
+    throw new UpstreamError(kind, `the response is not a message: ${JSON.stringify(wire?.error)}`);
   }
   const reason = decodeFinishReason(wire);
-  if (!reason) throw new UpstreamError('truncated', 'the answer has no stop_reason');
+  if (!reason) throw new UpstreamError('truncated', 'the response has no stop_reason');
   const { writer, ...blocks } = createBlockReader(request);
   asArray(wire.content).forEach((block, index) => {
     blocks.start(String(index), asRecord(block) ?? {});

@@ -26,13 +26,13 @@ describe('the targets of a request', () => {
   const withStops = (...stop: string[]) =>
     requestOf('messages', { messages: [userTurn], stop_sequences: stop });
 
-  test('are those whose protocol can carry every part', () => {
+  test('targets whose protocol can carry every part are used', () => {
     expect(targetsFor({ id: 'a/b', targets: [chat, messages] }, withStops('x'))).toEqual([
       messages,
     ]);
   });
 
-  test('include a third protocol that can carry what chat and messages cannot', () => {
+  test('a target of a third protocol carries a part that chat and messages cannot', () => {
     const request = withStops('1', '2', '3', '4', ' ');
     const protocols = { chat: signedProtocol, messages: signedProtocol };
     expect(targetsFor({ id: 'a/b', targets: [chat] }, request, protocols)).toEqual([chat]);
@@ -42,14 +42,14 @@ describe('the targets of a request', () => {
     ).toThrow("The model 'a/b' does not support 'tools'.");
   });
 
-  test('are none if no target can carry a part, and the error names that part alone', () => {
+  test('a part that no target can carry is a 400 that names it alone', () => {
     const request = withStops(' ');
     expect(() => targetsFor({ id: 'a/b', targets: [chat] }, request)).toThrow(
       "The model 'a/b' does not support 'document by URL'.",
     );
   });
 
-  test('are none if each part needs another target, and the error names all parts', () => {
+  test('parts that need different targets are a 400 that names all of them', () => {
     const request = withStops(' ');
     expect(() => targetsFor({ id: 'a/b', targets: [chat, messages] }, request)).toThrow(
       "The model 'a/b' does not support 'document by URL', 'stop sequence of white space'.",

@@ -35,7 +35,7 @@ describe('any text', () => {
     fc.constantFrom(...TOKEN_SAMPLES.map(({ text }) => text)),
   );
 
-  test('is none only when empty, and at most two tokens a character', () => {
+  test('text has at least one token unless it is empty, and at most two per character', () => {
     expect(tokensOfText('')).toBe(0);
     fc.assert(
       fc.property(anyText, (text) => {
@@ -46,7 +46,7 @@ describe('any text', () => {
     );
   });
 
-  test('counts with another as much as the two apart, but for the words where they meet', () => {
+  test('joined texts count as much as apart, except for the words where they meet', () => {
     fc.assert(
       fc.property(anyText, anyText, (one, other) => {
         const apart = tokensOfText(one) + tokensOfText(other);
@@ -61,7 +61,7 @@ describe('any text', () => {
     expect(Math.max(...drops)).toBeLessThan(2);
   });
 
-  test('takes time in proportion to its length', () => {
+  test('counting tokens takes time linear in the length of the text', () => {
     const runs = ['a', 'A', 'aB', 'A1', ' ', '\n ', '=', '}) ', '\ud83d', '中', 'é', '\0'];
     const from = performance.now();
     for (const run of runs) tokensOfText(run.repeat(200_000 / run.length));

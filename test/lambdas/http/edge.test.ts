@@ -109,13 +109,13 @@ describe.each([
       expectIds(head);
     });
 
-    test('a model id arrives whole, its slash plain or encoded', async () => {
+    test('a model id with a slash reaches the endpoint whole, plain or encoded', async () => {
       for (const path of ['/v1/models/vendor/name', '/v1/models/vendor%2Fname?x=1']) {
         expect(JSON.parse((await get(path)).text).pathParameter).toBe('vendor/name');
       }
     });
 
-    test('greetings need no key, everything else does', async () => {
+    test('a greeting needs no key, every other path does', async () => {
       expect((await send(edge.url, '/')).status).toBe(200);
       const refused = await send(edge.url, '/v1/models');
       expect(refused.status).toBe(401);
@@ -146,13 +146,13 @@ describe.each([
       [413, padded(5_500_001), 'application/json'],
       [415, '{}', 'text/plain'],
       [400, '{', 'application/json'],
-    ])('also a %d of the body', async (status, body, type) => {
+    ])('a %d of the body has the envelope of messages', async (status, body, type) => {
       const sent = await post(body, { 'content-type': type }, MESSAGES);
       expect(sent.status).toBe(status);
       expect(JSON.parse(sent.text).type).toBe('error');
     });
 
-    test('a wrong address beats a missing key, and a missing key beats a bad body', async () => {
+    test('a wrong path gets 404 before a missing key, and a missing key 401 before a bad body', async () => {
       const wrongPath = await send(edge.url, '/nowhere', { method: 'POST', body: '{' });
       const noKey = await send(edge.url, CHAT, { method: 'POST', body: '{' });
       expect([wrongPath.status, noKey.status]).toEqual([404, 401]);
@@ -170,7 +170,7 @@ describe.each([
       ['with unknown betas', { 'anthropic-beta': 'no-such-beta-2030-01-01' }],
       ['with an id of its own', { 'x-request-id': 'mine' }],
       ['for HTML', { accept: 'text/html' }],
-    ])('are taken %s', async (_name, headers) => {
+    ])('a body %s is accepted', async (_name, headers) => {
       const sent = await post('{"text":"é𝄞"}', headers, MESSAGES);
       expect(sent.status).toBe(200);
       expect(JSON.parse(sent.text)).toMatchObject({ body: { text: 'é𝄞' }, bodyBytes: 17 });
@@ -184,14 +184,14 @@ describe.each([
       [415, { 'content-type': 'application/json; charset=utf-16' }],
       [415, { 'content-encoding': 'br' }],
       [400, { 'content-encoding': 'gzip' }],
-    ])('are refused with %i for %j', async (status, headers) => {
+    ])('a body is rejected with %i for %j', async (status, headers) => {
       const sent = await post('{}', headers);
       expect(sent.status).toBe(status);
       expect(errorOf(sent).type).toBe('invalid_request_error');
     });
 
     test.each(['latest', '', '2026-1-1', '2026-10-21, 2026-10-21'])(
-      "a version '%s' is refused on the messages family only",
+      "a version '%s' is a 400 on paths of messages only",
       async (version) => {
         const headers = { 'anthropic-version': version };
         expect((await post('{}', headers, MESSAGES)).status).toBe(400);
@@ -200,13 +200,13 @@ describe.each([
       },
     );
 
-    test('the limit is 5,500,000 bytes', async () => {
+    test('a body over 5,500,000 bytes is a 413', async () => {
       const json = { 'content-type': 'application/json' };
       expect((await post(padded(5_500_000), json)).status).toBe(200);
       expect((await post(padded(5_500_001), json)).status).toBe(413);
     });
 
-    test('gzip is inflated up to the same limit', async () => {
+    test('a gzip body is inflated up to the limit of 5,500,000 bytes', async () => {
       const gzip = { 'content-encoding': 'gzip', 'content-type': 'application/json' };
       const small = await post(gzipSync('{"a":1}'), gzip);
       expect(JSON.parse(small.text)).toMatchObject({ body: { a: 1 }, bodyBytes: 7 });
@@ -214,14 +214,14 @@ describe.each([
       expect((await post(gzipSync(padded(5_500_001)), gzip)).status).toBe(413);
     });
 
-    test('a gzip bomb is cut off', async () => {
+    test('a gzip bomb is a 413', async () => {
       const bomb = gzipSync(Buffer.alloc(200_000_000));
       const before = process.memoryUsage().rss;
       expect((await post(bomb, { 'content-encoding': 'gzip' })).status).toBe(413);
       expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000);
     });
 
-    test('a byte order mark is passed over', async () => {
+    test('a byte order mark is skipped', async () => {
       expect(JSON.parse((await post('\uFEFF{"a":1}')).text).body).toEqual({ a: 1 });
     });
 
@@ -253,17 +253,17 @@ describe.each([
       expectIds(sent);
     });
 
-    test('64 levels are fine, and brackets inside texts are no levels', async () => {
+    test('a body of 64 levels is accepted, and brackets inside strings do not count', async () => {
       expect((await post(nested(64))).status).toBe(200);
       expect((await post(JSON.stringify({ a: `\\"${'['.repeat(1000)}` }))).status).toBe(200);
     });
 
-    test('whole surrogate pairs and escaped backslashes before a u are characters', async () => {
+    test('surrogate pairs and escaped backslashes before a u are accepted', async () => {
       const sent = await post(String.raw`{"a":"\ud83d\ude00","b":"\\ud83d"}`);
       expect(JSON.parse(sent.text).body).toEqual({ a: '😀', b: String.raw`\ud83d` });
     });
 
-    test('what is wrong in a body is never repeated', async () => {
+    test('an invalid body is never quoted in the error', async () => {
       const sent = await post('{"prompt":"canary-4711",}');
       expect(sent.text).not.toContain('canary');
       expect(edge.logText()).not.toContain('canary');
@@ -279,7 +279,7 @@ describe.each([
       expect({}).not.toHaveProperty('x');
     });
 
-    test('the last of two equal keys counts', async () => {
+    test('the last of two equal keys is used', async () => {
       expect(JSON.parse((await post('{"a":1,"a":2}')).text).body).toEqual({ a: 2 });
     });
   });

@@ -19,7 +19,7 @@ const PREFIXES = ['', 'a'];
 describe.each(CALLERS)('a whole response of the %s protocol over 16,384 UTF-16 units', (caller) => {
   const cells = CALLERS.flatMap((on) => PREFIXES.map((prefix) => ({ on, prefix })));
 
-  test.each(cells)('keeps every emoji from a $on upstream after "$prefix"', async (cell) => {
+  test.each(cells)('every emoji from a $on upstream is kept after "$prefix"', async (cell) => {
     const text = `${cell.prefix}${'🙂'.repeat(20_000)}`;
     const response = await post(router(), PATHS[caller], {
       model: MODEL_ON[cell.on],

@@ -12,7 +12,7 @@ test.each([
   ['/plans/{plan}', '/plans/%', undefined],
   ['/{project}/keys/{key}', '/p/keys/k', { project: 'p', key: 'k' }],
   ['/{project}/keys/{key}', '/p/kex/k', undefined],
-])('the pattern %s takes of %s: %o', (pattern, path, parameters) => {
+])('the pattern %s matches %s as %o', (pattern, path, parameters) => {
   expect(compilePattern(pattern)(path)).toEqual(parameters);
 });
 
@@ -23,6 +23,6 @@ test.each([
   ['/v1/models/{id}', '/v1/models/', undefined],
   ['/v1/usage', '/v1/usage', {}],
   ['/v1/usage', '/v1/usage/more', undefined],
-])('with the rest, the pattern %s takes of %s: %o', (pattern, path, parameters) => {
+])('the pattern %s with a rest parameter matches %s as %o', (pattern, path, parameters) => {
   expect(compilePattern(pattern, 'rest')(path)).toEqual(parameters);
 });

@@ -240,7 +240,7 @@ describe.each([
   const { decodeRequest } = callerProtocols[name];
   const { encodeRequest } = upstreamProtocols[name];
 
-  test('reaches an upstream of the same protocol unchanged, unknown fields included', () => {
+  test('a valid request reaches an upstream of the same protocol unchanged, unknown fields included', () => {
     fc.assert(
       fc.property(wires as fc.Arbitrary<object>, (wire) => {
         expect(encodeRequest(decodeRequest(wire), TARGET)).toEqual(wire);
@@ -249,7 +249,7 @@ describe.each([
     );
   });
 
-  test('reaches an upstream of the other protocol as a request which that protocol accepts', () => {
+  test('a valid request reaches an upstream of the other protocol as a valid request of that protocol', () => {
     const otherName = name === 'chat' ? 'messages' : 'chat';
     const other = { ...callerProtocols[otherName], ...upstreamProtocols[otherName] };
     fc.assert(
@@ -269,7 +269,7 @@ describe.each([
     );
   });
 
-  test('reaches an upstream of a third protocol with all its turns', () => {
+  test('a valid request reaches an upstream of a third protocol with all its turns', () => {
     fc.assert(
       fc.property(wires as fc.Arbitrary<object>, (wire) => {
         const request = decodeRequest(wire);

@@ -208,7 +208,7 @@ const wildMessagesEvent = fc.record(
 );
 
 describe.each(CALLER_PROTOCOLS)('a stream for a caller of %s', (to) => {
-  test('is well-formed and complete for every valid chat response, wherever network chunks split it', async () => {
+  test('a stream of every valid chat response is well-formed and complete, wherever network chunks split it', async () => {
     await fc.assert(
       fc.asyncProperty(
         chatAnswer,
@@ -243,7 +243,7 @@ describe.each(CALLER_PROTOCOLS)('a stream for a caller of %s', (to) => {
     );
   });
 
-  test('is well-formed for any input of a chat upstream', async () => {
+  test('a stream is well-formed for any input of a chat upstream', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(wildChatChunk, { maxLength: 8 }),
@@ -259,7 +259,7 @@ describe.each(CALLER_PROTOCOLS)('a stream for a caller of %s', (to) => {
     );
   });
 
-  test('is well-formed for any input of a messages upstream', async () => {
+  test('a stream is well-formed for any input of a messages upstream', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(wildMessagesEvent, { maxLength: 10 }), async (events) => {
         assertWellFormed(to, await translate('messages', to, messagesWire(events)));
@@ -281,7 +281,7 @@ describe.each(CALLER_PROTOCOLS)('a stream for a caller of %s', (to) => {
     expect(text).not.toContain('secret');
   });
 
-  test('is well-formed for any input of an upstream of a third protocol', async () => {
+  test('a stream is well-formed for any input of an upstream of a third protocol', async () => {
     const chunk = fc.record({ text: fc.oneof(nastyText, anyJson), end: fc.boolean() });
     await fc.assert(
       fc.asyncProperty(fc.array(fc.oneof(chunk, anyJson), { maxLength: 8 }), async (chunks) => {
@@ -296,7 +296,7 @@ describe.each(CALLER_PROTOCOLS)('a stream for a caller of %s', (to) => {
 describe.each(CALLER_PROTOCOLS)('%s', (name) => {
   const { streamEncoder } = callerProtocols[name];
 
-  test('decodes the events it encoded', async () => {
+  test('a protocol decodes the events that it encoded', async () => {
     await fc.assert(
       fc.asyncProperty(chatAnswer, async ({ wire }) => {
         const request = requestOf(

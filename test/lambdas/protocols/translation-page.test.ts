@@ -19,7 +19,7 @@ test('the page of deliberate changes has rows', () => {
 });
 
 test.each(rows.map((cells) => ({ what: cells[0], cases: casesOf(cells) })))(
-  'is pinned by a case: $what',
+  'a row of the translation page is pinned by a case: $what',
   ({ cases }) => {
     expect(cases).not.toEqual([]);
     const missing = cases.filter((name) => !existsSync(`${root}/test/fixtures/${name}`));

@@ -31,11 +31,14 @@ describe('a refusal by an upstream', () => {
     ['kimi', 300_000, 262_144],
     ['xai', 200_000, 131_072],
     ['vllm', 5_000, 4_096],
-  ])('says by how much the prompt is too long, as %s does', (vendor, tokens, most) => {
-    const { body = '' } = bodies.find(({ name }) => name === `overflow-${vendor}.json`) ?? {};
-    const refusal = { kind: 'context-overflow', overflow: { tokens, most } };
-    expect(interpretErrorBody(body)).toEqual(refusal);
-  });
+  ])(
+    'the error of %s for a prompt that is too long yields its token counts',
+    (vendor, tokens, most) => {
+      const { body = '' } = bodies.find(({ name }) => name === `overflow-${vendor}.json`) ?? {};
+      const refusal = { kind: 'context-overflow', overflow: { tokens, most } };
+      expect(interpretErrorBody(body)).toEqual(refusal);
+    },
+  );
 
   test.each([
     ['openai-unsupported-value', ['temperature']],
@@ -48,12 +51,12 @@ describe('a refusal by an upstream', () => {
     ['openai-tool', []],
     ['html', []],
     ['empty', []],
-  ])('names the parameters that it is about: %s', (name, fields) => {
+  ])("an upstream's error body names the rejected parameters: %s", (name, fields) => {
     const { body = '' } = bodies.find((each) => each.name === `other-${name}.json`) ?? {};
     expect(interpretErrorBody(body)).toEqual({ kind: 'other', fields });
   });
 
-  test('invents no numbers', () => {
+  test('implausible token counts in an error body are ignored', () => {
     const body = 'maximum context length is 5 tokens, you requested 3 tokens';
     expect(interpretErrorBody(body)).toEqual({ kind: 'context-overflow' });
   });

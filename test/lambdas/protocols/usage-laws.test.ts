@@ -92,18 +92,21 @@ const REQUEST = {
 const EXPECTED = { chat: asChat, messages: asMessages };
 
 describe.each(FAMILIES)('a caller of %s reads what the upstream counted', (to) => {
-  test.each(Object.entries(chatPlaces))('when it speaks chat and counts %s', async (_, place) => {
-    await fc.assert(
-      fc.asyncProperty(counts, async (all) => {
-        const wire = chatWire(place(asChat(all)));
-        const told = await translate('chat', to, wire, { request: REQUEST[to] });
-        expect(usageIn(told)).toMatchObject(EXPECTED[to](all));
-      }),
-    );
-  });
+  test.each(Object.entries(chatPlaces))(
+    'a chat upstream that counts %s has its usage carried',
+    async (_, place) => {
+      await fc.assert(
+        fc.asyncProperty(counts, async (all) => {
+          const wire = chatWire(place(asChat(all)));
+          const told = await translate('chat', to, wire, { request: REQUEST[to] });
+          expect(usageIn(told)).toMatchObject(EXPECTED[to](all));
+        }),
+      );
+    },
+  );
 
   test.each(Object.entries(messagesPlaces))(
-    'when it speaks messages and counts %s',
+    'a messages upstream that counts %s has its usage carried',
     async (_, place) => {
       await fc.assert(
         fc.asyncProperty(counts, async (all) => {

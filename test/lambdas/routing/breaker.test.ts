@@ -10,19 +10,22 @@ describe('a target that is down for a minute under load', () => {
     ['answers 500', status(500)],
     ['resets', ((response) => void response.socket?.resetAndDestroy()) satisfies Act],
     ['breaks its protocol', ((response) => void response.end('<html>')) satisfies Act],
-  ])('and %s is asked 10 times and once for each time its breaker was open', async (_, act) => {
-    const { clock, primary, ask, count } = await startLab([act, answer]);
-    const sent = [];
-    for (let at = 0; at < 60_000; at += 500) {
-      sent.push(await ask());
-      clock.advance(500);
-    }
-    expect(statusesOf(sent)).toEqual([200]);
-    expect(count('breaker_opened')).toBeGreaterThan(1);
-    expect(primary.attempts).toBeLessThanOrEqual(10 + count('breaker_opened'));
-  });
+  ])(
+    'a target that %s for a minute gets 10 attempts and one per opening of its breaker',
+    async (_, act) => {
+      const { clock, primary, ask, count } = await startLab([act, answer]);
+      const sent = [];
+      for (let at = 0; at < 60_000; at += 500) {
+        sent.push(await ask());
+        clock.advance(500);
+      }
+      expect(statusesOf(sent)).toEqual([200]);
+      expect(count('breaker_opened')).toBeGreaterThan(1);
+      expect(primary.attempts).toBeLessThanOrEqual(10 + count('breaker_opened'));
+    },
+  );
 
-  test('and is asked by two environments, four requests at a time, no more often', async () => {
+  test('two environments with four requests at a time send a failed target no more attempts than one', async () => {
     const { clock, primary, ask, count, fleet } = await startLab([status(500), answer], {
       size: 2,
     });
@@ -38,7 +41,7 @@ describe('a target that is down for a minute under load', () => {
     expect(await fleet.charged()).toBe(480);
   });
 
-  test('and refuses connections trips after two', async () => {
+  test('a target that refuses connections trips after two attempts', async () => {
     const { primary, askTimes, count } = await startLab([answer, answer]);
     await primary.close();
     expect(statusesOf(await askTimes(3))).toEqual([200]);
@@ -47,7 +50,7 @@ describe('a target that is down for a minute under load', () => {
   });
 });
 
-test('a total outage costs at most 1.2 attempts a request; every caller is told so at once, and when to retry', async () => {
+test('a total outage costs at most 1.2 attempts a request, and every caller gets an error with a retry time at once', async () => {
   const { clock, primary, second, ask, fleet } = await startLab([status(500), status(503)]);
   const sent = [];
   for (let at = 0; at < 60_000; at += 400) {
@@ -69,7 +72,7 @@ test('a total outage costs at most 1.2 attempts a request; every caller is told 
   }
 });
 
-test('a target that has come back is found out by one probe and used from then on', async () => {
+test('a recovered target is detected by one probe and used from then on', async () => {
   const { clock, primary, ask, askTimes } = await startLab([status(503)]);
   await askTimes(6);
   expect(primary.attempts).toBe(5);
@@ -79,7 +82,7 @@ test('a target that has come back is found out by one probe and used from then o
   expect(statusesOf(await askTimes(3))).toEqual([200]);
 });
 
-describe('what a refusal does to the target and to the caller', () => {
+describe("an upstream's error status", () => {
   test.each([
     ['429 and a wait', status(429, { 'retry-after': '7' }), 1, 503, '7', 5_600, 8_400],
     ['429 alone', status(429), 1, 503, '10', 8_000, 12_000],
@@ -89,24 +92,27 @@ describe('what a refusal does to the target and to the caller', () => {
     ['403', status(403), 3, 500, undefined, 240_000, 360_000],
     ['402', status(402), 3, 502, undefined, 240_000, 360_000],
     ['404', status(404), 3, 502, undefined, 240_000, 360_000],
-  ])('%s', async (_name, act, times, code, retryAfter, atLeast, atMost) => {
-    const { clock, primary, ask, askTimes } = await startLab([act]);
-    await askTimes(times - 1);
-    const told = await ask();
-    expect(told.status).toBe(code);
-    expect(told.headers['retry-after']).toBe(retryAfter);
-    expect(told.headers['x-should-retry']).toBe(retryAfter ? undefined : 'false');
-    expect(JSON.parse(told.text).error.type).toBe('api_error');
+  ])(
+    'an upstream that returns %s has its own status, retry-after and breaker interval',
+    async (_name, act, times, code, retryAfter, atLeast, atMost) => {
+      const { clock, primary, ask, askTimes } = await startLab([act]);
+      await askTimes(times - 1);
+      const told = await ask();
+      expect(told.status).toBe(code);
+      expect(told.headers['retry-after']).toBe(retryAfter);
+      expect(told.headers['x-should-retry']).toBe(retryAfter ? undefined : 'false');
+      expect(JSON.parse(told.text).error.type).toBe('api_error');
 
-    clock.advance(atLeast - 1);
-    expect((await ask()).status).toBe(503);
-    expect(primary.attempts).toBe(times);
-    clock.advance(atMost - atLeast + 1);
-    await ask();
-    expect(primary.attempts).toBe(times + 1);
-  });
+      clock.advance(atLeast - 1);
+      expect((await ask()).status).toBe(503);
+      expect(primary.attempts).toBe(times);
+      clock.advance(atMost - atLeast + 1);
+      await ask();
+      expect(primary.attempts).toBe(times + 1);
+    },
+  );
 
-  test('a prompt that is flagged with a 403 now and then does not take the model from anybody', async () => {
+  test('an occasional 403 for a flagged prompt opens no breaker', async () => {
     const { primary, askTimes, count } = await startLab([answer]);
     for (let round = 0; round < 5; round += 1) {
       primary.act = status(403);
@@ -117,7 +123,7 @@ describe('what a refusal does to the target and to the caller', () => {
     expect(count('breaker_opened')).toBe(0);
   });
 
-  test('where no target is to be asked for minutes, SDKs are told not to wait for it', async () => {
+  test('breakers open for minutes make SDKs fail at once instead of waiting', async () => {
     const { clock, ask, fleet } = await startLab([status(401)]);
     await ask();
     const early = await ask();
@@ -131,19 +137,16 @@ describe('what a refusal does to the target and to the caller', () => {
     expect(late.headers).not.toHaveProperty('x-should-retry');
   });
 
-  test.each([400, 413, 422])(
-    '%i is the request’s own fault: no other target, no trip',
-    async (code) => {
-      const { primary, second, askTimes, count, fleet } = await startLab([status(code), answer]);
-      expect(statusesOf(await askTimes(8))).toEqual([502]);
-      expect([primary.attempts, second?.attempts]).toEqual([8, 0]);
-      expect(count('breaker_opened')).toBe(0);
-      expect(await fleet.charged()).toBe(0);
-    },
-  );
+  test.each([400, 413, 422])("an upstream's %i causes no failover and no trip", async (code) => {
+    const { primary, second, askTimes, count, fleet } = await startLab([status(code), answer]);
+    expect(statusesOf(await askTimes(8))).toEqual([502]);
+    expect([primary.attempts, second?.attempts]).toEqual([8, 0]);
+    expect(count('breaker_opened')).toBe(0);
+    expect(await fleet.charged()).toBe(0);
+  });
 });
 
-test('the shortest wait that any of the targets asked for is passed on', async () => {
+test('the shortest retry-after of the targets is sent to the caller', async () => {
   const { ask } = await startLab([
     status(429, { 'retry-after': '40' }),
     status(503, { 'retry-after': '7' }),
@@ -153,7 +156,7 @@ test('the shortest wait that any of the targets asked for is passed on', async (
   expect([told.status, told.headers['retry-after']]).toEqual([502, '7']);
 });
 
-test('the breakers of all targets being open, the caller waits for the first that may close', async () => {
+test('while all breakers are open, retry-after is the time until the first may close', async () => {
   const { ask, primary, second } = await startLab([
     status(429, { 'retry-after': '40' }),
     status(429, { 'retry-after': '20' }),
@@ -166,7 +169,7 @@ test('the breakers of all targets being open, the caller waits for the first tha
   expect([primary.attempts, second?.attempts]).toEqual([1, 1]);
 });
 
-test('an answer that breaks off after its first content counts as well', async () => {
+test('a response that breaks off after its first content counts as a failure', async () => {
   const { primary, second, askTimes, count, fleet } = await startLab([breakOff, answer]);
   const sent = await askTimes(6);
   expect(sent.slice(0, 5).every(({ text }) => text.includes('event: error\n'))).toBe(true);
@@ -179,7 +182,7 @@ test('an answer that breaks off after its first content counts as well', async (
 describe('a caller who leaves', () => {
   const hang: Act = () => undefined;
 
-  test('says nothing about the target', async () => {
+  test('a disconnected client does not count as a failure of the target', async () => {
     const { primary, askAndLeave, ask, count } = await startLab([hang]);
     for (let turn = 0; turn < 6; turn += 1) await askAndLeave();
     primary.act = answer;
@@ -187,7 +190,7 @@ describe('a caller who leaves', () => {
     expect(count('breaker_opened')).toBe(0);
   });
 
-  test('does not mend it either: failures in a row stay in a row', async () => {
+  test("a disconnected client does not reset the target's failures in a row", async () => {
     const { primary, askTimes, askAndLeave, count } = await startLab([status(500)]);
     await askTimes(4);
     primary.act = hang;
@@ -197,7 +200,7 @@ describe('a caller who leaves', () => {
     expect(count('breaker_opened')).toBe(1);
   });
 
-  test('gives the place of the probe to the next one', async () => {
+  test('a disconnected client releases the probe to the next request', async () => {
     const { clock, primary, askAndLeave, askTimes, ask } = await startLab([status(401)]);
     await askTimes(1);
     clock.advance(360_000);
@@ -208,7 +211,7 @@ describe('a caller who leaves', () => {
   });
 });
 
-test('where the breakers’ table fails, all targets count as healthy', async () => {
+test('an unavailable breaker table makes every target count as healthy', async () => {
   const fail = () => Promise.reject(new StoreUnavailable('canary'));
   const breakers: BreakerStore = { readBreaker: fail, transitionBreaker: fail, takeProbe: fail };
   const { primary, askTimes, fleet } = await startLab([status(500), answer], { breakers });

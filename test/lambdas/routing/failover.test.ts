@@ -22,13 +22,13 @@ const REFUSED_TEMPERATURE = new URL(
 const tooLong: Act = (response) => void response.writeHead(400).end(readFileSync(OVERFLOW));
 
 describe('of four targets', () => {
-  test('three are asked for one request, in their order, each once', async () => {
+  test('at most three of four targets are called per request, in order, each once', async () => {
     const { upstreams, ask } = await startLab([status(500), reset, status(503), answer]);
     expect((await ask()).status).toBe(503);
     expect(upstreams.map(({ attempts }) => attempts)).toEqual([1, 1, 1, 0]);
   });
 
-  test('the third is asked no more where most attempts fail, until enough succeed again', async () => {
+  test('the third target is not called while most attempts fail, until enough succeed again', async () => {
     const { upstreams, ask, askTimes, count } = await startLab([
       status(500),
       status(500),
@@ -50,7 +50,7 @@ describe('of four targets', () => {
   });
 });
 
-test('a redirect is a failure, and where it leads is never asked', async () => {
+test('a redirect is a failure and is never followed', async () => {
   const bait = await startUpstream(answer);
   for (const code of [301, 302, 303, 307, 308]) {
     const redirect = status(code, { location: `${bait.url}/v1/chat/completions` });
@@ -60,7 +60,7 @@ test('a redirect is a failure, and where it leads is never asked', async () => {
   }
 });
 
-test('a prompt that an upstream finds too long is a 400, and no other target is asked', async () => {
+test("an upstream's prompt-too-long error is a 400 without failover", async () => {
   const { ask, primary, second, fleet, count } = await startLab([tooLong, answer]);
   const sent = await ask();
   expect(sent.status).toBe(400);
@@ -79,28 +79,31 @@ describe('a refusal that names a parameter', () => {
   const refuse: Act = (response) =>
     void response.writeHead(400).end(readFileSync(REFUSED_TEMPERATURE));
 
-  test.each([true, false])('is a 400 of the caller who sent it, streamed: %s', async (stream) => {
-    const { askFor, primary, second, fleet, count } = await startLab([refuse, answer]);
-    const sent = await askFor({ stream, temperature: 0 });
-    expect(sent.status).toBe(400);
-    expect(JSON.parse(sent.text).error).toEqual({
-      type: 'invalid_request_error',
-      message: "temperature: value not accepted by the model's provider.",
-      param: 'temperature',
-      code: null,
-    });
-    expect([primary.attempts, second?.attempts]).toEqual([1, 0]);
-    expect(await fleet.charged()).toBe(0);
-    expect(count('breaker_opened')).toBe(0);
-  });
+  test.each([true, false])(
+    'a rejected parameter that the caller sent is a 400, streamed: %s',
+    async (stream) => {
+      const { askFor, primary, second, fleet, count } = await startLab([refuse, answer]);
+      const sent = await askFor({ stream, temperature: 0 });
+      expect(sent.status).toBe(400);
+      expect(JSON.parse(sent.text).error).toEqual({
+        type: 'invalid_request_error',
+        message: "temperature: value not accepted by the model's provider.",
+        param: 'temperature',
+        code: null,
+      });
+      expect([primary.attempts, second?.attempts]).toEqual([1, 0]);
+      expect(await fleet.charged()).toBe(0);
+      expect(count('breaker_opened')).toBe(0);
+    },
+  );
 
-  test('that the caller never sent is the router’s: a 502', async () => {
+  test('a rejected parameter that the caller never sent is a 502', async () => {
     const { ask } = await startLab([refuse]);
     expect((await ask()).status).toBe(502);
   });
 });
 
-test('after the first content no other target is asked, and the unit goes back', async () => {
+test('a failure after the first content causes no failover, and the unit is refunded', async () => {
   const { ask, primary, second, fleet } = await startLab([breakOff, answer]);
   const sent = await ask();
   expect(sent.status).toBe(200);
@@ -110,7 +113,7 @@ test('after the first content no other target is asked, and the unit goes back',
   expect(await fleet.charged()).toBe(0);
 });
 
-test('a target that begins is left alone even when it takes its time', async () => {
+test('a target that has sent content is not abandoned for being slow', async () => {
   const { askAndHold, second } = await startLab([begin, answer]);
   const held = await askAndHold();
   expect(held.status).toBe(200);

@@ -63,7 +63,7 @@ describe('between the first content of a probe and its end', () => {
     return { ...lab, probe: await lab.askAndHold() };
   };
 
-  test('others may come', async () => {
+  test('other requests call the target after the first content of a probe', async () => {
     const { primary, ask, probe } = await setUpProbe();
     expect(probe.status).toBe(200);
     primary.act = answer;
@@ -71,7 +71,7 @@ describe('between the first content of a probe and its end', () => {
     probe.leave();
   });
 
-  test('one failure is enough to open again', async () => {
+  test('one failure after the first content of a probe opens the breaker again', async () => {
     const { primary, askTimes, count, probe } = await setUpProbe();
     primary.act = status(500);
     await askTimes(3);

@@ -49,7 +49,7 @@ const ask = async (
 const target = (upstream: string) => `Stage=test Model=${MODEL_ON.chat} Upstream=${upstream}`;
 
 describe('a request', () => {
-  test('is counted by route, model and upstream when its stream has ended', async () => {
+  test('a streamed request is counted by route, model and upstream when its stream has ended', async () => {
     const { series } = await countedAfter((router) => ask(router, { stream: true }));
     expect(series).toEqual({
       'Requests{Stage=test}': 1,
@@ -61,7 +61,7 @@ describe('a request', () => {
     });
   });
 
-  test('tells no key and no prompt to the metrics', async () => {
+  test('metrics contain no key and no prompt', async () => {
     const { lines, key } = await countedAfter((router) =>
       ask(router, { messages: [{ role: 'user', content: 'canary' }] }),
     );
@@ -71,7 +71,7 @@ describe('a request', () => {
     expect(metrics.join()).not.toMatch(/canary|keyId|projectId|meterId/);
   });
 
-  test('that another target answered counts a failover and an error of the first', async () => {
+  test('a request that another target answered counts a failover and an error of the first', async () => {
     const { series } = await countedAfter((router) => {
       router.upstreams.inject({ fault: { kind: 'status', status: 500 }, protocol: 'chat' });
       return ask(router);
@@ -85,7 +85,7 @@ describe('a request', () => {
     expect(series).not.toHaveProperty(`UpstreamErrors{${target('borealis')}}`);
   });
 
-  test('that another target answered is not logged as exhausted', async () => {
+  test('a request that another target answered is not logged as exhausted', async () => {
     const { lines } = await countedAfter((router) => {
       router.upstreams.inject({ fault: { kind: 'status', status: 500 }, protocol: 'chat' });
       return ask(router);
@@ -100,7 +100,7 @@ describe('a request', () => {
     [{}, 'Status5xx{Stage=test}'],
     [{ stream: true }, 'Status5xx{Stage=test}'],
   ])(
-    'that no target answered counts once per stage, route and model: %j',
+    'a request that no target answered counts once per stage, route and model: %j',
     async (body, series5xx) => {
       const { series } = await countedAfter((router) => {
         router.upstreams.inject({ fault: { kind: 'status', status: 401 } });
@@ -117,7 +117,7 @@ describe('a request', () => {
     },
   );
 
-  test('whose upstream broke off in mid-stream counts a failed stream and an error', async () => {
+  test('a request whose upstream breaks off in mid-stream counts a failed stream and an error', async () => {
     const { series } = await countedAfter((router) => {
       router.upstreams.inject({ fault: { kind: 'truncate', after: 4 } });
       return ask(router, { stream: true });
@@ -131,7 +131,7 @@ describe('a request', () => {
   });
 
   test.each([{ stream: true }, {}])(
-    'whose caller left before its answer is no error of the upstream, nor of ours: %j',
+    'a client that disconnects before the response counts no error of the upstream or the router: %j',
     async (body) => {
       const { series } = await countedAfter(async (router, lines) => {
         router.upstreams.inject({ fault: { kind: 'stall' } });
@@ -157,7 +157,7 @@ describe('a request', () => {
   );
 
   test.each([{ stream: true }, {}])(
-    'while the breakers of all targets are open counts as one without a healthy target: %j',
+    'a request while all breakers are open counts as one without a healthy target: %j',
     async (body) => {
       const { series } = await countedAfter(async (router) => {
         router.upstreams.inject({ fault: { kind: 'status', status: 401 } });
@@ -169,7 +169,7 @@ describe('a request', () => {
     },
   );
 
-  test('that the caller got wrong or may not make is counted by its status', async () => {
+  test('a rejected or denied request is counted by its status', async () => {
     const plan = { rpm: 1 };
     const { series } = await countedAfter(
       async (router) => {
@@ -202,7 +202,7 @@ describe('a flood of refusals', () => {
   };
   const requestLines = (lines: string[]) => lines.filter((line) => line.includes('"request"'));
 
-  test('writes ten lines a minute and one in a hundred, and counts every one', () => {
+  test('a flood of 401s writes ten lines a minute and one in a hundred, and counts every request', () => {
     const clock = createManualClock(1_000_000);
     const { log, lines, series } = createRecordedTelemetry({ clock });
     refuse(log, 1_050);
@@ -217,7 +217,7 @@ describe('a flood of refusals', () => {
     });
   });
 
-  test('hides nothing else: every other request keeps its line and brings the counts along', () => {
+  test('a flood of 401s hides no line of another request, which reports the counts', () => {
     const clock = createManualClock(1_000_000);
     const { log, lines, series } = createRecordedTelemetry({ clock });
     refuse(log, 50);
@@ -274,7 +274,7 @@ describe('the labels of a catalog', () => {
     ).not.toContain(OTHER);
   });
 
-  test.each([1, 3, 5, 40])('of %i models never make more than 60 series', (count) => {
+  test.each([1, 3, 5, 40])('labels of %i models make at most 60 series', (count) => {
     const labels = labelsOf(catalogOf(count), 60);
     expect(countSeries(labels), budgetOf(labels)).toBeLessThanOrEqual(60);
     expect(labels[0]?.model).toBe('vendor/m-0');

@@ -35,7 +35,7 @@ const isMeterWrite = ({ operation, key }: TableCall) =>
 
 describe('a table that does not answer', () => {
   test.each(['GetItem', 'UpdateItem'])(
-    'shows in the request that it failed: %s',
+    'a table that does not answer %s makes a 503 and counts MeterUnreachable',
     async (operation) => {
       const { ask, cut, series } = await startCounted();
       cut((call) => call.operation === operation);
@@ -47,7 +47,7 @@ describe('a table that does not answer', () => {
     },
   );
 
-  test('when a unit is to be given back is counted as soon as nobody tries any more', async () => {
+  test('a failed refund is counted after its last attempt', async () => {
     const { ask, cut, series } = await startCounted();
     let writes = 0;
     cut((call) => {

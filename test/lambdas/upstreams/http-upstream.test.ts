@@ -96,7 +96,7 @@ const faultOf = async (work: Promise<unknown>): Promise<UpstreamError> => {
 const openAndRead = (open: () => Promise<EventBatches>) => open().then(readAll);
 
 describe('an answer', () => {
-  test('is asked for as a stream, with the credential, and comes as events', async () => {
+  test('a call requests a stream with the credential and yields events', async () => {
     const server = await startMisbehaving((response) => sse(response).end(WHOLE));
     const { open, expectNothingLeft } = setUp(server.url, { headers: { 'x-extra': '1' } });
     const events = await openAndRead(open);
@@ -117,7 +117,7 @@ describe('an answer', () => {
     await expectNothingLeft();
   });
 
-  test('may come byte by byte', async () => {
+  test('a response that arrives byte by byte yields the same events', async () => {
     const server = await startMisbehaving(async (response) => {
       sse(response);
       for (const byte of Buffer.from(WHOLE)) {
@@ -128,7 +128,7 @@ describe('an answer', () => {
     expect(textOf(await openAndRead(setUp(server.url).open))).toBe('Hellö 😀');
   });
 
-  test('may come in one piece of JSON although a stream was asked for', async () => {
+  test('a JSON response to a request for a stream yields events', async () => {
     const message = { role: 'assistant', content: 'Hello' };
     const server = await startMisbehaving((response) => {
       response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' });
@@ -139,7 +139,7 @@ describe('an answer', () => {
     expect(events.at(-1)?.type).toBe('finish');
   });
 
-  test('leaves its connection for the next one', async () => {
+  test('a complete response leaves its connection to the next call', async () => {
     const server = await startMisbehaving((response) => sse(response).end(WHOLE));
     const { open, expectNothingLeft } = setUp(server.url);
     for (let turn = 0; turn < 3; turn += 1) {
@@ -150,7 +150,7 @@ describe('an answer', () => {
     expect(server.sockets.size).toBe(1);
   });
 
-  test('ends with its last event even if the upstream never closes', async () => {
+  test('a response ends with its last event even if the upstream never closes', async () => {
     const server = await startMisbehaving((response) => void sse(response).write(WHOLE));
     const { open, clock, expectNothingLeft } = setUp(server.url);
     expect((await openAndRead(open)).at(-1)?.type).toBe('finish');
@@ -161,7 +161,7 @@ describe('an answer', () => {
   });
 
   test.each(['before', 'after'])(
-    'lets go when nobody wants it %s its first batch',
+    'a response that is abandoned %s its first batch closes its connection',
     async (when) => {
       const server = await startMisbehaving((response) => void sse(response).write(HELLO));
       const { open, expectNothingLeft } = setUp(server.url);
@@ -175,7 +175,7 @@ describe('an answer', () => {
 });
 
 describe('a fault', () => {
-  test('a refused connection is the fault connect', async () => {
+  test('a refused connection is a failure of kind connect', async () => {
     const server = await startMisbehaving(() => undefined);
     await server.close();
     const { open, expectNothingLeft } = setUp(server.url);
@@ -183,7 +183,7 @@ describe('a fault', () => {
     await expectNothingLeft();
   });
 
-  test('an address that does not answer within three seconds is the fault connect', async () => {
+  test('an address that does not answer within three seconds is a failure of kind connect', async () => {
     const server = await startMisbehaving(() => undefined);
     const { open, clock, expectNothingLeft } = setUp(server.url);
     const fault = faultOf(open());
@@ -194,14 +194,14 @@ describe('a fault', () => {
     await expectNothingLeft();
   });
 
-  test('a server that does not speak TLS where it should is the fault connect', async () => {
+  test('a server without TLS behind https is a failure of kind connect', async () => {
     const server = await startMisbehaving(() => undefined);
     const { open, expectNothingLeft } = setUp(server.url.replace('http:', 'https:'));
     expect((await faultOf(open())).kind).toBe('connect');
     await expectNothingLeft();
   });
 
-  test('a TLS handshake that takes longer than three seconds is the fault connect', async () => {
+  test('a TLS handshake longer than three seconds is a failure of kind connect', async () => {
     const accepted = Promise.withResolvers<void>();
     const url = await startRaw((socket) => void socket.once('data', () => accepted.resolve()));
     const { open, clock, expectNothingLeft } = setUp(url.replace('http:', 'https:'));
@@ -212,13 +212,13 @@ describe('a fault', () => {
     await expectNothingLeft();
   });
 
-  test('a credential that cannot be had is the fault credential', async () => {
+  test('a credential that cannot be read is a failure of kind credential', async () => {
     const secrets = { get: () => Promise.reject(new Error('no')), refresh: () => undefined };
     const { open } = setUp('http://127.0.0.1:1', {}, secrets);
     expect((await faultOf(open())).kind).toBe('credential');
   });
 
-  test('a credential that no header can carry is the fault credential', async () => {
+  test('a credential that no header can carry is a failure of kind credential', async () => {
     const secrets = { get: async () => 'geheim…\n', refresh: () => undefined };
     const { open } = setUp('http://127.0.0.1:1', {}, secrets);
     expect((await faultOf(open())).kind).toBe('credential');
@@ -242,7 +242,7 @@ describe('a fault', () => {
         sse(response).write(HELLO, () => response.destroy());
       },
     },
-  ])('a connection that breaks $when is the fault reset', async ({ act }) => {
+  ])('a connection that breaks $when is a failure of kind reset', async ({ act }) => {
     const server = await startMisbehaving(act);
     const { open, expectNothingLeft } = setUp(server.url);
     expect((await faultOf(openAndRead(open))).kind).toBe('reset');
@@ -256,17 +256,20 @@ describe('a fault', () => {
     { status: 529, kind: 'status' },
     { status: 404, kind: 'status' },
     { status: 204, kind: 'malformed' },
-  ])('a $status is the fault $kind, and no other address is asked', async ({ status, kind }) => {
-    const server = await startMisbehaving((response) =>
-      response
-        .writeHead(status, { location: `http://${response.req.headers.host}/elsewhere` })
-        .end(),
-    );
-    const fault = await faultOf(setUp(server.url).open());
-    expect(fault.kind).toBe(kind);
-    if (status >= 300) expect(fault.status).toBe(status);
-    expect(server.seen).toHaveLength(1);
-  });
+  ])(
+    'a $status is a failure of kind $kind, and no other address is asked',
+    async ({ status, kind }) => {
+      const server = await startMisbehaving((response) =>
+        response
+          .writeHead(status, { location: `http://${response.req.headers.host}/elsewhere` })
+          .end(),
+      );
+      const fault = await faultOf(setUp(server.url).open());
+      expect(fault.kind).toBe(kind);
+      if (status >= 300) expect(fault.status).toBe(status);
+      expect(server.seen).toHaveLength(1);
+    },
+  );
 
   test.each([
     ['7', 7],
@@ -288,14 +291,14 @@ describe('a fault', () => {
     });
   });
 
-  test.each([401, 403])('a %d has the credentials read again', async (status) => {
+  test.each([401, 403])('a %d makes the credentials be read again', async (status) => {
     const server = await startMisbehaving((response) => response.writeHead(status).end());
     const { open, refreshed } = setUp(server.url);
     expect(await faultOf(open())).toMatchObject({ kind: 'status', status });
     expect(refreshed).toEqual(['refresh']);
   });
 
-  test('a prompt that is too long has a kind of its own', async () => {
+  test('a prompt that is too long is a failure of kind context-overflow', async () => {
     const error = { code: 'context_length_exceeded', message: 'maximum context length is 10' };
     const server = await startMisbehaving((response) =>
       response.writeHead(400).end(JSON.stringify({ error })),
@@ -306,7 +309,7 @@ describe('a fault', () => {
     });
   });
 
-  test('a refusal without end is read no further than it matters', async () => {
+  test('an endless error body is read only up to its limit', async () => {
     const server = await startMisbehaving((response) => {
       const more = () => response.write('x'.repeat(16_384));
       response.writeHead(500).on('drain', more);
@@ -324,7 +327,7 @@ describe('a fault', () => {
     ['broken JSON', 'application/json', '{"choices":['],
     ['JSON of another shape', 'application/json', '[]'],
     ['broken JSON in an event', 'text/event-stream', 'data: {"choices"\n\n'],
-  ])('a 200 with %s is the fault malformed', async (_, type, body) => {
+  ])('a 200 with %s is a failure of kind malformed', async (_, type, body) => {
     const server = await startMisbehaving((response) =>
       response.writeHead(200, type ? { 'content-type': type } : {}).end(body),
     );
@@ -333,7 +336,7 @@ describe('a fault', () => {
     await expectNothingLeft();
   });
 
-  test('an answer compressed without being asked is the fault malformed', async () => {
+  test('an unrequested compression is a failure of kind malformed', async () => {
     const server = await startMisbehaving((response) =>
       response
         .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
@@ -346,7 +349,7 @@ describe('a fault', () => {
     { where: 'without a finish', body: HELLO, kind: 'truncated' },
     { where: 'inside an event', body: `${HELLO}data: {"cho`, kind: 'malformed' },
     { where: 'inside a character', body: HELLO_CUT, kind: 'malformed' },
-  ])('a stream that ends $where is the fault $kind', async ({ body, kind }) => {
+  ])('a stream that ends $where is a failure of kind $kind', async ({ body, kind }) => {
     const server = await startMisbehaving((response) => sse(response).end(body));
     expect((await faultOf(openAndRead(setUp(server.url).open))).kind).toBe(kind);
   });
@@ -354,7 +357,7 @@ describe('a fault', () => {
   test.each([
     ['an event over 5 MB', 'text/event-stream', 'data: '],
     ['JSON over 16 MB', 'application/json', '{"a":"'],
-  ])('%s is the fault malformed', async (_, type, opening) => {
+  ])('%s is a failure of kind malformed', async (_, type, opening) => {
     const server = await startMisbehaving((response) => {
       const more = () => response.write('x'.repeat(65_536));
       response.writeHead(200, { 'content-type': type }).on('drain', more);
@@ -367,7 +370,7 @@ describe('a fault', () => {
     await expectNothingLeft();
   });
 
-  test('something that does not speak HTTP is the fault malformed', async () => {
+  test('a server that does not speak HTTP is a failure of kind malformed', async () => {
     const url = await startRaw((socket) => void socket.end('SSH-2.0-OpenSSH_9\r\n'));
     expect((await faultOf(setUp(url).open())).kind).toBe('malformed');
   });
@@ -393,7 +396,7 @@ describe('silence', () => {
     await expectNothingLeft();
   });
 
-  test('signs of life are no content', async () => {
+  test('heartbeats do not count as first content', async () => {
     const server = await startMisbehaving((response) => void sse(response).write(': ping\n\n'));
     const { open, clock } = setUp(server.url);
     const batches = await open();
@@ -403,7 +406,7 @@ describe('silence', () => {
     expect((await fault).kind).toBe('first-event-timeout');
   });
 
-  test('a minute between two chunks is too long', async () => {
+  test('a minute of silence between two chunks is a timeout', async () => {
     const server = await startMisbehaving((response) => void sse(response).write(HELLO));
     const { open, clock, expectNothingLeft } = setUp(server.url);
     const batches = await open();
@@ -417,7 +420,7 @@ describe('silence', () => {
     await expectNothingLeft();
   });
 
-  test('of a slow reader is not the upstream’s', async () => {
+  test("the silence of a slow reader does not count as the upstream's", async () => {
     const read = Promise.withResolvers<void>();
     const server = await startMisbehaving(async (response) => {
       sse(response).write(HELLO);
@@ -434,7 +437,7 @@ describe('silence', () => {
 });
 
 describe('a caller who leaves', () => {
-  test('before the call causes none', async () => {
+  test('an abort before the call sends no request', async () => {
     const server = await startMisbehaving(() => undefined);
     const { open, caller } = setUp(server.url);
     caller.abort();
@@ -442,7 +445,7 @@ describe('a caller who leaves', () => {
     expect(server.seen).toEqual([]);
   });
 
-  test('before the headers ends the call', async () => {
+  test('an abort before the headers ends the call', async () => {
     const asked = Promise.withResolvers<void>();
     const server = await startMisbehaving(() => asked.resolve());
     const { open, caller, expectNothingLeft } = setUp(server.url);
@@ -454,7 +457,7 @@ describe('a caller who leaves', () => {
     await expectNothingLeft();
   });
 
-  test('in mid-stream ends the call', async () => {
+  test('an abort in mid-stream ends the call', async () => {
     const server = await startMisbehaving((response) => void sse(response).write(HELLO));
     const { open, caller, expectNothingLeft } = setUp(server.url);
     const batches = await open();
@@ -467,8 +470,8 @@ describe('a caller who leaves', () => {
   });
 });
 
-describe('a kept-alive connection that has died meanwhile', () => {
-  test('costs one more try on a fresh one', async () => {
+describe('a dead kept-alive connection', () => {
+  test('a kept-alive connection that has died is retried once on a fresh one', async () => {
     const server = await startMisbehaving((response, _request, count) => {
       if (count === 2) response.socket?.resetAndDestroy();
       else sse(response).end(WHOLE);
@@ -481,7 +484,7 @@ describe('a kept-alive connection that has died meanwhile', () => {
     await expectNothingLeft();
   });
 
-  test('costs no more than one', async () => {
+  test('a dead kept-alive connection causes at most one retry', async () => {
     const server = await startMisbehaving((response, _request, count) => {
       if (count > 1) response.socket?.resetAndDestroy();
       else sse(response).end(WHOLE);

@@ -74,7 +74,7 @@ describe('what is no HTTP request', () => {
     ['a NUL in a header', 'GET / HTTP/1.1\r\nhost: a\r\nx-api-key: a\0b\r\n\r\n', 400],
     ['headers of 40 KB', `GET / HTTP/1.1\r\nhost: a\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`, 431],
     ['a tunnel', 'CONNECT a:443 HTTP/1.1\r\nhost: a:443\r\n\r\n', 405],
-  ])('%s is refused in the envelope, with ids', async (_, bytes, status) => {
+  ])('%s is rejected in the envelope, with ids', async (_, bytes, status) => {
     const { url } = await startHandler(() => ({}));
     const answer = parse(await sendBytes(url, bytes));
     expect(answer.status).toBe(status);
@@ -86,7 +86,7 @@ describe('what is no HTTP request', () => {
   });
 });
 
-test('what is no HTTP is not answered into the middle of an answer under way', async () => {
+test('bytes that are not HTTP get no response in the middle of another one', async () => {
   const server = await startServer({
     ...HOST,
     handler: async (_event, stream) => {
@@ -106,7 +106,7 @@ test('what is no HTTP is not answered into the middle of an answer under way', a
 });
 
 describe('an event', () => {
-  test('carries every value of a repeated header', async () => {
+  test('an event carries every value of a repeated header', async () => {
     const { url } = await startHandler(({ headers }) => headers);
     const raw = await sendBytes(
       url,
@@ -115,7 +115,7 @@ describe('an event', () => {
     expect(raw).toContain('"authorization":"A,B"');
   });
 
-  test('two credentials in one kind of header are refused', async () => {
+  test('two credentials in one kind of header are rejected', async () => {
     const { url, key } = await startKeyed();
     const raw = await sendBytes(
       url,
@@ -124,7 +124,7 @@ describe('an event', () => {
     expect(parse(raw).status).toBe(401);
   });
 
-  test('has the path as sent, and the query apart', async () => {
+  test('an event has the path as sent, separate from the query', async () => {
     const { url } = await startHandler((event) => event);
     const sent = await send(url, '/v1/../a%2Fb?x=%zz&y');
     expect(JSON.parse(sent.text)).toMatchObject({
@@ -145,7 +145,7 @@ describe('an event', () => {
     ['text', 'application/json', '{"a":"é"}', '{"a":"é"}'],
     ['base64 for other types', 'image/png', 'abc', 'YWJj'],
     ['base64 for what is no text', 'application/json', Uint8Array.of(0xff), '/w=='],
-  ])('holds the body as %s', async (kind, type, body, expected) => {
+  ])('an event holds the body as %s', async (kind, type, body, expected) => {
     const { url } = await startHandler(({ body: held, isBase64Encoded }) => [
       held,
       isBase64Encoded,
@@ -154,7 +154,7 @@ describe('an event', () => {
     expect(JSON.parse(sent.text)).toEqual([expected, kind !== 'text']);
   });
 
-  test('over 6 MB never reaches the router, whether by its size or by its escapes', async () => {
+  test('an event over 6 MB never reaches the router, whether by its size or by its escapes', async () => {
     const { url, key } = await startKeyed();
     const headers = { 'content-type': 'application/json', 'x-api-key': key };
     const post = (body: string) => send(url, '/v1/messages', { method: 'POST', headers, body });
@@ -169,7 +169,7 @@ describe('an event', () => {
 });
 
 describe('a response', () => {
-  test('carries cookies and repeated headers', async () => {
+  test('a response carries cookies and repeated headers', async () => {
     const server = await startServer({
       ...HOST,
       handler: async (_event, stream) => {
@@ -187,7 +187,7 @@ describe('a response', () => {
     expect(sent.headers).toMatchObject({ 'x-many': '1, 2', 'set-cookie': ['a=1', 'b=2'] });
   });
 
-  test('that never announced a head is bytes, as on the platform', async () => {
+  test('a response without a head is sent as bytes, as on Lambda', async () => {
     const server = await startServer({
       ...HOST,
       handler: async (_event, stream) => void stream.end('x'),
@@ -198,7 +198,7 @@ describe('a response', () => {
     expect(sent.headers['content-type']).toBe('application/octet-stream');
   });
 
-  test('of a handler that fails is a 502 with ids', async () => {
+  test('a handler that throws makes a 502 with ids', async () => {
     const server = await startServer({
       ...HOST,
       handler: () => Promise.reject(new Error('canary')),
@@ -211,7 +211,7 @@ describe('a response', () => {
   });
 });
 
-test('a client that leaves in mid-stream is noticed', async () => {
+test('a client that disconnects in mid-stream aborts the request', async () => {
   const aborted = Promise.withResolvers<void>();
   const server = await startServer({
     ...HOST,
@@ -230,7 +230,7 @@ test('a client that leaves in mid-stream is noticed', async () => {
   await aborted.promise;
 });
 
-test('a client that stays is not taken for one that left', async () => {
+test('a connected client does not abort the request', async () => {
   let signal: AbortSignal | undefined;
   const { url, close } = await startHandler((_event, context) => {
     signal = context.signal;
@@ -244,7 +244,7 @@ test('a client that stays is not taken for one that left', async () => {
   expect(signal?.aborted).toBe(false);
 });
 
-test('closing does not wait for idle connections, and a taken port is said to be taken', async () => {
+test('closing does not wait for idle connections, and listening on a used port fails', async () => {
   const { url } = await startHandler(() => ({}));
   const { hostname, port } = new URL(url);
   const idle = connect(Number(port), hostname);
