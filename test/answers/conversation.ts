@@ -164,7 +164,8 @@ export const requestOf = (
 ): string =>
   JSON.stringify({
     model,
-    max_tokens: 1_000,
+    // Enough for arguments of 170 KB.
+    max_tokens: 50_000,
     stream,
     ...(caller === 'chat' ? toChat(conversation) : toMessages(conversation)),
     ...(caller === 'chat' && stream && { stream_options: { include_usage: true } }),

@@ -1,0 +1,133 @@
+import { once } from 'node:events';
+import { createServer, request, type ServerResponse } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../lambdas/support/clock.ts';
+import { type Listening, listen } from '../../local/loopback.ts';
+import { MAX_STALL_MS, type StallMeter, startStallMeter } from '../fuzz/stall-meter.ts';
+import { besideBystander } from '../support/bystander.ts';
+import { type Fleet, startFleet } from '../support/fleet.ts';
+import { answer } from '../support/fleet-upstream.ts';
+import { CANARIES } from '../support/leak-watch.ts';
+import { modelOn, targetAt } from '../support/models.ts';
+import { send } from '../support/send.ts';
+import { ENDLESS, type Endless, endlessOf, GROWN } from './growth/inputs.ts';
+
+const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages' };
+/** The end of what has no end: without a limit the router takes all of it. */
+const MOST_SENT_BYTES = 48_000_000;
+/** What a router may take of an answer that was asked for with 100 tokens, buffers of the kernel included. */
+const MOST_TAKEN_BYTES = 16_000_000;
+/** Far above a healthy answer on a busy machine. */
+const SLOW_MS = 5_000;
+
+/** What fails today, to become nothing: endless answers (call-2), and bodies of many values (call-6). */
+const KNOWN_TO_FAIL = ['endless', '40 objects of 9,999 members', 'a list of 2,600,000 numbers'];
+
+let sent = 0;
+
+/** Writes pieces until the connection is closed, or there have been enough of them. */
+const flood = async (response: ServerResponse, { opening, piece }: Endless) => {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.write(opening);
+  for (let index = 0; sent < MOST_SENT_BYTES && !response.destroyed; index += 1) {
+    const bytes = Buffer.from(piece(index));
+    sent += bytes.byteLength;
+    if (response.write(bytes)) continue;
+    const stop = new AbortController();
+    const { signal } = stop;
+    await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
+    stop.abort();
+  }
+  response.destroy();
+};
+
+let upstream: Listening;
+let fleet: Fleet;
+let meter: StallMeter;
+beforeAll(async () => {
+  upstream = await listen(
+    createServer(async (incoming, response) => {
+      const { model } = (await json(incoming)) as { model: string };
+      const endless = endlessOf(model);
+      if (endless) flood(response, endless).catch(() => response.destroy());
+      else answer(response);
+    }),
+  );
+  const on = (id: string, extra: object = {}) =>
+    modelOn([targetAt(upstream.url, { model: id, upstream: id, ...extra })], { id });
+  const models = [on('vendor/well'), ...ENDLESS.map(({ id, wire }) => on(id, { protocol: wire }))];
+  fleet = await startFleet({ models, clock: systemClock, secret: CANARIES.upstreamKey });
+  meter = startStallMeter();
+});
+afterAll(async () => {
+  meter.stop();
+  await fleet.close();
+  await upstream.close();
+});
+
+const postTo = (path: string, body: string) =>
+  send(fleet.urls[0] ?? '', path, {
+    method: 'POST',
+    headers: { 'x-api-key': fleet.key, 'content-type': 'application/json' },
+    body,
+  });
+
+const askWell = () =>
+  postTo(
+    PATHS.chat,
+    JSON.stringify({ model: 'vendor/well', messages: [{ role: 'user', content: 'hi' }] }),
+  );
+
+/** Reads an answer to its end and keeps only its length: it may be long. */
+const drain = async (path: string, body: object) => {
+  const outgoing = request(`${fleet.urls[0]}${path}`, {
+    method: 'POST',
+    headers: { 'x-api-key': fleet.key },
+    agent: false,
+  });
+  outgoing.end(JSON.stringify(body));
+  const [response] = await once(outgoing, 'response');
+  let bytes = 0;
+  for await (const chunk of response) bytes += chunk.length;
+  return { status: response.statusCode as number, bytes };
+};
+
+describe.skipIf(KNOWN_TO_FAIL.includes('endless'))('an upstream whose answer has no end', () => {
+  const cells = ENDLESS.flatMap((endless) =>
+    [false, true].map((stream) => ({ ...endless, stream })),
+  );
+  test.each(cells)(
+    'an endless answer is ended and harms no other caller: $id, streamed: $stream',
+    async ({ id, wire, stream }) => {
+      sent = 0;
+      const { got, turnMs } = await meter.during(() =>
+        besideBystander({ ask: askWell, everyMs: 100 }, () =>
+          drain(PATHS[wire], {
+            model: id,
+            stream,
+            max_tokens: 100,
+            messages: [{ role: 'user', content: 'hi' }],
+          }),
+        ),
+      );
+      expect(sent, 'bytes that the upstream could send').toBeLessThan(MOST_TAKEN_BYTES);
+      expect([200, 502]).toContain(got.got.status);
+      expect(turnMs, 'the longest turn').toBeLessThan(MAX_STALL_MS);
+      expect(got.account.successRate).toBe(1);
+      expect(got.account.slowestMs).toBeLessThan(SLOW_MS);
+    },
+  );
+});
+
+describe('a request of the largest size', () => {
+  test.each(GROWN.filter(({ name }) => !KNOWN_TO_FAIL.includes(name)))(
+    'a large request holds no other caller up: $name',
+    async ({ path, body }) => {
+      const text = body();
+      const { got, turnMs } = await meter.during(() => postTo(path, text));
+      expect([200, 400, 413], got.text.slice(0, 300)).toContain(got.status);
+      expect(turnMs, 'the longest turn').toBeLessThan(MAX_STALL_MS);
+    },
+  );
+});

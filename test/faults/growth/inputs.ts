@@ -1,0 +1,153 @@
+type Wire = 'chat' | 'messages';
+
+/** An answer that goes on for ever: `piece` is its next part. */
+export type Endless = {
+  id: string;
+  wire: Wire;
+  opening: string;
+  piece: (index: number) => string;
+};
+
+const X = 'x'.repeat(16_000);
+
+const delta = (part: object) =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta: part, finish_reason: null }] })}\n\n`;
+const call = (index: number, name: string | undefined, text: string) =>
+  delta({
+    tool_calls: [
+      {
+        index,
+        ...(name && { id: `call_${index}`, type: 'function' }),
+        function: { ...(name && { name }), arguments: text },
+      },
+    ],
+  });
+
+const event = (type: string, fields: object) =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+const blockStart = (index: number, block: object) =>
+  event('content_block_start', { index, content_block: block });
+const blockDelta = (part: object, index = 0) =>
+  event('content_block_delta', { index, delta: part });
+const toolUse = (index: number) => ({
+  type: 'tool_use',
+  id: `t_${index}`,
+  name: 'read',
+  input: {},
+});
+const OPENED = event('message_start', {
+  message: {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage: { input_tokens: 5, output_tokens: 1 },
+  },
+});
+
+const CHAT: [string, string, Endless['piece']][] = [
+  ['text', '', () => delta({ content: X })],
+  ['reasoning', '', () => delta({ reasoning_content: X })],
+  ['arguments', call(0, 'read', '{"a":"'), () => call(0, undefined, X)],
+  ['calls', '', (index) => call(index, 'read', `{"a":"${X}"}`)],
+];
+const MESSAGES: [string, string, Endless['piece']][] = [
+  [
+    'text',
+    blockStart(0, { type: 'text', text: '' }),
+    () => blockDelta({ type: 'text_delta', text: X }),
+  ],
+  [
+    'thinking',
+    blockStart(0, { type: 'thinking', thinking: '', signature: '' }),
+    () => blockDelta({ type: 'thinking_delta', thinking: X }),
+  ],
+  [
+    'arguments',
+    blockStart(0, toolUse(0)) + blockDelta({ type: 'input_json_delta', partial_json: '{"a":"' }),
+    () => blockDelta({ type: 'input_json_delta', partial_json: X }),
+  ],
+  [
+    'calls',
+    '',
+    (index) =>
+      blockStart(index, toolUse(index)) +
+      blockDelta({ type: 'input_json_delta', partial_json: `{"a":"${X}"}` }, index) +
+      event('content_block_stop', { index }),
+  ],
+];
+
+export const ENDLESS: Endless[] = [
+  ...CHAT.map(([name, opening, piece]) => ({
+    id: `vendor/chat-${name}`,
+    wire: 'chat' as const,
+    opening: delta({ role: 'assistant', content: '' }) + opening,
+    piece,
+  })),
+  ...MESSAGES.map(([name, opening, piece]) => ({
+    id: `vendor/messages-${name}`,
+    wire: 'messages' as const,
+    opening: OPENED + opening,
+    piece,
+  })),
+];
+
+export const endlessOf = (id: string): Endless | undefined => ENDLESS.find((one) => one.id === id);
+
+const asked = (extra: object, content = 'hi') =>
+  JSON.stringify({
+    model: 'vendor/well',
+    max_tokens: 10,
+    messages: [{ role: 'user', content }],
+    ...extra,
+  });
+
+const members = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 0]));
+const schemaOf = (count: number) => ({
+  type: 'object',
+  properties: Object.fromEntries(
+    Array.from({ length: count }, (_, at) => [
+      `p${at}`,
+      { type: 'string', description: X.slice(0, 500) },
+    ]),
+  ),
+});
+
+/** Requests near the limit of 5.5 MB, each large in another way. */
+export const GROWN: { name: string; path: string; body: () => string }[] = [
+  {
+    name: 'a text of 5 MB',
+    path: '/v1/chat/completions',
+    body: () => asked({}, 'word '.repeat(1_000_000)),
+  },
+  {
+    name: '40 objects of 9,999 members',
+    path: '/v1/chat/completions',
+    body: () => asked({ metadata_list: Array.from({ length: 40 }, () => members(9_999)) }),
+  },
+  {
+    name: 'a list of 2,600,000 numbers',
+    path: '/v1/chat/completions',
+    body: () => asked({ list: new Array(2_600_000).fill(0) }),
+  },
+  {
+    name: 'a tool schema of 5 MB',
+    path: '/v1/messages',
+    body: () => asked({ tools: [{ name: 'read', input_schema: schemaOf(9_000) }] }),
+  },
+  {
+    name: '9,999 messages of 500 characters',
+    path: '/v1/messages',
+    body: () =>
+      asked({
+        messages: Array.from({ length: 9_999 }, (_, at) => ({
+          role: at % 2 === 0 ? 'user' : 'assistant',
+          content: X.slice(0, 500),
+        })),
+      }),
+  },
+];
