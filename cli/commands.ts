@@ -22,12 +22,15 @@ const USAGE_COLUMNS = [
   'meter',
 ];
 
-const readJsonFile = async (path: string): Promise<unknown> => {
+const readJsonFile = async (path: string): Promise<object> => {
+  let value: unknown;
   try {
-    return JSON.parse(await readFile(path, 'utf8'));
+    value = JSON.parse(await readFile(path, 'utf8'));
   } catch (cause) {
     throw usageError(`Cannot read ${path}: ${messageOf(cause)}.`, { cause });
   }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw usageError(`${path} must be a JSON object.`);
 };
 
 const planFields = (options: Options) => ({
@@ -111,12 +114,16 @@ export const COMMANDS: Record<string, Command> = {
   },
   apply: {
     operands: ['FILE'],
-    options: [],
-    request: async ({ operands: [file = ''] }) => ({
+    options: ['force'],
+    request: async ({ operands: [file = ''], options: { force } }) => ({
       method: 'POST',
       path: '/apply',
-      body: await readJsonFile(file),
+      body: { ...(await readJsonFile(file)), ...(force && { force }) },
     }),
     lists: { projects: OUTCOME_COLUMNS, plans: OUTCOME_COLUMNS },
+    note: ({ plans }) =>
+      JSON.stringify(plans).includes('"outcome":"kept"')
+        ? 'Plans that differ from the file are kept. Use --force to overwrite them.'
+        : undefined,
   },
 };

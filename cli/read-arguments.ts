@@ -8,6 +8,7 @@ const OPTIONS = {
   period: { type: 'string' },
   model: { type: 'string', multiple: true },
   'all-models': { type: 'boolean' },
+  force: { type: 'boolean' },
   project: { type: 'string' },
   plan: { type: 'string' },
   expires: { type: 'string' },

@@ -23,7 +23,7 @@ const USAGE = `Usage: npm run admin -- <resource> <verb> [options]
   keys rotate KEY-ID --project ID [--overlap none|1h|24h|7d] [--expires WHEN]
   keys revoke KEY-ID --project ID
   usage list --project ID
-  apply FILE               create or change the projects and plans of a JSON file
+  apply FILE [--force]     create the projects and plans of a JSON file; --force overwrites plans
 
 The default verb is list. WHEN is 12h, 90d or a time like 2027-01-31T00:00:00Z.
 
@@ -80,11 +80,16 @@ const connect = async ({ url, stack, region, profile }: Options): Promise<AdminC
 /** A row of a response. */
 type Row = Record<string, unknown>;
 
-const textOf = (value: unknown): string => {
+const plainText = (value: unknown): string => {
   if (value === undefined || value === null) return '-';
   if (Array.isArray(value)) return value.join(', ');
   return String(value);
 };
+
+/** What forges rows, colours or another writing direction in a terminal; a stored name may contain it. */
+const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
+
+const textOf = (value: unknown): string => plainText(value).replace(UNPRINTABLE, '\uFFFD');
 
 const isNumber = (value: unknown): boolean => value === undefined || typeof value === 'number';
 

@@ -11,7 +11,14 @@ const Id = z
     /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
     'must be 1 to 64 letters, digits, dots, dashes or underscores',
   );
-const Name = z.string().trim().min(1).max(100);
+/** Control characters, line separators and overrides of the writing direction: they forge what a terminal shows. */
+const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
+const Name = z
+  .string()
+  .trim()
+  .min(1)
+  .max(100)
+  .refine((name) => !UNPRINTABLE.test(name), 'must not contain control characters');
 /** Far above any real limit, far below where a counter loses precision. */
 const Count = z.number().multipleOf(1, 'must be an integer').min(0).max(1_000_000_000_000);
 const Instant = z.iso
@@ -55,10 +62,14 @@ export const Rotation = z.strictObject({
   expires_at: Instant.exactOptional(),
 });
 
-/** Projects and plans of a seed file. */
+const hasUniqueIds = (items: { id: string }[]): boolean =>
+  new Set(items.map(({ id }) => id)).size === items.length;
+
+/** Projects and plans of a seed file; `force` overwrites plans that differ. */
 export const Seed = z.strictObject({
-  projects: z.array(NewProject).default([]),
-  plans: z.array(NewPlan).default([]),
+  projects: z.array(NewProject).refine(hasUniqueIds, 'must not contain an id twice').default([]),
+  plans: z.array(NewPlan).refine(hasUniqueIds, 'must not contain an id twice').default([]),
+  force: z.boolean().default(false),
 });
 
 const lineOf = ({ path, message }: z.core.$ZodIssue): string =>

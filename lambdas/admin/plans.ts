@@ -33,24 +33,29 @@ export const planHandlers = ({
   const create: AdminOperation = async ({ body }) => {
     const plan = readInput(NewPlan, body);
     checkModels(plan);
-    if (await plans.findPlan(plan.id)) {
-      throw invalidRequest(`Plan '${plan.id}' already exists.`, { status: 409 });
-    }
-    await plans.putPlan(plan);
-    return { status: 201, body: plan };
+    if (await plans.createPlan(plan)) return { status: 201, body: plan };
+    throw invalidRequest(`Plan '${plan.id}' already exists.`, { status: 409 });
   };
 
   /** Counts are kept: the new limits apply to what is already used, within 15 seconds. */
   const change: AdminOperation = async ({ parameters: { plan: id = '' }, body }) => {
     const { models, ...limits } = readInput(PlanChange, body);
-    const stored = await plans.findPlan(id);
-    if (!stored) throw notFound(`Plan '${id}' not found.`);
-    const { models: storedModels, ...rest } = stored;
-    const allowed = models === undefined ? storedModels : (models ?? undefined);
-    const plan: Plan = { ...rest, ...limits, ...(allowed && { models: allowed }) };
-    if (models) checkModels(plan);
-    await plans.putPlan(plan);
-    return { status: 200, body: plan };
+    if (models) checkModels({ models });
+    const changed = await plans.changePlan(id, ({ models: storedModels, ...rest }) => {
+      const allowed = models === undefined ? storedModels : (models ?? undefined);
+      return { ...rest, ...limits, ...(allowed && { models: allowed }) };
+    });
+    switch (changed.outcome) {
+      case 'changed':
+        return { status: 200, body: changed.plan };
+      case 'missing':
+        throw notFound(`Plan '${id}' not found.`);
+      case 'conflict':
+        throw invalidRequest(
+          `Plan '${id}' was changed concurrently. List it, then repeat the change.`,
+          { status: 409 },
+        );
+    }
   };
 
   return { list, create, change };

@@ -30,6 +30,28 @@ const readHeadersOfRestApi = (event: APIGatewayProxyEvent): Record<string, strin
     ]),
   );
 
+const decoded = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/**
+ * The path without the base path of a custom domain's mapping, e.g. `/llm`, which `path` contains and the resource
+ * does not: what remains is the part that matches the resource with its parameters, which may be percent-decoded.
+ */
+const pathBelowMapping = ({ path, resource, pathParameters }: APIGatewayProxyEvent): string => {
+  const rest = resource.replace('{proxy+}', () => pathParameters?.proxy ?? '{proxy+}');
+  for (let at = 0; at !== -1; at = path.indexOf('/', at + 1)) {
+    const below = path.slice(at);
+    if (below === rest || decoded(below) === rest) return below;
+  }
+  // The root's mapping may be called without a slash at the end.
+  return resource === '/' ? '/' : path;
+};
+
 /** The request in either event format. Query strings are dropped: no route reads one. */
 export const readEvent = (event: HttpEvent): HttpRequest => {
   const body = readBody(event.body, event.isBase64Encoded);
@@ -41,5 +63,10 @@ export const readEvent = (event: HttpEvent): HttpRequest => {
       body,
     };
   }
-  return { method: event.httpMethod, path: event.path, headers: readHeadersOfRestApi(event), body };
+  return {
+    method: event.httpMethod,
+    path: pathBelowMapping(event),
+    headers: readHeadersOfRestApi(event),
+    body,
+  };
 };

@@ -12,9 +12,29 @@ export type Plan = {
   models?: string[];
 };
 
+const sameModels = (one: string[] = [], other: string[] = []): boolean =>
+  one.length === other.length && one.every((id, index) => id === other[index]);
+
+/** Whether two plans of one id have the same limits and models. */
+export const isSamePlan = (one: Plan, other: Plan): boolean =>
+  one.rpm === other.rpm &&
+  one.quota === other.quota &&
+  one.period === other.period &&
+  sameModels(one.models, other.models);
+
+export type PlanChanged =
+  | { outcome: 'changed'; plan: Plan }
+  | { outcome: 'missing' }
+  /** Another write came between; nothing was written. */
+  | { outcome: 'conflict' };
+
 /** Implemented by `createDynamoPlanStore` (stores/dynamo/plan-store.ts). @throws StoreUnavailable */
 export type PlanStore = {
   findPlan(id: string): Promise<Plan | undefined>;
+  /** False, with nothing written, if the id is taken. */
+  createPlan(plan: Plan): Promise<boolean>;
+  /** Writes what `change` returns for the stored plan, unless another write comes between. */
+  changePlan(id: string, change: (stored: Plan) => Plan): Promise<PlanChanged>;
   /** Creates or replaces. Counters belong to the meter, so a change neither resets nor overdraws them. */
   putPlan(plan: Plan): Promise<void>;
   /** Every plan, by a table scan: for operators only. */

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import OpenAI from 'openai';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -137,11 +140,16 @@ describe('apply', () => {
     projects: [{ id: 'seeded', name: 'Seeded' }],
     plans: [{ id: 'basic', rpm: 10, quota: 100, period: 'month', models: [MODEL_ON.chat] }],
   };
-  const apply = () =>
-    json(z.object({ projects: z.array(Answer), plans: z.array(Answer) }), 'apply', file);
+  const apply = (...options: string[]) =>
+    json(
+      z.object({ projects: z.array(Answer), plans: z.array(Answer) }),
+      'apply',
+      file,
+      ...options,
+    );
   beforeAll(() => writeFileSync(file, JSON.stringify(seed)));
 
-  test('apply creates missing projects and plans, updates different plans and keeps the rest', async () => {
+  test('apply creates missing projects and plans, keeps plans that differ, and overwrites them with --force', async () => {
     expect(await apply()).toEqual({
       projects: [{ id: 'seeded', outcome: 'created' }],
       plans: [{ id: 'basic', outcome: 'created' }],
@@ -149,8 +157,12 @@ describe('apply', () => {
     await json(Answer, 'plans', 'set', 'basic', '--rpm', '11', '--all-models');
     expect(await apply()).toEqual({
       projects: [{ id: 'seeded', outcome: 'unchanged' }],
-      plans: [{ id: 'basic', outcome: 'changed' }],
+      plans: [{ id: 'basic', outcome: 'kept' }],
     });
+    expect((await admin('apply', file)).err).toContain('Use --force to overwrite them.');
+    const { data } = await json(Rows, 'plans');
+    expect(data).toContainEqual(expect.objectContaining({ id: 'basic', rpm: 11 }));
+    expect(await apply('--force')).toMatchObject({ plans: [{ outcome: 'changed' }] });
     expect(await apply()).toMatchObject({ plans: [{ outcome: 'unchanged' }] });
   });
 
@@ -196,6 +208,20 @@ const failureOf = async (args: string[]): Promise<CliError> => {
   if (error instanceof CliError) return error;
   throw error ?? new Error('The command succeeded.');
 };
+
+test('a stored name cannot forge rows or colours in a table', async () => {
+  const rows = [{ id: 'team', name: 'x\u001b[31m\nforged  row\u202e', created_at: 'now' }];
+  const server = createServer((_, response) => response.end(JSON.stringify({ data: rows })));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const { code, out } = await runCli(['projects', 'list', '--url', `http://127.0.0.1:${port}`]);
+  server.close();
+  expect(code).toBe(0);
+  expect(out.trimEnd().split('\n')).toHaveLength(2);
+  expect(out).toContain('x\uFFFD[31m\uFFFDforged  row\uFFFD');
+  for (const forged of ['\u001b', '\u202e']) expect(out).not.toContain(forged);
+});
 
 describe('errors', () => {
   test.each([

@@ -45,6 +45,25 @@ export const planStoreContract = (
       expect(await store.findPlan(id)).toEqual(raised);
     });
 
+    test('a plan is created once, and changed only as it was read', async () => {
+      const plan = planWith({ models: ['aurora/scribe-1'] });
+      expect(await store.createPlan(plan)).toBe(true);
+      expect(await store.createPlan({ ...plan, rpm: 1 })).toBe(false);
+      const raise = () =>
+        store.changePlan(plan.id, (stored) => ({ ...stored, rpm: stored.rpm + 1 }));
+      const changes = await Promise.all(Array.from({ length: 12 }, raise));
+      const applied = changes.filter(({ outcome }) => outcome === 'changed').length;
+      // No change is lost, whichever came between.
+      expect(applied).toBeGreaterThanOrEqual(1);
+      expect(await store.findPlan(plan.id)).toEqual({ ...plan, rpm: plan.rpm + applied });
+      const opened = await store.changePlan(plan.id, ({ models: _, ...rest }) => rest);
+      const { models: _, ...open } = { ...plan, rpm: plan.rpm + applied };
+      expect(opened).toEqual({ outcome: 'changed', plan: open });
+      expect(await store.findPlan(plan.id)).toEqual(open);
+      const missing = await store.changePlan(randomUUID(), (stored) => stored);
+      expect(missing).toEqual({ outcome: 'missing' });
+    });
+
     test('a list holds every plan once', async () => {
       const plans = [planWith(), planWith()];
       for (const plan of [...plans, ...plans]) await store.putPlan(plan);

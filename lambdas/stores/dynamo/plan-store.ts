@@ -1,7 +1,7 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { PARTITION_KEY } from '../../tables.ts';
-import type { Plan, PlanStore } from '../plan-store.ts';
+import { isSamePlan, type Plan, type PlanStore } from '../plan-store.ts';
 import { createTable, type Item } from './table.ts';
 
 const StoredPlan = z.object({
@@ -10,16 +10,23 @@ const StoredPlan = z.object({
   quota: z.number(),
   period: z.enum(['hour', 'day', 'month']),
   models: z.array(z.string()).exactOptional(),
+  /** Incremented by every write; absent in plans of version 0.1.0. */
+  revision: z.number().exactOptional(),
 });
 
 const readPlan = (item: Item): Plan => {
-  const { [PARTITION_KEY]: id, ...plan } = StoredPlan.parse(item);
+  const { [PARTITION_KEY]: id, revision: _, ...plan } = StoredPlan.parse(item);
   return { id, ...plan };
 };
 
-const PUT = { update: 'SET #rpm = :rpm, #quota = :quota, #period = :period' };
-const WITH_MODELS = { update: `${PUT.update}, #models = :models` };
-const WITHOUT_MODELS = { update: `${PUT.update} REMOVE #models` };
+const SET =
+  'SET #rpm = :rpm, #quota = :quota, #period = :period, #revision = if_not_exists(#revision, :zero) + :one';
+const WITH_MODELS = { update: `${SET}, #models = :models` };
+const WITHOUT_MODELS = { update: `${SET} REMOVE #models` };
+
+const ABSENT = 'attribute_not_exists(#rpm)';
+const SAME_REVISION = 'attribute_exists(#rpm) AND #revision = :revision';
+const NO_REVISION = 'attribute_exists(#rpm) AND attribute_not_exists(#revision)';
 
 /** `PlanStore` on the plans table: one item per plan, by its id. */
 export const createDynamoPlanStore = (deps: {
@@ -27,16 +34,54 @@ export const createDynamoPlanStore = (deps: {
   tableName: string;
 }): PlanStore => {
   const table = createTable(deps);
+
+  const put = (plan: Plan, condition?: string, revision?: number) => {
+    const { id, rpm, quota, period, models } = plan;
+    const write = models ? WITH_MODELS : WITHOUT_MODELS;
+    return table.apply(id, condition === undefined ? write : { ...write, condition }, {
+      names: {
+        '#rpm': 'rpm',
+        '#quota': 'quota',
+        '#period': 'period',
+        '#models': 'models',
+        '#revision': 'revision',
+      },
+      values: {
+        ':rpm': rpm,
+        ':quota': quota,
+        ':period': period,
+        ':models': models,
+        ':revision': revision,
+        ':zero': 0,
+        ':one': 1,
+      },
+    });
+  };
+
+  /** A copy that the SDK sent twice finds its own write, which counts as applied. */
+  const putIf = async (plan: Plan, condition: string, revision?: number): Promise<boolean> => {
+    const { applied, mayBeDuplicated, item } = await put(plan, condition, revision);
+    if (applied || !mayBeDuplicated || !item) return applied;
+    return isSamePlan(readPlan({ ...item, [PARTITION_KEY]: plan.id }), plan);
+  };
+
   return {
     findPlan: async (id) => {
       const item = await table.read(id);
       return item && readPlan(item);
     },
-    putPlan: async ({ id, rpm, quota, period, models }) => {
-      await table.apply(id, models ? WITH_MODELS : WITHOUT_MODELS, {
-        names: { '#rpm': 'rpm', '#quota': 'quota', '#period': 'period', '#models': 'models' },
-        values: { ':rpm': rpm, ':quota': quota, ':period': period, ':models': models },
-      });
+    createPlan: (plan) => putIf(plan, ABSENT),
+    changePlan: async (id, change) => {
+      const item = await table.read(id);
+      if (!item) return { outcome: 'missing' };
+      const { revision } = StoredPlan.parse(item);
+      const plan = change(readPlan(item));
+      const condition = revision === undefined ? NO_REVISION : SAME_REVISION;
+      const isChanged = await putIf(plan, condition, revision);
+      return isChanged ? { outcome: 'changed', plan } : { outcome: 'conflict' };
+    },
+    putPlan: async (plan) => {
+      await put(plan);
     },
     listPlans: async () => (await table.scan()).map(readPlan),
   };

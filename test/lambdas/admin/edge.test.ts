@@ -101,6 +101,69 @@ describe('the operator at the REST API', () => {
   });
 });
 
+const post = (path: string, body: object) =>
+  send({ method: 'POST', path, body: JSON.stringify(body) });
+
+describe('concurrent operators', () => {
+  const plan = { rpm: 5, quota: 50, period: 'day' };
+
+  test('of twelve concurrent creations of one plan one gets 201 and eleven get 409', async () => {
+    const rpms = Array.from({ length: 12 }, (_, index) => index);
+    const sent = await Promise.all(
+      rpms.map((rpm) => post('/admin/plans', { ...plan, id: 'contested', rpm })),
+    );
+    const [winner, ...others] = sent.toSorted((one, other) => one.status - other.status);
+    expect([winner?.status, ...others.map(({ status }) => status)]).toEqual([
+      201,
+      ...Array(11).fill(409),
+    ]);
+    const { body } = await send({ path: '/admin/plans' });
+    expect(body).toEqual({ data: expect.arrayContaining([winner?.body]) });
+  });
+
+  test('of two concurrent changes of one plan none is lost: the later one gets 409', async () => {
+    await post('/admin/plans', { ...plan, id: 'changed' });
+    const changes: object[] = [{ rpm: 6 }, { quota: 60 }, { models: null, period: 'hour' }];
+    const sent = await Promise.all(changes.map((change) => post('/admin/plans/changed', change)));
+    const applied = changes.filter((_, index) => sent[index]?.status === 200);
+    expect(sent.every(({ status }) => status === 200 || status === 409)).toBe(true);
+    expect(applied.length).toBeGreaterThanOrEqual(1);
+    const { models: _, ...expected } = Object.assign(
+      { ...plan, id: 'changed', models: null },
+      ...applied,
+    );
+    const { body } = await send({ path: '/admin/plans' });
+    expect(body).toEqual({ data: expect.arrayContaining([expected]) });
+  });
+
+  test('a seed that contains one id twice is rejected', async () => {
+    const twice = { ...plan, id: 'twice' };
+    const { status, body } = await post('/admin/apply', { plans: [twice, { ...twice, rpm: 9 }] });
+    expect(status).toBe(400);
+    expect(body).toEqual(envelope('plans: must not contain an id twice.'));
+  });
+});
+
+test.each(['\u001b[31mred', 'two\nrows', 'a\u0000b', 'x\u202ey', 'x\u2028y', 'x\u009by'])(
+  'a name that contains a control character is rejected: %j',
+  async (name) => {
+    const sent = await Promise.all([
+      post('/admin/projects', { id: 'forged', name }),
+      post('/admin/projects/forged/keys', { plan: 'p', name }),
+    ]);
+    for (const { status, body } of sent) {
+      expect(status).toBe(400);
+      expect(body).toEqual(envelope('name: must not contain control characters.'));
+    }
+  },
+);
+
+test('a name may contain letters of any script and joined emoji', async () => {
+  const name = 'Équipe 東京 👩‍💻';
+  const { status, body } = await post('/admin/projects', { id: 'any-script', name });
+  expect([status, body]).toEqual([201, expect.objectContaining({ name })]);
+});
+
 describe('an error in the envelope of the chat protocol', () => {
   test.each([
     ['an unknown path', { path: '/admin/nothing' }, 404, /No such path/],

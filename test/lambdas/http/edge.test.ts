@@ -284,3 +284,42 @@ describe.each([
     });
   });
 });
+
+describe.each(['', '/llm', '/team/llm'])('behind a base path mapping "%s"', (mapping) => {
+  let edge: Edge;
+  beforeAll(async () => {
+    // API Gateway percent-decodes path parameters, and keeps the mapping in `path`.
+    const toEvent: typeof restApiEvent = (...request) => {
+      const event = restApiEvent(...request);
+      const below = event.path.slice(mapping.length);
+      return ['', '/'].includes(below)
+        ? { ...event, resource: '/' }
+        : { ...event, pathParameters: { proxy: decodeURIComponent(below.slice(1)) } };
+    };
+    edge = await startEdge({}, { toEvent });
+  });
+  afterAll(() => edge.close());
+
+  test.each([
+    ['GET', '/', 200],
+    ['GET', '/v1/models', 200],
+    ['GET', '/v1/models/vendor/name', 200],
+    ['GET', '/v1/models/vendor%2Fname', 200],
+    ['POST', MESSAGES, 200],
+    ['GET', '/v1/nowhere', 404],
+    ['GET', '/llm/v1/models', 404],
+  ])(`a mapping "${mapping}" serves %s %s with %i`, async (method, path, status) => {
+    const sent = await send(edge.url, `${mapping}${path}`, {
+      method,
+      headers: { 'x-api-key': edge.key },
+      ...(method === 'POST' && { body: '{}' }),
+    });
+    expect(sent.status).toBe(status);
+    if (path.includes('vendor')) expect(JSON.parse(sent.text).pathParameter).toBe('vendor/name');
+    if (path === MESSAGES) expect(JSON.parse(sent.text).family).toBe('messages');
+  });
+
+  test(`a mapping "${mapping}" serves its root`, async () => {
+    expect((await send(edge.url, mapping || '/')).status).toBe(200);
+  });
+});
