@@ -53,14 +53,17 @@ export const parseUpstreamJson = (data: string): Json => {
   return record;
 };
 
-/** Parses a JSON object; undefined if `text` is not one. */
-export const readJsonObject = (text: string): Json | undefined => {
+/** Parses a JSON text; undefined if it is not one. */
+export const readJson = (text: string): unknown => {
   try {
-    return asRecord(JSON.parse(text));
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
 };
+
+/** Parses a JSON object; undefined if `text` is not one. */
+export const readJsonObject = (text: string): Json | undefined => asRecord(readJson(text));
 
 export const isJsonObject = (text: string): boolean => {
   const trimmed = text.trim();

@@ -1,4 +1,4 @@
-import { asArray, asRecord, asString, type Json, readJsonObject } from './json.ts';
+import { asArray, asRecord, asString, type Json, readJson } from './json.ts';
 import type { Overflow } from './upstream-error.ts';
 
 /** The meanings of an upstream's 4xx body that reach the caller, in the router's words. */
@@ -7,7 +7,47 @@ type ErrorMeaning =
   /** `fields`: the parameters that the error may be about. */
   | { kind: 'other'; fields: string[] };
 
+// --- the provider's words ---
+
+/** Read of a message or code; a longer text is an echo of the request. */
+const MAX_TEXT = 2_048;
+
+const textIn = (value: unknown): string[] =>
+  typeof value === 'string' ? [value.slice(0, MAX_TEXT)] : [];
+
+/** The opening quote of anything but a name, e.g. `'temperature'`; not an apostrophe or a closing quote. */
+const QUOTED_ECHO = /(?<![\w\]])['"`](?![\w.[\]/-]{1,64}['"`])/;
+/** The words before an echo that is not quoted, e.g. `Invalid value for logit_bias: …`. */
+const BEFORE_ECHO =
+  /\b(?:invalid|unknown|unsupported|unrecognized|unexpected) (?:value|parameter|argument|type|field|key)\b[^:]{0,80}:/i;
+
+/**
+ * The part of a message that the provider wrote: the text before the first value that it echoes. A prompt
+ * about context lengths must not turn another error into an overflow, on which agents discard history.
+ */
+const ownWords = (message: string): string => {
+  const ends = [QUOTED_ECHO, BEFORE_ECHO].flatMap((echo) => echo.exec(message)?.index ?? []);
+  return message.slice(0, Math.min(message.length, ...ends));
+};
+
+type ProviderText = { messages: string[]; codes: string[] };
+
+/** Message and code fields, by the names that providers use; echoed values are in other fields. */
+const readTexts = (record: Json): ProviderText => {
+  const error = asRecord(record.error) ?? {};
+  return {
+    messages: [error.message, record.message, record.error, record.detail]
+      .flatMap(textIn)
+      .map(ownWords),
+    codes: [error.code, error.type, record.code, record.type, record.error_type].flatMap(textIn),
+  };
+};
+
 // --- context overflow ---
+
+/** Codes of upstreams for a prompt that is too long. */
+const OVERFLOW_CODE =
+  /^(?:context_length_exceeded|exceed_context_size_error|invalid_request_prompt_too_long)$/;
 
 /**
  * Texts of upstreams for a prompt that is too long. Their wording differs, their status is 400 or
@@ -30,25 +70,29 @@ const OVERFLOW_TEXTS = [
   /`inputs` tokens/i,
 ];
 
-/** The two numbers in those texts, in either order. */
+/** The two numbers in those texts, in either order. Every repetition is bounded: linear on any text. */
 const OVERFLOW_NUMBERS = [
-  /(?<tokens>\d+) tokens > (?<limit>\d+) maximum/,
-  /maximum context length is (?<limit>\d+) tokens.*?(?:resulted in|requested) (?<tokens>\d+) tokens/s,
-  /token count \((?<tokens>\d+)\) exceeds [^(]*\((?<limit>\d+)\)/,
-  /maximum prompt length is (?<limit>\d+) but the request contains (?<tokens>\d+)/,
-  /token limit: (?<limit>\d+) \(requested: (?<tokens>\d+)\)/,
-  /contains (?<tokens>\d+) tokens.*?model with (?<limit>\d+) maximum/s,
+  /\b(?<tokens>\d{1,12}) tokens > (?<limit>\d{1,12}) maximum/,
+  /maximum context length is (?<limit>\d{1,12}) tokens.{0,80}?(?:resulted in|requested) (?<tokens>\d{1,12}) tokens/s,
+  /token count \((?<tokens>\d{1,12})\) exceeds [^(]{0,80}\((?<limit>\d{1,12})\)/,
+  /maximum prompt length is (?<limit>\d{1,12}) but the request contains (?<tokens>\d{1,12})/,
+  /token limit: (?<limit>\d{1,12}) \(requested: (?<tokens>\d{1,12})\)/,
+  /contains (?<tokens>\d{1,12}) tokens.{0,80}?model with (?<limit>\d{1,12}) maximum/s,
 ];
 
 /** The two numbers; undefined if the upstream does not give both, or they show no overflow. */
-const readOverflow = (body: string): Overflow | undefined => {
+const readOverflow = (message: string): Overflow | undefined => {
   for (const pattern of OVERFLOW_NUMBERS) {
-    const { tokens, limit } = pattern.exec(body)?.groups ?? {};
+    const { tokens, limit } = pattern.exec(message)?.groups ?? {};
     const overflow = { tokens: Number(tokens), most: Number(limit) };
     if (overflow.tokens > overflow.most) return overflow;
   }
   return undefined;
 };
+
+const isOverflow = ({ messages, codes }: ProviderText): boolean =>
+  codes.some((code) => OVERFLOW_CODE.test(code)) ||
+  messages.some((message) => OVERFLOW_TEXTS.some((pattern) => pattern.test(message)));
 
 // --- rejected fields ---
 
@@ -71,23 +115,32 @@ const fieldsInDetail = (detail: unknown): string[] =>
 
 const fieldsInError = (error: Json): string[] => {
   const param = asString(error.param);
-  if (param) return [param.split(/[.[]/)[0] ?? ''];
+  if (param) return [param.slice(0, MAX_TEXT).split(/[.[]/)[0] ?? ''];
   const { message } = error;
   return typeof message === 'string'
-    ? fieldsInMessage(message)
+    ? fieldsInMessage(message.slice(0, MAX_TEXT))
     : fieldsInDetail(asRecord(message)?.detail ?? error.detail);
 };
 
 /** The parameters that the error may be about, by their names in the upstream's protocol. */
-const refusedFields = (body: string): string[] => {
-  const record = readJsonObject(body);
-  if (!record) return [];
-  const fields = fieldsInError(asRecord(record.error) ?? record);
-  return fields.filter((field) => !REWRITTEN.has(field));
+const refusedFields = (record: Json): string[] =>
+  fieldsInError(asRecord(record.error) ?? record).filter((field) => !REWRITTEN.has(field));
+
+/** The error's record; Gemini wraps it in an array. */
+const readRecord = (body: string): Json | undefined => {
+  const value = readJson(body);
+  return asRecord(value) ?? asRecord(asArray(value)[0]);
 };
 
-/** Interprets an upstream's 4xx body; its text is neither logged nor sent to the caller. */
-export const interpretErrorBody = (body: string): ErrorMeaning =>
-  OVERFLOW_TEXTS.some((pattern) => pattern.test(body))
-    ? { kind: 'context-overflow', overflow: readOverflow(body) }
-    : { kind: 'other', fields: refusedFields(body) };
+/**
+ * Interprets an upstream's 4xx body by its message and code fields; its text is neither logged nor sent to
+ * the caller. A body that is not JSON means nothing.
+ */
+export const interpretErrorBody = (body: string): ErrorMeaning => {
+  const record = readRecord(body);
+  if (!record) return { kind: 'other', fields: [] };
+  const texts = readTexts(record);
+  if (!isOverflow(texts)) return { kind: 'other', fields: refusedFields(record) };
+  const [overflow] = texts.messages.flatMap((message) => readOverflow(message) ?? []);
+  return { kind: 'context-overflow', overflow };
+};

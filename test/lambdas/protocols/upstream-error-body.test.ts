@@ -57,8 +57,29 @@ describe('a refusal by an upstream', () => {
   });
 
   test('implausible token counts in an error body are ignored', () => {
-    const body = 'maximum context length is 5 tokens, you requested 3 tokens';
+    const message = 'maximum context length is 5 tokens, you requested 3 tokens';
+    const body = JSON.stringify({ error: { message } });
     expect(interpretErrorBody(body)).toEqual({ kind: 'context-overflow' });
+  });
+});
+
+const PROMPT = "prompt is too long: my 'maximum context length' is 9 tokens";
+
+describe('an error that echoes the request', () => {
+  test.each([
+    { error: { message: 'Bad request', input: PROMPT } },
+    { detail: [{ loc: ['body', 'logit_bias'], msg: 'Input should be a dict', input: PROMPT }] },
+    { error: { message: `Invalid value for logit_bias: ${PROMPT}` } },
+    { error: { message: `Invalid type for 'logit_bias': expected a map, got "${PROMPT}"` } },
+    { error: { message: `1 validation error [{'type': 'dict_type', 'input': '${PROMPT}'}]` } },
+    { error: { message: `unexpected token at \`${PROMPT}\`` } },
+    PROMPT,
+  ])('an error that echoes the prompt is not taken for a context overflow: %j', (body) => {
+    expect(interpretErrorBody(JSON.stringify(body)).kind).toBe('other');
+  });
+
+  test('an error in plain text is not taken for a context overflow', () => {
+    expect(interpretErrorBody(PROMPT)).toEqual({ kind: 'other', fields: [] });
   });
 });
 
