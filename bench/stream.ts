@@ -83,7 +83,8 @@ async function* network(chunks: Buffer[]): AsyncGenerator<Uint8Array> {
 const createUpstream = (chunks: Buffer[]): Upstream => ({
   open: async (call) => {
     const bytes = withIdleLimit(network(chunks), systemClock, () => undefined);
-    return readAnswer({ headers: { 'content-type': 'text/event-stream' } }, bytes, call);
+    const headers = { 'content-type': 'text/event-stream' };
+    return readAnswer({ headers }, bytes, call, { clock: systemClock, fail: () => undefined });
   },
 });
 

@@ -57,8 +57,9 @@ export const createUsageRecorder = (
   };
 };
 
-const isDeadline = (error: unknown): boolean =>
-  error instanceof UpstreamError && error.kind === 'deadline';
+/** The call's time or output is used up. */
+const isBudgetSpent = (error: unknown): boolean =>
+  error instanceof UpstreamError && (error.kind === 'deadline' || error.kind === 'output-limit');
 
 export type AnswerOptions = {
   /** The upstream's origin (`originOf`), added to the signatures of its thinking. */
@@ -70,8 +71,8 @@ export type AnswerOptions = {
 /**
  * Passes an upstream's events through the per-event steps, for streamed and whole responses alike.
  *
- * At the deadline the response ends with `length`, as if the token limit was reached: what was generated
- * is usable and paid for, and an error would make agents repeat the same quarter of an hour.
+ * At the deadline, and beyond the call's limits, the response ends with `length`, as if the token limit was
+ * reached: what was generated is usable and paid for, and an error would make agents repeat all of it.
  */
 export async function* answerEvents(
   upstream: EventBatches,
@@ -85,7 +86,7 @@ export async function* answerEvents(
       yield batch.map((event) => recordUsage(track(tagOrigin(event))));
     }
   } catch (error) {
-    if (!isDeadline(error)) throw error;
+    if (!isBudgetSpent(error)) throw error;
     note({ cut: true });
     yield endEvents().map(recordUsage);
   }

@@ -10,14 +10,9 @@ import { ApiError, invalidRequest } from '../support/errors.ts';
 import type { Log } from '../support/log.ts';
 import type { EventBatches, Upstream } from '../upstreams/upstream.ts';
 import { answerEvents } from './answer-events.ts';
+import { type CallBudget, createCallBudget } from './call-budget.ts';
 import type { CheckedCall } from './check-call.ts';
 import type { Settlement } from './settlement.ts';
-
-/** SDK timeouts for a whole response are 600 s; the platform's limit is 900 s. Milliseconds. */
-const TOTAL_BUFFERED_MS = 590_000;
-const TOTAL_STREAMED_MS = 885_000;
-/** Reserved for the last messages, the refund and the log line. */
-const RESERVE_MS = 10_000;
 
 /** A response in flight. `dispose` aborts the upstream call, if it still runs, and its timers. */
 export type Fetched = { batches: Promise<EventBatches>; dispose: () => void };
@@ -86,7 +81,7 @@ export const createFetchAnswer = ({
   clock: Clock;
   log: Log;
 }): FetchAnswer => {
-  const fetchFromTargets = async (checked: CheckedCall, signal: AbortSignal) => {
+  const fetchFromTargets = async (checked: CheckedCall, { limits, signal }: CallBudget) => {
     const { call, request, model, targets, estimatedInputTokens } = checked;
     const startedAt = clock.now();
     const opening = failover.open({
@@ -98,6 +93,7 @@ export const createFetchAnswer = ({
           target: candidate,
           protocol: upstreamProtocols[candidate.protocol],
           maxOutputTokens: model.max_output_tokens,
+          limits,
           signal,
         }),
     });
@@ -113,19 +109,10 @@ export const createFetchAnswer = ({
   };
 
   return (checked) => {
-    const { call, request } = checked;
-    const total = request.stream ? TOTAL_STREAMED_MS : TOTAL_BUFFERED_MS;
-    const deadline = new AbortController();
-    const cancel = clock.after(Math.min(total, call.remainingMs() - RESERVE_MS), () =>
-      deadline.abort(new UpstreamError('deadline', 'no time is left')),
-    );
-    const batches = fetchFromTargets(checked, AbortSignal.any([call.signal, deadline.signal]));
+    const budget = createCallBudget(checked, clock);
+    const batches = fetchFromTargets(checked, budget);
     // Avoids an unhandled rejection if it fails before it is awaited.
     batches.catch(() => {});
-    const dispose = () => {
-      cancel();
-      deadline.abort(new UpstreamError('aborted', 'the answer is over'));
-    };
-    return { batches, dispose };
+    return { batches, dispose: budget.end };
   };
 };

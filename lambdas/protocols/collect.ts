@@ -35,7 +35,8 @@ const createCollector = () => {
         return;
       case 'block-extra': {
         const block = blockAt(event.index);
-        block.extra = [...(block.extra ?? []), event.extras];
+        block.extra ??= [];
+        block.extra.push(event.extras);
         return;
       }
       case 'block-end': {

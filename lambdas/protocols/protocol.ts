@@ -29,6 +29,8 @@ export type WireTarget = {
 
 /** Decoder of one stream: a synchronous state machine, wire messages in, canonical events out. */
 export type StreamDecoder = {
+  /** Whether a finish reason has been read: usage may follow, and the upstream's goodbye. */
+  readonly hasReason: boolean;
   /** @throws UpstreamError when the upstream reports a failure or breaks its protocol. */
   push(message: { event?: string; data: string }): GenerationEvent[];
   /** Call when the upstream closes. @throws UpstreamError unless the generation has finished. */

@@ -10,6 +10,8 @@ export type UpstreamErrorKind =
   | 'first-event-timeout'
   | 'idle-timeout'
   | 'deadline'
+  /** The response is longer than the request allows. */
+  | 'output-limit'
   | 'status'
   /** The prompt is too long for the model: the one upstream error that the caller gets as such. */
   | 'context-overflow'

@@ -61,6 +61,7 @@ export const tripRuleFor = (fault: UpstreamError): TripRule | undefined => {
     case 'context-overflow':
     case 'aborted':
     case 'deadline':
+    case 'output-limit':
       return undefined;
     default:
       return failure;

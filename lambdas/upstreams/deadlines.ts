@@ -5,6 +5,8 @@ import type { Clock } from '../support/clock.ts';
 export const CONNECT_MS = 3_000;
 /** Timeout between two chunks; upstreams send pings more often while a model thinks. */
 const IDLE_MS = 60_000;
+/** Wait after a finish reason for usage and the end of the stream; some upstreams send neither. */
+export const GOODBYE_MS = 2_000;
 
 const FIRST_EVENT_BASE_MS = 30_000;
 const FIRST_EVENT_MS_PER_BLOCK = 1_000;

@@ -147,7 +147,7 @@ export const createHttpUpstream = ({ secrets, clock }: Parts): Upstream => {
       if (statusCode < 200 || statusCode > 299) {
         throw await readError(response, chunks, clock.now());
       }
-      const batches = readAnswer(response, chunks, call);
+      const batches = readAnswer(response, chunks, call, { clock, fail: sent.fail });
       return closing(follow(batches, sent, cancelWait), close);
     } catch (error) {
       close();

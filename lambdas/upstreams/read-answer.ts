@@ -1,11 +1,13 @@
 import type { IncomingMessage } from 'node:http';
+import { isContent } from '../protocols/first-content.ts';
 import type { GenerationEvent } from '../protocols/generation.ts';
 import { createSseReader, type SseEvent } from '../protocols/sse.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import { interpretErrorBody } from '../protocols/upstream-error-body.ts';
 import type { Clock } from '../support/clock.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
-import { withIdleLimit } from './deadlines.ts';
+import { type AnswerMeter, createAnswerMeter } from './answer-meter.ts';
+import { GOODBYE_MS, withIdleLimit } from './deadlines.ts';
 import type { Post } from './post.ts';
 import type { EventBatches, UpstreamCall } from './upstream.ts';
 
@@ -81,12 +83,21 @@ type BodyReader = {
   end(): GenerationEvent[];
   /** Whether the body contains its own end, so that a connection error after it does not matter. */
   readonly endsItself: boolean;
+  /** Whether a finish reason has been read, so that only usage may follow. */
+  readonly hasReason: boolean;
 };
 
-const createStreamReader = ({ protocol, request }: UpstreamCall): BodyReader => {
+const createStreamReader = (
+  { protocol, request }: UpstreamCall,
+  meter: AnswerMeter,
+): BodyReader => {
   const decoder = protocol.streamDecoder(request);
   const sse = createSseReader();
-  const decode = (messages: SseEvent[]) => messages.flatMap((message) => decoder.push(message));
+  const decode = (messages: SseEvent[]) =>
+    messages.flatMap((message) => {
+      meter.message(message.data);
+      return decoder.push(message);
+    });
   let unfinishedBytes = 0;
   return {
     push: (chunk) => {
@@ -102,6 +113,9 @@ const createStreamReader = ({ protocol, request }: UpstreamCall): BodyReader => 
     flush: () => decode(sse.end()),
     end: () => decoder.end(),
     endsItself: true,
+    get hasReason() {
+      return decoder.hasReason;
+    },
   };
 };
 
@@ -125,43 +139,76 @@ const createJsonReader = ({ protocol, request }: UpstreamCall): BodyReader => {
     flush: () => [],
     end: () => protocol.decodeResponse(parse(), request),
     endsItself: false,
+    hasReason: false,
   };
 };
 
-const READERS: Record<string, (call: UpstreamCall) => BodyReader> = {
+const READERS: Record<string, (call: UpstreamCall, meter: AnswerMeter) => BodyReader> = {
   'text/event-stream': createStreamReader,
   'application/json': createJsonReader,
 };
 
 const isFinished = (events: GenerationEvent[]): boolean => events.at(-1)?.type === 'finish';
 
+/** Ends the post, whose next read then fails. */
+type Expiry = { clock: Clock; fail: Post['fail'] };
+
+/**
+ * Limits the wait after a finish reason to 2 s over all chunks, so that pings do not prolong it. Content
+ * restarts it, because some upstreams send a finish reason too early.
+ */
+const createGoodbye = (reader: BodyReader, { clock, fail }: Expiry) => {
+  let until: number | undefined;
+  return {
+    next: (chunks: Chunks): Promise<IteratorResult<Uint8Array, void>> => {
+      const next = chunks.next();
+      if (!reader.hasReason) return next;
+      until ??= clock.now() + GOODBYE_MS;
+      const cancel = clock.after(Math.max(0, until - clock.now()), () =>
+        fail(new UpstreamError('idle-timeout', `no end within ${GOODBYE_MS} ms of the finish`)),
+      );
+      return next.finally(cancel);
+    },
+    heard: (events: GenerationEvent[]) => {
+      if (events.some(isContent)) until = undefined;
+    },
+  };
+};
+
+type ReadOptions = { reader: BodyReader; meter: AnswerMeter; expiry: Expiry };
+
 /**
  * Yields one batch of events per chunk, an empty one included: it shows that the upstream is alive.
  * @throws UpstreamError of the decoder, or the connection error if the body was incomplete
  */
-async function* readStream(chunks: Chunks, reader: BodyReader): EventBatches {
+async function* readStream(chunks: Chunks, { reader, meter, expiry }: ReadOptions): EventBatches {
+  const goodbye = createGoodbye(reader, expiry);
   let broken: { error: unknown } | undefined;
   try {
     for (;;) {
       let next: IteratorResult<Uint8Array, void>;
       try {
-        next = await chunks.next();
+        next = await goodbye.next(chunks);
       } catch (error) {
         broken = { error };
         break;
       }
       if (next.done) break;
       const events = reader.push(next.value);
-      yield events;
+      goodbye.heard(events);
+      yield meter.within(events);
+      meter.assertLeft();
       // Not every upstream closes the connection after its last event.
       if (isFinished(events)) return;
     }
     if (broken && !reader.endsItself) throw broken.error;
     const rest = reader.flush();
-    if (rest.length > 0) yield rest;
-    if (!isFinished(rest)) yield reader.end();
+    if (rest.length > 0) yield meter.within(rest);
+    meter.assertLeft();
+    if (!isFinished(rest)) yield meter.within(reader.end());
+    meter.assertLeft();
   } catch (error) {
-    throw broken ? broken.error : error;
+    throw broken?.error ?? error;
   } finally {
     await chunks.return();
   }
@@ -175,13 +222,15 @@ export const readAnswer = (
   { headers }: Pick<IncomingMessage, 'headers'>,
   chunks: Chunks,
   call: UpstreamCall,
+  expiry: Expiry,
 ): EventBatches => {
-  const encoding = headers['content-encoding'] ?? 'identity';
+  const encoding = headers['content-encoding']?.trim().toLowerCase() || 'identity';
   if (encoding !== 'identity') {
     throw new UpstreamError('malformed', `content-encoding ${encoding} was not requested`);
   }
   const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? 'is absent';
   const createReader = Object.hasOwn(READERS, type) ? READERS[type] : undefined;
   if (!createReader) throw new UpstreamError('malformed', `content-type ${type}`);
-  return readStream(chunks, createReader(call));
+  const meter = createAnswerMeter(call.limits);
+  return readStream(chunks, { reader: createReader(call, meter), meter, expiry });
 };

@@ -5,6 +5,16 @@ import type { UpstreamProtocol } from '../protocols/protocol.ts';
 /** A response in flight: one batch of events per network chunk; an empty one shows it is alive. */
 export type EventBatches = AsyncGenerator<GenerationEvent[], void, void>;
 
+/** What one response may hold; beyond it the response is cut, as at the token limit. */
+export type AnswerLimits = {
+  /** UTF-16 units of text, thinking and tool arguments. */
+  characters: number;
+  /** Server-Sent Events. */
+  messages: number;
+  /** Characters of events beyond the usual size of one. */
+  overhead: number;
+};
+
 export type UpstreamCall = {
   request: GenerationRequest;
   target: Target;
@@ -12,6 +22,7 @@ export type UpstreamCall = {
   protocol: UpstreamProtocol;
   /** Cap for wires that demand one: the catalog's `max_output_tokens`. */
   maxOutputTokens: number;
+  limits: AnswerLimits;
   /** Aborts the call: the client disconnected, or a deadline passed. */
   signal: AbortSignal;
 };

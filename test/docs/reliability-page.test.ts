@@ -37,6 +37,7 @@ describe('the table of decisions', () => {
     reset: true,
     'first-event-timeout': true,
     deadline: true,
+    'output-limit': true,
     'context-overflow': true,
     redirect: true,
     malformed: true,

@@ -21,7 +21,7 @@ const streamDecoder: UpstreamProtocol['streamDecoder'] = () => {
     if (!writer.finished) throw new UpstreamError('truncated', 'the stream ended without `end`');
     return [];
   };
-  return { push, end };
+  return { push, end, hasReason: false };
 };
 
 /**

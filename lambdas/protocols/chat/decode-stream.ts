@@ -20,6 +20,9 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   };
 
   return {
+    get hasReason() {
+      return reason !== undefined;
+    },
     push: ({ data }) => {
       if (reader.writer.finished) return [];
       if (data.trim() === '[DONE]') return conclude();

@@ -78,6 +78,9 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   };
 
   return {
+    get hasReason() {
+      return message.hasReason();
+    },
     push: ({ data }) => {
       // Some upstreams keep the connection alive with empty events.
       if (writer.finished || data.trim() === '') return [];

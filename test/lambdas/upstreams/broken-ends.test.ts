@@ -51,6 +51,7 @@ const open = async (protocol: CallerProtocolName, wire: string) => {
     target: { upstream: 'aurora', protocol, baseUrl: server.url, model: 'm', secret: 's' },
     protocol: upstreamProtocols[protocol],
     maxOutputTokens: 1000,
+    limits: { characters: 1_000_000, messages: 10_000, overhead: 1_000_000 },
     signal: new AbortController().signal,
   });
   return { batches, ending: { response: await promise, clock } };

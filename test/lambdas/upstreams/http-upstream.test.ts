@@ -50,6 +50,7 @@ const setUp = (url: string, extra: Partial<Target> = {}, secrets?: UpstreamSecre
       target,
       protocol: upstreamProtocols[target.protocol],
       maxOutputTokens: 1000,
+      limits: { characters: 1_000_000, messages: 10_000, overhead: 1_000_000 },
       signal: caller.signal,
     });
   const expectNothingLeft = () =>

@@ -20,6 +20,7 @@ const call = async (server: MisbehavingServer, protocol: UpstreamProtocol = sign
     target: targetAt(`${server.url}/v2?region=x`, { model: 'tiny/1' }),
     protocol,
     maxOutputTokens: 1000,
+    limits: { characters: 1_000_000, messages: 10_000, overhead: 1_000_000 },
     signal: new AbortController().signal,
   });
   const events: GenerationEvent[] = [];

@@ -22,6 +22,7 @@ const bodyFor = async (
     target: { upstream: 'a', protocol, baseUrl: server.url, model: 'm', secret: 's', ...options },
     protocol: upstreamProtocols[protocol],
     maxOutputTokens: 1000,
+    limits: { characters: 1_000_000, messages: 10_000, overhead: 1_000_000 },
     signal: new AbortController().signal,
   });
   await expect(call).rejects.toMatchObject({ kind: 'status' });

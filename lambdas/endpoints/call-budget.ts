@@ -1,0 +1,74 @@
+import type { Model } from '../catalog/catalog.ts';
+import type { GenerationRequest } from '../protocols/generation.ts';
+import { UpstreamError } from '../protocols/upstream-error.ts';
+import type { Clock } from '../support/clock.ts';
+import type { AnswerLimits } from '../upstreams/upstream.ts';
+import type { Call } from './endpoint.ts';
+
+/** SDK timeouts for a whole response are 600 s; the platform's limit is 900 s. Milliseconds. */
+const TOTAL_BUFFERED_MS = 590_000;
+const TOTAL_STREAMED_MS = 885_000;
+/** Reserved for the last messages, the refund and the log line. */
+const RESERVE_MS = 10_000;
+
+/** A token has 4 characters on average; one of white space or of a rare word has up to about 100. */
+const CHARACTERS_PER_TOKEN = 16;
+/** For upstreams that do not count thinking, or that ignore a small `max_tokens`. */
+const BASE_CHARACTERS = 256_000;
+/** Providers send about one message a token, and pings. */
+const MESSAGES_PER_TOKEN = 4;
+const BASE_MESSAGES = 10_000;
+/** Search results and images; with escapes a character takes up to six in JSON. */
+const BASE_OVERHEAD = 16_000_000;
+const OVERHEAD_PER_CHARACTER = 6;
+/** Log probabilities take 2 to 4 KB a token, and a whole response keeps them all. */
+const LOGPROBS_OVERHEAD = 48_000_000;
+
+const asksForLogprobs = ({ extras }: GenerationRequest): boolean =>
+  Boolean(extras.fields.logprobs || extras.fields.top_logprobs);
+
+/** Limits of one response, by the tokens that the caller and the model allow. */
+export const answerLimits = (
+  request: GenerationRequest,
+  { max_output_tokens: most }: Pick<Model, 'max_output_tokens'>,
+): AnswerLimits => {
+  const tokens = Math.min(request.maxTokens ?? most, most);
+  const characters = BASE_CHARACTERS + tokens * CHARACTERS_PER_TOKEN;
+  const overhead = BASE_OVERHEAD + characters * OVERHEAD_PER_CHARACTER;
+  return {
+    characters,
+    messages: BASE_MESSAGES + tokens * MESSAGES_PER_TOKEN,
+    overhead: asksForLogprobs(request) ? Math.max(LOGPROBS_OVERHEAD, overhead) : overhead,
+  };
+};
+
+/**
+ * What one admitted call may use, over all its attempts: time by `signal`, and what each response may hold
+ * by `limits`. The deadlines of one attempt are in upstreams/deadlines.ts.
+ */
+export type CallBudget = {
+  limits: AnswerLimits;
+  /** Aborts at the deadline, when the client disconnects, and on `end`. */
+  signal: AbortSignal;
+  /** Ends the call and its timer. */
+  end(): void;
+};
+
+export const createCallBudget = (
+  { call, request, model }: { call: Call; request: GenerationRequest; model: Model },
+  clock: Clock,
+): CallBudget => {
+  const total = request.stream ? TOTAL_STREAMED_MS : TOTAL_BUFFERED_MS;
+  const deadline = new AbortController();
+  const cancel = clock.after(Math.min(total, call.remainingMs() - RESERVE_MS), () =>
+    deadline.abort(new UpstreamError('deadline', 'no time is left')),
+  );
+  return {
+    limits: answerLimits(request, model),
+    signal: AbortSignal.any([call.signal, deadline.signal]),
+    end: () => {
+      cancel();
+      deadline.abort(new UpstreamError('aborted', 'the answer is over'));
+    },
+  };
+};

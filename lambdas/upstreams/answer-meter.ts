@@ -1,0 +1,54 @@
+import type { GenerationEvent } from '../protocols/generation.ts';
+import { UpstreamError } from '../protocols/upstream-error.ts';
+import type { AnswerLimits } from './upstream.ts';
+
+/** JSON around the content of one message: ids, model, usage. */
+const USUAL_OVERHEAD = 1_024;
+
+const HIGH_SURROGATE_AT_END = /[\ud800-\udbff]$/;
+
+/** The first `length` units of a text, without half of a surrogate pair at the end. */
+const cut = (text: string, length: number): string =>
+  text.slice(0, length).replace(HIGH_SURROGATE_AT_END, '');
+
+/** Counts what one response holds, so that an endless one ends before it fills the memory. */
+export type AnswerMeter = {
+  /** Counts a message. @throws UpstreamError `output-limit` */
+  message(data: string): void;
+  /** Counts text; returns the events within the limit. */
+  within(events: GenerationEvent[]): GenerationEvent[];
+  /** @throws UpstreamError `output-limit` once `within` left something out */
+  assertLeft(): void;
+};
+
+const outputLimit = (what: string): UpstreamError =>
+  new UpstreamError('output-limit', `the response has more ${what} than the request allows`);
+
+export const createAnswerMeter = (limits: AnswerLimits): AnswerMeter => {
+  let { characters, messages, overhead } = limits;
+  const within = (events: GenerationEvent[]): GenerationEvent[] => {
+    for (const [at, event] of events.entries()) {
+      if (event.type !== 'block-delta') continue;
+      const { delta } = event;
+      if (delta.length > characters) {
+        const last = { ...event, delta: cut(delta, characters) };
+        characters = -1;
+        return [...events.slice(0, at), last];
+      }
+      characters -= delta.length;
+    }
+    return events;
+  };
+  return {
+    message: (data) => {
+      messages -= 1;
+      overhead -= Math.max(0, data.length - USUAL_OVERHEAD);
+      if (messages < 0) throw outputLimit('messages');
+      if (overhead < 0) throw outputLimit('data');
+    },
+    within,
+    assertLeft: () => {
+      if (characters < 0) throw outputLimit('text');
+    },
+  };
+};
