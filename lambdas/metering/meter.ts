@@ -18,6 +18,7 @@ import type { Limits } from './limit-headers.ts';
 import { createReadSnapshot, createReadUsage, type Usage } from './quota-usage.ts';
 import { createReaper } from './reaper.ts';
 import { limitsAt, reservationOf } from './reservation.ts';
+import { shedOverload } from './shed-overload.ts';
 import { createUnitRelease } from './unit-release.ts';
 import { minuteOf, minuteResetsAt } from './window.ts';
 
@@ -76,9 +77,10 @@ const limitError = (
 
 /** Admits exactly as many requests as the plan allows; exactness rests on the store's conditional writes. */
 export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log }): Meter => {
-  const { store, clock } = deps;
+  const { clock } = deps;
+  const { store, assertNotHeld } = shedOverload(deps);
   const limitCache = createLimitCache({ store });
-  const reaper = createReaper(deps);
+  const reaper = createReaper({ ...deps, store });
   const reserve = createReserve({ store, reaper });
   const admitFree = createAdmitFree(deps);
   const readSnapshot = createReadSnapshot({ store, reaper });
@@ -92,7 +94,8 @@ export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log })
     const cached = await mapStoreErrors(() => limitCache.find(reservation));
     if (cached) throw errorFor(cached);
 
-    const release = createUnitRelease({ ...deps, unit: reservation });
+    await mapStoreErrors(async () => assertNotHeld(caller.meterId));
+    const release = createUnitRelease({ ...deps, store, unit: reservation });
     const result = await mapStoreErrors(() => reserve(reservation, release));
     const { outcome } = result;
     if (outcome !== 'admitted') {

@@ -1,6 +1,7 @@
 import type { MeterStore, ReservedUnit } from '../stores/meter-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
+import { pause } from '../support/pause.ts';
 import { withTimeout } from '../support/with-timeout.ts';
 
 /** Pauses before the retries of a refund, in ms; the store bounds the time of each attempt. */
@@ -19,11 +20,6 @@ export type UnitRelease = {
   refund(timeout: RefundTimeout): Promise<void>;
   close(): Promise<void>;
 };
-
-const pause = (clock: Clock, ms: number): Promise<void> =>
-  new Promise((resolve) => {
-    clock.after(ms, resolve);
-  });
 
 const succeeds = async (verb: () => Promise<void>): Promise<boolean> => {
   try {

@@ -1,16 +1,22 @@
 import { STORE_THROTTLED, STORE_UNAVAILABLE } from '../log-events.ts';
 
-/** A store failed or timed out. Whether its write was applied is unknown. `cause` is private. */
+type StoreErrorOptions = { cause?: unknown; mayBeApplied?: boolean };
+
+/** A store failed or timed out. `cause` is private. */
 export class StoreUnavailable extends Error {
-  constructor(message: string, options?: { cause: unknown }) {
+  /** False if every attempt was refused: then the write is not applied, now or later. */
+  readonly mayBeApplied: boolean;
+
+  constructor(message: string, { mayBeApplied = true, ...options }: StoreErrorOptions = {}) {
     super(message, options);
     this.name = STORE_UNAVAILABLE;
+    this.mayBeApplied = mayBeApplied;
   }
 }
 
-/** The table throttled the last attempt. */
+/** The table throttled the last attempt, or the call was not sent because it would be. */
 export class StoreThrottled extends StoreUnavailable {
-  constructor(message: string, options?: { cause: unknown }) {
+  constructor(message: string, options: StoreErrorOptions = {}) {
     super(message, options);
     this.name = STORE_THROTTLED;
   }

@@ -230,6 +230,23 @@ export const meterStoreContract = (
         });
       });
 
+      test('reaping refunds 250 units of dead processes at once, also from two periods', async () => {
+        const r = reservation({ quota: 1_000, rpm: 1_000 });
+        const units = Array.from({ length: 250 }, (_, n) =>
+          another(r, { period: n % 2 === 0 ? r.period : '2026-10' }),
+        );
+        for (const unit of units) await store.reserve(unit);
+        const later = { ...r, now: NOW + 18 * MINUTE };
+        expect(await store.reap(r.meterId, later.now)).toBe(250);
+        expect(await store.readUsage(later)).toMatchObject({
+          periodCount: 0,
+          hasStaleMarks: false,
+        });
+        expect(await store.readUsage({ ...later, period: '2026-10' })).toMatchObject({
+          periodCount: 0,
+        });
+      });
+
       test('reaping an unused meter returns 0', async () => {
         expect(await store.reap(newId('mtr'), NOW)).toBe(0);
       });

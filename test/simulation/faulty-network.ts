@@ -1,6 +1,12 @@
 import { GetCommand, type UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { PARTITION_KEY } from '../../lambdas/tables.ts';
-import { answerOf, clientFrom, type MemoryTable, type SendCommand } from './memory-table.ts';
+import {
+  answerOf,
+  clientFrom,
+  type MemoryTable,
+  type SendCommand,
+  throwThrottled,
+} from './memory-table.ts';
 import type { Random } from './random.ts';
 import type { Scheduler } from './scheduler.ts';
 
@@ -16,12 +22,13 @@ export type Faults = {
   duplicate: number;
   /** Is applied, and once more up to 14 minutes after its answer, without the SDK's knowledge. */
   stray: number;
+  /** Is refused: not applied, and its sender knows. */
+  throttle: number;
   /** Of one process, at any time. */
   crash: number;
 };
 
 const TIMEOUT_MS = 1_000;
-const MAX_ATTEMPTS = 3;
 
 /** Mostly while the request runs, now and then as late as a signed write is accepted. */
 const lateness = (random: Random): number =>
@@ -39,7 +46,7 @@ const settled = (run: () => unknown): (() => unknown) => {
   }
 };
 
-/** One process's way to the table, with the SDK's repeats; a dead process sends and hears nothing any more. */
+/** One process's way to the table; a dead process sends and hears nothing any more. */
 export const createFaultyClient = ({
   table,
   scheduler,
@@ -55,10 +62,10 @@ export const createFaultyClient = ({
 }) => {
   const withItem = random.chance(0.5) ? 'always' : 'never';
 
-  const execute = (command: Parameters<SendCommand>[0], attempts: number): unknown =>
+  const execute = (command: Parameters<SendCommand>[0]): unknown =>
     command instanceof GetCommand
-      ? { $metadata: { attempts }, Item: table.get(String(command.input.Key?.[PARTITION_KEY])) }
-      : answerOf(table.update(command.input), { attempts, withItem });
+      ? { $metadata: {}, Item: table.get(String(command.input.Key?.[PARTITION_KEY])) }
+      : answerOf(table.update(command.input), withItem);
 
   const applyAfter = (ms: number, command: Parameters<SendCommand>[0]): void => {
     if (command instanceof GetCommand) return;
@@ -67,14 +74,15 @@ export const createFaultyClient = ({
   };
 
   /** What becomes of one attempt; undefined: no answer within the timeout. */
-  const attempt = async (command: Parameters<SendCommand>[0], attempts: number) => {
+  const attempt = async (command: Parameters<SendCommand>[0]) => {
     await scheduler.sleep(random.between(1, 15));
     if (random.chance(faults.drop)) return undefined;
+    if (random.chance(faults.throttle)) return throwThrottled;
     if (random.chance(faults.late)) {
       applyAfter(lateness(random), command);
       return undefined;
     }
-    const answer = settled(() => execute(command, attempts));
+    const answer = settled(() => execute(command));
     if (random.chance(faults.loseReply)) return undefined;
     const delay = random.between(1, 15);
     if (random.chance(faults.stray)) applyAfter(lateness(random), command);
@@ -86,16 +94,11 @@ export const createFaultyClient = ({
   const never = new Promise<never>(() => undefined);
 
   return clientFrom(async (command) => {
-    for (let attempts = 1; attempts <= MAX_ATTEMPTS; attempts += 1) {
-      if (!isAlive()) return never;
-      const answer = await attempt(command, attempts);
-      if (!answer) await scheduler.sleep(TIMEOUT_MS);
-      if (!isAlive()) return never;
-      if (answer) return answer();
-    }
-    throw Object.assign(new Error('timeout'), {
-      name: 'TimeoutError',
-      $metadata: { attempts: MAX_ATTEMPTS },
-    });
+    if (!isAlive()) return never;
+    const answer = await attempt(command);
+    if (!answer) await scheduler.sleep(TIMEOUT_MS);
+    if (!isAlive()) return never;
+    if (answer) return answer();
+    throw Object.assign(new Error('timeout'), { name: 'TimeoutError' });
   });
 };

@@ -1,4 +1,7 @@
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import {
+  ConditionalCheckFailedException,
+  ProvisionedThroughputExceededException,
+} from '@aws-sdk/client-dynamodb';
 import { type DynamoDBDocumentClient, GetCommand, type UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { PARTITION_KEY } from '../../lambdas/tables.ts';
 import { holds, type Item, updated } from './expressions.ts';
@@ -39,11 +42,8 @@ const wireValue = (value: unknown) =>
   typeof value === 'number' ? { N: String(value) } : { S: String(value) };
 
 /** An answer as the SDK gives it; real DynamoDB sends the item with a failed condition, dynalite does not. */
-export const answerOf = (
-  reply: Reply,
-  { attempts, withItem }: { attempts: number; withItem: 'always' | 'never' },
-) => {
-  const $metadata = { attempts };
+export const answerOf = (reply: Reply, withItem: 'always' | 'never') => {
+  const $metadata = {};
   if (reply.held) return { $metadata, Attributes: reply.item };
   const Item =
     reply.item &&
@@ -52,6 +52,14 @@ export const answerOf = (
     $metadata,
     message: 'The conditional request failed',
     ...(Item && withItem === 'always' && { Item }),
+  });
+};
+
+/** What the SDK throws when DynamoDB has no capacity left for an item. */
+export const throwThrottled = (): never => {
+  throw new ProvisionedThroughputExceededException({
+    $metadata: { httpStatusCode: 400 },
+    message: 'The level of configured provisioned throughput for the table was exceeded.',
   });
 };
 
@@ -71,5 +79,5 @@ export const createMemoryClient = (
     if (command instanceof GetCommand) {
       return { $metadata: {}, Item: table.get(keyOf(command.input.Key)) };
     }
-    return answerOf(table.update(command.input), { attempts: 1, withItem });
+    return answerOf(table.update(command.input), withItem);
   });

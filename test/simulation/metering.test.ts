@@ -5,18 +5,28 @@ import type { Faults } from './faulty-network.ts';
 import { createPlainAddStore } from './plain-add-store.ts';
 import { type CreateStore, simulate, TOO_MUCH } from './world.ts';
 
-const CALM: Faults = { drop: 0, loseReply: 0, late: 0, duplicate: 0, stray: 0, crash: 0 };
+const CALM: Faults = {
+  drop: 0,
+  loseReply: 0,
+  late: 0,
+  duplicate: 0,
+  stray: 0,
+  throttle: 0,
+  crash: 0,
+};
 const FAULT_SETS: Record<string, Faults> = {
   calm: CALM,
   'lost answers': { ...CALM, drop: 0.1, loseReply: 0.15 },
   'late writes': { ...CALM, late: 0.15, loseReply: 0.05 },
   duplicates: { ...CALM, duplicate: 0.2 },
+  throttling: { ...CALM, throttle: 0.3 },
   'crashes and everything else': {
     drop: 0.05,
     loseReply: 0.08,
     late: 0.08,
     duplicate: 0.05,
     stray: 0,
+    throttle: 0.1,
     crash: 0.5,
   },
 };

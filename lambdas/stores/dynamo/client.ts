@@ -1,10 +1,9 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 
-/** Limits one call to about 3.3 s: three attempts of at most 1 s and two short pauses. */
+/** Of one attempt. */
 const CONNECT_TIMEOUT_MS = 300;
 const REQUEST_TIMEOUT_MS = 1_000;
-const MAX_ATTEMPTS = 3;
 
 /**
  * Creates the process's only client; its connections are kept alive. Region, endpoint and credentials default
@@ -13,7 +12,8 @@ const MAX_ATTEMPTS = 3;
 export const createDynamoClient = (options: DynamoDBClientConfig = {}): DynamoDBDocumentClient =>
   DynamoDBDocumentClient.from(
     new DynamoDBClient({
-      maxAttempts: MAX_ATTEMPTS,
+      // The table repeats calls itself (table.ts), because it must know the outcome of each attempt.
+      maxAttempts: 1,
       requestHandler: {
         connectionTimeout: CONNECT_TIMEOUT_MS,
         requestTimeout: REQUEST_TIMEOUT_MS,

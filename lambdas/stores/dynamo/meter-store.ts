@@ -1,7 +1,7 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { MeterStore, Reservation, ReservedUnit, ReserveResult } from '../meter-store.ts';
-import { StoreUnavailable } from '../store-unavailable.ts';
+import { StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
 import {
   committedName,
   countsIn,
@@ -14,7 +14,6 @@ import {
   outcomeIn,
   revokedAt,
   staleMarksIn,
-  tombstoneName,
 } from './meter-item.ts';
 import {
   bindRemoved,
@@ -23,9 +22,9 @@ import {
   COMMIT,
   COUNT_FREE,
   END_KEY,
-  REAP,
   REFUND,
   RESERVE,
+  reapAll,
   refundAndRemove,
   TOMBSTONE,
 } from './meter-writes.ts';
@@ -34,8 +33,8 @@ import { createWriteLedger, type LedgerEntry, type WriteLedger } from './write-l
 
 /** Attempts of a verb while other writes change the item between its steps; then StoreUnavailable. */
 const MAX_TRIES = 8;
-/** Units that one `reap` refunds at most, because a request waits for it; the next call continues. */
-const MAX_REAPED = 25;
+/** Units that one write reaps at most; keeps its condition below DynamoDB's 4 KB. */
+const MAX_REAPED = 100;
 const FREE_ITEM_LIFE_SECONDS = 3_600;
 
 /** Reserves a unit of the minute and of the period in one conditional write, or reads why it was denied. */
@@ -113,6 +112,8 @@ const createRefund = ({ apply, entryOf }: WriteLedger): MeterStore['refund'] => 
   return async (unit) => {
     const entry = entryOf(unit.requestId);
     if (entry) entry.isRefunded = true;
+    // Its reserve was refused: nothing was taken, and no copy of it is in flight.
+    if (entry?.mayHoldUnit === false) return;
     if (entry?.mayBeDuplicated === false) return refundOnce(unit, entry);
     const bindings = bindUnit(unit);
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
@@ -124,6 +125,26 @@ const createRefund = ({ apply, entryOf }: WriteLedger): MeterStore['refund'] => 
   };
 };
 
+/** Refunds all units of dead processes: one read, and one write for each hundred of them. */
+const createReap =
+  (table: Table): MeterStore['reap'] =>
+  async (meterId, now) => {
+    let refunded = 0;
+    let item = await table.read(meterId);
+    for (let tries = 0; item && tries < MAX_TRIES; tries += 1) {
+      const { abandoned, expired } = staleMarksIn(item, now);
+      if (abandoned.length + expired.length === 0) break;
+      const units = abandoned.slice(0, MAX_REAPED);
+      const { write, bindings } = reapAll(units, expired);
+      const result = await table.apply(meterId, write, bindings);
+      // A repeat whose first copy was applied finds no marks.
+      if (result.applied || result.mayBeDuplicated) refunded += units.length;
+      // Not applied: another process reaped some of them, or one was committed after all.
+      item = result.applied ? result.item : await table.read(meterId);
+    }
+    return refunded;
+  };
+
 /** Removes the marks of finished requests: `close` its own, `reap` those of dead processes. */
 const createCleanup = (table: Table, ledger: WriteLedger): Pick<MeterStore, 'close' | 'reap'> => {
   const remove = async (meterId: string, attributes: string[]): Promise<void> => {
@@ -132,26 +153,26 @@ const createCleanup = (table: Table, ledger: WriteLedger): Pick<MeterStore, 'clo
     await table.apply(meterId, { update: `REMOVE ${Object.keys(names).join(', ')}` }, { names });
   };
 
+  const marksToRemove = (requestId: string, entry: LedgerEntry | undefined): string[] => {
+    const isLast = entry?.mayBeDuplicated === false && entry.mayHoldUnit && !entry.isRefunded;
+    return isLast ? [committedName(requestId)] : [];
+  };
+
   return {
     close: async ({ meterId, requestId }) => {
       const entry = ledger.entryOf(requestId);
+      const attributes = [...marksToRemove(requestId, entry), ...(entry?.expiredCounters ?? [])];
+      try {
+        await remove(meterId, attributes);
+      } catch (error) {
+        // Refused, so its caller may repeat it and needs the entry then.
+        if (error instanceof StoreThrottled && !error.mayBeApplied) throw error;
+        ledger.end(requestId);
+        throw error;
+      }
       ledger.end(requestId);
-      const marks = [committedName(requestId), tombstoneName(requestId)];
-      await remove(meterId, [
-        ...(entry?.mayBeDuplicated === false && !entry.isRefunded ? marks : []),
-        ...(entry?.expiredCounters ?? []),
-      ]);
     },
-    reap: async (meterId, now) => {
-      const item = await table.read(meterId);
-      if (!item) return 0;
-      const { abandoned, expired } = staleMarksIn(item, now);
-      const reapOne = (unit: Omit<ReservedUnit, 'meterId'>) =>
-        table.apply(meterId, REAP, bindUnit({ meterId, ...unit }));
-      const results = await Promise.all(abandoned.slice(0, MAX_REAPED).map(reapOne));
-      await remove(meterId, expired);
-      return results.filter(({ applied }) => applied).length;
-    },
+    reap: createReap(table),
   };
 };
 

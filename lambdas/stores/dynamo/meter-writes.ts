@@ -7,6 +7,7 @@ import {
   minuteName,
   openName,
   periodName,
+  type StaleMarks,
   tombstoneName,
 } from './meter-item.ts';
 import type { ConditionalWrite } from './table.ts';
@@ -70,10 +71,38 @@ export const TOMBSTONE: ConditionalWrite = {
   condition: 'attribute_not_exists(#open) AND attribute_not_exists(#committed)',
 };
 
-/** Leaves no tombstone: every process that could still write for this request ended two minutes ago. */
-export const REAP: ConditionalWrite = {
-  update: 'REMOVE #open ADD #period :minusOne',
-  condition: 'attribute_exists(#open)',
+/**
+ * Refunds all these units or none, and removes expired marks. Leaves no tombstones: every process that could
+ * still write for these requests ended two minutes ago.
+ */
+export const reapAll = (units: StaleMarks['abandoned'], expired: string[]) => {
+  const open = Object.fromEntries(units.map(({ requestId }, n) => [`#o${n}`, openName(requestId)]));
+  const periods = [...new Set(units.map(({ period }) => period))];
+  const removed = bindRemoved(expired);
+  const added = periods.map((_, n) => `#p${n} :p${n}`).join(', ');
+  const write: ConditionalWrite = {
+    update: [
+      `REMOVE ${[...Object.keys(open), ...Object.keys(removed)].join(', ')}`,
+      ...(added ? [`ADD ${added}`] : []),
+    ].join(' '),
+    ...(units.length > 0 && {
+      condition: Object.keys(open)
+        .map((name) => `attribute_exists(${name})`)
+        .join(' AND '),
+    }),
+  };
+  const countIn = (period: string) => units.filter((unit) => unit.period === period).length;
+  return {
+    write,
+    bindings: {
+      names: {
+        ...open,
+        ...removed,
+        ...Object.fromEntries(periods.map((period, n) => [`#p${n}`, periodName(period)])),
+      },
+      values: Object.fromEntries(periods.map((period, n) => [`:p${n}`, -countIn(period)])),
+    },
+  };
 };
 
 /** The earliest end wins, so that a late copy of a rotation cannot undo a revocation. */

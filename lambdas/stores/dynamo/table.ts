@@ -1,4 +1,8 @@
-import { type AttributeValue, ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import {
+  type AttributeValue,
+  ConditionalCheckFailedException,
+  DynamoDBServiceException,
+} from '@aws-sdk/client-dynamodb';
 import {
   type DynamoDBDocumentClient,
   GetCommand,
@@ -25,7 +29,7 @@ export type WriteResult = {
   applied: boolean;
   /** After the write if it was applied; otherwise before it, and undefined if the server returned none. */
   item: Item | undefined;
-  /** The SDK sent the write more than once: an earlier copy may have been applied, or may be later. */
+  /** An earlier attempt had no response: that copy may have been applied, or may be later. */
   mayBeDuplicated: boolean;
 };
 
@@ -65,16 +69,38 @@ const isThrottling = (cause: unknown): boolean =>
   cause instanceof Error && THROTTLING.has(cause.name);
 
 /** Maps whatever the SDK throws to the one error that callers of a store handle. */
-const unavailable = (cause: unknown): StoreUnavailable =>
+const unavailable = (cause: unknown, mayBeApplied: boolean): StoreUnavailable =>
   isThrottling(cause)
-    ? new StoreThrottled('The table throttled the call.', { cause })
-    : new StoreUnavailable('The table is unavailable.', { cause });
+    ? new StoreThrottled('The table throttled the call.', { cause, mayBeApplied })
+    : new StoreUnavailable('The table is unavailable.', { cause, mayBeApplied });
 
-const send = async <Output>(request: () => Promise<Output>): Promise<Output> => {
-  try {
-    return await request();
-  } catch (cause) {
-    throw unavailable(cause);
+/** DynamoDB answered with a 4xx: the attempt was not applied and never will be. */
+const isRefusal = (cause: unknown): boolean => {
+  if (!(cause instanceof DynamoDBServiceException)) return false;
+  const { httpStatusCode = 0 } = cause.$metadata;
+  return httpStatusCode >= 400 && httpStatusCode <= 499;
+};
+
+/** Attempts of one call, of at most 1 s each; the client makes one (client.ts). */
+const MAX_ATTEMPTS = 3;
+
+/**
+ * Repeats a call whose outcome is unknown (no response, or a 5xx). A refusal is final: a throttled item recovers
+ * only if its callers wait, which a store without a clock cannot.
+ * @throws StoreUnavailable
+ */
+const send = async <Output>(
+  request: () => Promise<Output>,
+): Promise<{ output: Output; mayBeDuplicated: boolean }> => {
+  let mayBeDuplicated = false;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return { output: await request(), mayBeDuplicated };
+    } catch (cause) {
+      if (isRefusal(cause)) throw unavailable(cause, mayBeDuplicated);
+      mayBeDuplicated = true;
+      if (attempt >= MAX_ATTEMPTS) throw unavailable(cause, mayBeDuplicated);
+    }
   }
 };
 
@@ -93,15 +119,17 @@ const applyWrite = async (
   client: DynamoDBDocumentClient,
   command: UpdateCommand,
 ): Promise<WriteResult> => {
-  try {
-    const { Attributes, $metadata } = await client.send(command);
-    return { applied: true, item: Attributes, mayBeDuplicated: ($metadata.attempts ?? 1) > 1 };
-  } catch (cause) {
-    if (!(cause instanceof ConditionalCheckFailedException)) throw unavailable(cause);
-    // The document client unmarshalls responses but not errors.
-    const item = cause.Item && unmarshall(cause.Item);
-    return { applied: false, item, mayBeDuplicated: (cause.$metadata.attempts ?? 1) > 1 };
-  }
+  const once = async (): Promise<Omit<WriteResult, 'mayBeDuplicated'>> => {
+    try {
+      return { applied: true, item: (await client.send(command)).Attributes };
+    } catch (cause) {
+      if (!(cause instanceof ConditionalCheckFailedException)) throw cause;
+      // The document client unmarshalls responses but not errors.
+      return { applied: false, item: cause.Item && unmarshall(cause.Item) };
+    }
+  };
+  const { output, mayBeDuplicated } = await send(once);
+  return { ...output, mayBeDuplicated };
 };
 
 /** Reads and conditional writes of one table; the only code that calls DynamoDB. @throws StoreUnavailable */
@@ -116,7 +144,8 @@ export const createTable = ({
     const items: Item[] = [];
     let from: Item | undefined;
     do {
-      const { Items = [], LastEvaluatedKey } = await send(() => page(from));
+      const { output } = await send(() => page(from));
+      const { Items = [], LastEvaluatedKey } = output;
       items.push(...Items);
       from = LastEvaluatedKey;
     } while (from);
@@ -129,7 +158,7 @@ export const createTable = ({
         Key: { [PARTITION_KEY]: key },
         ConsistentRead: true,
       });
-      return (await send(() => client.send(command))).Item;
+      return (await send(() => client.send(command))).output.Item;
     },
     apply: (key, write, bindings) =>
       applyWrite(

@@ -1,5 +1,6 @@
 import { createLruCache } from '../../support/lru-cache.ts';
 import type { ReservedUnit } from '../meter-store.ts';
+import { StoreUnavailable } from '../store-unavailable.ts';
 import type { Bindings, ConditionalWrite, Table, WriteResult } from './table.ts';
 
 /** Requests in flight in one process; the marks of an evicted one stay for the reaper. */
@@ -9,6 +10,8 @@ const MAX_ENTRIES = 10_000;
 export type LedgerEntry = {
   /** One of its writes was sent more than once or had no response, so a copy may still be applied. */
   mayBeDuplicated: boolean;
+  /** Its reserve was applied or may be; otherwise there is nothing to refund. */
+  mayHoldUnit: boolean;
   /** Names of counters of past windows, to be removed with this request's last write. */
   expiredCounters: string[];
   /** Its refund was requested: whether or not that was applied, the request can never be admitted again. */
@@ -30,20 +33,32 @@ export const createWriteLedger = (table: Table): WriteLedger => {
   return {
     begin: (requestId) => {
       if (entries.get(requestId)) return;
-      entries.set(requestId, { mayBeDuplicated: false, expiredCounters: [], isRefunded: false });
+      entries.set(requestId, {
+        mayBeDuplicated: false,
+        mayHoldUnit: false,
+        expiredCounters: [],
+        isRefunded: false,
+      });
     },
     entryOf: (requestId) => entries.get(requestId),
     apply: async (unit, write, bindings) => {
       const entry = entries.get(unit.requestId);
-      const markDuplicated = () => {
-        if (entry) entry.mayBeDuplicated = true;
+      const mayHaveHeld = entry?.mayHoldUnit ?? true;
+      // Until the outcome is known: a refund may overtake this write.
+      if (entry) entry.mayHoldUnit = true;
+      const remember = ({ applied, mayBeDuplicated }: Omit<WriteResult, 'item'>) => {
+        if (!entry) return;
+        entry.mayBeDuplicated ||= mayBeDuplicated;
+        entry.mayHoldUnit = mayHaveHeld || applied || mayBeDuplicated;
       };
       try {
         const result = await table.apply(unit.meterId, write, bindings);
-        if (result.mayBeDuplicated) markDuplicated();
+        remember(result);
         return result;
       } catch (error) {
-        markDuplicated();
+        // A refused write leaves nothing behind.
+        const mayBeDuplicated = !(error instanceof StoreUnavailable) || error.mayBeApplied;
+        remember({ applied: false, mayBeDuplicated });
         throw error;
       }
     },

@@ -74,7 +74,11 @@ const isSilent = (fault: Fault): boolean => fault !== 'none' && fault !== 'dupli
 
 /** One write of a unit under a fault, in the model; `apply` is its effect when it arrives. */
 const underFault = <Value>({ model, unit, fault }: Faulty, apply: () => Value): Effect<Value> => {
-  if (isSilent(fault) && unit.memory === 'sure') unit.memory = 'unsure';
+  if (fault === 'throttled') return 'no answer';
+  if (isSilent(fault) && unit.memory === 'sure') {
+    unit.memory = 'unsure';
+    unit.mayHold = true;
+  }
   if (fault === 'late') model.delay(model.now, apply);
   if (fault === 'late' || fault === 'dropped') return 'no answer';
   const value = apply();
@@ -89,9 +93,13 @@ const look = ({ model, unit, fault }: Faulty, mine: Reservation) => {
 
 const takeOrRefuse = (faulty: Faulty, mine: Reservation) => {
   const { model, unit } = faulty;
-  if (unit.memory === 'none') unit.memory = 'sure';
+  if (unit.memory === 'none') {
+    unit.memory = 'sure';
+    unit.mayHold = false;
+  }
   const effect = underFault(faulty, () => model.take(unit, mine));
   if (effect === 'no answer') return effect;
+  unit.mayHold ||= effect.value === 'admitted';
   if (effect.value !== 'admitted') {
     if (unit.memory === 'unsure' && unit.state === 'none') unit.state = 'refunded';
     unit.memory = 'none';
@@ -110,6 +118,7 @@ export const reserve = (id: number, key: number, fault: Fault): Command =>
         reservation: first,
         state: 'none',
         memory: 'none',
+        mayHold: false,
         isRefunded: false,
         isOver: false,
       };
@@ -166,6 +175,12 @@ export const refund = (id: number, fault: Fault): Command =>
     () => true,
     async (model, real, unit) => {
       if (unit.memory !== 'none') unit.isRefunded = true;
+      if (unit.memory !== 'none' && !unit.mayHold) {
+        // Its reserve was throttled: there is nothing to refund, and nothing is written.
+        await real.store.refund(unit.reservation);
+        real.network.injectNext('none');
+        return;
+      }
       const seen = await settle(real.store.refund(unit.reservation));
       const effect = underFault({ model, unit, fault }, () => model.giveBack(unit, 'refunded'));
       expect(seen === 'no answer').toBe(effect === 'no answer');

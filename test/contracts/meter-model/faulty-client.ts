@@ -1,8 +1,16 @@
 import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
+import { throwThrottled } from '../../simulation/memory-table.ts';
 
 /** Fault of the first call of a verb. */
-export type Fault = 'none' | 'dropped' | 'answer lost' | 'late' | 'duplicated';
-export const FAULTS: Fault[] = ['none', 'dropped', 'answer lost', 'late', 'duplicated'];
+export type Fault = 'none' | 'dropped' | 'answer lost' | 'late' | 'duplicated' | 'throttled';
+export const FAULTS: Fault[] = [
+  'none',
+  'dropped',
+  'answer lost',
+  'late',
+  'duplicated',
+  'throttled',
+];
 
 type Command = Parameters<DynamoDBDocumentClient['send']>[0];
 
@@ -23,6 +31,8 @@ const isFailedCondition = (error: unknown): boolean =>
 export const createFaultyClient = (base: DynamoDBDocumentClient): FaultyClient => {
   let next: Fault = 'none';
   let late: Command[] = [];
+  /** Commands without a response; each repeat is dropped. */
+  const silent = new WeakSet<Command>();
 
   const apply = async (command: Command): Promise<unknown> => {
     try {
@@ -34,8 +44,10 @@ export const createFaultyClient = (base: DynamoDBDocumentClient): FaultyClient =
   };
 
   const send = async (command: Command): Promise<unknown> => {
+    if (silent.has(command)) throw new Error('timeout');
     const fault = next;
     next = 'none';
+    if (fault === 'throttled') return throwThrottled();
     if (fault === 'none') return base.send(command);
     if (fault === 'duplicated') {
       const answer = base.send(command);
@@ -45,6 +57,7 @@ export const createFaultyClient = (base: DynamoDBDocumentClient): FaultyClient =
     }
     if (fault === 'answer lost') await apply(command);
     if (fault === 'late' && !(command instanceof GetCommand)) late.push(command);
+    silent.add(command);
     throw new Error('timeout');
   };
 

@@ -8,6 +8,8 @@ export type Unit = {
   state: 'none' | 'open' | 'committed' | 'refunded' | 'reaped';
   /** What its process remembers since the reservation: whether one of its writes had no response. */
   memory: 'none' | 'sure' | 'unsure';
+  /** Of the same memory: whether its reserve was applied or may be. */
+  mayHold: boolean;
   /** Its process, which remembers it, requested its refund. */
   isRefunded: boolean;
   /** Its process closed it, or died. */

@@ -1,0 +1,125 @@
+import { GetCommand } from '@aws-sdk/lib-dynamodb';
+import { expect, test } from 'vitest';
+import type { Caller } from '../../lambdas/keys/caller.ts';
+import { createMeter, type Meter } from '../../lambdas/metering/meter.ts';
+import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
+import { ApiError } from '../../lambdas/support/errors.ts';
+import { createLog } from '../../lambdas/support/log.ts';
+import { PARTITION_KEY } from '../../lambdas/tables.ts';
+import { answerOf, clientFrom, createMemoryTable, throwThrottled } from './memory-table.ts';
+import { createRandom } from './random.ts';
+import { createScheduler, type Scheduler } from './scheduler.ts';
+
+/** An eighth of the thousand units a second that DynamoDB gives one item. */
+const UNITS_PER_SECOND = 125;
+/** Of a response, from its first content to its end. */
+const ANSWER_MS = 1_000;
+/** Three writes of one unit each. */
+const CAPACITY = UNITS_PER_SECOND / 3;
+const CALM = 0.37 * CAPACITY;
+const BURST = 2.25 * CAPACITY;
+const SECOND = 1_000;
+const START = Date.parse('2026-11-21T11:30:00Z');
+const CALLER: Caller = {
+  keyId: 'key_00000000000000000000',
+  projectId: 'prj',
+  meterId: 'mtr_00000000000000000000',
+  plan: { id: 'plan', rpm: 1_000_000, quota: 1_000_000, period: 'month' },
+};
+
+const bytesOf = (item: Record<string, unknown> = {}): number =>
+  Object.entries(item).reduce(
+    (sum, [name, value]) => sum + name.length + (typeof value === 'string' ? value.length : 8),
+    PARTITION_KEY.length + CALLER.meterId.length,
+  );
+
+/** A table that charges each write, also one whose condition fails, `ceil(size / 1 KB)` units from a bucket. */
+const createScaledTable = (scheduler: Scheduler) => {
+  const table = createMemoryTable();
+  let units = UNITS_PER_SECOND;
+  let filledAt = scheduler.now();
+  const charge = (bytes: number) => {
+    const now = scheduler.now();
+    units = Math.min(UNITS_PER_SECOND, units + ((now - filledAt) / SECOND) * UNITS_PER_SECOND);
+    filledAt = now;
+    const price = Math.ceil(bytes / 1_024);
+    if (units < price) throwThrottled();
+    units -= price;
+  };
+  const client = clientFrom(async (command) => {
+    await scheduler.sleep(4);
+    const key = String(command.input.Key?.[PARTITION_KEY]);
+    if (command instanceof GetCommand) return { $metadata: {}, Item: table.get(key) };
+    const bytes = bytesOf(table.get(key));
+    charge(bytes);
+    return answerOf(table.update(command.input), 'always');
+  });
+  return client;
+};
+
+const serve = async (meter: Meter, scheduler: Scheduler, requestId: string): Promise<boolean> => {
+  try {
+    const admission = await meter.admit(CALLER, requestId);
+    try {
+      await admission.commit();
+    } catch (error) {
+      await admission.refund();
+      await admission.close();
+      throw error;
+    }
+    await scheduler.sleep(ANSWER_MS);
+    await admission.close();
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 503) return false;
+    throw error;
+  }
+};
+
+const runPhases = async (environments: number) => {
+  const scheduler = createScheduler(START);
+  const random = createRandom(1);
+  const client = createScaledTable(scheduler);
+  const meters = Array.from({ length: environments }, () =>
+    createMeter({
+      store: createDynamoMeterStore({ client, tableName: 'meters' }),
+      clock: scheduler,
+      log: createLog(() => undefined),
+    }),
+  );
+  let sent = 0;
+  /** Share of the requests of `seconds` that were answered. */
+  const offer = async (rate: number, seconds: number): Promise<number> => {
+    const count = Math.round(rate * seconds);
+    let served = 0;
+    for (let n = 0; n < count; n += 1) {
+      scheduler.after(random.between(0, seconds * SECOND), () => {
+        sent += 1;
+        const meter = meters[sent % environments];
+        if (!meter) return;
+        void serve(meter, scheduler, `req_${String(sent).padStart(24, '0')}`).then((isServed) => {
+          if (isServed) served += 1;
+        });
+      });
+    }
+    await scheduler.run(scheduler.now() + seconds * SECOND + 3 * ANSWER_MS);
+    return served / count;
+  };
+  const before = await offer(CALM, 5);
+  // The last answers of a phase end in the pause after it.
+  const burst = await offer(BURST, 10);
+  await offer(CALM, 2);
+  const after = await offer(CALM, 10);
+  return { before, burst, after };
+};
+
+test.each([1, 4, 64])(
+  'a meter serves a load below its capacity as before two seconds after a burst above it (environments: %i)',
+  async (environments) => {
+    const { before, burst, after } = await runPhases(environments);
+    expect(before).toBe(1);
+    // Of what was offered; the capacity is 44 %.
+    expect(burst).toBeGreaterThan(0.2);
+    expect(after).toBeGreaterThanOrEqual(0.95 * before);
+  },
+);
