@@ -64,9 +64,15 @@ export const createUnitRelease = ({
   return {
     refund: async (timeout) => {
       const first = succeeds(() => store.refund(unit));
-      retrying = first.then((isWritten) => (isWritten ? undefined : retry()));
+      let isLate = false;
+      retrying = first.then((isWritten) => {
+        if (!isWritten) return retry();
+        if (isLate) log.info('meter_refund_written', ids);
+        return undefined;
+      });
       if ((await withTimeout(clock, REFUND_TIMEOUT_MS[timeout], first))?.value) return;
       // Logged now, because a frozen or killed process cannot log the result of its retries.
+      isLate = true;
       log.warn('meter_refund_late', ids);
     },
     close: async () => {
