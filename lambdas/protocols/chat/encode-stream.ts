@@ -15,7 +15,7 @@ import { wantsUsage } from './request.ts';
 import { encodeUsage } from './usage.ts';
 
 /** A chunk with the fields that all chunks of a response share. */
-export const chunkOf = (meta: ResponseMeta, fields: Json): SseMessage => ({
+const chunkOf = (meta: ResponseMeta, fields: Json): SseMessage => ({
   data: JSON.stringify({
     id: `chatcmpl-${meta.id}`,
     object: 'chat.completion.chunk',
