@@ -48,6 +48,7 @@ const runOnce = async (file: string, router: LocalRouter): Promise<Sample> => {
   const own = {
     STAGE: 'bench',
     MAX_SERIES: '60',
+    CORS_ORIGINS: '',
     KEYS_TABLE: 'local-keys',
     PLANS_TABLE: 'local-plans',
     METERS_TABLE: 'local-meters',

@@ -29,6 +29,11 @@ export type RouterParts = {
   log: Log;
   clock: Clock;
   randomBytes: RandomBytes;
+  /**
+   * Origins of web pages that may call.
+   * @default none
+   */
+  corsOrigins?: readonly string[];
 };
 
 /** Composition root of the router, on Lambda, locally and in tests. */
@@ -42,6 +47,7 @@ export const createRouter = ({
   log,
   clock,
   randomBytes,
+  corsOrigins,
 }: RouterParts): HttpHandler => {
   const meter = createMeter({ store: meters, clock, log });
   const breaker = createBreaker({ store: breakers, clock, randomBytes, log });
@@ -55,5 +61,5 @@ export const createRouter = ({
     usage: createGetUsage({ meter }),
   };
   const authenticate = createAuthenticate({ keys, plans, clock });
-  return createHttpHandler({ endpoints, authenticate, log, clock, randomBytes });
+  return createHttpHandler({ endpoints, authenticate, log, clock, randomBytes, corsOrigins });
 };

@@ -6,6 +6,8 @@ export const RouterEnv = z.object({
   STAGE: z.string().min(1),
   /** Stage option `maxSeries`: the dashboard and the function must fold the same models. */
   MAX_SERIES: z.string().regex(/^[1-9]\d*$/, 'must be a whole number above 0'),
+  /** Stage option `corsOrigins`, separated by spaces. */
+  CORS_ORIGINS: z.string().default(''),
   KEYS_TABLE: z.string().min(3),
   PLANS_TABLE: z.string().min(3),
   METERS_TABLE: z.string().min(3),

@@ -7,6 +7,8 @@
 /** Every field; each has one meaning in all events. */
 type Fields = {
   requestId: string;
+  /** Lambda's id of the invocation, which its own lines have; absent elsewhere. */
+  awsRequestId: string;
   method: string;
   /** The pattern that matched. */
   route: string;
@@ -70,15 +72,17 @@ type OfAnswer =
 
 export type RequestFields = Line<
   'requestId' | 'method' | 'status' | 'ms',
-  'route' | 'keyId' | 'projectId' | 'failure' | 'operator' | OfAnswer
+  'awsRequestId' | 'route' | 'keyId' | 'projectId' | 'failure' | 'operator' | OfAnswer
 >;
 
-type Failure = Line<'requestId' | 'failure', 'origin'>;
+type Failure = Line<'requestId' | 'failure', 'awsRequestId' | 'origin'>;
 type Unit = Line<'meterId' | 'requestId' | 'minute' | 'period'>;
 type Turn = Line<'target' | 'openUntil' | 'openings'>;
 
 export type LogEvents = {
   request: RequestFields;
+  /** Once, if a request takes longer than 65 s: the trace of an invocation that AWS ends. */
+  request_running: Omit<RequestFields, 'status'>;
   request_failed: Failure;
   stream_failed: Failure;
   upstream_failed: Line<'requestId' | 'model' | 'upstream' | 'fault', 'upstreamStatus'>;

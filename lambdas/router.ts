@@ -41,4 +41,5 @@ export const handler = createRouter({
   log,
   clock: systemClock,
   randomBytes,
+  corsOrigins: env.CORS_ORIGINS.split(' ').filter((origin) => origin !== ''),
 });

@@ -5,7 +5,7 @@ import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { AdminEnv } from '../lambdas/env.ts';
 import { acknowledgeFunction } from './acknowledge.ts';
-import { createLogsAndRole, FUNCTION_SHAPE } from './function-parts.ts';
+import { createLogsAndRole, FUNCTION_SHAPE, grantKey } from './function-parts.ts';
 import type { Stage } from './stage.ts';
 import { grantKeysByProject, grantOn, type Tables } from './tables.ts';
 
@@ -29,6 +29,7 @@ export class AdminFunction extends Construct {
     const { logGroup, role } = createLogsAndRole(this, stage);
     this.logGroup = logGroup;
     grantTables(tables, role);
+    grantKey(this, stage, role);
 
     this.function = new LambdaFunction(this, 'Function', {
       ...FUNCTION_SHAPE,

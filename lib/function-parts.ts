@@ -1,5 +1,5 @@
-import { RemovalPolicy } from 'aws-cdk-lib';
-import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Grant, type IGrantable, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   ApplicationLogLevel,
   Architecture,
@@ -10,6 +10,37 @@ import {
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import type { Stage } from './stage.ts';
+
+/**
+ * Protected data outlives its stack and its replacement, except while the stack is created: the
+ * resources of a failed first deployment are deleted, so that it can be repeated.
+ */
+export const removalOf = ({ protectData }: Stage): RemovalPolicy =>
+  protectData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
+
+/** What DynamoDB and Secrets Manager do with the key on behalf of the functions. */
+const KEY_ACTIONS = [
+  'kms:Decrypt',
+  'kms:DescribeKey',
+  'kms:Encrypt',
+  'kms:GenerateDataKey',
+  'kms:GenerateDataKeyWithoutPlaintext',
+  'kms:ReEncryptFrom',
+  'kms:ReEncryptTo',
+];
+
+/** Grants the use of `stage.kmsKey`, through DynamoDB and Secrets Manager only. */
+export const grantKey = (scope: Construct, { kmsKey }: Stage, grantee: IGrantable): void => {
+  if (kmsKey === undefined) return;
+  const { region } = Stack.of(scope);
+  const services = ['dynamodb', 'secretsmanager'].map((name) => `${name}.${region}.amazonaws.com`);
+  Grant.addToPrincipal({
+    grantee,
+    actions: KEY_ACTIONS,
+    resourceArns: [kmsKey],
+    conditions: { StringEquals: { 'kms:ViaService': services } },
+  });
+};
 
 /** Settings shared by all our functions. */
 export const FUNCTION_SHAPE = {
@@ -30,7 +61,7 @@ export const FUNCTION_SHAPE = {
 export const createLogsAndRole = (scope: Construct, stage: Stage) => {
   const logGroup = new LogGroup(scope, 'Logs', {
     retention: stage.logRetention,
-    removalPolicy: stage.protectData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+    removalPolicy: removalOf(stage),
   });
   const role = new Role(scope, 'Role', {
     assumedBy: new ServicePrincipal('lambda.amazonaws.com'),

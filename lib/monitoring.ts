@@ -4,7 +4,7 @@ import type { Model } from '../lambdas/catalog/catalog.ts';
 import { labelsOf } from '../lambdas/metrics.ts';
 import { Alarms } from './alarms.ts';
 import { RouterDashboard } from './dashboard.ts';
-import { ROUTER_MEMORY_MB, type RouterFunction } from './router-function.ts';
+import type { RouterFunction } from './router-function.ts';
 import { createRouterMetrics } from './router-metrics.ts';
 import type { Stage } from './stage.ts';
 import type { Tables } from './tables.ts';
@@ -37,7 +37,7 @@ export class Monitoring extends Construct {
       ...sources,
       labels: labelsOf(models, stage.maxSeries),
       restApi,
-      memoryMb: ROUTER_MEMORY_MB,
+      memoryMb: stage.memoryMb,
       alarms: this.alarms.all,
     });
   }

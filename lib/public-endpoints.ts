@@ -19,12 +19,6 @@ import { Firewall } from './firewall.ts';
 import { addGatewayResponses } from './gateway-responses.ts';
 import type { Stage } from './stage.ts';
 
-/**
- * Requests per second of all callers together. 1,000 environments at 5 s per response serve 200
- * requests per second, so a rate above 1,000 is a flood.
- */
-const THROTTLING = { throttlingRateLimit: 1000, throttlingBurstLimit: 2000 };
-
 export type PublicEndpointsProps = {
   stage: Stage;
   /** The router function. */
@@ -37,7 +31,7 @@ export type PublicEndpointsProps = {
  * AWS's own errors.
  */
 export class PublicEndpoints extends Construct {
-  /** Undefined with a firewall: WAF cannot protect a Function URL, which would bypass it. */
+  /** Undefined unless `stage.hasFunctionUrl`. */
   readonly functionUrl: FunctionUrl | undefined;
   readonly restApi: RestApi;
   /** Undefined unless `stage.domain` is set. */
@@ -46,7 +40,7 @@ export class PublicEndpoints extends Construct {
   constructor(scope: Construct, id: string, { stage, router }: PublicEndpointsProps) {
     super(scope, id);
     const { domain, firewallRate } = stage;
-    this.functionUrl = firewallRate === undefined ? this.openFunctionUrl(router) : undefined;
+    this.functionUrl = stage.hasFunctionUrl ? this.openFunctionUrl(router) : undefined;
     this.restApi = this.openRestApi(stage, router);
     this.customDomain =
       domain && new CustomDomain(this, 'CustomDomain', { restApi: this.restApi, ...domain });
@@ -76,7 +70,11 @@ export class PublicEndpoints extends Construct {
       description: `Model router (${stage.name})`,
       // Idle timeout of a stream: 5 min for a regional API, 30 s for an edge-optimised one.
       endpointTypes: [EndpointType.REGIONAL],
-      deployOptions: { stageName: stage.name, ...THROTTLING },
+      deployOptions: {
+        stageName: stage.name,
+        throttlingRateLimit: stage.restThrottle.rate,
+        throttlingBurstLimit: stage.restThrottle.burst,
+      },
       cloudWatchRole: false,
     });
     // CDK's output of the URL; the stack has its own, `RestApiUrl`.

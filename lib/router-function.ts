@@ -5,7 +5,7 @@ import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { RouterEnv } from '../lambdas/env.ts';
 import { acknowledgeFunction } from './acknowledge.ts';
-import { createLogsAndRole, FUNCTION_SHAPE } from './function-parts.ts';
+import { createLogsAndRole, FUNCTION_SHAPE, grantKey } from './function-parts.ts';
 import type { Stage } from './stage.ts';
 import { grantOn, type Tables } from './tables.ts';
 import type { UpstreamSecrets } from './upstream-secrets.ts';
@@ -17,13 +17,6 @@ export type RouterFunctionProps = {
   tables: Tables;
   upstreamSecrets: UpstreamSecrets;
 };
-
-/**
- * Memory of the router. Most billed time is waiting for upstreams, and its price grows with memory.
- * Below 512 MB a 6 MB body, which is in memory three times, and the CPU share at cold start get
- * tight.
- */
-export const ROUTER_MEMORY_MB = 512;
 
 /**
  * The data-plane function, with its log group and a role that allows exactly the calls it makes.
@@ -45,6 +38,7 @@ export class RouterFunction extends Construct {
     grantOn(tables.plans, role, 'dynamodb:GetItem');
     grantOn(tables.meters, role, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
     upstreamSecrets.grantValue(role);
+    grantKey(this, stage, role);
 
     this.environment = {
       STAGE: stage.name,
@@ -52,6 +46,7 @@ export class RouterFunction extends Construct {
       KEYS_TABLE: tables.keys.tableName,
       PLANS_TABLE: tables.plans.tableName,
       METERS_TABLE: tables.meters.tableName,
+      CORS_ORIGINS: stage.corsOrigins.join(' '),
       UPSTREAM_SECRET: upstreamSecrets.secret.secretArn,
     };
 
@@ -59,7 +54,9 @@ export class RouterFunction extends Construct {
       ...FUNCTION_SHAPE,
       description: `Model router (${stage.name}): chat completions, messages, models, token counts`,
       code,
-      memorySize: ROUTER_MEMORY_MB,
+      // Most billed time is waiting for upstreams, and its price grows with memory. Below 512 MB a
+      // 6 MB body, which is in memory three times, and the CPU share at cold start get tight.
+      memorySize: stage.memoryMb,
       // Lambda's maximum. The router's deadline ends every response 15 s earlier.
       timeout: Duration.minutes(15),
       role,

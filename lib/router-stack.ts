@@ -1,4 +1,4 @@
-import { Annotations, CfnOutput, Fn, Stack, type StackProps } from 'aws-cdk-lib';
+import { Annotations, CfnOutput, Fn, Stack, type StackProps, Tags } from 'aws-cdk-lib';
 import type { Code } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import type { Model } from '../lambdas/catalog/catalog.ts';
@@ -33,6 +33,7 @@ export class RouterStack extends Stack {
   constructor(scope: Construct, id: string, allProps: RouterStackProps) {
     const { stage, models, code, adminCode, webFolder, ...props } = allProps;
     super(scope, id, { terminationProtection: stage.protectData, ...props });
+    for (const [name, value] of Object.entries(stage.tags)) Tags.of(this).add(name, value);
     const tables = new Tables(this, 'Tables', { stage });
     const upstreamSecrets = new UpstreamSecrets(this, 'UpstreamSecrets', { stage, models });
     const router = new RouterFunction(this, 'Router', { stage, code, tables, upstreamSecrets });

@@ -36,6 +36,52 @@ const WholeNumber = z.union(
   },
 );
 
+/** Name of a DynamoDB table in the stack's account and region. */
+const ExistingTable = z
+  .string()
+  .regex(/^[\w.-]{3,255}$/, 'must be the name of a DynamoDB table')
+  .optional();
+
+/** With the six characters that Secrets Manager appends: IAM policies need the complete ARN. */
+const SECRET_ARN =
+  /^arn:aws[\w-]*:secretsmanager:[a-z\d-]+:\d{12}:secret:[\w/+=.@-]+-[A-Za-z\d]{6}$/;
+const KEY_ARN = /^arn:aws[\w-]*:kms:[a-z\d-]+:\d{12}:key\/[\w-]+$/;
+
+const ITEM_SEPARATOR = /\s*,\s*/;
+
+const splitTag = (pair: string): [string, string] => {
+  const at = pair.indexOf('=');
+  return at === -1 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)];
+};
+
+/** Names and values that every AWS service accepts. */
+const TagOption = z
+  .union([
+    z.string().transform((text) => Object.fromEntries(text.split(ITEM_SEPARATOR).map(splitTag))),
+    z.record(z.string(), z.string()),
+  ])
+  .pipe(
+    z.record(
+      z
+        .string()
+        .regex(/^(?!aws:)[\w .:/=+@-]{1,128}$/, 'must be name=value, without the prefix aws:'),
+      z.string().regex(/^[\w .:/=+@-]{1,256}$/, 'must be name=value'),
+    ),
+  );
+
+const isOrigin = (text: string): boolean =>
+  URL.canParse(text) && /^https?:/.test(text) && new URL(text).origin === text;
+
+/** Exact origins; no `*`: a page of any site could then use a key that a browser holds. */
+const OriginList = z
+  .union([z.string().transform((text) => text.split(ITEM_SEPARATOR)), z.array(z.string())])
+  .pipe(
+    z
+      .array(z.string().refine(isOrigin, 'must be an origin: https://host, without a path'))
+      .min(1)
+      .max(20),
+  );
+
 /** Options as typed; a default of the whole stage is in stage.ts. */
 const StageContext = z
   .strictObject({
@@ -73,6 +119,35 @@ const StageContext = z
      */
     maxSeries: WholeNumber.pipe(z.int().min(1).max(100_000)).default(DEFAULT_MAX_SERIES),
     /**
+     * Memory of the router function in MB; CPU grows with it, and so does the price of waiting.
+     * @default 512
+     */
+    memory: WholeNumber.pipe(z.int().min(128).max(10_240)).default(512),
+    /**
+     * Requests per second of all callers of the REST API together, and the largest burst.
+     * @default 1000, and twice the rate
+     */
+    restRate: WholeNumber.pipe(z.int().min(1).max(100_000)).default(1000),
+    restBurst: WholeNumber.pipe(z.int().min(1).max(100_000)).optional(),
+    /**
+     * `off` leaves out the Function URL, which is public and has no firewall.
+     * @default 'on'
+     */
+    functionUrl: z.enum(['on', 'off']).default('on'),
+    /** Existing tables, e.g. restored from a backup, instead of new ones. */
+    keysTable: ExistingTable,
+    plansTable: ExistingTable,
+    projectsTable: ExistingTable,
+    metersTable: ExistingTable,
+    /** Complete ARN of an existing secret instead of a new one. */
+    upstreamSecret: z.string().regex(SECRET_ARN, 'must be the complete ARN of a secret').optional(),
+    /** ARN of a KMS key that encrypts the tables and the secret; existing ones keep their own. */
+    kmsKey: z.string().regex(KEY_ARN, 'must be the ARN of a KMS key').optional(),
+    /** Tags of every resource: `team=ai,cost-center=7`, or an object in cdk.json. */
+    tags: TagOption.optional(),
+    /** Origins of web pages that may call the router: `https://a.example,https://b.example`. */
+    corsOrigins: OriginList.optional(),
+    /**
      * Adds a Lambda Web Function to the public endpoints.
      * @default 'off'
      */
@@ -89,6 +164,10 @@ const StageContext = z
   .refine(({ webFunction, firewallRate }) => webFunction === 'off' || firewallRate === undefined, {
     path: ['webFunction'],
     message: 'must be off with firewallRate: WAF cannot protect a Web Function',
+  })
+  .refine(({ restRate, restBurst }) => restBurst === undefined || restBurst >= restRate, {
+    path: ['restBurst'],
+    message: 'must not be below restRate',
   });
 export type StageContext = z.infer<typeof StageContext>;
 

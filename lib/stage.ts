@@ -1,5 +1,6 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Node } from 'constructs';
+import type { TableName } from '../lambdas/tables.ts';
 import { readStageContext, type StageContext } from './stage-context.ts';
 
 /**
@@ -47,6 +48,26 @@ export type Stage = {
    * @default undefined: no firewall
    */
   firewallRate: number | undefined;
+  /** @default 512 */
+  memoryMb: number;
+  /**
+   * Limits of the REST API. 1,000 environments at 5 s per response serve 200 requests per second,
+   * so a rate above 1,000 is a flood.
+   * @default 1,000 requests per second, bursts of 2,000
+   */
+  restThrottle: { rate: number; burst: number };
+  /** @default true, false with a firewall */
+  hasFunctionUrl: boolean;
+  /** Names of existing tables. @default undefined: the stack creates it */
+  existingTables: Record<TableName, string | undefined>;
+  /** Complete ARN of an existing secret. @default undefined: the stack creates it */
+  existingSecret: string | undefined;
+  /** ARN of a key for tables and secret. @default undefined: the keys of AWS */
+  kmsKey: string | undefined;
+  /** @default {} */
+  tags: Record<string, string>;
+  /** Origins that may call the router from a browser. @default [] */
+  corsOrigins: string[];
   /** @default false */
   hasWebFunction: boolean;
   maxSeries: number;
@@ -59,6 +80,11 @@ const STAGES = {
 
 const domainOf = ({ domainName: name, certificateArn }: StageContext): Stage['domain'] =>
   name === undefined || certificateArn === undefined ? undefined : { name, certificateArn };
+
+const existingTablesOf = (context: StageContext): Stage['existingTables'] => {
+  const { keysTable, plansTable, projectsTable, metersTable } = context;
+  return { keys: keysTable, plans: plansTable, projects: projectsTable, meters: metersTable };
+};
 
 /** Reads the stage from the CDK context. @throws ConfigurationError on an invalid option */
 export const readStage = (node: Node): Stage => {
@@ -84,6 +110,15 @@ export const readStage = (node: Node): Stage => {
     domain: domainOf(context),
     firewallRate,
     maxSeries: context.maxSeries,
+    memoryMb: context.memory,
+    restThrottle: { rate: context.restRate, burst: context.restBurst ?? 2 * context.restRate },
+    // WAF cannot protect a Function URL, which would bypass it.
+    hasFunctionUrl: context.functionUrl === 'on' && firewallRate === undefined,
+    existingTables: existingTablesOf(context),
+    existingSecret: context.upstreamSecret,
+    kmsKey: context.kmsKey,
+    tags: context.tags ?? {},
+    corsOrigins: context.corsOrigins ?? [],
     hasWebFunction: context.webFunction === 'on',
   };
 };

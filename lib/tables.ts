@@ -1,5 +1,11 @@
-import { RemovalPolicy } from 'aws-cdk-lib';
-import { AttributeType, Billing, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import {
+  AttributeType,
+  Billing,
+  CfnGlobalTable,
+  type ITableV2,
+  type TablePropsV2,
+  TableV2,
+} from 'aws-cdk-lib/aws-dynamodb';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import {
@@ -8,20 +14,24 @@ import {
   type TableName,
   TTL_ATTRIBUTE,
 } from '../lambdas/tables.ts';
+import { removalOf } from './function-parts.ts';
 import type { Stage } from './stage.ts';
 
 const text = (name: string) => ({ name, type: AttributeType.STRING });
+
+/** A table that the stack creates, or an existing one. */
+export type Table = Pick<ITableV2, 'tableArn' | 'tableName'>;
 
 export type TablesProps = { stage: Stage };
 
 /**
  * The four DynamoDB tables: API keys, their projects, the limits of plans, and the usage in meters.
  */
-export class Tables extends Construct implements Record<TableName, TableV2> {
-  readonly keys: TableV2;
-  readonly plans: TableV2;
-  readonly projects: TableV2;
-  readonly meters: TableV2;
+export class Tables extends Construct implements Record<TableName, Table> {
+  readonly keys: Table;
+  readonly plans: Table;
+  readonly projects: Table;
+  readonly meters: Table;
 
   constructor(scope: Construct, id: string, { stage }: TablesProps) {
     super(scope, id);
@@ -30,7 +40,7 @@ export class Tables extends Construct implements Record<TableName, TableV2> {
       // On demand: an idle router costs nothing.
       billing: Billing.onDemand(),
       deletionProtection: stage.protectData,
-      removalPolicy: stage.protectData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy: removalOf(stage),
     };
     // Not for meters: a restored counter would allow quota that is already used.
     const restorable = {
@@ -38,20 +48,40 @@ export class Tables extends Construct implements Record<TableName, TableV2> {
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: stage.protectData },
     };
     const { indexName, partitionKey, sortKey } = KEYS_BY_PROJECT;
-    this.keys = new TableV2(this, 'Keys', {
+    /** The existing table of the stage options, or a new one. */
+    const open = (name: TableName, props: TablePropsV2): Table => {
+      const id = `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+      const existing = stage.existingTables[name];
+      if (existing !== undefined) return TableV2.fromTableName(this, id, existing);
+      const table = new TableV2(this, id, props);
+      if (stage.kmsKey !== undefined) encrypt(table, stage.kmsKey);
+      return table;
+    };
+    this.keys = open('keys', {
       ...restorable,
       globalSecondaryIndexes: [
         { indexName, partitionKey: text(partitionKey), sortKey: text(sortKey) },
       ],
     });
-    this.plans = new TableV2(this, 'Plans', restorable);
-    this.projects = new TableV2(this, 'Projects', restorable);
-    this.meters = new TableV2(this, 'Meters', { ...shared, timeToLiveAttribute: TTL_ATTRIBUTE });
+    this.plans = open('plans', restorable);
+    this.projects = open('projects', restorable);
+    this.meters = open('meters', { ...shared, timeToLiveAttribute: TTL_ATTRIBUTE });
   }
 }
 
+/**
+ * Encrypts a table with a KMS key. `TableV2` sets a key only in a stack whose region is known at synth,
+ * because each replica has its own.
+ */
+const encrypt = (table: TableV2, key: string): void => {
+  const resource = table.node.defaultChild;
+  if (!(resource instanceof CfnGlobalTable)) return;
+  resource.addPropertyOverride('SSESpecification', { SSEEnabled: true, SSEType: 'KMS' });
+  resource.addPropertyOverride('Replicas.0.SSESpecification', { KMSMasterKeyId: key });
+};
+
 /** Grants actions on the table only: `TableV2.grant` would include its indexes. */
-export const grantOn = (table: TableV2, grantee: IGrantable, ...actions: string[]): void => {
+export const grantOn = (table: Table, grantee: IGrantable, ...actions: string[]): void => {
   Grant.addToPrincipal({ grantee, actions, resourceArns: [table.tableArn] });
 };
 

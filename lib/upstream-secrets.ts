@@ -1,9 +1,10 @@
-import { RemovalPolicy } from 'aws-cdk-lib';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
-import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import type { Model } from '../lambdas/catalog/catalog.ts';
 import { acknowledge } from './acknowledge.ts';
+import { removalOf } from './function-parts.ts';
 import type { Stage } from './stage.ts';
 
 export type UpstreamSecretsProps = {
@@ -22,23 +23,34 @@ const credentialNames = (models: Model[]): string[] => {
  * One secret for all upstreams, a JSON object: a secret costs $0.40 a month regardless of its size.
  */
 export class UpstreamSecrets extends Construct {
-  readonly secret: Secret;
+  readonly secret: Pick<ISecret, 'secretArn' | 'secretName'>;
   /** Fields that the operator fills in, sorted. */
   readonly names: string[];
 
   constructor(scope: Construct, id: string, { stage, models }: UpstreamSecretsProps) {
     super(scope, id);
     this.names = credentialNames(models);
-    this.secret = new Secret(this, 'Secret', {
+    this.secret =
+      stage.existingSecret === undefined
+        ? this.create(stage)
+        : Secret.fromSecretCompleteArn(this, 'Secret', stage.existingSecret);
+  }
+
+  private create(stage: Stage): Secret {
+    const secret = new Secret(this, 'Secret', {
       description: `Upstream credentials of the model router, one field each: ${this.names.join(', ')}`,
       // Constant: CloudFormation generates the value again whenever this template changes, so a
       // template with the catalog's names would overwrite real credentials when a model is added.
       generateSecretString: { secretStringTemplate: '{}', generateStringKey: 'placeholder' },
-      removalPolicy: stage.protectData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy: removalOf(stage),
+      ...(stage.kmsKey !== undefined && {
+        encryptionKey: Key.fromKeyArn(this, 'Key', stage.kmsKey),
+      }),
     });
-    acknowledge(this.secret, {
+    acknowledge(secret, {
       'AwsSolutions-SMG4': 'The providers issue these credentials and offer no way to rotate them.',
     });
+    return secret;
   }
 
   /** Grants GetSecretValue only: `Secret.grantRead` would add DescribeSecret. */

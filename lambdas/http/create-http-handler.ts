@@ -34,6 +34,11 @@ export type HttpHandlerOptions = {
   log: Log;
   clock: Clock;
   randomBytes: RandomBytes;
+  /**
+   * Origins of web pages that may call.
+   * @default none
+   */
+  corsOrigins?: readonly string[] | undefined;
 };
 
 /** The stages of a request (stages.ts), with the statuses that each may end it with. */
@@ -53,7 +58,7 @@ const createServe = ({ endpoints, authenticate }: HttpHandlerOptions) => {
  * out. `globalThis.awslambda` must exist before this is called.
  */
 export const createHttpHandler = (options: HttpHandlerOptions): HttpHandler => {
-  const { log, clock, randomBytes } = options;
+  const { log, clock, randomBytes, corsOrigins } = options;
   const handler = middy<Received, Reply>({
     executionMode: executionModeStreamifyResponse,
     // Middy's timer stops when the handler returns, before a stream begins; endpoints have deadlines.
@@ -61,7 +66,7 @@ export const createHttpHandler = (options: HttpHandlerOptions): HttpHandler => {
   })
     .use([
       receive({ clock, randomBytes, protocolOf }),
-      writeReply({ log, textBody: bytesOf }),
+      writeReply({ log, textBody: bytesOf, corsOrigins }),
       accessLog({ log, clock }),
       errorEnvelope({ log }),
     ])

@@ -48,7 +48,7 @@ const allowedBy = (rows: Row[]): string => {
   return [...methods, 'OPTIONS'].join(', ');
 };
 
-/** Lists the methods without CORS headers: browsers must not hold keys of this service. */
+/** Lists the methods; a preflight of an allowed origin gets CORS headers as well (cors.ts). */
 const optionsReply = (allow: string): Reply => ({ status: 204, headers: { allow }, body: {} });
 
 /** Finds the route of a request. @throws ApiError 404 with a hint, or 405 with `allow` */

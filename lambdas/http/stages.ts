@@ -12,6 +12,7 @@ import type { HttpRequest } from './read-event.ts';
 
 /** Lambda's context. `signal` is absent on Lambda, which does not report a disconnected client. */
 export type InvocationContext = {
+  awsRequestId?: string;
   getRemainingTimeInMillis?: () => number;
   signal?: AbortSignal;
 };
@@ -32,6 +33,8 @@ export type PlatformResponse = {
 export type Received = {
   readonly request: HttpRequest;
   readonly requestId: string;
+  /** Lambda's id of the invocation; undefined on other hosts. */
+  readonly awsRequestId: string | undefined;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   /** The protocol of the path: it shapes every response, errors included. */

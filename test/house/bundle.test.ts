@@ -44,6 +44,7 @@ const Answer = z.object({
 const env = {
   STAGE: 'test',
   MAX_SERIES: '64',
+  CORS_ORIGINS: '',
   KEYS_TABLE: 'keys',
   PLANS_TABLE: 'plans',
   METERS_TABLE: 'meters',

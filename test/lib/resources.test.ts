@@ -43,6 +43,11 @@ const OPTIONS: Record<string, Parameters<typeof synthTemplate>> = {
   'alarmEmail (dev)': [{ alarmEmail: 'oncall@example.com' }],
   domainName: [{ domainName: 'router.example.com', certificateArn: CERTIFICATE }],
   firewallRate: [{ firewallRate: '2000' }],
+  'functionUrl (off)': [{ functionUrl: 'off' }],
+  'keysTable (or another table)': [{ keysTable: 'keys-restored' }],
+  upstreamSecret: [
+    { upstreamSecret: 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:upstreams-a1B2c3' },
+  ],
   webFunction: [{ webFunction: 'on' }, { webFolder: WEB_FOLDER }],
   others: [
     {
@@ -50,6 +55,12 @@ const OPTIONS: Record<string, Parameters<typeof synthTemplate>> = {
       accountConcurrency: '2000',
       logRetention: '90',
       runbookUrl: 'https://wiki.example.com/router',
+      memory: '1024',
+      restRate: '500',
+      restBurst: '600',
+      kmsKey: 'arn:aws:kms:eu-west-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab',
+      tags: 'team=ai',
+      corsOrigins: 'https://app.example',
     },
   ],
 };

@@ -196,7 +196,9 @@ describe('the tables', () => {
   });
 
   test('the tables are retained after the stack in prod and deleted with it in dev', () => {
-    expect(tables(prod).map((table) => table.DeletionPolicy)).toEqual(Array(4).fill('Retain'));
+    expect(tables(prod).map((table) => table.DeletionPolicy)).toEqual(
+      Array(4).fill('RetainExceptOnCreate'),
+    );
     expect(tables(dev).map((table) => table.DeletionPolicy)).toEqual(Array(4).fill('Delete'));
   });
 
@@ -232,7 +234,10 @@ describe('the upstream secret', () => {
   });
 
   test('the secret is retained when a prod stack is deleted', () => {
-    prod.hasResource('AWS::SecretsManager::Secret', { DeletionPolicy: 'Retain' });
+    prod.hasResource('AWS::SecretsManager::Secret', {
+      DeletionPolicy: 'RetainExceptOnCreate',
+      UpdateReplacePolicy: 'Retain',
+    });
     dev.hasResource('AWS::SecretsManager::Secret', { DeletionPolicy: 'Delete' });
   });
 });

@@ -52,6 +52,15 @@ const findingsOf = (
 test.each([
   ['dev', {}],
   ['prod with every option', EVERY_OPTION],
+  [
+    'prod with existing data and no Function URL',
+    {
+      stage: 'prod',
+      functionUrl: 'off',
+      keysTable: 'keys-restored',
+      upstreamSecret: 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:upstreams-a1B2c3',
+    },
+  ],
   ['prod with a Web Function', { stage: 'prod', webFunction: 'on' }],
 ])('%s has no unacknowledged finding of the security rules', (_, context) => {
   expect(findingsOf(context)).toEqual([]);

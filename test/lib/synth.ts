@@ -38,6 +38,11 @@ export const EVERY_OPTION = {
   domainName: 'router.example.com',
   certificateArn: 'arn:aws:acm:eu-west-1:123456789012:certificate/one',
   firewallRate: '2000',
+  memory: '1024',
+  restRate: '500',
+  kmsKey: 'arn:aws:kms:eu-west-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab',
+  tags: 'team=ai',
+  corsOrigins: 'https://app.example',
 };
 /** Replaces the bundle of the Web Function; any folder works because its content is not read. */
 export const WEB_FOLDER = fileURLToPath(new URL('../../lambdas/web', import.meta.url));
@@ -55,7 +60,7 @@ export const createStack = (app: App, props: Props = {}): RouterStack =>
   });
 
 /** Creates the stack with the context of cdk.json and the given options. */
-export const synthStack = (context: Record<string, string> = {}, props: Props = {}): RouterStack =>
+export const synthStack = (context: Record<string, unknown> = {}, props: Props = {}): RouterStack =>
   createStack(createApp(context), props);
 
 export const synthTemplate = (...args: Parameters<typeof synthStack>): Template =>

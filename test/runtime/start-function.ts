@@ -57,6 +57,7 @@ export const environmentFor = (endpoints: LocalRouter['endpoints']): Record<stri
   const own = {
     STAGE: 'test',
     MAX_SERIES: '64',
+    CORS_ORIGINS: '',
     KEYS_TABLE: TABLE_NAMES.keys,
     PLANS_TABLE: TABLE_NAMES.plans,
     METERS_TABLE: TABLE_NAMES.meters,

@@ -6,7 +6,7 @@ import type { Endpoints } from '../../lambdas/http/match-route.ts';
 import { createAuthenticate } from '../../lambdas/keys/authenticate.ts';
 import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
 import { ENDPOINT_NAMES } from '../../lambdas/routes.ts';
-import { systemClock } from '../../lambdas/support/clock.ts';
+import { type Clock, systemClock } from '../../lambdas/support/clock.ts';
 import { type ServerOptions, startServer } from '../../lambdas/web/server.ts';
 import { startDynamo, storesOn } from './dynamo.ts';
 import { watchAnswers } from './leak-watch.ts';
@@ -40,6 +40,7 @@ export type Edge = {
 export const startEdge = async (
   endpoints: Partial<Endpoints> = {},
   server: Pick<ServerOptions, 'toEvent' | 'senders'> = {},
+  { corsOrigins, clock = systemClock }: { corsOrigins?: string[]; clock?: Clock } = {},
 ): Promise<Edge> => {
   const dynamo = await startDynamo();
   const { keys, plans, meters } = storesOn(dynamo.client);
@@ -50,9 +51,10 @@ export const startEdge = async (
   const handler = createHttpHandler({
     endpoints: { ...echoes, ...endpoints },
     authenticate: createAuthenticate({ keys, plans, clock: systemClock }),
-    log: createWatchedLog([], systemClock, (line) => written.push(line)),
-    clock: systemClock,
+    log: createWatchedLog([], clock, (line) => written.push(line)),
+    clock,
     randomBytes,
+    corsOrigins,
   });
   const { url, close } = await startServer({
     handler,

@@ -15,6 +15,7 @@ type Check = (value: unknown) => boolean;
 /** Every event: the compiler sees to it that none is missing. */
 export const LOG_EVENTS: Record<LogEvent, true> = {
   request: true,
+  request_running: true,
   request_failed: true,
   stream_failed: true,
   upstream_failed: true,
@@ -34,6 +35,7 @@ export const LOG_FIELDS: Record<'level' | 'event' | keyof LogFields, Check> = {
   level: text(/^(?:info|warn|error)$/),
   event: (value) => typeof value === 'string' && Object.hasOwn(LOG_EVENTS, value),
   requestId: text(ID),
+  awsRequestId: text(/^[\da-f-]{36}$/),
   method: text(/^[A-Z-]+$/),
   route: text(/^\/[\w/{}-]*$/),
   status: number,

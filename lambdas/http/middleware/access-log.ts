@@ -15,23 +15,38 @@ async function* onEnd(batches: MessageBatches, action: () => void): MessageBatch
   }
 }
 
+/** Later than the idle timeout of 60 s, which ends every silent response. */
+const RUNNING_AFTER_MS = 65_000;
+
+const fieldsOf = (
+  { requestId, awsRequestId, startedAt, request, notes }: Received,
+  now: number,
+) => ({
+  requestId,
+  awsRequestId,
+  method: request.method,
+  route: notes.route,
+  ms: now - startedAt,
+  keyId: notes.keyId,
+  projectId: notes.projectId,
+  ...notes,
+});
+
 /**
  * One line a request, of named fields only: never a path (people paste keys into addresses), a header or
- * a body. A stream's line is written when the stream ends, which no hook of the stack gets to see.
+ * a body. A stream's line is written when the stream ends, which no hook of the stack gets to see. A
+ * request that takes long has an earlier line as well: the platform ends an invocation that times out or
+ * runs out of memory without running this code again.
  */
 export const accessLog = ({ log, clock }: Options): Middleware => {
+  const timers = new WeakMap<Received, () => void>();
+  const accessLogBefore: Middleware['before'] = ({ event }) => {
+    const writeRunning = () => log.info('request_running', fieldsOf(event, clock.now()));
+    timers.set(event, clock.after(RUNNING_AFTER_MS, writeRunning));
+  };
   const writeLine = (received: Received, status: number) => {
-    const { requestId, startedAt, request, notes } = received;
-    log.info('request', {
-      requestId,
-      method: request.method,
-      route: notes.route,
-      status,
-      ms: clock.now() - startedAt,
-      keyId: notes.keyId,
-      projectId: notes.projectId,
-      ...notes,
-    });
+    timers.get(received)?.();
+    log.info('request', { ...fieldsOf(received, clock.now()), status });
   };
   const observe = (received: Received, reply: Reply): Reply => {
     const line = () => writeLine(received, reply.status);
@@ -42,5 +57,5 @@ export const accessLog = ({ log, clock }: Options): Middleware => {
   const accessLogAfter: Middleware['after'] = (request) => {
     if (request.response) request.response = observe(request.event, request.response);
   };
-  return { after: accessLogAfter, onError: accessLogAfter };
+  return { before: accessLogBefore, after: accessLogAfter, onError: accessLogAfter };
 };

@@ -6,11 +6,11 @@ import type { Middleware } from '../stages.ts';
 /** Answers whatever was thrown in the envelope of the path's family; private causes go to the log. */
 export const errorEnvelope = ({ log }: { log: Log }): Middleware => {
   const errorEnvelopeOnError: Middleware['onError'] = (request) => {
-    const { protocol, requestId, notes } = request.event;
+    const { protocol, requestId, awsRequestId, notes } = request.event;
     const error = toApiError(request.error);
     if (error.status >= 500) {
       const described = describeFailure(request.error);
-      log.error('request_failed', { requestId, ...described });
+      log.error('request_failed', { requestId, awsRequestId, ...described });
       notes.failure = described.failure;
     }
     // Assigned, not returned: a returned value would keep the outer middlewares from running.

@@ -29,6 +29,7 @@ export const receive = ({ clock, randomBytes, protocolOf, notesOf }: Options) =>
     const received: Received = {
       request,
       requestId: newRequestId(randomBytes),
+      awsRequestId: context.awsRequestId,
       startedAt: clock.now(),
       protocol: protocolOf(request.path),
       signal: context.signal ?? new AbortController().signal,

@@ -3,6 +3,7 @@ import type { Reply } from '../../endpoints/endpoint.ts';
 import { toApiError } from '../../support/errors.ts';
 import { suffixOf } from '../../support/ids.ts';
 import type { Log } from '../../support/log.ts';
+import { corsHeaders } from '../cors.ts';
 import { describeFailure } from '../describe-failure.ts';
 import { eventStream } from '../event-stream.ts';
 import type { PlatformResponse, Received } from '../stages.ts';
@@ -21,8 +22,8 @@ const JSON_HEADERS = { 'content-type': 'application/json', 'cache-control': 'no-
 
 /** Logs the error of a stream that must not throw, and encodes it: without it SDKs see a normal end. */
 const onStreamFailure = (received: Received, log: Log) => (error: unknown) => {
-  const { requestId, protocol, startedAt } = received;
-  log.error('stream_failed', { requestId, ...describeFailure(error) });
+  const { requestId, awsRequestId, protocol, startedAt } = received;
+  log.error('stream_failed', { requestId, awsRequestId, ...describeFailure(error) });
   return protocol.encodeStreamError(toApiError(error), requestId, {
     id: suffixOf(requestId),
     model: '',
@@ -39,8 +40,16 @@ type TextBody = (text: string) => PlatformResponse['body'];
  */
 export const bytesOf: TextBody = (text) => Readable.from(Buffer.from(text), { objectMode: false });
 
-/** `textBody`: the form of a body that is not a stream. */
-type WriteOptions = { log: Log; textBody: TextBody };
+type WriteOptions = {
+  log: Log;
+  /** The form of a body that is not a stream. */
+  textBody: TextBody;
+  /**
+   * Origins whose pages may read replies.
+   * @default none
+   */
+  corsOrigins?: readonly string[] | undefined;
+};
 
 /** The body of a reply and the headers that describe it. */
 const encodeBody = (
@@ -68,7 +77,9 @@ export const writeReply = (options: WriteOptions) => {
     const { requestId } = received;
     const { headers, body } = encodeBody(received, reply, options);
     const ids = { 'x-request-id': requestId, 'request-id': requestId };
-    return { statusCode: reply.status, headers: { ...headers, ...reply.headers, ...ids }, body };
+    const cors = corsHeaders(options.corsOrigins ?? [], received.request, reply);
+    const all = { ...headers, ...cors, ...reply.headers, ...ids };
+    return { statusCode: reply.status, headers: all, body };
   };
   const writeReplyAfter = (invocation: {
     event: Received;
