@@ -72,7 +72,8 @@ const MOMENTS: Moment[] = [
     fault: { kind: 'stall', after: 5 },
     modes: [false],
     // Only the limit on the silence between two chunks is left: the first content has been read.
-    comes: () => bench.poll(() => bench.clock.waits().toSorted()).toEqual([590_000, 60_000, 65_000]),
+    comes: () =>
+      bench.poll(() => bench.clock.waits().toSorted()).toEqual([590_000, 60_000, 65_000]),
     charged: 0,
     status: 499,
   },
