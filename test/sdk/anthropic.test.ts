@@ -3,6 +3,7 @@ import Anthropic0 from '@anthropic-ai/sdk-0';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { LocalRouter } from '../../local/start.ts';
 import { startWatched } from '../support/local.ts';
+import { rejection } from '../support/rejection.ts';
 
 /** One model whose first upstream speaks chat, one whose first speaks messages. */
 const MODELS = ['aurora/scribe-1', 'borealis/swift-2'];
@@ -33,20 +34,12 @@ const majors: [string, (key: string) => Client][] = [
   ],
 ];
 
-/** The error that a call rejects with. */
-const failure = async (call: Promise<unknown>) =>
-  call.then(
-    () => {
-      throw new Error('the call was expected to fail');
-    },
-    (error: unknown) =>
-      error as Error & {
-        status: number;
-        error: { error: { type: string; message: string } };
-        requestID: string;
-        headers: Headers;
-      },
-  );
+type SdkError = Error & {
+  status: number;
+  error: { error: { type: string; message: string } };
+  requestID: string;
+  headers: Headers;
+};
 
 describe.each(majors)('%s', (_, connect) => {
   const say = (content: string) => [{ role: 'user' as const, content }];
@@ -100,7 +93,7 @@ describe.each(majors)('%s', (_, connect) => {
     async (model) => {
       const prompt = 'fault truncate=3\nsay One two three.';
       const stream = connect(router.key).messages.stream(request(model, prompt));
-      const error = await failure(stream.finalMessage());
+      const error = await rejection<SdkError>(stream.finalMessage());
       expect(error.message).toContain('temporarily unavailable');
     },
   );
@@ -187,7 +180,9 @@ describe.each(majors)('%s', (_, connect) => {
   });
 
   test('the Anthropic SDK throws BadRequestError with the list of models for an unknown model', async () => {
-    const error = await failure(connect(router.key).messages.create(request('no/such', 'x')));
+    const error = await rejection<SdkError>(
+      connect(router.key).messages.create(request('no/such', 'x')),
+    );
     expect(error.constructor.name).toBe('BadRequestError');
     expect(error.status).toBe(400);
     expect(error.error.error.type).toBe('invalid_request_error');
@@ -196,7 +191,9 @@ describe.each(majors)('%s', (_, connect) => {
   });
 
   test('the Anthropic SDK throws AuthenticationError for a wrong key without a retry', async () => {
-    const error = await failure(connect('mrk_live_wrong').messages.create(request('m', 'x')));
+    const error = await rejection<SdkError>(
+      connect('mrk_live_wrong').messages.create(request('m', 'x')),
+    );
     expect(error.constructor.name).toBe('AuthenticationError');
     expect(error.error.error.type).toBe('authentication_error');
     expect(error.headers.get('x-should-retry')).toBe('false');
@@ -205,7 +202,9 @@ describe.each(majors)('%s', (_, connect) => {
   test('the Anthropic SDK throws an APIError of 402 with the time to retry when the quota is used up', async () => {
     const client = connect(await router.createKey({ plan: { quota: 1, period: 'month' } }));
     await client.messages.create(request('aurora/scribe-1', 'x'));
-    const error = await failure(client.messages.create(request('aurora/scribe-1', 'x')));
+    const error = await rejection<SdkError>(
+      client.messages.create(request('aurora/scribe-1', 'x')),
+    );
     expect(error.status).toBe(402);
     expect(error.error.error.type).toBe('insufficient_quota');
     expect(error.error.error.message).toMatch(/\d{4}-\d\d-01T00:00:00Z/);
@@ -216,7 +215,7 @@ describe.each(majors)('%s', (_, connect) => {
     const ask = () =>
       client.messages.create(request('aurora/scribe-1', 'say x'), { maxRetries: 0 });
     // Of three at least two are in the same minute.
-    const error = await failure(Promise.all([ask(), ask(), ask()]));
+    const error = await rejection<SdkError>(Promise.all([ask(), ask(), ask()]));
     expect(error.constructor.name).toBe('RateLimitError');
     expect(error.error.error.type).toBe('rate_limit_error');
     expect(Number(error.headers.get('retry-after'))).toBeLessThanOrEqual(60);

@@ -3,6 +3,7 @@ import OpenAI5 from 'openai-5';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { LocalRouter } from '../../local/start.ts';
 import { startWatched } from '../support/local.ts';
+import { rejection } from '../support/rejection.ts';
 
 /** One model whose first upstream speaks chat, one whose first speaks messages. */
 const MODELS = ['aurora/scribe-1', 'borealis/swift-2'];
@@ -32,21 +33,13 @@ const majors: [string, (key: string) => Client][] = [
   ],
 ];
 
-/** The error that a call rejects with. */
-const failure = async (call: Promise<unknown>) =>
-  call.then(
-    () => {
-      throw new Error('the call was expected to fail');
-    },
-    (error: unknown) =>
-      error as Error & {
-        status: number;
-        type: string;
-        code: string;
-        requestID: string;
-        headers: Headers;
-      },
-  );
+type SdkError = Error & {
+  status: number;
+  type: string;
+  code: string;
+  requestID: string;
+  headers: Headers;
+};
 
 describe.each(majors)('%s', (_, connect) => {
   const say = (content: string) => [{ role: 'user' as const, content }];
@@ -106,7 +99,7 @@ describe.each(majors)('%s', (_, connect) => {
         model,
         messages: say('fault truncate=3\nsay One two three.'),
       });
-      const error = await failure(stream.finalChatCompletion());
+      const error = await rejection<SdkError>(stream.finalChatCompletion());
       expect(error.message).toContain('temporarily unavailable');
     },
   );
@@ -199,7 +192,7 @@ describe.each(majors)('%s', (_, connect) => {
       model: 'no/such',
       messages: say('x'),
     });
-    const error = await failure(call);
+    const error = await rejection<SdkError>(call);
     expect(error.constructor.name).toBe('BadRequestError');
     expect(error).toMatchObject({
       status: 400,
@@ -216,7 +209,7 @@ describe.each(majors)('%s', (_, connect) => {
       model: 'm',
       messages: say('x'),
     });
-    const error = await failure(call);
+    const error = await rejection<SdkError>(call);
     expect(error.constructor.name).toBe('AuthenticationError');
     expect(error).toMatchObject({
       status: 401,
@@ -230,7 +223,7 @@ describe.each(majors)('%s', (_, connect) => {
     const client = connect(await router.createKey({ plan: { quota: 1, period: 'day' } }));
     const request = { model: 'aurora/scribe-1', messages: say('x') };
     await client.chat.completions.create(request);
-    const error = await failure(client.chat.completions.create(request));
+    const error = await rejection<SdkError>(client.chat.completions.create(request));
     expect(error).toMatchObject({
       status: 402,
       type: 'insufficient_quota',
@@ -248,7 +241,7 @@ describe.each(majors)('%s', (_, connect) => {
         { maxRetries: 0 },
       );
     // Of three at least two are in the same minute.
-    const error = await failure(Promise.all([ask(), ask(), ask()]));
+    const error = await rejection<SdkError>(Promise.all([ask(), ask(), ask()]));
     expect(error.constructor.name).toBe('RateLimitError');
     expect(error).toMatchObject({
       status: 429,

@@ -1,8 +1,8 @@
-/** What `call` rejects with. @throws when it does not */
-export const rejection = (call: Promise<unknown>): Promise<unknown> =>
+/** The error that `call` rejects with, typed by its test. @throws when `call` resolves */
+export const rejection = <E = unknown>(call: Promise<unknown>): Promise<E> =>
   call.then(
     () => {
       throw new Error('the call was expected to fail');
     },
-    (error: unknown) => error,
+    (error: E) => error,
   );

@@ -12,6 +12,7 @@ import type { UpstreamSecrets } from '../../../lambdas/upstreams/secrets.ts';
 import type { EventBatches } from '../../../lambdas/upstreams/upstream.ts';
 import { createCountingClock } from '../../support/counting-clock.ts';
 import { startMisbehaving } from '../../support/misbehaving-server.ts';
+import { rejection } from '../../support/rejection.ts';
 import { requestOf } from '../../support/translate.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);
@@ -85,13 +86,10 @@ const readAll = async (batches: EventBatches): Promise<GenerationEvent[]> => {
 const textOf = (events: GenerationEvent[]) =>
   events.map((event) => (event.type === 'block-delta' ? event.delta : '')).join('');
 
-const faultOf = async (work: Promise<unknown>): Promise<UpstreamError> => {
-  const error: unknown = await work.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
+const upstreamErrorOf = async (work: Promise<unknown>): Promise<UpstreamError> => {
+  const error = await rejection(work);
   if (error instanceof UpstreamError) return error;
-  throw new Error('expected an upstream fault', { cause: error });
+  throw new Error('expected an UpstreamError', { cause: error });
 };
 
 const openAndRead = (open: () => Promise<EventBatches>) => open().then(readAll);
@@ -180,14 +178,14 @@ describe('a fault', () => {
     const server = await startMisbehaving(() => undefined);
     await server.close();
     const { open, expectNothingLeft } = setUp(server.url);
-    expect((await faultOf(open())).kind).toBe('connect');
+    expect((await upstreamErrorOf(open())).kind).toBe('connect');
     await expectNothingLeft();
   });
 
   test('an address that does not answer within three seconds is a failure of kind connect', async () => {
     const server = await startMisbehaving(() => undefined);
     const { open, clock, expectNothingLeft } = setUp(server.url);
-    const fault = faultOf(open());
+    const fault = upstreamErrorOf(open());
     // Only microtasks run in between, so the loopback has had no chance to connect.
     while (!clock.waits().includes(3_000)) await Promise.resolve();
     clock.advance(3_000);
@@ -198,7 +196,7 @@ describe('a fault', () => {
   test('a server without TLS behind https is a failure of kind connect', async () => {
     const server = await startMisbehaving(() => undefined);
     const { open, expectNothingLeft } = setUp(server.url.replace('http:', 'https:'));
-    expect((await faultOf(open())).kind).toBe('connect');
+    expect((await upstreamErrorOf(open())).kind).toBe('connect');
     await expectNothingLeft();
   });
 
@@ -206,7 +204,7 @@ describe('a fault', () => {
     const accepted = Promise.withResolvers<void>();
     const url = await startRaw((socket) => void socket.once('data', () => accepted.resolve()));
     const { open, clock, expectNothingLeft } = setUp(url.replace('http:', 'https:'));
-    const fault = faultOf(open());
+    const fault = upstreamErrorOf(open());
     await accepted.promise;
     clock.advance(3_000);
     expect((await fault).kind).toBe('connect');
@@ -216,13 +214,13 @@ describe('a fault', () => {
   test('a credential that cannot be read is a failure of kind credential', async () => {
     const secrets = { get: () => Promise.reject(new Error('no')), refresh: () => undefined };
     const { open } = setUp('http://127.0.0.1:1', {}, secrets);
-    expect((await faultOf(open())).kind).toBe('credential');
+    expect((await upstreamErrorOf(open())).kind).toBe('credential');
   });
 
   test('a credential that no header can carry is a failure of kind credential', async () => {
     const secrets = { get: async () => 'geheim…\n', refresh: () => undefined };
     const { open } = setUp('http://127.0.0.1:1', {}, secrets);
-    expect((await faultOf(open())).kind).toBe('credential');
+    expect((await upstreamErrorOf(open())).kind).toBe('credential');
   });
 
   test.each([
@@ -246,7 +244,7 @@ describe('a fault', () => {
   ])('a connection that breaks $when is a failure of kind reset', async ({ act }) => {
     const server = await startMisbehaving(act);
     const { open, expectNothingLeft } = setUp(server.url);
-    expect((await faultOf(openAndRead(open))).kind).toBe('reset');
+    expect((await upstreamErrorOf(openAndRead(open))).kind).toBe('reset');
     await expect.poll(() => server.sockets.size).toBe(0);
     await expectNothingLeft();
   });
@@ -265,7 +263,7 @@ describe('a fault', () => {
           .writeHead(status, { location: `http://${response.req.headers.host}/elsewhere` })
           .end(),
       );
-      const fault = await faultOf(setUp(server.url).open());
+      const fault = await upstreamErrorOf(setUp(server.url).open());
       expect(fault.kind).toBe(kind);
       if (status >= 300) expect(fault.status).toBe(status);
       expect(server.seen).toHaveLength(1);
@@ -285,7 +283,7 @@ describe('a fault', () => {
     const server = await startMisbehaving((response) =>
       response.writeHead(429, { 'retry-after': retryAfter }).end('too many tokens per minute'),
     );
-    expect(await faultOf(setUp(server.url).open())).toMatchObject({
+    expect(await upstreamErrorOf(setUp(server.url).open())).toMatchObject({
       kind: 'status',
       status: 429,
       retryAfterSeconds: seconds,
@@ -295,7 +293,7 @@ describe('a fault', () => {
   test.each([401, 403])('a %d makes the credentials be read again', async (status) => {
     const server = await startMisbehaving((response) => response.writeHead(status).end());
     const { open, refreshed } = setUp(server.url);
-    expect(await faultOf(open())).toMatchObject({ kind: 'status', status });
+    expect(await upstreamErrorOf(open())).toMatchObject({ kind: 'status', status });
     expect(refreshed).toEqual(['refresh']);
   });
 
@@ -304,7 +302,7 @@ describe('a fault', () => {
     const server = await startMisbehaving((response) =>
       response.writeHead(400).end(JSON.stringify({ error })),
     );
-    expect(await faultOf(setUp(server.url).open())).toMatchObject({
+    expect(await upstreamErrorOf(setUp(server.url).open())).toMatchObject({
       kind: 'context-overflow',
       status: 400,
     });
@@ -317,7 +315,7 @@ describe('a fault', () => {
       while (more());
     });
     const { open, expectNothingLeft } = setUp(server.url);
-    expect(await faultOf(open())).toMatchObject({ kind: 'status', status: 500 });
+    expect(await upstreamErrorOf(open())).toMatchObject({ kind: 'status', status: 500 });
     await expect.poll(() => server.sockets.size).toBe(0);
     await expectNothingLeft();
   });
@@ -333,7 +331,7 @@ describe('a fault', () => {
       response.writeHead(200, type ? { 'content-type': type } : {}).end(body),
     );
     const { open, expectNothingLeft } = setUp(server.url);
-    expect((await faultOf(openAndRead(open))).kind).toBe('malformed');
+    expect((await upstreamErrorOf(openAndRead(open))).kind).toBe('malformed');
     await expectNothingLeft();
   });
 
@@ -343,7 +341,7 @@ describe('a fault', () => {
         .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
         .end(gzipSync('{}')),
     );
-    expect((await faultOf(setUp(server.url).open())).kind).toBe('malformed');
+    expect((await upstreamErrorOf(setUp(server.url).open())).kind).toBe('malformed');
   });
 
   test.each([
@@ -352,7 +350,7 @@ describe('a fault', () => {
     { where: 'inside a character', body: HELLO_CUT, kind: 'malformed' },
   ])('a stream that ends $where is a failure of kind $kind', async ({ body, kind }) => {
     const server = await startMisbehaving((response) => sse(response).end(body));
-    expect((await faultOf(openAndRead(setUp(server.url).open))).kind).toBe(kind);
+    expect((await upstreamErrorOf(openAndRead(setUp(server.url).open))).kind).toBe(kind);
   });
 
   test.each([
@@ -366,14 +364,14 @@ describe('a fault', () => {
       while (more());
     });
     const { open, expectNothingLeft } = setUp(server.url);
-    expect((await faultOf(openAndRead(open))).kind).toBe('malformed');
+    expect((await upstreamErrorOf(openAndRead(open))).kind).toBe('malformed');
     await expect.poll(() => server.sockets.size).toBe(0);
     await expectNothingLeft();
   });
 
   test('a server that does not speak HTTP is a failure of kind malformed', async () => {
     const url = await startRaw((socket) => void socket.end('SSH-2.0-OpenSSH_9\r\n'));
-    expect((await faultOf(setUp(url).open())).kind).toBe('malformed');
+    expect((await upstreamErrorOf(setUp(url).open())).kind).toBe('malformed');
   });
 });
 
@@ -387,7 +385,7 @@ describe('silence', () => {
     const asked = Promise.withResolvers<void>();
     const server = await startMisbehaving(() => asked.resolve());
     const { open, clock, expectNothingLeft } = setUp(server.url, extra);
-    const fault = faultOf(open(prompt));
+    const fault = upstreamErrorOf(open(prompt));
     await asked.promise;
     clock.advance(limitMs - 1);
     expect(clock.waits()).toContain(limitMs);
@@ -402,7 +400,7 @@ describe('silence', () => {
     const { open, clock } = setUp(server.url);
     const batches = await open();
     expect(await batches.next()).toEqual({ done: false, value: [] });
-    const fault = faultOf(batches.next());
+    const fault = upstreamErrorOf(batches.next());
     clock.advance(30_000);
     expect((await fault).kind).toBe('first-event-timeout');
   });
@@ -412,7 +410,7 @@ describe('silence', () => {
     const { open, clock, expectNothingLeft } = setUp(server.url);
     const batches = await open();
     await batches.next();
-    const fault = faultOf(batches.next());
+    const fault = upstreamErrorOf(batches.next());
     clock.advance(59_999);
     expect(clock.waits()).toEqual([60_000]);
     clock.advance(1);
@@ -442,7 +440,7 @@ describe('a caller who leaves', () => {
     const server = await startMisbehaving(() => undefined);
     const { open, caller } = setUp(server.url);
     caller.abort();
-    expect((await faultOf(open())).kind).toBe('aborted');
+    expect((await upstreamErrorOf(open())).kind).toBe('aborted');
     expect(server.seen).toEqual([]);
   });
 
@@ -450,7 +448,7 @@ describe('a caller who leaves', () => {
     const asked = Promise.withResolvers<void>();
     const server = await startMisbehaving(() => asked.resolve());
     const { open, caller, expectNothingLeft } = setUp(server.url);
-    const fault = faultOf(open());
+    const fault = upstreamErrorOf(open());
     await asked.promise;
     caller.abort();
     expect((await fault).kind).toBe('aborted');
@@ -463,7 +461,7 @@ describe('a caller who leaves', () => {
     const { open, caller, expectNothingLeft } = setUp(server.url);
     const batches = await open();
     await batches.next();
-    const fault = faultOf(batches.next());
+    const fault = upstreamErrorOf(batches.next());
     caller.abort();
     expect((await fault).kind).toBe('aborted');
     await expect.poll(() => server.sockets.size).toBe(0);
@@ -493,7 +491,7 @@ describe('a dead kept-alive connection', () => {
     const { open, expectNothingLeft } = setUp(server.url);
     await openAndRead(open);
     await expectNothingLeft();
-    expect((await faultOf(open())).kind).toBe('reset');
+    expect((await upstreamErrorOf(open())).kind).toBe('reset');
     expect(server.seen).toHaveLength(3);
   });
 });
