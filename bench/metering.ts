@@ -166,7 +166,7 @@ const measureSize = async (): Promise<void> => {
   }
 };
 
-/** Milliseconds of each, by turns, so that whatever slows the machine slows all. */
+/** Milliseconds of each, by turns, so that a slow moment of the machine slows all. */
 const race = async (runs: Record<string, () => Promise<unknown>>): Promise<Map<string, number>> => {
   const times = new Map(Object.keys(runs).map((name) => [name, [] as number[]]));
   for (let round = 0; round < ROUNDS; round += 1) {

@@ -1,6 +1,6 @@
 import { invalidRequest } from '../support/errors.ts';
 
-/** JSON.parse takes millions of levels, but whatever walks the value afterwards overflows its stack. */
+/** JSON.parse takes millions of levels, but code that walks the value afterwards overflows its stack. */
 const MAX_DEPTH = 64;
 
 /** Of one object. Checking and copying one takes some microseconds: 300,000 of them took seconds. */

@@ -18,12 +18,12 @@ export type Acquired =
  * written only at a transition. It is an optimisation: where its store fails, it is closed.
  */
 export type Breaker = {
-  /** Starts to read the states of `targets`, so that they are at hand when asked for. */
+  /** Starts to read the states of `targets`, so that they are read before they are needed. */
   prefetch(targets: Target[]): void;
   acquire(target: Target): Promise<Acquired>;
 };
 
-/** Spread, so that environments do not come back all at once. */
+/** Spread, so that environments do not probe all at once. */
 const JITTER = 0.2;
 
 const nameOf = ({ upstream, model }: Target): string => `${upstream}/${model}`;

@@ -66,7 +66,7 @@ export type MeterStore = {
   ): Promise<UsageSnapshot>;
   /** Denies the key's reservations from `validUntil` (ms) on. The earliest instant wins. */
   endKey(meterId: string, keyId: string, validUntil: number): Promise<void>;
-  /** Denies the key's reservations at once, whatever a clock reads. `now` (ms) dates the mark. Irreversible. */
+  /** Denies the key's reservations at once, independent of any clock. `now` (ms) dates the mark. Irreversible. */
   revokeKey(meterId: string, keyId: string, now: number): Promise<void>;
   /** Counts a free call (models, count_tokens) of this minute; false if it would exceed `cap`. */
   admitFree(meterId: string, minute: number, cap: number): Promise<boolean>;

@@ -3,7 +3,7 @@ import type { Log } from '../../support/log.ts';
 import { describeFailure } from '../describe-failure.ts';
 import type { Middleware } from '../stages.ts';
 
-/** Answers whatever was thrown in the envelope of the path's family; private causes go to the log. */
+/** Sends any thrown value as an error in the envelope of the path's protocol; logs private causes. */
 export const errorEnvelope = ({ log }: { log: Log }): Middleware => {
   const errorEnvelopeOnError: Middleware['onError'] = (request) => {
     const { protocol, requestId, awsRequestId, notes } = request.event;

@@ -6,7 +6,7 @@ import type { Item } from './table.ts';
  * Layout of a meter's single item. An attribute's name is a letter and an id:
  *   r<minute> admitted in the minute      o<request> open: reserved, not yet committed
  *   q<period> used in the period          c<request> committed: the unit is charged
- *   u<key>    key is denied from (ms); negative: revoked at (ms), denied whatever a clock reads
+ *   u<key>    key is denied from (ms); negative: revoked at (ms), denied independent of any clock
  *                                         x<request> tombstone: refunded, can never be admitted
  *   l<key>    key last admitted at (ms)
  * o, c and x hold a mark `<minute>|<period>`: the minute gives the age, and the period names the counter

@@ -68,7 +68,7 @@ const THROTTLING = new Set([
 const isThrottling = (cause: unknown): boolean =>
   cause instanceof Error && THROTTLING.has(cause.name);
 
-/** Maps whatever the SDK throws to the one error that callers of a store handle. */
+/** Maps every error of the SDK to the one error that callers of a store handle. */
 const unavailable = (cause: unknown, mayBeApplied: boolean): StoreUnavailable =>
   isThrottling(cause)
     ? new StoreThrottled('The table throttled the call.', { cause, mayBeApplied })
