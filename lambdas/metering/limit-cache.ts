@@ -6,7 +6,7 @@ import type {
 } from '../stores/meter-store.ts';
 import { createLruCache } from '../support/lru-cache.ts';
 
-/** A cached limit error is repeated without a read for this long: a refund elsewhere may have made room. */
+/** A cached limit error is repeated without a read for this long, so that a 402 takes precedence soon. */
 const FRESH_MS = 1_000;
 const MAX_METERS = 1_000;
 
@@ -35,7 +35,10 @@ const exceededIn = (counts: Counts, { quota, rpm }: Reservation): LimitExceeded 
 export type LimitCache = {
   /** The limit error that a reserve would get, found without a write. @throws StoreUnavailable */
   find(reservation: Reservation): Promise<LimitExceeded | undefined>;
-  set(reservation: Reservation, exceeded: LimitExceeded): void;
+  set(
+    reservation: Reservation,
+    exceeded: LimitExceeded & Pick<ReserveResult, 'hasUnitsInFlight'>,
+  ): void;
   /** After a refund: the next `find` reads the table first. */
   invalidate(reservation: Pick<Reservation, 'meterId' | 'keyId'>): void;
 };
@@ -53,8 +56,15 @@ export const createLimitCache = ({
   const entries = createLruCache<Entry>(MAX_METERS);
   const keyOf = ({ meterId, keyId }: { meterId: string; keyId: string }) => `${meterId}|${keyId}`;
 
-  const refresh = (entry: Entry, reservation: Reservation): Entry => {
-    if (reservation.now - entry.checkedAt < FRESH_MS) return entry;
+  /** A full minute and an ended key stay as they are; an exhausted quota has room again after a refund. */
+  const mayHaveRoom = async ({ counts }: Entry, { quota }: Reservation): Promise<boolean> => {
+    const { isKeyEnded, periodCount, hasUnitsInFlight } = await counts;
+    return !isKeyEnded && periodCount >= quota && hasUnitsInFlight;
+  };
+
+  const refresh = async (entry: Entry, reservation: Reservation): Promise<Entry> => {
+    const isFresh = reservation.now - entry.checkedAt < FRESH_MS;
+    if (isFresh && !(await mayHaveRoom(entry, reservation))) return entry;
     // Set before the read resolves: concurrent requests share it.
     const renewed = { ...entry, checkedAt: reservation.now, counts: store.readUsage(reservation) };
     entries.set(keyOf(reservation), renewed);
@@ -68,7 +78,7 @@ export const createLimitCache = ({
       const entry = entries.get(keyOf(reservation));
       if (entry?.scope !== scopeOf(reservation)) return undefined;
       try {
-        const exceeded = exceededIn(await refresh(entry, reservation).counts, reservation);
+        const exceeded = exceededIn(await (await refresh(entry, reservation)).counts, reservation);
         if (!exceeded) remove(reservation);
         return exceeded;
       } catch (error) {
@@ -76,13 +86,13 @@ export const createLimitCache = ({
         throw error;
       }
     },
-    set: (reservation, { outcome, minuteCount, periodCount }) => {
+    set: (reservation, { outcome, minuteCount, periodCount, hasUnitsInFlight }) => {
       if (outcome === 'refunded') return;
       const isKeyEnded = outcome === 'key-ended';
       entries.set(keyOf(reservation), {
         scope: scopeOf(reservation),
         checkedAt: reservation.now,
-        counts: Promise.resolve({ minuteCount, periodCount, isKeyEnded }),
+        counts: Promise.resolve({ minuteCount, periodCount, isKeyEnded, hasUnitsInFlight }),
       });
     },
     invalidate: (unit) => {

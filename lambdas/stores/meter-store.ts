@@ -35,6 +35,8 @@ export type ReserveResult = MeterCounts & {
     | 'refunded';
   /** Marks of dead processes exist: `reap` may refund units. */
   hasStaleMarks: boolean;
+  /** Units of the period belong to unfinished requests, so they may be refunded. */
+  hasUnitsInFlight: boolean;
 };
 
 export type ReservedUnit = Pick<Reservation, 'meterId' | 'requestId' | 'minute' | 'period'>;
@@ -46,6 +48,7 @@ export type UsageSnapshot = MeterCounts & {
   lastUsedAt: number | undefined;
   /** As in `ReserveResult`. */
   hasStaleMarks: boolean;
+  hasUnitsInFlight: boolean;
 };
 
 /** Implemented by `createDynamoMeterStore` (stores/dynamo/meter-store.ts). @throws StoreUnavailable */

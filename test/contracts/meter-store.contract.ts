@@ -297,10 +297,17 @@ export const meterStoreContract = (
         isKeyEnded: false,
         lastUsedAt: undefined,
         hasStaleMarks: false,
+        hasUnitsInFlight: false,
       });
       await store.reserve(r);
       const counts = { minuteCount: 1, periodCount: 1 };
-      const standing = { ...counts, isKeyEnded: false, lastUsedAt: NOW, hasStaleMarks: false };
+      const standing = {
+        ...counts,
+        isKeyEnded: false,
+        lastUsedAt: NOW,
+        hasStaleMarks: false,
+        hasUnitsInFlight: true,
+      };
       expect(await store.readUsage(r)).toEqual(standing);
       expect(await store.readUsage(r)).toEqual(standing);
       const later = { ...r, now: NOW + 18 * MINUTE };

@@ -46,6 +46,7 @@ export const createPlainAddStore = (client: DynamoDBDocumentClient): MeterStore 
         isKeyEnded: false,
         lastUsedAt: undefined,
         hasStaleMarks: false,
+        hasUnitsInFlight: false,
       };
     } catch (cause) {
       throw new StoreUnavailable('No answer.', { cause });
@@ -58,7 +59,7 @@ export const createPlainAddStore = (client: DynamoDBDocumentClient): MeterStore 
       const admitted = rpm > 0 && quota > 0 && (await add(reservation, 1, { rpm, quota }));
       const counts = await readUsage(reservation);
       const refusal = counts.periodCount >= quota ? 'quota-exhausted' : 'rate-limited';
-      return { outcome: admitted ? 'admitted' : refusal, ...counts, hasStaleMarks: false };
+      return { outcome: admitted ? 'admitted' : refusal, ...counts };
     },
     commit: async () => true,
     refund: async (unit) => {

@@ -131,6 +131,15 @@ export const hasStaleMarks = (item: Item | undefined, now: number): boolean => {
   return abandoned.length > 0 || expired.length > 0;
 };
 
+/** Units of the period that a refund may still return. */
+export const hasUnitsInFlight = (
+  item: Item | undefined,
+  { period }: Pick<Reservation, 'period'>,
+): boolean =>
+  Object.entries(item ?? {}).some(
+    ([name, mark]) => (name[0] === 'o' || name[0] === 'c') && readMark(mark).period === period,
+  );
+
 /** ISO text begins with its period's label and sorts like time, so a later text is a later period. */
 const isPeriodOver = (period: string, instant: number): boolean =>
   new Date(instant).toISOString().slice(0, period.length) > period;

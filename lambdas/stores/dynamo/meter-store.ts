@@ -7,6 +7,7 @@ import {
   countsIn,
   expiredCounters,
   hasStaleMarks,
+  hasUnitsInFlight,
   isKeyEnded,
   keyEndName,
   lastUsedName,
@@ -61,6 +62,7 @@ const createReserve = ({
       outcome,
       ...countsIn(item, reservation),
       hasStaleMarks: hasStaleMarks(item, reservation.now),
+      hasUnitsInFlight: hasUnitsInFlight(item, reservation),
     };
   };
 
@@ -70,7 +72,12 @@ const createReserve = ({
     outcomeOf: (item: Item | undefined) => ReserveResult['outcome'],
   ): Promise<ReserveResult> => {
     const item = await table.read(reservation.meterId);
-    return { outcome: outcomeOf(item), ...countsIn(item, reservation), hasStaleMarks: false };
+    return {
+      outcome: outcomeOf(item),
+      ...countsIn(item, reservation),
+      hasStaleMarks: false,
+      hasUnitsInFlight: hasUnitsInFlight(item, reservation),
+    };
   };
 
   const endDenied = async (reservation: Reservation): Promise<void> => {
@@ -205,6 +212,7 @@ export const createDynamoMeterStore = (deps: {
         isKeyEnded: isKeyEnded(item, query),
         lastUsedAt: numberIn(item, lastUsedName(query.keyId)) || undefined,
         hasStaleMarks: hasStaleMarks(item, query.now),
+        hasUnitsInFlight: hasUnitsInFlight(item, query),
       };
     },
     endKey: async (meterId, keyId, validUntil) => {

@@ -43,18 +43,20 @@ export const createFaultyClient = (base: DynamoDBDocumentClient): FaultyClient =
     }
   };
 
+  const sendTwice = async (command: Command): Promise<unknown> => {
+    const answer = base.send(command);
+    await answer.catch(() => undefined);
+    if (!(command instanceof GetCommand)) await apply(command);
+    return answer;
+  };
+
   const send = async (command: Command): Promise<unknown> => {
     if (silent.has(command)) throw new Error('timeout');
     const fault = next;
     next = 'none';
     if (fault === 'throttled') return throwThrottled();
     if (fault === 'none') return base.send(command);
-    if (fault === 'duplicated') {
-      const answer = base.send(command);
-      await answer.catch(() => undefined);
-      if (!(command instanceof GetCommand)) await apply(command);
-      return answer;
-    }
+    if (fault === 'duplicated') return sendTwice(command);
     if (fault === 'answer lost') await apply(command);
     if (fault === 'late' && !(command instanceof GetCommand)) late.push(command);
     silent.add(command);
