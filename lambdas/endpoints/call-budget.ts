@@ -28,7 +28,7 @@ const asksForLogprobs = ({ extras }: GenerationRequest): boolean =>
   Boolean(extras.fields.logprobs || extras.fields.top_logprobs);
 
 /** Limits of one response, by the tokens that the caller and the model allow. */
-export const answerLimits = (
+const answerLimits = (
   request: GenerationRequest,
   { max_output_tokens: most }: Pick<Model, 'max_output_tokens'>,
 ): AnswerLimits => {

@@ -17,7 +17,7 @@ import { pointsIn } from './metrics.ts';
 import { modelOn, targetAt } from './models.ts';
 import { createRecordedTelemetry } from './recorded-telemetry.ts';
 
-export const MINUTE = 60_000;
+const MINUTE = 60_000;
 /** Start of the five minutes that the alarms look at; `END` is their end. */
 const START = Date.UTC(2026, 10, 21, 12);
 export const END = START + 5 * MINUTE;
