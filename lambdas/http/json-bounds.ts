@@ -6,6 +6,9 @@ const MAX_DEPTH = 64;
 /** Of one object. Checking and copying one takes some microseconds: 300,000 of them took seconds. */
 const MAX_MEMBERS = 10_000;
 
+/** Of the whole body: 10,000 messages with a few parts each have 100,000; 2.6 million took a second. */
+const MAX_VALUES = 250_000;
+
 const QUOTE = '"';
 const BACKSLASH = 0x5c;
 
@@ -25,7 +28,15 @@ const createTally = () => {
   /** Members so far of each object that is open, by its level. */
   const members = new Uint16Array(MAX_DEPTH + 1);
   let depth = 0;
+  let values = 0;
   return {
+    /** Counts what a comma or an opening bracket announces: at least one value for each but empty brackets. */
+    value() {
+      values += 1;
+      if (values > MAX_VALUES) {
+        throw invalidRequest('The request body holds more than 250,000 values.');
+      }
+    },
     open() {
       if (++depth > MAX_DEPTH) {
         throw invalidRequest(`The request body is nested deeper than ${MAX_DEPTH} levels.`);
@@ -46,7 +57,8 @@ const createTally = () => {
 };
 
 /**
- * Bounds a JSON text before it is parsed: 64 levels, 10,000 members an object. One pass without recursion;
+ * Bounds a JSON text before it is parsed: 64 levels, 10,000 members an object, 250,000
+ * values in all. One pass without recursion;
  * strings are skipped at the speed of `indexOf`. @throws ApiError 400
  */
 export const assertBounds = (text: string): void => {
@@ -58,7 +70,11 @@ export const assertBounds = (text: string): void => {
         break;
       case '{':
       case '[':
+        tally.value();
         tally.open();
+        break;
+      case ',':
+        tally.value();
         break;
       case ':':
         tally.member();

@@ -20,6 +20,20 @@ test('an object of one more is refused', () => {
   expect(() => parseJsonObject(members(10_001))).toThrow('an object of more than 10,000 members');
 });
 
+const elements = (count: number) => `{"a":[${'0,'.repeat(count)}0]}`;
+
+test('a body of 200,000 values is accepted', () => {
+  expect(parseJsonObject(elements(200_000))).toHaveProperty('a.length', 200_001);
+});
+
+test.each([
+  ['elements of one array', elements(250_000)],
+  ['members of many objects', `{"a":[${`{${'"b":0,'.repeat(9_998)}"b":0},`.repeat(40)}0]}`],
+  ['empty objects', `{"a":[${'{},'.repeat(130_000)}0]}`],
+])('a body of more than 250,000 values is rejected: %s', (_, text) => {
+  expect(() => parseJsonObject(text)).toThrow('more than 250,000 values');
+});
+
 test('five megabytes of backslashes and quotes are taken as they are', () => {
   const text = JSON.stringify({ a: '\\"'.repeat(1_250_000) });
   expect(parseJsonObject(text)).toEqual({ a: '\\"'.repeat(1_250_000) });
