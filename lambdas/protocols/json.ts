@@ -40,15 +40,45 @@ export const resolveRef = (root: Json, ref: string): unknown =>
     .map((part) => unescapeFragment(part).replaceAll('~1', '/').replaceAll('~0', '~'))
     .reduce<unknown>(memberAt, root);
 
+/** Levels of an upstream's JSON; JSON.parse takes more than a second for megabytes of brackets. */
+const MAX_UPSTREAM_DEPTH = 1_000;
+/** A shorter text is parsed within milliseconds, whatever it holds. */
+const SHORT_TEXT = 64 * 1024;
+
+/** Index of the quote that closes the string whose content starts at `from`. */
+const endOfString = (text: string, from: number): number => {
+  let at = from;
+  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
+  return at;
+};
+
+/** Whether a text, not parsed yet, nests deeper than 1,000 levels. */
+const hasTooManyLevels = (text: string): boolean => {
+  let depth = 0;
+  for (let at = 0; at < text.length && depth <= MAX_UPSTREAM_DEPTH; at += 1) {
+    const character = text[at];
+    if (character === '"') at = endOfString(text, at + 1);
+    else if (character === '{' || character === '[') depth += 1;
+    else if (character === '}' || character === ']') depth -= 1;
+  }
+  return depth > MAX_UPSTREAM_DEPTH;
+};
+
+/** Parses an upstream's JSON. @throws UpstreamError when it is not JSON, or deeper than 1,000 levels */
+export const parseUpstreamText = (text: string): unknown => {
+  if (text.length > SHORT_TEXT && hasTooManyLevels(text)) {
+    throw new UpstreamError('malformed', 'JSON of more than 1,000 levels');
+  }
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new UpstreamError('malformed', 'not JSON', { cause });
+  }
+};
+
 /** @throws UpstreamError when `data` is not a JSON object. */
 export const parseUpstreamJson = (data: string): Json => {
-  let value: unknown;
-  try {
-    value = JSON.parse(data);
-  } catch (cause) {
-    throw new UpstreamError('malformed', 'event data is not JSON', { cause });
-  }
-  const record = asRecord(value);
+  const record = asRecord(parseUpstreamText(data));
   if (!record) throw new UpstreamError('malformed', 'event data is not a JSON object');
   return record;
 };

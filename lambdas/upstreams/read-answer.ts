@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isContent } from '../protocols/first-content.ts';
 import type { GenerationEvent } from '../protocols/generation.ts';
+import { parseUpstreamText } from '../protocols/json.ts';
 import { createSseReader, type SseEvent } from '../protocols/sse.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import { interpretErrorBody } from '../protocols/upstream-error-body.ts';
@@ -122,13 +123,7 @@ const createStreamReader = (
 const createJsonReader = ({ protocol, request }: UpstreamCall): BodyReader => {
   const parts: Uint8Array[] = [];
   let size = 0;
-  const parse = (): unknown => {
-    try {
-      return JSON.parse(Buffer.concat(parts, size).toString('utf8'));
-    } catch (cause) {
-      throw new UpstreamError('malformed', 'the response is not JSON', { cause });
-    }
-  };
+  const parse = () => parseUpstreamText(Buffer.concat(parts, size).toString('utf8'));
   return {
     push: (chunk) => {
       size += chunk.byteLength;

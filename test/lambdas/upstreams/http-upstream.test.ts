@@ -324,6 +324,8 @@ describe('a fault', () => {
     ['a web page', 'text/html', '<html>'],
     ['no type and no content', undefined, ''],
     ['broken JSON', 'application/json', '{"choices":['],
+    ['four megabytes of brackets', 'application/json', '['.repeat(4_000_000)],
+    ['an event of brackets', 'text/event-stream', `data: ${'['.repeat(900_000)}\n\n`],
     ['JSON of another shape', 'application/json', '[]'],
     ['broken JSON in an event', 'text/event-stream', 'data: {"choices"\n\n'],
   ])('a 200 with %s is a failure of kind malformed', async (_, type, body) => {
