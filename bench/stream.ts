@@ -81,6 +81,7 @@ async function* network(chunks: Buffer[]): AsyncGenerator<Uint8Array> {
 
 /** An upstream that reads `chunks` instead of a socket. */
 const createUpstream = (chunks: Buffer[]): Upstream => ({
+  credentialVersion: () => undefined,
   open: async (call) => {
     const bytes = withIdleLimit(network(chunks), systemClock, () => undefined);
     const headers = { 'content-type': 'text/event-stream' };
@@ -100,6 +101,7 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
   const breaker = {
     prefetch: () => undefined,
     acquire: async () => ({ isOpen: false as const, permit }),
+    acquireTrickle: async () => undefined,
   };
   const failover = createFailover({ breaker, budget: createRetryBudget() });
   const limit = { limit: 10, remaining: 9, resetAt: 0 };

@@ -50,7 +50,7 @@ export const createRouter = ({
   corsOrigins,
 }: RouterParts): HttpHandler => {
   const meter = createMeter({ store: meters, clock, log });
-  const breaker = createBreaker({ store: breakers, clock, randomBytes, log });
+  const breaker = createBreaker({ store: breakers, upstream, clock, randomBytes, log });
   const failover = createFailover({ breaker, budget: createRetryBudget() });
   const fetchAnswer = createFetchAnswer({ upstream, failover, clock, log });
   const endpoints = {

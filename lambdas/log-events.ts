@@ -89,6 +89,7 @@ export type LogEvents = {
   upstream_secret_failed: Line<'failure'>;
   breaker_opened: Turn;
   breaker_closed: Turn;
+  project_held_off: Turn & Pick<Fields, 'projectId'>;
   breaker_unreadable: Line<'target'>;
   breaker_unwritable: Line<'target'>;
   meter_refund_late: Unit;

@@ -10,7 +10,10 @@ import { createDynamoStores } from './stores/dynamo/stores.ts';
 import { systemClock } from './support/clock.ts';
 import { createTelemetry } from './telemetry/create-telemetry.ts';
 import { createHttpUpstream } from './upstreams/http-upstream.ts';
-import { createSecretsManagerSecrets } from './upstreams/secrets-manager.ts';
+import {
+  createSecretsManagerSecrets,
+  SECRETS_CLIENT_OPTIONS,
+} from './upstreams/secrets-manager.ts';
 
 const env = readRouterEnv(process.env);
 const catalog = parseModels(models);
@@ -31,7 +34,7 @@ export const handler = createRouter({
   ...stores,
   upstream: createHttpUpstream({
     secrets: createSecretsManagerSecrets({
-      client: new SecretsManagerClient({}),
+      client: new SecretsManagerClient(SECRETS_CLIENT_OPTIONS),
       secretId: env.UPSTREAM_SECRET,
       clock: systemClock,
       log,

@@ -15,9 +15,12 @@ import type { CheckedCall } from './check-call.ts';
 import type { Settlement } from './settlement.ts';
 
 /** A response in flight. `dispose` aborts the upstream call, if it still runs, and its timers. */
-export type Fetched = { batches: Promise<EventBatches>; dispose: () => void };
+export type Fetched = { answer: Promise<Answer>; dispose: () => void };
 
-/** Starts the upstream call, with failover and a deadline. Never throws: `batches` rejects. */
+/** `isEmpty`: it ended without any content, and costs the caller no unit. */
+export type Answer = { batches: EventBatches; isEmpty: boolean };
+
+/** Starts the upstream call, with failover and a deadline. Never throws: `answer` rejects. */
 export type FetchAnswer = (checked: CheckedCall) => Fetched;
 
 /** A response in flight with its request, its metadata and the settlement of its unit. */
@@ -86,6 +89,7 @@ export const createFetchAnswer = ({
     const startedAt = clock.now();
     const opening = failover.open({
       targets,
+      projectId: call.caller.projectId,
       onFailure: createReport(checked, log),
       call: (candidate) =>
         upstream.open({
@@ -97,7 +101,7 @@ export const createFetchAnswer = ({
           signal,
         }),
     });
-    const { target, batches, attempts } = await opening.catch((error: unknown) => {
+    const { target, batches, isEmpty, attempts } = await opening.catch((error: unknown) => {
       throw mapRejectedParameter(error, call.body);
     });
     const firstContentMs = clock.now() - startedAt;
@@ -105,14 +109,15 @@ export const createFetchAnswer = ({
     // A fault noted after this point is one of this response.
     call.note({ fault: undefined, exhausted: undefined });
     const origin = originOf(target.upstream, target.model);
-    return answerEvents(batches, { origin, estimatedInputTokens, note: call.note });
+    const events = answerEvents(batches, { origin, estimatedInputTokens, note: call.note });
+    return { batches: events, isEmpty };
   };
 
   return (checked) => {
     const budget = createCallBudget(checked, clock);
-    const batches = fetchFromTargets(checked, budget);
+    const answer = fetchFromTargets(checked, budget);
     // Avoids an unhandled rejection if it fails before it is awaited.
-    batches.catch(() => {});
-    return { batches, dispose: budget.end };
+    answer.catch(() => {});
+    return { answer, dispose: budget.end };
   };
 };

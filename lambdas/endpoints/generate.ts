@@ -20,8 +20,8 @@ const answerHeaders = (call: Call, limits: Limits, now: number): Record<string, 
   ...call.protocol.limitHeaders(limits.requests),
 });
 
-/** Returns the same for a failure: the period's unit is refunded, the minute's is not. */
-const failureHeaders = (call: Call, { requests, quota }: Limits, now: number) => {
+/** Returns the same for a failure or an empty response: the period's unit is refunded, the minute's is not. */
+const freeHeaders = (call: Call, { requests, quota }: Limits, now: number) => {
   const remaining = Math.min(quota.limit, quota.remaining + 1);
   return answerHeaders(call, { requests, quota: { ...quota, remaining } }, now);
 };
@@ -71,14 +71,15 @@ export const createGenerate =
       const reply = checked.request.stream
         ? await respondWithStream(answer, clock)
         : await respondWhole(answer);
+      const headersOf = settlement.isFree() ? freeHeaders : answerHeaders;
       return {
         ...reply,
-        headers: { ...answerHeaders(call, limits, admittedAt), ...reply.headers },
+        headers: { ...headersOf(call, limits, admittedAt), ...reply.headers },
       };
     } catch (error) {
       // Refunded before the error is sent: the caller may retry on its last unit.
       await settlement.fail();
       await settlement.endSoon();
-      throw withHeaders(publicError(error), failureHeaders(call, limits, clock.now()));
+      throw withHeaders(publicError(error), freeHeaders(call, limits, clock.now()));
     }
   };

@@ -23,6 +23,7 @@ import type { EventBatches } from '../upstreams/upstream.ts';
 import type { EncodedReply, StreamReply } from './endpoint.ts';
 import type { PendingAnswer } from './fetch-answer.ts';
 import { endOf, isAbandoned, publicError } from './public-error.ts';
+import type { Settlement } from './settlement.ts';
 
 /** Idle limits between here and the caller start at 20 s (an agent's watchdog) and 30 s (edge proxies). */
 const HEARTBEAT_MS = 10_000;
@@ -93,6 +94,10 @@ export async function* settleOnEnd(
   }
 }
 
+/** An empty response costs nothing, and is refunded before it ends. */
+const charge = (settlement: Settlement, isEmpty: boolean): Promise<void> =>
+  isEmpty ? settlement.fail() : settlement.commit();
+
 /**
  * Responds with a stream. The status waits for the first content, so that a failure before it has its own
  * status; after 10 s of silence it is sent with heartbeats, and failover continues behind them.
@@ -104,8 +109,8 @@ export const respondWithStream = async (
 ): Promise<StreamReply> => {
   const { fetched, settlement } = answer;
   const { call } = answer.checked;
-  const opening = fetched.batches.then(async (batches) => {
-    await settlement.commit();
+  const opening = fetched.answer.then(async ({ batches, isEmpty }) => {
+    await charge(settlement, isEmpty);
     return batches;
   });
   let startsSilent: boolean;
@@ -127,10 +132,11 @@ const collectReply = async (answer: PendingAnswer): Promise<EncodedReply> => {
   const { fetched, settlement, meta } = answer;
   const { call, request } = answer.checked;
   try {
-    const generation = await collect(await fetched.batches);
+    const { batches, isEmpty } = await fetched.answer;
+    const generation = await collect(batches);
     // Before the commit: a response that cannot be encoded is a 5xx, and those are free.
     const json = JSON.stringify(call.protocol.encodeResponse(generation, request, meta));
-    await settlement.commit();
+    await charge(settlement, isEmpty);
     call.note({ outcome: 'finished' });
     return { status: 200, json };
   } catch (error) {

@@ -4,7 +4,8 @@ import { withTimeout } from '../support/with-timeout.ts';
 
 /**
  * Decides what a response costs. One unit if it finished, or if the client disconnected after the first
- * content. Zero for every failure, and if the client disconnected before the first content.
+ * content. Zero for every failure, for an empty response, and if the client disconnected before the first
+ * content.
  */
 export type Settlement = {
   /** Call before the first content is sent. @throws ApiError 503 if the unit was reaped */
@@ -15,6 +16,8 @@ export type Settlement = {
   end(): Promise<void>;
   /** The same with a timeout of 300 ms, because the caller waits; `end` continues after it. */
   endSoon(): Promise<void>;
+  /** Whether the response is free, as far as it is known before its end. */
+  isFree(): boolean;
 };
 
 /** A close usually takes a few milliseconds. */
@@ -40,6 +43,7 @@ export const createSettlement = (
       state = 'committed';
     },
     fail,
+    isFree: () => state === 'refunded',
     end,
     endSoon: async () => {
       await withTimeout(clock, END_TIMEOUT_MS, end());

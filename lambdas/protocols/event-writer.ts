@@ -17,7 +17,7 @@ export type EventWriter = {
   close(key: string, signature?: string): void;
   /** Closes tool calls whose arguments are complete, so that later blocks need not wait for them. */
   closeCompleteTools(): void;
-  /** @throws UpstreamError when there is no content, or tool arguments are not a JSON object. */
+  /** @throws UpstreamError if tool arguments are not a JSON object. */
   finish(reason: FinishReason, usage: Usage | undefined): void;
   readonly finished: boolean;
   /** The events written since the last call. */
@@ -140,17 +140,12 @@ const fittingReason = (reason: FinishReason, hasTools: boolean): FinishReason =>
   return reason;
 };
 
-const checkFinish = (
-  reason: FinishReason,
-  { hasContent, hasTools, brokenTool }: Content,
-  mayBeEmpty: boolean,
-): FinishReason => {
-  const isCut = reason.unified === 'length' || reason.unified === 'content-filter';
-  if (!hasContent && !isCut && !mayBeEmpty) {
-    throw new UpstreamError('empty', 'finished without any content');
-  }
+const isCut = ({ unified }: FinishReason): boolean =>
+  unified === 'length' || unified === 'content-filter';
+
+const checkFinish = (reason: FinishReason, { hasTools, brokenTool }: Content): FinishReason => {
   // Arguments cut off by the token cap are incomplete by nature; all others must be usable.
-  if (brokenTool !== undefined && !isCut) {
+  if (brokenTool !== undefined && !isCut(reason)) {
     throw new UpstreamError('malformed', `arguments of tool '${brokenTool}' are not a JSON object`);
   }
   return fittingReason(reason, hasTools);
@@ -181,9 +176,10 @@ export const createEventWriter = ({ mayBeEmpty = false } = {}): EventWriter => {
     finish: (reason, usage) => {
       start();
       closeAll();
-      const fitting = checkFinish(reason, content, mayBeEmpty);
+      const fitting = checkFinish(reason, content);
       finished = true;
-      events.push({ type: 'finish', reason: fitting, usage });
+      const isEmpty = !content.hasContent && !isCut(reason) && !mayBeEmpty;
+      events.push({ type: 'finish', reason: fitting, usage, ...(isEmpty && { isEmpty }) });
     },
     get finished() {
       return finished;

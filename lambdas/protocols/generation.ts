@@ -151,7 +151,8 @@ export type GenerationEvent =
   /** A delta that only one protocol has: citations, log probabilities, parts of a native block. */
   | { type: 'block-extra'; index: number; extras: Extras }
   | { type: 'block-end'; index: number; signature?: string }
-  | { type: 'finish'; reason: FinishReason; usage: Usage | undefined };
+  /** `isEmpty`: the upstream ended the response properly, without any content and with no reason for that. */
+  | { type: 'finish'; reason: FinishReason; usage: Usage | undefined; isEmpty?: true };
 
 export type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>;
 

@@ -17,7 +17,6 @@ export type UpstreamErrorKind =
   | 'context-overflow'
   | 'redirect'
   | 'malformed'
-  | 'empty'
   | 'truncated'
   | 'error-event'
   | 'aborted';
@@ -33,6 +32,8 @@ export class UpstreamError extends Error {
   readonly retryAfterSeconds: number | undefined;
   /** By how much the prompt is too long, if the upstream reports it. */
   readonly overflow: Overflow | undefined;
+  /** Version of the credential that the upstream refused. */
+  readonly credentialVersion: string | undefined;
   /** Parameters that the upstream's error names, by their names in its protocol. */
   readonly refusedFields: readonly string[];
 
@@ -44,6 +45,7 @@ export class UpstreamError extends Error {
       retryAfterSeconds?: number;
       overflow?: Overflow | undefined;
       refusedFields?: readonly string[];
+      credentialVersion?: string;
       cause?: unknown;
     } = {},
   ) {
@@ -53,6 +55,7 @@ export class UpstreamError extends Error {
     this.status = options.status;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.overflow = options.overflow;
+    this.credentialVersion = options.credentialVersion;
     this.refusedFields = options.refusedFields ?? [];
   }
 }

@@ -3,39 +3,85 @@ import type { BreakerState, BreakerStore } from '../stores/breaker-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
-import { ordinaryPermit, type Permit, type PermitParts, probePermit } from './permits.ts';
+import type { Upstream } from '../upstreams/upstream.ts';
+import { createCredentialBreakers, nameOf } from './credential-breakers.ts';
+import {
+  allOf,
+  ordinaryPermit,
+  type Permit,
+  type PermitParts,
+  probePermit,
+  tricklePermit,
+} from './permits.ts';
+import { createProjectBreakers } from './project-breakers.ts';
 import { createSharedStates, FRESH_MS } from './shared-states.ts';
 import { createTargetHealth, type TargetHealth } from './target-health.ts';
+import { createTrickle } from './trickle.ts';
 import type { TripRule } from './trip-policy.ts';
 
-export type Acquired =
-  | { isOpen: false; permit: Permit }
-  /** The target must not be called for another `waitMs`. */
-  | { isOpen: true; waitMs: number };
+/** A target that must not be called for another `waitMs`, and which of its breakers is open. */
+export type OpenBreaker = {
+  target: Target;
+  waitMs: number;
+  of: 'target' | 'credential' | 'project';
+};
+
+export type Acquired = { isOpen: false; permit: Permit } | ({ isOpen: true } & OpenBreaker);
 
 /**
- * Keeps requests away from targets that fail. One breaker a target, shared by all environments and
- * written only at a transition. It is an optimisation: where its store fails, it is closed.
+ * Keeps requests away from targets that fail. A target has one breaker that all environments share, written
+ * only at a transition and opened only by what one project cannot cause; and two kinds that are local to
+ * this environment: for a project whose requests fail alone, and for a version of a credential. It is an
+ * optimisation: where its store fails, the shared one is closed.
  */
 export type Breaker = {
   /** Starts to read the states of `targets`, so that they are read before they are needed. */
   prefetch(targets: Target[]): void;
-  acquire(target: Target): Promise<Acquired>;
+  acquire(target: Target, projectId: string): Promise<Acquired>;
+  /**
+   * Returns the best of a model's targets whose breakers are all open, about once a second; undefined for
+   * all other requests.
+   */
+  acquireTrickle(
+    open: OpenBreaker[],
+    projectId: string,
+  ): Promise<{ target: Target; permit: Permit } | undefined>;
 };
 
 /** Spread, so that environments do not probe all at once. */
 const JITTER = 0.2;
 
-const nameOf = ({ upstream, model }: Target): string => `${upstream}/${model}`;
+/** The breaker that opens up first; the order of the catalog decides between equals. */
+const soonest = (open: OpenBreaker[]): OpenBreaker | undefined =>
+  // A project that is held off is its own cause, and waits.
+  open.filter(({ of }) => of !== 'project').toSorted((one, two) => one.waitMs - two.waitMs)[0];
 
-export const createBreaker = (parts: {
+const release = (free: () => void): Permit => {
+  const done = async () => free();
+  return { onStart: done, onSuccess: done, onFailure: done, onAbandon: done };
+};
+
+type BreakerParts = {
   store: BreakerStore;
+  upstream: Pick<Upstream, 'credentialVersion'>;
   clock: Clock;
   randomBytes: RandomBytes;
   log: Log;
-}): Breaker => {
-  const { clock, randomBytes, log } = parts;
+};
+
+const createJitter = (randomBytes: RandomBytes) => (ms: number) => {
+  const [byte = 0] = randomBytes(1);
+  return Math.round(ms * (1 - JITTER + (2 * JITTER * byte) / 255));
+};
+
+/** What the permits of one environment share. */
+const createPermitParts = (parts: BreakerParts) => {
+  const { clock, randomBytes, log, upstream } = parts;
+  const jittered = createJitter(randomBytes);
   const states = createSharedStates(parts);
+  const { credentialVersion } = upstream;
+  const credentials = createCredentialBreakers({ credentialVersion, clock, log, jittered });
+  const projects = createProjectBreakers({ clock, log, jittered });
   // As many entries as the catalog has targets.
   const healths = new Map<string, TargetHealth>();
 
@@ -43,11 +89,6 @@ export const createBreaker = (parts: {
     const health = healths.get(name) ?? createTargetHealth(clock);
     healths.set(name, health);
     return health;
-  };
-
-  const jittered = (ms: number): number => {
-    const [byte = 0] = randomBytes(1);
-    return Math.round(ms * (1 - JITTER + (2 * JITTER * byte) / 255));
   };
 
   const trip = async (name: string, rule: TripRule, from: BreakerState | undefined) => {
@@ -61,29 +102,79 @@ export const createBreaker = (parts: {
     if (opened) log.warn('breaker_opened', { target: name, ...next });
   };
 
-  const partsFor = (name: string): PermitParts => ({
-    name,
-    health: healthOf(name),
-    states,
-    trip: (rule, from) => trip(name, rule, from),
-    clock,
-    log,
-  });
+  const partsFor = (target: Target, projectId: string): PermitParts => {
+    const name = nameOf(target);
+    return {
+      name,
+      projectId,
+      health: healthOf(name),
+      states,
+      trip: (rule, from) => trip(name, rule, from),
+      refuseCredential: (rule, fault) => credentials.open(target, fault.credentialVersion, rule),
+      holdOff: (rule) => projects.holdOff(name, projectId, rule),
+      clock,
+      log,
+    };
+  };
+  return { states, credentials, projects, partsFor };
+};
+
+export const createBreaker = (parts: BreakerParts): Breaker => {
+  const { clock } = parts;
+  const { states, credentials, projects, partsFor } = createPermitParts(parts);
+  const trickle = createTrickle(clock);
+
+  const localPermits = (target: Target, projectId: string): Permit[] => [
+    credentials.enter(target),
+    projects.enter(nameOf(target), projectId),
+  ];
+
+  /** The shared breaker's permit, or for how long it is open. */
+  const acquireShared = async (target: Target, projectId: string): Promise<Permit | number> => {
+    const name = nameOf(target);
+    const state = await states.read(name);
+    const permitParts = partsFor(target, projectId);
+    if (!state || state.openUntil === 0) return ordinaryPermit(permitParts, state);
+    const waitMs = state.openUntil - clock.now();
+    if (waitMs > 0) return waitMs;
+    return (await states.takeProbe(name)) ? probePermit(permitParts, state) : FRESH_MS;
+  };
+
+  const acquire = async (target: Target, projectId: string): Promise<Acquired> => {
+    const heldMs = projects.waitMs(nameOf(target), projectId);
+    if (heldMs > 0) return { isOpen: true, target, waitMs: heldMs, of: 'project' };
+    const refusedMs = credentials.waitMs(target);
+    if (refusedMs > 0) return { isOpen: true, target, waitMs: refusedMs, of: 'credential' };
+    // Entered before the shared state is awaited, so that only one call is a local probe.
+    const local = localPermits(target, projectId);
+    const shared = await acquireShared(target, projectId);
+    if (typeof shared === 'number') {
+      await allOf(local).onAbandon();
+      return { isOpen: true, target, waitMs: shared, of: 'target' };
+    }
+    trickle.note(nameOf(target));
+    return { isOpen: false, permit: allOf([...local, shared]) };
+  };
+
+  const acquireTrickle: Breaker['acquireTrickle'] = async (open, projectId) => {
+    const best = soonest(open);
+    const free = best && trickle.take(nameOf(best.target), projectId);
+    if (!free) return undefined;
+    const { target } = best;
+    const state = await states.read(nameOf(target));
+    const permitParts = partsFor(target, projectId);
+    const shared =
+      state && state.openUntil > 0
+        ? tricklePermit(permitParts, state)
+        : ordinaryPermit(permitParts, state);
+    return { target, permit: allOf([release(free), ...localPermits(target, projectId), shared]) };
+  };
 
   return {
     prefetch: (targets) => {
       for (const target of targets) void states.read(nameOf(target));
     },
-    acquire: async (target) => {
-      const name = nameOf(target);
-      const state = await states.read(name);
-      if (!state || state.openUntil === 0) {
-        return { isOpen: false, permit: ordinaryPermit(partsFor(name), state) };
-      }
-      const waitMs = state.openUntil - clock.now();
-      if (waitMs > 0) return { isOpen: true, waitMs };
-      if (!(await states.takeProbe(name))) return { isOpen: true, waitMs: FRESH_MS };
-      return { isOpen: false, permit: probePermit(partsFor(name), state) };
-    },
+    acquire,
+    acquireTrickle,
   };
 };

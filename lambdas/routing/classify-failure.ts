@@ -31,8 +31,6 @@ const lasting =
   (cause: UpstreamError): ApiError =>
     apiError(message, { status, headers: DO_NOT_RETRY, cause });
 
-const empty = lasting("The model's provider sent an empty response.");
-
 const redirected = lasting(
   'The model is unavailable: its provider redirects to another address. The operator must change it.',
 );
@@ -60,10 +58,10 @@ const unreadableCredential = (cause: UpstreamError): ApiError =>
 const outOfTime = (cause: UpstreamError): ApiError =>
   apiError('The model did not answer in time.', { status: 504, headers: DO_NOT_RETRY, cause });
 
-const misconfigured = lasting(
-  "The model is unavailable: the router's provider credentials were rejected. The operator must act.",
-  500,
-);
+export const CREDENTIALS_REJECTED =
+  "The model is unavailable: the router's provider credentials were rejected. The operator must act.";
+
+const misconfigured = lasting(CREDENTIALS_REJECTED, 500);
 
 /** Never sent: the client disconnected. 499 is logged, as nginx does. */
 const clientDisconnected = (cause: UpstreamError): ApiError =>
@@ -91,7 +89,6 @@ const BY_STATUS: Record<
 const BY_KIND: Partial<Record<UpstreamErrorKind, (failure: UpstreamError) => ApiError>> = {
   credential: unreadableCredential,
   malformed,
-  empty,
   redirect: redirected,
   'first-event-timeout': unavailable(504),
   'idle-timeout': unavailable(504),

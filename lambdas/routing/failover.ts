@@ -5,14 +5,26 @@ import type { GenerationEvent } from '../protocols/generation.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import { type ApiError, apiError, DO_NOT_RETRY, withHeaders } from '../support/errors.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
-import type { Breaker } from './breaker.ts';
-import { classifyFailure, type FailureClass, isFinal, withRetryHint } from './classify-failure.ts';
+import type { Breaker, OpenBreaker } from './breaker.ts';
+import {
+  CREDENTIALS_REJECTED,
+  classifyFailure,
+  type FailureClass,
+  isFinal,
+  withRetryHint,
+} from './classify-failure.ts';
 import type { Permit } from './permits.ts';
 import type { RetryBudget } from './retry-budget.ts';
 import { tripRuleFor } from './trip-policy.ts';
 
-/** A response whose first content has arrived. */
-export type Opened = { target: Target; batches: EventBatches; attempts: number };
+/** A response whose first content has arrived, or one that ended without any. */
+export type Opened = {
+  target: Target;
+  batches: EventBatches;
+  /** The upstream ended its response properly, and no target had content for it. */
+  isEmpty: boolean;
+  attempts: number;
+};
 
 /** A failed attempt, for logs and metrics. */
 export type FailedAttempt = { target: Target; fault: UpstreamError };
@@ -21,7 +33,8 @@ export type Failover = {
   /** Starts to read the targets' breakers, concurrently with what the caller awaits. */
   prefetch(targets: Target[]): void;
   /**
-   * Tries the targets in order until one sends content.
+   * Tries the targets in order until one sends content. An empty response is tried once more on the next
+   * target, and returned if that one does no better: vendors document such responses as successful.
    * @throws ApiError of the last failure, or 503 if every breaker is open
    */
   open(options: FailoverOptions): Promise<Opened>;
@@ -29,6 +42,8 @@ export type Failover = {
 
 export type FailoverOptions = {
   targets: Target[];
+  /** Whose request it is: the failures of one project do not count against others. */
+  projectId: string;
   call: (target: Target) => Promise<EventBatches>;
   onFailure: (failed: FailedAttempt) => void;
 };
@@ -36,18 +51,22 @@ export type FailoverOptions = {
 /** Each on another target: a target is not retried. */
 const MAX_ATTEMPTS = 3;
 
-/** SDKs retry twice, at most a minute apart: a longer wait exceeds both retries. Seconds. */
-const MAX_USEFUL_WAIT = 120;
+/** SDKs retry twice, at most a minute apart: a longer wait exceeds both retries. */
+const MAX_USEFUL_WAIT_MS = 120_000;
 
-const isUseful = (seconds: number): boolean => seconds <= MAX_USEFUL_WAIT;
+const isUseful = ({ waitMs }: OpenBreaker): boolean => waitMs <= MAX_USEFUL_WAIT_MS;
 
-const allOpen = (openFor: number[]): ApiError => {
-  const error = apiError('The model is temporarily unavailable.', {
-    status: 503,
-    code: NO_HEALTHY_TARGET,
-  });
-  const headers = openFor.some(isUseful) ? {} : DO_NOT_RETRY;
-  return withHeaders(withRetryHint(error, openFor), headers);
+const allOpen = (open: OpenBreaker[]): ApiError => {
+  const isRefused = open.every(({ of }) => of === 'credential');
+  const message = isRefused ? CREDENTIALS_REJECTED : 'The model is temporarily unavailable.';
+  const error = apiError(message, { status: 503, code: NO_HEALTHY_TARGET });
+  const seconds = open.map(({ waitMs }) => waitMs / 1000);
+  return withHeaders(withRetryHint(error, seconds), open.some(isUseful) ? {} : DO_NOT_RETRY);
+};
+
+const isEmptyAnswer = (events: GenerationEvent[]): boolean => {
+  const last = events.at(-1);
+  return last?.type === 'finish' && last.isEmpty === true;
 };
 
 /**
@@ -94,72 +113,120 @@ const createFailureSummary = () => {
   let last: FailureClass | undefined;
   let lastRetryable: ApiError | undefined;
   const retryAfters: number[] = [];
-  const openFor: number[] = [];
+  const open: OpenBreaker[] = [];
   return {
+    open,
     add: (fault: UpstreamError) => {
       last = classifyFailure(fault);
       if (!isFinal(last.error)) lastRetryable = last.error;
       if (fault.retryAfterSeconds !== undefined) retryAfters.push(fault.retryAfterSeconds);
     },
-    addOpen: (waitMs: number) => {
-      openFor.push(waitMs / 1000);
-    },
     /** Final only if every target's failure is: another target may respond to a retry. */
     error: (): ApiError => {
-      if (!last) return allOpen(openFor);
+      if (!last) return allOpen(open);
       if (!last.retryNextTarget) return withRetryHint(last.error, retryAfters);
-      if (!lastRetryable && openFor.some(isUseful)) return allOpen(openFor);
+      if (!lastRetryable && open.some(isUseful)) return allOpen(open);
       return withRetryHint(lastRetryable ?? last.error, retryAfters);
     },
   };
 };
 
-export const createFailover = (parts: { breaker: Breaker; budget: RetryBudget }): Failover => {
-  const { breaker, budget } = parts;
+/** A response that is complete before it is asked for. */
+async function* whole(events: GenerationEvent[]): EventBatches {
+  yield events;
+}
 
+type Result = Pick<Opened, 'batches' | 'isEmpty'> | UpstreamError;
+
+const createAttempt =
+  (budget: RetryBudget) =>
   /** Makes one attempt. @throws any error that is not an upstream's: a bug of the router */
-  const attempt = async (
-    call: Promise<EventBatches>,
-    permit: Permit,
-  ): Promise<EventBatches | UpstreamError> => {
+  async (call: Promise<EventBatches>, permit: Permit, projectId: string): Promise<Result> => {
     try {
       const batches = await call;
       const first = await readFirstContent(batches);
-      budget.succeeded();
+      budget.succeeded(projectId);
       await permit.onStart();
-      return reportOutcome(first, batches, permit);
+      if (!isEmptyAnswer(first)) {
+        return { batches: reportOutcome(first, batches, permit), isEmpty: false };
+      }
+      await batches.return();
+      await permit.onSuccess();
+      return { batches: whole(first), isEmpty: true };
     } catch (error) {
       if (!(error instanceof UpstreamError)) {
         await permit.onAbandon();
         throw error;
       }
       // A failure caused by the request is not evidence of load on the upstreams.
-      if (tripRuleFor(error)) budget.failed();
+      if (tripRuleFor(error)) budget.failed(projectId);
       await permit.onFailure(error);
       return error;
     }
   };
 
-  const mayTry = (attempts: number): boolean =>
-    attempts < MAX_ATTEMPTS && budget.allows(attempts + 1);
+/** @throws UpstreamError if the client disconnected: nothing is left to do for it */
+const report = (
+  { onFailure }: FailoverOptions,
+  failed: FailedAttempt,
+  add: (fault: UpstreamError) => void,
+) => {
+  onFailure(failed);
+  add(failed.fault);
+  if (failed.fault.kind === 'aborted') throw classifyFailure(failed.fault).error;
+};
 
-  const open = async ({ targets, call, onFailure }: FailoverOptions): Promise<Opened> => {
-    const failures = createFailureSummary();
-    let attempts = 0;
+/** Whether the attempt was the one that could do better than an empty response, or failed for good. */
+const isLast = (result: Result, empty: Opened | undefined, attempts: number): boolean => {
+  if (empty) return empty.attempts < attempts;
+  return result instanceof UpstreamError && !classifyFailure(result).retryNextTarget;
+};
+
+type Candidate = { target: Target; permit: Permit };
+
+export const createFailover = (parts: { breaker: Breaker; budget: RetryBudget }): Failover => {
+  const { breaker, budget } = parts;
+  const attempt = createAttempt(budget);
+
+  /** Yields the targets that may be called, each when it is asked for; records those that may not. */
+  async function* candidates(
+    { targets, projectId }: FailoverOptions,
+    open: OpenBreaker[],
+  ): AsyncGenerator<Candidate, void, void> {
     for (const target of targets) {
-      if (!mayTry(attempts)) break;
-      const acquired = await breaker.acquire(target);
-      if (acquired.isOpen) {
-        failures.addOpen(acquired.waitMs);
-        continue;
-      }
-      attempts += 1;
-      const result = await attempt(call(target), acquired.permit);
-      if (!(result instanceof UpstreamError)) return { target, batches: result, attempts };
-      onFailure({ target, fault: result });
-      failures.add(result);
-      if (!classifyFailure(result).retryNextTarget) break;
+      const acquired = await breaker.acquire(target, projectId);
+      if (acquired.isOpen) open.push(acquired);
+      else yield { target, permit: acquired.permit };
     }
+    if (open.length < targets.length) return;
+    const last = await breaker.acquireTrickle(open, projectId);
+    if (!last) return;
+    // Called after all: its failure is reported, not its breaker.
+    const at = open.findIndex(({ target }) => target === last.target);
+    open.splice(at, 1);
+    yield last;
+  }
+
+  const mayTry = (projectId: string, attempts: number): boolean =>
+    attempts < MAX_ATTEMPTS && budget.allows(projectId, attempts + 1);
+
+  const open = async (options: FailoverOptions): Promise<Opened> => {
+    const { projectId, call } = options;
+    const failures = createFailureSummary();
+    let empty: Opened | undefined;
+    let attempts = 0;
+    for await (const { target, permit } of candidates(options, failures.open)) {
+      attempts += 1;
+      const result = await attempt(call(target), permit, projectId);
+      if (result instanceof UpstreamError) {
+        report(options, { target, fault: result }, failures.add);
+      } else {
+        if (!result.isEmpty) return { target, attempts, ...result };
+        empty ??= { target, attempts, ...result };
+      }
+      if (isLast(result, empty, attempts) || !mayTry(projectId, attempts)) break;
+    }
+    if (empty) return { ...empty, attempts };
     throw failures.error();
   };
 

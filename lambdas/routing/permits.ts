@@ -21,10 +21,15 @@ export type Permit = {
 
 export type PermitParts = {
   name: string;
+  projectId: string;
   health: TargetHealth;
   states: SharedStates;
   /** Opens the breaker after `from`, for the length of the rule. */
   trip(rule: TripRule, from: BreakerState | undefined): Promise<void>;
+  /** Opens the breaker of the credential that the failed call used. */
+  refuseCredential(rule: TripRule, fault: UpstreamError): void;
+  /** Opens the breaker of the call's project alone. */
+  holdOff(rule: TripRule): void;
   clock: Clock;
   log: Log;
 };
@@ -36,25 +41,47 @@ const transitionOf = ({ openUntil, openings }: BreakerState): Transition => ({
   openings,
 });
 
+/** Reports to each permit, in order. */
+export const allOf = (permits: Permit[]): Permit => {
+  const each = async (report: (permit: Permit) => Promise<void>) => {
+    for (const permit of permits) await report(permit);
+  };
+  return {
+    onStart: () => each((permit) => permit.onStart()),
+    onSuccess: () => each((permit) => permit.onSuccess()),
+    onFailure: (fault) => each((permit) => permit.onFailure(fault)),
+    onAbandon: () => each((permit) => permit.onAbandon()),
+  };
+};
+
+/** Counts a failure; opens the credential's breaker if that is what it proves. Returns its rule otherwise. */
+const countFailure = (parts: PermitParts, fault: UpstreamError): TripRule | undefined => {
+  const rule = tripRuleFor(fault);
+  if (!rule) return undefined;
+  parts.health.failed(parts.projectId, rule);
+  if (rule.opens !== 'credential') return rule;
+  if (parts.health.isFailingForSeveral(rule)) parts.refuseCredential(rule, fault);
+  return undefined;
+};
+
 /** Permit of a call while the breaker is closed. */
 export const ordinaryPermit = (parts: PermitParts, found: BreakerState | undefined): Permit => {
-  const { name, health, states, trip, clock } = parts;
+  const { name, projectId, health, states, trip, clock } = parts;
   return {
     onStart: async () => {},
     onSuccess: async () => {
-      health.succeeded();
+      health.succeeded(projectId);
       if (found && found.openings > 0) await states.transition(name, CLOSED, found.version);
     },
     onFailure: async (fault) => {
-      const rule = tripRuleFor(fault);
+      const rule = countFailure(parts, fault);
       if (!rule) return;
-      const isTooMany = health.failed(rule.after);
       const state = await states.read(name);
       // Already open: a call that was in flight when it opened adds no evidence.
       if (state && state.openUntil > clock.now()) return;
       // After an outage one failure is enough, until a response has finished.
-      const isOnProbation = state !== undefined && state.openings > 0;
-      if (isTooMany || isOnProbation) await trip(rule, state);
+      const after = state !== undefined && state.openings > 0 ? 1 : rule.after;
+      if (health.isFailingForSeveral({ ...rule, after })) await trip(rule, state);
     },
     onAbandon: async () => {},
   };
@@ -62,7 +89,7 @@ export const ordinaryPermit = (parts: PermitParts, found: BreakerState | undefin
 
 /** Permit of the one probe of a half-open breaker. */
 export const probePermit = (parts: PermitParts, found: BreakerState): Permit => {
-  const { name, health, states, trip, log } = parts;
+  const { name, projectId, health, states, trip, holdOff, log } = parts;
   let state: BreakerState | undefined = found;
   // If another environment wrote first, this probe's result no longer counts.
   const transition = async (next: Transition) => {
@@ -81,14 +108,33 @@ export const probePermit = (parts: PermitParts, found: BreakerState): Permit => 
     // continues. Keeps `openings` until it has finished.
     onStart: () => close({ openUntil: 0, openings: found.openings }),
     onSuccess: async () => {
-      health.succeeded();
+      health.succeeded(projectId);
       await transition(CLOSED);
     },
     onFailure: async (fault) => {
-      const rule = tripRuleFor(fault);
-      if (rule) return state && trip(rule, state);
-      return provesTargetAlive(fault) ? close(CLOSED) : release();
+      if (provesTargetAlive(fault)) return close(CLOSED);
+      const rule = countFailure(parts, fault);
+      if (!rule) return release();
+      if (health.isFailingForSeveral({ ...rule, after: 1 })) return state && trip(rule, state);
+      // The request may have caused it: another project's probe goes next.
+      holdOff(rule);
+      await release();
     },
     onAbandon: release,
+  };
+};
+
+/** Permit of a call while the breaker is open. A failure adds nothing to that. */
+export const tricklePermit = (parts: PermitParts, found: BreakerState): Permit => {
+  const { onStart, onSuccess } = probePermit(parts, found);
+  return {
+    onStart,
+    onSuccess,
+    onFailure: async (fault) => {
+      if (provesTargetAlive(fault)) return onStart();
+      const rule = countFailure(parts, fault);
+      if (rule?.mayBeRequest) parts.holdOff(rule);
+    },
+    onAbandon: async () => {},
   };
 };

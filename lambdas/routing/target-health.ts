@@ -1,41 +1,87 @@
 import type { Clock } from '../support/clock.ts';
+import type { TripRule } from './trip-policy.ts';
 
-/** Recent successes and failures of a target in this environment. */
+/** Recent successes and failures of a target in this environment, with the projects whose they were. */
 export type TargetHealth = {
-  succeeded(): void;
-  /** Returns true if this failure trips: `after` in a row, or half of the recent calls. */
-  failed(after: number): boolean;
+  succeeded(projectId: string): void;
+  failed(projectId: string, rule: TripRule): void;
+  /** Whether the failures open a breaker: `after` in a row, or half of the recent calls. */
+  isFailing(after: number): boolean;
+  /**
+   * The same without regard to any single project: one that fails on purpose cannot open a breaker, nor
+   * can it with a chance failure of another. Failures that no request can cause count from anyone.
+   */
+  isFailingForSeveral(rule: TripRule): boolean;
   reset(): void;
 };
 
+type Outcome = { at: number; projectId: string; failure?: TripRule };
+
 const WINDOW_MS = 10_000;
+/** Five timeouts of a long prompt in a row take ten minutes; older failures are no evidence. */
+const ROW_WINDOW_MS = 10 * 60_000;
 const MIN_CALLS = 10;
 const MAX_FAILING_SHARE = 0.5;
+/** Bounds the memory; the rules need no more. */
+const MAX_ROW = 10;
+const MAX_RECENT = 50;
+
+const isFailure = ({ failure }: Outcome): boolean => failure !== undefined;
+
+/** The project with the most failures. */
+const heaviestIn = (outcomes: Outcome[]): string | undefined => {
+  const counts = new Map<string, number>();
+  for (const { projectId } of outcomes.filter(isFailure)) {
+    counts.set(projectId, (counts.get(projectId) ?? 0) + 1);
+  }
+  return [...counts].toSorted(([, one], [, other]) => other - one)[0]?.[0];
+};
+
+/** The outcomes of all projects but the one with the most failures. */
+const withoutHeaviest = (outcomes: Outcome[]): Outcome[] => {
+  const heaviest = heaviestIn(outcomes);
+  return outcomes.filter(({ projectId }) => projectId !== heaviest);
+};
+
+const exceedsShare = (outcomes: Outcome[]): boolean =>
+  outcomes.length > 0 && outcomes.filter(isFailure).length / outcomes.length >= MAX_FAILING_SHARE;
 
 export const createTargetHealth = (clock: Clock): TargetHealth => {
-  let inARow = 0;
-  let recent: { at: number; isFailure: boolean }[] = [];
+  /** Failures since the last success. */
+  let row: Outcome[] = [];
+  let recent: Outcome[] = [];
 
-  const add = (isFailure: boolean) => {
-    const since = clock.now() - WINDOW_MS;
-    recent = [...recent.filter(({ at }) => at > since), { at: clock.now(), isFailure }];
+  const add = (outcome: Outcome) => {
+    const { at } = outcome;
+    recent = [...recent.filter((one) => one.at > at - WINDOW_MS), outcome].slice(-MAX_RECENT);
+    if (outcome.failure) {
+      row = [...row.filter((one) => one.at > at - ROW_WINDOW_MS), outcome].slice(-MAX_ROW);
+    } else row = [];
   };
 
+  const isMostlyFailing = () => recent.length >= MIN_CALLS && exceedsShare(recent);
+
   return {
-    succeeded: () => {
-      inARow = 0;
-      add(false);
-    },
-    failed: (after) => {
-      inARow += 1;
-      add(true);
-      const failures = recent.filter(({ isFailure }) => isFailure).length;
-      const isMostlyFailing =
-        recent.length >= MIN_CALLS && failures / recent.length >= MAX_FAILING_SHARE;
-      return inARow >= after || isMostlyFailing;
+    succeeded: (projectId) => add({ at: clock.now(), projectId }),
+    failed: (projectId, failure) => add({ at: clock.now(), projectId, failure }),
+    isFailing: (after) => row.length >= after || isMostlyFailing(),
+    isFailingForSeveral: ({ after, mayBeRequest, category }) => {
+      const same = row.filter(
+        ({ failure }) => category === 'failure' || failure?.category === category,
+      );
+      if (!mayBeRequest) return same.length >= after;
+      const neededOfOthers = Math.max(1, Math.floor(after / 2));
+      if (same.length >= after && withoutHeaviest(same).length >= neededOfOthers) return true;
+      const others = withoutHeaviest(recent);
+      return (
+        category === 'failure' &&
+        isMostlyFailing() &&
+        exceedsShare(others) &&
+        others.filter(isFailure).length > 1
+      );
     },
     reset: () => {
-      inARow = 0;
+      row = [];
       recent = [];
     },
   };

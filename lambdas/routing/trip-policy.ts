@@ -1,11 +1,22 @@
 import type { UpstreamError } from '../protocols/upstream-error.ts';
 
-/** When a failure opens a target's breaker, and for how long. */
+/** When a failure opens a breaker, which one, and for how long. */
 export type TripRule = {
   /** Failures in a row that open it. */
   after: number;
   /** Milliseconds, before jitter; `openings` counts earlier times in a row. */
   openMs(openings: number): number;
+  /** The same while one project's requests alone have failed. */
+  projectMs(openings: number): number;
+  /**
+   * Whether a prompt can cause the failure. If it can, the failures of one project are no evidence about
+   * the target, and hold off that project alone.
+   */
+  mayBeRequest: boolean;
+  /** The target's breaker, or that of its credential, which a new version of the secret closes. */
+  opens: 'target' | 'credential';
+  /** Only failures of one category add up, except that all count for `failure`. */
+  category: 'failure' | 'connection' | 'access' | 'permission' | 'credential' | 'cooldown';
 };
 
 const BASE_MS = 10_000;
@@ -15,21 +26,61 @@ const MAX_COOLDOWN_SECONDS = 60;
 const DEFAULT_COOLDOWN_SECONDS = 10;
 
 const backOff = (openings: number): number => Math.min(MAX_MS, BASE_MS * 2 ** openings);
+const untilRepaired = (): number => OPERATOR_MS;
+
+const failure: TripRule = {
+  after: 5,
+  openMs: backOff,
+  projectMs: backOff,
+  mayBeRequest: true,
+  opens: 'target',
+  category: 'failure',
+};
+
+/** The target does not accept connections: each attempt would wait for the connect timeout. */
+const unreachable: TripRule = {
+  ...failure,
+  after: 2,
+  mayBeRequest: false,
+  category: 'connection',
+};
 
 /** Only an operator can fix a rejected credential: probe every 5 minutes. */
-const credentialRefused: TripRule = { after: 1, openMs: () => OPERATOR_MS };
-/** After 3 in a row, because some providers return 402, 403 and 404 for one prompt. */
-const accessRefused: TripRule = { after: 3, openMs: () => OPERATOR_MS };
+const credentialRefused: TripRule = {
+  after: 1,
+  openMs: untilRepaired,
+  projectMs: untilRepaired,
+  mayBeRequest: false,
+  opens: 'credential',
+  category: 'credential',
+};
+
+/**
+ * After 3 in a row, because some providers return 402, 403 and 404 for one prompt. One project alone backs
+ * off instead of waiting for an operator: its failures are more likely those of its prompts.
+ */
+const accessRefused: TripRule = {
+  after: 3,
+  openMs: untilRepaired,
+  projectMs: backOff,
+  mayBeRequest: true,
+  opens: 'target',
+  category: 'access',
+};
+
+/** What the credential may not do, or a flagged prompt. */
+const permissionDenied: TripRule = {
+  ...accessRefused,
+  opens: 'credential',
+  category: 'permission',
+};
 
 const cooldown = ({ retryAfterSeconds }: UpstreamError): TripRule => {
   const asked = retryAfterSeconds ?? DEFAULT_COOLDOWN_SECONDS;
   const seconds = Math.min(MAX_COOLDOWN_SECONDS, Math.max(1, asked));
-  return { after: 1, openMs: () => seconds * 1000 };
+  const openMs = () => seconds * 1000;
+  return { ...failure, after: 1, openMs, projectMs: openMs, category: 'cooldown' };
 };
-
-const failure: TripRule = { after: 5, openMs: backOff };
-/** The target does not accept connections: each attempt would wait for the connect timeout. */
-const unreachable: TripRule = { after: 2, openMs: backOff };
 
 const byStatus = (fault: UpstreamError): TripRule | undefined => {
   switch (fault.status) {
@@ -40,8 +91,9 @@ const byStatus = (fault: UpstreamError): TripRule | undefined => {
       return undefined;
     case 401:
       return credentialRefused;
-    case 402:
     case 403:
+      return permissionDenied;
+    case 402:
     case 404:
       return accessRefused;
     case 429:
@@ -58,6 +110,8 @@ export const tripRuleFor = (fault: UpstreamError): TripRule | undefined => {
       return byStatus(fault);
     case 'connect':
       return unreachable;
+    // A secret that this environment cannot read or send does not concern the target.
+    case 'credential':
     case 'context-overflow':
     case 'aborted':
     case 'deadline':

@@ -13,7 +13,7 @@ import type { Clock } from '../support/clock.ts';
 import { firstEventMs } from './deadlines.ts';
 import { type Post, post } from './post.ts';
 import { bytesOf, readAnswer, readError } from './read-answer.ts';
-import type { UpstreamSecrets } from './secrets.ts';
+import type { Credential, UpstreamSecrets } from './secrets.ts';
 import type { EventBatches, Upstream, UpstreamCall } from './upstream.ts';
 
 type Parts = { secrets: UpstreamSecrets; clock: Clock };
@@ -24,15 +24,42 @@ const POOL = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY, maxFreeSoc
 /** What a header can carry. */
 const SENDABLE = /^[\x20-\x7e]+$/;
 
-const credentialFor = async ({ target }: UpstreamCall, secrets: UpstreamSecrets) => {
+/** The abort reason distinguishes a deadline from a client that disconnected. */
+const throwIfAborted = ({ aborted, reason }: AbortSignal) => {
+  if (!aborted) return;
+  throw reason instanceof UpstreamError
+    ? reason
+    : new UpstreamError('aborted', 'the client disconnected');
+};
+
+/** The credential of another version than the refused one, if the secret has one. */
+const newerCredential = async (
+  { target, signal }: UpstreamCall,
+  secrets: UpstreamSecrets,
+  version: string,
+): Promise<Credential | undefined> => {
+  const newer = await secrets.refused(target.secret, version, signal).catch(() => undefined);
+  throwIfAborted(signal);
+  return newer;
+};
+
+/** @throws UpstreamError `credential`: a fault of this environment or of the secret, not of the target */
+const credentialFor = async (call: UpstreamCall, secrets: UpstreamSecrets): Promise<Credential> => {
+  const { target, signal } = call;
   try {
-    const secret = await secrets.get(target.secret);
-    if (!SENDABLE.test(secret)) throw new Error('The credential holds what no header can carry.');
-    return secret;
+    const known = await secrets.get(target.secret, signal);
+    if (SENDABLE.test(known.value)) return known;
+    const newer = await newerCredential(call, secrets, known.version);
+    if (newer && SENDABLE.test(newer.value)) return newer;
+    throw new Error('The credential holds what no header can carry.');
   } catch (cause) {
+    throwIfAborted(signal);
     throw new UpstreamError('credential', `no credential for ${target.upstream}`, { cause });
   }
 };
+
+const isRefusal = (error: unknown): boolean =>
+  error instanceof UpstreamError && (error.status === 401 || error.status === 403);
 
 /** URL of a target: `path` below its base URL, whose query is kept. */
 export const urlOf = (baseUrl: string, path: string): URL => {
@@ -121,8 +148,10 @@ export const createHttpUpstream = ({ secrets, clock }: Parts): Upstream => {
   const http = new HttpAgent(POOL);
   const https = new HttpsAgent(POOL);
 
-  const open = async (call: UpstreamCall): Promise<EventBatches> => {
-    const secret = await credentialFor(call, secrets);
+  const send = async (
+    call: UpstreamCall,
+    { value: secret, version }: Credential,
+  ): Promise<EventBatches> => {
     const target: WireTarget = { ...call.target, maxOutputTokens: call.maxOutputTokens };
     const endpoint = call.protocol.endpoint(target);
     const url = urlOf(call.target.baseUrl, endpoint.path);
@@ -143,10 +172,10 @@ export const createHttpUpstream = ({ secrets, clock }: Parts): Upstream => {
       const response = await sent.response;
       const { statusCode = 0 } = response;
       const chunks = bytesOf(response, sent, clock);
-      if (statusCode === 401 || statusCode === 403) secrets.refresh();
       if (statusCode < 200 || statusCode > 299) {
-        throw await readError(response, chunks, clock.now());
+        throw await readError(response, chunks, { now: clock.now(), credentialVersion: version });
       }
+      secrets.accepted(call.target.secret);
       const batches = readAnswer(response, chunks, call, { clock, fail: sent.fail });
       return closing(follow(batches, sent, cancelWait), close);
     } catch (error) {
@@ -154,5 +183,19 @@ export const createHttpUpstream = ({ secrets, clock }: Parts): Upstream => {
       throw sent.errorOf(error);
     }
   };
-  return { open };
+
+  const open = async (call: UpstreamCall): Promise<EventBatches> => {
+    const credential = await credentialFor(call, secrets);
+    try {
+      return await send(call, credential);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      const newer = await newerCredential(call, secrets, credential.version);
+      if (!newer || !SENDABLE.test(newer.value)) throw error;
+      // Once: the provider refused nothing but a credential that has been replaced since it was read.
+      return send(call, newer);
+    }
+  };
+
+  return { open, credentialVersion: ({ secret }) => secrets.version(secret) };
 };

@@ -56,7 +56,7 @@ const parseRetryAfter = (value: string | undefined, now: number): number | undef
 export const readError = async (
   response: IncomingMessage,
   chunks: Chunks,
-  now: number,
+  { now, credentialVersion }: { now: number; credentialVersion: string },
 ): Promise<UpstreamError> => {
   const status = response.statusCode ?? 0;
   if (status >= 300 && status < 400) {
@@ -71,6 +71,7 @@ export const readError = async (
   const retryAfterSeconds = parseRetryAfter(response.headers['retry-after'], now);
   return new UpstreamError('status', `the upstream returned ${status}`, {
     status,
+    credentialVersion,
     ...omitUndefined({ retryAfterSeconds, refusedFields: rejection?.fields }),
   });
 };

@@ -2,7 +2,7 @@ import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/clien
 import * as z from 'zod';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
-import type { UpstreamSecrets } from './secrets.ts';
+import type { Credential, UpstreamSecrets } from './secrets.ts';
 
 type Options = {
   client: SecretsManagerClient;
@@ -13,15 +13,29 @@ type Options = {
 
 /** At $0.05 per 10,000 reads, 600 environments cost about $9 a month; five minutes would cost $26. */
 const TTL_MS = 15 * 60_000;
-/** Minimum between two reads, so that a wrong credential or an outage does not cause one per request. */
-const MIN_INTERVAL_MS = 30_000;
+/**
+ * Between two reads while a credential is refused or missing. Below the 30 s within which a repaired one
+ * must serve, because requests, which trigger the reads, may be seconds apart.
+ */
+const SEARCH_MS = 25_000;
+/** After a failed read, while no value is known: fails fast instead of one read per request. */
+const RETRY_MS = 1_000;
+/** One read with its retries; a usual one takes 50 ms. */
+const READ_MS = 4_000;
+
+/** For the client: one attempt ends below the limit of the read, so that another can follow. */
+export const SECRETS_CLIENT_OPTIONS = {
+  maxAttempts: 3,
+  requestHandler: { connectionTimeout: 500, requestTimeout: 1_500, throwOnRequestTimeout: true },
+};
 
 /** Trimmed: pasted credentials often end in a line break. */
 const Credentials = z.record(z.string(), z.string().trim().min(1));
-type Credentials = z.infer<typeof Credentials>;
+
+type Snapshot = { credentials: z.infer<typeof Credentials>; version: string };
 
 /** @throws Error with a fixed text: JSON.parse's message would contain the secret. */
-const parseCredentials = (text: string | undefined): Credentials => {
+const parseCredentials = (text: string | undefined): Snapshot['credentials'] => {
   let value: unknown;
   try {
     value = JSON.parse(text ?? '');
@@ -33,55 +47,136 @@ const parseCredentials = (text: string | undefined): Credentials => {
   return parsed.data;
 };
 
-/** Reads credentials from one JSON secret: cached, one read at a time, kept if a read fails. */
-export const createSecretsManagerSecrets = ({
-  client,
-  secretId,
-  clock,
-  log,
-}: Options): UpstreamSecrets => {
-  let cached: Credentials | undefined;
-  let readAt = Number.NEGATIVE_INFINITY;
-  let freshUntil = Number.NEGATIVE_INFINITY;
-  let reading: Promise<Credentials> | undefined;
+/** Rejects when `signal` aborts; `promise` continues then. */
+const until = async <T>(signal: AbortSignal, promise: Promise<T>): Promise<T> => {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+};
 
-  const read = async (): Promise<Credentials> => {
-    readAt = clock.now();
-    freshUntil = readAt + MIN_INTERVAL_MS;
-    const answer = await client.send(new GetSecretValueCommand({ SecretId: secretId }));
-    cached = parseCredentials(answer.SecretString);
-    freshUntil = readAt + TTL_MS;
-    return cached;
+/** Reads the secret, one read at a time, each with a timeout. */
+const createReader = ({ client, secretId, clock, log }: Options) => {
+  let reading: { since: number; done: Promise<Snapshot> } | undefined;
+
+  const read = async (): Promise<Snapshot> => {
+    const timeout = new AbortController();
+    const cancel = clock.after(READ_MS, () => timeout.abort());
+    try {
+      const command = new GetSecretValueCommand({ SecretId: secretId });
+      const answer = await client.send(command, { abortSignal: timeout.signal });
+      return {
+        credentials: parseCredentials(answer.SecretString),
+        version: answer.VersionId ?? '',
+      };
+    } catch (error) {
+      // Logged even if an older value is still used: fix it before that value is rejected.
+      log.error('upstream_secret_failed', { failure: error instanceof Error ? error.name : '' });
+      throw error;
+    } finally {
+      cancel();
+    }
   };
 
-  const current = async (): Promise<Credentials> => {
-    if (cached && clock.now() < freshUntil) return cached;
-    reading ??= read()
-      .catch((error: unknown) => {
-        // Logged even if an older value is still used: fix it before that value is rejected.
-        log.error('upstream_secret_failed', { failure: error instanceof Error ? error.name : '' });
-        throw error;
-      })
-      .finally(() => {
-        reading = undefined;
-      });
+  return (onRead: (snapshot: Snapshot) => void): Promise<Snapshot> => {
+    const now = clock.now();
+    // The platform may have frozen a pending read with the request that began it: it is not joined.
+    if (reading && now - reading.since < READ_MS) return reading.done;
+    const done = read().then((snapshot) => {
+      onRead(snapshot);
+      return snapshot;
+    });
+    const mine = { since: now, done };
+    reading = mine;
+    const end = () => {
+      if (reading === mine) reading = undefined;
+    };
+    done.then(end, end);
+    return done;
+  };
+};
+
+/** Reads credentials from one JSON secret: cached, one read at a time, kept if a read fails or hangs. */
+export const createSecretsManagerSecrets = (options: Options): UpstreamSecrets => {
+  const { clock } = options;
+  const reader = createReader(options);
+  let cached: Snapshot | undefined;
+  let readAt = Number.NEGATIVE_INFINITY;
+  let lastFailure: unknown;
+  /** Names that are refused or missing. */
+  const wanted = new Set<string>();
+
+  const read = async (): Promise<Snapshot> => {
+    readAt = clock.now();
     try {
-      return await reading;
+      return await reader((snapshot) => {
+        if (snapshot.version !== cached?.version) wanted.clear();
+        cached = snapshot;
+        lastFailure = undefined;
+      });
     } catch (error) {
-      if (cached) return cached;
+      lastFailure = error;
       throw error;
     }
   };
 
+  const isDue = (): boolean => {
+    const interval = wanted.size > 0 || lastFailure !== undefined ? SEARCH_MS : TTL_MS;
+    return clock.now() - readAt >= interval;
+  };
+  const refreshBehind = () => {
+    if (isDue()) read().catch(() => undefined);
+  };
+
+  const credentialIn = (snapshot: Snapshot, name: string): Credential | undefined => {
+    const { credentials, version } = snapshot;
+    const value = Object.hasOwn(credentials, name) ? credentials[name] : undefined;
+    return value === undefined ? undefined : { value, version };
+  };
+
+  /** For callers that have no value to go on with. */
+  const readNow = (signal: AbortSignal): Promise<Snapshot> => {
+    if (lastFailure !== undefined && clock.now() - readAt < RETRY_MS) {
+      return Promise.reject(lastFailure);
+    }
+    return until(signal, read());
+  };
+
   return {
-    get: async (name) => {
-      const credentials = await current();
-      const credential = Object.hasOwn(credentials, name) ? credentials[name] : undefined;
-      if (credential === undefined) throw new Error(`The upstream secret has no field '${name}'.`);
-      return credential;
+    get: async (name, signal) => {
+      const known = cached && credentialIn(cached, name);
+      if (known) {
+        refreshBehind();
+        return known;
+      }
+      // Shortens the time to the next read, which may make it due.
+      if (cached) wanted.add(name);
+      const snapshot = cached && !isDue() ? cached : await readNow(signal);
+      const credential = credentialIn(snapshot, name);
+      if (credential) return credential;
+      wanted.add(name);
+      throw new Error(`The upstream secret has no field '${name}'.`);
     },
-    refresh: () => {
-      freshUntil = Math.min(freshUntil, readAt + MIN_INTERVAL_MS);
+    refused: async (name, version, signal) => {
+      if (cached?.version === version) {
+        wanted.add(name);
+        if (clock.now() - readAt >= SEARCH_MS) await until(signal, read()).catch(() => undefined);
+        signal.throwIfAborted();
+      }
+      const current = cached && credentialIn(cached, name);
+      return current?.version === version ? undefined : current;
+    },
+    accepted: (name) => {
+      wanted.delete(name);
+    },
+    version: () => {
+      if (cached) refreshBehind();
+      return cached?.version;
     },
   };
 };

@@ -34,4 +34,6 @@ export type Upstream = {
    * @throws UpstreamError before and during the answer.
    */
   open(call: UpstreamCall): Promise<EventBatches>;
+  /** Version of the credential that a call of the target would use now; undefined before the first one. */
+  credentialVersion(target: Target): string | undefined;
 };

@@ -41,7 +41,6 @@ describe('the table of decisions', () => {
     'context-overflow': true,
     redirect: true,
     malformed: true,
-    empty: true,
     truncated: true,
     'error-event': true,
     aborted: true,

@@ -2,6 +2,8 @@
 export type Expected =
   /** The caller gets the answer. */
   | { kind: 'answered' }
+  /** It ended properly without content: another target takes over; without one the caller gets it, free. */
+  | { kind: 'empty' }
   /** Nothing usable came: another target takes over; without one the caller gets this status. */
   | { kind: 'failed'; status: number; headers?: Record<string, string> }
   /** It is the request's own: no other target is asked. */
@@ -41,6 +43,7 @@ const forOperator = failed(500, { 'x-should-retry': 'false' });
 /** Every way in which an upstream fails, and what becomes of it. */
 export const ROWS: Row[] = [
   { fault: 'none', expected: answered },
+  { fault: 'blank', expected: { kind: 'empty' } },
   { fault: 'refuses', expected: failed(502), at: () => 'http://127.0.0.1:1' },
   { fault: 'no-tls', expected: failed(502), at: (url) => url.replace('http:', 'https:') },
   { fault: 'unknown-host', expected: failed(502), at: () => 'http://upstream.invalid' },
@@ -60,7 +63,6 @@ export const ROWS: Row[] = [
   ...rows(failed(502, { 'retry-after': '7' }), ['status=500:7']),
   ...rows(refused, named('status', ['400', '413', '422'])),
   ...rows(failed(502), ['empty', 'malformed', 'malformed=0', 'error']),
-  ...rows(lasting, ['blank']),
   ...rows(failed(502), ['truncate=0', 'error=0']),
   ...rows(
     failed(502),

@@ -65,6 +65,13 @@ const expectAnswer = (cell: Cell, result: CellResult) => {
   return expect(readStream(cell, result.text)).toMatchObject({ isError: false, text: TEXT });
 };
 
+const expectEmpty = (cell: Cell, result: CellResult) => {
+  expect(result.status).toBe(200);
+  expect(result.charged).toBe(0);
+  if (!cell.stream) return expect(wholeText(cell, result.text) ?? '').toBe('');
+  return expect(readStream(cell, result.text)).toMatchObject({ isError: false, text: '' });
+};
+
 const expectErrorEvent = (cell: Cell, result: CellResult) => {
   expect(result.status).toBe(200);
   const { isError, text } = readStream(cell, result.text);
@@ -88,6 +95,8 @@ const expectOutcome = (cell: Cell, expected: Expected, result: CellResult) => {
   switch (expected.kind) {
     case 'answered':
       return expectAnswer(cell, result);
+    case 'empty':
+      return cell.hasSecond ? expectAnswer(cell, result) : expectEmpty(cell, result);
     case 'refused':
       expectError(cell, result, expected.status, expected.type);
       expect(result.attempts).toBe(1);

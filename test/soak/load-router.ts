@@ -12,6 +12,7 @@ import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
 import { startServer } from '../../lambdas/web/server.ts';
 import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
+import { fixedSecrets } from '../support/fixed-secrets.ts';
 
 /** What the parent says first; later `sample` asks for a reading. */
 export type RouterOrder = { dynamo: string; models: Model[]; secret: string };
@@ -41,7 +42,7 @@ const serve = async ({ dynamo, models, secret }: RouterOrder) => {
     catalog: createCatalog(models),
     ...createDynamoStores({ client, tableNames: TABLE_NAMES }),
     upstream: createHttpUpstream({
-      secrets: { get: async () => secret, refresh: () => undefined },
+      secrets: fixedSecrets(secret),
       clock: systemClock,
     }),
     // Lines are made and thrown away: writing them would measure the terminal.

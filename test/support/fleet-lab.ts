@@ -25,6 +25,9 @@ const BODY = bodyWith({});
 
 const headersOf = ({ key }: Fleet) => ({ authorization: `Bearer ${key}` });
 
+/** Of two projects: what opens a breaker for all must have failed for both. */
+export type Asker = 'project' | 'other project';
+
 /** A fleet whose one model has a target for each act, asked over the chat family with streams. */
 export const startLab = async (acts: Act[], options: Partial<FleetOptions> = {}) => {
   const clock = createCountingClock(NOW);
@@ -37,16 +40,27 @@ export const startLab = async (acts: Act[], options: Partial<FleetOptions> = {})
     ...options,
   });
   onTestFinished(() => fleet.close());
-  const askFor = (fields: object, router = 0) =>
+  const askFor = (fields: object, router = 0, as: Asker = 'project') =>
     send(fleet.urls[router] ?? '', '/v1/chat/completions', {
       method: 'POST',
-      headers: headersOf(fleet),
+      headers: headersOf(as === 'project' ? fleet : { ...fleet, key: fleet.otherKey }),
       body: bodyWith(fields),
     });
-  const ask = (router = 0) => askFor({}, router);
+  const ask = (router = 0, as: Asker = 'project') => askFor({}, router, as);
   const askTimes = async (times: number) => {
     const sent = [];
     for (let turn = 0; turn < times; turn += 1) sent.push(await ask());
+    return sent;
+  };
+  let turns = 0;
+  /** The same by the two projects in turns. */
+  const askInTurn = (router = 0) => {
+    turns += 1;
+    return ask(router, turns % 2 === 1 ? 'project' : 'other project');
+  };
+  const askTimesInTurn = async (times: number) => {
+    const sent = [];
+    for (let turn = 0; turn < times; turn += 1) sent.push(await askInTurn());
     return sent;
   };
   const count = (name: LogEvent) => fleet.lines().filter(({ event }) => event === name).length;
@@ -85,6 +99,8 @@ export const startLab = async (acts: Act[], options: Partial<FleetOptions> = {})
     askFor,
     ask,
     askTimes,
+    askInTurn,
+    askTimesInTurn,
     askAndLeave,
     askAndHold,
     count,

@@ -11,6 +11,7 @@ import type { Log } from '../../lambdas/support/log.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
 import { type ServerOptions, startServer } from '../../lambdas/web/server.ts';
 import { type LocalStores, startLocalStores } from '../../local/local-stores.ts';
+import { fixedSecrets } from './fixed-secrets.ts';
 import { watchAnswers } from './leak-watch.ts';
 import { type LogLine, parseLine } from './log-line.ts';
 import { createWatchedLog } from './watched-log.ts';
@@ -22,6 +23,8 @@ export type Fleet = {
   /** What stands behind each address, for those who bring events of their own. */
   handlers: HttpHandler[];
   key: string;
+  /** A key of another project on the same plan. */
+  otherKey: string;
   stores: LocalStores['parts'];
   logText(): string;
   lines(): LogLine[];
@@ -53,6 +56,7 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
   await stores.parts.plans.putPlan(PLAN);
   const lifecycle = createKeyLifecycle({ ...stores.parts, clock, randomBytes });
   const { key, record } = await lifecycle.create({ projectId: 'project', planId: PLAN.id });
+  const other = await lifecycle.create({ projectId: 'other-project', planId: PLAN.id });
   const written: string[] = [];
   const create = () =>
     createRouter({
@@ -60,7 +64,7 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
       breakers: options.breakers ?? stores.parts.breakers,
       catalog: options.catalog ?? createCatalog(models),
       upstream: createHttpUpstream({
-        secrets: { get: async () => secret, refresh: () => undefined },
+        secrets: fixedSecrets(secret),
         clock,
       }),
       log: options.log ?? createWatchedLog(models, clock, (line) => written.push(line)),
@@ -80,6 +84,7 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
     urls: servers.map(({ url }) => url),
     handlers,
     key,
+    otherKey: other.key,
     stores: stores.parts,
     logText: () => written.join(''),
     lines: () => written.map(parseLine),

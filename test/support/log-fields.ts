@@ -22,6 +22,7 @@ export const LOG_EVENTS: Record<LogEvent, true> = {
   upstream_secret_failed: true,
   breaker_opened: true,
   breaker_closed: true,
+  project_held_off: true,
   breaker_unreadable: true,
   breaker_unwritable: true,
   meter_refund_late: true,

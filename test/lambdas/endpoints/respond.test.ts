@@ -68,7 +68,7 @@ const setUpSettlement = (messages: MessageBatches) => {
   const calls: string[] = [];
   const answer = {
     fetched: {
-      batches: Promise.reject(new Error('not read')),
+      answer: Promise.reject(new Error('not read')),
       dispose: () => calls.push('dispose'),
     },
     settlement: {
@@ -76,9 +76,10 @@ const setUpSettlement = (messages: MessageBatches) => {
       fail: async () => void calls.push('fail'),
       end: async () => void calls.push('end'),
       endSoon: async () => void calls.push('endSoon'),
+      isFree: () => false,
     },
   };
-  answer.fetched.batches.catch(() => undefined);
+  answer.fetched.answer.catch(() => undefined);
   return { calls, stream: settleOnEnd(messages, answer) };
 };
 

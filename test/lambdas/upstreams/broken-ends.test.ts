@@ -5,6 +5,7 @@ import type { CallerProtocolName } from '../../../lambdas/protocols/protocol.ts'
 import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { createHttpUpstream } from '../../../lambdas/upstreams/http-upstream.ts';
 import type { EventBatches } from '../../../lambdas/upstreams/upstream.ts';
+import { fixedSecrets } from '../../support/fixed-secrets.ts';
 import { createManualClock, type ManualClock } from '../../support/manual-clock.ts';
 import { startMisbehaving } from '../../support/misbehaving-server.ts';
 import { chatWire, messagesWire, requestOf } from '../../support/translate.ts';
@@ -45,7 +46,7 @@ const open = async (protocol: CallerProtocolName, wire: string) => {
     resolve(response);
   });
   const clock = createManualClock(0);
-  const secrets = { get: async () => 'secret', refresh: () => undefined };
+  const secrets = fixedSecrets('secret');
   const batches = await createHttpUpstream({ clock, secrets }).open({
     request: requestOf(protocol),
     target: { upstream: 'aurora', protocol, baseUrl: server.url, model: 'm', secret: 's' },

@@ -11,6 +11,7 @@ import { createHttpUpstream } from '../../../lambdas/upstreams/http-upstream.ts'
 import type { UpstreamSecrets } from '../../../lambdas/upstreams/secrets.ts';
 import type { EventBatches } from '../../../lambdas/upstreams/upstream.ts';
 import { createCountingClock } from '../../support/counting-clock.ts';
+import { fixedSecrets } from '../../support/fixed-secrets.ts';
 import { startMisbehaving } from '../../support/misbehaving-server.ts';
 import { rejection } from '../../support/rejection.ts';
 import { requestOf } from '../../support/translate.ts';
@@ -33,8 +34,9 @@ const setUp = (url: string, extra: Partial<Target> = {}, secrets?: UpstreamSecre
   const upstream = createHttpUpstream({
     clock,
     secrets: secrets ?? {
-      get: async (name) => `secret-of-${name}`,
-      refresh: () => refreshed.push('refresh'),
+      ...fixedSecrets(''),
+      get: async (name) => ({ value: `secret-of-${name}`, version: 'v1' }),
+      refused: async (name, version) => void refreshed.push(`${name} ${version}`),
     },
   });
   const target: Target = {
@@ -212,13 +214,13 @@ describe('a fault', () => {
   });
 
   test('a credential that cannot be read is a failure of kind credential', async () => {
-    const secrets = { get: () => Promise.reject(new Error('no')), refresh: () => undefined };
+    const secrets = { ...fixedSecrets(''), get: () => Promise.reject(new Error('no')) };
     const { open } = setUp('http://127.0.0.1:1', {}, secrets);
     expect((await upstreamErrorOf(open())).kind).toBe('credential');
   });
 
   test('a credential that no header can carry is a failure of kind credential', async () => {
-    const secrets = { get: async () => 'geheim…\n', refresh: () => undefined };
+    const secrets = fixedSecrets('geheim…\n');
     const { open } = setUp('http://127.0.0.1:1', {}, secrets);
     expect((await upstreamErrorOf(open())).kind).toBe('credential');
   });
@@ -294,7 +296,7 @@ describe('a fault', () => {
     const server = await startMisbehaving((response) => response.writeHead(status).end());
     const { open, refreshed } = setUp(server.url);
     expect(await upstreamErrorOf(open())).toMatchObject({ kind: 'status', status });
-    expect(refreshed).toEqual(['refresh']);
+    expect(refreshed).toEqual(['aurora v1']);
   });
 
   test('a prompt that is too long is a failure of kind context-overflow', async () => {

@@ -16,10 +16,12 @@ const setUp = async (value: string) => {
     maxAttempts: 1,
   });
   let reads = 0;
-  client.middlewareStack.add((next, context) => async (args) => {
-    if (context.commandName === 'GetSecretValueCommand') reads += 1;
-    return next(args);
-  });
+  client.middlewareStack.add(
+    (next, context) => (args) =>
+      next(args).finally(() => {
+        if (context.commandName === 'GetSecretValueCommand') reads += 1;
+      }),
+  );
   let isClosed = false;
   const close = async () => {
     if (isClosed) return;
@@ -34,75 +36,115 @@ const setUp = async (value: string) => {
   const secrets = createSecretsManagerSecrets({ client, secretId: 'upstreams', clock, log });
   const put = (SecretString: string) =>
     client.send(new PutSecretValueCommand({ SecretId: 'upstreams', SecretString }));
-  return { secrets, clock, put, close, reads: () => reads, logText: () => written.join('') };
+  const { signal } = new AbortController();
+  const get = async (name: string) => (await secrets.get(name, signal)).value;
+  /** Lets a read behind the caller end. */
+  const settled = (count: number) => expect.poll(() => reads).toBe(count);
+  return {
+    ...{ secrets, get, signal, clock, put, close, settled },
+    reads: () => reads,
+    logText: () => written.join(''),
+  };
 };
 
 test('many requests at once read the secret once, and it is kept for 15 minutes', async () => {
-  const { secrets, clock, put, reads } = await setUp('{"a":"one","b":"two"}');
-  const got = await Promise.all(['a', 'b', 'a'].map(secrets.get));
+  const { get, clock, put, reads, settled } = await setUp('{"a":"one","b":"two"}');
+  const got = await Promise.all(['a', 'b', 'a'].map(get));
   expect(got).toEqual(['one', 'two', 'one']);
   await put('{"a":"new"}');
   clock.advance(15 * MINUTE - 1);
-  expect(await secrets.get('a')).toBe('one');
+  expect(await get('a')).toBe('one');
   expect(reads()).toBe(1);
   clock.advance(1);
-  expect(await secrets.get('a')).toBe('new');
+  expect(await get('a')).toBe('one');
+  await settled(2);
+  expect(await get('a')).toBe('new');
 });
 
-test('a refused credential is read again, but at most every 30 seconds', async () => {
-  const { secrets, clock, put, reads } = await setUp('{"a":"one"}');
-  await secrets.get('a');
+test('a refused credential is read again at once, but at most every 25 seconds', async () => {
+  const { secrets, signal, get, clock, put, reads } = await setUp('{"a":"one"}');
+  const { version } = await secrets.get('a', signal);
   await put('{"a":"rotated"}');
-  secrets.refresh();
-  expect(await secrets.get('a')).toBe('one');
-  clock.advance(30_000);
-  expect(await secrets.get('a')).toBe('rotated');
+  expect(await secrets.refused('a', version, signal)).toBeUndefined();
+  expect(reads()).toBe(1);
+  clock.advance(25_000);
+  expect(await secrets.refused('a', version, signal)).toMatchObject({ value: 'rotated' });
+  expect(await get('a')).toBe('rotated');
   expect(reads()).toBe(2);
 });
 
+test('while a credential is refused its version is looked for every 25 seconds, until it is accepted', async () => {
+  const { secrets, signal, get, clock, reads, settled } = await setUp('{"a":"one"}');
+  const { version } = await secrets.get('a', signal);
+  await secrets.refused('a', version, signal);
+  for (const count of [2, 3]) {
+    clock.advance(25_000);
+    expect(secrets.version('a')).toBe(version);
+    await settled(count);
+  }
+  secrets.accepted('a');
+  clock.advance(14 * MINUTE);
+  expect(await get('a')).toBe('one');
+  expect(secrets.version('a')).toBe(version);
+  expect(reads()).toBe(3);
+});
+
+test('a field that is added to the secret is found by the first request 25 seconds after the last read', async () => {
+  const { get, clock, put, reads } = await setUp('{"a":"one"}');
+  await expect(get('b')).rejects.toThrow("no field 'b'");
+  await put('{"a":"one","b":"two"}');
+  clock.advance(24_999);
+  await expect(get('b')).rejects.toThrow("no field 'b'");
+  expect(reads()).toBe(1);
+  clock.advance(1);
+  expect(await get('b')).toBe('two');
+});
+
 test('an outage leaves the last known credentials in use', async () => {
-  const { secrets, clock, close } = await setUp('{"a":"one"}');
-  await secrets.get('a');
+  const { get, clock, close } = await setUp('{"a":"one"}');
+  await get('a');
   await close();
   clock.advance(60 * MINUTE);
-  expect(await secrets.get('a')).toBe('one');
+  expect(await get('a')).toBe('one');
 });
 
 test('a broken rotation leaves the last known credentials in use', async () => {
-  const { secrets, clock, put } = await setUp('{"a":"one"}');
-  await secrets.get('a');
+  const { get, clock, put, settled } = await setUp('{"a":"one"}');
+  await get('a');
   await put('{"a":');
   clock.advance(60 * MINUTE);
-  expect(await secrets.get('a')).toBe('one');
+  expect(await get('a')).toBe('one');
+  await settled(2);
+  expect(await get('a')).toBe('one');
 });
 
 test.each(['{"a":"canary"', '["canary"]', '{"a":{"canary":1}}', 'canary'])(
   'a secret that is no object of texts is refused without quoting it: %s',
   async (value) => {
-    const { secrets } = await setUp(value);
-    const error: unknown = await secrets.get('a').catch((reason: unknown) => reason);
+    const { get } = await setUp(value);
+    const error: unknown = await get('a').catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(Error);
     expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain('canary');
   },
 );
 
 test('a credential that was pasted with a line break is used without', async () => {
-  const { secrets } = await setUp('{"a":"  one\\n"}');
-  expect(await secrets.get('a')).toBe('one');
+  const { get } = await setUp('{"a":"  one\\n"}');
+  expect(await get('a')).toBe('one');
 });
 
 test('a name that the secret does not hold is an error, also one that every object has', async () => {
-  const { secrets } = await setUp('{"a":"one"}');
-  await expect(secrets.get('b')).rejects.toThrow("no field 'b'");
-  await expect(secrets.get('constructor')).rejects.toThrow("no field 'constructor'");
+  const { get } = await setUp('{"a":"one"}');
+  await expect(get('b')).rejects.toThrow("no field 'b'");
+  await expect(get('constructor')).rejects.toThrow("no field 'constructor'");
 });
 
 test('a failed read is told even while the last known credentials serve on, without the secret', async () => {
-  const { secrets, clock, put, logText } = await setUp('{"a":"one"}');
-  await secrets.get('a');
+  const { get, clock, put, logText } = await setUp('{"a":"one"}');
+  await get('a');
   await put('{"a":"canary"');
   clock.advance(60 * MINUTE);
-  await secrets.get('a');
-  expect(logText()).toContain('upstream_secret_failed');
+  await get('a');
+  await expect.poll(logText).toContain('upstream_secret_failed');
   expect(logText()).not.toContain('canary');
 });

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
 import type { UpstreamProtocol } from '../../../lambdas/protocols/protocol.ts';
 import { createHttpUpstream } from '../../../lambdas/upstreams/http-upstream.ts';
+import { fixedSecrets } from '../../support/fixed-secrets.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { type MisbehavingServer, startMisbehaving } from '../../support/misbehaving-server.ts';
 import { targetAt } from '../../support/models.ts';
@@ -13,7 +14,7 @@ const NOW = 1_700_000_000_000;
 const call = async (server: MisbehavingServer, protocol: UpstreamProtocol = signedProtocol) => {
   const upstream = createHttpUpstream({
     clock: createManualClock(NOW),
-    secrets: { get: async () => 'key', refresh: () => undefined },
+    secrets: fixedSecrets('key'),
   });
   const batches = await upstream.open({
     request: requestOf('chat'),

@@ -3,6 +3,7 @@ import type { Target } from '../../../lambdas/catalog/catalog.ts';
 import type { CallerProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { createHttpUpstream } from '../../../lambdas/upstreams/http-upstream.ts';
+import { fixedSecrets } from '../../support/fixed-secrets.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { startMisbehaving } from '../../support/misbehaving-server.ts';
 import { requestOf } from '../../support/translate.ts';
@@ -16,7 +17,7 @@ const bodyFor = async (
   const server = await startMisbehaving((response) => response.writeHead(503).end());
   const call = createHttpUpstream({
     clock: createManualClock(0),
-    secrets: { get: async () => 'secret', refresh: () => undefined },
+    secrets: fixedSecrets('secret'),
   }).open({
     request: requestOf(protocol, fields),
     target: { upstream: 'a', protocol, baseUrl: server.url, model: 'm', secret: 's', ...options },
