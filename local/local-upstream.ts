@@ -2,7 +2,10 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { Clock } from '../lambdas/support/clock.ts';
 import type { Log } from '../lambdas/support/log.ts';
 import { createHttpUpstream } from '../lambdas/upstreams/http-upstream.ts';
-import { createSecretsManagerSecrets, SECRETS_CLIENT_OPTIONS } from '../lambdas/upstreams/secrets-manager.ts';
+import {
+  createSecretsManagerSecrets,
+  SECRETS_CLIENT_OPTIONS,
+} from '../lambdas/upstreams/secrets-manager.ts';
 import type { Upstream } from '../lambdas/upstreams/upstream.ts';
 import { LOCAL_AWS } from './local-aws.ts';
 

@@ -113,7 +113,8 @@ describe.each(SIZES)('on %i environments', (size) => {
         seconds: SECONDS,
         ask: () => ask(innocent, { model, prompt: 'hi', environment: turn++ % size }),
         act: (second) => {
-          for (const asked of attack[second - 1] ?? []) sent.push(ask(attacker, { model, ...asked }));
+          for (const asked of attack[second - 1] ?? [])
+            sent.push(ask(attacker, { model, ...asked }));
           return undefined;
         },
       });
