@@ -22,6 +22,8 @@ const env = {
 const UNSIGNED = {
   httpMethod: 'GET',
   path: '/admin/projects',
+  resource: '/admin/{proxy+}',
+  pathParameters: { proxy: 'projects' },
   multiValueHeaders: {},
   body: null,
   isBase64Encoded: false,
