@@ -70,7 +70,7 @@ export const createProjectBreakers = (parts: {
       onFailure: async (fault) => {
         if (isProbe) found?.breaker.release();
         const rule = tripRuleFor(fault);
-        // Whatever no request can cause opens the breaker of all projects.
+        // What no request can cause opens the breaker of all projects.
         if (rule?.mayBeRequest) fail(target, projectId, rule);
         else if (isProbe && provesTargetAlive(fault)) found?.breaker.start();
       },
