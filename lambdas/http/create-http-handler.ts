@@ -6,6 +6,7 @@ import type { Authenticate } from '../keys/authenticate.ts';
 import type { Clock } from '../support/clock.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
+import { createClientErrorLimit } from './client-error-limit.ts';
 import { createMatchRoute, type Endpoints } from './match-route.ts';
 import { accessLog } from './middleware/access-log.ts';
 import { errorEnvelope } from './middleware/error-envelope.ts';
@@ -42,14 +43,20 @@ export type HttpHandlerOptions = {
 };
 
 /** The stages of a request (stages.ts), with the statuses that each may end it with. */
-const createServe = ({ endpoints, authenticate }: HttpHandlerOptions) => {
+const createServe = ({ endpoints, authenticate, clock }: HttpHandlerOptions) => {
   const matchRoute = createMatchRoute(endpoints);
+  const limitClientErrors = createClientErrorLimit({ clock });
   return async (received: Received): Promise<Reply> => {
     const routed = routeRequest(matchRoute, received); // 404, 405: a wrong path needs no key
     if ('reply' in routed) return routed.reply;
     const authenticated = await identifyCaller(authenticate, routed); // 401, 503
-    const call = await readCall(authenticated); // 400, 413, 415
-    return routed.endpoint(call); // 402, 429, 400, 5xx
+    const serve = async () => {
+      const call = await readCall(authenticated); // 400, 413, 415
+      return routed.endpoint(call); // 402, 429, 400, 5xx
+    };
+    // A GET has no body to parse and a limit in the meter; a held key can still read its usage.
+    if (routed.request.method !== 'POST') return serve();
+    return limitClientErrors(authenticated.caller, serve); // 429
   };
 };
 

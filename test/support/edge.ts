@@ -44,7 +44,7 @@ export const startEdge = async (
 ): Promise<Edge> => {
   const dynamo = await startDynamo();
   const { keys, plans, meters } = storesOn(dynamo.client);
-  await plans.putPlan({ id: 'plan', rpm: 10, quota: 10, period: 'day' });
+  await plans.putPlan({ id: 'plan', rpm: 10_000, quota: 10_000, period: 'day' });
   const lifecycle = createKeyLifecycle({ keys, meters, clock: systemClock, randomBytes });
   const { key } = await lifecycle.create({ projectId: 'project', planId: 'plan' });
   const written: string[] = [];
