@@ -47,7 +47,7 @@ const SECRET_ARN =
   /^arn:aws[\w-]*:secretsmanager:[a-z\d-]+:\d{12}:secret:[\w/+=.@-]+-[A-Za-z\d]{6}$/;
 const KEY_ARN = /^arn:aws[\w-]*:kms:[a-z\d-]+:\d{12}:key\/[\w-]+$/;
 
-const ITEM_SEPARATOR = /\s*,\s*/;
+const itemsOf = (text: string): string[] => text.split(',').map((item) => item.trim());
 
 const splitTag = (pair: string): [string, string] => {
   const at = pair.indexOf('=');
@@ -57,7 +57,7 @@ const splitTag = (pair: string): [string, string] => {
 /** Names and values that every AWS service accepts. */
 const TagOption = z
   .union([
-    z.string().transform((text) => Object.fromEntries(text.split(ITEM_SEPARATOR).map(splitTag))),
+    z.string().transform((text) => Object.fromEntries(itemsOf(text).map(splitTag))),
     z.record(z.string(), z.string()),
   ])
   .pipe(
@@ -74,7 +74,7 @@ const isOrigin = (text: string): boolean =>
 
 /** Exact origins; no `*`: a page of any site could then use a key that a browser holds. */
 const OriginList = z
-  .union([z.string().transform((text) => text.split(ITEM_SEPARATOR)), z.array(z.string())])
+  .union([z.string().transform(itemsOf), z.array(z.string())])
   .pipe(
     z
       .array(z.string().refine(isOrigin, 'must be an origin: https://host, without a path'))

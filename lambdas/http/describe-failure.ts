@@ -24,7 +24,8 @@ const chainOf = (error: unknown): Error[] => {
   return chain;
 };
 
-const LAST_SEGMENT = /([^/\\\s(]+:\d+:\d+)\)?$/;
+/** Bounded: without a bound the time grows with the square of the line's length. */
+const LAST_SEGMENT = /([^/\\\s(]{1,100}:\d{1,9}:\d{1,9})\)?$/;
 
 /** File, line and column of the first stack frame; no directories, and not the message above it. */
 const originOf = (error: Error): string | undefined => {

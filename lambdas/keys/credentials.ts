@@ -2,7 +2,7 @@ import { unauthenticated } from '../support/errors.ts';
 import { isWellFormedKey } from './api-key.ts';
 
 const MAX_LENGTH = 256;
-const BEARER = /^bearer +(.*)$/i;
+const BEARER = /^bearer +([^ ].*)$/i;
 /** Visible ASCII without a comma: duplicate headers arrive joined by commas, and no key contains one. */
 const TOKEN = /^[!-+\--~]+$/;
 

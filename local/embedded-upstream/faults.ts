@@ -73,4 +73,4 @@ export const parseFault = (text: string): Fault | undefined => {
 
 /** Fault at the end of a model name, after `!`, e.g. `scribe-1!status=503`. */
 export const faultOfModel = (model: string): Fault | undefined =>
-  parseFault(/!(?<fault>\S+)$/.exec(model)?.groups?.fault ?? '');
+  parseFault(/!(?<fault>[^\s!]+)$/.exec(model)?.groups?.fault ?? '');
