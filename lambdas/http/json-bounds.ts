@@ -6,20 +6,22 @@ const MAX_DEPTH = 64;
 /** Of one object. Checking and copying one takes some microseconds: 300,000 of them took seconds. */
 const MAX_MEMBERS = 10_000;
 
-/** Of the whole body: 10,000 messages with a few parts each have 100,000; 2.6 million took a second. */
-const MAX_VALUES = 250_000;
+/**
+ * Of the whole body: 10,000 messages of two parts each have 90,000. Distinct keys cost the most; 100,000 of
+ * them block the process for up to 150 ms, 2.6 million values did for a second.
+ */
+const MAX_VALUES = 100_000;
 
-const QUOTE = '"';
+const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /** Index of the quote that closes a string whose content begins at `from`; the text's end if none does. */
 const endOfString = (text: string, from: number): number => {
-  for (let at = text.indexOf(QUOTE, from); at !== -1; at = text.indexOf(QUOTE, at + 1)) {
-    let backslashes = 0;
-    while (at - backslashes > from && text.charCodeAt(at - backslashes - 1) === BACKSLASH) {
-      backslashes++;
-    }
-    if (backslashes % 2 === 0) return at;
+  let at = from;
+  while (at < text.length) {
+    const unit = text.charCodeAt(at);
+    if (unit === QUOTE) return at;
+    at += unit === BACKSLASH ? 2 : 1;
   }
   return text.length;
 };
@@ -34,7 +36,7 @@ const createTally = () => {
     value() {
       values += 1;
       if (values > MAX_VALUES) {
-        throw invalidRequest('The request body holds more than 250,000 values.');
+        throw invalidRequest('The request body holds more than 100,000 values.');
       }
     },
     open() {
@@ -57,15 +59,14 @@ const createTally = () => {
 };
 
 /**
- * Bounds a JSON text before it is parsed: 64 levels, 10,000 members an object, 250,000
- * values in all. One pass without recursion;
- * strings are skipped at the speed of `indexOf`. @throws ApiError 400
+ * Bounds a JSON text before it is parsed: 64 levels, 10,000 members an object, 100,000
+ * values in all. One pass without recursion. @throws ApiError 400
  */
 export const assertBounds = (text: string): void => {
   const tally = createTally();
   for (let at = 0; at < text.length; at++) {
     switch (text[at]) {
-      case QUOTE:
+      case '"':
         at = endOfString(text, at + 1);
         break;
       case '{':

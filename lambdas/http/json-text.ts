@@ -7,8 +7,11 @@ const isLow = (unit: number) => unit >= 0xdc00 && unit <= 0xdfff;
 const unitAt = (text: string, at: number): number =>
   text.startsWith('\\u', at) ? Number.parseInt(text.slice(at + 2, at + 6), 16) : Number.NaN;
 
+const MAY_HOLD_SURROGATE = /\\ud[89a-f]/i;
+
 /** Half a surrogate pair has no UTF-8 form: sent on, it would silently become another character. */
 const hasLoneSurrogate = (text: string): boolean => {
+  if (!MAY_HOLD_SURROGATE.test(text)) return false;
   for (let at = text.indexOf('\\'); at !== -1; at = text.indexOf('\\', at)) {
     const unit = unitAt(text, at);
     if (isLow(unit)) return true;

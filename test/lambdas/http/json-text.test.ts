@@ -22,16 +22,16 @@ test('an object of one more is refused', () => {
 
 const elements = (count: number) => `{"a":[${'0,'.repeat(count)}0]}`;
 
-test('a body of 200,000 values is accepted', () => {
-  expect(parseJsonObject(elements(200_000))).toHaveProperty('a.length', 200_001);
+test('a body of 90,000 values is accepted', () => {
+  expect(parseJsonObject(elements(90_000))).toHaveProperty('a.length', 90_001);
 });
 
 test.each([
-  ['elements of one array', elements(250_000)],
-  ['members of many objects', `{"a":[${`{${'"b":0,'.repeat(9_998)}"b":0},`.repeat(40)}0]}`],
-  ['empty objects', `{"a":[${'{},'.repeat(130_000)}0]}`],
-])('a body of more than 250,000 values is rejected: %s', (_, text) => {
-  expect(() => parseJsonObject(text)).toThrow('more than 250,000 values');
+  ['elements of one array', elements(100_000)],
+  ['members of many objects', `{"a":[${`{${'"b":0,'.repeat(9_998)}"b":0},`.repeat(11)}0]}`],
+  ['empty objects', `{"a":[${'{},'.repeat(52_000)}0]}`],
+])('a body of more than 100,000 values is rejected: %s', (_, text) => {
+  expect(() => parseJsonObject(text)).toThrow('more than 100,000 values');
 });
 
 test('five megabytes of backslashes and quotes are taken as they are', () => {
