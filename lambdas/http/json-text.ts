@@ -28,18 +28,12 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 const MAY_HOLD_PROTO = /__proto__|\\u005f/i;
 
-/** `__proto__` is an ordinary key to JSON.parse and a prototype to some of what runs later. */
-const withoutProto = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(withoutProto);
-  return isObject(value) ? membersWithoutProto(value) : value;
+/** `__proto__` is an ordinary key to JSON.parse and a prototype to some of what runs later. Changes `value`. */
+const dropProto = (value: unknown): void => {
+  if (!isObject(value) && !Array.isArray(value)) return;
+  if (Object.hasOwn(value, '__proto__')) Reflect.deleteProperty(value, '__proto__');
+  for (const member of Object.values(value)) dropProto(member);
 };
-
-const membersWithoutProto = (value: object): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(value)
-      .filter(([key]) => key !== '__proto__')
-      .map(([key, member]) => [key, withoutProto(member)]),
-  );
 
 const parse = (text: string): unknown => {
   try {
@@ -61,5 +55,6 @@ export const parseJsonObject = (text: string): Record<string, unknown> => {
   if (hasLoneSurrogate(text)) {
     throw invalidRequest('The request body contains an unpaired UTF-16 surrogate.');
   }
-  return MAY_HOLD_PROTO.test(text) ? membersWithoutProto(parsed) : parsed;
+  if (MAY_HOLD_PROTO.test(text)) dropProto(parsed);
+  return parsed;
 };
