@@ -2,6 +2,7 @@
 import './web/lambda-runtime.ts';
 import { randomBytes } from 'node:crypto';
 import { readHttpEndpoint } from './env.ts';
+import { hasWellFormedKey } from './keys/credentials.ts';
 import { handler } from './router.ts';
 import { systemClock } from './support/clock.ts';
 import { startServer } from './web/server.ts';
@@ -11,6 +12,7 @@ const start = async (): Promise<void> => {
   const server = await startServer({
     handler,
     ...readHttpEndpoint(process.env),
+    acceptsBody: ({ headers }) => hasWellFormedKey(headers),
     clock: systemClock,
     randomBytes,
   });

@@ -6,12 +6,13 @@ import { createAdmin } from '../lambdas/create-admin.ts';
 import { createRouter } from '../lambdas/create-router.ts';
 import type { HttpHandler } from '../lambdas/http/create-http-handler.ts';
 import type { HttpEvent } from '../lambdas/http/read-event.ts';
+import { hasWellFormedKey } from '../lambdas/keys/credentials.ts';
 import { createKeyLifecycle, type KeyLifecycle } from '../lambdas/keys/lifecycle.ts';
 import type { Plan, PlanStore } from '../lambdas/stores/plan-store.ts';
 import { type Clock, systemClock } from '../lambdas/support/clock.ts';
 import type { Log } from '../lambdas/support/log.ts';
 import { withPrelude } from '../lambdas/web/lambda-runtime.ts';
-import { startServer } from '../lambdas/web/server.ts';
+import { type RequestHead, startServer } from '../lambdas/web/server.ts';
 import { startEmbeddedSecrets } from './embedded-secrets.ts';
 import type { UpstreamControl } from './embedded-upstream/recorder.ts';
 import { startEmbeddedUpstream } from './embedded-upstream/server.ts';
@@ -79,8 +80,13 @@ const LOOPBACK_HOST = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/;
 const localOperator = ({ headers }: HttpEvent): string | undefined =>
   headers.origin === undefined && LOOPBACK_HOST.test(headers.host ?? '') ? 'local' : undefined;
 
-const isForAdmin = (event: HttpEvent): boolean =>
-  'rawPath' in event && event.rawPath.startsWith('/admin/');
+const isAdminPath = (path: string): boolean => path.startsWith('/admin/');
+
+const isForAdmin = (event: HttpEvent): boolean => 'rawPath' in event && isAdminPath(event.rawPath);
+
+/** The operator has no key. */
+const acceptsBody = ({ path, headers }: RequestHead): boolean =>
+  isAdminPath(path) || hasWellFormedKey(headers);
 
 /** Serves both functions at one address, as the REST API does. */
 const withAdmin =
@@ -135,7 +141,8 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     await stores.parts.projects.createProject({ id: 'local', createdAt: clock.now() });
     const key = await createKey({ plan: { id: 'local', ...options.plan } });
     const handler = withAdmin({ router, admin });
-    const server = await startServer({ handler, port: options.port ?? 0, clock, randomBytes });
+    const port = options.port ?? 0;
+    const server = await startServer({ handler, port, acceptsBody, clock, randomBytes });
     return {
       baseUrl: server.url,
       key,

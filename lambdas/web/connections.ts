@@ -30,7 +30,7 @@ export const createDrain = (server: Server): (() => Promise<void>) => {
   };
 };
 
-/** Responses in flight, by connection. */
+/** Responses in flight, by connection; a response counts until its request is received too. */
 type InFlight = {
   add(request: IncomingMessage, response: ServerResponse): void;
   /** True if nothing may be written to the connection: it would corrupt or replace a response. */
@@ -43,7 +43,11 @@ export const createInFlight = (): InFlight => {
     add: (request, response) => {
       const responses = bySocket.get(request.socket) ?? new Set();
       bySocket.set(request.socket, responses.add(response));
-      response.once('close', () => responses.delete(response));
+      response.once('close', () => {
+        if (request.complete) responses.delete(response);
+        // Answered before its end: what follows on the connection is still its body.
+        else request.once('end', () => responses.delete(response));
+      });
     },
     // A request that is still being read may get an error as its only response.
     has: (socket) =>

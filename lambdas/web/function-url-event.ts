@@ -6,7 +6,7 @@ const TEXT_TYPE =
   /^(?:text\/|application\/(?:[\w.+-]+\+)?(?:json|xml)\b|application\/javascript\b|application\/x-www-form-urlencoded\b)/i;
 
 /** Every header with every value it was sent with: Node itself drops a second `authorization`. */
-const joinHeaders = (rawHeaders: string[]): Record<string, string> => {
+export const joinHeaders = (rawHeaders: string[]): Record<string, string> => {
   const headers = new Map<string, string>();
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = (rawHeaders[at] ?? '').toLowerCase();

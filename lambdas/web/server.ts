@@ -8,9 +8,12 @@ import { apiError, invalidRequest } from '../support/errors.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import { MAX_INVOCATION_MS } from '../support/time.ts';
 import { closeServer, createDrain, createInFlight } from './connections.ts';
-import { functionUrlEvent, splitTarget } from './function-url-event.ts';
+import { functionUrlEvent, joinHeaders, splitTarget } from './function-url-event.ts';
 import { createHttpErrors, type HttpErrors, parserError } from './http-errors.ts';
 import { createResponseStream } from './lambda-runtime.ts';
+
+/** Headers have names in lower case, and duplicates joined by commas. */
+export type RequestHead = { path: string; headers: Record<string, string> };
 
 export type ServerOptions = {
   handler: HttpHandler;
@@ -19,6 +22,12 @@ export type ServerOptions = {
   host?: string;
   /** The event format; defaults to a Function URL's. */
   toEvent?: (request: IncomingMessage, body: Buffer, now: number) => HttpEvent;
+  /**
+   * Whether to read the body of a request. Without it the handler gets an event without a body at once, and
+   * the body is discarded as it arrives, so that no connection without a key can fill memory.
+   * @default always
+   */
+  acceptsBody?: (request: RequestHead) => boolean;
   clock: Clock;
   randomBytes: RandomBytes;
   /** Overrides of the slow-client timeouts, in ms. */
@@ -64,6 +73,12 @@ const readBody = async (request: IncomingMessage): Promise<Buffer | undefined> =
   return size <= MAX_EVENT_BYTES ? Buffer.concat(chunks, size) : undefined;
 };
 
+/** Consumes the body without keeping it: few clients read a response before their body is sent. */
+const discardBody = (request: IncomingMessage): Buffer => {
+  request.resume();
+  return Buffer.alloc(0);
+};
+
 const lacksHost = ({ httpVersion, headers }: IncomingMessage): boolean =>
   httpVersion === '1.1' && headers.host === undefined;
 
@@ -79,16 +94,17 @@ const disconnectSignal = (response: ServerResponse): AbortSignal => {
   return controller.signal;
 };
 
-const createListener =
-  ({ handler, toEvent = functionUrlEvent, clock }: ServerOptions, { send }: HttpErrors) =>
-  async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+const createListener = (options: ServerOptions, { send }: HttpErrors) => {
+  const { handler, toEvent = functionUrlEvent, acceptsBody = () => true, clock } = options;
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const startedAt = clock.now();
     const { path } = splitTarget(request.url ?? '');
     if (lacksHost(request)) {
       send(response, path, invalidRequest('The request has no host header.'));
       return;
     }
-    const body = await readBody(request);
+    const head = { path, headers: joinHeaders(request.rawHeaders) };
+    const body = acceptsBody(head) ? await readBody(request) : discardBody(request);
     const event = body && toEvent(request, body, startedAt);
     if (!event || !isDeliverable(event)) {
       send(response, path, invalidRequest('The request is over 6 MB.', { status: 413 }));
@@ -99,6 +115,7 @@ const createListener =
       getRemainingTimeInMillis: () => startedAt + MAX_INVOCATION_MS - clock.now(),
     });
   };
+};
 
 /** A handler fails if its client disconnected, which needs no response, or by a bug: 502. */
 const onFailure = (response: ServerResponse, { send }: HttpErrors) => {

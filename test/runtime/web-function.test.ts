@@ -7,6 +7,7 @@ import { WEB_BUNDLE } from '../../lib/bundle/bundle.ts';
 import { listen } from '../../local/loopback.ts';
 import { type LocalRouter, startLocal } from '../../local/start.ts';
 import { MODEL_ON, post } from '../support/local.ts';
+import { connectTo } from '../support/raw-client.ts';
 import { bundleFor, environmentFor } from './start-function.ts';
 
 const CHAT = '/v1/chat/completions';
@@ -99,6 +100,14 @@ describe('the bundle of the Web Function', () => {
     const refused = await post(router, CHAT, {}, { key: 'wrong' });
     expect(refused.status).toBe(401);
     expect(refused.headers.get('x-request-id')).toMatch(/^req_/);
+  });
+
+  test('the Web Function answers a request without a key before its body arrives', async () => {
+    const client = await connectTo(router.baseUrl);
+    client.socket.write(`POST ${CHAT} HTTP/1.1\r\nhost: a\r\ncontent-length: 5900000\r\n\r\n`);
+    await client.has('authentication_error');
+    expect(client.received()).toMatch(/^HTTP\/1\.1 401 /);
+    client.socket.destroy();
   });
 
   test('on SIGTERM the Web Function finishes requests in flight, accepts no new ones and exits', async () => {

@@ -39,7 +39,7 @@ export type Edge = {
 /** The real stack over real stores, with endpoints that echo unless others are given. */
 export const startEdge = async (
   endpoints: Partial<Endpoints> = {},
-  server: Pick<ServerOptions, 'toEvent' | 'senders'> = {},
+  server: Pick<ServerOptions, 'toEvent' | 'senders' | 'acceptsBody'> = {},
   { corsOrigins, clock = systemClock }: { corsOrigins?: string[]; clock?: Clock } = {},
 ): Promise<Edge> => {
   const dynamo = await startDynamo();

@@ -1,0 +1,148 @@
+import { Agent, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, test } from 'vitest';
+import { mintKey } from '../../../lambdas/keys/api-key.ts';
+import { hasWellFormedKey } from '../../../lambdas/keys/credentials.ts';
+import type { RequestHead } from '../../../lambdas/web/server.ts';
+import { type Edge, startEdge } from '../../support/edge.ts';
+import { PATIENT } from '../../support/fleet-lab.ts';
+import { MODEL_ON, post, withRouter } from '../../support/local.ts';
+import { openSocketsAt } from '../../support/open-sockets.ts';
+import { connectTo, type RawClient } from '../../support/raw-client.ts';
+
+const acceptsBody = ({ headers }: RequestHead): boolean => hasWellFormedKey(headers);
+
+const opened: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const { close } of opened.splice(0)) await close();
+});
+
+const startKeyed = async (senders = {}): Promise<Edge> => {
+  const edge = await startEdge({}, { acceptsBody, senders });
+  opened.push(edge);
+  return edge;
+};
+
+const MEGABYTE = 1_000_000;
+const BODY_BYTES = 5_900_000;
+
+const headOf = (path: string, key = ''): string =>
+  [
+    `POST ${path} HTTP/1.1`,
+    'host: 127.0.0.1',
+    ...(key && [`authorization: Bearer ${key}`]),
+    'content-type: application/json',
+    `content-length: ${BODY_BYTES}`,
+    '\r\n',
+  ].join('\r\n');
+
+const statusesOf = ({ received }: RawClient): string[] => received().match(/HTTP\/1\.1 \d+/g) ?? [];
+
+/** Opens a connection, sends the head of a request alone, and resolves with its response. */
+const ask = async (url: string, head: string): Promise<RawClient> => {
+  const client = await connectTo(url);
+  client.socket.write(head);
+  await client.has('authentication_error');
+  return client;
+};
+
+describe('a request without a well-formed key', () => {
+  test('100 connections without a key get 401 before their bodies of 5.9 MB, which are not kept in memory', async () => {
+    await withRouter({}, async (router) => {
+      const before = process.memoryUsage().arrayBuffers;
+      const clients = await Promise.all(
+        Array.from({ length: 100 }, () => ask(router.baseUrl, headOf('/v1/messages'))),
+      );
+      const part = Buffer.alloc(MEGABYTE, 'x');
+      for (let sent = 0; sent < 4; sent += 1) {
+        for (const { socket } of clients) socket.write(part);
+        const waiting = () => clients.reduce((sum, { socket }) => sum + socket.writableLength, 0);
+        await expect.poll(waiting, PATIENT).toBe(0);
+      }
+      // Of 400 MB that were sent; what the collector has not freed yet is included.
+      const held = process.memoryUsage().arrayBuffers - before;
+      expect(held).toBeLessThan(100 * MEGABYTE);
+      const good = await post(router, '/v1/messages', {
+        model: MODEL_ON.chat,
+        max_tokens: 50,
+        messages: [{ role: 'user', content: 'say hi' }],
+      });
+      expect(good.status).toBe(200);
+      for (const client of clients) {
+        expect(statusesOf(client)).toEqual(['HTTP/1.1 401']);
+        client.socket.destroy();
+      }
+    });
+  });
+
+  test.each([
+    ['no key', ''],
+    ['a key of another format', 'sk-0123456789'],
+    ['a key with a wrong checksum', `mrk_live_${'a'.repeat(38)}`],
+  ])('%s gets 401 with ids in the envelope of its path before the body', async (_, key) => {
+    const { url } = await startKeyed();
+    for (const path of ['/v1/messages', '/v1/chat/completions']) {
+      const client = await ask(url, headOf(path, key));
+      expect(statusesOf(client)).toEqual(['HTTP/1.1 401']);
+      expect(client.received()).toMatch(/^x-request-id: req_\w{24}\r$/m);
+      expect(client.received().includes('"type":"error"')).toBe(path === '/v1/messages');
+      client.socket.destroy();
+    }
+  });
+
+  test('an unknown path gets 404 before its body', async () => {
+    const { url } = await startKeyed();
+    const client = await connectTo(url);
+    client.socket.write(headOf('/v1/none'));
+    await client.has('invalid_request_error');
+    expect(statusesOf(client)).toEqual(['HTTP/1.1 404']);
+    client.socket.destroy();
+  });
+
+  test('a connection that got 401 before its body serves its next request', async () => {
+    const { url, key } = await startKeyed();
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const ports = new Set<number | undefined>();
+    const send = async (headers: Record<string, string>, body: Buffer) => {
+      const sent = request(`${url}/v1/messages`, { method: 'POST', agent, headers });
+      const answered = Promise.withResolvers<{ status: number | undefined; body: string }>();
+      sent.once('error', answered.reject).once('response', (response) => {
+        ports.add(response.socket.localPort);
+        const status = response.statusCode;
+        text(response).then((read) => answered.resolve({ status, body: read }), answered.reject);
+      });
+      sent.end(body);
+      return answered.promise;
+    };
+    const long = Buffer.alloc(BODY_BYTES, 'x');
+    const good = Buffer.from('{"a":"b"}');
+    for (let round = 0; round < 3; round += 1) {
+      expect((await send({}, long)).status).toBe(401);
+      const answer = await send({ 'x-api-key': key, 'content-type': 'application/json' }, good);
+      expect(answer).toMatchObject({ status: 200, body: expect.stringContaining('{"a":"b"}') });
+    }
+    expect(ports.size).toBe(1);
+    agent.destroy();
+  });
+
+  test('a connection that got 401 and never ends its body is closed after the timeout without a second response', async () => {
+    const impatient = { headersTimeout: 150, requestTimeout: 300, connectionsCheckingInterval: 30 };
+    const { url } = await startKeyed(impatient);
+    const client = await ask(url, headOf('/v1/messages'));
+    client.socket.write('x'.repeat(1_000));
+    await client.closed;
+    expect(statusesOf(client)).toEqual(['HTTP/1.1 401']);
+    client.socket.destroy();
+    await expect.poll(() => openSocketsAt(url), PATIENT).toEqual([]);
+  });
+});
+
+test('a well-formed key that is unknown gets 401 after its body, which is read to check it', async () => {
+  const { url } = await startKeyed();
+  const unknown = mintKey((size) => Buffer.alloc(size, 7));
+  const client = await connectTo(url);
+  client.socket.write(headOf('/v1/messages', unknown) + 'x'.repeat(BODY_BYTES));
+  await client.has('authentication_error');
+  expect(statusesOf(client)).toEqual(['HTTP/1.1 401']);
+  client.socket.destroy();
+});
