@@ -38,15 +38,20 @@ const decoded = (text: string): string | undefined => {
   }
 };
 
+/** Levels of a base path that are looked for: each one costs a pass over the path. */
+const MAX_MAPPING_LEVELS = 10;
+
 /**
- * The path without the base path of a custom domain's mapping, e.g. `/llm`, which `path` contains and the resource
- * does not: what remains is the part that matches the resource with its parameters, which may be percent-decoded.
+ * The path without the base path of a custom domain's mapping, e.g. `/llm`, which `path` contains and the
+ * resource does not: what remains matches the resource with its parameters, which may be percent-decoded.
  */
 const pathBelowMapping = ({ path, resource, pathParameters }: APIGatewayProxyEvent): string => {
-  const rest = resource.replace('{proxy+}', () => pathParameters?.proxy ?? '{proxy+}');
-  for (let at = 0; at !== -1; at = path.indexOf('/', at + 1)) {
-    const below = path.slice(at);
+  const rest = resource?.replace('{proxy+}', () => pathParameters?.proxy ?? '{proxy+}');
+  let start = 0;
+  for (let level = 0; start !== -1 && level < MAX_MAPPING_LEVELS; level += 1) {
+    const below = path.slice(start);
     if (below === rest || decoded(below) === rest) return below;
+    start = path.indexOf('/', start + 1);
   }
   // The root's mapping may be called without a slash at the end.
   return resource === '/' ? '/' : path;

@@ -42,7 +42,7 @@ export const resolveRef = (root: Json, ref: string): unknown =>
 
 /** Levels of an upstream's JSON; JSON.parse takes more than a second for megabytes of brackets. */
 const MAX_UPSTREAM_DEPTH = 1_000;
-/** A shorter text is parsed within milliseconds, whatever it holds. */
+/** A shorter text is parsed within milliseconds, even if it is all brackets. */
 const SHORT_TEXT = 64 * 1024;
 
 /** Index of the quote that closes the string whose content starts at `from`. */

@@ -31,9 +31,10 @@ export const createAnswerMeter = (limits: AnswerLimits): AnswerMeter => {
       if (event.type !== 'block-delta') continue;
       const { delta } = event;
       if (delta.length > characters) {
-        const last = { ...event, delta: cut(delta, characters) };
+        const rest = cut(delta, characters);
         characters = -1;
-        return [...events.slice(0, at), last];
+        // A delta without text is not a legal event of every protocol.
+        return [...events.slice(0, at), ...(rest === '' ? [] : [{ ...event, delta: rest }])];
       }
       characters -= delta.length;
     }

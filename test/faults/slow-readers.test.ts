@@ -25,16 +25,19 @@ const talkForever: Act = (response) => {
 /** What the kernel may hold of two connections, each with 4 MB to send and 6 MB received, and some more. */
 const MOST_BYTES = 32_000_000;
 
+/** The router cuts a response at 16 characters a token: far beyond `MOST_BYTES`. */
+const MOST_TOKENS = 10_000_000;
+
 /** A client that reads the beginning of an endless answer and then no more. */
 const startSleeper = async (family: keyof typeof PATHS) => {
-  const lab = await startLab([talkForever]);
+  const lab = await startLab([talkForever], { model: { max_output_tokens: MOST_TOKENS } });
   const { fleet, primary } = lab;
   const url = fleet.urls[0] ?? '';
   const client = await connectTo(url);
   const body = {
     model: 'vendor/model',
     stream: true,
-    max_tokens: 100_000,
+    max_tokens: MOST_TOKENS,
     messages: [{ role: 'user', content: 'canary-prompt' }],
   };
   client.socket.write(postBytes(PATHS[family], fleet.key, body));

@@ -30,7 +30,7 @@ describe('the options of existing data', () => {
     upstreamSecret: SECRET,
   });
 
-  test('with five existing resources the stack creates no table and no secret', () => {
+  test('the stack creates no table and no secret if five existing ones are given', () => {
     restored.resourceCountIs(TABLE, 0);
     restored.resourceCountIs('AWS::SecretsManager::Secret', 0);
   });

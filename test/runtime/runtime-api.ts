@@ -143,7 +143,12 @@ export const startRuntimeApi = async (): Promise<RuntimeApi> => {
     invoke: (event, { remainingMs = 900_000 } = {}) => {
       const { invocation, receive } = createInvocation();
       count += 1;
-      queue.push({ requestId: `invocation-${count}`, event, remainingMs, receive });
+      queue.push({
+        requestId: `00000000-0000-4000-8000-${String(count).padStart(12, '0')}`,
+        event,
+        remainingMs,
+        receive,
+      });
       deliver();
       return invocation;
     },

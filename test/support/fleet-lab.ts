@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { expect, onTestFinished } from 'vitest';
+import type { Model } from '../../lambdas/catalog/catalog.ts';
 import type { LogEvent } from '../../lambdas/log-events.ts';
 import { createCountingClock } from './counting-clock.ts';
 import { type Fleet, type FleetOptions, startFleet } from './fleet.ts';
@@ -29,12 +30,15 @@ const headersOf = ({ key }: Fleet) => ({ authorization: `Bearer ${key}` });
 export type Asker = 'project' | 'other project';
 
 /** A fleet whose one model has a target for each act, asked over the chat family with streams. */
-export const startLab = async (acts: Act[], options: Partial<FleetOptions> = {}) => {
+export const startLab = async (
+  acts: Act[],
+  { model = {}, ...options }: Partial<FleetOptions> & { model?: Partial<Model> } = {},
+) => {
   const clock = createCountingClock(NOW);
   const upstreams = await Promise.all(acts.map(startUpstream));
   const targets = upstreams.map(({ url }, at) => targetAt(url, { upstream: `upstream-${at}` }));
   const fleet = await startFleet({
-    models: [modelOn(targets)],
+    models: [modelOn(targets, model)],
     clock,
     secret: CANARIES.upstreamKey,
     ...options,
