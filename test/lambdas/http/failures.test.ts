@@ -28,6 +28,17 @@ test('a bug answers 500 with a request id, and only its kind and place reach the
   });
 });
 
+test('a line of a message that looks like a stack frame does not reach the log', async () => {
+  const { edge } = await failWith(new TypeError('at first\n    at canary:1:1\nand more'));
+  expect(edge.logText()).not.toContain('canary');
+  expect(edge.lines).toContainEqual(
+    expect.objectContaining({
+      failure: 'TypeError',
+      origin: expect.stringMatching(/^failures\.test\.ts:\d+:\d+$/),
+    }),
+  );
+});
+
 test('the chain of causes is logged by names, kinds and statuses', async () => {
   const fault = new UpstreamError('status', 'canary', { status: 503 });
   const { edge, sent } = await failWith(
