@@ -31,8 +31,15 @@ const expectRefusal = (path: string, { headers }: Answer, text: string) => {
   return expect(text).toContain(`"request_id":"${headers['x-request-id']}"`);
 };
 
-/** How an answer ended: a stream may say in its last words that it failed. */
-type Ending = 'good' | 'refused' | 'broken';
+/** How an answer ended: a stream may say in its last words that it failed; a good one may be empty. */
+type Ending = 'good' | 'empty' | 'refused' | 'broken';
+
+const CONTENT =
+  /"(?:content|text|reasoning_content|refusal|thinking)":"[^"]|"(?:tool_calls|content)":\[\{|"content_block_start"/;
+const NATURAL_END = /"(?:finish_reason":"stop|stop_reason":"end_turn)"/;
+
+const goodOrEmpty = (text: string): Ending =>
+  NATURAL_END.test(text) && !CONTENT.test(text) ? 'empty' : 'good';
 
 /** Holds an answer to its family's form, whatever it says. */
 export const expectForm = (path: string, answer: Answer): Ending => {
@@ -45,10 +52,11 @@ export const expectForm = (path: string, answer: Answer): Ending => {
     return 'refused';
   }
   if (headers['content-type']?.startsWith('text/event-stream')) {
-    return assertWellFormed(path === CHAT ? 'chat' : 'messages', text).isError ? 'broken' : 'good';
+    const { isError } = assertWellFormed(path === CHAT ? 'chat' : 'messages', text);
+    return isError ? 'broken' : goodOrEmpty(text);
   }
   expectSchema(WHOLE[path] ?? Anything, text);
-  return 'good';
+  return goodOrEmpty(text);
 };
 
 /** Holds the answer to a request, however bad, to what its caller is owed while upstreams are well. */

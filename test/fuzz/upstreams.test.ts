@@ -100,7 +100,7 @@ afterAll(async () => {
 test(
   'a caller of an upstream with mutated bytes gets a valid response and pays only for a complete one',
   async ({ annotate }) => {
-    const endings = { good: 0, refused: 0, broken: 0 };
+    const endings = { good: 0, empty: 0, refused: 0, broken: 0 };
     const [handler] = fleet.handlers;
     if (!handler) throw new Error('no router');
     await fuzz({
