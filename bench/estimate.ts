@@ -3,7 +3,7 @@
  * it whole. Run it with `npm run bench:estimate`; ratios hold on any machine, milliseconds do not.
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import { countText } from '../lambdas/catalog/count-text.ts';
+import { countText } from '../lambdas/catalog/estimate-tokens.ts';
 import { tokensOfText } from '../lambdas/catalog/tokens-of-text.ts';
 import { median } from './median.ts';
 

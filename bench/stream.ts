@@ -4,76 +4,28 @@
  * body. Sockets are left out. One event per network chunk is the worst case and the usual one: providers
  * flush each token. Run it with `npm run bench:stream`. Ratios hold on any machine, microseconds do not.
  *
- * To compare with another commit, copy this file into a worktree of it and run it there.
+ * To compare with another commit, copy this file and event-cost.ts into a worktree of it and run it there.
  */
-import { createCatalog, type Model } from '../lambdas/catalog/catalog.ts';
+import { createCatalog } from '../lambdas/catalog/catalog.ts';
 import type { Call } from '../lambdas/endpoints/endpoint.ts';
 import { createFetchAnswer } from '../lambdas/endpoints/fetch-answer.ts';
 import { createGenerate } from '../lambdas/endpoints/generate.ts';
-import { eventStream } from '../lambdas/http/event-stream.ts';
+import { eventStream } from '../lambdas/http/middleware/write-reply.ts';
 import { chat } from '../lambdas/protocols/chat/index.ts';
 import { messages } from '../lambdas/protocols/messages/index.ts';
-import { formatSse } from '../lambdas/protocols/sse.ts';
 import { createFailover } from '../lambdas/routing/failover.ts';
 import { createRetryBudget } from '../lambdas/routing/retry-budget.ts';
 import { systemClock } from '../lambdas/support/clock.ts';
 import { withIdleLimit } from '../lambdas/upstreams/deadlines.ts';
 import { readAnswer } from '../lambdas/upstreams/read-answer.ts';
 import type { Upstream } from '../lambdas/upstreams/upstream.ts';
+import { modelOn, targetAt } from '../test/support/models.ts';
+import { BODY, costPerEvent, print, recordChunks } from './event-cost.ts';
 
 type BenchProtocol = typeof chat | typeof messages;
 const PROTOCOLS: BenchProtocol[] = [chat, messages];
 
-const EVENTS = 20_000;
 const EVENTS_PER_CHUNK = [1, 8];
-const ROUNDS = 7;
-
-const META = { id: 'x'.repeat(24), model: 'vendor/model', created: 1, estimatedInputTokens: 10 };
-const BODY = {
-  model: 'vendor/model',
-  max_tokens: 9,
-  stream: true,
-  messages: [{ role: 'user', content: 'hi' }],
-};
-
-const modelOf = (protocol: BenchProtocol): Model => ({
-  id: 'vendor/model',
-  display_name: 'Model',
-  created: 1,
-  owned_by: 'vendor',
-  context_length: 1_000_000,
-  max_output_tokens: 100_000,
-  streaming: true,
-  tools: true,
-  vision: false,
-  input_price_per_m: 1,
-  output_price_per_m: 2,
-  targets: [
-    {
-      upstream: 'bench',
-      protocol: protocol.name,
-      baseUrl: 'http://127.0.0.1',
-      model: 'm',
-      secret: 's',
-    },
-  ],
-});
-
-/** A long text response as an upstream of the protocol streams it, in network chunks. */
-const recordChunks = (protocol: BenchProtocol, eventsPerChunk: number): Buffer[] => {
-  const encoder = protocol.streamEncoder(protocol.decodeRequest(BODY), META);
-  const delta = { type: 'block-delta' as const, index: 0, delta: ' word' };
-  const texts = [
-    ...encoder.push({ type: 'start' }),
-    ...encoder.push({ type: 'block-start', index: 0, block: { type: 'text' } }),
-    ...Array.from({ length: EVENTS }, () => encoder.push(delta)).flat(),
-    ...encoder.push({ type: 'block-end', index: 0 }),
-    ...encoder.push({ type: 'finish', reason: { unified: 'stop' }, usage: undefined }),
-  ].map(formatSse);
-  return Array.from({ length: Math.ceil(texts.length / eventsPerChunk) }, (_, index) =>
-    Buffer.from(texts.slice(index * eventsPerChunk, (index + 1) * eventsPerChunk).join('')),
-  );
-};
 
 async function* network(chunks: Buffer[]): AsyncGenerator<Uint8Array> {
   yield* chunks;
@@ -108,7 +60,7 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
   const unit = { commit: doNothing, refund: doNothing, close: doNothing };
   return createGenerate({
-    catalog: createCatalog([modelOf(from)]),
+    catalog: createCatalog([modelOn([targetAt('http://127.0.0.1', { protocol: from.name })])]),
     meter: {
       admit: async () => ({ limits: { requests: limit, quota: limit }, ...unit }),
       admitFree: doNothing,
@@ -159,27 +111,12 @@ const respond = async (
   return bytes;
 };
 
-/** The best of some rounds, in microseconds of CPU per event. */
-const measure = async (run: () => Promise<number>): Promise<number> => {
-  const rounds: number[] = [];
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const before = process.cpuUsage();
-    const bytes = await run();
-    if (bytes < EVENTS) throw new Error('the response is too short');
-    const { user, system } = process.cpuUsage(before);
-    rounds.push((user + system) / EVENTS);
-  }
-  return Math.min(...rounds);
-};
-
-const print = (line: string) => process.stdout.write(`${line}\n`);
-
 print('upstream -> caller     events per chunk   us/event');
 for (const eventsPerChunk of EVENTS_PER_CHUNK) {
   for (const from of PROTOCOLS) {
     const chunks = recordChunks(from, eventsPerChunk);
     for (const to of PROTOCOLS) {
-      const cost = await measure(() => respond(from, to, chunks));
+      const cost = await costPerEvent(() => respond(from, to, chunks));
       const pair = `${from.name} -> ${to.name}`.padEnd(22);
       print(`${pair} ${String(eventsPerChunk).padStart(16)} ${cost.toFixed(2).padStart(10)}`);
     }

@@ -2,7 +2,7 @@
 import './web/lambda-runtime.ts';
 import { randomBytes } from 'node:crypto';
 import { readHttpEndpoint } from './env.ts';
-import { hasWellFormedKey } from './keys/credentials.ts';
+import { hasWellFormedKey } from './keys/api-key.ts';
 import { handler } from './router.ts';
 import { systemClock } from './support/clock.ts';
 import { startServer } from './web/server.ts';

@@ -6,7 +6,7 @@ import { createAdmin } from '../lambdas/create-admin.ts';
 import { createRouter } from '../lambdas/create-router.ts';
 import type { HttpHandler } from '../lambdas/http/create-http-handler.ts';
 import type { HttpEvent } from '../lambdas/http/read-event.ts';
-import { hasWellFormedKey } from '../lambdas/keys/credentials.ts';
+import { hasWellFormedKey } from '../lambdas/keys/api-key.ts';
 import { createKeyLifecycle, type KeyLifecycle } from '../lambdas/keys/lifecycle.ts';
 import type { Plan, PlanStore } from '../lambdas/stores/plan-store.ts';
 import { type Clock, systemClock } from '../lambdas/support/clock.ts';

@@ -10,15 +10,14 @@
  *   withHeartbeat    a heartbeat after each 10 s of silence              here
  *   settleOnEnd      aborts the upstream call, settles the unit          here
  *   onEnd            access-log line                                     http/middleware/access-log.ts
- *   format           text of each batch; never throws                    http/event-stream.ts
+ *   format           text of each batch; never throws                    http/middleware/write-reply.ts
  *
  * A whole response takes the same way down to `answerEvents` and is then collected. docs/architecture.md
  * lists how a stream ends.
  */
 import { collect } from '../protocols/collect.ts';
 import type { MessageBatches, SseMessage } from '../protocols/sse.ts';
-import type { Clock } from '../support/clock.ts';
-import { withTimeout } from '../support/with-timeout.ts';
+import { type Clock, withTimeout } from '../support/clock.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import type { EncodedReply, StreamReply } from './endpoint.ts';
 import type { PendingAnswer } from './fetch-answer.ts';

@@ -1,6 +1,5 @@
 import type { Admission } from '../metering/admission.ts';
-import type { Clock } from '../support/clock.ts';
-import { withTimeout } from '../support/with-timeout.ts';
+import { type Clock, withTimeout } from '../support/clock.ts';
 
 /**
  * Decides what a response costs. One unit if it finished, or if the client disconnected after the first

@@ -7,12 +7,11 @@ import type { Clock } from '../support/clock.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
 import { createClientErrorLimit } from './client-error-limit.ts';
-import { createMatchRoute, type Endpoints } from './match-route.ts';
+import { createMatchRoute, type Endpoints, protocolOf } from './match-route.ts';
 import { accessLog } from './middleware/access-log.ts';
 import { errorEnvelope } from './middleware/error-envelope.ts';
 import { receive } from './middleware/receive.ts';
 import { bytesOf, writeReply } from './middleware/write-reply.ts';
-import { protocolOf } from './protocol-of.ts';
 import type { HttpEvent } from './read-event.ts';
 import {
   type InvocationContext,

@@ -1,4 +1,6 @@
 import type { Endpoint, Reply } from '../endpoints/endpoint.ts';
+import type { CallerProtocol } from '../protocols/protocol.ts';
+import { callerProtocols } from '../protocols/protocols.ts';
 import { type EndpointName, ROUTES } from '../routes.ts';
 import { notFound } from '../support/errors.ts';
 import { createPathFinder, methodNotAllowed } from './path-pattern.ts';
@@ -75,3 +77,7 @@ export const createMatchRoute = (endpoints: Endpoints): MatchRoute => {
     throw methodNotAllowed(allow);
   };
 };
+
+/** The protocol of a path, whether or not the path exists; it decides the shape of errors. */
+export const protocolOf = (path: string): CallerProtocol =>
+  path.startsWith('/v1/messages') ? callerProtocols.messages : callerProtocols.chat;

@@ -4,10 +4,9 @@ import type { Plan, PlanStore } from '../stores/plan-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
 import { type ApiError, apiError, unauthenticated } from '../support/errors.ts';
-import { hashKey, isWellFormedKey } from './api-key.ts';
+import { hashKey, isWellFormedKey, readCredential } from './api-key.ts';
 import { createCachedLookup } from './cached-lookup.ts';
 import type { Caller } from './caller.ts';
-import { readCredential } from './credentials.ts';
 
 export type Authenticate = (headers: Record<string, string>) => Promise<Caller>;
 

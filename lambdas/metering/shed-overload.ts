@@ -1,8 +1,7 @@
 import type { MeterStore } from '../stores/meter-store.ts';
 import { StoreThrottled } from '../stores/store-unavailable.ts';
-import type { Clock } from '../support/clock.ts';
+import { type Clock, pause } from '../support/clock.ts';
 import { createLruCache } from '../support/lru-cache.ts';
-import { pause } from '../support/pause.ts';
 
 /** How long reservations of a throttled meter are held back, in ms; doubled while it stays throttled. */
 const MIN_HOLD_MS = 100;

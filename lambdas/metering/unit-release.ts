@@ -1,8 +1,6 @@
 import type { MeterStore, ReservedUnit } from '../stores/meter-store.ts';
-import type { Clock } from '../support/clock.ts';
+import { type Clock, pause, withTimeout } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
-import { pause } from '../support/pause.ts';
-import { withTimeout } from '../support/with-timeout.ts';
 
 /** Pauses before the retries of a refund, in ms; the store bounds the time of each attempt. */
 const RETRY_PAUSES_MS = [100, 400, 1_600];

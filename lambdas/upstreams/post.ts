@@ -1,8 +1,21 @@
-import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
+import {
+  type Agent,
+  type ClientRequest,
+  type IncomingMessage,
+  request as requestHttp,
+} from 'node:http';
+import { request as requestHttps } from 'node:https';
+import type { Socket } from 'node:net';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
 import { CONNECT_MS } from './deadlines.ts';
-import { type SendOptions, sendRequest } from './send-request.ts';
+
+type SendOptions = {
+  url: URL;
+  headers: Record<string, string>;
+  body: Uint8Array;
+  clock: Clock;
+};
 
 export type PostOptions = SendOptions & { agent: Agent; signal: AbortSignal };
 
@@ -48,6 +61,44 @@ const errorOfAbort = ({ reason }: AbortSignal): UpstreamError =>
 const drain = (answer: IncomingMessage, clock: Clock) => {
   const cancelCut = clock.after(DRAIN_MS, () => answer.destroy());
   answer.once('close', cancelCut).resume();
+};
+
+type SendEvents = {
+  onConnected(): void;
+  onConnectTimeout(): void;
+  onResponse(response: IncomingMessage): void;
+  onError(error: Error): void;
+  /** The connection is over; after `upgrade` (101) without `onResponse` or `onError` before it. */
+  onClose(): void;
+};
+
+/** Calls `onConnected` once the socket is connected, TLS handshake included. */
+const whenConnected = (socket: Socket, protocol: string, onConnected: () => void) => {
+  if (!socket.connecting) onConnected();
+  else socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', onConnected);
+};
+
+/** Sends one POST through `agent`, or on a new connection. Never follows a redirect. */
+const sendRequest = (
+  { url, headers, body, clock }: SendOptions,
+  agent: Agent | false,
+  { onConnected, onConnectTimeout, onResponse, onError, onClose }: SendEvents,
+): ClientRequest => {
+  const open = url.protocol === 'https:' ? requestHttps : requestHttp;
+  const cancelTimeout = clock.after(CONNECT_MS, onConnectTimeout);
+  const connected = () => {
+    cancelTimeout();
+    onConnected();
+  };
+  return open(url, { method: 'POST', headers, agent })
+    .on('socket', (socket) => whenConnected(socket, url.protocol, connected))
+    .on('response', onResponse)
+    .on('error', onError)
+    .on('close', () => {
+      cancelTimeout();
+      onClose();
+    })
+    .end(body);
 };
 
 /**

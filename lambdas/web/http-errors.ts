@@ -1,6 +1,6 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { protocolOf } from '../http/protocol-of.ts';
+import { protocolOf } from '../http/match-route.ts';
 import { type ApiError, invalidRequest } from '../support/errors.ts';
 import { newRequestId, type RandomBytes } from '../support/ids.ts';
 

@@ -1,11 +1,10 @@
 import { credentialHeader } from '../credential-header.ts';
 import type { CallerProtocol, UpstreamProtocol } from '../protocol.ts';
-import { cannotSay } from './cannot-say.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { streamEncoder } from './encode-stream.ts';
 import { encodeError, encodeStreamError } from './error.ts';
 import { NAME } from './name.ts';
-import { decodeRequest, encodeRequest } from './request.ts';
+import { cannotSay, decodeRequest, encodeRequest } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 
 /** The chat-completions protocol, of callers and of targets. */

@@ -1,6 +1,6 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
-import { extraFieldsFor, makeExtras } from '../extras.ts';
-import type { GenerationRequest } from '../generation.ts';
+import { extraFieldsFor, makeExtras, partsBeyond } from '../extras.ts';
+import type { DocumentBlock, GenerationRequest } from '../generation.ts';
 import { asRecord } from '../json.ts';
 import { listOf, parseWire } from '../parse-wire.ts';
 import type { WireTarget } from '../protocol.ts';
@@ -126,3 +126,15 @@ export const encodeRequest = (
     user: encodeUser(request),
   });
 };
+
+/** The vendor's limit. */
+const MAX_STOPS = 4;
+
+/** A PDF by URL from a chat caller came as an image, and is sent as one. */
+const documentName = ({ source, extras }: DocumentBlock): string | undefined =>
+  source.kind === 'url' && extras?.protocol !== NAME ? 'document by URL' : undefined;
+
+export const cannotSay = (request: GenerationRequest): string[] => [
+  ...partsBeyond(NAME, request, documentName),
+  ...((request.stop ?? []).length > MAX_STOPS ? [`more than ${MAX_STOPS} stop sequences`] : []),
+];

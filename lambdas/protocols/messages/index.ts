@@ -1,11 +1,10 @@
 import { credentialHeader } from '../credential-header.ts';
 import type { CallerProtocol, HeaderMap, RequestLimits, UpstreamProtocol } from '../protocol.ts';
-import { cannotSay } from './cannot-say.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { streamEncoder } from './encode-stream.ts';
 import { encodeError, encodeStreamError } from './error.ts';
 import { NAME } from './name.ts';
-import { decodeCountRequest, decodeRequest, encodeRequest } from './request.ts';
+import { cannotSay, decodeCountRequest, decodeRequest, encodeRequest } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 
 /** The vendor's first stable version; targets may name another in their `headers`. */

@@ -1,8 +1,9 @@
 import { invalidRequest } from '../../support/errors.ts';
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
-import { extraFieldsFor, makeExtras } from '../extras.ts';
-import type { GenerationRequest, Reasoning } from '../generation.ts';
+import { extraFieldsFor, makeExtras, partsBeyond } from '../extras.ts';
+import type { DocumentBlock, GenerationRequest, Reasoning } from '../generation.ts';
 import { asRecord } from '../json.ts';
+import { isPdf } from '../media.ts';
 import { listOf, parseWire } from '../parse-wire.ts';
 import type { WireTarget } from '../protocol.ts';
 import { NAME } from './name.ts';
@@ -179,3 +180,18 @@ export const encodeRequest = (
     metadata: mergeField(metadata, encodeUser(request)),
   });
 };
+
+/** The vendor reads PDFs and plain text only. */
+const documentName = ({ source }: DocumentBlock): string | undefined => {
+  if (source.kind !== 'base64') return undefined;
+  const isReadable = isPdf(source) || source.mediaType.startsWith('text/');
+  return isReadable ? undefined : source.mediaType;
+};
+
+/** The vendor rejects white space; without the stop sequence the model would run on. */
+const isBlank = (stop: string): boolean => stop.trim() === '';
+
+export const cannotSay = (request: GenerationRequest): string[] => [
+  ...partsBeyond(NAME, request, documentName),
+  ...(request.stop?.some(isBlank) ? ['stop sequence of white space'] : []),
+];

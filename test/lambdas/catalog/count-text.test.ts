@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { countText } from '../../../lambdas/catalog/count-text.ts';
+import { countText } from '../../../lambdas/catalog/estimate-tokens.ts';
 import { tokensOfText } from '../../../lambdas/catalog/tokens-of-text.ts';
 import { fc } from '../../support/seeds.ts';
 import { TOKEN_SAMPLES } from './token-samples.ts';

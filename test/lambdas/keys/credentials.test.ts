@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { mintKey } from '../../../lambdas/keys/api-key.ts';
-import { readCredential } from '../../../lambdas/keys/credentials.ts';
+import { mintKey, readCredential } from '../../../lambdas/keys/api-key.ts';
 import { errorOf } from '../../support/error-of.ts';
 
 const KEY = mintKey(randomBytes);

@@ -1,8 +1,7 @@
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
-import { mintKey } from '../../../lambdas/keys/api-key.ts';
-import { hasWellFormedKey } from '../../../lambdas/keys/credentials.ts';
+import { hasWellFormedKey, mintKey } from '../../../lambdas/keys/api-key.ts';
 import type { RequestHead } from '../../../lambdas/web/server.ts';
 import { type Edge, startEdge } from '../../support/edge.ts';
 import { PATIENT } from '../../support/fleet-lab.ts';
