@@ -92,6 +92,32 @@ describe.each(majors)('%s', (_, connect) => {
     expect(completion.usage?.completion_tokens).toBeGreaterThan(0);
   });
 
+  test.each(MODELS)('%s streams its usage where the request asks for it', async (model) => {
+    const chunksOf = async (options: object) => {
+      const chunks: OpenAI.ChatCompletionChunk[] = [];
+      const asked = { model, messages: say('say One two.'), stream: true as const, ...options };
+      const stream = await connect(router.key).chat.completions.create(asked);
+      for await (const chunk of stream) chunks.push(chunk);
+      return chunks;
+    };
+    const withUsage = (chunks: OpenAI.ChatCompletionChunk[]) =>
+      chunks.flatMap((chunk, index) => (chunk.usage ? [index - chunks.length] : []));
+
+    const unstated = await chunksOf({});
+    expect(withUsage(unstated)).toEqual([-1]);
+    expect(unstated.at(-1)).toMatchObject({
+      choices: [{ finish_reason: 'stop' }],
+      usage: { completion_tokens: 2, prompt_tokens: expect.any(Number) },
+    });
+    const asked = await chunksOf({ stream_options: { include_usage: true } });
+    expect(withUsage(asked)).toEqual([-1]);
+    expect(asked.at(-1)).toMatchObject({ choices: [], usage: unstated.at(-1)?.usage });
+    expect(asked.at(-2)).toMatchObject({ choices: [{ finish_reason: 'stop' }], usage: null });
+    const declined = await chunksOf({ stream_options: { include_usage: false } });
+    expect(declined.at(-1)).toMatchObject({ choices: [{ finish_reason: 'stop' }] });
+    expect(withUsage(declined)).toEqual([]);
+  });
+
   test.each(MODELS)(
     '%s streams, and its helper rejects a stream that breaks off',
     async (model) => {
@@ -123,18 +149,6 @@ describe.each(majors)('%s', (_, connect) => {
       messages: [...prompt, ...answer, ...say('say Again.')],
     });
     expect(second.choices[0]?.message.content).toBe('Again.');
-  });
-
-  test.each(MODELS)('%s leaves the usage chunk out unless it is asked for', async (model) => {
-    const stream = await connect(router.key).chat.completions.create({
-      model,
-      messages: say('hello'),
-      stream: true,
-    });
-    for await (const chunk of stream) {
-      expect(chunk.choices).toHaveLength(1);
-      expect(chunk).not.toHaveProperty('usage');
-    }
   });
 
   test.each(MODELS)('%s runs a loop of parallel tool calls', async (model) => {

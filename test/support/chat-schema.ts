@@ -76,11 +76,20 @@ const ContentChunk = z.strictObject({
     z.strictObject({
       index: z.literal(0),
       delta: Delta,
-      finish_reason: FinishReason.nullable(),
+      finish_reason: z.null(),
       logprobs: LogProbs.nullable().optional(),
     }),
   ]),
   usage: z.null().optional(),
+});
+
+/** The last chunk with a choice. It has the usage unless the request states whether it wants it. */
+const FinishChunk = z.strictObject({
+  ...ChunkEnvelope,
+  choices: z.tuple([
+    z.strictObject({ index: z.literal(0), delta: z.strictObject({}), finish_reason: FinishReason }),
+  ]),
+  usage: Usage.nullish(),
 });
 
 const UsageChunk = z.strictObject({ ...ChunkEnvelope, choices: z.tuple([]), usage: Usage });
@@ -93,6 +102,6 @@ const ErrorBody = z.strictObject({
   code: z.string().nullable(),
 });
 
-export const ChatChunk = z.union([ContentChunk, UsageChunk]);
+export const ChatChunk = z.union([ContentChunk, FinishChunk, UsageChunk]);
 
 export const ChatError = z.strictObject({ error: ErrorBody });

@@ -1,17 +1,11 @@
 import { extraFieldsFor } from '../extras.ts';
-import type {
-  EventOf,
-  GenerationEvent,
-  GenerationRequest,
-  ResponseMeta,
-  Usage,
-} from '../generation.ts';
+import type { EventOf, GenerationEvent, GenerationRequest, ResponseMeta } from '../generation.ts';
 import type { Json } from '../json.ts';
 import type { StreamEncoder } from '../protocol.ts';
 import type { SseMessage } from '../sse.ts';
 import { encodeFinishReason } from './finish-reason.ts';
 import { NAME } from './name.ts';
-import { wantsUsage } from './request.ts';
+import { includesUsage } from './request.ts';
 import { encodeUsage } from './usage.ts';
 
 /** A chunk with the fields that all chunks of a response share. */
@@ -71,21 +65,28 @@ const createBlockWriter = (chunk: WriteChunk) => {
 };
 
 export const streamEncoder = (request: GenerationRequest, meta: ResponseMeta): StreamEncoder => {
-  const withUsage = wantsUsage(request);
+  const isIncluded = includesUsage(request);
   // If usage is requested, the vendor sends `usage: null` on every chunk but the last.
-  const common = withUsage ? { usage: null } : {};
+  const common = isIncluded ? { usage: null } : {};
 
   const chunk = (delta: Json, rest: Json = {}): SseMessage =>
     chunkOf(meta, { choices: [{ index: 0, delta, finish_reason: null, ...rest }], ...common });
 
-  const usageChunk = (usage: Usage | undefined): SseMessage =>
-    chunkOf(meta, { choices: [], usage: encodeUsage(usage, meta.estimatedInputTokens) });
-
-  const finish = ({ reason, usage }: EventOf<'finish'>): SseMessage[] => [
-    chunk({}, { finish_reason: encodeFinishReason(reason) }),
-    ...(withUsage ? [usageChunk(usage)] : []),
-    { data: '[DONE]' },
-  ];
+  /**
+   * If usage is requested, the vendor sends it on a last chunk without choices. If the request does not
+   * state it, usage is on the chunk with the finish reason, which stays the last one: clients that never
+   * ask read it there and would show 0 tokens.
+   */
+  const finish = ({ reason, usage }: EventOf<'finish'>): SseMessage[] => {
+    const choice = { index: 0, delta: {}, finish_reason: encodeFinishReason(reason) };
+    const counts = { usage: encodeUsage(usage, meta.estimatedInputTokens) };
+    const last = { ...common, ...(isIncluded === undefined && counts) };
+    return [
+      chunkOf(meta, { choices: [choice], ...last }),
+      ...(isIncluded ? [chunkOf(meta, { choices: [], ...counts })] : []),
+      { data: '[DONE]' },
+    ];
+  };
 
   const blocks = createBlockWriter(chunk);
 

@@ -61,9 +61,11 @@ export const decodeRequest = (body: unknown): GenerationRequest => {
   });
 };
 
-/** Whether the caller requests a last chunk with the usage. */
-export const wantsUsage = ({ extras }: GenerationRequest): boolean =>
-  asRecord(extraFieldsFor(NAME, extras).stream_options)?.include_usage === true;
+/** `include_usage` of the caller; undefined if the request does not state it. */
+export const includesUsage = ({ extras }: GenerationRequest): boolean | undefined => {
+  const included = asRecord(extraFieldsFor(NAME, extras).stream_options)?.include_usage;
+  return typeof included === 'boolean' ? included : undefined;
+};
 
 // --- canonical -> wire ---
 
