@@ -76,7 +76,7 @@ export const createAdminHandler = (options: AdminHandlerOptions): AdminHandler =
       receive({
         clock,
         randomBytes,
-        protocolOf: () => callerProtocols.chat,
+        readAddress: (path) => ({ path, protocol: callerProtocols.chat }),
         notesOf: (event) => ({ operator: operatorOf(event) }),
       }),
       writeReply({ log, textBody: (text) => text }),

@@ -7,11 +7,12 @@ import type { Clock } from '../support/clock.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
 import { createClientErrorLimit } from './client-error-limit.ts';
-import { createMatchRoute, type Endpoints, protocolOf } from './match-route.ts';
+import { createMatchRoute, type Endpoints } from './match-route.ts';
 import { accessLog } from './middleware/access-log.ts';
 import { errorEnvelope } from './middleware/error-envelope.ts';
 import { receive } from './middleware/receive.ts';
 import { bytesOf, writeReply } from './middleware/write-reply.ts';
+import { readAddress } from './read-address.ts';
 import type { HttpEvent } from './read-event.ts';
 import {
   type InvocationContext,
@@ -71,7 +72,7 @@ export const createHttpHandler = (options: HttpHandlerOptions): HttpHandler => {
     timeoutEarlyInMillis: 0,
   })
     .use([
-      receive({ clock, randomBytes, protocolOf }),
+      receive({ clock, randomBytes, readAddress }),
       writeReply({ log, textBody: bytesOf, corsOrigins }),
       accessLog({ log, clock }),
       errorEnvelope({ log }),

@@ -1,9 +1,8 @@
 import type { Endpoint, Reply } from '../endpoints/endpoint.ts';
-import type { CallerProtocol } from '../protocols/protocol.ts';
-import { callerProtocols } from '../protocols/protocols.ts';
 import { type EndpointName, ROUTES } from '../routes.ts';
 import { notFound } from '../support/errors.ts';
 import { createPathFinder, methodNotAllowed } from './path-pattern.ts';
+import { hintFor } from './read-address.ts';
 import type { HttpRequest } from './read-event.ts';
 
 /** Each endpoint that the table of routes (routes.ts) names. */
@@ -19,31 +18,6 @@ export type RouteMatch = {
 export type MatchRoute = (request: Pick<HttpRequest, 'method' | 'path'>) => RouteMatch;
 
 type Row = (typeof ROUTES)[number];
-
-/** Paths of newer or older APIs of the protocols' vendors, which SDKs call by default. */
-const UNSUPPORTED_PATHS: Record<string, string> = {
-  '/v1/responses':
-    'The Responses API is not offered; use POST /v1/chat/completions (in SDKs: the chat completions API).',
-  '/v1/completions': 'Text completions are not offered; use POST /v1/chat/completions.',
-  '/v1/complete': 'Text completions are not offered; use POST /v1/messages.',
-};
-
-const BASE_URLS =
-  "Chat-completions SDKs take the base address with '/v1', messages SDKs without it.";
-
-const PATTERNS: string[] = ROUTES.map(({ pattern }) => pattern);
-
-/** Message of a 404. Does not repeat the path: people paste keys into URLs. */
-const hintFor = (path: string): string => {
-  const unsupported = UNSUPPORTED_PATHS[path];
-  if (unsupported) return unsupported;
-  if (path.startsWith('/v1/v1/')) return `The path has '/v1' twice. ${BASE_URLS}`;
-  if (PATTERNS.includes(`/v1${path}`)) return `The path lacks '/v1'. ${BASE_URLS}`;
-  if (path.includes('//'))
-    return 'No such path. It has two slashes in a row: the base address ends without one.';
-  if (path.length > 1 && path.endsWith('/')) return 'No such path. Paths have no trailing slash.';
-  return `No such path. This service has ${PATTERNS.filter((p) => p.startsWith('/v1')).join(', ')}.`;
-};
 
 const allowedBy = (rows: Row[]): string => {
   const methods = rows.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
@@ -77,7 +51,3 @@ export const createMatchRoute = (endpoints: Endpoints): MatchRoute => {
     throw methodNotAllowed(allow);
   };
 };
-
-/** The protocol of a path, whether or not the path exists; it decides the shape of errors. */
-export const protocolOf = (path: string): CallerProtocol =>
-  path.startsWith('/v1/messages') ? callerProtocols.messages : callerProtocols.chat;

@@ -4,6 +4,7 @@ import type { Call, Endpoint, Reply } from '../endpoints/endpoint.ts';
 import type { Authenticate } from '../keys/authenticate.ts';
 import type { Caller } from '../keys/caller.ts';
 import type { RequestFields } from '../log-events.ts';
+import { asRecord } from '../protocols/json.ts';
 import type { CallerProtocol } from '../protocols/protocol.ts';
 import { invalidRequest } from '../support/errors.ts';
 import type { MatchRoute } from './match-route.ts';
@@ -39,6 +40,8 @@ export type Received = {
   readonly startedAt: number;
   /** The protocol of the path: it shapes every response, errors included. */
   readonly protocol: CallerProtocol;
+  /** The model that the path names, percent-decoded. */
+  readonly deployment: string | undefined;
   readonly signal: AbortSignal;
   remainingMs(): number;
   /** Fields of the access log line, filled in stage by stage. */
@@ -89,17 +92,25 @@ const checkDateHeader = ({ request, dateHeader: name }: Routed): void => {
   }
 };
 
+/** The body with the model of the path, where it names none itself. */
+const withModel = (body: unknown, deployment: string | undefined): unknown => {
+  const fields = asRecord(body);
+  return deployment === undefined || !fields || fields.model != null
+    ? body
+    : { ...fields, model: deployment };
+};
+
 /** Checks the headers, then reads the body of a POST. @throws ApiError 400, 413 or 415 */
 export const readCall = async (authenticated: Authenticated): Promise<Call> => {
   checkDateHeader(authenticated);
-  const { request, requestId, protocol, caller, pathParameter } = authenticated;
+  const { request, requestId, protocol, caller, pathParameter, deployment } = authenticated;
   const { signal, remainingMs, notes } = authenticated;
   const body = await readBody(request);
   return {
     requestId,
     protocol,
     caller,
-    body: body?.value,
+    body: withModel(body?.value, deployment),
     bodyBytes: body?.bytes ?? 0,
     pathParameter,
     signal,

@@ -39,10 +39,13 @@ const BEARER = /^bearer +([^ ].*)$/i;
 /** Visible ASCII without a comma: duplicate headers arrive joined by commas, and no key contains one. */
 const TOKEN = /^[!-+\--~]+$/;
 
+/** Headers that hold the bare key; the second is Azure's. */
+const KEY_HEADERS = ['x-api-key', 'api-key'];
+
 /** Values of both headers. Another scheme or an empty value counts as a missing header. */
 const presentedIn = (headers: Record<string, string>): string[] => {
   const bearer = BEARER.exec(headers.authorization?.trim() ?? '')?.[1];
-  return [bearer, headers['x-api-key']]
+  return [bearer, ...KEY_HEADERS.map((name) => headers[name])]
     .map((value) => value?.trim() ?? '')
     .filter((value) => value !== '');
 };
@@ -53,12 +56,12 @@ const choose = (presented: string[]): string | undefined => {
   const wellFormed = distinct.filter(isWellFormedKey);
   if (wellFormed.length === 1) return wellFormed[0];
   throw unauthenticated(
-    'The Authorization and x-api-key headers carry different keys. Send one key.',
+    'The Authorization, x-api-key and api-key headers carry different keys. Send one key.',
   );
 };
 
 /**
- * Reads the key from the headers (names in lower case, duplicates joined by commas). If both headers have one
+ * Reads the key from the headers (names in lower case, duplicates joined by commas). If several headers have one
  * and they differ, the one in this service's key format is used: agents often also send another vendor's key.
  * @throws ApiError 401
  */

@@ -1,6 +1,6 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { protocolOf } from '../http/match-route.ts';
+import { readAddress } from '../http/read-address.ts';
 import { type ApiError, invalidRequest } from '../support/errors.ts';
 import { newRequestId, type RandomBytes } from '../support/ids.ts';
 
@@ -25,7 +25,7 @@ export type HttpErrors = {
 export const createHttpErrors = (randomBytes: RandomBytes): HttpErrors => {
   const encode = (path: string, error: ApiError) => {
     const requestId = newRequestId(randomBytes);
-    const body = JSON.stringify(protocolOf(path).encodeError(error, requestId));
+    const body = JSON.stringify(readAddress(path).protocol.encodeError(error, requestId));
     const headers = {
       'content-type': 'application/json',
       'content-length': String(Buffer.byteLength(body)),

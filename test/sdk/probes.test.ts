@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk';
 import Anthropic0 from '@anthropic-ai/sdk-0';
-import OpenAI from 'openai';
+import OpenAI, { AzureOpenAI } from 'openai';
 import OpenAI5 from 'openai-5';
 import { describe, expect, test } from 'vitest';
 import { MODEL_ON, post, useRouter } from '../support/local.ts';
@@ -40,26 +40,60 @@ describe.each(Object.entries(openAi))('%s', (_, connect) => {
     }
   });
 
-  test.each([
-    ['', "lacks '/v1'"],
-    ['/v1/v1', "'/v1' twice"],
-  ])(
-    'a base address ending in "%s" is a 404 whose message names the mistake',
-    async (path, hint) => {
+  test.each(['', '/v1/v1', '/v1/', '/openai', '/openai/v1', '/api/v1'])(
+    'a base address ending in "%s" is served like the one with /v1',
+    async (path) => {
       const lost = connect(`${router().baseUrl}${path}`);
-      const error = await rejection(lost.chat.completions.create(asked(MODEL_ON.chat)));
-      expect(error).toMatchObject({ status: 404, message: expect.stringContaining(hint) });
+      const completion = await lost.chat.completions.create(asked(MODEL_ON.chat));
+      expect(completion.choices[0]?.message.content).toBe('hi');
     },
   );
+
+  test.each([
+    ['embeddings', (sdk: OpenAI) => sdk.embeddings.create({ model: 'm', input: 'x' })],
+    ['files', (sdk: OpenAI) => sdk.files.list()],
+    ['batches', (sdk: OpenAI) => sdk.batches.list()],
+    ['moderations', (sdk: OpenAI) => sdk.moderations.create({ input: 'x' })],
+    ['images', (sdk: OpenAI) => sdk.images.generate({ model: 'm', prompt: 'x' })],
+    ['audio', (sdk: OpenAI) => sdk.audio.speech.create({ model: 'm', voice: 'v', input: 'x' })],
+  ])(
+    'a request for %s is a 404 whose one sentence states that it is not offered',
+    async (_, ask) => {
+      const error = await rejection<Error & { status: number }>(ask(client()));
+      expect(error.status).toBe(404);
+      expect(error.message).toMatch(/^404 [^.]*\bnot (?:offered|stored)\b[^.]*\.$/);
+    },
+  );
+});
+
+test('the Azure client of the OpenAI SDK is served with its path, its query and its api-key header', async () => {
+  const { baseUrl: endpoint, key: apiKey } = router();
+  const azure = new AzureOpenAI({ endpoint, apiKey, apiVersion: '2024-10-21' });
+  const completion = await azure.chat.completions.create(asked(MODEL_ON.messages));
+  expect(completion).toMatchObject({
+    model: MODEL_ON.messages,
+    choices: [{ message: { content: 'hi' } }],
+  });
 });
 
 describe.each(Object.entries(anthropic))('%s', (_, connect) => {
   const client = () => connect(router().baseUrl);
 
-  test('a base address ending in /v1 is a 404 whose message names the mistake', async () => {
-    const lost = connect(`${router().baseUrl}/v1`);
-    const error = await rejection(lost.messages.create(asked(MODEL_ON.chat)));
-    expect(error).toMatchObject({ status: 404, message: expect.stringContaining("'/v1' twice") });
+  test.each(['/v1', '/', '/anthropic', '/api/anthropic'])(
+    'a messages client with the base address ending in "%s" is served',
+    async (path) => {
+      const lost = connect(`${router().baseUrl}${path}`);
+      const message = await lost.messages.create(asked(MODEL_ON.chat));
+      expect(message.content).toMatchObject([{ type: 'text', text: 'hi' }]);
+    },
+  );
+
+  test('a request for message batches is a 404 that names POST /v1/messages', async () => {
+    const error = await rejection(client().messages.batches.list());
+    expect(error).toMatchObject({
+      status: 404,
+      message: expect.stringContaining('Message batches are not offered'),
+    });
   });
 
   test.each(MODELS)('the beta API of %s accepts unknown betas', async (model) => {

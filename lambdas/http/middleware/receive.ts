@@ -1,15 +1,14 @@
-import type { CallerProtocol } from '../../protocols/protocol.ts';
 import type { Clock } from '../../support/clock.ts';
 import { newRequestId, type RandomBytes } from '../../support/ids.ts';
 import { MAX_INVOCATION_MS } from '../../support/time.ts';
+import type { Address } from '../read-address.ts';
 import { type HttpEvent, readEvent } from '../read-event.ts';
 import type { InvocationContext, Received } from '../stages.ts';
 
 type Options = {
   clock: Clock;
   randomBytes: RandomBytes;
-  /** The protocol of a path, whether or not the path exists. */
-  protocolOf: (path: string) => CallerProtocol;
+  readAddress: (path: string) => Address;
   /** Fields of the access log line that the event itself holds. */
   notesOf?: (event: HttpEvent) => Received['notes'];
 };
@@ -18,7 +17,7 @@ type Options = {
  * Turns the platform's event into a received request. The request id is always generated: a caller's
  * could be repeated, forged, or hold any text.
  */
-export const receive = ({ clock, randomBytes, protocolOf, notesOf }: Options) => {
+export const receive = ({ clock, randomBytes, readAddress, notesOf }: Options) => {
   const receiveBefore = (invocation: {
     event: HttpEvent | Received;
     context: InvocationContext;
@@ -26,12 +25,14 @@ export const receive = ({ clock, randomBytes, protocolOf, notesOf }: Options) =>
     const { event, context } = invocation;
     if ('requestId' in event) return;
     const request = readEvent(event);
+    const { path, protocol, deployment } = readAddress(request.path);
     const received: Received = {
-      request,
+      request: { ...request, path },
       requestId: newRequestId(randomBytes),
       awsRequestId: context.awsRequestId,
       startedAt: clock.now(),
-      protocol: protocolOf(request.path),
+      protocol,
+      deployment,
       signal: context.signal ?? new AbortController().signal,
       // Other hosts set no limit; deadlines are designed for at most Lambda's.
       remainingMs: () => context.getRemainingTimeInMillis?.() ?? MAX_INVOCATION_MS,

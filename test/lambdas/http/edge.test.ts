@@ -54,8 +54,9 @@ describe.each([
       ['POST', '/v1/models', 405],
       ['POST', '/', 405],
       ['HEAD', CHAT, 405],
-      ['GET', '/v1/models/', 404],
-      ['GET', '//v1//models', 404],
+      ['GET', '/v1/models/', 200],
+      ['GET', '//v1//models', 200],
+      ['POST', '/models', 405],
       ['GET', '/v1%2Fmodels', 404],
       ['GET', '/v1/%zz', 404],
       ['GET', '/v1/models/%zz', 404],
@@ -74,15 +75,20 @@ describe.each([
     });
 
     test.each([
-      ['/v1/v1/chat/completions', "'/v1' twice"],
-      ['/v1/v1/messages', "'/v1' twice"],
-      ['/chat/completions', "lacks '/v1'"],
-      ['/messages', "lacks '/v1'"],
+      ['/v1/v1/completion', "'/v1' twice"],
       ['/v1/responses', 'POST /v1/chat/completions'],
       ['/v1/completions', 'POST /v1/chat/completions'],
-      ['/v1/messages/', 'no trailing slash'],
-      ['//v1/messages', 'two slashes'],
-      ['/v1/embeddings', '/v1/messages/count_tokens'],
+      ['/v1/message/', 'no trailing slash'],
+      ['//v1/message', 'two slashes'],
+      ['/v1/rerank', '/v1/messages/count_tokens'],
+      ['/v1/embeddings', 'Embeddings are not offered'],
+      ['/openai/deployments/vendor/name/embeddings', 'Embeddings are not offered'],
+      ['/v1/moderations', 'Moderations are not offered'],
+      ['/v1/images/generations', 'Image generation is not offered'],
+      ['/v1/audio/speech', 'Speech and transcription are not offered'],
+      ['/v1/files', 'Files are not stored'],
+      ['/v1/batches/batch_1/cancel', 'POST /v1/chat/completions'],
+      ['/anthropic/v1/messages/batches', 'POST /v1/messages'],
     ])('a call of %s is told what to do instead', async (path, hint) => {
       expect(errorOf(await post('{}', {}, path)).message).toContain(hint);
     });
@@ -113,6 +119,45 @@ describe.each([
       for (const path of ['/v1/models/vendor/name', '/v1/models/vendor%2Fname?x=1']) {
         expect(JSON.parse((await get(path)).text).pathParameter).toBe('vendor/name');
       }
+    });
+
+    test.each([
+      ['/chat/completions', 'chat'],
+      ['/v1/v1/chat/completions', 'chat'],
+      ['//v1//chat/completions//', 'chat'],
+      ['/openai/v1/chat/completions', 'chat'],
+      ['/api/v1/chat/completions/', 'chat'],
+      ['/messages', 'messages'],
+      ['/v1/v1/messages', 'messages'],
+      ['/anthropic/v1/messages?beta=true', 'messages'],
+      ['/api/anthropic/messages/', 'messages'],
+    ])('POST %s is served as %s, and logged by the pattern of its route', async (path, family) => {
+      const sent = await post('{"model":"vendor/name"}', {}, path);
+      expect(JSON.parse(sent.text)).toMatchObject({ family, body: { model: 'vendor/name' } });
+      expect(edge.lines.at(-1)).toMatchObject({
+        status: 200,
+        route: family === 'chat' ? CHAT : MESSAGES,
+      });
+    });
+
+    test.each([
+      [
+        '/openai/deployments/vendor/name/chat/completions?api-version=2024-10-21',
+        {},
+        'vendor/name',
+      ],
+      ['/openai/deployments/vendor%2Fname/chat/completions', {}, 'vendor/name'],
+      ['/deployments/name/chat/completions', { model: null }, 'name'],
+      ['/openai/deployments/name/chat/completions', { model: 'vendor/other' }, 'vendor/other'],
+    ])('POST %s with the body %j asks for the model %s', async (path, body, model) => {
+      const sent = await send(edge.url, path, {
+        method: 'POST',
+        headers: { 'api-key': edge.key },
+        body: JSON.stringify(body),
+      });
+      expect(JSON.parse(sent.text)).toMatchObject({ family: 'chat', body: { model } });
+      expect(edge.lines.at(-1)).toMatchObject({ status: 200, route: CHAT });
+      expect(edge.logText()).not.toContain('deployments');
     });
 
     test('a greeting needs no key, every other path does', async () => {

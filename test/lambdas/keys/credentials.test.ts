@@ -37,6 +37,11 @@ describe('a missing or ambiguous key', () => {
     ['a doubled header', { 'x-api-key': `${KEY}, ${KEY}` }, /invalid/],
     ['a letter beyond ASCII', { 'x-api-key': `${KEY}é` }, /invalid/],
     ['an endless one', { 'x-api-key': 'a'.repeat(257) }, /invalid/],
+    [
+      'two of ours, one of them as Azure sends it',
+      { 'x-api-key': KEY, 'api-key': OTHER },
+      /different keys/,
+    ],
     ['two of ours', { authorization: `Bearer ${KEY}`, 'x-api-key': OTHER }, /different keys/],
     ['two foreign ones', { authorization: 'Bearer sk-a', 'x-api-key': 'sk-b' }, /different keys/],
   ])('%s', async (_, headers, message) => {

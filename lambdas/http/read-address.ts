@@ -1,0 +1,108 @@
+import type { CallerProtocol } from '../protocols/protocol.ts';
+import { callerProtocols } from '../protocols/protocols.ts';
+import { ROUTES } from '../routes.ts';
+import { createPathFinder } from './path-pattern.ts';
+
+// --- endpoints that are not offered ---
+
+/** Endpoints of the protocols' vendors that this service lacks and that SDKs and clients call. */
+const NOT_OFFERED: Record<string, string> = {
+  '/v1/responses':
+    'The Responses API is not offered; use POST /v1/chat/completions (in SDKs: the chat completions API).',
+  '/v1/completions': 'Text completions are not offered; use POST /v1/chat/completions.',
+  '/v1/complete': 'Text completions are not offered; use POST /v1/messages.',
+  '/v1/embeddings': 'Embeddings are not offered; call their provider directly.',
+  '/v1/moderations': 'Moderations are not offered; call their provider directly.',
+  '/v1/images': 'Image generation is not offered; call its provider directly.',
+  '/v1/audio': 'Speech and transcription are not offered; call their provider directly.',
+  '/v1/files': 'Files are not stored; send their content within the conversation.',
+  '/v1/batches': 'Batches are not offered; send each request to POST /v1/chat/completions.',
+  '/v1/messages/batches':
+    'Message batches are not offered; send each request to POST /v1/messages.',
+};
+
+/** The sentence about an endpoint that is not offered, for its path and the paths below it. */
+const notOffered = (path: string): string | undefined => {
+  const found = Object.keys(NOT_OFFERED).find(
+    (root) => path === root || path.startsWith(`${root}/`),
+  );
+  return found && NOT_OFFERED[found];
+};
+
+// --- path -> address ---
+
+/** What the path of a request stands for. */
+export type Address = {
+  /** The path of a route, or the path as sent if no route has it. */
+  path: string;
+  /** The protocol of the path, whether or not a route has it; it shapes every response. */
+  protocol: CallerProtocol;
+  /** The model in a path of Azure's shape. */
+  deployment?: string;
+};
+
+/** First segments that base addresses of clients have in excess, twice, or not at all. */
+const PREFIX = /^(?:\/(?:v1|openai|anthropic|api)(?=\/))+/;
+
+/** Azure's shape: the model is a part of the path, and may have a slash. */
+const DEPLOYMENT = /^\/deployments\/(.+)(\/(?:chat\/completions|responses|embeddings))$/;
+
+const findRoutes = createPathFinder(ROUTES, 'rest');
+
+const isKnown = (path: string): boolean =>
+  findRoutes(path).length > 0 || notOffered(path) !== undefined;
+
+/** One slash between segments and none at the end. */
+const withSingleSlashes = (path: string): string => {
+  const single = path.replaceAll(/\/{2,}/g, '/');
+  return single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single;
+};
+
+const decoded = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** The known path that `path` is a variant of; undefined if there is none. */
+const findKnown = (path: string): Omit<Address, 'protocol'> | undefined => {
+  const tidy = withSingleSlashes(path);
+  if (isKnown(tidy)) return { path: tidy };
+  const rest = tidy.replace(PREFIX, '');
+  const [, name = '', endpoint = rest] = DEPLOYMENT.exec(rest) ?? [];
+  const known = `/v1${endpoint}`;
+  const deployment = decoded(name);
+  if (deployment === undefined || !isKnown(known)) return undefined;
+  return deployment === '' ? { path: known } : { path: known, deployment };
+};
+
+/**
+ * Reads a path liberally: a missing or doubled `/v1`, doubled slashes, one at the end, the prefixes of
+ * other gateways and Azure's shape mean the route that the client was written for. Other paths are
+ * returned unchanged, and get a 404.
+ */
+export const readAddress = (path: string): Address => {
+  const known = findKnown(path) ?? { path };
+  const isMessages = known.path.startsWith('/v1/messages');
+  return { ...known, protocol: isMessages ? callerProtocols.messages : callerProtocols.chat };
+};
+
+// --- paths without a route ---
+
+const BASE_URLS =
+  "Chat-completions SDKs take the base address with '/v1', messages SDKs without it.";
+
+const PATTERNS: string[] = ROUTES.map(({ pattern }) => pattern);
+
+/** Message of a 404. Does not repeat the path: people paste keys into URLs. */
+export const hintFor = (path: string): string => {
+  const sentence = notOffered(path);
+  if (sentence) return sentence;
+  if (path.startsWith('/v1/v1/')) return `The path has '/v1' twice. ${BASE_URLS}`;
+  if (path.includes('//'))
+    return 'No such path. It has two slashes in a row: the base address ends without one.';
+  if (path.length > 1 && path.endsWith('/')) return 'No such path. Paths have no trailing slash.';
+  return `No such path. This service has ${PATTERNS.filter((p) => p.startsWith('/v1')).join(', ')}.`;
+};
