@@ -50,8 +50,8 @@ const KEY_ARN = /^arn:aws[\w-]*:kms:[a-z\d-]+:\d{12}:key\/[\w-]+$/;
 const itemsOf = (text: string): string[] => text.split(',').map((item) => item.trim());
 
 const splitTag = (pair: string): [string, string] => {
-  const at = pair.indexOf('=');
-  return at === -1 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)];
+  const index = pair.indexOf('=');
+  return index === -1 ? [pair, ''] : [pair.slice(0, index), pair.slice(index + 1)];
 };
 
 /** Names and values that every AWS service accepts. */

@@ -1,14 +1,14 @@
 import type { KeyLifecycle } from '../keys/lifecycle.ts';
 import { createReadSnapshot } from '../metering/quota-usage.ts';
 import { createReaper } from '../metering/reaper.ts';
-import { minuteOf, periodOf } from '../metering/window.ts';
+import { periodOf } from '../metering/window.ts';
 import type { KeyRecord } from '../stores/key-store.ts';
 import type { MeterStore, UsageSnapshot } from '../stores/meter-store.ts';
 import type { Plan, PlanStore } from '../stores/plan-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
-import { formatInstant } from '../support/time.ts';
+import { formatInstant, minuteOf } from '../support/time.ts';
 import { publicKey } from './keys.ts';
 import type { AdminOperation } from './operation.ts';
 import { requireProject } from './projects.ts';

@@ -47,8 +47,8 @@ const measure = (word: string, from: number): { length: number; mark: number } =
   let length = 0;
   let mark = 0;
   let previous = 0;
-  for (let at = from; at < word.length; at += 1) {
-    const code = word.charCodeAt(at);
+  for (let index = from; index < word.length; index += 1) {
+    const code = word.charCodeAt(index);
     length += code === previous ? REPEATED : 1;
     if (isMarked(code)) mark = Math.max(mark, costOf(code));
     previous = code;
@@ -99,8 +99,8 @@ const tokensOfWord = (piece: string, context: Context): number => {
 /** `});` is one token, `}))},` is two; a line of dashes is at most two. */
 const tokensOfSigns = (piece: string): number => {
   let changes = 0;
-  for (let at = 1; at < piece.length; at += 1) {
-    if (piece.charCodeAt(at) !== piece.charCodeAt(at - 1)) changes += 1;
+  for (let index = 1; index < piece.length; index += 1) {
+    if (piece.charCodeAt(index) !== piece.charCodeAt(index - 1)) changes += 1;
   }
   return 1 + 0.32 * Math.max(0, changes - 2) + 0.015 * piece.length;
 };
@@ -108,7 +108,7 @@ const tokensOfSigns = (piece: string): number => {
 /** A run of another script, or of emoji: its words cost something to begin with, and by the letter. */
 const tokensOfScript = (piece: string): number => {
   let tokens = 0.3;
-  for (let at = 0; at < piece.length; at += 1) tokens += costOf(piece.charCodeAt(at));
+  for (let index = 0; index < piece.length; index += 1) tokens += costOf(piece.charCodeAt(index));
   return tokens;
 };
 

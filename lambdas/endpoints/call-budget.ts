@@ -30,9 +30,9 @@ const asksForLogprobs = ({ extras }: GenerationRequest): boolean =>
 /** Limits of one response, by the tokens that the caller and the model allow. */
 const answerLimits = (
   request: GenerationRequest,
-  { max_output_tokens: most }: Pick<Model, 'max_output_tokens'>,
+  { max_output_tokens: limit }: Pick<Model, 'max_output_tokens'>,
 ): AnswerLimits => {
-  const tokens = Math.min(request.maxTokens ?? most, most);
+  const tokens = Math.min(request.maxTokens ?? limit, limit);
   const characters = BASE_CHARACTERS + tokens * CHARACTERS_PER_TOKEN;
   const overhead = BASE_OVERHEAD + characters * OVERHEAD_PER_CHARACTER;
   return {

@@ -1,12 +1,12 @@
 import type { Caller } from '../keys/caller.ts';
 import type { RequestFields } from '../log-events.ts';
-import type { CallerProtocol } from '../protocols/protocol.ts';
+import type { CallerProtocol, HeaderMap } from '../protocols/protocol.ts';
 import type { MessageBatches } from '../protocols/sse.ts';
 
 /** A request as an endpoint gets it: authenticated, its body parsed, independent of AWS. */
 export type Call = {
   requestId: string;
-  /** The family of the path; it shapes answers and errors. */
+  /** The protocol of the path; it shapes responses and errors. */
   protocol: CallerProtocol;
   caller: Caller;
   /** Parsed JSON of the body; undefined for GET. */
@@ -25,19 +25,19 @@ export type Call = {
 
 export type JsonReply = {
   status: number;
-  headers?: Record<string, string>;
+  headers?: HeaderMap;
   body: Record<string, unknown>;
 };
 /** A body that is JSON text already, so that encoding cannot fail once the unit is charged. */
 export type EncodedReply = {
   status: number;
-  headers?: Record<string, string>;
+  headers?: HeaderMap;
   json: string;
 };
 /** A stream in batches, one write each. It never throws: a failure is its last message. */
 export type StreamReply = {
   status: number;
-  headers?: Record<string, string>;
+  headers?: HeaderMap;
   messages: MessageBatches;
 };
 export type Reply = JsonReply | EncodedReply | StreamReply;

@@ -53,22 +53,22 @@ const mapRejectedParameter = (error: unknown, body: unknown): unknown => {
 /** Notes and logs the failed attempts of one call. */
 const createReport = ({ call, model }: CheckedCall, log: Log) => {
   let failedAttempts = 0;
-  return ({ target, fault }: FailedAttempt) => {
+  return ({ target, error }: FailedAttempt) => {
     // The client disconnected: not a failure of the upstream.
-    if (fault.kind === 'aborted') return;
+    if (error.kind === 'aborted') return;
     failedAttempts += 1;
     // Reset below if a later target responds.
     call.note({
       failedAttempts,
-      fault: fault.kind,
-      exhausted: classifyFailure(fault).retryNextTarget,
+      fault: error.kind,
+      exhausted: classifyFailure(error).retryNextTarget,
     });
     log.warn('upstream_failed', {
       requestId: call.requestId,
       model: model.id,
       upstream: target.upstream,
-      fault: fault.kind,
-      upstreamStatus: fault.status,
+      fault: error.kind,
+      upstreamStatus: error.status,
     });
   };
 };
@@ -106,7 +106,7 @@ export const createFetchAnswer = ({
     });
     const firstContentMs = clock.now() - startedAt;
     call.note({ upstream: target.upstream, attempts, firstContentMs });
-    // A fault noted after this point is one of this response.
+    // A failure noted after this point is one of this response.
     call.note({ fault: undefined, exhausted: undefined });
     const origin = originOf(target.upstream, target.model);
     const events = answerEvents(batches, { origin, estimatedInputTokens, note: call.note });

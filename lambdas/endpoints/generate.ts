@@ -3,6 +3,7 @@ import { LimitReached } from '../metering/limit-errors.ts';
 import { type Limits, limitHeaders } from '../metering/limit-headers.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { ResponseMeta } from '../protocols/generation.ts';
+import type { HeaderMap } from '../protocols/protocol.ts';
 import type { Failover } from '../routing/failover.ts';
 import type { Clock } from '../support/clock.ts';
 import { withHeaders } from '../support/errors.ts';
@@ -15,7 +16,7 @@ import { respondWhole, respondWithStream } from './respond.ts';
 import { createSettlement } from './settlement.ts';
 
 /** Returns the limit headers: the common ones and those of the caller's protocol. */
-const answerHeaders = (call: Call, limits: Limits, now: number): Record<string, string> => ({
+const answerHeaders = (call: Call, limits: Limits, now: number): HeaderMap => ({
   ...limitHeaders(limits, now),
   ...call.protocol.limitHeaders(limits.requests),
 });

@@ -2,7 +2,7 @@ import type { Caller } from '../keys/caller.ts';
 import type { Clock } from '../support/clock.ts';
 import { type ApiError, rateLimited, toApiError } from '../support/errors.ts';
 import { createLruCache } from '../support/lru-cache.ts';
-import { MINUTE_MS } from '../support/time.ts';
+import { minuteOf, minuteResetsAt, retryAfterMinute } from '../support/time.ts';
 
 /** Client errors a minute: at least 60, which leaves a small plan room for mistakes, else ten per generation. */
 const MIN_ERRORS = 60;
@@ -15,14 +15,12 @@ const UNCOUNTED = new Set([401, 499]);
 const isCounted = (status: number): boolean =>
   status >= 400 && status < 500 && !UNCOUNTED.has(status);
 
-/** 429 until the next minute. `retry-after` is 1 to 60, `retry-after-ms` is exact. */
-const tooManyErrors = (most: number, now: number): ApiError => {
-  const waitMs = MINUTE_MS - (now % MINUTE_MS);
-  return rateLimited(
-    `${most} requests of this API key were rejected or denied in this minute. Retry in the next one.`,
-    { 'retry-after': String(Math.ceil(waitMs / 1_000)), 'retry-after-ms': String(waitMs) },
+/** 429 until the next minute. */
+const tooManyErrors = (limit: number, now: number): ApiError =>
+  rateLimited(
+    `${limit} requests of this API key were rejected or denied in this minute. Retry in the next one.`,
+    retryAfterMinute(minuteResetsAt(minuteOf(now)), now),
   );
-};
 
 /** Runs `serve`, unless too many requests of the caller's key got a 4xx in this minute. @throws ApiError 429 */
 export type LimitClientErrors = <R extends { status: number }>(
@@ -42,13 +40,13 @@ export const createClientErrorLimit = ({ clock }: { clock: Clock }): LimitClient
   };
   const count = (keyId: string, status: number) => {
     if (!isCounted(status)) return;
-    const minute = Math.floor(clock.now() / MINUTE_MS);
+    const minute = minuteOf(clock.now());
     counts.set(keyId, { minute, errors: errorsIn(keyId, minute) + 1 });
   };
   return async ({ keyId, plan }, serve) => {
     const now = clock.now();
-    const most = Math.max(MIN_ERRORS, plan.rpm * ERRORS_PER_GENERATION);
-    if (errorsIn(keyId, Math.floor(now / MINUTE_MS)) >= most) throw tooManyErrors(most, now);
+    const limit = Math.max(MIN_ERRORS, plan.rpm * ERRORS_PER_GENERATION);
+    if (errorsIn(keyId, minuteOf(now)) >= limit) throw tooManyErrors(limit, now);
     try {
       const reply = await serve();
       count(keyId, reply.status);

@@ -17,11 +17,11 @@ const BACKSLASH = 0x5c;
 
 /** Index of the quote that closes a string whose content begins at `from`; the text's end if none does. */
 const endOfString = (text: string, from: number): number => {
-  let at = from;
-  while (at < text.length) {
-    const unit = text.charCodeAt(at);
-    if (unit === QUOTE) return at;
-    at += unit === BACKSLASH ? 2 : 1;
+  let index = from;
+  while (index < text.length) {
+    const unit = text.charCodeAt(index);
+    if (unit === QUOTE) return index;
+    index += unit === BACKSLASH ? 2 : 1;
   }
   return text.length;
 };
@@ -64,10 +64,10 @@ const createTally = () => {
  */
 const assertBounds = (text: string): void => {
   const tally = createTally();
-  for (let at = 0; at < text.length; at++) {
-    switch (text[at]) {
+  for (let index = 0; index < text.length; index++) {
+    switch (text[index]) {
       case '"':
-        at = endOfString(text, at + 1);
+        index = endOfString(text, index + 1);
         break;
       case '{':
       case '[':
@@ -91,22 +91,24 @@ const assertBounds = (text: string): void => {
 
 const isHigh = (unit: number) => unit >= 0xd800 && unit <= 0xdbff;
 const isLow = (unit: number) => unit >= 0xdc00 && unit <= 0xdfff;
-/** The UTF-16 unit of an escape `\uXXXX` at `at`, NaN where there is none. */
-const unitAt = (text: string, at: number): number =>
-  text.startsWith('\\u', at) ? Number.parseInt(text.slice(at + 2, at + 6), 16) : Number.NaN;
+/** The UTF-16 unit of an escape `\uXXXX` at `index`, NaN where there is none. */
+const unitAt = (text: string, index: number): number =>
+  text.startsWith('\\u', index)
+    ? Number.parseInt(text.slice(index + 2, index + 6), 16)
+    : Number.NaN;
 
 const MAY_HOLD_SURROGATE = /\\ud[89a-f]/i;
 
 /** Half a surrogate pair has no UTF-8 form: sent on, it would silently become another character. */
 const hasLoneSurrogate = (text: string): boolean => {
   if (!MAY_HOLD_SURROGATE.test(text)) return false;
-  for (let at = text.indexOf('\\'); at !== -1; at = text.indexOf('\\', at)) {
-    const unit = unitAt(text, at);
+  for (let index = text.indexOf('\\'); index !== -1; index = text.indexOf('\\', index)) {
+    const unit = unitAt(text, index);
     if (isLow(unit)) return true;
     if (isHigh(unit)) {
-      if (!isLow(unitAt(text, at + 6))) return true;
-      at += 12;
-    } else at += 2;
+      if (!isLow(unitAt(text, index + 6))) return true;
+      index += 12;
+    } else index += 2;
   }
   return false;
 };

@@ -38,8 +38,18 @@ const decoded = (text: string): string | undefined => {
   }
 };
 
-/** Levels of a base path that are looked for: each one costs a pass over the path. */
+/** Levels of a base path that are looked for: each one costs up to two passes over the path. */
 const MAX_MAPPING_LEVELS = 10;
+
+/** The path without its first segments: the whole, without one, without two. */
+const suffixesOf = (path: string): string[] => {
+  const suffixes: string[] = [];
+  for (let start = 0; start !== -1 && suffixes.length < MAX_MAPPING_LEVELS; ) {
+    suffixes.push(path.slice(start));
+    start = path.indexOf('/', start + 1);
+  }
+  return suffixes;
+};
 
 /**
  * The path without the base path of a custom domain's mapping, e.g. `/llm`, which `path` contains and the
@@ -47,14 +57,12 @@ const MAX_MAPPING_LEVELS = 10;
  */
 const pathBelowMapping = ({ path, resource, pathParameters }: APIGatewayProxyEvent): string => {
   const rest = resource?.replace('{proxy+}', () => pathParameters?.proxy ?? '{proxy+}');
-  let start = 0;
-  for (let level = 0; start !== -1 && level < MAX_MAPPING_LEVELS; level += 1) {
-    const below = path.slice(start);
-    if (below === rest || decoded(below) === rest) return below;
-    start = path.indexOf('/', start + 1);
-  }
+  const suffixes = suffixesOf(path);
+  const below =
+    suffixes.find((suffix) => suffix === rest) ??
+    suffixes.find((suffix) => decoded(suffix) === rest);
   // The root's mapping may be called without a slash at the end.
-  return resource === '/' ? '/' : path;
+  return below ?? (resource === '/' ? '/' : path);
 };
 
 /** The request in either event format. Query strings are dropped: no route reads one. */

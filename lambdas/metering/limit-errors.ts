@@ -9,8 +9,8 @@ import {
   unauthenticated,
 } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
-import { formatInstant } from '../support/time.ts';
-import { type Limits, limitHeaders, secondsUntil } from './limit-headers.ts';
+import { formatInstant, retryAfterMinute, secondsUntil } from '../support/time.ts';
+import { type Limits, limitHeaders } from './limit-headers.ts';
 
 /** A 402 or 429. Carries the limits, because a protocol may send them in its own headers too. */
 export class LimitReached extends ApiError {
@@ -45,12 +45,6 @@ export const quotaExceeded = (limits: Limits, period: Period, now: number): ApiE
   return new LimitReached(error, limits);
 };
 
-/** `retry-after` is 1 to 60, because SDKs sleep for as long as it states; `retry-after-ms` is exact. */
-const untilNextMinute = (resetAt: number, now: number): Record<string, string> => ({
-  'retry-after': String(Math.min(60, secondsUntil(resetAt, now))),
-  'retry-after-ms': String(Math.min(60_000, Math.max(1, resetAt - now))),
-});
-
 /** 429 of a generation. */
 export const rateExceeded = (limits: Limits, now: number): ApiError => {
   const { limit, resetAt } = limits.requests;
@@ -61,7 +55,7 @@ export const rateExceeded = (limits: Limits, now: number): ApiError => {
   }
   const error = rateLimited(
     `The limit of ${limit} requests per minute is reached. Back off and retry.`,
-    { ...limitHeaders(limits, now), ...untilNextMinute(resetAt, now) },
+    { ...limitHeaders(limits, now), ...retryAfterMinute(resetAt, now) },
   );
   return new LimitReached(error, limits);
 };
@@ -70,7 +64,7 @@ export const rateExceeded = (limits: Limits, now: number): ApiError => {
 export const freeRateExceeded = (cap: number, resetAt: number, now: number): ApiError =>
   rateLimited(
     `The limit of ${cap} free requests per minute is reached. Back off and retry.`,
-    untilNextMinute(resetAt, now),
+    retryAfterMinute(resetAt, now),
   );
 
 /** 503: without the meter no request is admitted, because a limit that fails open does not limit. */

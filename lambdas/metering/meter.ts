@@ -4,6 +4,7 @@ import type { Clock } from '../support/clock.ts';
 import type { ApiError } from '../support/errors.ts';
 import type { Log } from '../support/log.ts';
 import { createLruCache } from '../support/lru-cache.ts';
+import { minuteOf, minuteResetsAt } from '../support/time.ts';
 import { type Admission, createAdmission, createReserve } from './admission.ts';
 import { createLimitCache, type LimitExceeded } from './limit-cache.ts';
 import {
@@ -20,7 +21,6 @@ import { createReaper } from './reaper.ts';
 import { limitsAt, reservationOf } from './reservation.ts';
 import { shedOverload } from './shed-overload.ts';
 import { createUnitRelease } from './unit-release.ts';
-import { minuteOf, minuteResetsAt } from './window.ts';
 
 /** Implemented by `createMeter`. */
 export type Meter = {

@@ -1,7 +1,8 @@
 import type { Caller } from '../keys/caller.ts';
 import type { MeterCounts, Reservation } from '../stores/meter-store.ts';
+import { minuteOf, minuteResetsAt } from '../support/time.ts';
 import type { Limits } from './limit-headers.ts';
-import { minuteOf, minuteResetsAt, periodOf } from './window.ts';
+import { periodOf } from './window.ts';
 
 /** Reservation of one unit for a caller's request at `now` (ms). */
 export const reservationOf = (

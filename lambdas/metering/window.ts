@@ -1,13 +1,7 @@
 import type { Period } from '../stores/plan-store.ts';
-import { MINUTE_MS } from '../support/time.ts';
 
 /** A UTC time window. Instants are ms since the epoch; `resetsAt` is the first one after it. */
 export type Window = { label: string; startsAt: number; resetsAt: number };
-
-/** Minutes since the epoch. */
-export const minuteOf = (now: number): number => Math.floor(now / MINUTE_MS);
-
-export const minuteResetsAt = (minute: number): number => (minute + 1) * MINUTE_MS;
 
 /** Length of an ISO 8601 text that names the period: `2026-11-21T09`, `2026-11-21`, `2026-11`. */
 const LABEL_LENGTH: Record<Period, number> = { hour: 13, day: 10, month: 7 };

@@ -47,17 +47,17 @@ const SHORT_TEXT = 64 * 1024;
 
 /** Index of the quote that closes the string whose content starts at `from`. */
 const endOfString = (text: string, from: number): number => {
-  let at = from;
-  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-  return at;
+  let index = from;
+  while (index < text.length && text[index] !== '"') index += text[index] === '\\' ? 2 : 1;
+  return index;
 };
 
 /** Whether a text, not parsed yet, nests deeper than 1,000 levels. */
 const hasTooManyLevels = (text: string): boolean => {
   let depth = 0;
-  for (let at = 0; at < text.length && depth <= MAX_UPSTREAM_DEPTH; at += 1) {
-    const character = text[at];
-    if (character === '"') at = endOfString(text, at + 1);
+  for (let index = 0; index < text.length && depth <= MAX_UPSTREAM_DEPTH; index += 1) {
+    const character = text[index];
+    if (character === '"') index = endOfString(text, index + 1);
     else if (character === '{' || character === '[') depth += 1;
     else if (character === '}' || character === ']') depth -= 1;
   }

@@ -110,7 +110,8 @@ const createPermitParts = (parts: BreakerParts) => {
       health: healthOf(name),
       states,
       trip: (rule, from) => trip(name, rule, from),
-      refuseCredential: (rule, fault) => credentials.open(target, fault.credentialVersion, rule),
+      refuseCredential: (rule, failure) =>
+        credentials.open(target, failure.credentialVersion, rule),
       holdOff: (rule) => projects.holdOff(name, projectId, rule),
       clock,
       log,

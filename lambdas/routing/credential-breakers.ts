@@ -55,7 +55,7 @@ export const createCredentialBreakers = (parts: {
     return {
       onStart: accept,
       onSuccess: accept,
-      onFailure: (fault) => (provesTargetAlive(fault) ? accept() : release()),
+      onFailure: (failure) => (provesTargetAlive(failure) ? accept() : release()),
       onAbandon: release,
     };
   };

@@ -27,7 +27,7 @@ export type Opened = {
 };
 
 /** A failed attempt, for logs and metrics. */
-export type FailedAttempt = { target: Target; fault: UpstreamError };
+export type FailedAttempt = { target: Target; error: UpstreamError };
 
 export type Failover = {
   /** Starts to read the targets' breakers, concurrently with what the caller awaits. */
@@ -116,10 +116,10 @@ const createFailureSummary = () => {
   const open: OpenBreaker[] = [];
   return {
     open,
-    add: (fault: UpstreamError) => {
-      last = classifyFailure(fault);
+    add: (failure: UpstreamError) => {
+      last = classifyFailure(failure);
       if (!isFinal(last.error)) lastRetryable = last.error;
-      if (fault.retryAfterSeconds !== undefined) retryAfters.push(fault.retryAfterSeconds);
+      if (failure.retryAfterSeconds !== undefined) retryAfters.push(failure.retryAfterSeconds);
     },
     /** Final only if every target's failure is: another target may respond to a retry. */
     error: (): ApiError => {
@@ -169,11 +169,11 @@ const createAttempt =
 const report = (
   { onFailure }: FailoverOptions,
   failed: FailedAttempt,
-  add: (fault: UpstreamError) => void,
+  add: (failure: UpstreamError) => void,
 ) => {
   onFailure(failed);
-  add(failed.fault);
-  if (failed.fault.kind === 'aborted') throw classifyFailure(failed.fault).error;
+  add(failed.error);
+  if (failed.error.kind === 'aborted') throw classifyFailure(failed.error).error;
 };
 
 /** Whether the attempt was the one that could do better than an empty response, or failed for good. */
@@ -202,8 +202,8 @@ export const createFailover = (parts: { breaker: Breaker; budget: RetryBudget })
     const last = await breaker.acquireTrickle(open, projectId);
     if (!last) return;
     // Called after all: its failure is reported, not its breaker.
-    const at = open.findIndex(({ target }) => target === last.target);
-    open.splice(at, 1);
+    const index = open.findIndex(({ target }) => target === last.target);
+    open.splice(index, 1);
     yield last;
   }
 
@@ -219,7 +219,7 @@ export const createFailover = (parts: { breaker: Breaker; budget: RetryBudget })
       attempts += 1;
       const result = await attempt(call(target), permit, projectId);
       if (result instanceof UpstreamError) {
-        report(options, { target, fault: result }, failures.add);
+        report(options, { target, error: result }, failures.add);
       } else {
         if (!result.isEmpty) return { target, attempts, ...result };
         empty ??= { target, attempts, ...result };

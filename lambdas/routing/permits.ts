@@ -14,7 +14,7 @@ export type Permit = {
   /** The first content has arrived. */
   onStart(): Promise<void>;
   onSuccess(): Promise<void>;
-  onFailure(fault: UpstreamError): Promise<void>;
+  onFailure(failure: UpstreamError): Promise<void>;
   /** The client disconnected, which is not evidence about the target. */
   onAbandon(): Promise<void>;
 };
@@ -27,7 +27,7 @@ export type PermitParts = {
   /** Opens the breaker after `from`, for the length of the rule. */
   trip(rule: TripRule, from: BreakerState | undefined): Promise<void>;
   /** Opens the breaker of the credential that the failed call used. */
-  refuseCredential(rule: TripRule, fault: UpstreamError): void;
+  refuseCredential(rule: TripRule, failure: UpstreamError): void;
   /** Opens the breaker of the call's project alone. */
   holdOff(rule: TripRule): void;
   clock: Clock;
@@ -49,18 +49,18 @@ export const allOf = (permits: Permit[]): Permit => {
   return {
     onStart: () => each((permit) => permit.onStart()),
     onSuccess: () => each((permit) => permit.onSuccess()),
-    onFailure: (fault) => each((permit) => permit.onFailure(fault)),
+    onFailure: (failure) => each((permit) => permit.onFailure(failure)),
     onAbandon: () => each((permit) => permit.onAbandon()),
   };
 };
 
 /** Counts a failure; opens the credential's breaker if that is what it proves. Returns its rule otherwise. */
-const countFailure = (parts: PermitParts, fault: UpstreamError): TripRule | undefined => {
-  const rule = tripRuleFor(fault);
+const countFailure = (parts: PermitParts, failure: UpstreamError): TripRule | undefined => {
+  const rule = tripRuleFor(failure);
   if (!rule) return undefined;
   parts.health.failed(parts.projectId, rule);
   if (rule.opens !== 'credential') return rule;
-  if (parts.health.isFailingForSeveral(rule)) parts.refuseCredential(rule, fault);
+  if (parts.health.isFailingForSeveral(rule)) parts.refuseCredential(rule, failure);
   return undefined;
 };
 
@@ -73,8 +73,8 @@ export const ordinaryPermit = (parts: PermitParts, found: BreakerState | undefin
       health.succeeded(projectId);
       if (found && found.openings > 0) await states.transition(name, CLOSED, found.version);
     },
-    onFailure: async (fault) => {
-      const rule = countFailure(parts, fault);
+    onFailure: async (failure) => {
+      const rule = countFailure(parts, failure);
       if (!rule) return;
       const state = await states.read(name);
       // Already open: a call that was in flight when it opened adds no evidence.
@@ -111,9 +111,9 @@ export const probePermit = (parts: PermitParts, found: BreakerState): Permit => 
       health.succeeded(projectId);
       await transition(CLOSED);
     },
-    onFailure: async (fault) => {
-      if (provesTargetAlive(fault)) return close(CLOSED);
-      const rule = countFailure(parts, fault);
+    onFailure: async (failure) => {
+      if (provesTargetAlive(failure)) return close(CLOSED);
+      const rule = countFailure(parts, failure);
       if (!rule) return release();
       if (health.isFailingForSeveral({ ...rule, after: 1 })) return state && trip(rule, state);
       // The request may have caused it: another project's probe goes next.
@@ -130,9 +130,9 @@ export const tricklePermit = (parts: PermitParts, found: BreakerState): Permit =
   return {
     onStart,
     onSuccess,
-    onFailure: async (fault) => {
-      if (provesTargetAlive(fault)) return onStart();
-      const rule = countFailure(parts, fault);
+    onFailure: async (failure) => {
+      if (provesTargetAlive(failure)) return onStart();
+      const rule = countFailure(parts, failure);
       if (rule?.mayBeRequest) parts.holdOff(rule);
     },
     onAbandon: async () => {},

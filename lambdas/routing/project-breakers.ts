@@ -63,16 +63,17 @@ export const createProjectBreakers = (parts: {
         if (isProbe) found?.breaker.start();
       },
       onSuccess: async () => {
+        // Not `found`: a failure of a concurrent call may have created the entry, or others evicted it.
         const entry = entries.get(keyOf(target, projectId));
         entry?.health.succeeded(projectId);
         if (entry?.breaker.waitMs() === 0) entry.breaker.close();
       },
-      onFailure: async (fault) => {
+      onFailure: async (failure) => {
         if (isProbe) found?.breaker.release();
-        const rule = tripRuleFor(fault);
+        const rule = tripRuleFor(failure);
         // What no request can cause opens the breaker of all projects.
         if (rule?.mayBeRequest) fail(target, projectId, rule);
-        else if (isProbe && provesTargetAlive(fault)) found?.breaker.start();
+        else if (isProbe && provesTargetAlive(failure)) found?.breaker.start();
       },
       onAbandon: async () => {
         if (isProbe) found?.breaker.release();

@@ -82,8 +82,8 @@ const cooldown = ({ retryAfterSeconds }: UpstreamError): TripRule => {
   return { ...failure, after: 1, openMs, projectMs: openMs, category: 'cooldown' };
 };
 
-const byStatus = (fault: UpstreamError): TripRule | undefined => {
-  switch (fault.status) {
+const byStatus = (error: UpstreamError): TripRule | undefined => {
+  switch (error.status) {
     case 400:
     case 413:
     case 422:
@@ -97,17 +97,17 @@ const byStatus = (fault: UpstreamError): TripRule | undefined => {
     case 404:
       return accessRefused;
     case 429:
-      return cooldown(fault);
+      return cooldown(error);
     default:
       return failure;
   }
 };
 
 /** Returns undefined for failures that are not evidence about the target. */
-export const tripRuleFor = (fault: UpstreamError): TripRule | undefined => {
-  switch (fault.kind) {
+export const tripRuleFor = (error: UpstreamError): TripRule | undefined => {
+  switch (error.kind) {
     case 'status':
-      return byStatus(fault);
+      return byStatus(error);
     case 'connect':
       return unreachable;
     // A secret that this environment cannot read or send does not concern the target.
@@ -123,5 +123,5 @@ export const tripRuleFor = (fault: UpstreamError): TripRule | undefined => {
 };
 
 /** Whether a failure rejects only the request, which proves that the target works. */
-export const provesTargetAlive = (fault: UpstreamError): boolean =>
-  fault.kind === 'context-overflow' || (fault.kind === 'status' && !tripRuleFor(fault));
+export const provesTargetAlive = (error: UpstreamError): boolean =>
+  error.kind === 'context-overflow' || (error.kind === 'status' && !tripRuleFor(error));

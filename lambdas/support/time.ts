@@ -6,3 +6,21 @@ export const MAX_INVOCATION_MS = 900_000;
 /** An instant (ms since the epoch) as RFC 3339 in UTC, without milliseconds. */
 export const formatInstant = (instant: number): string =>
   `${new Date(instant).toISOString().slice(0, 19)}Z`;
+
+/** Minutes since the epoch. */
+export const minuteOf = (now: number): number => Math.floor(now / MINUTE_MS);
+
+export const minuteResetsAt = (minute: number): number => (minute + 1) * MINUTE_MS;
+
+/** Whole seconds, rounded up: 1 to 60 until a minute's end. */
+export const secondsUntil = (instant: number, now: number): number =>
+  Math.max(1, Math.ceil((instant - now) / 1_000));
+
+/**
+ * Headers of a 429 that a minute's end lifts. `retry-after` is 1 to 60, because SDKs sleep for as long as
+ * it states; `retry-after-ms` is exact.
+ */
+export const retryAfterMinute = (resetAt: number, now: number): Record<string, string> => ({
+  'retry-after': String(Math.min(60, secondsUntil(resetAt, now))),
+  'retry-after-ms': String(Math.min(60_000, Math.max(1, resetAt - now))),
+});

@@ -2,7 +2,7 @@ import type { LogEvent, LogFields } from '../log-events.ts';
 import { type Labelled, METRIC_NAMES } from '../metrics.ts';
 import type { Clock } from '../support/clock.ts';
 import { createLog, type Log } from '../support/log.ts';
-import { MINUTE_MS } from '../support/time.ts';
+import { minuteOf } from '../support/time.ts';
 import { formatEmf, type Point } from './format-emf.ts';
 import { createMeasure } from './measure.ts';
 
@@ -33,7 +33,7 @@ const createSampleErrors = (): ((now: number) => boolean) => {
   let minute = Number.NEGATIVE_INFINITY;
   let count = 0;
   return (now) => {
-    const current = Math.floor(now / MINUTE_MS);
+    const current = minuteOf(now);
     if (current !== minute) {
       minute = current;
       count = 0;

@@ -6,13 +6,14 @@ import {
 } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Socket } from 'node:net';
+import type { HeaderMap } from '../protocols/protocol.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
 import { CONNECT_MS } from './deadlines.ts';
 
 type SendOptions = {
   url: URL;
-  headers: Record<string, string>;
+  headers: HeaderMap;
   body: Uint8Array;
   clock: Clock;
 };

@@ -8,9 +8,9 @@ const TEXT_TYPE =
 /** Every header with every value it was sent with: Node itself drops a second `authorization`. */
 export const joinHeaders = (rawHeaders: string[]): Record<string, string> => {
   const headers = new Map<string, string>();
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = (rawHeaders[at] ?? '').toLowerCase();
-    const value = rawHeaders[at + 1] ?? '';
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] ?? '').toLowerCase();
+    const value = rawHeaders[index + 1] ?? '';
     const earlier = headers.get(name);
     headers.set(name, earlier === undefined ? value : `${earlier},${value}`);
   }

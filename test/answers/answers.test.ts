@@ -1,15 +1,11 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../lambdas/support/clock.ts';
+import { expect, test } from 'vitest';
 import { type Answer, readHttp } from '../fuzz/read-http.ts';
 import { createRandom, type Random } from '../simulation/random.ts';
-import { type Fleet, startFleet } from '../support/fleet.ts';
-import { CANARIES } from '../support/leak-watch.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { isObject } from '../support/strict-upstream/checker.ts';
-import { type StrictUpstream, startStrictUpstream } from '../support/strict-upstream/server.ts';
 import type { Meant } from '../support/strict-upstream/wire-response.ts';
 import {
   type Caller,
@@ -24,6 +20,7 @@ import {
 import { pickFrom, sizesFor, textOf } from './random-values.ts';
 import { readRequest } from './read-request.ts';
 import { type Read, readResponse } from './read-response.ts';
+import { PATHS, WIRES, withStrictFleet } from './strict-fleet.ts';
 
 const { ANSWERS_MINUTES, ANSWERS_SEED } = process.env;
 const FIRST_SEED = Number(ANSWERS_SEED ?? 1);
@@ -32,29 +29,18 @@ const CONVERSATIONS = 12;
 const SOAK_MS = Number(ANSWERS_MINUTES ?? 0) * 60_000;
 const BACKSTOP_MS = 120_000;
 
-const WIRES = ['chat', 'messages'] as const;
-const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages' };
-
-let upstream: StrictUpstream;
-let fleet: Fleet;
-beforeAll(async () => {
-  upstream = await startStrictUpstream();
-  const models = WIRES.map((wire) => {
+const strict = withStrictFleet(({ urls }) =>
+  WIRES.map((wire) => {
     // How a deployment describes targets that follow their vendor's rules to the letter.
-    const strict = { systemTurns: 'leading', reasoningHistory: 'refused' } as const;
-    const target = targetAt(upstream.urls[wire], { protocol: wire, upstream: wire, ...strict });
+    const rules = { systemTurns: 'leading', reasoningHistory: 'refused' } as const;
+    const target = targetAt(urls[wire], { protocol: wire, upstream: wire, ...rules });
     return modelOn([target], { id: `vendor/${wire}`, vision: true });
-  });
-  fleet = await startFleet({ models, clock: systemClock, secret: CANARIES.upstreamKey });
-});
-afterAll(async () => {
-  await fleet.close();
-  await upstream.close();
-});
+  }),
+);
 
 /** Sends the request over a connection of its own, in pieces, and reads it to its end. */
 const exchange = async (path: string, body: Buffer, sizes: number[]): Promise<Answer> => {
-  const { hostname, port } = new URL(fleet.urls[0] ?? '');
+  const { hostname, port } = new URL(strict.fleet.urls[0] ?? '');
   const socket = connect({ host: hostname, port: Number(port), noDelay: true });
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -64,7 +50,7 @@ const exchange = async (path: string, body: Buffer, sizes: number[]): Promise<An
     'host: 127.0.0.1',
     'connection: close',
     'content-type: application/json',
-    `x-api-key: ${fleet.key}`,
+    `x-api-key: ${strict.fleet.key}`,
     `content-length: ${body.byteLength}`,
   ];
   socket.write(`${head.join('\r\n')}\r\n\r\n`);
@@ -125,7 +111,7 @@ const expectRead = (caller: Caller, read: Read, meant: Meant) => {
 };
 
 const expectAsked = (wire: Caller, conversation: Conversation) => {
-  const received = upstream.take();
+  const received = strict.upstream.take();
   expect(
     received.flatMap(({ rejections }) => rejections),
     'the vendor rejects',
@@ -151,7 +137,11 @@ const converse = async (random: Random, { caller, wire }: Combination): Promise<
     const stream = random.chance(0.5);
     const meant = meantBy(random, wire);
     const form = formOf(random);
-    upstream.script({ meant, form, sizes: sizesFor(random, JSON.stringify(meant).length * 2) });
+    strict.upstream.script({
+      meant,
+      form,
+      sizes: sizesFor(random, JSON.stringify(meant).length * 2),
+    });
     const body = Buffer.from(requestOf(caller, conversation, { model: `vendor/${wire}`, stream }));
     const answer = await exchange(PATHS[caller], body, sizesFor(random, body.byteLength));
     expectAsked(wire, conversation);
@@ -174,7 +164,7 @@ test.each(COMBINATIONS)(
   'random conversations of $caller callers on a $wire upstream keep every byte both ways',
   async (combination) => {
     const until = performance.now() + SOAK_MS / COMBINATIONS.length;
-    const before = await fleet.charged();
+    const before = await strict.fleet.charged();
     let turns = 0;
     const goesOn = (count: number) =>
       ANSWERS_MINUTES === undefined ? count < CONVERSATIONS : performance.now() < until;
@@ -187,7 +177,7 @@ test.each(COMBINATIONS)(
         throw new Error(`ANSWERS_SEED=${seed}: ${reason}`, { cause: error });
       }
     }
-    expect(await fleet.charged()).toBe(before + turns);
+    expect(await strict.fleet.charged()).toBe(before + turns);
   },
   SOAK_MS + BACKSTOP_MS,
 );

@@ -1,38 +1,24 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../lambdas/support/clock.ts';
-import { type Fleet, startFleet } from '../support/fleet.ts';
-import { CANARIES } from '../support/leak-watch.ts';
+import { expect, test } from 'vitest';
 import { modelOn, targetAt } from '../support/models.ts';
 import { send } from '../support/send.ts';
-import { type StrictUpstream, startStrictUpstream } from '../support/strict-upstream/server.ts';
+import { PATHS, WIRES, withStrictFleet } from './strict-fleet.ts';
 
-const WIRES = ['chat', 'messages'] as const;
-const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages' };
-
-let upstream: StrictUpstream;
-let fleet: Fleet;
-beforeAll(async () => {
-  upstream = await startStrictUpstream();
-  const models = WIRES.flatMap((wire) =>
+const strict = withStrictFleet(({ urls }) =>
+  WIRES.flatMap((wire) =>
     ['whole', 'streamed', 'history'].map((name) =>
-      modelOn([targetAt(upstream.urls[wire], { protocol: wire, upstream: `${wire}-${name}` })], {
+      modelOn([targetAt(urls[wire], { protocol: wire, upstream: `${wire}-${name}` })], {
         id: `vendor/${wire}-${name}`,
       }),
     ),
-  );
-  fleet = await startFleet({ models, clock: systemClock, secret: CANARIES.upstreamKey });
-});
-afterAll(async () => {
-  await fleet.close();
-  await upstream.close();
-});
+  ),
+);
 
 const nested = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
 
 const ask = (caller: keyof typeof PATHS, body: object) =>
-  send(fleet.urls[0] ?? '', PATHS[caller], {
+  send(strict.fleet.urls[0] ?? '', PATHS[caller], {
     method: 'POST',
-    headers: { 'x-api-key': fleet.key },
+    headers: { 'x-api-key': strict.fleet.key },
     body: JSON.stringify({
       max_tokens: 100,
       messages: [{ role: 'user', content: 'hi' }],
@@ -42,7 +28,7 @@ const ask = (caller: keyof typeof PATHS, body: object) =>
 
 /** An answer of one tool call, with arguments that nest `levels` deep. */
 const script = (levels: number) =>
-  upstream.script({
+  strict.upstream.script({
     meant: {
       text: '',
       calls: [{ id: 'call_1', name: 'read', arguments: nested(levels) }],
@@ -69,14 +55,14 @@ test.each(CELLS)(
   'a $caller caller pays for arguments of $levels levels from a $wire upstream only if it gets them, streamed: $stream',
   async ({ caller, wire, stream, levels }) => {
     script(levels);
-    const before = await fleet.charged();
+    const before = await strict.fleet.charged();
     const model = `vendor/${wire}-${stream ? 'streamed' : 'whole'}`;
     const { status, text } = await ask(caller, { model, stream, tools: tools[caller] });
     // Whole messages responses carry arguments as an object; everywhere else they are text.
     const isParsed = caller === 'messages' && !stream;
     const isDelivered = !isParsed || levels <= 500;
     expect(status, text.slice(0, 200)).toBe(isDelivered ? 200 : 502);
-    expect(await fleet.charged()).toBe(before + (isDelivered ? 1 : 0));
+    expect(await strict.fleet.charged()).toBe(before + (isDelivered ? 1 : 0));
     if (!stream && isDelivered) expect(text).toContain('['.repeat(levels - 1));
   },
 );
@@ -94,7 +80,7 @@ test.each([
       type: 'function',
       function: { name: 'read', arguments: nested(levels) },
     };
-    const before = await fleet.charged();
+    const before = await strict.fleet.charged();
     const { status, text } = await ask('chat', {
       model: 'vendor/messages-history',
       tools: tools.chat,
@@ -105,6 +91,6 @@ test.each([
       ],
     });
     expect(status, text).toBe(wanted);
-    expect(await fleet.charged()).toBe(before + (wanted === 200 ? 1 : 0));
+    expect(await strict.fleet.charged()).toBe(before + (wanted === 200 ? 1 : 0));
   },
 );

@@ -2,9 +2,9 @@ import { ChatAnthropic } from '@langchain/anthropic';
 import { ChatOpenAI } from '@langchain/openai';
 import { describe, expect, test } from 'vitest';
 import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
+import { rejection } from '../support/error-of.ts';
 import { createFreshModels } from '../support/fresh-models.ts';
 import { MODEL_ON, useRouter } from '../support/local.ts';
-import { rejection } from '../support/rejection.ts';
 
 // A pause between the messages, so that the first ones have left before the upstream breaks off.
 const models = createFreshModels(8);

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
 import type { Fault } from '../../local/embedded-upstream/faults.ts';
+import { rejection } from '../support/error-of.ts';
 import { createFreshModels } from '../support/fresh-models.ts';
 import { useRouter } from '../support/local.ts';
 import { createRecordingFetch } from '../support/recording-fetch.ts';
-import { rejection } from '../support/rejection.ts';
 import { CALLERS, type Caller } from './callers.ts';
 
 /** After five messages both protocols have sent words. */

@@ -5,8 +5,8 @@ import OpenAI5 from 'openai-5';
 import { describe, expect, test } from 'vitest';
 import { type Model, parseModels } from '../../lambdas/catalog/catalog.ts';
 import defaultModels from '../../lambdas/catalog/models.json' with { type: 'json' };
+import { rejection } from '../support/error-of.ts';
 import { MODEL_ON, post, useRouter } from '../support/local.ts';
-import { rejection } from '../support/rejection.ts';
 import { parseJson, readSse } from '../support/sse-text.ts';
 
 const defaults = parseModels(defaultModels);

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
+import { rejection } from '../support/error-of.ts';
 import { createFreshModels } from '../support/fresh-models.ts';
 import { useRouter } from '../support/local.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { createRecordingFetch } from '../support/recording-fetch.ts';
-import { rejection } from '../support/rejection.ts';
 import { CALLERS, type Caller } from './callers.ts';
 
 const TEN_SECONDS = 10_000;

@@ -2,8 +2,8 @@ import OpenAI from 'openai';
 import OpenAI5 from 'openai-5';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { LocalRouter } from '../../local/start.ts';
+import { rejection } from '../support/error-of.ts';
 import { startWatched } from '../support/local.ts';
-import { rejection } from '../support/rejection.ts';
 
 /** One model whose first upstream speaks chat, one whose first speaks messages. */
 const MODELS = ['aurora/scribe-1', 'borealis/swift-2'];

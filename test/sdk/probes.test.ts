@@ -3,8 +3,8 @@ import Anthropic0 from '@anthropic-ai/sdk-0';
 import OpenAI, { AzureOpenAI } from 'openai';
 import OpenAI5 from 'openai-5';
 import { describe, expect, test } from 'vitest';
+import { rejection } from '../support/error-of.ts';
 import { MODEL_ON, post, useRouter } from '../support/local.ts';
-import { rejection } from '../support/rejection.ts';
 
 const router = useRouter();
 const MODELS = Object.values(MODEL_ON);

@@ -4,11 +4,12 @@ import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-sec
 import { createCatalog, type Model } from '../../lambdas/catalog/catalog.ts';
 import { createRouter } from '../../lambdas/create-router.ts';
 import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
-import { minuteOf, periodOf } from '../../lambdas/metering/window.ts';
+import { periodOf } from '../../lambdas/metering/window.ts';
 import { createDynamoClient } from '../../lambdas/stores/dynamo/client.ts';
 import { createDynamoStores } from '../../lambdas/stores/dynamo/stores.ts';
 import type { Plan } from '../../lambdas/stores/plan-store.ts';
 import type { Clock } from '../../lambdas/support/clock.ts';
+import { minuteOf } from '../../lambdas/support/time.ts';
 import { startServer } from '../../lambdas/web/server.ts';
 import { startEmbeddedSecrets } from '../../local/embedded-secrets.ts';
 import { LOCAL_AWS } from '../../local/local-aws.ts';

@@ -1,3 +1,5 @@
+import { MESSAGE_START, messagesEvent } from '../../support/messages-events.ts';
+
 type Wire = 'chat' | 'messages';
 
 /** An answer that goes on for ever: `piece` is its next part. */
@@ -23,31 +25,16 @@ const call = (index: number, name: string | undefined, text: string) =>
     ],
   });
 
-const event = (type: string, fields: object) =>
-  `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
 const blockStart = (index: number, block: object) =>
-  event('content_block_start', { index, content_block: block });
+  messagesEvent('content_block_start', { index, content_block: block });
 const blockDelta = (part: object, index = 0) =>
-  event('content_block_delta', { index, delta: part });
+  messagesEvent('content_block_delta', { index, delta: part });
 const toolUse = (index: number) => ({
   type: 'tool_use',
   id: `t_${index}`,
   name: 'read',
   input: {},
 });
-const OPENED = event('message_start', {
-  message: {
-    id: 'msg_1',
-    type: 'message',
-    role: 'assistant',
-    model: 'm',
-    content: [],
-    stop_reason: null,
-    stop_sequence: null,
-    usage: { input_tokens: 5, output_tokens: 1 },
-  },
-});
-
 const CHAT: [string, string, Endless['piece']][] = [
   ['text', '', () => delta({ content: X })],
   ['reasoning', '', () => delta({ reasoning_content: X })],
@@ -76,7 +63,7 @@ const MESSAGES: [string, string, Endless['piece']][] = [
     (index) =>
       blockStart(index, toolUse(index)) +
       blockDelta({ type: 'input_json_delta', partial_json: `{"a":"${X}"}` }, index) +
-      event('content_block_stop', { index }),
+      messagesEvent('content_block_stop', { index }),
   ],
 ];
 
@@ -90,7 +77,7 @@ export const ENDLESS: Endless[] = [
   ...MESSAGES.map(([name, opening, piece]) => ({
     id: `vendor/messages-${name}`,
     wire: 'messages' as const,
-    opening: OPENED + opening,
+    opening: MESSAGE_START + opening,
     piece,
   })),
 ];

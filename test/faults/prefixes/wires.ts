@@ -1,4 +1,5 @@
 import type { ProtocolName } from '../../../lambdas/protocols/protocol.ts';
+import { MESSAGE_START, messagesEvent } from '../../support/messages-events.ts';
 
 /** How far an answer has come when its upstream stops to send it. */
 export type Phase =
@@ -17,47 +18,37 @@ export type Wire = { ping: string; answers: Record<'text' | 'empty', Step[]> };
 
 const step = (name: string, reaches: Phase, bytes: string): Step => ({ name, reaches, bytes });
 
-const event = (type: string, fields: object) =>
-  `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
-
-const OPENED = {
-  id: 'msg_1',
-  type: 'message',
-  role: 'assistant',
-  model: 'm',
-  content: [],
-  stop_reason: null,
-  stop_sequence: null,
-  usage: { input_tokens: 5, output_tokens: 1 },
-};
-const messageStart = step('message_start', 'nothing', event('message_start', { message: OPENED }));
+const messageStart = step('message_start', 'nothing', MESSAGE_START);
 const messageEnd = [
   step(
     'message_delta',
     'finished',
-    event('message_delta', {
+    messagesEvent('message_delta', {
       delta: { stop_reason: 'end_turn', stop_sequence: null },
       usage: { output_tokens: 2 },
     }),
   ),
-  step('message_stop', 'complete', event('message_stop', {})),
+  step('message_stop', 'complete', messagesEvent('message_stop', {})),
 ];
 const blockDelta = (text: string) =>
-  event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } });
+  messagesEvent('content_block_delta', { index: 0, delta: { type: 'text_delta', text } });
 
 const MESSAGES: Wire = {
-  ping: event('ping', {}),
+  ping: messagesEvent('ping', {}),
   answers: {
     text: [
       messageStart,
       step(
         'content_block_start',
         'nothing',
-        event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+        messagesEvent('content_block_start', {
+          index: 0,
+          content_block: { type: 'text', text: '' },
+        }),
       ),
       step('first content_block_delta', 'content', blockDelta('Hello')),
       step('second content_block_delta', 'content', blockDelta(' you')),
-      step('content_block_stop', 'content', event('content_block_stop', { index: 0 })),
+      step('content_block_stop', 'content', messagesEvent('content_block_stop', { index: 0 })),
       ...messageEnd,
     ],
     empty: [messageStart, ...messageEnd],

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { minuteOf, minuteResetsAt, periodOf } from '../../../lambdas/metering/window.ts';
+import { periodOf } from '../../../lambdas/metering/window.ts';
+import { minuteOf, minuteResetsAt } from '../../../lambdas/support/time.ts';
 
 const at = (text: string) => Date.parse(text);
 

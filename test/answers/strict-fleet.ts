@@ -1,0 +1,33 @@
+import { afterAll, beforeAll } from 'vitest';
+import type { Model } from '../../lambdas/catalog/catalog.ts';
+import { systemClock } from '../../lambdas/support/clock.ts';
+import { type Fleet, startFleet } from '../support/fleet.ts';
+import { CANARIES } from '../support/leak-watch.ts';
+import { type StrictUpstream, startStrictUpstream } from '../support/strict-upstream/server.ts';
+
+export const WIRES = ['chat', 'messages'] as const;
+export const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages' };
+
+/** A fleet whose models are on one strict upstream, for the tests of this file. */
+export const withStrictFleet = (modelsOn: (upstream: StrictUpstream) => Model[]) => {
+  const started: { upstream?: StrictUpstream; fleet?: Fleet } = {};
+  beforeAll(async () => {
+    started.upstream = await startStrictUpstream();
+    const models = modelsOn(started.upstream);
+    started.fleet = await startFleet({ models, clock: systemClock, secret: CANARIES.upstreamKey });
+  });
+  afterAll(async () => {
+    await started.fleet?.close();
+    await started.upstream?.close();
+  });
+  return {
+    get upstream(): StrictUpstream {
+      if (!started.upstream) throw new Error('not started');
+      return started.upstream;
+    },
+    get fleet(): Fleet {
+      if (!started.fleet) throw new Error('not started');
+      return started.fleet;
+    },
+  };
+};
