@@ -1,10 +1,10 @@
 import type { BreakerState, BreakerStore } from '../stores/breaker-store.ts';
-import type { Clock } from '../support/clock.ts';
+import { type Clock, withTimeout } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 
 /** The breakers' states as all environments share them. Nothing here throws: a breaker is an optimisation. */
 export type SharedStates = {
-  /** At most two seconds old; undefined, as for a closed breaker, when the store does not answer. */
+  /** At most two seconds old; undefined, as for a closed breaker, when the store does not answer in time. */
   read(name: string): Promise<BreakerState | undefined>;
   /** Writes the transition that follows version `seen`; undefined if it could not be, or came too late. */
   transition(name: string, next: Transition, seen: number): Promise<BreakerState | undefined>;
@@ -16,6 +16,9 @@ export type Transition = Omit<BreakerState, 'version'>;
 
 /** How long a read is cached: another environment's transition is seen within 2 s. */
 export const FRESH_MS = 2_000;
+/** How long a request waits for a read, and for a write of its outcome. Usual ones take 5 ms. */
+const READ_TIMEOUT_MS = 250;
+const WRITE_TIMEOUT_MS = 1_000;
 /** A probe whose process died expires after the longest first-event timeout. */
 const PROBE_MS = 120_000;
 
@@ -30,11 +33,6 @@ export const createSharedStates = (parts: {
   // platform may have put it to sleep with the request that began it.
   const readings = new Map<string, { at: number; state: Promise<BreakerState | undefined> }>();
 
-  const keep = (name: string, state: Promise<BreakerState | undefined>) => {
-    readings.set(name, { at: clock.now(), state });
-    return state;
-  };
-
   const fetchState = async (name: string): Promise<BreakerState | undefined> => {
     try {
       return await store.readBreaker(name);
@@ -44,17 +42,36 @@ export const createSharedStates = (parts: {
     }
   };
 
+  /** A read that takes longer serves the requests that follow. */
+  const readInTime = (name: string): Promise<BreakerState | undefined> => {
+    const reading = fetchState(name);
+    const state = withTimeout(clock, READ_TIMEOUT_MS, reading).then((read) => read?.value);
+    const at = clock.now();
+    readings.set(name, { at, state });
+    void reading.then(() => {
+      if (readings.get(name)?.state === state) readings.set(name, { at, state: reading });
+    });
+    return state;
+  };
+
+  const write = async (name: string, next: Transition, seen: number): Promise<boolean> => {
+    const writing = store.transitionBreaker(name, next, seen);
+    const written = await withTimeout(clock, WRITE_TIMEOUT_MS, writing);
+    if (!written) throw new Error('The breaker was not written in time.');
+    return written.value;
+  };
+
   return {
     read: (name) => {
       const known = readings.get(name);
-      if (known && clock.now() - known.at < FRESH_MS) return known.state;
-      return keep(name, fetchState(name));
+      return known && clock.now() - known.at < FRESH_MS ? known.state : readInTime(name);
     },
     transition: async (name, next, seen) => {
       try {
-        if (await store.transitionBreaker(name, next, seen)) {
+        if (await write(name, next, seen)) {
           const state = { ...next, version: seen + 1 };
-          return await keep(name, Promise.resolve(state));
+          readings.set(name, { at: clock.now(), state: Promise.resolve(state) });
+          return state;
         }
         // Another environment was first: what it wrote is read before the next request.
         readings.delete(name);
@@ -66,7 +83,8 @@ export const createSharedStates = (parts: {
     takeProbe: async (name) => {
       const now = clock.now();
       try {
-        return await store.takeProbe(name, now, now + PROBE_MS);
+        const taking = store.takeProbe(name, now, now + PROBE_MS);
+        return (await withTimeout(clock, READ_TIMEOUT_MS, taking))?.value ?? true;
       } catch {
         return true;
       }

@@ -1,4 +1,9 @@
+import { request } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
+import type { HttpEvent } from '../../lambdas/http/read-event.ts';
+import { functionUrl } from '../runtime/events.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
 import { startEnvironments } from '../support/environments.ts';
 import { PATIENT } from '../support/fleet-lab.ts';
@@ -48,7 +53,20 @@ const setUp = async (size: number, credentials: Record<string, string>, accepted
     }
     return seen;
   };
-  return { clock, upstream, fleet, ask, askForSeconds };
+  return { clock, upstream, fleet, tenants, ask, askForSeconds };
+};
+
+type Lab = Awaited<ReturnType<typeof setUp>>;
+
+/** A cold environment whose reads of the secret hang, and a tenant. */
+const withHangingSecret = ({ fleet, tenants }: Lab) => {
+  const [environment] = fleet.environments;
+  const [tenant] = tenants;
+  if (!environment || !tenant) throw new Error('no environment');
+  environment.secrets.decide(() => 'silence');
+  const body = { model: 'vendor/model', messages: [{ role: 'user', content: 'hi' }] };
+  const lines = () => environment.lines().filter(({ event }) => event === 'request');
+  return { environment, tenant, body, lines };
 };
 
 const secondsOfFailures = (seen: { status: number; second: number }[]) =>
@@ -124,3 +142,53 @@ test('a first read of the secret that hangs ends as a 503 after 4 s, and is trie
   clock.advance(1_000);
   expect((await ask(0)).status).toBe(200);
 });
+
+test.each([true, false])(
+  'the deadline of a request ends a read of the secret that hangs, streamed: %s',
+  async (stream) => {
+    const lab = await setUp(1, { secret: CANARIES.upstreamKey }, CANARIES.upstreamKey);
+    const { environment, tenant, body, lines } = withHangingSecret(lab);
+    const event = functionUrl('/v1/chat/completions', {
+      key: tenant.key,
+      body: { ...body, stream },
+    });
+    const out = new PassThrough();
+    const context = { getRemainingTimeInMillis: () => 12_500 };
+    const handled = environment.handler(event as unknown as HttpEvent, out, context);
+    const said = text(out);
+    await expect.poll(() => environment.secrets.calls.length, PATIENT).toBe(1);
+    lab.clock.advance(2_499);
+    expect(lines()).toEqual([]);
+    lab.clock.advance(1);
+    await handled;
+    expect(JSON.parse(await said)).toMatchObject({ error: { type: 'api_error' } });
+    expect(lines()).toEqual([expect.objectContaining({ status: 504, ms: 2_500 })]);
+    expect(await tenant.charged()).toBe(0);
+    environment.secrets.decide(() => 'none');
+    lab.clock.advance(5_000);
+    expect((await lab.ask(0)).status).toBe(200);
+    await expect.poll(lab.clock.waits, PATIENT).toEqual([]);
+  },
+);
+
+test.each([true, false])(
+  'a client that disconnects ends its wait for a secret that hangs, free of charge, streamed: %s',
+  async (stream) => {
+    const lab = await setUp(1, { secret: CANARIES.upstreamKey }, CANARIES.upstreamKey);
+    const { environment, tenant, body, lines } = withHangingSecret(lab);
+    const sent = request(`${environment.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'x-api-key': tenant.key },
+    }).on('error', () => undefined);
+    sent.end(JSON.stringify({ ...body, stream }));
+    await expect.poll(() => environment.secrets.calls.length, PATIENT).toBe(1);
+    sent.destroy();
+    await expect.poll(lines, PATIENT).toEqual([expect.objectContaining({ status: 499 })]);
+    expect(await tenant.charged()).toBe(0);
+    // The read itself serves the next request, and ends at its own timeout.
+    environment.secrets.decide(() => 'none');
+    lab.clock.advance(5_000);
+    expect((await lab.ask(0)).status).toBe(200);
+    await expect.poll(lab.clock.waits, PATIENT).toEqual([]);
+  },
+);

@@ -17,7 +17,9 @@ export type Trouble =
   | 'slow'
   /** Applies the call twice and gives the first answer. */
   | 'twice'
-  | 'throttled';
+  | 'throttled'
+  /** Refuses the credentials of the call, as after a freeze that outlasted them. */
+  | 'expired token';
 
 export type TableCall = { operation: string; table: string; key: string };
 
@@ -30,10 +32,16 @@ export type DynamoProxy = {
   close(): Promise<void>;
 };
 
-const THROTTLED = JSON.stringify({
-  __type: 'com.amazonaws.dynamodb.v20120810#ThrottlingException',
-  message: 'Rate exceeded',
-});
+const refusal = (type: string, message: string) => JSON.stringify({ __type: type, message });
+
+/** Refused calls, which were not applied. */
+const REFUSALS: Partial<Record<Trouble, string>> = {
+  throttled: refusal('com.amazonaws.dynamodb.v20120810#ThrottlingException', 'Rate exceeded'),
+  'expired token': refusal(
+    'com.amazon.coral.service#ExpiredTokenException',
+    'The security token included in the request is expired',
+  ),
+};
 
 const readCall = (incoming: IncomingMessage, body: Buffer): TableCall => {
   const { TableName, Key } = JSON.parse(body.toString()) as {
@@ -75,10 +83,9 @@ export const startDynamoProxy = async (target: string): Promise<DynamoProxy> => 
       response.writeHead(status, headers).end(text);
     if (trouble === 'reset') return incoming.socket.destroy();
     if (trouble === 'silence') return undefined;
-    if (trouble === 'throttled') {
-      return response
-        .writeHead(400, { 'content-type': 'application/x-amz-json-1.0' })
-        .end(THROTTLED);
+    const refused = REFUSALS[trouble];
+    if (refused) {
+      return response.writeHead(400, { 'content-type': 'application/x-amz-json-1.0' }).end(refused);
     }
     if (trouble === 'late') await pause(1_200);
     if (trouble === 'slow') await pause(300);

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { createCatalog, type Model } from '../../lambdas/catalog/catalog.ts';
 import { createRouter } from '../../lambdas/create-router.ts';
+import type { HttpHandler } from '../../lambdas/http/create-http-handler.ts';
 import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
 import { periodOf } from '../../lambdas/metering/window.ts';
 import { createDynamoClient } from '../../lambdas/stores/dynamo/client.ts';
@@ -17,13 +18,15 @@ import { type LocalStores, startLocalStores } from '../../local/local-stores.ts'
 import { createLocalUpstream, UPSTREAM_SECRET } from '../../local/local-upstream.ts';
 import { type DynamoProxy, startDynamoProxy } from '../metering/dynamo-proxy.ts';
 import { TABLE_NAMES } from './dynamo.ts';
-import { CANARIES, watchAnswers } from './leak-watch.ts';
+import { CANARIES, forgetAnswers, watchAnswers } from './leak-watch.ts';
 import { type LogLine, parseLine } from './log-line.ts';
 import { createWatchedLog } from './watched-log.ts';
 
 /** One environment of the function: its own clients, caches and clock; tables and secret are shared. */
 export type Environment = {
   url: string;
+  /** What is behind the address, for tests that invoke it as Lambda does. */
+  handler: HttpHandler;
   /** The way to the tables; `decide` makes it misbehave for this environment alone. */
   dynamo: DynamoProxy;
   /** The way to Secrets Manager; its calls are the reads of the secret. */
@@ -89,6 +92,7 @@ const startEnvironment = async ({ models, clock, tableTimeoutMs, endpoints }: En
   );
   const environment: Environment = {
     url: server.url,
+    handler,
     dynamo,
     secrets,
     lines: () => written.map(parseLine),
@@ -96,6 +100,7 @@ const startEnvironment = async ({ models, clock, tableTimeoutMs, endpoints }: En
   const close = async () => {
     for (const proxy of [dynamo, secrets]) proxy.decide(() => 'none');
     await server.close();
+    forgetAnswers(server.url);
     client.destroy();
     await Promise.all([dynamo.close(), secrets.close()]);
   };

@@ -52,6 +52,11 @@ export const watchAnswers = (url: string, inside: string[]): void => {
   watchedPorts.add(Number(new URL(url).port));
 };
 
+/** Stops the watch of a router that is closed: its port may become that of a server inside. */
+export const forgetAnswers = (url: string): void => {
+  watchedPorts.delete(Number(new URL(url).port));
+};
+
 /** What was found since the last time, which is to be nothing. */
 export const takeLeaks = (): string[] => {
   const taken = leaks;

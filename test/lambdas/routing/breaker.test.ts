@@ -234,3 +234,28 @@ test('an unavailable breaker table makes every target count as healthy', async (
   expect(primary.attempts).toBe(8);
   expect(fleet.logText()).not.toContain('canary');
 });
+
+test('a read of a breaker that hangs delays a request by 250 ms at most', async () => {
+  const hang = () => new Promise<never>(() => {});
+  const breakers: BreakerStore = { readBreaker: hang, transitionBreaker: hang, takeProbe: hang };
+  const { clock, primary, ask } = await startLab([answer], { breakers });
+  const asked = ask();
+  await expect.poll(clock.waits, PATIENT).toContain(250);
+  expect(primary.attempts).toBe(0);
+  clock.advance(250);
+  expect((await asked).status).toBe(200);
+  // For two seconds no request waits for another read.
+  expect((await ask()).status).toBe(200);
+});
+
+test('a write of a breaker that hangs delays a request by 1 s at most', async () => {
+  const hang = () => new Promise<never>(() => {});
+  const breakers = { readBreaker: async () => undefined, transitionBreaker: hang, takeProbe: hang };
+  const { clock, askInTurn, count } = await startLab([status(429)], { breakers });
+  expect((await askInTurn()).status).toBe(503);
+  const refused = askInTurn();
+  await expect.poll(clock.waits, PATIENT).toContain(1_000);
+  clock.advance(1_000);
+  expect((await refused).status).toBe(503);
+  expect(count('breaker_unwritable')).toBe(1);
+});

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { createRandom } from '../simulation/random.ts';
+import { SEED } from '../support/seeds.ts';
+import { type CellOutcome, recordSituations, runCells } from './dependencies/bench.ts';
+import {
+  bystanderStatusesOf,
+  type Cell,
+  cellsOf,
+  sampleOf,
+  statusesOf,
+  titleOf,
+} from './dependencies/cells.ts';
+
+/** `all` runs every cell, which takes minutes (`npm run soak:dependencies`). */
+const runsAll = process.env.DEPENDENCIES_CELLS === 'all';
+const TIMEOUT_MS = 1_800_000;
+/** A backstop for busy machines: a call ends after three attempts of a second, a request after two such calls. */
+const LONGEST_MS = 10_000;
+
+const shuffle = (cells: Cell[]): Cell[] => {
+  const random = createRandom(SEED);
+  const keyed = cells.map((cell) => ({ cell, order: random.between(0, 1e9) }));
+  return keyed.toSorted((one, other) => one.order - other.order).map(({ cell }) => cell);
+};
+
+/** What the outcome of a cell has against the promises. */
+const complaintsOf = ({ cell, ...seen }: CellOutcome): string[] => {
+  const usual = cell.end === 'a failure' ? 502 : 200;
+  const promises: [boolean, string][] = [
+    [statusesOf(cell).includes(seen.sent.status), `status ${seen.sent.status}`],
+    [
+      bystanderStatusesOf(cell).includes(seen.bystander.status),
+      `another tenant's status ${seen.bystander.status}`,
+    ],
+    // What is warm turns stale in seconds of real time, and may have been recorded as such.
+    [seen.isMet || cell.age === 'warm', 'the fault was not met'],
+    [seen.tookMs <= LONGEST_MS, `took ${seen.tookMs} ms`],
+    [seen.recovered.status === usual, `status ${seen.recovered.status} after the fault`],
+    [seen.unlogged.length === 0, `no single line for ${seen.unlogged}`],
+    [seen.charged === seen.answered, `charged ${seen.charged} for ${seen.answered} responses`],
+  ];
+  return promises.filter(([isKept]) => !isKept).map(([, text]) => `${titleOf(cell)}: ${text}`);
+};
+
+test('a fault in any call to a table or to Secrets Manager ends each request in time with one log line and the right charge, harms no other tenant, and leaves nothing behind', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const recorded = await recordSituations();
+  const cells = recorded.flatMap(({ situation, calls }) => cellsOf(situation, calls));
+  const kinds = new Set(cells.map(({ call }) => `${call.operation} ${call.table ?? ''}`.trim()));
+  expect([...kinds]).toEqual(
+    expect.arrayContaining([
+      'GetSecretValue',
+      'GetItem local-keys',
+      'GetItem local-plans',
+      'GetItem local-meters',
+      'UpdateItem local-meters',
+    ]),
+  );
+  const chosen = runsAll ? cells : sampleOf(shuffle(cells));
+  expect((await runCells(chosen)).flatMap(complaintsOf)).toEqual([]);
+});
