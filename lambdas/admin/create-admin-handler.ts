@@ -60,10 +60,13 @@ export const operate = async ({ request, route, parameters }: AdminRouted): Prom
     return await route.operate({ parameters, body: body?.value });
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
-    throw apiError('The tables did not answer. Look before you repeat a change.', {
-      status: 503,
-      cause: error,
-    });
+    throw apiError(
+      'Storage unavailable; the change may or may not have been applied. Check before retrying.',
+      {
+        status: 503,
+        cause: error,
+      },
+    );
   }
 };
 

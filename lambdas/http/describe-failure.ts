@@ -30,7 +30,7 @@ const LAST_SEGMENT = /([^/\\\s(]{1,100}:\d{1,9}:\d{1,9})\)?$/;
 /** File, line and column of the first stack frame; no directories, and not the message above it. */
 const originOf = (error: Error): string | undefined => {
   const { stack = '', message } = error;
-  // A message may have lines like those of a frame; one that was changed later cannot be told from them.
+  // A message may have lines like those of a frame; one that was changed later cannot be distinguished from them.
   const frames = stack.includes(message)
     ? stack.slice(stack.indexOf(message) + message.length)
     : '';

@@ -51,9 +51,9 @@ export const createPathFinder = <Route extends { pattern: string }>(
     });
 };
 
-/** 405; `allow` lists the methods that the path takes. */
+/** 405; `allow` lists the methods of the path. */
 export const methodNotAllowed = (allow: string): ApiError =>
-  invalidRequest(`This path does not take that method; it takes ${allow}.`, {
+  invalidRequest(`Method not allowed. Allowed: ${allow}.`, {
     status: 405,
     headers: { allow },
   });

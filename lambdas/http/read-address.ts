@@ -31,7 +31,7 @@ const notOffered = (path: string): string | undefined => {
 
 // --- path -> address ---
 
-/** What the path of a request stands for. */
+/** The meaning of a request's path. */
 export type Address = {
   /** The path of a route, or the path as sent if no route has it. */
   path: string;

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
-import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
 import { startFleet } from '../support/fleet.ts';
 import { PATIENT } from '../support/fleet-lab.ts';
@@ -12,21 +11,21 @@ import { chatWire, messagesWire } from '../support/translate.ts';
 
 const USAGE = { input_tokens: 1, output_tokens: 1 };
 /** What a provider sends before the model has generated a token. */
-const OPENINGS: Record<ProtocolName, string> = {
+const OPENINGS = {
   chat: chatWire([{ choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] }], ''),
   messages: messagesWire([
     { type: 'message_start', message: { id: 'm', usage: USAGE } },
     { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
   ]),
 };
-const PINGS: Record<ProtocolName, string> = {
+const PINGS: typeof OPENINGS = {
   chat: ': ping\n\n',
   messages: messagesWire([{ type: 'ping' }]),
 };
 const IDLE_MS = 60_000;
 
 /** A router on a stalling target and a healthy one; `chunks` counts the reads that the router awaits. */
-const startStalled = async (protocol: ProtocolName) => {
+const startStalled = async (protocol: keyof typeof OPENINGS) => {
   const counting = createCountingClock(Date.UTC(2026, 10, 21, 12));
   let reads = 0;
   const clock: typeof counting = {

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
-import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
 import { PATIENT, startLab } from '../support/fleet-lab.ts';
 import type { Act } from '../support/fleet-upstream.ts';
@@ -8,7 +7,7 @@ import { startUpstream } from '../support/fleet-upstream.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { chatWire, messagesWire } from '../support/translate.ts';
 
-const FINISHED: Record<ProtocolName, string> = {
+const FINISHED = {
   chat: chatWire(
     [
       { choices: [{ index: 0, delta: { content: 'Hello' }, finish_reason: null }] },
@@ -23,14 +22,14 @@ const FINISHED: Record<ProtocolName, string> = {
     { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
   ]),
 };
-const USAGE: Record<ProtocolName, string> = {
+const USAGE: typeof FINISHED = {
   chat: chatWire([{ choices: [], usage: { prompt_tokens: 7, completion_tokens: 4321 } }], ''),
   messages: messagesWire([{ type: 'message_delta', delta: {}, usage: { output_tokens: 4321 } }]),
 };
 const GOODBYE_MS = 2_000;
 
 /** A router on an upstream that sends a finish reason and then nothing, on a connection that stays open. */
-const startUnending = async (protocol: ProtocolName) => {
+const startUnending = async (protocol: keyof typeof FINISHED) => {
   const held: ServerResponse[] = [];
   const act: Act = (response) => {
     held.push(response);

@@ -1,5 +1,4 @@
-import type { ProtocolName } from '../../../lambdas/protocols/protocol.ts';
-import { type Phase, WIRES } from './wires.ts';
+import { type Phase, WIRES, type WireName } from './wires.ts';
 
 /** What comes before the events of an answer. */
 export type Head =
@@ -14,7 +13,7 @@ export type Head =
 export type Cell = {
   /** Of its model. */
   id: string;
-  wire: ProtocolName;
+  wire: WireName;
   head: Head;
   /** The events that are sent, as one text. */
   bytes: string;
@@ -32,7 +31,7 @@ type Start = Omit<Cell, 'id' | 'then' | 'second' | 'stream'>;
 const BOOLEANS = [false, true];
 
 /** Every legal prefix of an answer's stream: the heads without an event, and each event with those before it. */
-const startsOf = (wire: ProtocolName): Start[] => {
+const startsOf = (wire: WireName): Start[] => {
   const heads = (['no head', 'a 102', 'a 101', 'a 200'] as const).map(
     (head): Start => ({ wire, head, bytes: '', answer: 'text', phase: 'nothing', after: head }),
   );

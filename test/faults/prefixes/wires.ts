@@ -1,4 +1,3 @@
-import type { ProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { MESSAGE_START, messagesEvent } from '../../support/messages-events.ts';
 
 /** How far an answer has come when its upstream stops to send it. */
@@ -84,4 +83,5 @@ const CHAT: Wire = {
   },
 };
 
-export const WIRES: Record<ProtocolName, Wire> = { chat: CHAT, messages: MESSAGES };
+export const WIRES = { chat: CHAT, messages: MESSAGES };
+export type WireName = keyof typeof WIRES;
