@@ -1,20 +1,25 @@
 /**
  * What a cold start costs: `npm run bench:cold`. Each run is a fresh process that holds nothing but the
  * shipped bundle; tables, secret and upstream are the local stand-ins in this process.
+ *
+ * `npm run bench:cold -- ../other-checkout` also measures the bundle of another checkout, by turns with this
+ * one's, so that both have the same machine. Compare the columns; milliseconds differ between machines.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import * as z from 'zod';
 import type { RouterEnv } from '../lambdas/env.ts';
-import { bundle } from '../lib/bundle/bundle.ts';
+import { type BundleOptions, bundle, WEB_BUNDLE } from '../lib/bundle/bundle.ts';
 import { type LocalRouter, startLocal } from '../local/start.ts';
 import { median } from './median.ts';
 
-const RUNS = 15;
+const RUNS = 9;
+/** The first processes read the files from the disk. */
+const DISCARDED = 2;
 const FUNCTION = fileURLToPath(new URL('cold-start-function.cjs', import.meta.url));
 
 const Sample = z.object({
@@ -24,7 +29,8 @@ const Sample = z.object({
   firstCpu: z.number(),
   firstByteWall: z.number(),
   secondCpu: z.number(),
-  secondByteWall: z.number(),
+  /** Mean of requests 3 to 22. */
+  furtherCpu: z.number(),
   /** MB after the second request. */
   rss: z.number(),
 });
@@ -71,29 +77,70 @@ const runOnce = async (file: string, router: LocalRouter): Promise<Sample> => {
   return Sample.parse(JSON.parse(printed.trim().split('\n').at(-1) ?? ''));
 };
 
-const ROWS: [label: string, field: keyof Sample, unit: string][] = [
-  ['import of the bundle, CPU', 'importCpu', 'ms'],
-  ['import of the bundle, wall', 'importWall', 'ms'],
-  ['first request, CPU', 'firstCpu', 'ms'],
-  ['first request, to the first byte', 'firstByteWall', 'ms'],
-  ['second request, CPU', 'secondCpu', 'ms'],
-  ['second request, to the first byte', 'secondByteWall', 'ms'],
-  ['memory after two requests (RSS)', 'rss', 'MB'],
+const ROWS: [label: string, field: keyof Sample][] = [
+  ['import of the bundle, ms of CPU', 'importCpu'],
+  ['import of the bundle, ms', 'importWall'],
+  ['first request, ms of CPU', 'firstCpu'],
+  ['first request, ms to the first byte', 'firstByteWall'],
+  ['second request, ms of CPU', 'secondCpu'],
+  ['requests 3 to 22, ms of CPU each', 'furtherCpu'],
+  ['memory after two requests, MB', 'rss'],
 ];
+
+type Build = { name: string; file: string; samples: Sample[] };
+type BundleModule = { bundle: (options: BundleOptions) => { file: string } };
+
+/** The bundles of this checkout and of the others, each built by its own sources. */
+const buildAll = async (outdir: string, catalog: string): Promise<Build[]> => {
+  const others = process.argv.slice(2).map((path) => ({ path, url: pathToFileURL(resolve(path)) }));
+  const modules = await Promise.all(
+    others.map(
+      async ({ path, url }): Promise<[string, BundleModule]> => [
+        path,
+        await import(`${url}/lib/bundle/bundle.ts`),
+      ],
+    ),
+  );
+  return [...modules, ['this checkout', { bundle }] as const].map(([name, builder], index) => {
+    const options = { entry: 'lambdas/router.ts', outdir: join(outdir, String(index)), catalog };
+    return { name, file: builder.bundle(options).file, samples: [] };
+  });
+};
+
+const print = (builds: Build[]) => {
+  const line = (label: string, cells: (string | number)[]) =>
+    console.log(label.padEnd(36) + cells.map((cell) => String(cell).padStart(16)).join(''));
+  line(
+    `medians of ${RUNS} processes`,
+    builds.map(({ name }) => name.slice(-15)),
+  );
+  line(
+    'size of the bundle, KB',
+    builds.map(({ file }) => Math.round(statSync(file).size / 1024)),
+  );
+  for (const [label, field] of ROWS) {
+    line(
+      label,
+      builds.map(({ samples }) => median(samples.map((sample) => sample[field])).toFixed(1)),
+    );
+  }
+};
 
 const router = await startLocal();
 const outdir = mkdtempSync(join(tmpdir(), 'cold-'));
 try {
   const catalog = join(outdir, 'models.json');
   writeFileSync(catalog, JSON.stringify(router.models));
-  const { file } = bundle({ entry: 'lambdas/router.ts', outdir, catalog });
-  const samples: Sample[] = [];
-  for (let at = 0; at < RUNS; at += 1) samples.push(await runOnce(file, router));
-  console.log(`bundle: ${Math.round(statSync(file).size / 1024)} KB; medians of ${RUNS} processes`);
-  for (const [label, field, unit] of ROWS) {
-    const value = median(samples.map((sample) => sample[field]));
-    console.log(`${label.padEnd(36)} ${value.toFixed(0).padStart(5)} ${unit}`);
+  const builds = await buildAll(outdir, catalog);
+  for (let run = 0; run < DISCARDED + RUNS; run += 1) {
+    for (const { file, samples } of builds) {
+      const sample = await runOnce(file, router);
+      if (run >= DISCARDED) samples.push(sample);
+    }
   }
+  print(builds);
+  const web = bundle({ ...WEB_BUNDLE, outdir: join(outdir, 'web'), catalog });
+  console.log(`the Web Function's bundle: ${Math.round(statSync(web.file).size / 1024)} KB`);
 } finally {
   rmSync(outdir, { recursive: true });
   await router.close();

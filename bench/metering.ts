@@ -7,8 +7,8 @@ import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk
 import type { Caller } from '../lambdas/keys/caller.ts';
 import type { Admission } from '../lambdas/metering/admission.ts';
 import { createMeter } from '../lambdas/metering/meter.ts';
-import { createDynamoClient } from '../lambdas/stores/dynamo/client.ts';
 import { createDynamoMeterStore } from '../lambdas/stores/dynamo/meter-store.ts';
+import { createDocumentClient, createSdkClient } from '../lambdas/stores/dynamo/sdk-client.ts';
 import { ApiError } from '../lambdas/support/errors.ts';
 import { createLog } from '../lambdas/support/log.ts';
 import { PARTITION_KEY } from '../lambdas/tables.ts';
@@ -27,7 +27,7 @@ const FLOOD = 5_990;
 const ROUNDS = 400;
 
 const dynamo = await startEmbeddedDynamo();
-const client = createDynamoClient({ ...LOCAL_AWS, endpoint: dynamo.endpoint });
+const client = createDocumentClient({ ...LOCAL_AWS, endpoint: dynamo.endpoint });
 const tableName = dynamo.tableNames.meters;
 const clock = createManualClock(Date.parse('2026-11-21T11:30:00Z'));
 const calls = { writes: 0, reads: 0 };
@@ -45,7 +45,7 @@ const countCalls = ({ middlewareStack }: DynamoDBDocumentClient): void =>
   );
 countCalls(client);
 
-const store = createDynamoMeterStore({ client, tableName });
+const store = createDynamoMeterStore({ client: createSdkClient(client), tableName });
 const meter = createMeter({ store, clock, log: createLog(() => undefined) });
 
 let count = 0;

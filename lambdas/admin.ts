@@ -4,14 +4,14 @@ import { iamOperator } from './admin/iam-operator.ts';
 import { parseModels } from './catalog/catalog.ts';
 import { createAdmin } from './create-admin.ts';
 import { readAdminEnv } from './env.ts';
-import { createDynamoClient } from './stores/dynamo/client.ts';
 import { createDynamoProjectStore } from './stores/dynamo/project-store.ts';
+import { createDocumentClient, createSdkClient } from './stores/dynamo/sdk-client.ts';
 import { createDynamoStores } from './stores/dynamo/stores.ts';
 import { systemClock } from './support/clock.ts';
 import { createLog } from './support/log.ts';
 
 const env = readAdminEnv(process.env);
-const client = createDynamoClient();
+const client = createSdkClient(createDocumentClient());
 
 /** The admin function on AWS. */
 export const handler = createAdmin({

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import models from '#models' with { type: 'json' };
+import { type AwsServiceName, readEndpoint } from './aws/endpoint.ts';
 import { createCatalog, parseModels } from './catalog/catalog.ts';
 import { createRouter } from './create-router.ts';
 import { readRouterEnv } from './env.ts';
@@ -10,10 +11,8 @@ import { createDynamoStores } from './stores/dynamo/stores.ts';
 import { systemClock } from './support/clock.ts';
 import { createTelemetry } from './telemetry/create-telemetry.ts';
 import { createHttpUpstream } from './upstreams/http-upstream.ts';
-import {
-  createSecretsManagerSecrets,
-  SECRETS_CLIENT_OPTIONS,
-} from './upstreams/secrets-manager.ts';
+import { createReadSecret } from './upstreams/read-secret.ts';
+import { createSecretsManagerSecrets } from './upstreams/secrets-manager.ts';
 
 const env = readRouterEnv(process.env);
 const catalog = parseModels(models);
@@ -23,8 +22,14 @@ const log = createTelemetry({
   clock: systemClock,
   write: (line) => process.stdout.write(line),
 });
+const credentials = defaultProvider();
+const aws = (service: AwsServiceName) => ({
+  ...readEndpoint(service, process.env),
+  credentials,
+  clock: systemClock,
+});
 const stores = createDynamoStores({
-  client: createDynamoClient(),
+  client: createDynamoClient(aws('dynamodb')),
   tableNames: { keys: env.KEYS_TABLE, plans: env.PLANS_TABLE, meters: env.METERS_TABLE },
 });
 
@@ -34,7 +39,7 @@ export const handler = createRouter({
   ...stores,
   upstream: createHttpUpstream({
     secrets: createSecretsManagerSecrets({
-      client: new SecretsManagerClient(SECRETS_CLIENT_OPTIONS),
+      readSecret: createReadSecret(aws('secretsmanager')),
       secretId: env.UPSTREAM_SECRET,
       clock: systemClock,
       log,

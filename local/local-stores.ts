@@ -1,12 +1,18 @@
-import { createDynamoClient } from '../lambdas/stores/dynamo/client.ts';
+import type { DynamoClient } from '../lambdas/stores/dynamo/dynamo-client.ts';
 import { createDynamoProjectStore } from '../lambdas/stores/dynamo/project-store.ts';
+import { createDocumentClient, createSdkClient } from '../lambdas/stores/dynamo/sdk-client.ts';
 import { createDynamoStores, type Stores } from '../lambdas/stores/dynamo/stores.ts';
 import type { ProjectStore } from '../lambdas/stores/project-store.ts';
 import { startEmbeddedDynamo } from './embedded-dynamo.ts';
-import { LOCAL_AWS } from './local-aws.ts';
+import { createLocalDynamoClient, LOCAL_AWS } from './local-aws.ts';
+
+type AllStores = Stores & { projects: ProjectStore };
 
 export type LocalStores = {
-  parts: Stores & { projects: ProjectStore };
+  /** On the router's client. */
+  parts: AllStores;
+  /** On the admin function's client, which is AWS's SDK. */
+  adminParts: AllStores;
   endpoint: string;
   close(): Promise<void>;
 };
@@ -20,20 +26,23 @@ const TIMEOUT_MS = 30_000;
 /** The DynamoDB stores that run on AWS, connected to the embedded DynamoDB. */
 export const startLocalStores = async (): Promise<LocalStores> => {
   const { endpoint, tableNames, close } = await startEmbeddedDynamo();
-  const client = createDynamoClient({
-    ...LOCAL_AWS,
-    endpoint,
-    requestHandler: { connectionTimeout: TIMEOUT_MS, requestTimeout: TIMEOUT_MS },
+  const client = createLocalDynamoClient(endpoint, TIMEOUT_MS);
+  const requestHandler = { connectionTimeout: TIMEOUT_MS, requestTimeout: TIMEOUT_MS };
+  const adminClient = createSdkClient(
+    createDocumentClient({ ...LOCAL_AWS, endpoint, requestHandler }),
+  );
+  const storesOn = (on: DynamoClient): AllStores => ({
+    ...createDynamoStores({ client: on, tableNames }),
+    projects: createDynamoProjectStore({ client: on, tableName: tableNames.projects }),
   });
   return {
-    parts: {
-      ...createDynamoStores({ client, tableNames }),
-      projects: createDynamoProjectStore({ client, tableName: tableNames.projects }),
-    },
+    parts: storesOn(client),
+    adminParts: storesOn(adminClient),
     endpoint,
     close: async () => {
       await close();
       client.destroy();
+      adminClient.destroy();
     },
   };
 };

@@ -1,11 +1,8 @@
-import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import type { Clock } from '../lambdas/support/clock.ts';
+import { type Clock, systemClock } from '../lambdas/support/clock.ts';
 import type { Log } from '../lambdas/support/log.ts';
 import { createHttpUpstream } from '../lambdas/upstreams/http-upstream.ts';
-import {
-  createSecretsManagerSecrets,
-  SECRETS_CLIENT_OPTIONS,
-} from '../lambdas/upstreams/secrets-manager.ts';
+import { createReadSecret } from '../lambdas/upstreams/read-secret.ts';
+import { createSecretsManagerSecrets } from '../lambdas/upstreams/secrets-manager.ts';
 import type { Upstream } from '../lambdas/upstreams/upstream.ts';
 import { LOCAL_AWS } from './local-aws.ts';
 
@@ -22,7 +19,12 @@ export const createLocalUpstream = ({
   clock: Clock;
   log: Log;
 }): Upstream => {
-  const client = new SecretsManagerClient({ ...SECRETS_CLIENT_OPTIONS, ...LOCAL_AWS, endpoint });
-  const secrets = createSecretsManagerSecrets({ client, secretId: UPSTREAM_SECRET, clock, log });
+  const readSecret = createReadSecret({ ...LOCAL_AWS, endpoint, clock: systemClock });
+  const secrets = createSecretsManagerSecrets({
+    readSecret,
+    secretId: UPSTREAM_SECRET,
+    clock,
+    log,
+  });
   return createHttpUpstream({ secrets, clock });
 };

@@ -127,7 +127,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
   });
   const admin = createAdmin({
     models,
-    ...stores.parts,
+    ...stores.adminParts,
     operatorOf: localOperator,
     log,
     clock,

@@ -1,11 +1,11 @@
-import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
+import type { ReadSecret } from './read-secret.ts';
 import type { Credential, UpstreamSecrets } from './secrets.ts';
 
 type Options = {
-  client: SecretsManagerClient;
+  readSecret: ReadSecret;
   secretId: string;
   clock: Clock;
   log: Pick<Log, 'error'>;
@@ -23,22 +23,16 @@ const RETRY_MS = 1_000;
 /** One read with its retries; a usual one takes 50 ms. */
 const READ_MS = 4_000;
 
-/** For the client: one attempt ends below the limit of the read, so that another can follow. */
-export const SECRETS_CLIENT_OPTIONS = {
-  maxAttempts: 3,
-  requestHandler: { connectionTimeout: 500, requestTimeout: 1_500, throwOnRequestTimeout: true },
-};
-
 /** Trimmed: pasted credentials often end in a line break. */
 const Credentials = z.record(z.string(), z.string().trim().min(1));
 
 type Snapshot = { credentials: z.infer<typeof Credentials>; version: string };
 
 /** @throws Error with a fixed text: JSON.parse's message would contain the secret. */
-const parseCredentials = (text: string | undefined): Snapshot['credentials'] => {
+const parseCredentials = (text: string): Snapshot['credentials'] => {
   let value: unknown;
   try {
-    value = JSON.parse(text ?? '');
+    value = JSON.parse(text);
   } catch {
     throw new Error('The upstream secret is not JSON.');
   }
@@ -61,19 +55,15 @@ const until = async <T>(signal: AbortSignal, promise: Promise<T>): Promise<T> =>
 };
 
 /** Reads the secret, one read at a time, each with a timeout. */
-const createReader = ({ client, secretId, clock, log }: Options) => {
+const createReader = ({ readSecret, secretId, clock, log }: Options) => {
   let reading: { since: number; done: Promise<Snapshot> } | undefined;
 
   const read = async (): Promise<Snapshot> => {
     const timeout = new AbortController();
     const cancel = clock.after(READ_MS, () => timeout.abort());
     try {
-      const command = new GetSecretValueCommand({ SecretId: secretId });
-      const answer = await client.send(command, { abortSignal: timeout.signal });
-      return {
-        credentials: parseCredentials(answer.SecretString),
-        version: answer.VersionId ?? '',
-      };
+      const { text, version } = await readSecret(secretId, timeout.signal);
+      return { credentials: parseCredentials(text), version };
     } catch (error) {
       // Logged even if an older value is still used: fix it before that value is rejected.
       log.error('upstream_secret_failed', { failure: error instanceof Error ? error.name : '' });

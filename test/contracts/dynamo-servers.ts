@@ -1,8 +1,6 @@
 import { describe } from 'vitest';
-import { createDynamoClient } from '../../lambdas/stores/dynamo/client.ts';
 import { createTables } from '../../local/embedded-dynamo.ts';
-import { LOCAL_AWS } from '../../local/local-aws.ts';
-import { startDynamo, type TestDynamo } from '../support/dynamo.ts';
+import { connectBoth, startDynamo, type TestDynamo } from '../support/dynamo.ts';
 
 /** A DynamoDB to try the stores on besides the embedded one, e.g. DynamoDB Local at http://127.0.0.1:8000. */
 const ENDPOINT = process.env.DYNAMODB_ENDPOINT;
@@ -14,12 +12,7 @@ const connect = async (endpoint: string): Promise<TestDynamo> => {
   await createTables(endpoint).catch((error: unknown) => {
     if (!isAlreadyThere(error)) throw error;
   });
-  const client = createDynamoClient({
-    ...LOCAL_AWS,
-    endpoint,
-    requestHandler: { requestTimeout: 30_000 },
-  });
-  return { endpoint, client, close: async () => client.destroy() };
+  return { endpoint, ...connectBoth(endpoint) };
 };
 
 /** Runs a suite on the embedded DynamoDB, and on the one at DYNAMODB_ENDPOINT: skipped, and seen to be, without. */

@@ -1,5 +1,6 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from 'vitest';
+import type { DynamoClient } from '../../lambdas/stores/dynamo/dynamo-client.ts';
+import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import { createMemoryClient, createMemoryTable } from '../simulation/memory-table.ts';
 import { startDynamo } from '../support/dynamo.ts';
 import { fc } from '../support/seeds.ts';
@@ -14,7 +15,7 @@ import {
 } from './meter-model/commands.ts';
 import { countMeters, setUpModel } from './meter-model/real.ts';
 
-const property = (newClient: () => DynamoDBDocumentClient) =>
+const property = (newClient: () => DynamoClient) =>
   fc.asyncProperty(meterCommands, (commands) => fc.asyncModelRun(setUpModel(newClient), commands));
 
 const RUNS = Number(process.env.MODEL_RUNS ?? 4_000);
@@ -22,7 +23,7 @@ const RUNS = Number(process.env.MODEL_RUNS ?? 4_000);
 test.each(['always', 'never'] as const)(
   `the store on the simulated table counts as the model does after any of ${RUNS} histories (item of a failed condition: %s)`,
   async (withItem) => {
-    const newClient = () => createMemoryClient(createMemoryTable(), withItem);
+    const newClient = () => createSdkClient(createMemoryClient(createMemoryTable(), withItem));
     await fc.assert(property(newClient), { numRuns: RUNS });
   },
   600_000,
@@ -89,7 +90,7 @@ describe('a reserve that is applied ten minutes late', () => {
       ],
     ],
   ])('%s', async (_, history) => {
-    const newClient = () => createMemoryClient(createMemoryTable(), 'always');
+    const newClient = () => createSdkClient(createMemoryClient(createMemoryTable(), 'always'));
     await fc.asyncModelRun(setUpModel(newClient), history);
   });
 });

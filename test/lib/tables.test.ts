@@ -1,16 +1,15 @@
 import { CreateTableCommand, type CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import dynalite from 'dynalite';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createDynamoClient } from '../../lambdas/stores/dynamo/client.ts';
 import { createDynamoProjectStore } from '../../lambdas/stores/dynamo/project-store.ts';
+import type { DynamoClient } from '../../lambdas/stores/dynamo/dynamo-client.ts';
 import { createDynamoStores } from '../../lambdas/stores/dynamo/stores.ts';
 import { TABLES, type TableName } from '../../lambdas/tables.ts';
-import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { listen } from '../../local/loopback.ts';
 import { keyStoreContract } from '../contracts/key-store.contract.ts';
 import { meterStoreContract } from '../contracts/meter-store.contract.ts';
 import { planStoreContract } from '../contracts/plan-store.contract.ts';
+import { connectBoth } from '../support/dynamo.ts';
 import { synthTemplate } from './synth.ts';
 
 const synthesized = Object.entries(synthTemplate().findResources('AWS::DynamoDB::GlobalTable'));
@@ -30,23 +29,13 @@ const NAMES = { keys: 'keys', plans: 'plans', projects: 'projects', meters: 'met
 
 /** Starts a DynamoDB emulator with exactly the template's tables. */
 const startSynthesized = async (): Promise<{
-  client: DynamoDBDocumentClient;
+  client: DynamoClient;
   close(): Promise<void>;
 }> => {
   const { url, close } = await listen(dynalite({ createTableMs: 0 }));
-  const client = createDynamoClient({
-    ...LOCAL_AWS,
-    endpoint: url,
-    requestHandler: { requestTimeout: 30_000 },
-  });
-  await Promise.all(TABLES.map((name) => client.send(new CreateTableCommand(definitionOf(name)))));
-  return {
-    client,
-    close: async () => {
-      client.destroy();
-      await close();
-    },
-  };
+  const { client, sdk, close: closeAll } = connectBoth(url, close);
+  await Promise.all(TABLES.map((name) => sdk.send(new CreateTableCommand(definitionOf(name)))));
+  return { client, close: closeAll };
 };
 
 const open = async <Name extends 'keys' | 'plans' | 'meters'>(name: Name) => {

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { startDynamo, TABLE_NAMES } from '../support/dynamo.ts';
 
 test('closing the embedded DynamoDB completes the writes in flight', async () => {
-  const { client, close } = await startDynamo();
+  const { sdk, close } = await startDynamo();
   const written = Array.from({ length: 200 }, (_, at) =>
-    client.send(new PutCommand({ TableName: TABLE_NAMES.meters, Item: { pk: `meter-${at}` } })),
+    sdk.send(new PutCommand({ TableName: TABLE_NAMES.meters, Item: { pk: `meter-${at}` } })),
   );
   await written[0];
   await close();

@@ -1,6 +1,6 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createDynamoClient } from '../../lambdas/stores/dynamo/client.ts';
+import { createDocumentClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import { PARTITION_KEY } from '../../lambdas/tables.ts';
 import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
@@ -9,11 +9,11 @@ import type { TableCall, Trouble } from './dynamo-proxy.ts';
 import { startTroubledRouter, type TroubledRouter } from './troubled-router.ts';
 
 let router: TroubledRouter;
-let table: ReturnType<typeof createDynamoClient>;
+let table: ReturnType<typeof createDocumentClient>;
 beforeAll(async () => {
   // Calls are counted here: on a busy machine none may be repeated because it took a second.
   router = await startTroubledRouter({ patience: 30_000 });
-  table = createDynamoClient({ ...LOCAL_AWS, endpoint: router.tableUrl });
+  table = createDocumentClient({ ...LOCAL_AWS, endpoint: router.tableUrl });
 });
 beforeEach(() => {
   router.proxy.decide(() => 'none');

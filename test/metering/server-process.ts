@@ -3,12 +3,11 @@ import '../../lambdas/web/lambda-runtime.ts';
 import { randomBytes } from 'node:crypto';
 import { createCatalog, type Model } from '../../lambdas/catalog/catalog.ts';
 import { createRouter } from '../../lambdas/create-router.ts';
-import { createDynamoClient } from '../../lambdas/stores/dynamo/client.ts';
 import { createDynamoStores } from '../../lambdas/stores/dynamo/stores.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { createLog } from '../../lambdas/support/log.ts';
 import { startServer } from '../../lambdas/web/server.ts';
-import { LOCAL_AWS } from '../../local/local-aws.ts';
+import { createLocalDynamoClient } from '../../local/local-aws.ts';
 import { createLocalUpstream } from '../../local/local-upstream.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
 
@@ -35,13 +34,7 @@ const serve = async ({ dynamo, secrets, models, skew, patience, ...order }: Serv
     now = message.now;
   });
   const clock = { ...systemClock, now: () => now + skew };
-  const client = createDynamoClient({
-    ...LOCAL_AWS,
-    endpoint: dynamo,
-    ...(patience !== undefined && {
-      requestHandler: { connectionTimeout: patience, requestTimeout: patience },
-    }),
-  });
+  const client = createLocalDynamoClient(dynamo, patience);
   const log = createLog((line) => tell({ line }));
   const handler = createRouter({
     catalog: createCatalog(models),

@@ -3,12 +3,11 @@ import '../../lambdas/web/lambda-runtime.ts';
 import { randomBytes } from 'node:crypto';
 import { createCatalog } from '../../lambdas/catalog/catalog.ts';
 import { createRouter } from '../../lambdas/create-router.ts';
-import { createDynamoClient } from '../../lambdas/stores/dynamo/client.ts';
 import { createDynamoStores } from '../../lambdas/stores/dynamo/stores.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { createLog, type Log } from '../../lambdas/support/log.ts';
 import { startServer } from '../../lambdas/web/server.ts';
-import { LOCAL_AWS } from '../../local/local-aws.ts';
+import { createLocalDynamoClient } from '../../local/local-aws.ts';
 import { createLocalUpstream } from '../../local/local-upstream.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
 import { watchAnswers, watchLine } from '../support/leak-watch.ts';
@@ -26,13 +25,7 @@ type TroubledOptions = { patience?: number; log?: Log };
 export const startTroubledRouter = async ({ patience, ...given }: TroubledOptions = {}) => {
   const healthy = await startWatched({ catalog: testModels() });
   const proxy = await startDynamoProxy(healthy.endpoints.dynamo);
-  const client = createDynamoClient({
-    ...LOCAL_AWS,
-    endpoint: proxy.url,
-    ...(patience !== undefined && {
-      requestHandler: { connectionTimeout: patience, requestTimeout: patience },
-    }),
-  });
+  const client = createLocalDynamoClient(proxy.url, patience);
   const lines: LogLine[] = [];
   let ahead = 0;
   const clock = { ...systemClock, now: () => systemClock.now() + ahead };

@@ -1,4 +1,5 @@
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
+import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import { meterStoreContract } from '../contracts/meter-store.contract.ts';
 import { createMemoryClient, createMemoryTable } from './memory-table.ts';
 
@@ -6,7 +7,7 @@ import { createMemoryClient, createMemoryTable } from './memory-table.ts';
 for (const withItem of ['always', 'never'] as const) {
   meterStoreContract(`the simulated table (item of a failed condition: ${withItem})`, async () => {
     const client = createMemoryClient(createMemoryTable(), withItem);
-    const store = createDynamoMeterStore({ client, tableName: 'meters' });
+    const store = createDynamoMeterStore({ client: createSdkClient(client), tableName: 'meters' });
     return { store, close: async () => undefined };
   });
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
+import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import { SEED } from '../support/seeds.ts';
 import type { Faults } from './faulty-network.ts';
 import { createPlainAddStore } from './plain-add-store.ts';
@@ -42,7 +43,8 @@ const failures = async (faults: Faults, createStore: CreateStore, enough: number
   return failed;
 };
 
-const realStore: CreateStore = (client) => createDynamoMeterStore({ client, tableName: 'meters' });
+const realStore: CreateStore = (client) =>
+  createDynamoMeterStore({ client: createSdkClient(client), tableName: 'meters' });
 
 describe(`in ${SEEDS} schedules`, () => {
   test.each(Object.entries(FAULT_SETS))(

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { Caller } from '../../lambdas/keys/caller.ts';
 import { createMeter, type Meter } from '../../lambdas/metering/meter.ts';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
+import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import { ApiError } from '../../lambdas/support/errors.ts';
 import { createLog } from '../../lambdas/support/log.ts';
 import { PARTITION_KEY } from '../../lambdas/tables.ts';
@@ -82,7 +83,7 @@ const runPhases = async (environments: number) => {
   const client = createScaledTable(scheduler);
   const meters = Array.from({ length: environments }, () =>
     createMeter({
-      store: createDynamoMeterStore({ client, tableName: 'meters' }),
+      store: createDynamoMeterStore({ client: createSdkClient(client), tableName: 'meters' }),
       clock: scheduler,
       log: createLog(() => undefined),
     }),

@@ -4,13 +4,12 @@ import { randomBytes } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { createCatalog, type Model } from '../../lambdas/catalog/catalog.ts';
 import { createRouter } from '../../lambdas/create-router.ts';
-import { createDynamoClient } from '../../lambdas/stores/dynamo/client.ts';
 import { createDynamoStores } from '../../lambdas/stores/dynamo/stores.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { createLog } from '../../lambdas/support/log.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
 import { startServer } from '../../lambdas/web/server.ts';
-import { LOCAL_AWS } from '../../local/local-aws.ts';
+import { createLocalDynamoClient } from '../../local/local-aws.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
 import { fixedSecrets } from '../support/fixed-secrets.ts';
 
@@ -33,11 +32,7 @@ const PATIENCE_MS = 30_000;
 const tell = (message: RouterMessage) => process.send?.(message);
 
 const serve = async ({ dynamo, models, secret }: RouterOrder) => {
-  const client = createDynamoClient({
-    ...LOCAL_AWS,
-    endpoint: dynamo,
-    requestHandler: { connectionTimeout: PATIENCE_MS, requestTimeout: PATIENCE_MS },
-  });
+  const client = createLocalDynamoClient(dynamo, PATIENCE_MS);
   const handler = createRouter({
     catalog: createCatalog(models),
     ...createDynamoStores({ client, tableNames: TABLE_NAMES }),

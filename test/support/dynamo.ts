@@ -1,11 +1,12 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { createDynamoClient } from '../../lambdas/stores/dynamo/client.ts';
+import type { DynamoClient } from '../../lambdas/stores/dynamo/dynamo-client.ts';
 import { createDynamoKeyStore } from '../../lambdas/stores/dynamo/key-store.ts';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
 import { createDynamoPlanStore } from '../../lambdas/stores/dynamo/plan-store.ts';
+import { createDocumentClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import type { TableName } from '../../lambdas/tables.ts';
 import { startEmbeddedDynamo } from '../../local/embedded-dynamo.ts';
-import { LOCAL_AWS } from '../../local/local-aws.ts';
+import { createLocalDynamoClient, LOCAL_AWS } from '../../local/local-aws.ts';
 
 export const TABLE_NAMES: Record<TableName, string> = {
   keys: 'local-keys',
@@ -15,37 +16,49 @@ export const TABLE_NAMES: Record<TableName, string> = {
 };
 
 /** The three stores on one client. */
-export const storesOn = (client: DynamoDBDocumentClient) => ({
+export const storesOn = (client: DynamoClient) => ({
   keys: createDynamoKeyStore({ client, tableName: TABLE_NAMES.keys }),
   plans: createDynamoPlanStore({ client, tableName: TABLE_NAMES.plans }),
   meters: createDynamoMeterStore({ client, tableName: TABLE_NAMES.meters }),
 });
 
 /** A client whose server has gone: connections are refused, as in an outage. */
-export const createUnreachableClient = (): DynamoDBDocumentClient =>
-  createDynamoClient({ ...LOCAL_AWS, endpoint: 'http://127.0.0.1:1' });
+export const createUnreachableClient = (): DynamoClient =>
+  createLocalDynamoClient('http://127.0.0.1:1');
 
 export type TestDynamo = {
   endpoint: string;
-  client: DynamoDBDocumentClient;
+  /** The router's client. */
+  client: DynamoClient;
+  /** AWS's SDK on the same tables. */
+  sdk: DynamoDBDocumentClient;
   close(): Promise<void>;
+};
+
+/** A thousand parallel calls queue in one process here: the production second would cut them off. */
+const TIMEOUT_MS = 30_000;
+
+/** Both clients of one DynamoDB. */
+export const connectBoth = (
+  endpoint: string,
+  stop: () => Promise<void> = async () => undefined,
+): Omit<TestDynamo, 'endpoint'> => {
+  const client = createLocalDynamoClient(endpoint, TIMEOUT_MS);
+  const sdk = createDocumentClient({
+    ...LOCAL_AWS,
+    endpoint,
+    requestHandler: { requestTimeout: TIMEOUT_MS },
+  });
+  const close = async () => {
+    await stop();
+    client.destroy();
+    sdk.destroy();
+  };
+  return { client, sdk, close };
 };
 
 /** An embedded DynamoDB on loopback with the tables of the house. */
 export const startDynamo = async (): Promise<TestDynamo> => {
   const { endpoint, close } = await startEmbeddedDynamo();
-  const client = createDynamoClient({
-    ...LOCAL_AWS,
-    endpoint,
-    // A thousand parallel calls queue in one process here: the production second would cut them off.
-    requestHandler: { requestTimeout: 30_000 },
-  });
-  return {
-    endpoint,
-    client,
-    close: async () => {
-      await close();
-      client.destroy();
-    },
-  };
+  return { endpoint, ...connectBoth(endpoint, close) };
 };

@@ -6,14 +6,13 @@ import { createRouter } from '../../lambdas/create-router.ts';
 import type { HttpHandler } from '../../lambdas/http/create-http-handler.ts';
 import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
 import { periodOf } from '../../lambdas/metering/window.ts';
-import { createDynamoClient } from '../../lambdas/stores/dynamo/client.ts';
 import { createDynamoStores } from '../../lambdas/stores/dynamo/stores.ts';
 import type { Plan } from '../../lambdas/stores/plan-store.ts';
 import type { Clock } from '../../lambdas/support/clock.ts';
 import { minuteOf } from '../../lambdas/support/time.ts';
 import { startServer } from '../../lambdas/web/server.ts';
 import { startEmbeddedSecrets } from '../../local/embedded-secrets.ts';
-import { LOCAL_AWS } from '../../local/local-aws.ts';
+import { createLocalDynamoClient, LOCAL_AWS } from '../../local/local-aws.ts';
 import { type LocalStores, startLocalStores } from '../../local/local-stores.ts';
 import { createLocalUpstream, UPSTREAM_SECRET } from '../../local/local-upstream.ts';
 import { type DynamoProxy, startDynamoProxy } from '../metering/dynamo-proxy.ts';
@@ -66,15 +65,7 @@ type EnvironmentParts = Required<
 const startEnvironment = async ({ models, clock, tableTimeoutMs, endpoints }: EnvironmentParts) => {
   const dynamo = await startDynamoProxy(endpoints.dynamo);
   const secrets = await startDynamoProxy(endpoints.secrets);
-  const client = createDynamoClient({
-    ...LOCAL_AWS,
-    endpoint: dynamo.url,
-    requestHandler: {
-      connectionTimeout: tableTimeoutMs,
-      requestTimeout: tableTimeoutMs,
-      throwOnRequestTimeout: true,
-    },
-  });
+  const client = createLocalDynamoClient(dynamo.url, tableTimeoutMs);
   const written: string[] = [];
   const log = createWatchedLog(models, clock, (line) => written.push(line));
   const handler = createRouter({

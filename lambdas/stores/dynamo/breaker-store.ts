@@ -1,7 +1,7 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { BreakerStore } from '../breaker-store.ts';
+import type { DynamoClient } from './dynamo-client.ts';
 import { type ConditionalWrite, createTable } from './table.ts';
 
 const StoredBreaker = z.object({
@@ -37,7 +37,7 @@ const keyOf = (target: string): string => `B#${target}`;
 
 /** `BreakerStore` on the meters table: like counters, breakers may be lost. */
 export const createDynamoBreakerStore = (deps: {
-  client: DynamoDBDocumentClient;
+  client: DynamoClient;
   tableName: string;
 }): BreakerStore => {
   const table = createTable(deps);

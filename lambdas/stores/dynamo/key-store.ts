@@ -1,7 +1,7 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { KEYS_BY_PROJECT, PARTITION_KEY } from '../../tables.ts';
 import type { KeyRecord, KeyStore } from '../key-store.ts';
+import type { DynamoClient } from './dynamo-client.ts';
 import { createTable, type Item } from './table.ts';
 
 const StoredKey = z.object({
@@ -44,7 +44,7 @@ const createWrite = (fields: [string, unknown][]) => ({
 
 /** `KeyStore` on the keys table: one item per key, by its hash. */
 export const createDynamoKeyStore = (deps: {
-  client: DynamoDBDocumentClient;
+  client: DynamoClient;
   tableName: string;
 }): KeyStore => {
   const table = createTable(deps);

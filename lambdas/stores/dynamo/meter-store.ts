@@ -1,7 +1,7 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { MeterStore, Reservation, ReservedUnit, ReserveResult } from '../meter-store.ts';
 import { StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
+import type { DynamoClient } from './dynamo-client.ts';
 import {
   committedName,
   countsIn,
@@ -188,7 +188,7 @@ const createCleanup = (table: Table, ledger: WriteLedger): Pick<MeterStore, 'clo
  * calls. What each write guarantees is drawn in meter-writes.ts.
  */
 export const createDynamoMeterStore = (deps: {
-  client: DynamoDBDocumentClient;
+  client: DynamoClient;
   tableName: string;
 }): MeterStore => {
   const table = createTable(deps);

@@ -1,7 +1,7 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { PARTITION_KEY } from '../../tables.ts';
 import { isSamePlan, type Plan, type PlanStore } from '../plan-store.ts';
+import type { DynamoClient } from './dynamo-client.ts';
 import { createTable, type Item } from './table.ts';
 
 const StoredPlan = z.object({
@@ -30,7 +30,7 @@ const NO_REVISION = 'attribute_exists(#rpm) AND attribute_not_exists(#revision)'
 
 /** `PlanStore` on the plans table: one item per plan, by its id. */
 export const createDynamoPlanStore = (deps: {
-  client: DynamoDBDocumentClient;
+  client: DynamoClient;
   tableName: string;
 }): PlanStore => {
   const table = createTable(deps);
@@ -58,7 +58,7 @@ export const createDynamoPlanStore = (deps: {
     });
   };
 
-  /** A copy that the SDK sent twice finds its own write, which counts as applied. */
+  /** A copy that the table sent twice finds its own write, which counts as applied. */
   const putIf = async (plan: Plan, condition: string, revision?: number): Promise<boolean> => {
     const { applied, mayBeDuplicated, item } = await put(plan, condition, revision);
     if (applied || !mayBeDuplicated || !item) return applied;

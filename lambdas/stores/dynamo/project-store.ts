@@ -1,7 +1,7 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { PARTITION_KEY } from '../../tables.ts';
 import type { Project, ProjectStore } from '../project-store.ts';
+import type { DynamoClient } from './dynamo-client.ts';
 import { createTable, type Item } from './table.ts';
 
 const StoredProject = z.object({
@@ -21,7 +21,7 @@ const CREATE_NAMED = { update: `${CREATE.update}, #name = :name`, condition: CON
 
 /** `ProjectStore` on the projects table: one item per project, by its id. */
 export const createDynamoProjectStore = (deps: {
-  client: DynamoDBDocumentClient;
+  client: DynamoClient;
   tableName: string;
 }): ProjectStore => {
   const table = createTable(deps);

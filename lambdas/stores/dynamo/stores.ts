@@ -1,10 +1,10 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { TableName } from '../../tables.ts';
 import type { BreakerStore } from '../breaker-store.ts';
 import type { KeyStore } from '../key-store.ts';
 import type { MeterStore } from '../meter-store.ts';
 import type { PlanStore } from '../plan-store.ts';
 import { createDynamoBreakerStore } from './breaker-store.ts';
+import type { DynamoClient } from './dynamo-client.ts';
 import { createDynamoKeyStore } from './key-store.ts';
 import { createDynamoMeterStore } from './meter-store.ts';
 import { createDynamoPlanStore } from './plan-store.ts';
@@ -24,7 +24,7 @@ export const createDynamoStores = ({
   client,
   tableNames,
 }: {
-  client: DynamoDBDocumentClient;
+  client: DynamoClient;
   tableNames: Record<RouterTables, string>;
 }): Stores => ({
   keys: createDynamoKeyStore({ client, tableName: tableNames.keys }),

@@ -1,19 +1,8 @@
-import {
-  type AttributeValue,
-  ConditionalCheckFailedException,
-  DynamoDBServiceException,
-} from '@aws-sdk/client-dynamodb';
-import {
-  type DynamoDBDocumentClient,
-  GetCommand,
-  QueryCommand,
-  ScanCommand,
-  UpdateCommand,
-} from '@aws-sdk/lib-dynamodb';
 import { PARTITION_KEY } from '../../tables.ts';
 import { StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
+import { type DynamoCalls, type DynamoClient, DynamoError, type Item } from './dynamo-client.ts';
 
-export type Item = Record<string, unknown>;
+export type { Item };
 
 /** One conditional write. Expressions are constants; `Bindings` resolves their placeholders. */
 export type ConditionalWrite = { update: string; condition?: string };
@@ -43,8 +32,7 @@ export type Table = {
   scan(): Promise<Item[]>;
 };
 
-/** The SDK's type of a page. */
-type Page = { Items?: Item[] | undefined; LastEvaluatedKey?: Item | undefined };
+type Page = DynamoCalls['Scan']['output'];
 
 export type PartitionQuery = { indexName: string; partitionKey: string; value: string };
 
@@ -65,21 +53,15 @@ const THROTTLING = new Set([
   'RequestLimitExceeded',
 ]);
 
-const isThrottling = (cause: unknown): boolean =>
-  cause instanceof Error && THROTTLING.has(cause.name);
-
-/** Maps every error of the SDK to the one error that callers of a store handle. */
+/** Maps every error of the client to the one error that callers of a store handle. */
 const unavailable = (cause: unknown, mayBeApplied: boolean): StoreUnavailable =>
-  isThrottling(cause)
+  cause instanceof DynamoError && THROTTLING.has(cause.name)
     ? new StoreThrottled('The table throttled the call.', { cause, mayBeApplied })
     : new StoreUnavailable('The table is unavailable.', { cause, mayBeApplied });
 
 /** DynamoDB answered with a 4xx: the attempt was not applied and never will be. */
-const isRefusal = (cause: unknown): boolean => {
-  if (!(cause instanceof DynamoDBServiceException)) return false;
-  const { httpStatusCode = 0 } = cause.$metadata;
-  return httpStatusCode >= 400 && httpStatusCode <= 499;
-};
+const isRefusal = (cause: unknown): boolean =>
+  cause instanceof DynamoError && cause.status >= 400 && cause.status <= 499;
 
 /** Attempts of one call, of at most 1 s each; the client makes one (client.ts). */
 const MAX_ATTEMPTS = 3;
@@ -104,28 +86,19 @@ const send = async <Output>(
   }
 };
 
-const readValue = (value: AttributeValue): unknown => {
-  if (value.N !== undefined) return Number(value.N);
-  if (value.S !== undefined) return value.S;
-  if (value.L !== undefined) return value.L.map(readValue);
-  return undefined;
-};
-
-/** Plain values of an item in DynamoDB's wire form, for the types that our items use: N, S and L. */
-const unmarshall = (item: Record<string, AttributeValue>): Item =>
-  Object.fromEntries(Object.entries(item).map(([name, value]) => [name, readValue(value)]));
+const isFailedCondition = (cause: unknown): cause is DynamoError =>
+  cause instanceof DynamoError && cause.name === 'ConditionalCheckFailedException';
 
 const applyWrite = async (
-  client: DynamoDBDocumentClient,
-  command: UpdateCommand,
+  client: DynamoClient,
+  input: DynamoCalls['UpdateItem']['input'],
 ): Promise<WriteResult> => {
   const once = async (): Promise<Omit<WriteResult, 'mayBeDuplicated'>> => {
     try {
-      return { applied: true, item: (await client.send(command)).Attributes };
+      return { applied: true, item: (await client.call('UpdateItem', input)).Attributes };
     } catch (cause) {
-      if (!(cause instanceof ConditionalCheckFailedException)) throw cause;
-      // The document client unmarshalls responses but not errors.
-      return { applied: false, item: cause.Item && unmarshall(cause.Item) };
+      if (!isFailedCondition(cause)) throw cause;
+      return { applied: false, item: cause.item };
     }
   };
   const { output, mayBeDuplicated } = await send(once);
@@ -137,7 +110,7 @@ export const createTable = ({
   client,
   tableName,
 }: {
-  client: DynamoDBDocumentClient;
+  client: DynamoClient;
   tableName: string;
 }): Table => {
   const allPages = async (page: (from: Item | undefined) => Promise<Page>): Promise<Item[]> => {
@@ -153,43 +126,32 @@ export const createTable = ({
   };
   return {
     read: async (key) => {
-      const command = new GetCommand({
-        TableName: tableName,
-        Key: { [PARTITION_KEY]: key },
-        ConsistentRead: true,
-      });
-      return (await send(() => client.send(command))).output.Item;
+      const input = { TableName: tableName, Key: { [PARTITION_KEY]: key }, ConsistentRead: true };
+      return (await send(() => client.call('GetItem', input))).output.Item;
     },
     apply: (key, write, bindings) =>
-      applyWrite(
-        client,
-        new UpdateCommand({
-          TableName: tableName,
-          Key: { [PARTITION_KEY]: key },
-          UpdateExpression: write.update,
-          ConditionExpression: write.condition,
-          ExpressionAttributeNames: bindingsOf(write, bindings.names),
-          ExpressionAttributeValues: bindingsOf(write, bindings.values ?? {}),
-          ReturnValues: 'ALL_NEW',
-          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-        }),
-      ),
+      applyWrite(client, {
+        TableName: tableName,
+        Key: { [PARTITION_KEY]: key },
+        UpdateExpression: write.update,
+        ConditionExpression: write.condition,
+        ExpressionAttributeNames: bindingsOf(write, bindings.names),
+        ExpressionAttributeValues: bindingsOf(write, bindings.values ?? {}),
+        ReturnValues: 'ALL_NEW',
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      }),
     query: ({ indexName, partitionKey, value }) =>
       allPages((from) =>
-        client.send(
-          new QueryCommand({
-            TableName: tableName,
-            IndexName: indexName,
-            KeyConditionExpression: '#key = :value',
-            ExpressionAttributeNames: { '#key': partitionKey },
-            ExpressionAttributeValues: { ':value': value },
-            ExclusiveStartKey: from,
-          }),
-        ),
+        client.call('Query', {
+          TableName: tableName,
+          IndexName: indexName,
+          KeyConditionExpression: '#key = :value',
+          ExpressionAttributeNames: { '#key': partitionKey },
+          ExpressionAttributeValues: { ':value': value },
+          ExclusiveStartKey: from,
+        }),
       ),
     scan: () =>
-      allPages((from) =>
-        client.send(new ScanCommand({ TableName: tableName, ExclusiveStartKey: from })),
-      ),
+      allPages((from) => client.call('Scan', { TableName: tableName, ExclusiveStartKey: from })),
   };
 };

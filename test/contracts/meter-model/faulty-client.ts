@@ -1,5 +1,8 @@
-import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
-import { throwThrottled } from '../../simulation/memory-table.ts';
+import {
+  type DynamoClient,
+  DynamoError,
+  type DynamoOperation,
+} from '../../../lambdas/stores/dynamo/dynamo-client.ts';
 
 /** Fault of the first call of a verb. */
 export type Fault = 'none' | 'dropped' | 'answer lost' | 'late' | 'duplicated' | 'throttled';
@@ -12,10 +15,8 @@ export const FAULTS: Fault[] = [
   'throttled',
 ];
 
-type Command = Parameters<DynamoDBDocumentClient['send']>[0];
-
 export type FaultyClient = {
-  client: DynamoDBDocumentClient;
+  client: DynamoClient;
   /** Sets the fault of the next call. */
   injectNext(fault: Fault): void;
   /** Applies the oldest late write; false if there is none. */
@@ -24,54 +25,52 @@ export type FaultyClient = {
   expireLate(): void;
 };
 
-const isFailedCondition = (error: unknown): boolean =>
-  error instanceof Error && error.name === 'ConditionalCheckFailedException';
+const throttled = (): DynamoError =>
+  new DynamoError('ProvisionedThroughputExceededException', {
+    ...{ status: 400, item: undefined, cause: undefined },
+  });
+
+const isWrite = (operation: DynamoOperation): boolean => operation === 'UpdateItem';
 
 /** A client that injects one fault at a time, chosen by the test. */
-export const createFaultyClient = (base: DynamoDBDocumentClient): FaultyClient => {
+export const createFaultyClient = (base: DynamoClient): FaultyClient => {
   let next: Fault = 'none';
-  let late: Command[] = [];
-  /** Commands without a response; each repeat is dropped. */
-  const silent = new WeakSet<Command>();
+  let late: (() => Promise<void>)[] = [];
+  /** Inputs of calls without a response; each repeat is dropped. */
+  const silent = new WeakSet<object>();
 
-  const apply = async (command: Command): Promise<unknown> => {
-    try {
-      return await base.send(command);
-    } catch (error) {
-      if (!isFailedCondition(error)) throw error;
-      return undefined;
-    }
-  };
-
-  const sendTwice = async (command: Command): Promise<unknown> => {
-    const answer = base.send(command);
-    await answer.catch(() => undefined);
-    if (!(command instanceof GetCommand)) await apply(command);
-    return answer;
-  };
-
-  const send = async (command: Command): Promise<unknown> => {
-    if (silent.has(command)) throw new Error('timeout');
+  const call: DynamoClient['call'] = async (operation, input) => {
+    if (silent.has(input)) throw new Error('timeout');
+    const send = () => base.call(operation, input);
+    const apply = async () => {
+      await send().catch((error: unknown) => {
+        if (!(error instanceof DynamoError)) throw error;
+      });
+    };
     const fault = next;
     next = 'none';
-    if (fault === 'throttled') return throwThrottled();
-    if (fault === 'none') return base.send(command);
-    if (fault === 'duplicated') return sendTwice(command);
-    if (fault === 'answer lost') await apply(command);
-    if (fault === 'late' && !(command instanceof GetCommand)) late.push(command);
-    silent.add(command);
+    if (fault === 'throttled') throw throttled();
+    if (fault === 'none') return send();
+    if (fault === 'duplicated') {
+      return send().finally(async () => {
+        if (isWrite(operation)) await apply();
+      });
+    }
+    if (fault === 'answer lost') await apply();
+    if (fault === 'late' && isWrite(operation)) late.push(apply);
+    silent.add(input);
     throw new Error('timeout');
   };
 
   return {
-    client: { send } as unknown as DynamoDBDocumentClient,
+    client: { ...base, call },
     injectNext: (fault) => {
       next = fault;
     },
     landLate: async () => {
-      const command = late.shift();
-      if (command) await apply(command);
-      return command !== undefined;
+      const apply = late.shift();
+      await apply?.();
+      return apply !== undefined;
     },
     expireLate: () => {
       late = [];

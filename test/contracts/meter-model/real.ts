@@ -1,4 +1,4 @@
-import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
+import type { DynamoClient } from '../../../lambdas/stores/dynamo/dynamo-client.ts';
 import { createDynamoMeterStore } from '../../../lambdas/stores/dynamo/meter-store.ts';
 import { PARTITION_KEY } from '../../../lambdas/tables.ts';
 import { TABLE_NAMES } from '../../support/dynamo.ts';
@@ -12,7 +12,7 @@ const tableName = TABLE_NAMES.meters;
 
 let meters = 0;
 
-const createReal = (base: DynamoDBDocumentClient): Real => {
+const createReal = (base: DynamoClient): Real => {
   meters += 1;
   const meterId = `mtr_model_${meters}`;
   const network = createFaultyClient(base);
@@ -26,12 +26,9 @@ const createReal = (base: DynamoDBDocumentClient): Real => {
     },
     observer: createDynamoMeterStore({ client: base, tableName }),
     readCounters: async () => {
-      const command = new GetCommand({
-        TableName: tableName,
-        Key: { [PARTITION_KEY]: meterId },
-        ConsistentRead: true,
-      });
-      const { Item = {} } = await base.send(command);
+      const Key = { [PARTITION_KEY]: meterId };
+      const input = { TableName: tableName, Key, ConsistentRead: true };
+      const { Item = {} } = await base.call('GetItem', input);
       return Object.entries(Item)
         .filter(([name]) => name.startsWith('q') || name.startsWith('r'))
         .map(([, value]) => Number(value));
@@ -41,7 +38,7 @@ const createReal = (base: DynamoDBDocumentClient): Real => {
 };
 
 /** A model and a store on a new meter, for `fc.asyncModelRun`. */
-export const setUpModel = (newClient: () => DynamoDBDocumentClient) => () => ({
+export const setUpModel = (newClient: () => DynamoClient) => () => ({
   model: createMeterModel(START),
   real: createReal(newClient()),
 });

@@ -1,27 +1,25 @@
 import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../lambdas/support/clock.ts';
 import { createLog } from '../../../lambdas/support/log.ts';
+import { createReadSecret, type ReadSecret } from '../../../lambdas/upstreams/read-secret.ts';
 import { createSecretsManagerSecrets } from '../../../lambdas/upstreams/secrets-manager.ts';
 import { startEmbeddedSecrets } from '../../../local/embedded-secrets.ts';
+import { LOCAL_AWS } from '../../../local/local-aws.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 
 const MINUTE = 60_000;
 
 const setUp = async (value: string) => {
   const embedded = await startEmbeddedSecrets({ upstreams: value });
-  const client = new SecretsManagerClient({
-    endpoint: embedded.endpoint,
-    region: 'local',
-    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-    maxAttempts: 1,
-  });
+  const aws = { ...LOCAL_AWS, endpoint: embedded.endpoint };
+  const client = new SecretsManagerClient(aws);
+  const read = createReadSecret({ ...aws, clock: systemClock });
   let reads = 0;
-  client.middlewareStack.add(
-    (next, context) => (args) =>
-      next(args).finally(() => {
-        if (context.commandName === 'GetSecretValueCommand') reads += 1;
-      }),
-  );
+  const readSecret: ReadSecret = (...args) =>
+    read(...args).finally(() => {
+      reads += 1;
+    });
   let isClosed = false;
   const close = async () => {
     if (isClosed) return;
@@ -33,7 +31,7 @@ const setUp = async (value: string) => {
   const clock = createManualClock(0);
   const written: string[] = [];
   const log = createLog((line) => written.push(line));
-  const secrets = createSecretsManagerSecrets({ client, secretId: 'upstreams', clock, log });
+  const secrets = createSecretsManagerSecrets({ readSecret, secretId: 'upstreams', clock, log });
   const put = (SecretString: string) =>
     client.send(new PutSecretValueCommand({ SecretId: 'upstreams', SecretString }));
   const { signal } = new AbortController();

@@ -1,14 +1,13 @@
 // First: it installs `awslambda`, which the handler looks for when it is made.
 import '../../../lambdas/web/lambda-runtime.ts';
 import { randomBytes } from 'node:crypto';
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { createCatalog } from '../../../lambdas/catalog/catalog.ts';
 import { createRouter } from '../../../lambdas/create-router.ts';
-import { createDynamoClient } from '../../../lambdas/stores/dynamo/client.ts';
+import type { DynamoClient } from '../../../lambdas/stores/dynamo/dynamo-client.ts';
 import { createDynamoStores } from '../../../lambdas/stores/dynamo/stores.ts';
 import { createLog } from '../../../lambdas/support/log.ts';
 import { startServer } from '../../../lambdas/web/server.ts';
-import { LOCAL_AWS } from '../../../local/local-aws.ts';
+import { createLocalDynamoClient } from '../../../local/local-aws.ts';
 import { createLocalUpstream } from '../../../local/local-upstream.ts';
 import { TABLE_NAMES } from '../../support/dynamo.ts';
 import { watchAnswers, watchLine } from '../../support/leak-watch.ts';
@@ -20,13 +19,13 @@ import { testModels } from '../test-models.ts';
 export type Answer = { status: number; body: Record<string, unknown> };
 
 /** A client that cannot reach the keys table while `isDown`. */
-const clientWithout = (client: DynamoDBDocumentClient, isDown: () => boolean) =>
-  ({
-    send: (command: Parameters<DynamoDBDocumentClient['send']>[0]) =>
-      isDown() && 'TableName' in command.input && command.input.TableName === TABLE_NAMES.keys
-        ? Promise.reject(new Error('timeout'))
-        : client.send(command),
-  }) as unknown as DynamoDBDocumentClient;
+const clientWithout = (client: DynamoClient, isDown: () => boolean): DynamoClient => ({
+  ...client,
+  call: (operation, input) =>
+    isDown() && input.TableName === TABLE_NAMES.keys
+      ? Promise.reject(new Error('timeout'))
+      : client.call(operation, input),
+});
 
 const read = async (response: Response): Promise<Answer> => ({
   status: response.status,
@@ -36,7 +35,7 @@ const read = async (response: Response): Promise<Answer> => ({
 /** An admin API and two processes of the router on the same tables, each with a cache of its own. */
 export const startKeysLab = async (clock: ManualClock) => {
   const home = await startWatched({ catalog: testModels(), clock });
-  const client = createDynamoClient({ ...LOCAL_AWS, endpoint: home.endpoints.dynamo });
+  const client = createLocalDynamoClient(home.endpoints.dynamo);
   const log = createLog(watchLine);
   let isDown = false;
   const startProcess = async () => {

@@ -30,7 +30,7 @@ describe("a meter's item", () => {
       Key: key,
       ConsistentRead: true,
     });
-    return (await dynamo.client.send(command)).Item ?? {};
+    return (await dynamo.sdk.send(command)).Item ?? {};
   };
 
   const request = (meterId: string, id: number, now: number, period: string) => ({

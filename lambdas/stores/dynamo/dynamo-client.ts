@@ -1,0 +1,54 @@
+export type Item = Record<string, unknown>;
+
+type Keyed = { TableName: string; Key: Item };
+type Expressions = {
+  ExpressionAttributeNames?: Record<string, string> | undefined;
+  ExpressionAttributeValues?: Item | undefined;
+};
+type Pages = { TableName: string; ExclusiveStartKey?: Item | undefined };
+type Page = { Items?: Item[] | undefined; LastEvaluatedKey?: Item | undefined };
+
+/** The operations that stores use, in DynamoDB's words, with plain values in place of attribute values. */
+export type DynamoCalls = {
+  GetItem: { input: Keyed & { ConsistentRead: boolean }; output: { Item?: Item | undefined } };
+  UpdateItem: {
+    input: Keyed &
+      Expressions & {
+        UpdateExpression: string;
+        ConditionExpression?: string | undefined;
+        ReturnValues: 'ALL_NEW';
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD';
+      };
+    output: { Attributes?: Item | undefined };
+  };
+  Query: {
+    input: Pages & Expressions & { IndexName: string; KeyConditionExpression: string };
+    output: Page;
+  };
+  Scan: { input: Pages; output: Page };
+};
+export type DynamoOperation = keyof DynamoCalls;
+
+/** Implemented by createDynamoClient (client.ts) and, on AWS's SDK, by createSdkClient (sdk-client.ts). */
+export type DynamoClient = {
+  /** One attempt. @throws DynamoError if DynamoDB answered with an error; any other error: outcome unknown */
+  call<Operation extends DynamoOperation>(
+    operation: Operation,
+    input: DynamoCalls[Operation]['input'],
+  ): Promise<DynamoCalls[Operation]['output']>;
+  destroy(): void;
+};
+
+/** DynamoDB answered with an error, whose name is DynamoDB's. */
+export class DynamoError extends Error {
+  readonly status: number;
+  /** The item before a write whose condition failed, if DynamoDB returned it. */
+  readonly item: Item | undefined;
+
+  constructor(name: string, details: { status: number; item: Item | undefined; cause: unknown }) {
+    super(`DynamoDB responded with ${details.status}`, { cause: details.cause });
+    this.name = name;
+    this.status = details.status;
+    this.item = details.item;
+  }
+}

@@ -1,0 +1,82 @@
+import {
+  type AttributeValue,
+  ConditionalCheckFailedException,
+  DynamoDBClient,
+  type DynamoDBClientConfig,
+  DynamoDBServiceException,
+} from '@aws-sdk/client-dynamodb';
+import {
+  DynamoDBDocumentClient,
+  GetCommand,
+  QueryCommand,
+  ScanCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb';
+import { type AttributeMap, fromAttributes } from './attribute-values.ts';
+import { DYNAMO_TIMEOUTS } from './client.ts';
+import {
+  type DynamoCalls,
+  type DynamoClient,
+  DynamoError,
+  type DynamoOperation,
+} from './dynamo-client.ts';
+
+/**
+ * Creates a client of AWS's SDK with the timeouts and attempts of ours. Region, endpoint and credentials
+ * default to the standard environment variables.
+ */
+export const createDocumentClient = (options: DynamoDBClientConfig = {}): DynamoDBDocumentClient =>
+  DynamoDBDocumentClient.from(
+    new DynamoDBClient({
+      // The table repeats calls itself (table.ts), because it must know the outcome of each attempt.
+      maxAttempts: 1,
+      requestHandler: {
+        connectionTimeout: DYNAMO_TIMEOUTS.connectMs,
+        requestTimeout: DYNAMO_TIMEOUTS.requestMs,
+        // Without this the SDK only logs a warning and keeps waiting.
+        throwOnRequestTimeout: true,
+      },
+      ...options,
+    }),
+    { marshallOptions: { removeUndefinedValues: true } },
+  );
+
+type Send = {
+  [Operation in DynamoOperation]: (
+    client: DynamoDBDocumentClient,
+    input: DynamoCalls[Operation]['input'],
+  ) => Promise<DynamoCalls[Operation]['output']>;
+};
+
+const SEND: Send = {
+  GetItem: (client, input) => client.send(new GetCommand(input)),
+  UpdateItem: (client, input) => client.send(new UpdateCommand(input)),
+  Query: (client, input) => client.send(new QueryCommand(input)),
+  Scan: (client, input) => client.send(new ScanCommand(input)),
+};
+
+/** The document client unmarshalls responses but not errors. */
+const itemOf = (cause: unknown): Record<string, AttributeValue> | undefined =>
+  cause instanceof ConditionalCheckFailedException ? cause.Item : undefined;
+
+const readError = (cause: unknown): unknown => {
+  if (!(cause instanceof DynamoDBServiceException)) return cause;
+  const item = itemOf(cause);
+  return new DynamoError(cause.name, {
+    status: cause.$metadata.httpStatusCode ?? 0,
+    item: item && fromAttributes(item as AttributeMap),
+    cause,
+  });
+};
+
+/** AWS's SDK behind the port of the stores: the admin function's client, and the oracle of the other one. */
+export const createSdkClient = (client: DynamoDBDocumentClient): DynamoClient => ({
+  call: async (operation, input) => {
+    try {
+      return await SEND[operation](client, input);
+    } catch (cause) {
+      throw readError(cause);
+    }
+  },
+  destroy: () => client.destroy(),
+});
