@@ -1,6 +1,6 @@
 import { AwsError, createJsonService, type JsonServiceOptions } from '../aws/json-service.ts';
 import type { Timeouts } from '../aws/post-json.ts';
-import { pause } from '../support/pause.ts';
+import { pause } from '../support/clock.ts';
 
 export type StoredSecret = { text: string; version: string };
 

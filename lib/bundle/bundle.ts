@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { buildSync } from 'esbuild';
+import { buildSync, type Metafile } from 'esbuild';
 
 const fromRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
@@ -31,9 +31,16 @@ export type Bundled = {
   folder: string;
   /** Path of the only script. */
   file: string;
-  /** Paths of the bundled sources, relative to the project's root. */
+  /** Paths of the sources of which a part is in it, relative to the project's root. */
   sources: string[];
 };
+
+const bundledIn = ({ outputs }: Metafile): string[] =>
+  Object.values(outputs).flatMap(({ inputs }) =>
+    Object.entries(inputs).flatMap(([path, { bytesInOutput }]) =>
+      bytesInOutput > 0 ? [path] : [],
+    ),
+  );
 
 /**
  * Bundles an entry for Lambda; synth deploys the result and tests load it.
@@ -75,7 +82,7 @@ export const bundle = ({
     legalComments: 'none',
     logLevel: 'warning',
   });
-  return { folder, file, sources: Object.keys(metafile.inputs) };
+  return { folder, file, sources: bundledIn(metafile) };
 };
 
 /**

@@ -1,8 +1,8 @@
 import { CreateTableCommand, type CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createDynamoProjectStore } from '../../lambdas/stores/dynamo/project-store.ts';
 import type { DynamoClient } from '../../lambdas/stores/dynamo/dynamo-client.ts';
+import { createDynamoProjectStore } from '../../lambdas/stores/dynamo/project-store.ts';
 import { createDynamoStores } from '../../lambdas/stores/dynamo/stores.ts';
 import { TABLES, type TableName } from '../../lambdas/tables.ts';
 import { listen } from '../../local/loopback.ts';

@@ -22,7 +22,7 @@ import {
 } from './dynamo-client.ts';
 
 /**
- * Creates a client of AWS's SDK with the timeouts and attempts of ours. Region, endpoint and credentials
+ * Creates a client of AWS's SDK with the same timeouts and attempts as client.ts. Region, endpoint and credentials
  * default to the standard environment variables.
  */
 export const createDocumentClient = (options: DynamoDBClientConfig = {}): DynamoDBDocumentClient =>

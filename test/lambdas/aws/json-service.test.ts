@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type AwsError, createJsonService } from '../../../lambdas/aws/json-service.ts';
 import type { AwsCredentials } from '../../../lambdas/aws/sign.ts';
+import { rejection } from '../../support/error-of.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { startMisbehaving } from '../../support/misbehaving-server.ts';
-import { rejection } from '../../support/rejection.ts';
 import { verifySignature } from '../../support/verify-signature.ts';
 
 const NOW = Date.parse('2026-11-21T11:30:00Z');
