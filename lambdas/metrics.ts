@@ -31,10 +31,14 @@ export const SCOPES = {
       'MeterUnreachable',
       /** Requests rejected because a table throttled them: usually the item of one busy key. */
       'MeterThrottled',
-      /** A provider returned 401. */
+      /** A provider rejected the credential itself, usually with 401. */
       'UpstreamCredentialRefused',
-      /** A provider returned 403: a rejected credential, or one prompt that it flagged. */
+      /** A provider returned 403 for another reason: a missing permission, or one prompt that it flagged. */
       'UpstreamForbidden',
+      /** The account at a provider has no money or quota left. */
+      'UpstreamNoQuota',
+      /** A provider has no such model or path: a mistake in the catalog. */
+      'UpstreamModelUnknown',
       'NoHealthyTarget',
       'BreakersOpened',
     ],
@@ -84,7 +88,7 @@ type ModelTargets = { id: string; targets: { upstream: string }[] };
 /** A model and its upstreams, each once. */
 export type Labelled = { model: string; upstreams: string[] };
 
-/** Default of the stage option `maxSeries`: $19.20 a month. Four models of two upstreams make 62. */
+/** Default of the stage option `maxSeries`: $19.20 a month. Four models of two upstreams make 64. */
 export const DEFAULT_MAX_SERIES = 64;
 
 /** US dollars a month of one custom metric. */

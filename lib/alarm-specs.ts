@@ -157,6 +157,18 @@ const upstreamAlarms = ({ metrics }: AlarmSources): AlarmSpec[] => [
     above: 0,
   },
   {
+    id: 'upstream-no-quota',
+    description: "The router's account at a provider has no money or quota left.",
+    metric: metrics.inStage('UpstreamNoQuota'),
+    above: 0,
+  },
+  {
+    id: 'upstream-model-unknown',
+    description: 'A provider does not have a model or path that the catalog names.',
+    metric: metrics.inStage('UpstreamModelUnknown'),
+    above: 0,
+  },
+  {
     id: 'secret-fetch-failed',
     description:
       'The provider-credentials secret cannot be read, or a credential is missing from it.',

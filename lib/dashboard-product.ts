@@ -39,8 +39,10 @@ const errorRow = ({ metrics }: ProductSources): IWidget[] => {
       count('Failovers', 'failovers'),
       count('BreakersOpened', 'breakers opened'),
       count('NoHealthyTarget', 'no healthy target'),
-      count('UpstreamCredentialRefused', 'credential rejected (401)'),
+      count('UpstreamCredentialRefused', 'credential rejected'),
       count('UpstreamForbidden', 'forbidden (403)'),
+      count('UpstreamNoQuota', 'no quota at the provider'),
+      count('UpstreamModelUnknown', 'model unknown to the provider'),
     ]),
   ];
 };

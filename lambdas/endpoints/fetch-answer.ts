@@ -1,17 +1,15 @@
 import type { ResponseMeta } from '../protocols/generation.ts';
-import { asRecord } from '../protocols/json.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
 import { originOf, stripForeignThinking } from '../protocols/thinking-origin.ts';
-import { UpstreamError } from '../protocols/upstream-error.ts';
 import { classifyFailure } from '../routing/classify-failure.ts';
 import type { FailedAttempt, Failover } from '../routing/failover.ts';
 import type { Clock } from '../support/clock.ts';
-import { ApiError, invalidRequest } from '../support/errors.ts';
 import type { Log } from '../support/log.ts';
 import type { EventBatches, Upstream } from '../upstreams/upstream.ts';
 import { answerEvents } from './answer-events.ts';
 import { type CallBudget, createCallBudget } from './call-budget.ts';
 import type { CheckedCall } from './check-call.ts';
+import { mapRejectedInput } from './rejected-input.ts';
 import type { Settlement } from './settlement.ts';
 
 /** A response in flight. `dispose` aborts the upstream call, if it still runs, and its timers. */
@@ -29,25 +27,6 @@ export type PendingAnswer = {
   meta: ResponseMeta;
   fetched: Fetched;
   settlement: Settlement;
-};
-
-/**
- * Maps an upstream's rejection of a parameter that the caller sent, e.g. an unsupported temperature, to a
- * 400 that names it; returns any other error unchanged. The upstream's text is not passed on.
- */
-const mapRejectedParameter = (error: unknown, body: unknown): unknown => {
-  const cause = error instanceof ApiError ? error.cause : undefined;
-  if (!(cause instanceof UpstreamError)) return error;
-  const fields = asRecord(body) ?? {};
-  const param = cause.refusedFields.find(
-    (name) => Object.hasOwn(fields, name) && fields[name] !== null,
-  );
-  return param === undefined
-    ? error
-    : invalidRequest(`${param}: value not accepted by the model's provider.`, {
-        param,
-        cause,
-      });
 };
 
 /** Notes and logs the failed attempts of one call. */
@@ -102,7 +81,7 @@ export const createFetchAnswer = ({
         }),
     });
     const { target, batches, isEmpty, attempts } = await opening.catch((error: unknown) => {
-      throw mapRejectedParameter(error, call.body);
+      throw mapRejectedInput(error, call.body);
     });
     const firstContentMs = clock.now() - startedAt;
     call.note({ upstream: target.upstream, attempts, firstContentMs });

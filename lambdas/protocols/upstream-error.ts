@@ -13,7 +13,13 @@ export type UpstreamErrorKind =
   /** The response is longer than the request allows. */
   | 'output-limit'
   | 'status'
-  /** The prompt is too long for the model: the one upstream error that the caller gets as such. */
+  /** The provider rejects the credential itself. */
+  | 'credential-refused'
+  /** The account at the provider has no money or quota left. */
+  | 'no-quota'
+  /** The provider has no such model or path: a mistake in the catalog. */
+  | 'unknown-model'
+  /** The prompt is too long for the model. */
   | 'context-overflow'
   | 'redirect'
   | 'malformed'
@@ -34,8 +40,12 @@ export class UpstreamError extends Error {
   readonly overflow: Overflow | undefined;
   /** Version of the credential that the upstream refused. */
   readonly credentialVersion: string | undefined;
-  /** Parameters that the upstream's error names, by their names in its protocol. */
-  readonly refusedFields: readonly string[];
+  /** Paths of the parameters that the upstream's error names, by their names in its protocol. */
+  readonly rejectedPaths: readonly string[];
+  /** Whether it is about what the request contains, e.g. a prompt that the provider flagged. */
+  readonly isAboutInput: boolean;
+  /** The provider's words as records and callers may see them, at most 200 characters. */
+  readonly reason: string | undefined;
 
   constructor(
     kind: UpstreamErrorKind,
@@ -44,7 +54,9 @@ export class UpstreamError extends Error {
       status?: number;
       retryAfterSeconds?: number;
       overflow?: Overflow | undefined;
-      refusedFields?: readonly string[];
+      rejectedPaths?: readonly string[];
+      isAboutInput?: boolean;
+      reason?: string | undefined;
       credentialVersion?: string;
       cause?: unknown;
     } = {},
@@ -56,6 +68,8 @@ export class UpstreamError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.overflow = options.overflow;
     this.credentialVersion = options.credentialVersion;
-    this.refusedFields = options.refusedFields ?? [];
+    this.rejectedPaths = options.rejectedPaths ?? [];
+    this.isAboutInput = options.isAboutInput ?? false;
+    this.reason = options.reason;
   }
 }

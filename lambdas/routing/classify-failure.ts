@@ -4,6 +4,7 @@ import {
   apiError,
   contextOverflow,
   DO_NOT_RETRY,
+  invalidRequest,
   withHeaders,
 } from '../support/errors.ts';
 
@@ -35,8 +36,12 @@ const redirected = lasting(
   'The model is unavailable: its provider redirects to another address. The operator must change it.',
 );
 
-const noCredit = lasting(
-  "The model is unavailable: the router's account at its provider has no credit. The operator must act.",
+const noQuota = lasting(
+  "The model is unavailable: the router's account at its provider has no credit or quota left. The operator must act.",
+);
+
+const unknownModel = lasting(
+  'The model is unavailable: its provider has no such model or path. The operator must change the catalog.',
 );
 
 const notOffered = lasting(
@@ -69,17 +74,23 @@ const clientDisconnected = (cause: UpstreamError): ApiError =>
 
 const rejected = lasting("The model's provider rejected the request.");
 
-/** By status, where it means more than "unavailable". The router's 401, 402 and 429 differ from these. */
+/** The size is the caller's, with any body of the error. */
+const tooLarge = (cause: UpstreamError): ApiError =>
+  invalidRequest("The model's provider rejected the request: it is too large.", {
+    status: 413,
+    headers: DO_NOT_RETRY,
+    cause,
+  });
+
+/** By status, where it means more than "unavailable". The router's 429 differs from an upstream's. */
 const BY_STATUS: Record<
   number,
   { retryNextTarget: boolean; error: (failure: UpstreamError) => ApiError }
 > = {
   400: { retryNextTarget: false, error: rejected },
-  401: { retryNextTarget: true, error: misconfigured },
-  402: { retryNextTarget: true, error: noCredit },
   403: { retryNextTarget: true, error: denied },
   404: { retryNextTarget: true, error: notOffered },
-  413: { retryNextTarget: false, error: rejected },
+  413: { retryNextTarget: false, error: tooLarge },
   422: { retryNextTarget: false, error: rejected },
   429: { retryNextTarget: true, error: busy },
   503: { retryNextTarget: true, error: busy },
@@ -88,6 +99,9 @@ const BY_STATUS: Record<
 
 const BY_KIND: Partial<Record<UpstreamErrorKind, (failure: UpstreamError) => ApiError>> = {
   credential: unreadableCredential,
+  'credential-refused': misconfigured,
+  'no-quota': noQuota,
+  'unknown-model': unknownModel,
   malformed,
   redirect: redirected,
   'first-event-timeout': unavailable(504),

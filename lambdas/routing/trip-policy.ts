@@ -56,8 +56,9 @@ const credentialRefused: TripRule = {
 };
 
 /**
- * After 3 in a row, because some providers return 402, 403 and 404 for one prompt. One project alone backs
- * off instead of waiting for an operator: its failures are more likely those of its prompts.
+ * After 3 in a row, because some providers return 402, 403 and 404 for one request, e.g. 402 for a large
+ * `max_tokens`. One project alone backs off instead of waiting for an operator: its failures are more likely
+ * those of its prompts.
  */
 const accessRefused: TripRule = {
   after: 3,
@@ -83,17 +84,15 @@ const cooldown = ({ retryAfterSeconds }: UpstreamError): TripRule => {
 };
 
 const byStatus = (error: UpstreamError): TripRule | undefined => {
+  // Caused by the request, not by the target.
+  if (error.isAboutInput) return undefined;
   switch (error.status) {
     case 400:
     case 413:
     case 422:
-      // Caused by the request, not by the target.
       return undefined;
-    case 401:
-      return credentialRefused;
     case 403:
       return permissionDenied;
-    case 402:
     case 404:
       return accessRefused;
     case 429:
@@ -108,6 +107,12 @@ export const tripRuleFor = (error: UpstreamError): TripRule | undefined => {
   switch (error.kind) {
     case 'status':
       return byStatus(error);
+    // A 400 or 403 that blames the credential may still be one that a prompt causes.
+    case 'credential-refused':
+      return error.status === 401 ? credentialRefused : permissionDenied;
+    case 'no-quota':
+    case 'unknown-model':
+      return accessRefused;
     case 'connect':
       return unreachable;
     // A secret that this environment cannot read or send does not concern the target.

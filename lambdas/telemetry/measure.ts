@@ -85,8 +85,10 @@ const upstreamFailureValues = ({
 }: LogEvents['upstream_failed']): Values =>
   count({
     UpstreamErrors: 1,
-    UpstreamCredentialRefused: upstreamStatus === 401,
-    UpstreamForbidden: upstreamStatus === 403,
+    UpstreamCredentialRefused: fault === 'credential-refused',
+    UpstreamForbidden: fault === 'status' && upstreamStatus === 403,
+    UpstreamNoQuota: fault === 'no-quota',
+    UpstreamModelUnknown: fault === 'unknown-model',
     SecretFetchFailed: fault === 'credential',
   });
 

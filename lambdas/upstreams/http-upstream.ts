@@ -1,6 +1,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Target } from '../catalog/catalog.ts';
+import type { Confidential } from '../protocols/clean-reason.ts';
 import { isContent } from '../protocols/first-content.ts';
 import type {
   HeaderMap,
@@ -59,7 +60,7 @@ const credentialFor = async (call: UpstreamCall, secrets: UpstreamSecrets): Prom
 };
 
 const isRefusal = (error: unknown): boolean =>
-  error instanceof UpstreamError && (error.status === 401 || error.status === 403);
+  error instanceof UpstreamError && (error.kind === 'credential-refused' || error.status === 403);
 
 /** URL of a target: `path` below its base URL, whose query is kept. */
 export const urlOf = (baseUrl: string, path: string): URL => {
@@ -69,10 +70,17 @@ export const urlOf = (baseUrl: string, path: string): URL => {
 };
 
 /** Always streamed: that gives a first-event and an idle limit, and shows a truncated answer as one. */
-const encodeBody = ({ request, protocol }: UpstreamCall, target: WireTarget): Uint8Array => {
-  const body = protocol.encodeRequest({ ...request, stream: true }, target);
-  return Buffer.from(JSON.stringify(body));
+const encodeBody = ({ request, protocol }: UpstreamCall, target: WireTarget) => {
+  const wire = protocol.encodeRequest({ ...request, stream: true }, target);
+  return { wire, body: Buffer.from(JSON.stringify(wire)) };
 };
+
+/** What an error's text must not contain. The model's name is the catalog's, and says what is wrong with it. */
+const confidentialOf = (
+  { model: _, ...request }: Record<string, unknown>,
+  { host, hostname }: URL,
+  credential: string,
+): Confidential => ({ request, secrets: [credential, host, hostname] });
 
 const signFor = async (
   { target }: UpstreamCall,
@@ -155,7 +163,7 @@ export const createHttpUpstream = ({ secrets, clock }: Parts): Upstream => {
     const target: WireTarget = { ...call.target, maxOutputTokens: call.maxOutputTokens };
     const endpoint = call.protocol.endpoint(target);
     const url = urlOf(call.target.baseUrl, endpoint.path);
-    const body = encodeBody(call, target);
+    const { wire, body } = encodeBody(call, target);
     const signed = await signFor(call, endpoint, { secret, url, body, now: clock.now() });
     const agent = url.protocol === 'https:' ? https : http;
     const headers = headersFor(body, signed, call.target);
@@ -173,7 +181,11 @@ export const createHttpUpstream = ({ secrets, clock }: Parts): Upstream => {
       const { statusCode = 0 } = response;
       const chunks = bytesOf(response, sent, clock);
       if (statusCode < 200 || statusCode > 299) {
-        throw await readError(response, chunks, { now: clock.now(), credentialVersion: version });
+        throw await readError(response, chunks, {
+          now: clock.now(),
+          credentialVersion: version,
+          confidential: confidentialOf(wire, url, secret),
+        });
       }
       secrets.accepted(call.target.secret);
       const batches = readAnswer(response, chunks, call, { clock, fail: sent.fail });

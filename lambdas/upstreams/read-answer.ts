@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { type Confidential, cleanReason } from '../protocols/clean-reason.ts';
 import { isContent } from '../protocols/first-content.ts';
 import type { GenerationEvent } from '../protocols/generation.ts';
 import { parseUpstreamText } from '../protocols/json.ts';
@@ -20,9 +21,6 @@ const MAX_JSON_BYTES = 16_000_000;
 const MAX_EVENT_BYTES = 5_000_000;
 /** Read of an error body: enough to classify the error. */
 const MAX_ERROR_BYTES = 64 * 1024;
-
-/** Statuses that reject the request itself; a 429 may use the same words for a rate limit. */
-const REJECTING_STATUSES = [400, 413, 422];
 
 /** Yields the body's bytes; 60 s without any fails the post. */
 export const bytesOf = (response: IncomingMessage, post: Post, clock: Clock): Chunks =>
@@ -52,27 +50,29 @@ const parseRetryAfter = (value: string | undefined, now: number): number | undef
   return Number.isNaN(instant) ? undefined : Math.max(0, Math.ceil((instant - now) / 1000));
 };
 
+export type ErrorContext = { now: number; credentialVersion: string; confidential: Confidential };
+
 /** Returns the error of a response whose status is not 2xx. */
 export const readError = async (
   response: IncomingMessage,
   chunks: Chunks,
-  { now, credentialVersion }: { now: number; credentialVersion: string },
+  { now, credentialVersion, confidential }: ErrorContext,
 ): Promise<UpstreamError> => {
   const status = response.statusCode ?? 0;
   if (status >= 300 && status < 400) {
     return new UpstreamError('redirect', 'the upstream redirects', { status });
   }
-  const text = await readErrorBody(chunks);
-  const rejection = REJECTING_STATUSES.includes(status) ? interpretErrorBody(text) : undefined;
-  if (rejection?.kind === 'context-overflow') {
-    const { overflow } = rejection;
-    return new UpstreamError('context-overflow', 'the prompt is too long', { status, overflow });
-  }
-  const retryAfterSeconds = parseRetryAfter(response.headers['retry-after'], now);
-  return new UpstreamError('status', `the upstream returned ${status}`, {
+  const { words, paths, ...meaning } = interpretErrorBody(status, await readErrorBody(chunks));
+  return new UpstreamError(meaning.kind, `the upstream returned ${status}`, {
     status,
     credentialVersion,
-    ...omitUndefined({ retryAfterSeconds, refusedFields: rejection?.fields }),
+    overflow: meaning.overflow,
+    rejectedPaths: paths,
+    isAboutInput: meaning.isAboutInput,
+    reason: words === undefined ? undefined : cleanReason(words, confidential),
+    ...omitUndefined({
+      retryAfterSeconds: parseRetryAfter(response.headers['retry-after'], now),
+    }),
   });
 };
 

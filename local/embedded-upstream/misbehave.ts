@@ -20,15 +20,13 @@ const sendPings = async (writer: ResponseWriter): Promise<void> => {
 export const sendFault = async (
   fault: Fault | undefined,
   writer: ResponseWriter,
-  { protocol, meta }: PlannedResponse,
+  { protocol, meta, failureText }: PlannedResponse,
 ): Promise<boolean> => {
   switch (fault?.kind) {
     case 'status': {
       const retry = fault.retryAfter === undefined ? {} : { 'retry-after': fault.retryAfter };
       writer.head(fault.status, { 'content-type': 'application/json', ...retry });
-      const error = apiError('Injected failure of the embedded upstream.', {
-        status: fault.status,
-      });
+      const error = apiError(failureText, { status: fault.status });
       writer.end(JSON.stringify(protocol.encodeError(error, meta.id)));
       return true;
     }
@@ -82,7 +80,7 @@ export const breakOffIndex = (fault: Fault | undefined, total: number): number |
 export const breakOff = async (
   fault: Fault | undefined,
   writer: ResponseWriter,
-  { protocol, meta }: PlannedResponse,
+  { protocol, meta, failureText }: PlannedResponse,
 ): Promise<void> => {
   switch (fault?.kind) {
     case 'reset':
@@ -92,7 +90,7 @@ export const breakOff = async (
     case 'malformed':
       return writer.end(formatSse({ data: NOT_JSON }));
     case 'error': {
-      const error = apiError('Injected failure of the embedded upstream.');
+      const error = apiError(failureText);
       return writer.end(protocol.encodeStreamError(error, meta.id, meta).map(formatSse).join(''));
     }
     default:

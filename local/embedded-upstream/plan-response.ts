@@ -18,6 +18,7 @@ export type PlanInput = {
   /** Unix seconds. */
   created: number;
   delayMs: number;
+  failureText: string;
 };
 
 /** Plans the response to one call, in the style of the wire's providers, and its fault, if any. */
@@ -28,6 +29,7 @@ export const planResponse = ({
   newId,
   created,
   delayMs,
+  failureText,
 }: PlanInput): PlannedResponse => {
   const fault = injected ?? faultOfModel(request.model) ?? faultOfPrompt(request);
   const generation = generate(request, {
@@ -46,6 +48,7 @@ export const planResponse = ({
       estimatedInputTokens: generation.usage?.inputTokens ?? 0,
     },
     fault,
+    failureText,
     delayMs: fault?.kind === 'slow' ? fault.ms : delayMs,
   };
 };

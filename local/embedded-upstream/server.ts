@@ -16,6 +16,8 @@ export type EmbeddedUpstreamOptions = {
   credentials: ReadonlySet<string>;
   /** Delay before every message, in milliseconds. */
   delayMs: number;
+  /** The message of injected errors. */
+  failureText?: string;
   clock: Clock;
   randomBytes: RandomBytes;
 };
@@ -34,6 +36,7 @@ export type EmbeddedUpstream = {
 export const startEmbeddedUpstream = async ({
   credentials,
   delayMs,
+  failureText = 'Injected failure of the embedded upstream.',
   clock,
   randomBytes,
 }: EmbeddedUpstreamOptions): Promise<EmbeddedUpstream> => {
@@ -54,6 +57,7 @@ export const startEmbeddedUpstream = async ({
       newId,
       created: Math.floor(clock.now() / 1000),
       delayMs,
+      failureText,
     });
     await sendResponse(planned, createResponseWriter(response));
   };

@@ -33,6 +33,9 @@ test.each(rows.map(({ line, cells }) => ({ what: cells[0], line })))(
 describe('the table of decisions', () => {
   const KINDS: Record<Exclude<UpstreamErrorKind, 'status' | 'idle-timeout'>, true> = {
     credential: true,
+    'credential-refused': true,
+    'no-quota': true,
+    'unknown-model': true,
     connect: true,
     reset: true,
     'first-event-timeout': true,
@@ -51,10 +54,13 @@ describe('the table of decisions', () => {
       [...failure.matchAll(/`([^`]+)`/g)].map(([, name = '']) => ({ name, cells })),
     );
 
+  /** The usual status of a kind whose rule depends on it. */
+  const statusOf = (name: string) => (name === 'credential-refused' ? { status: 401 } : {});
+
   const faultOf = (name: string): UpstreamError =>
     /^\d+$/.test(name)
       ? new UpstreamError('status', '', { status: Number(name) })
-      : new UpstreamError(name as UpstreamErrorKind, '');
+      : new UpstreamError(name as UpstreamErrorKind, '', statusOf(name));
 
   const tripOf = (fault: UpstreamError): string => {
     const rule = tripRuleFor(fault);

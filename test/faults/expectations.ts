@@ -25,7 +25,7 @@ const failed = (status: number, headers: Record<string, string> = {}): Expected 
   status,
   headers,
 });
-const refused: Expected = { kind: 'refused', status: 502, type: 'api_error', doNotRetry: true };
+const refused = { kind: 'refused', status: 502, type: 'api_error', doNotRetry: true } as const;
 
 const rows = (expected: Expected, faults: string[]): Row[] =>
   faults.map((fault) => ({ fault, expected }));
@@ -61,7 +61,8 @@ export const ROWS: Row[] = [
   ...rows(wait('1'), ['status=429:0']),
   ...rows(wait('60'), ['status=429:999999999']),
   ...rows(failed(502, { 'retry-after': '7' }), ['status=500:7']),
-  ...rows(refused, named('status', ['400', '413', '422'])),
+  ...rows(refused, named('status', ['400', '422'])),
+  { fault: 'status=413', expected: { ...refused, status: 413, type: 'invalid_request_error' } },
   ...rows(failed(502), ['empty', 'malformed', 'malformed=0', 'error']),
   ...rows(failed(502), ['truncate=0', 'error=0']),
   ...rows(

@@ -5,6 +5,7 @@ import { type Cell, type CellResult, startFaultBench } from '../support/fault-be
 import { CANARIES } from '../support/leak-watch.ts';
 import { parseLine } from '../support/log-line.ts';
 import { assertMessagesStream } from '../support/messages-stream.ts';
+import { PLANTED_SECRETS } from '../support/planted-secrets.ts';
 import { type Json, parseJson, readSse } from '../support/sse-text.ts';
 import { type Expected, ROWS } from './expectations.ts';
 
@@ -54,7 +55,8 @@ const expectOneLine = ({ headers, log }: CellResult) => {
 /** Nothing of what must stay inside was answered or logged. */
 const expectDiscretion = ({ headers, text, log }: CellResult) => {
   const told = JSON.stringify(headers) + text + log;
-  const inside = [...Object.values(CANARIES), bench.key, new URL(bench.url).host, process.cwd()];
+  const secrets = [...Object.values(CANARIES), ...PLANTED_SECRETS];
+  const inside = [...secrets, bench.key, new URL(bench.url).host, process.cwd()];
   expect(inside.filter((secret) => told.includes(secret))).toEqual([]);
 };
 

@@ -8,6 +8,7 @@ import {
   replayPendingRefund,
   replayTable,
   replayUnknownKey,
+  replayUnknownPath,
   replayUpstream,
   times,
 } from '../support/rehearsal.ts';
@@ -55,6 +56,16 @@ const REPLAYED: Scenario[] = [
     "one 401 of the first target's provider while the second target serves",
     () => among(199, replayUpstream(1, { status: 401, protocol: 'chat' })),
     ['upstream-credential-refused'],
+  ],
+  [
+    'one 402 of a provider while the second target serves',
+    () => among(199, replayUpstream(1, { status: 402, protocol: 'chat' })),
+    ['upstream-no-quota'],
+  ],
+  [
+    'one request to a path that the provider does not have',
+    () => among(199, replayUnknownPath()),
+    ['upstream-model-unknown'],
   ],
   ['one 403, as for a flagged prompt', () => among(199, forbidden()), []],
   ['three 403s', () => among(197, repeated(3, forbidden())), ['upstream-credential-refused']],

@@ -8,6 +8,7 @@ import { startInstantUpstream } from './instant-upstream.ts';
 import { CANARIES } from './leak-watch.ts';
 import { modelOn, targetAt } from './models.ts';
 import { openSocketsAt } from './open-sockets.ts';
+import { PLANTED_TEXT } from './planted-secrets.ts';
 import { type Sent, send } from './send.ts';
 
 /** One question to a model whose first target is broken in one way. */
@@ -46,7 +47,9 @@ const idOf = ({ fault, family, hasSecond, stream }: Cell): string =>
 /** A router with one model for each cell, so that no cell's breaker is another's. */
 export const startFaultBench = async (cells: Cell[]) => {
   const clock = createCountingClock(Date.UTC(2026, 10, 21, 12));
-  const embedded = await startInstantUpstream(CANARIES.upstreamKey, clock);
+  const embedded = await startInstantUpstream(CANARIES.upstreamKey, clock, {
+    failureText: `Injected failure: ${PLANTED_TEXT}`,
+  });
   const targetsOf = (cell: Cell): Target[] => {
     const { family, hasSecond, at = (url: string) => url } = cell;
     const other = OTHER[family];

@@ -10,6 +10,7 @@ import { createCountingClock } from './counting-clock.ts';
 import { startFleet } from './fleet.ts';
 import { PATIENT } from './fleet-lab.ts';
 import { startUpstream } from './fleet-upstream.ts';
+import { startInstantUpstream } from './instant-upstream.ts';
 import { CANARIES } from './leak-watch.ts';
 import { MODEL_ON, post, withRouter } from './local.ts';
 import { createManualClock } from './manual-clock.ts';
@@ -54,6 +55,26 @@ export const replayUpstream = async (count: number, refusal?: Refusal): Promise<
       await (await post(router, CHAT, bodyFor(MODEL_ON.chat))).text();
     }
   });
+  return points();
+};
+
+/** Metrics of one request to a target whose base URL has a path that its provider does not have. */
+export const replayUnknownPath = async (): Promise<DataPoint[]> => {
+  const { log, points } = createRecorder();
+  const upstream = await startInstantUpstream(CANARIES.upstreamKey);
+  const fleet = await startFleet({
+    models: [modelOn([targetAt(`${upstream.baseUrl('chat')}/v2`)])],
+    clock: createManualClock(START),
+    log,
+    secret: CANARIES.upstreamKey,
+  });
+  try {
+    const [baseUrl = ''] = fleet.urls;
+    await post({ baseUrl, key: fleet.key }, CHAT, bodyFor('vendor/model'));
+  } finally {
+    await fleet.close();
+    await upstream.close();
+  }
   return points();
 };
 

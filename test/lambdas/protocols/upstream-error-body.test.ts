@@ -18,8 +18,8 @@ const bodies = readdirSync(folder).map((name) => ({
 
 describe('a refusal by an upstream', () => {
   test.each(bodies)('$name', ({ name, body }) => {
-    const kind = name.startsWith('overflow-') ? 'context-overflow' : 'other';
-    expect(interpretErrorBody(body).kind).toBe(kind);
+    const { kind } = interpretErrorBody(400, body);
+    expect(kind === 'context-overflow').toBe(name.startsWith('overflow-'));
   });
 
   test.each([
@@ -36,30 +36,32 @@ describe('a refusal by an upstream', () => {
     (vendor, tokens, most) => {
       const { body = '' } = bodies.find(({ name }) => name === `overflow-${vendor}.json`) ?? {};
       const refusal = { kind: 'context-overflow', overflow: { tokens, most } };
-      expect(interpretErrorBody(body)).toEqual(refusal);
+      expect(interpretErrorBody(400, body)).toMatchObject(refusal);
     },
   );
 
   test.each([
-    ['openai-unsupported-value', ['temperature']],
+    ['openai-unsupported-value', ['temperature', 'temperature']],
     ['anthropic-range', ['temperature']],
     ['fastapi-detail', ['temperature']],
     ['quoted-without-param', ['temperature']],
     ['anthropic-unknown-field', ['context_management']],
-    // What the router itself writes for the upstream is not for the caller to mend.
-    ['anthropic-signature', []],
-    ['openai-tool', []],
+    ['anthropic-signature', ['messages.1.content.0']],
+    ['openai-tool', ['messages', 'tool_calls', 'tool_call_id']],
     ['html', []],
     ['empty', []],
   ])("an upstream's error body names the rejected parameters: %s", (name, fields) => {
     const { body = '' } = bodies.find((each) => each.name === `other-${name}.json`) ?? {};
-    expect(interpretErrorBody(body)).toEqual({ kind: 'other', fields });
+    expect(interpretErrorBody(400, body)).toMatchObject({ kind: 'status', paths: fields });
   });
 
   test('implausible token counts in an error body are ignored', () => {
     const message = 'maximum context length is 5 tokens, you requested 3 tokens';
     const body = JSON.stringify({ error: { message } });
-    expect(interpretErrorBody(body)).toEqual({ kind: 'context-overflow' });
+    expect(interpretErrorBody(400, body)).toMatchObject({
+      kind: 'context-overflow',
+      overflow: undefined,
+    });
   });
 });
 
@@ -75,11 +77,11 @@ describe('an error that echoes the request', () => {
     { error: { message: `unexpected token at \`${PROMPT}\`` } },
     PROMPT,
   ])('an error that echoes the prompt is not taken for a context overflow: %j', (body) => {
-    expect(interpretErrorBody(JSON.stringify(body)).kind).toBe('other');
+    expect(interpretErrorBody(400, JSON.stringify(body)).kind).toBe('status');
   });
 
   test('an error in plain text is not taken for a context overflow', () => {
-    expect(interpretErrorBody(PROMPT)).toEqual({ kind: 'other', fields: [] });
+    expect(interpretErrorBody(400, PROMPT)).toMatchObject({ kind: 'status', words: undefined });
   });
 });
 

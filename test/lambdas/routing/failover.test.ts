@@ -87,7 +87,8 @@ describe('a refusal that names a parameter', () => {
       expect(sent.status).toBe(400);
       expect(JSON.parse(sent.text).error).toEqual({
         type: 'invalid_request_error',
-        message: "temperature: value not accepted by the model's provider.",
+        message:
+          "The model's provider rejected the request: Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.",
         param: 'temperature',
         code: null,
       });

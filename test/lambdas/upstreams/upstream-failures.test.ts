@@ -94,7 +94,7 @@ describe('a fault', () => {
     { status: 307, kind: 'redirect' },
     { status: 304, kind: 'redirect' },
     { status: 529, kind: 'status' },
-    { status: 404, kind: 'status' },
+    { status: 404, kind: 'unknown-model' },
     { status: 204, kind: 'malformed' },
   ])(
     'a $status is a failure of kind $kind, and no other address is asked',
@@ -131,10 +131,13 @@ describe('a fault', () => {
     });
   });
 
-  test.each([401, 403])('a %d makes the credentials be read again', async (status) => {
+  test.each([
+    [401, 'credential-refused'],
+    [403, 'status'],
+  ])('a %d makes the credentials be read again', async (status, kind) => {
     const server = await startMisbehaving((response) => response.writeHead(status).end());
     const { open, refreshed } = setUp(server.url);
-    expect(await upstreamErrorOf(open())).toMatchObject({ kind: 'status', status });
+    expect(await upstreamErrorOf(open())).toMatchObject({ kind, status });
     expect(refreshed).toEqual(['aurora v1']);
   });
 

@@ -1,0 +1,91 @@
+/** A run of this many characters is an echo: provider texts share shorter ones with many prompts. */
+const RUN = 20;
+
+/** Entries of the filter that answers nearly every lookup. */
+const FILTER_SIZE = 1 << 20;
+/** Lookups beyond the filter; a prompt made to cause more of them gets no text at all. 3 ms. */
+const MAX_LOOKUPS = 20_000;
+const FACTOR = 31;
+/** The weight of the character that leaves the window: 31 to the power of 20, within 32 bits. */
+const LEAVING = Array.from({ length: RUN }).reduce<number>((power) => Math.imul(power, FACTOR), 1);
+
+const SPACE = 0x20;
+const NO_BREAK_SPACE = 0xa0;
+
+/** White space, and the escapes of JSON for it, as one space: providers quote prompts in either form. */
+const plain = (text: string): string =>
+  text.replace(/\\[nrtbf]|\s/g, ' ').replace(/\\(["\\/])/g, '$1');
+
+/** The same for one character. */
+const unitAt = (text: string, index: number): number => {
+  const unit = text.charCodeAt(index);
+  return unit <= SPACE || unit === NO_BREAK_SPACE ? SPACE : unit;
+};
+
+const step = (hash: number, unit: number, leaving: number): number =>
+  (Math.imul(hash, FACTOR) + unit - Math.imul(leaving, LEAVING)) | 0;
+
+type Runs = { filter: Uint8Array; texts: Set<string> };
+
+/** The hash of the run that starts at `start`. */
+const hashAt = (text: string, start: number): number => {
+  let hash = 0;
+  for (let index = start; index < start + RUN; index += 1) {
+    hash = step(hash, unitAt(text, index), 0);
+  }
+  return hash;
+};
+
+/** All runs of a text, by hash and by value. */
+const runsOf = (text: string): Runs => {
+  const filter = new Uint8Array(FILTER_SIZE);
+  const texts = new Set<string>();
+  for (let start = 0; start + RUN <= text.length; start += 1) {
+    const run = text.slice(start, start + RUN);
+    filter[hashAt(text, start) & (FILTER_SIZE - 1)] = 1;
+    texts.add(run);
+  }
+  return { filter, texts };
+};
+
+/**
+ * The start of the first run at or after `from` that may be one of `filter`, by a rolling hash; -1 if there is
+ * none. Linear in the length of `text`.
+ */
+const nextLikely = (text: string, from: number, filter: Uint8Array): number => {
+  const last = text.length - RUN;
+  if (from > last) return -1;
+  let hash = hashAt(text, from);
+  for (let start = from; ; start += 1) {
+    if (filter[hash & (FILTER_SIZE - 1)] === 1) return start;
+    if (start === last) return -1;
+    hash = step(hash, unitAt(text, start + RUN), unitAt(text, start));
+  }
+};
+
+/** Every text in a JSON value; names of members are not values. */
+export function* textsIn(value: unknown): Generator<string, void, void> {
+  if (typeof value === 'string') yield value;
+  else if (typeof value === 'object' && value !== null) {
+    for (const member of Object.values(value)) yield* textsIn(member);
+  }
+}
+
+/** Returns the text before its first run of 20 characters that also occurs in one of `sources`. */
+export const beforeEcho = (text: string, sources: Iterable<string>): string => {
+  const searched = plain(text);
+  const { filter, texts } = runsOf(searched);
+  if (texts.size === 0) return searched;
+  let end = searched.length;
+  let lookups = 0;
+  for (const source of sources) {
+    let start = nextLikely(source, 0, filter);
+    for (; start !== -1; start = nextLikely(source, start + 1, filter)) {
+      lookups += 1;
+      if (lookups > MAX_LOOKUPS) return '';
+      const run = source.slice(start, start + RUN).replace(/\s/g, ' ');
+      if (texts.has(run)) end = Math.min(end, searched.indexOf(run));
+    }
+  }
+  return searched.slice(0, end);
+};

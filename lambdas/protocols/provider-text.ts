@@ -1,0 +1,66 @@
+import { asArray, asRecord, type Json, readJson } from './json.ts';
+
+/** Read of a message or code; a longer text is an echo of the request. */
+export const MAX_TEXT = 2_048;
+
+/** Message and code fields of an error, by the names that providers use; echoed values are in other fields. */
+export type ProviderText = { messages: string[]; codes: string[] };
+
+const textIn = (value: unknown): string[] =>
+  typeof value === 'string' && value !== '' ? [value.slice(0, MAX_TEXT)] : [];
+
+/** The error's record; Gemini wraps it in an array. */
+export const readRecord = (body: string): Json | undefined => {
+  const value = readJson(body);
+  return asRecord(value) ?? asRecord(asArray(value)[0]);
+};
+
+/** The items of `{ detail: [{ loc: ["body", "temperature"], msg: "…" }] }`, the format of FastAPI servers. */
+export const detailsIn = (record: Json): Json[] => {
+  const error = asRecord(record.error) ?? record;
+  const details = asRecord(error.message)?.detail ?? error.detail;
+  return asArray(details).flatMap((item): Json[] => {
+    const detail = asRecord(item);
+    return detail ? [detail] : [];
+  });
+};
+
+/** `temperature: Input should be less than or equal to 1.5` */
+const detailText = ({ loc, msg }: Json): string[] => {
+  const path = asArray(loc).slice(1).join('.');
+  return textIn(msg).map((text) => (path === '' ? text : `${path}: ${text}`.slice(0, MAX_TEXT)));
+};
+
+/** The error of the provider behind a gateway, which OpenRouter sends as text of JSON; else the error itself. */
+export const innermost = (record: Json): Json => {
+  const { raw } = asRecord(asRecord(record.error)?.metadata) ?? {};
+  return (typeof raw === 'string' ? readRecord(raw) : undefined) ?? record;
+};
+
+/** Google's machine-readable reasons, e.g. `API_KEY_INVALID`. */
+const reasonsIn = (error: Json): string[] =>
+  asArray(error.details).flatMap((detail) => textIn(asRecord(detail)?.reason));
+
+const ownTexts = (record: Json): ProviderText => {
+  const error = asRecord(record.error) ?? {};
+  return {
+    messages: [
+      ...[error.message, record.message, record.error, record.detail].flatMap(textIn),
+      ...detailsIn(record).flatMap(detailText),
+    ],
+    codes: [
+      ...[error.code, error.type, error.status].flatMap(textIn),
+      ...[record.code, record.type, record.error_type].flatMap(textIn),
+      ...reasonsIn(error),
+    ],
+  };
+};
+
+/** Reads an error's texts; those of the provider behind a gateway first, because they are the reason. */
+export const readTexts = (record: Json): ProviderText => {
+  const [inner, outer] = [ownTexts(innermost(record)), ownTexts(record)];
+  return {
+    messages: [...inner.messages, ...outer.messages],
+    codes: [...inner.codes, ...outer.codes],
+  };
+};

@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest';
+import { cleanReason } from '../../../lambdas/protocols/clean-reason.ts';
+import { interpretErrorBody } from '../../../lambdas/protocols/upstream-error-body.ts';
+import { PROVIDER_ERRORS, textOf } from '../../support/provider-errors.ts';
+import { fc } from '../../support/seeds.ts';
+
+const NOTHING = { request: {}, secrets: [] };
+
+describe('the clean reason of a published provider error', () => {
+  test.each(PROVIDER_ERRORS.map((error) => [error.id, error] as const))(
+    'the reason of %s is its message without private parts',
+    (_, error) => {
+      const { kind, words } = interpretErrorBody(error.status, textOf(error));
+      const reason = words === undefined ? undefined : cleanReason(words, NOTHING);
+      expect({ kind, reason: reason ?? null }).toEqual({ kind: error.kind, reason: error.reason });
+    },
+  );
+});
+
+const PROMPT = 'The quarterly figures of Acme\nare confidential: revenue fell by 12 %.\n\nSay why.';
+const asked = { messages: [{ role: 'user', content: PROMPT }] };
+const cleaned = (words: string, secrets: string[] = []) =>
+  cleanReason(words, { request: asked, secrets });
+
+describe('a reason that echoes the request', () => {
+  test.each([
+    ['as it is', `Invalid value for logit_bias: ${PROMPT}`],
+    [
+      'with its line breaks escaped',
+      `Invalid value for logit_bias: ${PROMPT.replaceAll('\n', '\\n')}`,
+    ],
+    ['from its middle', `Invalid value for logit_bias: Acme are confidential: revenue fell by`],
+    [
+      'with its white space collapsed',
+      `Invalid value for logit_bias: ${PROMPT.replace(/\s+/g, ' ')}`,
+    ],
+  ])('a prompt echoed %s ends the reason', (_, words) => {
+    expect(cleaned(words)).toBe('Invalid value for logit_bias:');
+  });
+
+  test('a quoted sentence ends the reason even if it differs from the prompt', () => {
+    const words = `Expected a map, got "the quarterly figures were changed on the way"`;
+    expect(cleaned(words)).toBe('Expected a map, got');
+  });
+
+  test('a reason that is only an echo is left out', () => {
+    expect(cleaned(PROMPT)).toBeUndefined();
+  });
+
+  test('a tool of the request may be named', () => {
+    const request = {
+      tools: [{ name: 'get_weather', parameters: { additionalProperties: true } }],
+    };
+    const words =
+      "Invalid schema for function 'get_weather': 'additionalProperties' must be false.";
+    expect(cleanReason(words, { request, secrets: [] })).toBe(words);
+  });
+
+  test('no run of 20 characters of any prompt is in the reason of a message that contains it', () => {
+    const text = fc.string({ unit: 'grapheme', minLength: 20, maxLength: 120 });
+    fc.assert(
+      fc.property(text, fc.nat(40), (prompt, start) => {
+        const words = `Invalid value: ${prompt.slice(start)} is not allowed`;
+        const reason = cleanReason(words, { request: { prompt }, secrets: [] }) ?? '';
+        const runs = Array.from({ length: Math.max(0, prompt.length - 19) }, (_, at) =>
+          prompt.slice(at, at + 20),
+        );
+        expect(runs.filter((run) => reason.includes(run))).toEqual([]);
+      }),
+    );
+  });
+});
+
+describe('the words of a reason', () => {
+  test.each([
+    ['an e-mail address', 'contact jane.doe+ai@acme.example now', 'contact [removed] now'],
+    ['an IPv4 address with a port', 'from 10.1.2.3:8443 denied', 'from [removed] denied'],
+    ['an IPv6 address', 'from 2001:db8::ff00:42:8329 denied', 'from [removed] denied'],
+    ['a JSON Web Token', 'token eyJhbGciOiJIUzI1NiJ9.e30.abc expired', 'token [removed] expired'],
+    ['a UUID', 'id 481c7584-ab46-4974-b86b-a4978384e229.', 'id [removed].'],
+    [
+      'a named account',
+      "Organization 'acme corp' is closed",
+      "Organization '[removed] corp' is closed",
+    ],
+    [
+      'a key as a parameter',
+      'call with key=AIzaSyA1234567890 failed',
+      'call with [removed] failed',
+    ],
+    ['the credential', 'bad key hunter2-is-secret!', 'bad key [removed]!'],
+    [
+      'a name of a model',
+      'no claude-sonnet-4-5-20250929 here',
+      'no claude-sonnet-4-5-20250929 here',
+    ],
+    ['a path of a field', 'messages.0.content.1: bad', 'messages.0.content.1: bad'],
+    ['a sentence about an account', 'your account does not exist', 'your account does not exist'],
+  ])('%s is kept or removed as documented', (_, words, expected) => {
+    expect(cleaned(words, ['hunter2-is-secret'])).toBe(expected);
+  });
+
+  test('control characters and overrides of the writing direction are removed', () => {
+    expect(cleaned('bad\u001b[31m \u202evalue\u200b\r\nhere')).toBe('bad [31m value here');
+  });
+
+  test('a reason has at most 200 characters', () => {
+    expect(cleaned('long '.repeat(100))).toHaveLength(200);
+  });
+
+  test('words without a letter are left out', () => {
+    expect(cleaned('400: https://a.example')).toBeUndefined();
+  });
+});
+
+describe('hostile error texts', () => {
+  test.each([
+    ['a prompt of 5 MB', 'Invalid value: nothing that is shared', 'x y '.repeat(1_300_000)],
+    [
+      'a prompt of the message, repeated',
+      'the same words again and again',
+      'the same words again and again',
+    ],
+    ['a message of one character', 'a'.repeat(64_000), 'b'],
+    ['a message of quotes', '"'.repeat(64_000), 'b'],
+    ['a message of dots', 'a.'.repeat(32_000), 'b'],
+    ['a message of colons', ':'.repeat(64_000), 'b'],
+  ])('%s costs at most 0.4 s of processor time', (_, words, part) => {
+    const request = { content: part.repeat(Math.ceil(5_000_000 / part.length)) };
+    const start = process.cpuUsage();
+    cleanReason(words, { request, secrets: [] });
+    interpretErrorBody(400, JSON.stringify({ error: { message: words } }));
+    const { user, system } = process.cpuUsage(start);
+    expect((user + system) / 1_000).toBeLessThan(400);
+  });
+});
