@@ -4,6 +4,7 @@ import type { Clock } from '../support/clock.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
+import { createConnectionBreakers } from './connection-breakers.ts';
 import { createCredentialBreakers, nameOf } from './credential-breakers.ts';
 import {
   allOf,
@@ -23,16 +24,16 @@ import type { TripRule } from './trip-policy.ts';
 export type OpenBreaker = {
   target: Target;
   waitMs: number;
-  of: 'target' | 'credential' | 'project';
+  of: 'target' | 'credential' | 'connection' | 'project';
 };
 
 export type Acquired = { isOpen: false; permit: Permit } | ({ isOpen: true } & OpenBreaker);
 
 /**
  * Keeps requests away from targets that fail. A target has one breaker that all environments share, written
- * only at a transition and opened only by what one project cannot cause; and two kinds that are local to
- * this environment: for a project whose requests fail alone, and for a version of a credential. It is an
- * optimisation: where its store fails, the shared one is closed.
+ * only at a transition and opened only by what one project or one environment cannot cause; and three kinds that
+ * are local to this environment: for a project whose requests fail alone, for a version of a credential, and for
+ * connections that fail. It is an optimisation: where its store fails, the shared one is closed.
  */
 export type Breaker = {
   /** Starts to read the states of `targets`, so that they are read before they are needed. */
@@ -82,6 +83,7 @@ const createPermitParts = (parts: BreakerParts) => {
   const { credentialVersion } = upstream;
   const credentials = createCredentialBreakers({ credentialVersion, clock, log, jittered });
   const projects = createProjectBreakers({ clock, log, jittered });
+  const connections = createConnectionBreakers({ states, clock, log, jittered });
   // As many entries as the catalog has targets.
   const healths = new Map<string, TargetHealth>();
 
@@ -113,20 +115,22 @@ const createPermitParts = (parts: BreakerParts) => {
       refuseCredential: (rule, failure) =>
         credentials.open(target, failure.credentialVersion, rule),
       holdOff: (rule) => projects.holdOff(name, projectId, rule),
+      isUnreachableForOthers: (rule) => connections.open(name, rule),
       clock,
       log,
     };
   };
-  return { states, credentials, projects, partsFor };
+  return { states, credentials, projects, connections, partsFor };
 };
 
 export const createBreaker = (parts: BreakerParts): Breaker => {
   const { clock } = parts;
-  const { states, credentials, projects, partsFor } = createPermitParts(parts);
+  const { states, credentials, projects, connections, partsFor } = createPermitParts(parts);
   const trickle = createTrickle(clock);
 
   const localPermits = (target: Target, projectId: string): Permit[] => [
     credentials.enter(target),
+    connections.enter(nameOf(target)),
     projects.enter(nameOf(target), projectId),
   ];
 
@@ -146,6 +150,8 @@ export const createBreaker = (parts: BreakerParts): Breaker => {
     if (heldMs > 0) return { isOpen: true, target, waitMs: heldMs, of: 'project' };
     const refusedMs = credentials.waitMs(target);
     if (refusedMs > 0) return { isOpen: true, target, waitMs: refusedMs, of: 'credential' };
+    const unreachableMs = connections.waitMs(nameOf(target));
+    if (unreachableMs > 0) return { isOpen: true, target, waitMs: unreachableMs, of: 'connection' };
     // Entered before the shared state is awaited, so that only one call is a local probe.
     const local = localPermits(target, projectId);
     const shared = await acquireShared(target, projectId);

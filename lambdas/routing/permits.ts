@@ -30,6 +30,8 @@ export type PermitParts = {
   refuseCredential(rule: TripRule, failure: UpstreamError): void;
   /** Opens the breaker of the call's project alone. */
   holdOff(rule: TripRule): void;
+  /** Opens the breaker of this environment's connections; returns whether another one cannot connect either. */
+  isUnreachableForOthers(rule: TripRule): Promise<boolean>;
   clock: Clock;
   log: Log;
 };
@@ -64,6 +66,10 @@ const countFailure = (parts: PermitParts, failure: UpstreamError): TripRule | un
   return undefined;
 };
 
+/** Whether failures that open a breaker open that of all environments. */
+const concernsAll = async (parts: PermitParts, rule: TripRule): Promise<boolean> =>
+  rule.opens !== 'connection' || parts.isUnreachableForOthers(rule);
+
 /** Permit of a call while the breaker is closed. */
 export const ordinaryPermit = (parts: PermitParts, found: BreakerState | undefined): Permit => {
   const { name, projectId, health, states, trip, clock } = parts;
@@ -81,7 +87,8 @@ export const ordinaryPermit = (parts: PermitParts, found: BreakerState | undefin
       if (state && state.openUntil > clock.now()) return;
       // After an outage one failure is enough, until a response has finished.
       const after = state !== undefined && state.openings > 0 ? 1 : rule.after;
-      if (health.isFailingForSeveral({ ...rule, after })) await trip(rule, state);
+      if (!health.isFailingForSeveral({ ...rule, after })) return;
+      if (await concernsAll(parts, rule)) await trip(rule, state);
     },
     onAbandon: async () => {},
   };
@@ -115,9 +122,10 @@ export const probePermit = (parts: PermitParts, found: BreakerState): Permit => 
       if (provesTargetAlive(failure)) return close(CLOSED);
       const rule = countFailure(parts, failure);
       if (!rule) return release();
-      if (health.isFailingForSeveral({ ...rule, after: 1 })) return state && trip(rule, state);
-      // The request may have caused it: another project's probe goes next.
-      holdOff(rule);
+      const isEvidence = health.isFailingForSeveral({ ...rule, after: 1 });
+      if (isEvidence && (await concernsAll(parts, rule))) return state && trip(rule, state);
+      // The request may have caused it, or this environment: the probe of another one goes next.
+      if (!isEvidence) holdOff(rule);
       await release();
     },
     onAbandon: release,

@@ -66,13 +66,18 @@ export const createTargetHealth = (clock: Clock): TargetHealth => {
     failed: (projectId, failure) => add({ at: clock.now(), projectId, failure }),
     isFailing: (after) => row.length >= after || isMostlyFailing(),
     isFailingForSeveral: ({ after, mayBeRequest, category }) => {
-      const same = row.filter(
-        ({ failure }) => category === 'failure' || failure?.category === category,
+      const same = row.filter(({ failure }) =>
+        // Connections fail for one environment, and are no evidence for all.
+        category === 'failure'
+          ? failure?.category !== 'connection'
+          : failure?.category === category,
       );
       if (!mayBeRequest) return same.length >= after;
       const neededOfOthers = Math.max(1, Math.floor(after / 2));
       if (same.length >= after && withoutHeaviest(same).length >= neededOfOthers) return true;
-      const others = withoutHeaviest(recent);
+      const others = withoutHeaviest(recent).filter(
+        ({ failure }) => failure?.category !== 'connection',
+      );
       return (
         category === 'failure' &&
         isMostlyFailing() &&

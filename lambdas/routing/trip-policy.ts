@@ -13,9 +13,12 @@ export type TripRule = {
    * the target, and hold off that project alone.
    */
   mayBeRequest: boolean;
-  /** The target's breaker, or that of its credential, which a new version of the secret closes. */
-  opens: 'target' | 'credential';
-  /** Only failures of one category add up, except that all count for `failure`. */
+  /**
+   * The target's breaker; that of its credential, which a new version of the secret closes; or that of this
+   * environment's connections to it, and the target's if another environment cannot connect either.
+   */
+  opens: 'target' | 'credential' | 'connection';
+  /** Only failures of one category add up, except that all but `connection` count for `failure`. */
   category: 'failure' | 'connection' | 'access' | 'permission' | 'credential' | 'cooldown';
 };
 
@@ -42,6 +45,7 @@ const unreachable: TripRule = {
   ...failure,
   after: 2,
   mayBeRequest: false,
+  opens: 'connection',
   category: 'connection',
 };
 

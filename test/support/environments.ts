@@ -42,6 +42,8 @@ export type Tenant = {
 
 export type EnvironmentsOptions = {
   models: Model[];
+  /** The models of one environment, where it reaches the same targets in another way. */
+  modelsOf?: (environment: number) => Model[];
   /** Shared time; each environment adds its offset. */
   clock: Clock;
   /** Milliseconds by which the clock of each environment is ahead; one environment per number. */
@@ -129,9 +131,9 @@ export const startEnvironments = async (options: EnvironmentsOptions) => {
   const vault = await startEmbeddedSecrets({ [UPSTREAM_SECRET]: JSON.stringify(credentials) });
   const operator = new SecretsManagerClient({ ...LOCAL_AWS, endpoint: vault.endpoint });
   const started = await Promise.all(
-    offsets.map((offset) =>
+    offsets.map((offset, environment) =>
       startEnvironment({
-        models,
+        models: options.modelsOf?.(environment) ?? models,
         clock: { ...clock, now: () => clock.now() + offset },
         tableTimeoutMs,
         endpoints: { dynamo: stores.endpoint, secrets: vault.endpoint },
