@@ -12,7 +12,11 @@ const rooms = {
   metering: { values: ['stores', 'support'], types: ['keys', 'protocols'] },
   endpoints: {
     values: ['catalog', 'metering', 'routing', 'protocols', 'support'],
-    types: ['keys', 'upstreams'],
+    types: ['keys', 'replay', 'upstreams'],
+  },
+  replay: {
+    values: ['metering', 'protocols', 'stores', 'support'],
+    types: ['endpoints'],
   },
   catalog: { values: ['protocols', 'support'] },
   routing: { values: ['catalog', 'protocols', 'support'], types: ['stores', 'upstreams'] },

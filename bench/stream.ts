@@ -13,6 +13,7 @@ import { createGenerate } from '../lambdas/endpoints/generate.ts';
 import { eventStream } from '../lambdas/http/middleware/write-reply.ts';
 import { chat } from '../lambdas/protocols/chat/index.ts';
 import { messages } from '../lambdas/protocols/messages/index.ts';
+import { createReplay } from '../lambdas/replay/replay.ts';
 import { createFailover } from '../lambdas/routing/failover.ts';
 import { createRetryBudget } from '../lambdas/routing/retry-budget.ts';
 import { systemClock } from '../lambdas/support/clock.ts';
@@ -61,6 +62,7 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
   const unit = { commit: doNothing, refund: doNothing, close: doNothing };
   return createGenerate({
     catalog: createCatalog([modelOn([targetAt('http://127.0.0.1', { protocol: from.name })])]),
+    replay: createReplay(undefined),
     meter: {
       admit: async () => ({ limits: { requests: limit, quota: limit }, ...unit }),
       admitFree: doNothing,
@@ -88,6 +90,8 @@ const callOf = (protocol: BenchProtocol, signal: AbortSignal): Call => ({
   },
   body: BODY,
   bodyBytes: 100,
+  bodyDigest: () => '',
+  header: () => undefined,
   pathParameter: undefined,
   signal,
   remainingMs: () => 900_000,

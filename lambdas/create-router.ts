@@ -7,9 +7,11 @@ import { createGetUsage } from './endpoints/quota-usage.ts';
 import { createHttpHandler, type HttpHandler } from './http/create-http-handler.ts';
 import { createAuthenticate } from './keys/authenticate.ts';
 import { createMeter } from './metering/meter.ts';
+import { createReplay } from './replay/replay.ts';
 import { createBreaker } from './routing/breaker.ts';
 import { createFailover } from './routing/failover.ts';
 import { createRetryBudget } from './routing/retry-budget.ts';
+import type { AnswerStore } from './stores/answer-store.ts';
 import type { BreakerStore } from './stores/breaker-store.ts';
 import type { KeyStore } from './stores/key-store.ts';
 import type { MeterStore } from './stores/meter-store.ts';
@@ -17,6 +19,7 @@ import type { PlanStore } from './stores/plan-store.ts';
 import type { Clock } from './support/clock.ts';
 import type { RandomBytes } from './support/ids.ts';
 import type { Log } from './support/log.ts';
+import { DAY_MS } from './support/time.ts';
 import type { Upstream } from './upstreams/upstream.ts';
 
 export type RouterParts = {
@@ -25,6 +28,16 @@ export type RouterParts = {
   plans: PlanStore;
   meters: MeterStore;
   breakers: BreakerStore;
+  /**
+   * Responses kept for repeats of their requests.
+   * @default none: requests with an idempotency key are rejected
+   */
+  answers?: AnswerStore | undefined;
+  /**
+   * Milliseconds that a response is kept.
+   * @default 24 hours
+   */
+  keepMs?: number | undefined;
   upstream: Upstream;
   log: Log;
   clock: Clock;
@@ -43,6 +56,8 @@ export const createRouter = ({
   plans,
   meters,
   breakers,
+  answers,
+  keepMs = DAY_MS,
   upstream,
   log,
   clock,
@@ -53,8 +68,9 @@ export const createRouter = ({
   const breaker = createBreaker({ store: breakers, upstream, clock, randomBytes, log });
   const failover = createFailover({ breaker, budget: createRetryBudget() });
   const fetchAnswer = createFetchAnswer({ upstream, failover, clock, log });
+  const replay = createReplay(answers && { answers, meter, clock, log, keepMs });
   const endpoints = {
-    generate: createGenerate({ catalog, meter, failover, fetchAnswer, clock }),
+    generate: createGenerate({ catalog, replay, meter, failover, fetchAnswer, clock }),
     countTokens: createCountTokens({ catalog, meter }),
     listModels: createListModels({ catalog, meter }),
     getModel: createGetModel({ catalog, meter }),

@@ -11,6 +11,13 @@ export const RouterEnv = z.object({
   KEYS_TABLE: z.string().min(3),
   PLANS_TABLE: z.string().min(3),
   METERS_TABLE: z.string().min(3),
+  /** Absent if the stage keeps no responses. */
+  ANSWERS_TABLE: z.string().min(3).exactOptional(),
+  /** Stage option `replayHours`. */
+  REPLAY_HOURS: z
+    .string()
+    .regex(/^[1-9]\d*$/, 'must be a whole number above 0')
+    .exactOptional(),
   /** Name or ARN of the secret whose JSON object holds one credential per field. */
   UPSTREAM_SECRET: z.string().min(1),
 });

@@ -38,6 +38,8 @@ type Fields = {
   outcome: 'finished' | 'abandoned' | 'failed';
   /** The response was ended early by the deadline. */
   cut: boolean;
+  /** The response is that of an earlier request with the same idempotency key. */
+  replayed: boolean;
   /** Names of an error and of its causes. */
   failure: string;
   /** File, line and column. */
@@ -68,7 +70,8 @@ type OfAnswer =
   | 'inputTokens'
   | 'outputTokens'
   | 'outcome'
-  | 'cut';
+  | 'cut'
+  | 'replayed';
 
 export type RequestFields = Line<
   'requestId' | 'method' | 'status' | 'ms',
@@ -92,6 +95,7 @@ export type LogEvents = {
   project_held_off: Turn & Pick<Fields, 'projectId'>;
   breaker_unreadable: Line<'target'>;
   breaker_unwritable: Line<'target'>;
+  answer_not_stored: Line<'requestId'>;
   meter_refund_late: Unit;
   meter_refund_written: Unit;
   meter_refund_pending: Unit;

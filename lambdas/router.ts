@@ -9,6 +9,7 @@ import { labelsOf } from './metrics.ts';
 import { createDynamoClient } from './stores/dynamo/client.ts';
 import { createDynamoStores } from './stores/dynamo/stores.ts';
 import { systemClock } from './support/clock.ts';
+import { HOUR_MS } from './support/time.ts';
 import { createTelemetry } from './telemetry/create-telemetry.ts';
 import { createHttpUpstream } from './upstreams/http-upstream.ts';
 import { createReadSecret } from './upstreams/read-secret.ts';
@@ -30,13 +31,19 @@ const aws = (service: AwsServiceName) => ({
 });
 const stores = createDynamoStores({
   client: createDynamoClient(aws('dynamodb')),
-  tableNames: { keys: env.KEYS_TABLE, plans: env.PLANS_TABLE, meters: env.METERS_TABLE },
+  tableNames: {
+    keys: env.KEYS_TABLE,
+    plans: env.PLANS_TABLE,
+    meters: env.METERS_TABLE,
+    answers: env.ANSWERS_TABLE,
+  },
 });
 
 /** The router function on AWS. */
 export const handler = createRouter({
   catalog: createCatalog(catalog),
   ...stores,
+  keepMs: env.REPLAY_HOURS === undefined ? undefined : Number(env.REPLAY_HOURS) * HOUR_MS,
   upstream: createHttpUpstream({
     secrets: createSecretsManagerSecrets({
       readSecret: createReadSecret(aws('secretsmanager')),

@@ -8,7 +8,7 @@ export const PARTITION_KEY = 'pk';
 export const TTL_ATTRIBUTE = 'expiresAtSeconds';
 
 /** The logical tables; their physical names come from the environment (env.ts). */
-export const TABLES = ['keys', 'plans', 'projects', 'meters'] as const;
+export const TABLES = ['keys', 'plans', 'projects', 'meters', 'answers'] as const;
 export type TableName = (typeof TABLES)[number];
 
 /** Global secondary index of `keys` (both attributes are strings, all projected): operators list a project. */

@@ -37,6 +37,7 @@ export class RouterFunction extends Construct {
     grantOn(tables.keys, role, 'dynamodb:GetItem');
     grantOn(tables.plans, role, 'dynamodb:GetItem');
     grantOn(tables.meters, role, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
+    if (tables.answers) grantOn(tables.answers, role, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
     upstreamSecrets.grantValue(role);
     grantKey(this, stage, role);
 
@@ -46,6 +47,10 @@ export class RouterFunction extends Construct {
       KEYS_TABLE: tables.keys.tableName,
       PLANS_TABLE: tables.plans.tableName,
       METERS_TABLE: tables.meters.tableName,
+      ...(tables.answers && {
+        ANSWERS_TABLE: tables.answers.tableName,
+        REPLAY_HOURS: String(stage.replayHours),
+      }),
       CORS_ORIGINS: stage.corsOrigins.join(' '),
       UPSTREAM_SECRET: upstreamSecrets.secret.secretArn,
     };

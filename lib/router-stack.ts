@@ -61,7 +61,10 @@ export class RouterStack extends Stack {
     this.output('UpstreamSecretFields', upstreamSecrets.names.join(', '));
     this.output('RouterLogGroup', router.logGroup.logGroupName);
     this.output('AdminLogGroup', admin.logGroup.logGroupName);
-    for (const name of TABLES) this.output(`${name}Table`, tables[name].tableName);
+    for (const name of TABLES) {
+      const table = tables[name];
+      if (table) this.output(`${name}Table`, table.tableName);
+    }
     reportMetricSeries(this, models, stage.maxSeries);
     warnOfExampleHosts(this, models);
   }

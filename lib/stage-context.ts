@@ -148,6 +148,11 @@ const StageContext = z
     /** Origins of web pages that may call the router: `https://a.example,https://b.example`. */
     corsOrigins: OriginList.optional(),
     /**
+     * Hours that a response is kept for repeats with its `Idempotency-Key`; 0 rejects that header.
+     * @default 24
+     */
+    replayHours: WholeNumber.pipe(z.int().min(0).max(168)).default(24),
+    /**
      * Adds a Lambda Web Function to the public endpoints.
      * @default 'off'
      */

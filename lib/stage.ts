@@ -59,7 +59,7 @@ export type Stage = {
   /** @default true, false with a firewall */
   hasFunctionUrl: boolean;
   /** Names of existing tables. @default undefined: the stack creates it */
-  existingTables: Record<TableName, string | undefined>;
+  existingTables: Record<Exclude<TableName, 'answers'>, string | undefined>;
   /** Complete ARN of an existing secret. @default undefined: the stack creates it */
   existingSecret: string | undefined;
   /** ARN of a key for tables and secret. @default undefined: the keys of AWS */
@@ -71,6 +71,8 @@ export type Stage = {
   /** @default false */
   hasWebFunction: boolean;
   maxSeries: number;
+  /** Hours that a response is kept for repeats of its request; 0: none is kept. @default 24 */
+  replayHours: number;
 };
 
 const STAGES = {
@@ -119,6 +121,7 @@ export const readStage = (node: Node): Stage => {
     kmsKey: context.kmsKey,
     tags: context.tags ?? {},
     corsOrigins: context.corsOrigins ?? [],
+    replayHours: context.replayHours,
     hasWebFunction: context.webFunction === 'on',
   };
 };

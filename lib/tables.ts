@@ -1,3 +1,4 @@
+import { RemovalPolicy } from 'aws-cdk-lib';
 import {
   AttributeType,
   Billing,
@@ -24,14 +25,20 @@ export type Table = Pick<ITableV2, 'tableArn' | 'tableName'>;
 
 export type TablesProps = { stage: Stage };
 
+/** Tables that can outlive their stack; answers live a day. */
+type KeptTableName = Exclude<TableName, 'answers'>;
+
 /**
- * The four DynamoDB tables: API keys, their projects, the limits of plans, and the usage in meters.
+ * The DynamoDB tables: API keys, their projects, the limits of plans, the usage in meters, and the answers
+ * that are kept for repeats of their requests.
  */
-export class Tables extends Construct implements Record<TableName, Table> {
+export class Tables extends Construct implements Record<KeptTableName, Table> {
   readonly keys: Table;
   readonly plans: Table;
   readonly projects: Table;
   readonly meters: Table;
+  /** Undefined if the stage keeps no responses. */
+  readonly answers: Table | undefined;
 
   constructor(scope: Construct, id: string, { stage }: TablesProps) {
     super(scope, id);
@@ -49,13 +56,12 @@ export class Tables extends Construct implements Record<TableName, Table> {
     };
     const { indexName, partitionKey, sortKey } = KEYS_BY_PROJECT;
     /** The existing table of the stage options, or a new one. */
-    const open = (name: TableName, props: TablePropsV2): Table => {
+    const open = (name: KeptTableName, props: TablePropsV2): Table => {
       const id = `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
       const existing = stage.existingTables[name];
-      if (existing !== undefined) return TableV2.fromTableName(this, id, existing);
-      const table = new TableV2(this, id, props);
-      if (stage.kmsKey !== undefined) encrypt(table, stage.kmsKey);
-      return table;
+      return existing === undefined
+        ? this.create(id, stage, props)
+        : TableV2.fromTableName(this, id, existing);
     };
     this.keys = open('keys', {
       ...restorable,
@@ -66,6 +72,18 @@ export class Tables extends Construct implements Record<TableName, Table> {
     this.plans = open('plans', restorable);
     this.projects = open('projects', restorable);
     this.meters = open('meters', { ...shared, timeToLiveAttribute: TTL_ATTRIBUTE });
+    // Deleted with the stack in every stage: what it holds is a day old at most.
+    const expiring = { ...shared, deletionProtection: false, removalPolicy: RemovalPolicy.DESTROY };
+    this.answers =
+      stage.replayHours === 0
+        ? undefined
+        : this.create('Answers', stage, { ...expiring, timeToLiveAttribute: TTL_ATTRIBUTE });
+  }
+
+  private create(id: string, { kmsKey }: Stage, props: TablePropsV2): TableV2 {
+    const table = new TableV2(this, id, props);
+    if (kmsKey !== undefined) encrypt(table, kmsKey);
+    return table;
   }
 }
 

@@ -21,6 +21,7 @@ const tableNames: Record<TableName, string> = {
   plans: 'local-plans',
   projects: 'local-projects',
   meters: 'local-meters',
+  answers: 'local-answers',
 };
 
 /** Polls without a pause: the SDK's waiter waits at least 1 s; these tables need a few ms. */

@@ -13,6 +13,10 @@ export type Call = {
   body: unknown;
   /** Size of the body in bytes, decoded. */
   bodyBytes: number;
+  /** SHA-256 of the decoded body, in hex. */
+  bodyDigest(): string;
+  /** Value of a header; `name` in lower case. */
+  header(name: string): string | undefined;
   /** The part of the path that a route captured, percent-decoded. */
   pathParameter: string | undefined;
   /** Aborts when the client disconnects (never on Lambda, which does not report it). */

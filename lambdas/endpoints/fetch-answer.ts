@@ -1,6 +1,7 @@
 import type { ResponseMeta } from '../protocols/generation.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
 import { originOf, stripForeignThinking } from '../protocols/thinking-origin.ts';
+import type { Keeper } from '../replay/keeper.ts';
 import { classifyFailure } from '../routing/classify-failure.ts';
 import type { FailedAttempt, Failover } from '../routing/failover.ts';
 import type { Clock } from '../support/clock.ts';
@@ -21,12 +22,16 @@ export type Answer = { batches: EventBatches; isEmpty: boolean };
 /** Starts the upstream call, with failover and a deadline. Never throws: `answer` rejects. */
 export type FetchAnswer = (checked: CheckedCall) => Fetched;
 
-/** A response in flight with its request, its metadata and the settlement of its unit. */
+/**
+ * A response in flight with its request, its metadata, the settlement of its unit, and what keeps it for
+ * repeats of a request with an idempotency key.
+ */
 export type PendingAnswer = {
   checked: CheckedCall;
   meta: ResponseMeta;
   fetched: Fetched;
   settlement: Settlement;
+  keeper?: Keeper | undefined;
 };
 
 /** Notes and logs the failed attempts of one call. */

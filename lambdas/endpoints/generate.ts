@@ -4,6 +4,8 @@ import { type Limits, limitHeaders } from '../metering/limit-headers.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { ResponseMeta } from '../protocols/generation.ts';
 import type { HeaderMap } from '../protocols/protocol.ts';
+import type { Run } from '../replay/own.ts';
+import type { Replay } from '../replay/replay.ts';
 import type { Failover } from '../routing/failover.ts';
 import type { Clock } from '../support/clock.ts';
 import { withHeaders } from '../support/errors.ts';
@@ -35,6 +37,7 @@ const withProtocolHeaders = (error: unknown, { protocol }: Call): unknown =>
 
 export type GenerateDeps = {
   catalog: Catalog;
+  replay: Replay;
   meter: Meter;
   failover: Pick<Failover, 'prefetch'>;
   fetchAnswer: FetchAnswer;
@@ -57,18 +60,18 @@ const metaOf = ({ call, model, estimatedInputTokens }: CheckedCall, now: number)
   estimatedInputTokens,
 });
 
-/** Handles a generation: checks for free, reserves one unit, calls a target, responds, settles. */
-export const createGenerate =
-  ({ catalog, meter, failover, fetchAnswer, clock }: GenerateDeps): Endpoint =>
-  async (call) => {
-    const checked = checkCall(catalog, call);
+/** Reserves one unit, calls a target, responds, settles. `keeper` stores the response of a keyed request. */
+const createRun =
+  ({ meter, failover, fetchAnswer, clock }: Omit<GenerateDeps, 'catalog' | 'replay'>): Run =>
+  async (checked, keeper) => {
+    const { call } = checked;
     failover.prefetch(checked.targets);
     const { limits, ...unit } = await admit(meter, checked);
     const settlement = createSettlement(unit, clock);
     const admittedAt = clock.now();
     try {
       const meta = metaOf(checked, admittedAt);
-      const answer = { checked, meta, fetched: fetchAnswer(checked), settlement };
+      const answer = { checked, meta, fetched: fetchAnswer(checked), settlement, keeper };
       const reply = checked.request.stream
         ? await respondWithStream(answer, clock)
         : await respondWhole(answer);
@@ -84,3 +87,9 @@ export const createGenerate =
       throw withHeaders(publicError(error), freeHeaders(call, limits, clock.now()));
     }
   };
+
+/** Handles a generation: checks for free, then runs it, or replays the response of an earlier attempt. */
+export const createGenerate = ({ catalog, replay, ...deps }: GenerateDeps): Endpoint => {
+  const run = createRun(deps);
+  return async (call) => replay(checkCall(catalog, call), run);
+};

@@ -7,7 +7,8 @@
  *   reportOutcome    first content, then the rest; outcome to breaker    routing/failover.ts
  *   answerEvents     origin tags, open blocks, usage, deadline cut       endpoints/answer-events.ts
  *   encodeForCaller  the caller's messages; a failure is the last one    here
- *   withHeartbeat    a heartbeat after each 10 s of silence              here
+ *   keepStream       event ids; the end waits for the store               replay/keeper.ts
+ *   withHeartbeat    a heartbeat after each 10 s of silence              protocols/heartbeat.ts
  *   settleOnEnd      aborts the upstream call, settles the unit          here
  *   onEnd            access-log line                                     http/middleware/access-log.ts
  *   format           text of each batch; never throws                    http/middleware/write-reply.ts
@@ -16,16 +17,14 @@
  * lists how a stream ends.
  */
 import { collect } from '../protocols/collect.ts';
-import type { MessageBatches, SseMessage } from '../protocols/sse.ts';
+import { HEARTBEAT_MS, withHeartbeat } from '../protocols/heartbeat.ts';
+import type { MessageBatches } from '../protocols/sse.ts';
 import { type Clock, withTimeout } from '../support/clock.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import type { EncodedReply, StreamReply } from './endpoint.ts';
 import type { PendingAnswer } from './fetch-answer.ts';
 import { endOf, isAbandoned, publicError } from './public-error.ts';
 import type { Settlement } from './settlement.ts';
-
-/** Idle limits between here and the caller start at 20 s (an agent's watchdog) and 30 s (edge proxies). */
-const HEARTBEAT_MS = 10_000;
 
 /** Encodes a response for the caller's protocol. Never throws: a failure is the last message. */
 async function* encodeForCaller(
@@ -50,30 +49,6 @@ async function* encodeForCaller(
     await settlement.fail();
     call.note(endOf(error));
     yield protocol.encodeStreamError(publicError(error), requestId, meta);
-  }
-}
-
-/** Yields the same messages, and `beat` after each 10 s of silence. */
-export async function* withHeartbeat(
-  source: MessageBatches,
-  beat: SseMessage,
-  clock: Clock,
-): MessageBatches {
-  try {
-    for (;;) {
-      const next = source.next();
-      let arrived = await withTimeout(clock, HEARTBEAT_MS, next);
-      while (!arrived) {
-        yield [beat];
-        arrived = await withTimeout(clock, HEARTBEAT_MS, next);
-      }
-      const { value: result } = arrived;
-      if (result.done) return;
-      yield result.value;
-    }
-  } finally {
-    // Not awaited: `return` waits behind a pending `next`, which only `settleOnEnd` can abort.
-    source.return().catch(() => {});
   }
 }
 
@@ -123,7 +98,8 @@ export const respondWithStream = async (
   // Overwritten at the end, which a client that disconnects never reaches.
   call.note({ outcome: 'abandoned' });
   const encoded = encodeForCaller(answer, opening, startsSilent);
-  const live = withHeartbeat(encoded, call.protocol.heartbeat, clock);
+  const kept = answer.keeper?.keepStream(encoded, settlement.isFree) ?? encoded;
+  const live = withHeartbeat(kept, call.protocol.heartbeat, clock);
   return { status: 200, messages: settleOnEnd(live, answer) };
 };
 
@@ -152,7 +128,10 @@ const collectReply = async (answer: PendingAnswer): Promise<EncodedReply> => {
  * @throws ApiError or UpstreamError, with the unit still to be settled
  */
 export const respondWhole = async (answer: PendingAnswer): Promise<EncodedReply> => {
+  const { keeper, settlement } = answer;
   const reply = await collectReply(answer);
-  await answer.settlement.endSoon();
-  return reply;
+  // Before the unit is settled: if the process dies in between, a repeat does not cost a second unit.
+  const kept = (await keeper?.keepWhole(reply, settlement.isFree)) ?? reply;
+  await settlement.endSoon();
+  return kept;
 };

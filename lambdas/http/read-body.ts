@@ -70,17 +70,17 @@ const decodeUtf8 = (bytes: Uint8Array): string => {
 };
 
 /**
- * Reads and parses the JSON body of a POST, with its decoded size in bytes; undefined for other methods,
- * whose bodies are ignored. @throws ApiError 400, 413 or 415
+ * Reads and parses the JSON body of a POST, with its decoded bytes; undefined for other methods, whose
+ * bodies are ignored. @throws ApiError 400, 413 or 415
  */
 export const readBody = async ({
   method,
   headers,
   body,
-}: HttpRequest): Promise<{ value: Record<string, unknown>; bytes: number } | undefined> => {
+}: HttpRequest): Promise<{ value: Record<string, unknown>; bytes: Uint8Array } | undefined> => {
   if (method !== 'POST') return undefined;
   if (body.byteLength > MAX_BODY_BYTES) throw tooLarge();
   checkContentType(headers['content-type']);
   const bytes = await decodeContent(headers['content-encoding'], body);
-  return { value: parseJsonObject(decodeUtf8(bytes)), bytes: bytes.byteLength };
+  return { value: parseJsonObject(decodeUtf8(bytes)), bytes };
 };

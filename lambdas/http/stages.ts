@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type middy from '@middy/core';
 import type { Call, Endpoint, Reply } from '../endpoints/endpoint.ts';
@@ -111,7 +112,9 @@ export const readCall = async (authenticated: Authenticated): Promise<Call> => {
     protocol,
     caller,
     body: withModel(body?.value, deployment),
-    bodyBytes: body?.bytes ?? 0,
+    bodyBytes: body?.bytes.byteLength ?? 0,
+    bodyDigest: () => createHash('sha256').update(body?.bytes ?? '').digest('hex'),
+    header: (name) => request.headers[name],
     pathParameter,
     signal,
     remainingMs,

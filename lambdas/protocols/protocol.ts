@@ -51,6 +51,8 @@ export type CallerProtocol = {
   readonly name: CallerProtocolName;
   /** Sent while a response is silent, so that no proxy or client times out. */
   readonly heartbeat: SseMessage;
+  /** Whether a message ends a stream properly: SDKs stop reading there. */
+  isTerminal(message: SseMessage): boolean;
 
   /** @throws ApiError 400 with the path of the offending field. */
   decodeRequest(body: unknown): GenerationRequest;

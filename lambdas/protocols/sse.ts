@@ -1,10 +1,13 @@
 import { createParser } from 'eventsource-parser';
 
-/** One Server-Sent Event with data. */
-export type SseEvent = { event?: string; data: string };
+/** One Server-Sent Event with data. A client that reconnects sends the last `id` in `Last-Event-ID`. */
+export type SseEvent = { id?: string; event?: string; data: string };
 
-/** What a stream sends: an event, or a `comment`, which clients ignore and which keeps it alive. */
-export type SseMessage = SseEvent | { comment: string };
+/**
+ * What a stream sends: an event, a `comment`, which clients ignore and which keeps it alive, or the `text`
+ * of messages that are formatted already.
+ */
+export type SseMessage = SseEvent | { comment: string } | { text: string };
 
 /** The messages of one response; each batch is one write. */
 export type MessageBatches = AsyncGenerator<SseMessage[], void, void>;
@@ -12,8 +15,10 @@ export type MessageBatches = AsyncGenerator<SseMessage[], void, void>;
 /** Text of one message on the wire. `data` is JSON in one line, so it never needs splitting. */
 export const formatSse = (message: SseMessage): string => {
   if ('comment' in message) return `: ${message.comment}\n\n`;
+  if ('text' in message) return message.text;
+  const id = message.id === undefined ? '' : `id: ${message.id}\n`;
   const event = message.event === undefined ? '' : `event: ${message.event}\n`;
-  return `${event}data: ${message.data}\n\n`;
+  return `${id}${event}data: ${message.data}\n\n`;
 };
 
 /**

@@ -13,6 +13,7 @@ export const TABLE_NAMES: Record<TableName, string> = {
   plans: 'local-plans',
   projects: 'local-projects',
   meters: 'local-meters',
+  answers: 'local-answers',
 };
 
 /** The three stores on one client. */

@@ -24,6 +24,7 @@ export type Fleet = {
   /** What stands behind each address, for those who bring events of their own. */
   handlers: HttpHandler[];
   key: string;
+  ids: { keyId: string; meterId: string };
   /** A key of another project on the same plan. */
   otherKey: string;
   stores: LocalStores['parts'];
@@ -85,6 +86,7 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
     urls: servers.map(({ url }) => url),
     handlers,
     key,
+    ids: { keyId, meterId },
     otherKey: other.key,
     stores: stores.parts,
     logText: () => written.join(''),

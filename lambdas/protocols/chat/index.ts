@@ -11,6 +11,7 @@ import { decodeResponse, encodeResponse } from './response.ts';
 export const chat: CallerProtocol & UpstreamProtocol = {
   name: NAME,
   heartbeat: { comment: 'waiting' },
+  isTerminal: (message) => 'data' in message && message.data === '[DONE]',
   decodeRequest,
   encodeRequest,
   decodeResponse,

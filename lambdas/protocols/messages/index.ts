@@ -20,6 +20,7 @@ const limitHeaders = ({ limit, remaining, resetAt }: RequestLimits): HeaderMap =
 export const messages: CallerProtocol & UpstreamProtocol = {
   name: NAME,
   heartbeat: { event: 'ping', data: '{"type":"ping"}' },
+  isTerminal: (message) => 'event' in message && message.event === 'message_stop',
   decodeRequest,
   decodeCountRequest,
   encodeRequest,

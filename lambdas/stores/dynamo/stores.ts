@@ -1,8 +1,10 @@
 import type { TableName } from '../../tables.ts';
+import type { AnswerStore, BodyStore } from '../answer-store.ts';
 import type { BreakerStore } from '../breaker-store.ts';
 import type { KeyStore } from '../key-store.ts';
 import type { MeterStore } from '../meter-store.ts';
 import type { PlanStore } from '../plan-store.ts';
+import { createDynamoAnswerStore } from './answer-store.ts';
 import { createDynamoBreakerStore } from './breaker-store.ts';
 import type { DynamoClient } from './dynamo-client.ts';
 import { createDynamoKeyStore } from './key-store.ts';
@@ -14,21 +16,34 @@ export type Stores = {
   plans: PlanStore;
   meters: MeterStore;
   breakers: BreakerStore;
+  /** Undefined without a table for it: no response is kept. */
+  answers: AnswerStore | undefined;
 };
 
-/** Tables that the router reads and writes; only the admin function uses projects. */
-export type RouterTables = Exclude<TableName, 'projects'>;
+/** The physical names of the router's tables; only the admin function uses projects. */
+export type RouterTables = Record<Exclude<TableName, 'projects' | 'answers'>, string> & {
+  answers?: string | undefined;
+};
 
-/** The router's stores. `tableNames` are the physical names. */
+/** The router's stores. `bodies` hold the kept responses above the size of an item. */
 export const createDynamoStores = ({
   client,
   tableNames,
+  bodies,
 }: {
   client: DynamoClient;
-  tableNames: Record<RouterTables, string>;
-}): Stores => ({
-  keys: createDynamoKeyStore({ client, tableName: tableNames.keys }),
-  plans: createDynamoPlanStore({ client, tableName: tableNames.plans }),
-  meters: createDynamoMeterStore({ client, tableName: tableNames.meters }),
-  breakers: createDynamoBreakerStore({ client, tableName: tableNames.meters }),
-});
+  tableNames: RouterTables;
+  bodies?: BodyStore | undefined;
+}): Stores => {
+  const { keys, plans, meters, answers } = tableNames;
+  return {
+    keys: createDynamoKeyStore({ client, tableName: keys }),
+    plans: createDynamoPlanStore({ client, tableName: plans }),
+    meters: createDynamoMeterStore({ client, tableName: meters }),
+    breakers: createDynamoBreakerStore({ client, tableName: meters }),
+    answers:
+      answers === undefined
+        ? undefined
+        : createDynamoAnswerStore({ client, tableName: answers, bodies }),
+  };
+};

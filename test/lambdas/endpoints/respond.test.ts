@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { settleOnEnd, withHeartbeat } from '../../../lambdas/endpoints/respond.ts';
+import { settleOnEnd } from '../../../lambdas/endpoints/respond.ts';
+import { withHeartbeat } from '../../../lambdas/protocols/heartbeat.ts';
 import type { MessageBatches, SseMessage } from '../../../lambdas/protocols/sse.ts';
 import { createCountingClock } from '../../support/counting-clock.ts';
 

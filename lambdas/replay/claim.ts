@@ -1,0 +1,51 @@
+import type { Call } from '../endpoints/endpoint.ts';
+import type { AnswerEntry, AnswerStore } from '../stores/answer-store.ts';
+import { StoreUnavailable } from '../stores/store-unavailable.ts';
+import type { Clock } from '../support/clock.ts';
+import { MAX_INVOCATION_MS } from '../support/time.ts';
+import { type Attempt, assertSameRequest } from './attempt.ts';
+import { LEASE_MS } from './lease.ts';
+import { notResumable } from './resume.ts';
+
+/** Who has the request of an attempt. */
+export type Found =
+  /** This attempt; `requestId` is the id of the unit and the response, a dead owner's after a takeover. */
+  | { by: 'me'; requestId: string }
+  | { by: 'other'; entry: AnswerEntry }
+  /** The store failed: a repeat may run a second time. */
+  | { by: 'unknown' };
+
+export type Claim = (attempt: Attempt, call: Call) => Promise<Found>;
+
+/** Claims an attempt's request, from its dead owner too. @throws ApiError 409 or 422 */
+export const createClaim = ({ answers, clock }: { answers: AnswerStore; clock: Clock }): Claim => {
+  const claimOnce: Claim = async ({ id, fingerprint, resumePoint }, { requestId: owner }) => {
+    const now = clock.now();
+    const mine = {
+      ...{ id, owner, fingerprint, now },
+      ...{ requestId: owner, startedAt: now, leaseUntil: now + LEASE_MS },
+    };
+    if (resumePoint) {
+      const entry = await answers.find(id, now);
+      if (!entry) throw notResumable();
+      return { by: 'other', entry };
+    }
+    const result = await answers.claim(mine);
+    if (result.isOwned) return { by: 'me', requestId: owner };
+    const { entry } = result;
+    assertSameRequest(entry.fingerprint, fingerprint);
+    if (entry.answer || entry.leaseUntil > now) return { by: 'other', entry };
+    // The same unit again, unless the reaper may have refunded it.
+    const { requestId, startedAt } = now - entry.startedAt < MAX_INVOCATION_MS ? entry : mine;
+    const isTaken = await answers.takeOver({ ...mine, requestId, startedAt }, entry);
+    return isTaken ? { by: 'me', requestId } : { by: 'other', entry };
+  };
+  return async (attempt, call) => {
+    try {
+      return await claimOnce(attempt, call);
+    } catch (error) {
+      if (error instanceof StoreUnavailable) return { by: 'unknown' };
+      throw error;
+    }
+  };
+};

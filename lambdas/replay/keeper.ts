@@ -1,0 +1,82 @@
+import { gzipSync } from 'node:zlib';
+import type { EncodedReply } from '../endpoints/endpoint.ts';
+import type { CallerProtocol } from '../protocols/protocol.ts';
+import { formatSse, type MessageBatches, type SseMessage } from '../protocols/sse.ts';
+import type { AnswerStore } from '../stores/answer-store.ts';
+import { type Clock, withTimeout } from '../support/clock.ts';
+import type { Log } from '../support/log.ts';
+import type { Recording } from './recording.ts';
+import { eventId } from './resume.ts';
+
+/** Stores the response of a request that carries an idempotency key, before its last bytes are sent. */
+export type Keeper = {
+  /** Passes a stream on while recording it; its end waits for the store. A free response is not stored. */
+  keepStream(messages: MessageBatches, isFree: () => boolean): MessageBatches;
+  keepWhole(reply: EncodedReply, isFree: () => boolean): Promise<EncodedReply>;
+  /** Whether the response is stored. */
+  isKept(): boolean;
+};
+
+/** A store that is slower delays no response further; two attempts of a table fit in. */
+const STORE_TIMEOUT_MS = 3_000;
+
+/** The response is sent, but a repeat would run again. */
+export const NOT_STORED = { 'idempotent-stored': 'false' };
+const NOT_STORED_COMMENT: SseMessage = { comment: 'idempotent-stored: false' };
+
+export type KeeperParts = {
+  id: string;
+  /** Request id of this attempt. */
+  owner: string;
+  recording: Recording;
+  protocol: Pick<CallerProtocol, 'heartbeat' | 'isTerminal'>;
+  answers: Pick<AnswerStore, 'finish'>;
+  clock: Clock;
+  log: Log;
+  keepMs: number;
+};
+
+/** Gives each event an id. */
+const createNumbering = (owner: string) => {
+  let event = 0;
+  return (message: SseMessage): SseMessage => {
+    if (!('data' in message)) return message;
+    event += 1;
+    return { id: eventId(owner, event), ...message };
+  };
+};
+
+export const createKeeper = (parts: KeeperParts): Keeper => {
+  const { id, owner, recording, protocol, answers, clock, log, keepMs } = parts;
+  const number = createNumbering(owner);
+  let isKept = false;
+
+  const store = async (isStream: boolean, body: Uint8Array): Promise<void> => {
+    const expiresAt = clock.now() + keepMs;
+    const finished = answers.finish(id, owner, { isStream, body }, expiresAt).catch(() => false);
+    isKept = (await withTimeout(clock, STORE_TIMEOUT_MS, finished))?.value === true;
+    if (!isKept) log.warn('answer_not_stored', { requestId: owner });
+  };
+
+  return {
+    isKept: () => isKept,
+    async *keepStream(messages, isFree) {
+      for await (const batch of messages) {
+        // Each reader of the recording gets heartbeats when it needs them.
+        const sent = batch.filter((message) => message !== protocol.heartbeat);
+        const text = sent.map((message) => formatSse(number(message))).join('');
+        if (sent.some(protocol.isTerminal) && !isFree()) {
+          await store(true, recording.compress(text));
+          if (!isKept) recording.append(formatSse(NOT_STORED_COMMENT));
+        }
+        recording.append(text);
+        yield batch;
+      }
+    },
+    keepWhole: async (reply, isFree) => {
+      if (isFree()) return reply;
+      await store(false, gzipSync(reply.json));
+      return isKept ? reply : { ...reply, headers: { ...reply.headers, ...NOT_STORED } };
+    },
+  };
+};

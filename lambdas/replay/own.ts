@@ -1,0 +1,91 @@
+import type { CheckedCall } from '../endpoints/check-call.ts';
+import type { EncodedReply, Reply, StreamReply } from '../endpoints/endpoint.ts';
+import type { MessageBatches } from '../protocols/sse.ts';
+import type { AnswerStore, Fingerprint } from '../stores/answer-store.ts';
+import type { Clock } from '../support/clock.ts';
+import type { Log } from '../support/log.ts';
+import type { Attempt } from './attempt.ts';
+import { createKeeper, type Keeper } from './keeper.ts';
+import { holdLease } from './lease.ts';
+import { createRecording, type Recording } from './recording.ts';
+
+/** Admits a checked call, generates its response and settles it; `keeper` stores the response on its way. */
+export type Run = (checked: CheckedCall, keeper?: Keeper) => Promise<EncodedReply | StreamReply>;
+
+/** A request that runs in this process, for its own caller and for repeats. */
+export type Running = {
+  owner: string;
+  /** Id of the response. */
+  requestId: string;
+  fingerprint: Fingerprint;
+  /** The whole response, or the head of a stream whose messages are in `recording`. */
+  opening: Promise<Reply>;
+  recording: Recording;
+};
+
+export type OwnDeps = {
+  answers: AnswerStore;
+  /** By id of the attempt. */
+  running: Map<string, Running>;
+  clock: Clock;
+  log: Log;
+  keepMs: number;
+};
+
+/**
+ * Reads a stream to its end, at its own pace; resolves with its first batch, which is recorded then unless
+ * it is a heartbeat.
+ */
+const startDraining = async (messages: MessageBatches, end: () => Promise<void>) => {
+  const drain = async () => {
+    for await (const _ of messages);
+  };
+  await messages.next();
+  drain()
+    .finally(end)
+    // A body generator never throws, and `end` neither.
+    .catch(() => {});
+};
+
+/**
+ * Runs a claimed request. It runs to its end whoever is connected, because a caller who set a key comes back
+ * for the response; without a stored response the claim is released.
+ */
+export const createOwn =
+  ({ answers, running, clock, log, keepMs }: OwnDeps) =>
+  (attempt: Attempt, requestId: string, checked: CheckedCall, run: Run): Running => {
+    const { id, fingerprint } = attempt;
+    const { protocol, requestId: owner } = checked.call;
+    const recording = createRecording();
+    const parts = { id, owner, recording, protocol, answers, clock, log, keepMs };
+    const keeper = createKeeper(parts);
+    const endLease = holdLease({ id, owner }, { answers, clock });
+
+    const end = async (): Promise<void> => {
+      endLease();
+      // If this fails, the lease ends by itself.
+      if (!keeper.isKept()) await answers.release(id, owner, clock.now()).catch(() => {});
+      running.delete(id);
+      recording.end();
+    };
+    /** Not aborted by the client: `Call.signal` is replaced. */
+    const signal = new AbortController().signal;
+    const open = async (): Promise<Reply> => {
+      const call = { ...checked.call, requestId, signal };
+      try {
+        const reply = await run({ ...checked, call }, keeper);
+        if (!('messages' in reply)) await end();
+        else await startDraining(reply.messages, end);
+        return reply;
+      } catch (error) {
+        await end();
+        throw error;
+      }
+    };
+    const opening = open();
+    // Also awaited by the caller; a repeat may have disconnected.
+    opening.catch(() => {});
+    const started = { owner, requestId, fingerprint, opening, recording };
+    running.set(id, started);
+    return started;
+  };

@@ -1,0 +1,107 @@
+import { gunzipSync } from 'node:zlib';
+import type { CheckedCall } from '../endpoints/check-call.ts';
+import type { Call, EncodedReply, Reply, StreamReply } from '../endpoints/endpoint.ts';
+import { limitHeaders } from '../metering/limit-headers.ts';
+import type { Meter } from '../metering/meter.ts';
+import { HEARTBEAT_MS, withHeartbeat } from '../protocols/heartbeat.ts';
+import type { MessageBatches } from '../protocols/sse.ts';
+import type { AnswerEntry } from '../stores/answer-store.ts';
+import { type Clock, withTimeout } from '../support/clock.ts';
+import { toApiError } from '../support/errors.ts';
+import { suffixOf } from '../support/ids.ts';
+import type { ResumePoint } from './attempt.ts';
+import type { Running } from './own.ts';
+import { assertResumable, resumeBehind } from './resume.ts';
+
+/** A response that another request generated. */
+type Source = { owner: string; requestId: string };
+
+/**
+ * Headers of a repeat: the limits, of which it uses none, and the id of the request that generated the
+ * response. The read also rejects a key that ended, which no reservation checks here.
+ * @throws ApiError 401, 429 or 503
+ */
+export const createRepeatHeaders =
+  ({ meter, clock }: { meter: Pick<Meter, 'admitFree' | 'usage'>; clock: Clock }) =>
+  async (call: Call, { requestId }: Source): Promise<Record<string, string>> => {
+    const { caller, protocol } = call;
+    call.note({ replayed: true });
+    await meter.admitFree(caller);
+    const { minute, period } = await meter.usage(caller);
+    return {
+      ...limitHeaders({ requests: minute, quota: period }, clock.now()),
+      ...protocol.limitHeaders(minute),
+      'idempotent-replayed': 'true',
+      'idempotent-request-id': requestId,
+    };
+  };
+
+async function* asMessages(texts: AsyncIterable<string>): MessageBatches {
+  for await (const text of texts) yield [{ text }];
+}
+
+const behind = (texts: AsyncIterable<string>, point: ResumePoint | undefined) =>
+  point ? resumeBehind(texts, point) : texts;
+
+/** A stream as one of its readers gets it, from the beginning and then live. */
+export const readLive = (
+  { recording }: Running,
+  { protocol: { heartbeat } }: Call,
+  { clock, resumePoint }: { clock: Clock; resumePoint?: ResumePoint | undefined },
+): MessageBatches => {
+  async function* read(): MessageBatches {
+    // A watchdog that counts bytes of the body does not count the headers.
+    if (recording.isEmpty()) yield [heartbeat];
+    yield* asMessages(behind(recording.read(), resumePoint));
+  }
+  return withHeartbeat(read(), heartbeat, clock);
+};
+
+async function* only(text: string) {
+  yield text;
+}
+
+/** The response of a finished request. @throws ApiError 409 */
+export const replyOfKept = (
+  { owner, answer }: AnswerEntry,
+  resumePoint: ResumePoint | undefined,
+): StreamReply | EncodedReply => {
+  const text = answer ? gunzipSync(answer.body).toString() : '';
+  if (!answer?.isStream) return { status: 200, json: text };
+  assertResumable(resumePoint, owner);
+  return { status: 200, messages: asMessages(behind(only(text), resumePoint)) };
+};
+
+/** The messages of a stream whose status was sent before its reply is known. */
+async function* messagesOfLate(
+  reply: Promise<Reply>,
+  { call: { protocol, requestId }, model, estimatedInputTokens }: CheckedCall,
+  now: number,
+): MessageBatches {
+  // A watchdog that counts bytes of the body does not count the headers.
+  yield [protocol.heartbeat];
+  try {
+    const opened = await reply;
+    if ('messages' in opened) yield* opened.messages;
+  } catch (error) {
+    yield protocol.encodeStreamError(toApiError(error), requestId, {
+      id: suffixOf(requestId),
+      model: model.id,
+      created: Math.floor(now / 1000),
+      estimatedInputTokens,
+    });
+  }
+}
+
+/** The reply to a streamed request; after 10 s its status is sent and heartbeats follow. */
+export const replyLate = async (
+  reply: Promise<Reply>,
+  checked: CheckedCall,
+  clock: Clock,
+): Promise<Reply> => {
+  const opened = await withTimeout(clock, HEARTBEAT_MS, reply);
+  if (opened) return opened.value;
+  const { heartbeat } = checked.call.protocol;
+  const messages = messagesOfLate(reply, checked, clock.now());
+  return { status: 200, messages: withHeartbeat(messages, heartbeat, clock) };
+};

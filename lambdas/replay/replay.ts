@@ -1,0 +1,112 @@
+import type { CheckedCall } from '../endpoints/check-call.ts';
+import type { Reply } from '../endpoints/endpoint.ts';
+import type { Meter } from '../metering/meter.ts';
+import type { AnswerEntry, AnswerStore } from '../stores/answer-store.ts';
+import type { Clock } from '../support/clock.ts';
+import { DO_NOT_RETRY, invalidRequest } from '../support/errors.ts';
+import type { Log } from '../support/log.ts';
+import { type Attempt, assertSameRequest, readAttempt } from './attempt.ts';
+import { createClaim, type Found } from './claim.ts';
+import { NOT_STORED } from './keeper.ts';
+import { createOwn, type Run, type Running } from './own.ts';
+import { createRepeatHeaders, readLive, replyLate, replyOfKept } from './repeat.ts';
+import { assertResumable } from './resume.ts';
+import { createWait } from './wait.ts';
+
+/**
+ * Runs a request once, however often it is sent: a repeat of a finished request gets its response, and a
+ * repeat of a running one waits for it. A request without an idempotency key just runs.
+ * @throws ApiError 400, 409 or 422, and what `run` throws
+ */
+export type Replay = (checked: CheckedCall, run: Run) => Promise<Reply>;
+
+export type ReplayDeps = {
+  answers: AnswerStore;
+  meter: Pick<Meter, 'admitFree' | 'usage'>;
+  clock: Clock;
+  log: Log;
+  /** How long a response is kept, in ms. */
+  keepMs: number;
+};
+
+/** A request with an idempotency key. */
+type Repeatable = { attempt: Attempt; checked: CheckedCall; run: Run };
+
+/** The replies to a request, by who has it. */
+const createReplies = (deps: ReplayDeps, running: Map<string, Running>) => {
+  const { clock } = deps;
+  const own = createOwn({ ...deps, running });
+  const repeatHeaders = createRepeatHeaders(deps);
+  return {
+    /** Of this attempt. */
+    started: async ({ attempt, checked, run }: Repeatable, requestId: string): Promise<Reply> => {
+      const started = own(attempt, requestId, checked, run);
+      const reply = await started.opening;
+      if (!('messages' in reply)) return reply;
+      return { ...reply, messages: readLive(started, checked.call, { clock }) };
+    },
+    /** Of a request that runs in this process; its failure is the repeat's too. */
+    running: async ({ attempt, checked }: Repeatable, first: Running): Promise<Reply> => {
+      const { resumePoint } = attempt;
+      assertSameRequest(first.fingerprint, attempt.fingerprint);
+      assertResumable(resumePoint, first.owner);
+      const headers = await repeatHeaders(checked.call, first);
+      const reply = await first.opening;
+      if (!('messages' in reply)) return { ...reply, headers };
+      const messages = readLive(first, checked.call, { clock, resumePoint });
+      return { ...reply, headers, messages };
+    },
+    /** Of a finished request. */
+    kept: async ({ attempt, checked }: Repeatable, entry: AnswerEntry): Promise<Reply> => {
+      const reply = replyOfKept(entry, attempt.resumePoint);
+      return { ...reply, headers: await repeatHeaders(checked.call, entry) };
+    },
+    /** Of a request that cannot be claimed. */
+    unprotected: async ({ checked, run }: Repeatable): Promise<Reply> => {
+      const reply = await run(checked);
+      return { ...reply, headers: { ...reply.headers, ...NOT_STORED } };
+    },
+  };
+};
+
+const createRunOnce = (deps: ReplayDeps) => {
+  const running = new Map<string, Running>();
+  const claim = createClaim(deps);
+  const wait = createWait({ ...deps, claim });
+  const replies = createReplies(deps, running);
+
+  const replyTo = async (request: Repeatable, found: Found): Promise<Reply> => {
+    const { attempt, checked } = request;
+    if (found.by === 'me') return replies.started(request, found.requestId);
+    const here = running.get(attempt.id);
+    if (here) return replies.running(request, here);
+    if (found.by === 'unknown') return replies.unprotected(request);
+    assertSameRequest(found.entry.fingerprint, attempt.fingerprint);
+    if (found.entry.answer) return replies.kept(request, found.entry);
+    const later = wait(attempt, checked.call, found.entry).then((next) => replyTo(request, next));
+    return checked.request.stream ? replyLate(later, checked, deps.clock) : later;
+  };
+
+  return async (request: Repeatable): Promise<Reply> => {
+    const { attempt, checked } = request;
+    const here = running.get(attempt.id);
+    if (here) return replies.running(request, here);
+    return replyTo(request, await claim(attempt, checked.call));
+  };
+};
+
+const notOffered = () =>
+  invalidRequest('This service keeps no responses: send the request without Idempotency-Key.', {
+    headers: DO_NOT_RETRY,
+  });
+
+/** `parts` are undefined in a deployment that keeps no responses. */
+export const createReplay = (parts: ReplayDeps | undefined): Replay => {
+  const runOnce = parts && createRunOnce(parts);
+  return async (checked, run) => {
+    const attempt = readAttempt(checked);
+    if (!attempt) return run(checked);
+    if (!runOnce) throw notOffered();
+    return runOnce({ attempt, checked, run });
+  };
+};

@@ -1,0 +1,198 @@
+import * as z from 'zod';
+import { TTL_ATTRIBUTE } from '../../tables.ts';
+import type {
+  AnswerClaim,
+  AnswerEntry,
+  AnswerStore,
+  BodyStore,
+  KeptAnswer,
+} from '../answer-store.ts';
+import type { DynamoClient, Item } from './dynamo-client.ts';
+import { type ConditionalWrite, createTable, type Table } from './table.ts';
+
+const StoredEntry = z.object({
+  owner: z.string(),
+  requestId: z.string(),
+  route: z.string(),
+  model: z.string(),
+  bodyHash: z.string(),
+  startedAt: z.number(),
+  leaseUntil: z.number(),
+  expiresAt: z.number(),
+  /** Absent while the request runs. */
+  kind: z.enum(['stream', 'whole']).exactOptional(),
+  /** The compressed body in base64; absent if it is in the body store. */
+  content: z.string().exactOptional(),
+});
+type StoredEntry = z.infer<typeof StoredEntry>;
+
+const NAMES = Object.fromEntries(
+  [...Object.keys(StoredEntry.shape), TTL_ATTRIBUTE].map((name) => [`#${name}`, name]),
+);
+
+const EXPIRY = `#expiresAt = :expiresAt, #${TTL_ATTRIBUTE} = :ttl`;
+const OWNERSHIP = `#owner = :owner, #requestId = :requestId, #startedAt = :startedAt,
+  #leaseUntil = :leaseUntil, ${EXPIRY}`;
+
+/**
+ * The conditional writes of an entry. Each is a no-op when repeated:
+ *
+ *   claim  renew renew  finish                 kept until `expiresAt`
+ *   claim  renew  release                      failed: the next claim succeeds
+ *   claim  †  lease over  take over  finish    the owner's process died
+ */
+const REPLACE: ConditionalWrite = {
+  update: `SET ${OWNERSHIP}, #route = :route, #model = :model, #bodyHash = :bodyHash
+    REMOVE #kind, #content`,
+};
+const CLAIM: ConditionalWrite = {
+  ...REPLACE,
+  condition: 'attribute_not_exists(#owner) OR #expiresAt <= :now',
+};
+const TAKE_OVER: ConditionalWrite = {
+  update: `SET ${OWNERSHIP}`,
+  condition: '#owner = :dead AND #leaseUntil <= :now AND attribute_not_exists(#kind)',
+};
+const RENEW: ConditionalWrite = {
+  update: 'SET #leaseUntil = :leaseUntil',
+  condition: '#owner = :owner AND attribute_not_exists(#kind)',
+};
+const FINISH_HERE: ConditionalWrite = {
+  update: `SET #kind = :kind, #content = :content, ${EXPIRY}`,
+  condition: '#owner = :owner',
+};
+const FINISH_ELSEWHERE: ConditionalWrite = {
+  update: `SET #kind = :kind, ${EXPIRY} REMOVE #content`,
+  condition: '#owner = :owner',
+};
+const RELEASE: ConditionalWrite = {
+  update: `SET #${TTL_ATTRIBUTE} = :ttl
+    REMOVE #owner, #requestId, #route, #model, #bodyHash, #startedAt, #leaseUntil, #expiresAt`,
+  condition: '#owner = :owner AND attribute_not_exists(#kind)',
+};
+
+/** A running entry is claimed again by its lease; this only bounds how long a dead one is stored. */
+const RUNNING_LIFE_MS = 3_600_000;
+
+/** Compressed bytes that fit into an item of 400 KB, in base64 and next to the other attributes. */
+const MAX_ITEM_BODY = 290_000;
+
+const bodyName = (id: string, owner: string): string => `${id}/${owner}`;
+
+const expiryOf = (instant: number) => ({
+  ':expiresAt': instant,
+  ':ttl': Math.ceil(instant / 1000),
+});
+
+const valuesOf = ({ owner, requestId, fingerprint, startedAt, leaseUntil, now }: AnswerClaim) => ({
+  ':owner': owner,
+  ':requestId': requestId,
+  ':startedAt': startedAt,
+  ':leaseUntil': leaseUntil,
+  ...expiryOf(now + RUNNING_LIFE_MS),
+  ':route': fingerprint.route,
+  ':model': fingerprint.model,
+  ':bodyHash': fingerprint.body,
+  ':now': now,
+});
+
+/** Undefined if the entry was released, is expired, or does not exist. */
+const parseItem = (item: Item | undefined, now: number): StoredEntry | undefined => {
+  const parsed = StoredEntry.safeParse(item);
+  return parsed.success && parsed.data.expiresAt > now ? parsed.data : undefined;
+};
+
+type ReadEntry = (
+  id: string,
+  item: Item | undefined,
+  now: number,
+) => Promise<AnswerEntry | undefined>;
+
+const createReadEntry = (bodies: BodyStore | undefined): ReadEntry => {
+  const readAnswer = async (id: string, stored: StoredEntry): Promise<KeptAnswer | undefined> => {
+    const { kind, content, owner } = stored;
+    const body =
+      content === undefined
+        ? await bodies?.get(bodyName(id, owner))
+        : Buffer.from(content, 'base64');
+    return body && { isStream: kind === 'stream', body };
+  };
+  return async (id, item, now) => {
+    const stored = parseItem(item, now);
+    if (!stored) return undefined;
+    const { owner, requestId, route, model, bodyHash, startedAt, leaseUntil, kind } = stored;
+    const answer = kind && (await readAnswer(id, stored));
+    // The body was deleted before its entry: the request may run again.
+    if (kind && !answer) return undefined;
+    const fingerprint = { route, model, body: bodyHash };
+    return { owner, requestId, fingerprint, startedAt, leaseUntil, answer };
+  };
+};
+
+const createFinish =
+  (table: Table, bodies: BodyStore | undefined): AnswerStore['finish'] =>
+  async (id, owner, { isStream, body }, expiresAt) => {
+    const fits = body.byteLength <= MAX_ITEM_BODY;
+    if (!fits && !bodies) return false;
+    if (!fits) await bodies?.put(bodyName(id, owner), body);
+    const write = fits ? FINISH_HERE : FINISH_ELSEWHERE;
+    const { applied } = await table.apply(id, write, {
+      names: NAMES,
+      values: {
+        ':owner': owner,
+        ':kind': isStream ? 'stream' : 'whole',
+        ...(fits && { ':content': Buffer.from(body).toString('base64') }),
+        ...expiryOf(expiresAt),
+      },
+    });
+    return applied;
+  };
+
+/**
+ * `AnswerStore` on the answers table: one item per idempotency key. Bodies above the size of an item go to
+ * `bodies`; without it they are not kept.
+ */
+export const createDynamoAnswerStore = ({
+  bodies,
+  ...deps
+}: {
+  client: DynamoClient;
+  tableName: string;
+  bodies?: BodyStore | undefined;
+}): AnswerStore => {
+  const table = createTable(deps);
+  const readEntry = createReadEntry(bodies);
+  const apply = (id: string, write: ConditionalWrite, values: Record<string, unknown>) =>
+    table.apply(id, write, { names: NAMES, values });
+
+  const replace = async (claim: AnswerClaim): Promise<void> => {
+    await apply(claim.id, REPLACE, valuesOf(claim));
+  };
+  return {
+    claim: async (claim) => {
+      const { id, owner, now } = claim;
+      const result = await apply(id, CLAIM, valuesOf(claim));
+      if (result.applied) return { isOwned: true };
+      const entry = await readEntry(id, result.item ?? (await table.read(id)), now);
+      // A repeat of a write whose response was lost finds its own claim.
+      if (entry && entry.owner !== owner) return { isOwned: false, entry };
+      if (!entry) await replace(claim);
+      return { isOwned: true };
+    },
+    replace,
+    takeOver: async (claim, dead) => {
+      const { applied, item } = await apply(claim.id, TAKE_OVER, {
+        ...valuesOf(claim),
+        ':dead': dead.owner,
+      });
+      return applied || item?.owner === claim.owner;
+    },
+    find: async (id, now) => readEntry(id, await table.read(id), now),
+    renew: async (id, owner, leaseUntil) =>
+      (await apply(id, RENEW, { ':owner': owner, ':leaseUntil': leaseUntil })).applied,
+    finish: createFinish(table, bodies),
+    release: async (id, owner, now) => {
+      await apply(id, RELEASE, { ':owner': owner, ':ttl': Math.ceil(now / 1000) });
+    },
+  };
+};

@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest';
+import { PATIENT, startReplayBench, textOf } from './replay-bench.ts';
+
+const TEXT = 'Answer 1: näive 𝄞 words only';
+type Bench = Awaited<ReturnType<typeof startReplayBench>>;
+
+/** Lets short times pass until the promise is settled: waiting requests read the table in between. */
+const passing = async <T>({ clock }: Bench, promise: Promise<T>, step = 200): Promise<T> => {
+  let isSettled = false;
+  const settled = promise.finally(() => {
+    isSettled = true;
+  });
+  await expect
+    .poll(() => {
+      if (!isSettled) clock.advance(step);
+      return isSettled;
+    }, PATIENT)
+    .toBe(true);
+  return settled;
+};
+
+const startRunning = async () => {
+  const bench = await startReplayBench();
+  bench.upstream.state.isQuick = false;
+  return bench;
+};
+
+test('repeats of a running stream in the same process follow it live', async () => {
+  const bench = await startRunning();
+  const { ask, askAndHold, untilCalls, lastCall, upstream, fleet } = bench;
+  const first = ask();
+  await untilCalls(1);
+  const { opened } = askAndHold();
+  lastCall().begin();
+  const [response] = await opened;
+  expect(response.headers['idempotent-replayed']).toBe('true');
+  const [chunk] = (await response.iterator({ destroyOnReturn: false }).next()).value
+    ? ['read']
+    : [];
+  expect(chunk).toBe('read');
+  const second = ask();
+  lastCall().finish();
+  expect((await second).text).toBe((await first).text);
+  expect([upstream.calls.length, await fleet.charged()]).toEqual([1, 1]);
+});
+
+test.each([true, false])(
+  'repeats of a running request in other processes wait and get its response, streamed %s',
+  async (stream) => {
+    const bench = await startRunning();
+    const { ask, untilCalls, lastCall, upstream, fleet } = bench;
+    const first = ask({ stream });
+    await untilCalls(1);
+    const repeats = [1, 1, 0, 1].map((router) => ask({ stream, router }));
+    lastCall().begin();
+    await passing(bench, new Promise((resolve) => setTimeout(resolve, 100)), 50);
+    lastCall().finish();
+    const texts = (await passing(bench, Promise.all([first, ...repeats]))).map(({ text }) => text);
+    expect(new Set(texts).size).toBe(1);
+    expect(textOf({ text: texts[0] ?? '' })).toBe(TEXT);
+    expect([upstream.calls.length, await fleet.charged()]).toEqual([1, 1]);
+  },
+);
+
+test('a repeat with another body while the first request runs elsewhere gets a 422', async () => {
+  const { ask, untilCalls, lastCall } = await startRunning();
+  const first = ask();
+  await untilCalls(1);
+  for (const router of [0, 1]) expect((await ask({ router, prompt: 'else' })).status).toBe(422);
+  lastCall().finish();
+  expect((await first).status).toBe(200);
+});
+
+test('a stream that waits for another process has heartbeats from 10 s on', async () => {
+  const bench = await startRunning();
+  const { ask, askAndHold, untilCalls, lastCall } = bench;
+  const first = ask();
+  await untilCalls(1);
+  lastCall().begin();
+  const { opened } = askAndHold({ router: 1 });
+  const [response] = await passing(bench, opened, 500);
+  expect(response.statusCode).toBe(200);
+  let text = '';
+  response.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+  });
+  await expect
+    .poll(() => {
+      bench.clock.advance(500);
+      return text.match(/: waiting/g)?.length ?? 0;
+    }, PATIENT)
+    .toBeGreaterThan(1);
+  lastCall().finish();
+  await passing(bench, first);
+  await passing(bench, new Promise((resolve) => response.once('end', resolve)));
+  expect(textOf({ text })).toBe(TEXT);
+});
+
+test('if the first request fails elsewhere, one of those that wait runs it again, for one unit', async () => {
+  const bench = await startRunning();
+  const { ask, untilCalls, lastCall, upstream, fleet } = bench;
+  const first = ask({ stream: false });
+  await untilCalls(1);
+  const repeats = [1, 1].map((router) => ask({ stream: false, router }));
+  await passing(bench, new Promise((resolve) => setTimeout(resolve, 50)), 50);
+  upstream.state.isQuick = true;
+  lastCall().refuse(400);
+  expect((await first).status).toBe(502);
+  const texts = (await passing(bench, Promise.all(repeats))).map(textOf);
+  expect(texts).toEqual(Array(2).fill('Answer 2: näive 𝄞 words only'));
+  expect([upstream.calls.length, await fleet.charged()]).toEqual([2, 1]);
+});
+
+test('a request that runs for minutes keeps its lease', async () => {
+  const bench = await startRunning();
+  const { ask, clock, untilCalls, lastCall, upstream } = bench;
+  const first = ask();
+  await untilCalls(1);
+  lastCall().begin();
+  const repeat = ask({ router: 1 });
+  for (let second = 0; second < 45; second += 1) {
+    clock.advance(1_000);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  lastCall().finish();
+  expect((await passing(bench, repeat)).text).toContain('näive');
+  await first;
+  expect(upstream.calls).toHaveLength(1);
+});
