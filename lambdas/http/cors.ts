@@ -7,6 +7,7 @@ const EXPOSED = [
   'request-id',
   'retry-after',
   'x-should-retry',
+  ...['replayed', 'request-id', 'stored'].map((name) => `idempotent-${name}`),
   ...['limit', 'remaining', 'reset'].map((name) => `x-ratelimit-${name}-requests`),
   ...['limit', 'remaining', 'reset'].map((name) => `anthropic-ratelimit-requests-${name}`),
 ].join(', ');

@@ -48,8 +48,8 @@ const startDraining = async (messages: MessageBatches, end: () => Promise<void>)
 };
 
 /**
- * Runs a claimed request. It runs to its end whoever is connected, because a caller who set a key comes back
- * for the response; without a stored response the claim is released.
+ * Runs a claimed request. It runs to its end even if its client disconnects, because a caller who set a key will return
+ * for the response. Without a stored response the claim is released.
  */
 export const createOwn =
   ({ answers, running, clock, log, keepMs }: OwnDeps) =>
@@ -63,7 +63,7 @@ export const createOwn =
 
     const end = async (): Promise<void> => {
       endLease();
-      // If this fails, the lease ends by itself.
+      // If this fails, the lease expires.
       if (!keeper.isKept()) await answers.release(id, owner, clock.now()).catch(() => {});
       running.delete(id);
       recording.end();

@@ -39,7 +39,7 @@ export type ClaimResult = { isOwned: true } | { isOwned: false; entry: AnswerEnt
 export type AnswerStore = {
   /** Makes `claim.owner` the owner unless the id has an entry. Idempotent. */
   claim(claim: AnswerClaim): Promise<ClaimResult>;
-  /** The same, whatever entry the id has. */
+  /** The same, replacing any entry of the id. */
   replace(claim: AnswerClaim): Promise<void>;
   /** Replaces the dead owner of `entry`; false if it lives or another process was first. Idempotent. */
   takeOver(claim: AnswerClaim, dead: AnswerEntry): Promise<boolean>;

@@ -28,6 +28,7 @@ describe('the options of existing data', () => {
     projectsTable: 'projects-restored',
     metersTable: 'meters-restored',
     upstreamSecret: SECRET,
+    replayHours: 0,
   });
 
   test('the stack creates no table and no secret if five existing ones are given', () => {
@@ -57,7 +58,7 @@ describe('the options of existing data', () => {
   });
 
   test('one restored table leaves the other three as they are', () => {
-    const one = synthTemplate({ keysTable: 'keys-restored' });
+    const one = synthTemplate({ keysTable: 'keys-restored', replayHours: 0 });
     expect(Object.keys(one.findResources(TABLE)).toSorted()).toEqual([
       'TablesMetersB1C8DA8D',
       'TablesPlans2B9D66DA',
@@ -77,7 +78,7 @@ describe('the options of existing data', () => {
 });
 
 test('in prod tables, secret and log groups are kept on update and delete, not on a failed create', () => {
-  const prod = synthTemplate({ stage: 'prod' });
+  const prod = synthTemplate({ stage: 'prod', replayHours: 0 });
   for (const type of [TABLE, 'AWS::SecretsManager::Secret', 'AWS::Logs::LogGroup']) {
     prod.allResources(type, {
       DeletionPolicy: 'RetainExceptOnCreate',

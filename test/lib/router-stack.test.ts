@@ -43,7 +43,7 @@ describe('the role of the router', () => {
         {
           Effect: 'Allow',
           Action: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
-          Resource: tableArn('Meters'),
+          Resource: [tableArn('Meters'), tableArn('Answers')],
         },
         {
           Effect: 'Allow',
@@ -180,29 +180,33 @@ describe('the tables', () => {
   const tables = (template: Template) =>
     Object.values(template.findResources('AWS::DynamoDB::GlobalTable'));
 
-  test('the four tables are on demand, each with one partition key', () => {
+  test('the five tables are on demand, each with one partition key', () => {
     const shape = {
       BillingMode: 'PAY_PER_REQUEST',
       KeySchema: [{ AttributeName: PARTITION_KEY, KeyType: 'HASH' }],
     };
     dev.allResourcesProperties('AWS::DynamoDB::GlobalTable', shape);
-    dev.resourceCountIs('AWS::DynamoDB::GlobalTable', 4);
+    dev.resourceCountIs('AWS::DynamoDB::GlobalTable', 5);
   });
 
-  test('only the meters table has a time to live', () => {
+  test('only the meters and answers tables have a time to live', () => {
     const expiring = { TimeToLiveSpecification: { AttributeName: TTL_ATTRIBUTE, Enabled: true } };
     const found = ids(dev, 'AWS::DynamoDB::GlobalTable', { Properties: expiring });
-    expect(found).toEqual([expect.stringContaining('Meters')]);
+    expect(found).toEqual([
+      expect.stringContaining('Meters'),
+      expect.stringContaining('Answers'),
+    ]);
   });
 
-  test('the tables are retained after the stack in prod and deleted with it in dev', () => {
-    expect(tables(prod).map((table) => table.DeletionPolicy)).toEqual(
-      Array(4).fill('RetainExceptOnCreate'),
-    );
-    expect(tables(dev).map((table) => table.DeletionPolicy)).toEqual(Array(4).fill('Delete'));
+  test('the tables are retained after the stack in prod, all but the answers, and deleted with it in dev', () => {
+    expect(tables(prod).map((table) => table.DeletionPolicy)).toEqual([
+      ...Array(4).fill('RetainExceptOnCreate'),
+      'Delete',
+    ]);
+    expect(tables(dev).map((table) => table.DeletionPolicy)).toEqual(Array(5).fill('Delete'));
   });
 
-  test('in prod all tables are protected from deletion, and all but the meters restorable', () => {
+  test('in prod all tables but the answers are protected from deletion, keys, plans and projects restorable', () => {
     const restorable = {
       DeletionProtectionEnabled: true,
       PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
@@ -246,6 +250,7 @@ describe('the stack', () => {
   test('the stack has exactly these outputs', () => {
     expect(Object.keys(dev.findOutputs('*')).sort()).toEqual([
       'AdminLogGroup',
+      'AnswersTable',
       'FunctionUrl',
       'KeysTable',
       'MetersTable',

@@ -1,0 +1,47 @@
+import { Match } from 'aws-cdk-lib/assertions';
+import { expect, test } from 'vitest';
+import { synthTemplate } from './synth.ts';
+
+const KEY = 'arn:aws:kms:eu-west-1:123456789012:key/one';
+const TABLE = 'AWS::DynamoDB::GlobalTable';
+
+const answersOf = (template: ReturnType<typeof synthTemplate>) =>
+  Object.entries(template.findResources(TABLE)).find(([id]) => id.startsWith('TablesAnswers'))?.[1];
+
+test('the answers table expires its items, is encrypted with the stage key, and is deleted with the stack', () => {
+  const answers = answersOf(synthTemplate({ stage: 'prod', kmsKey: KEY }));
+  expect(answers).toMatchObject({
+    DeletionPolicy: 'Delete',
+    Properties: {
+      TimeToLiveSpecification: { AttributeName: 'expiresAtSeconds', Enabled: true },
+      SSESpecification: { SSEEnabled: true, SSEType: 'KMS' },
+      Replicas: [{ DeletionProtectionEnabled: false, SSESpecification: { KMSMasterKeyId: KEY } }],
+    },
+  });
+});
+
+test('only the router may read and write the answers table, and it cannot scan or delete', () => {
+  const template = synthTemplate();
+  const statements = Object.entries(template.findResources('AWS::IAM::Policy')).flatMap(
+    ([id, { Properties }]) =>
+      (Properties as { PolicyDocument: { Statement: object[] } }).PolicyDocument.Statement.filter(
+        (statement) => JSON.stringify(statement).includes('TablesAnswers'),
+      ).map((statement) => ({ id, statement })),
+  );
+  expect(statements).toEqual([
+    {
+      id: expect.stringMatching(/^Router/),
+      statement: expect.objectContaining({ Action: ['dynamodb:GetItem', 'dynamodb:UpdateItem'] }),
+    },
+  ]);
+});
+
+test('replayHours is passed to the router, and 0 leaves out the answers table', () => {
+  synthTemplate({ replayHours: '72' }).hasResourceProperties('AWS::Lambda::Function', {
+    Environment: { Variables: { REPLAY_HOURS: '72', ANSWERS_TABLE: Match.anyValue() } },
+  });
+  const off = synthTemplate({ replayHours: 0 });
+  expect(answersOf(off)).toBeUndefined();
+  expect(off.findOutputs('AnswersTable')).toEqual({});
+  expect(JSON.stringify(off.toJSON())).not.toContain('ANSWERS_TABLE');
+});
