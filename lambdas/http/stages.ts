@@ -113,7 +113,10 @@ export const readCall = async (authenticated: Authenticated): Promise<Call> => {
     caller,
     body: withModel(body?.value, deployment),
     bodyBytes: body?.bytes.byteLength ?? 0,
-    bodyDigest: () => createHash('sha256').update(body?.bytes ?? '').digest('hex'),
+    bodyDigest: () =>
+      createHash('sha256')
+        .update(body?.bytes ?? '')
+        .digest('hex'),
     header: (name) => request.headers[name],
     pathParameter,
     signal,

@@ -8,6 +8,7 @@ import { EVERY_OPTION, synthTemplate, WEB_FOLDER } from './synth.ts';
  */
 const STATEFUL: Record<string, string[]> = {
   'AWS::DynamoDB::GlobalTable': [
+    'TablesAnswers02CD3A6C',
     'TablesKeys6B5A3ABF',
     'TablesMetersB1C8DA8D',
     'TablesPlans2B9D66DA',

@@ -192,10 +192,7 @@ describe('the tables', () => {
   test('only the meters and answers tables have a time to live', () => {
     const expiring = { TimeToLiveSpecification: { AttributeName: TTL_ATTRIBUTE, Enabled: true } };
     const found = ids(dev, 'AWS::DynamoDB::GlobalTable', { Properties: expiring });
-    expect(found).toEqual([
-      expect.stringContaining('Meters'),
-      expect.stringContaining('Answers'),
-    ]);
+    expect(found).toEqual([expect.stringContaining('Meters'), expect.stringContaining('Answers')]);
   });
 
   test('the tables are retained after the stack in prod, all but the answers, and deleted with it in dev', () => {
