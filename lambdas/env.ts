@@ -1,41 +1,41 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
+import { describeIssue } from './support/describe-issue.ts';
 
 /** CONTRACT with lib/: the environment variables of the router function. */
 export const RouterEnv = z.object({
   /** Name of the stage, on every metric. */
-  STAGE: z.string().min(1),
+  STAGE: z.string().check(z.minLength(1)),
   /** Stage option `maxSeries`: the dashboard and the function must fold the same models. */
-  MAX_SERIES: z.string().regex(/^[1-9]\d*$/, 'must be a whole number above 0'),
+  MAX_SERIES: z.string().check(z.regex(/^[1-9]\d*$/, 'must be a whole number above 0')),
   /** Stage option `corsOrigins`, separated by spaces. */
-  CORS_ORIGINS: z.string().default(''),
-  KEYS_TABLE: z.string().min(3),
-  PLANS_TABLE: z.string().min(3),
-  METERS_TABLE: z.string().min(3),
+  CORS_ORIGINS: z._default(z.string(), ''),
+  KEYS_TABLE: z.string().check(z.minLength(3)),
+  PLANS_TABLE: z.string().check(z.minLength(3)),
+  METERS_TABLE: z.string().check(z.minLength(3)),
   /** Absent if the stage keeps no responses. */
-  ANSWERS_TABLE: z.string().min(3).exactOptional(),
+  ANSWERS_TABLE: z.exactOptional(z.string().check(z.minLength(3))),
   /** Stage option `replayHours`. */
-  REPLAY_HOURS: z
-    .string()
-    .regex(/^[1-9]\d*$/, 'must be a whole number above 0')
-    .exactOptional(),
+  REPLAY_HOURS: z.exactOptional(
+    z.string().check(z.regex(/^[1-9]\d*$/, 'must be a whole number above 0')),
+  ),
   /** Name or ARN of the secret whose JSON object holds one credential per field. */
-  UPSTREAM_SECRET: z.string().min(1),
+  UPSTREAM_SECRET: z.string().check(z.minLength(1)),
 });
 export type RouterEnv = z.infer<typeof RouterEnv>;
 
 /** CONTRACT with lib/: the environment variables of the admin function. */
 export const AdminEnv = z.object({
-  KEYS_TABLE: z.string().min(3),
-  PLANS_TABLE: z.string().min(3),
-  PROJECTS_TABLE: z.string().min(3),
-  METERS_TABLE: z.string().min(3),
+  KEYS_TABLE: z.string().check(z.minLength(3)),
+  PLANS_TABLE: z.string().check(z.minLength(3)),
+  PROJECTS_TABLE: z.string().check(z.minLength(3)),
+  METERS_TABLE: z.string().check(z.minLength(3)),
 });
 export type AdminEnv = z.infer<typeof AdminEnv>;
 
 type Variables = Record<string, string | undefined>;
 
-const read = <Env>(schema: z.ZodType<Env>, env: Variables): Env => {
-  const parsed = schema.safeParse(env);
+const read = <Env>(schema: z.ZodMiniType<Env>, env: Variables): Env => {
+  const parsed = schema.safeParse(env, { error: describeIssue });
   if (parsed.success) return parsed.data;
   throw new Error(`The environment is not valid.\n${z.prettifyError(parsed.error)}`);
 };

@@ -1,66 +1,68 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { UPSTREAM_PROTOCOLS } from '../protocols/protocol-name.ts';
+import { describeIssue } from '../support/describe-issue.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { nearMatches } from './near-matches.ts';
 
 /** Token of RFC 9110; Node throws on any other header name. */
-const HeaderName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/);
-const HeaderValue = z.string().regex(/^[\x20-\x7e]*$/, 'must be printable ASCII');
+const HeaderName = z.string().check(z.regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be a header name'));
+const HeaderValue = z.string().check(z.regex(/^[\x20-\x7e]*$/, 'must be printable ASCII'));
 
 /** An upstream deployment that serves a model. Targets are tried in the order of the list. */
 export const Target = z.strictObject({
   /** Name of the provider connection, for logs, metrics and the breaker. */
-  upstream: z.string().regex(/^[a-z0-9][a-z0-9-]{0,39}$/),
+  upstream: z.string().check(z.regex(/^[a-z0-9][a-z0-9-]{0,39}$/, 'must be 1 to 40 lower-case letters, digits or dashes')),
   protocol: z.enum(UPSTREAM_PROTOCOLS),
   /**
    * URL before the protocol's path (`/chat/completions` or `/v1/messages`), e.g.
    * `https://api.example.com/v1`; a query string in it is kept.
    */
-  baseUrl: z.url({ protocol: /^https?$/ }),
+  baseUrl: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }),
   /** The provider's name of the model. */
-  model: z.string().min(1),
+  model: z.string().check(z.minLength(1)),
   /** Field of the upstream secret that holds the credential. */
-  secret: z.string().min(1),
+  secret: z.string().check(z.minLength(1)),
   /** Header of the credential, if the provider does not use the protocol's default. */
-  authHeader: z.enum(['authorization', 'x-api-key', 'api-key']).optional(),
+  authHeader: z.optional(z.enum(['authorization', 'x-api-key', 'api-key'])),
   /** Extra headers, e.g. a protocol version. Never a credential. */
-  headers: z.record(HeaderName, HeaderValue).optional(),
-  maxTokensField: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
+  headers: z.optional(z.record(HeaderName, HeaderValue)),
+  maxTokensField: z.optional(z.enum(['max_tokens', 'max_completion_tokens'])),
   /** On chat: the upstream rejects (`refused`) or requires `reasoning_content` in earlier responses. */
-  reasoningHistory: z.enum(['required', 'refused']).optional(),
+  reasoningHistory: z.optional(z.enum(['required', 'refused'])),
   /** On chat: the upstream accepts only tool-call ids of nine letters and digits, as Mistral does. */
-  toolCallIds: z.literal('short').optional(),
+  toolCallIds: z.optional(z.literal('short')),
   /** On messages: the upstream rejects role `system` in `messages`. */
-  systemTurns: z.literal('leading').optional(),
+  systemTurns: z.optional(z.literal('leading')),
   /** Timeout of the first event in ms, for models with long thinking. */
-  firstEventTimeoutMs: z.int().positive().max(300_000).optional(),
+  firstEventTimeoutMs: z.optional(z.int().check(z.positive(), z.maximum(300_000))),
 });
 export type Target = z.infer<typeof Target>;
 
 /** A catalog entry: the fields of `GET /v1/models`, and the targets. */
 export const Model = z.strictObject({
-  id: z.string().regex(/^[^/\s]+\/[^\s]+$/, 'must look like <vendor>/<model_name>'),
-  display_name: z.string().min(1),
+  id: z.string().check(z.regex(/^[^/\s]+\/[^\s]+$/, 'must look like <vendor>/<model_name>')),
+  display_name: z.string().check(z.minLength(1)),
   /** Unix seconds. */
-  created: z.int().nonnegative(),
-  owned_by: z.string().min(1),
-  context_length: z.int().positive(),
-  max_output_tokens: z.int().positive(),
+  created: z.int().check(z.nonnegative()),
+  owned_by: z.string().check(z.minLength(1)),
+  context_length: z.int().check(z.positive()),
+  max_output_tokens: z.int().check(z.positive()),
   streaming: z.boolean(),
   tools: z.boolean(),
   vision: z.boolean(),
-  input_price_per_m: z.number().nonnegative(),
-  output_price_per_m: z.number().nonnegative(),
-  targets: z.array(Target).min(1),
+  input_price_per_m: z.number().check(z.nonnegative()),
+  output_price_per_m: z.number().check(z.nonnegative()),
+  targets: z.array(Target).check(z.minLength(1)),
 });
 export type Model = z.infer<typeof Model>;
 
-const Models = z
-  .array(Model)
-  .min(1)
-  .refine((models) => new Set(models.map(({ id }) => id)).size === models.length, {
-    message: 'model ids must be unique',
-  });
+const Models = z.array(Model).check(
+  z.minLength(1),
+  z.refine(
+    (models) => new Set(models.map(({ id }) => id)).size === models.length,
+    'model ids must be unique',
+  ),
+);
 
 export type Catalog = {
   /** The models a plan may route to, in catalog order. */
@@ -91,7 +93,7 @@ const validModelsText = (id: string, valid: string[]): string => {
 
 /** @throws Error that names the path of every invalid value in `data`. */
 export const parseModels = (data: unknown): Model[] => {
-  const parsed = Models.safeParse(data);
+  const parsed = Models.safeParse(data, { error: describeIssue });
   if (parsed.success) return parsed.data;
   throw new Error(`The catalog is not valid.\n${z.prettifyError(parsed.error)}`);
 };

@@ -1,10 +1,13 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { describeIssue } from '../support/describe-issue.ts';
 import { invalidRequest } from '../support/errors.ts';
 
 /** An optional field; `null` reads as absent. */
-export const optional = <T extends z.ZodType>(schema: T) =>
-  schema.nullish().transform((value): z.output<T> | undefined => value ?? undefined);
+export const optional = <T extends z.ZodMiniType>(schema: T) =>
+  z.pipe(
+    z.nullish(schema),
+    z.transform((value): z.output<T> | undefined => value ?? undefined),
+  );
 
 /** An empty list reads as absent: vendors reject it if they require an entry. */
 export const listOf = <T>(list: T[] | undefined): T[] | undefined =>
@@ -14,8 +17,8 @@ export const listOf = <T>(list: T[] | undefined): T[] | undefined =>
  * A list that is parsed up to its first invalid item: an error names one, and 100,000 invalid items
  * took 1.7 s. `items` may limit the length.
  */
-export const each = <T extends z.ZodType>(item: T, items = z.array(z.unknown())) =>
-  items.transform((values, context): z.output<T>[] => {
+export const each = <T extends z.ZodMiniType>(item: T, items = z.array(z.unknown())) =>
+  z.pipe(items, z.transform((values, context): z.output<T>[] => {
     const output: z.output<T>[] = [];
     for (const [index, value] of values.entries()) {
       const parsed = item.safeParse(value, { error: describeIssue });
@@ -30,18 +33,19 @@ export const each = <T extends z.ZodType>(item: T, items = z.array(z.unknown()))
       output.push(parsed.data);
     }
     return output;
-  });
+  }));
 
 /**
  * An object of a type that is not in `listed`, kept whole: the last branch of a union whose other
  * branches are the listed types. In the output, `type: 'other'` distinguishes it.
  */
 export const ofOtherType = (listed: string[], error: string) =>
-  z
-    .looseObject({
-      type: z.string().refine((type) => !listed.includes(type), { error, abort: true }),
-    })
-    .transform((value) => ({ type: 'other' as const, value }));
+  z.pipe(
+    z.looseObject({
+      type: z.string().check(z.refine((type) => !listed.includes(type), { error, abort: true })),
+    }),
+    z.transform((value) => ({ type: 'other' as const, value })),
+  );
 
 /** Any JSON object. */
 export const JsonObject = z.record(z.string(), z.unknown());
@@ -76,7 +80,7 @@ const decisive = (issue: z.core.$ZodIssue): Issue => {
 };
 
 /** Checks a body against its wire schema. @throws ApiError 400 that names the first invalid path. */
-export const parseWire = <T extends z.ZodType>(schema: T, body: unknown): z.output<T> => {
+export const parseWire = <T extends z.ZodMiniType>(schema: T, body: unknown): z.output<T> => {
   const parsed = schema.safeParse(body, { error: describeIssue });
   if (parsed.success) return parsed.data;
   const [first] = parsed.error.issues;

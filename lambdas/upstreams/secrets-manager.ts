@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { ReadSecret } from './read-secret.ts';
@@ -24,7 +24,7 @@ const RETRY_MS = 1_000;
 const READ_MS = 4_000;
 
 /** Trimmed: pasted credentials often end in a line break. */
-const Credentials = z.record(z.string(), z.string().trim().min(1));
+const Credentials = z.record(z.string(), z.string().check(z.trim(), z.minLength(1)));
 
 type Snapshot = { credentials: z.infer<typeof Credentials>; version: string };
 

@@ -13,7 +13,7 @@ afterAll(() => rmSync(outdir, { recursive: true }));
 const { file, sources } = bundle({ entry: 'lambdas/router.ts', outdir });
 
 /** Every KB is parsed in each cold start. */
-const BUDGET_KB = 320;
+const BUDGET_KB = 250;
 
 /** Replaces the Lambda runtime: disables the network and sends one event. */
 const RUNTIME = `
@@ -86,6 +86,12 @@ describe('the bundle of the router function', () => {
     expect(readFileSync(file, 'utf8')).not.toMatch(
       /NodeHttpHandler|StandardRetry|endpointProvider/,
     );
+  });
+
+  test('the router bundle contains zod/mini and not the classic zod', () => {
+    const ofZod = sources.filter((path) => path.includes('node_modules/zod/'));
+    expect(ofZod.length).toBeGreaterThan(0);
+    expect(ofZod.filter((path) => path.includes('/classic/'))).toEqual([]);
   });
 
   test('the router bundle has no dynamic import', () => {

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { each, JsonObject, ofOtherType, optional } from '../parse-wire.ts';
 
 /** The chat-completions request. Loose: fields that are not listed are kept in `extras`. */
@@ -20,7 +20,7 @@ const FilePart = z.looseObject({
 const ToolUsePart = z.looseObject({
   type: z.literal('tool_use'),
   id: z.string(),
-  name: z.string().min(1),
+  name: z.string().check(z.minLength(1)),
   input: z.unknown(),
 });
 const ToolResultPart = z.looseObject({
@@ -54,15 +54,16 @@ export type ContentPart = z.infer<typeof ContentPart>;
 const Content = z.union([z.string(), each(ContentPart)]);
 
 /** JSON text; some clients send the value itself. */
-const Arguments = z
-  .union([z.string(), JsonObject])
-  .transform((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
+const Arguments = z.pipe(
+  z.union([z.string(), JsonObject]),
+  z.transform((value) => (typeof value === 'string' ? value : JSON.stringify(value))),
+);
 
 const ToolCall = z.looseObject({
   // Empty ids come from upstreams that send them; the result has an empty id too.
   id: z.string(),
-  type: z.literal('function', 'only function calls are supported').default('function'),
-  function: z.looseObject({ name: z.string().min(1), arguments: optional(Arguments) }),
+  type: z._default(z.literal('function', 'only function calls are supported'), 'function'),
+  function: z.looseObject({ name: z.string().check(z.minLength(1)), arguments: optional(Arguments) }),
 });
 
 const NO_FUNCTIONS = 'functions are no longer supported; use tools';
@@ -96,12 +97,12 @@ export type Message = z.infer<typeof Message>;
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** No provider accepts arguments of another type; some callers leave the type out. */
-const Parameters = z.looseObject({ type: z.literal('object').optional() });
+const Parameters = z.looseObject({ type: z.optional(z.literal('object')) });
 
 const FunctionTool = z.looseObject({
   type: z.literal('function'),
   function: z.looseObject({
-    name: z.string().regex(TOOL_NAME, 'must be 1 to 64 letters, digits, _ or -'),
+    name: z.string().check(z.regex(TOOL_NAME, 'must be 1 to 64 letters, digits, _ or -')),
     description: optional(z.string()),
     parameters: optional(Parameters),
     strict: optional(z.boolean()),
@@ -109,15 +110,17 @@ const FunctionTool = z.looseObject({
 });
 /** A tool of the messages protocol; some agents send it if a model's name suggests that protocol. */
 const SchemaTool = z.looseObject({
-  type: z.literal('custom').optional(),
-  name: z.string().regex(TOOL_NAME, 'must be 1 to 64 letters, digits, _ or -'),
+  type: z.optional(z.literal('custom')),
+  name: z.string().check(z.regex(TOOL_NAME, 'must be 1 to 64 letters, digits, _ or -')),
   description: optional(z.string()),
   input_schema: Parameters,
 });
 /** Tools that an upstream runs. Custom tools take free text, which the canonical form lacks. */
-const OtherTool = ofOtherType(['function'], 'Invalid tool').refine(
-  ({ value }) => value.type !== 'custom',
-  { error: 'custom tools are not supported; use function tools', path: ['type'] },
+const OtherTool = ofOtherType(['function'], 'Invalid tool').check(
+  z.refine(({ value }) => value.type !== 'custom', {
+    error: 'custom tools are not supported; use function tools',
+    path: ['type'],
+  }),
 );
 export const WireTool = z.union([FunctionTool, SchemaTool, OtherTool]);
 export type WireTool = z.infer<typeof WireTool>;
@@ -126,7 +129,7 @@ const WireToolChoice = z.union([
   z.enum(['none', 'auto', 'required']),
   z.looseObject({
     type: z.literal('function'),
-    function: z.looseObject({ name: z.string().min(1) }),
+    function: z.looseObject({ name: z.string().check(z.minLength(1)) }),
   }),
   z.looseObject({
     type: z.literal('allowed_tools'),
@@ -137,7 +140,7 @@ const WireToolChoice = z.union([
   }),
   // Choices of the messages protocol, from agents that send its tools.
   z.looseObject({ type: z.enum(['auto', 'any', 'none']) }),
-  z.looseObject({ type: z.literal('tool'), name: z.string().min(1) }),
+  z.looseObject({ type: z.literal('tool'), name: z.string().check(z.minLength(1)) }),
 ]);
 export type WireToolChoice = z.infer<typeof WireToolChoice>;
 
@@ -164,23 +167,23 @@ const MAX_STOP_SEQUENCES = 4;
 const MAX_MESSAGES = 10_000;
 const MAX_TOOLS = 256;
 
-const StopSequence = z.string().min(1);
+const StopSequence = z.string().check(z.minLength(1));
 
 export const ChatRequest = z.looseObject({
-  model: z.string().min(1),
-  messages: each(Message, z.array(z.unknown()).min(1).max(MAX_MESSAGES)),
+  model: z.string().check(z.minLength(1)),
+  messages: each(Message, z.array(z.unknown()).check(z.minLength(1), z.maxLength(MAX_MESSAGES))),
   stream: optional(z.boolean()),
   stream_options: optional(JsonObject),
-  max_tokens: optional(z.int().positive()),
-  max_completion_tokens: optional(z.int().positive()),
-  temperature: optional(z.number().min(0).max(2)),
-  top_p: optional(z.number().min(0).max(1)),
-  top_k: optional(z.int().nonnegative()),
+  max_tokens: optional(z.int().check(z.positive())),
+  max_completion_tokens: optional(z.int().check(z.positive())),
+  temperature: optional(z.number().check(z.minimum(0), z.maximum(2))),
+  top_p: optional(z.number().check(z.minimum(0), z.maximum(1))),
+  top_k: optional(z.int().check(z.nonnegative())),
   n: optional(z.literal(1, 'only one choice per request is supported')),
   stop: optional(
-    z.union([StopSequence, z.array(StopSequence).max(MAX_STOP_SEQUENCES, 'at most 4 sequences')]),
+    z.union([StopSequence, z.array(StopSequence).check(z.maxLength(MAX_STOP_SEQUENCES, 'at most 4 sequences'))]),
   ),
-  tools: optional(each(WireTool, z.array(z.unknown()).max(MAX_TOOLS))),
+  tools: optional(each(WireTool, z.array(z.unknown()).check(z.maxLength(MAX_TOOLS)))),
   tool_choice: optional(WireToolChoice),
   functions: optional(z.never(NO_FUNCTIONS)),
   function_call: optional(z.never(NO_FUNCTIONS)),

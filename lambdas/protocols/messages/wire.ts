@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { each, JsonObject, ofOtherType, optional } from '../parse-wire.ts';
 
 /** The messages request. Loose: fields that are not listed are kept in `extras`. */
@@ -25,7 +25,7 @@ const DocumentBlock = z.looseObject({
 const ToolUseBlock = z.looseObject({
   type: z.literal('tool_use'),
   id: z.string(),
-  name: z.string().min(1),
+  name: z.string().check(z.minLength(1)),
   input: z.unknown(),
 });
 const ThinkingBlock = z.looseObject({
@@ -64,7 +64,7 @@ export type Message = z.infer<typeof Message>;
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 const CustomTool = z.looseObject({
   type: optional(z.literal('custom')),
-  name: z.string().regex(TOOL_NAME, 'must be 1 to 128 letters, digits, _ or -'),
+  name: z.string().check(z.regex(TOOL_NAME, 'must be 1 to 128 letters, digits, _ or -')),
   description: optional(z.string()),
   input_schema: z.looseObject({ type: z.literal('object') }),
   strict: optional(z.boolean()),
@@ -78,7 +78,7 @@ export const WireToolChoice = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('auto'), ...Parallel }),
   z.looseObject({ type: z.literal('any'), ...Parallel }),
   z.looseObject({ type: z.literal('none') }),
-  z.looseObject({ type: z.literal('tool'), name: z.string().min(1), ...Parallel }),
+  z.looseObject({ type: z.literal('tool'), name: z.string().check(z.minLength(1)), ...Parallel }),
 ]);
 export type WireToolChoice = z.infer<typeof WireToolChoice>;
 
@@ -88,20 +88,20 @@ const MAX_TOOLS = 256;
 
 /** The fields of both endpoints; only generation requires `max_tokens`. */
 export const CountRequest = z.looseObject({
-  model: z.string().min(1),
-  messages: each(Message, z.array(z.unknown()).min(1).max(MAX_MESSAGES)),
+  model: z.string().check(z.minLength(1)),
+  messages: each(Message, z.array(z.unknown()).check(z.minLength(1), z.maxLength(MAX_MESSAGES))),
   system: optional(z.union([z.string(), each(TextBlock)])),
   // Zero warms the upstream's cache.
-  max_tokens: optional(z.int().nonnegative()),
+  max_tokens: optional(z.int().check(z.nonnegative())),
   stream: optional(z.boolean()),
-  temperature: optional(z.number().min(0).max(1)),
-  top_p: optional(z.number().min(0).max(1)),
-  top_k: optional(z.int().nonnegative()),
-  stop_sequences: optional(z.array(z.string().min(1))),
-  tools: optional(each(WireTool, z.array(z.unknown()).max(MAX_TOOLS))),
+  temperature: optional(z.number().check(z.minimum(0), z.maximum(1))),
+  top_p: optional(z.number().check(z.minimum(0), z.maximum(1))),
+  top_k: optional(z.int().check(z.nonnegative())),
+  stop_sequences: optional(z.array(z.string().check(z.minLength(1)))),
+  tools: optional(each(WireTool, z.array(z.unknown()).check(z.maxLength(MAX_TOOLS)))),
   tool_choice: optional(WireToolChoice),
   thinking: optional(
-    z.looseObject({ type: z.string(), budget_tokens: optional(z.int().positive()) }),
+    z.looseObject({ type: z.string(), budget_tokens: optional(z.int().check(z.positive())) }),
   ),
   output_config: optional(
     z.looseObject({ effort: optional(z.string()), format: optional(JsonObject) }),
@@ -111,4 +111,4 @@ export const CountRequest = z.looseObject({
 });
 export type CountRequest = z.infer<typeof CountRequest>;
 
-export const MessagesRequest = CountRequest.extend({ max_tokens: z.int().nonnegative() });
+export const MessagesRequest = z.extend(CountRequest, { max_tokens: z.int().check(z.nonnegative()) });

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { BreakerStore } from '../breaker-store.ts';
 import type { DynamoClient } from './dynamo-client.ts';

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { KEYS_BY_PROJECT, PARTITION_KEY } from '../../tables.ts';
 import type { KeyRecord, KeyStore } from '../key-store.ts';
 import type { DynamoClient } from './dynamo-client.ts';
@@ -11,11 +11,11 @@ const StoredKey = z.object({
   planId: z.string(),
   meterId: z.string(),
   start: z.string(),
-  name: z.string().exactOptional(),
+  name: z.exactOptional(z.string()),
   status: z.enum(['active', 'revoked']),
   createdAt: z.number(),
-  expiresAt: z.number().exactOptional(),
-  replacedBy: z.string().exactOptional(),
+  expiresAt: z.exactOptional(z.number()),
+  replacedBy: z.exactOptional(z.string()),
 });
 
 const readKey = (item: Item): KeyRecord => {

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { PARTITION_KEY } from '../../tables.ts';
 import { isSamePlan, type Plan, type PlanStore } from '../plan-store.ts';
 import type { DynamoClient } from './dynamo-client.ts';
@@ -9,9 +9,9 @@ const StoredPlan = z.object({
   rpm: z.number(),
   quota: z.number(),
   period: z.enum(['hour', 'day', 'month']),
-  models: z.array(z.string()).exactOptional(),
+  models: z.exactOptional(z.array(z.string())),
   /** Incremented by every write; absent in plans of version 0.1.0. */
-  revision: z.number().exactOptional(),
+  revision: z.exactOptional(z.number()),
 });
 
 const readPlan = (item: Item): Plan => {

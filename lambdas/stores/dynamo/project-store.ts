@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { PARTITION_KEY } from '../../tables.ts';
 import type { Project, ProjectStore } from '../project-store.ts';
 import type { DynamoClient } from './dynamo-client.ts';
@@ -6,7 +6,7 @@ import { createTable, type Item } from './table.ts';
 
 const StoredProject = z.object({
   [PARTITION_KEY]: z.string(),
-  name: z.string().exactOptional(),
+  name: z.exactOptional(z.string()),
   createdAt: z.number(),
 });
 

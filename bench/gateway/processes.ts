@@ -1,0 +1,56 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+
+const children: ChildProcess[] = [];
+
+/** Starts a file of this folder and returns its pid with the first message that it sends. */
+export const start = async <Message>(file: string, ...args: string[]) => {
+  const child = fork(fileURLToPath(new URL(file, import.meta.url)), args);
+  children.push(child);
+  const [message] = (await once(child, 'message')) as [Message];
+  return { pid: child.pid ?? 0, ...message };
+};
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address ? address.port : 0;
+};
+
+const isUp = (url: string): Promise<boolean> =>
+  fetch(url).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+/** Starts a Web Function's bundle as Lambda does, on a free port. */
+export const startRouter = async (file: string, env: Record<string, string>) => {
+  const endpoint = `127.0.0.1:${await freePort()}`;
+  const child = spawn(process.execPath, [file], {
+    // Its log lines are written and discarded.
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...env, AWS_LAMBDA_HTTP_ENDPOINT: endpoint },
+  });
+  children.push(child);
+  const url = `http://${endpoint}`;
+  while (!(await isUp(url))) {
+    if (child.exitCode !== null) throw new Error(`The router ended with ${child.exitCode}.`);
+  }
+  return { pid: child.pid ?? 0, url };
+};
+
+export const stopAll = (): void => {
+  for (const child of children) child.kill('SIGKILL');
+};
+
+/** CPU that a process has used, in microseconds: the time of its threads on a core. */
+export const cpuOf = (pid: number): number =>
+  readdirSync(`/proc/${pid}/task`)
+    .map((task) => readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8'))
+    .reduce((total, line) => total + Number(line.split(' ')[0]) / 1_000, 0);
