@@ -1,5 +1,5 @@
 /**
- * CPU of the whole router per request and per event, beside D, a proxy that parses nothing: `npm run bench`.
+ * CPU of the whole router per request and per event, as multiples of D, a proxy that parses nothing: `npm run bench`.
  * bench/README.md says how to read the table.
  */
 import { randomBytes } from 'node:crypto';

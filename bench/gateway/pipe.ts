@@ -3,7 +3,7 @@ import { Agent, createServer, request as open } from 'node:http';
 import { listen } from '../../local/loopback.ts';
 
 const upstream = new URL(process.argv[2] ?? '');
-const agent = new Agent({ keepAlive: true, maxSockets: 1024, noDelay: true });
+const agent = new Agent({ keepAlive: true, maxSockets: 1024 });
 
 const server = createServer({ noDelay: true }, (request, response) => {
   const headers = { ...request.headers, host: upstream.host, authorization: 'Bearer upstream' };
