@@ -32,7 +32,13 @@ const modelsAt = (url: string): Model[] =>
     ...{ context_length: 1_000_000, max_output_tokens: 100_000 },
     ...{ streaming: true, tools: true, vision: false, input_price_per_m: 1, output_price_per_m: 2 },
     targets: [
-      { upstream: 'bench', protocol: 'chat', baseUrl: url, model: `bench/${events}`, secret: 'bench' },
+      {
+        upstream: 'bench',
+        protocol: 'chat',
+        baseUrl: url,
+        model: `bench/${events}`,
+        secret: 'bench',
+      },
     ],
   }));
 
@@ -92,7 +98,12 @@ const measure = async ({ pid, ...target }: Measured, current: Case): Promise<Sam
   return { cpu: (cpuOf(pid) - before) / units, firstByteMs: median(firstByteMs) };
 };
 
-type Row = { name: string; d: number[]; ratios: Record<string, number[]>; addedMs: Record<string, number[]> };
+type Row = {
+  name: string;
+  d: number[];
+  ratios: Record<string, number[]>;
+  addedMs: Record<string, number[]>;
+};
 
 /** D runs right before each target, so that both see the same machine. */
 const runRound = async (d: Measured, targets: Record<string, Measured>, rows: Row[]) => {

@@ -40,7 +40,11 @@ const ROUNDS = Array.from({ length: 6 }, (_, index) => [
   {
     role: 'user',
     content: [
-      { type: 'tool_result', tool_use_id: `toolu_${index}`, content: 'const line = 1;\n'.repeat(56) },
+      {
+        type: 'tool_result',
+        tool_use_id: `toolu_${index}`,
+        content: 'const line = 1;\n'.repeat(56),
+      },
     ],
   },
 ]).flat();

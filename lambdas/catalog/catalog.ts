@@ -11,7 +11,11 @@ const HeaderValue = z.string().check(z.regex(/^[\x20-\x7e]*$/, 'must be printabl
 /** An upstream deployment that serves a model. Targets are tried in the order of the list. */
 export const Target = z.strictObject({
   /** Name of the provider connection, for logs, metrics and the breaker. */
-  upstream: z.string().check(z.regex(/^[a-z0-9][a-z0-9-]{0,39}$/, 'must be 1 to 40 lower-case letters, digits or dashes')),
+  upstream: z
+    .string()
+    .check(
+      z.regex(/^[a-z0-9][a-z0-9-]{0,39}$/, 'must be 1 to 40 lower-case letters, digits or dashes'),
+    ),
   protocol: z.enum(UPSTREAM_PROTOCOLS),
   /**
    * URL before the protocol's path (`/chat/completions` or `/v1/messages`), e.g.

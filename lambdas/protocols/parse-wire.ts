@@ -18,22 +18,25 @@ export const listOf = <T>(list: T[] | undefined): T[] | undefined =>
  * took 1.7 s. `items` may limit the length.
  */
 export const each = <T extends z.ZodMiniType>(item: T, items = z.array(z.unknown())) =>
-  z.pipe(items, z.transform((values, context): z.output<T>[] => {
-    const output: z.output<T>[] = [];
-    for (const [index, value] of values.entries()) {
-      const parsed = item.safeParse(value, { error: describeIssue });
-      if (!parsed.success) {
-        for (const issue of parsed.error.issues) {
-          const path = [index, ...issue.path];
-          // Zod types raised issues apart from issues to raise; they differ only in these fields.
-          context.issues.push({ ...issue, path, input: value } as z.core.$ZodRawIssue);
+  z.pipe(
+    items,
+    z.transform((values, context): z.output<T>[] => {
+      const output: z.output<T>[] = [];
+      for (const [index, value] of values.entries()) {
+        const parsed = item.safeParse(value, { error: describeIssue });
+        if (!parsed.success) {
+          for (const issue of parsed.error.issues) {
+            const path = [index, ...issue.path];
+            // Zod types raised issues apart from issues to raise; they differ only in these fields.
+            context.issues.push({ ...issue, path, input: value } as z.core.$ZodRawIssue);
+          }
+          return z.NEVER;
         }
-        return z.NEVER;
+        output.push(parsed.data);
       }
-      output.push(parsed.data);
-    }
-    return output;
-  }));
+      return output;
+    }),
+  );
 
 /**
  * An object of a type that is not in `listed`, kept whole: the last branch of a union whose other

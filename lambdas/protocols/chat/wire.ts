@@ -63,7 +63,10 @@ const ToolCall = z.looseObject({
   // Empty ids come from upstreams that send them; the result has an empty id too.
   id: z.string(),
   type: z._default(z.literal('function', 'only function calls are supported'), 'function'),
-  function: z.looseObject({ name: z.string().check(z.minLength(1)), arguments: optional(Arguments) }),
+  function: z.looseObject({
+    name: z.string().check(z.minLength(1)),
+    arguments: optional(Arguments),
+  }),
 });
 
 const NO_FUNCTIONS = 'functions are no longer supported; use tools';
@@ -181,7 +184,10 @@ export const ChatRequest = z.looseObject({
   top_k: optional(z.int().check(z.nonnegative())),
   n: optional(z.literal(1, 'only one choice per request is supported')),
   stop: optional(
-    z.union([StopSequence, z.array(StopSequence).check(z.maxLength(MAX_STOP_SEQUENCES, 'at most 4 sequences'))]),
+    z.union([
+      StopSequence,
+      z.array(StopSequence).check(z.maxLength(MAX_STOP_SEQUENCES, 'at most 4 sequences')),
+    ]),
   ),
   tools: optional(each(WireTool, z.array(z.unknown()).check(z.maxLength(MAX_TOOLS)))),
   tool_choice: optional(WireToolChoice),

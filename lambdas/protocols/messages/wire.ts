@@ -111,4 +111,6 @@ export const CountRequest = z.looseObject({
 });
 export type CountRequest = z.infer<typeof CountRequest>;
 
-export const MessagesRequest = z.extend(CountRequest, { max_tokens: z.int().check(z.nonnegative()) });
+export const MessagesRequest = z.extend(CountRequest, {
+  max_tokens: z.int().check(z.nonnegative()),
+});

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type {
   AnswerClaim,
@@ -20,9 +20,9 @@ const StoredEntry = z.object({
   leaseUntil: z.number(),
   expiresAt: z.number(),
   /** Absent while the request runs. */
-  kind: z.enum(['stream', 'whole']).exactOptional(),
+  kind: z.exactOptional(z.enum(['stream', 'whole'])),
   /** The compressed body in base64; absent if it is in the body store. */
-  content: z.string().exactOptional(),
+  content: z.exactOptional(z.string()),
 });
 type StoredEntry = z.infer<typeof StoredEntry>;
 
