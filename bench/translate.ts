@@ -5,7 +5,7 @@
  */
 import type { GenerationRequest } from '../lambdas/protocols/generation.ts';
 import type { CallerProtocol, UpstreamProtocol } from '../lambdas/protocols/protocol.ts';
-import { CALLER_PROTOCOLS } from '../lambdas/protocols/protocol-name.ts';
+import { UPSTREAM_PROTOCOLS } from '../lambdas/protocols/protocol-name.ts';
 import { callerProtocols, upstreamProtocols } from '../lambdas/protocols/protocols.ts';
 import { createSseReader, formatSse } from '../lambdas/protocols/sse.ts';
 import { BODY, costPerEvent, META, print, recordChunks } from './event-cost.ts';
@@ -41,8 +41,8 @@ const floor = (chunks: Buffer[]): number => {
 };
 
 print('upstream -> caller     us/event   x parse+stringify');
-for (const from of CALLER_PROTOCOLS) {
-  for (const to of CALLER_PROTOCOLS) {
+for (const from of UPSTREAM_PROTOCOLS) {
+  for (const to of UPSTREAM_PROTOCOLS) {
     const request = callerProtocols[to].decodeRequest(BODY);
     const chunks = recordChunks(callerProtocols[from], EVENTS_PER_CHUNK);
     const base = await costPerEvent(() => floor(chunks));

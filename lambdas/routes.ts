@@ -40,6 +40,7 @@ export const ROUTES = [
     series: '/v1/messages',
     dateHeader: 'anthropic-version',
   },
+  { method: 'POST', pattern: '/v1/responses', endpoint: 'generate' },
   {
     method: 'POST',
     pattern: '/v1/messages/count_tokens',

@@ -2,7 +2,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { LimitReached } from '../metering/limit-errors.ts';
 import { type Limits, limitHeaders } from '../metering/limit-headers.ts';
 import type { Meter } from '../metering/meter.ts';
-import type { ResponseMeta } from '../protocols/generation.ts';
+import type { GenerationRequest, ResponseMeta } from '../protocols/generation.ts';
 import type { HeaderMap } from '../protocols/protocol.ts';
 import type { Run } from '../replay/own.ts';
 import type { Replay } from '../replay/replay.ts';
@@ -34,6 +34,16 @@ const withProtocolHeaders = (error: unknown, { protocol }: Call): unknown =>
   error instanceof LimitReached
     ? withHeaders(error, protocol.limitHeaders(error.limits.requests))
     : error;
+
+/** A tool's type is any text of the caller's; a header holds names only. */
+const NAME = /^\w{1,64}$/;
+const MAX_NAMES = 20;
+
+/** Lists what the decoder left out of the request, so that no caller has to guess. */
+const droppedHeader = ({ dropped = [] }: GenerationRequest): Record<string, string> => {
+  const names = dropped.filter((name) => NAME.test(name)).slice(0, MAX_NAMES);
+  return names.length > 0 ? { 'x-router-dropped': names.join(', ') } : {};
+};
 
 export type GenerateDeps = {
   catalog: Catalog;
@@ -78,7 +88,11 @@ const createRun =
       const headersOf = settlement.isFree() ? freeHeaders : answerHeaders;
       return {
         ...reply,
-        headers: { ...headersOf(call, limits, admittedAt), ...reply.headers },
+        headers: {
+          ...headersOf(call, limits, admittedAt),
+          ...droppedHeader(checked.request),
+          ...reply.headers,
+        },
       };
     } catch (error) {
       // Refunded before the error is sent: the caller may retry on its last unit.

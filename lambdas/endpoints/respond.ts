@@ -18,6 +18,7 @@
  */
 import { collect } from '../protocols/collect.ts';
 import { HEARTBEAT_MS, withHeartbeat } from '../protocols/heartbeat.ts';
+import type { StreamEncoder } from '../protocols/protocol.ts';
 import type { MessageBatches } from '../protocols/sse.ts';
 import { type Clock, withTimeout } from '../support/clock.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
@@ -28,14 +29,12 @@ import type { Settlement } from './settlement.ts';
 
 /** Encodes a response for the caller's protocol. Never throws: a failure is the last message. */
 async function* encodeForCaller(
-  { checked: { call, request }, meta, settlement }: PendingAnswer,
-  opening: Promise<EventBatches>,
-  startsSilent: boolean,
+  { checked: { call }, settlement }: PendingAnswer,
+  encoder: StreamEncoder,
+  { opening, startsSilent }: { opening: Promise<EventBatches>; startsSilent: boolean },
 ): MessageBatches {
-  const { protocol, requestId } = call;
-  const encoder = protocol.streamEncoder(request, meta);
   // A watchdog that counts bytes of the body does not count the headers.
-  if (startsSilent) yield [protocol.heartbeat];
+  if (startsSilent) yield [call.protocol.heartbeat];
   try {
     // Awaited in here: failover may still be running behind the heartbeats.
     for await (const batch of await opening) {
@@ -48,7 +47,7 @@ async function* encodeForCaller(
     if (isAbandoned(error)) return;
     await settlement.fail();
     call.note(endOf(error));
-    yield protocol.encodeStreamError(publicError(error), requestId, meta);
+    yield encoder.fail(publicError(error), call.requestId);
   }
 }
 
@@ -82,7 +81,7 @@ export const respondWithStream = async (
   clock: Clock,
 ): Promise<StreamReply> => {
   const { fetched, settlement } = answer;
-  const { call } = answer.checked;
+  const { call, request } = answer.checked;
   const opening = fetched.answer.then(async ({ batches, isEmpty }) => {
     await charge(settlement, isEmpty);
     return batches;
@@ -97,7 +96,8 @@ export const respondWithStream = async (
   }
   // Overwritten at the end, which a client that disconnects never reaches.
   call.note({ outcome: 'abandoned' });
-  const encoded = encodeForCaller(answer, opening, startsSilent);
+  const encoder = call.protocol.streamEncoder(request, answer.meta);
+  const encoded = encodeForCaller(answer, encoder, { opening, startsSilent });
   const kept = answer.keeper?.keepStream(encoded, settlement.isFree) ?? encoded;
   const live = withHeartbeat(kept, call.protocol.heartbeat, clock);
   return { status: 200, messages: settleOnEnd(live, answer) };

@@ -1,8 +1,7 @@
 import type { Endpoint, Reply } from '../endpoints/endpoint.ts';
 import { type EndpointName, ROUTES } from '../routes.ts';
-import { notFound } from '../support/errors.ts';
 import { createPathFinder, methodNotAllowed } from './path-pattern.ts';
-import { hintFor } from './read-address.ts';
+import { unknownPath } from './read-address.ts';
 import type { HttpRequest } from './read-event.ts';
 
 /** Each endpoint that the table of routes (routes.ts) names. */
@@ -27,7 +26,7 @@ const allowedBy = (rows: Row[]): string => {
 /** Lists the methods; a preflight of an allowed origin gets CORS headers as well (cors.ts). */
 const optionsReply = (allow: string): Reply => ({ status: 204, headers: { allow }, body: {} });
 
-/** Finds the route of a request. @throws ApiError 404 with a hint, or 405 with `allow` */
+/** Finds the route of a request. @throws ApiError 404 or 400 with a hint, or 405 with `allow` */
 export const createMatchRoute = (endpoints: Endpoints): MatchRoute => {
   const findByPath = createPathFinder<Row>(ROUTES, 'rest');
 
@@ -40,7 +39,7 @@ export const createMatchRoute = (endpoints: Endpoints): MatchRoute => {
   return ({ method, path }) => {
     const candidates = findByPath(path);
     const [first] = candidates;
-    if (!first) throw notFound(hintFor(path));
+    if (!first) throw unknownPath(path);
 
     const routeMethod = method === 'HEAD' ? 'GET' : method;
     const match = candidates.find(({ route }) => route.method === routeMethod);

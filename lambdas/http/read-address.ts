@@ -1,14 +1,14 @@
-import type { CallerProtocol } from '../protocols/protocol.ts';
+import type { CallerProtocol, CallerProtocolName } from '../protocols/protocol.ts';
 import { callerProtocols } from '../protocols/protocols.ts';
 import { ROUTES } from '../routes.ts';
+import { type ApiError, invalidRequest, notFound } from '../support/errors.ts';
 import { createPathFinder } from './path-pattern.ts';
 
 // --- endpoints that are not offered ---
 
 /** Endpoints of the protocols' vendors that this service lacks and that SDKs and clients call. */
 const NOT_OFFERED: Record<string, string> = {
-  '/v1/responses':
-    'The Responses API is not offered; use POST /v1/chat/completions (in SDKs: the chat completions API).',
+  '/v1/responses': 'No response is stored; send the whole conversation to POST /v1/responses.',
   '/v1/completions': 'Text completions are not offered; use POST /v1/chat/completions.',
   '/v1/complete': 'Text completions are not offered; use POST /v1/messages.',
   '/v1/embeddings': 'Embeddings are not offered; call their provider directly.',
@@ -78,6 +78,11 @@ const findKnown = (path: string): Omit<Address, 'protocol'> | undefined => {
   return deployment === '' ? { path: known } : { path: known, deployment };
 };
 
+const protocolNameOf = (path: string): CallerProtocolName => {
+  if (path.startsWith('/v1/messages')) return 'messages';
+  return path.startsWith('/v1/responses') ? 'responses' : 'chat';
+};
+
 /**
  * Reads a path liberally: a missing or doubled `/v1`, doubled slashes, one at the end, the prefixes of
  * other gateways and Azure's shape mean the route that the client was written for. Other paths are
@@ -85,8 +90,7 @@ const findKnown = (path: string): Omit<Address, 'protocol'> | undefined => {
  */
 export const readAddress = (path: string): Address => {
   const known = findKnown(path) ?? { path };
-  const isMessages = known.path.startsWith('/v1/messages');
-  return { ...known, protocol: isMessages ? callerProtocols.messages : callerProtocols.chat };
+  return { ...known, protocol: callerProtocols[protocolNameOf(known.path)] };
 };
 
 // --- paths without a route ---
@@ -96,8 +100,8 @@ const BASE_URLS =
 
 const PATTERNS: string[] = ROUTES.map(({ pattern }) => pattern);
 
-/** Message of a 404. Does not repeat the path: people paste keys into URLs. */
-export const hintFor = (path: string): string => {
+/** Does not repeat the path: people paste keys into URLs. */
+const hintFor = (path: string): string => {
   const sentence = notOffered(path);
   if (sentence) return sentence;
   if (path.startsWith('/v1/v1/')) return `The path has '/v1' twice. ${BASE_URLS}`;
@@ -106,3 +110,10 @@ export const hintFor = (path: string): string => {
   if (path.length > 1 && path.endsWith('/')) return 'No such path. Paths have no trailing slash.';
   return `No such path. This service has ${PATTERNS.filter((p) => p.startsWith('/v1')).join(', ')}.`;
 };
+
+/** Reads of stored responses are valid requests elsewhere, and are 400 with what to do instead. */
+const STORED = '/v1/responses/';
+
+/** The error for a path without a route. */
+export const unknownPath = (path: string): ApiError =>
+  path.startsWith(STORED) ? invalidRequest(hintFor(path)) : notFound(hintFor(path));

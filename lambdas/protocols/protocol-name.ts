@@ -1,5 +1,5 @@
 /** Protocols that callers use; the path of a request decides which. */
-export const CALLER_PROTOCOLS = ['chat', 'messages'] as const;
+export const CALLER_PROTOCOLS = ['chat', 'messages', 'responses'] as const;
 export type CallerProtocolName = (typeof CALLER_PROTOCOLS)[number];
 
 /** Protocols that targets use; `protocol` of a target in the catalog is one of them. */

@@ -37,15 +37,21 @@ export type StreamDecoder = {
   end(): GenerationEvent[];
 };
 
-/** Encoder of one stream: canonical events in, messages of the caller's protocol out. */
-export type StreamEncoder = { push(event: GenerationEvent): SseMessage[] };
+/** Encodes the events of one stream: canonical events in, messages of the caller's protocol out. */
+export type EventEncoder = { push(event: GenerationEvent): SseMessage[] };
+
+/** Encoder of one stream and of its failure. */
+export type StreamEncoder = EventEncoder & {
+  /** The last messages of a stream that fails after its first byte; the official SDKs throw on them. */
+  fail(error: ApiError, requestId: string): SseMessage[];
+};
 
 /** Request limits per minute, for response headers; `resetAt` in ms since the epoch. */
 export type RequestLimits = { limit: number; remaining: number; resetAt: number };
 
 /**
- * The caller's half: reads requests and writes responses. Implemented by chat/ and messages/. Code
- * outside protocols/ never branches on the name.
+ * The caller's half: reads requests and writes responses. Implemented by chat/, messages/ and
+ * responses/. Code outside protocols/ never branches on the name.
  */
 export type CallerProtocol = {
   readonly name: CallerProtocolName;
@@ -67,7 +73,7 @@ export type CallerProtocol = {
   streamEncoder(request: GenerationRequest, meta: ResponseMeta): StreamEncoder;
 
   encodeError(error: ApiError, requestId: string): Record<string, unknown>;
-  /** Last messages of a stream that fails after its first byte; the official SDKs throw on them. */
+  /** The same as `fail` of a stream's encoder, for a stream that has lost its encoder. */
   encodeStreamError(error: ApiError, requestId: string, meta: ResponseMeta): SseMessage[];
 
   /** The protocol's own headers for the request limits, in addition to the common ones. */

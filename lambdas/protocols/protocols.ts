@@ -6,9 +6,14 @@ import type {
   UpstreamProtocol,
   UpstreamProtocolName,
 } from './protocol.ts';
+import { responses } from './responses/index.ts';
 
 /** The callers' protocols by name. */
-export const callerProtocols: Record<CallerProtocolName, CallerProtocol> = { chat, messages };
+export const callerProtocols = {
+  chat,
+  messages,
+  responses,
+} satisfies Record<CallerProtocolName, CallerProtocol>;
 
 /** The targets' protocols by their name in the catalog. */
 export const upstreamProtocols: Record<UpstreamProtocolName, UpstreamProtocol> = { chat, messages };

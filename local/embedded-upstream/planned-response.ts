@@ -3,12 +3,12 @@ import type {
   GenerationRequest,
   ResponseMeta,
 } from '../../lambdas/protocols/generation.ts';
-import type { CallerProtocol } from '../../lambdas/protocols/protocol.ts';
 import type { Fault } from './faults.ts';
+import type { Wire } from './wires.ts';
 
 /** Everything that determines one response of the embedded upstream. */
 export type PlannedResponse = {
-  protocol: CallerProtocol;
+  protocol: Wire['protocol'];
   request: GenerationRequest;
   generation: Generation;
   /** Its `model` is the upstream's model name. */

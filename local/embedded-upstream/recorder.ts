@@ -1,9 +1,9 @@
-import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import type { Fault } from './faults.ts';
 
 /** A call as the upstream received it, without credentials. */
 export type RecordedCall = {
-  protocol: CallerProtocolName;
+  protocol: UpstreamProtocolName;
   path: string;
   headers: Record<string, string>;
   body: unknown;
@@ -16,7 +16,7 @@ export type RecordedCall = {
 /** Injects a fault into every call, or only into those of `protocol` or `model`, `times` times. */
 export type FaultRule = {
   fault: Fault;
-  protocol?: CallerProtocolName;
+  protocol?: UpstreamProtocolName;
   model?: string;
   times?: number;
 };

@@ -1,9 +1,9 @@
-import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 
 type Json = Record<string, unknown>;
 
 /** Turns the messages of a valid stream into the chunks of an odd one. */
-type Oddity = (messages: string[], protocol: CallerProtocolName) => (string | Uint8Array)[];
+type Oddity = (messages: string[], protocol: UpstreamProtocolName) => (string | Uint8Array)[];
 
 /** A chunk that is a pause: the router reads the previous chunks before it gets the next. */
 export const PAUSE = '';
@@ -26,7 +26,7 @@ const between =
   (messages) =>
     messages.flatMap((message) => [inserted, message]);
 
-const END: Record<CallerProtocolName, string> = {
+const END: Record<UpstreamProtocolName, string> = {
   chat: 'data: [DONE]\n\n',
   messages: 'event: message_stop\ndata: {"type":"message_stop"}\n\n',
 };
@@ -34,7 +34,7 @@ const END: Record<CallerProtocolName, string> = {
 const event = (value: Json) => `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`;
 
 /** A tool call with incomplete arguments. */
-const BROKEN_CALL: Record<CallerProtocolName, string> = {
+const BROKEN_CALL: Record<UpstreamProtocolName, string> = {
   chat: `data: ${JSON.stringify({
     choices: [
       {
@@ -63,7 +63,7 @@ const BROKEN_CALL: Record<CallerProtocolName, string> = {
 const isFinish = (message: string): boolean => /"finish_reason":"|"message_delta"/.test(message);
 
 const beforeFinish =
-  (inserted: Record<CallerProtocolName, string>): Oddity =>
+  (inserted: Record<UpstreamProtocolName, string>): Oddity =>
   (messages, protocol) =>
     messages.flatMap((message) =>
       isFinish(message) ? [PAUSE, inserted[protocol], message] : [message],

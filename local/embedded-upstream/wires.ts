@@ -1,14 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type {
-  CallerProtocol,
-  CallerProtocolName,
-  UpstreamProtocolName,
-} from '../../lambdas/protocols/protocol.ts';
+import type { CallerProtocol, UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { callerProtocols } from '../../lambdas/protocols/protocols.ts';
 
 /** Behaviour of a protocol's providers beyond the protocol: addresses, credentials, conventions. */
 export type Wire = {
-  protocol: CallerProtocol;
+  protocol: CallerProtocol & { name: UpstreamProtocolName };
   /** Path of the base address in a catalog. */
   basePath: string;
   /** Path of generation below the base address. */
@@ -24,7 +20,7 @@ export type Wire = {
  * The protocols that the embedded upstream speaks. Each needs a codec for both directions, which only
  * callers' protocols have. Not derived from the codecs, so that a codec that sends no credential fails.
  */
-const WIRES: Record<CallerProtocolName, Wire> = {
+const WIRES: Record<UpstreamProtocolName, Wire> = {
   chat: {
     protocol: callerProtocols.chat,
     basePath: '/v1',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import type { Fault } from '../../local/embedded-upstream/faults.ts';
 import { FAMILIES, startClientBench } from '../support/client-bench.ts';
 import { openSocketsAt } from '../support/open-sockets.ts';
@@ -112,7 +112,7 @@ describe.each(Object.entries(WAYS))('a client that %s', (_, goes) => {
 });
 
 describe('a hundred clients that leave at once', () => {
-  const leaveAll = async (family: CallerProtocolName) => {
+  const leaveAll = async (family: UpstreamProtocolName) => {
     const clients = await Promise.all(
       Array.from({ length: 100 }, (_, at) =>
         bench.ask({

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { HttpEvent } from '../../lambdas/http/read-event.ts';
-import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { functionUrl } from '../runtime/events.ts';
 import { assertChatStream } from '../support/chat-stream.ts';
 import { FAMILIES } from '../support/client-bench.ts';
@@ -45,7 +45,7 @@ const startTimed = async (act: Act, remainingMs: number) => {
     secret: CANARIES.upstreamKey,
   });
   onTestFinished(() => fleet.close());
-  const ask = (family: CallerProtocolName, stream: boolean): Promise<string> => {
+  const ask = (family: UpstreamProtocolName, stream: boolean): Promise<string> => {
     const out = new PassThrough();
     const body = {
       model: 'vendor/model',
@@ -62,7 +62,7 @@ const startTimed = async (act: Act, remainingMs: number) => {
   return { clock, upstream, fleet, ask, lines, chunksAwaited: () => chunksAwaited };
 };
 
-const expectCut = (family: CallerProtocolName, stream: boolean, said: string, words: string) => {
+const expectCut = (family: UpstreamProtocolName, stream: boolean, said: string, words: string) => {
   if (!stream) {
     const end = family === 'chat' ? '"finish_reason":"length"' : '"stop_reason":"max_tokens"';
     expect(said).toContain(end);

@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { ProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { startInstantUpstream } from '../support/instant-upstream.ts';
@@ -29,7 +29,7 @@ const MODELS = {
     { protocol: 'messages', fault: 'blank' },
     { protocol: 'chat', fault: 'blank', model: 'third' },
   ],
-} satisfies Record<string, { protocol: ProtocolName; fault: string; model?: string }[]>;
+} satisfies Record<string, { protocol: UpstreamProtocolName; fault: string; model?: string }[]>;
 
 const clock = createCountingClock(Date.UTC(2026, 10, 21, 12));
 let upstream: Awaited<ReturnType<typeof startInstantUpstream>>;
@@ -45,7 +45,7 @@ beforeAll(async () => {
           fault,
           model = '',
         }: {
-          protocol: ProtocolName;
+          protocol: UpstreamProtocolName;
           fault: string;
           model?: string;
         }) => targetAt(upstream.baseUrl(protocol), { protocol, model: `${id} ${model}!${fault}` }),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { assertChatStream } from '../support/chat-stream.ts';
 import { type Cell, type CellResult, startFaultBench } from '../support/fault-bench.ts';
 import { CANARIES } from '../support/leak-watch.ts';
@@ -9,7 +9,7 @@ import { PLANTED_SECRETS } from '../support/planted-secrets.ts';
 import { type Json, parseJson, readSse } from '../support/sse-text.ts';
 import { type Expected, ROWS } from './expectations.ts';
 
-const FAMILIES: CallerProtocolName[] = ['chat', 'messages'];
+const FAMILIES: UpstreamProtocolName[] = ['chat', 'messages'];
 const BOOLEANS = [false, true];
 
 const cells = ROWS.flatMap(({ expected, ...row }) =>

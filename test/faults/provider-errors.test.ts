@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { CANARIES } from '../support/leak-watch.ts';
@@ -14,11 +14,11 @@ import {
 import { send } from '../support/send.ts';
 import { parseJson } from '../support/sse-text.ts';
 
-const PATHS: Record<CallerProtocolName, string> = {
+const PATHS: Record<UpstreamProtocolName, string> = {
   chat: '/v1/chat/completions',
   messages: '/v1/messages',
 };
-const FAMILIES: CallerProtocolName[] = ['chat', 'messages'];
+const FAMILIES: UpstreamProtocolName[] = ['chat', 'messages'];
 
 /** The error with the secrets before its message, so that the cap does not remove them. */
 const planted = (error: ProviderError): string =>
@@ -61,7 +61,7 @@ const SENT = {
   temperature: 0.2,
   messages: [{ role: 'user', content: `${CANARIES.prompt} say one` }],
 };
-const BY_FAMILY: Record<CallerProtocolName, object> = {
+const BY_FAMILY: Record<UpstreamProtocolName, object> = {
   chat: {
     ...SENT,
     reasoning_effort: 'low',
@@ -70,7 +70,7 @@ const BY_FAMILY: Record<CallerProtocolName, object> = {
   messages: { ...SENT, tools: [{ name: 'f', input_schema: { type: 'object' } }] },
 };
 
-const ask = async (family: CallerProtocolName, model: string) => {
+const ask = async (family: UpstreamProtocolName, model: string) => {
   const before = fleet.lines().length;
   const sent = await send(fleet.urls[0] ?? '', PATHS[family], {
     method: 'POST',

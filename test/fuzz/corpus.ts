@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 
 const FIXTURES = fileURLToPath(new URL('../fixtures', import.meta.url));
 
 /** A text of one wire that is known to be understood, or refused, as it should be. */
-export type Sample = { name: string; wire: CallerProtocolName; text: string };
+export type Sample = { name: string; wire: UpstreamProtocolName; text: string };
 
 const SIDE = /^(?:request|upstream)\.(?<wire>chat|messages)\.(?:json|sse)$/;
 

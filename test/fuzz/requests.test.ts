@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { startInstantUpstream } from '../support/instant-upstream.ts';
@@ -128,7 +128,7 @@ beforeAll(async () => {
   const upstream = await startInstantUpstream('secret');
   closeUpstream = upstream.close;
   // One target each: a second one would hide what the first was asked in the wrong way.
-  const on = (protocol: CallerProtocolName, id: string) =>
+  const on = (protocol: UpstreamProtocolName, id: string) =>
     modelOn([targetAt(upstream.baseUrl(protocol), { protocol, upstream: protocol })], {
       id,
       vision: true,

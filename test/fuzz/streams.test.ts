@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { collect } from '../../lambdas/protocols/collect.ts';
 import type { GenerationEvent } from '../../lambdas/protocols/generation.ts';
-import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
 import { UpstreamError } from '../../lambdas/protocols/upstream-error.ts';
 import { ChatCompletion } from '../support/chat-schema.ts';
@@ -24,7 +24,7 @@ import {
 const SHARE = 0.1;
 const MAX_CHUNKS = 2_000;
 
-const family = fc.constantFrom<CallerProtocolName>('chat', 'messages');
+const family = fc.constantFrom<UpstreamProtocolName>('chat', 'messages');
 
 test(
   'a mutated upstream stream reaches the caller as a well-formed stream or an error',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createCatalog } from '../../lambdas/catalog/catalog.ts';
-import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { modelOn, targetAt } from '../support/models.ts';
@@ -15,7 +15,7 @@ import { familyFor, pick, some, withKnownStops } from './wire-inputs.ts';
 
 const SHARE = 0.2;
 
-const PATHS: Record<CallerProtocolName, string> = {
+const PATHS: Record<UpstreamProtocolName, string> = {
   chat: '/v1/chat/completions',
   messages: '/v1/messages',
 };
@@ -62,7 +62,7 @@ const frame = (sample: Sample, body: Uint8Array, status: string, by: (typeof FRA
 
 const input = fc.record({
   sample: pick([...streamSamples, ...responseSamples]),
-  family: fc.constantFrom<CallerProtocolName>('chat', 'messages'),
+  family: fc.constantFrom<UpstreamProtocolName>('chat', 'messages'),
   isStreamed: fc.boolean(),
   status: fc.oneof(
     { weight: 9, arbitrary: fc.constant('200 OK') },

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { expect, onTestFinished } from 'vitest';
-import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
 import { type FleetOptions, startFleet } from '../support/fleet.ts';
 import { CANARIES } from '../support/leak-watch.ts';
@@ -12,13 +12,13 @@ import { startHeldUpstream } from './held-upstream.ts';
 /** A backstop, not a bound: the machine may be busy. */
 export const PATIENT = { timeout: 20_000, interval: 5 };
 
-export const PATHS: Record<CallerProtocolName, string> = {
+export const PATHS: Record<UpstreamProtocolName, string> = {
   chat: '/v1/chat/completions',
   messages: '/v1/messages',
 };
 
 export type Ask = {
-  family?: CallerProtocolName;
+  family?: UpstreamProtocolName;
   stream?: boolean;
   /** Value of `Idempotency-Key`; null sends none. */
   idempotencyKey?: string | null;

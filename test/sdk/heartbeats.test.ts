@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { rejection } from '../support/error-of.ts';
 import { createFreshModels } from '../support/fresh-models.ts';
 import { useRouter } from '../support/local.ts';
@@ -14,7 +14,7 @@ const models = createFreshModels(12);
 const router = useRouter({ clock, delayMs: 2, catalog: models.catalog });
 beforeEach(() => router().upstreams.reset());
 
-const PROTOCOLS: CallerProtocolName[] = ['chat', 'messages'];
+const PROTOCOLS: UpstreamProtocolName[] = ['chat', 'messages'];
 /** The fifth message of an answer that counts from one. */
 const LAST_WORD = { chat: 'four', messages: 'three' };
 const GRID = CALLERS.flatMap((caller) =>
@@ -24,7 +24,7 @@ const GRID = CALLERS.flatMap((caller) =>
 /** Waits for what is sure to come; the limit is for a broken router. */
 const eventually = <T>(value: () => T) => expect.poll(value, { interval: 5, timeout: 10_000 });
 
-const ask = (caller: Caller, protocol: CallerProtocolName) => {
+const ask = (caller: Caller, protocol: UpstreamProtocolName) => {
   const recording = createRecordingFetch();
   const { baseUrl, key } = router();
   const answer = caller.stream(

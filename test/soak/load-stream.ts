@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type Agent, type IncomingMessage, request } from 'node:http';
-import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { createSseReader } from '../../lambdas/protocols/sse.ts';
 import { ChatChunk } from '../support/chat-schema.ts';
 import { MessagesEvent } from '../support/messages-schema.ts';
@@ -26,8 +26,8 @@ export type StreamPlan = {
   url: string;
   key: string;
   agent: Agent;
-  family: CallerProtocolName;
-  protocol: CallerProtocolName;
+  family: UpstreamProtocolName;
+  protocol: UpstreamProtocolName;
   words: number;
 };
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { startEmbeddedUpstream } from '../../local/embedded-upstream/server.ts';
 import { FAMILIES } from './load-models.ts';
@@ -7,7 +7,7 @@ import { FAMILIES } from './load-models.ts';
 /** What the parent says first; later `count` asks how many calls are open. */
 export type UpstreamOrder = { secret: string; paceMs: number };
 export type UpstreamMessage =
-  | { urls: Record<CallerProtocolName, string> }
+  | { urls: Record<UpstreamProtocolName, string> }
   | { calls: { total: number; open: number } };
 
 const tell = (message: UpstreamMessage) => process.send?.(message);

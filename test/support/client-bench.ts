@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import type { Fault } from '../../local/embedded-upstream/faults.ts';
 import { createCountingClock } from './counting-clock.ts';
 import { startFleet } from './fleet.ts';
@@ -12,19 +12,19 @@ import { openSocketsAt } from './open-sockets.ts';
 import { connectTo, postBytes, type RawClient } from './raw-client.ts';
 import { send } from './send.ts';
 
-export const FAMILIES: CallerProtocolName[] = ['chat', 'messages'];
+export const FAMILIES: UpstreamProtocolName[] = ['chat', 'messages'];
 
-const PATHS: Record<CallerProtocolName, string> = {
+const PATHS: Record<UpstreamProtocolName, string> = {
   chat: '/v1/chat/completions',
   messages: '/v1/messages',
 };
-const OTHER: Record<CallerProtocolName, CallerProtocolName> = {
+const OTHER: Record<UpstreamProtocolName, UpstreamProtocolName> = {
   chat: 'messages',
   messages: 'chat',
 };
 
 export type Question = {
-  family: CallerProtocolName;
+  family: UpstreamProtocolName;
   stream: boolean;
   fault?: Fault;
   prompt?: string;
@@ -77,7 +77,7 @@ export const startClientBench = async () => {
   };
 
   /** An ordinary answer to an ordinary client. */
-  const expectNextAnswered = async (family: CallerProtocolName) => {
+  const expectNextAnswered = async (family: UpstreamProtocolName) => {
     const sent = await send(url, PATHS[family], {
       method: 'POST',
       headers: { 'x-api-key': fleet.key },

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Target } from '../../lambdas/catalog/catalog.ts';
-import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { createCountingClock } from './counting-clock.ts';
 import { startFleet } from './fleet.ts';
 import { PATIENT } from './fleet-lab.ts';
@@ -16,7 +16,7 @@ export type Cell = {
   fault: string;
   /** Where the broken target lives, when the fault is below HTTP. */
   at?: (url: string) => string;
-  family: CallerProtocolName;
+  family: UpstreamProtocolName;
   stream: boolean;
   hasSecond: boolean;
   /** Milliseconds of the timers that must be waiting, in order; each is then let run out. */
@@ -32,11 +32,11 @@ export type CellResult = Sent & {
   log: string;
 };
 
-const PATHS: Record<CallerProtocolName, string> = {
+const PATHS: Record<UpstreamProtocolName, string> = {
   chat: '/v1/chat/completions',
   messages: '/v1/messages',
 };
-const OTHER: Record<CallerProtocolName, CallerProtocolName> = {
+const OTHER: Record<UpstreamProtocolName, UpstreamProtocolName> = {
   chat: 'messages',
   messages: 'chat',
 };

@@ -1,12 +1,12 @@
 import { type Model, parseModels } from '../../lambdas/catalog/catalog.ts';
 import defaultModels from '../../lambdas/catalog/models.json' with { type: 'json' };
-import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 
 export type FreshModels = {
   /** The default models and the fresh ones. */
   catalog: Model[];
   /** The id of a model that nobody has asked yet and whose first target speaks `protocol`. */
-  next(protocol: CallerProtocolName): string;
+  next(protocol: UpstreamProtocolName): string;
 };
 
 const copyOf = (model: Model, name: string): Model => ({

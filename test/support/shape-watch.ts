@@ -5,6 +5,8 @@ import { ChatCompletion, ChatError } from './chat-schema.ts';
 import { assertChatStream } from './chat-stream.ts';
 import { MessagesError, WholeMessage } from './messages-schema.ts';
 import { assertMessagesStream } from './messages-stream.ts';
+import { EndedResponse, ResponsesError } from './responses-schema.ts';
+import { assertResponsesStream } from './responses-stream.ts';
 import { readSse } from './sse-text.ts';
 
 /** An answer of a router to a request below `/v1`, as it went out. */
@@ -13,12 +15,18 @@ type Answer = { path: string; status: number; headers: OutgoingHttpHeaders; text
 const FAMILIES = {
   chat: { whole: ChatCompletion, error: ChatError, assertStream: assertChatStream },
   messages: { whole: WholeMessage, error: MessagesError, assertStream: assertMessagesStream },
+  responses: { whole: EndedResponse, error: ResponsesError, assertStream: assertResponsesStream },
 };
-const GENERATION = ['/v1/chat/completions', '/v1/messages'];
+const GENERATION = ['/v1/chat/completions', '/v1/messages', '/v1/responses'];
+
+const familyOf = (path: string): keyof typeof FAMILIES => {
+  if (path.startsWith('/v1/responses')) return 'responses';
+  return path.startsWith('/v1/messages') ? 'messages' : 'chat';
+};
 
 /** @throws when an answer breaks the rules of the family that its path belongs to. */
 const assertShape = ({ path, status, headers, text }: Answer) => {
-  const family = FAMILIES[path.startsWith('/v1/messages') ? 'messages' : 'chat'];
+  const family = FAMILIES[familyOf(path)];
   if (status >= 400) {
     family.error.parse(JSON.parse(text));
     return;

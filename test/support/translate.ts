@@ -15,6 +15,7 @@ import { UpstreamError } from '../../lambdas/protocols/upstream-error.ts';
 import { apiError } from '../../lambdas/support/errors.ts';
 import { assertChatStream } from './chat-stream.ts';
 import { assertMessagesStream } from './messages-stream.ts';
+import { assertResponsesStream } from './responses-stream.ts';
 import { readSse } from './sse-text.ts';
 
 export const LABEL: ResponseMeta = {
@@ -28,14 +29,18 @@ export const LABEL: ResponseMeta = {
 const MARK = 'eeeeeeeeeeee';
 
 /** A minimal request, as the protocol's decoder would make it. */
-export const requestOf = (name: CallerProtocolName, extra: object = {}): GenerationRequest =>
-  callerProtocols[name].decodeRequest({
+export const requestOf = (name: CallerProtocolName, extra: object = {}): GenerationRequest => {
+  const conversation =
+    name === 'responses'
+      ? { input: 'hi', max_output_tokens: 100 }
+      : { messages: [{ role: 'user', content: 'hi' }], max_tokens: 100 };
+  return callerProtocols[name].decodeRequest({
     model: 'vendor/model',
-    max_tokens: 100,
     stream: true,
-    messages: [{ role: 'user', content: 'hi' }],
+    ...conversation,
     ...extra,
   });
+};
 
 /** What an upstream sends, as text or as bytes that are none. */
 type Wire = string | Uint8Array;
@@ -88,14 +93,16 @@ export const translate = async (
   const messages = events.map(createOriginTagger(MARK)).flatMap(encoder.push);
   if (fault) {
     const error = apiError('The model is temporarily unavailable.', { cause: fault });
-    messages.push(...callerProtocols[to].encodeStreamError(error, 'req_1', LABEL));
+    messages.push(...encoder.fail(error, 'req_1'));
   }
   return messages.map(formatSse).join('');
 };
 
 /** The checker of the caller's family. */
-export const assertWellFormed = (to: CallerProtocolName, text: string) =>
-  to === 'chat' ? assertChatStream(readSse(text)) : assertMessagesStream(readSse(text));
+export const assertWellFormed = (to: CallerProtocolName, text: string) => {
+  if (to === 'responses') return assertResponsesStream(readSse(text));
+  return to === 'chat' ? assertChatStream(readSse(text)) : assertMessagesStream(readSse(text));
+};
 
 export const chatWire = (chunks: object[], end = 'data: [DONE]\n\n'): string =>
   chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('') + end;

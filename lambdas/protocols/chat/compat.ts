@@ -3,23 +3,9 @@ import { createHash } from 'node:crypto';
 import type { GenerationRequest, Turn } from '../generation.ts';
 import type { WireTarget } from '../protocol.ts';
 import { callIdsIn, renameCalls } from '../tool-ids.ts';
+import { fittingToolName } from '../tool-names.ts';
 
 // --- tool names ---
-
-/** The protocol's rule for names; the messages protocol allows longer ones. */
-const VALID_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
-const HEAD_LENGTH = 51;
-const HASH_LENGTH = 12;
-
-/**
- * A tool's name in this protocol: unchanged if valid, else its head and a hash of the whole, so that
- * different names stay different and every request maps alike, without state.
- */
-export const wireToolName = (name: string): string => {
-  if (VALID_NAME.test(name)) return name;
-  const hash = createHash('sha256').update(name).digest('hex').slice(0, HASH_LENGTH);
-  return `${name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, HEAD_LENGTH)}_${hash}`;
-};
 
 const namesIn = ({ tools = [], turns }: GenerationRequest): string[] => [
   ...tools.flatMap((tool) => ('native' in tool ? [] : [tool.name])),
@@ -29,9 +15,9 @@ const namesIn = ({ tools = [], turns }: GenerationRequest): string[] => [
   ),
 ];
 
-/** The inverse of `wireToolName` for the names of one request. */
+/** The inverse of `fittingToolName` for the names of one request. */
 export const callerToolNames = (request: GenerationRequest): ((wireName: string) => string) => {
-  const names = new Map(namesIn(request).map((name) => [wireToolName(name), name] as const));
+  const names = new Map(namesIn(request).map((name) => [fittingToolName(name), name] as const));
   return (wireName) => names.get(wireName) ?? wireName;
 };
 

@@ -1,7 +1,7 @@
 import { extraFieldsFor } from '../extras.ts';
 import type { EventOf, GenerationEvent, GenerationRequest, ResponseMeta } from '../generation.ts';
 import type { Json } from '../json.ts';
-import type { StreamEncoder } from '../protocol.ts';
+import type { EventEncoder } from '../protocol.ts';
 import type { SseMessage } from '../sse.ts';
 import { encodeFinishReason } from './finish-reason.ts';
 import { NAME } from './name.ts';
@@ -64,7 +64,7 @@ const createBlockWriter = (chunk: WriteChunk) => {
   };
 };
 
-export const streamEncoder = (request: GenerationRequest, meta: ResponseMeta): StreamEncoder => {
+export const streamEncoder = (request: GenerationRequest, meta: ResponseMeta): EventEncoder => {
   const isIncluded = includesUsage(request);
   // If usage is requested, the vendor sends `usage: null` on every chunk but the last.
   const common = isIncluded ? { usage: null } : {};

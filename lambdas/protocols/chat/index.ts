@@ -8,7 +8,7 @@ import { cannotSay, decodeRequest, encodeRequest } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 
 /** The chat-completions protocol, of callers and of targets. */
-export const chat: CallerProtocol & UpstreamProtocol = {
+export const chat: CallerProtocol & UpstreamProtocol & { name: typeof NAME } = {
   name: NAME,
   heartbeat: { comment: 'waiting' },
   isTerminal: (message) => 'data' in message && message.data === '[DONE]',
@@ -17,7 +17,7 @@ export const chat: CallerProtocol & UpstreamProtocol = {
   decodeResponse,
   encodeResponse,
   streamDecoder,
-  streamEncoder,
+  streamEncoder: (request, meta) => ({ ...streamEncoder(request, meta), fail: encodeStreamError }),
   encodeError,
   encodeStreamError,
   limitHeaders: () => ({}),

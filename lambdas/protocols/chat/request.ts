@@ -1,7 +1,7 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { extraFieldsFor, makeExtras, partsBeyond } from '../extras.ts';
 import type { DocumentBlock, GenerationRequest } from '../generation.ts';
-import { asRecord } from '../json.ts';
+import { asRecord, type Json } from '../json.ts';
 import { listOf, parseWire } from '../parse-wire.ts';
 import type { WireTarget } from '../protocol.ts';
 import { withReasoningHistory, withShortCallIds } from './compat.ts';
@@ -95,6 +95,16 @@ const encodeUser = ({ user }: GenerationRequest): string | undefined =>
 const encodeMaxTokens = ({ maxTokens }: GenerationRequest, { maxOutputTokens }: WireTarget) =>
   maxTokens === undefined ? undefined : Math.max(1, Math.min(maxTokens, maxOutputTokens));
 
+/** Fields of the responses protocol that have the same name here. */
+const SHARED = ['service_tier', 'safety_identifier', 'verbosity'];
+
+const sharedFields = ({ extras }: GenerationRequest): Json => {
+  const fields = extraFieldsFor('responses', extras);
+  return Object.fromEntries(
+    SHARED.flatMap((name) => (name in fields ? [[name, fields[name]]] : [])),
+  );
+};
+
 /** @throws ApiError 400 when no part of the conversation has a form in this protocol. */
 export const encodeRequest = (
   request: GenerationRequest,
@@ -104,7 +114,7 @@ export const encodeRequest = (
     max_completion_tokens: newerName,
     stream_options: options,
     ...fields
-  } = extraFieldsFor(NAME, request.extras);
+  } = { ...sharedFields(request), ...extraFieldsFor(NAME, request.extras) };
   const sameProtocol = request.extras.protocol === NAME;
   const tools = encodeTools(request);
   const tokensField = newerName === undefined ? 'max_tokens' : 'max_completion_tokens';

@@ -2,7 +2,7 @@ import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import { extraFieldsFor, extrasIfAny } from '../extras.ts';
 import type { GenerationRequest, NativeTool, Tool, ToolChoice } from '../generation.ts';
 import { asRecord, type Json } from '../json.ts';
-import { wireToolName } from './compat.ts';
+import { fittingToolName } from '../tool-names.ts';
 import { NAME } from './name.ts';
 import { isStrictSchema } from './response-format.ts';
 import type { WireTool, WireToolChoice } from './wire.ts';
@@ -74,7 +74,7 @@ const encodeFunction = (tool: Tool, sameProtocol: boolean): Json => {
   const { name, description, parameters, extras } = tool;
   const { function: nested, ...fields } = extraFieldsFor(NAME, extras);
   const canonical = {
-    name: wireToolName(name),
+    name: fittingToolName(name),
     description,
     parameters: withProperties(parameters),
     strict: strictOf(tool, sameProtocol),
@@ -92,7 +92,7 @@ export const encodeTools = ({ tools = [], extras }: GenerationRequest): Json[] =
     return [encodeFunction(tool, extras.protocol === NAME)];
   });
 
-const named = (name: string) => ({ type: 'function', function: { name: wireToolName(name) } });
+const named = (name: string) => ({ type: 'function', function: { name: fittingToolName(name) } });
 
 export const encodeToolChoice = (choice: ToolChoice | undefined): unknown => {
   if (choice === undefined) return undefined;

@@ -9,7 +9,7 @@ import type {
   Turn,
 } from '../generation.ts';
 import type { Json } from '../json.ts';
-import { wireToolName } from './compat.ts';
+import { fittingToolName } from '../tool-names.ts';
 import {
   decodeContent,
   encodeContent,
@@ -96,7 +96,7 @@ const contentOf = (blocks: Block[], sameProtocol: boolean) =>
 
 const encodeToolCall = ({ id, name, arguments: text, extras }: ToolCallBlock): Json => {
   const { function: nested, ...fields } = extraFieldsFor(NAME, extras);
-  const called = { ...(nested ?? {}), name: wireToolName(name), arguments: text || '{}' };
+  const called = { ...(nested ?? {}), name: fittingToolName(name), arguments: text || '{}' };
   return { ...fields, id, type: 'function', function: called };
 };
 

@@ -8,14 +8,13 @@ import type {
   Usage,
 } from '../generation.ts';
 import type { Json } from '../json.ts';
-import type { StreamEncoder } from '../protocol.ts';
+import type { EventEncoder } from '../protocol.ts';
+import { type BlockEvent, type BlockWriter, createSequencer } from '../sequencer.ts';
 import type { SseMessage } from '../sse.ts';
 import { encodeFinishReason } from './finish-reason.ts';
 import { responseToolId } from './ids.ts';
 import { NAME } from './name.ts';
 import { encodeMessageUsage, encodeUsage } from './usage.ts';
-
-type BlockEvent = EventOf<'block-delta'> | EventOf<'block-extra'> | EventOf<'block-end'>;
 
 /** The event's name is sent twice, as SSE event and as `type`: SDKs need both. */
 export const message = (type: string, fields: Json): SseMessage => ({
@@ -57,7 +56,7 @@ const startOf = (head: BlockHead, signature: string | undefined): Json => {
 };
 
 /** Writes blocks one after the other: the protocol allows one open block at a time. */
-const createBlockWriter = () => {
+const createBlockWriter = (): BlockWriter => {
   let wireIndex = -1;
   let started = false;
 
@@ -103,48 +102,11 @@ const createBlockWriter = () => {
   };
 };
 
-/** Puts interleaved blocks in sequence: the first open one streams, later ones are buffered. */
-const createSequencer = () => {
-  const writer = createBlockWriter();
-  const waiting = new Map<number, { head: BlockHead; events: BlockEvent[] }>();
-  let current: { index: number; head: BlockHead } | undefined;
+const isWritable = (head: BlockHead): boolean => head.type !== 'native' || head.protocol === NAME;
 
-  const isWritable = (head: BlockHead) => head.type !== 'native' || head.protocol === NAME;
-
-  /** Starts the next buffered block and writes its events, up to its end if it has ended. */
-  const advance = (): SseMessage[] => {
-    const [next] = waiting;
-    if (!next) return [];
-    const [index, { head, events }] = next;
-    waiting.delete(index);
-    current = { index, head };
-    return [...writer.begin(head), ...events.flatMap(append)];
-  };
-
-  const append = (event: BlockEvent): SseMessage[] => {
-    if (current?.index !== event.index) {
-      waiting.get(event.index)?.events.push(event);
-      return [];
-    }
-    const written = writer.write(current.head, event);
-    if (event.type !== 'block-end') return written;
-    current = undefined;
-    return [...written, ...advance()];
-  };
-
-  return {
-    start: ({ index, block }: EventOf<'block-start'>): SseMessage[] => {
-      if (!isWritable(block)) return [];
-      waiting.set(index, { head: block, events: [] });
-      return current ? [] : advance();
-    },
-    append,
-  };
-};
-
-export const streamEncoder = (_request: GenerationRequest, meta: ResponseMeta): StreamEncoder => {
+export const streamEncoder = (_request: GenerationRequest, meta: ResponseMeta): EventEncoder => {
   const { id, model, estimatedInputTokens } = meta;
-  const blocks = createSequencer();
+  const blocks = createSequencer(createBlockWriter(), isWritable);
 
   const start = ({ usage }: EventOf<'start'>): SseMessage[] => {
     // SDKs and agents read the input size from this event.

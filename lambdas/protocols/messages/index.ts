@@ -17,7 +17,7 @@ const limitHeaders = ({ limit, remaining, resetAt }: RequestLimits): HeaderMap =
 });
 
 /** The messages protocol, of callers and of targets. */
-export const messages: CallerProtocol & UpstreamProtocol = {
+export const messages: CallerProtocol & UpstreamProtocol & { name: typeof NAME } = {
   name: NAME,
   heartbeat: { event: 'ping', data: '{"type":"ping"}' },
   isTerminal: (message) => 'event' in message && message.event === 'message_stop',
@@ -27,7 +27,7 @@ export const messages: CallerProtocol & UpstreamProtocol = {
   decodeResponse,
   encodeResponse,
   streamDecoder,
-  streamEncoder,
+  streamEncoder: (request, meta) => ({ ...streamEncoder(request, meta), fail: encodeStreamError }),
   encodeError,
   encodeStreamError,
   limitHeaders,

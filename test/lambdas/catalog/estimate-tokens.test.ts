@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { estimateInputTokens } from '../../../lambdas/catalog/estimate-tokens.ts';
-import type { CallerProtocolName } from '../../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { requestOf } from '../../support/translate.ts';
 
 const bytesOf = (kilobytes: number): string =>
   Buffer.alloc(kilobytes * 1_000, 'Zk9!').toString('base64');
 
-const tokensOf = (protocol: CallerProtocolName, part: object): number =>
+const tokensOf = (protocol: UpstreamProtocolName, part: object): number =>
   estimateInputTokens(requestOf(protocol, { messages: [{ role: 'user', content: [part] }] }));
 
 const pdf = (kilobytes: number) => ({

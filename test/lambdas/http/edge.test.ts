@@ -76,7 +76,7 @@ describe.each([
 
     test.each([
       ['/v1/v1/completion', "'/v1' twice"],
-      ['/v1/responses', 'POST /v1/chat/completions'],
+      ['/v1/responses/resp_1/cancel', 'POST /v1/responses'],
       ['/v1/completions', 'POST /v1/chat/completions'],
       ['/v1/message/', 'no trailing slash'],
       ['//v1/message', 'two slashes'],

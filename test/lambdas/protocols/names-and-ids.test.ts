@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { callerToolNames, wireToolName } from '../../../lambdas/protocols/chat/compat.ts';
+import { callerToolNames } from '../../../lambdas/protocols/chat/compat.ts';
 import {
   plainToolId,
   readToolId,
@@ -7,6 +7,7 @@ import {
   wireToolId,
 } from '../../../lambdas/protocols/messages/ids.ts';
 import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
+import { fittingToolName } from '../../../lambdas/protocols/tool-names.ts';
 import { fc } from '../../support/seeds.ts';
 import { requestOf } from '../../support/translate.ts';
 
@@ -64,7 +65,7 @@ test('long tool names become valid chat names, stay different, and are restored 
     fc.property(fc.uniqueArray(name, { minLength: 1, maxLength: 5 }), (names) => {
       const tools = names.map((each) => ({ name: each, input_schema: { type: 'object' } }));
       const known = callerToolNames(requestOf('messages', { tools }));
-      const wire = names.map(wireToolName);
+      const wire = names.map(fittingToolName);
       for (const each of wire) expect(each).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
       expect(wire.map(known)).toEqual(names);
     }),

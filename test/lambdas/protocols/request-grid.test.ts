@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { assertConsistent } from '../../../lambdas/protocols/assert-consistent.ts';
-import type { CallerProtocolName } from '../../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { stripForeignThinking } from '../../../lambdas/protocols/thinking-origin.ts';
 import { ApiError } from '../../../lambdas/support/errors.ts';
-import { type Case, casesOf, FAMILIES, toJsonText } from '../../support/golden.ts';
+import { type Case, requestCases, toJsonText, UPSTREAMS } from '../../support/golden.ts';
 
 const TARGET = { model: 'upstream-model', maxOutputTokens: 64_000 };
 /** What marks the thinking of the chat upstream and of the messages upstream in the fixtures. */
@@ -14,7 +14,7 @@ const MARKS = { chat: 'cccccccccccc', messages: 'dddddddddddd' };
 const targetOf = ({ read }: Case) => ({ ...TARGET, ...JSON.parse(read('target.json') ?? '{}') });
 
 /** What an upstream of `to` is sent, or why it is sent nothing. */
-const send = (example: Case, to: CallerProtocolName): unknown => {
+const send = (example: Case, to: UpstreamProtocolName): unknown => {
   const { from, input } = example;
   try {
     const request = callerProtocols[from].decodeRequest(JSON.parse(input));
@@ -32,13 +32,15 @@ const send = (example: Case, to: CallerProtocolName): unknown => {
   }
 };
 
-const cases = casesOf('requests', 'request', 'json');
+const cases = requestCases();
 
 test('the grid of requests is as large as it was', () => {
-  expect(cases.length).toBeGreaterThanOrEqual(90);
+  expect(cases.length).toBeGreaterThanOrEqual(150);
+  const ofResponses = cases.filter(({ from }) => from === 'responses');
+  expect(ofResponses.length).toBeGreaterThanOrEqual(60);
 });
 
-describe.each(FAMILIES)('a request for an upstream of %s', (to) => {
+describe.each(UPSTREAMS)('a request for an upstream of %s', (to) => {
   test.each(cases)('$name', (example) => {
     const sent = send(example, to);
     example.expectGolden(`to-${to}.json`, toJsonText(sent));

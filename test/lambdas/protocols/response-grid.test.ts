@@ -6,19 +6,20 @@ import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/p
 import { createOriginTagger } from '../../../lambdas/protocols/thinking-origin.ts';
 import { UpstreamError } from '../../../lambdas/protocols/upstream-error.ts';
 import { ChatCompletion } from '../../support/chat-schema.ts';
-import { type Case, casesOf, FAMILIES, toJsonText } from '../../support/golden.ts';
+import { CALLERS, toJsonText, type UpstreamCase, upstreamCases } from '../../support/golden.ts';
 import { WholeMessage } from '../../support/messages-schema.ts';
+import { EndedResponse } from '../../support/responses-schema.ts';
 import { LABEL, requestOf } from '../../support/translate.ts';
 
 const MARK = 'eeeeeeeeeeee';
-const SCHEMA = { chat: ChatCompletion, messages: WholeMessage };
+const SCHEMA = { chat: ChatCompletion, messages: WholeMessage, responses: EndedResponse };
 
 async function* once(events: GenerationEvent[]) {
   yield events;
 }
 
 /** The whole answer that a caller of `to` reads, or the kind of fault that it never sees. */
-const answer = async ({ from, input }: Case, to: CallerProtocolName): Promise<object> => {
+const answer = async ({ from, input }: UpstreamCase, to: CallerProtocolName): Promise<object> => {
   const request = requestOf(to, { stream: false });
   try {
     const events = upstreamProtocols[from].decodeResponse(JSON.parse(input), request);
@@ -30,13 +31,13 @@ const answer = async ({ from, input }: Case, to: CallerProtocolName): Promise<ob
   }
 };
 
-const cases = casesOf('responses', 'upstream', 'json');
+const cases = upstreamCases('responses', 'json');
 
 test('the grid of whole answers is as large as it was', () => {
   expect(cases.length).toBeGreaterThanOrEqual(30);
 });
 
-describe.each(FAMILIES)('a whole answer as a caller of %s reads it', (to) => {
+describe.each(CALLERS)('a whole answer as a caller of %s reads it', (to) => {
   test.each(cases)('$name', async (example) => {
     const told = await answer(example, to);
     example.expectGolden(`for-${to}.json`, toJsonText(told));

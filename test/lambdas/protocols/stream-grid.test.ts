@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { GenerationRequest } from '../../../lambdas/protocols/generation.ts';
 import type { CallerProtocolName } from '../../../lambdas/protocols/protocol.ts';
-import { type Case, casesOf, FAMILIES } from '../../support/golden.ts';
+import { CALLERS, type UpstreamCase, upstreamCases } from '../../support/golden.ts';
 import { assertWellFormed, requestOf, translate } from '../../support/translate.ts';
 
 const SAMPLE_SIZES = [1, 2, 3, 7, 64];
@@ -10,27 +10,30 @@ const SAMPLE_SIZES = [1, 2, 3, 7, 64];
  * The caller's request, with the fields of the case. A field that only one family has is marked so in
  * the case, and the other family's caller asks without the fields.
  */
-const requestFor = ({ read }: Case, to: CallerProtocolName): GenerationRequest => {
+const requestFor = ({ read }: UpstreamCase, to: CallerProtocolName): GenerationRequest => {
+  const { stop, ...rest } = JSON.parse(read('request.json') ?? '{}');
   const {
     'chat-only': chatOnly,
     'messages-only': messagesOnly,
-    stop,
+    'responses-only': responsesOnly,
     ...fields
-  } = JSON.parse(read('request.json') ?? '{}');
-  if (to === 'chat' ? messagesOnly : chatOnly) return requestOf(to);
+  } = rest;
+  const marks = { chat: chatOnly, messages: messagesOnly, responses: responsesOnly };
+  const isAnothers = Object.entries(marks).some(([name, mark]) => mark && name !== to);
+  if (isAnothers || (to === 'responses' && !responsesOnly)) return requestOf(to);
   const stops = stop === undefined ? {} : { [to === 'chat' ? 'stop' : 'stop_sequences']: stop };
   return requestOf(to, { ...fields, ...stops });
 };
 
-const cases = casesOf('streams', 'upstream', 'sse');
+const cases = upstreamCases('streams', 'sse');
 
 test('the grid of streams is as large as it was', () => {
   expect(cases.length).toBeGreaterThanOrEqual(100);
 });
 
-const isMultibyte = ({ input }: Case): boolean => Buffer.byteLength(input) > input.length;
+const isMultibyte = ({ input }: UpstreamCase): boolean => Buffer.byteLength(input) > input.length;
 
-describe.each(FAMILIES)('a stream as a caller of %s reads it', (to) => {
+describe.each(CALLERS)('a stream as a caller of %s reads it', (to) => {
   test.each(cases)('$name', async (example) => {
     const { from, input } = example;
     const request = requestFor(example, to);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CALLER_PROTOCOLS } from '../../../lambdas/protocols/protocol-name.ts';
+import { CALLER_PROTOCOLS, UPSTREAM_PROTOCOLS } from '../../../lambdas/protocols/protocol-name.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { formatSse } from '../../../lambdas/protocols/sse.ts';
 import { fc } from '../../support/seeds.ts';
@@ -293,7 +293,7 @@ describe.each(CALLER_PROTOCOLS)('a stream for a caller of %s', (to) => {
   });
 });
 
-describe.each(CALLER_PROTOCOLS)('%s', (name) => {
+describe.each(UPSTREAM_PROTOCOLS)('%s', (name) => {
   const { streamEncoder } = callerProtocols[name];
 
   test('a protocol decodes the events that it encoded', async () => {

@@ -6,7 +6,7 @@ import { callerProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { interpretErrorBody } from '../../../lambdas/protocols/upstream-error-body.ts';
 import { apiError, invalidRequest } from '../../../lambdas/support/errors.ts';
 import { ChatError } from '../../support/chat-schema.ts';
-import { FAMILIES } from '../../support/golden.ts';
+import { UPSTREAMS } from '../../support/golden.ts';
 import { MessagesError } from '../../support/messages-schema.ts';
 
 const folder = fileURLToPath(new URL('../../fixtures/refusals', import.meta.url));
@@ -91,7 +91,7 @@ const overflow = invalidRequest('prompt is too long: 9 tokens > 8 maximum', {
   param: 'messages',
 });
 
-describe.each(FAMILIES)('an error for a caller of %s', (to) => {
+describe.each(UPSTREAMS)('an error for a caller of %s', (to) => {
   test.each([overflow, apiError('The model is temporarily unavailable.')])('%s', (error) => {
     const body = callerProtocols[to].encodeError(error, 'req_1');
     expect(SCHEMA[to].safeParse(body).error).toBeUndefined();

@@ -7,11 +7,13 @@ import type {
   GenerationRequest,
 } from '../../../lambdas/protocols/generation.ts';
 import { readJsonObject } from '../../../lambdas/protocols/json.ts';
-import type { CallerProtocolName } from '../../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { formatSse } from '../../../lambdas/protocols/sse.ts';
 import { createOriginTagger } from '../../../lambdas/protocols/thinking-origin.ts';
-import { type Case, casesOf, FAMILIES } from '../../support/golden.ts';
+import { UPSTREAMS, type UpstreamCase, upstreamCases } from '../../support/golden.ts';
+import { assertResponsesStream } from '../../support/responses-stream.ts';
+import { readSse } from '../../support/sse-text.ts';
 import { decode, LABEL, requestOf } from '../../support/translate.ts';
 
 const MARK = 'eeeeeeeeeeee';
@@ -21,7 +23,7 @@ async function* once(events: GenerationEvent[]) {
 }
 
 /** A caller that asks the same question either way, usage included, and gives stop sequences if the case does. */
-const requestFor = ({ read }: Case, to: CallerProtocolName): GenerationRequest => {
+const requestFor = ({ read }: UpstreamCase, to: UpstreamProtocolName): GenerationRequest => {
   const { stop } = JSON.parse(read('request.json') ?? '{}');
   return to === 'chat'
     ? requestOf(to, { stream_options: { include_usage: true }, stop })
@@ -29,7 +31,7 @@ const requestFor = ({ read }: Case, to: CallerProtocolName): GenerationRequest =
 };
 
 /** What the caller reads when the answer comes as a stream, and when it comes in one piece. */
-const readBoth = async (example: Case, to: CallerProtocolName) => {
+const readBoth = async (example: UpstreamCase, to: UpstreamProtocolName) => {
   const request = requestFor(example, to);
   const { events, fault } = await decode(upstreamProtocols[example.from], example.input, request);
   if (fault) return undefined;
@@ -54,7 +56,7 @@ const inObjects = ({ extra, ...block }: AnswerBlock) =>
       : block;
 
 /** Whole answers of chat have one text and one reasoning; the order of the parts is the stream's alone. */
-const sum = ({ blocks, reason, usage }: Generation, to: CallerProtocolName) => ({
+const sum = ({ blocks, reason, usage }: Generation, to: UpstreamProtocolName) => ({
   reason,
   usage,
   blocks:
@@ -67,11 +69,25 @@ const sum = ({ blocks, reason, usage }: Generation, to: CallerProtocolName) => (
         ],
 });
 
-const cases = casesOf('streams', 'upstream', 'sse');
+const cases = upstreamCases('streams', 'sse');
 
-describe.each(FAMILIES)('a caller of %s reads the same answer streamed and whole', (to) => {
+describe.each(UPSTREAMS)('a caller of %s reads the same answer streamed and whole', (to) => {
   test.each(cases)('$name', async (example) => {
     const both = await readBoth(example, to);
     if (both) expect(sum(both.whole, to)).toEqual(sum(both.streamed, to));
+  });
+});
+
+describe('a caller of responses reads the same response streamed and whole', () => {
+  test.each(cases)('$name', async ({ from, input }) => {
+    const request = requestOf('responses');
+    const { events, fault } = await decode(upstreamProtocols[from], input, request);
+    if (fault) return;
+    const sealed = events.map(createOriginTagger(MARK));
+    const { responses } = callerProtocols;
+    const encoder = responses.streamEncoder(request, LABEL);
+    const stream = sealed.flatMap(encoder.push).map(formatSse).join('');
+    const whole = responses.encodeResponse(await collect(once(sealed)), request, LABEL);
+    expect(assertResponsesStream(readSse(stream)).response).toEqual(whole);
   });
 });

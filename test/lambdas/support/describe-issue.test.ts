@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { CallerProtocolName } from '../../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { callerProtocols } from '../../../lambdas/protocols/protocols.ts';
 
 const GOOD = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
 
-const errorOf = (family: CallerProtocolName, body: unknown): unknown => {
+const errorOf = (family: UpstreamProtocolName, body: unknown): unknown => {
   try {
     return callerProtocols[family].decodeRequest(body);
   } catch (error) {

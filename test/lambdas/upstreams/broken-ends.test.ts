@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
-import type { CallerProtocolName } from '../../../lambdas/protocols/protocol.ts';
+import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { createHttpUpstream } from '../../../lambdas/upstreams/http-upstream.ts';
 import type { EventBatches } from '../../../lambdas/upstreams/upstream.ts';
@@ -38,7 +38,7 @@ const ENDINGS: [how: string, kind: string, end: (ending: Ending) => void][] = [
   ['falls silent', 'idle-timeout', ({ clock }) => clock.advance(60_000)],
 ];
 
-const open = async (protocol: CallerProtocolName, wire: string) => {
+const open = async (protocol: UpstreamProtocolName, wire: string) => {
   const { promise, resolve } = Promise.withResolvers<ServerResponse>();
   const server = await startMisbehaving((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });

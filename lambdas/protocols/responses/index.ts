@@ -1,0 +1,29 @@
+import type { CallerProtocol } from '../protocol.ts';
+import { streamEncoder } from './encode-stream.ts';
+import { encodeError } from './error.ts';
+import { NAME } from './name.ts';
+import { decodeRequest } from './request.ts';
+import { encodeResponse } from './response.ts';
+
+/** Events that end a response properly. */
+const ENDS = new Set(['response.completed', 'response.incomplete']);
+
+const extras = { protocol: NAME, fields: {} } as const;
+
+/** The responses protocol, of callers only. It is stateless: a request holds its whole conversation. */
+export const responses: CallerProtocol = {
+  name: NAME,
+  // A comment: SDKs reject events before `response.created`, and a replay of the stream leaves it out.
+  heartbeat: { comment: 'waiting' },
+  isTerminal: (message) => 'event' in message && ENDS.has(message.event ?? ''),
+  decodeRequest,
+  encodeResponse,
+  streamEncoder,
+  encodeError,
+  encodeStreamError: (error, requestId, meta) =>
+    streamEncoder({ model: meta.model, turns: [], stream: true, extras }, meta).fail(
+      error,
+      requestId,
+    ),
+  limitHeaders: () => ({}),
+};

@@ -1,0 +1,161 @@
+import { invalidRequest } from '../../support/errors.ts';
+import { omitUndefined } from '../../support/omit-undefined.ts';
+import { readCarriedId } from '../carried-ids.ts';
+import type { Block, Tool, Turn } from '../generation.ts';
+import { assertImage, isPdf, parseMediaUrl } from '../media.ts';
+import { openThinking } from './sealed-thinking.ts';
+import { decodeTools, flatName, wrapInput } from './tools.ts';
+import type { Content, ContentPart, InputItem, ResponsesRequest } from './wire.ts';
+
+type PartOf<T extends ContentPart['type']> = Extract<ContentPart, { type: T }>;
+type ItemOf<T extends InputItem['type']> = Extract<InputItem, { type: T }>;
+
+const reject = (param: string, message: string) =>
+  invalidRequest(`${param}: ${message}`, { param });
+
+// --- content ---
+
+const NO_FILES = 'files are not stored here; send the content itself, as a data URL.';
+
+const decodeImage = ({ image_url: url }: PartOf<'input_image'>, param: string): Block => {
+  if (url === undefined) throw reject(`${param}.file_id`, NO_FILES);
+  const field = `${param}.image_url`;
+  const source = parseMediaUrl(url, field);
+  return isPdf(source)
+    ? { type: 'document', source }
+    : { type: 'image', source: assertImage(source, field) };
+};
+
+const decodeFile = (part: PartOf<'input_file'>, param: string): Block => {
+  const { file_data: data, file_url: url, filename: title } = part;
+  if (data === undefined && url === undefined) throw reject(`${param}.file_id`, NO_FILES);
+  const source =
+    data === undefined
+      ? parseMediaUrl(url ?? '', `${param}.file_url`)
+      : parseMediaUrl(data, `${param}.file_data`);
+  return { type: 'document', source, ...omitUndefined({ title }) };
+};
+
+const decodePart = (part: ContentPart, param: string): Block => {
+  switch (part.type) {
+    case 'input_image':
+      return decodeImage(part, param);
+    case 'input_file':
+      return decodeFile(part, param);
+    case 'refusal':
+      return { type: 'text', text: part.refusal, refusal: true };
+    default:
+      return { type: 'text', text: part.text };
+  }
+};
+
+const decodeContent = (content: Content, param: string): Block[] => {
+  if (typeof content !== 'string') {
+    return content.map((part, index) => decodePart(part, `${param}.${index}`));
+  }
+  return content === '' ? [] : [{ type: 'text', text: content }];
+};
+
+// --- items ---
+
+const decodeReasoning = ({ summary = [], encrypted_content: sealed }: ItemOf<'reasoning'>) => {
+  const opened = sealed === undefined ? undefined : openThinking(sealed);
+  // Of another service: its text may help, its seal cannot be checked.
+  const text = summary.map((part) => part.text).join('\n\n');
+  const thinking = opened ?? { text };
+  return opened || text !== '' ? [{ type: 'thinking' as const, ...thinking }] : [];
+};
+
+const decodeCall = (
+  item: ItemOf<'function_call'> | ItemOf<'custom_tool_call'>,
+  text: string,
+): Block => ({
+  type: 'tool-call',
+  ...readCarriedId(item.call_id),
+  name: flatName(item),
+  arguments: text,
+});
+
+/**
+ * A reference to reasoning is dropped: thinking that is lost costs quality, not content. Any other
+ * item is a part of the conversation.
+ */
+const decodeReference = ({ id }: ItemOf<'item_reference'>, param: string): Block[] => {
+  if (id.startsWith('rs_')) return [];
+  throw reject(
+    param,
+    'item references are not supported, because no response is stored here. Send the items themselves (Vercel AI SDK: providerOptions.openai.store = false).',
+  );
+};
+
+/** Items of tools that the vendor runs: its own past, which no other model can continue. */
+const HOSTED = /^(?:\w+_call(?:_output)?|mcp_\w+|tool_search_output|program(?:_output)?)$/;
+
+const assistant = (blocks: Block[]): Turn => ({ role: 'assistant', blocks });
+
+const roleOf = ({ role }: ItemOf<'message'>): Turn['role'] =>
+  role === 'developer' ? 'system' : role;
+
+const decodeItem = (item: InputItem, param: string): Turn | undefined => {
+  switch (item.type) {
+    case 'message':
+      return { role: roleOf(item), blocks: decodeContent(item.content, `${param}.content`) };
+    case 'reasoning':
+      return assistant(decodeReasoning(item));
+    case 'function_call':
+      return assistant([decodeCall(item, item.arguments)]);
+    case 'custom_tool_call':
+      return assistant([decodeCall(item, wrapInput(item.input))]);
+    case 'function_call_output':
+    case 'custom_tool_call_output': {
+      const callId = readCarriedId(item.call_id).id;
+      const content = decodeContent(item.output, `${param}.output`);
+      return { role: 'user', blocks: [{ type: 'tool-result', callId, content }] };
+    }
+    case 'item_reference':
+      return assistant(decodeReference(item, param));
+    case 'additional_tools':
+      return undefined;
+    default:
+      if (HOSTED.test(item.value.type)) return undefined;
+      throw reject(`${param}.type`, `items of the type '${item.value.type}' are not supported.`);
+  }
+};
+
+const holdsResults = ({ blocks }: Turn): boolean =>
+  blocks.length > 0 && blocks.every(({ type }) => type === 'tool-result');
+
+/** One response of a model is several items, and one turn; so are the results of its calls. */
+const isContinued = (turn: Turn, next: Turn): boolean =>
+  turn.role === next.role &&
+  (turn.role === 'assistant' || (holdsResults(turn) && holdsResults(next)));
+
+const joinTurns = (turns: Turn[]): Turn[] => {
+  const joined: Turn[] = [];
+  for (const turn of turns) {
+    const last = joined.at(-1);
+    if (!last || !isContinued(last, turn)) joined.push(turn);
+    else joined[joined.length - 1] = { ...last, blocks: [...last.blocks, ...turn.blocks] };
+  }
+  return joined;
+};
+
+/** The conversation, the tools that items add, and the types of what is dropped. */
+export const decodeInput = (
+  input: ResponsesRequest['input'],
+): { turns: Turn[]; tools: Tool[]; dropped: string[] } => {
+  if (typeof input === 'string') {
+    const turns: Turn[] = [{ role: 'user', blocks: decodeContent(input, 'input') }];
+    return { turns, tools: [], dropped: [] };
+  }
+  const turns = input.map((item, index) => decodeItem(item, `input.${index}`));
+  const added = decodeTools(
+    input.flatMap((item) => (item.type === 'additional_tools' ? item.tools : [])),
+  );
+  const hosted = input.flatMap((item) => (item.type === 'other' ? [item.value.type] : []));
+  return {
+    turns: joinTurns(turns.filter((turn) => turn !== undefined)),
+    tools: added.tools,
+    dropped: [...added.dropped, ...hosted],
+  };
+};

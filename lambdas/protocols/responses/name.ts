@@ -1,0 +1,2 @@
+/** The name of this folder's protocol. */
+export const NAME = 'responses';

@@ -1,0 +1,97 @@
+import { omitUndefined } from '../../support/omit-undefined.ts';
+import { makeExtras } from '../extras.ts';
+import type { GenerationRequest, ResponseFormat, Turn } from '../generation.ts';
+import { listOf, parseWire } from '../parse-wire.ts';
+import { decodeInput } from './items.ts';
+import { NAME } from './name.ts';
+import { decodeToolChoice, decodeTools, joinTools } from './tools.ts';
+import { ResponsesRequest, type TextFormat } from './wire.ts';
+
+const decodeFormat = (format: TextFormat | undefined): ResponseFormat | undefined => {
+  switch (format?.type) {
+    case 'json_object':
+      return { type: 'json' };
+    case 'json_schema': {
+      const { name, schema = {}, strict } = format;
+      return { type: 'json-schema', schema, ...omitUndefined({ name, strict }) };
+    }
+    default:
+      return undefined;
+  }
+};
+
+const instructionsTurn = (text: string | undefined): Turn[] =>
+  text ? [{ role: 'system', blocks: [{ type: 'text', text }] }] : [];
+
+/** Fields that agents and SDKs send to every provider, and that do not change a response. */
+const WITHOUT_EFFECT = new Set([
+  ...['include', 'client_metadata', 'prompt_cache_key', 'prompt_cache_retention'],
+  ...['prompt_cache_options', 'stream_options', 'previous_response_id', 'conversation'],
+  ...['background', 'prompt', 'context_management'],
+]);
+
+/** Fields for which a chat upstream has the same name. */
+const SHARED = ['service_tier', 'safety_identifier'];
+
+const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
+
+/** Names of the fields that a response would depend on, and that are not carried. */
+const droppedFields = (
+  { store, truncation }: ResponsesRequest,
+  rest: Record<string, unknown>,
+): string[] => [
+  // The vendor stores a response unless the request states otherwise.
+  ...(store === false ? [] : ['store']),
+  ...(truncation === 'auto' ? ['truncation'] : []),
+  ...Object.keys(rest).filter(
+    (name) => isPresent(rest[name]) && !WITHOUT_EFFECT.has(name) && !SHARED.includes(name),
+  ),
+];
+
+/** @throws ApiError 400 that names the first invalid field. */
+export const decodeRequest = (body: unknown): GenerationRequest => {
+  const wire = parseWire(ResponsesRequest, body);
+  const {
+    model,
+    input,
+    instructions,
+    stream,
+    store: _store,
+    max_output_tokens: maxTokens,
+    temperature,
+    top_p: topP,
+    tools: wireTools,
+    tool_choice: toolChoice,
+    parallel_tool_calls: parallelToolCalls,
+    text,
+    reasoning,
+    user,
+    metadata,
+    truncation: _truncation,
+    ...rest
+  } = wire;
+  const { turns, tools: added, dropped: droppedItems } = decodeInput(input);
+  const { tools, dropped: droppedTools } = decodeTools(wireTools ?? []);
+  const { service_tier, safety_identifier } = rest;
+  const shared = { service_tier, safety_identifier, verbosity: text?.verbosity };
+  return omitUndefined({
+    model,
+    turns: [...instructionsTurn(instructions), ...turns],
+    stream: stream ?? false,
+    maxTokens,
+    temperature,
+    topP,
+    tools: listOf(joinTools(tools, added)),
+    toolChoice: decodeToolChoice(toolChoice),
+    parallelToolCalls,
+    responseFormat: decodeFormat(text?.format),
+    reasoning: reasoning?.effort === undefined ? undefined : { effort: reasoning.effort },
+    user,
+    dropped: listOf([...new Set([...droppedFields(wire, rest), ...droppedTools, ...droppedItems])]),
+    // `echo` is repeated in the response, where the vendor's types require it.
+    extras: makeExtras(NAME, {
+      ...shared,
+      echo: { tool_choice: toolChoice, text, reasoning, metadata },
+    }),
+  });
+};

@@ -1,0 +1,140 @@
+import { invalidRequest } from '../../support/errors.ts';
+import { omitUndefined } from '../../support/omit-undefined.ts';
+import { extraFieldsFor } from '../extras.ts';
+import type { GenerationRequest, Tool, ToolChoice } from '../generation.ts';
+import { asString, readJsonObject } from '../json.ts';
+import { fittingToolName } from '../tool-names.ts';
+import { NAME } from './name.ts';
+import type { ResponsesRequest, WireTool, WireToolChoice } from './wire.ts';
+
+const NO_ARGUMENTS = { type: 'object', properties: {} };
+
+/** Parameters of the function that stands for a custom tool, whose input is one text. */
+const TEXT_INPUT = {
+  type: 'object',
+  properties: { input: { type: 'string' } },
+  required: ['input'],
+  additionalProperties: false,
+};
+
+/** A tool as the caller names it. */
+type CallerName = { name: string; namespace?: string | undefined; isCustom?: boolean };
+
+/** The one name under which other protocols know a tool. */
+export const flatName = ({ name, namespace }: CallerName): string =>
+  namespace === undefined ? name : fittingToolName(`${namespace}__${name}`);
+
+/** Arguments of the function that stands for a custom tool. */
+export const wrapInput = (input: string): string => JSON.stringify({ input });
+
+/** An escape that the token cap cut. */
+const CUT_ESCAPE = /\\(?:u[0-9a-f]{0,3})?$/i;
+
+/** The inverse, also of a part. A model that ignores the schema has another member, or none. */
+export const unwrapInput = (text: string): string => {
+  const fields = readJsonObject(text) ?? readJsonObject(`${text.replace(CUT_ESCAPE, '')}"}`);
+  if (!fields) return text;
+  const [only, ...others] = Object.values(fields);
+  return asString(fields.input) ?? (others.length === 0 ? asString(only) : undefined) ?? text;
+};
+
+type FunctionTool = Extract<WireTool, { type: 'function' }>;
+type CustomTool = Extract<WireTool, { type: 'custom' }>;
+
+/** Kept in `extras` where the name or the kind differs from a plain function's. */
+const keep = (named: CallerName): Pick<Tool, 'extras'> =>
+  named.namespace === undefined && !named.isCustom
+    ? {}
+    : { extras: { protocol: NAME, fields: omitUndefined(named) } };
+
+const decodeFunction = (tool: FunctionTool, namespace: string | undefined): Tool => {
+  const { name, description, parameters = NO_ARGUMENTS, strict } = tool;
+  const named = { name, namespace };
+  return {
+    name: flatName(named),
+    ...omitUndefined({ description, strict: strict || undefined }),
+    parameters: { ...parameters },
+    ...keep(named),
+  };
+};
+
+/** The model reads a custom tool's grammar in the description; no other protocol can enforce it. */
+const describeCustom = ({ description, format }: CustomTool): string | undefined => {
+  const grammar =
+    format?.definition &&
+    `The input must match this ${format.syntax ?? ''} grammar:\n${format.definition}`;
+  return [description, grammar].filter(Boolean).join('\n\n') || undefined;
+};
+
+const decodeCustom = (tool: CustomTool, namespace: string | undefined): Tool => {
+  const named = { name: tool.name, namespace, isCustom: true };
+  return {
+    name: flatName(named),
+    ...omitUndefined({ description: describeCustom(tool) }),
+    parameters: TEXT_INPUT,
+    ...keep(named),
+  };
+};
+
+/** The tools, those of namespaces among them, and the types of the hosted ones, which are dropped. */
+export const decodeTools = (
+  tools: WireTool[],
+  namespace?: string,
+): { tools: Tool[]; dropped: string[] } => {
+  const found = tools.map((tool) => {
+    switch (tool.type) {
+      case 'function':
+        return { tools: [decodeFunction(tool, namespace)], dropped: [] };
+      case 'custom':
+        return { tools: [decodeCustom(tool, namespace)], dropped: [] };
+      case 'namespace':
+        return decodeTools(tool.tools, tool.name);
+      default:
+        return { tools: [], dropped: [tool.value.type] };
+    }
+  });
+  return {
+    tools: found.flatMap((part) => part.tools),
+    dropped: found.flatMap((part) => part.dropped),
+  };
+};
+
+/** The tools of the request and those that its items add; of two with one name the first counts. */
+export const joinTools = (tools: Tool[], added: Tool[]): Tool[] => {
+  const names = new Set(tools.map(({ name }) => name));
+  const fresh = added.filter(({ name }) => !names.has(name) && names.add(name));
+  return [...tools, ...fresh];
+};
+
+const decodeChoice = (choice: WireToolChoice): ToolChoice => {
+  if (typeof choice === 'string') return { type: choice };
+  if (choice.type !== 'allowed_tools') return { type: 'tool', name: flatName(choice) };
+  return { type: choice.mode, only: choice.tools.flatMap(({ name }) => name ?? []) };
+};
+
+/** @throws ApiError 400 for a choice that leaves only hosted tools, which no model here can call. */
+export const decodeToolChoice = (
+  choice: ResponsesRequest['tool_choice'],
+): ToolChoice | undefined => {
+  const decoded = choice && decodeChoice(choice);
+  if (decoded && 'only' in decoded && decoded.only?.length === 0) {
+    throw invalidRequest('tool_choice.tools: must name a function or custom tool.', {
+      param: 'tool_choice.tools',
+    });
+  }
+  return decoded;
+};
+
+/** The caller's name of a tool that a response calls, and whether it is a custom tool. */
+export const callerNameOf = (
+  { tools = [] }: GenerationRequest,
+  name: string,
+): { name: string; namespace?: string; isCustom: boolean } => {
+  const tool = tools.find((one) => !('native' in one) && one.name === name);
+  const kept = extraFieldsFor(NAME, tool && 'extras' in tool ? tool.extras : undefined);
+  return {
+    name: asString(kept.name) ?? name,
+    ...omitUndefined({ namespace: asString(kept.namespace) }),
+    isCustom: kept.isCustom === true,
+  };
+};

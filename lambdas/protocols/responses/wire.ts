@@ -1,0 +1,180 @@
+import * as z from 'zod';
+import { each, JsonObject, ofOtherType, optional } from '../parse-wire.ts';
+
+/** The responses request. Loose: members that are not listed are ignored. */
+const TextPart = z.looseObject({
+  type: z.enum(['input_text', 'output_text', 'text']),
+  text: z.string(),
+});
+const RefusalPart = z.looseObject({ type: z.literal('refusal'), refusal: z.string() });
+const ImagePart = z.looseObject({
+  type: z.literal('input_image'),
+  image_url: optional(z.string()),
+  file_id: optional(z.string()),
+});
+const FilePart = z.looseObject({
+  type: z.literal('input_file'),
+  file_data: optional(z.string()),
+  file_url: optional(z.string()),
+  file_id: optional(z.string()),
+  filename: optional(z.string()),
+});
+const ContentPart = z.union(
+  [TextPart, RefusalPart, ImagePart, FilePart],
+  'must be one of input_text, output_text, refusal, input_image, input_file',
+);
+export type ContentPart = z.infer<typeof ContentPart>;
+
+const Content = z.union([z.string(), each(ContentPart)]);
+export type Content = z.infer<typeof Content>;
+
+const MessageItem = z.looseObject({
+  type: z.literal('message').default('message'),
+  role: z.enum(['user', 'assistant', 'system', 'developer']),
+  content: Content,
+});
+const CallId = z.string().min(1);
+const FunctionCallItem = z.looseObject({
+  type: z.literal('function_call'),
+  call_id: CallId,
+  name: z.string().min(1),
+  namespace: optional(z.string()),
+  arguments: z.string(),
+});
+const CustomCallItem = z.looseObject({
+  type: z.literal('custom_tool_call'),
+  call_id: CallId,
+  name: z.string().min(1),
+  namespace: optional(z.string()),
+  input: z.string(),
+});
+const OutputItem = z.looseObject({
+  type: z.enum(['function_call_output', 'custom_tool_call_output']),
+  call_id: CallId,
+  output: Content,
+});
+const ReasoningItem = z.looseObject({
+  type: z.literal('reasoning'),
+  summary: optional(each(z.looseObject({ text: z.string() }))),
+  encrypted_content: optional(z.string()),
+});
+
+const ToolFormat = z.looseObject({
+  type: z.string(),
+  syntax: optional(z.string()),
+  definition: optional(z.string()),
+});
+/** The vendor's limit is 64; functions of other vendors' tools have longer names. */
+const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
+const ToolName = z.string().regex(TOOL_NAME, 'must be 1 to 128 letters, digits, _ or -');
+const FunctionTool = z.looseObject({
+  type: z.literal('function'),
+  name: ToolName,
+  description: optional(z.string()),
+  parameters: optional(z.looseObject({ type: z.literal('object').optional() })),
+  strict: optional(z.boolean()),
+});
+const CustomTool = z.looseObject({
+  type: z.literal('custom'),
+  name: ToolName,
+  description: optional(z.string()),
+  format: optional(ToolFormat),
+});
+/** Tools that the vendor runs. */
+const HostedTool = ofOtherType(['function', 'custom', 'namespace'], 'Invalid tool');
+const NamespaceTool = z.looseObject({
+  type: z.literal('namespace'),
+  name: ToolName,
+  tools: each(z.union([FunctionTool, CustomTool, HostedTool])),
+});
+const WireTool = z.union([FunctionTool, CustomTool, NamespaceTool, HostedTool]);
+export type WireTool = z.infer<typeof WireTool>;
+
+/** The router's limit against oversized requests. */
+const MAX_ITEMS = 10_000;
+const MAX_TOOLS = 256;
+const Tools = each(WireTool, z.array(z.unknown()).max(MAX_TOOLS));
+
+const ToolsItem = z.looseObject({ type: z.literal('additional_tools'), tools: Tools });
+const ReferenceItem = z.looseObject({ type: z.literal('item_reference'), id: z.string() });
+const PLAIN_ITEMS = [
+  ...['message', 'function_call', 'custom_tool_call', 'function_call_output'],
+  ...['custom_tool_call_output', 'reasoning', 'additional_tools', 'item_reference'],
+];
+const InputItem = z.union([
+  MessageItem,
+  FunctionCallItem,
+  CustomCallItem,
+  OutputItem,
+  ReasoningItem,
+  ToolsItem,
+  ReferenceItem,
+  ofOtherType(PLAIN_ITEMS, 'Invalid item'),
+]);
+export type InputItem = z.infer<typeof InputItem>;
+
+const NamedChoice = z.looseObject({
+  type: z.enum(['function', 'custom']),
+  name: z.string().min(1),
+  namespace: optional(z.string()),
+});
+const WireToolChoice = z.union([
+  z.enum(['none', 'auto', 'required']),
+  NamedChoice,
+  z.looseObject({
+    type: z.literal('allowed_tools'),
+    mode: z.enum(['auto', 'required']),
+    tools: z.array(z.looseObject({ type: z.string(), name: optional(z.string()) })),
+  }),
+]);
+export type WireToolChoice = z.infer<typeof WireToolChoice>;
+
+const TextFormat = z.discriminatedUnion(
+  'type',
+  [
+    z.looseObject({ type: z.literal('text') }),
+    z.looseObject({ type: z.literal('json_object') }),
+    z.looseObject({
+      type: z.literal('json_schema'),
+      name: optional(z.string()),
+      schema: optional(JsonObject),
+      strict: optional(z.boolean()),
+    }),
+  ],
+  'must be one of text, json_object, json_schema',
+);
+export type TextFormat = z.infer<typeof TextFormat>;
+
+const WHOLE =
+  'is not supported, because no response is stored here: send the whole conversation in input';
+
+/** A field of the vendor's state; absent, null and false are accepted. */
+const absent = (message: string) => optional(z.literal(false, message));
+
+export const ResponsesRequest = z.looseObject({
+  // First: a request with one of these often lacks the input.
+  previous_response_id: absent(WHOLE),
+  conversation: absent(WHOLE),
+  background: absent('is not supported: wait for the response, or stream it'),
+  prompt: absent('is not supported, because no prompt is stored here: send instructions and input'),
+  context_management: absent('is not supported: shorten the conversation before it is sent'),
+  model: z.string().min(1),
+  input: z.union([z.string(), each(InputItem, z.array(z.unknown()).min(1).max(MAX_ITEMS))]),
+  instructions: optional(z.string()),
+  stream: optional(z.boolean()),
+  store: optional(z.boolean()),
+  max_output_tokens: optional(z.int().positive()),
+  temperature: optional(z.number().min(0).max(2)),
+  top_p: optional(z.number().min(0).max(1)),
+  tools: optional(Tools),
+  tool_choice: optional(WireToolChoice),
+  parallel_tool_calls: optional(z.boolean()),
+  text: optional(z.looseObject({ format: optional(TextFormat), verbosity: optional(z.string()) })),
+  reasoning: optional(
+    z.looseObject({ effort: optional(z.string()), summary: optional(z.string()) }),
+  ),
+  user: optional(z.string()),
+  metadata: optional(JsonObject),
+  truncation: optional(z.enum(['auto', 'disabled'])),
+});
+export type ResponsesRequest = z.infer<typeof ResponsesRequest>;

@@ -1,0 +1,16 @@
+import { createHash } from 'node:crypto';
+
+/** The rule of chat; messages and namespaces allow longer names. */
+const VALID_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+const HEAD_LENGTH = 51;
+const HASH_LENGTH = 12;
+
+/**
+ * A tool's name as every protocol accepts it: unchanged if valid, else its head and a hash of the whole, so that
+ * different names stay different and every request maps alike, without state.
+ */
+export const fittingToolName = (name: string): string => {
+  if (VALID_NAME.test(name)) return name;
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, HASH_LENGTH);
+  return `${name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, HEAD_LENGTH)}_${hash}`;
+};

@@ -1,0 +1,260 @@
+import { createOpenAI } from '@ai-sdk/openai';
+import { generateText, isStepCount, streamText, tool } from 'ai';
+import OpenAI from 'openai';
+import { zodTextFormat } from 'openai/helpers/zod';
+import { beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { rejection } from '../support/error-of.ts';
+import { createFreshModels } from '../support/fresh-models.ts';
+import { MODEL_ON, post, useRouter } from '../support/local.ts';
+
+// A pause between the messages, so that the first ones have left before the upstream breaks off.
+const models = createFreshModels(4);
+const router = useRouter({ delayMs: 2, catalog: models.catalog });
+beforeEach(() => router().upstreams.reset());
+
+const connect = (apiKey = router().key) =>
+  new OpenAI({ baseURL: `${router().baseUrl}/v1`, apiKey, maxRetries: 0 });
+
+const WEATHER: OpenAI.Responses.FunctionTool = {
+  type: 'function',
+  name: 'weather',
+  description: 'The weather in a city',
+  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  strict: false,
+};
+const PARIS_AND_ROME = 'call weather {"city":"Paris"} and call weather {"city":"Rome"}';
+
+type SdkError = Error & { status: number; code: string; param: string; type: string };
+
+describe.each(Object.entries(MODEL_ON))('an upstream that speaks %s', (protocol, model) => {
+  test('the OpenAI SDK creates a response, whose headers name what is not honoured', async () => {
+    const { data, response } = await connect()
+      .responses.create({
+        model,
+        instructions: 'Be brief.',
+        input: 'say All is well.',
+        store: true,
+      })
+      .withResponse();
+    expect(data).toMatchObject({
+      id: expect.stringMatching(/^resp_/),
+      model,
+      status: 'completed',
+      store: false,
+      output_text: 'All is well.',
+    });
+    expect(data.usage?.total_tokens).toBe(
+      (data.usage?.input_tokens ?? 0) + (data.usage?.output_tokens ?? 0),
+    );
+    expect(response.headers.get('x-router-dropped')).toBe('store');
+    expect(response.headers.get('x-request-id')).toMatch(/^req_/);
+  });
+
+  test('the stream helper of the OpenAI SDK adds up reasoning, text and parallel calls', async () => {
+    const stream = connect().responses.stream({
+      model,
+      input: `think Let me see.\n${PARIS_AND_ROME}`,
+      tools: [WEATHER],
+      store: false,
+    });
+    const types = new Set<string>();
+    for await (const event of stream) types.add(event.type);
+    const response = await stream.finalResponse();
+    expect(response.output).toMatchObject([
+      {
+        type: 'reasoning',
+        summary: [{ text: 'Let me see.' }],
+        encrypted_content: expect.any(String),
+      },
+      { type: 'function_call', name: 'weather', arguments: '{"city":"Paris"}' },
+      { type: 'function_call', name: 'weather', arguments: '{"city":"Rome"}' },
+    ]);
+    expect([...types]).toEqual(
+      expect.arrayContaining([
+        'response.created',
+        'response.completed',
+        'response.output_item.done',
+      ]),
+    );
+  });
+
+  test('a loop of tool calls sends the reasoning back to the upstream that wrote it', async () => {
+    const client = connect();
+    const prompt = { role: 'user' as const, content: `think Let me see.\n${PARIS_AND_ROME}` };
+    const first = await client.responses.create({
+      model,
+      input: [prompt],
+      tools: [WEATHER],
+      store: false,
+    });
+    const calls = first.output.filter((item) => item.type === 'function_call');
+    const outputs = calls.map(({ call_id }) => ({
+      type: 'function_call_output' as const,
+      call_id,
+      output: 'sunny',
+    }));
+    router().upstreams.reset();
+    const second = await client.responses.create({
+      model,
+      // The SDK's own types differ in items that no router sends.
+      input: [prompt, ...first.output, ...outputs] as OpenAI.Responses.ResponseInput,
+      tools: [WEATHER],
+      store: false,
+    });
+    expect(second.output_text).toContain('sunny');
+    const sent = JSON.stringify(router().upstreams.calls.at(-1)?.body);
+    expect(sent).toContain('Let me see.');
+    expect(sent).toContain(protocol === 'chat' ? 'reasoning_content' : '"signature"');
+  });
+
+  test('the parse helper of the OpenAI SDK reads a structured output', async () => {
+    const Answer = z.object({ city: z.string() });
+    const response = await connect().responses.parse({
+      model,
+      input: 'Which city?',
+      text: { format: zodTextFormat(Answer, 'answer') },
+    });
+    expect(Answer.parse(response.output_parsed).city).toEqual(expect.any(String));
+  });
+
+  test('a custom tool is called with its text, and its output is read', async () => {
+    const client = connect();
+    const input = [{ role: 'user' as const, content: 'call patch {"input":"*** Begin Patch"}' }];
+    const tools: OpenAI.Responses.Tool[] = [{ type: 'custom', name: 'patch' }];
+    const stream = client.responses.stream({ model, input, tools });
+    const { output } = await stream.finalResponse();
+    expect(output).toMatchObject([
+      { type: 'custom_tool_call', name: 'patch', input: '*** Begin Patch' },
+    ]);
+    const [call] = output;
+    if (call?.type !== 'custom_tool_call') throw new Error('expected a custom tool call');
+    const result = {
+      type: 'custom_tool_call_output' as const,
+      call_id: call.call_id,
+      output: 'patched',
+    };
+    const second = await client.responses.create({ model, input: [...input, call, result], tools });
+    expect(second.output_text).toContain('patched');
+  });
+
+  test('hosted tools are dropped and named in a header', async () => {
+    const tools: OpenAI.Responses.Tool[] = [{ type: 'web_search' }, WEATHER];
+    const { response } = await connect()
+      .responses.create({ model, input: 'say hi', tools, store: false })
+      .withResponse();
+    expect(response.headers.get('x-router-dropped')).toBe('web_search');
+  });
+
+  test('a failure before the first content is hidden by the second target', async () => {
+    const asked = models.next(protocol as keyof typeof MODEL_ON);
+    router().upstreams.inject({
+      fault: { kind: 'status', status: 500 },
+      times: 1,
+      model: asked.split('/').at(-1) ?? '',
+    });
+    const response = await connect().responses.create({ model: asked, input: 'say hi' });
+    expect(response.output_text).toBe('hi');
+  });
+
+  test('a stream that breaks off ends with an error that the OpenAI SDK throws, and costs no unit', async () => {
+    const asked = models.next(protocol as keyof typeof MODEL_ON);
+    const before = await usedBy(router().key);
+    const stream = connect().responses.stream({
+      model: asked,
+      input: 'fault truncate=4\nsay One two three.',
+    });
+    const error = await rejection<Error>(stream.finalResponse());
+    expect(error.message).toContain('temporarily unavailable');
+    await expect.poll(() => usedBy(router().key)).toBe(before);
+  });
+
+  test('the default model of the AI SDK generates, streams and calls tools', async () => {
+    const openai = createOpenAI({ baseURL: `${router().baseUrl}/v1`, apiKey: router().key });
+    const options = { model: openai(model), maxRetries: 0 };
+    const whole = await generateText({ ...options, prompt: 'say All is well.' });
+    expect(whole.text).toBe('All is well.');
+    expect(whole.usage).toMatchObject({ inputTokens: expect.any(Number), outputTokens: 3 });
+    const streamed = streamText({ ...options, prompt: 'think Hm.\nsay One two.' });
+    expect([await streamed.text, await streamed.reasoningText]).toEqual(['One two.', 'Hm.']);
+    expect(await streamed.finishReason).toBe('stop');
+    const weather = tool({
+      inputSchema: z.object({ city: z.string() }),
+      execute: async ({ city }) => `sunny in ${city}`,
+    });
+    const loop = await generateText({
+      ...options,
+      prompt: PARIS_AND_ROME,
+      tools: { weather },
+      stopWhen: isStepCount(5),
+      providerOptions: { openai: { store: false } },
+    });
+    expect(loop.text).toContain('sunny in Rome');
+  });
+});
+
+const usedBy = async (key: string): Promise<unknown> => {
+  const response = await fetch(`${router().baseUrl}/v1/usage`, {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  const { period } = (await response.json()) as { period: { used: number } };
+  return period.used;
+};
+
+test.each([
+  ['previous_response_id', { previous_response_id: 'resp_1' }],
+  ['conversation', { conversation: 'conv_1' }],
+  ['background', { background: true }],
+])('%s is a 400 that names what to do', async (param, fields) => {
+  const asked = { model: MODEL_ON.chat, input: 'say hi', ...fields };
+  const error = await rejection<SdkError>(connect().responses.create(asked));
+  expect(error).toMatchObject({ status: 400, param, type: 'invalid_request_error' });
+  expect(error.message).toMatch(/is not supported.*: (?:send the whole conversation|wait)/);
+});
+
+test('an item reference to a text is a 400 that names the setting of the AI SDK', async () => {
+  const input = [{ type: 'item_reference' as const, id: 'msg_1' }];
+  const error = await rejection<SdkError>(
+    connect().responses.create({ model: MODEL_ON.chat, input }),
+  );
+  expect(error).toMatchObject({ status: 400, param: 'input.0' });
+  expect(error.message).toContain('store = false');
+});
+
+test('reading, cancelling and deleting a stored response is a 400 that names POST /v1/responses', async () => {
+  const { responses } = connect();
+  const asks = [
+    responses.retrieve('resp_1'),
+    responses.cancel('resp_1'),
+    responses.delete('resp_1'),
+  ];
+  for (const ask of asks) {
+    expect(await rejection<SdkError>(ask)).toMatchObject({
+      status: 400,
+      message: expect.stringContaining('POST /v1/responses'),
+    });
+  }
+});
+
+test('a wrong key, an exhausted quota and an exhausted rate are 401, 402 and 429 in the chat envelope', async () => {
+  const poor = await router().createKey({ plan: { quota: 0 } });
+  const slow = await router().createKey({ plan: { rpm: 0 } });
+  const asked = { model: MODEL_ON.chat, input: 'say hi' };
+  const ask = async (key: string) => {
+    const response = await post(router(), '/v1/responses', asked, { key });
+    const { error } = (await response.json()) as { error: { type: string; code: string } };
+    return [response.status, error.type, error.code];
+  };
+  expect(await ask('mrk_wrong')).toEqual([401, 'authentication_error', 'invalid_api_key']);
+  expect(await ask(poor)).toEqual([402, 'insufficient_quota', 'insufficient_quota']);
+  expect(await ask(slow)).toEqual([429, 'rate_limit_error', 'rate_limit_exceeded']);
+});
+
+test('errors name the fields of the responses protocol', async () => {
+  const orphan = { type: 'function_call_output' as const, call_id: 'call_9', output: 'sunny' };
+  const error = await rejection<SdkError>(
+    connect().responses.create({ model: MODEL_ON.chat, input: [orphan] }),
+  );
+  expect(error).toMatchObject({ status: 400, param: 'input' });
+  expect(error.message).toContain('input: the result for tool call');
+});
