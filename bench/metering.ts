@@ -102,7 +102,7 @@ const row = async (what: string, run: (n: number) => Promise<void>): Promise<voi
 const flood = async (what: string, caller: Caller): Promise<void> => {
   clock.set(Math.ceil((clock.now() + 1) / MINUTE) * MINUTE);
   const used = Math.min(caller.plan.rpm, caller.plan.quota);
-  for (let n = 0; n < used; n += 1) await settle(caller, ['commit', 'close']);
+  for (let n = 0; n < used; n += 1) await settle(caller, ['charge', 'finished']);
   reset();
   for (let n = 0; n < FLOOD; n += 1) {
     await refused(caller);
@@ -114,12 +114,11 @@ const flood = async (what: string, caller: Caller): Promise<void> => {
 const measureCalls = async (): Promise<void> => {
   print('calls of the table, a request', 'writes', 'reads', '$/million');
   const busy = callerWith();
-  await row('answered, streamed or whole', () => settle(busy, ['commit', 'close']));
-  await row('failed before its first content', () => settle(busy, ['refund', 'close']));
-  await row('broken off in mid-stream', () => settle(busy, ['commit', 'refund', 'close']));
+  await row('answered, streamed or whole', () => settle(busy, ['charge', 'finished']));
+  await row('failed, also in mid-stream', () => settle(busy, ['refund', 'finished']));
   const atLimit = async (plan: { rpm?: number; quota?: number }) => {
     const callers = Array.from({ length: REPEATS }, () => callerWith(plan));
-    for (const caller of callers) await settle(caller, ['commit', 'close']);
+    for (const caller of callers) await settle(caller, ['charge', 'finished']);
     return async (n: number) => refused(callers[n] ?? busy);
   };
   await row('refused with 429, the first time', await atLimit({ rpm: 1 }));
@@ -153,14 +152,14 @@ const sizeOf = async (meterId: string): Promise<number> => {
 const measureSize = async (): Promise<void> => {
   const caller = callerWith();
   for (let minute = 0; minute < 30; minute += 1) {
-    for (let n = 0; n < 5; n += 1) await settle(caller, ['commit', 'close']);
+    for (let n = 0; n < 5; n += 1) await settle(caller, ['charge', 'finished']);
     clock.advance(MINUTE);
   }
   print('');
   print('a meter in use for half an hour', 'bytes', 'units');
   for (let open = 0; open <= 100; open += 1) {
     const size = await sizeOf(caller.meterId);
-    if ([0, 1, 10, 19, 20, 50, 100].includes(open))
+    if ([0, 1, 10, 20, 50, 60, 100].includes(open))
       print(`${open} in flight`, size, Math.ceil(size / UNIT_BYTES));
     await admit(caller);
   }
@@ -194,8 +193,7 @@ const measureLatency = async (): Promise<void> => {
     'admit, before the upstream': async () => {
       admission = await admit(caller);
     },
-    'commit, before the first content': async () => admission?.commit(),
-    'close, after the end': async () => admission?.close(),
+    'charge, after the end': async () => admission?.charge(),
   });
   const unit = times.get('one bare UpdateItem') ?? 1;
   print('');

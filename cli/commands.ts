@@ -5,7 +5,7 @@ import { KEY_COMMANDS } from './key-commands.ts';
 import type { Options } from './read-arguments.ts';
 import { numberIn, omitUndefined, required } from './read-options.ts';
 
-const PLAN_COLUMNS = ['id', 'rpm', 'quota', 'period', 'models'];
+const PLAN_COLUMNS = ['id', 'rpm', 'quota', 'period', 'concurrency', 'models'];
 const OUTCOME_COLUMNS = ['id', 'outcome'];
 const USAGE_COLUMNS = [
   'id',
@@ -13,6 +13,7 @@ const USAGE_COLUMNS = [
   'status',
   'plan',
   'used',
+  'reserved',
   'quota',
   'remaining',
   'resets_at',
@@ -37,6 +38,7 @@ const planFields = (options: Options) => ({
   rpm: numberIn(options, 'rpm'),
   quota: numberIn(options, 'quota'),
   period: options.period,
+  concurrency: options.concurrency === 'none' ? null : numberIn(options, 'concurrency'),
   models: options.model,
 });
 
@@ -67,7 +69,7 @@ const PLAN_COMMANDS: Record<string, Command> = {
   },
   'plans create': {
     operands: ['ID'],
-    options: ['rpm', 'quota', 'period', 'model'],
+    options: ['rpm', 'quota', 'period', 'concurrency', 'model'],
     request: ({ operands: [id], options }) => {
       for (const name of ['rpm', 'quota', 'period'] as const) required(options, name);
       return {
@@ -79,7 +81,7 @@ const PLAN_COMMANDS: Record<string, Command> = {
   },
   'plans set': {
     operands: ['ID'],
-    options: ['rpm', 'quota', 'period', 'model', 'all-models'],
+    options: ['rpm', 'quota', 'period', 'concurrency', 'model', 'all-models'],
     request: ({ operands: [id = ''], options }) => {
       if (options.model && options['all-models']) {
         throw usageError('--model and --all-models are mutually exclusive.');
@@ -90,7 +92,7 @@ const PLAN_COMMANDS: Record<string, Command> = {
       });
       if (Object.keys(body).length === 0)
         throw usageError(
-          'No field to set: pass --rpm, --quota, --period, --model or --all-models.',
+          'No field to set: pass --rpm, --quota, --period, --concurrency, --model or --all-models.',
         );
       return { method: 'POST', path: `/plans/${encodeURIComponent(id)}`, body };
     },

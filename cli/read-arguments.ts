@@ -4,6 +4,7 @@ import { messageOf, usageError } from './cli-error.ts';
 const OPTIONS = {
   name: { type: 'string' },
   rpm: { type: 'string' },
+  concurrency: { type: 'string' },
   quota: { type: 'string' },
   period: { type: 'string' },
   model: { type: 'string', multiple: true },

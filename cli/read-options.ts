@@ -9,7 +9,10 @@ export const required = (options: Options, name: OptionName): string => {
 };
 
 /** Returns a whole number; the service validates its range. @throws CliError 2 if it is not one */
-export const numberIn = (options: Options, name: 'rpm' | 'quota'): number | undefined => {
+export const numberIn = (
+  options: Options,
+  name: 'rpm' | 'quota' | 'concurrency',
+): number | undefined => {
   const text = options[name];
   if (text === undefined) return undefined;
   if (/^\d+$/.test(text)) return Number(text);

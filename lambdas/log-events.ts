@@ -99,6 +99,7 @@ export type LogEvents = {
   meter_refund_late: Unit;
   meter_refund_written: Unit;
   meter_refund_pending: Unit;
+  meter_charge_pending: Unit;
   meter_units_reaped: Line<'meterId' | 'refunded'>;
 };
 export type LogEvent = keyof LogEvents;

@@ -21,6 +21,7 @@ const Name = z
   .refine((name) => !UNPRINTABLE.test(name), 'must not contain control characters');
 /** Far above any real limit, far below where a counter loses precision. */
 const Count = z.number().multipleOf(1, 'must be an integer').min(0).max(1_000_000_000_000);
+const Concurrency = Count.min(1);
 const Instant = z.iso
   .datetime({ offset: true, error: 'must be a date and time such as 2027-01-31T00:00:00Z' })
   .transform((text) => Date.parse(text));
@@ -35,15 +36,17 @@ const PlanFields = {
   rpm: Count,
   quota: Count,
   period: z.enum(['hour', 'day', 'month']),
+  concurrency: Concurrency.exactOptional(),
   models: ModelIds.exactOptional(),
 };
 export const NewPlan = z.strictObject({ id: Id, ...PlanFields });
 
-/** `models: null` allows all models again. */
+/** `models: null` allows all models again, `concurrency: null` any number of requests in flight. */
 export const PlanChange = z.strictObject({
   rpm: Count.exactOptional(),
   quota: Count.exactOptional(),
   period: PlanFields.period.exactOptional(),
+  concurrency: Concurrency.nullable().exactOptional(),
   models: ModelIds.nullable().exactOptional(),
 });
 

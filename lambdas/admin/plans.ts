@@ -1,5 +1,6 @@
 import type { Plan, PlanStore } from '../stores/plan-store.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
+import { omitUndefined } from '../support/omit-undefined.ts';
 import { NewPlan, PlanChange, readInput } from './input.ts';
 import type { AdminOperation } from './operation.ts';
 
@@ -17,6 +18,12 @@ export const createCheckModels =
       { param: path },
     );
   };
+
+/** The new value of an optional field: null removes it, undefined keeps it. */
+const changedTo = <Value>(
+  value: Value | null | undefined,
+  stored: Value | undefined,
+): Value | undefined => (value === undefined ? stored : (value ?? undefined));
 
 export const planHandlers = ({
   plans,
@@ -39,11 +46,15 @@ export const planHandlers = ({
 
   /** Counts are kept: the new limits apply to what is already used, within 15 seconds. */
   const change: AdminOperation = async ({ parameters: { plan: id = '' }, body }) => {
-    const { models, ...limits } = readInput(PlanChange, body);
+    const { models, concurrency, ...limits } = readInput(PlanChange, body);
     if (models) checkModels({ models });
-    const changed = await plans.changePlan(id, ({ models: storedModels, ...rest }) => {
-      const allowed = models === undefined ? storedModels : (models ?? undefined);
-      return { ...rest, ...limits, ...(allowed && { models: allowed }) };
+    const changed = await plans.changePlan(id, (stored) => {
+      const optional = {
+        models: changedTo(models, stored.models),
+        concurrency: changedTo(concurrency, stored.concurrency),
+      };
+      const { models: _, concurrency: __, ...rest } = stored;
+      return { ...rest, ...limits, ...omitUndefined(optional) };
     });
     switch (changed.outcome) {
       case 'changed':

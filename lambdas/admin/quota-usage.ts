@@ -24,12 +24,13 @@ type Parts = {
 
 const countsOf = (
   plan: Plan,
-  { minuteCount, periodCount, lastUsedAt }: UsageSnapshot,
+  { minuteCount, periodCount, reservedCount, lastUsedAt }: UsageSnapshot,
   now: number,
 ) => ({
   quota: plan.quota,
   period: plan.period,
-  used: periodCount,
+  used: periodCount - reservedCount,
+  reserved: reservedCount,
   remaining: Math.max(0, plan.quota - periodCount),
   resets_at: formatInstant(periodOf(plan.period, now).resetsAt),
   rpm: plan.rpm,

@@ -68,8 +68,8 @@ export async function* settleOnEnd(
 }
 
 /** An empty response costs nothing, and is refunded before it ends. */
-const charge = (settlement: Settlement, isEmpty: boolean): Promise<void> =>
-  isEmpty ? settlement.fail() : settlement.commit();
+const deliver = async (settlement: Settlement, isEmpty: boolean): Promise<void> =>
+  isEmpty ? settlement.fail() : settlement.deliver();
 
 /**
  * Responds with a stream. The status waits for the first content, so that a failure before it has its own
@@ -83,7 +83,7 @@ export const respondWithStream = async (
   const { fetched, settlement } = answer;
   const { call, request } = answer.checked;
   const opening = fetched.answer.then(async ({ batches, isEmpty }) => {
-    await charge(settlement, isEmpty);
+    await deliver(settlement, isEmpty);
     return batches;
   });
   let startsSilent: boolean;
@@ -109,9 +109,9 @@ const collectReply = async (answer: PendingAnswer): Promise<EncodedReply> => {
   try {
     const { batches, isEmpty } = await fetched.answer;
     const generation = await collect(batches);
-    // Before the commit: a response that cannot be encoded is a 5xx, and those are free.
+    // Before the charge: a response that cannot be encoded is a 5xx, and those are free.
     const json = JSON.stringify(call.protocol.encodeResponse(generation, request, meta));
-    await charge(settlement, isEmpty);
+    await deliver(settlement, isEmpty);
     call.note({ outcome: 'finished' });
     return { status: 200, json };
   } catch (error) {

@@ -7,39 +7,43 @@ import { type Clock, withTimeout } from '../support/clock.ts';
  * content.
  */
 export type Settlement = {
-  /** Call before the first content is sent. @throws ApiError 503 if the unit was reaped */
-  commit(): Promise<void>;
+  /** Call before the first content is sent: from here on the end charges the unit. */
+  deliver(): void;
   /** Refunds the unit; resolves when it is refunded, so that the caller can retry on its last one. */
   fail(): Promise<void>;
-  /** Closes the unit, refunded if it was never committed. Safe after `fail`. */
+  /** Charges the unit, or refunds it if no content was delivered. Safe after `fail`. */
   end(): Promise<void>;
-  /** The same with a timeout of 300 ms, because the caller waits; `end` continues after it. */
+  /** The same with a timeout of 1 s, because the caller waits; `end` continues after it. */
   endSoon(): Promise<void>;
   /** Whether the response is free, as far as it is known before its end. */
   isFree(): boolean;
 };
 
-/** A close usually takes a few milliseconds. */
-const END_TIMEOUT_MS = 300;
+/** One attempt of a write; it usually takes a few milliseconds. */
+const END_TIMEOUT_MS = 1_000;
 
-/** Settles one unit once. Only `commit` throws. */
+/** Settles one unit once. No verb throws. */
 export const createSettlement = (
-  unit: Pick<Admission, 'commit' | 'refund' | 'close'>,
+  unit: Pick<Admission, 'charge' | 'refund' | 'finished'>,
   clock: Clock,
 ): Settlement => {
-  let state: 'reserved' | 'committed' | 'refunded' = 'reserved';
+  let state: 'reserved' | 'delivered' | 'charged' | 'refunded' = 'reserved';
   const fail = async () => {
+    if (state === 'refunded' || state === 'charged') return;
     state = 'refunded';
     await unit.refund();
   };
   const end = async () => {
-    if (state === 'reserved') await fail();
-    await unit.close();
+    if (state === 'delivered') {
+      state = 'charged';
+      await unit.charge();
+    }
+    await fail();
+    await unit.finished();
   };
   return {
-    commit: async () => {
-      await unit.commit();
-      state = 'committed';
+    deliver: () => {
+      state = 'delivered';
     },
     fail,
     isFree: () => state === 'refunded',

@@ -1,19 +1,14 @@
 import type { MeterStore, Reservation, ReserveResult } from '../stores/meter-store.ts';
-import { mapStoreErrors, meterUnavailable } from './limit-errors.ts';
 import type { Limits } from './limit-headers.ts';
 import type { Reaper } from './reaper.ts';
-import type { RefundTimeout, UnitRelease } from './unit-release.ts';
+import type { UnitRelease } from './unit-release.ts';
 
-/** One reserved unit. Its holder calls `commit` or `refund`, then `close`. */
-export type Admission = {
+/** One reserved unit. Its holder settles it once, with `charge` or `refund`, then awaits `finished`. */
+export type Admission = Omit<UnitRelease, 'refund'> & {
   /** Include this request. */
   limits: Limits;
-  /** Charges the unit; before the first content is sent. @throws ApiError 503: the response must not be sent */
-  commit(): Promise<void>;
-  /** Refunds the unit; before the error is sent. Never throws: a failed write is retried, then logged. */
+  /** Before the error is sent. */
   refund(): Promise<void>;
-  /** Never throws. */
-  close(): Promise<void>;
 };
 
 /** Reserves one unit. @throws StoreUnavailable after a refund of what may have been reserved */
@@ -28,8 +23,11 @@ export const createReserve = ({
 }): Reserve => {
   const reserve = async (reservation: Reservation): Promise<ReserveResult> => {
     const result = await store.reserve(reservation);
-    if (result.outcome !== 'quota-exhausted' || !result.hasStaleMarks) return result;
-    // Units of dead processes fill the quota: refund them before denying a request because of them.
+    const { outcome, hasStaleMarks } = result;
+    if (!hasStaleMarks || (outcome !== 'quota-reserved' && outcome !== 'concurrency-reached')) {
+      return result;
+    }
+    // Units of dead processes fill the plan: refund them before denying a request because of them.
     const refunded = await reaper.reap(reservation);
     return refunded > 0 ? store.reserve(reservation) : result;
   };
@@ -39,9 +37,6 @@ export const createReserve = ({
     } catch (error) {
       // The write may have been applied, or may be later, and no request will use the unit.
       await release.refund('short');
-      // Not awaited: if Lambda freezes the process, the close continues after the thaw; otherwise the reaper
-      // removes the marks.
-      void release.close();
       throw error;
     }
   };
@@ -49,37 +44,23 @@ export const createReserve = ({
 
 /** The `Admission` of a reserved unit; `onRefund` runs once its refund was attempted. */
 export const createAdmission = (parts: {
-  store: Pick<MeterStore, 'commit'>;
-  reservation: Reservation;
   limits: Limits;
   release: UnitRelease;
-  /** Runs concurrently with the request; `close` awaits it. */
+  /** Runs concurrently with the request; `finished` awaits it. */
   reaping: Promise<unknown> | undefined;
   onRefund(): void;
 }): Admission => {
-  const { store, reservation, limits, release, reaping, onRefund } = parts;
-  let refundTimeout: RefundTimeout = 'whole-attempt';
-  const commit = async (): Promise<boolean> => {
-    try {
-      return await store.commit(reservation);
-    } catch (error) {
-      refundTimeout = 'short';
-      throw error;
-    }
-  };
+  const { limits, release, reaping, onRefund } = parts;
   return {
     limits,
-    commit: async () => {
-      if (await mapStoreErrors(commit)) return;
-      throw meterUnavailable(new Error('The unit was reaped before its commit.'));
-    },
+    charge: release.charge,
     refund: async () => {
-      await release.refund(refundTimeout);
+      await release.refund('whole-attempt');
       onRefund();
     },
-    close: async () => {
+    finished: async () => {
       await reaping;
-      await release.close();
+      await release.finished();
     },
   };
 };

@@ -1,8 +1,9 @@
-import type {
-  MeterStore,
-  Reservation,
-  ReserveResult,
-  UsageSnapshot,
+import {
+  limitReached,
+  type MeterCounts,
+  type MeterStore,
+  type Reservation,
+  type ReserveResult,
 } from '../stores/meter-store.ts';
 import { createLruCache } from '../support/lru-cache.ts';
 
@@ -10,41 +11,37 @@ import { createLruCache } from '../support/lru-cache.ts';
 const FRESH_MS = 1_000;
 const MAX_METERS = 1_000;
 
-type Counts = Omit<UsageSnapshot, 'lastUsedAt' | 'hasStaleMarks'>;
+type Counts = MeterCounts & { isKeyEnded: boolean };
 
-export type LimitExceeded = {
+export type LimitExceeded = MeterCounts & {
   outcome: Exclude<ReserveResult['outcome'], 'admitted'>;
-  minuteCount: number;
-  periodCount: number;
 };
 
-/** One cached limit error. `scope` is the limits, minute and period that it is valid for. */
-type Entry = { scope: string; checkedAt: number; counts: Promise<Counts> };
+/**
+ * One cached limit error. `scope` is the limits, minute and period that it is valid for; `isReading` while
+ * `counts` is a read in flight.
+ */
+type Entry = { scope: string; checkedAt: number; counts: Promise<Counts>; isReading: boolean };
 
-const scopeOf = ({ minute, period, rpm, quota }: Reservation): string =>
-  [minute, period, rpm, quota].join('|');
+const scopeOf = ({ minute, period, rpm, quota, concurrency }: Reservation): string =>
+  [minute, period, rpm, quota, concurrency].join('|');
 
-const exceededIn = (counts: Counts, { quota, rpm }: Reservation): LimitExceeded | undefined => {
-  const { minuteCount, periodCount, isKeyEnded } = counts;
-  const as = (outcome: LimitExceeded['outcome']) => ({ outcome, minuteCount, periodCount });
-  if (isKeyEnded) return as('key-ended');
-  if (periodCount >= quota) return as('quota-exhausted');
-  return minuteCount >= rpm ? as('rate-limited') : undefined;
+const exceededIn = (counts: Counts, reservation: Reservation): LimitExceeded | undefined => {
+  const outcome = counts.isKeyEnded ? 'key-ended' : limitReached(counts, reservation);
+  return outcome && { ...counts, outcome };
 };
 
 export type LimitCache = {
   /** The limit error that a reserve would get, found without a write. @throws StoreUnavailable */
   find(reservation: Reservation): Promise<LimitExceeded | undefined>;
-  set(
-    reservation: Reservation,
-    exceeded: LimitExceeded & Pick<ReserveResult, 'hasUnitsInFlight'>,
-  ): void;
+  set(reservation: Reservation, exceeded: LimitExceeded): void;
   /** After a refund: the next `find` reads the table first. */
   invalidate(reservation: Pick<Reservation, 'meterId' | 'keyId'>): void;
 };
 
 /**
- * Caches limit errors per key, so that a flood of denied calls costs one write a minute and one read a second.
+ * Caches limit errors per key, so that a flood of denied calls costs one write a minute and one read a second,
+ * or one read after another while a unit in flight may make room.
  * A full minute stays full, but the quota may run out within it (through an environment whose clock is ahead,
  * or a lowered plan), and then 402 takes precedence: hence the read.
  */
@@ -56,18 +53,25 @@ export const createLimitCache = ({
   const entries = createLruCache<Entry>(MAX_METERS);
   const keyOf = ({ meterId, keyId }: { meterId: string; keyId: string }) => `${meterId}|${keyId}`;
 
-  /** A full minute and an ended key stay as they are; an exhausted quota has room again after a refund. */
-  const mayHaveRoom = async ({ counts }: Entry, { quota }: Reservation): Promise<boolean> => {
-    const { isKeyEnded, periodCount, hasUnitsInFlight } = await counts;
-    return !isKeyEnded && periodCount >= quota && hasUnitsInFlight;
+  /** Requests in flight may end; a full minute, a used quota and an ended key stay as they are. */
+  const mayHaveRoom = async ({ counts }: Entry, reservation: Reservation): Promise<boolean> => {
+    const outcome = exceededIn(await counts, reservation)?.outcome;
+    return outcome === 'quota-reserved' || outcome === 'concurrency-reached';
   };
 
   const refresh = async (entry: Entry, reservation: Reservation): Promise<Entry> => {
     const isFresh = reservation.now - entry.checkedAt < FRESH_MS;
-    if (isFresh && !(await mayHaveRoom(entry, reservation))) return entry;
-    // Set before the read resolves: concurrent requests share it.
-    const renewed = { ...entry, checkedAt: reservation.now, counts: store.readUsage(reservation) };
+    if (isFresh && (entry.isReading || !(await mayHaveRoom(entry, reservation)))) return entry;
+    // Concurrent requests share one read.
+    const current = entries.get(keyOf(reservation));
+    if (current?.isReading && current.scope === entry.scope) return current;
+    const counts = store.readUsage(reservation);
+    const renewed = { ...entry, checkedAt: reservation.now, counts, isReading: true };
     entries.set(keyOf(reservation), renewed);
+    const onEnd = () => {
+      renewed.isReading = false;
+    };
+    counts.then(onEnd, onEnd);
     return renewed;
   };
 
@@ -86,18 +90,21 @@ export const createLimitCache = ({
         throw error;
       }
     },
-    set: (reservation, { outcome, minuteCount, periodCount, hasUnitsInFlight }) => {
-      if (outcome === 'refunded') return;
-      const isKeyEnded = outcome === 'key-ended';
+    set: (reservation, exceeded) => {
+      const { outcome } = exceeded;
+      if (outcome === 'too-late') return;
       entries.set(keyOf(reservation), {
         scope: scopeOf(reservation),
         checkedAt: reservation.now,
-        counts: Promise.resolve({ minuteCount, periodCount, isKeyEnded, hasUnitsInFlight }),
+        counts: Promise.resolve({ ...exceeded, isKeyEnded: outcome === 'key-ended' }),
+        isReading: false,
       });
     },
     invalidate: (unit) => {
       const entry = entries.get(keyOf(unit));
-      if (entry) entries.set(keyOf(unit), { ...entry, checkedAt: Number.NEGATIVE_INFINITY });
+      if (!entry) return;
+      const checkedAt = Number.NEGATIVE_INFINITY;
+      entries.set(keyOf(unit), { ...entry, checkedAt, isReading: false });
     },
   };
 };

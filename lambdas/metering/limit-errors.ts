@@ -60,6 +60,32 @@ export const rateExceeded = (limits: Limits, now: number): ApiError => {
   return new LimitReached(error, limits);
 };
 
+/** A request in flight ends within a second or a few minutes; which, only its provider knows. */
+const RETRY_SOON = { 'retry-after': '1', 'retry-after-ms': '1000', 'x-should-retry': 'true' };
+
+/** 429, not 402: the units that are left are reserved, and a failure refunds them. */
+export const quotaReserved = (limits: Limits, now: number): ApiError => {
+  const { limit } = limits.quota;
+  const error = rateLimited(
+    `The last of ${limit} requests of the quota are in flight. Retry in a second: one that fails is refunded.`,
+    { ...limitHeaders(limits, now), ...RETRY_SOON },
+  );
+  return new LimitReached(error, limits);
+};
+
+/** 429 of a plan with a limit of requests in flight. */
+export const concurrencyReached = (
+  concurrency: number | undefined,
+  limits: Limits,
+  now: number,
+): ApiError => {
+  const error = rateLimited(
+    `The limit of ${concurrency} concurrent requests is reached. Retry when one of them has ended.`,
+    { ...limitHeaders(limits, now), ...RETRY_SOON },
+  );
+  return new LimitReached(error, limits);
+};
+
 /** 429 of a call that costs no quota. */
 export const freeRateExceeded = (cap: number, resetAt: number, now: number): ApiError =>
   rateLimited(

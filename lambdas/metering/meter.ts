@@ -8,11 +8,13 @@ import { minuteOf, minuteResetsAt } from '../support/time.ts';
 import { type Admission, createAdmission, createReserve } from './admission.ts';
 import { createLimitCache, type LimitExceeded } from './limit-cache.ts';
 import {
+  concurrencyReached,
   freeRateExceeded,
   keyRevoked,
   mapStoreErrors,
   meterUnavailable,
   quotaExceeded,
+  quotaReserved,
   rateExceeded,
 } from './limit-errors.ts';
 import type { Limits } from './limit-headers.ts';
@@ -70,8 +72,12 @@ const limitError = (
       return quotaExceeded(limits, plan.period, now);
     case 'rate-limited':
       return rateExceeded(limits, now);
-    case 'refunded':
-      return meterUnavailable(new Error('The request id was refunded before.'));
+    case 'quota-reserved':
+      return quotaReserved(limits, now);
+    case 'concurrency-reached':
+      return concurrencyReached(plan.concurrency, limits, now);
+    case 'too-late':
+      return meterUnavailable(new Error('The request was settled, or its minute closed, before.'));
   }
 };
 
@@ -103,8 +109,6 @@ export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log })
       throw errorFor({ ...result, outcome });
     }
     return createAdmission({
-      store,
-      reservation,
       limits: limitsAt(caller, reservation, result),
       release,
       reaping: result.hasStaleMarks ? reaper.reap(reservation) : undefined,

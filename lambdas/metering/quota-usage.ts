@@ -10,7 +10,8 @@ export type WindowUsage = RequestLimits & { used: number };
 
 export type Usage = {
   minute: WindowUsage;
-  period: WindowUsage;
+  /** `reserved`: units of requests in flight, which are not in `used`; a failure refunds them. */
+  period: WindowUsage & { reserved: number };
   /** When this key was last admitted, in ms. */
   lastUsedAt: number | undefined;
 };
@@ -44,7 +45,11 @@ export const createReadUsage =
     const { requests, quota } = limitsAt(caller, query, snapshot);
     return {
       minute: { ...requests, used: snapshot.minuteCount },
-      period: { ...quota, used: snapshot.periodCount },
+      period: {
+        ...quota,
+        used: snapshot.periodCount - snapshot.reservedCount,
+        reserved: snapshot.reservedCount,
+      },
       lastUsedAt: snapshot.lastUsedAt,
     };
   };

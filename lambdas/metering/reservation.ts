@@ -17,6 +17,7 @@ export const reservationOf = (
   period: periodOf(plan.period, now).label,
   rpm: plan.rpm,
   quota: plan.quota,
+  concurrency: plan.concurrency,
   now,
 });
 
@@ -24,7 +25,7 @@ export const reservationOf = (
 export const limitsAt = (
   { plan }: Caller,
   { minute, now }: Pick<Reservation, 'minute' | 'now'>,
-  { minuteCount, periodCount }: MeterCounts,
+  { minuteCount, periodCount }: Pick<MeterCounts, 'minuteCount' | 'periodCount'>,
 ): Limits => ({
   requests: {
     limit: plan.rpm,

@@ -61,9 +61,8 @@ export const shedOverload = ({
 
   const shed: MeterStore = {
     reserve: (reservation) => send(reservation.meterId, () => store.reserve(reservation)),
-    commit: (unit) => repeat(unit.meterId, () => store.commit(unit)),
+    charge: (unit) => repeat(unit.meterId, () => store.charge(unit)),
     refund: (unit) => repeat(unit.meterId, () => store.refund(unit)),
-    close: (unit) => repeat(unit.meterId, () => store.close(unit)),
     reap: (meterId, now) => send(meterId, () => store.reap(meterId, now)),
     readUsage: (query) => store.readUsage(query),
     endKey: (meterId, keyId, validUntil) => store.endKey(meterId, keyId, validUntil),

@@ -2,7 +2,7 @@ import type { MeterStore, ReservedUnit } from '../stores/meter-store.ts';
 import { type Clock, pause, withTimeout } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 
-/** Pauses before the retries of a refund, in ms; the store bounds the time of each attempt. */
+/** Pauses before the retries of a settlement, in ms; the store bounds the time of each attempt. */
 const RETRY_PAUSES_MS = [100, 400, 1_600];
 
 /**
@@ -12,11 +12,13 @@ const RETRY_PAUSES_MS = [100, 400, 1_600];
 const REFUND_TIMEOUT_MS = { 'whole-attempt': 3_500, short: 300 };
 export type RefundTimeout = keyof typeof REFUND_TIMEOUT_MS;
 
-/** Ends one unit. Both verbs may be repeated and never throw. */
+/** Settles one unit; called once. No verb throws. */
 export type UnitRelease = {
-  /** Resolves when the unit is refunded or on timeout; retries continue, and `close` awaits them. */
+  /** Resolves when the charge is written, or logged after its last retry. */
+  charge(): Promise<void>;
+  /** Resolves when the unit is refunded or on timeout; retries continue, and `finished` awaits them. */
   refund(timeout: RefundTimeout): Promise<void>;
-  close(): Promise<void>;
+  finished(): Promise<void>;
 };
 
 const succeeds = async (verb: () => Promise<void>): Promise<boolean> => {
@@ -29,8 +31,8 @@ const succeeds = async (verb: () => Promise<void>): Promise<boolean> => {
 };
 
 /**
- * Refunds and closes the unit of one request. A refund that fails is retried after the response, and logged
- * with the ids that an operator needs to refund the unit manually.
+ * Settles the unit of one request. A write that fails is retried after the response; if the last retry fails
+ * too, the reaper refunds the unit.
  */
 export const createUnitRelease = ({
   store,
@@ -38,45 +40,44 @@ export const createUnitRelease = ({
   clock,
   log,
 }: {
-  store: Pick<MeterStore, 'refund' | 'close'>;
+  store: Pick<MeterStore, 'charge' | 'refund'>;
   unit: ReservedUnit;
   clock: Clock;
   log: Log;
 }): UnitRelease => {
   const { meterId, requestId, minute, period } = unit;
-  /** Enough for an operator to refund the unit; an uncommitted one is reaped regardless. */
   const ids = { meterId, requestId, minute, period };
   let retrying = Promise.resolve();
 
-  const retry = async (): Promise<void> => {
+  const retry = async (write: () => Promise<void>): Promise<boolean> => {
     for (const ms of RETRY_PAUSES_MS) {
       await pause(clock, ms);
-      if (await succeeds(() => store.refund(unit))) {
-        log.info('meter_refund_written', ids);
-        return;
-      }
+      if (await succeeds(write)) return true;
     }
-    log.error('meter_refund_pending', ids);
+    return false;
   };
 
+  const charge = () => store.charge(unit);
+  const refund = () => store.refund(unit);
+
   return {
+    charge: async () => {
+      if ((await succeeds(charge)) || (await retry(charge))) return;
+      log.error('meter_charge_pending', ids);
+    },
     refund: async (timeout) => {
-      const first = succeeds(() => store.refund(unit));
+      const first = succeeds(refund);
       let isLate = false;
-      retrying = first.then((isWritten) => {
-        if (!isWritten) return retry();
-        if (isLate) log.info('meter_refund_written', ids);
-        return undefined;
+      retrying = first.then(async (isWritten) => {
+        if (isWritten && !isLate) return;
+        if (isWritten || (await retry(refund))) log.info('meter_refund_written', ids);
+        else log.error('meter_refund_pending', ids);
       });
       if ((await withTimeout(clock, REFUND_TIMEOUT_MS[timeout], first))?.value) return;
       // Logged now, because a frozen or killed process cannot log the result of its retries.
       isLate = true;
       log.warn('meter_refund_late', ids);
     },
-    close: async () => {
-      await retrying;
-      // The reaper removes the marks if this fails.
-      await succeeds(() => store.close(unit));
-    },
+    finished: () => retrying,
   };
 };

@@ -10,33 +10,63 @@ export type Reservation = {
   /** Minutes since the epoch, UTC. */
   minute: number;
   /**
-   * Label of the period and part of its counter's name, so that a period resets without a job: the ISO 8601
-   * prefix common to all instants of the period (`2026-11`, `2026-11-21`, `2026-11-21T09`).
+   * Label of the period that contains the minute, and part of its counter's name, so that a period resets without
+   * a job: the ISO 8601 prefix common to all instants of the period (`2026-11`, `2026-11-21`, `2026-11-21T09`).
    */
   period: string;
   rpm: number;
   quota: number;
+  /** Requests in flight at once; unlimited when undefined. */
+  concurrency?: number | undefined;
   /** Milliseconds since the epoch. */
   now: number;
 };
 
 /** Counts of the minute and the period; they include this request if it was admitted. */
-export type MeterCounts = { minuteCount: number; periodCount: number };
+export type MeterCounts = {
+  minuteCount: number;
+  /** Used and reserved units of the period. */
+  periodCount: number;
+  /** Of them, the units of requests in flight: a failure refunds them. */
+  reservedCount: number;
+  /** Requests in flight, of any period. */
+  inFlightCount: number;
+};
 
 export type ReserveResult = MeterCounts & {
   outcome:
     | 'admitted'
-    | 'rate-limited'
-    /** Takes precedence over `rate-limited` when both limits are reached: waiting a minute would not help. */
-    | 'quota-exhausted'
+    | LimitName
     /** The key was revoked, replaced or expired; a cached key record cannot override this. */
     | 'key-ended'
-    /** The request's id was refunded before; it can never be admitted again. */
-    | 'refunded';
+    /** The request was settled or its minute was closed before; it can never be admitted. */
+    | 'too-late';
   /** Marks of dead processes exist: `reap` may refund units. */
   hasStaleMarks: boolean;
-  /** Units of the period belong to unfinished requests, so they may be refunded. */
-  hasUnitsInFlight: boolean;
+};
+
+export type LimitName =
+  /** The period's units are used. */
+  | 'quota-exhausted'
+  | 'rate-limited'
+  /** The period's units are used or reserved: a failure of a request in flight makes room. */
+  | 'quota-reserved'
+  | 'concurrency-reached';
+
+/**
+ * The limit that denies one more request. An exhausted quota takes precedence, because waiting a minute would
+ * not help, and a full minute takes precedence over requests in flight, which may end sooner.
+ */
+export const limitReached = (
+  { minuteCount, periodCount, reservedCount, inFlightCount }: MeterCounts,
+  { rpm, quota, concurrency }: Pick<Reservation, 'rpm' | 'quota' | 'concurrency'>,
+): LimitName | undefined => {
+  if (periodCount - reservedCount >= quota) return 'quota-exhausted';
+  if (minuteCount >= rpm) return 'rate-limited';
+  if (periodCount >= quota) return 'quota-reserved';
+  return concurrency !== undefined && inFlightCount >= concurrency
+    ? 'concurrency-reached'
+    : undefined;
 };
 
 export type ReservedUnit = Pick<Reservation, 'meterId' | 'requestId' | 'minute' | 'period'>;
@@ -48,20 +78,17 @@ export type UsageSnapshot = MeterCounts & {
   lastUsedAt: number | undefined;
   /** As in `ReserveResult`. */
   hasStaleMarks: boolean;
-  hasUnitsInFlight: boolean;
 };
 
 /** Implemented by `createDynamoMeterStore` (stores/dynamo/meter-store.ts). @throws StoreUnavailable */
 export type MeterStore = {
-  /** Takes one unit of the minute and one of the period, or neither. Idempotent. */
+  /** Reserves one unit of the minute and one of the period, or neither. Idempotent. */
   reserve(reservation: Reservation): Promise<ReserveResult>;
-  /** Charges the unit; called before the first content is sent. False if the unit was reaped. */
-  commit(unit: ReservedUnit): Promise<boolean>;
+  /** Charges a reserved unit. Idempotent; no error if the unit was reaped. */
+  charge(unit: ReservedUnit): Promise<void>;
   /** Returns the period's unit (the minute's stays used). Idempotent, also without a reservation. */
   refund(unit: ReservedUnit): Promise<void>;
-  /** Removes a finished request's marks. Best effort: a later `reap` removes what remains. */
-  close(unit: ReservedUnit): Promise<void>;
-  /** Refunds the units of processes that died before their commit; returns how many. Idempotent. */
+  /** Refunds the units of processes that died before they settled them; returns how many. Idempotent. */
   reap(meterId: string, now: number): Promise<number>;
   /** A strongly consistent read of the counts. */
   readUsage(

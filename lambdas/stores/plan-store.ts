@@ -8,6 +8,8 @@ export type Plan = {
   /** Generation requests per period. */
   quota: number;
   period: Period;
+  /** Generation requests of a key in flight at once; unlimited when absent. */
+  concurrency?: number;
   /** Catalog ids the plan may use; all when absent. */
   models?: string[];
 };
@@ -20,6 +22,7 @@ export const isSamePlan = (one: Plan, other: Plan): boolean =>
   one.rpm === other.rpm &&
   one.quota === other.quota &&
   one.period === other.period &&
+  one.concurrency === other.concurrency &&
   sameModels(one.models, other.models);
 
 export type PlanChanged =

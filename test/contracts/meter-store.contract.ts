@@ -4,10 +4,11 @@ import type { MeterStore, Reservation, ReserveResult } from '../../lambdas/store
 
 const NOW = Date.parse('2026-11-21T11:30:20Z');
 const MINUTE = 60_000;
+const DECEMBER = Date.parse('2026-12-01T00:00:30Z');
 
 export type MeterStoreUnderTest = { store: MeterStore; close(): Promise<void> };
 
-const newId = (kind: string) => `${kind}_${randomUUID()}`;
+const newId = (kind: string) => `${kind}_${randomUUID().replaceAll('-', '')}`;
 
 /** By default a request of a new meter at 11:30:20 with high limits. */
 const reservation = (over: Partial<Reservation> = {}): Reservation => {
@@ -57,10 +58,10 @@ export const meterStoreContract = (
         { rpm: 5, quota: 0, of: 20, expected: { 'quota-exhausted': 20 } },
         { rpm: 0, quota: 5, of: 20, expected: { 'rate-limited': 20 } },
         { rpm: 1, quota: 9, of: 50, expected: { admitted: 1, 'rate-limited': 49 } },
-        { rpm: 9, quota: 1, of: 50, expected: { admitted: 1, 'quota-exhausted': 49 } },
+        { rpm: 9, quota: 1, of: 50, expected: { admitted: 1, 'quota-reserved': 49 } },
         { rpm: 60, quota: 900, of: 200, expected: { admitted: 60, 'rate-limited': 140 } },
-        { rpm: 900, quota: 60, of: 200, expected: { admitted: 60, 'quota-exhausted': 140 } },
-        { rpm: 60, quota: 60, of: 200, expected: { admitted: 60, 'quota-exhausted': 140 } },
+        { rpm: 900, quota: 60, of: 200, expected: { admitted: 60, 'quota-reserved': 140 } },
+        { rpm: 60, quota: 60, of: 200, expected: { admitted: 60, 'rate-limited': 140 } },
         { rpm: 600, quota: 900, of: 1_000, expected: { admitted: 600, 'rate-limited': 400 } },
       ])(
         '$of concurrent reservations with rpm $rpm and quota $quota: $expected',
@@ -85,7 +86,7 @@ export const meterStoreContract = (
           return result;
         };
         const results = await Promise.all(Array.from({ length: 150 }, caller));
-        expect(Object.keys(tally(results)).toSorted()).toEqual(['admitted', 'quota-exhausted']);
+        expect(Object.keys(tally(results)).toSorted()).toEqual(['admitted', 'quota-reserved']);
         expect(await used(first)).toBe(0);
       });
 
@@ -94,14 +95,46 @@ export const meterStoreContract = (
         await store.reserve(first);
         const nextMinute = another(first, { now: NOW + MINUTE, minute: first.minute + 1 });
         expect(await store.reserve(nextMinute)).toMatchObject({ outcome: 'admitted' });
+        await store.charge(first);
+        await store.charge(nextMinute);
         const later = { now: NOW + 2 * MINUTE, minute: first.minute + 2 };
         const third = another(first, later);
         expect(await store.reserve(third)).toMatchObject({ outcome: 'quota-exhausted' });
-        const december = another(first, { ...later, period: '2026-12' });
+        const december = another(first, {
+          now: DECEMBER,
+          minute: Math.floor(DECEMBER / MINUTE),
+          period: '2026-12',
+        });
         expect(await store.reserve(december)).toMatchObject({
           outcome: 'admitted',
           periodCount: 1,
         });
+      });
+
+      test('a quota that is only reserved denies with quota-reserved, and with quota-exhausted once it is used', async () => {
+        const first = reservation({ quota: 1 });
+        await store.reserve(first);
+        const denied = { outcome: 'quota-reserved', periodCount: 1, reservedCount: 1 };
+        expect(await store.reserve(another(first))).toMatchObject(denied);
+        await store.charge(first);
+        expect(await store.reserve(another(first))).toMatchObject({
+          outcome: 'quota-exhausted',
+          periodCount: 1,
+          reservedCount: 0,
+        });
+      });
+
+      test('of 60 concurrent reservations with concurrency 7 exactly 7 are admitted, and each end admits one more', async () => {
+        const first = reservation({ concurrency: 7 });
+        const all = Array.from({ length: 60 }, () => another(first));
+        const results = await Promise.all(all.map((one) => store.reserve(one)));
+        expect(tally(results)).toEqual({ admitted: 7, 'concurrency-reached': 53 });
+        const running = all.filter((_, index) => results[index]?.outcome === 'admitted');
+        for (const [index, unit] of running.entries()) {
+          await (index % 2 === 0 ? store.charge(unit) : store.refund(unit));
+          const next = await reserveMany(5, first);
+          expect(tally(next)).toEqual({ admitted: 1, 'concurrency-reached': 4 });
+        }
       });
     });
 
@@ -112,51 +145,48 @@ export const meterStoreContract = (
         expect(await store.reserve(r)).toMatchObject({ outcome: 'admitted', periodCount: 1 });
       });
 
-      test('reserving a committed request again counts one unit', async () => {
+      test('charging a request twice counts one unit', async () => {
         const r = reservation();
         await store.reserve(r);
-        await store.commit(r);
-        expect(await store.reserve(r)).toMatchObject({ outcome: 'admitted', periodCount: 1 });
+        await Promise.all([store.charge(r), store.charge(r)]);
+        await store.charge(r);
+        expect(await store.readUsage(r)).toMatchObject({
+          periodCount: 1,
+          reservedCount: 0,
+          inFlightCount: 0,
+        });
       });
 
-      test('committing a request twice returns true both times', async () => {
+      test('charging a request that was never reserved counts no unit', async () => {
+        const r = reservation();
+        await store.charge(r);
+        expect(await used(r)).toBe(0);
+      });
+
+      test('refunding a request three times returns one unit', async () => {
         const r = reservation();
         await store.reserve(r);
-        expect([await store.commit(r), await store.commit(r)]).toEqual([true, true]);
-        expect(await used(r)).toBe(1);
+        await store.reserve(another(r));
+        await Promise.all([store.refund(r), store.refund(r)]);
+        await store.refund(r);
+        expect(await store.readUsage(r)).toMatchObject({
+          minuteCount: 2,
+          periodCount: 1,
+          inFlightCount: 1,
+        });
       });
-
-      test('committing a request that was never reserved returns false', async () => {
-        expect(await store.commit(reservation())).toBe(false);
-      });
-
-      test.each(['open', 'committed'])(
-        'refunding a request three times from %s returns one unit',
-        async (state) => {
-          const r = reservation();
-          await store.reserve(r);
-          await store.reserve(another(r));
-          if (state === 'committed') await store.commit(r);
-          await Promise.all([store.refund(r), store.refund(r)]);
-          await store.refund(r);
-          expect(await used(r)).toBe(1);
-          expect((await store.readUsage(r)).minuteCount).toBe(2);
-        },
-      );
 
       test('a request refunded before its reservation arrives is never admitted', async () => {
         const r = reservation();
         await store.refund(r);
-        expect(await store.reserve(r)).toMatchObject({ outcome: 'refunded' });
+        expect(await store.reserve(r)).toMatchObject({ outcome: 'too-late' });
         expect(await used(r)).toBe(0);
       });
 
-      test('a closed request stays charged', async () => {
+      test('a charged request stays charged', async () => {
         const r = reservation();
         await store.reserve(r);
-        await store.commit(r);
-        await store.close(r);
-        await store.close(r);
+        await store.charge(r);
         await store.refund(r);
         expect(await used(r)).toBe(1);
       });
@@ -164,7 +194,11 @@ export const meterStoreContract = (
       test('a refund returns the unit to the period of its reservation', async () => {
         const november = reservation();
         await store.reserve(november);
-        const december = another(november, { period: '2026-12' });
+        const december = another(november, {
+          now: DECEMBER,
+          minute: Math.floor(DECEMBER / MINUTE),
+          period: '2026-12',
+        });
         await store.reserve(december);
         await store.refund(november);
         expect([await used(november), await used(december)]).toEqual([0, 1]);
@@ -177,7 +211,7 @@ export const meterStoreContract = (
         await store.reserve(first);
         await store.reserve(another(first));
         expect(await store.reserve(another(first, { quota: 1 }))).toMatchObject({
-          outcome: 'quota-exhausted',
+          outcome: 'quota-reserved',
           periodCount: 2,
         });
         await store.refund(first);
@@ -195,23 +229,23 @@ export const meterStoreContract = (
         const reaped = await Promise.all([1, 2, 3].map(() => store.reap(r.meterId, later(17))));
         expect(reaped.reduce((sum, n) => sum + n, 0)).toBe(1);
         expect(await used(r)).toBe(0);
-        expect(await store.commit(r)).toBe(false);
+        await store.charge(r);
+        expect(await used(r)).toBe(0);
       });
 
       test('a unit that may still be in use is not reaped', async () => {
         const r = reservation();
         await store.reserve(r);
         expect(await store.reap(r.meterId, later(15))).toBe(0);
-        expect(await store.commit(r)).toBe(true);
+        await store.charge(r);
+        expect(await used(r)).toBe(1);
       });
 
-      test('a committed unit of a dead process stays charged', async () => {
+      test('a reservation that is repeated after its unit was reaped is denied', async () => {
         const r = reservation();
         await store.reserve(r);
-        await store.commit(r);
-        expect(await store.reap(r.meterId, later(60))).toBe(0);
-        await store.refund(r);
-        expect(await used(r)).toBe(1);
+        await store.reap(r.meterId, later(17));
+        expect(await store.reserve(r)).toMatchObject({ outcome: 'too-late', periodCount: 0 });
       });
 
       test('a reservation reports the stale marks that it reads', async () => {
@@ -220,7 +254,7 @@ export const meterStoreContract = (
         const now = later(18);
         const next = another(r, { now, minute: Math.floor(now / MINUTE), quota: 1 });
         expect(await store.reserve(next)).toMatchObject({
-          outcome: 'quota-exhausted',
+          outcome: 'quota-reserved',
           hasStaleMarks: true,
         });
         await store.reap(r.meterId, now);
@@ -233,16 +267,17 @@ export const meterStoreContract = (
       test('reaping refunds 250 units of dead processes at once, also from two periods', async () => {
         const r = reservation({ quota: 1_000, rpm: 1_000 });
         const units = Array.from({ length: 250 }, (_, n) =>
-          another(r, { period: n % 2 === 0 ? r.period : '2026-10' }),
+          another(r, { period: n % 2 === 0 ? r.period : '2026-11-21' }),
         );
         for (const unit of units) await store.reserve(unit);
         const later = { ...r, now: NOW + 18 * MINUTE };
         expect(await store.reap(r.meterId, later.now)).toBe(250);
         expect(await store.readUsage(later)).toMatchObject({
           periodCount: 0,
+          inFlightCount: 0,
           hasStaleMarks: false,
         });
-        expect(await store.readUsage({ ...later, period: '2026-10' })).toMatchObject({
+        expect(await store.readUsage({ ...later, period: '2026-11-21' })).toMatchObject({
           periodCount: 0,
         });
       });
@@ -285,7 +320,8 @@ export const meterStoreContract = (
         const r = reservation();
         await store.reserve(r);
         await store.revokeKey(r.meterId, r.keyId, NOW);
-        expect(await store.commit(r)).toBe(true);
+        await store.charge(r);
+        expect(await used(r)).toBe(1);
       });
     });
 
@@ -294,19 +330,19 @@ export const meterStoreContract = (
       expect(await store.readUsage(r)).toEqual({
         minuteCount: 0,
         periodCount: 0,
+        reservedCount: 0,
+        inFlightCount: 0,
         isKeyEnded: false,
         lastUsedAt: undefined,
         hasStaleMarks: false,
-        hasUnitsInFlight: false,
       });
       await store.reserve(r);
-      const counts = { minuteCount: 1, periodCount: 1 };
+      const counts = { minuteCount: 1, periodCount: 1, reservedCount: 1, inFlightCount: 1 };
       const standing = {
         ...counts,
         isKeyEnded: false,
         lastUsedAt: NOW,
         hasStaleMarks: false,
-        hasUnitsInFlight: true,
       };
       expect(await store.readUsage(r)).toEqual(standing);
       expect(await store.readUsage(r)).toEqual(standing);

@@ -17,18 +17,19 @@ beforeAll(async () => {
 });
 afterAll(() => fleet.close());
 
-const usedBy = async (key: string): Promise<number> => {
+type PeriodUsage = { used: number; reserved: number };
+
+const usageOf = async (key: string): Promise<PeriodUsage> => {
   const response = await fetch(`${fleet.servers[0]?.url}/v1/usage`, {
     headers: { 'x-api-key': key },
   });
-  const { period } = (await response.json()) as { period: { used: number } };
-  return period.used;
+  return ((await response.json()) as { period: PeriodUsage }).period;
 };
 
-const afterTheReaper = (key: string): Promise<number> => {
+const afterTheReaper = (key: string): Promise<PeriodUsage> => {
   now += REAPED_AFTER;
   fleet.setNow(now);
-  return usedBy(key);
+  return usageOf(key);
 };
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -56,19 +57,19 @@ test('requests killed before their first content are free 17 minutes later', asy
   const key = await fleet.createKey({ plan: PLENTY });
   const calls = Array.from({ length: 12 }, (_, n) => request(key, n, 'test/hangs', n % 2 === 0));
   await untilUpstreamsHang('hangs', 12);
-  expect(await usedBy(key)).toBe(12);
+  expect(await usageOf(key)).toMatchObject({ used: 0, reserved: 12 });
   await killAll();
   expect(new Set(await Promise.all(calls))).toEqual(new Set<Outcome>(['unknown']));
-  expect(await afterTheReaper(key)).toBe(0);
+  expect(await afterTheReaper(key)).toMatchObject({ used: 0, reserved: 0 });
 });
 
-test('requests killed after their first content stay charged', async () => {
+test('requests killed after their first content are free 17 minutes later', async () => {
   const key = await fleet.createKey({ plan: PLENTY });
   const calls = Array.from({ length: 12 }, (_, n) => request(key, n, 'test/stops', true));
   await untilUpstreamsHang('stops', 12);
   await killAll();
-  expect(new Set(await Promise.all(calls))).toEqual(new Set<Outcome>(['charged']));
-  expect(await afterTheReaper(key)).toBe(12);
+  expect(new Set(await Promise.all(calls))).toEqual(new Set<Outcome>(['broken']));
+  expect(await afterTheReaper(key)).toMatchObject({ used: 0, reserved: 0 });
 });
 
 test(`after ${KILLS} kills at random moments the meter matches what the callers received`, async ({
@@ -94,12 +95,16 @@ test(`after ${KILLS} kills at random moments the meter matches what the callers 
   isOver = true;
   await Promise.all(callers);
   const count = (wanted: Outcome) => outcomes.filter((outcome) => outcome === wanted).length;
-  const used = await afterTheReaper(key);
-  const [charged, unknown, free] = [count('charged'), count('unknown'), count('free')];
-  await annotate(JSON.stringify({ seed: SEED, used, charged, unknown, free }));
-  // A whole answer that was lost on its way, and a first byte that was, may have been charged: see the promise.
+  const { used, reserved } = await afterTheReaper(key);
+  const [charged, free] = [count('charged'), count('free')];
+  const [broken, unknown] = [count('broken'), count('unknown')];
+  await annotate(JSON.stringify({ seed: SEED, used, charged, broken, unknown, free }));
+  // The rule of the ledger. A response that the caller read to its end is charged, because the charge is written
+  // before the end is sent. A response whose connection broke is charged only if the process died in between.
+  // A response that ended with an error is free. No unit stays reserved.
   expect(used).toBeGreaterThanOrEqual(charged);
-  expect(used).toBeLessThanOrEqual(charged + unknown);
+  expect(used).toBeLessThanOrEqual(charged + broken + unknown);
+  expect(reserved).toBe(0);
   expect(charged).toBeGreaterThan(KILLS);
   expect(free).toBeGreaterThan(0);
 }, 300_000);

@@ -1,7 +1,10 @@
 import { type Asked, askFor } from './ask.ts';
 
-/** What a caller knows of one of their requests; `unknown`: the connection broke before they saw any content. */
-export type Outcome = 'charged' | 'free' | 'unknown';
+/**
+ * What a caller knows of one of their requests; `broken`: the connection broke after some content, `unknown`: before
+ * any.
+ */
+export type Outcome = 'charged' | 'free' | 'broken' | 'unknown';
 
 const CONTENT = /"delta":\{"(?:role":"assistant",")?content":"[^"]|"text_delta"/;
 const FAILURE = /event: error/;
@@ -13,8 +16,7 @@ const readStream = async (response: Response): Promise<Outcome> => {
       text += chunk;
     }
   } catch {
-    // Broken off: what counts is whether content was seen.
-    return CONTENT.test(text) ? 'charged' : 'unknown';
+    return CONTENT.test(text) ? 'broken' : 'unknown';
   }
   return FAILURE.test(text) ? 'free' : 'charged';
 };

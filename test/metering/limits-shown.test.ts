@@ -92,7 +92,13 @@ describe('GET /v1/usage', () => {
       project_id: 'local',
       plan: { ...plan, period: 'month' },
       minute: { limit: 5, used: 0, remaining: 5, resets_at: '2026-11-21T11:31:00Z' },
-      period: { limit: 9, used: 0, remaining: 9, resets_at: '2026-12-01T00:00:00Z' },
+      period: {
+        limit: 9,
+        used: 0,
+        reserved: 0,
+        remaining: 9,
+        resets_at: '2026-12-01T00:00:00Z',
+      },
       last_used_at: null,
     };
     expect(await usage(key)).toEqual({ status: 200, body });

@@ -39,6 +39,7 @@ const compare = (left: unknown, operator: string, right: unknown): boolean => {
   if (operator === '<') return left < right;
   if (operator === '>') return left > right;
   if (operator === '>=') return left >= right;
+  if (operator === '<=') return left <= right;
   throw new Error(`No such operator: ${operator}`);
 };
 

@@ -43,10 +43,11 @@ export const createPlainAddStore = (client: DynamoDBDocumentClient): MeterStore 
       return {
         minuteCount,
         periodCount,
+        reservedCount: 0,
+        inFlightCount: 0,
         isKeyEnded: false,
         lastUsedAt: undefined,
         hasStaleMarks: false,
-        hasUnitsInFlight: false,
       };
     } catch (cause) {
       throw new StoreUnavailable('No answer.', { cause });
@@ -61,13 +62,12 @@ export const createPlainAddStore = (client: DynamoDBDocumentClient): MeterStore 
       const refusal = counts.periodCount >= quota ? 'quota-exhausted' : 'rate-limited';
       return { outcome: admitted ? 'admitted' : refusal, ...counts };
     },
-    commit: async () => true,
+    charge: async () => undefined,
     refund: async (unit) => {
       if (refunded.has(unit.requestId)) return;
       await add(unit, -1);
       refunded.add(unit.requestId);
     },
-    close: async () => undefined,
     reap: async () => 0,
     readUsage,
     endKey: async () => undefined,

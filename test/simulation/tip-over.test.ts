@@ -15,8 +15,8 @@ import { createScheduler, type Scheduler } from './scheduler.ts';
 const UNITS_PER_SECOND = 125;
 /** Of a response, from its first content to its end. */
 const ANSWER_MS = 1_000;
-/** Three writes of one unit each. */
-const CAPACITY = UNITS_PER_SECOND / 3;
+/** Two writes of one unit each. */
+const CAPACITY = UNITS_PER_SECOND / 2;
 const CALM = 0.37 * CAPACITY;
 const BURST = 2.25 * CAPACITY;
 const SECOND = 1_000;
@@ -61,15 +61,9 @@ const createScaledTable = (scheduler: Scheduler) => {
 const serve = async (meter: Meter, scheduler: Scheduler, requestId: string): Promise<boolean> => {
   try {
     const admission = await meter.admit(CALLER, requestId);
-    try {
-      await admission.commit();
-    } catch (error) {
-      await admission.refund();
-      await admission.close();
-      throw error;
-    }
     await scheduler.sleep(ANSWER_MS);
-    await admission.close();
+    await admission.charge();
+    await admission.finished();
     return true;
   } catch (error) {
     if (error instanceof ApiError && error.status === 503) return false;
@@ -115,7 +109,7 @@ const runPhases = async (environments: number) => {
 };
 
 test.each([1, 4, 64])(
-  'a meter serves a load below its capacity as before two seconds after a burst above it (environments: %i)',
+  'a meter serves a load below its capacity as before five seconds after a burst above it (environments: %i)',
   async (environments) => {
     const { before, burst, after } = await runPhases(environments);
     expect(before).toBe(1);

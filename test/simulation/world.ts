@@ -2,6 +2,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Caller } from '../../lambdas/keys/caller.ts';
 import type { LogEvent } from '../../lambdas/log-events.ts';
 import type { Admission } from '../../lambdas/metering/admission.ts';
+import { LimitReached } from '../../lambdas/metering/limit-errors.ts';
 import { createMeter, type Meter } from '../../lambdas/metering/meter.ts';
 import type { MeterStore } from '../../lambdas/stores/meter-store.ts';
 import type { Plan } from '../../lambdas/stores/plan-store.ts';
@@ -14,8 +15,18 @@ import { createScheduler, type Scheduler } from './scheduler.ts';
 
 export type CreateStore = (client: DynamoDBDocumentClient) => MeterStore;
 
-/** One request as its caller saw it. `charge` is undefined if it died while its commit was in flight. */
-type Entry = { requestId: string; minute: number; period: string; charge: 0 | 1 | undefined };
+/**
+ * One request as its caller saw it. `charge` is 0 until its response has ended, since a process that dies before
+ * that refunds its unit; 1 once the charge is written; undefined if it is not known whether it is.
+ */
+type Entry = { requestId: string; minute: number; period: number; charge: 0 | 1 | undefined };
+
+type Ledger = {
+  entries: Entry[];
+  /** Requests admitted and not yet settled, the dead included: the reaper comes later. */
+  inFlight: number;
+  broken: string[];
+};
 
 /** How a promise begins that is broken at the caller's cost. */
 export const TOO_MUCH = 'too much';
@@ -30,58 +41,59 @@ const planFrom = (random: Random): Plan => ({
   rpm: random.between(0, 5),
   quota: random.between(0, 5),
   period: random.chance(0.5) ? 'hour' : 'month',
+  ...(random.chance(0.5) && { concurrency: random.between(1, 3) }),
 });
+
+/** A 402 while a unit of the period is merely reserved would keep a caller away for days. */
+const checkDenial = (error: unknown, { entries, broken }: Ledger, { quota }: Plan): void => {
+  if (!(error instanceof LimitReached) || error.status !== 402) return;
+  const { resetAt } = error.limits.quota;
+  const used = entries.filter(({ period, charge }) => period === resetAt && charge !== 0);
+  if (used.length < quota) broken.push(`402 with ${used.length} of ${quota} used`);
+};
 
 /** One request: admit, an upstream that takes its time, and one of the ways an answer can end. */
 const runRequest = async (
   { meter, scheduler, random }: { meter: Meter; scheduler: Scheduler; random: Random },
-  caller: Caller,
-  requestId: string,
-  ledger: Entry[],
+  { caller, requestId }: { caller: Caller; requestId: string },
+  ledger: Ledger,
 ): Promise<void> => {
-  const admission: Admission = await meter.admit(caller, requestId);
-  const { requests, quota } = admission.limits;
-  const entry: Entry = {
-    requestId,
-    minute: requests.resetAt / MINUTE - 1,
-    period: String(quota.resetAt),
-    charge: 0,
-  };
-  ledger.push(entry);
-  const refund = async () => {
-    entry.charge = undefined;
-    await admission.refund();
-    entry.charge = 0;
-  };
-  await scheduler.sleep(random.between(0, 4_000));
-  if (random.chance(0.25)) await refund();
-  else {
-    entry.charge = undefined;
-    try {
-      await admission.commit();
-      entry.charge = 1;
-      await scheduler.sleep(random.between(0, 4_000));
-      if (random.chance(0.2)) await refund();
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      await refund();
-    }
+  let admission: Admission;
+  try {
+    admission = await meter.admit(caller, requestId);
+  } catch (error) {
+    checkDenial(error, ledger, caller.plan);
+    throw error;
   }
-  await admission.close();
+  ledger.inFlight += 1;
+  const { concurrency = Number.POSITIVE_INFINITY } = caller.plan;
+  if (ledger.inFlight > concurrency) ledger.broken.push('more in flight than the concurrency');
+  const { requests, quota } = admission.limits;
+  const minute = requests.resetAt / MINUTE - 1;
+  const entry: Entry = { requestId, minute, period: quota.resetAt, charge: 0 };
+  ledger.entries.push(entry);
+  await scheduler.sleep(random.between(0, 8_000));
+  const isFailure = random.chance(0.35);
+  ledger.inFlight -= 1;
+  entry.charge = undefined;
+  await (isFailure ? admission.refund() : admission.charge());
+  entry.charge = isFailure ? 0 : 1;
+  await admission.finished();
 };
 
 const countBy = (entries: Entry[], key: 'minute' | 'period'): number => {
-  const counts = new Map<string | number, number>();
+  const counts = new Map<number, number>();
   for (const entry of entries) counts.set(entry[key], (counts.get(entry[key]) ?? 0) + 1);
   return Math.max(0, ...counts.values());
 };
 
 /** Whether the log says that a refund was not written in time, and not that it was written later. */
-const isRefundOpen = (lines: string[], requestId: string): boolean => {
-  const isTold = (event: LogEvent) =>
-    lines.some((line) => line.includes(`"${event}"`) && line.includes(`"${requestId}"`));
-  return isTold('meter_refund_late') && !isTold('meter_refund_written');
-};
+const isRefundOpen = (lines: string[], requestId: string): boolean =>
+  isLogged(lines, 'meter_refund_late', requestId) &&
+  !isLogged(lines, 'meter_refund_written', requestId);
+
+const isLogged = (lines: string[], event: LogEvent, requestId: string): boolean =>
+  lines.some((line) => line.includes(`"${event}"`) && line.includes(`"${requestId}"`));
 
 /** Runs one schedule; the broken promises, in words. An empty list is what every seed must give. */
 export const simulate = async (
@@ -94,8 +106,8 @@ export const simulate = async (
   const table = createMemoryTable();
   const plan = planFrom(random);
   const caller: Caller = { keyId: 'key', projectId: 'prj', meterId: METER_ID, plan };
-  const ledger: Entry[] = [];
   const broken: string[] = [];
+  const ledger: Ledger = { entries: [], inFlight: 0, broken };
   const lines: string[] = [];
 
   const startProcess = (id: number) => {
@@ -119,11 +131,10 @@ export const simulate = async (
     const requests = random.between(1, 6);
     for (let n = 0; n < requests; n += 1) {
       scheduler.after(random.between(0, 5_000), () => {
-        runRequest({ meter, scheduler, random }, caller, `req_${id}_${n}`, ledger).catch(
-          (error) => {
-            if (!(error instanceof ApiError)) broken.push(`threw ${error}`);
-          },
-        );
+        const request = { caller, requestId: `req_${id}_${n}` };
+        runRequest({ meter, scheduler, random }, request, ledger).catch((error) => {
+          if (!(error instanceof ApiError)) broken.push(`threw ${error}`);
+        });
       });
     }
   };
@@ -133,12 +144,16 @@ export const simulate = async (
   await scheduler.run(BORDER + 5 * MINUTE);
   const used = () =>
     Object.entries(table.get(METER_ID) ?? {}).filter(([name]) => name.startsWith('q'));
-  if (countBy(ledger, 'minute') > plan.rpm) broken.push('a minute admitted more than its rate');
-  const charged = ledger.filter(({ charge }) => charge === 1);
+  const { entries } = ledger;
+  for (const entry of entries) {
+    if (isLogged(lines, 'meter_charge_pending', entry.requestId)) entry.charge = undefined;
+  }
+  if (countBy(entries, 'minute') > plan.rpm) broken.push('a minute admitted more than its rate');
+  const charged = entries.filter(({ charge }) => charge === 1);
   if (countBy(charged, 'period') > plan.quota) broken.push('a period charged more than its quota');
 
-  const unknown = ledger.filter(({ charge }) => charge === undefined).length;
-  const logged = ledger.filter(({ requestId }) => isRefundOpen(lines, requestId)).length;
+  const unknown = entries.filter(({ charge }) => charge === undefined).length;
+  const logged = entries.filter(({ requestId }) => isRefundOpen(lines, requestId)).length;
   const compare = (when: string) => {
     const total = used().reduce((sum, [, value]) => sum + Number(value), 0);
     const most = charged.length + unknown + logged;

@@ -29,6 +29,7 @@ export const LOG_EVENTS: Record<LogEvent, true> = {
   meter_refund_late: true,
   meter_refund_written: true,
   meter_refund_pending: true,
+  meter_charge_pending: true,
   meter_units_reaped: true,
 };
 

@@ -1,31 +1,84 @@
 import { DAY_MS, MINUTE_MS } from '../../support/time.ts';
-import type { MeterCounts, Reservation, ReservedUnit, ReserveResult } from '../meter-store.ts';
+import {
+  limitReached,
+  type MeterCounts,
+  type Reservation,
+  type ReservedUnit,
+  type ReserveResult,
+} from '../meter-store.ts';
 import type { Item } from './table.ts';
 
 /**
- * Layout of a meter's single item. An attribute's name is a letter and an id:
- *   r<minute> admitted in the minute      o<request> open: reserved, not yet committed
- *   q<period> used in the period          c<request> committed: the unit is charged
+ * Layout of a meter's item. An attribute's name is a letter and an id:
+ *   r<minute> admitted in the minute      m<request> mark of a request, see below
+ *   q<period> used in the period          n          requests in flight: the number of open marks
  *   u<key>    key is denied from (ms); negative: revoked at (ms), denied independent of any clock
- *                                         x<request> tombstone: refunded, can never be admitted
- *   l<key>    key last admitted at (ms)
- * o, c and x hold a mark `<minute>|<period>`: the minute gives the age, and the period names the counter
- * to refund even if the plan or the calendar period has changed since.
+ *   l<key>    key last admitted at (ms)   f          floor: the last minute that admits no request any more
+ *
+ * A mark has 14 bytes, so that 60 requests in flight fit into the KB that one write unit pays for: seven
+ * characters of the request's id name it (41 bits; it lives for minutes), and its value is the kind of the
+ * period (`m`onth, `d`ay, `h`our) and the minute in base 36. Both together name the counter to refund, even if
+ * the plan or the calendar period has changed since. An `x` in front makes it a tombstone: the request was
+ * settled, and a late copy of its reservation changes nothing.
+ *
+ * Version 0.1.0 wrote `o<request>`, `c<request>` (charged) and `x<request>` with `<minute>|<period>`; the
+ * reaper still removes those of processes that an upgrade ended.
  */
-export const openName = (requestId: string): string => `o${requestId}`;
-export const committedName = (requestId: string): string => `c${requestId}`;
-export const tombstoneName = (requestId: string): string => `x${requestId}`;
+const MARK = 'm';
+export const markName = (requestId: string): string => MARK + requestId.slice(-7);
 export const minuteName = (minute: number): string => `r${minute}`;
 export const periodName = (period: string): string => `q${period}`;
 export const keyEndName = (keyId: string): string => `u${keyId}`;
 export const lastUsedName = (keyId: string): string => `l${keyId}`;
+export const IN_FLIGHT = 'n';
+export const FLOOR = 'f';
 
-export const markOf = (unit: Pick<ReservedUnit, 'minute' | 'period'>): string =>
-  `${unit.minute}|${unit.period}`;
+/** Lengths of the labels of an hour, a day and a month, by the letter that stands for them in a mark. */
+const LABEL_LENGTHS: Record<string, number> = { h: 13, d: 10, m: 7 };
+const TOMBSTONE = 'x';
 
-const readMark = (mark: unknown): { minute: number; period: string } => {
-  const [minute = '', period = ''] = String(mark).split('|');
-  return { minute: Number(minute), period };
+export const markOf = ({ minute, period }: Pick<ReservedUnit, 'minute' | 'period'>): string => {
+  const kind = Object.keys(LABEL_LENGTHS).find((letter) => LABEL_LENGTHS[letter] === period.length);
+  return `${kind}${minute.toString(36)}`;
+};
+
+export const tombstoneOf = (unit: Pick<ReservedUnit, 'minute' | 'period'>): string =>
+  TOMBSTONE + markOf(unit);
+
+/** A request's mark; an open one holds a unit. `isCounted`: in `n`, which version 0.1.0 did not write. */
+type Mark = {
+  name: string;
+  value: string;
+  isOpen: boolean;
+  isCounted: boolean;
+  minute: number;
+  period: string;
+};
+
+const readMark = (name: string, value: string): Mark => {
+  const isOpen = !value.startsWith(TOMBSTONE);
+  const text = isOpen ? value : value.slice(1);
+  const minute = Number.parseInt(text.slice(1), 36);
+  const instant = new Date(minute * MINUTE_MS).toISOString();
+  const period = instant.slice(0, LABEL_LENGTHS[text.charAt(0)]);
+  return { name, value, isOpen, isCounted: isOpen, minute, period };
+};
+
+/** A mark of version 0.1.0. */
+const readOldMark = (name: string, value: string): Mark => {
+  const [minute = '', period = ''] = value.split('|');
+  const isOpen = name.startsWith('o');
+  return { name, value, isOpen, isCounted: false, minute: Number(minute), period };
+};
+
+const marksIn = (item: Item): Mark[] => {
+  const marks: Mark[] = [];
+  for (const [name, value] of Object.entries(item)) {
+    if (typeof value !== 'string') continue;
+    if (name.startsWith(MARK)) marks.push(readMark(name, value));
+    else if (/^[ocx]/.test(name) && value.includes('|')) marks.push(readOldMark(name, value));
+  }
+  return marks;
 };
 
 /**
@@ -46,6 +99,8 @@ const KEY_END_KEPT_MS = 30 * DAY_MS;
 const KEY_ENDS_KEPT = 4;
 /** Even if more keys end: longer than any cache serves one. */
 const KEY_END_KEPT_AT_LEAST_MS = DAY_MS;
+/** Counters that one write removes at most; keeps the expression far below DynamoDB's 4 KB. */
+const MAX_REMOVED = 40;
 
 /** Value of a numeric attribute; an absent counter is 0. */
 export const numberIn = (item: Item | undefined, name: string): number => {
@@ -65,12 +120,18 @@ export const isKeyEnded = (
   return typeof end === 'number' && end <= now;
 };
 
+/** Open units of the period: a refund may still return them. */
+const reservedIn = (item: Item | undefined, period: string): number =>
+  marksIn(item ?? {}).filter((mark) => mark.isOpen && mark.period === period).length;
+
 export const countsIn = (
   item: Item | undefined,
   { minute, period }: Pick<Reservation, 'minute' | 'period'>,
 ): MeterCounts => ({
   minuteCount: numberIn(item, minuteName(minute)),
   periodCount: numberIn(item, periodName(period)),
+  reservedCount: reservedIn(item, period),
+  inFlightCount: numberIn(item, IN_FLIGHT),
 });
 
 /**
@@ -81,21 +142,20 @@ export const outcomeIn = (
   item: Item | undefined,
   reservation: Reservation,
 ): ReserveResult['outcome'] | undefined => {
-  const { requestId, quota, rpm } = reservation;
-  const { minuteCount, periodCount } = countsIn(item, reservation);
-  if (item && (openName(requestId) in item || committedName(requestId) in item)) return 'admitted';
-  if (item && tombstoneName(requestId) in item) return 'refunded';
+  const mark = item?.[markName(reservation.requestId)];
+  if (mark === markOf(reservation)) return 'admitted';
+  if (mark !== undefined || numberIn(item, FLOOR) >= reservation.minute) return 'too-late';
   if (isKeyEnded(item, reservation)) return 'key-ended';
-  if (periodCount >= quota) return 'quota-exhausted';
-  if (minuteCount >= rpm) return 'rate-limited';
-  return undefined;
+  return limitReached(countsIn(item, reservation), reservation);
 };
 
 export type StaleMarks = {
   /** Open units of dead processes, to be refunded. */
-  abandoned: { requestId: string; minute: number; period: string }[];
-  /** Names of marks that no process can need any longer, to be removed. */
+  abandoned: Mark[];
+  /** Names of attributes that no process can need any longer, to be removed. */
   expired: string[];
+  /** The last minute of all these marks. */
+  lastMinute: number;
 };
 
 /** Marks of keys that ended long ago. A mark of 0 is undated (revoked by version 0.1.0), so it is kept. */
@@ -112,17 +172,14 @@ const expiredKeyEnds = (item: Item, now: number): string[] =>
 
 /** What `reap` refunds and removes at `now`. */
 export const staleMarksIn = (item: Item, now: number): StaleMarks => {
-  const stale: StaleMarks = { abandoned: [], expired: expiredKeyEnds(item, now) };
-  for (const [name, value] of Object.entries(item)) {
-    const kind = name[0];
-    const id = name.slice(1);
-    if (kind !== 'o' && kind !== 'c' && kind !== 'x') continue;
-    const mark = readMark(value);
-    if (mark.minute * MINUTE_MS + ABANDONED_AFTER_MS > now) continue;
-    if (kind === 'o') stale.abandoned.push({ requestId: id, ...mark });
-    else stale.expired.push(name);
-  }
-  return stale;
+  const isStale = ({ minute }: Mark) => minute * MINUTE_MS + ABANDONED_AFTER_MS <= now;
+  const stale = marksIn(item).filter(isStale);
+  const tombstones = stale.filter(({ isOpen }) => !isOpen).map(({ name }) => name);
+  return {
+    abandoned: stale.filter(({ isOpen }) => isOpen),
+    expired: [...tombstones, ...expiredKeyEnds(item, now)],
+    lastMinute: Math.max(numberIn(item, FLOOR), ...stale.map(({ minute }) => minute)),
+  };
 };
 
 export const hasStaleMarks = (item: Item | undefined, now: number): boolean => {
@@ -131,32 +188,37 @@ export const hasStaleMarks = (item: Item | undefined, now: number): boolean => {
   return abandoned.length > 0 || expired.length > 0;
 };
 
-/** Units of the period that a refund may still return. */
-export const hasUnitsInFlight = (
-  item: Item | undefined,
-  { period }: Pick<Reservation, 'period'>,
-): boolean =>
-  Object.entries(item ?? {}).some(
-    ([name, mark]) => (name[0] === 'o' || name[0] === 'c') && readMark(mark).period === period,
-  );
-
 /** ISO text begins with its period's label and sorts like time, so a later text is a later period. */
 const isPeriodOver = (period: string, instant: number): boolean =>
   new Date(instant).toISOString().slice(0, period.length) > period;
 
+/** Counters of past windows, and the last minute among them, which then becomes the floor. */
+export type PastCounters = { names: string[]; floor: number };
+
 /**
- * Names of counters that no write can change again: their window ended long enough ago, and no request in
- * flight has a unit in them.
+ * Counters that no write can change again: their window ended long enough ago, and no request in flight has a
+ * unit in them. Undefined if there are none.
  */
-export const expiredCounters = (item: Item, now: number): string[] => {
-  const periodsInUse = new Set(
-    Object.entries(item)
-      .filter(([name]) => name[0] === 'o' || name[0] === 'c')
-      .map(([, mark]) => readMark(mark).period),
+export const pastCountersIn = (item: Item, now: number): PastCounters | undefined => {
+  const isPast = (minute: number) => (minute + 1) * MINUTE_MS + MINUTE_KEPT_MS < now;
+  const names = Object.keys(item);
+  const minutes = names.filter((name) => name[0] === 'r' && isPast(Number(name.slice(1))));
+  const periods = names.filter(
+    (name) =>
+      name[0] === 'q' &&
+      isPeriodOver(name.slice(1), now - PERIOD_KEPT_MS) &&
+      reservedIn(item, name.slice(1)) === 0,
   );
-  return Object.keys(item).filter((name) => {
-    const id = name.slice(1);
-    if (name[0] === 'r') return (Number(id) + 1) * MINUTE_MS + MINUTE_KEPT_MS < now;
-    return name[0] === 'q' && isPeriodOver(id, now - PERIOD_KEPT_MS) && !periodsInUse.has(id);
-  });
+  if (minutes.length + periods.length === 0) return undefined;
+  const floor = Math.max(numberIn(item, FLOOR), ...minutes.map((name) => Number(name.slice(1))));
+  return { names: [...minutes, ...periods].slice(0, MAX_REMOVED), floor };
+};
+
+/**
+ * Elects one of the requests in flight to remove past counters with its last write, because that write is
+ * conditional on the floor, and of two such writes one would have to be repeated.
+ */
+export const isFirstMark = (item: Item, requestId: string): boolean => {
+  const own = markName(requestId);
+  return Object.keys(item).every((name) => !name.startsWith(MARK) || name >= own);
 };

@@ -1,41 +1,40 @@
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { MeterStore, Reservation, ReservedUnit, ReserveResult } from '../meter-store.ts';
-import { StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
+import { StoreUnavailable } from '../store-unavailable.ts';
 import type { DynamoClient } from './dynamo-client.ts';
 import {
-  committedName,
   countsIn,
-  expiredCounters,
   hasStaleMarks,
-  hasUnitsInFlight,
+  isFirstMark,
   isKeyEnded,
   keyEndName,
   lastUsedName,
   numberIn,
   outcomeIn,
+  pastCountersIn,
   revokedAt,
   staleMarksIn,
 } from './meter-item.ts';
 import {
-  bindRemoved,
-  bindReservation,
   bindUnit,
-  COMMIT,
+  CHARGE,
+  CHARGE_DUPLICATED,
   COUNT_FREE,
   END_KEY,
   REFUND,
-  RESERVE,
+  REFUND_DUPLICATED,
   reapAll,
-  refundAndRemove,
+  removingPast,
   TOMBSTONE,
 } from './meter-writes.ts';
-import { createTable, type Item, type Table } from './table.ts';
+import { type ConditionalWrite, createTable, type Table } from './table.ts';
 import { createWriteLedger, type LedgerEntry, type WriteLedger } from './write-ledger.ts';
 
 /** Attempts of a verb while other writes change the item between its steps; then StoreUnavailable. */
 const MAX_TRIES = 8;
-/** Units that one write reaps at most; keeps its condition below DynamoDB's 4 KB. */
+/** Units that one write reaps at most, and marks that it removes; keeps its condition below DynamoDB's 4 KB. */
 const MAX_REAPED = 100;
+const MAX_EXPIRED = 40;
 const FREE_ITEM_LIFE_SECONDS = 3_600;
 
 /** Reserves a unit of the minute and of the period in one conditional write, or reads why it was denied. */
@@ -50,50 +49,37 @@ const createReserve = ({
 }): MeterStore['reserve'] => {
   /** Undefined: the item that was read no longer explains the denial, so the write is tried again. */
   const tryReserve = async (reservation: Reservation): Promise<ReserveResult | undefined> => {
-    const result = await ledger.apply(reservation, RESERVE, bindReservation(reservation));
-    const item = result.item ?? (await table.read(reservation.meterId));
+    const { meterId, requestId, now } = reservation;
+    const result = await ledger.reserve(reservation);
+    const item = result.item ?? (await table.read(meterId));
     const outcome = result.applied ? 'admitted' : outcomeIn(item, reservation);
     if (!outcome) return undefined;
-    if (outcome === 'admitted') {
-      const entry = ledger.entryOf(reservation.requestId);
-      if (entry && item) entry.expiredCounters = expiredCounters(item, reservation.now);
+    const entry = ledger.entryOf(requestId);
+    if (outcome === 'admitted' && entry) {
+      // The mark of a write that was not applied is that of a copy.
+      entry.mayBeDuplicated ||= !result.applied;
+      entry.mayHoldUnit = true;
+      if (item && isFirstMark(item, requestId)) entry.past = pastCountersIn(item, now);
     }
-    return {
-      outcome,
-      ...countsIn(item, reservation),
-      hasStaleMarks: hasStaleMarks(item, reservation.now),
-      hasUnitsInFlight: hasUnitsInFlight(item, reservation),
-    };
+    return { outcome, ...countsIn(item, reservation), hasStaleMarks: hasStaleMarks(item, now) };
   };
 
-  /** Denies with one read and no write. */
-  const deny = async (
-    reservation: Reservation,
-    outcomeOf: (item: Item | undefined) => ReserveResult['outcome'],
-  ): Promise<ReserveResult> => {
+  /** A limit of 0, which a condition cannot distinguish from an absent counter: one read and no write. */
+  const denyByRead = async (reservation: Reservation): Promise<ReserveResult> => {
     const item = await table.read(reservation.meterId);
-    return {
-      outcome: outcomeOf(item),
-      ...countsIn(item, reservation),
-      hasStaleMarks: false,
-      hasUnitsInFlight: hasUnitsInFlight(item, reservation),
-    };
+    const outcome = outcomeIn(item, reservation) ?? 'rate-limited';
+    return { outcome, ...countsIn(item, reservation), hasStaleMarks: false };
   };
 
   const endDenied = async (reservation: Reservation): Promise<void> => {
+    const entry = ledger.entryOf(reservation.requestId);
     // A late copy of the denied write could still be applied once a refund makes room.
-    if (ledger.entryOf(reservation.requestId)?.mayBeDuplicated !== false) await refund(reservation);
+    if (entry?.mayBeDuplicated) await refund(reservation);
     ledger.end(reservation.requestId);
   };
 
   return async (reservation) => {
-    const { requestId, quota, rpm } = reservation;
-    if (ledger.entryOf(requestId)?.isRefunded) return deny(reservation, () => 'refunded');
-    // A condition cannot distinguish a limit of 0 from an absent counter.
-    if (quota < 1 || rpm < 1) {
-      return deny(reservation, (item) => outcomeIn(item, reservation) ?? 'rate-limited');
-    }
-    ledger.begin(requestId);
+    if (reservation.quota < 1 || reservation.rpm < 1) return denyByRead(reservation);
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const result = await tryReserve(reservation);
       if (!result) continue;
@@ -104,31 +90,52 @@ const createReserve = ({
   };
 };
 
-/** Refunds a unit so that no copy of its reserve can take it again. */
-const createRefund = ({ apply, entryOf }: WriteLedger): MeterStore['refund'] => {
-  /** For a request whose writes were each sent once. */
-  const refundOnce = async (unit: ReservedUnit, entry: LedgerEntry): Promise<void> => {
-    const { names, values } = bindUnit(unit);
-    const removed = bindRemoved(entry.expiredCounters);
-    const write = refundAndRemove(Object.keys(removed));
-    // Not applied means already refunded or reaped.
-    await apply(unit, write, { names: { ...names, ...removed }, values });
-    entry.expiredCounters = [];
+/** Settles each unit once, also if copies of its writes are still in flight. */
+const createSettle = (table: Table, ledger: WriteLedger): Pick<MeterStore, 'charge' | 'refund'> => {
+  /** For a request whose reserve was sent once. Not applied means already settled or reaped. */
+  const settleOnce = async (unit: ReservedUnit, write: ConditionalWrite, entry: LedgerEntry) => {
+    const bindings = bindUnit(unit);
+    if (entry.past) {
+      const larger = removingPast(write, bindings, entry.past);
+      // Not repeated with this part: another request may have raised the floor and removed the counters.
+      entry.past = undefined;
+      const { applied } = await table.apply(unit.meterId, larger.write, larger.bindings);
+      if (applied) return;
+    }
+    await table.apply(unit.meterId, write, bindings);
   };
 
-  return async (unit) => {
-    const entry = entryOf(unit.requestId);
-    if (entry) entry.isRefunded = true;
-    // Its reserve was refused: nothing was taken, and no copy of it is in flight.
-    if (entry?.mayHoldUnit === false) return;
-    if (entry?.mayBeDuplicated === false) return refundOnce(unit, entry);
+  const refundDuplicated = async (unit: ReservedUnit): Promise<void> => {
     const bindings = bindUnit(unit);
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      if ((await apply(unit, REFUND, bindings)).applied) return;
-      if ((await apply(unit, TOMBSTONE, bindings)).applied) return;
+      if ((await table.apply(unit.meterId, REFUND_DUPLICATED, bindings)).applied) return;
+      const { applied, item } = await table.apply(unit.meterId, TOMBSTONE, bindings);
+      if (applied) return;
+      const mark = (item ?? (await table.read(unit.meterId)))?.[bindings.names['#mark']];
+      if (mark === bindings.values[':tombstone']) return;
       // A late copy of the reserve was applied between the two writes.
     }
     throw new StoreUnavailable('Late copies of the reservation overtook the refund repeatedly.');
+  };
+
+  const settle = async (
+    unit: ReservedUnit,
+    write: ConditionalWrite,
+    settleDuplicated: () => Promise<unknown>,
+  ): Promise<void> => {
+    const entry = ledger.entryOf(unit.requestId);
+    // Otherwise its reserve was refused: no unit is reserved, and no copy of it is in flight.
+    if (!entry || entry.mayHoldUnit) {
+      if (!entry || entry.mayBeDuplicated) await settleDuplicated();
+      else await settleOnce(unit, write, entry);
+    }
+    ledger.end(unit.requestId);
+  };
+
+  return {
+    charge: (unit) =>
+      settle(unit, CHARGE, () => table.apply(unit.meterId, CHARGE_DUPLICATED, bindUnit(unit))),
+    refund: (unit) => settle(unit, REFUND, () => refundDuplicated(unit)),
   };
 };
 
@@ -139,49 +146,19 @@ const createReap =
     let refunded = 0;
     let item = await table.read(meterId);
     for (let tries = 0; item && tries < MAX_TRIES; tries += 1) {
-      const { abandoned, expired } = staleMarksIn(item, now);
+      const stale = staleMarksIn(item, now);
+      const abandoned = stale.abandoned.slice(0, MAX_REAPED);
+      const expired = stale.expired.slice(0, MAX_EXPIRED);
       if (abandoned.length + expired.length === 0) break;
-      const units = abandoned.slice(0, MAX_REAPED);
-      const { write, bindings } = reapAll(units, expired);
+      const { write, bindings } = reapAll({ ...stale, abandoned, expired });
       const result = await table.apply(meterId, write, bindings);
       // A repeat whose first copy was applied finds no marks.
-      if (result.applied || result.mayBeDuplicated) refunded += units.length;
-      // Not applied: another process reaped some of them, or one was committed after all.
+      if (result.applied || result.mayBeDuplicated) refunded += abandoned.length;
+      // Not applied: another process reaped some of them, or one was settled after all.
       item = result.applied ? result.item : await table.read(meterId);
     }
     return refunded;
   };
-
-/** Removes the marks of finished requests: `close` its own, `reap` those of dead processes. */
-const createCleanup = (table: Table, ledger: WriteLedger): Pick<MeterStore, 'close' | 'reap'> => {
-  const remove = async (meterId: string, attributes: string[]): Promise<void> => {
-    if (attributes.length === 0) return;
-    const names = bindRemoved(attributes);
-    await table.apply(meterId, { update: `REMOVE ${Object.keys(names).join(', ')}` }, { names });
-  };
-
-  const marksToRemove = (requestId: string, entry: LedgerEntry | undefined): string[] => {
-    const isLast = entry?.mayBeDuplicated === false && entry.mayHoldUnit && !entry.isRefunded;
-    return isLast ? [committedName(requestId)] : [];
-  };
-
-  return {
-    close: async ({ meterId, requestId }) => {
-      const entry = ledger.entryOf(requestId);
-      const attributes = [...marksToRemove(requestId, entry), ...(entry?.expiredCounters ?? [])];
-      try {
-        await remove(meterId, attributes);
-      } catch (error) {
-        // Refused, so its caller may repeat it and needs the entry then.
-        if (error instanceof StoreThrottled && !error.mayBeApplied) throw error;
-        ledger.end(requestId);
-        throw error;
-      }
-      ledger.end(requestId);
-    },
-    reap: createReap(table),
-  };
-};
 
 /**
  * `MeterStore` on the meters table: one item per meter (layout: meter-item.ts) and one per minute of free
@@ -193,18 +170,12 @@ export const createDynamoMeterStore = (deps: {
 }): MeterStore => {
   const table = createTable(deps);
   const ledger = createWriteLedger(table);
-  const refund = createRefund(ledger);
+  const settle = createSettle(table, ledger);
 
   return {
-    reserve: createReserve({ table, ledger, refund }),
-    refund,
-    ...createCleanup(table, ledger),
-    commit: async (unit) => {
-      const { applied, item: before } = await ledger.apply(unit, COMMIT, bindUnit(unit));
-      if (applied) return true;
-      const item = before ?? (await table.read(unit.meterId));
-      return item !== undefined && committedName(unit.requestId) in item;
-    },
+    reserve: createReserve({ table, ledger, refund: settle.refund }),
+    ...settle,
+    reap: createReap(table),
     readUsage: async (query) => {
       const item = await table.read(query.meterId);
       return {
@@ -212,7 +183,6 @@ export const createDynamoMeterStore = (deps: {
         isKeyEnded: isKeyEnded(item, query),
         lastUsedAt: numberIn(item, lastUsedName(query.keyId)) || undefined,
         hasStaleMarks: hasStaleMarks(item, query.now),
-        hasUnitsInFlight: hasUnitsInFlight(item, query),
       };
     },
     endKey: async (meterId, keyId, validUntil) => {

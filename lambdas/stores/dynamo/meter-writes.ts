@@ -1,106 +1,132 @@
 import type { Reservation, ReservedUnit } from '../meter-store.ts';
 import {
-  committedName,
+  FLOOR,
+  IN_FLIGHT,
   keyEndName,
   lastUsedName,
+  markName,
   markOf,
   minuteName,
-  openName,
+  type PastCounters,
   periodName,
   type StaleMarks,
-  tombstoneName,
+  tombstoneOf,
 } from './meter-item.ts';
-import type { ConditionalWrite } from './table.ts';
+import type { Bindings, ConditionalWrite } from './table.ts';
 
 /**
  * The conditional writes of a meter's item. Each is a no-op when repeated, because its condition names the
- * request's own marks, which the write itself changes:
+ * request's own mark, which the write itself changes (m: open mark, x: tombstone, r, q, n: counters):
  *
  *   time ------------------------------------------------------------------------------------->
- *   reserve          commit             close
- *   +o +1r +1q       o -> c             -c                     completed: 1 unit
- *   reserve          refund             (no-op)
- *   +o +1r +1q       -o -1q                                    failed before the first content: 0 units
- *   reserve   commit   refund           (no-op)
- *   +o +1r +1q o -> c  -c -1q                                  failed in mid-stream: 0 units
- *   reserve (no response) … refund      (no-op)
- *   ?                  +x, or as above  x stays 17 min         a late copy of the reserve meets x: no-op
- *   reserve   †                         reap, 17 min later
- *   +o +1r +1q                          -o -1q                 process died: 0 units
- *   reserve   commit   †                reap, 17 min later
- *   +o +1r +1q o -> c                   -c                     process died after the first content: 1 unit
+ *   reserve                        charge                      answered: 1 unit
+ *   +m +1r +1q +1n                 -m -1n
+ *   reserve                        refund                      failed, at any time: 0 units
+ *   +m +1r +1q +1n                 -m -1n -1q
+ *   reserve (no response) …        charge or refund            a late copy of the reserve meets x: no-op
+ *   ?                              m -> x -1n, or +x
+ *   reserve   †                    reap, 17 min later          process died before it settled: 0 units
+ *   +m +1r +1q +1n                 -m -1n -1q, floor
  *
- * If any write of a request was sent twice, its marks stay for the reaper and its refund leaves a tombstone,
- * so that no copy of any write ever meets an item without marks of the request. A limit of 0 is decided
+ * If the reserve of a request was sent twice, a tombstone replaces its mark. What removes tombstones, marks of
+ * dead processes and counters of past minutes raises the floor to their minute, and a reserve at or below the
+ * floor fails: no copy of any write ever meets an item that has forgotten its request. A limit of 0 is decided
  * before `RESERVE`: `attribute_not_exists` would admit one request.
  */
 export const RESERVE: ConditionalWrite = {
-  update: 'SET #open = :mark, #lastUsed = :now ADD #minute :one, #period :one',
+  update: 'SET #mark = :open, #lastUsed = :now ADD #minute :one, #period :one, #inFlight :one',
   condition: [
-    'attribute_not_exists(#open)',
-    'attribute_not_exists(#committed)',
-    'attribute_not_exists(#tombstone)',
+    'attribute_not_exists(#mark)',
+    '(attribute_not_exists(#floor) OR #floor < :minute)',
     '(attribute_not_exists(#keyEnd) OR #keyEnd > :now)',
     '(attribute_not_exists(#period) OR #period < :quota)',
     '(attribute_not_exists(#minute) OR #minute < :rpm)',
+    '(attribute_not_exists(#inFlight) OR #inFlight < :concurrency)',
   ].join(' AND '),
 };
 
-export const COMMIT: ConditionalWrite = {
-  update: 'SET #committed = #open REMOVE #open',
-  condition: 'attribute_exists(#open)',
+/** Settles a request whose reserve may have been sent more than once. */
+export const CHARGE_DUPLICATED: ConditionalWrite = {
+  update: 'SET #mark = :tombstone ADD #inFlight :minusOne',
+  condition: '#mark = :open',
 };
-
-export const REFUND = {
-  update: 'SET #tombstone = :mark REMOVE #open, #committed ADD #period :minusOne',
-  condition: 'attribute_exists(#open) OR attribute_exists(#committed)',
-} as const satisfies ConditionalWrite;
-
-/**
- * Refunds a request of which no copy can be in flight. It leaves no tombstone, so no later cleanup is needed.
- * Also removes expired counters, given as placeholders.
- */
-export const refundAndRemove = (placeholders: string[]): ConditionalWrite => ({
-  update: `REMOVE ${['#open', '#committed', ...placeholders].join(', ')} ADD #period :minusOne`,
-  condition: REFUND.condition,
-});
+export const REFUND_DUPLICATED: ConditionalWrite = {
+  update: 'SET #mark = :tombstone ADD #inFlight :minusOne, #period :minusOne',
+  condition: '#mark = :open',
+};
 
 /** Tombstones a request that is not reserved, so that a late reserve fails. */
 export const TOMBSTONE: ConditionalWrite = {
-  update: 'SET #tombstone = :mark',
-  condition: 'attribute_not_exists(#open) AND attribute_not_exists(#committed)',
+  update: 'SET #mark = :tombstone',
+  condition: 'attribute_not_exists(#mark)',
 };
 
+/** Settles a request of which no copy can be in flight; it leaves no mark, so no later cleanup is needed. */
+export const CHARGE: ConditionalWrite = {
+  update: 'REMOVE #mark ADD #inFlight :minusOne',
+  condition: '#mark = :open',
+};
+export const REFUND: ConditionalWrite = {
+  update: 'REMOVE #mark ADD #inFlight :minusOne, #period :minusOne',
+  condition: '#mark = :open',
+};
+
+/** The same write, which also removes counters of past windows, unless another write raised the floor. */
+export const removingPast = (
+  { update, condition }: ConditionalWrite,
+  { names, values }: Bindings,
+  past: PastCounters,
+): { write: ConditionalWrite; bindings: Bindings } => {
+  const removed = bindRemoved(past.names);
+  const list = ['#mark', ...Object.keys(removed)].join(', ');
+  return {
+    write: {
+      update: `SET #floor = :floor ${update.replace('REMOVE #mark', `REMOVE ${list}`)}`,
+      condition: `${condition} AND ${MAY_RAISE_FLOOR}`,
+    },
+    bindings: { names: { ...names, ...removed }, values: { ...values, ':floor': past.floor } },
+  };
+};
+
+const MAY_RAISE_FLOOR = '(attribute_not_exists(#floor) OR #floor <= :floor)';
+
 /**
- * Refunds all these units or none, and removes expired marks. Leaves no tombstones: every process that could
- * still write for these requests ended two minutes ago.
+ * Refunds all these units or none, and removes expired marks. Leaves no tombstones: the floor denies every late
+ * copy.
  */
-export const reapAll = (units: StaleMarks['abandoned'], expired: string[]) => {
-  const open = Object.fromEntries(units.map(({ requestId }, n) => [`#o${n}`, openName(requestId)]));
-  const periods = [...new Set(units.map(({ period }) => period))];
+export const reapAll = ({ abandoned, expired, lastMinute }: StaleMarks) => {
+  const marks = Object.fromEntries(abandoned.map(({ name }, n) => [`#m${n}`, name]));
+  const values = Object.fromEntries(abandoned.map(({ value }, n) => [`:m${n}`, value]));
+  const periods = [...new Set(abandoned.map(({ period }) => period))];
+  const countIn = (period: string) => abandoned.filter((mark) => mark.period === period).length;
+  const inFlight = abandoned.filter(({ isCounted }) => isCounted).length;
   const removed = bindRemoved(expired);
-  const added = periods.map((_, n) => `#p${n} :p${n}`).join(', ');
+  const added = periods.map((_, n) => `#p${n} :p${n}`);
+  if (inFlight > 0) added.push('#inFlight :inFlight');
   const write: ConditionalWrite = {
     update: [
-      `REMOVE ${[...Object.keys(open), ...Object.keys(removed)].join(', ')}`,
-      ...(added ? [`ADD ${added}`] : []),
+      'SET #floor = :floor',
+      `REMOVE ${[...Object.keys(marks), ...Object.keys(removed)].join(', ')}`,
+      ...(added.length > 0 ? [`ADD ${added.join(', ')}`] : []),
     ].join(' '),
-    ...(units.length > 0 && {
-      condition: Object.keys(open)
-        .map((name) => `attribute_exists(${name})`)
-        .join(' AND '),
-    }),
+    condition: [MAY_RAISE_FLOOR, ...abandoned.map((_, n) => `#m${n} = :m${n}`)].join(' AND '),
   };
-  const countIn = (period: string) => units.filter((unit) => unit.period === period).length;
   return {
     write,
     bindings: {
       names: {
-        ...open,
+        '#floor': FLOOR,
+        '#inFlight': IN_FLIGHT,
+        ...marks,
         ...removed,
         ...Object.fromEntries(periods.map((period, n) => [`#p${n}`, periodName(period)])),
       },
-      values: Object.fromEntries(periods.map((period, n) => [`:p${n}`, -countIn(period)])),
+      values: {
+        ':floor': lastMinute,
+        ':inFlight': -inFlight,
+        ...values,
+        ...Object.fromEntries(periods.map((period, n) => [`:p${n}`, -countIn(period)])),
+      },
     },
   };
 };
@@ -117,31 +143,40 @@ export const COUNT_FREE: ConditionalWrite = {
   condition: 'attribute_not_exists(#count) OR #count < :cap',
 };
 
-/** Attributes that one write removes at most; keeps the expression far below DynamoDB's 4 KB. */
-const MAX_REMOVED = 40;
-
 /** Bindings of a request's own writes. */
 export const bindUnit = (unit: ReservedUnit) => ({
   names: {
-    '#open': openName(unit.requestId),
-    '#committed': committedName(unit.requestId),
-    '#tombstone': tombstoneName(unit.requestId),
+    '#mark': markName(unit.requestId),
     '#minute': minuteName(unit.minute),
     '#period': periodName(unit.period),
+    '#inFlight': IN_FLIGHT,
+    '#floor': FLOOR,
   },
-  values: { ':mark': markOf(unit), ':one': 1, ':minusOne': -1 },
+  values: {
+    ':open': markOf(unit),
+    ':tombstone': tombstoneOf(unit),
+    ':one': 1,
+    ':minusOne': -1,
+  },
 });
 
 /** Bindings of `RESERVE`. */
 export const bindReservation = (reservation: Reservation) => {
   const { names, values } = bindUnit(reservation);
-  const { keyId, now, quota, rpm } = reservation;
+  const { keyId, now, minute, quota, rpm, concurrency } = reservation;
   return {
     names: { ...names, '#keyEnd': keyEndName(keyId), '#lastUsed': lastUsedName(keyId) },
-    values: { ...values, ':now': now, ':quota': quota, ':rpm': rpm },
+    values: {
+      ...values,
+      ':now': now,
+      ':minute': minute,
+      ':quota': quota,
+      ':rpm': rpm,
+      ':concurrency': concurrency ?? Number.MAX_SAFE_INTEGER,
+    },
   };
 };
 
-/** Placeholders of the first 40 attributes, for a `REMOVE`. */
-export const bindRemoved = (attributes: string[]): Record<string, string> =>
-  Object.fromEntries(attributes.slice(0, MAX_REMOVED).map((name, index) => [`#a${index}`, name]));
+/** Placeholders of attributes, for a `REMOVE`. */
+const bindRemoved = (attributes: string[]): Record<string, string> =>
+  Object.fromEntries(attributes.map((name, index) => [`#a${index}`, name]));

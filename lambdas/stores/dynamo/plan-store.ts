@@ -9,6 +9,7 @@ const StoredPlan = z.object({
   rpm: z.number(),
   quota: z.number(),
   period: z.enum(['hour', 'day', 'month']),
+  concurrency: z.exactOptional(z.number()),
   models: z.exactOptional(z.array(z.string())),
   /** Incremented by every write; absent in plans of version 0.1.0. */
   revision: z.exactOptional(z.number()),
@@ -21,8 +22,16 @@ const readPlan = (item: Item): Plan => {
 
 const SET =
   'SET #rpm = :rpm, #quota = :quota, #period = :period, #revision = if_not_exists(#revision, :zero) + :one';
-const WITH_MODELS = { update: `${SET}, #models = :models` };
-const WITHOUT_MODELS = { update: `${SET} REMOVE #models` };
+
+/** Sets the optional fields that a plan has, and removes the others. */
+const writeOf = (plan: Plan) => {
+  const optional = ['concurrency', 'models'] as const;
+  const sets = optional.filter((name) => plan[name] !== undefined);
+  const removes = optional.filter((name) => plan[name] === undefined);
+  const assignments = sets.map((name) => `, #${name} = :${name}`).join('');
+  const removal = removes.map((name) => `#${name}`).join(', ');
+  return { update: `${SET}${assignments}${removal && ` REMOVE ${removal}`}` };
+};
 
 const ABSENT = 'attribute_not_exists(#rpm)';
 const SAME_REVISION = 'attribute_exists(#rpm) AND #revision = :revision';
@@ -36,13 +45,14 @@ export const createDynamoPlanStore = (deps: {
   const table = createTable(deps);
 
   const put = (plan: Plan, condition?: string, revision?: number) => {
-    const { id, rpm, quota, period, models } = plan;
-    const write = models ? WITH_MODELS : WITHOUT_MODELS;
+    const { id, rpm, quota, period, concurrency, models } = plan;
+    const write = writeOf(plan);
     return table.apply(id, condition === undefined ? write : { ...write, condition }, {
       names: {
         '#rpm': 'rpm',
         '#quota': 'quota',
         '#period': 'period',
+        '#concurrency': 'concurrency',
         '#models': 'models',
         '#revision': 'revision',
       },
@@ -50,6 +60,7 @@ export const createDynamoPlanStore = (deps: {
         ':rpm': rpm,
         ':quota': quota,
         ':period': period,
+        ':concurrency': concurrency,
         ':models': models,
         ':revision': revision,
         ':zero': 0,

@@ -5,14 +5,16 @@ type Outcome = ReserveResult['outcome'];
 /** One request in the model. */
 export type Unit = {
   reservation: Reservation;
-  state: 'none' | 'open' | 'committed' | 'refunded' | 'reaped';
-  /** What its process remembers since the reservation: whether one of its writes had no response. */
+  state: 'none' | 'open' | 'charged' | 'refunded' | 'reaped';
+  /** What its process remembers of the reservation: whether it had no response. */
   memory: 'none' | 'sure' | 'unsure';
   /** Of the same memory: whether its reserve was applied or may be. */
   mayHold: boolean;
-  /** Its process, which remembers it, requested its refund. */
-  isRefunded: boolean;
-  /** Its process closed it, or died. */
+  /** Its process was told that it is admitted. */
+  isAdmitted: boolean;
+  /** How its process began to settle it; there is no other way from then on. */
+  settledBy: 'charge' | 'refund' | undefined;
+  /** Its process settled it, or died. */
   isOver: boolean;
 };
 
@@ -33,12 +35,21 @@ export const createMeterModel = (start: number) => {
   const isKeyEnded = ({ keyId, now }: Reservation) =>
     (keyEnds.get(keyId) ?? Number.POSITIVE_INFINITY) <= now;
 
+  const openUnits = () => [...units.values()].filter(({ state }) => state === 'open');
+  const reserved = (r: Reservation) =>
+    openUnits().filter(({ reservation }) => reservation.period === r.period).length;
+
   const outcomeOf = (unit: Unit, r: Reservation): Outcome => {
-    if (unit.state === 'open' || unit.state === 'committed') return 'admitted';
-    if (unit.state === 'refunded') return 'refunded';
-    if (isKeyEnded(r)) return 'key-ended';
-    if (count(periodOf(r)) >= r.quota) return 'quota-exhausted';
-    return count(minuteOf(r)) >= r.rpm ? 'rate-limited' : 'admitted';
+    if (unit.state === 'open') return 'admitted';
+    if (unit.state !== 'none' || r.minute <= model.floor) return 'too-late';
+    return isKeyEnded(r) ? 'key-ended' : limitOf(r);
+  };
+
+  const limitOf = (r: Reservation): Outcome => {
+    if (count(periodOf(r)) - reserved(r) >= r.quota) return 'quota-exhausted';
+    if (count(minuteOf(r)) >= r.rpm) return 'rate-limited';
+    if (count(periodOf(r)) >= r.quota) return 'quota-reserved';
+    return openUnits().length >= (r.concurrency ?? 99) ? 'concurrency-reached' : 'admitted';
   };
 
   const take = (unit: Unit, r: Reservation): Outcome => {
@@ -53,22 +64,23 @@ export const createMeterModel = (start: number) => {
   };
 
   const giveBack = (unit: Unit, state: 'refunded' | 'reaped'): boolean => {
-    if (unit.state !== 'open' && unit.state !== 'committed') return false;
+    if (unit.state !== 'open') return false;
     add(periodOf(unit.reservation), -1);
     unit.state = state;
     return true;
   };
 
-  return {
+  const model = {
     now: start,
-    limits: { rpm: 3, quota: 4 },
+    /** The last minute that the store has closed; it chooses when, within limits (commands.ts). */
+    floor: 0,
+    limits: { rpm: 3, quota: 4, concurrency: 3 },
     keys: ['key_0'],
     units,
     take,
     giveBack,
-    commit: (unit: Unit): boolean => {
-      if (unit.state === 'open') unit.state = 'committed';
-      return unit.state === 'committed';
+    charge: (unit: Unit): void => {
+      if (unit.state === 'open') unit.state = 'charged';
     },
     endKey: (keyId: string, end: number) => {
       keyEnds.set(keyId, Math.min(end, keyEnds.get(keyId) ?? end));
@@ -76,6 +88,8 @@ export const createMeterModel = (start: number) => {
     standing: (r: Reservation) => ({
       minuteCount: count(minuteOf(r)),
       periodCount: count(periodOf(r)),
+      reservedCount: reserved(r),
+      inFlightCount: openUnits().length,
       isKeyEnded: isKeyEnded(r),
     }),
     delay: (sentAt: number, land: () => void) => late.push({ sentAt, land }),
@@ -86,6 +100,7 @@ export const createMeterModel = (start: number) => {
       late = [];
     },
   };
+  return model;
 };
 
 export type MeterModel = ReturnType<typeof createMeterModel>;

@@ -25,13 +25,10 @@ const createReal = (base: DynamoClient): Real => {
       real.store = newStore();
     },
     observer: createDynamoMeterStore({ client: base, tableName }),
-    readCounters: async () => {
+    readItem: async () => {
       const Key = { [PARTITION_KEY]: meterId };
       const input = { TableName: tableName, Key, ConsistentRead: true };
-      const { Item = {} } = await base.call('GetItem', input);
-      return Object.entries(Item)
-        .filter(([name]) => name.startsWith('q') || name.startsWith('r'))
-        .map(([, value]) => Number(value));
+      return (await base.call('GetItem', input)).Item ?? {};
     },
   };
   return real;

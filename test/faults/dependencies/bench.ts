@@ -117,6 +117,8 @@ export type CellOutcome = {
   /** Units that the caller was charged 18 minutes later, and whole responses that it got. */
   charged: number;
   answered: number;
+  /** Of them, the ones whose charge could not be written, as the log states: free, or applied after all. */
+  unpaid: number;
 };
 
 /** Calls that the request of a situation makes in the absence of faults. */
@@ -228,14 +230,25 @@ const untilUsual = async (usual: number, request: () => Promise<Sent>): Promise<
   return asked;
 };
 
+const idsIn = ({ lines }: Environment, ...names: LogEvent[]): (string | undefined)[] =>
+  lines()
+    .filter(({ event }) => names.includes(event))
+    .map(({ requestId }) => requestId);
+
 /** Refunds whose retries continue after the response. */
-const pendingRefundsIn = ({ lines }: Environment): (string | undefined)[] => {
-  const idsOf = (...names: LogEvent[]) =>
-    lines()
-      .filter(({ event }) => names.includes(event))
-      .map(({ requestId }) => requestId);
-  const over = idsOf('meter_refund_written', 'meter_refund_pending');
-  return idsOf('meter_refund_late').filter((id) => !over.includes(id));
+const pendingRefundsIn = (environment: Environment): (string | undefined)[] => {
+  const over = idsIn(environment, 'meter_refund_written', 'meter_refund_pending');
+  return idsIn(environment, 'meter_refund_late').filter((id) => !over.includes(id));
+};
+
+/** Units whose charge or refund may still be retried: neither settled nor given up. */
+const countUnsettled = async (bench: Bench, at: number): Promise<number> => {
+  const environment = environmentOf(bench, at);
+  const looks = await untilUsual(200, () => readUsage(environment, bench.tenants[at]?.key));
+  return (
+    periodIn(looks.at(-1)).reserved -
+    idsIn(environment, 'meter_refund_pending', 'meter_charge_pending').length
+  );
 };
 
 type Ran = Pick<CellOutcome, 'sent' | 'bystander' | 'tookMs' | 'isMet'> & {
@@ -264,11 +277,12 @@ const runCell = async (
   const usual = cell.end === 'a failure' ? 502 : 200;
   const later = await untilUsual(usual, () => ask(bench, at));
   await expect.poll(() => pendingRefundsIn(environment), PATIENT).toEqual([]);
+  await expect.poll(() => countUnsettled(bench, at), PATIENT).toBeLessThanOrEqual(0);
   return { at, sent, bystander, tookMs, isMet, later };
 };
 
-const usedIn = (usage: Sent | undefined): number =>
-  (parseJson(usage?.text ?? '') as { period: { used: number } }).period.used;
+const periodIn = (usage: Sent | undefined): { used: number; reserved: number } =>
+  (parseJson(usage?.text ?? '') as { period: { used: number; reserved: number } }).period;
 
 const unloggedIn = ({ lines }: Environment, sent: Sent[]): string[] => {
   const logged = lines()
@@ -301,6 +315,7 @@ const finishCell = async (bench: Bench, cell: Cell, ran: Ran, warmUp: Sent | und
   const environment = environmentOf(bench, at);
   const looks = await untilUsual(200, () => readUsage(environment, bench.tenants[at]?.key));
   const own = [...(warmUp ? [warmUp] : []), rest.sent, ...later];
+  const pendingCharges = idsIn(environment, 'meter_charge_pending');
   const isGeneration = cell.end !== 'its usage';
   if (isGeneration) for (const sent of own) assertEnd(cell, sent);
   return {
@@ -308,7 +323,8 @@ const finishCell = async (bench: Bench, cell: Cell, ran: Ran, warmUp: Sent | und
     cell,
     recovered: later.at(-1) ?? rest.sent,
     unlogged: unloggedIn(environment, [...own, rest.bystander, ...looks]),
-    charged: usedIn(looks.at(-1)),
+    charged: periodIn(looks.at(-1)).used,
+    unpaid: own.filter((sent) => pendingCharges.includes(idOf(sent))).length,
     answered: isGeneration ? own.filter(isAnswered).length : 0,
   };
 };

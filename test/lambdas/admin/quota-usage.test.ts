@@ -26,11 +26,18 @@ test("the operator's usage refunds units of dead processes after 17 minutes, on 
   await meters.reserve({ meterId, keyId, requestId: 'req_died', ...window });
   const used = async () => {
     const { body } = await usage.list({ parameters: { project: 'prj' }, body: undefined });
-    return (body as { data: { used: number }[] }).data.map((row) => row.used);
+    const { data } = body as { data: { used: number; reserved: number }[] };
+    return data.map((row) => [row.used, row.reserved]);
   };
   clock.advance(16 * 60_000);
-  expect(await used()).toEqual([1, 1]);
+  expect(await used()).toEqual([
+    [0, 1],
+    [0, 1],
+  ]);
   clock.advance(60_000);
-  expect(await used()).toEqual([0, 0]);
+  expect(await used()).toEqual([
+    [0, 0],
+    [0, 0],
+  ]);
   await close();
 });

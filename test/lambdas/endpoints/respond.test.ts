@@ -73,7 +73,7 @@ const setUpSettlement = (messages: MessageBatches) => {
       dispose: () => calls.push('dispose'),
     },
     settlement: {
-      commit: async () => void calls.push('commit'),
+      deliver: () => void calls.push('deliver'),
       fail: async () => void calls.push('fail'),
       end: async () => void calls.push('end'),
       endSoon: async () => void calls.push('endSoon'),

@@ -8,52 +8,49 @@ const setUp = (overrides: Partial<Unit> = {}) => {
   const calls: string[] = [];
   const clock = createCountingClock(0);
   const unit: Unit = {
-    commit: async () => void calls.push('commit'),
+    charge: async () => void calls.push('charge'),
     refund: async () => void calls.push('refund'),
-    close: async () => void calls.push('close'),
+    finished: async () => void calls.push('finished'),
     ...overrides,
   };
   return { calls, clock, settlement: createSettlement(unit, clock) };
 };
 
-test('a unit that was committed is closed and not refunded at the end', async () => {
+test('a unit whose content was delivered is charged once, at the end', async () => {
   const { calls, settlement } = setUp();
-  await settlement.commit();
+  settlement.deliver();
+  expect([calls, settlement.isFree()]).toEqual([[], false]);
   await settlement.end();
-  expect(calls).toEqual(['commit', 'close']);
+  await settlement.end();
+  expect(calls).toEqual(['charge', 'finished', 'finished']);
 });
 
-test('a unit that was never committed is refunded at the end', async () => {
+test('a unit whose content was never delivered is refunded at the end', async () => {
   const { calls, settlement } = setUp();
   await settlement.end();
-  expect(calls).toEqual(['refund', 'close']);
+  expect(calls).toEqual(['refund', 'finished']);
 });
 
-test('a response that fails after its commit is refunded once', async () => {
+test('a response that fails after its first content is refunded once and never charged', async () => {
   const { calls, settlement } = setUp();
-  await settlement.commit();
+  settlement.deliver();
+  await settlement.fail();
   await settlement.fail();
   await settlement.end();
-  expect(calls).toEqual(['commit', 'refund', 'close']);
+  expect(calls).toEqual(['refund', 'finished']);
+  expect(settlement.isFree()).toBe(true);
 });
 
-test('a unit whose commit throws is refunded at the end', async () => {
-  const { calls, settlement } = setUp({ commit: () => Promise.reject(new Error('reaped')) });
-  await expect(settlement.commit()).rejects.toThrow('reaped');
-  await settlement.end();
-  expect(calls).toEqual(['refund', 'close']);
-});
-
-test('endSoon returns after 300 ms when the table is slow, and the close continues', async () => {
+test('endSoon returns after 1 s when the table is slow, and the charge continues', async () => {
   const slow = Promise.withResolvers<void>();
-  const { clock, settlement } = setUp({ close: () => slow.promise });
-  await settlement.commit();
+  const { clock, settlement } = setUp({ charge: () => slow.promise });
+  settlement.deliver();
   let isDone = false;
   const ended = settlement.endSoon().then(() => {
     isDone = true;
   });
-  await expect.poll(clock.waits).toEqual([300]);
-  clock.advance(299);
+  await expect.poll(clock.waits).toEqual([1_000]);
+  clock.advance(999);
   await Promise.resolve();
   expect(isDone).toBe(false);
   clock.advance(1);

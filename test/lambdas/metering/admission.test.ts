@@ -21,21 +21,21 @@ describe('an admitted request', () => {
     });
   });
 
-  test('a completed request costs three writes', async () => {
+  test('a completed request costs two writes', async () => {
     const { admit, table } = setUp();
     const admission = await admit(callerWith({}));
-    await admission.commit();
-    await admission.close();
-    expect(table.calls).toEqual(['reserve', 'commit', 'close']);
+    await admission.charge();
+    await admission.finished();
+    expect(table.calls).toEqual(['reserve', 'charge']);
   });
 
   test("a refund frees the period's quota at once, but not the minute's", async () => {
     const { admit } = setUp();
     const caller = callerWith({ rpm: 2, quota: 1 });
     const first = await admit(caller);
-    expect((await errorOf(() => admit(caller))).status).toBe(402);
+    expect((await errorOf(() => admit(caller))).headers).toMatchObject({ 'retry-after': '1' });
     await first.refund();
-    await admit(caller);
+    await (await admit(caller)).charge();
     expect((await errorOf(() => admit(caller))).status).toBe(402);
   });
 
@@ -50,6 +50,7 @@ describe('an admitted request', () => {
       remaining: 0,
       resetAt: Date.parse('2027-01-01T00:00:00Z'),
     });
+    await december.charge();
     clock.advance(60_000);
     expect(await errorOf(() => admit(caller))).toMatchObject({ status: 402 });
   });
@@ -76,7 +77,7 @@ describe('a denied request', () => {
   test('a request over its quota gets 402 with the time of the reset and x-should-retry: false', async () => {
     const { admit } = setUp();
     const caller = callerWith({ quota: 1, period: 'hour' });
-    await admit(caller);
+    await (await admit(caller)).charge();
     expect(await errorOf(() => admit(caller))).toMatchObject({
       type: 'insufficient_quota',
       status: 402,
@@ -88,8 +89,48 @@ describe('a denied request', () => {
   test('a request over both limits gets 402', async () => {
     const { admit } = setUp();
     const caller = callerWith({ rpm: 1, quota: 1 });
-    await admit(caller);
+    await (await admit(caller)).charge();
     expect((await errorOf(() => admit(caller))).status).toBe(402);
+  });
+
+  test('a request over a quota whose last unit is in flight gets 429 with retry-after: 1 and x-should-retry: true', async () => {
+    const { admit } = setUp();
+    const caller = callerWith({ quota: 1 });
+    const running = await admit(caller);
+    // The second comes from the cache of limits.
+    for (const _ of [1, 2]) {
+      expect(await errorOf(() => admit(caller))).toMatchObject({
+        type: 'rate_limit_error',
+        status: 429,
+        message:
+          'The last of 1 requests of the quota are in flight. Retry in a second: one that fails is refunded.',
+        headers: {
+          'retry-after': '1',
+          'retry-after-ms': '1000',
+          'x-should-retry': 'true',
+          'x-quota-remaining': '0',
+        },
+      });
+    }
+    await running.charge();
+    expect((await errorOf(() => admit(caller))).status).toBe(402);
+  });
+
+  test('a request over its concurrency gets 429 with retry-after: 1 until one in flight ends', async () => {
+    const { admit } = setUp();
+    const caller = callerWith({ concurrency: 2 });
+    const [first] = [await admit(caller), await admit(caller)];
+    for (const _ of [1, 2]) {
+      expect(await errorOf(() => admit(caller))).toMatchObject({
+        type: 'rate_limit_error',
+        status: 429,
+        message: 'The limit of 2 concurrent requests is reached. Retry when one of them has ended.',
+        headers: { 'retry-after': '1', 'x-should-retry': 'true', 'x-quota-remaining': '98' },
+      });
+    }
+    await first?.charge();
+    await admit(caller);
+    expect((await errorOf(() => admit(caller))).status).toBe(429);
   });
 
   test('a request with a revoked key gets 401', async () => {
@@ -141,11 +182,11 @@ describe('a plan that admits no requests', () => {
 describe('concurrent requests', () => {
   test.each([
     { rpm: 60, quota: 1_000, status: 429 },
-    { rpm: 1_000, quota: 60, status: 402 },
-    { rpm: 60, quota: 60, status: 402 },
+    { rpm: 1_000, quota: 60, status: 429 },
+    { rpm: 1_000, quota: 1_000, concurrency: 60, status: 429 },
   ])(
-    'of 200 concurrent requests with rpm $rpm and quota $quota 60 are admitted and 140 get $status',
-    async (plan) => {
+    'of 200 concurrent requests with rpm $rpm, quota $quota and concurrency $concurrency 60 are admitted and 140 get $status',
+    async ({ status, ...plan }) => {
       const { environment } = setUp();
       const caller = callerWith(plan);
       const environments = [environment(), environment(), environment(), environment()];
@@ -156,7 +197,7 @@ describe('concurrent requests', () => {
       );
       const refused = results.filter((result) => result.status === 'rejected');
       expect(refused).toHaveLength(140);
-      expect(new Set(refused.map(({ reason }) => reason.status))).toEqual(new Set([plan.status]));
+      expect(new Set(refused.map(({ reason }) => reason.status))).toEqual(new Set([status]));
     },
   );
 

@@ -58,33 +58,50 @@ describe('cached limit errors', () => {
   test('a cached 429 becomes 402 when the quota runs out in another environment within the minute', async () => {
     const { admit, environment, clock } = setUp();
     const caller = callerWith({ rpm: 1, quota: 2 });
-    await admit(caller);
+    await (await admit(caller)).charge();
     expect((await errorOf(() => admit(caller))).status).toBe(429);
-    await environment(60_000).admit(caller, newId('req'));
+    await (await environment(60_000).admit(caller, newId('req'))).charge();
     clock.advance(1_000);
     expect((await errorOf(() => admit(caller))).status).toBe(402);
   });
 
-  test.each(['before', 'after'])(
-    'a cached 402 ends at once when another environment refunds a unit %s its commit, 15 times of 15',
-    async (when) => {
+  test.each([
+    { limit: 'quota', plan: { quota: 1 } },
+    { limit: 'concurrency', plan: { concurrency: 1 } },
+  ])(
+    'a cached 429 of a full $limit ends at once when another environment refunds the unit, 15 times of 15',
+    async ({ plan }) => {
       const { admit, environment } = setUp();
       const other = environment();
       for (let n = 0; n < 15; n += 1) {
-        const caller = callerWith({ quota: 1 });
+        const caller = callerWith(plan);
         const elsewhere = await other.admit(caller, newId('req'));
-        if (when === 'after') await elsewhere.commit();
-        expect((await errorOf(() => admit(caller))).status).toBe(402);
+        for (const _ of [1, 2]) {
+          expect((await errorOf(() => admit(caller))).headers).toMatchObject({
+            'retry-after': '1',
+          });
+        }
         await elsewhere.refund();
         await admit(caller);
       }
     },
   );
 
+  test('a flood while the last unit is in flight costs one write, and one read after another', async () => {
+    const { admit, table } = setUp();
+    const caller = callerWith({ quota: 1 });
+    await admit(caller);
+    await errorOf(() => admit(caller));
+    table.calls.length = 0;
+    const flood = Array.from({ length: 50 }, () => errorOf(() => admit(caller)));
+    for (const error of await Promise.all(flood)) expect(error.status).toBe(429);
+    expect(table.calls).toEqual(['readUsage']);
+  });
+
   test('a cached 402 ends when the plan is raised', async () => {
     const { admit } = setUp();
     const caller = callerWith({ rpm: 1, quota: 1 });
-    await admit(caller);
+    await (await admit(caller)).charge();
     expect((await errorOf(() => admit(caller))).status).toBe(402);
     const raised = { ...caller, plan: { ...caller.plan, rpm: 2, quota: 2 } };
     expect((await admit(raised)).limits.quota.remaining).toBe(0);

@@ -8,6 +8,19 @@ const setUp = useMeterBench();
 
 const eventsIn = (lines: string[]): LogEvent[] => lines.map((line) => parseLine(line).event);
 
+/** Lets time pass until `work` is done. */
+const runUntil = async (work: Promise<void>, clock: { advance(ms: number): void }) => {
+  let isDone = false;
+  const done = work.then(() => {
+    isDone = true;
+  });
+  while (!isDone) {
+    clock.advance(2_000);
+    await new Promise(setImmediate);
+  }
+  await done;
+};
+
 describe('dead processes', () => {
   test('units of a dead process deny no request 17 minutes later', async () => {
     const { admit, environment, clock, lines } = setUp();
@@ -30,22 +43,21 @@ describe('dead processes', () => {
     await environment().admit(caller, newId('req'));
     clock.advance(17 * 60_000);
     const next = await admit(caller);
-    await next.commit();
-    await next.close();
+    await next.charge();
+    await next.finished();
     expect((await admit(caller)).limits.quota.remaining).toBe(8);
   });
 });
 
 describe('a response of over 17 minutes', () => {
-  test('a response whose unit was reaped is not sent: 503, and no unit is charged', async () => {
+  test('a response whose unit was reaped before its end costs no unit', async () => {
     const { admit, meter, clock } = setUp();
     const caller = callerWith({ quota: 3 });
     const admission = await admit(caller);
     clock.advance(17 * 60_000);
-    expect((await meter.usage(caller)).period.used).toBe(0);
-    expect((await errorOf(() => admission.commit())).status).toBe(503);
-    await admission.refund();
-    expect((await meter.usage(caller)).period.used).toBe(0);
+    expect((await meter.usage(caller)).period).toMatchObject({ used: 0, reserved: 0 });
+    await admission.charge();
+    expect((await meter.usage(caller)).period).toMatchObject({ used: 0, reserved: 0 });
   });
 });
 
@@ -64,11 +76,33 @@ describe('an unavailable table', () => {
     }
   });
 
-  test('a commit fails with 503 while the table is unavailable', async () => {
-    const { admit, table } = setUp();
-    const admission = await admit(callerWith({}));
+  test('a failed charge is retried until it is written', async () => {
+    const { admit, meter, table, clock, lines } = setUp();
+    const caller = callerWith({});
+    const admission = await admit(caller);
     table.cut();
-    expect((await errorOf(() => admission.commit())).status).toBe(503);
+    const charged = admission.charge();
+    table.restore();
+    await runUntil(charged, clock);
+    expect(table.calls).toEqual(['reserve', 'charge', 'charge']);
+    expect((await meter.usage(caller)).period).toMatchObject({ used: 1, reserved: 0 });
+    expect(lines).toEqual([]);
+  });
+
+  test('a charge that cannot be written is logged with its ids, and its unit is refunded 17 minutes later', async () => {
+    const { meter, table, clock, lines } = setUp();
+    const caller = callerWith({});
+    const admission = await meter.admit(caller, 'req_unpaid');
+    table.cut();
+    await runUntil(admission.charge(), clock);
+    const ids = { meterId: caller.meterId, requestId: 'req_unpaid' };
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { event: 'meter_charge_pending', ...ids },
+    ]);
+    table.restore();
+    expect((await meter.usage(caller)).period).toMatchObject({ used: 0, reserved: 1 });
+    clock.advance(17 * 60_000);
+    expect((await meter.usage(caller)).period).toMatchObject({ used: 0, reserved: 0 });
   });
 
   test('a failed refund is retried until it is written', async () => {
@@ -78,9 +112,9 @@ describe('an unavailable table', () => {
     table.cut();
     await admission.refund();
     table.restore();
-    const closed = admission.close();
+    const finished = admission.finished();
     clock.advance(100);
-    await closed;
+    await finished;
     expect(eventsIn(lines)).toEqual(['meter_refund_late', 'meter_refund_written']);
     expect((await admit(caller)).limits.quota.remaining).toBe(0);
   });
@@ -91,15 +125,7 @@ describe('an unavailable table', () => {
     const admission = await meter.admit(caller, 'req_lost');
     table.cut();
     await admission.refund();
-    let isClosed = false;
-    const closed = admission.close().then(() => {
-      isClosed = true;
-    });
-    while (!isClosed) {
-      clock.advance(2_000);
-      await new Promise(setImmediate);
-    }
-    await closed;
+    await runUntil(admission.finished(), clock);
     const ids = { meterId: caller.meterId, requestId: 'req_lost' };
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
       { event: 'meter_refund_late', ...ids },

@@ -5,14 +5,21 @@ import { callerWith, NOW, useMeterBench } from './meter-bench.ts';
 const setUp = useMeterBench();
 
 describe('usage', () => {
-  test('reading usage returns what is used and remaining, and takes no unit', async () => {
+  test('reading usage returns what is used, reserved and remaining, and takes no unit', async () => {
     const { admit, meter } = setUp();
     const caller = callerWith({ rpm: 5, quota: 10 });
     expect(await meter.usage(caller)).toMatchObject({ lastUsedAt: undefined });
+    await (await admit(caller)).charge();
     await admit(caller);
     const usage = {
-      minute: { limit: 5, used: 1, remaining: 4, resetAt: Date.parse('2026-11-21T11:31:00Z') },
-      period: { limit: 10, used: 1, remaining: 9, resetAt: Date.parse('2026-12-01T00:00:00Z') },
+      minute: { limit: 5, used: 2, remaining: 3, resetAt: Date.parse('2026-11-21T11:31:00Z') },
+      period: {
+        limit: 10,
+        used: 1,
+        reserved: 1,
+        remaining: 8,
+        resetAt: Date.parse('2026-12-01T00:00:00Z'),
+      },
       lastUsedAt: NOW,
     };
     expect(await meter.usage(caller)).toEqual(usage);
@@ -24,14 +31,13 @@ describe('usage', () => {
     const caller = callerWith({ quota: 3 });
     await admit(caller);
     clock.advance(17 * 60_000);
-    expect((await meter.usage(caller)).period.used).toBe(0);
+    expect((await meter.usage(caller)).period).toMatchObject({ used: 0, reserved: 0 });
   });
 
   test('usage reports 0 remaining, never less, after a plan was lowered', async () => {
     const { admit, meter } = setUp();
     const caller = callerWith({ quota: 3 });
-    await admit(caller);
-    await admit(caller);
+    for (const _ of [1, 2]) await (await admit(caller)).charge();
     const lowered = { ...caller, plan: { ...caller.plan, quota: 1 } };
     expect((await meter.usage(lowered)).period).toMatchObject({ used: 2, limit: 1, remaining: 0 });
   });

@@ -1,4 +1,4 @@
-import { GetCommand } from '@aws-sdk/lib-dynamodb';
+import { GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { MeterStore } from '../../../../lambdas/stores/meter-store.ts';
 import { StoreUnavailable } from '../../../../lambdas/stores/store-unavailable.ts';
@@ -13,6 +13,15 @@ import {
 
 const START = Date.parse('2026-11-21T11:30:00Z');
 const DAY = 86_400_000;
+
+/** As DynamoDB counts it: names and values; a number takes a byte for two digits, and one more. */
+const sizeOf = (item: Record<string, unknown>): number =>
+  Object.entries(item).reduce((sum, [name, value]) => {
+    const text = String(value);
+    return (
+      sum + name.length + (typeof value === 'number' ? Math.ceil(text.length / 2) + 1 : text.length)
+    );
+  }, 0);
 
 describe("a meter's item", () => {
   let dynamo: TestDynamo;
@@ -49,12 +58,11 @@ describe("a meter's item", () => {
       const r = request('m1', n, START + n * 60_000, '2026-11');
       await store.reserve(r);
       if (n % 3 === 0) await store.refund(r);
-      else await store.commit(r);
-      await store.close(r);
+      else await store.charge(r);
     }
     const item = await itemOf('m1');
     expect(item).toMatchObject({ 'q2026-11': 20 });
-    expect(Object.keys(item).filter((name) => /^[ocx]/.test(name))).toEqual([]);
+    expect(Object.keys(item).filter((name) => name.startsWith('m'))).toEqual([]);
     expect(Object.keys(item).filter((name) => name.startsWith('r')).length).toBeLessThan(9);
     expect(JSON.stringify(item).length).toBeLessThan(300);
   });
@@ -64,38 +72,65 @@ describe("a meter's item", () => {
       const r = request('m4', n, START + n * 60_000, '2026-11');
       await store.reserve(r);
       await store.refund(r);
-      await store.close(r);
     }
     const item = await itemOf('m4');
     expect(item).toMatchObject({ 'q2026-11': 0 });
-    expect(Object.keys(item).filter((name) => /^[ocx]/.test(name))).toEqual([]);
+    expect(Object.keys(item).filter((name) => name.startsWith('m'))).toEqual([]);
     expect(Object.keys(item).filter((name) => name.startsWith('r')).length).toBeLessThan(9);
   });
 
-  test('a copy of a reservation that arrives after its close is refunded 17 minutes later', async () => {
+  test('a copy of a reservation that arrives after its charge is refunded 17 minutes later', async () => {
     const r = request('m5', 1, START, '2026-11');
     await store.reserve(r);
-    await store.commit(r);
-    await store.close(r);
+    await store.charge(r);
     await store.reserve(r);
     expect(await itemOf('m5')).toMatchObject({ 'q2026-11': 2 });
     expect(await store.reap('m5', START + 17 * 60_000)).toBe(1);
     expect(await itemOf('m5')).toMatchObject({ 'q2026-11': 1 });
   });
 
+  test('60 requests in flight of two keys keep the item of a meter under 1 KB', async () => {
+    const wide = { meterId: `mtr_${'a'.repeat(20)}`, rpm: 1e6, quota: 1e6 };
+    for (let n = 0; n < 66; n += 1) {
+      const requestId = `req_${String(n).padStart(24, '0')}`;
+      const keyId = `key_${String(n % 2).repeat(20)}`;
+      const now = START + Math.min(n, 6) * 60_000;
+      const r = { ...request('', n, now, '2026-11'), ...wide, requestId, keyId };
+      await store.reserve(r);
+      if (n < 6) await store.charge(r);
+    }
+    expect(sizeOf(await itemOf(wide.meterId))).toBeLessThanOrEqual(1_024);
+  });
+
+  test('marks that version 0.1.0 left behind are refunded or removed 17 minutes later', async () => {
+    const minute = Math.floor(START / 60_000);
+    await dynamo.sdk.send(
+      new UpdateCommand({
+        TableName: TABLE_NAMES.meters,
+        Key: { [PARTITION_KEY]: 'm6' },
+        UpdateExpression: 'SET oreq_a = :mark, creq_b = :mark, xreq_c = :mark, #q = :two',
+        ExpressionAttributeNames: { '#q': 'q2026-11' },
+        ExpressionAttributeValues: { ':mark': `${minute}|2026-11`, ':two': 2 },
+      }),
+    );
+    const later = request('m6', 1, START + 17 * 60_000, '2026-11');
+    expect(await store.readUsage(later)).toMatchObject({ periodCount: 2, reservedCount: 1 });
+    expect(await store.reap('m6', later.now)).toBe(1);
+    expect(await itemOf('m6')).toEqual({ [PARTITION_KEY]: 'm6', 'q2026-11': 1, f: minute });
+  });
+
   test("an hour's counter is removed only after every request of that hour has finished", async () => {
     const inTheHour = request('m2', 1, Date.parse('2026-11-21T11:59:59Z'), '2026-11-21T11');
     await store.reserve(inTheHour);
-    await store.commit(inTheHour);
     const next = async (id: number, time: string) => {
       const r = request('m2', id, Date.parse(time), '2026-11-21T12');
       await store.reserve(r);
-      await store.close(r);
+      await store.charge(r);
       return Object.keys(await itemOf('m2')).filter((name) => name.startsWith('q'));
     };
     expect(await next(2, '2026-11-21T12:19:00Z')).toHaveLength(2);
     expect(await next(3, '2026-11-21T12:21:00Z')).toHaveLength(2);
-    await store.close(inTheHour);
+    await store.charge(inTheHour);
     expect(await next(4, '2026-11-21T12:22:00Z')).toEqual(['q2026-11-21T12']);
   });
 
@@ -124,9 +159,9 @@ describe("a meter's item", () => {
   });
 
   test('a revocation without a date, as version 0.1.0 wrote it, is kept', async () => {
-    await store.endKey('m5', 'key_a', 0);
-    await store.reap('m5', START);
-    expect(await store.reserve(request('m5', 1, START, '2026-11'))).toMatchObject({
+    await store.endKey('m7', 'key_a', 0);
+    await store.reap('m7', START);
+    expect(await store.reserve(request('m7', 1, START, '2026-11'))).toMatchObject({
       outcome: 'key-ended',
     });
   });
@@ -138,7 +173,7 @@ test('every verb throws StoreUnavailable when the server is unreachable', async 
   const reservation = { ...unit, keyId: 'k', rpm: 1, quota: 1, now: 60_000 };
   const verbs = [
     store.reserve(reservation),
-    store.commit(unit),
+    store.charge(unit),
     store.refund(unit),
     store.reap('m', 0),
     store.readUsage(reservation),
