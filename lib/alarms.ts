@@ -1,4 +1,4 @@
-import { Stack } from 'aws-cdk-lib';
+import { Aws, CfnMapping, Stack } from 'aws-cdk-lib';
 import {
   Alarm,
   type AlarmBase,
@@ -20,6 +20,13 @@ export type AlarmsProps = AlarmSources & {
   logGroup: LogGroup;
 };
 
+/** Domains of the console. A stack without a fixed region knows its partition at deployment only. */
+const CONSOLE_DOMAINS = {
+  aws: { domain: 'console.aws.amazon.com' },
+  'aws-cn': { domain: 'console.amazonaws.cn' },
+  'aws-us-gov': { domain: 'console.amazonaws-us-gov.com' },
+};
+
 /** `service-down` fires when one of these fires. */
 const DOWN = ['most-requests-fail', 'meter-unreachable'];
 
@@ -30,7 +37,9 @@ const DOWN = ['most-requests-fail', 'meter-unreachable'];
  */
 const createDescribe = (scope: Construct, { stage, logGroup }: AlarmsProps) => {
   const { region, stackName } = Stack.of(scope);
-  const console = `https://${region}.console.aws.amazon.com/cloudwatch/home?region=${region}`;
+  const domains = new CfnMapping(scope, 'ConsoleDomains', { mapping: CONSOLE_DOMAINS });
+  const domain = domains.findInMap(Aws.PARTITION, 'domain');
+  const console = `https://${region}.${domain}/cloudwatch/home?region=${region}`;
   return ({ id, description }: Pick<AlarmSpec, 'id' | 'description'>): string =>
     [
       description,

@@ -1,4 +1,5 @@
 import { ResponseType, type RestApi } from 'aws-cdk-lib/aws-apigateway';
+import type { Stage } from './stage.ts';
 
 /** A response that API Gateway sends without calling the router. */
 type GatewayResponse = {
@@ -92,7 +93,15 @@ const responseHeaders = (headers: Record<string, string> = {}): Record<string, s
  * A template cannot read the path, so the body is the messages envelope, which contains the chat
  * envelope.
  */
-export const addGatewayResponses = (restApi: RestApi): void => {
+export const addGatewayResponses = (
+  restApi: RestApi,
+  { corsOrigins }: Pick<Stage, 'corsOrigins'>,
+): void => {
+  // A static header cannot choose among origins. These errors hold nothing private, and no cookie is read.
+  const cors: Record<string, string> =
+    corsOrigins.length > 0
+      ? { 'access-control-allow-origin': '*', 'access-control-expose-headers': '*' }
+      : {};
   for (const { kind, status, type, message, headers } of RESPONSES) {
     const envelope = {
       type: 'error',
@@ -102,7 +111,7 @@ export const addGatewayResponses = (restApi: RestApi): void => {
     restApi.addGatewayResponse(`Answer${kind.responseType}`, {
       type: kind,
       ...(status !== undefined && { statusCode: String(status) }),
-      responseHeaders: responseHeaders(headers),
+      responseHeaders: responseHeaders({ ...cors, ...headers }),
       templates: { 'application/json': JSON.stringify(envelope) },
     });
   }

@@ -81,7 +81,7 @@ export class PublicEndpoints extends Construct {
     restApi.node.tryRemoveChild('Endpoint');
     restApi.root.addMethod('ANY', integration);
     restApi.root.addResource('{proxy+}').addMethod('ANY', integration);
-    addGatewayResponses(restApi);
+    addGatewayResponses(restApi, stage);
     acknowledgeRestApi(restApi);
     return restApi;
   }

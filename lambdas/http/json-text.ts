@@ -12,16 +12,15 @@ const MAX_MEMBERS = 10_000;
  */
 const MAX_VALUES = 100_000;
 
-const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /** Index of the quote that closes a string whose content begins at `from`; the text's end if none does. */
 const endOfString = (text: string, from: number): number => {
-  let index = from;
-  while (index < text.length) {
-    const unit = text.charCodeAt(index);
-    if (unit === QUOTE) return index;
-    index += unit === BACKSLASH ? 2 : 1;
+  for (let quote = text.indexOf('"', from); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    let start = quote;
+    while (start > from && text.charCodeAt(start - 1) === BACKSLASH) start -= 1;
+    // Escaped by an odd number of backslashes.
+    if ((quote - start) % 2 === 0) return quote;
   }
   return text.length;
 };
@@ -89,13 +88,21 @@ const assertBounds = (text: string): void => {
   }
 };
 
-const isHigh = (unit: number) => unit >= 0xd800 && unit <= 0xdbff;
-const isLow = (unit: number) => unit >= 0xdc00 && unit <= 0xdfff;
-/** The UTF-16 unit of an escape `\uXXXX` at `index`, NaN where there is none. */
-const unitAt = (text: string, index: number): number =>
-  text.startsWith('\\u', index)
-    ? Number.parseInt(text.slice(index + 2, index + 6), 16)
-    : Number.NaN;
+const LOWER_CASE = 0x20;
+const LETTER_U = 0x75;
+const LETTER_C = 0x63;
+const LETTER_D = 0x64;
+const DIGIT_8 = 0x38;
+
+/** Which half of a surrogate pair the escape at `index` of a valid JSON text is: `\ud8` to `\udb`, `\udc` to `\udf`. */
+const halfAt = (text: string, index: number): 'high' | 'low' | undefined => {
+  if (text.charCodeAt(index) !== BACKSLASH || text.charCodeAt(index + 1) !== LETTER_U)
+    return undefined;
+  if ((text.charCodeAt(index + 2) | LOWER_CASE) !== LETTER_D) return undefined;
+  const digit = text.charCodeAt(index + 3) | LOWER_CASE;
+  if (digit >= LETTER_C) return 'low';
+  return digit >= DIGIT_8 ? 'high' : undefined;
+};
 
 const MAY_HOLD_SURROGATE = /\\ud[89a-f]/i;
 
@@ -103,10 +110,10 @@ const MAY_HOLD_SURROGATE = /\\ud[89a-f]/i;
 const hasLoneSurrogate = (text: string): boolean => {
   if (!MAY_HOLD_SURROGATE.test(text)) return false;
   for (let index = text.indexOf('\\'); index !== -1; index = text.indexOf('\\', index)) {
-    const unit = unitAt(text, index);
-    if (isLow(unit)) return true;
-    if (isHigh(unit)) {
-      if (!isLow(unitAt(text, index + 6))) return true;
+    const half = halfAt(text, index);
+    if (half === 'low') return true;
+    if (half === 'high') {
+      if (halfAt(text, index + 6) !== 'low') return true;
       index += 12;
     } else index += 2;
   }

@@ -19,16 +19,20 @@ const Metric = z.object({
 });
 const Joined = z.object({ 'Fn::Join': z.tuple([z.literal(''), z.array(z.unknown())]) });
 
+/** The console's domain in a partition. */
+const Found = z.object({
+  'Fn::FindInMap': z.tuple([z.string(), z.object({ Ref: z.string() }), z.string()]),
+});
+const Part = z.union([
+  z.string(),
+  z.object({ Ref: z.string() }).transform(({ Ref }) => `{${Ref}}`),
+  Found.transform(({ 'Fn::FindInMap': [, { Ref }, name] }) => `{${name} of ${Ref}}`),
+]);
+
 /** A text of the template; a reference becomes `{LogicalId}`. */
 const Text = z.union([
   z.string(),
-  Joined.transform(({ 'Fn::Join': [, parts] }) =>
-    parts
-      .map((part) =>
-        typeof part === 'string' ? part : `{${z.object({ Ref: z.string() }).parse(part).Ref}}`,
-      )
-      .join(''),
-  ),
+  Joined.transform(({ 'Fn::Join': [, parts] }) => parts.map((part) => Part.parse(part)).join('')),
 ]);
 const Alarm = z.looseObject({
   AlarmName: z.string().optional(),
@@ -101,7 +105,7 @@ describe('alarm descriptions', () => {
       id.startsWith('Router'),
     );
     const console =
-      'https://{AWS::Region}.console.aws.amazon.com/cloudwatch/home?region={AWS::Region}';
+      'https://{AWS::Region}.{domain of AWS::Partition}/cloudwatch/home?region={AWS::Region}';
     for (const alarm of alarmsOf(dev)) {
       expect(alarm.AlarmDescription.split('\n')).toEqual([
         expect.stringMatching(/^\S.*\.$/),
@@ -110,6 +114,16 @@ describe('alarm descriptions', () => {
         `Logs: ${console}#logsV2:log-groups/log-group/{${logs}}`,
       ]);
     }
+  });
+
+  test('the links lead to the console of the partition', () => {
+    expect(dev.findMappings('*')).toMatchObject({
+      [Object.keys(dev.findMappings('*'))[0] ?? '']: {
+        aws: { domain: 'console.aws.amazon.com' },
+        'aws-cn': { domain: 'console.amazonaws.cn' },
+        'aws-us-gov': { domain: 'console.amazonaws-us-gov.com' },
+      },
+    });
   });
 
   test('the stage option runbookUrl replaces the address of the runbooks', () => {
