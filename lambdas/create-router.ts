@@ -5,7 +5,7 @@ import { createGenerate } from './endpoints/generate.ts';
 import { createGetModel, createListModels } from './endpoints/models.ts';
 import { createGetUsage } from './endpoints/quota-usage.ts';
 import { createHttpHandler, type HttpHandler } from './http/create-http-handler.ts';
-import { createAuthenticate } from './keys/authenticate.ts';
+import { type Authenticate, createAuthenticate } from './keys/authenticate.ts';
 import { createMeter } from './metering/meter.ts';
 import { createReplay } from './replay/replay.ts';
 import { createBreaker } from './routing/breaker.ts';
@@ -39,6 +39,11 @@ export type RouterParts = {
    */
   keepMs?: number | undefined;
   upstream: Upstream;
+  /**
+   * For servers that check keys before a body is read, and share its cache.
+   * @default one on `keys` and `plans`
+   */
+  authenticate?: Authenticate;
   log: Log;
   clock: Clock;
   randomBytes: RandomBytes;
@@ -62,6 +67,7 @@ export const createRouter = ({
   log,
   clock,
   randomBytes,
+  authenticate = createAuthenticate({ keys, plans, clock }),
   corsOrigins,
 }: RouterParts): HttpHandler => {
   const meter = createMeter({ store: meters, clock, log });
@@ -76,6 +82,5 @@ export const createRouter = ({
     getModel: createGetModel({ catalog, meter }),
     usage: createGetUsage({ meter }),
   };
-  const authenticate = createAuthenticate({ keys, plans, clock });
   return createHttpHandler({ endpoints, authenticate, log, clock, randomBytes, corsOrigins });
 };

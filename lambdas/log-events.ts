@@ -84,7 +84,9 @@ type Turn = Line<'target' | 'openUntil' | 'openings'>;
 
 export type LogEvents = {
   request: RequestFields;
-  /** Once, if a request takes longer than 65 s: the trace of an invocation that AWS ends. */
+  /** On Lambda, once a POST has a caller: ties an invocation that AWS ends at any moment to a key. */
+  request_started: Line<'requestId' | 'awsRequestId' | 'keyId' | 'projectId', 'route'>;
+  /** Once, if a request takes longer than 60 s: the same, with what is known by then. */
   request_running: Omit<RequestFields, 'status'>;
   request_failed: Failure;
   stream_failed: Failure;

@@ -5,6 +5,7 @@ import { type AwsServiceName, readEndpoint } from './aws/endpoint.ts';
 import { createCatalog, parseModels } from './catalog/catalog.ts';
 import { createRouter } from './create-router.ts';
 import { readRouterEnv } from './env.ts';
+import { createAuthenticate } from './keys/authenticate.ts';
 import { labelsOf } from './metrics.ts';
 import { createDynamoClient } from './stores/dynamo/client.ts';
 import { createDynamoStores } from './stores/dynamo/stores.ts';
@@ -39,11 +40,15 @@ const stores = createDynamoStores({
   },
 });
 
+/** For the server that checks keys before it reads a body (web.ts). */
+export const authenticate = createAuthenticate({ ...stores, clock: systemClock });
+
 /** The router function on AWS. */
 export const handler = createRouter({
   catalog: createCatalog(catalog),
   ...stores,
   keepMs: env.REPLAY_HOURS === undefined ? undefined : Number(env.REPLAY_HOURS) * HOUR_MS,
+  authenticate,
   upstream: createHttpUpstream({
     secrets: createSecretsManagerSecrets({
       readSecret: createReadSecret(aws('secretsmanager')),

@@ -2,8 +2,8 @@
 import './web/lambda-runtime.ts';
 import { randomBytes } from 'node:crypto';
 import { readHttpEndpoint } from './env.ts';
-import { hasWellFormedKey } from './keys/api-key.ts';
-import { handler } from './router.ts';
+import { createAcceptsBody } from './keys/authenticate.ts';
+import { authenticate, handler } from './router.ts';
 import { systemClock } from './support/clock.ts';
 import { startServer } from './web/server.ts';
 
@@ -12,7 +12,7 @@ const start = async (): Promise<void> => {
   const server = await startServer({
     handler,
     ...readHttpEndpoint(process.env),
-    acceptsBody: ({ headers }) => hasWellFormedKey(headers),
+    acceptsBody: createAcceptsBody(authenticate),
     clock: systemClock,
     randomBytes,
   });

@@ -6,7 +6,11 @@ import { createAdmin } from '../lambdas/create-admin.ts';
 import { createRouter } from '../lambdas/create-router.ts';
 import type { HttpHandler } from '../lambdas/http/create-http-handler.ts';
 import type { HttpEvent } from '../lambdas/http/read-event.ts';
-import { hasWellFormedKey } from '../lambdas/keys/api-key.ts';
+import {
+  type Authenticate,
+  createAcceptsBody,
+  createAuthenticate,
+} from '../lambdas/keys/authenticate.ts';
 import { createKeyLifecycle, type KeyLifecycle } from '../lambdas/keys/lifecycle.ts';
 import type { Plan, PlanStore } from '../lambdas/stores/plan-store.ts';
 import { type Clock, systemClock } from '../lambdas/support/clock.ts';
@@ -85,8 +89,10 @@ const isAdminPath = (path: string): boolean => path.startsWith('/admin/');
 const isForAdmin = (event: HttpEvent): boolean => 'rawPath' in event && isAdminPath(event.rawPath);
 
 /** The operator has no key. */
-const acceptsBody = ({ path, headers }: RequestHead): boolean =>
-  isAdminPath(path) || hasWellFormedKey(headers);
+const createAcceptsBodyOfBoth = (authenticate: Authenticate) => {
+  const acceptsBody = createAcceptsBody(authenticate);
+  return (request: RequestHead) => isAdminPath(request.path) || acceptsBody(request);
+};
 
 /** Serves both functions at one address, as the REST API does. */
 const withAdmin =
@@ -117,9 +123,11 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
   ]);
   const models = options.secrets ? catalog : atEmbeddedUpstream(catalog, embedded.baseUrl);
   const upstream = createLocalUpstream({ endpoint: secrets.endpoint, clock, log });
+  const authenticate = createAuthenticate({ ...stores.parts, clock });
   const router = createRouter({
     catalog: createCatalog(models),
     ...stores.parts,
+    authenticate,
     upstream,
     log,
     clock,
@@ -142,6 +150,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     const key = await createKey({ plan: { id: 'local', ...options.plan } });
     const handler = withAdmin({ router, admin });
     const port = options.port ?? 0;
+    const acceptsBody = createAcceptsBodyOfBoth(authenticate);
     const server = await startServer({ handler, port, acceptsBody, clock, randomBytes });
     return {
       baseUrl: server.url,

@@ -7,6 +7,8 @@ export type HttpRequest = {
   path: string;
   /** Names in lower case; repeated headers joined by commas, as every public endpoint does. */
   headers: Record<string, string>;
+  /** The network address of the client, or of the proxy in front of a plain server. */
+  source: string;
   /** The body's bytes as sent; empty when there is none. */
   body: Uint8Array;
 };
@@ -72,6 +74,7 @@ export const readEvent = (event: HttpEvent): HttpRequest => {
     return {
       method: event.requestContext.http.method,
       path: event.rawPath,
+      source: event.requestContext.http.sourceIp,
       headers: lowerCased(Object.entries(event.headers)),
       body,
     };
@@ -80,6 +83,7 @@ export const readEvent = (event: HttpEvent): HttpRequest => {
     method: event.httpMethod,
     path: pathBelowMapping(event),
     headers: readHeadersOfRestApi(event),
+    source: event.requestContext.identity?.sourceIp ?? '',
     body,
   };
 };

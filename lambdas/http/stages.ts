@@ -60,7 +60,7 @@ export type Routed = Received & {
   readonly dateHeader: string | undefined;
 };
 
-type Authenticated = Routed & { readonly caller: Caller };
+export type Authenticated = Routed & { readonly caller: Caller };
 
 /** Routes without a key have a fixed reply. @throws ApiError 404 or 405 */
 export const routeRequest = (
@@ -72,12 +72,12 @@ export const routeRequest = (
   return 'reply' in serve ? serve : { ...received, ...serve };
 };
 
-/** @throws ApiError 401 or 503 */
+/** @throws ApiError 401, 429 or 503 */
 export const identifyCaller = async (
   authenticate: Authenticate,
   routed: Routed,
 ): Promise<Authenticated> => {
-  const caller = await authenticate(routed.request.headers);
+  const caller = await authenticate(routed.request.headers, routed.request.source);
   const { keyId, projectId } = caller;
   Object.assign(routed.notes, { keyId, projectId });
   return { ...routed, caller };

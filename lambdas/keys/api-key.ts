@@ -77,12 +77,3 @@ export const readCredential = (headers: Record<string, string>): string => {
   }
   return key;
 };
-
-/** Whether the headers have one key in the format of this service; no store is read. */
-export const hasWellFormedKey = (headers: Record<string, string>): boolean => {
-  try {
-    return isWellFormedKey(readCredential(headers));
-  } catch {
-    return false;
-  }
-};

@@ -3,12 +3,14 @@ import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { Plan, PlanStore } from '../stores/plan-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
-import { type ApiError, apiError, unauthenticated } from '../support/errors.ts';
+import { type ApiError, apiError, toApiError, unauthenticated } from '../support/errors.ts';
 import { hashKey, isWellFormedKey, readCredential } from './api-key.ts';
 import { createCachedLookup } from './cached-lookup.ts';
 import type { Caller } from './caller.ts';
+import { createUnknownKeyLimit } from './unknown-key-limit.ts';
 
-export type Authenticate = (headers: Record<string, string>) => Promise<Caller>;
+/** `source` is the network address that the request came from. */
+export type Authenticate = (headers: Record<string, string>, source?: string) => Promise<Caller>;
 
 /** 503, never 401: after a 401 SDKs do not retry and users replace keys that are valid. */
 const unavailable = (cause: unknown): ApiError =>
@@ -37,7 +39,7 @@ const assertUsable = (record: KeyRecord | undefined, hash: string, now: number):
 /**
  * Resolves request headers to a caller. Keys and plans are cached for 10 s, and for 10 minutes while the tables
  * fail; a key's expiry is checked on every call.
- * @throws ApiError 401, or 503 if the tables fail and the cache has no entry
+ * @throws ApiError 401, 429 if too many unknown keys came from the same address, or 503 if the tables fail and the cache has no entry
  */
 export const createAuthenticate = ({
   keys,
@@ -50,20 +52,30 @@ export const createAuthenticate = ({
 }): Authenticate => {
   const findKey = createCachedLookup({ find: (hash) => keys.findKey(hash), clock });
   const findPlan = createCachedLookup({ find: (id) => plans.findPlan(id), clock });
+  const unknownKeys = createUnknownKeyLimit(clock);
+
+  const recordOf = async (hash: string, source: string): Promise<KeyRecord | undefined> => {
+    // A key that is in use is never affected by a flood from the same address.
+    if (findKey.isCached(hash)) return findKey.find(hash);
+    unknownKeys.assertAllowed(source);
+    const record = await findKey.find(hash);
+    if (!record) unknownKeys.count(source);
+    return record;
+  };
 
   const planOf = async ({ planId, keyId }: KeyRecord): Promise<Plan> => {
-    const plan = await findPlan(planId);
+    const plan = await findPlan.find(planId);
     if (plan) return plan;
     // The operator's mistake, not the caller's: the key is valid, and works once the plan exists.
     throw unavailable(new Error(`The plan ${planId} of the key ${keyId} does not exist.`));
   };
 
-  return async (headers) => {
+  return async (headers, source = '') => {
     const key = readCredential(headers);
     if (!isWellFormedKey(key)) throw unauthenticated('The API key is invalid.');
     const hash = hashKey(key);
     try {
-      const record = assertUsable(await findKey(hash), hash, clock.now());
+      const record = assertUsable(await recordOf(hash, source), hash, clock.now());
       const { keyId, projectId, meterId } = record;
       return { keyId, projectId, meterId, plan: await planOf(record) };
     } catch (error) {
@@ -71,3 +83,18 @@ export const createAuthenticate = ({
     }
   };
 };
+
+/**
+ * Whether the body of a request is worth reading: its key is valid, or could not be checked. The handler checks
+ * it again, from the cache.
+ */
+export const createAcceptsBody =
+  (authenticate: Authenticate) =>
+  async (request: { headers: Record<string, string>; source: string }): Promise<boolean> => {
+    try {
+      await authenticate(request.headers, request.source);
+      return true;
+    } catch (error) {
+      return toApiError(error).status >= 500;
+    }
+  };

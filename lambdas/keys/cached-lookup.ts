@@ -18,6 +18,12 @@ const MAX_ENTRIES = 1_000;
 
 type Entry<Value> = { value: Value | undefined; readAt: number; refreshAt: number };
 
+export type CachedLookup<Value> = {
+  find(id: string): Promise<Value | undefined>;
+  /** Whether an earlier read found the value, or lately found none: the next needs no read to be answered. */
+  isCached(id: string): boolean;
+};
+
 /**
  * Read-through cache of one environment. Concurrent lookups of an id share one read.
  * @throws StoreUnavailable if the read fails and no entry under 10 minutes old is cached
@@ -28,7 +34,7 @@ export const createCachedLookup = <Value>({
 }: {
   find: (id: string) => Promise<Value | undefined>;
   clock: Clock;
-}): ((id: string) => Promise<Value | undefined>) => {
+}): CachedLookup<Value> => {
   // Separate caches, so that a flood of invalid keys cannot evict valid ones.
   const present = createLruCache<Entry<Value>>(MAX_ENTRIES);
   const absent = createLruCache<Entry<Value>>(MAX_ENTRIES);
@@ -67,7 +73,7 @@ export const createCachedLookup = <Value>({
     }
   };
 
-  return async (id) => {
+  const lookUp: CachedLookup<Value>['find'] = async (id) => {
     const cached = present.get(id) ?? absent.get(id);
     if (cached && clock.now() < cached.refreshAt) return cached.value;
     const shared = reading.get(id) ?? read(id);
@@ -77,5 +83,14 @@ export const createCachedLookup = <Value>({
     if (fresh) return fresh.value;
     const stale = serveStale(id);
     return stale ? stale.value : shared;
+  };
+
+  return {
+    find: lookUp,
+    isCached: (id) => {
+      if (present.get(id)) return true;
+      const entry = absent.get(id);
+      return entry !== undefined && clock.now() < entry.refreshAt;
+    },
   };
 };

@@ -35,10 +35,15 @@ type InFlight = {
   add(request: IncomingMessage, response: ServerResponse): void;
   /** True if nothing may be written to the connection: it would corrupt or replace a response. */
   has(socket: Duplex): boolean;
+  /** Resolves when the responses to the requests that were received whole have been sent. */
+  whenSent(socket: Duplex): Promise<unknown>;
 };
 
 export const createInFlight = (): InFlight => {
   const bySocket = new WeakMap<Duplex, Set<ServerResponse>>();
+  /** A request that is still being read may get an error as its only response. */
+  const promisedOn = (socket: Duplex): ServerResponse[] =>
+    [...(bySocket.get(socket) ?? [])].filter(({ headersSent, req }) => headersSent || req.complete);
   return {
     add: (request, response) => {
       const responses = bySocket.get(request.socket) ?? new Set();
@@ -49,8 +54,13 @@ export const createInFlight = (): InFlight => {
         else request.once('end', () => responses.delete(response));
       });
     },
-    // A request that is still being read may get an error as its only response.
-    has: (socket) =>
-      [...(bySocket.get(socket) ?? [])].some(({ headersSent, req }) => headersSent || req.complete),
+    has: (socket) => promisedOn(socket).length > 0,
+    whenSent: (socket) =>
+      Promise.all(
+        promisedOn(socket).map(
+          (response) =>
+            response.closed || new Promise((resolve) => response.once('close', resolve)),
+        ),
+      ),
   };
 };

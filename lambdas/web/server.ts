@@ -13,7 +13,7 @@ import { createHttpErrors, type HttpErrors, parserError } from './http-errors.ts
 import { createResponseStream } from './lambda-runtime.ts';
 
 /** Headers have names in lower case, and duplicates joined by commas. */
-export type RequestHead = { path: string; headers: Record<string, string> };
+export type RequestHead = { path: string; headers: Record<string, string>; source: string };
 
 export type ServerOptions = {
   handler: HttpHandler;
@@ -27,7 +27,7 @@ export type ServerOptions = {
    * the body is discarded as it arrives, so that no connection without a key can fill memory.
    * @default always
    */
-  acceptsBody?: (request: RequestHead) => boolean;
+  acceptsBody?: (request: RequestHead) => boolean | Promise<boolean>;
   clock: Clock;
   randomBytes: RandomBytes;
   /** Overrides of the slow-client timeouts, in ms. */
@@ -103,8 +103,9 @@ const createListener = (options: ServerOptions, { send }: HttpErrors) => {
       send(response, path, invalidRequest('The request has no host header.'));
       return;
     }
-    const head = { path, headers: joinHeaders(request.rawHeaders) };
-    const body = acceptsBody(head) ? await readBody(request) : discardBody(request);
+    const source = request.socket.remoteAddress ?? '';
+    const head = { path, headers: joinHeaders(request.rawHeaders), source };
+    const body = (await acceptsBody(head)) ? await readBody(request) : discardBody(request);
     const event = body && toEvent(request, body, startedAt);
     if (!event || !isDeliverable(event)) {
       send(response, path, invalidRequest('The request is over 6 MB.', { status: 413 }));
@@ -146,7 +147,8 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   });
   server.on('clientError', (cause, socket) => {
     const error = parserError(cause);
-    if (!error || inFlight.has(socket)) socket.destroy();
+    if (!error) socket.destroy();
+    else if (inFlight.has(socket)) inFlight.whenSent(socket).then(() => socket.destroy());
     else errors.sendRaw(socket, error);
   });
   // Without a listener Node closes the connection without a response.

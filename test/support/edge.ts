@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Endpoint } from '../../lambdas/endpoints/endpoint.ts';
 import { createHttpHandler } from '../../lambdas/http/create-http-handler.ts';
 import type { Endpoints } from '../../lambdas/http/match-route.ts';
-import { createAuthenticate } from '../../lambdas/keys/authenticate.ts';
+import { createAcceptsBody, createAuthenticate } from '../../lambdas/keys/authenticate.ts';
 import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
 import { ENDPOINT_NAMES } from '../../lambdas/routes.ts';
 import { type Clock, systemClock } from '../../lambdas/support/clock.ts';
@@ -30,6 +30,8 @@ const echoes = Object.fromEntries(ENDPOINT_NAMES.map((name) => [name, echo])) as
 export type Edge = {
   url: string;
   key: string;
+  /** Lookups of keys in the table so far. */
+  reads(): number;
   /** Parsed log lines so far. */
   lines: LogLine[];
   logText(): string;
@@ -39,7 +41,10 @@ export type Edge = {
 /** The real stack over real stores, with endpoints that echo unless others are given. */
 export const startEdge = async (
   endpoints: Partial<Endpoints> = {},
-  server: Pick<ServerOptions, 'toEvent' | 'senders' | 'acceptsBody'> = {},
+  {
+    checksKeyFirst = false,
+    ...server
+  }: Pick<ServerOptions, 'toEvent' | 'senders'> & { checksKeyFirst?: boolean } = {},
   { corsOrigins, clock = systemClock }: { corsOrigins?: string[]; clock?: Clock } = {},
 ): Promise<Edge> => {
   const dynamo = await startDynamo();
@@ -48,9 +53,15 @@ export const startEdge = async (
   const lifecycle = createKeyLifecycle({ keys, meters, clock: systemClock, randomBytes });
   const { key } = await lifecycle.create({ projectId: 'project', planId: 'plan' });
   const written: string[] = [];
+  let reads = 0;
+  const findKey: typeof keys.findKey = (hash) => {
+    reads += 1;
+    return keys.findKey(hash);
+  };
+  const authenticate = createAuthenticate({ keys: { findKey }, plans, clock });
   const handler = createHttpHandler({
     endpoints: { ...echoes, ...endpoints },
-    authenticate: createAuthenticate({ keys, plans, clock: systemClock }),
+    authenticate,
     log: createWatchedLog([], clock, (line) => written.push(line)),
     clock,
     randomBytes,
@@ -61,12 +72,14 @@ export const startEdge = async (
     port: 0,
     clock: systemClock,
     randomBytes,
+    ...(checksKeyFirst && { acceptsBody: createAcceptsBody(authenticate) }),
     ...server,
   });
   watchAnswers(url, []);
   return {
     url,
     key,
+    reads: () => reads,
     get lines() {
       return written.map(parseLine);
     },

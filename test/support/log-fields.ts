@@ -15,6 +15,7 @@ type Check = (value: unknown) => boolean;
 /** Every event: the compiler sees to it that none is missing. */
 export const LOG_EVENTS: Record<LogEvent, true> = {
   request: true,
+  request_started: true,
   request_running: true,
   request_failed: true,
   stream_failed: true,

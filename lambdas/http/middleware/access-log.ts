@@ -15,8 +15,7 @@ async function* onEnd(batches: MessageBatches, action: () => void): MessageBatch
   }
 }
 
-/** Later than the idle timeout of 60 s, which ends every silent response. */
-const RUNNING_AFTER_MS = 65_000;
+const RUNNING_AFTER_MS = 60_000;
 
 const fieldsOf = (
   { requestId, awsRequestId, startedAt, request, notes }: Received,

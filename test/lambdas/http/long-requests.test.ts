@@ -11,7 +11,7 @@ import { CANARIES } from '../../support/leak-watch.ts';
 import { modelOn, targetAt } from '../../support/models.ts';
 
 const AWS_REQUEST_ID = '8f507cfc-1a2b-4697-b07a-ac58fc914c95';
-const RUNNING_AFTER_MS = 65_000;
+const RUNNING_AFTER_MS = 60_000;
 
 /** Invokes the handler as Lambda does, with its context. */
 const invoke = async (act: Act, { stream = true, path = '/v1/chat/completions' } = {}) => {
@@ -35,7 +35,7 @@ const invoke = async (act: Act, { stream = true, path = '/v1/chat/completions' }
   return { clock, upstream, fleet, said, find };
 };
 
-test('a request that still runs after 65 s is logged once, with both ids, key and model', async () => {
+test('a request that still runs after 60 s is logged once, with both ids, key and model', async () => {
   const { clock, upstream, find, fleet } = await invoke(() => undefined);
   await expect.poll(() => upstream.attempts, PATIENT).toBe(1);
   clock.advance(RUNNING_AFTER_MS - 1);
@@ -61,7 +61,7 @@ test.each([
   ['a stream', answer, { stream: true }],
   ['a whole response', status(400), { stream: false }],
   ['an unknown path', answer, { path: '/v1/nothing' }],
-])('%s that ends within 65 s leaves no timer and no early line', async (_, act, options) => {
+])('%s that ends within 60 s leaves no timer and no early line', async (_, act, options) => {
   const { clock, said, find } = await invoke(act, options);
   await said;
   await expect.poll(() => find('request').length, PATIENT).toBe(1);
@@ -77,4 +77,23 @@ test('a failed request has the id of its invocation in each of its lines', async
   for (const name of ['request', 'request_failed']) {
     expect(find(name)[0]?.[1].awsRequestId).toBe(AWS_REQUEST_ID);
   }
+});
+
+test('a request that AWS ends at any moment leaves a line with the ids of its invocation and its key', async () => {
+  const { upstream, find } = await invoke(() => undefined);
+  await expect.poll(() => upstream.attempts, PATIENT).toBe(1);
+  expect(find('request_started')).toEqual([
+    [
+      'request_started',
+      {
+        level: 'info',
+        requestId: expect.stringMatching(/^req_/),
+        awsRequestId: AWS_REQUEST_ID,
+        keyId: expect.stringMatching(/^key_/),
+        projectId: 'project',
+        route: '/v1/chat/completions',
+      },
+    ],
+  ]);
+  expect(find('request')).toEqual([]);
 });

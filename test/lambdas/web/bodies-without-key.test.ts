@@ -1,15 +1,15 @@
+import { randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
-import { hasWellFormedKey, mintKey } from '../../../lambdas/keys/api-key.ts';
-import type { RequestHead } from '../../../lambdas/web/server.ts';
+import { mintKey } from '../../../lambdas/keys/api-key.ts';
 import { type Edge, startEdge } from '../../support/edge.ts';
 import { PATIENT } from '../../support/fleet-lab.ts';
 import { MODEL_ON, post, withRouter } from '../../support/local.ts';
+import { createManualClock } from '../../support/manual-clock.ts';
 import { openSocketsAt } from '../../support/open-sockets.ts';
 import { connectTo, type RawClient } from '../../support/raw-client.ts';
-
-const acceptsBody = ({ headers }: RequestHead): boolean => hasWellFormedKey(headers);
+import { send } from '../../support/send.ts';
 
 const opened: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 const startKeyed = async (senders = {}): Promise<Edge> => {
-  const edge = await startEdge({}, { acceptsBody, senders });
+  const edge = await startEdge({}, { checksKeyFirst: true, senders });
   opened.push(edge);
   return edge;
 };
@@ -136,12 +136,44 @@ describe('a request without a well-formed key', () => {
   });
 });
 
-test('a well-formed key that is unknown gets 401 after its body, which is read to check it', async () => {
+test('a well-formed key that is unknown gets 401 before its body', async () => {
   const { url } = await startKeyed();
   const unknown = mintKey((size) => Buffer.alloc(size, 7));
-  const client = await connectTo(url);
-  client.socket.write(headOf('/v1/messages', unknown) + 'x'.repeat(BODY_BYTES));
-  await client.has('authentication_error');
+  const client = await ask(url, headOf('/v1/messages', unknown));
   expect(statusesOf(client)).toEqual(['HTTP/1.1 401']);
   client.socket.destroy();
+});
+
+test('650 forged keys of one address cost 600 reads of the table, and no key in use is denied', async () => {
+  const clock = createManualClock(Date.UTC(2026, 10, 21, 12));
+  const { url, key, reads, close } = await startEdge({}, { checksKeyFirst: true }, { clock });
+  opened.push({ close });
+  const withKey = (apiKey: string) => send(url, '/v1/models', { headers: { 'x-api-key': apiKey } });
+  expect((await withKey(key)).status).toBe(200);
+  const before = reads();
+  const statuses: number[] = [];
+  for (let wave = 0; wave < 26; wave += 1) {
+    const forged = Array.from({ length: 25 }, () => mintKey(randomBytes));
+    statuses.push(...(await Promise.all(forged.map(withKey))).map(({ status }) => status));
+  }
+  expect(statuses.filter((status) => status === 401)).toHaveLength(600);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(50);
+  expect(reads() - before).toBe(600);
+  expect((await withKey(key)).status).toBe(200);
+  const last = await withKey(mintKey(randomBytes));
+  expect(last.status).toBe(429);
+  expect(Number(last.headers['retry-after'])).toBeLessThanOrEqual(60);
+  clock.advance(60_000);
+  expect((await withKey(mintKey(randomBytes))).status).toBe(401);
+});
+
+test('a pipelined request before bytes that are not HTTP gets its response, and the connection is closed', async () => {
+  const { url, key } = await startKeyed();
+  const client = await connectTo(url);
+  const body = '{"a":"b"}';
+  const head = headOf('/v1/messages', key).replace(String(BODY_BYTES), String(body.length));
+  client.socket.write(`${head}${body}garbage that is not HTTP\r\n\r\n`);
+  await client.has('{"a":"b"}');
+  await client.closed;
+  expect(statusesOf(client)).toEqual(['HTTP/1.1 200']);
 });
