@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { each, JsonObject, ofOtherType, optional } from '../parse-wire.ts';
 
 /** The responses request. Loose: members that are not listed are ignored. */
@@ -29,22 +29,22 @@ const Content = z.union([z.string(), each(ContentPart)]);
 export type Content = z.infer<typeof Content>;
 
 const MessageItem = z.looseObject({
-  type: z.literal('message').default('message'),
+  type: z._default(z.literal('message'), 'message'),
   role: z.enum(['user', 'assistant', 'system', 'developer']),
   content: Content,
 });
-const CallId = z.string().min(1);
+const CallId = z.string().check(z.minLength(1));
 const FunctionCallItem = z.looseObject({
   type: z.literal('function_call'),
   call_id: CallId,
-  name: z.string().min(1),
+  name: z.string().check(z.minLength(1)),
   namespace: optional(z.string()),
   arguments: z.string(),
 });
 const CustomCallItem = z.looseObject({
   type: z.literal('custom_tool_call'),
   call_id: CallId,
-  name: z.string().min(1),
+  name: z.string().check(z.minLength(1)),
   namespace: optional(z.string()),
   input: z.string(),
 });
@@ -66,12 +66,12 @@ const ToolFormat = z.looseObject({
 });
 /** The vendor's limit is 64; functions of other vendors' tools have longer names. */
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
-const ToolName = z.string().regex(TOOL_NAME, 'must be 1 to 128 letters, digits, _ or -');
+const ToolName = z.string().check(z.regex(TOOL_NAME, 'must be 1 to 128 letters, digits, _ or -'));
 const FunctionTool = z.looseObject({
   type: z.literal('function'),
   name: ToolName,
   description: optional(z.string()),
-  parameters: optional(z.looseObject({ type: z.literal('object').optional() })),
+  parameters: optional(z.looseObject({ type: z.optional(z.literal('object')) })),
   strict: optional(z.boolean()),
 });
 const CustomTool = z.looseObject({
@@ -93,7 +93,7 @@ export type WireTool = z.infer<typeof WireTool>;
 /** The router's limit against oversized requests. */
 const MAX_ITEMS = 10_000;
 const MAX_TOOLS = 256;
-const Tools = each(WireTool, z.array(z.unknown()).max(MAX_TOOLS));
+const Tools = each(WireTool, z.array(z.unknown()).check(z.maxLength(MAX_TOOLS)));
 
 const ToolsItem = z.looseObject({ type: z.literal('additional_tools'), tools: Tools });
 const ReferenceItem = z.looseObject({ type: z.literal('item_reference'), id: z.string() });
@@ -115,7 +115,7 @@ export type InputItem = z.infer<typeof InputItem>;
 
 const NamedChoice = z.looseObject({
   type: z.enum(['function', 'custom']),
-  name: z.string().min(1),
+  name: z.string().check(z.minLength(1)),
   namespace: optional(z.string()),
 });
 const WireToolChoice = z.union([
@@ -158,14 +158,17 @@ export const ResponsesRequest = z.looseObject({
   background: absent('is not supported: wait for the response, or stream it'),
   prompt: absent('is not supported, because no prompt is stored here: send instructions and input'),
   context_management: absent('is not supported: shorten the conversation before it is sent'),
-  model: z.string().min(1),
-  input: z.union([z.string(), each(InputItem, z.array(z.unknown()).min(1).max(MAX_ITEMS))]),
+  model: z.string().check(z.minLength(1)),
+  input: z.union([
+    z.string(),
+    each(InputItem, z.array(z.unknown()).check(z.minLength(1), z.maxLength(MAX_ITEMS))),
+  ]),
   instructions: optional(z.string()),
   stream: optional(z.boolean()),
   store: optional(z.boolean()),
-  max_output_tokens: optional(z.int().positive()),
-  temperature: optional(z.number().min(0).max(2)),
-  top_p: optional(z.number().min(0).max(1)),
+  max_output_tokens: optional(z.int().check(z.positive())),
+  temperature: optional(z.number().check(z.minimum(0), z.maximum(2))),
+  top_p: optional(z.number().check(z.minimum(0), z.maximum(1))),
   tools: optional(Tools),
   tool_choice: optional(WireToolChoice),
   parallel_tool_calls: optional(z.boolean()),
