@@ -12,7 +12,7 @@ const rooms = {
   metering: { values: ['stores', 'support'], types: ['keys', 'protocols'] },
   endpoints: {
     values: ['catalog', 'metering', 'routing', 'protocols', 'support'],
-    types: ['keys', 'replay', 'upstreams'],
+    types: ['keys', 'replay', 'stores', 'upstreams'],
   },
   replay: {
     values: ['metering', 'protocols', 'stores', 'support'],

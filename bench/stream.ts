@@ -72,6 +72,7 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
     fetchAnswer: createFetchAnswer({
       upstream: createUpstream(chunks),
       failover,
+      cancellations: { watch: () => () => undefined, cancel: async () => false },
       clock: systemClock,
       log,
     }),

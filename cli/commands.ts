@@ -5,7 +5,7 @@ import { KEY_COMMANDS } from './key-commands.ts';
 import type { Options } from './read-arguments.ts';
 import { numberIn, omitUndefined, required } from './read-options.ts';
 
-const PLAN_COLUMNS = ['id', 'rpm', 'quota', 'period', 'concurrency', 'models'];
+const PLAN_COLUMNS = ['id', 'rpm', 'quota', 'period', 'concurrency', 'models', 'replay'];
 const OUTCOME_COLUMNS = ['id', 'outcome'];
 const USAGE_COLUMNS = [
   'id',
@@ -40,6 +40,7 @@ const planFields = (options: Options) => ({
   period: options.period,
   concurrency: options.concurrency === 'none' ? null : numberIn(options, 'concurrency'),
   models: options.model,
+  replay: options.replay,
 });
 
 const PROJECT_COMMANDS: Record<string, Command> = {
@@ -69,7 +70,7 @@ const PLAN_COMMANDS: Record<string, Command> = {
   },
   'plans create': {
     operands: ['ID'],
-    options: ['rpm', 'quota', 'period', 'concurrency', 'model'],
+    options: ['rpm', 'quota', 'period', 'concurrency', 'model', 'replay'],
     request: ({ operands: [id], options }) => {
       for (const name of ['rpm', 'quota', 'period'] as const) required(options, name);
       return {
@@ -81,7 +82,7 @@ const PLAN_COMMANDS: Record<string, Command> = {
   },
   'plans set': {
     operands: ['ID'],
-    options: ['rpm', 'quota', 'period', 'concurrency', 'model', 'all-models'],
+    options: ['rpm', 'quota', 'period', 'concurrency', 'model', 'all-models', 'replay'],
     request: ({ operands: [id = ''], options }) => {
       if (options.model && options['all-models']) {
         throw usageError('--model and --all-models are mutually exclusive.');
@@ -92,7 +93,7 @@ const PLAN_COMMANDS: Record<string, Command> = {
       });
       if (Object.keys(body).length === 0)
         throw usageError(
-          'No field to set: pass --rpm, --quota, --period, --concurrency, --model or --all-models.',
+          'No field to set: pass --rpm, --quota, --period, --concurrency, --model, --all-models or --replay.',
         );
       return { method: 'POST', path: `/plans/${encodeURIComponent(id)}`, body };
     },

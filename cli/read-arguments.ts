@@ -9,6 +9,7 @@ const OPTIONS = {
   period: { type: 'string' },
   model: { type: 'string', multiple: true },
   'all-models': { type: 'boolean' },
+  replay: { type: 'string' },
   force: { type: 'boolean' },
   project: { type: 'string' },
   plan: { type: 'string' },

@@ -17,7 +17,9 @@ const USAGE = `Usage: npm run admin -- <resource> <verb> [options]
   projects create ID [--name TEXT]
   plans list
   plans create ID --rpm N --quota N --period hour|day|month [--concurrency N] [--model ID]...
+               [--replay header|retries|off]
   plans set ID [--rpm N] [--quota N] [--period P] [--concurrency N|none] [--model ID]... [--all-models]
+               [--replay header|retries|off]
   keys list --project ID
   keys create --project ID --plan ID [--name TEXT] [--expires WHEN]
   keys rotate KEY-ID --project ID [--overlap none|1h|24h|7d] [--expires WHEN]

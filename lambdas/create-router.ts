@@ -1,4 +1,6 @@
 import type { Catalog } from './catalog/catalog.ts';
+import { createCancel } from './endpoints/cancel.ts';
+import { createCancellations } from './endpoints/cancellations.ts';
 import { createCountTokens } from './endpoints/count-tokens.ts';
 import { createFetchAnswer } from './endpoints/fetch-answer.ts';
 import { createGenerate } from './endpoints/generate.ts';
@@ -13,6 +15,7 @@ import { createFailover } from './routing/failover.ts';
 import { createRetryBudget } from './routing/retry-budget.ts';
 import type { AnswerStore } from './stores/answer-store.ts';
 import type { BreakerStore } from './stores/breaker-store.ts';
+import type { CancelStore } from './stores/cancel-store.ts';
 import type { KeyStore } from './stores/key-store.ts';
 import type { MeterStore } from './stores/meter-store.ts';
 import type { PlanStore } from './stores/plan-store.ts';
@@ -28,6 +31,7 @@ export type RouterParts = {
   plans: PlanStore;
   meters: MeterStore;
   breakers: BreakerStore;
+  cancels: CancelStore;
   /**
    * Responses kept for repeats of their requests.
    * @default none: requests with an idempotency key are rejected
@@ -61,6 +65,7 @@ export const createRouter = ({
   plans,
   meters,
   breakers,
+  cancels,
   answers,
   keepMs = DAY_MS,
   upstream,
@@ -73,11 +78,13 @@ export const createRouter = ({
   const meter = createMeter({ store: meters, clock, log });
   const breaker = createBreaker({ store: breakers, upstream, clock, randomBytes, log });
   const failover = createFailover({ breaker, budget: createRetryBudget() });
-  const fetchAnswer = createFetchAnswer({ upstream, failover, clock, log });
+  const cancellations = createCancellations({ store: cancels, clock });
+  const fetchAnswer = createFetchAnswer({ upstream, failover, cancellations, clock, log });
   const replay = createReplay(answers && { answers, meter, clock, log, keepMs });
   const endpoints = {
     generate: createGenerate({ catalog, replay, meter, failover, fetchAnswer, clock }),
     countTokens: createCountTokens({ catalog, meter }),
+    cancel: createCancel({ cancellations, meter }),
     listModels: createListModels({ catalog, meter }),
     getModel: createGetModel({ catalog, meter }),
     usage: createGetUsage({ meter }),

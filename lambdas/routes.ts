@@ -16,6 +16,8 @@ type EndpointRow = Row & {
   series?: string;
   /** A header that is optional, but must be a date if it is sent. */
   dateHeader?: string;
+  /** A POST whose body is ignored. */
+  isBodyless?: true;
 };
 
 /** Needs no key: the body of a 200. */
@@ -46,6 +48,12 @@ export const ROUTES = [
     pattern: '/v1/messages/count_tokens',
     endpoint: 'countTokens',
     dateHeader: 'anthropic-version',
+  },
+  {
+    method: 'POST',
+    pattern: '/v1/requests/{id}/cancel',
+    endpoint: 'cancel',
+    isBodyless: true,
   },
   { method: 'GET', pattern: '/v1/models', endpoint: 'listModels' },
   { method: 'GET', pattern: '/v1/models/{id}', endpoint: 'getModel' },

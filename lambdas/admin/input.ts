@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { REPLAY_MODES } from '../stores/plan-store.ts';
 import { describeIssue } from '../support/describe-issue.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
@@ -38,6 +39,7 @@ const PlanFields = {
   period: z.enum(['hour', 'day', 'month']),
   concurrency: Concurrency.exactOptional(),
   models: ModelIds.exactOptional(),
+  replay: z.enum(REPLAY_MODES).exactOptional(),
 };
 export const NewPlan = z.strictObject({ id: Id, ...PlanFields });
 
@@ -48,6 +50,7 @@ export const PlanChange = z.strictObject({
   period: PlanFields.period.exactOptional(),
   concurrency: Concurrency.nullable().exactOptional(),
   models: ModelIds.nullable().exactOptional(),
+  replay: PlanFields.replay,
 });
 
 export const NewKeyInput = z.strictObject({

@@ -3,6 +3,7 @@ import type { GenerationRequest } from '../protocols/generation.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
 import type { AnswerLimits } from '../upstreams/upstream.ts';
+import type { Cancellations } from './cancellations.ts';
 import type { Call } from './endpoint.ts';
 
 /** SDK timeouts for a whole response are 600 s; the platform's limit is 900 s. Milliseconds. */
@@ -48,7 +49,7 @@ const answerLimits = (
  */
 export type CallBudget = {
   limits: AnswerLimits;
-  /** Aborts at the deadline, when the client disconnects, and on `end`. */
+  /** Aborts at the deadline, when the client disconnects or cancels, and on `end`. */
   signal: AbortSignal;
   /** Ends the call and its timer. */
   end(): void;
@@ -56,18 +57,20 @@ export type CallBudget = {
 
 export const createCallBudget = (
   { call, request, model }: { call: Call; request: GenerationRequest; model: Model },
-  clock: Clock,
+  { clock, cancellations }: { clock: Clock; cancellations: Cancellations },
 ): CallBudget => {
   const total = request.stream ? TOTAL_STREAMED_MS : TOTAL_BUFFERED_MS;
   const deadline = new AbortController();
   const cancel = clock.after(Math.min(total, call.remainingMs() - RESERVE_MS), () =>
     deadline.abort(new UpstreamError('deadline', 'no time is left')),
   );
+  const unwatch = cancellations.watch(call, (reason) => deadline.abort(reason));
   return {
     limits: answerLimits(request, model),
     signal: AbortSignal.any([call.signal, deadline.signal]),
     end: () => {
       cancel();
+      unwatch();
       deadline.abort(new UpstreamError('aborted', 'the answer is over'));
     },
   };

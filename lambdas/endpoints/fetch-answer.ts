@@ -9,6 +9,7 @@ import type { Log } from '../support/log.ts';
 import type { EventBatches, Upstream } from '../upstreams/upstream.ts';
 import { answerEvents } from './answer-events.ts';
 import { type CallBudget, createCallBudget } from './call-budget.ts';
+import type { Cancellations } from './cancellations.ts';
 import type { CheckedCall } from './check-call.ts';
 import { mapRejectedInput } from './rejected-input.ts';
 import type { Settlement } from './settlement.ts';
@@ -60,11 +61,13 @@ const createReport = ({ call, model }: CheckedCall, log: Log) => {
 export const createFetchAnswer = ({
   upstream,
   failover,
+  cancellations,
   clock,
   log,
 }: {
   upstream: Upstream;
   failover: Pick<Failover, 'open'>;
+  cancellations: Cancellations;
   clock: Clock;
   log: Log;
 }): FetchAnswer => {
@@ -98,7 +101,7 @@ export const createFetchAnswer = ({
   };
 
   return (checked) => {
-    const budget = createCallBudget(checked, clock);
+    const budget = createCallBudget(checked, { clock, cancellations });
     const answer = fetchFromTargets(checked, budget);
     // Avoids an unhandled rejection if it fails before it is awaited.
     answer.catch(() => {});

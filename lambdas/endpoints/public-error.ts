@@ -1,13 +1,23 @@
 import type { RequestFields } from '../log-events.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import { classifyFailure } from '../routing/classify-failure.ts';
-import { ApiError, toApiError } from '../support/errors.ts';
+import { ApiError, DO_NOT_RETRY, invalidRequest, toApiError } from '../support/errors.ts';
+import { Cancelled } from './cancellations.ts';
+
+const cancelled = (cause: unknown): ApiError =>
+  invalidRequest('The request was cancelled.', { status: 499, headers: DO_NOT_RETRY, cause });
+
+/** Whether the response ended because the request was cancelled. */
+export const isCancelled = (error: unknown): boolean =>
+  (error instanceof ApiError ? error.cause : error) instanceof Cancelled;
 
 /** Maps any error to the ApiError that the caller gets. */
-export const publicError = (error: unknown): ApiError =>
-  error instanceof UpstreamError ? classifyFailure(error).error : toApiError(error);
+export const publicError = (error: unknown): ApiError => {
+  if (isCancelled(error)) return cancelled(error);
+  return error instanceof UpstreamError ? classifyFailure(error).error : toApiError(error);
+};
 
-/** Whether the response ended because the client disconnected. */
+/** Whether the response ended because the client disconnected, or cancelled it. */
 export const isAbandoned = (error: unknown): boolean => {
   const cause = error instanceof ApiError ? error.cause : error;
   return cause instanceof UpstreamError && cause.kind === 'aborted';

@@ -24,7 +24,7 @@ import { type Clock, withTimeout } from '../support/clock.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import type { EncodedReply, StreamReply } from './endpoint.ts';
 import type { PendingAnswer } from './fetch-answer.ts';
-import { endOf, isAbandoned, publicError } from './public-error.ts';
+import { endOf, isAbandoned, isCancelled, publicError } from './public-error.ts';
 import type { Settlement } from './settlement.ts';
 
 /** Encodes a response for the caller's protocol. Never throws: a failure is the last message. */
@@ -43,9 +43,9 @@ async function* encodeForCaller(
     }
     call.note({ outcome: 'finished' });
   } catch (error) {
-    // Client disconnected: no message to send, and the request stays charged.
-    if (isAbandoned(error)) return;
-    await settlement.fail();
+    // Disconnected or cancelled: the request stays charged, and only the latter has a message.
+    if (isAbandoned(error) && !isCancelled(error)) return;
+    if (!isCancelled(error)) await settlement.fail();
     call.note(endOf(error));
     yield encoder.fail(publicError(error), call.requestId);
   }

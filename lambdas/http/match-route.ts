@@ -10,7 +10,12 @@ export type Endpoints = Record<EndpointName, Endpoint>;
 export type RouteMatch = {
   pattern: string;
   serve:
-    | { endpoint: Endpoint; pathParameter: string | undefined; dateHeader: string | undefined }
+    | {
+        endpoint: Endpoint;
+        pathParameter: string | undefined;
+        dateHeader: string | undefined;
+        isBodyless: boolean;
+      }
     | { reply: Reply };
 };
 
@@ -33,7 +38,8 @@ export const createMatchRoute = (endpoints: Endpoints): MatchRoute => {
   const serveRow = (row: Row, pathParameter: string | undefined): RouteMatch['serve'] => {
     if (!('endpoint' in row)) return { reply: { status: 200, body: row.body } };
     const dateHeader = 'dateHeader' in row ? row.dateHeader : undefined;
-    return { endpoint: endpoints[row.endpoint], pathParameter, dateHeader };
+    const isBodyless = 'isBodyless' in row;
+    return { endpoint: endpoints[row.endpoint], pathParameter, dateHeader, isBodyless };
   };
 
   return ({ method, path }) => {

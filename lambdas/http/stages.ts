@@ -58,6 +58,8 @@ export type Routed = Received & {
   /** Percent-decoded value of `{id}`. */
   readonly pathParameter: string | undefined;
   readonly dateHeader: string | undefined;
+  /** The body is ignored. */
+  readonly isBodyless: boolean;
 };
 
 export type Authenticated = Routed & { readonly caller: Caller };
@@ -104,9 +106,10 @@ const withModel = (body: unknown, deployment: string | undefined): unknown => {
 /** Checks the headers, then reads the body of a POST. @throws ApiError 400, 413 or 415 */
 export const readCall = async (authenticated: Authenticated): Promise<Call> => {
   checkDateHeader(authenticated);
-  const { request, requestId, protocol, caller, pathParameter, deployment } = authenticated;
+  const { request, requestId, protocol, caller, pathParameter, deployment, isBodyless } =
+    authenticated;
   const { signal, remainingMs, notes } = authenticated;
-  const body = await readBody(request);
+  const body = isBodyless ? undefined : await readBody(request);
   return {
     requestId,
     protocol,

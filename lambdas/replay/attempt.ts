@@ -3,6 +3,7 @@ import type { CheckedCall } from '../endpoints/check-call.ts';
 import type { Call } from '../endpoints/endpoint.ts';
 import type { Fingerprint } from '../stores/answer-store.ts';
 import { type ApiError, DO_NOT_RETRY, invalidRequest } from '../support/errors.ts';
+import { MINUTE_MS } from '../support/time.ts';
 
 const PRINTABLE = /^[\x20-\x7e]{1,255}$/;
 const EVENT_ID = /^(?<owner>[0-9A-Za-z]{1,24})-(?<event>\d{1,9})$/;
@@ -15,6 +16,11 @@ export type Attempt = {
   /** Hash of the meter and the idempotency key. */
   id: string;
   fingerprint: Fingerprint;
+  hasEventIds: boolean;
+  /** Known not to be a repeat: it runs even if an equal request did. */
+  isFirst: boolean;
+  /** How long its response is kept, in ms; undefined: as long as the deployment keeps them. */
+  keepMs: number | undefined;
   resumePoint: ResumePoint | undefined;
 };
 
@@ -32,15 +38,22 @@ const readResumePoint = (call: Call): ResumePoint | undefined => {
   });
 };
 
-/** Reads the request's idempotency key; undefined without one. @throws ApiError 400 */
-export const readAttempt = ({ call, model }: CheckedCall): Attempt | undefined => {
-  const key = call.header('idempotency-key');
-  if (key === undefined) return undefined;
-  if (!PRINTABLE.test(key)) {
-    throw invalidRequest('The header Idempotency-Key must have 1 to 255 printable characters.', {
+/** @throws ApiError 400 */
+const checkKey = (key: string, { caller }: Call): void => {
+  if (caller.plan.replay === 'off') {
+    throw invalidRequest('The plan of this key keeps no responses: do not send Idempotency-Key.', {
       headers: DO_NOT_RETRY,
     });
   }
+  if (PRINTABLE.test(key)) return;
+  throw invalidRequest('The header Idempotency-Key must have 1 to 255 printable characters.', {
+    headers: DO_NOT_RETRY,
+  });
+};
+
+/** @throws ApiError 400 */
+const readKeyed = ({ call, model }: CheckedCall, key: string): Attempt => {
+  checkKey(key, call);
   return {
     id: hash(call.caller.meterId, key),
     fingerprint: {
@@ -49,8 +62,40 @@ export const readAttempt = ({ call, model }: CheckedCall): Attempt | undefined =
       // With the key, which is not stored: a short prompt could be guessed from a hash of it alone.
       body: hash(key, call.bodyDigest()),
     },
+    hasEventIds: true,
+    isFirst: false,
+    keepMs: undefined,
     resumePoint: readResumePoint(call),
   };
+};
+
+/** What the official SDKs send: 0 with a first attempt, then 1, 2, … */
+const RETRY_COUNT = 'x-stainless-retry-count';
+/** Longer than the official SDKs retry. */
+const RETRIES_KEPT_MS = 10 * MINUTE_MS;
+
+/** A request whose SDK may repeat it, recognized by API key, route and bytes of the body. */
+const readRetried = ({ call, model }: CheckedCall): Attempt | undefined => {
+  const count = call.header(RETRY_COUNT);
+  if (count === undefined) return undefined;
+  const { name: route } = call.protocol;
+  const body = hash(call.caller.keyId, call.bodyDigest());
+  return {
+    id: hash('retries', route, model.id, body),
+    fingerprint: { route, model: model.id, body },
+    hasEventIds: false,
+    isFirst: !(Number(count) > 0),
+    keepMs: RETRIES_KEPT_MS,
+    resumePoint: undefined,
+  };
+};
+
+/** Reads what identifies a request and its repeats; undefined if it has none. @throws ApiError 400 */
+export const readAttempt = (checked: CheckedCall): Attempt | undefined => {
+  const { call } = checked;
+  const key = call.header('idempotency-key');
+  if (key !== undefined) return readKeyed(checked, key);
+  return call.caller.plan.replay === 'retries' ? readRetried(checked) : undefined;
 };
 
 const NAMES = { route: 'route', model: 'model', body: 'request body' } as const;

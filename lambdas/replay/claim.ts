@@ -19,7 +19,8 @@ export type Claim = (attempt: Attempt, call: Call) => Promise<Found>;
 
 /** Claims an attempt's request, from its dead owner too. @throws ApiError 409 or 422 */
 export const createClaim = ({ answers, clock }: { answers: AnswerStore; clock: Clock }): Claim => {
-  const claimOnce: Claim = async ({ id, fingerprint, resumePoint }, { requestId: owner }) => {
+  const claimOnce: Claim = async (attempt, { requestId: owner }) => {
+    const { id, fingerprint, resumePoint } = attempt;
     const now = clock.now();
     const mine = {
       ...{ id, owner, fingerprint, now },
@@ -29,6 +30,10 @@ export const createClaim = ({ answers, clock }: { answers: AnswerStore; clock: C
       const entry = await answers.find(id, now);
       if (!entry) throw notResumable();
       return { by: 'other', entry };
+    }
+    if (attempt.isFirst) {
+      await answers.replace(mine);
+      return { by: 'me', requestId: owner };
     }
     const result = await answers.claim(mine);
     if (result.isOwned) return { by: 'me', requestId: owner };

@@ -34,6 +34,7 @@ export type KeeperParts = {
   clock: Clock;
   log: Log;
   keepMs: number;
+  hasEventIds: boolean;
 };
 
 /** Gives each event an id. */
@@ -48,7 +49,7 @@ const createNumbering = (owner: string) => {
 
 export const createKeeper = (parts: KeeperParts): Keeper => {
   const { id, owner, recording, protocol, answers, clock, log, keepMs } = parts;
-  const number = createNumbering(owner);
+  const number = parts.hasEventIds ? createNumbering(owner) : (message: SseMessage) => message;
   let isKept = false;
 
   const store = async (isStream: boolean, body: Uint8Array): Promise<void> => {

@@ -54,18 +54,19 @@ const startDraining = async (messages: MessageBatches, end: () => Promise<void>)
 export const createOwn =
   ({ answers, running, clock, log, keepMs }: OwnDeps) =>
   (attempt: Attempt, requestId: string, checked: CheckedCall, run: Run): Running => {
-    const { id, fingerprint } = attempt;
+    const { id, fingerprint, hasEventIds } = attempt;
     const { protocol, requestId: owner } = checked.call;
     const recording = createRecording();
-    const parts = { id, owner, recording, protocol, answers, clock, log, keepMs };
-    const keeper = createKeeper(parts);
+    const parts = { id, owner, recording, protocol, answers, clock, log, hasEventIds };
+    const keeper = createKeeper({ ...parts, keepMs: attempt.keepMs ?? keepMs });
     const endLease = holdLease({ id, owner }, { answers, clock });
 
     const end = async (): Promise<void> => {
       endLease();
       // If this fails, the lease expires.
       if (!keeper.isKept()) await answers.release(id, owner, clock.now()).catch(() => {});
-      running.delete(id);
+      // A later first attempt with the same body replaced it.
+      if (running.get(id) === started) running.delete(id);
       recording.end();
     };
     /** Not aborted by the client: `Call.signal` is replaced. */

@@ -89,7 +89,7 @@ const createRunOnce = (deps: ReplayDeps) => {
 
   return async (request: Repeatable): Promise<Reply> => {
     const { attempt, checked } = request;
-    const here = running.get(attempt.id);
+    const here = attempt.isFirst ? undefined : running.get(attempt.id);
     if (here) return replies.running(request, here);
     return replyTo(request, await claim(attempt, checked.call));
   };
@@ -105,7 +105,7 @@ export const createReplay = (parts: ReplayDeps | undefined): Replay => {
   const runOnce = parts && createRunOnce(parts);
   return async (checked, run) => {
     const attempt = readAttempt(checked);
-    if (!attempt) return run(checked);
+    if (!attempt || (!runOnce && !attempt.hasEventIds)) return run(checked);
     if (!runOnce) throw notOffered();
     return runOnce({ attempt, checked, run });
   };

@@ -1,5 +1,12 @@
 export type Period = 'hour' | 'day' | 'month';
 
+/**
+ * `header`: those with an `Idempotency-Key`; `retries`: also an SDK's retry of a request without one; `off`:
+ * none, and the header is rejected.
+ */
+export const REPLAY_MODES = ['header', 'retries', 'off'] as const;
+export type ReplayMode = (typeof REPLAY_MODES)[number];
+
 /** Limits of a key. Every request counts as one unit, regardless of its size. */
 export type Plan = {
   id: string;
@@ -12,6 +19,8 @@ export type Plan = {
   concurrency?: number;
   /** Catalog ids the plan may use; all when absent. */
   models?: string[];
+  /** Which requests are run once; `header` when absent. */
+  replay?: ReplayMode;
 };
 
 const sameModels = (one: string[] = [], other: string[] = []): boolean =>
@@ -23,6 +32,7 @@ export const isSamePlan = (one: Plan, other: Plan): boolean =>
   one.quota === other.quota &&
   one.period === other.period &&
   one.concurrency === other.concurrency &&
+  one.replay === other.replay &&
   sameModels(one.models, other.models);
 
 export type PlanChanged =

@@ -7,6 +7,8 @@ export type HeldCall = {
   headers: Record<string, string | string[] | undefined>;
   /** Sends the first word of the response. */
   begin(): void;
+  /** Sends another word. */
+  proceed(): void;
   /** Sends the rest, and `begin` before it if needed. */
   finish(): void;
   /** Sends an error event instead of the rest. */
@@ -37,6 +39,7 @@ const openCall = (
   return {
     headers,
     begin,
+    proceed: () => void response.write(event({ content: ' more' })),
     finish: () => {
       begin();
       for (const word of [' näive', ' 𝄞', ' words', ' only'])

@@ -91,6 +91,27 @@ export const startReplayBench = async (options: Partial<FleetOptions> = {}) => {
   return { clock, upstream, fleet, ask, askAndHold, untilCalls, lastCall };
 };
 
+export type ReplayBench = Awaited<ReturnType<typeof startReplayBench>>;
+
+/** Lets short times pass until the promise is settled: waiting requests read the table in between. */
+export const passing = async <T>(
+  { clock }: Pick<ReplayBench, 'clock'>,
+  promise: Promise<T>,
+  step = 200,
+): Promise<T> => {
+  let isSettled = false;
+  const settled = promise.finally(() => {
+    isSettled = true;
+  });
+  await expect
+    .poll(() => {
+      if (!isSettled) clock.advance(step);
+      return isSettled;
+    }, PATIENT)
+    .toBe(true);
+  return settled;
+};
+
 /** The text of a response, streamed or whole, in either protocol. */
 export const textOf = ({ text }: Pick<Sent, 'text'>): string => {
   const documents = text.startsWith('{')

@@ -1,24 +1,7 @@
 import { expect, test } from 'vitest';
-import { PATIENT, startReplayBench, textOf } from './replay-bench.ts';
+import { PATIENT, passing, startReplayBench, textOf } from './replay-bench.ts';
 
 const TEXT = 'Answer 1: näive 𝄞 words only';
-type Bench = Awaited<ReturnType<typeof startReplayBench>>;
-
-/** Lets short times pass until the promise is settled: waiting requests read the table in between. */
-const passing = async <T>({ clock }: Bench, promise: Promise<T>, step = 200): Promise<T> => {
-  let isSettled = false;
-  const settled = promise.finally(() => {
-    isSettled = true;
-  });
-  await expect
-    .poll(() => {
-      if (!isSettled) clock.advance(step);
-      return isSettled;
-    }, PATIENT)
-    .toBe(true);
-  return settled;
-};
-
 const startRunning = async () => {
   const bench = await startReplayBench();
   bench.upstream.state.isQuick = false;

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { PARTITION_KEY } from '../../tables.ts';
-import { isSamePlan, type Plan, type PlanStore } from '../plan-store.ts';
+import { isSamePlan, type Plan, type PlanStore, REPLAY_MODES } from '../plan-store.ts';
 import type { DynamoClient } from './dynamo-client.ts';
 import { createTable, type Item } from './table.ts';
 
@@ -11,6 +11,7 @@ const StoredPlan = z.object({
   period: z.enum(['hour', 'day', 'month']),
   concurrency: z.exactOptional(z.number()),
   models: z.exactOptional(z.array(z.string())),
+  replay: z.exactOptional(z.enum(REPLAY_MODES)),
   /** Incremented by every write; absent in plans of version 0.1.0. */
   revision: z.exactOptional(z.number()),
 });
@@ -25,7 +26,7 @@ const SET =
 
 /** Sets the optional fields that a plan has, and removes the others. */
 const writeOf = (plan: Plan) => {
-  const optional = ['concurrency', 'models'] as const;
+  const optional = ['concurrency', 'models', 'replay'] as const;
   const sets = optional.filter((name) => plan[name] !== undefined);
   const removes = optional.filter((name) => plan[name] === undefined);
   const assignments = sets.map((name) => `, #${name} = :${name}`).join('');
@@ -45,7 +46,7 @@ export const createDynamoPlanStore = (deps: {
   const table = createTable(deps);
 
   const put = (plan: Plan, condition?: string, revision?: number) => {
-    const { id, rpm, quota, period, concurrency, models } = plan;
+    const { id, rpm, quota, period, concurrency, models, replay } = plan;
     const write = writeOf(plan);
     return table.apply(id, condition === undefined ? write : { ...write, condition }, {
       names: {
@@ -54,6 +55,7 @@ export const createDynamoPlanStore = (deps: {
         '#period': 'period',
         '#concurrency': 'concurrency',
         '#models': 'models',
+        '#replay': 'replay',
         '#revision': 'revision',
       },
       values: {
@@ -62,6 +64,7 @@ export const createDynamoPlanStore = (deps: {
         ':period': period,
         ':concurrency': concurrency,
         ':models': models,
+        ':replay': replay,
         ':revision': revision,
         ':zero': 0,
         ':one': 1,

@@ -1,11 +1,13 @@
 import type { TableName } from '../../tables.ts';
 import type { AnswerStore, BodyStore } from '../answer-store.ts';
 import type { BreakerStore } from '../breaker-store.ts';
+import type { CancelStore } from '../cancel-store.ts';
 import type { KeyStore } from '../key-store.ts';
 import type { MeterStore } from '../meter-store.ts';
 import type { PlanStore } from '../plan-store.ts';
 import { createDynamoAnswerStore } from './answer-store.ts';
 import { createDynamoBreakerStore } from './breaker-store.ts';
+import { createDynamoCancelStore } from './cancel-store.ts';
 import type { DynamoClient } from './dynamo-client.ts';
 import { createDynamoKeyStore } from './key-store.ts';
 import { createDynamoMeterStore } from './meter-store.ts';
@@ -16,6 +18,7 @@ export type Stores = {
   plans: PlanStore;
   meters: MeterStore;
   breakers: BreakerStore;
+  cancels: CancelStore;
   /** Undefined without a table for it: no response is kept. */
   answers: AnswerStore | undefined;
 };
@@ -41,6 +44,7 @@ export const createDynamoStores = ({
     plans: createDynamoPlanStore({ client, tableName: plans }),
     meters: createDynamoMeterStore({ client, tableName: meters }),
     breakers: createDynamoBreakerStore({ client, tableName: meters }),
+    cancels: createDynamoCancelStore({ client, tableName: meters }),
     answers:
       answers === undefined
         ? undefined

@@ -56,6 +56,6 @@ test('matching a path returns its endpoint and the decoded path parameter', () =
   const matchRoute = createMatchRoute(endpoints);
   expect(matchRoute({ method: 'HEAD', path: '/v1/models/vendor%2Fname' })).toEqual({
     pattern: '/v1/models/{id}',
-    serve: { endpoint, pathParameter: 'vendor/name', dateHeader: undefined },
+    serve: { endpoint, pathParameter: 'vendor/name', dateHeader: undefined, isBodyless: false },
   });
 });

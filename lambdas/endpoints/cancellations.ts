@@ -1,0 +1,111 @@
+import { UpstreamError } from '../protocols/upstream-error.ts';
+import type { CancelStore } from '../stores/cancel-store.ts';
+import { type Clock, pause } from '../support/clock.ts';
+import type { Call } from './endpoint.ts';
+
+/** Ends a response like a client that disconnects, but a client that is still connected gets an error. */
+export class Cancelled extends UpstreamError {
+  constructor() {
+    super('aborted', 'the request was cancelled');
+  }
+}
+
+/** The running generations of this process, and the cancellations of other processes. */
+export type Cancellations = {
+  /** Calls `abort` if the generation is cancelled, until the returned function is called. */
+  watch(
+    call: Pick<Call, 'requestId' | 'caller'>,
+    abort: (reason: UpstreamError) => void,
+  ): () => void;
+  /** Ends a generation in any process; false if the project has no running one with this id. */
+  cancel(projectId: string, requestId: string): Promise<boolean>;
+};
+
+/** A generation that runs this long reads the table, and again after each such time: one read for all. */
+const POLL_MS = 3_000;
+/** A process that runs the generation has read the table by then. */
+const ANSWERED_WITHIN_MS = 5_000;
+const PAUSE_MS = 250;
+
+type Running = { projectId: string; abort: (reason: UpstreamError) => void };
+
+/** Runs `poll` every 3 s while it is needed. */
+const createTimer = (clock: Clock, poll: () => Promise<void>) => {
+  let stop: (() => void) | undefined;
+  let isNeeded = false;
+  const schedule = () => {
+    // Also called at the end of a poll, after which a new one may be scheduled already.
+    stop?.();
+    stop = clock.after(POLL_MS, () => {
+      poll().finally(() => {
+        if (isNeeded) schedule();
+      });
+    });
+  };
+  return {
+    start: () => {
+      if (isNeeded) return;
+      isNeeded = true;
+      schedule();
+    },
+    stop: () => {
+      isNeeded = false;
+      stop?.();
+    },
+  };
+};
+
+export const createCancellations = ({
+  store,
+  clock,
+}: {
+  store: CancelStore;
+  clock: Clock;
+}): Cancellations => {
+  const running = new Map<string, Running>();
+
+  const abortHere = (projectId: string, requestId: string): boolean => {
+    const found = running.get(requestId);
+    if (found?.projectId !== projectId) return false;
+    found.abort(new Cancelled());
+    return true;
+  };
+
+  const pollProject = async (projectId: string): Promise<void> => {
+    const wanted = await store.listCancels(projectId);
+    const aborted = wanted.filter((requestId) => abortHere(projectId, requestId));
+    await Promise.all(aborted.map((requestId) => store.removeCancel(projectId, requestId)));
+  };
+  const timer = createTimer(clock, async () => {
+    const projects = new Set([...running.values()].map(({ projectId }) => projectId));
+    // A read that fails is repeated by the next poll.
+    await Promise.allSettled([...projects].map(pollProject));
+  });
+
+  const isTaken = async (projectId: string, requestId: string): Promise<boolean> => {
+    const end = clock.now() + ANSWERED_WITHIN_MS;
+    while (clock.now() < end) {
+      await pause(clock, PAUSE_MS);
+      if (!(await store.listCancels(projectId)).includes(requestId)) return true;
+    }
+    return false;
+  };
+
+  return {
+    watch: ({ requestId, caller: { projectId } }, abort) => {
+      running.set(requestId, { projectId, abort });
+      timer.start();
+      return () => {
+        running.delete(requestId);
+        if (running.size === 0) timer.stop();
+      };
+    },
+    cancel: async (projectId, requestId) => {
+      if (abortHere(projectId, requestId)) return true;
+      await store.addCancel(projectId, requestId, clock.now());
+      if (await isTaken(projectId, requestId)) return true;
+      await store.removeCancel(projectId, requestId);
+      return false;
+    },
+  };
+};

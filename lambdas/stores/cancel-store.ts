@@ -1,0 +1,10 @@
+/**
+ * Requests whose cancellation is wanted, by project: the process that runs one removes it. Implemented by
+ * `createDynamoCancelStore` (stores/dynamo/cancel-store.ts). @throws StoreUnavailable
+ */
+export type CancelStore = {
+  addCancel(projectId: string, requestId: string, now: number): Promise<void>;
+  removeCancel(projectId: string, requestId: string): Promise<void>;
+  /** Request ids. */
+  listCancels(projectId: string): Promise<string[]>;
+};

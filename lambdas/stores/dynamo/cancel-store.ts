@@ -1,0 +1,36 @@
+import { TTL_ATTRIBUTE } from '../../tables.ts';
+import type { CancelStore } from '../cancel-store.ts';
+import type { DynamoClient } from './dynamo-client.ts';
+import { type ConditionalWrite, createTable } from './table.ts';
+
+/** Both may be repeated. */
+const ADD: ConditionalWrite = { update: 'SET #request = :now, #ttl = :ttl' };
+const REMOVE: ConditionalWrite = { update: 'REMOVE #request' };
+
+const LIFE_SECONDS = 3_600;
+
+const keyOf = (projectId: string): string => `C#${projectId}`;
+const REQUEST_ID = /^req_/;
+
+/** `CancelStore` on the meters table: one item per project, with an attribute per request. */
+export const createDynamoCancelStore = (deps: {
+  client: DynamoClient;
+  tableName: string;
+}): CancelStore => {
+  const table = createTable(deps);
+  return {
+    addCancel: async (projectId, requestId, now) => {
+      await table.apply(keyOf(projectId), ADD, {
+        names: { '#request': requestId, '#ttl': TTL_ATTRIBUTE },
+        values: { ':now': now, ':ttl': Math.ceil(now / 1000) + LIFE_SECONDS },
+      });
+    },
+    removeCancel: async (projectId, requestId) => {
+      await table.apply(keyOf(projectId), REMOVE, { names: { '#request': requestId } });
+    },
+    listCancels: async (projectId) =>
+      Object.keys((await table.read(keyOf(projectId))) ?? {}).filter((name) =>
+        REQUEST_ID.test(name),
+      ),
+  };
+};

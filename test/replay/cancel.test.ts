@@ -1,0 +1,88 @@
+import { text as readText } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { send } from '../support/send.ts';
+import { PATIENT, passing, startReplayBench } from './replay-bench.ts';
+
+const startRunning = async () => {
+  const bench = await startReplayBench();
+  bench.upstream.state.isQuick = false;
+  const cancel = (id: string, { router = 0, key = bench.fleet.key } = {}) =>
+    send(bench.fleet.urls[router] ?? '', `/v1/requests/${id}/cancel`, {
+      method: 'POST',
+      headers: { 'x-api-key': key },
+    });
+  /** A stream whose first word was sent, and its request id. */
+  const startStream = async (idempotencyKey: string | null = null) => {
+    const { opened } = bench.askAndHold({ idempotencyKey });
+    await bench.untilCalls(1);
+    bench.lastCall().begin();
+    const [response] = await opened;
+    return { text: readText(response), id: String(response.headers['x-request-id']) };
+  };
+  return { ...bench, cancel, startStream };
+};
+
+test.each([0, 1])(
+  'cancelling a stream that runs in process 0 through process %s ends it within 5 s with an error event, for one unit',
+  async (router) => {
+    const bench = await startRunning();
+    const { cancel, clock, fleet, startStream, lastCall } = bench;
+    const { id, text } = await startStream();
+    const startedAt = clock.now();
+    const cancelled = await passing(bench, cancel(id, { router }));
+    expect([cancelled.status, JSON.parse(cancelled.text)]).toEqual([
+      200,
+      { id, object: 'request', status: 'cancelled' },
+    ]);
+    expect(clock.now() - startedAt).toBeLessThanOrEqual(5_000);
+    expect(await text).toMatch(/event: error\ndata: .*The request was cancelled\./);
+    await expect.poll(() => lastCall().isClosed(), PATIENT).toBe(true);
+    expect(await fleet.charged()).toBe(1);
+  },
+);
+
+test('a whole response that is cancelled is a 499 and free', async () => {
+  const { ask, cancel, clock, fleet, lastCall, untilCalls } = await startRunning();
+  const asked = ask({ stream: false });
+  await untilCalls(1);
+  lastCall().begin();
+  const idOfRunning = () => fleet.lines().find(({ event }) => event === 'request_running');
+  await expect
+    .poll(() => {
+      // The log names a request that runs longer than 65 s; each word restarts the idle timeout.
+      lastCall().proceed();
+      clock.advance(500);
+      return idOfRunning();
+    }, PATIENT)
+    .toBeDefined();
+  const id = String(idOfRunning()?.requestId);
+  expect((await cancel(id)).status).toBe(200);
+  const { status, headers } = await asked;
+  expect([status, headers['x-should-retry']]).toEqual([499, 'false']);
+  expect(await fleet.charged()).toBe(0);
+});
+
+test('a repeat of a cancelled request with an idempotency key runs again', async () => {
+  const { ask, cancel, startStream, upstream, fleet } = await startRunning();
+  const { id, text } = await startStream('key-1');
+  expect((await cancel(id)).status).toBe(200);
+  expect(await text).toContain('event: error');
+  upstream.state.isQuick = true;
+  expect((await ask()).text).toContain('Answer 2');
+  expect(await fleet.charged()).toBe(2);
+});
+
+test('a request of another project, a finished one and an unknown id are not found', async () => {
+  const bench = await startRunning();
+  const { cancel, fleet, startStream, lastCall, upstream } = bench;
+  const { id, text } = await startStream();
+  const foreign = await passing(bench, cancel(id, { key: fleet.otherKey, router: 1 }));
+  expect(foreign.status).toBe(404);
+  expect((await passing(bench, cancel(id, { key: fleet.otherKey }))).status).toBe(404);
+  lastCall().finish();
+  expect(await text).toContain('only');
+  for (const gone of [id, 'req_1', 'a/b']) {
+    expect((await passing(bench, cancel(gone))).status).toBe(404);
+  }
+  expect(upstream.calls).toHaveLength(1);
+});
