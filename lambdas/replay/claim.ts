@@ -1,5 +1,5 @@
 import type { Call } from '../endpoints/endpoint.ts';
-import type { AnswerEntry, AnswerStore } from '../stores/answer-store.ts';
+import type { AnswerClaim, AnswerEntry, AnswerStore } from '../stores/answer-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
 import { MAX_INVOCATION_MS } from '../support/time.ts';
@@ -19,18 +19,25 @@ export type Claim = (attempt: Attempt, call: Call) => Promise<Found>;
 
 /** Claims an attempt's request, from its dead owner too. @throws ApiError 409 or 422 */
 export const createClaim = ({ answers, clock }: { answers: AnswerStore; clock: Clock }): Claim => {
+  /** A repeat that continues a stream never runs. */
+  const findResumable = async ({ id }: Attempt): Promise<Found> => {
+    const entry = await answers.find(id, clock.now());
+    if (!entry) throw notResumable();
+    return { by: 'other', entry };
+  };
+
+  /** The same unit again, unless the reaper may have refunded it. */
+  const takeOver = async (mine: AnswerClaim, entry: AnswerEntry): Promise<Found> => {
+    const { requestId, startedAt } = mine.now - entry.startedAt < MAX_INVOCATION_MS ? entry : mine;
+    const isTaken = await answers.takeOver({ ...mine, requestId, startedAt }, entry);
+    return isTaken ? { by: 'me', requestId } : { by: 'other', entry };
+  };
+
   const claimOnce: Claim = async (attempt, { requestId: owner }) => {
-    const { id, fingerprint, resumePoint } = attempt;
+    const { id, fingerprint } = attempt;
     const now = clock.now();
-    const mine = {
-      ...{ id, owner, fingerprint, now },
-      ...{ requestId: owner, startedAt: now, leaseUntil: now + LEASE_MS },
-    };
-    if (resumePoint) {
-      const entry = await answers.find(id, now);
-      if (!entry) throw notResumable();
-      return { by: 'other', entry };
-    }
+    const unit = { requestId: owner, startedAt: now };
+    const mine = { id, owner, fingerprint, now, leaseUntil: now + LEASE_MS, ...unit };
     if (attempt.isFirst) {
       await answers.replace(mine);
       return { by: 'me', requestId: owner };
@@ -39,15 +46,13 @@ export const createClaim = ({ answers, clock }: { answers: AnswerStore; clock: C
     if (result.isOwned) return { by: 'me', requestId: owner };
     const { entry } = result;
     assertSameRequest(entry.fingerprint, fingerprint);
-    if (entry.answer || entry.leaseUntil > now) return { by: 'other', entry };
-    // The same unit again, unless the reaper may have refunded it.
-    const { requestId, startedAt } = now - entry.startedAt < MAX_INVOCATION_MS ? entry : mine;
-    const isTaken = await answers.takeOver({ ...mine, requestId, startedAt }, entry);
-    return isTaken ? { by: 'me', requestId } : { by: 'other', entry };
+    const isDead = !entry.answer && entry.leaseUntil <= now;
+    return isDead ? takeOver(mine, entry) : { by: 'other', entry };
   };
+
   return async (attempt, call) => {
     try {
-      return await claimOnce(attempt, call);
+      return await (attempt.resumePoint ? findResumable(attempt) : claimOnce(attempt, call));
     } catch (error) {
       if (error instanceof StoreUnavailable) return { by: 'unknown' };
       throw error;
