@@ -31,7 +31,7 @@ const SDKS: Record<string, (url: string, key: string) => Promise<string>> = {
 };
 
 test.each(Object.entries(SDKS))(
-  'with replay "retries" an SDK that retries a lost response without a key gets it for one unit: %s',
+  'an SDK that retries a lost response without a key gets it for one unit if its plan replays retries: %s',
   async (_, ask) => {
     const { fleet, proxy, upstream } = await startWith('retries');
     proxy.cutNextAfter(0);
@@ -42,14 +42,14 @@ test.each(Object.entries(SDKS))(
   },
 );
 
-test('with replay "header" an SDK that retries a lost response without a key pays for two', async () => {
+test('an SDK that retries a lost response without a key pays for two by default', async () => {
   const { fleet, proxy, upstream } = await startWith('header');
   proxy.cutNextAfter(0);
   await SDKS.openai?.(proxy.url, fleet.key);
   expect([upstream.calls.length, await fleet.charged()]).toEqual([2, 2]);
 });
 
-test('with replay "retries" a retry runs if its key, body or model differs, or after 10 minutes', async () => {
+test('a retry without a key runs if its API key, body or model differs, or after 10 minutes', async () => {
   const { ask, clock, fleet, upstream } = await startWith('retries');
   const first = { idempotencyKey: null, headers: { 'x-stainless-retry-count': '0' } };
   const retry = { idempotencyKey: null, headers: { 'x-stainless-retry-count': '1' } };
@@ -64,7 +64,7 @@ test('with replay "retries" a retry runs if its key, body or model differs, or a
   expect(upstream.calls).toHaveLength(5);
 });
 
-test('with replay "off" an idempotency key gets a 400, and requests without one run', async () => {
+test('an idempotency key gets a 400 if the plan replays nothing, and requests without one run', async () => {
   const { ask, upstream } = await startWith('off');
   const rejected = await ask();
   expect([rejected.status, rejected.headers['x-should-retry']]).toEqual([400, 'false']);
