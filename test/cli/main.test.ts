@@ -198,7 +198,9 @@ test('a list is printed as a table with right-aligned numbers', async () => {
   const { out } = await admin('plans');
   const lines = out.split('\n');
   expect(lines[0]).toMatch(/^ID +RPM +QUOTA +PERIOD +CONCURRENCY +MODELS +REPLAY$/);
-  expect(lines.find((line) => line.startsWith('wide'))).toMatch(/^wide +5 +100000 +hour .* retries/);
+  expect(lines.find((line) => line.startsWith('wide'))).toMatch(
+    /^wide +5 +100000 +hour .* retries/,
+  );
 });
 
 /** Returns the error of a failing command, run in this process: a child process takes 0.5 s. */
