@@ -30,3 +30,13 @@ test.each([true, false])('after a 101 the second target answers, streamed: %s', 
   expect([primary.attempts, second?.attempts]).toEqual([1, 1]);
   expect(await fleet.charged()).toBe(1);
 });
+
+test('a caller who disconnects during the 101 of the upstream leaves no socket, no timer and no charge', async () => {
+  const beginUpgrade: Act = (response) =>
+    void response.socket?.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\n');
+  const { askAndLeave, fleet, primary, clock } = await startLab([beginUpgrade]);
+  await askAndLeave();
+  await expect.poll(() => primary.sockets.size).toBe(0);
+  await expect.poll(() => clock.waits()).toEqual([]);
+  expect(await fleet.charged()).toBe(0);
+});
