@@ -3,8 +3,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { run } from './run.ts';
 
-/** Half a gigabyte together, which is why they are no dependencies of the project. */
-const AGENTS = { '@anthropic-ai/claude-code': '2.1.329', 'opencode-ai': '1.18.33' };
+/** Most of a gigabyte together, which is why they are no dependencies of the project. */
+const AGENTS = {
+  '@anthropic-ai/claude-code': '2.1.329',
+  '@openai/codex': '0.169.0',
+  'opencode-ai': '1.18.33',
+};
 
 const FOLDER = fileURLToPath(new URL('../../.tmp/agents', import.meta.url));
 const INSTALL_MS = 600_000;
@@ -19,7 +23,7 @@ const installed = (name: string): string | undefined => {
 };
 
 /** The path of an installed agent's command. */
-export const commandOf = (name: 'claude' | 'opencode'): string =>
+export const commandOf = (name: 'claude' | 'codex' | 'opencode'): string =>
   join(FOLDER, 'node_modules/.bin', name);
 
 /** Brings the agents into an ignored folder, unless these versions are there. @throws Error */

@@ -5,11 +5,12 @@ import type { LogFields } from '../../lambdas/log-events.ts';
 import { type LocalRouter, startLocal } from '../../local/start.ts';
 import type { Agent, Desk } from './agent.ts';
 import { claudeCode } from './claude-code.ts';
+import { codex } from './codex.ts';
 import { installAgents } from './install-agents.ts';
 import { opencode } from './opencode.ts';
 import { FILE_TEXT, type Outcome, SCENES, type Scene } from './scenes.ts';
 
-const AGENTS: Agent[] = [claudeCode, opencode('chat'), opencode('messages')];
+const AGENTS: Agent[] = [claudeCode, codex, opencode('chat'), opencode('messages')];
 const QUOTE = 200;
 
 type Stage = { router: LocalRouter; requests: LogFields[]; root: string };

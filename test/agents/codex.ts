@@ -1,0 +1,52 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { type Agent, ASK_MS, type Ask, offlineEnv } from './agent.ts';
+import { commandOf } from './install-agents.ts';
+import { run } from './run.ts';
+
+/** Without repeats, each of which would be a unit: a scene counts the requests of one attempt. */
+const configOf = ({ model, baseUrl }: Ask): string => `
+model = "${model}"
+model_provider = "router"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+[model_providers.router]
+name = "Router"
+base_url = "${baseUrl}/v1"
+env_key = "ROUTER_API_KEY"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
+`;
+
+const Line = z.object({
+  type: z.string(),
+  item: z.object({ type: z.string(), text: z.string().optional() }).optional(),
+  error: z.object({ message: z.string() }).optional(),
+});
+
+const shell = (command: string) => `call exec_command ${JSON.stringify({ cmd: command })}`;
+
+/** Codex's `exec`, which takes one prompt; it speaks the responses protocol only. */
+export const codex: Agent = {
+  name: 'Codex',
+  call: { read: (file) => shell(`cat ${file}`), shell },
+  ask: async (ask) => {
+    writeFileSync(join(ask.desk.home, 'config.toml'), configOf(ask));
+    const args = ['exec', '--json', '--skip-git-repo-check', '-'];
+    const { code, stdout, stderr } = await run(commandOf('codex'), args, {
+      cwd: ask.desk.folder,
+      env: { ...offlineEnv(ask.desk), CODEX_HOME: ask.desk.home, ROUTER_API_KEY: ask.key },
+      input: ask.prompt,
+      timeoutMs: ASK_MS,
+    });
+    if (code === null) throw new Error(`Codex did not end:\n${stdout}\n${stderr}`);
+    const lines = stdout.split('\n').filter((line) => line.startsWith('{'));
+    const events = lines.map((line) => Line.parse(JSON.parse(line)));
+    const texts = events.flatMap(({ item }) =>
+      item?.type === 'agent_message' ? [item.text ?? ''] : [],
+    );
+    return { text: texts.join(''), error: events.find(({ error }) => error)?.error?.message };
+  },
+};
