@@ -35,7 +35,7 @@ const HALF_OPEN_AFTER_MS = 1_000;
 /** Cells at a time. */
 const WIDTH = 24;
 /** A held-back meter or a failed read of the secret is tried again a second later. */
-const RECOVERY_TRIES = 5;
+const RECOVERY_TRIES = 10;
 const RECOVERY_PAUSE_MS = 600;
 
 const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages' };
@@ -359,7 +359,8 @@ export const runCells = async (cells: Cell[]): Promise<CellOutcome[]> => {
   const inTurn = createTurns(WIDTH);
   const outcomes: CellOutcome[] = [];
   for (const set of inSets(cells)) {
-    const running = AGE_NAMES.map((age) =>
+    const ages = AGE_NAMES.filter((age) => set.some((cell) => cell.age === age));
+    const running = ages.map((age) =>
       runAge(
         age,
         set.filter((cell) => cell.age === age),
