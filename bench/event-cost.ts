@@ -10,7 +10,7 @@ export const META: ResponseMeta = {
   id: 'x'.repeat(24),
   model: 'vendor/model',
   created: 1,
-  estimatedInputTokens: 10,
+  estimateInput: () => 10,
 };
 
 export const BODY = {

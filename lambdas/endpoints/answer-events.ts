@@ -30,24 +30,24 @@ const createBlockTracker = () => {
 /** Fills in usage that the upstream did not report, because every wire requires it. */
 const completeUsage = (
   usage: Usage | undefined,
-  estimatedInputTokens: number,
+  estimateInput: () => number,
   characters: number,
 ): Usage => ({
   ...usage,
-  inputTokens: usage?.inputTokens || estimatedInputTokens,
+  inputTokens: usage?.inputTokens || estimateInput(),
   outputTokens: usage?.outputTokens || Math.ceil(characters / CHARACTERS_PER_TOKEN),
 });
 
 /** Completes the usage of the finish event, and notes it with the finish reason for the log line. */
 export const createUsageRecorder = (
-  estimatedInputTokens: number,
+  estimateInput: () => number,
   note: Call['note'],
 ): EventStep => {
   let characters = 0;
   return (event) => {
     if (event.type === 'block-delta') characters += event.delta.length;
     if (event.type !== 'finish') return event;
-    const usage = completeUsage(event.usage, estimatedInputTokens, characters);
+    const usage = completeUsage(event.usage, estimateInput, characters);
     note({
       finish: event.reason.unified,
       inputTokens: usage.inputTokens,
@@ -64,7 +64,7 @@ const isBudgetSpent = (error: unknown): boolean =>
 export type AnswerOptions = {
   /** The upstream's origin (`originOf`), added to the signatures of its thinking. */
   origin: string;
-  estimatedInputTokens: number;
+  estimateInput(): number;
   note: Call['note'];
 };
 
@@ -76,11 +76,11 @@ export type AnswerOptions = {
  */
 export async function* answerEvents(
   upstream: EventBatches,
-  { origin, estimatedInputTokens, note }: AnswerOptions,
+  { origin, estimateInput, note }: AnswerOptions,
 ): EventBatches {
   const tagOrigin = createOriginTagger(origin);
   const { track, endEvents } = createBlockTracker();
-  const recordUsage = createUsageRecorder(estimatedInputTokens, note);
+  const recordUsage = createUsageRecorder(estimateInput, note);
   try {
     for await (const batch of upstream) {
       yield batch.map((event) => recordUsage(track(tagOrigin(event))));

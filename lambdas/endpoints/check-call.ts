@@ -1,6 +1,6 @@
 import { assertWithin, targetsFor } from '../catalog/capabilities.ts';
 import type { Catalog, Model, Target } from '../catalog/catalog.ts';
-import { estimateInputTokens } from '../catalog/estimate-tokens.ts';
+import { boundInputTokens, estimateInputTokens } from '../catalog/estimate-tokens.ts';
 import { assertConsistent } from '../protocols/assert-consistent.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import type { Call } from './endpoint.ts';
@@ -12,7 +12,16 @@ export type CheckedCall = {
   model: Model;
   /** The model's targets that can carry the whole request, in catalog order. */
   targets: Target[];
-  estimatedInputTokens: number;
+  /** Estimates the input once, when it is first needed: it costs 1 ms of CPU for the 29 KB of an agent. */
+  estimateInput(): number;
+};
+
+const once = (compute: () => number): (() => number) => {
+  let value: number | undefined;
+  return () => {
+    value ??= compute();
+    return value;
+  };
 };
 
 /** Runs every check that is free of quota. @throws ApiError 400, 404 */
@@ -21,7 +30,9 @@ export const checkCall = (catalog: Catalog, call: Call): CheckedCall => {
   assertConsistent(request);
   const model = catalog.require(request.model, call.caller.plan);
   call.note({ model: model.id, stream: request.stream });
-  const estimatedInputTokens = estimateInputTokens(request);
-  assertWithin(model, request, estimatedInputTokens);
-  return { call, request, model, targets: targetsFor(model, request), estimatedInputTokens };
+  const estimateInput = once(() => estimateInputTokens(request));
+  // A body too short to exceed the context is not estimated for it.
+  const bound = boundInputTokens(request, call.bodyBytes);
+  assertWithin(model, request, bound > model.context_length ? estimateInput() : bound);
+  return { call, request, model, targets: targetsFor(model, request), estimateInput };
 };

@@ -72,7 +72,7 @@ export const createFetchAnswer = ({
   log: Log;
 }): FetchAnswer => {
   const fetchFromTargets = async (checked: CheckedCall, { limits, signal }: CallBudget) => {
-    const { call, request, model, targets, estimatedInputTokens } = checked;
+    const { call, request, model, targets, estimateInput } = checked;
     const startedAt = clock.now();
     const opening = failover.open({
       targets,
@@ -96,7 +96,7 @@ export const createFetchAnswer = ({
     // A failure noted after this point is one of this response.
     call.note({ fault: undefined, exhausted: undefined });
     const origin = originOf(target.upstream, target.model);
-    const events = answerEvents(batches, { origin, estimatedInputTokens, note: call.note });
+    const events = answerEvents(batches, { origin, estimateInput, note: call.note });
     return { batches: events, isEmpty };
   };
 

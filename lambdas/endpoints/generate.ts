@@ -63,11 +63,11 @@ const admit = async (meter: Meter, { call }: CheckedCall) => {
   }
 };
 
-const metaOf = ({ call, model, estimatedInputTokens }: CheckedCall, now: number): ResponseMeta => ({
+const metaOf = ({ call, model, estimateInput }: CheckedCall, now: number): ResponseMeta => ({
   id: suffixOf(call.requestId),
   model: model.id,
   created: Math.floor(now / 1000),
-  estimatedInputTokens,
+  estimateInput,
 });
 
 /** Reserves one unit, calls a target, responds, settles. `keeper` stores the response of a keyed request. */

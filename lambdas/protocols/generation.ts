@@ -177,6 +177,6 @@ export type ResponseMeta = {
   model: string;
   /** Unix seconds. */
   created: number;
-  /** Estimate of the request's tokens, sent if a protocol needs usage before the upstream reports it. */
-  estimatedInputTokens: number;
+  /** Estimates the request's tokens, for a protocol that needs usage before the upstream reports it. */
+  estimateInput(): number;
 };

@@ -75,7 +75,7 @@ export const replyOfKept = (
 /** The messages of a stream whose status was sent before its reply is known. */
 async function* messagesOfLate(
   reply: Promise<Reply>,
-  { call: { protocol, requestId }, model, estimatedInputTokens }: CheckedCall,
+  { call: { protocol, requestId }, model, estimateInput }: CheckedCall,
   now: number,
 ): MessageBatches {
   // A watchdog that counts bytes of the body does not count the headers.
@@ -88,7 +88,7 @@ async function* messagesOfLate(
       id: suffixOf(requestId),
       model: model.id,
       created: Math.floor(now / 1000),
-      estimatedInputTokens,
+      estimateInput,
     });
   }
 }

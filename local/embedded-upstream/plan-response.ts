@@ -45,7 +45,7 @@ export const planResponse = ({
       id: newId(),
       model: request.model,
       created,
-      estimatedInputTokens: generation.usage?.inputTokens ?? 0,
+      estimateInput: () => generation.usage?.inputTokens ?? 0,
     },
     fault,
     failureText,

@@ -22,7 +22,7 @@ export const LABEL: ResponseMeta = {
   id: 'Label',
   model: 'vendor/model',
   created: 1_700_000_000,
-  estimatedInputTokens: 11,
+  estimateInput: () => 11,
 };
 
 /** What marks the thinking of the upstream that is read. */

@@ -28,7 +28,7 @@ const onStreamFailure = (received: Received, log: Log) => (error: unknown) => {
     id: suffixOf(requestId),
     model: '',
     created: Math.floor(startedAt / 1000),
-    estimatedInputTokens: 0,
+    estimateInput: () => 0,
   });
 };
 

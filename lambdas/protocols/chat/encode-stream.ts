@@ -79,7 +79,7 @@ export const streamEncoder = (request: GenerationRequest, meta: ResponseMeta): E
    */
   const finish = ({ reason, usage }: EventOf<'finish'>): SseMessage[] => {
     const choice = { index: 0, delta: {}, finish_reason: encodeFinishReason(reason) };
-    const counts = { usage: encodeUsage(usage, meta.estimatedInputTokens) };
+    const counts = { usage: encodeUsage(usage, meta.estimateInput) };
     const last = { ...common, ...(isIncluded === undefined && counts) };
     return [
       chunkOf(meta, { choices: [choice], ...last }),

@@ -84,6 +84,6 @@ export const encodeResponse = (
     created: meta.created,
     model: meta.model,
     choices: [{ index: 0, message, logprobs: logprobsOf(generation), finish_reason: finishReason }],
-    usage: encodeUsage(generation.usage, meta.estimatedInputTokens),
+    usage: encodeUsage(generation.usage, meta.estimateInput),
   };
 };

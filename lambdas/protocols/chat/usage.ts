@@ -45,10 +45,10 @@ export const readUsage = (chunk: Json, choice: Json | undefined): Usage | undefi
 /** The counts; `estimate` replaces an input count that the upstream did not send. */
 export const encodeUsage = (
   usage: Usage | undefined,
-  estimate: number,
+  estimate: () => number,
 ): Record<string, unknown> => {
   const { cacheReadTokens, cacheWriteTokens, reasoningTokens, outputTokens = 0 } = usage ?? {};
-  const inputTokens = usage?.inputTokens || estimate;
+  const inputTokens = usage?.inputTokens || estimate();
   const hasCache = cacheReadTokens !== undefined || cacheWriteTokens !== undefined;
   return omitUndefined({
     prompt_tokens: inputTokens,

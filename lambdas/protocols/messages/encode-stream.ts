@@ -105,7 +105,7 @@ const createBlockWriter = (): BlockWriter => {
 const isWritable = (head: BlockHead): boolean => head.type !== 'native' || head.protocol === NAME;
 
 export const streamEncoder = (_request: GenerationRequest, meta: ResponseMeta): EventEncoder => {
-  const { id, model, estimatedInputTokens } = meta;
+  const { id, model, estimateInput } = meta;
   const blocks = createSequencer(createBlockWriter(), isWritable);
 
   const start = ({ usage }: EventOf<'start'>): SseMessage[] => {
@@ -122,7 +122,7 @@ export const streamEncoder = (_request: GenerationRequest, meta: ResponseMeta): 
       stop_reason: null,
       stop_sequence: null,
       diagnostics: null,
-      usage: encodeMessageUsage(counts, estimatedInputTokens),
+      usage: encodeMessageUsage(counts, estimateInput),
     };
     return [message('message_start', { message: fields })];
   };
@@ -132,7 +132,7 @@ export const streamEncoder = (_request: GenerationRequest, meta: ResponseMeta): 
     return [
       message('message_delta', {
         delta: encodeFinishReason(reason),
-        usage: encodeUsage(counts, estimatedInputTokens),
+        usage: encodeUsage(counts, estimateInput),
       }),
       message('message_stop', {}),
     ];

@@ -97,6 +97,6 @@ export const encodeResponse = (
     content: blocks.flatMap(encodeBlock),
     ...encodeFinishReason(reason),
     diagnostics: null,
-    usage: encodeMessageUsage(counts, meta.estimatedInputTokens),
+    usage: encodeMessageUsage(counts, meta.estimateInput),
   };
 };

@@ -66,9 +66,9 @@ export const decodeUsage = (wire: WireUsage): Usage | undefined => {
  * The counts; the vendor's types require all of them, null if absent. `estimate` replaces an input of
  * zero, which the upstream did not count: agents compact their history by it.
  */
-export const encodeUsage = (usage: Usage, estimate: number): Record<string, unknown> => {
+export const encodeUsage = (usage: Usage, estimate: () => number): Record<string, unknown> => {
   const { outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens, extras } = usage;
-  const inputTokens = usage.inputTokens || estimate;
+  const inputTokens = usage.inputTokens || estimate();
   const uncached = inputTokens - (cacheReadTokens ?? 0) - (cacheWriteTokens ?? 0);
   return {
     input_tokens: Math.max(0, uncached),
@@ -82,7 +82,7 @@ export const encodeUsage = (usage: Usage, estimate: number): Record<string, unkn
 };
 
 /** The usage of a whole message, with the fields about the service. */
-export const encodeMessageUsage = (usage: Usage, estimate: number): Record<string, unknown> => ({
+export const encodeMessageUsage = (usage: Usage, estimate: () => number): Record<string, unknown> => ({
   cache_creation: extraFieldsFor(NAME, usage.extras).cache_creation ?? null,
   inference_geo: null,
   service_tier: null,

@@ -160,7 +160,7 @@ export const endedResponse = (
     status: end.status,
     incomplete_details: end.details,
     output,
-    usage: encodeUsage(usage, meta.estimatedInputTokens),
+    usage: encodeUsage(usage, meta.estimateInput),
   });
 
 export const encodeResponse = (

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { estimateInputTokens } from '../../../lambdas/catalog/estimate-tokens.ts';
+import { boundInputTokens, estimateInputTokens } from '../../../lambdas/catalog/estimate-tokens.ts';
 import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol.ts';
+import { fc } from '../../support/seeds.ts';
 import { requestOf } from '../../support/translate.ts';
 
 const bytesOf = (kilobytes: number): string =>
@@ -35,4 +36,45 @@ test('sound counts as a medium, not as the letters of its bytes', () => {
 test('what only one vendor knows counts as its text', () => {
   const block = { type: 'advisor_note', note: 'All is well today. '.repeat(1_000) };
   expect(tokensOf('messages', block)).toBeGreaterThan(4_500);
+});
+
+const text = fc.oneof(
+  fc.string({ maxLength: 400 }),
+  fc.string({ unit: 'binary', maxLength: 400 }),
+  fc.string({ unit: fc.constantFrom('\n', '\t', '"', '\\', '{', '0', '7', ' ', '\u00e9', '\u4e2d', '\u{1f600}') }),
+);
+const image = fc.constant({ type: 'image', source: { type: 'url', url: 'http://a.b/c' } });
+const document = fc.constant({ type: 'document', source: { type: 'url', url: 'http://a.b/c' } });
+const part = fc.oneof(
+  text.map((value) => ({ type: 'text', text: value })),
+  image,
+  document,
+  fc.record({ type: fc.constant('note'), note: text }),
+  fc
+    .array(fc.oneof(image, text.map((value) => ({ type: 'text', text: value }))), { maxLength: 3 })
+    .map((content) => ({ type: 'tool_result', tool_use_id: 'a', content })),
+);
+const tool = fc.record({
+  name: fc.constant('f'),
+  description: text,
+  input_schema: fc.record({ type: fc.constant('object'), title: text }),
+});
+
+test('no request is estimated above the bound that its bytes and media set', () => {
+  const bodies = fc.record({
+    messages: fc.array(
+      fc.record({ role: fc.constant('user'), content: fc.oneof(text, fc.array(part)) }),
+      { maxLength: 6 },
+    ),
+    tools: fc.array(tool, { maxLength: 3 }),
+  });
+  fc.assert(
+    fc.property(bodies, ({ messages, tools }) => {
+      const body = { messages: [{ role: 'user', content: 'Hi.' }, ...messages], tools };
+      const request = requestOf('messages', body);
+      const bound = boundInputTokens(request, Buffer.byteLength(JSON.stringify(body)));
+      expect(bound).toBeGreaterThanOrEqual(estimateInputTokens(request));
+    }),
+    { numRuns: 500 },
+  );
 });

@@ -13,7 +13,7 @@ const finish = (usage: Usage | undefined): GenerationEvent => ({
 
 const recordAll = (events: GenerationEvent[]) => {
   const notes: object[] = [];
-  const recordUsage = createUsageRecorder(11, (fields) => notes.push(fields));
+  const recordUsage = createUsageRecorder(() => 11, (fields) => notes.push(fields));
   return { events: events.map(recordUsage), notes };
 };
 
@@ -56,7 +56,7 @@ const readUntilError = async (error: Error) => {
   const notes: object[] = [];
   const options = {
     origin: 'eeeeeeeeeeee',
-    estimatedInputTokens: 11,
+    estimateInput: () => 11,
     note: (fields: object) => notes.push(fields),
   };
   const read = async () => {
