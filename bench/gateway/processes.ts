@@ -8,7 +8,9 @@ const children: ChildProcess[] = [];
 
 /** Starts a file of this folder and returns its pid with the first message that it sends. */
 export const start = async <Message>(file: string, ...args: string[]) => {
-  const child = fork(fileURLToPath(new URL(file, import.meta.url)), args);
+  const path = fileURLToPath(new URL(file, import.meta.url));
+  // Log lines are written and discarded.
+  const child = fork(path, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   children.push(child);
   const [message] = (await once(child, 'message')) as [Message];
   return { pid: child.pid ?? 0, ...message };

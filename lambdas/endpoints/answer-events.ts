@@ -39,10 +39,7 @@ const completeUsage = (
 });
 
 /** Completes the usage of the finish event, and notes it with the finish reason for the log line. */
-export const createUsageRecorder = (
-  estimateInput: () => number,
-  note: Call['note'],
-): EventStep => {
+export const createUsageRecorder = (estimateInput: () => number, note: Call['note']): EventStep => {
   let characters = 0;
   return (event) => {
     if (event.type === 'block-delta') characters += event.delta.length;

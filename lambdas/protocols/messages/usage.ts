@@ -82,7 +82,10 @@ export const encodeUsage = (usage: Usage, estimate: () => number): Record<string
 };
 
 /** The usage of a whole message, with the fields about the service. */
-export const encodeMessageUsage = (usage: Usage, estimate: () => number): Record<string, unknown> => ({
+export const encodeMessageUsage = (
+  usage: Usage,
+  estimate: () => number,
+): Record<string, unknown> => ({
   cache_creation: extraFieldsFor(NAME, usage.extras).cache_creation ?? null,
   inference_geo: null,
   service_tier: null,

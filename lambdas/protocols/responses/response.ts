@@ -87,9 +87,9 @@ const isShown = (block: AnswerBlock): boolean => {
 // --- response ---
 
 /** The counts; `estimate` replaces an input count that the upstream did not send. */
-const encodeUsage = (usage: Usage | undefined, estimate: number): Json => {
+const encodeUsage = (usage: Usage | undefined, estimate: () => number): Json => {
   const { cacheReadTokens, cacheWriteTokens, reasoningTokens, outputTokens = 0 } = usage ?? {};
-  const inputTokens = usage?.inputTokens || estimate;
+  const inputTokens = usage?.inputTokens || estimate();
   return {
     input_tokens: inputTokens,
     input_tokens_details: {

@@ -41,7 +41,21 @@ test('what only one vendor knows counts as its text', () => {
 const text = fc.oneof(
   fc.string({ maxLength: 400 }),
   fc.string({ unit: 'binary', maxLength: 400 }),
-  fc.string({ unit: fc.constantFrom('\n', '\t', '"', '\\', '{', '0', '7', ' ', '\u00e9', '\u4e2d', '\u{1f600}') }),
+  fc.string({
+    unit: fc.constantFrom(
+      '\n',
+      '\t',
+      '"',
+      '\\',
+      '{',
+      '0',
+      '7',
+      ' ',
+      '\u00e9',
+      '\u4e2d',
+      '\u{1f600}',
+    ),
+  }),
 );
 const image = fc.constant({ type: 'image', source: { type: 'url', url: 'http://a.b/c' } });
 const document = fc.constant({ type: 'document', source: { type: 'url', url: 'http://a.b/c' } });
@@ -51,7 +65,13 @@ const part = fc.oneof(
   document,
   fc.record({ type: fc.constant('note'), note: text }),
   fc
-    .array(fc.oneof(image, text.map((value) => ({ type: 'text', text: value }))), { maxLength: 3 })
+    .array(
+      fc.oneof(
+        image,
+        text.map((value) => ({ type: 'text', text: value })),
+      ),
+      { maxLength: 3 },
+    )
     .map((content) => ({ type: 'tool_result', tool_use_id: 'a', content })),
 );
 const tool = fc.record({

@@ -13,7 +13,10 @@ const finish = (usage: Usage | undefined): GenerationEvent => ({
 
 const recordAll = (events: GenerationEvent[]) => {
   const notes: object[] = [];
-  const recordUsage = createUsageRecorder(() => 11, (fields) => notes.push(fields));
+  const recordUsage = createUsageRecorder(
+    () => 11,
+    (fields) => notes.push(fields),
+  );
   return { events: events.map(recordUsage), notes };
 };
 

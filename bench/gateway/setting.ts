@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto';
+import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import type { Model } from '../../lambdas/catalog/catalog.ts';
+import type { RouterEnv } from '../../lambdas/env.ts';
+import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
+import { createDocumentClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
+import { createDynamoStores } from '../../lambdas/stores/dynamo/stores.ts';
+import { systemClock } from '../../lambdas/support/clock.ts';
+import { createLocalDynamoClient, LOCAL_AWS } from '../../local/local-aws.ts';
+import { EVENT_COUNTS } from './cases.ts';
+import { start } from './processes.ts';
+
+const TABLES = { keys: 'local-keys', plans: 'local-plans', meters: 'local-meters' };
+
+export type Store = { dynamo: string; secrets: string };
+
+export const modelsAt = (url: string): Model[] =>
+  EVENT_COUNTS.map((events) => ({
+    ...{ id: `bench/${events}`, display_name: 'Bench', created: 1, owned_by: 'bench' },
+    ...{ context_length: 1_000_000, max_output_tokens: 100_000 },
+    ...{ streaming: true, tools: true, vision: false, input_price_per_m: 1, output_price_per_m: 2 },
+    targets: [
+      {
+        upstream: 'bench',
+        protocol: 'chat',
+        baseUrl: url,
+        model: `bench/${events}`,
+        secret: 'bench',
+      },
+    ],
+  }));
+
+/** A key without effective limits, made by the router's own code. */
+const createKey = async (endpoint: string): Promise<string> => {
+  const client = createLocalDynamoClient(endpoint, 10_000);
+  const stores = createDynamoStores({ client, tableNames: TABLES });
+  await stores.plans.putPlan({ id: 'bench', rpm: 1e9, quota: 1e9, period: 'month' });
+  const lifecycle = createKeyLifecycle({ ...stores, clock: systemClock, randomBytes });
+  const { key } = await lifecycle.create({ projectId: 'bench', planId: 'bench' });
+  client.destroy();
+  return key;
+};
+
+/** Copies keys and plans, so that one key is known to both. */
+const copyKeys = async (from: string, to: string): Promise<void> => {
+  const [source, target] = [from, to].map((endpoint) =>
+    createDocumentClient({ ...LOCAL_AWS, endpoint }),
+  );
+  for (const TableName of [TABLES.keys, TABLES.plans]) {
+    const page = await source?.send(new ScanCommand({ TableName }));
+    for (const Item of page?.Items ?? []) await target?.send(new PutCommand({ TableName, Item }));
+  }
+  source?.destroy();
+  target?.destroy();
+};
+
+/** The environment of a router on `store`, as Lambda sets it. */
+export const environmentOn = ({ dynamo, secrets }: Store): Record<string, string> => {
+  const own = {
+    ...{ STAGE: 'bench', MAX_SERIES: '60', CORS_ORIGINS: '', UPSTREAM_SECRET: 'upstreams' },
+    ...{ KEYS_TABLE: TABLES.keys, PLANS_TABLE: TABLES.plans, METERS_TABLE: TABLES.meters },
+  } satisfies RouterEnv;
+  return {
+    ...own,
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'local',
+    AWS_SECRET_ACCESS_KEY: 'local',
+    // As long as the token of a function's role.
+    AWS_SESSION_TOKEN: 't'.repeat(800),
+    AWS_ENDPOINT_URL_DYNAMODB: dynamo,
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets,
+  };
+};
+
+/** Starts both stores, with one key that both know. */
+export const startStores = async () => {
+  const instant = await start<Store>('instant-store.ts');
+  const dynalite = await start<Store>('dynalite.ts');
+  const key = await createKey(dynalite.dynamo);
+  await copyKeys(dynalite.dynamo, instant.dynamo);
+  return { key, stores: { 'instant store': instant, dynalite } };
+};
