@@ -6,10 +6,6 @@ import { parseJson, readSse } from '../support/sse-text.ts';
 import { startPrefixBench } from './prefixes/bench.ts';
 import { CELLS, type Cell, expectedOf, type Outcome, titleOf } from './prefixes/cells.ts';
 
-/** Cells that fail today, to become none: an empty answer of the only target is a 502 (whole-3). */
-const isKnownToFail = ({ phase, answer, second }: Cell): boolean =>
-  phase !== 'nothing' && answer === 'empty' && !second;
-
 let bench: Awaited<ReturnType<typeof startPrefixBench>>;
 beforeAll(async () => {
   bench = await startPrefixBench(CELLS);
@@ -48,9 +44,7 @@ const outcomeOf = (cell: Cell, { status, text }: Sent): Outcome['kind'] => {
   return cell.stream ? readStream(cell, text) : readWhole(cell, text);
 };
 
-test.each(
-  CELLS.filter((cell) => !isKnownToFail(cell)).map((cell) => [titleOf(cell), cell] as const),
-)(
+test.each(CELLS.map((cell) => [titleOf(cell), cell] as const))(
   'an upstream that stops mid-way leads to the documented response in the documented time. %s',
   async (_, cell) => {
     const { sent, afterMs, charged } = await bench.run(cell);
