@@ -4,14 +4,16 @@
  */
 const rooms = {
   admin: {
-    values: ['http', 'keys', 'metering', 'protocols', 'stores', 'support'],
+    values: ['history', 'http', 'keys', 'metering', 'protocols', 'records', 'stores', 'support'],
     types: ['endpoints'],
   },
   http: { values: ['keys', 'protocols', 'support'], types: ['endpoints', 'metering'] },
   keys: { values: ['stores', 'support'] },
+  history: { values: ['stores', 'support'] },
+  records: { values: ['support'], types: ['catalog', 'stores'] },
   metering: { values: ['stores', 'support'], types: ['keys', 'protocols'] },
   endpoints: {
-    values: ['catalog', 'metering', 'routing', 'protocols', 'support'],
+    values: ['catalog', 'history', 'metering', 'records', 'routing', 'protocols', 'support'],
     types: ['keys', 'replay', 'stores', 'upstreams'],
   },
   replay: {
@@ -34,6 +36,7 @@ const contracts = {
   http: ['log-events.ts', 'routes.ts'],
   endpoints: ['log-events.ts'],
   routing: ['log-events.ts'],
+  records: ['log-events.ts'],
   stores: ['log-events.ts', 'tables.ts'],
   telemetry: ['log-events.ts', 'metrics.ts'],
   support: ['log-events.ts'],

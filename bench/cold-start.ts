@@ -58,6 +58,10 @@ const runOnce = async (file: string, router: LocalRouter): Promise<Sample> => {
     KEYS_TABLE: 'local-keys',
     PLANS_TABLE: 'local-plans',
     METERS_TABLE: 'local-meters',
+    RECORDS_TABLE: 'local-records',
+    HISTORY_TABLE: 'local-history',
+    RECORD_DAYS: '35',
+    TRACEPARENT: 'keep',
     UPSTREAM_SECRET: 'local-upstreams',
   } satisfies RouterEnv;
   const child = spawn(process.execPath, [FUNCTION, file, JSON.stringify(eventOf(router))], {

@@ -62,7 +62,7 @@ const callerWith = ({ rpm = 1e6, quota = 1e6 }: { rpm?: number; quota?: number }
 });
 const admit = (caller: Caller) => meter.admit(caller, newId('req'));
 
-const settle = async (caller: Caller, verbs: (keyof Omit<Admission, 'limits'>)[]) => {
+const settle = async (caller: Caller, verbs: ('charge' | 'refund' | 'finished')[]) => {
   const admission = await admit(caller);
   for (const verb of verbs) await admission[verb]();
 };

@@ -64,7 +64,11 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
     catalog: createCatalog([modelOn([targetAt('http://127.0.0.1', { protocol: from.name })])]),
     replay: createReplay(undefined),
     meter: {
-      admit: async () => ({ limits: { requests: limit, quota: limit }, ...unit }),
+      admit: async (_, requestId) => ({
+        unit: { meterId: 'meter', requestId, minute: 0, period: '1970-01' },
+        limits: { requests: limit, quota: limit },
+        ...unit,
+      }),
       admitFree: doNothing,
       usage: () => Promise.reject(new Error('not measured')),
     },
@@ -76,12 +80,17 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
       clock: systemClock,
       log,
     }),
+    recorder: { record: doNothing, refuse: doNothing },
     clock: systemClock,
   });
 };
 
 const callOf = (protocol: BenchProtocol, signal: AbortSignal): Call => ({
   requestId: `req_${'x'.repeat(24)}`,
+  awsRequestId: undefined,
+  traceparent: undefined,
+  startedAt: 0,
+  notes: {},
   protocol,
   caller: {
     keyId: 'key',
@@ -94,6 +103,7 @@ const callOf = (protocol: BenchProtocol, signal: AbortSignal): Call => ({
   bodyDigest: () => '',
   header: () => undefined,
   pathParameter: undefined,
+  query: {},
   signal,
   remainingMs: () => 900_000,
   note: () => undefined,

@@ -23,7 +23,16 @@ export type Command = {
    * List members of the response, and the columns of their tables.
    * @default the response is printed as one record
    */
-  lists?: Record<string, string[]>;
+  lists?: Record<string, string[]> | ((input: CommandInput) => Record<string, string[]>);
+  /**
+   * The list is read page by page: `cursor` of the next request is `next_cursor` of the last response.
+   * @default one request
+   */
+  isPaged?: boolean;
+  /** Columns of `--csv`. */
+  csv?(input: CommandInput): string[];
+  /** Formats the response, in place of a table or record. */
+  print?(response: Record<string, unknown>): string;
   /** Printed to stderr after success. */
   note?(response: Record<string, unknown>): string | undefined;
 };

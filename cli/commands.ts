@@ -4,25 +4,11 @@ import type { Command } from './command.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import type { Options } from './read-arguments.ts';
 import { numberIn, omitUndefined, required } from './read-options.ts';
+import { REQUEST_COMMANDS } from './request-commands.ts';
+import { USAGE_COMMANDS } from './usage-commands.ts';
 
 const PLAN_COLUMNS = ['id', 'rpm', 'quota', 'period', 'concurrency', 'models', 'replay'];
 const OUTCOME_COLUMNS = ['id', 'outcome'];
-const USAGE_COLUMNS = [
-  'id',
-  'name',
-  'status',
-  'plan',
-  'used',
-  'reserved',
-  'quota',
-  'remaining',
-  'resets_at',
-  'used_this_minute',
-  'rpm',
-  'last_used_at',
-  'meter',
-];
-
 const readJsonFile = async (path: string): Promise<object> => {
   let value: unknown;
   try {
@@ -106,15 +92,8 @@ export const COMMANDS: Record<string, Command> = {
   ...PROJECT_COMMANDS,
   ...PLAN_COMMANDS,
   ...KEY_COMMANDS,
-  'usage list': {
-    operands: [],
-    options: ['project'],
-    request: ({ options }) => ({
-      method: 'GET',
-      path: `/projects/${encodeURIComponent(required(options, 'project'))}/usage`,
-    }),
-    lists: { data: USAGE_COLUMNS },
-  },
+  ...REQUEST_COMMANDS,
+  ...USAGE_COMMANDS,
   apply: {
     operands: ['FILE'],
     options: ['force'],

@@ -47,7 +47,7 @@ export const createSigner = (client: CloudFormationClient): Sign => {
       protocol: url.protocol,
       hostname: url.hostname,
       path: url.pathname,
-      query: {},
+      query: Object.fromEntries(url.searchParams),
       headers,
       ...(body !== '' && { body }),
     };

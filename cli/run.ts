@@ -1,8 +1,9 @@
-import { type AdminClient, createAdminClient } from './admin-client.ts';
+import { type AdminClient, type AdminRequest, createAdminClient } from './admin-client.ts';
 import { usageError } from './cli-error.ts';
 import type { Command } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { confirm } from './confirm.ts';
+import { csvLine, format, isRows } from './format.ts';
 import { type Options, readArguments, rejectOtherOptions } from './read-arguments.ts';
 
 export type Io = {
@@ -24,10 +25,17 @@ const USAGE = `Usage: npm run admin -- <resource> <verb> [options]
   keys create --project ID --plan ID [--name TEXT] [--expires WHEN]
   keys rotate KEY-ID --project ID [--overlap none|1h|24h|7d] [--expires WHEN]
   keys revoke KEY-ID --project ID
-  usage list --project ID
+  usage --project ID       the current minute and period of each key
+  usage [--since WHEN] [--until WHEN] [--by day|model|key|project] [--project ID] [--key ID] [--csv]
+                           the history: requests, tokens, cost; --csv streams an export
+  statement PROJECT --month 2026-10
+  reconcile [--project ID] bring the history up to date, and compare it with the meters
+  requests ID              what happened to a request, whose fault it was, and what to do
+  requests list [--project ID] [--key ID] [--status 5xx|429|failed] [--since WHEN] [--until WHEN] [--limit N]
   apply FILE [--force]     create the projects and plans of a JSON file; --force overwrites plans
 
-The default verb is list. WHEN is 12h, 90d or a time like 2027-01-31T00:00:00Z.
+The default verb is list. WHEN is 12h, 90d, a day or a time like 2027-01-31T00:00:00Z; --since and --until
+count back from now.
 
 Connection:
   --url URL        URL of the router (default: http://127.0.0.1:8787, the address of npm start)
@@ -52,6 +60,8 @@ const findCommand = (words: string[]): { command: Command; operands: string[] } 
   if (single) return { command: single, operands: words.slice(1) };
   const command = COMMANDS[`${resource} ${verb ?? 'list'}`];
   if (command) return { command, operands: words.slice(2) };
+  const shown = COMMANDS[`${resource} show`];
+  if (shown && words.length === 2) return { command: shown, operands: words.slice(1) };
   throw usageError(`Unknown command '${words.join(' ')}'.`);
 };
 
@@ -79,61 +89,42 @@ const connect = async ({ url, stack, region, profile }: Options): Promise<AdminC
   return createAdminClient({ baseUrl: await findRestApi(client, stack), sign });
 };
 
-/** A row of a response. */
-type Row = Record<string, unknown>;
+/** Reads the pages of a list, one after the other. */
+async function* pagesOf(
+  client: AdminClient,
+  request: AdminRequest,
+): AsyncGenerator<Record<string, unknown>, void, void> {
+  let path: string | undefined = request.path;
+  while (path !== undefined) {
+    const page: Record<string, unknown> = await client({ ...request, path });
+    yield page;
+    const { next_cursor: cursor } = page;
+    const separator = request.path.includes('?') ? '&' : '?';
+    path =
+      typeof cursor === 'string'
+        ? `${request.path}${separator}cursor=${encodeURIComponent(cursor)}`
+        : undefined;
+  }
+}
 
-const plainText = (value: unknown): string => {
-  if (value === undefined || value === null) return '-';
-  if (Array.isArray(value)) return value.join(', ');
-  return String(value);
+/** All pages as one response. */
+const allPages = async (client: AdminClient, request: AdminRequest) => {
+  const data: unknown[] = [];
+  let last: Record<string, unknown> = {};
+  for await (const page of pagesOf(client, request)) {
+    last = page;
+    if (isRows(page.data)) data.push(...page.data);
+  }
+  return { ...last, data };
 };
 
-/** What forges rows, colours or another writing direction in a terminal; a stored name may contain it. */
-const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
-
-const textOf = (value: unknown): string => plainText(value).replace(UNPRINTABLE, '\uFFFD');
-
-const isNumber = (value: unknown): boolean => value === undefined || typeof value === 'number';
-
-/** Formats rows as a table; number columns are right-aligned. */
-const formatTable = (columns: string[], rows: Row[]): string => {
-  if (rows.length === 0) return '(none)';
-  const widths = columns.map((column) =>
-    Math.max(column.length, ...rows.map((row) => textOf(row[column]).length)),
-  );
-  const rightAligned = columns.map((column) => rows.every((row) => isNumber(row[column])));
-  const line = (cells: string[]): string =>
-    cells
-      .map((cell, index) =>
-        rightAligned[index] ? cell.padStart(widths[index] ?? 0) : cell.padEnd(widths[index] ?? 0),
-      )
-      .join('  ')
-      .trimEnd();
-  const header = columns.map((column) => column.toUpperCase().replaceAll('_', ' '));
-  return [header, ...rows.map((row) => columns.map((column) => textOf(row[column])))]
-    .map(line)
-    .join('\n');
-};
-
-/** Formats a record, one field per line. */
-const formatRecord = (record: Row): string => {
-  const fields = Object.entries(record);
-  const width = Math.max(...fields.map(([name]) => name.length));
-  return fields
-    .map(([name, value]) => `${name.replaceAll('_', ' ').padEnd(width)}  ${textOf(value)}`)
-    .join('\n');
-};
-
-const isRows = (value: unknown): value is Row[] => Array.isArray(value);
-
-const format = ({ lists }: Command, response: Row): string => {
-  if (!lists) return formatRecord(response);
-  const sections = Object.entries(lists).map(([member, columns]) => {
-    const rows = response[member];
-    const table = formatTable(columns, isRows(rows) ? rows : []);
-    return Object.keys(lists).length === 1 ? table : `${member}\n${table}`;
-  });
-  return sections.join('\n\n');
+/** Writes each page when it arrives: an export of any size needs the memory of one. */
+const exportCsv = async (client: AdminClient, request: AdminRequest, columns: string[], io: Io) => {
+  io.stdout.write(csvLine(columns));
+  for await (const { data } of pagesOf(client, request)) {
+    if (!isRows(data)) continue;
+    io.stdout.write(data.map((row) => csvLine(columns.map((column) => row[column]))).join(''));
+  }
 };
 
 /** Runs one command line: result to stdout, notes and questions to stderr. @throws CliError */
@@ -152,9 +143,15 @@ export const run = async (args: string[], now: number, io: Io): Promise<void> =>
   if (question !== undefined && !options.yes) {
     await confirm(question, { input: io.stdin, output: io.stderr });
   }
-  const response = await (await connect(options))(request);
+  const client = await connect(options);
+  const csv = options.csv ? command.csv?.(input) : undefined;
+  if (csv) {
+    await exportCsv(client, request, csv, io);
+    return;
+  }
+  const response = command.isPaged ? await allPages(client, request) : await client(request);
   io.stdout.write(
-    `${options.json ? JSON.stringify(response, null, 2) : format(command, response)}\n`,
+    `${options.json ? JSON.stringify(response, null, 2) : format(command, input, response)}\n`,
   );
   const note = command.note?.(response);
   if (note !== undefined) io.stderr.write(`${note}\n`);

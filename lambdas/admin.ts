@@ -4,25 +4,44 @@ import { iamOperator } from './admin/iam-operator.ts';
 import { parseModels } from './catalog/catalog.ts';
 import { createAdmin } from './create-admin.ts';
 import { readAdminEnv } from './env.ts';
+import type { HttpEvent } from './http/read-event.ts';
 import { createDynamoProjectStore } from './stores/dynamo/project-store.ts';
 import { createDocumentClient, createSdkClient } from './stores/dynamo/sdk-client.ts';
 import { createDynamoStores } from './stores/dynamo/stores.ts';
 import { systemClock } from './support/clock.ts';
-import { createLog } from './support/log.ts';
+import { createTelemetry } from './telemetry/create-telemetry.ts';
 
 const env = readAdminEnv(process.env);
 const client = createSdkClient(createDocumentClient());
 
-/** The admin function on AWS. */
-export const handler = createAdmin({
+const admin = createAdmin({
   models: parseModels(models),
   ...createDynamoStores({
     client,
-    tableNames: { keys: env.KEYS_TABLE, plans: env.PLANS_TABLE, meters: env.METERS_TABLE },
+    tableNames: {
+      keys: env.KEYS_TABLE,
+      plans: env.PLANS_TABLE,
+      meters: env.METERS_TABLE,
+      records: env.RECORDS_TABLE,
+      history: env.HISTORY_TABLE,
+    },
   }),
   projects: createDynamoProjectStore({ client, tableName: env.PROJECTS_TABLE }),
   operatorOf: iamOperator,
-  log: createLog((line) => process.stdout.write(line)),
+  log: createTelemetry({
+    stage: env.STAGE,
+    labels: [],
+    events: ['history_differs'],
+    clock: systemClock,
+    write: (line) => process.stdout.write(line),
+  }),
   clock: systemClock,
   randomBytes,
 });
+
+/** The schedule's event; the REST API's events have no such member. */
+type Scheduled = { job: 'history' };
+
+/** The admin function on AWS: operators' requests, and the schedule that brings the history up to date. */
+export const handler = async (event: HttpEvent | Scheduled, context: object): Promise<unknown> =>
+  'job' in event ? admin.runHistory() : admin.handler(event, context);

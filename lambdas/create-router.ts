@@ -2,6 +2,7 @@ import type { Catalog } from './catalog/catalog.ts';
 import { createCancel } from './endpoints/cancel.ts';
 import { createCancellations } from './endpoints/cancellations.ts';
 import { createCountTokens } from './endpoints/count-tokens.ts';
+import { createExplainRequest } from './endpoints/explain-request.ts';
 import { createFetchAnswer } from './endpoints/fetch-answer.ts';
 import { createGenerate } from './endpoints/generate.ts';
 import { createGetModel, createListModels } from './endpoints/models.ts';
@@ -9,6 +10,7 @@ import { createGetUsage } from './endpoints/quota-usage.ts';
 import { createHttpHandler, type HttpHandler } from './http/create-http-handler.ts';
 import { type Authenticate, createAuthenticate } from './keys/authenticate.ts';
 import { createMeter } from './metering/meter.ts';
+import { createRecorder } from './records/recorder.ts';
 import { createReplay } from './replay/replay.ts';
 import { createBreaker } from './routing/breaker.ts';
 import { createFailover } from './routing/failover.ts';
@@ -16,9 +18,11 @@ import { createRetryBudget } from './routing/retry-budget.ts';
 import type { AnswerStore } from './stores/answer-store.ts';
 import type { BreakerStore } from './stores/breaker-store.ts';
 import type { CancelStore } from './stores/cancel-store.ts';
+import type { HistoryStore } from './stores/history-store.ts';
 import type { KeyStore } from './stores/key-store.ts';
 import type { MeterStore } from './stores/meter-store.ts';
 import type { PlanStore } from './stores/plan-store.ts';
+import type { RecordStore } from './stores/record-store.ts';
 import type { Clock } from './support/clock.ts';
 import type { RandomBytes } from './support/ids.ts';
 import type { Log } from './support/log.ts';
@@ -32,6 +36,8 @@ export type RouterParts = {
   meters: MeterStore;
   breakers: BreakerStore;
   cancels: CancelStore;
+  records: RecordStore;
+  history: HistoryStore;
   /**
    * Responses kept for repeats of their requests.
    * @default none: requests with an idempotency key are rejected
@@ -56,6 +62,11 @@ export type RouterParts = {
    * @default none
    */
   corsOrigins?: readonly string[];
+  /**
+   * Whether upstreams get the caller's `traceparent`.
+   * @default false
+   */
+  passesTraceparent?: boolean;
 };
 
 /** Composition root of the router, on Lambda, locally and in tests. */
@@ -66,6 +77,8 @@ export const createRouter = ({
   meters,
   breakers,
   cancels,
+  records,
+  history,
   answers,
   keepMs = DAY_MS,
   upstream,
@@ -74,20 +87,38 @@ export const createRouter = ({
   randomBytes,
   authenticate = createAuthenticate({ keys, plans, clock }),
   corsOrigins,
+  passesTraceparent,
 }: RouterParts): HttpHandler => {
   const meter = createMeter({ store: meters, clock, log });
   const breaker = createBreaker({ store: breakers, upstream, clock, randomBytes, log });
   const failover = createFailover({ breaker, budget: createRetryBudget() });
   const cancellations = createCancellations({ store: cancels, clock });
-  const fetchAnswer = createFetchAnswer({ upstream, failover, cancellations, clock, log });
+  const fetchAnswer = createFetchAnswer({
+    upstream,
+    failover,
+    cancellations,
+    clock,
+    log,
+    passesTraceparent,
+  });
+  const recorder = createRecorder({ store: records, clock, randomBytes, log });
   const replay = createReplay(answers && { answers, meter, clock, log, keepMs });
   const endpoints = {
-    generate: createGenerate({ catalog, replay, meter, failover, fetchAnswer, clock }),
+    generate: createGenerate({
+      catalog,
+      replay,
+      meter,
+      failover,
+      fetchAnswer,
+      recorder,
+      clock,
+    }),
     countTokens: createCountTokens({ catalog, meter }),
     cancel: createCancel({ cancellations, meter }),
     listModels: createListModels({ catalog, meter }),
     getModel: createGetModel({ catalog, meter }),
-    usage: createGetUsage({ meter }),
+    usage: createGetUsage({ meter, history }),
+    explainRequest: createExplainRequest({ meter, records }),
   };
   return createHttpHandler({ endpoints, authenticate, log, clock, randomBytes, corsOrigins });
 };

@@ -12,6 +12,12 @@ export const RouterEnv = z.object({
   KEYS_TABLE: z.string().check(z.minLength(3)),
   PLANS_TABLE: z.string().check(z.minLength(3)),
   METERS_TABLE: z.string().check(z.minLength(3)),
+  RECORDS_TABLE: z.string().check(z.minLength(3)),
+  HISTORY_TABLE: z.string().check(z.minLength(3)),
+  /** Stage option `recordDays`. */
+  RECORD_DAYS: z.string().check(z.regex(/^[1-9]\d*$/, 'must be a whole number above 0')),
+  /** Stage option `traceparent`. */
+  TRACEPARENT: z._default(z.enum(['keep', 'pass']), 'keep'),
   /** Absent if the stage keeps no responses. */
   ANSWERS_TABLE: z.exactOptional(z.string().check(z.minLength(3))),
   /** Stage option `replayHours`. */
@@ -25,10 +31,14 @@ export type RouterEnv = z.infer<typeof RouterEnv>;
 
 /** CONTRACT with lib/: the environment variables of the admin function. */
 export const AdminEnv = z.object({
+  /** Name of the stage, on every metric. */
+  STAGE: z.string().check(z.minLength(1)),
   KEYS_TABLE: z.string().check(z.minLength(3)),
   PLANS_TABLE: z.string().check(z.minLength(3)),
   PROJECTS_TABLE: z.string().check(z.minLength(3)),
   METERS_TABLE: z.string().check(z.minLength(3)),
+  RECORDS_TABLE: z.string().check(z.minLength(3)),
+  HISTORY_TABLE: z.string().check(z.minLength(3)),
 });
 export type AdminEnv = z.infer<typeof AdminEnv>;
 

@@ -35,6 +35,12 @@ type Fields = {
   finish: string;
   inputTokens: number;
   outputTokens: number;
+  /** Part of `inputTokens`. */
+  cacheReadTokens: number;
+  /** Part of `inputTokens`. */
+  cacheWriteTokens: number;
+  /** Part of `outputTokens`. */
+  reasoningTokens: number;
   outcome: 'finished' | 'abandoned' | 'failed';
   /** The response was ended early by the deadline. */
   cut: boolean;
@@ -48,6 +54,10 @@ type Fields = {
   openings: number;
   refunded: number;
   operator: string;
+  /** Units of the closed periods that were compared. */
+  units: number;
+  /** Units by which meters and records differ. */
+  difference: number;
 };
 
 /** All fields, each optional. */
@@ -69,6 +79,9 @@ type OfAnswer =
   | 'finish'
   | 'inputTokens'
   | 'outputTokens'
+  | 'cacheReadTokens'
+  | 'cacheWriteTokens'
+  | 'reasoningTokens'
   | 'outcome'
   | 'cut'
   | 'replayed';
@@ -103,6 +116,12 @@ export type LogEvents = {
   meter_refund_pending: Unit;
   meter_charge_pending: Unit;
   meter_units_reaped: Line<'meterId' | 'refunded'>;
+  /** The request's record is missing or incomplete; the request itself is not affected. */
+  record_write_failed: Line<'requestId'>;
+  /** The history was brought up to date. */
+  history_folded: Line<'units' | 'difference'>;
+  /** The same, but closed periods and records of requests differ by more than a few killed processes explain. */
+  history_differs: Line<'units' | 'difference'>;
 };
 export type LogEvent = keyof LogEvents;
 

@@ -36,8 +36,11 @@ const stores = createDynamoStores({
     keys: env.KEYS_TABLE,
     plans: env.PLANS_TABLE,
     meters: env.METERS_TABLE,
+    records: env.RECORDS_TABLE,
+    history: env.HISTORY_TABLE,
     answers: env.ANSWERS_TABLE,
   },
+  recordDays: Number(env.RECORD_DAYS),
 });
 
 /** For the server that checks keys before it reads a body (web.ts). */
@@ -61,5 +64,6 @@ export const handler = createRouter({
   log,
   clock: systemClock,
   randomBytes,
+  passesTraceparent: env.TRACEPARENT === 'pass',
   corsOrigins: env.CORS_ORIGINS.split(' ').filter((origin) => origin !== ''),
 });

@@ -1,4 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
+import { Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events';
+import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { type Code, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
@@ -17,7 +19,7 @@ export type AdminFunctionProps = {
 };
 
 /**
- * The admin function: projects, plans, keys and usage. It is separate from the router because its
+ * The admin function: projects, plans, keys, usage and the schedule of the history. It is separate from the router because its
  * role writes keys and plans, which the router may only read.
  */
 export class AdminFunction extends Construct {
@@ -37,18 +39,32 @@ export class AdminFunction extends Construct {
       code,
       // Interactive use: half the memory doubles the cold start.
       memorySize: 512,
-      // Below the REST API's 29 s. Listing a few hundred keys takes about 1 s.
-      timeout: Duration.seconds(28),
+      // For the history: it reads a day's records of every project. The REST API responds within 29 s.
+      timeout: Duration.minutes(15),
       role,
       logGroup,
       environment: {
+        STAGE: stage.name,
         KEYS_TABLE: tables.keys.tableName,
         PLANS_TABLE: tables.plans.tableName,
         PROJECTS_TABLE: tables.projects.tableName,
         METERS_TABLE: tables.meters.tableName,
+        RECORDS_TABLE: tables.records.tableName,
+        HISTORY_TABLE: tables.history.tableName,
       } satisfies AdminEnv,
     });
     acknowledgeFunction(this.function);
+    new Rule(this, 'History', {
+      description: `Model router (${stage.name}): brings the history of usage up to date`,
+      // After the 20 minutes in which requests of the last hour may still be settled.
+      schedule: Schedule.cron({ minute: '25' }),
+      targets: [
+        new LambdaTarget(this.function, {
+          event: RuleTargetInput.fromObject({ job: 'history' }),
+          retryAttempts: 2,
+        }),
+      ],
+    });
   }
 }
 
@@ -60,5 +76,8 @@ const grantTables = (tables: Tables, role: IGrantable): void => {
   for (const table of [tables.keys, tables.meters]) {
     grantOn(table, role, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
   }
+  grantOn(tables.records, role, 'dynamodb:GetItem', 'dynamodb:Query');
+  const history = ['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'];
+  grantOn(tables.history, role, ...history);
   grantKeysByProject(tables, role);
 };

@@ -29,6 +29,7 @@ export type AlarmSpec = {
 export type AlarmSources = {
   stage: Stage;
   router: LambdaFunction;
+  admin: LambdaFunction;
   /** Name of the meters table. */
   metersTable: string;
   metrics: RouterMetrics;
@@ -236,10 +237,34 @@ const capacityAlarms = (sources: AlarmSources): AlarmSpec[] => {
   ];
 };
 
+/** Records of requests and what is made of them. */
+const historyAlarms = ({ metrics, admin }: AlarmSources): AlarmSpec[] => [
+  {
+    id: 'records-lost',
+    description: 'Records of requests could not be written.',
+    metric: rareShare(metrics.inStage('RecordsLost'), servedOf(metrics), 3, 'without a record (%)'),
+    above: RARE,
+  },
+  {
+    id: 'history-differs',
+    description: 'Closed periods of meters and the records of their requests differ.',
+    metric: metrics.inStage('HistoryDiffers'),
+    above: 0,
+  },
+  {
+    id: 'history-failed',
+    description: 'The hourly run that brings the history up to date fails.',
+    // The admin function answers every request of an operator; only the schedule sees an error.
+    metric: admin.metricErrors(SUM),
+    above: 0,
+  },
+];
+
 /** Returns all alarms of a stage except the composite alarm. */
 export const alarmSpecs = (sources: AlarmSources): AlarmSpec[] => [
   ...requestAlarms(sources),
   ...upstreamAlarms(sources),
   ...meterAlarms(sources),
+  ...historyAlarms(sources),
   ...capacityAlarms(sources),
 ];

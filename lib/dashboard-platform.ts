@@ -39,6 +39,8 @@ const meterRow = ({ metrics, metersTable }: PlatformSources): IWidget[] => {
       metrics.inStage('MeterThrottled', { label: 'rejected: throttled' }),
       metrics.inStage('RefundPending', { label: 'refunds pending' }),
       metrics.inStage('SecretFetchFailed', { label: 'secret fetch failed' }),
+      metrics.inStage('RecordsLost', { label: 'records lost' }),
+      metrics.inStage('HistoryDiffers', { label: 'history differs' }),
     ]),
     third('DynamoDB: latency of meter writes (ms)', [latency('p50'), latency('p99')]),
     third(

@@ -37,6 +37,8 @@ export class RouterFunction extends Construct {
     grantOn(tables.keys, role, 'dynamodb:GetItem');
     grantOn(tables.plans, role, 'dynamodb:GetItem');
     grantOn(tables.meters, role, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
+    grantOn(tables.records, role, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
+    grantOn(tables.history, role, 'dynamodb:GetItem', 'dynamodb:Query');
     if (tables.answers) grantOn(tables.answers, role, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
     upstreamSecrets.grantValue(role);
     grantKey(this, stage, role);
@@ -47,6 +49,10 @@ export class RouterFunction extends Construct {
       KEYS_TABLE: tables.keys.tableName,
       PLANS_TABLE: tables.plans.tableName,
       METERS_TABLE: tables.meters.tableName,
+      RECORDS_TABLE: tables.records.tableName,
+      HISTORY_TABLE: tables.history.tableName,
+      RECORD_DAYS: String(stage.recordDays),
+      TRACEPARENT: stage.passesTraceparent ? 'pass' : 'keep',
       ...(tables.answers && {
         ANSWERS_TABLE: tables.answers.tableName,
         REPLAY_HOURS: String(stage.replayHours),

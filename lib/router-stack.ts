@@ -47,6 +47,7 @@ export class RouterStack extends Stack {
       stage,
       models,
       router,
+      admin,
       tables,
       restApi: endpoints.restApi,
     });

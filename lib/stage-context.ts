@@ -2,6 +2,7 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Node } from 'constructs';
 import * as z from 'zod';
 import { DEFAULT_MAX_SERIES } from '../lambdas/metrics.ts';
+import { DEFAULT_RECORD_DAYS } from '../lambdas/tables.ts';
 import { ConfigurationError } from './configuration-error.ts';
 
 /**
@@ -119,6 +120,17 @@ const StageContext = z
      */
     maxSeries: WholeNumber.pipe(z.int().min(1).max(100_000)).default(DEFAULT_MAX_SERIES),
     /**
+     * Days that the record of a request is kept. The history is made of records, and catches up with an
+     * interruption of its schedule that is shorter than this.
+     * @default DEFAULT_RECORD_DAYS
+     */
+    recordDays: WholeNumber.pipe(z.int().min(3).max(400)).default(DEFAULT_RECORD_DAYS),
+    /**
+     * `pass` sends the caller's `traceparent` header to providers; records keep it in either case.
+     * @default 'keep'
+     */
+    traceparent: z.enum(['keep', 'pass']).default('keep'),
+    /**
      * Memory of the router function in MB; CPU grows with it, and so does the price of waiting.
      * @default 512
      */
@@ -139,6 +151,8 @@ const StageContext = z
     plansTable: ExistingTable,
     projectsTable: ExistingTable,
     metersTable: ExistingTable,
+    recordsTable: ExistingTable,
+    historyTable: ExistingTable,
     /** Complete ARN of an existing secret instead of a new one. */
     upstreamSecret: z.string().regex(SECRET_ARN, 'must be the complete ARN of a secret').optional(),
     /** ARN of a KMS key that encrypts the tables and the secret; existing ones keep their own. */

@@ -71,6 +71,10 @@ export type Stage = {
   /** @default false */
   hasWebFunction: boolean;
   maxSeries: number;
+  /** Days that the record of a request is kept. @default 35 */
+  recordDays: number;
+  /** Whether upstreams get the caller's `traceparent`. @default false */
+  passesTraceparent: boolean;
   /** Hours that a response is kept for repeats of its request; 0: none is kept. @default 24 */
   replayHours: number;
 };
@@ -84,8 +88,15 @@ const domainOf = ({ domainName: name, certificateArn }: StageContext): Stage['do
   name === undefined || certificateArn === undefined ? undefined : { name, certificateArn };
 
 const existingTablesOf = (context: StageContext): Stage['existingTables'] => {
-  const { keysTable, plansTable, projectsTable, metersTable } = context;
-  return { keys: keysTable, plans: plansTable, projects: projectsTable, meters: metersTable };
+  const { keysTable, plansTable, projectsTable, metersTable, recordsTable, historyTable } = context;
+  return {
+    keys: keysTable,
+    plans: plansTable,
+    projects: projectsTable,
+    meters: metersTable,
+    records: recordsTable,
+    history: historyTable,
+  };
 };
 
 /** Reads the stage from the CDK context. @throws ConfigurationError on an invalid option */
@@ -112,6 +123,8 @@ export const readStage = (node: Node): Stage => {
     domain: domainOf(context),
     firewallRate,
     maxSeries: context.maxSeries,
+    recordDays: context.recordDays,
+    passesTraceparent: context.traceparent === 'pass',
     memoryMb: context.memory,
     restThrottle: { rate: context.restRate, burst: context.restBurst ?? 2 * context.restRate },
     // WAF cannot protect a Function URL, which would bypass it.

@@ -12,6 +12,7 @@ import { Construct } from 'constructs';
 import {
   KEYS_BY_PROJECT,
   PARTITION_KEY,
+  SORT_KEY,
   type TableName,
   TTL_ATTRIBUTE,
 } from '../lambdas/tables.ts';
@@ -29,14 +30,17 @@ export type TablesProps = { stage: Stage };
 type KeptTableName = Exclude<TableName, 'answers'>;
 
 /**
- * The DynamoDB tables: API keys, their projects, the limits of plans, the usage in meters, and the answers
- * that are kept for repeats of their requests.
+ * The DynamoDB tables: API keys, their projects, the limits of plans, the usage in meters, a record of each
+ * request, the history (usage by day, closed periods, operators' changes), and the answers that are kept for
+ * repeats of their requests.
  */
 export class Tables extends Construct implements Record<KeptTableName, Table> {
   readonly keys: Table;
   readonly plans: Table;
   readonly projects: Table;
   readonly meters: Table;
+  readonly records: Table;
+  readonly history: Table;
   /** Undefined if the stage keeps no responses. */
   readonly answers: Table | undefined;
 
@@ -72,6 +76,9 @@ export class Tables extends Construct implements Record<KeptTableName, Table> {
     this.plans = open('plans', restorable);
     this.projects = open('projects', restorable);
     this.meters = open('meters', { ...shared, timeToLiveAttribute: TTL_ATTRIBUTE });
+    const sorted = { sortKey: text(SORT_KEY), timeToLiveAttribute: TTL_ATTRIBUTE };
+    this.records = open('records', { ...shared, ...sorted });
+    this.history = open('history', { ...restorable, ...sorted });
     // Deleted with the stack in every stage: what it holds is a day old at most.
     const expiring = { ...shared, deletionProtection: false, removalPolicy: RemovalPolicy.DESTROY };
     this.answers =

@@ -6,7 +6,14 @@ import {
   DynamoDBClient,
 } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
-import { KEYS_BY_PROJECT, PARTITION_KEY, TABLES, type TableName } from '../lambdas/tables.ts';
+import {
+  KEYS_BY_PROJECT,
+  PARTITION_KEY,
+  SORT_KEY,
+  SORTED_TABLES,
+  TABLES,
+  type TableName,
+} from '../lambdas/tables.ts';
 import { LOCAL_AWS } from './local-aws.ts';
 import { listen } from './loopback.ts';
 
@@ -21,6 +28,8 @@ const tableNames: Record<TableName, string> = {
   plans: 'local-plans',
   projects: 'local-projects',
   meters: 'local-meters',
+  records: 'local-records',
+  history: 'local-history',
   answers: 'local-answers',
 };
 
@@ -33,6 +42,9 @@ const untilActive = async (client: DynamoDBClient, TableName: string): Promise<v
 const attribute = (AttributeName: string) => ({ AttributeName, AttributeType: 'S' as const });
 const hashKey = (AttributeName: string) => ({ AttributeName, KeyType: 'HASH' as const });
 const rangeKey = (AttributeName: string) => ({ AttributeName, KeyType: 'RANGE' as const });
+
+const keysOf = (table: TableName): string[] =>
+  SORTED_TABLES.includes(table) ? [PARTITION_KEY, SORT_KEY] : [PARTITION_KEY];
 
 const { indexName, partitionKey, sortKey } = KEYS_BY_PROJECT;
 
@@ -62,8 +74,8 @@ export const createTables = async (endpoint: string): Promise<void> => {
       new CreateTableCommand({
         TableName,
         BillingMode: 'PAY_PER_REQUEST',
-        AttributeDefinitions: [attribute(PARTITION_KEY)],
-        KeySchema: [hashKey(PARTITION_KEY)],
+        AttributeDefinitions: keysOf(table).map(attribute),
+        KeySchema: [hashKey(PARTITION_KEY), ...keysOf(table).slice(1).map(rangeKey)],
         ...INDEXES[table],
       }),
     );

@@ -11,8 +11,18 @@ const CLOSE_LIMIT_MS = 2_000;
 
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
-const requestLine = ({ method, route, status, ms, model }: LogFields): string =>
-  [method, route ?? '(unknown path)', status, `${ms} ms`, model]
+/** A generation has an outcome, and an error class if it failed; its id is the argument of `requests`. */
+const requestLine = ({ method, route, status, ms, ...fields }: LogFields): string =>
+  [
+    method,
+    route ?? '(unknown path)',
+    status,
+    `${ms} ms`,
+    fields.model,
+    fields.outcome,
+    fields.fault,
+    fields.requestId,
+  ]
     .filter((part) => part !== undefined)
     .join(' ');
 

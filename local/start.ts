@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { AdminHandler } from '../lambdas/admin/create-admin-handler.ts';
 import { createCatalog, type Model, parseModels } from '../lambdas/catalog/catalog.ts';
 import defaultModels from '../lambdas/catalog/models.json' with { type: 'json' };
-import { createAdmin } from '../lambdas/create-admin.ts';
+import { type Admin, createAdmin } from '../lambdas/create-admin.ts';
 import { createRouter } from '../lambdas/create-router.ts';
 import type { HttpHandler } from '../lambdas/http/create-http-handler.ts';
 import type { HttpEvent } from '../lambdas/http/read-event.ts';
@@ -88,18 +87,28 @@ const isAdminPath = (path: string): boolean => path.startsWith('/admin/');
 
 const isForAdmin = (event: HttpEvent): boolean => 'rawPath' in event && isAdminPath(event.rawPath);
 
+/** Requests whose responses come from the history, which is a run behind. */
+const HISTORY_PATHS = /^\/admin\/(?:usage$|projects\/[^/]+\/statements\/)/;
+
+const readsHistory = (event: HttpEvent): boolean => {
+  if (!('rawPath' in event)) return false;
+  const { rawPath, rawQueryString = '' } = event;
+  return HISTORY_PATHS.test(rawPath) || (rawPath === '/v1/usage' && rawQueryString !== '');
+};
+
 /** The operator has no key. */
 const createAcceptsBodyOfBoth = (authenticate: Authenticate) => {
   const acceptsBody = createAcceptsBody(authenticate);
   return (request: RequestHead) => isAdminPath(request.path) || acceptsBody(request);
 };
 
-/** Serves both functions at one address, as the REST API does. */
+/** Serves both functions at one address, as the REST API does. On AWS a schedule runs the history. */
 const withAdmin =
-  ({ router, admin }: { router: HttpHandler; admin: AdminHandler }): HttpHandler =>
+  ({ router, admin }: { router: HttpHandler; admin: Admin }): HttpHandler =>
   async (event, response, context) => {
+    if (readsHistory(event)) await admin.runHistory();
     if (!isForAdmin(event)) return router(event, response, context);
-    const { body, ...prelude } = await admin(event, context);
+    const { body, ...prelude } = await admin.handler(event, context);
     withPrelude(response, prelude).end(body);
   };
 

@@ -10,7 +10,13 @@ import { createLocalDynamoClient, LOCAL_AWS } from '../../local/local-aws.ts';
 import { EVENT_COUNTS } from './cases.ts';
 import { start } from './processes.ts';
 
-const TABLES = { keys: 'local-keys', plans: 'local-plans', meters: 'local-meters' };
+const TABLES = {
+  keys: 'local-keys',
+  plans: 'local-plans',
+  meters: 'local-meters',
+  records: 'local-records',
+  history: 'local-history',
+};
 
 export type Store = { dynamo: string; secrets: string };
 
@@ -59,6 +65,8 @@ export const environmentOn = ({ dynamo, secrets }: Store): Record<string, string
   const own = {
     ...{ STAGE: 'bench', MAX_SERIES: '60', CORS_ORIGINS: '', UPSTREAM_SECRET: 'upstreams' },
     ...{ KEYS_TABLE: TABLES.keys, PLANS_TABLE: TABLES.plans, METERS_TABLE: TABLES.meters },
+    ...{ RECORDS_TABLE: TABLES.records, HISTORY_TABLE: TABLES.history },
+    ...{ RECORD_DAYS: '35', TRACEPARENT: 'keep' as const },
   } satisfies RouterEnv;
   return {
     ...own,

@@ -57,7 +57,7 @@ export const createFindRoute = (routes: AdminRoute[]) => {
 export const operate = async ({ request, route, parameters }: AdminRouted): Promise<JsonReply> => {
   const body = await readBody(request); // 400, 413, 415
   try {
-    return await route.operate({ parameters, body: body?.value });
+    return await route.operate({ parameters, query: request.query, body: body?.value });
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
     throw apiError(

@@ -23,9 +23,12 @@ const Name = z
 /** Far above any real limit, far below where a counter loses precision. */
 const Count = z.number().multipleOf(1, 'must be an integer').min(0).max(1_000_000_000_000);
 const Concurrency = Count.min(1);
-const Instant = z.iso
+export const Instant = z.iso
   .datetime({ offset: true, error: 'must be a date and time such as 2027-01-31T00:00:00Z' })
   .transform((text) => Date.parse(text));
+export const Month = z
+  .string()
+  .regex(/^\d{4}-(?:0[1-9]|1[0-2])$/, 'must be a month such as 2026-10');
 const ModelIds = z
   .array(z.string())
   .min(1)
@@ -80,6 +83,12 @@ export const Seed = z.strictObject({
 
 const lineOf = ({ path, message }: z.core.$ZodIssue): string =>
   path.length === 0 ? `The body ${message}` : `${path.join('.')}: ${message}`;
+
+/** Reads the parameters of a query. @throws ApiError 400 that lists every issue with its name */
+export const readQuery = <T extends z.ZodType>(
+  schema: T,
+  query: Readonly<Record<string, string>>,
+): z.output<T> => readInput(schema, query);
 
 /** @throws ApiError 400 that lists every issue with its path, so that a file can be fixed in one pass. */
 export const readInput = <T extends z.ZodType>(schema: T, body: unknown): z.output<T> => {

@@ -4,6 +4,8 @@ import type { JsonReply } from '../endpoints/endpoint.ts';
 export type AdminRequest = {
   /** What the path's `{placeholders}` stood for, percent-decoded. */
   parameters: Record<string, string>;
+  /** Parameters of the query, decoded. */
+  query: Readonly<Record<string, string>>;
   /** Parsed JSON of the body; undefined for GET. */
   body: unknown;
 };

@@ -56,6 +56,8 @@ export const Model = z.strictObject({
   vision: z.boolean(),
   input_price_per_m: z.number().check(z.nonnegative()),
   output_price_per_m: z.number().check(z.nonnegative()),
+  /** Of input tokens that the provider read from its cache; the input price if absent. */
+  cached_input_price_per_m: z.optional(z.number().check(z.nonnegative())),
   targets: z.array(Target).check(z.minLength(1)),
 });
 export type Model = z.infer<typeof Model>;

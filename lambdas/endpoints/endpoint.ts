@@ -6,6 +6,12 @@ import type { MessageBatches } from '../protocols/sse.ts';
 /** A request as an endpoint gets it: authenticated, its body parsed, independent of AWS. */
 export type Call = {
   requestId: string;
+  /** Lambda's id of the invocation; undefined on other hosts. */
+  awsRequestId: string | undefined;
+  /** The caller's W3C trace context, if it is well-formed. */
+  traceparent: string | undefined;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
   /** The protocol of the path; it shapes responses and errors. */
   protocol: CallerProtocol;
   caller: Caller;
@@ -19,10 +25,14 @@ export type Call = {
   header(name: string): string | undefined;
   /** The part of the path that a route captured, percent-decoded. */
   pathParameter: string | undefined;
+  /** Parameters of the query, decoded. */
+  query: Readonly<Record<string, string>>;
   /** Aborts when the client disconnects (never on Lambda, which does not report it). */
   signal: AbortSignal;
   /** Milliseconds until the platform ends this process's work on the request. */
   remainingMs(): number;
+  /** Fields of the access log line so far. */
+  readonly notes: Readonly<Partial<RequestFields>>;
   /** Adds fields to the access log line. */
   note(fields: Partial<RequestFields>): void;
 };

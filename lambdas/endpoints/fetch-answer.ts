@@ -9,6 +9,7 @@ import type { Log } from '../support/log.ts';
 import type { EventBatches, Upstream } from '../upstreams/upstream.ts';
 import { answerEvents } from './answer-events.ts';
 import { type CallBudget, createCallBudget } from './call-budget.ts';
+import type { AttemptLog } from './call-record.ts';
 import type { Cancellations } from './cancellations.ts';
 import type { CheckedCall } from './check-call.ts';
 import { mapRejectedInput } from './rejected-input.ts';
@@ -21,7 +22,7 @@ export type Fetched = { answer: Promise<Answer>; dispose: () => void };
 export type Answer = { batches: EventBatches; isEmpty: boolean };
 
 /** Starts the upstream call, with failover and a deadline. Never throws: `answer` rejects. */
-export type FetchAnswer = (checked: CheckedCall) => Fetched;
+export type FetchAnswer = (checked: CheckedCall, attempts: AttemptLog) => Fetched;
 
 /**
  * A response in flight with its request, its metadata, the settlement of its unit, and what keeps it for
@@ -36,9 +37,10 @@ export type PendingAnswer = {
 };
 
 /** Notes and logs the failed attempts of one call. */
-const createReport = ({ call, model }: CheckedCall, log: Log) => {
+const createReport = ({ call, model }: CheckedCall, attempts: AttemptLog, log: Log) => {
   let failedAttempts = 0;
   return ({ target, error }: FailedAttempt) => {
+    attempts.end(error);
     // The client disconnected: not a failure of the upstream.
     if (error.kind === 'aborted') return;
     failedAttempts += 1;
@@ -64,35 +66,51 @@ export const createFetchAnswer = ({
   cancellations,
   clock,
   log,
+  passesTraceparent = false,
 }: {
   upstream: Upstream;
   failover: Pick<Failover, 'open'>;
   cancellations: Cancellations;
   clock: Clock;
   log: Log;
+  /** Whether upstreams get the caller's `traceparent`. */
+  passesTraceparent?: boolean | undefined;
 }): FetchAnswer => {
-  const fetchFromTargets = async (checked: CheckedCall, { limits, signal }: CallBudget) => {
+  const fetchFromTargets = async (
+    checked: CheckedCall,
+    attempts: AttemptLog,
+    { limits, signal }: CallBudget,
+  ) => {
     const { call, request, model, targets, estimateInput } = checked;
     const startedAt = clock.now();
     const opening = failover.open({
       targets,
       projectId: call.caller.projectId,
-      onFailure: createReport(checked, log),
-      call: (candidate) =>
-        upstream.open({
+      onFailure: createReport(checked, attempts, log),
+      call: (candidate) => {
+        attempts.start(candidate);
+        return upstream.open({
           request: stripForeignThinking(request, originOf(candidate.upstream, candidate.model)),
           target: candidate,
           protocol: upstreamProtocols[candidate.protocol],
           maxOutputTokens: model.max_output_tokens,
           limits,
           signal,
-        }),
+          traceparent: passesTraceparent ? call.traceparent : undefined,
+        });
+      },
     });
-    const { target, batches, isEmpty, attempts } = await opening.catch((error: unknown) => {
+    const {
+      target,
+      batches,
+      isEmpty,
+      attempts: count,
+    } = await opening.catch((error: unknown) => {
       throw mapRejectedInput(error, call.body);
     });
     const firstContentMs = clock.now() - startedAt;
-    call.note({ upstream: target.upstream, attempts, firstContentMs });
+    attempts.end();
+    call.note({ upstream: target.upstream, attempts: count, firstContentMs });
     // A failure noted after this point is one of this response.
     call.note({ fault: undefined, exhausted: undefined });
     const origin = originOf(target.upstream, target.model);
@@ -100,9 +118,9 @@ export const createFetchAnswer = ({
     return { batches: events, isEmpty };
   };
 
-  return (checked) => {
+  return (checked, attempts) => {
     const budget = createCallBudget(checked, { clock, cancellations });
-    const answer = fetchFromTargets(checked, budget);
+    const answer = fetchFromTargets(checked, attempts, budget);
     // Avoids an unhandled rejection if it fails before it is awaited.
     answer.catch(() => {});
     return { answer, dispose: budget.end };

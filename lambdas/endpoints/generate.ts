@@ -4,12 +4,14 @@ import { type Limits, limitHeaders } from '../metering/limit-headers.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { GenerationRequest, ResponseMeta } from '../protocols/generation.ts';
 import type { HeaderMap } from '../protocols/protocol.ts';
+import type { Recorder } from '../records/recorder.ts';
 import type { Run } from '../replay/own.ts';
 import type { Replay } from '../replay/replay.ts';
 import type { Failover } from '../routing/failover.ts';
 import type { Clock } from '../support/clock.ts';
 import { withHeaders } from '../support/errors.ts';
 import { suffixOf } from '../support/ids.ts';
+import { createAttemptLog, createCallRecord } from './call-record.ts';
 import { type CheckedCall, checkCall } from './check-call.ts';
 import type { Call, Endpoint } from './endpoint.ts';
 import type { FetchAnswer } from './fetch-answer.ts';
@@ -51,6 +53,7 @@ export type GenerateDeps = {
   meter: Meter;
   failover: Pick<Failover, 'prefetch'>;
   fetchAnswer: FetchAnswer;
+  recorder: Recorder;
   clock: Clock;
 };
 
@@ -70,18 +73,40 @@ const metaOf = ({ call, model, estimateInput }: CheckedCall, now: number): Respo
   estimateInput,
 });
 
-/** Reserves one unit, calls a target, responds, settles. `keeper` stores the response of a keyed request. */
-const createRun =
-  ({ meter, failover, fetchAnswer, clock }: Omit<GenerateDeps, 'catalog' | 'replay'>): Run =>
-  async (checked, keeper) => {
+/** Runs `step`, and counts the request if it is rejected or denied there: it takes no unit. */
+const orRefuse = async <Value>(
+  recorder: Recorder,
+  { caller, notes }: Call,
+  step: () => Promise<Value>,
+): Promise<Value> => {
+  try {
+    return await step();
+  } catch (error) {
+    const { projectId, keyId, meterId } = caller;
+    const { status } = publicError(error);
+    await recorder.refuse({ projectId, keyId, meterId, model: notes.model ?? '', status });
+    throw error;
+  }
+};
+
+/**
+ * Reserves one unit, calls a target, responds, settles, records. `keeper` stores the response of a keyed
+ * request.
+ */
+const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'replay'>): Run => {
+  const { meter, failover, fetchAnswer, recorder, clock } = deps;
+  return async (checked, keeper) => {
     const { call } = checked;
     failover.prefetch(checked.targets);
-    const { limits, ...unit } = await admit(meter, checked);
-    const settlement = createSettlement(unit, clock);
+    const admission = await orRefuse(recorder, call, () => admit(meter, checked));
+    const { limits, unit } = admission;
+    const attempts = createAttemptLog(call, clock);
+    const record = createCallRecord({ checked, unit, attempts, clock, recorder });
+    const settlement = createSettlement(admission, clock, record.write);
     const admittedAt = clock.now();
     try {
       const meta = metaOf(checked, admittedAt);
-      const answer = { checked, meta, fetched: fetchAnswer(checked), settlement, keeper };
+      const answer = { checked, meta, fetched: fetchAnswer(checked, attempts), settlement, keeper };
       const reply = checked.request.stream
         ? await respondWithStream(answer, clock)
         : await respondWhole(answer);
@@ -95,15 +120,21 @@ const createRun =
         },
       };
     } catch (error) {
+      const failure = publicError(error);
+      record.fail(failure);
       // Refunded before the error is sent: the caller may retry on its last unit.
       await settlement.fail();
       await settlement.endSoon();
-      throw withHeaders(publicError(error), freeHeaders(call, limits, clock.now()));
+      throw withHeaders(failure, freeHeaders(call, limits, clock.now()));
     }
   };
+};
 
 /** Handles a generation: checks for free, then runs it, or replays the response of an earlier attempt. */
 export const createGenerate = ({ catalog, replay, ...deps }: GenerateDeps): Endpoint => {
   const run = createRun(deps);
-  return async (call) => replay(checkCall(catalog, call), run);
+  return async (call) => {
+    const checked = await orRefuse(deps.recorder, call, async () => checkCall(catalog, call));
+    return replay(checked, run);
+  };
 };

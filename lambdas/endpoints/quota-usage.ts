@@ -1,8 +1,11 @@
+import { createUsageGroups, GROUPINGS, type Grouping, rowsIn } from '../history/read-usage.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { WindowUsage } from '../metering/quota-usage.ts';
+import type { HistoryStore } from '../stores/history-store.ts';
+import { apiError, invalidRequest } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
-import { formatInstant } from '../support/time.ts';
-import type { Endpoint } from './endpoint.ts';
+import { DAY_MS, dayOf, formatInstant } from '../support/time.ts';
+import type { Call, Endpoint } from './endpoint.ts';
 
 const publicUse = ({ limit, used, remaining, resetAt }: WindowUsage) => ({
   limit,
@@ -11,13 +14,77 @@ const publicUse = ({ limit, used, remaining, resetAt }: WindowUsage) => ({
   resets_at: formatInstant(resetAt),
 });
 
-/** GET /v1/usage: what the key's plan allows and what is left of it, free of quota. */
+type Query = Call['query'];
+
+/** Longer than a year, so that a month can be compared with the year before. */
+const MAX_DAYS = 400;
+
+/** Rejects what is neither a day nor a time. @throws ApiError 400 */
+const instantIn = (query: Query, name: 'since' | 'until'): number | undefined => {
+  const text = query[name];
+  if (text === undefined) return undefined;
+  const instant = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(instant)) return instant;
+  throw invalidRequest(`${name}: must be a day or time such as 2026-10-01.`, { param: name });
+};
+
+/** @throws ApiError 400 */
+const groupingIn = ({ by = 'day' }: Query): Grouping => {
+  const grouping = GROUPINGS.find((one) => one === by);
+  if (grouping && grouping !== 'project') return grouping;
+  throw invalidRequest('by: must be day, model or key.', { param: 'by' });
+};
+
+/** The days of a query; undefined if it asks for none. @throws ApiError 400 */
+const daysIn = (query: Query): { from: string; to: string } | undefined => {
+  const since = instantIn(query, 'since');
+  const until = instantIn(query, 'until');
+  if (since === undefined) {
+    if (until === undefined) return undefined;
+    throw invalidRequest('since: missing.', { param: 'since' });
+  }
+  // Without an end: to today, wherever the clock of the history is.
+  const end = until ?? since + MAX_DAYS * DAY_MS;
+  if (end > since && end - since <= MAX_DAYS * DAY_MS)
+    return { from: dayOf(since), to: dayOf(end - 1) };
+  throw invalidRequest(`since: must be before until, by at most ${MAX_DAYS} days.`, {
+    param: 'since',
+  });
+};
+
+type History = Pick<HistoryStore, 'readRows' | 'readProgress'>;
+
+/** The history of a project; undefined if the query asks for none. @throws ApiError 400 or 503 */
+const historyOf = async (history: History, projectId: string, query: Query) => {
+  const days = daysIn(query);
+  if (!days) return undefined;
+  const groups = createUsageGroups(groupingIn(query));
+  try {
+    for await (const row of rowsIn(history, { projectId, ...days })) groups.add(row);
+    const progress = await history.readProgress(projectId);
+    return {
+      ...days,
+      as_of: progress ? formatInstant(progress.foldedAt) : null,
+      data: groups.rows(),
+      total: groups.total(),
+    };
+  } catch (cause) {
+    const headers = { 'retry-after': '1' };
+    throw apiError('The history is unavailable.', { status: 503, headers, cause });
+  }
+};
+
+/**
+ * GET /v1/usage: what the key's plan allows and what is left of it, free of quota; with `since` also the
+ * history of its project.
+ */
 export const createGetUsage =
-  ({ meter }: { meter: Meter }): Endpoint =>
-  async ({ caller }) => {
+  ({ meter, history }: { meter: Meter; history: History }): Endpoint =>
+  async ({ caller, query }) => {
     await meter.admitFree(caller);
     const { minute, period, lastUsedAt } = await meter.usage(caller);
     const { id, rpm, quota, period: length, concurrency } = caller.plan;
+    const past = await historyOf(history, caller.projectId, query);
     return {
       status: 200,
       body: {
@@ -28,6 +95,7 @@ export const createGetUsage =
         minute: publicUse(minute),
         period: { ...publicUse(period), reserved: period.reserved },
         last_used_at: lastUsedAt === undefined ? null : formatInstant(lastUsedAt),
+        ...(past && { history: past }),
       },
     };
   };

@@ -26,6 +26,8 @@ const END_TIMEOUT_MS = 1_000;
 export const createSettlement = (
   unit: Pick<Admission, 'charge' | 'refund' | 'finished'>,
   clock: Clock,
+  /** Told at the end whether the unit is charged; awaited with the close. Never throws. */
+  onEnd: (isCharged: boolean) => Promise<void> = async () => {},
 ): Settlement => {
   let state: 'reserved' | 'delivered' | 'charged' | 'refunded' = 'reserved';
   const fail = async () => {
@@ -34,12 +36,14 @@ export const createSettlement = (
     await unit.refund();
   };
   const end = async () => {
+    const ended = onEnd(state === 'delivered');
     if (state === 'delivered') {
       state = 'charged';
       await unit.charge();
     }
     await fail();
     await unit.finished();
+    await ended;
   };
   return {
     deliver: () => {

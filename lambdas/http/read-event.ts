@@ -9,6 +9,8 @@ export type HttpRequest = {
   headers: Record<string, string>;
   /** The network address of the client, or of the proxy in front of a plain server. */
   source: string;
+  /** Parameters of the query, decoded; the last one of a repeated name. */
+  query: Readonly<Record<string, string>>;
   /** The body's bytes as sent; empty when there is none. */
   body: Uint8Array;
 };
@@ -67,7 +69,17 @@ const pathBelowMapping = ({ path, resource, pathParameters }: APIGatewayProxyEve
   return below ?? (resource === '/' ? '/' : path);
 };
 
-/** The request in either event format. Query strings are dropped: no route reads one. */
+const queryOf = (text: string): Record<string, string> =>
+  Object.fromEntries(new URLSearchParams(text));
+
+const queryOfRestApi = ({
+  multiValueQueryStringParameters: parameters,
+}: APIGatewayProxyEvent): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(parameters ?? {}).map(([name, values = []]) => [name, values.at(-1) ?? '']),
+  );
+
+/** The request in either event format. */
 export const readEvent = (event: HttpEvent): HttpRequest => {
   const body = readBody(event.body, event.isBase64Encoded);
   if ('rawPath' in event) {
@@ -76,6 +88,7 @@ export const readEvent = (event: HttpEvent): HttpRequest => {
       path: event.rawPath,
       source: event.requestContext.http.sourceIp,
       headers: lowerCased(Object.entries(event.headers)),
+      query: queryOf(event.rawQueryString ?? ''),
       body,
     };
   }
@@ -83,6 +96,7 @@ export const readEvent = (event: HttpEvent): HttpRequest => {
     method: event.httpMethod,
     path: pathBelowMapping(event),
     headers: readHeadersOfRestApi(event),
+    query: queryOfRestApi(event),
     source: event.requestContext.identity?.sourceIp ?? '',
     body,
   };

@@ -103,15 +103,26 @@ const withModel = (body: unknown, deployment: string | undefined): unknown => {
     : { ...fields, model: deployment };
 };
 
+/** W3C Trace Context, version 00: trace id, parent id and flags. */
+const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+const traceparentIn = ({ headers }: HttpRequest): string | undefined => {
+  const { traceparent } = headers;
+  return traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined;
+};
+
 /** Checks the headers, then reads the body of a POST. @throws ApiError 400, 413 or 415 */
 export const readCall = async (authenticated: Authenticated): Promise<Call> => {
   checkDateHeader(authenticated);
   const { request, requestId, protocol, caller, pathParameter, deployment, isBodyless } =
     authenticated;
-  const { signal, remainingMs, notes } = authenticated;
+  const { signal, remainingMs, notes, awsRequestId, startedAt } = authenticated;
   const body = isBodyless ? undefined : await readBody(request);
   return {
     requestId,
+    awsRequestId,
+    traceparent: traceparentIn(request),
+    startedAt,
     protocol,
     caller,
     body: withModel(body?.value, deployment),
@@ -122,8 +133,10 @@ export const readCall = async (authenticated: Authenticated): Promise<Call> => {
         .digest('hex'),
     header: (name) => request.headers[name],
     pathParameter,
+    query: request.query,
     signal,
     remainingMs,
+    notes,
     note: (fields) => Object.assign(notes, fields),
   };
 };

@@ -1,10 +1,16 @@
-import type { MeterStore, Reservation, ReserveResult } from '../stores/meter-store.ts';
+import type {
+  MeterStore,
+  Reservation,
+  ReservedUnit,
+  ReserveResult,
+} from '../stores/meter-store.ts';
 import type { Limits } from './limit-headers.ts';
 import type { Reaper } from './reaper.ts';
 import type { UnitRelease } from './unit-release.ts';
 
 /** One reserved unit. Its holder settles it once, with `charge` or `refund`, then awaits `finished`. */
 export type Admission = Omit<UnitRelease, 'refund'> & {
+  unit: ReservedUnit;
   /** Include this request. */
   limits: Limits;
   /** Before the error is sent. */
@@ -44,14 +50,16 @@ export const createReserve = ({
 
 /** The `Admission` of a reserved unit; `onRefund` runs once its refund was attempted. */
 export const createAdmission = (parts: {
+  unit: ReservedUnit;
   limits: Limits;
   release: UnitRelease;
   /** Runs concurrently with the request; `finished` awaits it. */
   reaping: Promise<unknown> | undefined;
   onRefund(): void;
 }): Admission => {
-  const { limits, release, reaping, onRefund } = parts;
+  const { unit, limits, release, reaping, onRefund } = parts;
   return {
+    unit,
     limits,
     charge: release.charge,
     refund: async () => {

@@ -109,6 +109,7 @@ export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log })
       throw errorFor({ ...result, outcome });
     }
     return createAdmission({
+      unit: reservation,
       limits: limitsAt(caller, reservation, result),
       release,
       reaping: result.hasStaleMarks ? reaper.reap(reservation) : undefined,

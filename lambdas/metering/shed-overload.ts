@@ -65,6 +65,8 @@ export const shedOverload = ({
     refund: (unit) => repeat(unit.meterId, () => store.refund(unit)),
     reap: (meterId, now) => send(meterId, () => store.reap(meterId, now)),
     readUsage: (query) => store.readUsage(query),
+    endedPeriods: (meterId, now) => store.endedPeriods(meterId, now),
+    forgetPeriods: (meterId, periods) => store.forgetPeriods(meterId, periods),
     endKey: (meterId, keyId, validUntil) => store.endKey(meterId, keyId, validUntil),
     revokeKey: (meterId, keyId, now) => store.revokeKey(meterId, keyId, now),
     admitFree: (meterId, minute, cap) => store.admitFree(meterId, minute, cap),

@@ -80,6 +80,9 @@ export type UsageSnapshot = MeterCounts & {
   hasStaleMarks: boolean;
 };
 
+/** Units of a period that can no longer change. */
+export type EndedPeriod = { period: string; used: number };
+
 /** Implemented by `createDynamoMeterStore` (stores/dynamo/meter-store.ts). @throws StoreUnavailable */
 export type MeterStore = {
   /** Reserves one unit of the minute and one of the period, or neither. Idempotent. */
@@ -94,6 +97,13 @@ export type MeterStore = {
   readUsage(
     query: Pick<Reservation, 'meterId' | 'keyId' | 'minute' | 'period' | 'now'>,
   ): Promise<UsageSnapshot>;
+  /**
+   * The periods that ended and whose counts are final: no request in flight has a unit in them. They stay
+   * until `forgetPeriods`, so that the history can move them.
+   */
+  endedPeriods(meterId: string, now: number): Promise<EndedPeriod[]>;
+  /** Removes the counts of ended periods. Idempotent. */
+  forgetPeriods(meterId: string, periods: string[]): Promise<void>;
   /** Denies the key's reservations from `validUntil` (ms) on. The earliest instant wins. */
   endKey(meterId: string, keyId: string, validUntil: number): Promise<void>;
   /** Denies the key's reservations at once, independent of any clock. `now` (ms) dates the mark. Irreversible. */

@@ -25,8 +25,30 @@ export const toBase62 = (value: number, width: number): string => {
   return text;
 };
 
-/** Request ids are `req_` + 24 characters; the suffix also names the generation (`chatcmpl-…`, `msg_…`). */
-export const newRequestId = (randomBytes: RandomBytes): string =>
-  `req_${randomBase62(24, randomBytes)}`;
+const REQUEST_PREFIX = 'req_';
+/** Seconds since the epoch in base 62: ids sort by time, and a record is found without an index. */
+const TIME_WIDTH = 6;
+const REQUEST_ID = /^req_[0-9A-Za-z]{24}$/;
 
-export const suffixOf = (requestId: string): string => requestId.slice('req_'.length);
+/**
+ * Request ids are `req_`, the second in 6 characters and 18 random ones (107 bits); what follows the prefix
+ * also names the generation (`chatcmpl-…`, `msg_…`).
+ */
+export const newRequestId = (randomBytes: RandomBytes, now: number): string =>
+  firstRequestIdAt(now) + randomBase62(18, randomBytes);
+
+/** Sorts before every id of the second of `now` and after every earlier id. */
+export const firstRequestIdAt = (now: number): string =>
+  REQUEST_PREFIX + toBase62(Math.floor(now / 1000), TIME_WIDTH);
+
+/** When the request began, in ms, to the second; undefined if the text is not a request id. */
+export const requestTimeOf = (requestId: string): number | undefined => {
+  if (!REQUEST_ID.test(requestId)) return undefined;
+  const seconds = [...suffixOf(requestId).slice(0, TIME_WIDTH)].reduce(
+    (sum, letter) => sum * 62 + BASE62.indexOf(letter),
+    0,
+  );
+  return seconds * 1000;
+};
+
+export const suffixOf = (requestId: string): string => requestId.slice(REQUEST_PREFIX.length);

@@ -4,6 +4,23 @@ export const DAY_MS = 86_400_000;
 /** Lambda's longest invocation. */
 export const MAX_INVOCATION_MS = 900_000;
 
+/** The UTC day of an instant (ms): `2026-11-22`. */
+export const dayOf = (instant: number): string => new Date(instant).toISOString().slice(0, 10);
+
+/** All UTC days from one to another, both included. */
+export const daysBetween = (from: string, to: string): string[] => {
+  const days: string[] = [];
+  for (let instant = Date.parse(from); dayOf(instant) <= to; instant += DAY_MS) {
+    days.push(dayOf(instant));
+  }
+  return days;
+};
+
+/** All months (`2026-11`) from one day's to another's, both included. */
+export const monthsBetween = (from: string, to: string): string[] => [
+  ...new Set(daysBetween(from, to).map((day) => day.slice(0, 7))),
+];
+
 /** An instant (ms since the epoch) as RFC 3339 in UTC, without milliseconds. */
 export const formatInstant = (instant: number): string =>
   `${new Date(instant).toISOString().slice(0, 19)}Z`;

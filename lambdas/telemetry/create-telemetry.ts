@@ -10,6 +10,11 @@ type Options = {
   /** Value of the dimension `Stage`. */
   stage: string;
   labels: Labelled[];
+  /**
+   * The events that are counted.
+   * @default all
+   */
+  events?: readonly LogEvent[];
   clock: Clock;
   /** Writes one line; `process.stdout.write` in the entries. */
   write: (line: string) => void;
@@ -73,7 +78,7 @@ const createBacklog = () => {
  * few lines are written, but all are counted: the skipped ones are added to the next line. At most 99
  * counts wait, and are lost only if the platform ends the process first.
  */
-export const createTelemetry = ({ stage, labels, clock, write }: Options): Log => {
+export const createTelemetry = ({ stage, labels, events, clock, write }: Options): Log => {
   const log = createLog(write);
   const measure = createMeasure(labels);
   const isSampled = createSampleErrors();
@@ -86,7 +91,8 @@ export const createTelemetry = ({ stage, labels, clock, write }: Options): Log =
   const at =
     (level: keyof Log): Log[typeof level] =>
     (event, fields) => {
-      const point = measure(event, fields);
+      const isCounted = events === undefined || events.includes(event);
+      const point = isCounted ? measure(event, fields) : undefined;
       if (point) backlog.add(point);
       if (isFloodable(event, fields) && !isSampled(clock.now())) return;
       log[level](event, fields);

@@ -99,6 +99,8 @@ const VALUES: { [E in LogEvent]?: (fields: LogEvents[E]) => Values } = {
   breaker_opened: () => ({ BreakersOpened: 1 }),
   stream_failed: () => ({ StreamsFailed: 1 }),
   meter_refund_pending: () => ({ RefundPending: 1 }),
+  history_differs: () => ({ HistoryDiffers: 1 }),
+  record_write_failed: () => ({ RecordsLost: 1 }),
   upstream_secret_failed: () => ({ SecretFetchFailed: 1 }),
 };
 

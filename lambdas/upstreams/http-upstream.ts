@@ -1,6 +1,5 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import type { Target } from '../catalog/catalog.ts';
 import type { Confidential } from '../protocols/clean-reason.ts';
 import { isContent } from '../protocols/first-content.ts';
 import type {
@@ -94,12 +93,17 @@ const signFor = async (
   }
 };
 
-const headersFor = (body: Uint8Array, authHeaders: HeaderMap, target: Target): HeaderMap => ({
+const headersFor = (
+  body: Uint8Array,
+  authHeaders: HeaderMap,
+  { target, traceparent }: UpstreamCall,
+): HeaderMap => ({
   'content-type': 'application/json',
   'content-length': String(body.byteLength),
   accept: 'text/event-stream, application/json',
   'accept-encoding': 'identity',
   'user-agent': 'model-router',
+  ...(traceparent !== undefined && { traceparent }),
   ...authHeaders,
   ...target.headers,
 });
@@ -166,7 +170,7 @@ export const createHttpUpstream = ({ secrets, clock }: Parts): Upstream => {
     const { wire, body } = encodeBody(call, target);
     const signed = await signFor(call, endpoint, { secret, url, body, now: clock.now() });
     const agent = url.protocol === 'https:' ? https : http;
-    const headers = headersFor(body, signed, call.target);
+    const headers = headersFor(body, signed, call);
     const sent = post({ url, headers, body, agent, clock, signal: call.signal });
     const waitMs = firstEventMs(body.byteLength, call.target.firstEventTimeoutMs);
     const cancelWait = clock.after(waitMs, () =>

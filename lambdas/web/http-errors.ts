@@ -1,6 +1,7 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { readAddress } from '../http/read-address.ts';
+import type { Clock } from '../support/clock.ts';
 import { type ApiError, invalidRequest } from '../support/errors.ts';
 import { newRequestId, type RandomBytes } from '../support/ids.ts';
 
@@ -22,9 +23,15 @@ export type HttpErrors = {
   sendRaw(socket: Duplex, error: ApiError): void;
 };
 
-export const createHttpErrors = (randomBytes: RandomBytes): HttpErrors => {
+export const createHttpErrors = ({
+  clock,
+  randomBytes,
+}: {
+  clock: Clock;
+  randomBytes: RandomBytes;
+}): HttpErrors => {
   const encode = (path: string, error: ApiError) => {
-    const requestId = newRequestId(randomBytes);
+    const requestId = newRequestId(randomBytes, clock.now());
     const body = JSON.stringify(readAddress(path).protocol.encodeError(error, requestId));
     const headers = {
       'content-type': 'application/json',

@@ -131,7 +131,7 @@ const onFailure = (response: ServerResponse, { send }: HttpErrors) => {
  */
 export const startServer = async (options: ServerOptions): Promise<RunningServer> => {
   const host = options.host ?? '127.0.0.1';
-  const errors = createHttpErrors(options.randomBytes);
+  const errors = createHttpErrors(options);
   const listener = createListener(options, errors);
   const limits = { ...LIMITS, ...SENDERS, ...options.senders };
   const inFlight = createInFlight();

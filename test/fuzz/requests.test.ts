@@ -42,9 +42,14 @@ const ALL: Sample[] = [
       { name, method: 'POST', path, text: text.replace('"vendor/model"', '"vendor/other"') },
     ]),
   ),
-  ...['/', '/v1/models', '/v1/models/vendor/model', '/v1/models/vendor%2Fmodel', '/v1/usage'].map(
-    (path) => ({ name: path, method: 'GET', path, text: '' }),
-  ),
+  ...[
+    '/',
+    '/v1/models',
+    '/v1/models/vendor/model',
+    '/v1/models/vendor%2Fmodel',
+    '/v1/usage',
+    '/v1/requests/req_x',
+  ].map((path) => ({ name: path, method: 'GET', path, text: '' })),
 ];
 
 const SAMPLES = new Map(ALL.map((sample, at) => [`${at} ${sample.name} ${sample.path}`, sample]));

@@ -12,10 +12,13 @@ afterAll(() => rmSync(outdir, { recursive: true }));
 const { file } = bundle({ entry: 'lambdas/admin.ts', outdir });
 
 const env = {
+  STAGE: 'test',
   KEYS_TABLE: 'keys',
   PLANS_TABLE: 'plans',
   PROJECTS_TABLE: 'projects',
   METERS_TABLE: 'meters',
+  RECORDS_TABLE: 'records',
+  HISTORY_TABLE: 'history',
 } satisfies AdminEnv;
 
 /** A REST API event of a method that lacks IAM authorization. */

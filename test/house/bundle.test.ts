@@ -12,8 +12,8 @@ afterAll(() => rmSync(outdir, { recursive: true }));
 
 const { file, sources } = bundle({ entry: 'lambdas/router.ts', outdir });
 
-/** Every KB is parsed in each cold start. */
-const BUDGET_KB = 272;
+/** Every KB is parsed in each cold start; 17 of them are records and the history. */
+const BUDGET_KB = 286;
 
 /** Replaces the Lambda runtime: disables the network and sends one event. */
 const RUNTIME = `
@@ -48,6 +48,10 @@ const env = {
   KEYS_TABLE: 'keys',
   PLANS_TABLE: 'plans',
   METERS_TABLE: 'meters',
+  RECORDS_TABLE: 'records',
+  HISTORY_TABLE: 'history',
+  RECORD_DAYS: '35',
+  TRACEPARENT: 'keep',
   UPSTREAM_SECRET: 'upstreams',
 } satisfies RouterEnv;
 

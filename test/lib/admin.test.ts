@@ -50,6 +50,16 @@ describe('the admin function', () => {
         },
         {
           Effect: 'Allow',
+          Action: ['dynamodb:GetItem', 'dynamodb:Query'],
+          Resource: tableArn('Records'),
+        },
+        {
+          Effect: 'Allow',
+          Action: ['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'],
+          Resource: tableArn('History'),
+        },
+        {
+          Effect: 'Allow',
           Action: 'dynamodb:Query',
           Resource: { 'Fn::Join': ['', [tableArn('Keys'), '/index/byProject']] },
         },
@@ -69,6 +79,23 @@ describe('the admin function', () => {
     const { Variables } = FUNCTION.properties.Environment as { Variables: Props };
     expect(Object.keys(Variables).sort()).toEqual(Object.keys(AdminEnv.shape).sort());
   });
+});
+
+test('the history runs every hour, and only its schedule and the REST API may invoke the admin function', () => {
+  const { id, properties } = one('AWS::Events::Rule', 'Admin');
+  expect(properties).toMatchObject({
+    ScheduleExpression: 'cron(25 * * * ? *)',
+    State: 'ENABLED',
+    Targets: [
+      { Arn: ADMIN_ARN, Input: '{"job":"history"}', RetryPolicy: { MaximumRetryAttempts: 2 } },
+    ],
+  });
+  const permissions = Object.values(dev.findResources('AWS::Lambda::Permission'));
+  const ofRule = permissions.filter(({ Properties }) =>
+    JSON.stringify(Properties.SourceArn ?? '').includes(id),
+  );
+  expect(ofRule).toHaveLength(1);
+  expect(ofRule[0]?.Properties).toMatchObject({ Principal: 'events.amazonaws.com' });
 });
 
 describe('routes to the admin function', () => {
@@ -98,11 +125,12 @@ describe('routes to the admin function', () => {
     expect(toAdmin[0]?.Integration).not.toHaveProperty('ResponseTransferMode');
   });
 
-  test('only the admin route may invoke the admin function, which has no Function URL', () => {
+  test('only the admin route and the schedule may invoke the admin function, which has no Function URL', () => {
     const permissions = Object.values(
       dev.findResources('AWS::Lambda::Permission', { Properties: { FunctionName: ADMIN_ARN } }),
     );
-    expect(permissions).toHaveLength(1);
+    // The other one is the schedule's.
+    expect(permissions).toHaveLength(2);
     dev.hasResourceProperties('AWS::Lambda::Permission', {
       FunctionName: ADMIN_ARN,
       Principal: 'apigateway.amazonaws.com',

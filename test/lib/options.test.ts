@@ -27,11 +27,13 @@ describe('the options of existing data', () => {
     plansTable: 'plans-restored',
     projectsTable: 'projects-restored',
     metersTable: 'meters-restored',
+    recordsTable: 'records-restored',
+    historyTable: 'history-restored',
     upstreamSecret: SECRET,
     replayHours: 0,
   });
 
-  test('the stack creates no table and no secret if five existing ones are given', () => {
+  test('the stack creates no table and no secret if seven existing ones are given', () => {
     restored.resourceCountIs(TABLE, 0);
     restored.resourceCountIs('AWS::SecretsManager::Secret', 0);
   });
@@ -41,6 +43,8 @@ describe('the options of existing data', () => {
       KEYS_TABLE: 'keys-restored',
       PLANS_TABLE: 'plans-restored',
       METERS_TABLE: 'meters-restored',
+      RECORDS_TABLE: 'records-restored',
+      HISTORY_TABLE: 'history-restored',
       UPSTREAM_SECRET: SECRET,
     });
     restored.hasOutput('KeysTable', { Value: 'keys-restored' });
@@ -49,7 +53,7 @@ describe('the options of existing data', () => {
 
   test('the roles may use the existing tables, their index and the secret, and nothing wider', () => {
     const policies = policiesOf(restored);
-    for (const name of ['keys', 'plans', 'projects', 'meters']) {
+    for (const name of ['keys', 'plans', 'projects', 'meters', 'records']) {
       expect(policies).toContain(`:table/${name}-restored"`);
     }
     expect(policies).toContain(':table/keys-restored/index/');
@@ -57,12 +61,14 @@ describe('the options of existing data', () => {
     expect(policies).not.toContain('/*');
   });
 
-  test('one restored table leaves the other three as they are', () => {
+  test('one restored table leaves the others as they are', () => {
     const one = synthTemplate({ keysTable: 'keys-restored', replayHours: 0 });
     expect(Object.keys(one.findResources(TABLE)).toSorted()).toEqual([
+      'TablesHistory40CCE7D9',
       'TablesMetersB1C8DA8D',
       'TablesPlans2B9D66DA',
       'TablesProjectsD51E92A2',
+      'TablesRecords353FBC94',
     ]);
   });
 

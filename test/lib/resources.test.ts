@@ -62,6 +62,8 @@ const OPTIONS: Record<string, Parameters<typeof synthTemplate>> = {
       kmsKey: 'arn:aws:kms:eu-west-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab',
       tags: 'team=ai',
       corsOrigins: 'https://app.example',
+      recordDays: '90',
+      traceparent: 'pass',
     },
   ],
 };

@@ -1,7 +1,7 @@
 import { Annotations, Match, type Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, test } from 'vitest';
 import { RouterEnv } from '../../lambdas/env.ts';
-import { PARTITION_KEY, TTL_ATTRIBUTE } from '../../lambdas/tables.ts';
+import { PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE } from '../../lambdas/tables.ts';
 import { exampleModels, models, synthStack, synthTemplate } from './synth.ts';
 
 const dev = synthTemplate();
@@ -43,7 +43,12 @@ describe('the role of the router', () => {
         {
           Effect: 'Allow',
           Action: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
-          Resource: [tableArn('Meters'), tableArn('Answers')],
+          Resource: [tableArn('Answers'), tableArn('Meters'), tableArn('Records')],
+        },
+        {
+          Effect: 'Allow',
+          Action: ['dynamodb:GetItem', 'dynamodb:Query'],
+          Resource: tableArn('History'),
         },
         {
           Effect: 'Allow',
@@ -137,7 +142,7 @@ describe('the Function URL', () => {
       Principal: 'apigateway.amazonaws.com',
       SourceArn: Match.anyValue(),
     });
-    dev.resourceCountIs('AWS::Lambda::Permission', 4);
+    dev.resourceCountIs('AWS::Lambda::Permission', 5);
   });
 });
 
@@ -180,41 +185,46 @@ describe('the tables', () => {
   const tables = (template: Template) =>
     Object.values(template.findResources('AWS::DynamoDB::GlobalTable'));
 
-  test('the five tables are on demand, each with one partition key', () => {
-    const shape = {
-      BillingMode: 'PAY_PER_REQUEST',
-      KeySchema: [{ AttributeName: PARTITION_KEY, KeyType: 'HASH' }],
-    };
-    dev.allResourcesProperties('AWS::DynamoDB::GlobalTable', shape);
-    dev.resourceCountIs('AWS::DynamoDB::GlobalTable', 5);
+  test('the seven tables are on demand, each with one partition key, two with a sort key', () => {
+    const type = 'AWS::DynamoDB::GlobalTable';
+    const hash = { AttributeName: PARTITION_KEY, KeyType: 'HASH' };
+    const range = { AttributeName: SORT_KEY, KeyType: 'RANGE' };
+    dev.allResourcesProperties(type, { BillingMode: 'PAY_PER_REQUEST' });
+    dev.resourceCountIs(type, 7);
+    dev.resourcePropertiesCountIs(type, { KeySchema: [hash] }, 5);
+    dev.resourcePropertiesCountIs(type, { KeySchema: [hash, range] }, 2);
   });
 
-  test('only the meters and answers tables have a time to live', () => {
+  test('only meters, records, history and answers have a time to live', () => {
     const expiring = { TimeToLiveSpecification: { AttributeName: TTL_ATTRIBUTE, Enabled: true } };
     const found = ids(dev, 'AWS::DynamoDB::GlobalTable', { Properties: expiring });
-    expect(found).toEqual([expect.stringContaining('Meters'), expect.stringContaining('Answers')]);
+    expect(found.toSorted()).toEqual([
+      expect.stringContaining('Answers'),
+      expect.stringContaining('History'),
+      expect.stringContaining('Meters'),
+      expect.stringContaining('Records'),
+    ]);
   });
 
   test('the tables are retained after the stack in prod, all but the answers, and deleted with it in dev', () => {
-    expect(tables(prod).map((table) => table.DeletionPolicy)).toEqual([
-      ...Array(4).fill('RetainExceptOnCreate'),
-      'Delete',
-    ]);
-    expect(tables(dev).map((table) => table.DeletionPolicy)).toEqual(Array(5).fill('Delete'));
+    const policies = tables(prod).map((table) => table.DeletionPolicy);
+    expect(policies.toSorted()).toEqual(['Delete', ...Array(6).fill('RetainExceptOnCreate')]);
+    expect(tables(dev).map((table) => table.DeletionPolicy)).toEqual(Array(7).fill('Delete'));
   });
 
-  test('in prod all tables but the answers are protected from deletion, keys, plans and projects restorable', () => {
+  test('in prod all tables but the answers are protected from deletion, and all but meters and records restorable', () => {
     const restorable = {
       DeletionProtectionEnabled: true,
       PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
     };
     const replicas = (replica: unknown) => ({ Properties: { Replicas: [replica] } });
     const type = 'AWS::DynamoDB::GlobalTable';
-    expect(ids(prod, type, replicas({ DeletionProtectionEnabled: true }))).toHaveLength(4);
+    expect(ids(prod, type, replicas({ DeletionProtectionEnabled: true }))).toHaveLength(6);
     expect(ids(prod, type, replicas(restorable))).toEqual([
       expect.stringContaining('Keys'),
       expect.stringContaining('Plans'),
       expect.stringContaining('Projects'),
+      expect.stringContaining('History'),
     ]);
     expect(ids(dev, type, replicas({ DeletionProtectionEnabled: true }))).toEqual([]);
   });
@@ -249,10 +259,12 @@ describe('the stack', () => {
       'AdminLogGroup',
       'AnswersTable',
       'FunctionUrl',
+      'HistoryTable',
       'KeysTable',
       'MetersTable',
       'PlansTable',
       'ProjectsTable',
+      'RecordsTable',
       'RestApiUrl',
       'RouterFunctionName',
       'RouterLogGroup',
@@ -309,7 +321,7 @@ describe('the metric budget at synth', () => {
     Annotations.fromStack(synthStack()).hasInfo(
       '*',
       Match.stringLikeRegexp(
-        'Metric series: 53 of at most 64 \\(maxSeries\\), \\$15\\.90 a month\\.',
+        'Metric series: 57 of at most 72 \\(maxSeries\\), \\$17\\.10 a month\\.',
       ),
     );
   });

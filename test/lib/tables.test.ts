@@ -25,7 +25,14 @@ const definitionOf = (table: TableName): CreateTableCommandInput => {
   return { ...shared, TableName: table } as CreateTableCommandInput;
 };
 
-const NAMES = { keys: 'keys', plans: 'plans', projects: 'projects', meters: 'meters' } as const;
+const NAMES = {
+  keys: 'keys',
+  plans: 'plans',
+  projects: 'projects',
+  meters: 'meters',
+  records: 'records',
+  history: 'history',
+} as const;
 
 /** Starts a DynamoDB emulator with exactly the template's tables. */
 const startSynthesized = async (): Promise<{

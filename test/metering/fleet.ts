@@ -18,6 +18,8 @@ export type Fleet = {
   setNow(now: number): void;
   createKey: LocalRouter['createKey'];
   upstreams: LocalRouter['upstreams'];
+  /** The router that the tables belong to; its clock is the machine's. */
+  home: Pick<LocalRouter, 'baseUrl' | 'endpoints'>;
   /** `kill -9`, and a new process in its place. */
   replace(index: number): Promise<void>;
   close(): Promise<void>;
@@ -70,6 +72,7 @@ export const startFleet = async ({
     },
     createKey: home.createKey,
     upstreams: home.upstreams,
+    home,
     replace: async (index) => {
       const old = servers[index];
       if (!old) return;

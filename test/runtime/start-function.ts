@@ -61,6 +61,10 @@ export const environmentFor = (endpoints: LocalRouter['endpoints']): Record<stri
     KEYS_TABLE: TABLE_NAMES.keys,
     PLANS_TABLE: TABLE_NAMES.plans,
     METERS_TABLE: TABLE_NAMES.meters,
+    RECORDS_TABLE: TABLE_NAMES.records,
+    HISTORY_TABLE: TABLE_NAMES.history,
+    RECORD_DAYS: '35',
+    TRACEPARENT: 'keep',
     UPSTREAM_SECRET: 'local-upstreams',
   } satisfies RouterEnv;
   return {

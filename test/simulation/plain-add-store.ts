@@ -70,6 +70,8 @@ export const createPlainAddStore = (client: DynamoDBDocumentClient): MeterStore 
     },
     reap: async () => 0,
     readUsage,
+    endedPeriods: async () => [],
+    forgetPeriods: async () => undefined,
     endKey: async () => undefined,
     revokeKey: async () => undefined,
     admitFree: async () => true,

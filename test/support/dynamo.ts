@@ -1,8 +1,10 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { DynamoClient } from '../../lambdas/stores/dynamo/dynamo-client.ts';
+import { createDynamoHistoryStore } from '../../lambdas/stores/dynamo/history-store.ts';
 import { createDynamoKeyStore } from '../../lambdas/stores/dynamo/key-store.ts';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
 import { createDynamoPlanStore } from '../../lambdas/stores/dynamo/plan-store.ts';
+import { createDynamoRecordStore } from '../../lambdas/stores/dynamo/record-store.ts';
 import { createDocumentClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import type { TableName } from '../../lambdas/tables.ts';
 import { startEmbeddedDynamo } from '../../local/embedded-dynamo.ts';
@@ -13,6 +15,8 @@ export const TABLE_NAMES: Record<TableName, string> = {
   plans: 'local-plans',
   projects: 'local-projects',
   meters: 'local-meters',
+  records: 'local-records',
+  history: 'local-history',
   answers: 'local-answers',
 };
 
@@ -21,6 +25,8 @@ export const storesOn = (client: DynamoClient) => ({
   keys: createDynamoKeyStore({ client, tableName: TABLE_NAMES.keys }),
   plans: createDynamoPlanStore({ client, tableName: TABLE_NAMES.plans }),
   meters: createDynamoMeterStore({ client, tableName: TABLE_NAMES.meters }),
+  history: createDynamoHistoryStore({ client, tableName: TABLE_NAMES.history }),
+  records: createDynamoRecordStore({ client, tableName: TABLE_NAMES.records }),
 });
 
 /** A client whose server has gone: connections are refused, as in an outage. */

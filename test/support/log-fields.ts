@@ -32,6 +32,9 @@ export const LOG_EVENTS: Record<LogEvent, true> = {
   meter_refund_pending: true,
   meter_charge_pending: true,
   meter_units_reaped: true,
+  record_write_failed: true,
+  history_folded: true,
+  history_differs: true,
 };
 
 /** Every field that a log line may have, none missing, and what it may hold. */
@@ -63,6 +66,9 @@ export const LOG_FIELDS: Record<'level' | 'event' | keyof LogFields, Check> = {
   finish: text(/^[a-z-]+$/),
   inputTokens: number,
   outputTokens: number,
+  cacheReadTokens: number,
+  cacheWriteTokens: number,
+  reasoningTokens: number,
   outcome: text(/^(?:finished|abandoned|failed)$/),
   cut: flag,
   failure: text(/^[\w(). -]+(?: < [\w(). -]+)*$/),
@@ -71,6 +77,8 @@ export const LOG_FIELDS: Record<'level' | 'event' | keyof LogFields, Check> = {
   openings: number,
   refunded: number,
   operator: text(WORD),
+  units: number,
+  difference: number,
 };
 
 /** The same for a line of metrics. */

@@ -28,7 +28,7 @@ export const receive = ({ clock, randomBytes, readAddress, notesOf }: Options) =
     const { path, protocol, deployment } = readAddress(request.path);
     const received: Received = {
       request: { ...request, path },
-      requestId: newRequestId(randomBytes),
+      requestId: newRequestId(randomBytes, clock.now()),
       awsRequestId: context.awsRequestId,
       startedAt: clock.now(),
       protocol,

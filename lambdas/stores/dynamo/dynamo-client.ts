@@ -22,7 +22,13 @@ export type DynamoCalls = {
     output: { Attributes?: Item | undefined };
   };
   Query: {
-    input: Pages & Expressions & { IndexName: string; KeyConditionExpression: string };
+    input: Pages &
+      Expressions & {
+        IndexName?: string;
+        KeyConditionExpression: string;
+        ScanIndexForward?: boolean;
+        ConsistentRead?: boolean;
+      };
     output: Page;
   };
   Scan: { input: Pages; output: Page };

@@ -1,5 +1,6 @@
 import { DAY_MS, MINUTE_MS } from '../../support/time.ts';
 import {
+  type EndedPeriod,
   limitReached,
   type MeterCounts,
   type Reservation,
@@ -192,27 +193,31 @@ export const hasStaleMarks = (item: Item | undefined, now: number): boolean => {
 const isPeriodOver = (period: string, instant: number): boolean =>
   new Date(instant).toISOString().slice(0, period.length) > period;
 
-/** Counters of past windows, and the last minute among them, which then becomes the floor. */
+/** Counters of past minutes, and the last minute among them, which then becomes the floor. */
 export type PastCounters = { names: string[]; floor: number };
 
-/**
- * Counters that no write can change again: their window ended long enough ago, and no request in flight has a
- * unit in them. Undefined if there are none.
- */
+/** Minutes' counters that no write can change again. Undefined if there are none. */
 export const pastCountersIn = (item: Item, now: number): PastCounters | undefined => {
   const isPast = (minute: number) => (minute + 1) * MINUTE_MS + MINUTE_KEPT_MS < now;
-  const names = Object.keys(item);
-  const minutes = names.filter((name) => name[0] === 'r' && isPast(Number(name.slice(1))));
-  const periods = names.filter(
-    (name) =>
-      name[0] === 'q' &&
-      isPeriodOver(name.slice(1), now - PERIOD_KEPT_MS) &&
-      reservedIn(item, name.slice(1)) === 0,
+  const minutes = Object.keys(item).filter(
+    (name) => name[0] === 'r' && isPast(Number(name.slice(1))),
   );
-  if (minutes.length + periods.length === 0) return undefined;
+  if (minutes.length === 0) return undefined;
   const floor = Math.max(numberIn(item, FLOOR), ...minutes.map((name) => Number(name.slice(1))));
-  return { names: [...minutes, ...periods].slice(0, MAX_REMOVED), floor };
+  return { names: minutes.slice(0, MAX_REMOVED), floor };
 };
+
+/**
+ * The periods whose counters no write can change again: they ended long enough ago, and no request in flight
+ * has a unit in them. The history moves them.
+ */
+export const endedPeriodsIn = (item: Item, now: number): EndedPeriod[] =>
+  Object.keys(item)
+    .filter((name) => name[0] === 'q')
+    .map((name) => ({ period: name.slice(1), used: numberIn(item, name) }))
+    .filter(
+      ({ period }) => isPeriodOver(period, now - PERIOD_KEPT_MS) && reservedIn(item, period) === 0,
+    );
 
 /**
  * Elects one of the requests in flight to remove past counters with its last write, because that write is

@@ -4,6 +4,7 @@ import { StoreUnavailable } from '../store-unavailable.ts';
 import type { DynamoClient } from './dynamo-client.ts';
 import {
   countsIn,
+  endedPeriodsIn,
   hasStaleMarks,
   isFirstMark,
   isKeyEnded,
@@ -12,10 +13,12 @@ import {
   numberIn,
   outcomeIn,
   pastCountersIn,
+  periodName,
   revokedAt,
   staleMarksIn,
 } from './meter-item.ts';
 import {
+  bindRemoved,
   bindUnit,
   CHARGE,
   CHARGE_DUPLICATED,
@@ -36,6 +39,8 @@ const MAX_TRIES = 8;
 const MAX_REAPED = 100;
 const MAX_EXPIRED = 40;
 const FREE_ITEM_LIFE_SECONDS = 3_600;
+/** Periods that one write forgets. */
+const MAX_FORGOTTEN = 40;
 
 /** Reserves a unit of the minute and of the period in one conditional write, or reads why it was denied. */
 const createReserve = ({
@@ -184,6 +189,18 @@ export const createDynamoMeterStore = (deps: {
         lastUsedAt: numberIn(item, lastUsedName(query.keyId)) || undefined,
         hasStaleMarks: hasStaleMarks(item, query.now),
       };
+    },
+    endedPeriods: async (meterId, now) => endedPeriodsIn((await table.read(meterId)) ?? {}, now),
+    forgetPeriods: async (meterId, periods) => {
+      // A few at a time: an expression has at most 4 KB.
+      for (let index = 0; index < periods.length; index += MAX_FORGOTTEN) {
+        const names = bindRemoved(periods.slice(index, index + MAX_FORGOTTEN).map(periodName));
+        await table.apply(
+          meterId,
+          { update: `REMOVE ${Object.keys(names).join(', ')}` },
+          { names },
+        );
+      }
     },
     endKey: async (meterId, keyId, validUntil) => {
       await table.apply(meterId, END_KEY, {

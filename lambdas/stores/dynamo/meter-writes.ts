@@ -178,5 +178,5 @@ export const bindReservation = (reservation: Reservation) => {
 };
 
 /** Placeholders of attributes, for a `REMOVE`. */
-const bindRemoved = (attributes: string[]): Record<string, string> =>
+export const bindRemoved = (attributes: string[]): Record<string, string> =>
   Object.fromEntries(attributes.map((name, index) => [`#a${index}`, name]));

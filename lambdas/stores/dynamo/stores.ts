@@ -2,16 +2,20 @@ import type { TableName } from '../../tables.ts';
 import type { AnswerStore, BodyStore } from '../answer-store.ts';
 import type { BreakerStore } from '../breaker-store.ts';
 import type { CancelStore } from '../cancel-store.ts';
+import type { HistoryStore } from '../history-store.ts';
 import type { KeyStore } from '../key-store.ts';
 import type { MeterStore } from '../meter-store.ts';
 import type { PlanStore } from '../plan-store.ts';
+import type { RecordStore } from '../record-store.ts';
 import { createDynamoAnswerStore } from './answer-store.ts';
 import { createDynamoBreakerStore } from './breaker-store.ts';
 import { createDynamoCancelStore } from './cancel-store.ts';
 import type { DynamoClient } from './dynamo-client.ts';
+import { createDynamoHistoryStore } from './history-store.ts';
 import { createDynamoKeyStore } from './key-store.ts';
 import { createDynamoMeterStore } from './meter-store.ts';
 import { createDynamoPlanStore } from './plan-store.ts';
+import { createDynamoRecordStore } from './record-store.ts';
 
 export type Stores = {
   keys: KeyStore;
@@ -19,6 +23,8 @@ export type Stores = {
   meters: MeterStore;
   breakers: BreakerStore;
   cancels: CancelStore;
+  records: RecordStore;
+  history: HistoryStore;
   /** Undefined without a table for it: no response is kept. */
   answers: AnswerStore | undefined;
 };
@@ -32,19 +38,24 @@ export type RouterTables = Record<Exclude<TableName, 'projects' | 'answers'>, st
 export const createDynamoStores = ({
   client,
   tableNames,
+  recordDays,
   bodies,
 }: {
   client: DynamoClient;
   tableNames: RouterTables;
+  /** Days that records are kept. */
+  recordDays?: number;
   bodies?: BodyStore | undefined;
 }): Stores => {
-  const { keys, plans, meters, answers } = tableNames;
+  const { keys, plans, meters, records, history, answers } = tableNames;
   return {
     keys: createDynamoKeyStore({ client, tableName: keys }),
     plans: createDynamoPlanStore({ client, tableName: plans }),
     meters: createDynamoMeterStore({ client, tableName: meters }),
     breakers: createDynamoBreakerStore({ client, tableName: meters }),
     cancels: createDynamoCancelStore({ client, tableName: meters }),
+    records: createDynamoRecordStore({ client, tableName: records, recordDays }),
+    history: createDynamoHistoryStore({ client, tableName: history }),
     answers:
       answers === undefined
         ? undefined

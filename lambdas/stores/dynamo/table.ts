@@ -1,8 +1,11 @@
-import { PARTITION_KEY } from '../../tables.ts';
+import { PARTITION_KEY, SORT_KEY } from '../../tables.ts';
 import { StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
 import { type DynamoCalls, type DynamoClient, DynamoError, type Item } from './dynamo-client.ts';
 
 export type { Item };
+
+/** Key of an item: the partition, and in a sorted table the sort key as well. */
+export type ItemKey = string | { partition: string; sort: string };
 
 /** One conditional write. Expressions are constants; `Bindings` resolves their placeholders. */
 export type ConditionalWrite = { update: string; condition?: string };
@@ -24,8 +27,10 @@ export type WriteResult = {
 
 export type Table = {
   /** A strongly consistent read. */
-  read(key: string): Promise<Item | undefined>;
-  apply(key: string, write: ConditionalWrite, bindings: Bindings): Promise<WriteResult>;
+  read(key: ItemKey): Promise<Item | undefined>;
+  apply(key: ItemKey, write: ConditionalWrite, bindings: Bindings): Promise<WriteResult>;
+  /** Pages of a partition of a sorted table, strongly consistent. */
+  range(query: RangeQuery): AsyncGenerator<Item[], void, void>;
   /** All pages of a partition of an index; eventually consistent. */
   query(index: PartitionQuery): Promise<Item[]>;
   /** All pages of the table; eventually consistent. */
@@ -34,7 +39,21 @@ export type Table = {
 
 type Page = DynamoCalls['Scan']['output'];
 
+/** Items of `partition` whose sort key is between `from` and `to`, both included. */
+export type RangeQuery = {
+  partition: string;
+  from: string;
+  to: string;
+  /** @default false */
+  isDescending?: boolean;
+};
+
 export type PartitionQuery = { indexName: string; partitionKey: string; value: string };
+
+const keyOf = (key: ItemKey): Record<string, string> =>
+  typeof key === 'string'
+    ? { [PARTITION_KEY]: key }
+    : { [PARTITION_KEY]: key.partition, [SORT_KEY]: key.sort };
 
 /** Bindings that the expressions use; DynamoDB rejects the others. */
 const bindingsOf = <Value>(
@@ -126,13 +145,13 @@ export const createTable = ({
   };
   return {
     read: async (key) => {
-      const input = { TableName: tableName, Key: { [PARTITION_KEY]: key }, ConsistentRead: true };
+      const input = { TableName: tableName, Key: keyOf(key), ConsistentRead: true };
       return (await send(() => client.call('GetItem', input))).output.Item;
     },
     apply: (key, write, bindings) =>
       applyWrite(client, {
         TableName: tableName,
-        Key: { [PARTITION_KEY]: key },
+        Key: keyOf(key),
         UpdateExpression: write.update,
         ConditionExpression: write.condition,
         ExpressionAttributeNames: bindingsOf(write, bindings.names),
@@ -140,6 +159,23 @@ export const createTable = ({
         ReturnValues: 'ALL_NEW',
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       }),
+    range: async function* ({ partition, from, to, isDescending = false }) {
+      let next: Item | undefined;
+      do {
+        const input = {
+          TableName: tableName,
+          KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :to',
+          ExpressionAttributeNames: { '#pk': PARTITION_KEY, '#sk': SORT_KEY },
+          ExpressionAttributeValues: { ':pk': partition, ':from': from, ':to': to },
+          ScanIndexForward: !isDescending,
+          ConsistentRead: true,
+          ExclusiveStartKey: next,
+        };
+        const { output } = await send(() => client.call('Query', input));
+        yield output.Items ?? [];
+        next = output.LastEvaluatedKey;
+      } while (next);
+    },
     query: ({ indexName, partitionKey, value }) =>
       allPages((from) =>
         client.call('Query', {

@@ -29,7 +29,7 @@ const adminOn = (client: TestDynamo['client']) =>
     log: createLog((line) => lines.push(line)),
     clock: systemClock,
     randomBytes,
-  });
+  }).handler;
 
 let dynamo: TestDynamo;
 let admin: ReturnType<typeof adminOn>;

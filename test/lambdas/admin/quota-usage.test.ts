@@ -25,7 +25,11 @@ test("the operator's usage refunds units of dead processes after 17 minutes, on 
   const window = { minute: NOW / 60_000, period: '2026-11', rpm: 9, quota: 9, now: NOW };
   await meters.reserve({ meterId, keyId, requestId: 'req_died', ...window });
   const used = async () => {
-    const { body } = await usage.list({ parameters: { project: 'prj' }, body: undefined });
+    const { body } = await usage.list({
+      parameters: { project: 'prj' },
+      query: {},
+      body: undefined,
+    });
     const { data } = body as { data: { used: number; reserved: number }[] };
     return data.map((row) => [row.used, row.reserved]);
   };

@@ -36,7 +36,7 @@ describe('recordUsage', () => {
     const usage = { inputTokens: 5, outputTokens: 7, cacheReadTokens: 2 };
     const { events, notes } = recordAll([delta('four'), finish(usage)]);
     expect(events.at(-1)).toEqual(finish(usage));
-    expect(notes).toEqual([{ finish: 'stop', inputTokens: 5, outputTokens: 7 }]);
+    expect(notes).toEqual([{ finish: 'stop', ...usage }]);
   });
 });
 

@@ -266,7 +266,7 @@ describe('the labels of a catalog', () => {
     expect(labels, budgetOf(labels)).toEqual(labelsOf(models, DEFAULT_MAX_SERIES));
   });
 
-  test('name all of 4 models with 2 upstreams each within 64 series', () => {
+  test('name all of 4 models with 2 upstreams each within 72 series', () => {
     const labels = labelsOf(catalogOf(4), DEFAULT_MAX_SERIES);
     expect(
       labels.map(({ model }) => model),

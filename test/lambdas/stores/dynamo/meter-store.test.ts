@@ -119,7 +119,7 @@ describe("a meter's item", () => {
     expect(await itemOf('m6')).toEqual({ [PARTITION_KEY]: 'm6', 'q2026-11': 1, f: minute });
   });
 
-  test("an hour's counter is removed only after every request of that hour has finished", async () => {
+  test("an hour's counter stays until it is forgotten, and is final only after every request of that hour", async () => {
     const inTheHour = request('m2', 1, Date.parse('2026-11-21T11:59:59Z'), '2026-11-21T11');
     await store.reserve(inTheHour);
     const next = async (id: number, time: string) => {
@@ -130,7 +130,11 @@ describe("a meter's item", () => {
     };
     expect(await next(2, '2026-11-21T12:19:00Z')).toHaveLength(2);
     expect(await next(3, '2026-11-21T12:21:00Z')).toHaveLength(2);
+    const now = Date.parse('2026-11-21T12:22:00Z');
+    expect(await store.endedPeriods('m2', now)).toEqual([]);
     await store.charge(inTheHour);
+    expect(await store.endedPeriods('m2', now)).toEqual([{ period: '2026-11-21T11', used: 1 }]);
+    await store.forgetPeriods('m2', ['2026-11-21T11']);
     expect(await next(4, '2026-11-21T12:22:00Z')).toEqual(['q2026-11-21T12']);
   });
 

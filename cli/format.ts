@@ -1,0 +1,71 @@
+import type { Command, CommandInput } from './command.ts';
+
+/** A row of a response. */
+export type Row = Record<string, unknown>;
+
+const plainText = (value: unknown): string => {
+  if (value === undefined || value === null) return '-';
+  if (Array.isArray(value)) return value.join(', ');
+  return String(value);
+};
+
+/** What forges rows, colours or another writing direction in a terminal; a stored name may contain it. */
+const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
+
+export const textOf = (value: unknown): string => plainText(value).replace(UNPRINTABLE, '\uFFFD');
+
+const isNumber = (value: unknown): boolean => value === undefined || typeof value === 'number';
+
+/** Formats rows as a table; number columns are right-aligned. */
+export const formatTable = (columns: string[], rows: Row[]): string => {
+  if (rows.length === 0) return '(none)';
+  const widths = columns.map((column) =>
+    Math.max(column.length, ...rows.map((row) => textOf(row[column]).length)),
+  );
+  const rightAligned = columns.map((column) => rows.every((row) => isNumber(row[column])));
+  const line = (cells: string[]): string =>
+    cells
+      .map((cell, index) =>
+        rightAligned[index] ? cell.padStart(widths[index] ?? 0) : cell.padEnd(widths[index] ?? 0),
+      )
+      .join('  ')
+      .trimEnd();
+  const header = columns.map((column) => column.toUpperCase().replaceAll('_', ' '));
+  return [header, ...rows.map((row) => columns.map((column) => textOf(row[column])))]
+    .map(line)
+    .join('\n');
+};
+
+/** Formats a record, one field per line. */
+export const formatRecord = (record: Row): string => {
+  const fields = Object.entries(record);
+  const width = Math.max(...fields.map(([name]) => name.length));
+  return fields
+    .map(([name, value]) => `${name.replaceAll('_', ' ').padEnd(width)}  ${textOf(value)}`)
+    .join('\n');
+};
+
+/** The member of a response is a list. */
+export const isRows = (value: unknown): value is Row[] => Array.isArray(value);
+
+/** Formats a response as its command asks for it. */
+export const format = (command: Command, input: CommandInput, response: Row): string => {
+  if (command.print) return command.print(response);
+  const lists = typeof command.lists === 'function' ? command.lists(input) : command.lists;
+  if (!lists) return formatRecord(response);
+  const sections = Object.entries(lists).map(([member, columns]) => {
+    const rows = response[member];
+    const table = formatTable(columns, isRows(rows) ? rows : []);
+    return Object.keys(lists).length === 1 ? table : `${member}\n${table}`;
+  });
+  return sections.join('\n\n');
+};
+
+/** RFC 4180. A cell that a spreadsheet would read as a formula gets an apostrophe. */
+const csvCell = (value: unknown): string => {
+  const text =
+    typeof value === 'number' ? String(value) : textOf(value).replace(/^[=+@-](?=.)/, "'$&");
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};
+
+export const csvLine = (cells: unknown[]): string => `${cells.map(csvCell).join(',')}\r\n`;

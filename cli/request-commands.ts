@@ -1,0 +1,82 @@
+import type { Command } from './command.ts';
+import { type Row, textOf } from './format.ts';
+import { numberIn, pastIn, withQuery } from './read-options.ts';
+
+const COLUMNS = [
+  'id',
+  'created_at',
+  'project',
+  'key',
+  'model',
+  'status',
+  'outcome',
+  'error',
+  'charged',
+  'ms',
+];
+
+const RUNBOOKS = 'docs/operations.md';
+
+const linesIn = (value: unknown): string[] =>
+  Array.isArray(value) ? value.map((line) => `  ${textOf(line)}`) : [];
+
+const usageOf = (usage: unknown): string =>
+  typeof usage === 'object' && usage !== null
+    ? Object.entries(usage)
+        .map(([name, value]) => `${name.replaceAll('_', ' ')} ${textOf(value)}`)
+        .join(', ')
+    : '-';
+
+/** The answer to "what happened, whose fault was it, was it charged, what now?" first, the details after it. */
+const printRequest = (request: Row): string => {
+  const { runbook, usage, timeline } = request;
+  const fields: Row = {
+    what: request.what,
+    fault: request.whose_fault,
+    charged: request.charged_why,
+    next: request.next,
+    ...(typeof runbook === 'string' && { runbook: `${RUNBOOKS}#${runbook}` }),
+    request: request.id,
+    at: request.created_at,
+    project: request.project,
+    key: request.key,
+    plan: request.plan,
+    model: request.model,
+    status: request.status,
+    usage: usageOf(usage),
+  };
+  const rows = Object.entries(fields).map(([name, value]) => `${name.padEnd(8)} ${textOf(value)}`);
+  return [...rows, '', ...linesIn(timeline)].join('\n');
+};
+
+export const REQUEST_COMMANDS: Record<string, Command> = {
+  'requests list': {
+    operands: [],
+    options: ['project', 'key', 'status', 'since', 'until', 'limit'],
+    request: ({ options, now }) => ({
+      method: 'GET',
+      path: withQuery('/requests', {
+        project: options.project,
+        key: options.key,
+        status: options.status,
+        since: pastIn(options, 'since', now),
+        until: pastIn(options, 'until', now),
+        limit: numberIn(options, 'limit'),
+      }),
+    }),
+    lists: { data: COLUMNS },
+    note: ({ next_cursor: next }) =>
+      typeof next === 'string'
+        ? 'There are more: raise --limit, or narrow --since and --until.'
+        : undefined,
+  },
+  'requests show': {
+    operands: ['REQUEST-ID'],
+    options: [],
+    request: ({ operands: [id = ''] }) => ({
+      method: 'GET',
+      path: `/requests/${encodeURIComponent(id)}`,
+    }),
+    print: printRequest,
+  },
+};

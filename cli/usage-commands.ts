@@ -1,0 +1,114 @@
+import { usageError } from './cli-error.ts';
+import type { Command, CommandInput } from './command.ts';
+import { formatTable, isRows, type Row, textOf } from './format.ts';
+import { pastIn, required, withQuery } from './read-options.ts';
+
+const QUOTA_COLUMNS = [
+  'id',
+  'name',
+  'status',
+  'plan',
+  'used',
+  'reserved',
+  'quota',
+  'remaining',
+  'resets_at',
+  'used_this_minute',
+  'rpm',
+  'last_used_at',
+  'meter',
+];
+
+const SUMS = [
+  'charged',
+  'refunded',
+  'refused',
+  'input_tokens',
+  'output_tokens',
+  'cache_read_tokens',
+  'cost_usd',
+];
+const ALL_SUMS = [...SUMS.slice(0, -1), 'cache_write_tokens', 'reasoning_tokens', 'cost_usd'];
+const ROW_NAMES = ['day', 'project', 'key', 'model'];
+
+/** With a range or a grouping `usage` reads the history, otherwise the current windows of a project's keys. */
+const isHistory = ({ options }: CommandInput): boolean =>
+  options.since !== undefined ||
+  options.until !== undefined ||
+  options.by !== undefined ||
+  options.csv === true;
+
+const namesOf = ({ options: { by } }: CommandInput): string[] =>
+  by === undefined ? ROW_NAMES : [by];
+
+const historyPath = ({ options, now }: CommandInput): string =>
+  withQuery('/usage', {
+    since: pastIn(options, 'since', now),
+    until: pastIn(options, 'until', now),
+    by: options.by,
+    project: options.project,
+    key: options.key,
+  });
+
+const sumsTable = (title: string, name: string, rows: unknown): string =>
+  `${title}\n${formatTable([name, ...SUMS], isRows(rows) ? rows : [])}`;
+
+const unitsIn = (periods: unknown): number =>
+  isRows(periods) ? periods.reduce((sum, { used }) => sum + Number(used), 0) : 0;
+
+/** A project's month: by model, by key, in total, and what its meters counted. */
+const printStatement = (statement: Row): string => {
+  const { project, month, is_final: isFinal, as_of: asOf, periods } = statement;
+  const total = [{ ...(statement.total as Row), month }];
+  return [
+    `${textOf(project)}, ${textOf(month)} (${isFinal === true ? 'final' : `preliminary, as of ${textOf(asOf)}`})`,
+    sumsTable('by model', 'model', statement.by_model),
+    sumsTable('by key', 'key', statement.by_key),
+    sumsTable('total', 'month', total),
+    `Units that the meters counted in closed periods: ${unitsIn(periods)}`,
+  ].join('\n\n');
+};
+
+export const USAGE_COMMANDS: Record<string, Command> = {
+  'usage list': {
+    operands: [],
+    options: ['project', 'key', 'since', 'until', 'by', 'csv'],
+    request: (input) => ({
+      method: 'GET',
+      path: isHistory(input)
+        ? historyPath(input)
+        : `/projects/${encodeURIComponent(required(input.options, 'project'))}/usage`,
+    }),
+    isPaged: true,
+    csv: (input) => [...namesOf(input), ...ALL_SUMS],
+    lists: (input) => ({ data: isHistory(input) ? [...namesOf(input), ...SUMS] : QUOTA_COLUMNS }),
+  },
+  statement: {
+    operands: ['PROJECT'],
+    options: ['month'],
+    request: ({ operands: [project = ''], options }) => {
+      const month = required(options, 'month');
+      if (!/^\d{4}-\d\d$/.test(month))
+        throw usageError(`--month must be 2026-10 (got '${month}').`);
+      return {
+        method: 'GET',
+        path: `/projects/${encodeURIComponent(project)}/statements/${month}`,
+      };
+    },
+    print: printStatement,
+  },
+  reconcile: {
+    operands: [],
+    options: ['project'],
+    request: ({ options: { project } }) => ({
+      method: 'POST',
+      path: withQuery('/history/reconcile', { project }),
+      body: {},
+    }),
+    lists: { data: ['project', 'meter', 'period', 'used', 'recorded', 'difference'] },
+    note: ({ data }) =>
+      isRows(data) && data.some(({ difference }) => difference !== 0)
+        ? 'Differences are in the history as rows of the model (unrecorded): its sums are those of the meters.'
+        : undefined,
+  },
+};

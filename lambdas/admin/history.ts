@@ -1,0 +1,126 @@
+import * as z from 'zod';
+import { lastDayOf } from '../history/close-periods.ts';
+import type { HistoryJob } from '../history/history-job.ts';
+import { createUsageGroups, GROUPINGS, publicRow, rowsIn } from '../history/read-usage.ts';
+import type { HistoryStore } from '../stores/history-store.ts';
+import type { ProjectStore } from '../stores/project-store.ts';
+import { listOf } from '../support/async-lists.ts';
+import type { Clock } from '../support/clock.ts';
+import { invalidRequest } from '../support/errors.ts';
+import { DAY_MS, dayOf, formatInstant } from '../support/time.ts';
+import { Instant, Month, readQuery } from './input.ts';
+import type { AdminOperation } from './operation.ts';
+import { requireProject } from './projects.ts';
+
+type Parts = {
+  history: Pick<HistoryStore, 'readRows' | 'readPeriods' | 'readProgress'>;
+  runHistory: HistoryJob;
+  projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
+  clock: Clock;
+};
+
+const DEFAULT_DAYS = 30;
+
+const UsageQuery = z.strictObject({
+  since: Instant.exactOptional(),
+  /** Not included, if it is the first instant of a day. */
+  until: Instant.exactOptional(),
+  by: z.enum(GROUPINGS).exactOptional(),
+  project: z.string().exactOptional(),
+  key: z.string().exactOptional(),
+  /** The project of the next page. */
+  cursor: z.string().exactOptional(),
+});
+type UsageQuery = z.infer<typeof UsageQuery>;
+
+type Days = { from: string; to: string };
+
+/** The UTC days of a range of instants. @throws ApiError 400 */
+const daysOf = (since: number, until: number): Days => {
+  if (until > since) return { from: dayOf(since), to: dayOf(until - 1) };
+  throw invalidRequest('since: must be before until.', { param: 'since' });
+};
+
+export const historyHandlers = ({ history, runHistory, projects, clock }: Parts) => {
+  const projectsOf = async ({ project }: UsageQuery): Promise<string[]> => {
+    if (project === undefined) return (await projects.listProjects()).map(({ id }) => id);
+    await requireProject(projects, project);
+    return [project];
+  };
+
+  /** The rows themselves, a project on each page, so that an export of any size streams. */
+  const pageOf = async (ids: string[], days: Days, { cursor, key }: UsageQuery) => {
+    const index = cursor === undefined ? 0 : ids.indexOf(cursor);
+    const projectId = ids[index];
+    const range = projectId === undefined ? undefined : { projectId, ...days };
+    const data = range ? (await listOf(rowsIn(history, range, key))).map(publicRow) : [];
+    return { ...days, data, next_cursor: ids[index + 1] ?? null };
+  };
+
+  const usage: AdminOperation = async ({ query }) => {
+    const wanted = readQuery(UsageQuery, query);
+    const {
+      since = clock.now() - DEFAULT_DAYS * DAY_MS,
+      until = clock.now() + 1,
+      by,
+      key,
+    } = wanted;
+    const days = daysOf(since, until);
+    const ids = await projectsOf(wanted);
+    if (by === undefined) return { status: 200, body: await pageOf(ids, days, wanted) };
+    const groups = createUsageGroups(by);
+    for (const projectId of ids) {
+      for await (const row of rowsIn(history, { projectId, ...days }, key)) groups.add(row);
+    }
+    return {
+      status: 200,
+      body: { ...days, by, data: groups.rows(), total: groups.total(), next_cursor: null },
+    };
+  };
+
+  /** A month of a project by model and key, and what its meters counted. */
+  const statement: AdminOperation = async ({ parameters: { project = '', month: text = '' } }) => {
+    const { month } = readQuery(z.strictObject({ month: Month }), { month: text });
+    await requireProject(projects, project);
+    const range = { projectId: project, from: `${month}-01`, to: lastDayOf(month) };
+    const [byModel, byKey] = [createUsageGroups('model'), createUsageGroups('key')];
+    for await (const row of rowsIn(history, range)) {
+      byModel.add(row);
+      byKey.add(row);
+    }
+    const periods = await history.readPeriods(project, month);
+    const progress = await history.readProgress(project);
+    return {
+      status: 200,
+      body: {
+        project,
+        month,
+        is_final: progress !== undefined && progress.closedDay >= range.to,
+        as_of: progress ? formatInstant(progress.foldedAt) : null,
+        by_model: byModel.rows(),
+        by_key: byKey.rows(),
+        total: byModel.total(),
+        periods: periods.map(({ meterId, period, used }) => ({ meter: meterId, period, used })),
+      },
+    };
+  };
+
+  /** Brings the history up to date and compares each closed period with its records. */
+  const reconcile: AdminOperation = async ({ query }) => {
+    const { project } = readQuery(z.strictObject({ project: z.string().exactOptional() }), query);
+    if (project !== undefined) await requireProject(projects, project);
+    const data = (await runHistory(project)).map(
+      ({ projectId, meterId, period, used, recorded }) => ({
+        project: projectId,
+        meter: meterId,
+        period,
+        used,
+        recorded,
+        difference: used - recorded,
+      }),
+    );
+    return { status: 200, body: { data } };
+  };
+
+  return { usage, statement, reconcile };
+};

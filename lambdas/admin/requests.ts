@@ -1,0 +1,114 @@
+import * as z from 'zod';
+import { recordForOperator, summaryOf } from '../records/public-record.ts';
+import type { KeyStore } from '../stores/key-store.ts';
+import type { ProjectStore } from '../stores/project-store.ts';
+import type { RecordPlace, RecordStore, RequestRecord } from '../stores/record-store.ts';
+import { mergeDescending } from '../support/async-lists.ts';
+import type { Clock } from '../support/clock.ts';
+import { notFound } from '../support/errors.ts';
+import { DAY_MS } from '../support/time.ts';
+import { Instant, readQuery } from './input.ts';
+import type { AdminOperation } from './operation.ts';
+import { requireProject } from './projects.ts';
+
+type Parts = {
+  records: Pick<RecordStore, 'findRecord' | 'listRecords'>;
+  projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
+  keys: Pick<KeyStore, 'listKeys'>;
+  clock: Clock;
+};
+
+/** Records that one response looks through at most: it has 29 s. */
+const MAX_READ = 20_000;
+
+const CURSOR = /^(?<day>\d{4}-\d{2}-\d{2})\|(?<id>req_\w{24})$/;
+
+/** The place that a cursor names. */
+const Cursor = z
+  .string()
+  .regex(CURSOR, 'must be the next_cursor of an earlier response')
+  .transform((text): RecordPlace => {
+    const [day = '', id = ''] = text.split('|');
+    return { day, id };
+  });
+
+const ListQuery = z.strictObject({
+  project: z.string().exactOptional(),
+  key: z.string().exactOptional(),
+  /** A status, its class (`5xx`), or an outcome. */
+  status: z
+    .string()
+    .regex(/^(?:[1-5]\d\d|[1-5]xx|finished|abandoned|failed)$/, 'must be 429, 5xx or failed')
+    .exactOptional(),
+  since: Instant.exactOptional(),
+  until: Instant.exactOptional(),
+  limit: z.coerce.number().int().min(1).max(1_000).default(50),
+  cursor: Cursor.exactOptional(),
+});
+type ListQuery = z.infer<typeof ListQuery>;
+
+const hasStatus = ({ status, outcome }: RequestRecord, wanted: string | undefined): boolean =>
+  wanted === undefined ||
+  wanted === outcome ||
+  wanted === String(status) ||
+  wanted === `${String(status)[0]}xx`;
+
+const placeOf = ({ day, id }: RecordPlace): string => `${day}|${id}`;
+
+export const requestHandlers = ({ records, projects, keys, clock }: Parts) => {
+  const allProjects = async (): Promise<string[]> =>
+    (await projects.listProjects()).map(({ id }) => id);
+
+  /** The only project that may hold the records. */
+  const projectsOf = async ({ project, key }: ListQuery): Promise<string[]> => {
+    if (project !== undefined) {
+      await requireProject(projects, project);
+      return [project];
+    }
+    const all = await allProjects();
+    if (key === undefined) return all;
+    const owners = await Promise.all(
+      all.map(async (id) =>
+        (await keys.listKeys(id)).some((one) => one.keyId === key) ? [id] : [],
+      ),
+    );
+    return owners.flat();
+  };
+
+  const list: AdminOperation = async ({ query }) => {
+    const wanted = readQuery(ListQuery, query);
+    const { since = clock.now() - DAY_MS, until = clock.now() + 1_000, cursor: before } = wanted;
+    const sources = (await projectsOf(wanted)).map((projectId) =>
+      records.listRecords({ projectId, from: since, to: until, ...(before && { before }) }),
+    );
+    const data: RequestRecord[] = [];
+    let last: RequestRecord | undefined;
+    let read = 0;
+    for await (const record of mergeDescending(sources, placeOf)) {
+      if (data.length >= wanted.limit || read >= MAX_READ) {
+        return {
+          status: 200,
+          body: { data: data.map(summaryOf), next_cursor: last && placeOf(last) },
+        };
+      }
+      read += 1;
+      last = record;
+      const isOfKey = wanted.key === undefined || wanted.key === record.keyId;
+      if (isOfKey && hasStatus(record, wanted.status)) data.push(record);
+    }
+    return { status: 200, body: { data: data.map(summaryOf), next_cursor: null } };
+  };
+
+  const find: AdminOperation = async ({ parameters: { request = '' } }) => {
+    const found = await Promise.all(
+      (await allProjects()).map((project) => records.findRecord(project, request)),
+    );
+    const record = found.find((one) => one !== undefined);
+    if (record) return { status: 200, body: recordForOperator(record) };
+    throw notFound(
+      `Request '${request.slice(0, 100)}' not found. It took no unit, its record has expired, or its id is wrong.`,
+    );
+  };
+
+  return { list, find };
+};

@@ -1,0 +1,118 @@
+import type { Target } from '../catalog/catalog.ts';
+import type { UpstreamError } from '../protocols/upstream-error.ts';
+import { costNanosOf } from '../records/cost.ts';
+import type { Recorder } from '../records/recorder.ts';
+import type { ReservedUnit } from '../stores/meter-store.ts';
+import type { Attempt, RequestRecord } from '../stores/record-store.ts';
+import type { Clock } from '../support/clock.ts';
+import type { ApiError } from '../support/errors.ts';
+import { omitUndefined } from '../support/omit-undefined.ts';
+import { dayOf, MINUTE_MS } from '../support/time.ts';
+import type { CheckedCall } from './check-call.ts';
+import type { Call } from './endpoint.ts';
+
+/** The attempts of one call, as they happen. */
+export type AttemptLog = {
+  readonly attempts: readonly Attempt[];
+  start(target: Target): void;
+  /** Ends the attempt that runs, with its failure or with its first content. */
+  end(failure?: UpstreamError): void;
+};
+
+export const createAttemptLog = ({ startedAt }: Call, clock: Clock): AttemptLog => {
+  const attempts: Attempt[] = [];
+  let isRunning = false;
+  const end: AttemptLog['end'] = (failure) => {
+    const last = attempts.at(-1);
+    if (!last || !isRunning) return;
+    isRunning = false;
+    last.ms = clock.now() - startedAt - last.startedMs;
+    if (!failure) return;
+    const { kind: error, status, reason } = failure;
+    Object.assign(last, omitUndefined({ error, status, reason }));
+  };
+  return {
+    attempts,
+    end,
+    start: ({ upstream, model }) => {
+      // An empty response is not a failure, and is tried once more on the next target.
+      end();
+      isRunning = true;
+      attempts.push({ upstream, model, startedMs: clock.now() - startedAt, ms: 0 });
+    },
+  };
+};
+
+/** An estimate of a larger body takes milliseconds, for a number that only a comparison needs. */
+const MAX_ESTIMATED_BYTES = 65_536;
+
+type Parts = { checked: CheckedCall; unit: ReservedUnit; attempts: AttemptLog; clock: Clock };
+
+/** What the access log line also has. */
+const notedIn = ({ notes }: Call) => ({
+  firstContentMs: notes.firstContentMs,
+  inputTokens: notes.inputTokens,
+  outputTokens: notes.outputTokens,
+  cacheReadTokens: notes.cacheReadTokens,
+  cacheWriteTokens: notes.cacheWriteTokens,
+  reasoningTokens: notes.reasoningTokens,
+  finish: notes.finish,
+  isCut: notes.cut,
+});
+
+const recordOf = (
+  { checked, unit, attempts, clock }: Parts,
+  { isCharged, error }: { isCharged: boolean; error: ApiError | undefined },
+): RequestRecord => {
+  const { call, request, model, estimateInput } = checked;
+  const { caller, notes, awsRequestId, traceparent } = call;
+  const noted = notedIn(call);
+  return {
+    id: call.requestId,
+    startedAt: call.startedAt,
+    ms: clock.now() - call.startedAt,
+    projectId: caller.projectId,
+    keyId: caller.keyId,
+    meterId: caller.meterId,
+    planId: caller.plan.id,
+    day: dayOf(unit.minute * MINUTE_MS),
+    period: unit.period,
+    protocol: call.protocol.name,
+    model: model.id,
+    isStream: request.stream,
+    attempts: [...attempts.attempts],
+    isCharged,
+    outcome: notes.outcome ?? 'failed',
+    status: error?.status ?? 200,
+    ...omitUndefined({
+      ...noted,
+      estimatedInputTokens: call.bodyBytes <= MAX_ESTIMATED_BYTES ? estimateInput() : undefined,
+      costNanos: noted.inputTokens === undefined ? undefined : costNanosOf(model, noted),
+      error: notes.fault ?? error?.code,
+      awsRequestId,
+      traceparent,
+    }),
+  };
+};
+
+/** The record of one admitted call. */
+export type CallRecord = {
+  /** Notes the error that the caller gets instead of a response. */
+  fail(error: ApiError): void;
+  /** Writes the record; again if the unit was settled in another way than expected. Never throws. */
+  write(isCharged: boolean): Promise<void>;
+};
+
+export const createCallRecord = (parts: Parts & { recorder: Recorder }): CallRecord => {
+  let error: ApiError | undefined;
+  let revision = 0;
+  return {
+    fail: (failure) => {
+      error = failure;
+    },
+    write: (isCharged) => {
+      revision += 1;
+      return parts.recorder.record(recordOf(parts, { isCharged, error }), revision);
+    },
+  };
+};

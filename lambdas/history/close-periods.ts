@@ -1,0 +1,92 @@
+import {
+  type ClosedPeriod,
+  type HistoryStore,
+  UNRECORDED,
+  type UsageRow,
+} from '../stores/history-store.ts';
+import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
+import type { MeterStore } from '../stores/meter-store.ts';
+import { listOf } from '../support/async-lists.ts';
+import { DAY_MS, dayOf } from '../support/time.ts';
+import { NO_USAGE } from './fold-day.ts';
+
+type Parts = {
+  history: HistoryStore;
+  keys: Pick<KeyStore, 'listKeys'>;
+  meters: Pick<MeterStore, 'reap' | 'endedPeriods' | 'forgetPeriods'>;
+};
+
+/** A closed period and the records of its units. */
+export type Reconciled = ClosedPeriod & {
+  /** Units that records show. */
+  recorded: number;
+};
+
+/** The first key of each meter. */
+const meterKeys = (keys: KeyRecord[]): KeyRecord[] => [
+  ...new Map(keys.toReversed().map((key) => [key.meterId, key])).values(),
+];
+
+/**
+ * Moves the counts of ended periods from the meters of a project into the history. They are written before
+ * they are removed, so that a crash between the two repeats the same write.
+ */
+export const closePeriods = async (
+  { history, keys, meters }: Parts,
+  projectId: string,
+  now: number,
+): Promise<void> => {
+  for (const { meterId, keyId } of meterKeys(await keys.listKeys(projectId))) {
+    await meters.reap(meterId, now);
+    const ended = await meters.endedPeriods(meterId, now);
+    for (const { period, used } of ended) {
+      await history.putPeriod({ projectId, meterId, keyId, period, used });
+    }
+    if (ended.length === 0) continue;
+    await meters.forgetPeriods(
+      meterId,
+      ended.map(({ period }) => period),
+    );
+  }
+};
+
+/** The last UTC day of a period's label. */
+export const lastDayOf = (period: string): string => {
+  if (period.length !== 7) return period.slice(0, 10);
+  const [year = 0, month = 0] = period.split('-').map(Number);
+  return dayOf(Date.UTC(year, month) - DAY_MS);
+};
+
+const isUnrecorded = ({ model }: UsageRow): boolean => model.startsWith(UNRECORDED);
+
+/** The model of the row that corrects a period: an hour's row must not replace another's. */
+const correctionModel = (period: string): string => `${UNRECORDED} ${period}`;
+
+/**
+ * Compares the closed periods of a project's month with its rows. What the meter charged and no record shows
+ * (a process died between its two last writes, or the records table failed) becomes a separate row, so
+ * that the sum of the rows is the meter's count to the unit.
+ */
+export const reconcileMonth = async (
+  { history }: Pick<Parts, 'history'>,
+  projectId: string,
+  month: string,
+): Promise<Reconciled[]> => {
+  const periods = await history.readPeriods(projectId, month);
+  if (periods.length === 0) return [];
+  const range = { projectId, from: `${month}-01`, to: lastDayOf(month) };
+  const rows = (await listOf(history.readRows(range))).flat();
+  const corrected = new Set(rows.filter(isUnrecorded).map((row) => `${row.meterId}|${row.model}`));
+  const reconciled: Reconciled[] = [];
+  for (const closed of periods) {
+    const { meterId, keyId, period, used } = closed;
+    const own = rows.filter((row) => row.meterId === meterId && !isUnrecorded(row));
+    const recorded = own.reduce((sum, row) => sum + (row.periods[period] ?? 0), 0);
+    reconciled.push({ ...closed, recorded });
+    const model = correctionModel(period);
+    if (recorded === used && !corrected.has(`${meterId}|${model}`)) continue;
+    const row = { projectId, day: lastDayOf(period), keyId, meterId, model };
+    await history.putRow({ ...row, ...NO_USAGE, charged: used - recorded, periods: {} }, recorded);
+  }
+  return reconciled;
+};

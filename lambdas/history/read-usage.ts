@@ -1,0 +1,74 @@
+import {
+  type DayRange,
+  type HistoryStore,
+  UNRECORDED,
+  type UsageRow,
+  type UsageSums,
+} from '../stores/history-store.ts';
+import { addSums, NO_USAGE } from './fold-day.ts';
+
+export const GROUPINGS = ['day', 'model', 'key', 'project'] as const;
+export type Grouping = (typeof GROUPINGS)[number];
+
+const NANOS_PER_DOLLAR = 1_000_000_000;
+
+const modelOf = ({ model }: UsageRow): string => {
+  if (model.startsWith(UNRECORDED)) return UNRECORDED;
+  return model === '' ? '(none)' : model;
+};
+
+const nameIn = (row: UsageRow, by: Grouping): string =>
+  ({ day: row.day, model: modelOf(row), key: row.keyId, project: row.projectId })[by];
+
+/** Sums as callers and operators read them. */
+export const publicSums = (sums: UsageSums) => ({
+  charged: sums.charged,
+  refunded: sums.refunded,
+  refused: sums.refused,
+  input_tokens: sums.inputTokens,
+  output_tokens: sums.outputTokens,
+  cache_read_tokens: sums.cacheReadTokens,
+  cache_write_tokens: sums.cacheWriteTokens,
+  reasoning_tokens: sums.reasoningTokens,
+  cost_usd: sums.costNanos / NANOS_PER_DOLLAR,
+});
+
+/** One row without grouping. */
+export const publicRow = (row: UsageRow) => ({
+  day: row.day,
+  project: row.projectId,
+  key: row.keyId,
+  model: modelOf(row),
+  ...publicSums(row),
+});
+
+/** Sums of rows by one of their names, and of all. */
+export const createUsageGroups = (by: Grouping) => {
+  const groups = new Map<string, UsageSums>();
+  const total = { ...NO_USAGE };
+  return {
+    add: (row: UsageRow): void => {
+      const name = nameIn(row, by);
+      const sums = groups.get(name) ?? { ...NO_USAGE };
+      groups.set(name, sums);
+      addSums(sums, row);
+      addSums(total, row);
+    },
+    rows: () =>
+      [...groups]
+        .toSorted(([one], [other]) => (one < other ? -1 : 1))
+        .map(([name, sums]) => ({ [by]: name, ...publicSums(sums) })),
+    total: () => publicSums(total),
+  };
+};
+
+/** Rows of a range, of one key if it is given. */
+export async function* rowsIn(
+  history: Pick<HistoryStore, 'readRows'>,
+  range: DayRange,
+  keyId?: string,
+): AsyncGenerator<UsageRow, void, void> {
+  for await (const rows of history.readRows(range)) {
+    for (const row of rows) if (keyId === undefined || row.keyId === keyId) yield row;
+  }
+}

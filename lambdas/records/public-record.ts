@@ -1,0 +1,104 @@
+import type { Attempt, RequestRecord } from '../stores/record-store.ts';
+import { omitUndefined } from '../support/omit-undefined.ts';
+import { formatInstant } from '../support/time.ts';
+import { explain, whyCharged } from './explain.ts';
+
+const NANOS_PER_DOLLAR = 1_000_000_000;
+
+export const dollarsOf = (nanos: number): number => nanos / NANOS_PER_DOLLAR;
+
+const failureOf = ({ error, status, reason }: Attempt): string =>
+  [error === 'status' ? `status ${status}` : error, reason].filter(Boolean).join(': ');
+
+const linesOf = (attempt: Attempt): string[] => {
+  const { upstream, model, startedMs, ms, error } = attempt;
+  const called = `+${startedMs} ms  ${upstream}/${model} called`;
+  if (error === undefined)
+    return [called, `+${startedMs + ms} ms  ${upstream} sent its first content`];
+  return [called, `+${startedMs + ms} ms  ${upstream} failed: ${failureOf(attempt)}`];
+};
+
+const endOf = ({ outcome, finish, isCut, error, status }: RequestRecord): string => {
+  if (outcome === 'abandoned') return 'client disconnected';
+  if (outcome === 'failed') {
+    return status === 200 ? `stream ended with an error: ${error}` : `status ${status} sent`;
+  }
+  return `finished (${isCut ? 'ended early' : (finish ?? 'no reason given')})`;
+};
+
+/** The request from its start to its end, a line for each step. */
+const timelineOf = (record: RequestRecord): string[] => [
+  `+0 ms  received for ${record.model} over ${record.protocol}`,
+  ...record.attempts.flatMap(linesOf),
+  `+${record.ms} ms  ${endOf(record)}, ${whyCharged(record)}`,
+];
+
+const publicAttempt = ({ startedMs, ...attempt }: Attempt, isWithReason: boolean) => {
+  const { reason, ...rest } = attempt;
+  return { ...rest, started_ms: startedMs, ...(isWithReason && omitUndefined({ reason })) };
+};
+
+const publicUsage = (record: RequestRecord) =>
+  omitUndefined({
+    estimated_input_tokens: record.estimatedInputTokens,
+    input_tokens: record.inputTokens,
+    output_tokens: record.outputTokens,
+    cache_read_tokens: record.cacheReadTokens,
+    cache_write_tokens: record.cacheWriteTokens,
+    reasoning_tokens: record.reasoningTokens,
+    cost_usd: record.costNanos === undefined ? undefined : dollarsOf(record.costNanos),
+  });
+
+/** One line of a list. */
+export const summaryOf = (record: RequestRecord) => ({
+  id: record.id,
+  created_at: formatInstant(record.startedAt),
+  project: record.projectId,
+  key: record.keyId,
+  model: record.model,
+  streamed: record.isStream,
+  status: record.status,
+  outcome: record.outcome,
+  error: record.error ?? null,
+  charged: record.isCharged,
+  ms: record.ms,
+});
+
+const detailsOf = (record: RequestRecord, isWithReason: boolean) => {
+  const { blame, what, next } = explain(record);
+  return {
+    ...summaryOf(record),
+    plan: record.planId,
+    protocol: record.protocol,
+    finish_reason: record.finish ?? null,
+    first_content_ms: record.firstContentMs ?? null,
+    what,
+    whose_fault: blame,
+    charged_why: whyCharged(record),
+    next,
+    usage: publicUsage(record),
+    attempts: record.attempts.map((attempt) => publicAttempt(attempt, isWithReason)),
+    timeline: timelineOf(isWithReason ? record : withoutReasons(record)),
+    traceparent: record.traceparent ?? null,
+  };
+};
+
+const withoutReasons = (record: RequestRecord): RequestRecord => ({
+  ...record,
+  attempts: record.attempts.map(({ reason: _, ...attempt }) => attempt),
+});
+
+/** What the key's own project may see: the provider's words only if the request caused the failure. */
+export const recordForCaller = (record: RequestRecord) => ({
+  object: 'request',
+  ...detailsOf(record, explain(record).blame === 'caller'),
+});
+
+/** What an operator sees: all of it, with the runbook. */
+export const recordForOperator = (record: RequestRecord) => ({
+  ...detailsOf(record, true),
+  meter: record.meterId,
+  period: record.period,
+  aws_request_id: record.awsRequestId ?? null,
+  runbook: explain(record).runbook ?? null,
+});

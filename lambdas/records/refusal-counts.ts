@@ -1,0 +1,93 @@
+import type { RecordStore, Refusal, RefusalBatch } from '../stores/record-store.ts';
+import type { Clock } from '../support/clock.ts';
+import { type RandomBytes, randomBase62 } from '../support/ids.ts';
+import { dayOf, MINUTE_MS } from '../support/time.ts';
+
+/** Batches whose write failed, which are repeated with the next one; older ones are dropped. */
+const MAX_PENDING = 20;
+
+export type RefusedRequest = Omit<Refusal, 'count'> & { projectId: string };
+
+export type RefusalCounts = {
+  /** Counts one refusal, and writes what is due. Never throws. */
+  add(refused: RefusedRequest): Promise<void>;
+  /** Writes counts that are older than a minute. Never throws. */
+  flush(): Promise<void>;
+};
+
+type Counted = { since: number; batch: RefusalBatch };
+
+/**
+ * Counts refusals in memory. The first of a project is written at once and those of the following minute
+ * together, so that a flood of 429s costs one write a minute and environment. An environment that ends
+ * takes the counts of its last minute with it: they are a lower bound.
+ */
+export const createRefusalCounts = ({
+  store,
+  clock,
+  randomBytes,
+}: {
+  store: Pick<RecordStore, 'putRefusals'>;
+  clock: Clock;
+  randomBytes: RandomBytes;
+}): RefusalCounts => {
+  const counted = new Map<string, Counted>();
+  let pending: RefusalBatch[] = [];
+  const writtenAt = new Map<string, number>();
+
+  const entryOf = (projectId: string): Counted => {
+    const now = clock.now();
+    const day = dayOf(now);
+    const name = `${projectId}|${day}`;
+    const known = counted.get(name);
+    if (known) return known;
+    const batch = { id: randomBase62(20, randomBytes), projectId, day, refusals: [] };
+    const entry = { since: writtenAt.get(projectId) ?? Number.NEGATIVE_INFINITY, batch };
+    counted.set(name, entry);
+    return entry;
+  };
+
+  const takeDue = (): RefusalBatch[] => {
+    const now = clock.now();
+    const due = [...counted].filter(([, { since }]) => now - since >= MINUTE_MS);
+    for (const [name, { batch }] of due) {
+      counted.delete(name);
+      writtenAt.set(batch.projectId, now);
+    }
+    for (const [projectId, since] of writtenAt) {
+      if (now - since >= MINUTE_MS) writtenAt.delete(projectId);
+    }
+    return due.map(([, { batch }]) => batch);
+  };
+
+  const flush = async (): Promise<void> => {
+    const due = takeDue();
+    // Repeats are as rare as first writes: an unavailable table is not asked for every refusal.
+    if (due.length === 0) return;
+    const batches = [...pending, ...due];
+    pending = [];
+    const write = async (batch: RefusalBatch) => {
+      try {
+        await store.putRefusals(batch);
+      } catch {
+        // Repeated with the same id: the failed write may have been applied.
+        pending = [...pending, batch].slice(-MAX_PENDING);
+      }
+    };
+    await Promise.all(batches.map(write));
+  };
+
+  return {
+    flush,
+    add: async ({ projectId, ...refused }) => {
+      const { refusals } = entryOf(projectId).batch;
+      const { keyId, model, status } = refused;
+      const same = refusals.find(
+        (one) => one.keyId === keyId && one.model === model && one.status === status,
+      );
+      if (same) same.count += 1;
+      else refusals.push({ ...refused, count: 1 });
+      await flush();
+    },
+  };
+};

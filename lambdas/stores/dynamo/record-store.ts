@@ -1,0 +1,144 @@
+import { mergeDescending } from '../../support/async-lists.ts';
+import { firstRequestIdAt, requestTimeOf } from '../../support/ids.ts';
+import { DAY_MS, dayOf, MAX_INVOCATION_MS } from '../../support/time.ts';
+import { DEFAULT_RECORD_DAYS, SORT_KEY, TTL_ATTRIBUTE } from '../../tables.ts';
+import type { RecordEntry, RecordStore, RefusalBatch, RequestRecord } from '../record-store.ts';
+import type { DynamoClient } from './dynamo-client.ts';
+import { type ConditionalWrite, createTable, type Item } from './table.ts';
+
+/**
+ * Partitions of a project's day. One takes 1,000 writes a second, which is more than any of its keys can
+ * make; four leave room for projects with many keys.
+ */
+const SHARDS = 4;
+/** Bounds of a partition's sort keys, all of which are printable ASCII. */
+const FIRST = ' ';
+const LAST = '~';
+/** Sorts behind the requests, which begin with `req_`. */
+const REFUSALS = 'zref_';
+
+const WRITE: ConditionalWrite = {
+  update: 'SET #entry = :entry, #revision = :revision, #ttl = :ttl',
+  // A late copy of an earlier revision changes nothing.
+  condition: 'attribute_not_exists(#revision) OR #revision <= :revision',
+};
+
+const NAMES = { '#entry': 'entry', '#revision': 'revision', '#ttl': TTL_ATTRIBUTE };
+
+/** Project ids have no `|`. The id ends in random characters. */
+const partitionOf = (projectId: string, day: string, shard: number): string =>
+  `${projectId}|${day}|${shard}`;
+
+const shardOf = (id: string): number => id.charCodeAt(id.length - 1) % SHARDS;
+
+const shards = Array.from({ length: SHARDS }, (_, shard) => shard);
+
+/** A unit is taken within one invocation, so a request may belong to the day after its start. */
+const daysOf = (startedAt: number): string[] => [
+  ...new Set([dayOf(startedAt), dayOf(startedAt + MAX_INVOCATION_MS)]),
+];
+
+/** Written by this store only. */
+const recordIn = (item: Item): RequestRecord => JSON.parse(String(item.entry)) as RequestRecord;
+const batchIn = (item: Item): RefusalBatch => JSON.parse(String(item.entry)) as RefusalBatch;
+
+const isBatch = (item: Item): boolean => String(item[SORT_KEY]).startsWith(REFUSALS);
+
+const entryIn = (item: Item): RecordEntry =>
+  isBatch(item) ? { batch: batchIn(item) } : { record: recordIn(item) };
+
+const sortKeyOf = (item: Item): string => String(item[SORT_KEY]);
+
+const earlier = (one: string, other: string): string => (one < other ? one : other);
+
+async function* itemsOf(
+  pages: AsyncGenerator<Item[], void, void>,
+): AsyncGenerator<Item, void, void> {
+  for await (const items of pages) yield* items;
+}
+
+/**
+ * `RecordStore` on the records table. A partition is a project's UTC day, so that no read of one project can
+ * see another's; a request's id contains its second, so that it is found without an index, which would
+ * double the cost of a write.
+ */
+export const createDynamoRecordStore = ({
+  recordDays = DEFAULT_RECORD_DAYS,
+  ...deps
+}: {
+  client: DynamoClient;
+  tableName: string;
+  /** Days that records are kept. */
+  recordDays?: number | undefined;
+}): RecordStore => {
+  const table = createTable(deps);
+
+  const put = async (
+    { id, projectId, day }: { id: string; projectId: string; day: string },
+    entry: object,
+    { sort, revision }: { sort: string; revision: number },
+  ): Promise<void> => {
+    const partition = partitionOf(projectId, day, shardOf(id));
+    const expiresAt = Date.parse(day) + (recordDays + 1) * DAY_MS;
+    await table.apply({ partition, sort }, WRITE, {
+      names: NAMES,
+      values: {
+        ':entry': JSON.stringify(entry),
+        ':revision': revision,
+        ':ttl': Math.ceil(expiresAt / 1000),
+      },
+    });
+  };
+
+  /** The days of a range, the newest first. */
+  const daysIn = (from: number, to: number): string[] => {
+    const days: string[] = [];
+    for (let instant = to - 1 + MAX_INVOCATION_MS; dayOf(instant) >= dayOf(from); instant -= DAY_MS)
+      days.push(dayOf(instant));
+    return days;
+  };
+
+  return {
+    putRecord: (record, revision) => put(record, record, { sort: record.id, revision }),
+    putRefusals: (batch) => put(batch, batch, { sort: REFUSALS + batch.id, revision: 1 }),
+    findRecord: async (projectId, id) => {
+      const startedAt = requestTimeOf(id);
+      if (startedAt === undefined) return undefined;
+      for (const day of daysOf(startedAt)) {
+        const item = await table.read({
+          partition: partitionOf(projectId, day, shardOf(id)),
+          sort: id,
+        });
+        if (item) return recordIn(item);
+      }
+      return undefined;
+    },
+    listRecords: async function* ({ projectId, from, to, before }) {
+      const days = daysIn(from, to).filter((day) => before === undefined || day <= before.day);
+      for (const day of days) {
+        const last = before?.day === day ? before.id : LAST;
+        const bounds = { from: firstRequestIdAt(from), to: earlier(firstRequestIdAt(to), last) };
+        const sources = shards.map((shard) =>
+          itemsOf(
+            table.range({
+              partition: partitionOf(projectId, day, shard),
+              ...bounds,
+              isDescending: true,
+            }),
+          ),
+        );
+        for await (const item of mergeDescending(sources, sortKeyOf)) {
+          if (sortKeyOf(item) !== last) yield recordIn(item);
+        }
+      }
+    },
+    readDay: async function* (projectId, day) {
+      for (const shard of shards) {
+        const partition = partitionOf(projectId, day, shard);
+        for await (const items of table.range({ partition, from: FIRST, to: LAST })) {
+          yield items.map(entryIn);
+        }
+      }
+    },
+  };
+};

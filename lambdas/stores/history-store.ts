@@ -1,0 +1,64 @@
+/** Sums of one key, model and UTC day. */
+export type UsageSums = {
+  /** Requests that cost a unit. */
+  charged: number;
+  /** Requests that took a unit and got it back: they failed, were empty or abandoned early. */
+  refunded: number;
+  /** Requests that took no unit: rejected or denied. A lower bound. */
+  refused: number;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  reasoningTokens: number;
+  /** In billionths of a US dollar. */
+  costNanos: number;
+};
+
+export type UsageRow = UsageSums & {
+  projectId: string;
+  day: string;
+  keyId: string;
+  meterId: string;
+  /** Empty for requests that were rejected before their model was known. */
+  model: string;
+  /** Charged units by the label of the meter's period that holds them. */
+  periods: Record<string, number>;
+};
+
+/** The final count of a meter's period, moved here from the meter. */
+export type ClosedPeriod = {
+  projectId: string;
+  meterId: string;
+  /** A key of the meter: rotated keys share one. */
+  keyId: string;
+  period: string;
+  used: number;
+};
+
+/** Model of the row that holds what the meter charged and no record shows, or the reverse. */
+export const UNRECORDED = '(unrecorded)';
+
+/** Days, both included. */
+export type DayRange = { projectId: string; from: string; to: string };
+
+/** How far a project's history is: the last day that cannot change any more, and when it was last folded (ms). */
+export type HistoryProgress = { closedDay: string; foldedAt: number };
+
+/** Implemented by `createDynamoHistoryStore` (stores/dynamo/history-store.ts). @throws StoreUnavailable */
+export type HistoryStore = {
+  /**
+   * Writes a row that was computed from `entries` entries, unless the stored one was computed from more. The
+   * entries of a row only grow, so that a late or repeated write never undoes a newer one.
+   */
+  putRow(row: UsageRow, entries: number): Promise<void>;
+  /** A project's rows in the order of days, keys and models, in pages. */
+  readRows(range: DayRange): AsyncGenerator<UsageRow[], void, void>;
+  /** Idempotent: the count of a closed period is final. */
+  putPeriod(period: ClosedPeriod): Promise<void>;
+  /** A project's closed periods that begin in a month (`2026-11`). */
+  readPeriods(projectId: string, month: string): Promise<ClosedPeriod[]>;
+  readProgress(projectId: string): Promise<HistoryProgress | undefined>;
+  /** Progress never goes back. */
+  putProgress(projectId: string, progress: HistoryProgress): Promise<void>;
+};

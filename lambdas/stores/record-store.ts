@@ -1,0 +1,109 @@
+/** One call of a target. */
+export type Attempt = {
+  upstream: string;
+  /** The provider's name of the model. */
+  model: string;
+  /** Milliseconds from the start of the request to the start of the attempt. */
+  startedMs: number;
+  /** Milliseconds to its first content, or to its failure. */
+  ms: number;
+  /** Kind of the failure; absent if the target sent content. */
+  error?: string;
+  /** HTTP status of the failure. */
+  status?: number;
+  /** The provider's cleaned words, at most 200 characters. */
+  reason?: string;
+};
+
+/**
+ * What happened to one generation request that took a unit. No prompt and no response: ids, names of the
+ * catalog, kinds, counts and times.
+ */
+export type RequestRecord = {
+  id: string;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+  /** Duration in ms, to the end of the response. */
+  ms: number;
+  projectId: string;
+  keyId: string;
+  meterId: string;
+  planId: string;
+  /** UTC day in which the unit was taken; the history's day. */
+  day: string;
+  /** Label of the meter's period that holds the unit. */
+  period: string;
+  protocol: string;
+  model: string;
+  isStream: boolean;
+  attempts: Attempt[];
+  /** From the admission to the first content. */
+  firstContentMs?: number;
+  /** The router's own estimate, for bodies of up to 64 KB. */
+  estimatedInputTokens?: number;
+  /** Includes what was read from and written to a cache. */
+  inputTokens?: number;
+  outputTokens?: number;
+  cacheReadTokens?: number;
+  cacheWriteTokens?: number;
+  /** Part of `outputTokens`. */
+  reasoningTokens?: number;
+  /** Cost at the catalog's prices, in billionths of a US dollar. */
+  costNanos?: number;
+  isCharged: boolean;
+  outcome: 'finished' | 'abandoned' | 'failed';
+  /** HTTP status that the caller got. */
+  status: number;
+  /** Kind of the last failure, or code of the caller's error. */
+  error?: string;
+  finish?: string;
+  /** The response was ended early by the deadline. */
+  isCut?: boolean;
+  /** The provider's response ended properly, without content. */
+  isEmpty?: boolean;
+  /** Lambda's id of the invocation. */
+  awsRequestId?: string;
+  /** The caller's W3C trace context. */
+  traceparent?: string;
+};
+
+/** Requests of one environment that took no unit, of one key, model and status. */
+export type Refusal = {
+  keyId: string;
+  meterId: string;
+  /** Empty if the request was rejected before its model was known. */
+  model: string;
+  status: number;
+  count: number;
+};
+
+/** Refusals of one project and UTC day. */
+export type RefusalBatch = { id: string; projectId: string; day: string; refusals: Refusal[] };
+
+/** Place in a list of records: the one that was listed last. */
+export type RecordPlace = Pick<RequestRecord, 'day' | 'id'>;
+
+/** Instants in ms, to the second; `from` is included, `to` is not. */
+export type RecordRange = {
+  projectId: string;
+  from: number;
+  to: number;
+  /** Continues a list after this record. */
+  before?: RecordPlace;
+};
+
+export type RecordEntry = { record: RequestRecord } | { batch: RefusalBatch };
+
+/** Implemented by `createDynamoRecordStore` (stores/dynamo/record-store.ts). @throws StoreUnavailable */
+export type RecordStore = {
+  /** Idempotent by the id; a higher `revision` replaces a lower one, in whichever order they arrive. */
+  putRecord(record: RequestRecord, revision: number): Promise<void>;
+  /** Idempotent by the batch's id. */
+  putRefusals(batch: RefusalBatch): Promise<void>;
+  /** Undefined if the project has no such request, or its record has expired. */
+  findRecord(projectId: string, id: string): Promise<RequestRecord | undefined>;
+  /** A project's records by day and id, the newest first. */
+  listRecords(range: RecordRange): AsyncGenerator<RequestRecord, void, void>;
+  /** Everything that was written about a project's UTC day, strongly consistent, in pages. */
+  readDay(projectId: string, day: string): AsyncGenerator<RecordEntry[], void, void>;
+};

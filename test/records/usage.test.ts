@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { testModels } from '../metering/test-models.ts';
+import { post, useRouter } from '../support/local.ts';
+import { runCli } from '../support/run-cli.ts';
+
+const router = useRouter({ catalog: testModels(), plan: { quota: 4 } });
+
+const TODAY = new Date().toISOString().slice(0, 10);
+const MONTH = TODAY.slice(0, 7);
+
+const ask = async (model: string, key = router().key): Promise<number> => {
+  const messages = [{ role: 'user', content: 'say one two three' }];
+  const body = { model, max_tokens: 50, messages };
+  const response = await post(router(), '/v1/chat/completions', body, { key });
+  await response.text();
+  return response.status;
+};
+
+const History = z.object({
+  history: z
+    .object({
+      as_of: z.string(),
+      data: z.array(z.record(z.string(), z.union([z.string(), z.number()]))),
+      total: z.record(z.string(), z.number()),
+    })
+    .optional(),
+});
+
+const usage = async (query: string, key = router().key) => {
+  const response = await fetch(`${router().baseUrl}/v1/usage${query}`, {
+    headers: { 'x-api-key': key },
+  });
+  return { status: response.status, body: await response.json() };
+};
+
+const history = async (query: string, key?: string) =>
+  History.parse((await usage(query, key)).body).history;
+
+const cli = (...args: string[]) => runCli([...args, '--url', router().baseUrl]);
+
+const created = async (path: string, body: object): Promise<unknown> => {
+  const response = await fetch(`${router().baseUrl}/admin${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return response.json();
+};
+
+describe('the history of a project', () => {
+  test('GET /v1/usage?since returns requests, tokens and cost of the own project by day, model or key', async () => {
+    for (const model of ['test/answers', 'test/answers', 'test/refuses', 'no/such'])
+      await ask(model);
+    const byDay = await history(`?since=${TODAY}`);
+    expect(byDay?.data).toEqual([
+      expect.objectContaining({ day: TODAY, charged: 2, refunded: 1, refused: 1 }),
+    ]);
+    expect(byDay?.total).toMatchObject({ charged: 2, refunded: 1, refused: 1 });
+    expect(Number(byDay?.total.cost_usd)).toBeGreaterThan(0);
+    const byModel = await history(`?since=${TODAY}&by=model`);
+    expect(byModel?.data).toEqual([
+      expect.objectContaining({ model: '(none)', charged: 0, refused: 1 }),
+      expect.objectContaining({ model: 'test/answers', charged: 2, refused: 0 }),
+      expect.objectContaining({ model: 'test/refuses', charged: 0, refunded: 1 }),
+    ]);
+    expect(await history('')).toBeUndefined();
+
+    await created('/projects', { id: 'foreign' });
+    const { key } = z
+      .object({ key: z.string() })
+      .parse(await created('/projects/foreign/keys', { plan: 'local' }));
+    expect(await history(`?since=${TODAY}`, key)).toMatchObject({
+      data: [],
+      total: { charged: 0 },
+    });
+  });
+
+  test.each([
+    ['?since=yesterday', 'since: must be a day'],
+    ['?until=2026-01-01', 'since: missing'],
+    ['?since=2026-01-02&until=2026-01-01', 'since: must be before until'],
+    ['?since=2020-01-01&until=2026-01-01', 'at most 400 days'],
+    ['?since=2026-01-01&by=project', 'by: must be day, model or key'],
+  ])('GET /v1/usage%s is a 400 that names the parameter', async (query, message) => {
+    const { status, body } = await usage(query);
+    expect(status).toBe(400);
+    expect(JSON.stringify(body)).toContain(message);
+  });
+
+  test('the first denied request of a minute is counted at once, by key and day', async () => {
+    while ((await ask('test/answers')) === 200);
+    await ask('test/answers');
+    const byKey = await history(`?since=${TODAY}&by=key`);
+    expect(byKey?.data).toEqual([expect.objectContaining({ charged: 4 })]);
+    // Later ones of the same minute are written with the next minute's first.
+    expect(Number(byKey?.data[0]?.refused)).toBeGreaterThanOrEqual(1);
+  });
+});
+
+describe('npm run admin', () => {
+  test('usage --by project prints a table, and --csv a file of all rows', async () => {
+    const table = await cli('usage', '--since', '24h', '--by', 'project');
+    expect(table.out).toMatch(
+      /^PROJECT +CHARGED +REFUNDED .*COST USD\n(?:foreign.*\n)?local +4 +1 /,
+    );
+    const csv = await cli('usage', '--since', TODAY, '--csv', '--project', 'local');
+    const [head, ...lines] = csv.out.trimEnd().split('\r\n');
+    expect(head).toBe(
+      'day,project,key,model,charged,refunded,refused,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,reasoning_tokens,cost_usd',
+    );
+    expect(lines).toContainEqual(
+      expect.stringMatching(new RegExp(`^${TODAY},local,key_\\w+,test/answers,4,0,`)),
+    );
+    expect((await cli('usage', '--by', 'week')).code).toBe(1);
+  });
+
+  test("statement prints a project's month by model and key, and that it is preliminary until the month is over", async () => {
+    const { code, out } = await cli('statement', 'local', '--month', MONTH);
+    expect(code).toBe(0);
+    expect(out).toMatch(new RegExp(`^local, ${MONTH} \\(preliminary, as of \\d{4}-`));
+    expect(out).toMatch(/by model\nMODEL +CHARGED.*test\/answers +4 /s);
+    expect((await cli('statement', 'local', '--month', 'May')).code).toBe(2);
+    expect((await cli('statement', 'nobody', '--month', MONTH)).err).toContain('not found');
+  });
+});
