@@ -22,6 +22,9 @@ const once = (compute: () => number): (() => number) => {
     value ??= compute();
     return value;
   };
+  estimatedInputTokens: number;
+  /** The instant of the unit's reservation, in ms: of an earlier attempt too, whose unit is used again. */
+  reservedAt?: number;
 };
 
 /** Runs every check that is free of quota. @throws ApiError 400, 404 */

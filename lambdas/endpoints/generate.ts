@@ -58,9 +58,9 @@ export type GenerateDeps = {
 };
 
 /** Takes one unit; only for a checked call. */
-const admit = async (meter: Meter, { call }: CheckedCall) => {
+const admit = async (meter: Meter, { call, reservedAt }: CheckedCall) => {
   try {
-    return await meter.admit(call.caller, call.requestId);
+    return await meter.admit(call.caller, call.requestId, reservedAt);
   } catch (error) {
     throw withProtocolHeaders(error, call);
   }

@@ -27,7 +27,7 @@ import { createUnitRelease } from './unit-release.ts';
 /** Implemented by `createMeter`. */
 export type Meter = {
   /** @throws ApiError 402, 429, 401 (key revoked, replaced or expired) or 503 (meters table unavailable) */
-  admit(caller: Caller, requestId: string): Promise<Admission>;
+  admit(caller: Caller, requestId: string, now?: number): Promise<Admission>;
   /** Counts a call that costs no quota. @throws ApiError 429 or 503 */
   admitFree(caller: Caller): Promise<void>;
   /** Reads the caller's usage; units of dead processes are refunded first. @throws ApiError 401 or 503 */
@@ -92,8 +92,8 @@ export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log })
   const readSnapshot = createReadSnapshot({ store, reaper });
   const readUsage = createReadUsage({ readSnapshot, clock });
 
-  const admit: Meter['admit'] = async (caller, requestId) => {
-    const reservation = reservationOf(caller, requestId, clock.now());
+  const admit: Meter['admit'] = async (caller, requestId, now = clock.now()) => {
+    const reservation = reservationOf(caller, requestId, now);
     const errorFor = (exceeded: LimitExceeded): ApiError =>
       limitError(exceeded, limitsAt(caller, reservation, exceeded), caller, clock.now());
 

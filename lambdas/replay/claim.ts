@@ -7,10 +7,13 @@ import { type Attempt, assertSameRequest } from './attempt.ts';
 import { LEASE_MS } from './lease.ts';
 import { notResumable } from './resume.ts';
 
+/** Id and instant of the reservation: the same ones reserve the same unit. */
+export type Unit = Pick<AnswerEntry, 'requestId' | 'startedAt'>;
+
 /** Who has the request of an attempt. */
 export type Found =
-  /** This attempt; `requestId` is the id of the unit and the response, a dead owner's after a takeover. */
-  | { by: 'me'; requestId: string }
+  /** This attempt; with the id of the unit and the response, a dead owner's after a takeover. */
+  | { by: 'me'; unit: Unit }
   | { by: 'other'; entry: AnswerEntry }
   /** The store failed: a repeat may run a second time. */
   | { by: 'unknown' };
@@ -30,7 +33,7 @@ export const createClaim = ({ answers, clock }: { answers: AnswerStore; clock: C
   const takeOver = async (mine: AnswerClaim, entry: AnswerEntry): Promise<Found> => {
     const { requestId, startedAt } = mine.now - entry.startedAt < MAX_INVOCATION_MS ? entry : mine;
     const isTaken = await answers.takeOver({ ...mine, requestId, startedAt }, entry);
-    return isTaken ? { by: 'me', requestId } : { by: 'other', entry };
+    return isTaken ? { by: 'me', unit: { requestId, startedAt } } : { by: 'other', entry };
   };
 
   const claimOnce: Claim = async (attempt, { requestId: owner }) => {
@@ -40,10 +43,10 @@ export const createClaim = ({ answers, clock }: { answers: AnswerStore; clock: C
     const mine = { id, owner, fingerprint, now, leaseUntil: now + LEASE_MS, ...unit };
     if (attempt.isFirst) {
       await answers.replace(mine);
-      return { by: 'me', requestId: owner };
+      return { by: 'me', unit };
     }
     const result = await answers.claim(mine);
-    if (result.isOwned) return { by: 'me', requestId: owner };
+    if (result.isOwned) return { by: 'me', unit };
     const { entry } = result;
     assertSameRequest(entry.fingerprint, fingerprint);
     const isDead = !entry.answer && entry.leaseUntil <= now;

@@ -5,6 +5,7 @@ import type { AnswerStore, Fingerprint } from '../stores/answer-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { Attempt } from './attempt.ts';
+import type { Unit } from './claim.ts';
 import { createKeeper, type Keeper } from './keeper.ts';
 import { holdLease } from './lease.ts';
 import { createRecording, type Recording } from './recording.ts';
@@ -53,8 +54,9 @@ const startDraining = async (messages: MessageBatches, end: () => Promise<void>)
  */
 export const createOwn =
   ({ answers, running, clock, log, keepMs }: OwnDeps) =>
-  (attempt: Attempt, requestId: string, checked: CheckedCall, run: Run): Running => {
+  (attempt: Attempt, unit: Unit, checked: CheckedCall, run: Run): Running => {
     const { id, fingerprint, hasEventIds } = attempt;
+    const { requestId, startedAt: reservedAt } = unit;
     const { protocol, requestId: owner } = checked.call;
     const recording = createRecording();
     const parts = { id, owner, recording, protocol, answers, clock, log, hasEventIds };
@@ -74,7 +76,7 @@ export const createOwn =
     const open = async (): Promise<Reply> => {
       const call = { ...checked.call, requestId, signal };
       try {
-        const reply = await run({ ...checked, call }, keeper);
+        const reply = await run({ ...checked, call, reservedAt }, keeper);
         if (!('messages' in reply)) await end();
         else await startDraining(reply.messages, end);
         return reply;

@@ -6,7 +6,7 @@ import type { Clock } from '../support/clock.ts';
 import { DO_NOT_RETRY, invalidRequest } from '../support/errors.ts';
 import type { Log } from '../support/log.ts';
 import { type Attempt, assertSameRequest, readAttempt } from './attempt.ts';
-import { createClaim, type Found } from './claim.ts';
+import { createClaim, type Found, type Unit } from './claim.ts';
 import { NOT_STORED } from './keeper.ts';
 import { createOwn, type Run, type Running } from './own.ts';
 import { createRepeatHeaders, readLive, replyLate, replyOfKept } from './repeat.ts';
@@ -39,8 +39,8 @@ const createReplies = (deps: ReplayDeps, running: Map<string, Running>) => {
   const repeatHeaders = createRepeatHeaders(deps);
   return {
     /** Of this attempt. */
-    started: async ({ attempt, checked, run }: Repeatable, requestId: string): Promise<Reply> => {
-      const started = own(attempt, requestId, checked, run);
+    started: async ({ attempt, checked, run }: Repeatable, unit: Unit): Promise<Reply> => {
+      const started = own(attempt, unit, checked, run);
       const reply = await started.opening;
       if (!('messages' in reply)) return reply;
       return { ...reply, messages: readLive(started, checked.call, { clock }) };
@@ -77,7 +77,7 @@ const createRunOnce = (deps: ReplayDeps) => {
 
   const replyTo = async (request: Repeatable, found: Found): Promise<Reply> => {
     const { attempt, checked } = request;
-    if (found.by === 'me') return replies.started(request, found.requestId);
+    if (found.by === 'me') return replies.started(request, found.unit);
     const here = running.get(attempt.id);
     if (here) return replies.running(request, here);
     if (found.by === 'unknown') return replies.unprotected(request);
