@@ -14,6 +14,8 @@ export type CheckedCall = {
   targets: Target[];
   /** Estimates the input once, when it is first needed: it costs 1 ms of CPU for the 29 KB of an agent. */
   estimateInput(): number;
+  /** The instant of the unit's reservation, in ms: of an earlier attempt too, whose unit is used again. */
+  reservedAt?: number;
 };
 
 const once = (compute: () => number): (() => number) => {
@@ -22,9 +24,6 @@ const once = (compute: () => number): (() => number) => {
     value ??= compute();
     return value;
   };
-  estimatedInputTokens: number;
-  /** The instant of the unit's reservation, in ms: of an earlier attempt too, whose unit is used again. */
-  reservedAt?: number;
 };
 
 /** Runs every check that is free of quota. @throws ApiError 400, 404 */
