@@ -12,13 +12,17 @@ const exitCode = async (child: ChildProcess): Promise<number | null> => {
   return typeof code === 'number' ? code : null;
 };
 
-/** The command of `npm run admin`, without npm, as a process whose stdin is no terminal. */
-export const runCli = async (args: string[], env: Record<string, string> = {}): Promise<Ended> => {
-  const child = spawn(
-    process.execPath,
-    ['--import', './local/require-node.mjs', 'cli/main.ts', ...args],
-    { cwd: root, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
-  );
+/** The command of `npm run admin`, or another, without npm, as a process whose stdin is no terminal. */
+export const runCli = async (
+  args: string[],
+  env: Record<string, string> = {},
+  entry = 'cli/main.ts',
+): Promise<Ended> => {
+  const child = spawn(process.execPath, ['--import', './local/require-node.mjs', entry, ...args], {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const [out, err, code] = await Promise.all([
     text(child.stdout),
     text(child.stderr),

@@ -1,0 +1,195 @@
+/** The address, the key's variable and the model that a client is configured with. */
+export type Connection = {
+  /** Base address of the router, without a slash or `/v1` at its end. */
+  url: string;
+  model: string;
+  /** The model's context in tokens; clients that do not know it assume one. */
+  context: number;
+  /** The model's longest response in tokens. */
+  output: number;
+};
+
+/** Name of the variable that holds the key: no file and no line of output contains the key itself. */
+export const KEY = 'ROUTER_API_KEY';
+
+/** How a client is configured: variables of its environment, a file, or code. */
+export type Configuration = {
+  variables?: Record<string, string>;
+  /** `path` is relative to the folder of the project, or to the home folder if it begins with `~/`. */
+  file?: { path: string; text: string };
+  /** Code or a command to paste. */
+  code?: string;
+};
+
+const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+
+const codex = ({ url, model, context }: Connection): Configuration => ({
+  file: {
+    path: '~/.codex/config.toml',
+    text: `model = "${model}"
+model_provider = "router"
+model_context_window = ${context}
+
+[model_providers.router]
+name = "Router"
+base_url = "${url}/v1"
+env_key = "${KEY}"
+wire_api = "responses"
+# A repeat of a request that was answered is another unit of the quota.
+request_max_retries = 1
+stream_max_retries = 2
+`,
+  },
+});
+
+const claude = ({ url, model }: Connection): Configuration => ({
+  variables: {
+    ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_AUTH_TOKEN: `$${KEY}`,
+    ANTHROPIC_MODEL: model,
+    ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+    ANTHROPIC_DEFAULT_SONNET_MODEL: model,
+    ANTHROPIC_DEFAULT_OPUS_MODEL: model,
+  },
+});
+
+const opencode = ({ url, model, context, output }: Connection): Configuration => ({
+  file: {
+    path: 'opencode.json',
+    text: json({
+      $schema: 'https://opencode.ai/config.json',
+      model: `router/${model}`,
+      provider: {
+        router: {
+          npm: '@ai-sdk/openai-compatible',
+          name: 'Router',
+          options: { baseURL: `${url}/v1`, apiKey: `{env:${KEY}}` },
+          models: { [model]: { name: model, limit: { context, output } } },
+        },
+      },
+    }),
+  },
+});
+
+const aider = ({ url, model, context, output }: Connection): Configuration => ({
+  variables: { OPENAI_API_BASE: `${url}/v1`, OPENAI_API_KEY: `$${KEY}` },
+  file: {
+    path: '.aider.model.metadata.json',
+    text: json({
+      [`openai/${model}`]: {
+        max_input_tokens: context,
+        max_output_tokens: output,
+        litellm_provider: 'openai',
+        mode: 'chat',
+      },
+    }),
+  },
+  code: `aider --model openai/${model}`,
+});
+
+const openAiVariables = ({ url, model }: Connection): Configuration => ({
+  variables: { OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: `$${KEY}`, OPENAI_MODEL: model },
+});
+
+const cline = ({ url, model, context }: Connection): Configuration => ({
+  code: `Settings > API Provider: OpenAI Compatible
+Base URL: ${url}/v1
+API Key: the value of ${KEY}
+Model ID: ${model}
+Context Window Size: ${context}`,
+});
+
+const continueDev = ({ url, model, context, output }: Connection): Configuration => ({
+  file: {
+    path: '.continue/models/router.yaml',
+    text: `name: Router
+version: 0.0.1
+schema: v1
+models:
+  - name: ${model}
+    provider: openai
+    model: ${model}
+    apiBase: ${url}/v1
+    apiKey: \${{ secrets.${KEY} }}
+    contextLength: ${context}
+    defaultCompletionOptions:
+      maxTokens: ${output}
+`,
+  },
+});
+
+const llamaIndex = ({ url, model, context }: Connection): Configuration => ({
+  code: `import os
+from llama_index.llms.openai_like import OpenAILike
+
+llm = OpenAILike(
+    model="${model}",
+    api_base="${url}/v1",
+    api_key=os.environ["${KEY}"],
+    context_window=${context},
+    is_chat_model=True,
+    is_function_calling_model=True,
+)`,
+});
+
+const agentsJs = ({ url, model }: Connection): Configuration => ({
+  code: `import { Agent, setDefaultOpenAIClient } from '@openai/agents';
+import OpenAI from 'openai';
+
+setDefaultOpenAIClient(new OpenAI({ baseURL: '${url}/v1', apiKey: process.env.${KEY} }));
+const agent = new Agent({ name: 'Agent', model: '${model}' });`,
+});
+
+const agentsPython = ({ url, model }: Connection): Configuration => ({
+  code: `import os
+from agents import Agent, set_default_openai_client
+from openai import AsyncOpenAI
+
+set_default_openai_client(AsyncOpenAI(base_url="${url}/v1", api_key=os.environ["${KEY}"]))
+agent = Agent(name="Agent", model="${model}")`,
+});
+
+const litellm = ({ url, model }: Connection): Configuration => ({
+  code: `import os
+import litellm
+
+litellm.completion(
+    model="openai/${model}",
+    api_base="${url}/v1",
+    api_key=os.environ["${KEY}"],
+    messages=[{"role": "user", "content": "Hello"}],
+)`,
+});
+
+const langchain = ({ url, model }: Connection): Configuration => ({
+  code: `import { ChatOpenAI } from '@langchain/openai';
+
+const llm = new ChatOpenAI({
+  model: '${model}',
+  apiKey: process.env.${KEY},
+  configuration: { baseURL: '${url}/v1' },
+});`,
+});
+
+const curl = ({ url, model }: Connection): Configuration => ({
+  code: `curl -sS ${url}/v1/chat/completions -H "authorization: Bearer $${KEY}" \\
+  -H 'content-type: application/json' \\
+  -d '${JSON.stringify({ model, messages: [{ role: 'user', content: 'say hi' }] })}'`,
+});
+
+/** The clients by the name that `npm run connect` accepts. */
+export const CLIENTS: Record<string, (connection: Connection) => Configuration> = {
+  codex,
+  claude,
+  opencode,
+  aider,
+  cline,
+  continue: continueDev,
+  qwen: openAiVariables,
+  'llama-index': llamaIndex,
+  'agents-js': agentsJs,
+  'agents-python': agentsPython,
+  litellm,
+  langchain,
+  curl,
+};

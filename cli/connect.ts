@@ -1,0 +1,110 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import * as z from 'zod';
+import { CliError, messageOf } from './cli-error.ts';
+import { CLIENTS, type Configuration, type Connection, KEY } from './clients.ts';
+
+const USAGE = `Usage: npm run connect -- CLIENT [options]
+
+Prints the configuration of a client: ${Object.keys(CLIENTS).join(', ')}.
+
+  --url URL      base address of the router (default: http://127.0.0.1:8787, the address of npm start)
+  --model ID     a model of the router (default: the first that the key may use)
+  --write        write the client's file, unless there is one
+  --folder DIR   folder of the project, for files that belong to one (default: .)
+  --help         print this text
+
+The key is read from the environment variable ${KEY} and is never printed or written.`;
+
+const OPTIONS = {
+  url: { type: 'string', default: 'http://127.0.0.1:8787' },
+  model: { type: 'string' },
+  write: { type: 'boolean', default: false },
+  folder: { type: 'string', default: '.' },
+  help: { type: 'boolean', default: false },
+} as const;
+
+const readArguments = (args: string[]) => {
+  try {
+    return parseArgs({ args, options: OPTIONS, allowPositionals: true });
+  } catch (error) {
+    throw new CliError(2, `${messageOf(error)}\n\n${USAGE}`);
+  }
+};
+
+const Models = z.object({
+  data: z.array(
+    z.object({ id: z.string(), context_length: z.number(), max_output_tokens: z.number() }),
+  ),
+});
+
+/** The models that the key may use. @throws CliError 1 */
+const fetchModels = async (url: string, key: string) => {
+  const response = await fetch(`${url}/v1/models`, {
+    headers: { authorization: `Bearer ${key}` },
+  }).catch((cause: unknown) => {
+    throw new CliError(1, `No router responds at ${url}. Is \`npm start\` running? Use --url.`, {
+      cause,
+    });
+  });
+  if (response.status === 401) throw new CliError(1, `The key in ${KEY} is invalid.`);
+  if (!response.ok) throw new CliError(1, `The router responded with ${response.status}.`);
+  return Models.parse(await response.json()).data;
+};
+
+/** @throws CliError 1 */
+const findConnection = async (
+  url: string,
+  { key, model }: { key: string; model: string | undefined },
+): Promise<Connection> => {
+  const models = await fetchModels(url, key);
+  const found = model === undefined ? models[0] : models.find(({ id }) => id === model);
+  if (!found) {
+    const ids = models.map(({ id }) => id).join(', ');
+    throw new CliError(1, `The key may not use this model. It may use: ${ids || 'none'}.`);
+  }
+  const { id, context_length: context, max_output_tokens: output } = found;
+  return { url, model: id, context, output };
+};
+
+/** @throws CliError 1 if the file exists: it may hold more than this tool knows. */
+const write = ({ path, text }: NonNullable<Configuration['file']>, folder: string): string => {
+  const target = path.startsWith('~/') ? join(homedir(), path.slice(2)) : join(folder, path);
+  if (existsSync(target)) {
+    throw new CliError(1, `${target} already exists. Add these lines to it:\n\n${text}`);
+  }
+  mkdirSync(dirname(target), { recursive: true });
+  writeFileSync(target, text);
+  return `Wrote ${target}`;
+};
+
+const format = ({ variables = {}, file, code }: Configuration, folder: string | undefined) => {
+  const exports = Object.entries(variables).map(([name, value]) => `export ${name}="${value}"`);
+  const written = file && folder !== undefined ? write(file, folder) : undefined;
+  const shown = file && (written ?? `# ${file.path}\n${file.text}`);
+  return [exports.join('\n'), shown, code].filter(Boolean).join('\n\n');
+};
+
+const run = async (args: string[]): Promise<string> => {
+  const { values, positionals } = readArguments(args);
+  if (values.help) return USAGE;
+  const [name = '', ...surplus] = positionals;
+  const client = Object.hasOwn(CLIENTS, name) ? CLIENTS[name] : undefined;
+  if (!client || surplus.length > 0) throw new CliError(2, `Unknown client '${name}'.\n\n${USAGE}`);
+  const key = process.env[KEY];
+  if (!key)
+    throw new CliError(2, `Missing environment variable: ${KEY}, an API key of the router.`);
+  const url = values.url.replace(/\/$/, '').replace(/\/v1$/, '');
+  const connection = await findConnection(url, { key, model: values.model });
+  return format(client(connection), values.write ? values.folder : undefined);
+};
+
+run(process.argv.slice(2))
+  .then((text) => process.stdout.write(`${text}\n`))
+  .catch((error: unknown) => {
+    if (!(error instanceof CliError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = error.exitCode;
+  });
