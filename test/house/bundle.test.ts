@@ -13,7 +13,7 @@ afterAll(() => rmSync(outdir, { recursive: true }));
 const { file, sources } = bundle({ entry: 'lambdas/router.ts', outdir });
 
 /** Every KB is parsed in each cold start; 17 of them are records and the history. */
-const BUDGET_KB = 286;
+const BUDGET_KB = 296;
 
 /** Replaces the Lambda runtime: disables the network and sends one event. */
 const RUNTIME = `
