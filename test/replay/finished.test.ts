@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { openSocketsAt } from '../support/open-sockets.ts';
 import { PATIENT, startReplayBench, textOf } from './replay-bench.ts';
 
 const SHAPES = [
@@ -125,9 +126,7 @@ test.each([true, false])(
     await untilCalls(1);
     lastCall().begin();
     leave();
-    await expect
-      .poll(() => fleet.lines().some(({ outcome }) => outcome === 'abandoned') || !stream, PATIENT)
-      .toBe(true);
+    await expect.poll(() => openSocketsAt(fleet.urls[0] ?? '').length, PATIENT).toBe(0);
     expect(lastCall().isClosed()).toBe(false);
     const again = ask({ stream });
     lastCall().finish();
