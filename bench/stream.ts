@@ -69,6 +69,7 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
         limits: { requests: limit, quota: limit },
         ...unit,
       }),
+      hasRoom: () => true,
       admitFree: doNothing,
       usage: () => Promise.reject(new Error('not measured')),
     },

@@ -11,10 +11,10 @@ import type { Failover } from '../routing/failover.ts';
 import type { Clock } from '../support/clock.ts';
 import { withHeaders } from '../support/errors.ts';
 import { suffixOf } from '../support/ids.ts';
-import { createAttemptLog, createCallRecord } from './call-record.ts';
+import { type AttemptLog, createAttemptLog, createCallRecord } from './call-record.ts';
 import { type CheckedCall, checkCall } from './check-call.ts';
 import type { Call, Endpoint } from './endpoint.ts';
-import type { FetchAnswer } from './fetch-answer.ts';
+import type { FetchAnswer, Fetched } from './fetch-answer.ts';
 import { publicError } from './public-error.ts';
 import { respondWhole, respondWithStream } from './respond.ts';
 import { createSettlement } from './settlement.ts';
@@ -57,12 +57,33 @@ export type GenerateDeps = {
   clock: Clock;
 };
 
-/** Takes one unit; only for a checked call. */
-const admit = async (meter: Meter, { call, reservedAt }: CheckedCall) => {
+/** Aborts a call whose unit was denied, and reads it to its end, so that its breaker gets the outcome. */
+const discard = async ({ answer, dispose }: Fetched): Promise<void> => {
+  dispose();
   try {
-    return await meter.admit(call.caller, call.requestId, reservedAt);
+    for await (const _ of (await answer).batches);
+  } catch {
+    // Aborted, or failed before that.
+  }
+};
+
+/**
+ * Reserves one unit and calls a target: at once if the meter had room a moment ago, else once the unit is reserved,
+ * so that a denied request costs no money at a provider. No content leaves before both.
+ */
+const startCall = async (
+  { meter, fetchAnswer }: Pick<GenerateDeps, 'meter' | 'fetchAnswer'>,
+  checked: CheckedCall,
+  attempts: AttemptLog,
+) => {
+  const { caller, requestId } = checked.call;
+  const early = meter.hasRoom(caller) ? fetchAnswer(checked, attempts) : undefined;
+  try {
+    const admission = await meter.admit(caller, requestId, checked.reservedAt);
+    return { admission, fetched: early ?? fetchAnswer(checked, attempts) };
   } catch (error) {
-    throw withProtocolHeaders(error, call);
+    if (early) void discard(early);
+    throw withProtocolHeaders(error, checked.call);
   }
 };
 
@@ -94,19 +115,20 @@ const orRefuse = async <Value>(
  * request.
  */
 const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'replay'>): Run => {
-  const { meter, failover, fetchAnswer, recorder, clock } = deps;
+  const { failover, recorder, clock } = deps;
   return async (checked, keeper) => {
     const { call } = checked;
     failover.prefetch(checked.targets);
-    const admission = await orRefuse(recorder, call, () => admit(meter, checked));
-    const { limits, unit } = admission;
     const attempts = createAttemptLog(call, clock);
+    const start = () => startCall(deps, checked, attempts);
+    const { admission, fetched } = await orRefuse(recorder, call, start);
+    const { limits, unit } = admission;
     const record = createCallRecord({ checked, unit, attempts, clock, recorder });
     const settlement = createSettlement(admission, clock, record.write);
     const admittedAt = clock.now();
     try {
       const meta = metaOf(checked, admittedAt);
-      const answer = { checked, meta, fetched: fetchAnswer(checked, attempts), settlement, keeper };
+      const answer = { checked, meta, fetched, settlement, keeper };
       const reply = checked.request.stream
         ? await respondWithStream(answer, clock)
         : await respondWhole(answer);

@@ -21,6 +21,7 @@ import type { Limits } from './limit-headers.ts';
 import { createReadSnapshot, createReadUsage, type Usage } from './quota-usage.ts';
 import { createReaper } from './reaper.ts';
 import { limitsAt, reservationOf } from './reservation.ts';
+import { createRoomEstimate } from './room-estimate.ts';
 import { shedOverload } from './shed-overload.ts';
 import { createUnitRelease } from './unit-release.ts';
 
@@ -28,6 +29,8 @@ import { createUnitRelease } from './unit-release.ts';
 export type Meter = {
   /** @throws ApiError 402, 429, 401 (key revoked, replaced or expired) or 503 (meters table unavailable) */
   admit(caller: Caller, requestId: string, now?: number): Promise<Admission>;
+  /** Whether `admit` would almost certainly admit the caller, by what this environment saw within a minute. */
+  hasRoom(caller: Caller): boolean;
   /** Counts a call that costs no quota. @throws ApiError 429 or 503 */
   admitFree(caller: Caller): Promise<void>;
   /** Reads the caller's usage; units of dead processes are refunded first. @throws ApiError 401 or 503 */
@@ -91,8 +94,9 @@ export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log })
   const admitFree = createAdmitFree(deps);
   const readSnapshot = createReadSnapshot({ store, reaper });
   const readUsage = createReadUsage({ readSnapshot, clock });
+  const room = createRoomEstimate({ clock });
 
-  const admit: Meter['admit'] = async (caller, requestId, now = clock.now()) => {
+  const reserveUnit: Meter['admit'] = async (caller, requestId, now = clock.now()) => {
     const reservation = reservationOf(caller, requestId, now);
     const errorFor = (exceeded: LimitExceeded): ApiError =>
       limitError(exceeded, limitsAt(caller, reservation, exceeded), caller, clock.now());
@@ -108,6 +112,7 @@ export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log })
       limitCache.set(reservation, { ...result, outcome });
       throw errorFor({ ...result, outcome });
     }
+    room.saw(caller, result);
     return createAdmission({
       unit: reservation,
       limits: limitsAt(caller, reservation, result),
@@ -117,8 +122,18 @@ export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log })
     });
   };
 
+  const admit: Meter['admit'] = async (caller, requestId, now) => {
+    try {
+      return await reserveUnit(caller, requestId, now);
+    } catch (error) {
+      room.forget(caller);
+      throw error;
+    }
+  };
+
   return {
     admit,
+    hasRoom: room.hasRoom,
     admitFree: (caller) => mapStoreErrors(() => admitFree(caller)),
     usage: (caller) => mapStoreErrors(() => readUsage(caller)),
   };

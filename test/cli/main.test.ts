@@ -154,6 +154,10 @@ describe('apply', () => {
       projects: [{ id: 'seeded', outcome: 'created' }],
       plans: [{ id: 'basic', outcome: 'created' }],
     });
+    const limit = (concurrency: string) =>
+      json(Answer, 'plans', 'set', 'basic', '--concurrency', concurrency);
+    expect(await limit('7')).toMatchObject({ id: 'basic', concurrency: 7 });
+    expect(await limit('none')).not.toHaveProperty('concurrency');
     await json(Answer, 'plans', 'set', 'basic', '--rpm', '11', '--all-models');
     expect(await apply()).toEqual({
       projects: [{ id: 'seeded', outcome: 'unchanged' }],

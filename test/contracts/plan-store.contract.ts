@@ -27,6 +27,7 @@ export const planStoreContract = (
       { rpm: 0, quota: 0, period: 'hour' as const },
       { models: ['aurora/scribe-1', 'borealis/swift-2'] },
       { models: [] },
+      { concurrency: 3 },
     ])('a stored plan is read back unchanged: %o', async (over) => {
       const plan = planWith(over);
       await store.putPlan(plan);
@@ -37,9 +38,9 @@ export const planStoreContract = (
       expect(await store.findPlan(randomUUID())).toBeUndefined();
     });
 
-    test('a replaced plan keeps no list of models that the new one lacks', async () => {
+    test('a replaced plan keeps no list of models and no concurrency that the new one lacks', async () => {
       const { id } = planWith();
-      await store.putPlan(planWith({ id, models: ['aurora/scribe-1'] }));
+      await store.putPlan(planWith({ id, models: ['aurora/scribe-1'], concurrency: 3 }));
       const raised = planWith({ id, rpm: 120, quota: 5, period: 'day' });
       await store.putPlan(raised);
       expect(await store.findPlan(id)).toEqual(raised);

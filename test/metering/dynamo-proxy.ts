@@ -27,8 +27,8 @@ export type DynamoProxy = {
   url: string;
   /** All calls since the start, attempts counted one by one. */
   calls: TableCall[];
-  /** Decides what befalls each call. */
-  decide(trouble: (call: TableCall) => Trouble): void;
+  /** Decides what befalls each call; a promise holds the call until it resolves. */
+  decide(trouble: (call: TableCall) => Trouble | Promise<Trouble>): void;
   close(): Promise<void>;
 };
 
@@ -72,13 +72,13 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 /** A proxy of the table at `target` that injects faults. */
 export const startDynamoProxy = async (target: string): Promise<DynamoProxy> => {
   const calls: TableCall[] = [];
-  let troubleOf: (call: TableCall) => Trouble = () => 'none';
+  let troubleOf: (call: TableCall) => Trouble | Promise<Trouble> = () => 'none';
 
   const handle = async (incoming: IncomingMessage, response: ServerResponse) => {
     const body = await buffer(incoming);
     const call = readCall(incoming, body);
     calls.push(call);
-    const trouble = troubleOf(call);
+    const trouble = await troubleOf(call);
     const reply = ({ status, headers, body: text }: Answer) =>
       response.writeHead(status, headers).end(text);
     if (trouble === 'reset') return incoming.socket.destroy();

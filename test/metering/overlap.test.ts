@@ -1,0 +1,102 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Asked, askFor } from './ask.ts';
+import type { TableCall, Trouble } from './dynamo-proxy.ts';
+import { startTroubledRouter, type TroubledRouter } from './troubled-router.ts';
+
+let router: TroubledRouter;
+beforeAll(async () => {
+  router = await startTroubledRouter({ patience: 30_000 });
+});
+beforeEach(() => {
+  router.proxy.decide(() => 'none');
+  // A breaker and a held meter of the last test are over by now.
+  router.advance(3_600_000);
+});
+afterAll(() => router.close());
+
+/** A backstop for busy machines. */
+const PATIENT = { timeout: 20_000 };
+
+const ask = (asked: Asked): Promise<Response> => askFor(router.url, asked);
+const newKey = (quota: number) =>
+  router.createKey({ plan: { rpm: 1_000_000, quota, period: 'month' } });
+
+const isMeterWrite = ({ operation, key }: TableCall) =>
+  operation === 'UpdateItem' && key.startsWith('mtr') && !key.includes('/free/');
+
+/** Holds the next reservation until `release`, which says what becomes of it. */
+const holdReservation = () => {
+  const outcome = Promise.withResolvers<Trouble>();
+  let held = 0;
+  router.proxy.decide((call) => {
+    if (!isMeterWrite(call)) return 'none';
+    held += 1;
+    return held === 1 ? outcome.promise : 'none';
+  });
+  return { isHeld: () => held > 0, release: outcome.resolve };
+};
+
+const usageOf = async (key: string) => {
+  const response = await fetch(`${router.url}/v1/usage`, { headers: { 'x-api-key': key } });
+  const { period } = (await response.json()) as { period: { used: number; reserved: number } };
+  return { used: period.used, reserved: period.reserved };
+};
+
+describe.each(['/v1/chat/completions', '/v1/messages'])('on %s', (path) => {
+  test.each([false, true])(
+    'a request of a meter with room is sent to its provider while its unit is reserved, and answered after that (streamed: %s)',
+    async (stream) => {
+      const key = await newKey(100);
+      await (await ask({ path, key, model: 'test/answers' })).text();
+      const before = router.upstreams.calls.length;
+      const { release } = holdReservation();
+      let isAnswered = false;
+      const response = ask({ path, key, model: 'test/answers', stream }).then((answered) => {
+        isAnswered = true;
+        return answered;
+      });
+      const sent = () => router.upstreams.calls.slice(before).map(({ outcome }) => outcome);
+      await expect.poll(sent, PATIENT).toEqual(['answered']);
+      await pause(50);
+      expect(isAnswered).toBe(false);
+      release('none');
+      expect((await response).status).toBe(200);
+      await (await response).text();
+      expect(await usageOf(key)).toEqual({ used: 2, reserved: 0 });
+    },
+  );
+
+  test.each([
+    { what: 'that this environment has not seen', quota: 100, requests: 0 },
+    { what: 'with fewer than 20 units left', quota: 20, requests: 1 },
+  ])('a request of a meter $what is sent only once its unit is reserved', async (row) => {
+    const key = await newKey(row.quota);
+    const asked = { path, key, model: 'test/answers' };
+    for (let n = 0; n < row.requests; n += 1) await (await ask(asked)).text();
+    const before = router.upstreams.calls.length;
+    const { isHeld, release } = holdReservation();
+    const response = ask(asked);
+    await expect.poll(isHeld, PATIENT).toBe(true);
+    await pause(100);
+    expect(router.upstreams.calls.length).toBe(before);
+    release('none');
+    expect((await response).status).toBe(200);
+    expect(router.upstreams.calls.length).toBe(before + 1);
+  });
+
+  test('a request whose unit is not reserved after all is aborted at its provider, and its caller gets no content', async () => {
+    const key = await newKey(100);
+    await (await ask({ path, key, model: 'test/answers' })).text();
+    const { release } = holdReservation();
+    const response = ask({ path, key, model: 'test/stops', stream: true });
+    await expect.poll(() => router.upstreams.calls.at(-1)?.outcome, PATIENT).toBe('open');
+    release('throttled');
+    expect((await response).status).toBe(503);
+    expect(await (await response).text()).not.toContain('delta');
+    await expect.poll(() => router.upstreams.calls.at(-1)?.outcome, PATIENT).toBe('abandoned');
+    expect(await usageOf(key)).toEqual({ used: 1, reserved: 0 });
+    router.advance(2_000);
+    expect((await ask({ path, key, model: 'test/answers' })).status).toBe(200);
+  });
+});
