@@ -149,9 +149,12 @@ describe('faulty writes', () => {
   test('a table whose writes all arrive twice admits exactly the quota', async () => {
     const key = await knownKey(10);
     troubleWrites(() => 'twice');
-    const statuses = await Promise.all(
-      Array.from({ length: 15 }, async () => (await generate(key)).status),
-    );
+    const statuses: number[] = [];
+    // A few at a time: a call has a second, and the table is busy with each twice.
+    for (let wave = 0; wave < 5; wave += 1) {
+      const asked = Array.from({ length: 3 }, () => generate(key));
+      statuses.push(...(await Promise.all(asked)).map(({ status }) => status));
+    }
     // 402, or 429 while the last units are in flight.
     expect(statuses.filter((status) => status === 200)).toHaveLength(10);
     expect(statuses.filter((status) => status !== 402 && status !== 429)).toHaveLength(10);
