@@ -5,7 +5,7 @@
 const rooms = {
   admin: {
     values: ['history', 'http', 'keys', 'metering', 'protocols', 'records', 'stores', 'support'],
-    types: ['endpoints'],
+    types: ['catalog', 'endpoints', 'upstreams'],
   },
   http: { values: ['keys', 'protocols', 'support'], types: ['endpoints', 'metering'] },
   keys: { values: ['stores', 'support'] },

@@ -1,4 +1,5 @@
 import type { AdminRequest } from './admin-client.ts';
+import type { Connection } from './connection.ts';
 import type { OptionName, Options } from './read-arguments.ts';
 
 export type CommandInput = {
@@ -11,12 +12,14 @@ export type CommandInput = {
 
 /** A command as data: its arguments, its request, and the format of its output. */
 export type Command = {
-  /** Names of the operands, e.g. `ID`. */
+  /** Names of the operands, e.g. `ID`; `[ID]` may be omitted. */
   operands: string[];
   /** Options that the command accepts, in addition to the global ones. */
   options: OptionName[];
   /** Builds the request. @throws CliError 2 on invalid input */
-  request(input: CommandInput): AdminRequest | Promise<AdminRequest>;
+  request?(input: CommandInput): AdminRequest | Promise<AdminRequest>;
+  /** Runs a command of more than one request; in place of `request`. @throws CliError */
+  perform?(input: CommandInput, connection: Connection): Promise<Record<string, unknown>>;
   /** Confirmation prompt before the request; undefined if the command is not destructive. */
   question?(input: CommandInput): string | undefined;
   /**
@@ -35,4 +38,6 @@ export type Command = {
   print?(response: Record<string, unknown>): string;
   /** Printed to stderr after success. */
   note?(response: Record<string, unknown>): string | undefined;
+  /** Why the command ends with exit code 1 although it was executed; undefined for success. */
+  failure?(response: Record<string, unknown>): string | undefined;
 };

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { messageOf, usageError } from './cli-error.ts';
 import type { Command } from './command.ts';
+import { DOCTOR_COMMANDS } from './doctor-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import type { Options } from './read-arguments.ts';
 import { numberIn, omitUndefined, required } from './read-options.ts';
@@ -92,6 +93,7 @@ export const COMMANDS: Record<string, Command> = {
   ...PROJECT_COMMANDS,
   ...PLAN_COMMANDS,
   ...KEY_COMMANDS,
+  ...DOCTOR_COMMANDS,
   ...REQUEST_COMMANDS,
   ...USAGE_COMMANDS,
   apply: {

@@ -24,23 +24,40 @@ export const createAwsClient = ({ region, profile }: AwsOptions): CloudFormation
   });
 
 /**
- * Returns the URL of the stack's REST API.
+ * Returns the URL of the stack's REST API and all outputs.
  * @throws CliError 1 if CloudFormation rejects the call or the stack is not a model-router stack
  */
-export const findRestApi = async (client: CloudFormationClient, stack: string): Promise<string> => {
+export const findRouter = async (
+  client: CloudFormationClient,
+  stack: string,
+): Promise<{ baseUrl: string; outputs: Record<string, string> }> => {
   const { Stacks = [] } = await withCliError(`Cannot look up stack ${stack}`, () =>
     client.send(new DescribeStacksCommand({ StackName: stack })),
   );
-  const outputs = Stacks[0]?.Outputs ?? [];
-  const url = outputs.find(({ OutputKey }) => OutputKey === OUTPUT)?.OutputValue;
-  if (url !== undefined) return url;
+  const outputs = Object.fromEntries(
+    (Stacks[0]?.Outputs ?? []).map(({ OutputKey = '', OutputValue = '' }) => [
+      OutputKey,
+      OutputValue,
+    ]),
+  );
+  const baseUrl = outputs[OUTPUT];
+  if (baseUrl !== undefined) return { baseUrl, outputs };
   throw new CliError(1, `Stack ${stack} is not a model-router stack (no output ${OUTPUT}).`);
 };
 
-/** Signs requests to API Gateway with the client's credentials and region. */
-export const createSigner = (client: CloudFormationClient): Sign => {
+/** Address of Lambda's API in the client's region; `AWS_ENDPOINT_URL_LAMBDA` overrides it, as in the SDKs. */
+export const lambdaEndpoint = async (
+  { config }: CloudFormationClient,
+  override: string | undefined,
+): Promise<string> => override ?? `https://lambda.${await config.region()}.amazonaws.com`;
+
+/** Signs requests to a service with the client's credentials and region. */
+export const createSigner = (
+  client: CloudFormationClient,
+  service: 'execute-api' | 'lambda',
+): Sign => {
   const { credentials, region, sha256 } = client.config;
-  const signer = new SignatureV4({ service: 'execute-api', region, credentials, sha256 });
+  const signer = new SignatureV4({ service, region, credentials, sha256 });
   return async ({ method, url, headers, body }) => {
     const request = {
       method,

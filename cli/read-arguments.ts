@@ -11,6 +11,7 @@ const OPTIONS = {
   'all-models': { type: 'boolean' },
   replay: { type: 'string' },
   force: { type: 'boolean' },
+  'no-calls': { type: 'boolean' },
   project: { type: 'string' },
   plan: { type: 'string' },
   expires: { type: 'string' },

@@ -1,15 +1,17 @@
-import { type AdminClient, type AdminRequest, createAdminClient } from './admin-client.ts';
-import { usageError } from './cli-error.ts';
-import type { Command } from './command.ts';
+import type { AdminClient, AdminRequest } from './admin-client.ts';
+import { CliError, usageError } from './cli-error.ts';
+import type { Command, CommandInput } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { confirm } from './confirm.ts';
+import { type Connection, connect, type Env } from './connection.ts';
 import { csvLine, format, isRows } from './format.ts';
-import { type Options, readArguments, rejectOtherOptions } from './read-arguments.ts';
+import { readArguments, rejectOtherOptions } from './read-arguments.ts';
 
 export type Io = {
   stdin: NodeJS.ReadStream;
   stdout: NodeJS.WritableStream;
   stderr: NodeJS.WritableStream;
+  env: Env;
 };
 
 const USAGE = `Usage: npm run admin -- <resource> <verb> [options]
@@ -32,6 +34,8 @@ const USAGE = `Usage: npm run admin -- <resource> <verb> [options]
   reconcile [--project ID] bring the history up to date, and compare it with the meters
   requests ID              what happened to a request, whose fault it was, and what to do
   requests list [--project ID] [--key ID] [--status 5xx|429|failed] [--since WHEN] [--until WHEN] [--limit N]
+  doctor [--no-calls]      check endpoints, clock, quotas, catalog, credentials, tables, and call every target
+  targets test [MODEL]     call every target: whole, streamed, with a tool
   apply FILE [--force]     create the projects and plans of a JSON file; --force overwrites plans
 
 The default verb is list. WHEN is 12h, 90d, a day or a time like 2027-01-31T00:00:00Z; --since and --until
@@ -48,11 +52,7 @@ Output and confirmation:
   --yes            do not ask for confirmation before a key stops working
   --help           print this text
 
-Exit codes: 0 success, 1 rejected or failed, 2 invalid command (no request sent).`;
-
-const LOCAL_URL = 'http://127.0.0.1:8787';
-const START_HINT = '\nIs `npm start` running? Use --url or --stack to connect elsewhere.';
-const LOOPBACK = /^(?:127\.0\.0\.1|localhost|\[::1\])$/;
+Exit codes: 0 success, 1 rejected or failed (also a check of doctor), 2 invalid command (no request sent).`;
 
 const findCommand = (words: string[]): { command: Command; operands: string[] } => {
   const [resource = '', verb] = words;
@@ -66,27 +66,10 @@ const findCommand = (words: string[]): { command: Command; operands: string[] } 
 };
 
 const checkOperands = ({ operands: names }: Command, operands: string[]): void => {
-  const missing = names.slice(operands.length);
+  const missing = names.slice(operands.length).filter((name) => !name.startsWith('['));
   if (missing.length > 0) throw usageError(`Missing argument: ${missing.join(', ')}`);
   const surplus = operands.slice(names.length);
   if (surplus.length > 0) throw usageError(`Unexpected argument: ${surplus.join(' ')}`);
-};
-
-const connect = async ({ url, stack, region, profile }: Options): Promise<AdminClient> => {
-  if (url !== undefined && stack !== undefined) {
-    throw usageError('--url and --stack are mutually exclusive.');
-  }
-  const baseUrl = url ?? LOCAL_URL;
-  if (!URL.canParse(baseUrl)) throw usageError(`--url must be a URL (got '${baseUrl}').`);
-  if (stack === undefined && LOOPBACK.test(new URL(baseUrl).hostname)) {
-    return createAdminClient({ baseUrl, ...(url === undefined && { hint: START_HINT }) });
-  }
-  // Loading the AWS SDK takes 0.5 s and a local router does not need it.
-  const { createAwsClient, createSigner, findRestApi } = await import('./deployed-stack.ts');
-  const client = createAwsClient({ region, profile });
-  const sign = createSigner(client);
-  if (stack === undefined) return createAdminClient({ baseUrl, sign });
-  return createAdminClient({ baseUrl: await findRestApi(client, stack), sign });
 };
 
 /** Reads the pages of a list, one after the other. */
@@ -127,6 +110,14 @@ const exportCsv = async (client: AdminClient, request: AdminRequest, columns: st
   }
 };
 
+const ask = ({ isPaged }: Command, request: AdminRequest, client: AdminClient) =>
+  isPaged ? allPages(client, request) : client(request);
+
+const perform = async (command: Command, input: CommandInput, connection: Connection) => {
+  if (!command.perform) throw new Error('The command has no request.');
+  return command.perform(input, connection);
+};
+
 /** Runs one command line: result to stdout, notes and questions to stderr. @throws CliError */
 export const run = async (args: string[], now: number, io: Io): Promise<void> => {
   const { words, options } = readArguments(args);
@@ -138,21 +129,25 @@ export const run = async (args: string[], now: number, io: Io): Promise<void> =>
   checkOperands(command, operands);
   rejectOtherOptions(options, command.options);
   const input = { operands, options, now };
-  const request = await command.request(input);
+  const request = await command.request?.(input);
   const question = command.question?.(input);
   if (question !== undefined && !options.yes) {
     await confirm(question, { input: io.stdin, output: io.stderr });
   }
-  const client = await connect(options);
+  const connection = await connect(options, io.env);
   const csv = options.csv ? command.csv?.(input) : undefined;
-  if (csv) {
-    await exportCsv(client, request, csv, io);
+  if (csv && request) {
+    await exportCsv(connection.send, request, csv, io);
     return;
   }
-  const response = command.isPaged ? await allPages(client, request) : await client(request);
+  const response = request
+    ? await ask(command, request, connection.send)
+    : await perform(command, input, connection);
   io.stdout.write(
     `${options.json ? JSON.stringify(response, null, 2) : format(command, input, response)}\n`,
   );
   const note = command.note?.(response);
   if (note !== undefined) io.stderr.write(`${note}\n`);
+  const failure = command.failure?.(response);
+  if (failure !== undefined) throw new CliError(1, failure);
 };

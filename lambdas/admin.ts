@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import models from '#models' with { type: 'json' };
 import { iamOperator } from './admin/iam-operator.ts';
+import { readEndpoint } from './aws/endpoint.ts';
 import { parseModels } from './catalog/catalog.ts';
 import { createAdmin } from './create-admin.ts';
 import { readAdminEnv } from './env.ts';
@@ -10,9 +12,29 @@ import { createDocumentClient, createSdkClient } from './stores/dynamo/sdk-clien
 import { createDynamoStores } from './stores/dynamo/stores.ts';
 import { systemClock } from './support/clock.ts';
 import { createTelemetry } from './telemetry/create-telemetry.ts';
+import { createHttpUpstream } from './upstreams/http-upstream.ts';
+import { createReadSecret } from './upstreams/read-secret.ts';
+import { createSecretsManagerSecrets } from './upstreams/secrets-manager.ts';
 
 const env = readAdminEnv(process.env);
 const client = createSdkClient(createDocumentClient());
+const log = createTelemetry({
+  stage: env.STAGE,
+  labels: [],
+  events: ['history_differs'],
+  clock: systemClock,
+  write: (line) => process.stdout.write(line),
+});
+const secrets = createSecretsManagerSecrets({
+  readSecret: createReadSecret({
+    ...readEndpoint('secretsmanager', process.env),
+    credentials: defaultProvider(),
+    clock: systemClock,
+  }),
+  secretId: env.UPSTREAM_SECRET,
+  clock: systemClock,
+  log,
+});
 
 const admin = createAdmin({
   models: parseModels(models),
@@ -28,13 +50,9 @@ const admin = createAdmin({
   }),
   projects: createDynamoProjectStore({ client, tableName: env.PROJECTS_TABLE }),
   operatorOf: iamOperator,
-  log: createTelemetry({
-    stage: env.STAGE,
-    labels: [],
-    events: ['history_differs'],
-    clock: systemClock,
-    write: (line) => process.stdout.write(line),
-  }),
+  secrets,
+  upstream: createHttpUpstream({ secrets, clock: systemClock }),
+  log,
   clock: systemClock,
   randomBytes,
 });

@@ -1,5 +1,6 @@
 import { createApplySeed } from './admin/apply-seed.ts';
 import { type AdminHandler, createAdminHandler } from './admin/create-admin-handler.ts';
+import { type DoctorParts, doctorHandlers } from './admin/doctor.ts';
 import { historyHandlers } from './admin/history.ts';
 import { keyHandlers } from './admin/keys.ts';
 import type { AdminRoute } from './admin/operation.ts';
@@ -30,6 +31,9 @@ export type AdminParts = {
   meters: MeterStore;
   records: RecordStore;
   history: HistoryStore;
+  /** For the doctor's calls to targets. */
+  secrets: DoctorParts['secrets'];
+  upstream: DoctorParts['upstream'];
   /** Returns the operator's identity; undefined rejects the request with 403. */
   operatorOf: (event: HttpEvent) => string | undefined;
   log: Log;
@@ -47,6 +51,7 @@ const createRoutes = (parts: AdminParts, runHistory: HistoryJob): AdminRoute[] =
   const usage = usageHandlers(all);
   const requests = requestHandlers(all);
   const history = historyHandlers(all);
+  const doctor = doctorHandlers(all);
   const keysPath = '/admin/projects/{project}/keys';
   return [
     { method: 'POST', pattern: '/admin/apply', operate: createApplySeed(all) },
@@ -69,6 +74,8 @@ const createRoutes = (parts: AdminParts, runHistory: HistoryJob): AdminRoute[] =
     { method: 'POST', pattern: '/admin/history/reconcile', operate: history.reconcile },
     { method: 'GET', pattern: '/admin/requests', operate: requests.list },
     { method: 'GET', pattern: '/admin/requests/{request}', operate: requests.find },
+    { method: 'GET', pattern: '/admin/checks', operate: doctor.check },
+    { method: 'POST', pattern: '/admin/targets/test', operate: doctor.test },
   ];
 };
 

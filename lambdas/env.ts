@@ -39,6 +39,8 @@ export const AdminEnv = z.object({
   METERS_TABLE: z.string().check(z.minLength(3)),
   RECORDS_TABLE: z.string().check(z.minLength(3)),
   HISTORY_TABLE: z.string().check(z.minLength(3)),
+  /** The secret with the providers' credentials, for the doctor's calls. */
+  UPSTREAM_SECRET: z.string().check(z.minLength(1)),
 });
 export type AdminEnv = z.infer<typeof AdminEnv>;
 

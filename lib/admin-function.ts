@@ -10,12 +10,14 @@ import { acknowledgeFunction } from './acknowledge.ts';
 import { createLogsAndRole, FUNCTION_SHAPE, grantKey } from './function-parts.ts';
 import type { Stage } from './stage.ts';
 import { grantKeysByProject, grantOn, type Tables } from './tables.ts';
+import type { UpstreamSecrets } from './upstream-secrets.ts';
 
 export type AdminFunctionProps = {
   stage: Stage;
   /** The bundled admin function. */
   code: Code;
   tables: Tables;
+  upstreamSecrets: UpstreamSecrets;
 };
 
 /**
@@ -26,11 +28,14 @@ export class AdminFunction extends Construct {
   readonly function: LambdaFunction;
   readonly logGroup: LogGroup;
 
-  constructor(scope: Construct, id: string, { stage, code, tables }: AdminFunctionProps) {
+  constructor(scope: Construct, id: string, props: AdminFunctionProps) {
     super(scope, id);
+    const { stage, code, tables, upstreamSecrets } = props;
     const { logGroup, role } = createLogsAndRole(this, stage);
     this.logGroup = logGroup;
     grantTables(tables, role);
+    // The doctor calls each target with its credential.
+    upstreamSecrets.grantValue(role);
     grantKey(this, stage, role);
 
     this.function = new LambdaFunction(this, 'Function', {
@@ -51,6 +56,7 @@ export class AdminFunction extends Construct {
         METERS_TABLE: tables.meters.tableName,
         RECORDS_TABLE: tables.records.tableName,
         HISTORY_TABLE: tables.history.tableName,
+        UPSTREAM_SECRET: upstreamSecrets.secret.secretArn,
       } satisfies AdminEnv,
     });
     acknowledgeFunction(this.function);

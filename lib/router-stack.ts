@@ -41,7 +41,12 @@ export class RouterStack extends Stack {
     const upstreamSecrets = new UpstreamSecrets(this, 'UpstreamSecrets', { stage, models });
     const router = new RouterFunction(this, 'Router', { stage, code, tables, upstreamSecrets });
     const endpoints = new PublicEndpoints(this, 'FrontDoors', { stage, router: router.function });
-    const admin = new AdminFunction(this, 'Admin', { stage, code: adminCode, tables });
+    const admin = new AdminFunction(this, 'Admin', {
+      stage,
+      code: adminCode,
+      tables,
+      upstreamSecrets,
+    });
     endpoints.addAdminRoutes(admin.function);
     new Monitoring(this, 'Monitoring', {
       stage,

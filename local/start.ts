@@ -14,6 +14,7 @@ import { createKeyLifecycle, type KeyLifecycle } from '../lambdas/keys/lifecycle
 import type { Plan, PlanStore } from '../lambdas/stores/plan-store.ts';
 import { type Clock, systemClock } from '../lambdas/support/clock.ts';
 import type { Log } from '../lambdas/support/log.ts';
+import { createHttpUpstream } from '../lambdas/upstreams/http-upstream.ts';
 import { withPrelude } from '../lambdas/web/lambda-runtime.ts';
 import { type RequestHead, startServer } from '../lambdas/web/server.ts';
 import { startEmbeddedSecrets } from './embedded-secrets.ts';
@@ -21,7 +22,7 @@ import type { UpstreamControl } from './embedded-upstream/recorder.ts';
 import { startEmbeddedUpstream } from './embedded-upstream/server.ts';
 import { atEmbeddedUpstream, localCredentials } from './local-catalog.ts';
 import { startLocalStores } from './local-stores.ts';
-import { createLocalUpstream, UPSTREAM_SECRET } from './local-upstream.ts';
+import { createLocalSecrets, UPSTREAM_SECRET } from './local-upstream.ts';
 
 export type LocalOptions = {
   /** Default 0: any free port. */
@@ -131,7 +132,8 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     }),
   ]);
   const models = options.secrets ? catalog : atEmbeddedUpstream(catalog, embedded.baseUrl);
-  const upstream = createLocalUpstream({ endpoint: secrets.endpoint, clock, log });
+  const credentialStore = createLocalSecrets({ endpoint: secrets.endpoint, clock, log });
+  const upstream = createHttpUpstream({ secrets: credentialStore, clock });
   const authenticate = createAuthenticate({ ...stores.parts, clock });
   const router = createRouter({
     catalog: createCatalog(models),
@@ -145,6 +147,8 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
   const admin = createAdmin({
     models,
     ...stores.adminParts,
+    secrets: credentialStore,
+    upstream,
     operatorOf: localOperator,
     log,
     clock,

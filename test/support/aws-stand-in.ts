@@ -20,15 +20,20 @@ export const startAwsStandIn = async (options: {
   secretAccessKey: string;
   /** Address that requests with a valid signature are passed on to. */
   behind: string;
+  /** Outputs of the stack besides the REST API's. */
+  outputs?: Record<string, string>;
+  /** Answers of Lambda's API, by path. */
+  lambda?: Record<string, unknown>;
 }) => {
-  const { stack, secretAccessKey, behind } = options;
+  const { stack, secretAccessKey, behind, outputs = {}, lambda = {} } = options;
   const verdicts: (Verdict | undefined)[] = [];
   const gateway = await listen(
     createServer(async (request, response) => {
       const body = await text(request);
-      const verdict = verifySignature(request, body, secretAccessKey);
-      verdicts.push(verdict);
-      if (!verdict?.isValid) {
+      const isAdmin = (request.url ?? '').includes('/admin/');
+      const verdict = isAdmin ? verifySignature(request, body, secretAccessKey) : undefined;
+      if (isAdmin) verdicts.push(verdict);
+      if (isAdmin && !verdict?.isValid) {
         response.writeHead(403).end(JSON.stringify({ message: 'The signature does not match.' }));
         return;
       }
@@ -38,7 +43,18 @@ export const startAwsStandIn = async (options: {
         headers: { 'content-type': 'application/json' },
         ...(body !== '' && { body }),
       });
+      const requestId = answer.headers.get('x-request-id');
+      if (requestId !== null) response.setHeader('x-request-id', requestId);
       response.writeHead(answer.status).end(await answer.text());
+    }),
+  );
+  const lambdaApi = await listen(
+    createServer(async (request, response) => {
+      const verdict = verifySignature(request, await text(request), secretAccessKey);
+      const answer = lambda[request.url ?? ''];
+      const isAllowed = verdict?.isValid === true && verdict.service === 'lambda';
+      const status = isAllowed ? (answer === undefined ? 404 : 200) : 403;
+      response.writeHead(status).end(JSON.stringify(answer ?? {}));
     }),
   );
   const cloudFormation = await listen(
@@ -46,15 +62,18 @@ export const startAwsStandIn = async (options: {
       const isKnown = (await text(request)).includes(`StackName=${stack}`);
       response.writeHead(isKnown ? 200 : 400, { 'content-type': 'text/xml' });
       response.end(
-        isKnown ? describeStacks(stack, { RestApiUrl: `${gateway.url}/prod/` }) : NO_SUCH_STACK,
+        isKnown
+          ? describeStacks(stack, { RestApiUrl: `${gateway.url}/prod/`, ...outputs })
+          : NO_SUCH_STACK,
       );
     }),
   );
   return {
     verdicts,
     endpoint: cloudFormation.url,
+    lambdaEndpoint: lambdaApi.url,
     close: async () => {
-      await Promise.all([gateway.close(), cloudFormation.close()]);
+      await Promise.all([gateway.close(), cloudFormation.close(), lambdaApi.close()]);
     },
   };
 };

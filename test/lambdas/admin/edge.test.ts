@@ -7,6 +7,7 @@ import { createAdmin } from '../../../lambdas/create-admin.ts';
 import { createDynamoProjectStore } from '../../../lambdas/stores/dynamo/project-store.ts';
 import { systemClock } from '../../../lambdas/support/clock.ts';
 import { createLog } from '../../../lambdas/support/log.ts';
+import { createHttpUpstream } from '../../../lambdas/upstreams/http-upstream.ts';
 import {
   createUnreachableClient,
   startDynamo,
@@ -14,6 +15,7 @@ import {
   TABLE_NAMES,
   type TestDynamo,
 } from '../../support/dynamo.ts';
+import { fixedSecrets } from '../../support/fixed-secrets.ts';
 import { restApiEvent } from '../../support/rest-api-event.ts';
 
 const OPERATOR = 'arn:aws:iam::000000000000:user/olga';
@@ -24,6 +26,8 @@ const adminOn = (client: TestDynamo['client']) =>
   createAdmin({
     ...storesOn(client),
     models: [],
+    secrets: fixedSecrets('secret'),
+    upstream: createHttpUpstream({ secrets: fixedSecrets('secret'), clock: systemClock }),
     projects: createDynamoProjectStore({ client, tableName: TABLE_NAMES.projects }),
     operatorOf: iamOperator,
     log: createLog((line) => lines.push(line)),

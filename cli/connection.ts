@@ -1,0 +1,83 @@
+import { type AdminClient, createAdminClient } from './admin-client.ts';
+import { usageError } from './cli-error.ts';
+import type { Check } from './doctor.ts';
+import type { Options } from './read-arguments.ts';
+
+/** The router that a command operates. */
+export type Connection = {
+  send: AdminClient;
+  /** Its public endpoints, by name. */
+  addresses: Record<string, string>;
+  /** Checks of the AWS account; none for a router that is no stack. */
+  checkQuotas(): Promise<Check[]>;
+};
+
+export type Env = Record<string, string | undefined>;
+
+const LOCAL_URL = 'http://127.0.0.1:8787';
+const START_HINT = '\nIs `npm start` running? Use --url or --stack to connect elsewhere.';
+const LOOPBACK = /^(?:127\.0\.0\.1|localhost|\[::1\])$/;
+
+const noQuotas = async (): Promise<Check[]> => [];
+
+/** Outputs of a stack that are public endpoints, and what to call them. */
+const ENDPOINTS = {
+  RestApiUrl: 'REST API',
+  FunctionUrl: 'Function URL',
+  CustomUrl: 'custom domain',
+  WebFunctionUrl: 'Web Function',
+};
+
+const addressesIn = (outputs: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(ENDPOINTS).flatMap(([output, name]) =>
+      outputs[output] === undefined ? [] : [[name, outputs[output]]],
+    ),
+  );
+
+const connectTo = async (baseUrl: string, { url, region, profile }: Options) => {
+  const addresses = { router: baseUrl };
+  if (LOOPBACK.test(new URL(baseUrl).hostname)) {
+    const hint = url === undefined ? { hint: START_HINT } : {};
+    return { send: createAdminClient({ baseUrl, ...hint }), addresses, checkQuotas: noQuotas };
+  }
+  const { createAwsClient, createSigner } = await import('./deployed-stack.ts');
+  const sign = createSigner(createAwsClient({ region, profile }), 'execute-api');
+  return { send: createAdminClient({ baseUrl, sign }), addresses, checkQuotas: noQuotas };
+};
+
+const connectToStack = async (
+  stack: string,
+  { region, profile }: Options,
+  env: Env,
+): Promise<Connection> => {
+  // Loading the AWS SDK takes 0.5 s and a local router does not need it.
+  const aws = await import('./deployed-stack.ts');
+  const client = aws.createAwsClient({ region, profile });
+  const { baseUrl, outputs } = await aws.findRouter(client, stack);
+  const lambda = async () => ({
+    endpoint: await aws.lambdaEndpoint(client, env.AWS_ENDPOINT_URL_LAMBDA),
+    sign: aws.createSigner(client, 'lambda'),
+    functionName: outputs.RouterFunctionName ?? '',
+  });
+  return {
+    send: createAdminClient({ baseUrl, sign: aws.createSigner(client, 'execute-api') }),
+    addresses: addressesIn(outputs),
+    checkQuotas: async () => {
+      const { checkLambdaQuotas } = await import('./lambda-quotas.ts');
+      return checkLambdaQuotas(await lambda());
+    },
+  };
+};
+
+/** @throws CliError 2 on invalid options, 1 if the stack cannot be found */
+export const connect = async (options: Options, env: Env): Promise<Connection> => {
+  const { url, stack } = options;
+  if (url !== undefined && stack !== undefined) {
+    throw usageError('--url and --stack are mutually exclusive.');
+  }
+  if (stack !== undefined) return connectToStack(stack, options, env);
+  const baseUrl = url ?? LOCAL_URL;
+  if (!URL.canParse(baseUrl)) throw usageError(`--url must be a URL (got '${baseUrl}').`);
+  return connectTo(baseUrl, options);
+};

@@ -1,0 +1,128 @@
+import type { AdminClient } from './admin-client.ts';
+import { CliError, messageOf } from './cli-error.ts';
+import type { Connection } from './connection.ts';
+
+/** One line of the doctor's table. */
+export type Check = {
+  check: string;
+  result: 'ok' | 'warning' | 'failed';
+  model?: string | undefined;
+  upstream?: string | undefined;
+  ms?: number | undefined;
+  place?: string | undefined;
+  reason?: string | undefined;
+};
+
+type Target = { place: string; model: string; upstream: string; calls: string[] };
+
+/** Calls at a time: providers count them against their limits. */
+const CONCURRENT = 4;
+
+/** SigV4 accepts 5 minutes; keys that expire and periods are wrong by less. Seconds. */
+const MAX_SKEW_S = 300;
+const NOTABLE_SKEW_S = 5;
+
+const PROBE_MS = 10_000;
+
+const isRows = <T>(value: unknown): value is T[] => Array.isArray(value);
+
+const checkClock = (now: unknown, local: number): Check => {
+  const check = 'clock';
+  const skew = Math.round((Date.parse(String(now)) - local) / 1000);
+  if (Number.isNaN(skew)) return { check, result: 'failed', reason: 'The router sent no time.' };
+  const reason = `The router is ${Math.abs(skew)} s ${skew < 0 ? 'behind' : 'ahead of'} this machine.`;
+  if (Math.abs(skew) > MAX_SKEW_S) return { check, result: 'failed', place: 'clock', reason };
+  if (Math.abs(skew) > NOTABLE_SKEW_S) return { check, result: 'warning', place: 'clock', reason };
+  return { check, result: 'ok' };
+};
+
+/** Whether the address is a router's: `GET /` answers 200 with its name, without a key. */
+const checkEndpoint = async (name: string, url: string): Promise<Check> => {
+  const check = `endpoint ${name}`;
+  const startedAt = performance.now();
+  try {
+    const response = await fetch(`${url.replace(/\/$/, '')}/`, {
+      redirect: 'manual',
+      signal: AbortSignal.timeout(PROBE_MS),
+    });
+    await response.arrayBuffer();
+    const ms = Math.round(performance.now() - startedAt);
+    const isRouter = response.status === 200 && response.headers.has('x-request-id');
+    const reason = `${url} answers ${response.status}, not as a model router.`;
+    return isRouter
+      ? { check, result: 'ok', ms }
+      : { check, result: 'failed', place: name, reason };
+  } catch (error) {
+    const cause = error instanceof Error && error.cause ? error.cause : error;
+    const reason = `No response from ${url}: ${messageOf(cause)}.`;
+    return { check, result: 'failed', place: name, reason };
+  }
+};
+
+/** Runs `work` for every item, a few at a time, and keeps their order. */
+const inTurns = async <T, R>(items: T[], work: (item: T) => Promise<R>): Promise<R[]> => {
+  const results: R[] = [];
+  const entries = items.entries();
+  const worker = async () => {
+    for (const [index, item] of entries) results[index] = await work(item);
+  };
+  await Promise.all(Array.from({ length: CONCURRENT }, worker));
+  return results;
+};
+
+const testTargets = async (send: AdminClient, targets: Target[]): Promise<Check[]> => {
+  const calls = targets.flatMap((target) => target.calls.map((call) => ({ target, call })));
+  return inTurns(calls, async ({ target: { place, model, upstream }, call }) => {
+    const about = { check: `${call} call`, model, upstream };
+    try {
+      const body = { place, call };
+      const outcome = await send({ method: 'POST', path: '/targets/test', body });
+      return { ...about, ...outcome, ...about } as Check;
+    } catch (error) {
+      if (!(error instanceof CliError)) throw error;
+      return { ...about, result: 'failed', place, reason: error.message };
+    }
+  });
+};
+
+/** Makes one call of each kind to every target, or to those of one model. @throws CliError 1 */
+export const runTargetTests = async ({ send }: Connection, model?: string): Promise<Check[]> => {
+  const { targets } = await send({ method: 'GET', path: '/checks' });
+  const all = isRows<Target>(targets) ? targets : [];
+  const wanted = all.filter((target) => model === undefined || target.model === model);
+  if (wanted.length > 0) return testTargets(send, wanted);
+  const ids = [...new Set(all.map((target) => target.model))].join(', ');
+  throw new CliError(1, `The catalog has no model '${model}'. It has: ${ids}.`);
+};
+
+/** An error of the admin API is a finding; any other is a bug. @throws the bug */
+const unreachable = (error: unknown): CliError => {
+  if (error instanceof CliError) return error;
+  throw error;
+};
+
+/** Checks endpoints, clock, quotas, catalog, secret, tables and, unless `noCalls`, every target. */
+export const runDoctor = async (
+  connection: Connection,
+  { now, noCalls }: { now: number; noCalls: boolean },
+): Promise<Check[]> => {
+  const { send, addresses, checkQuotas } = connection;
+  const endpoints = Object.entries(addresses).map(([name, url]) => checkEndpoint(name, url));
+  const [found, quotas, answer] = await Promise.all([
+    Promise.all(endpoints),
+    checkQuotas(),
+    send({ method: 'GET', path: '/checks' }).catch(unreachable),
+  ]);
+  if (answer instanceof CliError) {
+    const check = 'admin API';
+    return [...found, ...quotas, { check, result: 'failed', place: check, reason: answer.message }];
+  }
+  const targets = noCalls || !isRows<Target>(answer.targets) ? [] : answer.targets;
+  return [
+    ...found,
+    checkClock(answer.now, now),
+    ...quotas,
+    ...(isRows<Check>(answer.checks) ? answer.checks : []),
+    ...(await testTargets(send, targets)),
+  ];
+};

@@ -1,0 +1,157 @@
+import * as z from 'zod';
+import type { Model, Target } from '../catalog/catalog.ts';
+import { periodOf } from '../metering/window.ts';
+import type { KeyStore } from '../stores/key-store.ts';
+import type { MeterStore } from '../stores/meter-store.ts';
+import type { PlanStore } from '../stores/plan-store.ts';
+import type { ProjectStore } from '../stores/project-store.ts';
+import type { Clock } from '../support/clock.ts';
+import { invalidRequest } from '../support/errors.ts';
+import { formatInstant } from '../support/time.ts';
+import type { UpstreamSecrets } from '../upstreams/secrets.ts';
+import type { Upstream } from '../upstreams/upstream.ts';
+import { type Check, failed, ok, placeOf, warning } from './check.ts';
+import { checkCatalog } from './check-catalog.ts';
+import { readInput } from './input.ts';
+import type { AdminOperation } from './operation.ts';
+import { CALLS, createTestTarget } from './target-test.ts';
+
+export type DoctorParts = {
+  models: Model[];
+  keys: Pick<KeyStore, 'findKey'>;
+  plans: Pick<PlanStore, 'listPlans'>;
+  projects: Pick<ProjectStore, 'listProjects'>;
+  meters: Pick<MeterStore, 'readUsage'>;
+  secrets: Pick<UpstreamSecrets, 'get'>;
+  upstream: Pick<Upstream, 'open'>;
+  clock: Clock;
+};
+
+type Placed = { place: string; model: Model; target: Target };
+
+const placedTargets = (models: Model[]): Placed[] =>
+  models.flatMap((model, index) =>
+    model.targets.map((target, at) => ({ place: placeOf(index, at), model, target })),
+  );
+
+// --- the secret ---
+
+const SECRET_TIMEOUT_MS = 5_000;
+/** What a header can carry. */
+const SENDABLE = /^[\x20-\x7e]+$/;
+const PLACEHOLDER = /^(?:placeholder|change-?me|todo|xxx+|<.*>|your[-_ ].*)$/i;
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : 'unknown');
+
+const faultOfCredential = async (
+  name: string,
+  { secrets, clock }: DoctorParts,
+): Promise<string | undefined> => {
+  const timeout = new AbortController();
+  const cancel = clock.after(SECRET_TIMEOUT_MS, () =>
+    timeout.abort(new Error(`Secrets Manager did not answer within ${SECRET_TIMEOUT_MS} ms.`)),
+  );
+  try {
+    const { value } = await secrets.get(name, timeout.signal);
+    if (PLACEHOLDER.test(value)) return 'The field of the secret is a placeholder.';
+    return SENDABLE.test(value)
+      ? undefined
+      : 'The field holds characters that no header can carry.';
+  } catch (error) {
+    return messageOf(error);
+  } finally {
+    cancel();
+  }
+};
+
+const checkSecrets = async (parts: DoctorParts): Promise<Check[]> => {
+  const byName = new Map(
+    placedTargets(parts.models)
+      .toReversed()
+      .map(({ place, target }) => [target.secret, place]),
+  );
+  return Promise.all(
+    [...byName].map(async ([name, place]) => {
+      const fault = await faultOfCredential(name, parts);
+      const check = `credential ${name}`;
+      return fault === undefined ? ok(check, 'is set') : failed(check, `${place}.secret`, fault);
+    }),
+  );
+};
+
+// --- tables and what they hold ---
+
+const NO_ID = 'doctor';
+
+const checkTables = async ({ keys, plans, projects, meters, clock }: DoctorParts) => {
+  const now = clock.now();
+  const period = periodOf('month', now).label;
+  const reads: Record<string, () => Promise<unknown>> = {
+    keys: () => keys.findKey(NO_ID),
+    plans: () => plans.listPlans(),
+    projects: () => projects.listProjects(),
+    meters: () => meters.readUsage({ meterId: NO_ID, keyId: NO_ID, minute: 0, period, now }),
+  };
+  return Promise.all(
+    Object.entries(reads).map(async ([name, read]): Promise<Check> => {
+      const check = `table ${name}`;
+      try {
+        await read();
+        return ok(check, 'answers');
+      } catch (error) {
+        return failed(check, name, `${messageOf(error)} Check the role and the table.`);
+      }
+    }),
+  );
+};
+
+const checkPlans = async ({ models, plans }: DoctorParts): Promise<Check[]> => {
+  const all = await plans.listPlans().catch(() => []);
+  if (all.length === 0)
+    return [warning('plans', 'plans', 'There is no plan: no key can be created.')];
+  const ids = models.map(({ id }) => id);
+  const found = all.flatMap(({ id, models: allowed = [] }) => {
+    const unknown = allowed.filter((name) => !ids.includes(name));
+    const reason = `names models that the catalog does not have: ${unknown.join(', ')}`;
+    return unknown.length > 0 ? [failed('plans', `plan ${id}`, reason)] : [];
+  });
+  return found.length > 0 ? found : [ok('plans', `${all.length} plans`)];
+};
+
+// --- the operations ---
+
+const TargetTest = z.strictObject({ place: z.string(), call: z.enum(CALLS) });
+
+/** `check` makes no call to a provider; `test` makes one, and costs no unit. */
+export const doctorHandlers = (parts: DoctorParts) => {
+  const testTarget = createTestTarget(parts);
+
+  const check: AdminOperation = async () => {
+    const checks = await Promise.all([
+      checkCatalog(parts.models),
+      checkSecrets(parts),
+      checkTables(parts),
+      checkPlans(parts),
+    ]);
+    const targets = placedTargets(parts.models).map(({ place, model, target }) => ({
+      place,
+      model: model.id,
+      upstream: target.upstream,
+      calls: CALLS.filter((call) => call !== 'tool' || model.tools),
+    }));
+    const now = formatInstant(parts.clock.now());
+    return { status: 200, body: { now, checks: checks.flat(), targets } };
+  };
+
+  const test: AdminOperation = async ({ body }) => {
+    const { place, call } = readInput(TargetTest, body);
+    const found = placedTargets(parts.models).find((each) => each.place === place);
+    if (!found) throw invalidRequest(`The catalog has no target ${place}.`, { param: 'place' });
+    const { model, target } = found;
+    const { member, ...outcome } = await testTarget(model, target, call);
+    const at = member === undefined ? place : `${place}.${member}`;
+    return { status: 200, body: { check: `${call} call`, ...outcome, place: at } };
+  };
+
+  return { check, test };
+};
