@@ -1,6 +1,6 @@
 import { type AdminClient, createAdminClient } from './admin-client.ts';
+import type { Check } from './check.ts';
 import { usageError } from './cli-error.ts';
-import type { Check } from './doctor.ts';
 import type { Options } from './read-arguments.ts';
 
 /** The router that a command operates. */
@@ -8,7 +8,7 @@ export type Connection = {
   send: AdminClient;
   /** Its public endpoints, by name. */
   addresses: Record<string, string>;
-  /** Checks of the AWS account; none for a router that is no stack. */
+  /** Checks of the AWS account; none for a router without a stack. */
   checkQuotas(): Promise<Check[]>;
 };
 

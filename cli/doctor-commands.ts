@@ -1,5 +1,6 @@
+import type { Check } from './check.ts';
 import type { Command } from './command.ts';
-import { type Check, runDoctor, runTargetTests } from './doctor.ts';
+import { runDoctor, runTargetTests } from './doctor.ts';
 
 const COLUMNS = ['result', 'check', 'model', 'upstream', 'ms', 'place', 'reason'];
 

@@ -1,17 +1,7 @@
 import type { AdminClient } from './admin-client.ts';
+import type { Check } from './check.ts';
 import { CliError, messageOf } from './cli-error.ts';
 import type { Connection } from './connection.ts';
-
-/** One line of the doctor's table. */
-export type Check = {
-  check: string;
-  result: 'ok' | 'warning' | 'failed';
-  model?: string | undefined;
-  upstream?: string | undefined;
-  ms?: number | undefined;
-  place?: string | undefined;
-  reason?: string | undefined;
-};
 
 type Target = { place: string; model: string; upstream: string; calls: string[] };
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Sign } from './admin-client.ts';
+import type { Check } from './check.ts';
 import { messageOf } from './cli-error.ts';
-import type { Check } from './doctor.ts';
 
 const CHECK = 'quota';
 /** Each response in flight uses one environment; new accounts have 10. */
