@@ -37,7 +37,7 @@ export const formatTable = (columns: string[], rows: Row[]): string => {
 };
 
 /** Formats a record, one field per line. */
-export const formatRecord = (record: Row): string => {
+const formatRecord = (record: Row): string => {
   const fields = Object.entries(record);
   const width = Math.max(...fields.map(([name]) => name.length));
   return fields

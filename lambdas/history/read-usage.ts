@@ -21,7 +21,7 @@ const nameIn = (row: UsageRow, by: Grouping): string =>
   ({ day: row.day, model: modelOf(row), key: row.keyId, project: row.projectId })[by];
 
 /** Sums as callers and operators read them. */
-export const publicSums = (sums: UsageSums) => ({
+const publicSums = (sums: UsageSums) => ({
   charged: sums.charged,
   refunded: sums.refunded,
   refused: sums.refused,

@@ -5,7 +5,7 @@ import { explain, whyCharged } from './explain.ts';
 
 const NANOS_PER_DOLLAR = 1_000_000_000;
 
-export const dollarsOf = (nanos: number): number => nanos / NANOS_PER_DOLLAR;
+const dollarsOf = (nanos: number): number => nanos / NANOS_PER_DOLLAR;
 
 const failureOf = ({ error, status, reason }: Attempt): string =>
   [error === 'status' ? `status ${status}` : error, reason].filter(Boolean).join(': ');

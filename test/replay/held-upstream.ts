@@ -74,4 +74,4 @@ export const startHeldUpstream = async () => {
   return { url, calls, state, close };
 };
 
-export type HeldUpstream = Awaited<ReturnType<typeof startHeldUpstream>>;
+type HeldUpstream = Awaited<ReturnType<typeof startHeldUpstream>>;

@@ -12,7 +12,7 @@ import { startHeldUpstream } from './held-upstream.ts';
 /** A backstop, not a bound: the machine may be busy. */
 export const PATIENT = { timeout: 20_000, interval: 5 };
 
-export const PATHS: Record<UpstreamProtocolName, string> = {
+const PATHS: Record<UpstreamProtocolName, string> = {
   chat: '/v1/chat/completions',
   messages: '/v1/messages',
 };

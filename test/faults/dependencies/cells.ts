@@ -55,7 +55,7 @@ export const SITUATIONS: Situation[] = ENDS.flatMap((end) =>
 ).filter(exists);
 
 /** Each call as the first of its kind that fails. */
-export const callsIn = (made: TableCall[]): Call[] => {
+const callsIn = (made: TableCall[]): Call[] => {
   const counts = new Map<string, number>();
   return made.map(({ operation, table }) => {
     const kind = `${operation} ${table}`;
