@@ -42,7 +42,12 @@ export const ROUTES = [
     series: '/v1/messages',
     dateHeader: 'anthropic-version',
   },
-  { method: 'POST', pattern: '/v1/responses', endpoint: 'generate' },
+  {
+    method: 'POST',
+    pattern: '/v1/responses',
+    endpoint: 'generate',
+    series: '/v1/responses',
+  },
   {
     method: 'POST',
     pattern: '/v1/messages/count_tokens',

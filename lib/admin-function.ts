@@ -6,7 +6,7 @@ import { type Code, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { AdminEnv } from '../lambdas/env.ts';
-import { acknowledgeFunction } from './acknowledge.ts';
+import { acknowledge, acknowledgeFunction } from './acknowledge.ts';
 import { createLogsAndRole, FUNCTION_SHAPE, grantKey } from './function-parts.ts';
 import type { Stage } from './stage.ts';
 import { grantKeysByProject, grantOn, type Tables } from './tables.ts';
@@ -60,7 +60,7 @@ export class AdminFunction extends Construct {
       } satisfies AdminEnv,
     });
     acknowledgeFunction(this.function);
-    new Rule(this, 'History', {
+    const hourly = new Rule(this, 'History', {
       description: `Model router (${stage.name}): brings the history of usage up to date`,
       // After the 20 minutes in which requests of the last hour may still be settled.
       schedule: Schedule.cron({ minute: '25' }),
@@ -70,6 +70,10 @@ export class AdminFunction extends Construct {
           retryAttempts: 2,
         }),
       ],
+    });
+    acknowledge(hourly, {
+      'Serverless-EventBusDLQ':
+        'A lost event needs no queue: the next hour brings the same days up to date.',
     });
   }
 }

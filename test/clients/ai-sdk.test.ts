@@ -212,12 +212,3 @@ describe.each(NAMES)('%s', (name) => {
     ]);
   });
 });
-
-test('the model that @ai-sdk/openai makes by default is told which one to use', async () => {
-  const model = createOpenAI(settings(router().key))(MODEL_ON.chat);
-  const error = await rejection(generateText({ model, maxRetries: 0, prompt: 'Hello' }));
-  expect(error).toMatchObject({
-    statusCode: 404,
-    message: expect.stringContaining('POST /v1/chat/completions'),
-  });
-});

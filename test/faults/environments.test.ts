@@ -55,7 +55,7 @@ test('the second tenant of a fault test counts its failures and its longest gap'
     seconds: 8,
     ask: () => ask(key, 1),
     act: async (second) => {
-      act = second >= failing.from && second <= failing.to ? status(413) : answer;
+      act = second >= failing.from && second <= failing.to ? status(500) : answer;
     },
   });
   expect(account).toEqual({

@@ -23,6 +23,8 @@ const PINGS: typeof OPENINGS = {
   messages: messagesWire([{ type: 'ping' }]),
 };
 const IDLE_MS = 60_000;
+/** Timers of that length before the first read: the log line of a request that runs for a minute. */
+const OTHER_TIMERS = 1;
 
 /** A router on a stalling target and a healthy one; `chunks` counts the reads that the router awaits. */
 const startStalled = async (protocol: keyof typeof OPENINGS) => {
@@ -62,7 +64,7 @@ const startStalled = async (protocol: keyof typeof OPENINGS) => {
         messages: [{ role: 'user', content: 'hi' }],
       }),
     });
-  return { clock, held, healthy, stalled, fleet, ask, reads: () => reads };
+  return { clock, held, healthy, stalled, fleet, ask, reads: () => reads - OTHER_TIMERS };
 };
 
 test.each([

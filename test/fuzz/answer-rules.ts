@@ -11,6 +11,7 @@ const STATUSES = [200, 204, 400, 401, 404, 405, 408, 413, 415, 431];
 
 const CHAT = '/v1/chat/completions';
 const MESSAGES = '/v1/messages';
+const RESPONSES = '/v1/responses';
 const COUNT = '/v1/messages/count_tokens';
 
 const Anything = z.record(z.string(), z.unknown());
@@ -70,4 +71,4 @@ export const expectOwed = (method: string, path: string, answer: Answer) => {
 
 /** What an answer costs: one unit for a generation, nothing for anything else. */
 export const costOf = (method: string, path: string, { status }: Pick<Answer, 'status'>): number =>
-  method === 'POST' && status === 200 && [CHAT, MESSAGES].includes(path) ? 1 : 0;
+  method === 'POST' && status === 200 && [CHAT, MESSAGES, RESPONSES].includes(path) ? 1 : 0;

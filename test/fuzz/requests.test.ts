@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readAddress } from '../../lambdas/http/read-address.ts';
 import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
@@ -123,9 +124,9 @@ const requestOf = (changes: Input, key: string): Request => {
   };
 };
 
-/** A path as the router knows it: without its query. */
+/** A path as the router knows it: without its query, and as the address that it is a variant of. */
 const routeOf = ({ path }: Request): string =>
-  path.replace(/^https?:\/\/[^/?]*/i, '').split('?')[0] ?? '';
+  readAddress(path.replace(/^https?:\/\/[^/?]*/i, '').split('?')[0] ?? '').path;
 
 let fleet: Fleet;
 let closeUpstream: () => Promise<void>;

@@ -82,7 +82,7 @@ describe('gateway responses', () => {
 
 test('every error of API Gateway can be read by pages if the stage has CORS origins, and by none otherwise', () => {
   const name = 'gatewayresponse.header.access-control-allow-origin';
-  const open = synthTemplate({ corsOrigins: 'https://app.example https://other.example' });
+  const open = synthTemplate({ corsOrigins: 'https://app.example,https://other.example' });
   const found = Object.values(open.findResources('AWS::ApiGateway::GatewayResponse'));
   expect(found).toHaveLength(responses.length);
   for (const resource of found) {

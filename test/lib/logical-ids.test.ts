@@ -9,10 +9,12 @@ import { EVERY_OPTION, synthTemplate, WEB_FOLDER } from './synth.ts';
 const STATEFUL: Record<string, string[]> = {
   'AWS::DynamoDB::GlobalTable': [
     'TablesAnswers02CD3A6C',
+    'TablesHistory40CCE7D9',
     'TablesKeys6B5A3ABF',
     'TablesMetersB1C8DA8D',
     'TablesPlans2B9D66DA',
     'TablesProjectsD51E92A2',
+    'TablesRecords353FBC94',
   ],
   'AWS::SecretsManager::Secret': ['UpstreamSecretsSecretBDC0115A'],
   'AWS::Lambda::Function': ['AdminFunction6887E710', 'RouterFunction0F681190'],

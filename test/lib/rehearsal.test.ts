@@ -4,6 +4,8 @@ import {
   byHand,
   END,
   replayDeadline,
+  replayDifference,
+  replayLostRecord,
   replayMissingCredential,
   replayPendingRefund,
   replayTable,
@@ -45,6 +47,7 @@ const tableReset = once(() => replayTable({ trouble: 'reset', of: 'all keys', re
 const allThrottled = once(() => replayTable({ trouble: 'throttled', of: 'all keys', requests: 2 }));
 const unknownKey = once(replayUnknownKey);
 const pendingRefund = once(replayPendingRefund);
+const lostRecord = once(replayLostRecord);
 const deadline = once(replayDeadline);
 const bothFail = once(() => replayUpstream(20, { status: 500 }));
 const forbidden = once(() => replayUpstream(1, { status: 403, protocol: 'chat' }));
@@ -118,6 +121,17 @@ const REPLAYED: Scenario[] = [
     () => among(997, repeated(3, pendingRefund())),
     ['refund-pending'],
   ],
+  [
+    'three lost records among 1,000 requests',
+    () => among(997, repeated(3, lostRecord())),
+    ['records-lost'],
+  ],
+  ['one lost record', () => among(299_999, lostRecord()), []],
+  [
+    'a history that differs from the meters by 20 of 1,000 units',
+    () => among(1_000, replayDifference(1_000, 20)),
+    ['history-differs'],
+  ],
   ['one pending refund', () => among(299_999, pendingRefund()), []],
   [
     'five responses cut at the deadline among 200',
@@ -132,34 +146,41 @@ const REPLAYED: Scenario[] = [
 ];
 
 const LAMBDA = 'AWS/Lambda';
+const CRASHES = `${LAMBDA} Errors RouterFunction`;
+const THROTTLES = `${LAMBDA} Throttles RouterFunction`;
 const LATENCY = 'AWS/DynamoDB SuccessfulRequestLatency';
 const USED = `${LAMBDA} ClaimedAccountConcurrency`;
 
 /** Metrics of AWS, made by hand, next to requests of a real router. */
 const BY_HAND: Scenario[] = [
   [
+    'one failed run of the history among 100 requests',
+    () => among(100, Promise.resolve(byHand(`${LAMBDA} Errors AdminFunction`, 1))),
+    ['history-failed'],
+  ],
+  [
     'three crashes among 100 requests',
-    () => among(97, Promise.resolve(byHand(`${LAMBDA} Errors`, 3))),
+    () => among(97, Promise.resolve(byHand(CRASHES, 3))),
     ['function-errors'],
   ],
   [
     'three crashes among 300,000 requests',
-    () => among(299_997, Promise.resolve(byHand(`${LAMBDA} Errors`, 3))),
+    () => among(299_997, Promise.resolve(byHand(CRASHES, 3))),
     [],
   ],
   [
     '80 crashes among 100 requests',
-    () => among(20, Promise.resolve(byHand(`${LAMBDA} Errors`, 80))),
+    () => among(20, Promise.resolve(byHand(CRASHES, 80))),
     ['function-errors', 'most-requests-fail', 'service-down'],
   ],
   [
     'the kill switch: 50 throttles and no request',
-    () => Promise.resolve(byHand(`${LAMBDA} Throttles`, 50)),
+    () => Promise.resolve(byHand(THROTTLES, 50)),
     ['most-requests-fail', 'service-down', 'throttles'],
   ],
   [
     'five throttles among 300,000 requests',
-    () => among(299_995, Promise.resolve(byHand(`${LAMBDA} Throttles`, 5))),
+    () => among(299_995, Promise.resolve(byHand(THROTTLES, 5))),
     [],
   ],
   [

@@ -2,7 +2,7 @@ import { Match } from 'aws-cdk-lib/assertions';
 import { expect, test } from 'vitest';
 import { synthTemplate } from './synth.ts';
 
-const KEY = 'arn:aws:kms:eu-west-1:123456789012:key/one';
+const KEY = 'arn:aws:kms:eu-west-1:123456789012:key/0f0e0d0c-0b0a-4908-8706-050403020100';
 const TABLE = 'AWS::DynamoDB::GlobalTable';
 
 const answersOf = (template: ReturnType<typeof synthTemplate>) =>

@@ -321,7 +321,7 @@ describe('the metric budget at synth', () => {
     Annotations.fromStack(synthStack()).hasInfo(
       '*',
       Match.stringLikeRegexp(
-        'Metric series: 57 of at most 72 \\(maxSeries\\), \\$17\\.10 a month\\.',
+        'Metric series: 60 of at most 72 \\(maxSeries\\), \\$18\\.00 a month\\.',
       ),
     );
   });

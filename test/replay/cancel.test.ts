@@ -81,7 +81,7 @@ test('a request of another project, a finished one and an unknown id are not fou
   expect((await passing(bench, cancel(id, { key: fleet.otherKey }))).status).toBe(404);
   lastCall().finish();
   expect(await text).toContain('only');
-  for (const gone of [id, 'req_1', 'a/b']) {
+  for (const gone of [id, 'req_1', 'a%2Fb']) {
     expect((await passing(bench, cancel(gone))).status).toBe(404);
   }
   expect(upstream.calls).toHaveLength(1);

@@ -73,5 +73,3 @@ export const startHeldUpstream = async () => {
   const { url, close } = await listen(server);
   return { url, calls, state, close };
 };
-
-type HeldUpstream = Awaited<ReturnType<typeof startHeldUpstream>>;

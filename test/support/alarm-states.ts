@@ -39,12 +39,19 @@ const Alarm = z.object({
 type Alarm = z.infer<typeof Alarm>;
 type Read = z.infer<typeof Read>;
 
-/** AWS metrics have references as dimensions; alarms.test.ts checks which. */
+/** The construct of a function in a dimension, without the hash of its logical id. */
+const functionIn = (name: string, value: unknown): string[] => {
+  const { success, data } = z.object({ Ref: z.string() }).safeParse(value);
+  return success && name === 'FunctionName' ? [data.Ref.slice(0, -8)] : [];
+};
+
+/** Of the references that AWS metrics have as dimensions only functions count; alarms.test.ts checks all. */
 const seriesOf = ({ Metric: { Namespace, MetricName, Dimensions } }: Read): string => {
   const labels = Dimensions.flatMap(({ Name, Value }) =>
     typeof Value === 'string' ? [`${Name}=${Value}`] : [],
   );
-  return [Namespace, MetricName, ...(Namespace.startsWith('AWS/') ? [] : labels)].join(' ');
+  const functions = Dimensions.flatMap(({ Name, Value }) => functionIn(Name, Value));
+  return [Namespace, MetricName, ...(Namespace.startsWith('AWS/') ? functions : labels)].join(' ');
 };
 
 const percentile = (values: number[], rank: number): Value =>

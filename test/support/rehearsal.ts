@@ -142,7 +142,8 @@ export const replayPendingRefund = async (): Promise<DataPoint[]> => {
     const key = await createKey();
     let writes = 0;
     proxy.decide((call) => {
-      if (isMeterWrite(call)) writes += 1;
+      if (!isMeterWrite(call)) return 'none';
+      writes += 1;
       return writes > 1 ? 'reset' : 'none';
     });
     await post({ baseUrl: url, key }, CHAT, bodyFor('test/refuses'));
@@ -152,6 +153,31 @@ export const replayPendingRefund = async (): Promise<DataPoint[]> => {
   } finally {
     await close();
   }
+  return points();
+};
+
+/** Metrics of one request that succeeds and whose record cannot be written. */
+export const replayLostRecord = async (): Promise<DataPoint[]> => {
+  const { log, points } = createRecorder();
+  const { url, proxy, createKey, close } = await startTroubledRouter({ log });
+  try {
+    const key = await createKey();
+    proxy.decide(({ table }) => (table === 'local-records' ? 'reset' : 'none'));
+    const { status } = await post({ baseUrl: url, key }, CHAT, bodyFor('test/answers'));
+    expect(status).toBe(200);
+    await expect
+      .poll(() => points().filter(({ series }) => series.includes('RecordsLost')), PATIENT)
+      .toHaveLength(1);
+  } finally {
+    await close();
+  }
+  return points();
+};
+
+/** Metrics of a run of the history that finds `difference` of `units` without a record. */
+export const replayDifference = async (units: number, difference: number): Promise<DataPoint[]> => {
+  const { log, points } = createRecorder();
+  log.error('history_differs', { units, difference });
   return points();
 };
 

@@ -231,7 +231,7 @@ describe('a flood of refusals', () => {
 });
 
 test('POST routes that cost a unit have metric series, other routes are counted as "other"', () => {
-  expect(routeSeries()).toEqual(['/v1/chat/completions', '/v1/messages', OTHER]);
+  expect(routeSeries()).toEqual(['/v1/chat/completions', '/v1/messages', '/v1/responses', OTHER]);
   expect(routeSeries()).toEqual([
     ...ROUTES.filter((row) => 'endpoint' in row && row.endpoint === 'generate').map(
       ({ pattern }) => pattern,
