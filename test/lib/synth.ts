@@ -1,22 +1,30 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { Code } from 'aws-cdk-lib/aws-lambda';
+import { afterAll } from 'vitest';
 import cdk from '../../cdk.json' with { type: 'json' };
 import { parseModels } from '../../lambdas/catalog/catalog.ts';
 import catalog from '../../lambdas/catalog/models.json' with { type: 'json' };
 import { RouterStack } from '../../lib/router-stack.ts';
 import { readStage } from '../../lib/stage.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const outdirs = temporaryFolder('apps');
+/** Created by the first app: `afterAll` does not run in a file whose tests are all skipped. */
+let outdirs: string | undefined;
+afterAll(() => outdirs && rmSync(outdirs, { recursive: true }));
+
+const createOutdir = (): string => {
+  outdirs ??= mkdtempSync(join(tmpdir(), 'apps-'));
+  return mkdtempSync(join(outdirs, 'app-'));
+};
 
 /** A CDK app with `context` on top of that in cdk.json. Its output is deleted after the tests. */
 export const createApp = (context: Record<string, unknown> = {}): App =>
   new App({
-    outdir: mkdtempSync(join(outdirs, 'app-')),
+    outdir: createOutdir(),
     context: { ...cdk.context, ...context },
   });
 
