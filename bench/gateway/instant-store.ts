@@ -5,7 +5,7 @@ import {
   type AttributeMap,
   fromAttributes,
   toAttributes,
-} from '../../lambdas/stores/dynamo/attribute-values.ts';
+} from '../../lambdas/stores/dynamo/client.ts';
 import { startEmbeddedSecrets } from '../../local/embedded-secrets.ts';
 import { listen } from '../../local/loopback.ts';
 import { createMemoryTable, type MemoryTable } from '../../test/simulation/memory-table.ts';

@@ -1,6 +1,5 @@
-import type { Target } from '../catalog/catalog.ts';
+import type { Model, Target } from '../catalog/catalog.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
-import { costNanosOf } from '../records/cost.ts';
 import type { Recorder } from '../records/recorder.ts';
 import type { ReservedUnit } from '../stores/meter-store.ts';
 import type { Attempt, RequestRecord } from '../stores/record-store.ts';
@@ -10,6 +9,8 @@ import { omitUndefined } from '../support/omit-undefined.ts';
 import { dayOf, MINUTE_MS } from '../support/time.ts';
 import type { CheckedCall } from './check-call.ts';
 import type { Call } from './endpoint.ts';
+
+// --- attempts ---
 
 /** The attempts of one call, as they happen. */
 export type AttemptLog = {
@@ -42,6 +43,36 @@ export const createAttemptLog = ({ startedAt }: Call, clock: Clock): AttemptLog 
     },
   };
 };
+
+// --- cost ---
+
+type Prices = Pick<Model, 'input_price_per_m' | 'output_price_per_m' | 'cached_input_price_per_m'>;
+
+type Tokens = {
+  /** Includes what was read from and written to a cache. */
+  inputTokens?: number | undefined;
+  outputTokens?: number | undefined;
+  cacheReadTokens?: number | undefined;
+};
+
+/** A dollar a million tokens is a thousand billionths a token. */
+const NANOS_PER_TOKEN = 1_000;
+
+/**
+ * Cost at the catalog's prices in billionths of a US dollar: an integer, so that sums are exact. Without a
+ * price for cached input, tokens read from a cache cost as much as others.
+ */
+const costNanosOf = (
+  { input_price_per_m: input, output_price_per_m: output, ...prices }: Prices,
+  { inputTokens = 0, outputTokens = 0, cacheReadTokens = 0 }: Tokens,
+): number => {
+  const cached = prices.cached_input_price_per_m ?? input;
+  const read = Math.min(cacheReadTokens, inputTokens);
+  const dollarsPerMillion = (inputTokens - read) * input + read * cached + outputTokens * output;
+  return Math.round(dollarsPerMillion * NANOS_PER_TOKEN);
+};
+
+// --- record ---
 
 /** An estimate of a larger body takes milliseconds, for a number that only a comparison needs. */
 const MAX_ESTIMATED_BYTES = 65_536;

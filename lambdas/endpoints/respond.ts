@@ -8,7 +8,7 @@
  *   answerEvents     origin tags, open blocks, usage, deadline cut       endpoints/answer-events.ts
  *   encodeForCaller  the caller's messages; a failure is the last one    here
  *   keepStream       event ids; the end waits for the store               replay/keeper.ts
- *   withHeartbeat    a heartbeat after each 10 s of silence              protocols/heartbeat.ts
+ *   withHeartbeat    a heartbeat after each 10 s of silence              protocols/sse.ts
  *   settleOnEnd      aborts the upstream call, settles the unit          here
  *   onEnd            access-log line                                     http/middleware/access-log.ts
  *   format           text of each batch; never throws                    http/middleware/write-reply.ts
@@ -17,9 +17,9 @@
  * lists how a stream ends.
  */
 import { collect } from '../protocols/collect.ts';
-import { HEARTBEAT_MS, withHeartbeat } from '../protocols/heartbeat.ts';
 import type { StreamEncoder } from '../protocols/protocol.ts';
 import type { MessageBatches } from '../protocols/sse.ts';
+import { HEARTBEAT_MS, withHeartbeat } from '../protocols/sse.ts';
 import { type Clock, withTimeout } from '../support/clock.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import type { EncodedReply, StreamReply } from './endpoint.ts';

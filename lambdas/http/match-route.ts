@@ -28,7 +28,7 @@ const allowedBy = (rows: Row[]): string => {
   return [...methods, 'OPTIONS'].join(', ');
 };
 
-/** Lists the methods; a preflight of an allowed origin gets CORS headers as well (cors.ts). */
+/** Lists the methods; a preflight of an allowed origin gets CORS headers as well (write-reply.ts). */
 const optionsReply = (allow: string): Reply => ({ status: 204, headers: { allow }, body: {} });
 
 /** Finds the route of a request. @throws ApiError 404 or 400 with a hint, or 405 with `allow` */

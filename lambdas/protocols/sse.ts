@@ -1,4 +1,5 @@
 import { createParser } from 'eventsource-parser';
+import { type Clock, withTimeout } from '../support/clock.ts';
 
 /** One Server-Sent Event with data. A client that reconnects sends the last `id` in `Last-Event-ID`. */
 export type SseEvent = { id?: string; event?: string; data: string };
@@ -44,3 +45,30 @@ export const createSseReader = () => {
     end: (): SseEvent[] => feed(`${decoder.decode()}\n\n`),
   };
 };
+
+/** Idle limits between here and the caller start at 20 s (an agent's watchdog) and 30 s (edge proxies). */
+export const HEARTBEAT_MS = 10_000;
+
+/** Yields the same messages, and `beat` after each 10 s of silence. */
+export async function* withHeartbeat(
+  source: MessageBatches,
+  beat: SseMessage,
+  clock: Clock,
+): MessageBatches {
+  try {
+    for (;;) {
+      const next = source.next();
+      let arrived = await withTimeout(clock, HEARTBEAT_MS, next);
+      while (!arrived) {
+        yield [beat];
+        arrived = await withTimeout(clock, HEARTBEAT_MS, next);
+      }
+      const { value: result } = arrived;
+      if (result.done) return;
+      yield result.value;
+    }
+  } finally {
+    // Not awaited: `return` waits behind a pending `next`, which only the end of the request can abort.
+    source.return().catch(() => {});
+  }
+}

@@ -1,5 +1,9 @@
-import { AwsError, createJsonService, type JsonServiceOptions } from '../aws/json-service.ts';
-import type { Timeouts } from '../aws/post-json.ts';
+import {
+  AwsError,
+  createJsonService,
+  type JsonServiceOptions,
+  type Timeouts,
+} from '../aws/json-service.ts';
 import { pause } from '../support/clock.ts';
 
 export type StoredSecret = { text: string; version: string };

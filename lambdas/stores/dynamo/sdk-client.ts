@@ -12,8 +12,7 @@ import {
   ScanCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
-import { type AttributeMap, fromAttributes } from './attribute-values.ts';
-import { DYNAMO_TIMEOUTS } from './client.ts';
+import { type AttributeMap, DYNAMO_TIMEOUTS, fromAttributes } from './client.ts';
 import {
   type DynamoCalls,
   type DynamoClient,
