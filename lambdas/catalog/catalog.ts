@@ -42,9 +42,13 @@ export const Target = z.strictObject({
 });
 export type Target = z.infer<typeof Target>;
 
+const ALIAS_FORM = 'must be 1 to 100 characters without white space';
+
 /** A catalog entry: the fields of `GET /v1/models`, and the targets. */
 export const Model = z.strictObject({
   id: z.string().check(z.regex(/^[^/\s]+\/[^\s]+$/, 'must look like <vendor>/<model_name>')),
+  /** Other names that callers may use in `model`: of clients that know only their vendor's names. */
+  aliases: z.optional(z.array(z.string().check(z.regex(/^[^\s]{1,100}$/, ALIAS_FORM)))),
   display_name: z.string().check(z.minLength(1)),
   /** Unix seconds. */
   created: z.int().check(z.nonnegative()),
@@ -62,20 +66,35 @@ export const Model = z.strictObject({
 });
 export type Model = z.infer<typeof Model>;
 
-const Models = z.array(Model).check(
-  z.minLength(1),
-  z.refine(
-    (models) => new Set(models.map(({ id }) => id)).size === models.length,
-    'model ids must be unique',
+type Naming = Pick<Model, 'id' | 'aliases'>;
+
+/** Every name of the catalog with its place, in the order of the file. */
+const placedNames = (models: Naming[]): { name: string; path: (string | number)[] }[] => [
+  ...models.map(({ id }, index) => ({ name: id, path: [index, 'id'] })),
+  ...models.flatMap(({ aliases = [] }, index) =>
+    aliases.map((name, at) => ({ name, path: [index, 'aliases', at] })),
   ),
-);
+];
+
+const Models = z.array(Model).check(z.minLength(1), ({ value, issues }) => {
+  const owners = new Set<string>();
+  for (const { name, path } of placedNames(value)) {
+    const message = `'${name}' is already the name of a model: ids and aliases must be unique`;
+    if (owners.has(name)) issues.push({ code: 'custom', input: name, path, message });
+    owners.add(name);
+  }
+});
 
 export type Catalog = {
   /** The models a plan may route to, in catalog order. */
   modelsFor(plan: { models?: string[] | undefined }): Model[];
-  find(id: string, plan: { models?: string[] | undefined }): Model | undefined;
+  /**
+   * The model with this id, else with this alias, else with the id or alias that follows a client's
+   * prefixes, as in `openai/vendor/model`; undefined if no or several models fit, or the plan lacks it.
+   */
+  find(name: string, plan: { models?: string[] | undefined }): Model | undefined;
   /** @throws ApiError 400 that names near matches and lists valid ids. */
-  require(id: string, plan: { models?: string[] | undefined }): Model;
+  require(name: string, plan: { models?: string[] | undefined }): Model;
 };
 
 /** Maximum length of a caller's text in an error. */
@@ -104,16 +123,43 @@ export const parseModels = (data: unknown): Model[] => {
   throw new Error(`The catalog is not valid.\n${z.prettifyError(parsed.error)}`);
 };
 
+/** Ids and aliases have two or three segments; clients add one or two. */
+const MAX_SEGMENTS = 8;
+
+/** `a/b/c` -> `b/c`, `c`: what is left of a name without its first segments. */
+const withoutPrefixes = (name: string): string[] => {
+  const segments = name.split('/').slice(0, MAX_SEGMENTS);
+  return segments.slice(1).map((_, index) => segments.slice(index + 1).join('/'));
+};
+
+/** Finds a model by a caller's name for it. A plan does not change what a name means. */
+const createResolve = (models: Model[]): ((name: string) => Model | undefined) => {
+  const byName = new Map<string, Model>();
+  for (const model of models) {
+    for (const name of [model.id, ...(model.aliases ?? [])]) byName.set(name, model);
+  }
+  return (name) => {
+    const exact = byName.get(name);
+    if (exact) return exact;
+    const found = new Set(withoutPrefixes(name).flatMap((rest) => byName.get(rest) ?? []));
+    return found.size === 1 ? [...found][0] : undefined;
+  };
+};
+
 /** A plan without `models` may use all of them. */
 export const createCatalog = (models: Model[]): Catalog => {
+  const resolve = createResolve(models);
   const modelsFor: Catalog['modelsFor'] = ({ models: allowed }) =>
     allowed ? models.filter(({ id }) => allowed.includes(id)) : models;
-  const find: Catalog['find'] = (id, plan) => modelsFor(plan).find((model) => model.id === id);
-  const require: Catalog['require'] = (id, plan) => {
-    const model = find(id, plan);
+  const find: Catalog['find'] = (name, { models: allowed }) => {
+    const model = resolve(name);
+    return model && allowed && !allowed.includes(model.id) ? undefined : model;
+  };
+  const require: Catalog['require'] = (name, plan) => {
+    const model = find(name, plan);
     if (model) return model;
     const valid = modelsFor(plan).map((entry) => entry.id);
-    const text = `${unknownModelText(id)} ${validModelsText(id, valid)}`;
+    const text = `${unknownModelText(name)} ${validModelsText(name, valid)}`;
     throw invalidRequest(text, { code: 'model_not_found', param: 'model' });
   };
   return { modelsFor, find, require };

@@ -3,8 +3,11 @@ import type { Meter } from '../metering/meter.ts';
 import { notFound } from '../support/errors.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** Returns the fields that the SDKs of every protocol and the model discovery of agents read. */
-const publicModel = ({ targets: _, ...model }: Model): Record<string, unknown> => ({
+/**
+ * Returns the fields that the SDKs of every protocol and the model discovery of agents read. Aliases are
+ * left out: a client that lists models would offer one model several times.
+ */
+const publicModel = ({ targets: _, aliases: __, ...model }: Model): Record<string, unknown> => ({
   ...model,
   object: 'model',
   type: 'model',

@@ -1,0 +1,59 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { listen } from '../../local/loopback.ts';
+import { chatWire, messagesWire } from './translate.ts';
+
+/** A request as it reached the upstream. */
+export type Generated = {
+  url: string;
+  headers: IncomingHttpHeaders;
+  body: Record<string, unknown>;
+};
+
+/** A vendor's 400, as the message of its error. */
+export type Refusal = string | undefined;
+
+const sse = { 'content-type': 'text/event-stream' };
+
+const CHAT = chatWire([
+  { choices: [{ index: 0, delta: { role: 'assistant', content: 'Hello' }, finish_reason: null }] },
+  { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+]);
+
+const MESSAGES = messagesWire([
+  { type: 'message_start', message: { usage: { input_tokens: 3, output_tokens: 1 } } },
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'Hello' } },
+  { type: 'content_block_stop', index: 0 },
+  { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } },
+  { type: 'message_stop' },
+]);
+
+const reject = (response: ServerResponse, message: string) => {
+  const error = { type: 'error', error: { type: 'invalid_request_error', message } };
+  response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(error));
+};
+
+/** An upstream of both protocols that answers `Hello`, or rejects what `refuse` finds. */
+export const startGenerationUpstream = async (
+  refuse: (request: Generated) => Refusal = () => undefined,
+) => {
+  const seen: Generated[] = [];
+  const server = createServer(async (request, response) => {
+    const { url = '', headers } = request;
+    const body = JSON.parse((await buffer(request)).toString());
+    const received = { url, headers, body };
+    seen.push(received);
+    const message = refuse(received);
+    if (message !== undefined) reject(response, message);
+    else response.writeHead(200, sse).end(url.includes('/messages') ? MESSAGES : CHAT);
+  });
+  const { url, close } = await listen(server);
+  return {
+    url,
+    close,
+    /** The requests since the last time. */
+    take: (): Generated[] => seen.splice(0),
+  };
+};
+
+export type GenerationUpstream = Awaited<ReturnType<typeof startGenerationUpstream>>;
