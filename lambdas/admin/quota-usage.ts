@@ -1,6 +1,5 @@
 import type { KeyLifecycle } from '../keys/lifecycle.ts';
-import { createReadSnapshot } from '../metering/quota-usage.ts';
-import { createReaper } from '../metering/reaper.ts';
+import { createReadSnapshot, createReaper } from '../metering/quota-usage.ts';
 import { periodOf } from '../metering/window.ts';
 import type { KeyRecord } from '../stores/key-store.ts';
 import type { MeterStore, UsageSnapshot } from '../stores/meter-store.ts';

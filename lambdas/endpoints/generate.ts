@@ -1,6 +1,5 @@
 import type { Catalog } from '../catalog/catalog.ts';
-import { LimitReached } from '../metering/limit-errors.ts';
-import { type Limits, limitHeaders } from '../metering/limit-headers.ts';
+import { LimitReached, type Limits, limitHeaders } from '../metering/limit-errors.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { GenerationRequest, ResponseMeta } from '../protocols/generation.ts';
 import type { HeaderMap } from '../protocols/protocol.ts';

@@ -1,3 +1,4 @@
+import type { RequestLimits } from '../protocols/protocol.ts';
 import type { Period } from '../stores/plan-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import {
@@ -10,7 +11,19 @@ import {
 } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { formatInstant, retryAfterMinute, secondsUntil } from '../support/time.ts';
-import { type Limits, limitHeaders } from './limit-headers.ts';
+
+/** Limits of the minute and of the plan's period, with what remains of each. */
+export type Limits = { requests: RequestLimits; quota: RequestLimits };
+
+/** Headers of every metered generation response, 402 and 429 included. */
+export const limitHeaders = ({ requests, quota }: Limits, now: number): Record<string, string> => ({
+  'x-ratelimit-limit-requests': String(requests.limit),
+  'x-ratelimit-remaining-requests': String(requests.remaining),
+  'x-ratelimit-reset-requests': `${secondsUntil(requests.resetAt, now)}s`,
+  'x-quota-limit': String(quota.limit),
+  'x-quota-remaining': String(quota.remaining),
+  'x-quota-reset': formatInstant(quota.resetAt),
+});
 
 /** A 402 or 429. Carries the limits, because a protocol may send them in its own headers too. */
 export class LimitReached extends ApiError {

@@ -5,25 +5,22 @@ import type { ApiError } from '../support/errors.ts';
 import type { Log } from '../support/log.ts';
 import { createLruCache } from '../support/lru-cache.ts';
 import { minuteOf, minuteResetsAt } from '../support/time.ts';
-import { type Admission, createAdmission, createReserve } from './admission.ts';
-import { createLimitCache, type LimitExceeded } from './limit-cache.ts';
+import { type Admission, createAdmission, createReserve, createUnitRelease } from './admission.ts';
+import { createLimitCache, createRoomEstimate, type LimitExceeded } from './limit-cache.ts';
 import {
   concurrencyReached,
   freeRateExceeded,
   keyRevoked,
+  type Limits,
   mapStoreErrors,
   meterUnavailable,
   quotaExceeded,
   quotaReserved,
   rateExceeded,
 } from './limit-errors.ts';
-import type { Limits } from './limit-headers.ts';
-import { createReadSnapshot, createReadUsage, type Usage } from './quota-usage.ts';
-import { createReaper } from './reaper.ts';
-import { limitsAt, reservationOf } from './reservation.ts';
-import { createRoomEstimate } from './room-estimate.ts';
+import { createReadSnapshot, createReadUsage, createReaper, type Usage } from './quota-usage.ts';
 import { shedOverload } from './shed-overload.ts';
-import { createUnitRelease } from './unit-release.ts';
+import { limitsAt, reservationOf } from './window.ts';
 
 /** Implemented by `createMeter`. */
 export type Meter = {

@@ -1,4 +1,8 @@
+import type { Caller } from '../keys/caller.ts';
+import type { MeterCounts, Reservation } from '../stores/meter-store.ts';
 import type { Period } from '../stores/plan-store.ts';
+import { minuteOf, minuteResetsAt } from '../support/time.ts';
+import type { Limits } from './limit-errors.ts';
 
 /** A UTC time window. Instants are ms since the epoch; `resetsAt` is the first one after it. */
 export type Window = { label: string; startsAt: number; resetsAt: number };
@@ -20,3 +24,38 @@ export const periodOf = (period: Period, now: number): Window => {
     resetsAt: Date.UTC(year, month + step('month'), day + step('day'), hour + step('hour')),
   };
 };
+
+/** Reservation of one unit for a caller's request at `now` (ms). */
+export const reservationOf = (
+  { plan, meterId, keyId }: Caller,
+  requestId: string,
+  now: number,
+) => ({
+  meterId,
+  requestId,
+  keyId,
+  minute: minuteOf(now),
+  period: periodOf(plan.period, now).label,
+  rpm: plan.rpm,
+  quota: plan.quota,
+  concurrency: plan.concurrency,
+  now,
+});
+
+/** The caller's limits, given the counts of a reservation's minute and period. */
+export const limitsAt = (
+  { plan }: Caller,
+  { minute, now }: Pick<Reservation, 'minute' | 'now'>,
+  { minuteCount, periodCount }: Pick<MeterCounts, 'minuteCount' | 'periodCount'>,
+): Limits => ({
+  requests: {
+    limit: plan.rpm,
+    remaining: Math.max(0, plan.rpm - minuteCount),
+    resetAt: minuteResetsAt(minute),
+  },
+  quota: {
+    limit: plan.quota,
+    remaining: Math.max(0, plan.quota - periodCount),
+    resetAt: periodOf(plan.period, now).resetsAt,
+  },
+});
