@@ -51,6 +51,21 @@ const CALLERS: Record<string, (to: Connection) => Promise<string>> = {
     const request = { model: MODEL, max_tokens: 100, messages: MESSAGES };
     return anthropic(to).messages.stream(request, optionsOf(to)).finalText();
   },
+  'responses, whole': async (to) => {
+    const request = { model: MODEL, input: MESSAGES };
+    return (await openai(to).responses.create(request, optionsOf(to))).output_text;
+  },
+  'responses, streamed': async (to) => {
+    const request = { model: MODEL, input: MESSAGES, stream: true } as const;
+    let text = '';
+    let isComplete = false;
+    for await (const event of await openai(to).responses.create(request, optionsOf(to))) {
+      if (event.type === 'response.output_text.delta') text += event.delta;
+      isComplete ||= event.type === 'response.completed';
+    }
+    if (!isComplete) throw new Error('The stream has no end.');
+    return text;
+  },
 };
 
 /** Repeats a request until a response is complete, as a caller does. */

@@ -7,6 +7,8 @@ const SHAPES = [
   { family: 'chat', stream: false },
   { family: 'messages', stream: true },
   { family: 'messages', stream: false },
+  { family: 'responses', stream: true },
+  { family: 'responses', stream: false },
 ] as const;
 
 const TEXT = 'Answer 1: näive 𝄞 words only';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { expect, onTestFinished } from 'vitest';
-import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
 import { type FleetOptions, startFleet } from '../support/fleet.ts';
 import { CANARIES } from '../support/leak-watch.ts';
@@ -12,13 +12,22 @@ import { startHeldUpstream } from './held-upstream.ts';
 /** A backstop, not a bound: the machine may be busy. */
 export const PATIENT = { timeout: 20_000, interval: 5 };
 
-const PATHS: Record<UpstreamProtocolName, string> = {
+const PATHS: Record<CallerProtocolName, string> = {
   chat: '/v1/chat/completions',
   messages: '/v1/messages',
+  responses: '/v1/responses',
+};
+
+/** The members of a request that differ between the protocols. */
+const contentOf = (family: CallerProtocolName, content: string) => {
+  const turns = [{ role: 'user', content }];
+  return family === 'responses'
+    ? { max_output_tokens: 100, input: turns }
+    : { max_tokens: 100, messages: turns };
 };
 
 export type Ask = {
-  family?: UpstreamProtocolName;
+  family?: CallerProtocolName;
   stream?: boolean;
   /** Value of `Idempotency-Key`; null sends none. */
   idempotencyKey?: string | null;
@@ -58,8 +67,7 @@ export const startReplayBench = async (options: Partial<FleetOptions> = {}) => {
     body: JSON.stringify({
       model: ask.model ?? 'vendor/model',
       stream,
-      max_tokens: 100,
-      messages: [{ role: 'user', content: `${CANARIES.prompt} ${ask.prompt ?? 'hi'}` }],
+      ...contentOf(family, `${CANARIES.prompt} ${ask.prompt ?? 'hi'}`),
     }),
   });
 
@@ -112,13 +120,16 @@ export const passing = async <T>(
   return settled;
 };
 
-/** The text of a response, streamed or whole, in either protocol. */
+/** The text of a response, streamed or whole, in any protocol. */
 export const textOf = ({ text }: Pick<Sent, 'text'>): string => {
   const documents = text.startsWith('{')
     ? [text]
     : [...text.matchAll(/^data: (\{.*)$/gm)].map(([, json = '']) => json);
+  // A stream of the responses protocol repeats its text in whole at the end.
+  const members = text.includes('response.output_text.delta') ? 'delta' : 'content|text';
+  const pattern = new RegExp(`"(?:${members})":("(?:[^"\\\\]|\\\\.)*")`, 'g');
   return documents
-    .flatMap((json) => [...json.matchAll(/"(?:content|text)":("(?:[^"\\]|\\.)*")/g)])
+    .flatMap((json) => [...json.matchAll(pattern)])
     .map(([, literal = '""']) => String(JSON.parse(literal)))
     .join('');
 };

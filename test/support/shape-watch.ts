@@ -10,7 +10,14 @@ import { assertResponsesStream } from './responses-stream.ts';
 import { readSse } from './sse-text.ts';
 
 /** An answer of a router to a request below `/v1`, as it went out. */
-type Answer = { path: string; status: number; headers: OutgoingHttpHeaders; text: string };
+type Answer = {
+  path: string;
+  /** The answer to a `Last-Event-ID`, which begins in the middle of a stream. */
+  isContinued: boolean;
+  status: number;
+  headers: OutgoingHttpHeaders;
+  text: string;
+};
 
 const FAMILIES = {
   chat: { whole: ChatCompletion, error: ChatError, assertStream: assertChatStream },
@@ -25,7 +32,7 @@ const familyOf = (path: string): keyof typeof FAMILIES => {
 };
 
 /** @throws when an answer breaks the rules of the family that its path belongs to. */
-const assertShape = ({ path, status, headers, text }: Answer) => {
+const assertShape = ({ path, isContinued, status, headers, text }: Answer) => {
   const family = FAMILIES[familyOf(path)];
   if (status >= 400) {
     family.error.parse(JSON.parse(text));
@@ -34,7 +41,7 @@ const assertShape = ({ path, status, headers, text }: Answer) => {
   // Only answers of models show limits; what else is told at these paths is a test's own endpoint.
   if (!GENERATION.includes(path) || headers['x-ratelimit-limit-requests'] === undefined) return;
   if (headers['content-type'] === 'application/json') family.whole.parse(JSON.parse(text));
-  else family.assertStream(readSse(text));
+  else if (!isContinued) family.assertStream(readSse(text));
 };
 
 let broken: Error[] = [];
@@ -57,7 +64,7 @@ export const takeBroken = (): Error[] => {
 const isRouters = (headers: OutgoingHttpHeaders): boolean =>
   String(headers['x-request-id']).startsWith('req_');
 
-const watch = (path: string, response: ServerResponse) => {
+const watch = (seen: Pick<Answer, 'path' | 'isContinued'>, response: ServerResponse) => {
   const head = { status: 0, headers: {} as OutgoingHttpHeaders };
   const pieces: Buffer[] = [];
   const { writeHead, write, end } = response;
@@ -82,7 +89,7 @@ const watch = (path: string, response: ServerResponse) => {
   // Answers that a caller has left are not whole, and never finish.
   response.once('finish', () => {
     if (!isRouters(head.headers)) return;
-    check({ path, ...head, text: Buffer.concat(pieces).toString('utf8') });
+    check({ ...seen, ...head, text: Buffer.concat(pieces).toString('utf8') });
   });
 };
 
@@ -96,5 +103,6 @@ export const watchShapes = (): void =>
   subscribe('http.server.request.start', (message) => {
     const { request, response } = Start.parse(message);
     const [path = ''] = (request.url ?? '').split('?');
-    if (path.startsWith('/v1/') && request.method !== 'HEAD') watch(path, response);
+    if (!path.startsWith('/v1/') || request.method === 'HEAD') return;
+    watch({ path, isContinued: request.headers['last-event-id'] !== undefined }, response);
   });
