@@ -9,6 +9,8 @@ export type Recording = {
   append(text: string): void;
   /** Readers end after the last message. */
   end(): void;
+  /** Resolves at the end. */
+  readonly ended: Promise<void>;
   isEmpty(): boolean;
   /** All text from the beginning, then what is appended; ends after `end`. */
   read(): AsyncGenerator<string, void, void>;
@@ -33,6 +35,7 @@ const createBell = () => {
 
 export const createRecording = (): Recording => {
   const bell = createBell();
+  const whenEnded = Promise.withResolvers<void>();
   /** Each is one gzip member; members in a row are one gzip file. */
   const members: Uint8Array[] = [];
   let tail = '';
@@ -70,7 +73,9 @@ export const createRecording = (): Recording => {
     end: () => {
       isEnded = true;
       bell.ring();
+      whenEnded.resolve();
     },
+    ended: whenEnded.promise,
     isEmpty: () => members.length === 0 && tail === '',
     read,
     compress: (rest) => Buffer.concat([...members, gzipSync(tail + rest)]),

@@ -11,6 +11,7 @@ import { toApiError } from '../support/errors.ts';
 import { suffixOf } from '../support/ids.ts';
 import type { ResumePoint } from './attempt.ts';
 import type { Running } from './own.ts';
+import type { Recording } from './recording.ts';
 import { assertResumable, resumeBehind } from './resume.ts';
 
 /** A response that another request generated. */
@@ -42,6 +43,19 @@ async function* asMessages(texts: AsyncIterable<string>): MessageBatches {
 
 const behind = (texts: AsyncIterable<string>, point: ResumePoint | undefined) =>
   point ? resumeBehind(texts, point) : texts;
+
+/** Ends with the recording, however early its reader leaves: the access log then has all that the request used. */
+async function* untilRecorded(messages: MessageBatches, recording: Recording): MessageBatches {
+  try {
+    yield* messages;
+  } finally {
+    await recording.ended;
+  }
+}
+
+/** A stream as its first caller gets it. */
+export const readOwn = (started: Running, call: Call, clock: Clock): MessageBatches =>
+  untilRecorded(readLive(started, call, { clock }), started.recording);
 
 /** A stream as one of its readers gets it, from the beginning and then live. */
 export const readLive = (

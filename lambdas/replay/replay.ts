@@ -1,5 +1,5 @@
 import type { CheckedCall } from '../endpoints/check-call.ts';
-import type { Reply } from '../endpoints/endpoint.ts';
+import type { Call, Reply } from '../endpoints/endpoint.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { AnswerEntry, AnswerStore } from '../stores/answer-store.ts';
 import type { Clock } from '../support/clock.ts';
@@ -9,7 +9,7 @@ import { type Attempt, assertSameRequest, readAttempt } from './attempt.ts';
 import { createClaim, type Found, type Unit } from './claim.ts';
 import { NOT_STORED } from './keeper.ts';
 import { createOwn, type Run, type Running } from './own.ts';
-import { createRepeatHeaders, readLive, replyLate, replyOfKept } from './repeat.ts';
+import { createRepeatHeaders, readLive, readOwn, replyLate, replyOfKept } from './repeat.ts';
 import { assertResumable } from './resume.ts';
 import { createWait } from './wait.ts';
 
@@ -43,7 +43,7 @@ const createReplies = (deps: ReplayDeps, running: Map<string, Running>) => {
       const started = own(attempt, unit, checked, run);
       const reply = await started.opening;
       if (!('messages' in reply)) return reply;
-      return { ...reply, messages: readLive(started, checked.call, { clock }) };
+      return { ...reply, messages: readOwn(started, checked.call, clock) };
     },
     /** Of a request that runs in this process; its failure is the repeat's too. */
     running: async ({ attempt, checked }: Repeatable, first: Running): Promise<Reply> => {
@@ -95,6 +95,10 @@ const createRunOnce = (deps: ReplayDeps) => {
   };
 };
 
+/** All that other requests enter of this folder. */
+const mayRepeat = ({ header, caller }: Call): boolean =>
+  header('idempotency-key') !== undefined || caller.plan.replay === 'retries';
+
 const notOffered = () =>
   invalidRequest('This service keeps no responses: send the request without Idempotency-Key.', {
     headers: DO_NOT_RETRY,
@@ -104,6 +108,7 @@ const notOffered = () =>
 export const createReplay = (parts: ReplayDeps | undefined): Replay => {
   const runOnce = parts && createRunOnce(parts);
   return async (checked, run) => {
+    if (!mayRepeat(checked.call)) return run(checked);
     const attempt = readAttempt(checked);
     if (!attempt || (!runOnce && !attempt.hasEventIds)) return run(checked);
     if (!runOnce) throw notOffered();

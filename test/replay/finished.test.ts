@@ -137,3 +137,19 @@ test.each([true, false])(
     expect([upstream.calls.length, await fleet.charged()]).toEqual([1, 1]);
   },
 );
+
+test('the access-log line of a keyed request whose client disconnected has the tokens of its whole response', async () => {
+  const { askAndHold, fleet, upstream, untilCalls, lastCall } = await startReplayBench();
+  upstream.state.isQuick = false;
+  const { opened, leave } = askAndHold();
+  await untilCalls(1);
+  lastCall().begin();
+  await opened;
+  leave();
+  await expect.poll(() => openSocketsAt(fleet.urls[0] ?? '').length, PATIENT).toBe(0);
+  const lines = () => fleet.lines().filter(({ event }) => event === 'request');
+  expect(lines()).toEqual([]);
+  lastCall().finish();
+  await expect.poll(() => lines().length, PATIENT).toBe(1);
+  expect(lines()[0]).toMatchObject({ outcome: 'finished', inputTokens: 7, outputTokens: 5 });
+});
