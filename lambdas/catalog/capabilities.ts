@@ -1,7 +1,7 @@
 import type { Block, GenerationRequest } from '../protocols/generation.ts';
 import type { UpstreamProtocol } from '../protocols/protocol.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
-import { contextOverflow, invalidRequest } from '../support/errors.ts';
+import { invalidRequest } from '../support/errors.ts';
 import type { Model, Target } from './catalog.ts';
 
 const holdsImage = (block: Block): boolean => {
@@ -18,12 +18,8 @@ const holdsImage = (block: Block): boolean => {
   }
 };
 
-/**
- * Rejects a request that the model cannot serve, before a unit is reserved.
- * @param inputTokens the request's estimated size
- * @throws ApiError 400
- */
-export const assertWithin = (model: Model, request: GenerationRequest, inputTokens: number) => {
+/** Rejects a request that the model cannot serve, before a unit is reserved. @throws ApiError 400 */
+export const assertCapable = (model: Model, request: GenerationRequest) => {
   const { id } = model;
   const { turns, tools = [], stream } = request;
   const reject = (message: string, param: string) => {
@@ -33,9 +29,6 @@ export const assertWithin = (model: Model, request: GenerationRequest, inputToke
   if (tools.length > 0 && !model.tools) reject(`The model '${id}' does not call tools.`, 'tools');
   if (!model.vision && turns.some(({ blocks }) => blocks.some(holdsImage))) {
     reject(`The model '${id}' does not accept images.`, 'messages');
-  }
-  if (inputTokens > model.context_length) {
-    throw contextOverflow({ tokens: inputTokens, most: model.context_length });
   }
 };
 

@@ -99,19 +99,30 @@ export const countText = (texts: string[]): number => {
   return Math.ceil((tokensOf(slices) / lengthOf(slices)) * total);
 };
 
-/** Estimates a request's input tokens by rules, within a few per cent of a tokenizer (decision 5). */
-export const estimateInputTokens = ({ turns, tools = [] }: GenerationRequest): number => {
+const partsOf = ({
+  turns,
+  tools = [],
+}: GenerationRequest): { counts: number[]; texts: string[] } => {
   const parts = turns.flatMap(({ blocks }) => [TOKENS_PER_TURN, ...blocks.flatMap(partsOfBlock)]);
   const counts = parts.filter((part) => typeof part === 'number');
   const texts = parts.filter((part) => typeof part === 'string');
-  return (
-    counts.reduce((total, tokens) => total + tokens, 0) +
-    countText([...texts, ...tools.map(textOfTool)])
-  );
+  return { counts, texts: [...texts, ...tools.map(textOfTool)] };
 };
 
-/** Above the estimate of any text, for each byte of its JSON; 1.02 is the most that was found. */
-const MAX_TOKENS_PER_BYTE = 1.05;
+/** Estimates a request's input tokens by rules, within a few per cent of a tokenizer (decision 5). */
+export const estimateInputTokens = (request: GenerationRequest): number => {
+  const { counts, texts } = partsOf(request);
+  return sum(counts) + countText(texts);
+};
+
+/**
+ * No tokenizer counts more for the request: those of all vendors fall back to a token a byte of UTF-8. Only
+ * media, which are not read as text, are estimated.
+ */
+export const maxInputTokens = (request: GenerationRequest): number => {
+  const { counts, texts } = partsOf(request);
+  return sum(counts) + sum(texts.map((text) => Buffer.byteLength(text)));
+};
 
 /** Pictures and documents whose address is shorter than their tokens. */
 const countMedia = (blocks: Block[]): number =>
@@ -120,10 +131,9 @@ const countMedia = (blocks: Block[]): number =>
     return count + (block.type === 'image' || block.type === 'document' ? 1 : 0);
   }, 0);
 
-/** At least the estimate of a request with a body of `bytes`, for a hundredth of its cost. */
+/** Not below `maxInputTokens` of a request with a body of `bytes`, without a look at its texts. */
 export const boundInputTokens = ({ turns }: GenerationRequest, bytes: number): number =>
-  Math.ceil(MAX_TOKENS_PER_BYTE * bytes) +
   turns.reduce(
     (total, { blocks }) => total + TOKENS_PER_TURN + TOKENS_PER_IMAGE * countMedia(blocks),
-    0,
+    bytes,
   );

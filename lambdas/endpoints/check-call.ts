@@ -1,6 +1,7 @@
-import { assertWithin, targetsFor } from '../catalog/capabilities.ts';
+import { assertCapable, targetsFor } from '../catalog/capabilities.ts';
 import type { Catalog, Model, Target } from '../catalog/catalog.ts';
-import { boundInputTokens, estimateInputTokens } from '../catalog/estimate-tokens.ts';
+import { assertFits } from '../catalog/context-gate.ts';
+import { estimateInputTokens } from '../catalog/estimate-tokens.ts';
 import { assertConsistent } from '../protocols/assert-consistent.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import type { Call } from './endpoint.ts';
@@ -32,9 +33,9 @@ export const checkCall = (catalog: Catalog, call: Call): CheckedCall => {
   assertConsistent(request);
   const model = catalog.require(request.model, call.caller.plan);
   call.note({ model: model.id, stream: request.stream });
+  assertCapable(model, request);
+  const targets = targetsFor(model, request);
   const estimateInput = once(() => estimateInputTokens(request));
-  // A body too short to exceed the context is not estimated for it.
-  const bound = boundInputTokens(request, call.bodyBytes);
-  assertWithin(model, request, bound > model.context_length ? estimateInput() : bound);
-  return { call, request, model, targets: targetsFor(model, request), estimateInput };
+  assertFits(model, request, { bodyBytes: call.bodyBytes, estimateInput });
+  return { call, request, model, targets, estimateInput };
 };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { assertWithin, targetsFor } from '../../../lambdas/catalog/capabilities.ts';
+import { assertCapable, targetsFor } from '../../../lambdas/catalog/capabilities.ts';
 import { modelOn, targetAt } from '../../support/models.ts';
 import { signedProtocol } from '../../support/signed-protocol.ts';
 import { requestOf } from '../../support/translate.ts';
@@ -15,8 +15,8 @@ const IMAGES = {
 test.each(Object.entries(IMAGES))('a model without vision rejects an image %s', (_, source) => {
   const content = [{ type: 'image', source }];
   const request = requestOf('messages', { messages: [{ role: 'user', content }] });
-  expect(() => assertWithin(model, request, 1)).toThrow('does not accept images');
-  expect(() => assertWithin({ ...model, vision: true }, request, 1)).not.toThrow();
+  expect(() => assertCapable(model, request)).toThrow('does not accept images');
+  expect(() => assertCapable({ ...model, vision: true }, request)).not.toThrow();
 });
 
 describe('the targets of a request', () => {
