@@ -10,8 +10,10 @@ type Row = {
 
 /** Needs a key. */
 type EndpointRow = Row & {
-  /** Name of the endpoint that serves it, a key of `Endpoints` (http/match-route.ts). */
+  /** Name of the endpoint that serves it, a key of `Endpoints` (http/stages.ts). */
   endpoint: string;
+  /** The caller's protocol of this path and of all below it, routes or not; of other paths it is `chat`. */
+  protocol?: 'chat' | 'messages' | 'responses';
   /** Value of the metric dimension `Route`: three series. Rows without one are counted as `other`. */
   series?: string;
   /** A header that is optional, but must be a date if it is sent. */
@@ -33,12 +35,14 @@ export const ROUTES = [
     method: 'POST',
     pattern: '/v1/chat/completions',
     endpoint: 'generate',
+    protocol: 'chat',
     series: '/v1/chat/completions',
   },
   {
     method: 'POST',
     pattern: '/v1/messages',
     endpoint: 'generate',
+    protocol: 'messages',
     series: '/v1/messages',
     dateHeader: 'anthropic-version',
   },
@@ -46,6 +50,7 @@ export const ROUTES = [
     method: 'POST',
     pattern: '/v1/responses',
     endpoint: 'generate',
+    protocol: 'responses',
     series: '/v1/responses',
   },
   {

@@ -79,7 +79,7 @@ export const createAdminHandler = (options: AdminHandlerOptions): AdminHandler =
       receive({
         clock,
         randomBytes,
-        readAddress: (path) => ({ path, protocol: callerProtocols.chat }),
+        readAddress: (path) => ({ path, protocol: callerProtocols.chat, routes: [] }),
         notesOf: (event) => ({ operator: operatorOf(event) }),
       }),
       writeReply({ log, textBody: (text) => text }),

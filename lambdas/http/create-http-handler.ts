@@ -7,7 +7,6 @@ import type { Clock } from '../support/clock.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
 import { createClientErrorLimit } from './client-error-limit.ts';
-import { createMatchRoute, type Endpoints } from './match-route.ts';
 import { accessLog } from './middleware/access-log.ts';
 import { errorEnvelope } from './middleware/error-envelope.ts';
 import { receive } from './middleware/receive.ts';
@@ -16,6 +15,7 @@ import { readAddress } from './read-address.ts';
 import type { HttpEvent } from './read-event.ts';
 import {
   type Authenticated,
+  type Endpoints,
   type InvocationContext,
   identifyCaller,
   type Received,
@@ -55,10 +55,9 @@ const logStart = (log: Log, { awsRequestId, requestId, caller, notes }: Authenti
 
 /** The stages of a request (stages.ts), with the statuses that each may end it with. */
 const createServe = ({ endpoints, authenticate, log, clock }: HttpHandlerOptions) => {
-  const matchRoute = createMatchRoute(endpoints);
   const limitClientErrors = createClientErrorLimit({ clock });
   return async (received: Received): Promise<Reply> => {
-    const routed = routeRequest(matchRoute, received); // 404, 405: a wrong path needs no key
+    const routed = routeRequest(endpoints, received); // 404, 405: a wrong path needs no key
     if ('reply' in routed) return routed.reply;
     const authenticated = await identifyCaller(authenticate, routed); // 401, 429, 503
     const serve = async () => {

@@ -1,4 +1,4 @@
-import type { CallerProtocol, CallerProtocolName } from '../protocols/protocol.ts';
+import type { CallerProtocol } from '../protocols/protocol.ts';
 import { callerProtocols } from '../protocols/protocols.ts';
 import { ROUTES } from '../routes.ts';
 import { type ApiError, invalidRequest, notFound } from '../support/errors.ts';
@@ -39,7 +39,11 @@ export type Address = {
   protocol: CallerProtocol;
   /** The model in a path of Azure's shape. */
   deployment?: string;
+  /** The path's rows of the table of routes, one for each method. */
+  routes: FoundRoute[];
 };
+
+export type FoundRoute = { route: (typeof ROUTES)[number]; parameters: Record<string, string> };
 
 /** First segments that base addresses of clients have in excess, twice, or not at all. */
 const PREFIX = /^(?:\/(?:v1|openai|anthropic|api)(?=\/))+/;
@@ -48,9 +52,6 @@ const PREFIX = /^(?:\/(?:v1|openai|anthropic|api)(?=\/))+/;
 const DEPLOYMENT = /^\/deployments\/(.+)(\/(?:chat\/completions|responses|embeddings))$/;
 
 const findRoutes = createPathFinder(ROUTES, 'rest');
-
-const isKnown = (path: string): boolean =>
-  findRoutes(path).length > 0 || notOffered(path) !== undefined;
 
 /** One slash between segments and none at the end. */
 const withSingleSlashes = (path: string): string => {
@@ -66,21 +67,31 @@ const decoded = (text: string): string | undefined => {
   }
 };
 
-/** The known path that `path` is a variant of; undefined if there is none. */
-const findKnown = (path: string): Omit<Address, 'protocol'> | undefined => {
-  const tidy = withSingleSlashes(path);
-  if (isKnown(tidy)) return { path: tidy };
-  const rest = tidy.replace(PREFIX, '');
-  const [, name = '', endpoint = rest] = DEPLOYMENT.exec(rest) ?? [];
-  const known = `/v1${endpoint}`;
-  const deployment = decoded(name);
-  if (deployment === undefined || !isKnown(known)) return undefined;
-  return deployment === '' ? { path: known } : { path: known, deployment };
+type Known = Omit<Address, 'protocol'>;
+
+/** The address of a path in a route's own form, or of an endpoint that is not offered. */
+const addressOf = (path: string): Known | undefined => {
+  const routes = findRoutes(path);
+  return routes.length > 0 || notOffered(path) !== undefined ? { path, routes } : undefined;
 };
 
-const protocolNameOf = (path: string): CallerProtocolName => {
-  if (path.startsWith('/v1/messages')) return 'messages';
-  return path.startsWith('/v1/responses') ? 'responses' : 'chat';
+/** The address that `path` is a variant of; undefined if there is none. */
+const findAddress = (path: string): Known | undefined => {
+  const tidy = withSingleSlashes(path);
+  const exact = addressOf(tidy);
+  if (exact) return exact;
+  const rest = tidy.replace(PREFIX, '');
+  const [, name = '', endpoint = rest] = DEPLOYMENT.exec(rest) ?? [];
+  const deployment = decoded(name);
+  const known = deployment === undefined ? undefined : addressOf(`/v1${endpoint}`);
+  return known && (deployment ? { ...known, deployment } : known);
+};
+
+const PROTOCOLS = ROUTES.flatMap((route) => ('protocol' in route ? [route] : []));
+
+const protocolOf = (path: string): CallerProtocol => {
+  const row = PROTOCOLS.find(({ pattern }) => path.startsWith(pattern));
+  return callerProtocols[row?.protocol ?? 'chat'];
 };
 
 /**
@@ -89,31 +100,21 @@ const protocolNameOf = (path: string): CallerProtocolName => {
  * returned unchanged, and get a 404.
  */
 export const readAddress = (path: string): Address => {
-  const known = findKnown(path) ?? { path };
-  return { ...known, protocol: callerProtocols[protocolNameOf(known.path)] };
+  const known = findAddress(path) ?? { path, routes: [] };
+  return { ...known, protocol: protocolOf(known.path) };
 };
 
 // --- paths without a route ---
 
-const BASE_URLS =
-  "Chat-completions SDKs take the base address with '/v1', messages SDKs without it.";
-
-const PATTERNS: string[] = ROUTES.map(({ pattern }) => pattern);
-
-/** Does not repeat the path: people paste keys into URLs. */
-const hintFor = (path: string): string => {
-  const sentence = notOffered(path);
-  if (sentence) return sentence;
-  if (path.startsWith('/v1/v1/')) return `The path has '/v1' twice. ${BASE_URLS}`;
-  if (path.includes('//'))
-    return 'No such path. It has two slashes in a row: the base address ends without one.';
-  if (path.length > 1 && path.endsWith('/')) return 'No such path. Paths have no trailing slash.';
-  return `No such path. This service has ${PATTERNS.filter((p) => p.startsWith('/v1')).join(', ')}.`;
-};
+const OFFERED = ROUTES.map(({ pattern }) => pattern)
+  .filter((pattern) => pattern.startsWith('/v1'))
+  .join(', ');
 
 /** Reads of stored responses are valid requests elsewhere, and are 400 with what to do instead. */
 const STORED = '/v1/responses/';
 
-/** The error for a path without a route. */
-export const unknownPath = (path: string): ApiError =>
-  path.startsWith(STORED) ? invalidRequest(hintFor(path)) : notFound(hintFor(path));
+/** The error for a path without a route. Does not repeat the path: people paste keys into URLs. */
+export const unknownPath = (path: string): ApiError => {
+  const hint = notOffered(path) ?? `No such path. This service has ${OFFERED}.`;
+  return path.startsWith(STORED) ? invalidRequest(hint) : notFound(hint);
+};

@@ -7,8 +7,10 @@ import type { Caller } from '../keys/caller.ts';
 import type { RequestFields } from '../log-events.ts';
 import { asRecord } from '../protocols/json.ts';
 import type { CallerProtocol } from '../protocols/protocol.ts';
+import type { EndpointName } from '../routes.ts';
 import { invalidRequest } from '../support/errors.ts';
-import type { MatchRoute } from './match-route.ts';
+import { methodNotAllowed } from './path-pattern.ts';
+import { type Address, type FoundRoute, unknownPath } from './read-address.ts';
 import { readBody } from './read-body.ts';
 import type { HttpRequest } from './read-event.ts';
 
@@ -43,6 +45,8 @@ export type Received = {
   readonly protocol: CallerProtocol;
   /** The model that the path names, percent-decoded. */
   readonly deployment: string | undefined;
+  /** What the table of routes has for the path; empty in the admin API, which has a table of its own. */
+  readonly routes: Address['routes'];
   readonly signal: AbortSignal;
   remainingMs(): number;
   /** Fields of the access log line, filled in stage by stage. */
@@ -64,14 +68,40 @@ export type Routed = Received & {
 
 export type Authenticated = Routed & { readonly caller: Caller };
 
-/** Routes without a key have a fixed reply. @throws ApiError 404 or 405 */
+/** Each endpoint that the table of routes (routes.ts) names. */
+export type Endpoints = Record<EndpointName, Endpoint>;
+
+const methodsOf = (routes: FoundRoute[]): string => {
+  const methods = routes.flatMap(({ route: { method } }) =>
+    method === 'GET' ? ['GET', 'HEAD'] : [method],
+  );
+  return [...methods, 'OPTIONS'].join(', ');
+};
+
+/** Routes without a key have a fixed reply. @throws ApiError 404 or 400 with a hint, or 405 with `allow` */
 export const routeRequest = (
-  matchRoute: MatchRoute,
+  endpoints: Endpoints,
   received: Received,
 ): Routed | { reply: Reply } => {
-  const { pattern, serve } = matchRoute(received.request);
-  received.notes.route = pattern;
-  return 'reply' in serve ? serve : { ...received, ...serve };
+  const { request, routes, notes } = received;
+  const [first] = routes;
+  if (!first) throw unknownPath(request.path);
+  const method = request.method === 'HEAD' ? 'GET' : request.method;
+  const match = routes.find(({ route }) => route.method === method);
+  const allow = methodsOf(routes);
+  if (!match && method !== 'OPTIONS') throw methodNotAllowed(allow);
+  notes.route = (match ?? first).route.pattern;
+  // A preflight of an allowed origin gets CORS headers as well (write-reply.ts).
+  if (!match) return { reply: { status: 204, headers: { allow }, body: {} } };
+  const { route, parameters } = match;
+  if (!('endpoint' in route)) return { reply: { status: 200, body: route.body } };
+  return {
+    ...received,
+    endpoint: endpoints[route.endpoint],
+    pathParameter: parameters.id,
+    dateHeader: 'dateHeader' in route ? route.dateHeader : undefined,
+    isBodyless: 'isBodyless' in route,
+  };
 };
 
 /** @throws ApiError 401, 429 or 503 */

@@ -2,7 +2,7 @@ import '../../lambdas/web/lambda-runtime.ts';
 import { randomBytes } from 'node:crypto';
 import type { Endpoint } from '../../lambdas/endpoints/endpoint.ts';
 import { createHttpHandler } from '../../lambdas/http/create-http-handler.ts';
-import type { Endpoints } from '../../lambdas/http/match-route.ts';
+import type { Endpoints } from '../../lambdas/http/stages.ts';
 import { createAcceptsBody, createAuthenticate } from '../../lambdas/keys/authenticate.ts';
 import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
 import { ENDPOINT_NAMES } from '../../lambdas/routes.ts';

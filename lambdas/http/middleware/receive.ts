@@ -25,7 +25,7 @@ export const receive = ({ clock, randomBytes, readAddress, notesOf }: Options) =
     const { event, context } = invocation;
     if ('requestId' in event) return;
     const request = readEvent(event);
-    const { path, protocol, deployment } = readAddress(request.path);
+    const { path, protocol, deployment, routes } = readAddress(request.path);
     const received: Received = {
       request: { ...request, path },
       requestId: newRequestId(randomBytes, clock.now()),
@@ -33,6 +33,7 @@ export const receive = ({ clock, randomBytes, readAddress, notesOf }: Options) =
       startedAt: clock.now(),
       protocol,
       deployment,
+      routes,
       signal: context.signal ?? new AbortController().signal,
       // Other hosts set no limit; deadlines are designed for at most Lambda's.
       remainingMs: () => context.getRemainingTimeInMillis?.() ?? MAX_INVOCATION_MS,

@@ -40,7 +40,8 @@ const readReasoning = (delta: Json): string =>
 /** Decodes one choice, whole (`message`) or in parts (`delta`), into canonical events. */
 export const createChoiceReader = (request: GenerationRequest) => {
   const writer = createEventWriter({ mayBeEmpty: (request.stop ?? []).length > 0 });
-  const tools = createToolFragments(request, writer);
+  /** Created at the first tool call: it indexes the names and ids of the whole request. */
+  let tools: ReturnType<typeof createToolFragments> | undefined;
 
   const write = (kind: Prose, text: string) => {
     if (text === '') return;
@@ -54,6 +55,7 @@ export const createChoiceReader = (request: GenerationRequest) => {
 
   const addTool = (fragment: Json) => {
     for (const kind of PROSE) writer.close(kind);
+    tools ??= createToolFragments(request, writer);
     tools.add(fragment);
   };
 
@@ -72,7 +74,7 @@ export const createChoiceReader = (request: GenerationRequest) => {
       if (legacy) addTool({ index: 0, function: legacy });
     },
     finish(reason: FinishReason, usage: Usage | undefined) {
-      tools.finish();
+      tools?.finish();
       writer.finish(reason, usage);
     },
   };

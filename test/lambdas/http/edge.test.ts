@@ -75,11 +75,10 @@ describe.each([
     });
 
     test.each([
-      ['/v1/v1/completion', "'/v1' twice"],
+      ['/v1/v1/completion', 'This service has /v1/chat/completions'],
       ['/v1/responses/resp_1/cancel', 'POST /v1/responses'],
       ['/v1/completions', 'POST /v1/chat/completions'],
-      ['/v1/message/', 'no trailing slash'],
-      ['//v1/message', 'two slashes'],
+      ['//v1/message/', 'This service has /v1/chat/completions'],
       ['/v1/rerank', '/v1/messages/count_tokens'],
       ['/v1/embeddings', 'Embeddings are not offered'],
       ['/openai/deployments/vendor/name/embeddings', 'Embeddings are not offered'],
@@ -89,7 +88,7 @@ describe.each([
       ['/v1/files', 'Files are not stored'],
       ['/v1/batches/batch_1/cancel', 'POST /v1/chat/completions'],
       ['/anthropic/v1/messages/batches', 'POST /v1/messages'],
-    ])('a call of %s is told what to do instead', async (path, hint) => {
+    ])('a call of %s gets an error with what to do instead', async (path, hint) => {
       expect(errorOf(await post('{}', {}, path)).message).toContain(hint);
     });
 

@@ -5,8 +5,9 @@ import {
   requireOperator,
 } from '../../../lambdas/admin/create-admin-handler.ts';
 import type { Endpoint } from '../../../lambdas/endpoints/endpoint.ts';
-import { createMatchRoute, type Endpoints } from '../../../lambdas/http/match-route.ts';
+import { readAddress } from '../../../lambdas/http/read-address.ts';
 import {
+  type Endpoints,
   identifyCaller,
   type Received,
   type Routed,
@@ -15,7 +16,8 @@ import {
 } from '../../../lambdas/http/stages.ts';
 import { ENDPOINT_NAMES } from '../../../lambdas/routes.ts';
 
-type MatchRoute = ReturnType<typeof createMatchRoute>;
+const NO_BODY = new Uint8Array(0);
+
 type Authenticate = Parameters<typeof identifyCaller>[0];
 
 test('a request whose stages run in a wrong order does not compile', () => {
@@ -39,23 +41,30 @@ test('a request whose stages run in a wrong order does not compile', () => {
 
 test('a request whose stages run in order compiles', () => {
   const rightOrder = async (
-    matchRoute: MatchRoute,
+    endpoints: Endpoints,
     received: Received,
     authenticate: Authenticate,
   ) => {
-    const routed = routeRequest(matchRoute, received);
+    const routed = routeRequest(endpoints, received);
     if ('reply' in routed) return routed.reply;
     return routed.endpoint(await readCall(await identifyCaller(authenticate, routed)));
   };
   expect(rightOrder).toBeTypeOf('function');
 });
 
-test('matching a path returns its endpoint and the decoded path parameter', () => {
+test('routing a path returns its endpoint and the decoded path parameter', () => {
   const endpoint: Endpoint = async () => ({ status: 200, body: {} });
   const endpoints = Object.fromEntries(ENDPOINT_NAMES.map((name) => [name, endpoint])) as Endpoints;
-  const matchRoute = createMatchRoute(endpoints);
-  expect(matchRoute({ method: 'HEAD', path: '/v1/models/vendor%2Fname' })).toEqual({
-    pattern: '/v1/models/{id}',
-    serve: { endpoint, pathParameter: 'vendor/name', dateHeader: undefined, isBodyless: false },
+  const address = readAddress('/v1/models/vendor%2Fname');
+  const { path } = address;
+  const request = { method: 'HEAD', path, headers: {}, source: '', query: {}, body: NO_BODY };
+  const received: Received = {
+    ...{ request, ...address, deployment: undefined, notes: {} },
+    ...{ requestId: 'req_1', awsRequestId: undefined, startedAt: 0 },
+    ...{ signal: new AbortController().signal, remainingMs: () => 0 },
+  };
+  expect(routeRequest(endpoints, received)).toMatchObject({
+    notes: { route: '/v1/models/{id}' },
+    ...{ endpoint, pathParameter: 'vendor/name', dateHeader: undefined, isBodyless: false },
   });
 });
