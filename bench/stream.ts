@@ -15,7 +15,6 @@ import { chat } from '../lambdas/protocols/chat/index.ts';
 import { messages } from '../lambdas/protocols/messages/index.ts';
 import { createReplay } from '../lambdas/replay/replay.ts';
 import { createFailover } from '../lambdas/routing/failover.ts';
-import { createRetryBudget } from '../lambdas/routing/retry-budget.ts';
 import { systemClock } from '../lambdas/support/clock.ts';
 import { withIdleLimit } from '../lambdas/upstreams/deadlines.ts';
 import { readAnswer } from '../lambdas/upstreams/read-answer.ts';
@@ -56,7 +55,7 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
     acquire: async () => ({ isOpen: false as const, permit }),
     acquireTrickle: async () => undefined,
   };
-  const failover = createFailover({ breaker, budget: createRetryBudget() });
+  const failover = createFailover({ breaker });
   const limit = { limit: 10, remaining: 9, resetAt: 0 };
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
   const unit = { charge: doNothing, refund: doNothing, finished: doNothing };

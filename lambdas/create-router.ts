@@ -14,7 +14,6 @@ import { createRecorder } from './records/recorder.ts';
 import { createReplay } from './replay/replay.ts';
 import { createBreaker } from './routing/breaker.ts';
 import { createFailover } from './routing/failover.ts';
-import { createRetryBudget } from './routing/retry-budget.ts';
 import type { AnswerStore } from './stores/answer-store.ts';
 import type { BreakerStore } from './stores/breaker-store.ts';
 import type { CancelStore } from './stores/cancel-store.ts';
@@ -91,7 +90,7 @@ export const createRouter = ({
 }: RouterParts): HttpHandler => {
   const meter = createMeter({ store: meters, clock, log });
   const breaker = createBreaker({ store: breakers, upstream, clock, randomBytes, log });
-  const failover = createFailover({ breaker, budget: createRetryBudget() });
+  const failover = createFailover({ breaker });
   const cancellations = createCancellations({ store: cancels, clock });
   const fetchAnswer = createFetchAnswer({
     upstream,

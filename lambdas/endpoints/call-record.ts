@@ -9,6 +9,7 @@ import { omitUndefined } from '../support/omit-undefined.ts';
 import { dayOf, MINUTE_MS } from '../support/time.ts';
 import type { CheckedCall } from './check-call.ts';
 import type { Call } from './endpoint.ts';
+import { publicError } from './public-error.ts';
 
 // --- attempts ---
 
@@ -146,4 +147,20 @@ export const createCallRecord = (parts: Parts & { recorder: Recorder }): CallRec
       return parts.recorder.record(recordOf(parts, { isCharged, error }), revision);
     },
   };
+};
+
+/** Runs `step`, and counts the request if it is rejected or denied there: it takes no unit, and has no record. */
+export const recordRefusal = async <Value>(
+  recorder: Recorder,
+  { caller, notes }: Call,
+  step: () => Promise<Value>,
+): Promise<Value> => {
+  try {
+    return await step();
+  } catch (error) {
+    const { projectId, keyId, meterId } = caller;
+    const { status } = publicError(error);
+    await recorder.refuse({ projectId, keyId, meterId, model: notes.model ?? '', status });
+    throw error;
+  }
 };

@@ -24,6 +24,16 @@ export type Answer = { batches: EventBatches; isEmpty: boolean };
 /** Starts the upstream call, with failover and a deadline. Never throws: `answer` rejects. */
 export type FetchAnswer = (checked: CheckedCall, attempts: AttemptLog) => Fetched;
 
+/** Aborts a call whose unit was denied, and reads it to its end, so that its breaker gets the outcome. */
+export const discard = async ({ answer, dispose }: Fetched): Promise<void> => {
+  dispose();
+  try {
+    for await (const _ of (await answer).batches);
+  } catch {
+    // Aborted, or failed before that.
+  }
+};
+
 /**
  * A response in flight with its request, its metadata, the settlement of its unit, and what keeps it for
  * repeats of a request with an idempotency key.

@@ -1,7 +1,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import { LimitReached, type Limits, limitHeaders } from '../metering/limit-errors.ts';
 import type { Meter } from '../metering/meter.ts';
-import type { GenerationRequest, ResponseMeta } from '../protocols/generation.ts';
+import type { ResponseMeta } from '../protocols/generation.ts';
 import type { HeaderMap } from '../protocols/protocol.ts';
 import type { Recorder } from '../records/recorder.ts';
 import type { Run } from '../replay/own.ts';
@@ -10,10 +10,15 @@ import type { Failover } from '../routing/failover.ts';
 import type { Clock } from '../support/clock.ts';
 import { withHeaders } from '../support/errors.ts';
 import { suffixOf } from '../support/ids.ts';
-import { type AttemptLog, createAttemptLog, createCallRecord } from './call-record.ts';
+import {
+  type AttemptLog,
+  createAttemptLog,
+  createCallRecord,
+  recordRefusal,
+} from './call-record.ts';
 import { type CheckedCall, checkCall } from './check-call.ts';
 import type { Call, Endpoint } from './endpoint.ts';
-import type { FetchAnswer, Fetched } from './fetch-answer.ts';
+import { discard, type FetchAnswer } from './fetch-answer.ts';
 import { publicError } from './public-error.ts';
 import { respondWhole, respondWithStream } from './respond.ts';
 import { createSettlement } from './settlement.ts';
@@ -36,16 +41,6 @@ const withProtocolHeaders = (error: unknown, { protocol }: Call): unknown =>
     ? withHeaders(error, protocol.limitHeaders(error.limits.requests))
     : error;
 
-/** A tool's type is any text of the caller's; a header holds names only. */
-const NAME = /^\w{1,64}$/;
-const MAX_NAMES = 20;
-
-/** Lists what the decoder left out of the request, so that no caller has to guess. */
-const droppedHeader = ({ dropped = [] }: GenerationRequest): Record<string, string> => {
-  const names = dropped.filter((name) => NAME.test(name)).slice(0, MAX_NAMES);
-  return names.length > 0 ? { 'x-router-dropped': names.join(', ') } : {};
-};
-
 export type GenerateDeps = {
   catalog: Catalog;
   replay: Replay;
@@ -54,16 +49,6 @@ export type GenerateDeps = {
   fetchAnswer: FetchAnswer;
   recorder: Recorder;
   clock: Clock;
-};
-
-/** Aborts a call whose unit was denied, and reads it to its end, so that its breaker gets the outcome. */
-const discard = async ({ answer, dispose }: Fetched): Promise<void> => {
-  dispose();
-  try {
-    for await (const _ of (await answer).batches);
-  } catch {
-    // Aborted, or failed before that.
-  }
 };
 
 /**
@@ -93,22 +78,6 @@ const metaOf = ({ call, model, estimateInput }: CheckedCall, now: number): Respo
   estimateInput,
 });
 
-/** Runs `step`, and counts the request if it is rejected or denied there: it takes no unit. */
-const orRefuse = async <Value>(
-  recorder: Recorder,
-  { caller, notes }: Call,
-  step: () => Promise<Value>,
-): Promise<Value> => {
-  try {
-    return await step();
-  } catch (error) {
-    const { projectId, keyId, meterId } = caller;
-    const { status } = publicError(error);
-    await recorder.refuse({ projectId, keyId, meterId, model: notes.model ?? '', status });
-    throw error;
-  }
-};
-
 /**
  * Reserves one unit, calls a target, responds, settles, records. `keeper` stores the response of a keyed
  * request.
@@ -120,7 +89,7 @@ const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'replay'>): Run => {
     failover.prefetch(checked.targets);
     const attempts = createAttemptLog(call, clock);
     const start = () => startCall(deps, checked, attempts);
-    const { admission, fetched } = await orRefuse(recorder, call, start);
+    const { admission, fetched } = await recordRefusal(recorder, call, start);
     const { limits, unit } = admission;
     const record = createCallRecord({ checked, unit, attempts, clock, recorder });
     const settlement = createSettlement(admission, clock, record.write);
@@ -134,11 +103,7 @@ const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'replay'>): Run => {
       const headersOf = settlement.isFree() ? freeHeaders : answerHeaders;
       return {
         ...reply,
-        headers: {
-          ...headersOf(call, limits, admittedAt),
-          ...droppedHeader(checked.request),
-          ...reply.headers,
-        },
+        headers: { ...headersOf(call, limits, admittedAt), ...reply.headers },
       };
     } catch (error) {
       const failure = publicError(error);
@@ -155,7 +120,7 @@ const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'replay'>): Run => {
 export const createGenerate = ({ catalog, replay, ...deps }: GenerateDeps): Endpoint => {
   const run = createRun(deps);
   return async (call) => {
-    const checked = await orRefuse(deps.recorder, call, async () => checkCall(catalog, call));
+    const checked = await recordRefusal(deps.recorder, call, async () => checkCall(catalog, call));
     return replay(checked, run);
   };
 };

@@ -4,6 +4,7 @@ import { isContent } from '../protocols/first-content.ts';
 import type { GenerationEvent } from '../protocols/generation.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import { type ApiError, apiError, DO_NOT_RETRY, withHeaders } from '../support/errors.ts';
+import { createLruCache } from '../support/lru-cache.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import type { Breaker, OpenBreaker } from './breaker.ts';
 import {
@@ -14,7 +15,6 @@ import {
   withRetryHint,
 } from './classify-failure.ts';
 import type { Permit } from './permits.ts';
-import type { RetryBudget } from './retry-budget.ts';
 import { tripRuleFor } from './trip-policy.ts';
 
 /** A response whose first content has arrived, or one that ended without any. */
@@ -48,6 +48,44 @@ export type FailoverOptions = {
   onFailure: (failed: FailedAttempt) => void;
 };
 
+// --- retry budget ---
+
+/**
+ * Keeps a total outage from tripling the load on the upstreams: a request's third attempt takes a token.
+ * The first failover is free, since all requests must move when one target is down. The figures are those
+ * of gRPC's retry throttling. Each project has its own tokens: one whose requests fail takes none of others.
+ */
+type RetryBudget = {
+  succeeded(projectId: string): void;
+  failed(projectId: string): void;
+  allows(projectId: string, attempt: number): boolean;
+};
+
+const MAX_TOKENS = 10;
+const TOKENS_PER_SUCCESS = 0.1;
+const FREE_ATTEMPTS = 2;
+/** Entries exist for projects with failures only. */
+const MAX_PROJECTS = 1_000;
+
+const createRetryBudget = (): RetryBudget => {
+  const projects = createLruCache<number>(MAX_PROJECTS);
+  return {
+    succeeded: (projectId) => {
+      const tokens = projects.get(projectId);
+      if (tokens === undefined) return;
+      if (tokens + TOKENS_PER_SUCCESS >= MAX_TOKENS) projects.delete(projectId);
+      else projects.set(projectId, tokens + TOKENS_PER_SUCCESS);
+    },
+    failed: (projectId) => {
+      projects.set(projectId, Math.max(0, (projects.get(projectId) ?? MAX_TOKENS) - 1));
+    },
+    allows: (projectId, attempt) =>
+      attempt <= FREE_ATTEMPTS || (projects.get(projectId) ?? MAX_TOKENS) > MAX_TOKENS / 2,
+  };
+};
+
+// --- failures ---
+
 /** Each on another target: a target is not retried. */
 const MAX_ATTEMPTS = 3;
 
@@ -68,6 +106,8 @@ const isEmptyAnswer = (events: GenerationEvent[]): boolean => {
   const last = events.at(-1);
   return last?.type === 'finish' && last.isEmpty === true;
 };
+
+// --- attempts ---
 
 /**
  * Reads until the first content and returns what it read.
@@ -184,8 +224,8 @@ const isLast = (result: Result, empty: Opened | undefined, attempts: number): bo
 
 type Candidate = { target: Target; permit: Permit };
 
-export const createFailover = (parts: { breaker: Breaker; budget: RetryBudget }): Failover => {
-  const { breaker, budget } = parts;
+export const createFailover = ({ breaker }: { breaker: Breaker }): Failover => {
+  const budget = createRetryBudget();
   const attempt = createAttempt(budget);
 
   /** Yields the targets that may be called, each when it is asked for; records those that may not. */
