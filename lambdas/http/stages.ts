@@ -45,7 +45,7 @@ export type Received = {
   readonly protocol: CallerProtocol;
   /** The model that the path names, percent-decoded. */
   readonly deployment: string | undefined;
-  /** What the table of routes has for the path; empty in the admin API, which has a table of its own. */
+  /** What the table of routes has for the path; empty in the admin API, which has a separate table. */
   readonly routes: Address['routes'];
   readonly signal: AbortSignal;
   remainingMs(): number;
