@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { AUDIT_COMMANDS } from './audit-commands.ts';
 import { messageOf, usageError } from './cli-error.ts';
 import type { Command } from './command.ts';
 import { DOCTOR_COMMANDS } from './doctor-commands.ts';
@@ -95,6 +96,7 @@ export const COMMANDS: Record<string, Command> = {
   ...KEY_COMMANDS,
   ...DOCTOR_COMMANDS,
   ...REQUEST_COMMANDS,
+  ...AUDIT_COMMANDS,
   ...USAGE_COMMANDS,
   apply: {
     operands: ['FILE'],

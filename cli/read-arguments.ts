@@ -20,6 +20,7 @@ const OPTIONS = {
   status: { type: 'string' },
   since: { type: 'string' },
   until: { type: 'string' },
+  who: { type: 'string' },
   limit: { type: 'string' },
   by: { type: 'string' },
   month: { type: 'string' },

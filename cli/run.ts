@@ -34,6 +34,8 @@ const USAGE = `Usage: npm run admin -- <resource> <verb> [options]
   reconcile [--project ID] bring the history up to date, and compare it with the meters
   requests ID              what happened to a request, whose fault it was, and what to do
   requests list [--project ID] [--key ID] [--status 5xx|429|failed] [--since WHEN] [--until WHEN] [--limit N]
+  audit [--since WHEN] [--until WHEN] [--who NAME] [--project ID] [--limit N]
+                           who changed what, before and after
   doctor [--no-calls]      check endpoints, clock, quotas, catalog, credentials, tables, and call every target
   targets test [MODEL]     call every target: whole, streamed, with a tool
   apply FILE [--force]     create the projects and plans of a JSON file; --force overwrites plans

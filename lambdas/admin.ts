@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import models from '#models' with { type: 'json' };
-import { iamOperator } from './admin/iam-operator.ts';
+import { identify } from './admin/identify.ts';
 import { readEndpoint } from './aws/endpoint.ts';
 import { parseModels } from './catalog/catalog.ts';
 import { createAdmin } from './create-admin.ts';
@@ -49,7 +49,7 @@ const admin = createAdmin({
     },
   }),
   projects: createDynamoProjectStore({ client, tableName: env.PROJECTS_TABLE }),
-  operatorOf: iamOperator,
+  identify,
   secrets,
   upstream: createHttpUpstream({ secrets, clock: systemClock }),
   log,

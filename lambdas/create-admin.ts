@@ -1,17 +1,14 @@
-import { createApplySeed } from './admin/apply-seed.ts';
+import { createAudit } from './admin/audit.ts';
 import { type AdminHandler, createAdminHandler } from './admin/create-admin-handler.ts';
-import { type DoctorParts, doctorHandlers } from './admin/doctor.ts';
-import { historyHandlers } from './admin/history.ts';
-import { keyHandlers } from './admin/keys.ts';
-import type { AdminRoute } from './admin/operation.ts';
-import { createCheckModels, planHandlers } from './admin/plans.ts';
-import { projectHandlers } from './admin/projects.ts';
-import { usageHandlers } from './admin/quota-usage.ts';
-import { requestHandlers } from './admin/requests.ts';
+import type { DoctorParts } from './admin/doctor.ts';
+import { createOperations } from './admin/operations.ts';
+import { createCheckModels } from './admin/plans.ts';
+import type { Identity } from './admin/roles.ts';
 import type { Model } from './catalog/catalog.ts';
 import { createHistoryJob, type HistoryJob } from './history/history-job.ts';
 import type { HttpEvent } from './http/read-event.ts';
 import { createKeyLifecycle } from './keys/lifecycle.ts';
+import type { AuditStore } from './stores/audit-store.ts';
 import type { HistoryStore } from './stores/history-store.ts';
 import type { KeyStore } from './stores/key-store.ts';
 import type { MeterStore } from './stores/meter-store.ts';
@@ -31,52 +28,15 @@ export type AdminParts = {
   meters: MeterStore;
   records: RecordStore;
   history: HistoryStore;
+  audit: AuditStore;
   /** For the doctor's calls to targets. */
   secrets: DoctorParts['secrets'];
   upstream: DoctorParts['upstream'];
-  /** Returns the operator's identity; undefined rejects the request with 403. */
-  operatorOf: (event: HttpEvent) => string | undefined;
+  /** Who makes a request, and in which roles; undefined rejects it with 403. */
+  identify: (event: HttpEvent) => Identity | undefined;
   log: Log;
   clock: Clock;
   randomBytes: RandomBytes;
-};
-
-const createRoutes = (parts: AdminParts, runHistory: HistoryJob): AdminRoute[] => {
-  const lifecycle = createKeyLifecycle(parts);
-  const checkModels = createCheckModels(parts.models.map(({ id }) => id));
-  const all = { ...parts, runHistory, lifecycle, checkModels };
-  const keys = keyHandlers(all);
-  const plans = planHandlers(all);
-  const projects = projectHandlers(all);
-  const usage = usageHandlers(all);
-  const requests = requestHandlers(all);
-  const history = historyHandlers(all);
-  const doctor = doctorHandlers(all);
-  const keysPath = '/admin/projects/{project}/keys';
-  return [
-    { method: 'POST', pattern: '/admin/apply', operate: createApplySeed(all) },
-    { method: 'GET', pattern: '/admin/projects', operate: projects.list },
-    { method: 'POST', pattern: '/admin/projects', operate: projects.create },
-    { method: 'GET', pattern: '/admin/plans', operate: plans.list },
-    { method: 'POST', pattern: '/admin/plans', operate: plans.create },
-    { method: 'POST', pattern: '/admin/plans/{plan}', operate: plans.change },
-    { method: 'GET', pattern: keysPath, operate: keys.list },
-    { method: 'POST', pattern: keysPath, operate: keys.create },
-    { method: 'POST', pattern: `${keysPath}/{key}/rotate`, operate: keys.rotate },
-    { method: 'POST', pattern: `${keysPath}/{key}/revoke`, operate: keys.revoke },
-    { method: 'GET', pattern: '/admin/projects/{project}/usage', operate: usage.list },
-    { method: 'GET', pattern: '/admin/usage', operate: history.usage },
-    {
-      method: 'GET',
-      pattern: '/admin/projects/{project}/statements/{month}',
-      operate: history.statement,
-    },
-    { method: 'POST', pattern: '/admin/history/reconcile', operate: history.reconcile },
-    { method: 'GET', pattern: '/admin/requests', operate: requests.list },
-    { method: 'GET', pattern: '/admin/requests/{request}', operate: requests.find },
-    { method: 'GET', pattern: '/admin/checks', operate: doctor.check },
-    { method: 'POST', pattern: '/admin/targets/test', operate: doctor.test },
-  ];
 };
 
 export type Admin = {
@@ -88,6 +48,10 @@ export type Admin = {
 /** Composition root of the admin API on Lambda, in the local server and in tests. */
 export const createAdmin = (parts: AdminParts): Admin => {
   const runHistory = createHistoryJob(parts);
-  const routes = createRoutes(parts, runHistory);
-  return { handler: createAdminHandler({ ...parts, routes }), runHistory };
+  const lifecycle = createKeyLifecycle(parts);
+  const checkModels = createCheckModels(parts.models.map(({ id }) => id));
+  const routes = createOperations({ ...parts, runHistory, lifecycle, checkModels });
+  const audit = createAudit(parts);
+  const handler = createAdminHandler({ ...parts, prefix: '/admin', routes, audit });
+  return { handler, runHistory };
 };

@@ -54,6 +54,9 @@ type Fields = {
   openings: number;
   refunded: number;
   operator: string;
+  /** What was changed: `plans.set`. */
+  action: string;
+  planId: string;
   /** Units of the closed periods that were compared. */
   units: number;
   /** Units by which meters and records differ. */
@@ -118,6 +121,10 @@ export type LogEvents = {
   meter_units_reaped: Line<'meterId' | 'refunded'>;
   /** The request's record is missing or incomplete; the request itself is not affected. */
   record_write_failed: Line<'requestId'>;
+  /** A change through the admin API; its fields before and after are in the audit. */
+  admin_change: Line<'requestId' | 'operator' | 'action', 'projectId' | 'planId' | 'keyId'>;
+  /** The audit has the change of this request with the outcome `unknown`; its lines admin_change have the ids. */
+  audit_write_failed: Line<'requestId'>;
   /** The history was brought up to date. */
   history_folded: Line<'units' | 'difference'>;
   /** The same, but closed periods and records of requests differ by more than a few killed processes explain. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Identity } from '../lambdas/admin/roles.ts';
 import { createCatalog, type Model, parseModels } from '../lambdas/catalog/catalog.ts';
 import defaultModels from '../lambdas/catalog/models.json' with { type: 'json' };
 import { type Admin, createAdmin } from '../lambdas/create-admin.ts';
@@ -81,8 +82,10 @@ const LOOPBACK_HOST = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/;
  * Without IAM, every client of the loopback address is the operator, except web pages open in a browser
  * of this machine: they send an Origin or, after DNS rebinding, another Host.
  */
-const localOperator = ({ headers }: HttpEvent): string | undefined =>
-  headers.origin === undefined && LOOPBACK_HOST.test(headers.host ?? '') ? 'local' : undefined;
+const identifyLocal = ({ headers }: HttpEvent): Identity | undefined =>
+  headers.origin === undefined && LOOPBACK_HOST.test(headers.host ?? '')
+    ? { name: 'local', roles: ['operator'] }
+    : undefined;
 
 const isAdminPath = (path: string): boolean => path.startsWith('/admin/');
 
@@ -149,7 +152,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     ...stores.adminParts,
     secrets: credentialStore,
     upstream,
-    operatorOf: localOperator,
+    identify: identifyLocal,
     log,
     clock,
     randomBytes,

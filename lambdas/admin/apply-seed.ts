@@ -1,39 +1,62 @@
+import type { Change } from '../stores/audit-store.ts';
 import { isSamePlan, type Plan, type PlanStore } from '../stores/plan-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import type { Clock } from '../support/clock.ts';
-import { readInput, Seed } from './input.ts';
-import type { AdminOperation } from './operation.ts';
+import type { Seed } from './input.ts';
+import type { AdminChange } from './operation.ts';
 import type { CheckModels } from './plans.ts';
 
 type Parts = { projects: ProjectStore; plans: PlanStore; checkModels: CheckModels; clock: Clock };
 type Outcome = { id: string; outcome: 'created' | 'changed' | 'kept' | 'unchanged' };
+/** The outcome of one entry of the file, and the change that was made for it. */
+type Applied = { outcome: Outcome; changes: Change[] };
+
+const applied = (id: string, outcome: Outcome['outcome'], ...changes: Change[]): Applied => ({
+  outcome: { id, outcome },
+  changes,
+});
+
+const outcomesOf = (all: Applied[]): Outcome[] => all.map(({ outcome }) => outcome);
 
 /**
  * Creates the projects and plans that a file lists. Idempotent; removes no project or plan. A plan that differs
  * from the file is kept unless `force` is true: an operator may have raised its limit since the file was written.
  */
-export const createApplySeed = ({ projects, plans, checkModels, clock }: Parts): AdminOperation => {
-  const applyProject = async (project: { id: string; name?: string }): Promise<Outcome> => {
-    const created = await projects.createProject({ ...project, createdAt: clock.now() });
-    return { id: project.id, outcome: created ? 'created' : 'unchanged' };
+export const createApplySeed = ({
+  projects,
+  plans,
+  checkModels,
+  clock,
+}: Parts): AdminChange<Seed> => {
+  const applyProject = async (project: { id: string; name?: string }): Promise<Applied> => {
+    const { id } = project;
+    const isCreated = await projects.createProject({ ...project, createdAt: clock.now() });
+    if (!isCreated) return applied(id, 'unchanged');
+    return applied(id, 'created', { action: 'projects.create', project: id, after: project });
   };
-  const applyPlan = async (plan: Plan, force: boolean): Promise<Outcome> => {
+  const applyPlan = async (plan: Plan, force: boolean): Promise<Applied> => {
     const { id } = plan;
-    if (await plans.createPlan(plan)) return { id, outcome: 'created' };
-    const stored = await plans.findPlan(id);
-    if (stored && isSamePlan(stored, plan)) return { id, outcome: 'unchanged' };
-    if (!force) return { id, outcome: 'kept' };
+    if (await plans.createPlan(plan)) {
+      return applied(id, 'created', { action: 'plans.create', plan: id, after: plan });
+    }
+    const before = await plans.findPlan(id);
+    if (before && isSamePlan(before, plan)) return applied(id, 'unchanged');
+    if (!force) return applied(id, 'kept');
     await plans.putPlan(plan);
-    return { id, outcome: 'changed' };
+    const fields = { ...(before && { before }), after: plan };
+    return applied(id, 'changed', { action: 'plans.set', plan: id, ...fields });
   };
-  return async ({ body }) => {
-    const seed = readInput(Seed, body);
+  return async ({ input: seed }) => {
     // Validate every plan before the first write.
     for (const [index, plan] of seed.plans.entries()) checkModels(plan, `plans.${index}.models`);
     const [seededProjects, seededPlans] = await Promise.all([
       Promise.all(seed.projects.map(applyProject)),
       Promise.all(seed.plans.map((plan) => applyPlan(plan, seed.force))),
     ]);
-    return { status: 200, body: { projects: seededProjects, plans: seededPlans } };
+    return {
+      status: 200,
+      body: { projects: outcomesOf(seededProjects), plans: outcomesOf(seededPlans) },
+      changes: [...seededProjects, ...seededPlans].flatMap(({ changes }) => changes),
+    };
   };
 };

@@ -7,86 +7,118 @@ import { writeReply } from '../http/middleware/write-reply.ts';
 import { createPathFinder, methodNotAllowed } from '../http/path-pattern.ts';
 import { readBody } from '../http/read-body.ts';
 import type { HttpEvent } from '../http/read-event.ts';
-import type { PlatformResponse, Received } from '../http/stages.ts';
+import type { InvocationContext, PlatformResponse, Received } from '../http/stages.ts';
 import { callerProtocols } from '../protocols/protocols.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
 import { apiError, invalidRequest, notFound } from '../support/errors.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
+import type { Audit } from './audit.ts';
 import type { AdminRequest, AdminRoute } from './operation.ts';
+import { authorize, type Identity } from './roles.ts';
 
 /** A Lambda handler that responds in one piece. */
 export type AdminHandler = (event: HttpEvent, context: object) => Promise<PlatformResponse>;
 
 export type AdminHandlerOptions = {
   routes: AdminRoute[];
-  /** The operator that the public endpoint has authenticated; undefined if it has not. */
-  operatorOf: (event: HttpEvent) => string | undefined;
+  /** What the paths of the routes begin with: `/admin`. */
+  prefix: string;
+  /** Whom the public endpoint has authenticated; undefined rejects the request with 403. */
+  identify: (event: HttpEvent) => Identity | undefined;
+  audit: Audit;
   log: Log;
   clock: Clock;
   randomBytes: RandomBytes;
 };
 
-/** The stages of an operator's request after `Received`; each function takes the stage before its own. */
-type Authorized = Received & { readonly operator: string };
-type AdminRouted = Authorized & Pick<AdminRequest, 'parameters'> & { route: AdminRoute };
+/** The stages of a request after `Received`; each function takes the stage before its own. */
+type Identified = Received & { readonly identity: Identity };
+type AdminRouted = Identified & Pick<AdminRequest, 'parameters'> & { route: AdminRoute };
+type Authorized = AdminRouted & { readonly isAuthorized: true };
 
-/** Defence in depth: rejects requests that API Gateway did not authorize. @throws ApiError 403 */
-export const requireOperator = (received: Received): Authorized => {
-  const { operator } = received.notes;
-  if (operator !== undefined) return { ...received, operator };
+/** Defence in depth: rejects requests that API Gateway did not authenticate. @throws ApiError 403 */
+export const requireIdentity = (received: Received, identity: Identity | undefined): Identified => {
+  if (identity) {
+    received.notes.operator = identity.name;
+    return { ...received, identity };
+  }
   throw invalidRequest('Operators sign their requests with AWS credentials.', { status: 403 });
 };
 
 /** @throws ApiError 404, or 405 with `allow` */
-export const createFindRoute = (routes: AdminRoute[]) => {
-  const findByPath = createPathFinder(routes);
-  return (authorized: Authorized): AdminRouted => {
-    const { method, path } = authorized.request;
+export const createFindRoute = (routes: AdminRoute[], prefix: string) => {
+  const findByPath = createPathFinder(
+    routes.map((route) => ({ ...route, pattern: prefix + route.pattern })),
+  );
+  return (identified: Identified): AdminRouted => {
+    const { method, path } = identified.request;
     const candidates = findByPath(path);
     if (candidates.length === 0) throw notFound('No such path. docs/admin.md lists them.');
     const match = candidates.find(({ route }) => route.method === method);
     if (!match) throw methodNotAllowed(candidates.map(({ route }) => route.method).join(', '));
-    authorized.notes.route = match.route.pattern;
-    return { ...authorized, ...match };
+    identified.notes.route = match.route.pattern;
+    return { ...identified, ...match };
   };
 };
 
-/** Reads the body and runs the operation. @throws ApiError */
-export const operate = async ({ request, route, parameters }: AdminRouted): Promise<JsonReply> => {
-  const body = await readBody(request); // 400, 413, 415
-  try {
-    return await route.operate({ parameters, query: request.query, body: body?.value });
-  } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error;
-    throw apiError(
-      'Storage unavailable; the change may or may not have been applied. Check before retrying.',
-      {
-        status: 503,
-        cause: error,
-      },
-    );
-  }
+/** @throws ApiError 403 or 404 */
+export const requireRole = (routed: AdminRouted): Authorized => {
+  const { identity, route, parameters } = routed;
+  authorize(identity, route.need, parameters.project);
+  return { ...routed, isAuthorized: true };
 };
+
+const storageUnavailable = (cause: StoreUnavailable) =>
+  apiError(
+    'Storage unavailable; the change may or may not have been applied. Check before retrying.',
+    { status: 503, cause },
+  );
+
+/** Reads the body and runs the operation; what it changes is kept by the audit. @throws ApiError */
+export const createOperate =
+  (audit: Audit) =>
+  async (authorized: Authorized): Promise<JsonReply> => {
+    const { request, requestId, startedAt, identity, route, parameters } = authorized;
+    const body = await readBody(request); // 400, 413, 415
+    const { query } = request;
+    const { action, prepare } = route;
+    const { input, perform } = prepare({ identity, parameters, query, input: body?.value });
+    const who = identity.name;
+    try {
+      return action === undefined
+        ? await perform()
+        : await audit({ requestId, startedAt, who, action, parameters, input }, perform);
+    } catch (error) {
+      throw error instanceof StoreUnavailable ? storageUnavailable(error) : error;
+    }
+  };
+
+/** Who makes the request, in the place of Lambda's context, which every middleware hands on. */
+type AdminContext = InvocationContext & { identity: Identity | undefined };
 
 /** The admin routes behind the router's middlewares; errors use the envelope of the chat protocol. */
 export const createAdminHandler = (options: AdminHandlerOptions): AdminHandler => {
-  const { routes, operatorOf, log, clock, randomBytes } = options;
-  const findRoute = createFindRoute(routes);
-  const handler = middy<Received, JsonReply>({ timeoutEarlyInMillis: 0 })
+  const { routes, prefix, identify, audit, log, clock, randomBytes } = options;
+  const findRoute = createFindRoute(routes, prefix);
+  const operate = createOperate(audit);
+  const stack = middy<Received, JsonReply>({ timeoutEarlyInMillis: 0 })
     .use([
       receive({
         clock,
         randomBytes,
         readAddress: (path) => ({ path, protocol: callerProtocols.chat, routes: [] }),
-        notesOf: (event) => ({ operator: operatorOf(event) }),
       }),
       writeReply({ log, textBody: (text) => text }),
       accessLog({ log, clock }),
       errorEnvelope({ log }),
     ])
-    .handler((received) => operate(findRoute(requireOperator(received))));
+    .handler((received, context) => {
+      const { identity } = context as unknown as AdminContext;
+      return operate(requireRole(findRoute(requireIdentity(received, identity))));
+    });
   // Middy types its result as the handler it was given; the middlewares change event and response.
-  return handler as unknown as AdminHandler;
+  const handler = stack as unknown as AdminHandler;
+  return (event, context) => handler(event, { ...context, identity: identify(event) });
 };

@@ -12,7 +12,6 @@ import type { UpstreamSecrets } from '../upstreams/secrets.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import { type Check, failed, ok, placeOf, warning } from './check.ts';
 import { checkCatalog } from './check-catalog.ts';
-import { readInput } from './input.ts';
 import type { AdminOperation } from './operation.ts';
 import { CALLS, createTestTarget } from './target-test.ts';
 
@@ -120,7 +119,7 @@ const checkPlans = async ({ models, plans }: DoctorParts): Promise<Check[]> => {
 
 // --- the operations ---
 
-const TargetTest = z.strictObject({ place: z.string(), call: z.enum(CALLS) });
+export const TargetTest = z.strictObject({ place: z.string(), call: z.enum(CALLS) });
 
 /** `check` makes no call to a provider; `test` makes one, and costs no unit. */
 export const doctorHandlers = (parts: DoctorParts) => {
@@ -143,8 +142,8 @@ export const doctorHandlers = (parts: DoctorParts) => {
     return { status: 200, body: { now, checks: checks.flat(), targets } };
   };
 
-  const test: AdminOperation = async ({ body }) => {
-    const { place, call } = readInput(TargetTest, body);
+  const test: AdminOperation<z.infer<typeof TargetTest>> = async ({ input }) => {
+    const { place, call } = input;
     const found = placedTargets(parts.models).find((each) => each.place === place);
     if (!found) throw invalidRequest(`The catalog has no target ${place}.`, { param: 'place' });
     const { model, target } = found;

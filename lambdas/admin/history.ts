@@ -10,7 +10,8 @@ import { invalidRequest } from '../support/errors.ts';
 import { DAY_MS, dayOf, formatInstant } from '../support/time.ts';
 import { Instant, Month, readQuery } from './input.ts';
 import type { AdminOperation } from './operation.ts';
-import { requireProject } from './projects.ts';
+import { projectsSeenBy, requireProject } from './projects.ts';
+import type { Identity } from './roles.ts';
 
 type Parts = {
   history: Pick<HistoryStore, 'readRows' | 'readPeriods' | 'readProgress'>;
@@ -42,9 +43,9 @@ const daysOf = (since: number, until: number): Days => {
 };
 
 export const historyHandlers = ({ history, runHistory, projects, clock }: Parts) => {
-  const projectsOf = async ({ project }: UsageQuery): Promise<string[]> => {
-    if (project === undefined) return (await projects.listProjects()).map(({ id }) => id);
-    await requireProject(projects, project);
+  const projectsOf = async ({ project }: UsageQuery, identity: Identity): Promise<string[]> => {
+    if (project === undefined) return projectsSeenBy(projects, identity);
+    await requireProject(projects, project, identity);
     return [project];
   };
 
@@ -57,7 +58,7 @@ export const historyHandlers = ({ history, runHistory, projects, clock }: Parts)
     return { ...days, data, next_cursor: ids[index + 1] ?? null };
   };
 
-  const usage: AdminOperation = async ({ query }) => {
+  const usage: AdminOperation = async ({ query, identity }) => {
     const wanted = readQuery(UsageQuery, query);
     const {
       since = clock.now() - DEFAULT_DAYS * DAY_MS,
@@ -66,7 +67,7 @@ export const historyHandlers = ({ history, runHistory, projects, clock }: Parts)
       key,
     } = wanted;
     const days = daysOf(since, until);
-    const ids = await projectsOf(wanted);
+    const ids = await projectsOf(wanted, identity);
     if (by === undefined) return { status: 200, body: await pageOf(ids, days, wanted) };
     const groups = createUsageGroups(by);
     for (const projectId of ids) {

@@ -34,7 +34,11 @@ const ModelIds = z
   .min(1)
   .transform((ids) => [...new Set(ids)]);
 
+/** The body of an operation that its path describes fully. */
+export const NoFields = z.strictObject({});
+
 export const NewProject = z.strictObject({ id: Id, name: Name.exactOptional() });
+export type NewProject = z.infer<typeof NewProject>;
 
 const PlanFields = {
   rpm: Count,
@@ -45,6 +49,7 @@ const PlanFields = {
   replay: z.enum(REPLAY_MODES).exactOptional(),
 };
 export const NewPlan = z.strictObject({ id: Id, ...PlanFields });
+export type NewPlan = z.infer<typeof NewPlan>;
 
 /** `models: null` allows all models again, `concurrency: null` any number of requests in flight. */
 export const PlanChange = z.strictObject({
@@ -55,12 +60,14 @@ export const PlanChange = z.strictObject({
   models: ModelIds.nullable().exactOptional(),
   replay: PlanFields.replay,
 });
+export type PlanChange = z.infer<typeof PlanChange>;
 
 export const NewKeyInput = z.strictObject({
   plan: Id,
   name: Name.exactOptional(),
   expires_at: Instant.exactOptional(),
 });
+export type NewKeyInput = z.infer<typeof NewKeyInput>;
 
 const HOUR_MS = 60 * MINUTE_MS;
 /** How long a replaced key keeps working. */
@@ -70,6 +77,7 @@ export const Rotation = z.strictObject({
   overlap: z.enum(['none', '1h', '24h', '7d']).default('24h'),
   expires_at: Instant.exactOptional(),
 });
+export type Rotation = z.infer<typeof Rotation>;
 
 const hasUniqueIds = (items: { id: string }[]): boolean =>
   new Set(items.map(({ id }) => id)).size === items.length;
@@ -80,6 +88,7 @@ export const Seed = z.strictObject({
   plans: z.array(NewPlan).refine(hasUniqueIds, 'must not contain an id twice').default([]),
   force: z.boolean().default(false),
 });
+export type Seed = z.infer<typeof Seed>;
 
 const lineOf = ({ path, message }: z.core.$ZodIssue): string =>
   path.length === 0 ? `The body ${message}` : `${path.join('.')}: ${message}`;

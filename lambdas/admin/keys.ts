@@ -6,8 +6,8 @@ import type { Clock } from '../support/clock.ts';
 import { type ApiError, invalidRequest, notFound } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { formatInstant } from '../support/time.ts';
-import { NewKeyInput, OVERLAPS_MS, Rotation, readInput } from './input.ts';
-import type { AdminOperation } from './operation.ts';
+import { type NewKeyInput, OVERLAPS_MS, type Rotation } from './input.ts';
+import type { AdminChange, AdminOperation } from './operation.ts';
 import { requireProject } from './projects.ts';
 
 const statusAt = ({ status, expiresAt }: KeyRecord, now: number): string =>
@@ -25,6 +25,12 @@ export const publicKey = (record: KeyRecord, now: number) => ({
   ...(record.expiresAt !== undefined && { expires_at: formatInstant(record.expiresAt) }),
   ...(record.replacedBy !== undefined && { replaced_by: record.replacedBy }),
 });
+
+/** A key in the audit, which holds no part of it. */
+const auditedKey = (record: KeyRecord, now: number) => {
+  const { start: _, ...fields } = publicKey(record, now);
+  return fields;
+};
 
 /** @throws ApiError 400 */
 const requireFuture = (expiresAt: number | undefined, now: number): void => {
@@ -53,8 +59,8 @@ export const keyHandlers = ({
   };
 
   /** The response contains the key itself, this once. */
-  const create: AdminOperation = async ({ parameters: { project = '' }, body }) => {
-    const { plan, name, expires_at: expiresAt } = readInput(NewKeyInput, body);
+  const create: AdminChange<NewKeyInput> = async ({ parameters: { project = '' }, input }) => {
+    const { plan, name, expires_at: expiresAt } = input;
     requireFuture(expiresAt, clock.now());
     await requireProject(projects, project);
     if (!(await plans.findPlan(plan))) {
@@ -62,15 +68,18 @@ export const keyHandlers = ({
     }
     const fields = { projectId: project, planId: plan, ...omitUndefined({ name, expiresAt }) };
     const { key, record } = await lifecycle.create(fields);
-    return { status: 201, body: { key, ...publicKey(record, clock.now()) } };
+    const after = auditedKey(record, clock.now());
+    return {
+      status: 201,
+      body: { key, ...publicKey(record, clock.now()) },
+      changes: [{ action: 'keys.create', project, plan, key: record.keyId, after }],
+    };
   };
 
   /** The response contains the successor itself, this once. It shares the old key's counters. */
-  const rotate: AdminOperation = async ({
-    parameters: { project = '', key: keyId = '' },
-    body,
-  }) => {
-    const { overlap, expires_at: expiresAt } = readInput(Rotation, body);
+  const rotate: AdminChange<Rotation> = async ({ parameters, input }) => {
+    const { project = '', key: keyId = '' } = parameters;
+    const { overlap, expires_at: expiresAt } = input;
     requireFuture(expiresAt, clock.now());
     const rotation = { overlapMs: OVERLAPS_MS[overlap], ...omitUndefined({ expiresAt }) };
     const rotated = await lifecycle.rotate({ projectId: project, keyId, ...rotation });
@@ -79,17 +88,28 @@ export const keyHandlers = ({
       if (!exists) throw keyNotFound(project, keyId);
       throw invalidRequest(`Key '${keyId}' is revoked or expired.`, { status: 409 });
     }
-    const { key, record, isOldKeyEnded } = rotated;
-    const successor = { key, ...publicKey(record, clock.now()) };
+    const { key, old, record, isOldKeyEnded } = rotated;
+    const replaced = { replaces: keyId, overlap, old_key_ended: isOldKeyEnded };
+    const before = auditedKey(old, clock.now());
+    const after = { ...auditedKey(record, clock.now()), ...replaced };
     return {
       status: 201,
-      body: { ...successor, replaces: keyId, overlap, old_key_ended: isOldKeyEnded },
+      body: { key, ...publicKey(record, clock.now()), ...replaced },
+      changes: [{ action: 'keys.rotate', project, plan: old.planId, key: keyId, before, after }],
     };
   };
 
-  const revoke: AdminOperation = async ({ parameters: { project = '', key: keyId = '' } }) => {
-    if (!(await lifecycle.revoke({ projectId: project, keyId }))) throw keyNotFound(project, keyId);
-    return { status: 200, body: { id: keyId, project, status: 'revoked' } };
+  const revoke: AdminChange = async ({ parameters: { project = '', key: keyId = '' } }) => {
+    const record = await lifecycle.revoke({ projectId: project, keyId });
+    if (!record) throw keyNotFound(project, keyId);
+    const { planId: plan } = record;
+    const before = auditedKey(record, clock.now());
+    const after = { ...before, status: 'revoked' };
+    return {
+      status: 200,
+      body: { id: keyId, project, status: 'revoked' },
+      changes: [{ action: 'keys.revoke', project, plan, key: keyId, before, after }],
+    };
   };
 
   return { list, create, rotate, revoke };

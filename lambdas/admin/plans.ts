@@ -1,8 +1,9 @@
+import type { Change } from '../stores/audit-store.ts';
 import type { Plan, PlanStore } from '../stores/plan-store.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
-import { NewPlan, PlanChange, readInput } from './input.ts';
-import type { AdminOperation } from './operation.ts';
+import type { NewPlan, PlanChange } from './input.ts';
+import type { AdminChange, AdminOperation } from './operation.ts';
 
 /** Rejects a plan that names models outside the catalog. @throws ApiError 400 */
 export type CheckModels = (plan: Pick<Plan, 'models'>, path?: string) => void;
@@ -37,16 +38,18 @@ export const planHandlers = ({
     return { status: 200, body: { data } };
   };
 
-  const create: AdminOperation = async ({ body }) => {
-    const plan = readInput(NewPlan, body);
+  const create: AdminChange<NewPlan> = async ({ input: plan }) => {
     checkModels(plan);
-    if (await plans.createPlan(plan)) return { status: 201, body: plan };
+    if (await plans.createPlan(plan)) {
+      const changes: Change[] = [{ action: 'plans.create', plan: plan.id, after: plan }];
+      return { status: 201, body: plan, changes };
+    }
     throw invalidRequest(`Plan '${plan.id}' already exists.`, { status: 409 });
   };
 
   /** Counts are kept: the new limits apply to what is already used, within 15 seconds. */
-  const change: AdminOperation = async ({ parameters: { plan: id = '' }, body }) => {
-    const { models, concurrency, ...limits } = readInput(PlanChange, body);
+  const set: AdminChange<PlanChange> = async ({ parameters: { plan: id = '' }, input }) => {
+    const { models, concurrency, ...limits } = input;
     if (models) checkModels({ models });
     const changed = await plans.changePlan(id, (stored) => {
       const optional = {
@@ -57,8 +60,11 @@ export const planHandlers = ({
       return { ...rest, ...limits, ...omitUndefined(optional) };
     });
     switch (changed.outcome) {
-      case 'changed':
-        return { status: 200, body: changed.plan };
+      case 'changed': {
+        const { before, plan: after } = changed;
+        const changes: Change[] = [{ action: 'plans.set', plan: id, before, after }];
+        return { status: 200, body: after, changes };
+      }
       case 'missing':
         throw notFound(`Plan '${id}' not found.`);
       case 'conflict':
@@ -69,5 +75,5 @@ export const planHandlers = ({
     }
   };
 
-  return { list, create, change };
+  return { list, create, set };
 };

@@ -1,9 +1,11 @@
+import type { Change } from '../stores/audit-store.ts';
 import type { Project, ProjectStore } from '../stores/project-store.ts';
 import type { Clock } from '../support/clock.ts';
-import { invalidRequest, notFound } from '../support/errors.ts';
+import { invalidRequest } from '../support/errors.ts';
 import { formatInstant } from '../support/time.ts';
-import { NewProject, readInput } from './input.ts';
-import type { AdminOperation } from './operation.ts';
+import type { NewProject } from './input.ts';
+import type { AdminChange, AdminOperation } from './operation.ts';
+import { type Identity, maySee, projectNotFound } from './roles.ts';
 
 const publicProject = ({ id, name, createdAt }: Project) => ({
   id,
@@ -11,24 +13,39 @@ const publicProject = ({ id, name, createdAt }: Project) => ({
   created_at: formatInstant(createdAt),
 });
 
-/** @throws ApiError 404 */
+/**
+ * Without an identity the role was checked for the project of the path.
+ * @throws ApiError 404 if it does not exist, or the identity may not see it
+ */
 export const requireProject = async (
   projects: Pick<ProjectStore, 'findProject'>,
   id: string,
+  identity?: Identity,
 ): Promise<void> => {
-  if (!(await projects.findProject(id))) throw notFound(`Project '${id}' not found.`);
+  if (identity && !maySee(identity, id)) throw projectNotFound(id);
+  if (!(await projects.findProject(id))) throw projectNotFound(id);
 };
 
-export const projectHandlers = ({ projects, clock }: { projects: ProjectStore; clock: Clock }) => {
-  const list: AdminOperation = async () => ({
-    status: 200,
-    body: { data: (await projects.listProjects()).map(publicProject) },
-  });
+/** Ids of all projects that the identity may see. */
+export const projectsSeenBy = async (
+  projects: Pick<ProjectStore, 'listProjects'>,
+  identity: Identity,
+): Promise<string[]> =>
+  (await projects.listProjects()).map(({ id }) => id).filter((id) => maySee(identity, id));
 
-  const create: AdminOperation = async ({ body }) => {
-    const project = { ...readInput(NewProject, body), createdAt: clock.now() };
+export const projectHandlers = ({ projects, clock }: { projects: ProjectStore; clock: Clock }) => {
+  const list: AdminOperation = async ({ identity }) => {
+    const all = await projects.listProjects();
+    const data = all.filter(({ id }) => maySee(identity, id)).map(publicProject);
+    return { status: 200, body: { data } };
+  };
+
+  const create: AdminChange<NewProject> = async ({ input }) => {
+    const project = { ...input, createdAt: clock.now() };
     if (await projects.createProject(project)) {
-      return { status: 201, body: publicProject(project) };
+      const after = publicProject(project);
+      const changes: Change[] = [{ action: 'projects.create', project: project.id, after }];
+      return { status: 201, body: after, changes };
     }
     throw invalidRequest(`Project '${project.id}' already exists.`, { status: 409 });
   };

@@ -9,7 +9,9 @@ import { notFound } from '../support/errors.ts';
 import { DAY_MS } from '../support/time.ts';
 import { Instant, readQuery } from './input.ts';
 import type { AdminOperation } from './operation.ts';
-import { requireProject } from './projects.ts';
+import { readPage } from './page.ts';
+import { projectsSeenBy, requireProject } from './projects.ts';
+import type { Identity } from './roles.ts';
 
 type Parts = {
   records: Pick<RecordStore, 'findRecord' | 'listRecords'>;
@@ -17,9 +19,6 @@ type Parts = {
   keys: Pick<KeyStore, 'listKeys'>;
   clock: Clock;
 };
-
-/** Records that one response looks through at most: it has 29 s. */
-const MAX_READ = 20_000;
 
 const CURSOR = /^(?<day>\d{4}-\d{2}-\d{2})\|(?<id>req_\w{24})$/;
 
@@ -56,16 +55,13 @@ const hasStatus = ({ status, outcome }: RequestRecord, wanted: string | undefine
 const placeOf = ({ day, id }: RecordPlace): string => `${day}|${id}`;
 
 export const requestHandlers = ({ records, projects, keys, clock }: Parts) => {
-  const allProjects = async (): Promise<string[]> =>
-    (await projects.listProjects()).map(({ id }) => id);
-
-  /** The only project that may hold the records. */
-  const projectsOf = async ({ project, key }: ListQuery): Promise<string[]> => {
+  /** The only projects that may hold the records. */
+  const projectsOf = async ({ project, key }: ListQuery, identity: Identity): Promise<string[]> => {
     if (project !== undefined) {
-      await requireProject(projects, project);
+      await requireProject(projects, project, identity);
       return [project];
     }
-    const all = await allProjects();
+    const all = await projectsSeenBy(projects, identity);
     if (key === undefined) return all;
     const owners = await Promise.all(
       all.map(async (id) =>
@@ -75,33 +71,25 @@ export const requestHandlers = ({ records, projects, keys, clock }: Parts) => {
     return owners.flat();
   };
 
-  const list: AdminOperation = async ({ query }) => {
+  const list: AdminOperation = async ({ query, identity }) => {
     const wanted = readQuery(ListQuery, query);
     const { since = clock.now() - DAY_MS, until = clock.now() + 1_000, cursor: before } = wanted;
-    const sources = (await projectsOf(wanted)).map((projectId) =>
+    const sources = (await projectsOf(wanted, identity)).map((projectId) =>
       records.listRecords({ projectId, from: since, to: until, ...(before && { before }) }),
     );
-    const data: RequestRecord[] = [];
-    let last: RequestRecord | undefined;
-    let read = 0;
-    for await (const record of mergeDescending(sources, placeOf)) {
-      if (data.length >= wanted.limit || read >= MAX_READ) {
-        return {
-          status: 200,
-          body: { data: data.map(summaryOf), next_cursor: last && placeOf(last) },
-        };
-      }
-      read += 1;
-      last = record;
-      const isOfKey = wanted.key === undefined || wanted.key === record.keyId;
-      if (isOfKey && hasStatus(record, wanted.status)) data.push(record);
-    }
-    return { status: 200, body: { data: data.map(summaryOf), next_cursor: null } };
+    const { key, status, limit } = wanted;
+    const page = await readPage<RequestRecord>(mergeDescending(sources, placeOf), {
+      limit,
+      placeOf,
+      isWanted: (record) =>
+        (key === undefined || key === record.keyId) && hasStatus(record, status),
+    });
+    return { status: 200, body: { ...page, data: page.data.map(summaryOf) } };
   };
 
-  const find: AdminOperation = async ({ parameters: { request = '' } }) => {
+  const find: AdminOperation = async ({ parameters: { request = '' }, identity }) => {
     const found = await Promise.all(
-      (await allProjects()).map((project) => records.findRecord(project, request)),
+      (await projectsSeenBy(projects, identity)).map((id) => records.findRecord(id, request)),
     );
     const record = found.find((one) => one !== undefined);
     if (record) return { status: 200, body: recordForOperator(record) };

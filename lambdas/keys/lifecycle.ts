@@ -11,8 +11,8 @@ export type KeyRef = { projectId: string; keyId: string };
 export type KeyLifecycle = {
   create(key: NewKey): Promise<CreatedKey>;
   list(projectId: string): Promise<KeyRecord[]>;
-  /** Applies at once to generations, within 15 s elsewhere. Irreversible, idempotent; false if not found. */
-  revoke(ref: KeyRef): Promise<boolean>;
+  /** Applies at once to generations, within 15 s elsewhere. Irreversible, idempotent. The record before it, if any. */
+  revoke(ref: KeyRef): Promise<KeyRecord | undefined>;
   /**
    * Creates a successor with the same project, plan, name and counters. The old key keeps working for `overlapMs`,
    * but never past its expiry. Undefined if no such active key exists.
@@ -43,9 +43,9 @@ export const createKeyLifecycle = (parts: {
     list: (projectId) => keys.listKeys(projectId),
     revoke: async (ref) => {
       const record = await find(ref);
-      if (!record || !(await keys.revokeKey(record.hash))) return false;
+      if (!record || !(await keys.revokeKey(record.hash))) return undefined;
       await meters.revokeKey(record.meterId, record.keyId, clock.now());
-      return true;
+      return record;
     },
     rotate: async (rotation) => {
       const old = await find(rotation);

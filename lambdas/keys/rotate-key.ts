@@ -7,7 +7,7 @@ import type { CreatedKey, StoreKey } from './store-key.ts';
  * `isOldKeyEnded` is false if the tables failed after the successor was stored. The successor works; the old key
  * may outlive its overlap until it is revoked or rotated again.
  */
-export type RotatedKey = CreatedKey & { isOldKeyEnded: boolean };
+export type RotatedKey = CreatedKey & { old: KeyRecord; isOldKeyEnded: boolean };
 
 /** How long the old key keeps working, and when (ms) its successor expires, if ever. */
 export type Rotation = { overlapMs: number; expiresAt?: number };
@@ -58,6 +58,6 @@ export const createRotateKey = ({
       ...(expiresAt !== undefined && { expiresAt }),
     });
     const endsAt = Math.min(now + overlapMs, oldEnd);
-    return { ...created, isOldKeyEnded: await endReplaced(old, created.record.keyId, endsAt) };
+    return { ...created, old, isOldKeyEnded: await endReplaced(old, created.record.keyId, endsAt) };
   };
 };

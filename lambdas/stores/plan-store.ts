@@ -36,7 +36,7 @@ export const isSamePlan = (one: Plan, other: Plan): boolean =>
   sameModels(one.models, other.models);
 
 export type PlanChanged =
-  | { outcome: 'changed'; plan: Plan }
+  | { outcome: 'changed'; before: Plan; plan: Plan }
   | { outcome: 'missing' }
   /** Another write came between; nothing was written. */
   | { outcome: 'conflict' };

@@ -52,3 +52,15 @@ export const requestTimeOf = (requestId: string): number | undefined => {
 };
 
 export const suffixOf = (requestId: string): string => requestId.slice(REQUEST_PREFIX.length);
+
+/** Milliseconds since the epoch in base 62. */
+const MS_WIDTH = 8;
+
+/** Sorts before every id of an audit entry from `now` (ms) on and after every earlier one. */
+export const firstAuditIdAt = (now: number): string => `aud_${toBase62(now, MS_WIDTH)}`;
+
+/** Ids of a request's audit entries: its millisecond, the end of its id, and a number after the first. */
+export const auditIdOf = (requestId: string, now: number, index: number): string => {
+  const first = firstAuditIdAt(now) + requestId.slice(-12);
+  return index === 0 ? first : `${first}-${String(index).padStart(4, '0')}`;
+};

@@ -1,4 +1,5 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { createDynamoAuditStore } from '../../lambdas/stores/dynamo/audit-store.ts';
 import type { DynamoClient } from '../../lambdas/stores/dynamo/dynamo-client.ts';
 import { createDynamoHistoryStore } from '../../lambdas/stores/dynamo/history-store.ts';
 import { createDynamoKeyStore } from '../../lambdas/stores/dynamo/key-store.ts';
@@ -25,6 +26,7 @@ export const storesOn = (client: DynamoClient) => ({
   keys: createDynamoKeyStore({ client, tableName: TABLE_NAMES.keys }),
   plans: createDynamoPlanStore({ client, tableName: TABLE_NAMES.plans }),
   meters: createDynamoMeterStore({ client, tableName: TABLE_NAMES.meters }),
+  audit: createDynamoAuditStore({ client, tableName: TABLE_NAMES.history }),
   history: createDynamoHistoryStore({ client, tableName: TABLE_NAMES.history }),
   records: createDynamoRecordStore({ client, tableName: TABLE_NAMES.records }),
 });

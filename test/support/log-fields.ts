@@ -33,6 +33,8 @@ export const LOG_EVENTS: Record<LogEvent, true> = {
   meter_charge_pending: true,
   meter_units_reaped: true,
   record_write_failed: true,
+  admin_change: true,
+  audit_write_failed: true,
   history_folded: true,
   history_differs: true,
 };
@@ -76,7 +78,9 @@ export const LOG_FIELDS: Record<'level' | 'event' | keyof LogFields, Check> = {
   openUntil: number,
   openings: number,
   refunded: number,
-  operator: text(WORD),
+  operator: text(/^[\w.:@!=/+-]{1,160}$/),
+  action: text(/^[a-z]+\.[a-z]+$/),
+  planId: text(WORD),
   units: number,
   difference: number,
 };

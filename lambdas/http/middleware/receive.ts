@@ -9,15 +9,13 @@ type Options = {
   clock: Clock;
   randomBytes: RandomBytes;
   readAddress: (path: string) => Address;
-  /** Fields of the access log line that the event itself holds. */
-  notesOf?: (event: HttpEvent) => Received['notes'];
 };
 
 /**
  * Turns the platform's event into a received request. The request id is always generated: a caller's
  * could be repeated, forged, or hold any text.
  */
-export const receive = ({ clock, randomBytes, readAddress, notesOf }: Options) => {
+export const receive = ({ clock, randomBytes, readAddress }: Options) => {
   const receiveBefore = (invocation: {
     event: HttpEvent | Received;
     context: InvocationContext;
@@ -37,7 +35,7 @@ export const receive = ({ clock, randomBytes, readAddress, notesOf }: Options) =
       signal: context.signal ?? new AbortController().signal,
       // Other hosts set no limit; deadlines are designed for at most Lambda's.
       remainingMs: () => context.getRemainingTimeInMillis?.() ?? MAX_INVOCATION_MS,
-      notes: notesOf?.(event) ?? {},
+      notes: {},
     };
     invocation.event = received;
   };

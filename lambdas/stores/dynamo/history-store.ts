@@ -39,7 +39,8 @@ const progressKey = (projectId: string): ItemKey => ({
   sort: 'folded',
 });
 
-const expiryOf = (day: string): number =>
+/** When what belongs to a UTC day expires, in epoch seconds. */
+export const expiryOf = (day: string): number =>
   Math.ceil(Date.parse(day) / 1000) + HISTORY_DAYS * (DAY_MS / 1000);
 
 /** Written by this store only. */

@@ -75,8 +75,11 @@ export const createDynamoPlanStore = (deps: {
   /** A copy that the table sent twice finds its own write, which counts as applied. */
   const putIf = async (plan: Plan, condition: string, revision?: number): Promise<boolean> => {
     const { applied, mayBeDuplicated, item } = await put(plan, condition, revision);
-    if (applied || !mayBeDuplicated || !item) return applied;
-    return isSamePlan(readPlan({ ...item, [PARTITION_KEY]: plan.id }), plan);
+    if (applied || !mayBeDuplicated) return applied;
+    const stored = item ?? (await table.read(plan.id));
+    return (
+      stored !== undefined && isSamePlan(readPlan({ ...stored, [PARTITION_KEY]: plan.id }), plan)
+    );
   };
 
   return {
@@ -89,10 +92,11 @@ export const createDynamoPlanStore = (deps: {
       const item = await table.read(id);
       if (!item) return { outcome: 'missing' };
       const { revision } = StoredPlan.parse(item);
-      const plan = change(readPlan(item));
+      const before = readPlan(item);
+      const plan = change(before);
       const condition = revision === undefined ? NO_REVISION : SAME_REVISION;
       const isChanged = await putIf(plan, condition, revision);
-      return isChanged ? { outcome: 'changed', plan } : { outcome: 'conflict' };
+      return isChanged ? { outcome: 'changed', before, plan } : { outcome: 'conflict' };
     },
     putPlan: async (plan) => {
       await put(plan);

@@ -31,11 +31,14 @@ export const createDynamoProjectStore = (deps: {
       return item && readProject(item);
     },
     createProject: async ({ id, name, createdAt }) => {
-      const { applied } = await table.apply(id, name === undefined ? CREATE : CREATE_NAMED, {
+      const write = name === undefined ? CREATE : CREATE_NAMED;
+      const { applied, mayBeDuplicated } = await table.apply(id, write, {
         names: { '#createdAt': 'createdAt', '#name': 'name' },
         values: { ':createdAt': createdAt, ':name': name },
       });
-      return applied;
+      if (applied || !mayBeDuplicated) return applied;
+      // A repeat of a write whose response was lost finds its own project.
+      return (await table.read(id))?.createdAt === createdAt;
     },
     listProjects: async () =>
       (await table.scan()).map(readProject).toSorted((a, b) => (a.id < b.id ? -1 : 1)),

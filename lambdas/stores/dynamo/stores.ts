@@ -1,5 +1,6 @@
 import type { TableName } from '../../tables.ts';
 import type { AnswerStore, BodyStore } from '../answer-store.ts';
+import type { AuditStore } from '../audit-store.ts';
 import type { BreakerStore } from '../breaker-store.ts';
 import type { CancelStore } from '../cancel-store.ts';
 import type { HistoryStore } from '../history-store.ts';
@@ -8,6 +9,7 @@ import type { MeterStore } from '../meter-store.ts';
 import type { PlanStore } from '../plan-store.ts';
 import type { RecordStore } from '../record-store.ts';
 import { createDynamoAnswerStore } from './answer-store.ts';
+import { createDynamoAuditStore } from './audit-store.ts';
 import { createDynamoBreakerStore } from './breaker-store.ts';
 import { createDynamoCancelStore } from './cancel-store.ts';
 import type { DynamoClient } from './dynamo-client.ts';
@@ -25,6 +27,7 @@ export type Stores = {
   cancels: CancelStore;
   records: RecordStore;
   history: HistoryStore;
+  audit: AuditStore;
   /** Undefined without a table for it: no response is kept. */
   answers: AnswerStore | undefined;
 };
@@ -56,6 +59,7 @@ export const createDynamoStores = ({
     cancels: createDynamoCancelStore({ client, tableName: meters }),
     records: createDynamoRecordStore({ client, tableName: records, recordDays }),
     history: createDynamoHistoryStore({ client, tableName: history }),
+    audit: createDynamoAuditStore({ client, tableName: history }),
     answers:
       answers === undefined
         ? undefined

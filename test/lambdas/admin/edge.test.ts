@@ -1,72 +1,17 @@
-import { randomBytes } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
-import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { iamOperator } from '../../../lambdas/admin/iam-operator.ts';
-import { createAdmin } from '../../../lambdas/create-admin.ts';
-import { createDynamoProjectStore } from '../../../lambdas/stores/dynamo/project-store.ts';
-import { systemClock } from '../../../lambdas/support/clock.ts';
-import { createLog } from '../../../lambdas/support/log.ts';
-import { createHttpUpstream } from '../../../lambdas/upstreams/http-upstream.ts';
-import {
-  createUnreachableClient,
-  startDynamo,
-  storesOn,
-  TABLE_NAMES,
-  type TestDynamo,
-} from '../../support/dynamo.ts';
-import { fixedSecrets } from '../../support/fixed-secrets.ts';
-import { restApiEvent } from '../../support/rest-api-event.ts';
-
-const OPERATOR = 'arn:aws:iam::000000000000:user/olga';
-
-const lines: string[] = [];
-
-const adminOn = (client: TestDynamo['client']) =>
-  createAdmin({
-    ...storesOn(client),
-    models: [],
-    secrets: fixedSecrets('secret'),
-    upstream: createHttpUpstream({ secrets: fixedSecrets('secret'), clock: systemClock }),
-    projects: createDynamoProjectStore({ client, tableName: TABLE_NAMES.projects }),
-    operatorOf: iamOperator,
-    log: createLog((line) => lines.push(line)),
-    clock: systemClock,
-    randomBytes,
-  }).handler;
+import { type AdminBench, adminOn, OPERATOR } from '../../support/admin-bench.ts';
+import { createUnreachableClient, startDynamo, type TestDynamo } from '../../support/dynamo.ts';
 
 let dynamo: TestDynamo;
-let admin: ReturnType<typeof adminOn>;
+let admin: AdminBench;
 beforeAll(async () => {
   dynamo = await startDynamo();
   admin = adminOn(dynamo.client);
 });
 afterAll(() => dynamo.close());
 
-type Sent = { method?: string; path: string; body?: string; userArn?: string | null };
-
-/** The event in which API Gateway would deliver the request, signed by the operator by default. */
-const eventOf = ({ method = 'GET', path, body = '', userArn = OPERATOR }: Sent) => {
-  const rawHeaders = ['Host', 'router.test', 'Content-Type', 'application/json'];
-  const request = {
-    method,
-    url: path,
-    rawHeaders,
-    headers: { host: 'router.test' },
-    httpVersion: '1.1',
-    socket: { remoteAddress: '127.0.0.1' },
-  } as unknown as IncomingMessage;
-  const event: APIGatewayProxyEvent = restApiEvent(request, Buffer.from(body), 0);
-  event.requestContext.identity.userArn = userArn;
-  return event;
-};
-
-const send = async (sent: Sent, handler = admin) => {
-  const { statusCode, headers, body } = await handler(eventOf(sent), {});
-  expect(typeof body).toBe('string');
-  const parsed: unknown = JSON.parse(String(body));
-  return { status: statusCode, headers, body: parsed };
-};
+const send: AdminBench['send'] = (sent) => admin.send(sent);
+const post = (path: string, body: object) => admin.post(path, body);
 
 const envelope = (message: unknown, type = 'invalid_request_error') => ({
   error: expect.objectContaining({ type, message }),
@@ -83,30 +28,35 @@ describe('the operator at the REST API', () => {
   });
 
   test('the log line names the operator and contains nothing of the body', async () => {
+    const { lines } = admin;
     lines.length = 0;
     const body = JSON.stringify({ id: 'quiet', name: 'A private name' });
     await send({ method: 'POST', path: '/admin/projects', body });
-    expect(lines).toHaveLength(1);
+    const operator = OPERATOR;
+    expect(lines).toHaveLength(2);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      event: 'admin_change',
+      action: 'projects.create',
+      projectId: 'quiet',
+      operator,
+    });
+    expect(JSON.parse(lines[1] ?? '')).toMatchObject({
       event: 'request',
       route: '/admin/projects',
       status: 201,
-      operator: OPERATOR,
+      operator,
     });
     expect(lines.join('')).not.toContain('A private name');
   });
 
   test('a request without an IAM identity gets 403 on every path', async () => {
     for (const path of ['/admin/projects', '/admin/nothing']) {
-      const { status, body } = await send({ path, userArn: null });
+      const { status, body } = await send({ path, by: undefined });
       expect(status).toBe(403);
       expect(body).toEqual(envelope(expect.stringContaining('AWS credentials')));
     }
   });
 });
-
-const post = (path: string, body: object) =>
-  send({ method: 'POST', path, body: JSON.stringify(body) });
 
 describe('concurrent operators', () => {
   const plan = { rpm: 5, quota: 50, period: 'day' };
@@ -186,7 +136,7 @@ describe('an error in the envelope of the chat protocol', () => {
 
   test('unavailable tables are a 503 without their error text', async () => {
     const client = createUnreachableClient();
-    const { status, body } = await send({ path: '/admin/projects' }, adminOn(client));
+    const { status, body } = await adminOn(client).send({ path: '/admin/projects' });
     expect(status).toBe(503);
     expect(body).toEqual(envelope(expect.stringMatching(/Storage unavailable/), 'api_error'));
     client.destroy();

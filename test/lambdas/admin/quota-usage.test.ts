@@ -28,7 +28,8 @@ test("the operator's usage refunds units of dead processes after 17 minutes, on 
     const { body } = await usage.list({
       parameters: { project: 'prj' },
       query: {},
-      body: undefined,
+      identity: { name: 'olga', roles: ['operator'] },
+      input: undefined,
     });
     const { data } = body as { data: { used: number; reserved: number }[] };
     return data.map((row) => [row.used, row.reserved]);

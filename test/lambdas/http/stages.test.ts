@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest';
+import type { Audit } from '../../../lambdas/admin/audit.ts';
 import {
   createFindRoute,
-  operate,
-  requireOperator,
+  createOperate,
+  requireIdentity,
+  requireRole,
 } from '../../../lambdas/admin/create-admin-handler.ts';
+import type { Identity } from '../../../lambdas/admin/roles.ts';
 import type { Endpoint } from '../../../lambdas/endpoints/endpoint.ts';
 import { readAddress } from '../../../lambdas/http/read-address.ts';
 import {
@@ -22,7 +25,13 @@ type Authenticate = Parameters<typeof identifyCaller>[0];
 
 test('a request whose stages run in a wrong order does not compile', () => {
   // Never called: `tsc` fails if one of these orders compiles.
-  const wrongOrders = (received: Received, routed: Routed, authenticate: Authenticate) => [
+  const wrongOrders = (
+    received: Received,
+    routed: Routed,
+    authenticate: Authenticate,
+    identity: Identity,
+    audit: Audit,
+  ) => [
     // @ts-expect-error a caller is identified only on a matched route
     () => identifyCaller(authenticate, received),
     // @ts-expect-error the body is read only for a matched route
@@ -31,10 +40,12 @@ test('a request whose stages run in a wrong order does not compile', () => {
     () => readCall(routed),
     // @ts-expect-error an endpoint is called only with a known caller and a parsed body
     () => routed.endpoint(routed),
-    // @ts-expect-error admin routes are matched only for an operator
-    () => createFindRoute([])(received),
-    // @ts-expect-error an operation runs only on a matched route
-    () => operate(requireOperator(received)),
+    // @ts-expect-error admin routes are matched only for a known identity
+    () => createFindRoute([], '')(received),
+    // @ts-expect-error roles are checked only on a matched route
+    () => requireRole(requireIdentity(received, identity)),
+    // @ts-expect-error an operation runs only after the check of its roles
+    () => createOperate(audit)(createFindRoute([], '')(requireIdentity(received, identity))),
   ];
   expect(wrongOrders).toBeTypeOf('function');
 });

@@ -1,0 +1,42 @@
+import type { Command } from './command.ts';
+import { formatTable, isRows, type Row } from './format.ts';
+import { numberIn, pastIn, withQuery } from './read-options.ts';
+
+const COLUMNS = ['at', 'who', 'action', 'project', 'plan', 'key', 'outcome', 'change'];
+
+const isFields = (value: unknown): value is Row => typeof value === 'object' && value !== null;
+
+/** The fields that differ: `quota 10 -> 20`. What was created has its ids as columns. */
+const changeOf = ({ before, after }: Row): string => {
+  if (!isFields(before) || !isFields(after)) return '-';
+  return Object.keys({ ...before, ...after })
+    .filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
+    .map((name) => `${name} ${before[name] ?? '-'} -> ${after[name] ?? '-'}`)
+    .join(', ');
+};
+
+export const AUDIT_COMMANDS: Record<string, Command> = {
+  'audit list': {
+    operands: [],
+    options: ['since', 'until', 'who', 'project', 'limit'],
+    request: ({ options, now }) => ({
+      method: 'GET',
+      path: withQuery('/audit', {
+        since: pastIn(options, 'since', now),
+        until: pastIn(options, 'until', now),
+        who: options.who,
+        project: options.project,
+        limit: numberIn(options, 'limit'),
+      }),
+    }),
+    print: ({ data }) =>
+      formatTable(
+        COLUMNS,
+        isRows(data) ? data.map((row) => ({ ...row, change: changeOf(row) })) : [],
+      ),
+    note: ({ next_cursor: next }) =>
+      typeof next === 'string'
+        ? 'There are more: raise --limit, or narrow --since and --until.'
+        : undefined,
+  },
+};

@@ -1,0 +1,145 @@
+import * as z from 'zod';
+import type { JsonReply } from '../endpoints/endpoint.ts';
+import type { Action, AuditEntry, AuditStore, Change } from '../stores/audit-store.ts';
+import { StoreUnavailable } from '../stores/store-unavailable.ts';
+import type { Clock } from '../support/clock.ts';
+import { ApiError, apiError } from '../support/errors.ts';
+import { auditIdOf } from '../support/ids.ts';
+import type { Log } from '../support/log.ts';
+import { omitUndefined } from '../support/omit-undefined.ts';
+import { DAY_MS, formatInstant } from '../support/time.ts';
+import { Instant, readQuery } from './input.ts';
+import type { AdminOperation } from './operation.ts';
+import { readPage } from './page.ts';
+import { maySee, projectNotFound, seesAll } from './roles.ts';
+
+/** Who is about to change what. */
+export type Intent = {
+  requestId: string;
+  startedAt: number;
+  who: string;
+  action: Action;
+  /** Of the path: project, plan and key. */
+  parameters: Record<string, string>;
+  /** The validated body. */
+  input: unknown;
+};
+
+type Perform = () => Promise<JsonReply & { changes?: Change[] }>;
+
+/**
+ * Runs a change between two writes: the intent, without which nothing is changed, and its outcome. A process or
+ * table that fails in between leaves the intent, with the outcome `unknown`: a change is never unrecorded.
+ * @throws ApiError 503 if the intent was not written; what the change throws
+ */
+export type Audit = (intent: Intent, perform: Perform) => Promise<JsonReply>;
+
+/** Larger inputs, which only `apply` has, are left out of an intent; an item holds 400 KB. */
+const MAX_INPUT_CHARACTERS = 20_000;
+
+const fieldsOf = (input: unknown): Record<string, unknown> | undefined =>
+  typeof input === 'object' && input !== null && JSON.stringify(input).length < MAX_INPUT_CHARACTERS
+    ? { ...input }
+    : undefined;
+
+const intentEntry = ({ requestId, startedAt, who, action, parameters, input }: Intent) => {
+  const { project, plan, key } = parameters;
+  const ids = omitUndefined({ project, plan, key, after: fieldsOf(input) });
+  const id = auditIdOf(requestId, startedAt, 0);
+  return { id, requestId, changedAt: startedAt, who, action, ...ids };
+};
+
+export const createAudit = ({ audit, log }: { audit: AuditStore; log: Log }): Audit => {
+  const putIntent = async (intent: Intent): Promise<void> => {
+    try {
+      await audit.putEntry({ ...intentEntry(intent), outcome: 'unknown' });
+    } catch (cause) {
+      if (!(cause instanceof StoreUnavailable)) throw cause;
+      throw apiError('The audit is unavailable, so the change was not made. Retry.', {
+        status: 503,
+        cause,
+      });
+    }
+  };
+
+  /** The first entry is written last: it has the id of the intent and takes its place. Never throws. */
+  const putOutcomes = async ({ requestId }: Intent, entries: AuditEntry[]): Promise<void> => {
+    try {
+      for (const entry of entries.toReversed()) await audit.putEntry(entry);
+    } catch {
+      log.error('audit_write_failed', { requestId });
+    }
+  };
+
+  const putChanges = async (intent: Intent, changes: Change[]): Promise<void> => {
+    const { requestId, startedAt: changedAt, who } = intent;
+    for (const { action, project: projectId, plan: planId, key: keyId } of changes) {
+      const ids = omitUndefined({ projectId, planId, keyId });
+      log.info('admin_change', { requestId, operator: who, action, ...ids });
+    }
+    const outcome = 'applied' as const;
+    const entries = changes.map((change, index) => {
+      const id = auditIdOf(requestId, changedAt, index);
+      return { id, requestId, changedAt, who, outcome, ...change };
+    });
+    await putOutcomes(intent, entries);
+  };
+
+  const putUnchanged = (intent: Intent): Promise<void> =>
+    putOutcomes(intent, [{ ...intentEntry(intent), outcome: 'unchanged' }]);
+
+  return async (intent, perform) => {
+    await putIntent(intent);
+    try {
+      const { changes = [], ...reply } = await perform();
+      await (changes.length > 0 ? putChanges(intent, changes) : putUnchanged(intent));
+      return reply;
+    } catch (error) {
+      if (error instanceof ApiError && error.status < 500) await putUnchanged(intent);
+      throw error;
+    }
+  };
+};
+
+const DEFAULT_DAYS = 90;
+
+const AuditQuery = z.strictObject({
+  since: Instant.exactOptional(),
+  until: Instant.exactOptional(),
+  /** A part of the name, in any case. */
+  who: z.string().exactOptional(),
+  project: z.string().exactOptional(),
+  limit: z.coerce.number().int().min(1).max(1_000).default(100),
+  cursor: z
+    .string()
+    .regex(/^aud_\w{20}(?:-\d{4,})?$/, 'must be the next_cursor of an earlier response')
+    .exactOptional(),
+});
+
+const publicEntry = ({ changedAt, requestId, ...entry }: AuditEntry) => ({
+  at: formatInstant(changedAt),
+  ...entry,
+  request: requestId,
+});
+
+/** Changes, the newest first, without requests that changed nothing. Members see those of their projects. */
+export const createListAudit =
+  ({ audit, clock }: { audit: AuditStore; clock: Clock }): AdminOperation =>
+  async ({ query, identity }) => {
+    const wanted = readQuery(AuditQuery, query);
+    const { since = clock.now() - DEFAULT_DAYS * DAY_MS, until = clock.now() + 1_000 } = wanted;
+    const { project, limit, cursor } = wanted;
+    const who = wanted.who?.toLowerCase() ?? '';
+    if (project !== undefined && !maySee(identity, project)) throw projectNotFound(project);
+    const entries = audit.listEntries({ from: since, to: until, before: cursor });
+    const page = await readPage(entries, {
+      limit,
+      placeOf: ({ id }) => id,
+      isWanted: (entry) =>
+        entry.outcome !== 'unchanged' &&
+        (entry.project === undefined ? seesAll(identity) : maySee(identity, entry.project)) &&
+        (project === undefined || entry.project === project) &&
+        entry.who.toLowerCase().includes(who),
+    });
+    return { status: 200, body: { ...page, data: page.data.map(publicEntry) } };
+  };

@@ -1,0 +1,31 @@
+import * as z from 'zod';
+import type { HttpEvent } from '../http/read-event.ts';
+import type { Identity, Role } from './roles.ts';
+
+/** Claims of an ID token that API Gateway's Cognito authorizer verified. */
+const Claims = z.object({
+  sub: z.string(),
+  email: z.string().exactOptional(),
+  'cognito:groups': z.string().exactOptional(),
+});
+const Authorizer = z.object({ claims: Claims });
+
+const isRole = (group: string): group is Role =>
+  group === 'operator' || group === 'viewer' || group.startsWith('project:');
+
+/** API Gateway joins the groups with commas; ids of projects have none. Other groups of the pool are ignored. */
+const rolesIn = (groups = ''): Role[] => groups.split(/[[\],\s]+/).filter(isRole);
+
+/**
+ * Who API Gateway authenticated: the IAM caller whose signature it verified, an operator; or the user of a Cognito
+ * pool, whose groups are the roles. Undefined for methods with neither authorization.
+ */
+export const identify = (event: HttpEvent): Identity | undefined => {
+  if (!('httpMethod' in event)) return undefined;
+  const { identity, authorizer } = event.requestContext;
+  if (identity.userArn) return { name: identity.userArn, roles: ['operator'] };
+  const { data } = Authorizer.safeParse(authorizer);
+  if (!data) return undefined;
+  const { email, sub, 'cognito:groups': groups } = data.claims;
+  return { name: email ?? sub, roles: rolesIn(groups) };
+};

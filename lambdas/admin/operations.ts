@@ -1,0 +1,65 @@
+import { createApplySeed } from './apply-seed.ts';
+import { createListAudit } from './audit.ts';
+import { doctorHandlers, TargetTest } from './doctor.ts';
+import { historyHandlers } from './history.ts';
+import { NewKeyInput, NewPlan, NewProject, NoFields, PlanChange, Rotation, Seed } from './input.ts';
+import { keyHandlers } from './keys.ts';
+import { type AdminRoute, change, read, run } from './operation.ts';
+import { planHandlers } from './plans.ts';
+import { projectHandlers } from './projects.ts';
+import { usageHandlers } from './quota-usage.ts';
+import { requestHandlers } from './requests.ts';
+
+/** What the operations need. */
+export type OperationParts = Parameters<typeof createApplySeed>[0] &
+  Parameters<typeof createListAudit>[0] &
+  Parameters<typeof doctorHandlers>[0] &
+  Parameters<typeof historyHandlers>[0] &
+  Parameters<typeof keyHandlers>[0] &
+  Parameters<typeof planHandlers>[0] &
+  Parameters<typeof projectHandlers>[0] &
+  Parameters<typeof requestHandlers>[0] &
+  Parameters<typeof usageHandlers>[0];
+
+/**
+ * Every operation: what it requires, its path below the prefix, and for a change its name in the audit and the
+ * shape of its body.
+ */
+export const createOperations = (parts: OperationParts): AdminRoute[] => {
+  const projects = projectHandlers(parts);
+  const plans = planHandlers(parts);
+  const keys = keyHandlers(parts);
+  const usage = usageHandlers(parts);
+  const history = historyHandlers(parts);
+  const requests = requestHandlers(parts);
+  const doctor = doctorHandlers(parts);
+  const project = '/projects/{project}';
+  const key = `${project}/keys/{key}`;
+  return [
+    read('see-own', '/projects', projects.list),
+    change('operate', '/projects', 'projects.create', NewProject, projects.create),
+
+    read('see-own', '/plans', plans.list),
+    change('operate', '/plans', 'plans.create', NewPlan, plans.create),
+    change('operate', '/plans/{plan}', 'plans.set', PlanChange, plans.set),
+
+    read('see-project', `${project}/keys`, keys.list),
+    change('manage-project', `${project}/keys`, 'keys.create', NewKeyInput, keys.create),
+    change('manage-project', `${key}/rotate`, 'keys.rotate', Rotation, keys.rotate),
+    change('manage-project', `${key}/revoke`, 'keys.revoke', NoFields, keys.revoke),
+
+    read('see-project', `${project}/usage`, usage.list),
+    read('see-project', `${project}/statements/{month}`, history.statement),
+    read('see-own', '/usage', history.usage),
+    run('operate', '/history/reconcile', NoFields, history.reconcile),
+
+    read('see-own', '/requests', requests.list),
+    read('see-own', '/requests/{request}', requests.find),
+    read('see-own', '/audit', createListAudit(parts)),
+
+    read('operate', '/checks', doctor.check),
+    run('operate', '/targets/test', TargetTest, doctor.test),
+
+    change('operate', '/apply', 'apply', Seed, createApplySeed(parts)),
+  ];
+};

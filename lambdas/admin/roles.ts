@@ -1,0 +1,50 @@
+import { invalidRequest, notFound } from '../support/errors.ts';
+
+/**
+ * `operator`: everything; `viewer`: sees everything and changes nothing; `project:ID`: sees that project and
+ * manages its keys.
+ */
+export type Role = 'operator' | 'viewer' | `project:${string}`;
+
+/** Who makes a request, and in which roles. Without a role every operation is denied. */
+export type Identity = { name: string; roles: readonly Role[] };
+
+/**
+ * What an operation requires. `operate`: an operator; `manage-project` and `see-project`: that for the project of
+ * its path; `see-own`: any role, and the operation returns only what `maySee` allows.
+ */
+export type Need = 'operate' | 'manage-project' | 'see-project' | 'see-own';
+
+export const seesAll = ({ roles }: Identity): boolean =>
+  roles.includes('operator') || roles.includes('viewer');
+
+export const maySee = (identity: Identity, projectId: string): boolean =>
+  seesAll(identity) || identity.roles.includes(`project:${projectId}`);
+
+const isOperator = ({ roles }: Identity): boolean => roles.includes('operator');
+
+const mayManage = (identity: Identity, projectId: string): boolean =>
+  isOperator(identity) || identity.roles.includes(`project:${projectId}`);
+
+export const projectNotFound = (id: string) => notFound(`Project '${id}' not found.`);
+
+const denied = (message: string) => invalidRequest(message, { status: 403 });
+
+/**
+ * The one place that checks roles. A project that the identity may not see is reported as one that does not
+ * exist. @throws ApiError 403 or 404
+ */
+export const authorize = (identity: Identity, need: Need, projectId = ''): void => {
+  if (identity.roles.length === 0) {
+    throw denied('No project is yours yet. Ask an operator to add you.');
+  }
+  if (need === 'see-own') return;
+  if (need === 'operate') {
+    if (isOperator(identity)) return;
+    throw denied('Only operators may do this.');
+  }
+  if (!maySee(identity, projectId)) throw projectNotFound(projectId);
+  if (need === 'manage-project' && !mayManage(identity, projectId)) {
+    throw denied('Only operators and members of the project may do this.');
+  }
+};

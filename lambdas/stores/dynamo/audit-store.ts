@@ -1,0 +1,48 @@
+import { firstAuditIdAt } from '../../support/ids.ts';
+import { dayOf, monthsBetween } from '../../support/time.ts';
+import { TTL_ATTRIBUTE } from '../../tables.ts';
+import type { AuditEntry, AuditStore } from '../audit-store.ts';
+import type { DynamoClient } from './dynamo-client.ts';
+import { expiryOf } from './history-store.ts';
+import { type ConditionalWrite, createTable, type Item } from './table.ts';
+
+const PUT: ConditionalWrite = { update: 'SET #entry = :entry, #ttl = :ttl' };
+/** A late copy of the entry before a change leaves the one after it. */
+const PUT_UNKNOWN: ConditionalWrite = { ...PUT, condition: 'attribute_not_exists(#entry)' };
+const NAMES = { '#entry': 'entry', '#ttl': TTL_ATTRIBUTE };
+
+/** No project id begins with `#`. */
+const partitionOf = (month: string): string => `#audit|${month}`;
+
+/** Written by this store only. */
+const entryIn = (item: Item): AuditEntry => JSON.parse(String(item.entry)) as AuditEntry;
+
+/** `AuditStore` on the history table: a partition is a month, and ids sort by time. */
+export const createDynamoAuditStore = (deps: {
+  client: DynamoClient;
+  tableName: string;
+}): AuditStore => {
+  const table = createTable(deps);
+  return {
+    putEntry: async (entry) => {
+      const day = dayOf(entry.changedAt);
+      const key = { partition: partitionOf(day.slice(0, 7)), sort: entry.id };
+      await table.apply(key, entry.outcome === 'unknown' ? PUT_UNKNOWN : PUT, {
+        names: NAMES,
+        values: { ':entry': JSON.stringify(entry), ':ttl': expiryOf(day) },
+      });
+    },
+    listEntries: async function* ({ from, to, before }) {
+      const first = firstAuditIdAt(from);
+      const end = firstAuditIdAt(to);
+      const last = before !== undefined && before < end ? before : end;
+      if (last < first) return;
+      for (const month of monthsBetween(dayOf(from), dayOf(to)).toReversed()) {
+        const range = { partition: partitionOf(month), from: first, to: last, isDescending: true };
+        for await (const items of table.range(range)) {
+          yield* items.map(entryIn).filter(({ id }) => id !== last);
+        }
+      }
+    },
+  };
+};

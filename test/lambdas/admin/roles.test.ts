@@ -1,0 +1,203 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { createOperations, type OperationParts } from '../../../lambdas/admin/operations.ts';
+import { type AdminBench, adminOn, OPERATOR, userIn } from '../../support/admin-bench.ts';
+import { startDynamo, type TestDynamo } from '../../support/dynamo.ts';
+
+let dynamo: TestDynamo;
+let admin: AdminBench;
+beforeAll(async () => {
+  dynamo = await startDynamo();
+  admin = adminOn(dynamo.client);
+  for (const id of ['own', 'other']) await admin.post('/admin/projects', { id });
+  await admin.post('/admin/plans', { id: 'small', rpm: 9, quota: 9, period: 'day' });
+});
+afterAll(() => dynamo.close());
+
+const newKeyIn = async (project: string): Promise<string> => {
+  const { body } = await admin.post(`/admin/projects/${project}/keys`, { plan: 'small' });
+  return z.object({ id: z.string() }).parse(body).id;
+};
+
+const IDENTITIES = {
+  'an IAM caller': { userArn: OPERATOR },
+  'an operator of the console': userIn('operator'),
+  'a viewer': userIn('viewer'),
+  'a member': userIn('project:own'),
+  'a viewer and member': userIn('viewer', 'project:own'),
+  'a member of another project': userIn('project:other'),
+  'a user without a role': userIn(),
+  'a user of another group': userIn('project', 'operators'),
+  'no one': undefined,
+};
+type Who = keyof typeof IDENTITIES;
+
+const DENIED_TO_ALL = {
+  'an IAM caller': 200,
+  'an operator of the console': 200,
+  'a viewer': 403,
+  'a member': 403,
+  'a viewer and member': 403,
+  'a member of another project': 403,
+  'a user without a role': 403,
+  'a user of another group': 403,
+  'no one': 403,
+} satisfies Record<Who, number>;
+
+/** The status of each identity; 200 stands for every status below 300. */
+const EXPECTED = {
+  operators: DENIED_TO_ALL,
+  'all with a role': {
+    ...DENIED_TO_ALL,
+    'a viewer': 200,
+    'a member': 200,
+    'a viewer and member': 200,
+    'a member of another project': 200,
+  },
+  'members and viewers': {
+    ...DENIED_TO_ALL,
+    'a viewer': 200,
+    'a member': 200,
+    'a viewer and member': 200,
+    'a member of another project': 404,
+  },
+  members: {
+    ...DENIED_TO_ALL,
+    'a member': 200,
+    'a viewer and member': 200,
+    'a member of another project': 404,
+  },
+} satisfies Record<string, Record<Who, number>>;
+type Group = keyof typeof EXPECTED;
+
+const PLAN = { rpm: 1, quota: 1, period: 'day' };
+
+/** Method, path, who may, and a body; NEW stands for an id that is used once. */
+const OPERATIONS: [string, string, Group, object?][] = [
+  ['GET', '/projects', 'all with a role'],
+  ['POST', '/projects', 'operators', { id: 'NEW' }],
+  ['GET', '/plans', 'all with a role'],
+  ['POST', '/plans', 'operators', { id: 'NEW', ...PLAN }],
+  ['POST', '/plans/{plan}', 'operators', { rpm: 8 }],
+  ['GET', '/projects/{project}/keys', 'members and viewers'],
+  ['POST', '/projects/{project}/keys', 'members', { plan: 'small' }],
+  ['POST', '/projects/{project}/keys/{key}/rotate', 'members', {}],
+  ['POST', '/projects/{project}/keys/{key}/revoke', 'members', {}],
+  ['GET', '/projects/{project}/usage', 'members and viewers'],
+  ['GET', '/projects/{project}/statements/{month}', 'members and viewers'],
+  ['GET', '/usage', 'all with a role'],
+  ['POST', '/history/reconcile', 'operators', {}],
+  ['GET', '/requests', 'all with a role'],
+  ['GET', '/requests/{request}', 'all with a role'],
+  ['GET', '/audit', 'all with a role'],
+  ['GET', '/checks', 'operators'],
+  ['POST', '/targets/test', 'operators', { place: '[0].targets[0]', call: 'whole' }],
+  ['POST', '/apply', 'operators', {}],
+];
+
+/** Operations whose success needs more than a role: an unknown request, a catalog without targets. */
+const OTHERWISE: Record<string, number> = { '/requests/{request}': 404, '/targets/test': 400 };
+
+let ids = 0;
+const freshId = (): string => {
+  ids += 1;
+  return `new-${ids}`;
+};
+
+const statusOf = async (
+  [method, path, , body]: (typeof OPERATIONS)[number],
+  by: (typeof IDENTITIES)[Who],
+  project = 'own',
+): Promise<number> => {
+  const key = path.includes('{key}') ? await newKeyIn('own') : '';
+  const filled = path
+    .replace('{project}', project)
+    .replace('{key}', key)
+    .replace('{plan}', 'small')
+    .replace('{month}', '2026-11')
+    .replace('{request}', `req_${'0'.repeat(24)}`);
+  const text = body && JSON.stringify(body).replace('NEW', freshId());
+  const sent = { method, path: `/admin${filled}`, by, ...(text !== undefined && { body: text }) };
+  const { status } = await admin.send(sent);
+  return status < 300 ? 200 : status;
+};
+
+const entriesInAudit = async (): Promise<number> => {
+  const { body } = await admin.send({ path: '/admin/audit?limit=1000' });
+  return z.object({ data: z.array(z.unknown()) }).parse(body).data.length;
+};
+
+describe('the roles', () => {
+  test('the table below has every operation of the admin API', () => {
+    const routes = createOperations({} as OperationParts);
+    const inCode = routes.map(({ method, pattern }) => `${method} ${pattern}`);
+    expect(OPERATIONS.map(([method, path]) => `${method} ${path}`)).toEqual(inCode);
+  });
+
+  const cells = OPERATIONS.flatMap((operation) =>
+    Object.entries(IDENTITIES).map(([who, by]) => {
+      const [method, path, group] = operation;
+      const allowed = EXPECTED[group][who as Who];
+      const expected = allowed === 200 ? (OTHERWISE[path] ?? 200) : allowed;
+      return { title: `${method} ${path} by ${who}`, operation, by, expected };
+    }),
+  );
+
+  test.each(cells)('$title gets $expected', async ({ operation, by, expected }) => {
+    expect(await statusOf(operation, by)).toBe(expected);
+  });
+
+  test('a denied operation changes nothing and leaves no entry in the audit', async () => {
+    await newKeyIn('own');
+    const denied = OPERATIONS.filter(([method, path]) => method === 'POST' && !path.includes('{'));
+    const before = await entriesInAudit();
+    for (const who of ['a viewer', 'a member', 'no one'] as const) {
+      for (const operation of denied) {
+        expect(await statusOf(operation, IDENTITIES[who])).toBe(403);
+      }
+    }
+    expect(await entriesInAudit()).toBe(before);
+  });
+
+  test('a project that a member may not see is reported like one that does not exist', async () => {
+    const by = userIn('project:own');
+    const paths = ['/projects/ID/keys', '/projects/ID/usage', '/usage?project=ID'];
+    for (const path of [...paths, '/requests?project=ID', '/audit?project=ID']) {
+      const [foreign, absent] = await Promise.all(
+        ['other', 'nowhere'].map((id) =>
+          admin.send({ path: `/admin${path.replace('ID', id)}`, by }),
+        ),
+      );
+      expect(foreign?.status).toBe(404);
+      const text = JSON.stringify(foreign?.body);
+      expect(text).toContain("Project 'other' not found.");
+      expect(text.replace('other', 'nowhere')).toBe(JSON.stringify(absent?.body));
+    }
+  });
+
+  test('a key of another project cannot be changed through the path of the own one', async () => {
+    const foreign = await newKeyIn('other');
+    const by = userIn('project:own');
+    for (const verb of ['rotate', 'revoke']) {
+      const { status } = await admin.post(`/admin/projects/own/keys/${foreign}/${verb}`, {}, by);
+      expect(status).toBe(404);
+    }
+    const { body } = await admin.send({ path: '/admin/projects/other/keys' });
+    expect(body).toEqual({
+      data: expect.arrayContaining([expect.objectContaining({ id: foreign, status: 'active' })]),
+    });
+  });
+
+  test('lists of a member have only what belongs to its projects', async () => {
+    await newKeyIn('other');
+    await newKeyIn('own');
+    const by = userIn('project:own');
+    const { body: projects } = await admin.send({ path: '/admin/projects', by });
+    expect(projects).toEqual({ data: [expect.objectContaining({ id: 'own' })] });
+    const { body } = await admin.send({ path: '/admin/audit?limit=1000', by });
+    const { data } = z
+      .object({ data: z.array(z.object({ project: z.string().optional() })) })
+      .parse(body);
+    expect(new Set(data.map(({ project }) => project))).toEqual(new Set(['own']));
+  });
+});

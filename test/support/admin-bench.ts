@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { expect } from 'vitest';
+import { identify } from '../../lambdas/admin/identify.ts';
+import { createAdmin } from '../../lambdas/create-admin.ts';
+import { createDynamoProjectStore } from '../../lambdas/stores/dynamo/project-store.ts';
+import { type Clock, systemClock } from '../../lambdas/support/clock.ts';
+import { createLog } from '../../lambdas/support/log.ts';
+import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
+import { storesOn, TABLE_NAMES, type TestDynamo } from './dynamo.ts';
+import { fixedSecrets } from './fixed-secrets.ts';
+import { restApiEvent } from './rest-api-event.ts';
+
+export const OPERATOR = 'arn:aws:iam::000000000000:user/olga';
+
+/** Whom API Gateway has authenticated: an IAM caller, a user of a Cognito pool, or no one. */
+export type Authenticated = { userArn: string } | { claims: Record<string, string> } | undefined;
+
+/** A user of the pool in these groups. */
+export const userIn = (...groups: string[]): Authenticated => ({
+  claims: {
+    sub: 'a0b1',
+    email: 'user@acme.example',
+    ...(groups.length > 0 && { 'cognito:groups': groups.join(',') }),
+  },
+});
+
+export type Sent = {
+  method?: string;
+  /** With its query. */
+  path: string;
+  body?: string;
+  by?: Authenticated;
+};
+
+/** The event in which API Gateway would deliver the request, signed by the operator by default. */
+const eventOf = (sent: Sent) => {
+  const { method = 'GET', path, body = '' } = sent;
+  const by: Authenticated = 'by' in sent ? sent.by : { userArn: OPERATOR };
+  const { pathname, searchParams } = new URL(path.replace(/^\/+/, '/'), 'http://router.test');
+  const url = path.includes('?') ? pathname : path;
+  const rawHeaders = ['Host', 'router.test', 'Content-Type', 'application/json'];
+  const headers = { host: 'router.test' };
+  const socket = { remoteAddress: '127.0.0.1' };
+  const request = { method, url, rawHeaders, headers, httpVersion: '1.1', socket };
+  const event = restApiEvent(request as unknown as IncomingMessage, Buffer.from(body), 0);
+  event.multiValueQueryStringParameters = Object.fromEntries(
+    [...searchParams].map(([name, value]) => [name, [value]]),
+  );
+  if (by && 'userArn' in by) event.requestContext.identity.userArn = by.userArn;
+  if (by && 'claims' in by) event.requestContext.authorizer = { claims: by.claims };
+  return event;
+};
+
+export type AdminBench = {
+  lines: string[];
+  send(sent: Sent): Promise<{ status: number; headers: Record<string, string>; body: unknown }>;
+  post(path: string, body: object, by?: Authenticated): ReturnType<AdminBench['send']>;
+};
+
+/** The admin function on a DynamoDB, called with the events of the REST API. */
+export const adminOn = (
+  client: TestDynamo['client'],
+  { clock = systemClock }: { clock?: Clock } = {},
+): AdminBench => {
+  const lines: string[] = [];
+  const secrets = fixedSecrets('secret');
+  const { handler } = createAdmin({
+    ...storesOn(client),
+    models: [],
+    secrets,
+    upstream: createHttpUpstream({ secrets, clock }),
+    projects: createDynamoProjectStore({ client, tableName: TABLE_NAMES.projects }),
+    identify,
+    log: createLog((line) => lines.push(line)),
+    clock,
+    randomBytes,
+  });
+  const send: AdminBench['send'] = async (sent) => {
+    const { statusCode, headers, body } = await handler(eventOf(sent), {});
+    expect(typeof body).toBe('string');
+    const parsed: unknown = JSON.parse(String(body));
+    return { status: statusCode, headers, body: parsed };
+  };
+  const post: AdminBench['post'] = (path, body, by = { userArn: OPERATOR }) =>
+    send({ method: 'POST', path, body: JSON.stringify(body), by });
+  return { lines, send, post };
+};
