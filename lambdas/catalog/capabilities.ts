@@ -44,7 +44,7 @@ export const targetsFor = (
 ): Target[] => {
   const candidates = targets.map((target) => ({
     target,
-    missing: protocols[target.protocol]?.cannotSay(request) ?? [],
+    missing: protocols[target.protocol]?.cannotSay(request, target.profile) ?? [],
   }));
   const able = candidates.filter(({ missing }) => missing.length === 0);
   if (able.length > 0) return able.map(({ target }) => target);

@@ -3,6 +3,7 @@ import { UPSTREAM_PROTOCOLS } from '../protocols/protocol-name.ts';
 import { describeIssue } from '../support/describe-issue.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { nearMatches } from './near-matches.ts';
+import { TargetProfile } from './profiles.ts';
 
 /** Token of RFC 9110; Node throws on any other header name. */
 const HeaderName = z.string().check(z.regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be a header name'));
@@ -37,6 +38,8 @@ export const Target = z.strictObject({
   toolCallIds: z.optional(z.literal('short')),
   /** On messages: the upstream rejects role `system` in `messages`. */
   systemTurns: z.optional(z.literal('leading')),
+  /** What the model accepts: the name of a preset, or its members, with or without a preset. */
+  profile: z.optional(TargetProfile),
   /** Timeout of the first event in ms, for models with long thinking. */
   firstEventTimeoutMs: z.optional(z.int().check(z.positive(), z.maximum(300_000))),
 });

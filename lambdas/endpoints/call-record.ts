@@ -17,12 +17,15 @@ import { publicError } from './public-error.ts';
 export type AttemptLog = {
   readonly attempts: readonly Attempt[];
   start(target: Target): void;
+  /** The target of the latest attempt. */
+  target(): Target | undefined;
   /** Ends the attempt that runs, with its failure or with its first content. */
   end(failure?: UpstreamError): void;
 };
 
 export const createAttemptLog = ({ startedAt }: Call, clock: Clock): AttemptLog => {
   const attempts: Attempt[] = [];
+  let latest: Target | undefined;
   let isRunning = false;
   const end: AttemptLog['end'] = (failure) => {
     const last = attempts.at(-1);
@@ -36,7 +39,10 @@ export const createAttemptLog = ({ startedAt }: Call, clock: Clock): AttemptLog 
   return {
     attempts,
     end,
-    start: ({ upstream, model }) => {
+    target: () => latest,
+    start: (target) => {
+      const { upstream, model } = target;
+      latest = target;
       // An empty response is not a failure, and is tried once more on the next target.
       end();
       isRunning = true;

@@ -4,6 +4,7 @@ import { assertFits } from '../catalog/context-gate.ts';
 import { estimateInputTokens } from '../catalog/estimate-tokens.ts';
 import { assertConsistent } from '../protocols/assert-consistent.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
+import { strictTargets } from './dropped.ts';
 import type { Call } from './endpoint.ts';
 
 /** A valid call: its decoded request, its model and the targets that may serve it. */
@@ -29,12 +30,12 @@ const once = (compute: () => number): (() => number) => {
 
 /** Runs every check that is free of quota. @throws ApiError 400, 404 */
 export const checkCall = (catalog: Catalog, call: Call): CheckedCall => {
-  const request = call.protocol.decodeRequest(call.body);
+  const request = call.protocol.decodeRequest(call.body, call.header);
   assertConsistent(request);
   const model = catalog.require(request.model, call.caller.plan);
   call.note({ model: model.id, stream: request.stream });
   assertCapable(model, request);
-  const targets = targetsFor(model, request);
+  const targets = strictTargets(call, { request, model }, targetsFor(model, request));
   const estimateInput = once(() => estimateInputTokens(request));
   assertFits(model, request, { bodyBytes: call.bodyBytes, estimateInput });
   return { call, request, model, targets, estimateInput };

@@ -1,3 +1,4 @@
+import type { Target } from '../catalog/catalog.ts';
 import type { ResponseMeta } from '../protocols/generation.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
 import { originOf, stripForeignThinking } from '../protocols/thinking-origin.ts';
@@ -16,7 +17,12 @@ import { mapRejectedInput } from './rejected-input.ts';
 import type { Settlement } from './settlement.ts';
 
 /** A response in flight. `dispose` aborts the upstream call, if it still runs, and its timers. */
-export type Fetched = { answer: Promise<Answer>; dispose: () => void };
+export type Fetched = {
+  answer: Promise<Answer>;
+  /** The target that responds, or that is called at the moment. */
+  target: () => Target | undefined;
+  dispose: () => void;
+};
 
 /** `isEmpty`: it ended without any content, and costs the caller no unit. */
 export type Answer = { batches: EventBatches; isEmpty: boolean };
@@ -133,6 +139,6 @@ export const createFetchAnswer = ({
     const answer = fetchFromTargets(checked, attempts, budget);
     // Avoids an unhandled rejection if it fails before it is awaited.
     answer.catch(() => {});
-    return { answer, dispose: budget.end };
+    return { answer, target: attempts.target, dispose: budget.end };
   };
 };

@@ -17,26 +17,16 @@
  * lists how a stream ends.
  */
 import { collect } from '../protocols/collect.ts';
-import type { GenerationRequest } from '../protocols/generation.ts';
-import type { HeaderMap, StreamEncoder } from '../protocols/protocol.ts';
+import type { StreamEncoder } from '../protocols/protocol.ts';
 import type { MessageBatches } from '../protocols/sse.ts';
 import { HEARTBEAT_MS, withHeartbeat } from '../protocols/sse.ts';
 import { type Clock, withTimeout } from '../support/clock.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
+import { droppedHeader } from './dropped.ts';
 import type { EncodedReply, StreamReply } from './endpoint.ts';
 import type { PendingAnswer } from './fetch-answer.ts';
 import { endOf, isAbandoned, isCancelled, publicError } from './public-error.ts';
 import type { Settlement } from './settlement.ts';
-
-/** A tool's type is any text of the caller's; a header holds names only. */
-const NAME = /^\w{1,64}$/;
-const MAX_NAMES = 20;
-
-/** Lists what the decoder left out of the request, so that no caller has to guess. */
-const droppedHeader = ({ dropped = [] }: GenerationRequest): HeaderMap => {
-  const names = dropped.filter((name) => NAME.test(name)).slice(0, MAX_NAMES);
-  return names.length > 0 ? { 'x-router-dropped': names.join(', ') } : {};
-};
 
 /** Encodes a response for the caller's protocol. Never throws: a failure is the last message. */
 async function* encodeForCaller(
@@ -111,7 +101,11 @@ export const respondWithStream = async (
   const encoded = encodeForCaller(answer, encoder, { opening, startsSilent });
   const kept = answer.keeper?.keepStream(encoded, settlement.isFree) ?? encoded;
   const live = withHeartbeat(kept, call.protocol.heartbeat, clock);
-  return { status: 200, headers: droppedHeader(request), messages: settleOnEnd(live, answer) };
+  return {
+    status: 200,
+    headers: droppedHeader(answer.checked, fetched.target()),
+    messages: settleOnEnd(live, answer),
+  };
 };
 
 const collectReply = async (answer: PendingAnswer): Promise<EncodedReply> => {
@@ -124,7 +118,7 @@ const collectReply = async (answer: PendingAnswer): Promise<EncodedReply> => {
     const json = JSON.stringify(call.protocol.encodeResponse(generation, request, meta));
     await deliver(settlement, isEmpty);
     call.note({ outcome: 'finished' });
-    return { status: 200, headers: droppedHeader(request), json };
+    return { status: 200, headers: droppedHeader(answer.checked, fetched.target()), json };
   } catch (error) {
     call.note(endOf(error));
     throw error;

@@ -110,6 +110,8 @@ export type GenerationRequest = {
   reasoning?: Reasoning;
   /** Opaque end-user id (`user`, `metadata.user_id`). */
   user?: string;
+  /** Betas that the caller's headers ask for; only the messages protocol has them. */
+  betas?: string[];
   /** Names of fields and tools that the decoder left out and that a response could depend on. */
   dropped?: string[];
   extras: Extras;

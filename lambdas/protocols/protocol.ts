@@ -1,5 +1,6 @@
 import type { ApiError } from '../support/errors.ts';
 import type { Generation, GenerationEvent, GenerationRequest, ResponseMeta } from './generation.ts';
+import type { Profile } from './profile.ts';
 import type { CallerProtocolName, ProtocolName, UpstreamProtocolName } from './protocol-name.ts';
 import type { SseMessage } from './sse.ts';
 
@@ -15,17 +16,18 @@ export type WireTarget = {
   maxOutputTokens: number;
   /** Header of the credential, where it differs from the protocol's default. */
   authHeader?: 'authorization' | 'x-api-key' | 'api-key' | undefined;
-  /** Field name of the token cap; newer chat upstreams reject the old one. */
-  maxTokensField?: 'max_tokens' | 'max_completion_tokens' | undefined;
-  /** Whether the upstream requires or rejects the thinking of earlier responses; default: ignores it. */
-  reasoningHistory?: 'required' | 'refused' | undefined;
-  /** `short`: the upstream accepts only tool-call ids of nine letters and digits. */
-  toolCallIds?: 'short' | undefined;
-  /** `leading`: the upstream accepts a system prompt only before the conversation. */
-  systemTurns?: 'leading' | undefined;
   /** The target's static headers; a protocol may look there for the betas that its fields need. */
   headers?: HeaderMap | undefined;
-};
+} & Profile;
+
+/** A target of the catalog as its protocol reads it: its own members before those of its profile. */
+export const wireTargetOf = (
+  { profile, ...target }: Omit<WireTarget, 'maxOutputTokens'> & { profile?: Profile | undefined },
+  maxOutputTokens: number,
+): WireTarget => ({ ...profile, ...target, maxOutputTokens });
+
+/** Value of a header of the caller's request; `name` in lower case. */
+export type ReadHeader = (name: string) => string | undefined;
 
 /** Decoder of one stream: a synchronous state machine, wire messages in, canonical events out. */
 export type StreamDecoder = {
@@ -61,7 +63,7 @@ export type CallerProtocol = {
   isTerminal(message: SseMessage): boolean;
 
   /** @throws ApiError 400 with the path of the offending field. */
-  decodeRequest(body: unknown): GenerationRequest;
+  decodeRequest(body: unknown, header?: ReadHeader): GenerationRequest;
   /** Decodes the body of a token count, where its fields differ. @throws ApiError 400 */
   decodeCountRequest?(body: unknown): GenerationRequest;
 
@@ -98,10 +100,15 @@ export type UpstreamEndpoint = {
 export type UpstreamProtocol = {
   endpoint(target: WireTarget): UpstreamEndpoint;
   /**
-   * Names of the parts of a request that the protocol cannot carry, as an error lists them; empty if
-   * it can carry all. Parts of the assistant's history do not count: they are left out instead.
+   * Names of the parts of a request that the protocol, or the model of this profile, cannot carry, as an
+   * error lists them; empty if it can carry all. Parts of the assistant's history do not count: they are
+   * left out instead.
    */
-  cannotSay(request: GenerationRequest): string[];
+  cannotSay(request: GenerationRequest, profile?: Profile): string[];
+  /** The caller's fields that the target does not get, or gets with another meaning. */
+  losses(request: GenerationRequest, target: WireTarget): string[];
+  /** The target's static headers with those that the request adds. */
+  headers?(request: GenerationRequest, target: WireTarget): HeaderMap;
 
   /** @throws ApiError 400 when no part of the conversation has a form in this protocol. */
   encodeRequest(request: GenerationRequest, target: WireTarget): Record<string, unknown>;

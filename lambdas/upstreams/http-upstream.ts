@@ -2,11 +2,12 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Confidential } from '../protocols/clean-reason.ts';
 import { isContent } from '../protocols/first-content.ts';
-import type {
-  HeaderMap,
-  UnsignedRequest,
-  UpstreamEndpoint,
-  WireTarget,
+import {
+  type HeaderMap,
+  type UnsignedRequest,
+  type UpstreamEndpoint,
+  type WireTarget,
+  wireTargetOf,
 } from '../protocols/protocol.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
@@ -96,7 +97,8 @@ const signFor = async (
 const headersFor = (
   body: Uint8Array,
   authHeaders: HeaderMap,
-  { target, traceparent }: UpstreamCall,
+  { request, protocol, traceparent }: UpstreamCall,
+  target: WireTarget,
 ): HeaderMap => ({
   'content-type': 'application/json',
   'content-length': String(body.byteLength),
@@ -105,7 +107,7 @@ const headersFor = (
   'user-agent': 'model-router',
   ...(traceparent !== undefined && { traceparent }),
   ...authHeaders,
-  ...target.headers,
+  ...(protocol.headers?.(request, target) ?? target.headers),
 });
 
 /**
@@ -164,13 +166,13 @@ export const createHttpUpstream = ({ secrets, clock }: Parts): Upstream => {
     call: UpstreamCall,
     { value: secret, version }: Credential,
   ): Promise<EventBatches> => {
-    const target: WireTarget = { ...call.target, maxOutputTokens: call.maxOutputTokens };
+    const target = wireTargetOf(call.target, call.maxOutputTokens);
     const endpoint = call.protocol.endpoint(target);
     const url = urlOf(call.target.baseUrl, endpoint.path);
     const { wire, body } = encodeBody(call, target);
     const signed = await signFor(call, endpoint, { secret, url, body, now: clock.now() });
     const agent = url.protocol === 'https:' ? https : http;
-    const headers = headersFor(body, signed, call);
+    const headers = headersFor(body, signed, call, target);
     const sent = post({ url, headers, body, agent, clock, signal: call.signal });
     const waitMs = firstEventMs(body.byteLength, call.target.firstEventTimeoutMs);
     const cancelWait = clock.after(waitMs, () =>

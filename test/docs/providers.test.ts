@@ -1,8 +1,16 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
-import { parseModels } from '../../lambdas/catalog/catalog.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { parseModels, Target } from '../../lambdas/catalog/catalog.ts';
+import { PRESETS } from '../../lambdas/catalog/profiles.ts';
 import { upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
 import { urlOf } from '../../lambdas/upstreams/http-upstream.ts';
+import { generationOf, refusalOf } from '../support/claude-generations.ts';
+import { createCountingClock } from '../support/counting-clock.ts';
+import { startFleet } from '../support/fleet.ts';
+import { startGenerationUpstream } from '../support/generation-upstream.ts';
+import { CANARIES } from '../support/leak-watch.ts';
+import { modelOn } from '../support/models.ts';
+import { send } from '../support/send.ts';
 
 const text = readFileSync(new URL('../../docs/providers.md', import.meta.url), 'utf8');
 
@@ -10,6 +18,7 @@ const text = readFileSync(new URL('../../docs/providers.md', import.meta.url), '
 const providers = text
   .split(/^## /m)
   .slice(1)
+  .filter((section) => section.includes('```json'))
   .map((section) => {
     const models = parseModels(JSON.parse(/```json\n(.*?)\n```/s.exec(section)?.[1] ?? ''));
     return {
@@ -42,6 +51,67 @@ describe('the guide to providers', () => {
       return urlOf(target.baseUrl, path).toString();
     });
     expect(called.toSorted()).toEqual(provider.addresses.toSorted());
+  });
+});
+
+describe('the profiles of the guide', () => {
+  const claudes = providers.flatMap(({ targets }) =>
+    targets.filter(({ model, protocol }) => protocol === 'messages' && model.includes('claude')),
+  );
+
+  test('docs/providers.md has at least four messages targets of Claude', () => {
+    expect(claudes.length).toBeGreaterThanOrEqual(4);
+  });
+
+  test.each(claudes.map((target) => [target.upstream, target] as const))(
+    'reasoning_effort gets 200 at the first call from the Claude example of %s',
+    async (_, target) => {
+      const generation = generationOf(target.model);
+      if (!generation) throw new Error(`no generation of ${target.model}`);
+      const upstream = await startGenerationUpstream(refusalOf(generation));
+      onTestFinished(upstream.close);
+      const models = [modelOn([{ ...target, baseUrl: upstream.url }])];
+      const clock = createCountingClock(Date.UTC(2026, 10, 22, 12));
+      const fleet = await startFleet({ models, clock, secret: CANARIES.upstreamKey });
+      onTestFinished(fleet.close);
+      for (const effort of ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']) {
+        const { status } = await send(fleet.urls[0] ?? '', '/v1/chat/completions', {
+          method: 'POST',
+          headers: { authorization: `Bearer ${fleet.key}` },
+          body: JSON.stringify({
+            model: 'vendor/model',
+            messages: [{ role: 'user', content: 'hi' }],
+            reasoning_effort: effort,
+          }),
+        });
+        expect([effort, status, upstream.take().length]).toEqual([effort, 200, 1]);
+      }
+    },
+  );
+
+  test('docs/providers.md lists every preset, and every member of a profile', () => {
+    const [, section = ''] = text.split('## Profiles');
+    const first = [...section.matchAll(/^\| ((?:`[^`]+`(?:, )?)+) \|/gm)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+    );
+    const members = Object.keys(PRESETS).length;
+    expect(first.slice(-members)).toEqual(Object.keys(PRESETS));
+    const base = {
+      upstream: 'a',
+      protocol: 'chat',
+      baseUrl: 'http://a.test',
+      model: 'm',
+      secret: 's',
+    };
+    const unknown = Target.safeParse({ ...base, profile: { unknown: true } });
+    expect(unknown.success).toBe(false);
+    for (const name of first.slice(0, -members)) {
+      const issues = Target.safeParse({ ...base, profile: { [name]: null } }).error?.issues;
+      expect([name, JSON.stringify(issues)]).toEqual([
+        name,
+        expect.not.stringContaining('unrecognized_keys'),
+      ]);
+    }
   });
 });
 

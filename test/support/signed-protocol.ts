@@ -33,6 +33,7 @@ export const signedProtocol: UpstreamProtocol = {
     path: `/models/${encodeURIComponent(model)}/generate`,
     headers: async (request) => ({ 'x-signature': `${request.now}:${signatureOf(request)}` }),
   }),
+  losses: () => [],
   cannotSay: ({ tools }) => (tools ? ['tools'] : []),
   encodeRequest: ({ turns, stop, maxTokens }, { maxOutputTokens }) => ({
     input: turns.map(({ role, blocks }) => ({ role, blocks })),

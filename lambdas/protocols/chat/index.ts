@@ -4,7 +4,7 @@ import { streamDecoder } from './decode-stream.ts';
 import { streamEncoder } from './encode-stream.ts';
 import { encodeError, encodeStreamError } from './error.ts';
 import { NAME } from './name.ts';
-import { cannotSay, decodeRequest, encodeRequest } from './request.ts';
+import { cannotSay, decodeRequest, encodeRequest, losses } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 
 /** The chat-completions protocol, of callers and of targets. */
@@ -26,4 +26,5 @@ export const chat: CallerProtocol & UpstreamProtocol & { name: typeof NAME } = {
     headers: ({ secret }) => credentialHeader(target, 'authorization', secret),
   }),
   cannotSay,
+  losses,
 };

@@ -1,10 +1,13 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { extraFieldsFor, makeExtras, partsBeyond } from '../extras.ts';
+import { type Fitted, fitRequest } from '../fit-request.ts';
 import type { DocumentBlock, GenerationRequest } from '../generation.ts';
 import { asRecord, type Json } from '../json.ts';
 import { listOf, parseWire } from '../parse-wire.ts';
+import { type Profile, partsRefused } from '../profile.ts';
 import type { WireTarget } from '../protocol.ts';
 import { withReasoningHistory, withShortCallIds } from './compat.ts';
+import { fitReasoning } from './fit-effort.ts';
 import { NAME } from './name.ts';
 import { decodeResponseFormat, encodeResponseFormat } from './response-format.ts';
 import {
@@ -69,22 +72,6 @@ export const includesUsage = ({ extras }: GenerationRequest): boolean | undefine
 
 // --- canonical -> wire ---
 
-/** The highest thinking budget, in tokens, of each effort, in ascending order. */
-const EFFORT_UP_TO: [budget: number, effort: string][] = [
-  [2_048, 'low'],
-  [8_192, 'medium'],
-  [24_576, 'high'],
-];
-
-const encodeEffort = ({ reasoning }: GenerationRequest): string | undefined => {
-  // Upstreams have different values for "off", and reject the others' values.
-  if (reasoning?.mode === 'disabled') return undefined;
-  if (reasoning?.effort !== undefined) return reasoning.effort;
-  if (reasoning?.mode !== 'enabled' || reasoning.budgetTokens === undefined) return undefined;
-  const { budgetTokens } = reasoning;
-  return EFFORT_UP_TO.find(([budget]) => budgetTokens <= budget)?.[1] ?? 'xhigh';
-};
-
 /** The vendor's limit on end-user ids. Longer ones are agents' telemetry for another vendor. */
 const MAX_USER_LENGTH = 64;
 
@@ -105,11 +92,22 @@ const sharedFields = ({ extras }: GenerationRequest): Json => {
   );
 };
 
+/** The request as the target's model accepts it. */
+const fitTo = (original: GenerationRequest, target: WireTarget): Fitted => {
+  const { request, dropped } = fitRequest(original, target);
+  const reasoned = fitReasoning(request, target);
+  return { request: reasoned.request, dropped: [...dropped, ...reasoned.dropped] };
+};
+
+export const losses = (request: GenerationRequest, target: WireTarget): string[] =>
+  fitTo(request, target).dropped;
+
 /** @throws ApiError 400 when no part of the conversation has a form in this protocol. */
 export const encodeRequest = (
-  request: GenerationRequest,
+  original: GenerationRequest,
   target: WireTarget,
 ): Record<string, unknown> => {
+  const { request } = fitTo(original, target);
   const {
     max_completion_tokens: newerName,
     stream_options: options,
@@ -134,7 +132,7 @@ export const encodeRequest = (
     tool_choice: tools.length > 0 ? encodeToolChoice(request.toolChoice) : undefined,
     parallel_tool_calls: tools.length > 0 ? request.parallelToolCalls : undefined,
     response_format: encodeResponseFormat(request.responseFormat, sameProtocol),
-    reasoning_effort: encodeEffort(request),
+    reasoning_effort: request.reasoning?.effort,
     user: encodeUser(request),
   });
 };
@@ -146,7 +144,8 @@ const MAX_STOPS = 4;
 const documentName = ({ source, extras }: DocumentBlock): string | undefined =>
   source.kind === 'url' && extras?.protocol !== NAME ? 'document by URL' : undefined;
 
-export const cannotSay = (request: GenerationRequest): string[] => [
+export const cannotSay = (request: GenerationRequest, profile: Profile = {}): string[] => [
   ...partsBeyond(NAME, request, documentName),
+  ...partsRefused(request, profile),
   ...((request.stop ?? []).length > MAX_STOPS ? [`more than ${MAX_STOPS} stop sequences`] : []),
 ];

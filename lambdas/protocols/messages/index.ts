@@ -1,10 +1,11 @@
 import { credentialHeader } from '../credential-header.ts';
 import type { CallerProtocol, HeaderMap, RequestLimits, UpstreamProtocol } from '../protocol.ts';
+import { withCallerBetas } from './betas.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { streamEncoder } from './encode-stream.ts';
 import { encodeError, encodeStreamError } from './error.ts';
 import { NAME } from './name.ts';
-import { cannotSay, decodeCountRequest, decodeRequest, encodeRequest } from './request.ts';
+import { cannotSay, decodeCountRequest, decodeRequest, encodeRequest, losses } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 
 /** The vendor's first stable version; targets may name another in their `headers`. */
@@ -39,4 +40,6 @@ export const messages: CallerProtocol & UpstreamProtocol & { name: typeof NAME }
     }),
   }),
   cannotSay,
+  losses,
+  headers: (request, target) => withCallerBetas(target, request).headers ?? {},
 };

@@ -1,11 +1,15 @@
 import { invalidRequest } from '../../support/errors.ts';
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import { extraFieldsFor, makeExtras, partsBeyond } from '../extras.ts';
+import { type Fitted, fitRequest } from '../fit-request.ts';
 import type { DocumentBlock, GenerationRequest, Reasoning } from '../generation.ts';
 import { asRecord } from '../json.ts';
 import { isPdf } from '../media.ts';
 import { listOf, parseWire } from '../parse-wire.ts';
-import type { WireTarget } from '../protocol.ts';
+import { type Profile, partsRefused } from '../profile.ts';
+import type { ReadHeader, WireTarget } from '../protocol.ts';
+import { callerBetas, withCallerBetas } from './betas.ts';
+import { fitThinking } from './fit-thinking.ts';
 import { NAME } from './name.ts';
 import { decodeResponseFormat, encodeResponseFormat, withInstruction } from './response-format.ts';
 import { encodeThinking, modeOf } from './thinking.ts';
@@ -103,10 +107,11 @@ const decode = (wire: CountRequest): GenerationRequest => {
 };
 
 /** @throws ApiError 400 that names the first invalid field. */
-export const decodeRequest = (body: unknown): GenerationRequest => {
+export const decodeRequest = (body: unknown, header?: ReadHeader): GenerationRequest => {
   const request = decode(parseWire(MessagesRequest, body));
   assertContent(request.turns);
-  return request;
+  const betas = callerBetas(header?.('anthropic-beta'));
+  return betas.length > 0 ? { ...request, betas } : request;
 };
 
 /** Body of the token-count endpoint: the same fields, `max_tokens` is optional. @throws ApiError 400 */
@@ -142,11 +147,23 @@ const mergeField = (passthrough: unknown, canonical: object | undefined) =>
     ? undefined
     : { ...asRecord(passthrough), ...canonical };
 
+/** The request as the target's model accepts it. */
+const fitTo = (original: GenerationRequest, target: WireTarget): Fitted => {
+  const { request, dropped } = fitRequest(original, target);
+  const thinking = fitThinking(request, target);
+  return { request: thinking.request, dropped: [...dropped, ...thinking.dropped] };
+};
+
+export const losses = (request: GenerationRequest, target: WireTarget): string[] =>
+  fitTo(request, target).dropped;
+
 /** @throws ApiError 400 when no part of the conversation has a form in this protocol. */
 export const encodeRequest = (
-  request: GenerationRequest,
-  target: WireTarget,
+  original: GenerationRequest,
+  catalogTarget: WireTarget,
 ): Record<string, unknown> => {
+  const target = withCallerBetas(catalogTarget, original);
+  const { request } = fitTo(original, target);
   const passthrough = extraFieldsFor(NAME, request.extras);
   const {
     thinking: _thinking,
@@ -191,7 +208,8 @@ const documentName = ({ source }: DocumentBlock): string | undefined => {
 /** The vendor rejects white space; without the stop sequence the model would run on. */
 const isBlank = (stop: string): boolean => stop.trim() === '';
 
-export const cannotSay = (request: GenerationRequest): string[] => [
+export const cannotSay = (request: GenerationRequest, profile: Profile = {}): string[] => [
   ...partsBeyond(NAME, request, documentName),
+  ...partsRefused(request, profile),
   ...(request.stop?.some(isBlank) ? ['stop sequence of white space'] : []),
 ];

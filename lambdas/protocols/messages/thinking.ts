@@ -2,6 +2,7 @@ import { omitUndefined } from '../../support/omit-undefined.ts';
 import type { GenerationRequest, Reasoning, Turn } from '../generation.ts';
 import { asArray, asRecord, asString, type Json } from '../json.ts';
 import type { WireTarget } from '../protocol.ts';
+import { requestsBeta } from './betas.ts';
 import { NAME } from './name.ts';
 import type { CountRequest } from './wire.ts';
 
@@ -77,17 +78,6 @@ const encodeMode = (
 
 // --- betas ---
 
-/**
- * Whether the target's static headers request a beta, by the start of its name. Without it the vendor
- * rejects the beta's fields, and agents send them to every provider.
- */
-const requestsBeta = ({ headers = {} }: WireTarget, name: string): boolean =>
-  Object.entries(headers).some(
-    ([header, value]) =>
-      header.toLowerCase() === 'anthropic-beta' &&
-      value.split(',').some((beta) => beta.trim().startsWith(name)),
-  );
-
 /** The values of `display` that need no beta. */
 const DISPLAYS = ['summarized', 'omitted'];
 
@@ -105,10 +95,10 @@ const MIN_TOP_P = 0.95;
 const isBelowDefault = (value: number | undefined): boolean => value !== undefined && value < 1;
 
 /** Callers of other protocols: one of the two fields, and with thinking only a high `top_p`. */
-const encodeSampling = (request: GenerationRequest): Json => {
+const encodeSampling = (request: GenerationRequest, thinking: Json | undefined): Json => {
   const { temperature, topP, topK } = request;
   if (isFromSameProtocol(request)) return omitUndefined({ temperature, top_p: topP, top_k: topK });
-  if (isTurnedOn(request)) {
+  if (thinking !== undefined && thinking.type !== 'disabled') {
     return topP !== undefined && topP >= MIN_TOP_P ? { top_p: topP } : {};
   }
   if (isBelowDefault(temperature)) return omitUndefined({ temperature, top_k: topK });
@@ -136,7 +126,7 @@ export const encodeThinking = (
   const thinking = withoutBetaDisplay(encoded, target);
   return {
     thinking,
-    sampling: encodeSampling(request),
+    sampling: encodeSampling(request, thinking),
     contextManagement: requestsBeta(target, 'context-management')
       ? withoutThinkingEdits(passthrough.context_management, thinking)
       : undefined,

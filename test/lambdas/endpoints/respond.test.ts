@@ -70,6 +70,7 @@ const setUpSettlement = (messages: MessageBatches) => {
   const answer = {
     fetched: {
       answer: Promise.reject(new Error('not read')),
+      target: () => undefined,
       dispose: () => calls.push('dispose'),
     },
     settlement: {

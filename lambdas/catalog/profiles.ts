@@ -1,0 +1,91 @@
+import * as z from 'zod/mini';
+import { MEDIA, type Profile, SAMPLING_FIELDS, THINKING_FORMS } from '../protocols/profile.ts';
+
+/**
+ * What the models of known vendors accept, by their documentation and their published refusals
+ * (docs/providers.md#profiles). The name is that of the first model of a generation.
+ */
+const EARLY_CLAUDE: Profile = { thinking: ['enabled', 'disabled'], effort: [] };
+const CLAUDE_5: Profile = {
+  thinking: ['adaptive', 'disabled'],
+  effort: ['low', 'medium', 'high', 'xhigh', 'max'],
+  sampling: [],
+  prefill: false,
+};
+const GPT_5: Profile = { maxTokensField: 'max_completion_tokens', sampling: [] };
+
+export const PRESETS = {
+  'claude-4.5': EARLY_CLAUDE,
+  'claude-opus-4.5': { ...EARLY_CLAUDE, effort: ['low', 'medium', 'high'] },
+  'claude-4.6': {
+    thinking: ['adaptive', 'enabled', 'disabled'],
+    effort: ['low', 'medium', 'high', 'max'],
+    prefill: false,
+  },
+  'claude-4.7': CLAUDE_5,
+  'claude-5': CLAUDE_5,
+  'claude-fable-5': { ...CLAUDE_5, thinking: ['adaptive'] },
+  'claude-5.5': { ...CLAUDE_5, thinking: ['adaptive'], forcedTool: false },
+  'gpt-4': { effort: [] },
+  'o-series': { ...GPT_5, effort: ['low', 'medium', 'high'] },
+  'gpt-5': { ...GPT_5, effort: ['minimal', 'low', 'medium', 'high'] },
+  'gpt-5.1': {
+    maxTokensField: 'max_completion_tokens',
+    effort: ['none', 'low', 'medium', 'high'],
+    samplingWithEffort: false,
+  },
+  'gpt-5.2': {
+    maxTokensField: 'max_completion_tokens',
+    effort: ['none', 'low', 'medium', 'high', 'xhigh'],
+    samplingWithEffort: false,
+  },
+  'gpt-5.6': {
+    maxTokensField: 'max_completion_tokens',
+    effort: ['none', 'low', 'medium', 'high', 'xhigh', 'max'],
+    effortWithTools: false,
+    samplingWithEffort: false,
+  },
+  'gpt-oss': { effort: ['low', 'medium', 'high'] },
+  deepseek: { reasoningHistory: 'required' },
+  groq: {
+    maxTokensField: 'max_completion_tokens',
+    reasoningHistory: 'refused',
+    effort: ['low', 'medium', 'high'],
+    sampling: ['temperature', 'top_p', 'penalties'],
+  },
+  mistral: { toolCallIds: 'short' },
+} satisfies Record<string, Profile>;
+
+export type PresetName = keyof typeof PRESETS;
+
+const Preset = z.enum(Object.keys(PRESETS) as PresetName[]);
+const Word = z.string().check(z.regex(/^[\w.$-]{1,80}$/, 'must be a name of 1 to 80 characters'));
+
+const Members = z.strictObject({
+  preset: z.optional(Preset),
+  thinking: z.optional(z.array(z.enum(THINKING_FORMS))),
+  effort: z.optional(z.array(Word)),
+  effortWithTools: z.optional(z.boolean()),
+  sampling: z.optional(z.array(z.enum(SAMPLING_FIELDS))),
+  samplingWithEffort: z.optional(z.boolean()),
+  forcedTool: z.optional(z.boolean()),
+  prefill: z.optional(z.boolean()),
+  schemaWithout: z.optional(z.array(Word)),
+  maxTools: z.optional(z.int().check(z.positive())),
+  media: z.optional(z.array(z.enum(MEDIA))),
+  betas: z.optional(z.union([z.literal('forward'), z.array(Word)])),
+  maxTokensField: z.optional(z.enum(['max_tokens', 'max_completion_tokens'])),
+  reasoningHistory: z.optional(z.enum(['required', 'refused'])),
+  toolCallIds: z.optional(z.literal('short')),
+  systemTurns: z.optional(z.literal('leading')),
+});
+
+/** A target's profile in the catalog, read into its members. */
+export const TargetProfile = z.pipe(
+  z.union([Preset, Members]),
+  z.transform((wire): Profile => {
+    if (typeof wire === 'string') return PRESETS[wire];
+    const { preset, ...members } = wire;
+    return { ...(preset && PRESETS[preset]), ...members };
+  }),
+);

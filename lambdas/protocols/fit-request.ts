@@ -1,0 +1,139 @@
+import type { Extras, GenerationRequest, NativeTool, Tool } from './generation.ts';
+import { asRecord, type Json } from './json.ts';
+import type { Profile, SamplingField } from './profile.ts';
+
+/** A request that fits a target, and the caller's fields whose meaning it lost on the way. */
+export type Fitted = { request: GenerationRequest; dropped: string[] };
+
+// --- sampling ---
+
+/** The wire fields of chat behind each sampling field that is not canonical. */
+const CHAT_FIELDS: Partial<Record<SamplingField, string[]>> = {
+  penalties: ['frequency_penalty', 'presence_penalty'],
+  logit_bias: ['logit_bias'],
+  logprobs: ['logprobs', 'top_logprobs'],
+};
+
+/** Values that ask for what the model does anyway. */
+const DEFAULTS: Json = {
+  temperature: 1,
+  top_p: 1,
+  frequency_penalty: 0,
+  presence_penalty: 0,
+  logprobs: false,
+  top_logprobs: 0,
+};
+
+const thinksAt = ({ reasoning }: GenerationRequest): boolean => {
+  const { effort, mode } = reasoning ?? {};
+  return mode === undefined
+    ? effort !== undefined && effort !== 'none'
+    : mode === 'enabled' || mode === 'adaptive';
+};
+
+const acceptedFields = (
+  request: GenerationRequest,
+  { sampling, samplingWithEffort }: Profile,
+): readonly SamplingField[] | undefined =>
+  samplingWithEffort === false && thinksAt(request) ? [] : sampling;
+
+const withoutFields = (extras: Extras, names: string[]): Extras => ({
+  ...extras,
+  fields: Object.fromEntries(
+    Object.entries(extras.fields).filter(([name]) => !names.includes(name)),
+  ),
+});
+
+/** Removes the sampling fields that the model rejects; one that states the default is not a loss. */
+const fitSampling = (request: GenerationRequest, profile: Profile): Fitted => {
+  const accepted = acceptedFields(request, profile);
+  if (accepted === undefined) return { request, dropped: [] };
+  const { temperature, topP, topK, ...rest } = request;
+  const canonical: Json = { temperature, top_p: topP, top_k: topK };
+  const isAccepted = (name: string) => accepted.some((field) => field === name);
+  const rejected = Object.entries(CHAT_FIELDS).flatMap(([name, fields]) =>
+    isAccepted(name) ? [] : (fields ?? []),
+  );
+  const values: Json = { ...canonical, ...request.extras.fields };
+  const removed = [...Object.keys(canonical).filter((name) => !isAccepted(name)), ...rejected];
+  return {
+    request: {
+      ...rest,
+      ...(isAccepted('temperature') && temperature !== undefined && { temperature }),
+      ...(isAccepted('top_p') && topP !== undefined && { topP }),
+      ...(isAccepted('top_k') && topK !== undefined && { topK }),
+      extras: withoutFields(request.extras, rejected),
+    },
+    dropped: removed.filter((name) => values[name] != null && values[name] !== DEFAULTS[name]),
+  };
+};
+
+// --- tools ---
+
+const instructionFor = (name: string | undefined): string =>
+  name === undefined
+    ? 'Call at least one of the tools before you reply.'
+    : `Call the tool '${name}' before you reply.`;
+
+/** Asks in words for a tool that the choice must not force. */
+const fitToolChoice = (request: GenerationRequest, { forcedTool }: Profile): Fitted => {
+  const { toolChoice: choice, turns } = request;
+  const isForced = choice?.type === 'required' || choice?.type === 'tool';
+  if (forcedTool !== false || !isForced) return { request, dropped: [] };
+  const text = instructionFor(choice.type === 'tool' ? choice.name : undefined);
+  const lead = turns.findIndex(({ role }) => role !== 'system');
+  const instruction = { role: 'system' as const, blocks: [{ type: 'text' as const, text }] };
+  const only = choice.type === 'required' ? choice.only : undefined;
+  return {
+    request: {
+      ...request,
+      turns: turns.toSpliced(lead === -1 ? turns.length : lead, 0, instruction),
+      toolChoice: only ? { type: 'auto', only } : { type: 'auto' },
+    },
+    dropped: ['tool_choice'],
+  };
+};
+
+/** Members of a JSON Schema whose members are names, not keywords. */
+const MAPS = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'];
+
+const withoutKeywords = (schema: unknown, keywords: readonly string[]): unknown => {
+  if (Array.isArray(schema)) return schema.map((item) => withoutKeywords(item, keywords));
+  const record = asRecord(schema);
+  if (!record) return schema;
+  const kept = Object.entries(record).filter(([name]) => !keywords.includes(name));
+  return Object.fromEntries(
+    kept.map(([name, value]) => {
+      const named = MAPS.includes(name) ? asRecord(value) : undefined;
+      if (!named) return [name, withoutKeywords(value, keywords)];
+      const members = Object.entries(named);
+      return [
+        name,
+        Object.fromEntries(members.map(([key, one]) => [key, withoutKeywords(one, keywords)])),
+      ];
+    }),
+  );
+};
+
+const fitTool = (tool: Tool | NativeTool, keywords: readonly string[]): Tool | NativeTool =>
+  'native' in tool
+    ? tool
+    : { ...tool, parameters: asRecord(withoutKeywords(tool.parameters, keywords)) ?? {} };
+
+/** Removes the keywords that the provider rejects: the model then follows the descriptions. */
+const fitSchemas = (request: GenerationRequest, { schemaWithout }: Profile): GenerationRequest =>
+  schemaWithout === undefined || request.tools === undefined
+    ? request
+    : { ...request, tools: request.tools.map((tool) => fitTool(tool, schemaWithout)) };
+
+// --- all ---
+
+/** The steps that are the same for every protocol; thinking and effort are fitted by each. */
+export const fitRequest = (request: GenerationRequest, profile: Profile): Fitted => {
+  const sampled = fitSampling(request, profile);
+  const chosen = fitToolChoice(sampled.request, profile);
+  return {
+    request: fitSchemas(chosen.request, profile),
+    dropped: [...sampled.dropped, ...chosen.dropped],
+  };
+};

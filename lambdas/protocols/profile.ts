@@ -1,0 +1,120 @@
+import type { Block, GenerationRequest } from './generation.ts';
+
+/**
+ * What a target's model accepts, where vendors and generations of models differ. An absent member means
+ * unknown: the request is sent as the caller wrote it. Encoders choose by these members only, never by a
+ * model's name.
+ */
+export type Profile = {
+  /** On messages: the values of `thinking.type` that the model accepts; empty if it does not think. */
+  thinking?: readonly ThinkingForm[] | undefined;
+  /** Levels of effort, the lowest first; empty if the model rejects the field. */
+  effort?: readonly string[] | undefined;
+  /** Whether an effort may be sent next to function tools. */
+  effortWithTools?: boolean | undefined;
+  /** The sampling fields that the model accepts. */
+  sampling?: readonly SamplingField[] | undefined;
+  /** Whether they are accepted next to an effort other than `none`. */
+  samplingWithEffort?: boolean | undefined;
+  /** Whether the choice may force a tool. */
+  forcedTool?: boolean | undefined;
+  /** Whether a conversation may end with a turn of the assistant. */
+  prefill?: boolean | undefined;
+  /** Keywords that the model's provider rejects in the JSON Schema of a tool. */
+  schemaWithout?: readonly string[] | undefined;
+  maxTools?: number | undefined;
+  /** Kinds of media that the model accepts. */
+  media?: readonly Medium[] | undefined;
+  /** On messages: the betas of callers that are forwarded, all of them or those listed. */
+  betas?: 'forward' | readonly string[] | undefined;
+  /** Field name of the token cap; newer chat upstreams reject the old one. */
+  maxTokensField?: 'max_tokens' | 'max_completion_tokens' | undefined;
+  /** Whether the upstream requires or rejects the thinking of earlier responses; default: ignores it. */
+  reasoningHistory?: 'required' | 'refused' | undefined;
+  /** `short`: the upstream accepts only tool-call ids of nine letters and digits. */
+  toolCallIds?: 'short' | undefined;
+  /** `leading`: the upstream accepts a system prompt only before the conversation. */
+  systemTurns?: 'leading' | undefined;
+};
+
+export const THINKING_FORMS = ['adaptive', 'enabled', 'disabled'] as const;
+export type ThinkingForm = (typeof THINKING_FORMS)[number];
+
+export const SAMPLING_FIELDS = [
+  'temperature',
+  'top_p',
+  'top_k',
+  'penalties',
+  'logit_bias',
+  'logprobs',
+] as const;
+export type SamplingField = (typeof SAMPLING_FIELDS)[number];
+
+export const MEDIA = ['image', 'pdf', 'audio', 'video'] as const;
+export type Medium = (typeof MEDIA)[number];
+
+// --- effort ---
+
+/** Every level that a vendor has, the lowest first. */
+const LEVELS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+/**
+ * The level itself if the model has it, else the nearest lower one, else its lowest. Undefined if the
+ * model has no levels. `none` is not a level to fall back to: it turns thinking off.
+ */
+export const fitEffort = (wanted: string, levels: readonly string[] | undefined) => {
+  if (levels === undefined || levels.includes(wanted)) return wanted;
+  const rank = LEVELS.indexOf(wanted);
+  const thinking = levels.filter((level) => level !== 'none');
+  return thinking.findLast((level) => LEVELS.indexOf(level) < rank) ?? thinking[0];
+};
+
+/** The thinking budget of each effort, in tokens, in ascending order. */
+const BUDGETS: [effort: string, budget: number][] = [
+  ['low', 2_048],
+  ['medium', 8_192],
+  ['high', 24_576],
+  ['xhigh', 32_000],
+];
+
+/** `low` for up to 2,048 tokens, and so on. */
+export const effortOfBudget = (tokens: number): string =>
+  BUDGETS.slice(0, -1).find(([, budget]) => tokens <= budget)?.[0] ?? 'xhigh';
+
+/** The inverse; levels without a budget have the nearest one. */
+export const budgetOfEffort = (effort: string): number => {
+  const level = fitEffort(
+    effort,
+    BUDGETS.map(([name]) => name),
+  );
+  return BUDGETS.find(([name]) => name === level)?.[1] ?? 8_192;
+};
+
+// --- what no other form replaces ---
+
+const mediumOf = (block: Block): Medium | undefined => {
+  if (block.type === 'image') return 'image';
+  if (block.type === 'document') return block.source.kind === 'text' ? undefined : 'pdf';
+  if (block.type !== 'native') return undefined;
+  const kind = String(block.value.type);
+  return MEDIA.find((medium) => kind.includes(medium));
+};
+
+const mediaIn = (blocks: Block[]): Medium[] =>
+  blocks.flatMap((block) =>
+    block.type === 'tool-result' ? mediaIn(block.content) : (mediumOf(block) ?? []),
+  );
+
+/** Names of the parts of a request that the model rejects, as an error lists them. */
+export const partsRefused = (
+  { turns, tools = [] }: GenerationRequest,
+  { media, maxTools, prefill }: Profile,
+): string[] => {
+  const sent = media === undefined ? [] : turns.flatMap(({ blocks }) => mediaIn(blocks));
+  const isPrefilled = turns.at(-1)?.role === 'assistant';
+  return [
+    ...new Set(sent.filter((medium) => !media?.includes(medium))),
+    ...(maxTools !== undefined && tools.length > maxTools ? [`more than ${maxTools} tools`] : []),
+    ...(prefill === false && isPrefilled ? ['a last turn of the assistant'] : []),
+  ];
+};

@@ -1,0 +1,332 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Target } from '../../../lambdas/catalog/catalog.ts';
+import { CLAUDE_GENERATIONS, refusalOf } from '../../support/claude-generations.ts';
+import { createCountingClock } from '../../support/counting-clock.ts';
+import { type Fleet, startFleet } from '../../support/fleet.ts';
+import {
+  type GenerationUpstream,
+  startGenerationUpstream,
+} from '../../support/generation-upstream.ts';
+import { CANARIES } from '../../support/leak-watch.ts';
+import { modelOn, targetAt } from '../../support/models.ts';
+import { send } from '../../support/send.ts';
+import { parseJson } from '../../support/sse-text.ts';
+
+const NAMES = Object.keys(CLAUDE_GENERATIONS);
+const clock = createCountingClock(Date.UTC(2026, 10, 22, 12));
+const upstreams = new Map<string, GenerationUpstream>();
+let fleet: Fleet;
+
+/** A target as the catalog's schema reads it. */
+const read = (url: string, profile: unknown, extra: object = {}): Target =>
+  Target.parse({ ...targetAt(url, { protocol: 'messages' }), profile, ...extra });
+
+/** Profiles that are no generation of Claude, with the body's fields in the test that uses them. */
+const OTHERS: Record<string, [profile: unknown, extra?: object]> = {
+  'gpt-5.6': ['gpt-5.6', { protocol: 'chat' }],
+  'gpt-5': ['gpt-5', { protocol: 'chat' }],
+  groq: ['groq', { protocol: 'chat' }],
+  narrow: [{ schemaWithout: ['$schema', 'format'], maxTools: 2, media: [] }, { protocol: 'chat' }],
+  forwarding: [
+    { betas: 'forward' },
+    { headers: { 'Anthropic-Beta': 'context-management-2025-06-27' } },
+  ],
+  listed: [{ betas: ['mcp-client-2025-11-20'] }],
+};
+
+beforeAll(async () => {
+  const start = async (name: string, profile: unknown, extra: object = {}) => {
+    const generation = CLAUDE_GENERATIONS[name];
+    const upstream = await startGenerationUpstream(generation && refusalOf(generation));
+    upstreams.set(name, upstream);
+    return modelOn([read(upstream.url, profile, { upstream: name.replace('.', '-'), ...extra })], {
+      id: `vendor/${name}`,
+      vision: true,
+    });
+  };
+  const models = await Promise.all([
+    ...NAMES.map((name) => start(name, name)),
+    ...Object.entries(OTHERS).map(([name, [profile, extra]]) => start(name, profile, extra)),
+  ]);
+  fleet = await startFleet({ models, clock, secret: CANARIES.upstreamKey });
+});
+afterAll(async () => {
+  await fleet.close();
+  await Promise.all([...upstreams.values()].map(({ close }) => close()));
+});
+
+const PATHS = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+  responses: '/v1/responses',
+};
+type Form = { path: keyof typeof PATHS; fields: object };
+
+const FUNCTION = { name: 'f', parameters: { type: 'object', properties: {} } };
+const CHAT_TOOLS = { tools: [{ type: 'function', function: FUNCTION }] };
+const TOOLS = { tools: [{ name: 'f', input_schema: { type: 'object' } }] };
+const messages = [{ role: 'user', content: 'hi' }];
+
+const ask = async (model: string, { path, fields }: Form, headers: Record<string, string> = {}) => {
+  const base =
+    path === 'responses' ? { input: 'hi', store: false } : { messages, max_tokens: 20_000 };
+  const sent = await send(fleet.urls[0] ?? '', PATHS[path], {
+    method: 'POST',
+    headers: { authorization: `Bearer ${fleet.key}`, ...headers },
+    body: JSON.stringify({ model: `vendor/${model}`, ...base, ...fields }),
+  });
+  const received = upstreams.get(model)?.take() ?? [];
+  const { error } = parseJson(sent.text) as { error?: Record<string, unknown> };
+  return {
+    ...sent,
+    error,
+    received,
+    wire: received[0]?.body ?? {},
+    dropped: sent.headers['x-router-dropped'],
+  };
+};
+
+const LOOP = {
+  ...CHAT_TOOLS,
+  messages: [
+    ...messages,
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }],
+    },
+    { role: 'tool', tool_call_id: 'c1', content: 'done' },
+  ],
+};
+
+const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+/** What clients of every protocol send, none of it a mistake. */
+const FORMS: Record<string, Form> = {
+  ...Object.fromEntries(
+    EFFORTS.map((effort) => [
+      `reasoning_effort ${effort}`,
+      { path: 'chat' as const, fields: { reasoning_effort: effort } },
+    ]),
+  ),
+  'an effort and a temperature': {
+    path: 'chat',
+    fields: { reasoning_effort: 'high', temperature: 0.2 },
+  },
+  'an effort and a cap of 1,100 tokens': {
+    path: 'chat',
+    fields: { reasoning_effort: 'high', max_tokens: 1100 },
+  },
+  'an effort in a tool loop': { path: 'chat', fields: { ...LOOP, reasoning_effort: 'medium' } },
+  'a temperature': { path: 'chat', fields: { temperature: 0.2, top_p: 0.5 } },
+  'an effort and a forced tool': {
+    path: 'chat',
+    fields: { ...CHAT_TOOLS, tool_choice: 'required', reasoning_effort: 'low' },
+  },
+  'adaptive thinking and an effort': {
+    path: 'messages',
+    fields: { thinking: { type: 'adaptive' }, output_config: { effort: 'max' }, ...TOOLS },
+  },
+  'a thinking budget': {
+    path: 'messages',
+    fields: { thinking: { type: 'enabled', budget_tokens: 4096 } },
+  },
+  'thinking turned off': { path: 'messages', fields: { thinking: { type: 'disabled' } } },
+  'thinking turned off and the highest effort': {
+    path: 'messages',
+    fields: { thinking: { type: 'disabled' }, output_config: { effort: 'max' } },
+  },
+  'sampling fields of messages': { path: 'messages', fields: { temperature: 0.3, top_k: 5 } },
+  'a forced tool of messages': {
+    path: 'messages',
+    fields: { ...TOOLS, tool_choice: { type: 'tool', name: 'f' } },
+  },
+  'a reasoning effort of responses': {
+    path: 'responses',
+    fields: { reasoning: { effort: 'high' }, max_output_tokens: 20_000 },
+  },
+};
+
+describe('a generation of Claude by its preset', () => {
+  test.each(NAMES)(
+    'every form of thinking, effort and sampling gets 200 from a strict %s at the first call',
+    async (name) => {
+      for (const [form, sent] of Object.entries(FORMS)) {
+        const { status, received, text } = await ask(name, sent);
+        expect([form, status, received.length, text]).toEqual([form, 200, 1, expect.any(String)]);
+      }
+    },
+  );
+
+  test('reasoning_effort becomes a thinking budget below the token cap where no adaptive form exists', async () => {
+    const high = await ask('claude-4.5', {
+      path: 'chat',
+      fields: { reasoning_effort: 'high', temperature: 0.2 },
+    });
+    expect(high.wire).toMatchObject({ thinking: { type: 'enabled', budget_tokens: 16_000 } });
+    expect(Object.keys(high.wire)).not.toContain('temperature');
+    const low = await ask('claude-4.5', { path: 'chat', fields: { reasoning_effort: 'low' } });
+    expect(low.wire).toMatchObject({ thinking: { budget_tokens: 2048 } });
+    expect([high.wire.output_config, low.dropped]).toEqual([undefined, undefined]);
+  });
+
+  test('a thinking budget becomes adaptive thinking of the same effort where no budget exists', async () => {
+    const fields = { thinking: { type: 'enabled', budget_tokens: 8_000 } };
+    const { wire } = await ask('claude-5', { path: 'messages', fields });
+    expect(wire).toMatchObject({
+      thinking: { type: 'adaptive' },
+      output_config: { effort: 'medium' },
+    });
+  });
+
+  test('an effort that the model lacks becomes the next lower one and is named in x-router-dropped', async () => {
+    const fields = { thinking: { type: 'adaptive' }, output_config: { effort: 'xhigh' } };
+    const { wire, dropped } = await ask('claude-4.6', { path: 'messages', fields });
+    expect([wire.output_config, dropped]).toEqual([{ effort: 'high' }, 'output_config']);
+  });
+
+  test('thinking that cannot be turned off runs at the lowest effort and is named in x-router-dropped', async () => {
+    const fields = { thinking: { type: 'disabled' } };
+    const { wire, dropped } = await ask('claude-5.5', { path: 'messages', fields });
+    expect([wire.thinking, wire.output_config]).toEqual([undefined, { effort: 'low' }]);
+    expect(dropped).toBe('thinking');
+  });
+
+  test('a tool that may not be forced is asked for in the system prompt', async () => {
+    const fields = { ...TOOLS, tool_choice: { type: 'tool', name: 'f' }, system: 'Be brief.' };
+    const { wire, dropped } = await ask('claude-5.5', { path: 'messages', fields });
+    expect(wire.tool_choice).toEqual({ type: 'auto' });
+    expect(JSON.stringify(wire.system)).toMatch(/Be brief.*Call the tool 'f'/);
+    expect(dropped).toBe('tool_choice');
+  });
+
+  test('a prefilled response gets 400 where the model rejects one, and no unit is charged', async () => {
+    const before = await fleet.charged();
+    const fields = { messages: [...messages, { role: 'assistant', content: 'Well' }] };
+    const { status, error, received } = await ask('claude-5', { path: 'messages', fields });
+    expect([status, received]).toEqual([400, []]);
+    expect(error?.message).toContain("'a last turn of the assistant'");
+    expect(await fleet.charged()).toBe(before);
+    expect(await ask('claude-4.5', { path: 'messages', fields })).toMatchObject({ status: 200 });
+  });
+});
+
+describe('a chat model by its preset', () => {
+  test('an effort next to function tools is left out where the provider rejects both', async () => {
+    const fields = { ...TOOLS, output_config: { effort: 'high' }, thinking: { type: 'adaptive' } };
+    const { wire, dropped } = await ask('gpt-5.6', { path: 'messages', fields });
+    expect([wire.reasoning_effort, dropped]).toEqual([undefined, 'output_config']);
+    const { wire: alone } = await ask('gpt-5.6', {
+      path: 'chat',
+      fields: { reasoning_effort: 'max' },
+    });
+    expect(alone).toMatchObject({ reasoning_effort: 'max', max_completion_tokens: 20_000 });
+  });
+
+  test('sampling fields are left out next to an effort, and sent without one', async () => {
+    const sampling = { temperature: 0.2, frequency_penalty: 0.5, logprobs: true };
+    const fields = { ...sampling, reasoning_effort: 'low' };
+    const { wire, dropped } = await ask('gpt-5.6', { path: 'chat', fields });
+    expect(Object.keys(wire)).not.toContain('temperature');
+    expect(dropped).toBe('temperature, frequency_penalty, logprobs');
+    expect((await ask('gpt-5.6', { path: 'chat', fields: sampling })).wire).toMatchObject(sampling);
+  });
+
+  test('a sampling field at its default is left out without being named', async () => {
+    const fields = { temperature: 1, top_p: 1, presence_penalty: 0 };
+    const { wire, dropped } = await ask('gpt-5', { path: 'chat', fields });
+    expect(Object.keys(wire)).not.toContain('temperature');
+    expect([wire.presence_penalty, dropped]).toEqual([undefined, undefined]);
+  });
+
+  test('earlier reasoning and logprobs are left out for Groq', async () => {
+    const earlier = { role: 'assistant', content: 'a', reasoning_content: 'because' };
+    const fields = { messages: [...messages, earlier, ...messages], logprobs: true };
+    const { wire, dropped } = await ask('groq', { path: 'chat', fields });
+    expect(JSON.stringify(wire)).not.toMatch(/because|logprobs/);
+    expect(dropped).toBe('logprobs');
+  });
+});
+
+describe('limits of a profile', () => {
+  const toolOf = (name: string) => ({
+    type: 'function',
+    function: {
+      name,
+      parameters: {
+        $schema: 'https://json-schema.org/draft/2020-12/schema',
+        type: 'object',
+        properties: { format: { type: 'string', format: 'date' } },
+      },
+    },
+  });
+
+  test('keywords that the provider rejects are removed from tool schemas, properties of that name are kept', async () => {
+    const { wire } = await ask('narrow', { path: 'chat', fields: { tools: [toolOf('f')] } });
+    const parameters = { type: 'object', properties: { format: { type: 'string' } } };
+    expect(wire.tools).toEqual([{ type: 'function', function: { name: 'f', parameters } }]);
+  });
+
+  test('more tools or other media than the model accepts get 400 that names them', async () => {
+    const tools = ['f', 'g', 'h'].map(toolOf);
+    const url = 'https://example.com/a.png';
+    const content = [{ type: 'image_url', image_url: { url } }];
+    const many = await ask('narrow', { path: 'chat', fields: { tools } });
+    const image = await ask('narrow', {
+      path: 'chat',
+      fields: { messages: [{ role: 'user', content }] },
+    });
+    expect([many.status, image.status]).toEqual([400, 400]);
+    expect([many.error?.message, image.error?.message]).toEqual([
+      "The model 'vendor/narrow' does not support 'more than 2 tools'.",
+      "The model 'vendor/narrow' does not support 'image'.",
+    ]);
+  });
+});
+
+describe('betas of callers', () => {
+  const BETAS = 'mcp-client-2025-11-20, context-1m-2025-08-07,mcp-client-2025-11-20';
+  const fields = { context_management: { edits: [] } };
+  const betasAt = async (model: string) => {
+    const headers = { 'anthropic-beta': BETAS };
+    const { received, ...sent } = await ask(model, { path: 'messages', fields }, headers);
+    return { ...sent, betas: received[0]?.headers['anthropic-beta'] };
+  };
+
+  test('forwarded betas are merged with those of the target, each once', async () => {
+    const { betas, wire, dropped } = await betasAt('forwarding');
+    expect(betas).toBe('context-management-2025-06-27,mcp-client-2025-11-20,context-1m-2025-08-07');
+    expect([wire.context_management, dropped]).toEqual([fields.context_management, undefined]);
+  });
+
+  test('of a list of betas only its members are forwarded', async () => {
+    expect((await betasAt('listed')).betas).toBe('mcp-client-2025-11-20');
+  });
+
+  test('a field whose beta is forwarded is sent, and none is sent without a profile', async () => {
+    const headers = { 'anthropic-beta': 'context-management-2025-06-27' };
+    const { wire, received } = await ask('claude-4.5', { path: 'messages', fields }, headers);
+    expect([wire.context_management, received[0]?.headers['anthropic-beta']]).toEqual([
+      undefined,
+      undefined,
+    ]);
+  });
+});
+
+describe('the header x-router-strict', () => {
+  const form: Form = { path: 'chat', fields: { temperature: 0.2, seed: 1 } };
+
+  test('a strict request whose fields would be dropped gets 400 that lists them, for no unit', async () => {
+    const before = await fleet.charged();
+    const { status, error, received } = await ask('gpt-5', form, { 'x-router-strict': '1' });
+    expect([status, error?.param, received]).toEqual([400, 'temperature', []]);
+    expect(error?.message).toContain('accepts temperature.');
+    expect(await fleet.charged()).toBe(before);
+  });
+
+  test('a strict request that loses no field gets 200', async () => {
+    const fields = { reasoning_effort: 'low' };
+    const { status } = await ask('gpt-5', { path: 'chat', fields }, { 'x-router-strict': '1' });
+    expect(status).toBe(200);
+  });
+});
