@@ -99,7 +99,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^lambdas/',
-        pathNot: '^lambdas/(aws/sign\\.ts$|stores/dynamo/sdk-client\\.ts$|(router|admin)\\.ts$)',
+        pathNot: '^lambdas/(stores/dynamo/sdk-client\\.ts$|(router|admin)\\.ts$)',
       },
       to: { path: '@(aws-sdk|smithy)/' },
     },

@@ -1,5 +1,4 @@
-import { createHash, createHmac } from 'node:crypto';
-import { SignatureV4 } from '@smithy/signature-v4';
+import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto';
 
 export type AwsCredentials = {
   accessKeyId: string;
@@ -13,54 +12,68 @@ export type AwsIdentity = {
   credentials: () => Promise<AwsCredentials>;
 };
 
+/** Names of `headers` are in lower case. */
 export type Unsigned = { url: URL; headers: Record<string, string>; body: string };
 
-type Secret = string | ArrayBuffer | ArrayBufferView;
+const ALGORITHM = 'AWS4-HMAC-SHA256';
 
-/** Node's SHA-256, and its HMAC if there is a secret, behind the interface that AWS's signer calls. */
-class Sha256 {
-  readonly #create;
-  #hash;
+const sha256 = (text: string): string => hash('sha256', text);
 
-  constructor(secret?: Secret) {
-    const key = secret instanceof ArrayBuffer ? new Uint8Array(secret) : secret;
-    this.#create = () =>
-      key === undefined ? createHash('sha256') : createHmac('sha256', key as string | Uint8Array);
-    this.#hash = this.#create();
-  }
+const hmac = (key: KeyObject, text: string): Buffer =>
+  createHmac('sha256', key).update(text).digest();
 
-  update(data: string | Uint8Array): void {
-    this.#hash.update(data);
-  }
+/**
+ * Derives the key of a scope (day, region, service), and keeps the last one: it is valid for a day. As a
+ * `KeyObject` it signs in 4 us; with the same bytes in a buffer, `createHmac` takes 30.
+ */
+const createSigningKeys = () => {
+  let last: { secret: string; scope: string; key: KeyObject } | undefined;
+  return (secret: string, scope: string): KeyObject => {
+    if (last?.secret === secret && last.scope === scope) return last.key;
+    const start = createSecretKey(`AWS4${secret}`, 'utf8');
+    const key = scope.split('/').reduce((parent, part) => createSecretKey(hmac(parent, part)), start);
+    last = { secret, scope, key };
+    return key;
+  };
+};
 
-  async digest(): Promise<Uint8Array> {
-    return this.#hash.digest();
-  }
+/** `20261121T113000Z` */
+const formatDate = (now: number): string =>
+  new Date(now).toISOString().replaceAll(/[-:]|\.\d+/g, '');
 
-  reset(): void {
-    this.#hash = this.#create();
-  }
-}
+/** The path is encoded once more than it is sent. No service has a query, or a header of several lines. */
+const canonicalRequest = ({ url, headers, body }: Unsigned, names: string[]): string =>
+  [
+    'POST',
+    url.pathname.split('/').map(encodeURIComponent).join('/'),
+    '',
+    ...names.map((name) => `${name}:${headers[name]}`),
+    '',
+    names.join(';'),
+    sha256(body),
+  ].join('\n');
 
 /** Returns a function that adds AWS's signature (version 4) to the headers of a POST. */
 export const createSigner = (service: string, { region, credentials }: AwsIdentity) => {
-  const signer = new SignatureV4({
-    ...{ service, region, credentials, sha256: Sha256 },
-    // A header with the body's digest, which only S3 and Glacier need.
-    applyChecksum: false,
-  });
+  const signingKey = createSigningKeys();
   return async ({ url, headers, body }: Unsigned, now: number): Promise<Record<string, string>> => {
-    const signed = await signer.sign(
-      {
-        method: 'POST',
-        protocol: url.protocol,
-        hostname: url.hostname,
-        path: url.pathname,
-        headers: { ...headers, host: url.host },
-        body,
-      },
-      { signingDate: new Date(now) },
-    );
-    return signed.headers;
+    const { accessKeyId, secretAccessKey, sessionToken } = await credentials();
+    const date = formatDate(now);
+    const signed = {
+      ...headers,
+      host: url.host,
+      'x-amz-date': date,
+      ...(sessionToken !== undefined && { 'x-amz-security-token': sessionToken }),
+    };
+    const names = Object.keys(signed).toSorted();
+    const scope = `${date.slice(0, 8)}/${region}/${service}/aws4_request`;
+    const request = sha256(canonicalRequest({ url, headers: signed, body }, names));
+    const key = signingKey(secretAccessKey, scope);
+    const signature = hmac(key, [ALGORITHM, date, scope, request].join('\n')).toString('hex');
+    const credential = `${accessKeyId}/${scope}`;
+    return {
+      ...signed,
+      authorization: `${ALGORITHM} Credential=${credential}, SignedHeaders=${names.join(';')}, Signature=${signature}`,
+    };
   };
 };
