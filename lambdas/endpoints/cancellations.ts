@@ -72,8 +72,8 @@ export const createCancellations = ({
   };
 
   const pollProject = async (projectId: string): Promise<void> => {
-    const wanted = await store.listCancels(projectId);
-    const aborted = wanted.filter((requestId) => abortHere(projectId, requestId));
+    const cancelled = await store.listCancels(projectId);
+    const aborted = cancelled.filter((requestId) => abortHere(projectId, requestId));
     await Promise.all(aborted.map((requestId) => store.removeCancel(projectId, requestId)));
   };
   const timer = createTimer(clock, async () => {

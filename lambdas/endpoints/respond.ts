@@ -3,7 +3,7 @@
  *
  *   withIdleLimit    60 s without bytes                                  upstreams/deadlines.ts
  *   readStream       size limits, SSE or JSON, decode; a batch a chunk   upstreams/read-answer.ts
- *   follow           first-event timer, connection errors                upstreams/http-upstream.ts
+ *   holdConnection   first-event timer, connection errors                upstreams/http-upstream.ts
  *   reportOutcome    first content, then the rest; outcome to breaker    routing/failover.ts
  *   answerEvents     origin tags, open blocks, usage, deadline cut       endpoints/answer-events.ts
  *   encodeForCaller  the caller's messages; a failure is the last one    here

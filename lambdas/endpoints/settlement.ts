@@ -26,7 +26,7 @@ const END_TIMEOUT_MS = 1_000;
 export const createSettlement = (
   unit: Pick<Admission, 'charge' | 'refund' | 'finished'>,
   clock: Clock,
-  /** Told at the end whether the unit is charged; awaited with the close. Never throws. */
+  /** Called at the end with whether the unit is charged; awaited with the close. Never throws. */
   onEnd: (isCharged: boolean) => Promise<void> = async () => {},
 ): Settlement => {
   let state: 'reserved' | 'delivered' | 'charged' | 'refunded' = 'reserved';

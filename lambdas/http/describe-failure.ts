@@ -40,7 +40,7 @@ const originOf = (error: Error): string | undefined => {
 
 /**
  * What a log may know of a failure: names, kinds, statuses and codes along the chain of causes, and the
- * place. Never a message: those may quote what a caller or an upstream said.
+ * place. Never a message: those may quote a caller or an upstream.
  */
 export const describeFailure = (error: unknown): Described => {
   const chain = chainOf(error);

@@ -12,12 +12,12 @@ const decode = (text: string): string | undefined => {
 };
 
 type Parameters = Record<string, string>;
-/** What the last placeholder of a pattern takes: one segment, or all that follows, slashes included. */
+/** What the last placeholder of a pattern matches: one segment, or all that follows, slashes included. */
 type Last = 'segment' | 'rest';
 
 /**
- * Tells what the `{placeholders}` of a pattern stand for in a path, percent-decoded; undefined when the path has
- * another shape. Each takes one segment, but for the last. The rest of a pattern is plain: letters, digits, `_`,
+ * Returns the parts of a path that match the `{placeholders}` of a pattern, percent-decoded; undefined when the path
+ * has another shape. Each matches one segment, but for the last. The rest of a pattern is plain: letters, digits, `_`,
  * `-` and slashes.
  */
 export const compilePattern = (pattern: string, last: Last = 'segment') => {
@@ -38,7 +38,7 @@ export const compilePattern = (pattern: string, last: Last = 'segment') => {
   };
 };
 
-/** Finds the routes that a path belongs to, each with what its placeholders stand for. */
+/** Finds the routes that a path belongs to, each with the values of its placeholders. */
 export const createPathFinder = <Route extends { pattern: string }>(
   routes: readonly Route[],
   last?: Last,

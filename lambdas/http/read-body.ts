@@ -6,7 +6,7 @@ import type { HttpRequest } from './read-event.ts';
 
 /**
  * Bytes of a decoded body. Decimal megabytes: the platform's limit is 6,291,456 bytes for the whole event,
- * in which the body stands as an escaped string (code grows by about 12 %) next to the headers.
+ * in which the body is an escaped string (code grows by about 12 %) next to the headers.
  */
 const MAX_BODY_BYTES = 5_500_000;
 
@@ -20,7 +20,7 @@ const unsupported = (message: string) => invalidRequest(message, { status: 415 }
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json$/;
 const CHARSET = /^charset="?([^"]*)"?$/;
 
-/** @throws ApiError 415: the charset is part of the media type, so it is refused with the same status. */
+/** @throws ApiError 415: the charset is part of the media type, so it is rejected with the same status. */
 const checkContentType = (contentType: string | undefined) => {
   if (!contentType) return;
   const [type = '', ...parameters] = contentType

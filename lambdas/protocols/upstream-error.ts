@@ -38,7 +38,7 @@ export class UpstreamError extends Error {
   readonly retryAfterSeconds: number | undefined;
   /** By how much the prompt is too long, if the upstream reports it. */
   readonly overflow: Overflow | undefined;
-  /** Version of the credential that the upstream refused. */
+  /** Version of the credential that the upstream rejected. */
   readonly credentialVersion: string | undefined;
   /** Paths of the parameters that the upstream's error names, by their names in its protocol. */
   readonly rejectedPaths: readonly string[];

@@ -2,7 +2,7 @@ import { type ApiError, DO_NOT_RETRY, invalidRequest } from '../support/errors.t
 import { suffixOf } from '../support/ids.ts';
 import type { ResumePoint } from './attempt.ts';
 
-/** Of 24: enough to tell the few attempts of one request apart, and each event carries them. */
+/** Of 24: enough to distinguish the few attempts of one request, and each event carries them. */
 const OWNER_LENGTH = 8;
 
 /** Ids name the attempt too: after a takeover the same number is an event of another response. */

@@ -17,8 +17,8 @@ export const nameOf = ({ upstream, model }: Target): string => `${upstream}/${mo
 // --- of a credential ---
 
 /**
- * Breakers of refused credentials, of this environment alone: another may hold a newer version of the
- * secret. Each belongs to the version that was refused, so that a new version closes it at once.
+ * Breakers of rejected credentials, of this environment alone: another may hold a newer version of the
+ * secret. Each belongs to the version that was rejected, so that a new version closes it at once.
  */
 export type CredentialBreakers = {
   waitMs(target: Target): number;
@@ -49,7 +49,7 @@ export const createCredentialBreakers = (
   const enter = (target: Target): Permit => {
     const breaker = currentOf(target);
     const isProbe = breaker?.enter() ?? false;
-    /** A call that ran while the credential counted as refused has shown that it is accepted. */
+    /** A call that ran while the credential counted as rejected has shown that it is accepted. */
     const accept = async () => {
       if (isProbe && entries.get(nameOf(target))?.breaker === breaker)
         entries.delete(nameOf(target));

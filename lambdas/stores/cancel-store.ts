@@ -1,5 +1,5 @@
 /**
- * Requests whose cancellation is wanted, by project: the process that runs one removes it. Implemented by
+ * Requests whose cancellation was requested, by project: the process that runs one removes it. Implemented by
  * `createDynamoCancelStore` (stores/dynamo/cancel-store.ts). @throws StoreUnavailable
  */
 export type CancelStore = {

@@ -4,7 +4,7 @@ type StoreErrorOptions = { cause?: unknown; mayBeApplied?: boolean };
 
 /** A store failed or timed out. `cause` is private. */
 export class StoreUnavailable extends Error {
-  /** False if every attempt was refused: then the write is not applied, now or later. */
+  /** False if every attempt was rejected: then the write is not applied, now or later. */
   readonly mayBeApplied: boolean;
 
   constructor(message: string, { mayBeApplied = true, ...options }: StoreErrorOptions = {}) {

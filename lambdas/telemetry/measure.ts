@@ -43,7 +43,7 @@ const statusValues = (status: number): Values =>
     Status5xx: status >= 500,
   });
 
-/** Of a generation that an upstream answered; refusals would only make it look fast. */
+/** Of a generation that an upstream answered; denied requests would only make it look fast. */
 const answerValues = ({ firstContentMs, ms }: RequestFields): Values =>
   omitUndefined({ FirstContentMs: firstContentMs, DurationMs: ms });
 
@@ -92,7 +92,7 @@ const upstreamFailureValues = ({
     SecretFetchFailed: fault === 'credential',
   });
 
-/** By the log event that tells it. */
+/** By log event. */
 const VALUES: { [E in LogEvent]?: (fields: LogEvents[E]) => Values } = {
   request: requestValues,
   upstream_failed: upstreamFailureValues,

@@ -33,7 +33,7 @@ const throwIfAborted = ({ aborted, reason }: AbortSignal) => {
     : new UpstreamError('aborted', 'the client disconnected');
 };
 
-/** The credential of another version than the refused one, if the secret has one. */
+/** The credential of another version than the rejected one, if the secret has one. */
 const newerCredential = async (
   { target, signal }: UpstreamCall,
   secrets: UpstreamSecrets,
@@ -75,7 +75,7 @@ const encodeBody = ({ request, protocol }: UpstreamCall, target: WireTarget) => 
   return { wire, body: Buffer.from(JSON.stringify(wire)) };
 };
 
-/** What an error's text must not contain. The model's name is the catalog's, and says what is wrong with it. */
+/** What an error's text must not contain. The model's name may stay: it is the catalog's, and often the cause. */
 const confidentialOf = (
   { model: _, ...request }: Record<string, unknown>,
   { host, hostname }: URL,
@@ -114,7 +114,7 @@ const headersFor = (
  * Cancels the first-event timer at the first content, drains the connection for reuse after `finish`, and
  * closes it otherwise. @throws UpstreamError: why the post failed, where it did
  */
-async function* follow(batches: EventBatches, sent: Post, onContent: () => void): EventBatches {
+async function* holdConnection(batches: EventBatches, sent: Post, onContent: () => void): EventBatches {
   try {
     for await (const events of batches) {
       if (events.some(isContent)) onContent();
@@ -195,7 +195,7 @@ export const createHttpUpstream = ({ secrets, clock }: Parts): Upstream => {
       }
       secrets.accepted(call.target.secret);
       const batches = readAnswer(response, chunks, call, { clock, fail: sent.fail });
-      return closing(follow(batches, sent, cancelWait), close);
+      return closing(holdConnection(batches, sent, cancelWait), close);
     } catch (error) {
       close();
       throw sent.errorOf(error);
@@ -210,7 +210,7 @@ export const createHttpUpstream = ({ secrets, clock }: Parts): Upstream => {
       if (!isRefusal(error)) throw error;
       const newer = await newerCredential(call, secrets, credential.version);
       if (!newer || !SENDABLE.test(newer.value)) throw error;
-      // Once: the provider refused nothing but a credential that has been replaced since it was read.
+      // Once: the rejected credential has been replaced since it was read.
       return send(call, newer);
     }
   };

@@ -14,7 +14,7 @@ type Options = {
 /** At $0.05 per 10,000 reads, 600 environments cost about $9 a month; five minutes would cost $26. */
 const TTL_MS = 15 * 60_000;
 /**
- * Between two reads while a credential is refused or missing. Below the 30 s within which a repaired one
+ * Between two reads while a credential is rejected or missing. Below the 30 s within which a repaired one
  * must serve, because requests, which trigger the reads, may be seconds apart.
  */
 const SEARCH_MS = 25_000;
@@ -98,14 +98,14 @@ export const createSecretsManagerSecrets = (options: Options): UpstreamSecrets =
   let cached: Snapshot | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
   let lastFailure: unknown;
-  /** Names that are refused or missing. */
-  const wanted = new Set<string>();
+  /** Names that are rejected or missing. */
+  const unusable = new Set<string>();
 
   const read = async (): Promise<Snapshot> => {
     readAt = clock.now();
     try {
       return await reader((snapshot) => {
-        if (snapshot.version !== cached?.version) wanted.clear();
+        if (snapshot.version !== cached?.version) unusable.clear();
         cached = snapshot;
         lastFailure = undefined;
       });
@@ -116,7 +116,7 @@ export const createSecretsManagerSecrets = (options: Options): UpstreamSecrets =
   };
 
   const isDue = (): boolean => {
-    const interval = wanted.size > 0 || lastFailure !== undefined ? SEARCH_MS : TTL_MS;
+    const interval = unusable.size > 0 || lastFailure !== undefined ? SEARCH_MS : TTL_MS;
     return clock.now() - readAt >= interval;
   };
   const refreshBehind = () => {
@@ -129,7 +129,7 @@ export const createSecretsManagerSecrets = (options: Options): UpstreamSecrets =
     return value === undefined ? undefined : { value, version };
   };
 
-  /** For callers that have no value to go on with. */
+  /** For callers without a cached value. */
   const readNow = (signal: AbortSignal): Promise<Snapshot> => {
     if (lastFailure !== undefined && clock.now() - readAt < RETRY_MS) {
       return Promise.reject(lastFailure);
@@ -145,16 +145,16 @@ export const createSecretsManagerSecrets = (options: Options): UpstreamSecrets =
         return known;
       }
       // Shortens the time to the next read, which may make it due.
-      if (cached) wanted.add(name);
+      if (cached) unusable.add(name);
       const snapshot = cached && !isDue() ? cached : await readNow(signal);
       const credential = credentialIn(snapshot, name);
       if (credential) return credential;
-      wanted.add(name);
+      unusable.add(name);
       throw new Error(`The upstream secret has no field '${name}'.`);
     },
     refused: async (name, version, signal) => {
       if (cached?.version === version) {
-        wanted.add(name);
+        unusable.add(name);
         if (clock.now() - readAt >= SEARCH_MS) await until(signal, read()).catch(() => undefined);
         signal.throwIfAborted();
       }
@@ -162,7 +162,7 @@ export const createSecretsManagerSecrets = (options: Options): UpstreamSecrets =
       return current?.version === version ? undefined : current;
     },
     accepted: (name) => {
-      wanted.delete(name);
+      unusable.delete(name);
     },
     version: () => {
       if (cached) refreshBehind();

@@ -12,7 +12,7 @@ export type UpstreamSecrets = {
    */
   get(name: string, signal: AbortSignal): Promise<Credential>;
   /**
-   * Call when an upstream refused the credential. Reads the secret again unless that was done just before,
+   * Call when an upstream rejected the credential. Reads the secret again unless that was done just before,
    * and looks for a new version from now on; returns the credential of another version, if there is one.
    */
   refused(name: string, version: string, signal: AbortSignal): Promise<Credential | undefined>;

@@ -64,7 +64,7 @@ export const withShortCallIds = (
 
 // --- thinking of earlier responses ---
 
-/** Stands for missing thinking: upstreams that require the field reject an empty text. */
+/** Replaces missing thinking: upstreams that require the field reject an empty text. */
 const PLACEHOLDER = { type: 'thinking' as const, text: ' ' };
 
 const addThinking = (turn: Turn): Turn => {

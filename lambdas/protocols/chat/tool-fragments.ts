@@ -117,7 +117,7 @@ export const createToolFragments = (request: GenerationRequest, writer: EventWri
     if (!call.opened) return;
     if (writer.isOpen(call.key)) writer.delta(call.key, text);
     else if (text.trim() !== '') {
-      throw new UpstreamError('malformed', `arguments of '${call.name}' go on after their end`);
+      throw new UpstreamError('malformed', `arguments of '${call.name}' continue after their end`);
     }
   };
 

@@ -125,7 +125,7 @@ const callEvents = (
   return {
     added: item('', 'in_progress'),
     start: () => [],
-    // The arguments of the function that stands for the tool are no text before they are whole.
+    // The arguments of the function that represents the tool are not a text before they are whole.
     delta: () => [],
     end: (text) => {
       const input = unwrapInput(text);

@@ -9,7 +9,7 @@ import type { ResponsesRequest, WireTool, WireToolChoice } from './wire.ts';
 
 const NO_ARGUMENTS = { type: 'object', properties: {} };
 
-/** Parameters of the function that stands for a custom tool, whose input is one text. */
+/** Parameters of the function that represents a custom tool, whose input is one text. */
 const TEXT_INPUT = {
   type: 'object',
   properties: { input: { type: 'string' } },
@@ -24,7 +24,7 @@ type CallerName = { name: string; namespace?: string | undefined; isCustom?: boo
 export const flatName = ({ name, namespace }: CallerName): string =>
   namespace === undefined ? name : fittingToolName(`${namespace}__${name}`);
 
-/** Arguments of the function that stands for a custom tool. */
+/** Arguments of the function that represents a custom tool. */
 export const wrapInput = (input: string): string => JSON.stringify({ input });
 
 /** An escape that the token cap cut. */

@@ -34,7 +34,7 @@ export const lastUsedName = (keyId: string): string => `l${keyId}`;
 export const IN_FLIGHT = 'n';
 export const FLOOR = 'f';
 
-/** Lengths of the labels of an hour, a day and a month, by the letter that stands for them in a mark. */
+/** Lengths of the labels of an hour, a day and a month, by the letter of each in a mark. */
 const LABEL_LENGTHS: Record<string, number> = { h: 13, d: 10, m: 7 };
 const TOMBSTONE = 'x';
 

@@ -129,7 +129,7 @@ const createSettle = (table: Table, ledger: WriteLedger): Pick<MeterStore, 'char
     settleDuplicated: () => Promise<unknown>,
   ): Promise<void> => {
     const entry = ledger.entryOf(unit.requestId);
-    // Otherwise its reserve was refused: no unit is reserved, and no copy of it is in flight.
+    // Otherwise its reserve was rejected: no unit is reserved, and no copy of it is in flight.
     if (!entry || entry.mayHoldUnit) {
       if (!entry || entry.mayBeDuplicated) await settleDuplicated();
       else await settleOnce(unit, write, entry);

@@ -65,7 +65,7 @@ const bindingsOf = <Value>(
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 };
 
-/** DynamoDB's names for more calls than an item, a table or an account takes. */
+/** DynamoDB's names for more calls than an item, a table or an account allows. */
 const THROTTLING = new Set([
   'ThrottlingException',
   'ProvisionedThroughputExceededException',
@@ -86,7 +86,7 @@ const isRefusal = (cause: unknown): boolean =>
 const MAX_ATTEMPTS = 3;
 
 /**
- * Repeats a call whose outcome is unknown (no response, or a 5xx). A refusal is final: a throttled item recovers
+ * Repeats a call whose outcome is unknown (no response, or a 5xx). A rejection is final: a throttled item recovers
  * only if its callers wait, which a store without a clock cannot.
  * @throws StoreUnavailable
  */

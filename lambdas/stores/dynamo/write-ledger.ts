@@ -57,7 +57,7 @@ export const createWriteLedger = (table: Table): WriteLedger => {
         remember(result);
         return result;
       } catch (error) {
-        // A refused write leaves nothing behind.
+        // A rejected write leaves no mark.
         const mayBeDuplicated = !(error instanceof StoreUnavailable) || error.mayBeApplied;
         remember({ applied: false, mayBeDuplicated });
         throw error;
