@@ -31,7 +31,9 @@ const createSigningKeys = () => {
   return (secret: string, scope: string): KeyObject => {
     if (last?.secret === secret && last.scope === scope) return last.key;
     const start = createSecretKey(`AWS4${secret}`, 'utf8');
-    const key = scope.split('/').reduce((parent, part) => createSecretKey(hmac(parent, part)), start);
+    const key = scope
+      .split('/')
+      .reduce((parent, part) => createSecretKey(hmac(parent, part)), start);
     last = { secret, scope, key };
     return key;
   };

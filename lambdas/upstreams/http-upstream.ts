@@ -114,7 +114,11 @@ const headersFor = (
  * Cancels the first-event timer at the first content, drains the connection for reuse after `finish`, and
  * closes it otherwise. @throws UpstreamError: why the post failed, where it did
  */
-async function* holdConnection(batches: EventBatches, sent: Post, onContent: () => void): EventBatches {
+async function* holdConnection(
+  batches: EventBatches,
+  sent: Post,
+  onContent: () => void,
+): EventBatches {
   try {
     for await (const events of batches) {
       if (events.some(isContent)) onContent();

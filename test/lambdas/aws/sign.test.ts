@@ -87,18 +87,21 @@ const arbitraryCall = fc.record({
 });
 
 describe('the signature of an AWS call', () => {
-  test.each(VECTORS)("the signature of AWS's example %s is the published one", async (_, vector, names, signature) => {
-    const { headers = {}, body = '', ...token } = vector;
-    const sign = signerOf({ ...CREDENTIALS, ...token });
-    const signed = await sign({ url: EXAMPLE_URL, headers, body }, EXAMPLE_TIME);
-    expect(signed).toMatchObject({
-      ...headers,
-      host: 'example.amazonaws.com',
-      'x-amz-date': '20150830T123600Z',
-      authorization: `AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, SignedHeaders=${names}, Signature=${signature}`,
-    });
-    expect(signed['x-amz-security-token']).toBe(vector.sessionToken);
-  });
+  test.each(VECTORS)(
+    "the signature of AWS's example %s is the published one",
+    async (_, vector, names, signature) => {
+      const { headers = {}, body = '', ...token } = vector;
+      const sign = signerOf({ ...CREDENTIALS, ...token });
+      const signed = await sign({ url: EXAMPLE_URL, headers, body }, EXAMPLE_TIME);
+      expect(signed).toMatchObject({
+        ...headers,
+        host: 'example.amazonaws.com',
+        'x-amz-date': '20150830T123600Z',
+        authorization: `AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, SignedHeaders=${names}, Signature=${signature}`,
+      });
+      expect(signed['x-amz-security-token']).toBe(vector.sessionToken);
+    },
+  );
 
   test("random calls get the same headers as from AWS's own signer", async () => {
     await fc.assert(
@@ -129,7 +132,10 @@ describe('the signature of an AWS call', () => {
 
   test('one signer follows a new day and rotated credentials', async () => {
     let credentials: AwsCredentials = CREDENTIALS;
-    const sign = createSigner('service', { region: 'us-east-1', credentials: async () => credentials });
+    const sign = createSigner('service', {
+      region: 'us-east-1',
+      credentials: async () => credentials,
+    });
     const call = { url: EXAMPLE_URL, headers: {}, body: '' };
     const ofFresh = (now: number) => signerOf(credentials)(call, now);
     const nextDay = EXAMPLE_TIME + 86_400_000;
