@@ -117,6 +117,34 @@ module.exports = {
       to: { path: '^(bin|lib|lambdas|local|test|bench)/' },
     },
     {
+      name: 'console-takes-only-types',
+      comment: 'It runs in a browser and shares the shapes of the admin API.',
+      severity: 'error',
+      from: { path: '^console/' },
+      to: {
+        path: '^(bin|lib|local|cli|lambdas|test|bench)/',
+        pathNot: '^lambdas/(admin|records|stores)/',
+      },
+    },
+    {
+      name: 'console-runs-nothing-of-the-router',
+      severity: 'error',
+      from: { path: '^console/' },
+      to: { path: '^lambdas/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'console-is-bundled-not-imported',
+      severity: 'error',
+      from: { path: '^(bin|lib|local|cli|lambdas|bench)/' },
+      to: { path: '^console/', pathNot: '^console/bundle\\.ts$' },
+    },
+    {
+      name: 'router-knows-no-bundler',
+      severity: 'error',
+      from: { path: '^lambdas/' },
+      to: { path: '^console/' },
+    },
+    {
       name: 'infrastructure-takes-only-contracts',
       severity: 'error',
       from: { path: '^(lib|bin)/' },

@@ -12,6 +12,8 @@ if (major < 24) {
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    // npm run test:browser
+    exclude: ['test/browser/**'],
     globalSetup: 'test/house/leftovers.ts',
     setupFiles: ['test/support/fail-on-leaks.ts', 'test/support/fail-on-shapes.ts'],
     pool: 'threads',

@@ -1,12 +1,14 @@
 import { createAudit } from './admin/audit.ts';
+import { CONSOLE_API, type ConsoleParts, isConsoleFile } from './admin/console.ts';
 import { type AdminHandler, createAdminHandler } from './admin/create-admin-handler.ts';
+import { createConsoleHandler } from './admin/create-console-handler.ts';
 import type { DoctorParts } from './admin/doctor.ts';
 import { createOperations } from './admin/operations.ts';
 import { createCheckModels } from './admin/plans.ts';
 import type { Identity } from './admin/roles.ts';
 import type { Model } from './catalog/catalog.ts';
 import { createHistoryJob, type HistoryJob } from './history/history-job.ts';
-import type { HttpEvent } from './http/read-event.ts';
+import { type HttpEvent, pathOf } from './http/read-event.ts';
 import { createKeyLifecycle } from './keys/lifecycle.ts';
 import type { AuditStore } from './stores/audit-store.ts';
 import type { HistoryStore } from './stores/history-store.ts';
@@ -34,6 +36,8 @@ export type AdminParts = {
   upstream: DoctorParts['upstream'];
   /** Who makes a request, and in which roles; undefined rejects it with 403. */
   identify: (event: HttpEvent) => Identity | undefined;
+  /** Serves the console at `/dashboard`. @default no console */
+  console?: ConsoleParts | undefined;
   log: Log;
   clock: Clock;
   randomBytes: RandomBytes;
@@ -52,6 +56,15 @@ export const createAdmin = (parts: AdminParts): Admin => {
   const checkModels = createCheckModels(parts.models.map(({ id }) => id));
   const routes = createOperations({ ...parts, runHistory, lifecycle, checkModels });
   const audit = createAudit(parts);
-  const handler = createAdminHandler({ ...parts, prefix: '/admin', routes, audit });
-  return { handler, runHistory };
+  const serve = (prefix: string) => createAdminHandler({ ...parts, prefix, routes, audit });
+  const serveAdmin = serve('/admin');
+  const { console } = parts;
+  if (!console) return { handler: serveAdmin, runHistory };
+  const serveCalls = serve(CONSOLE_API);
+  const serveFiles = createConsoleHandler({ ...parts, console });
+  const handlerOf = (path: string): AdminHandler => {
+    if (isConsoleFile(path)) return serveFiles;
+    return path.startsWith(`${CONSOLE_API}/`) ? serveCalls : serveAdmin;
+  };
+  return { handler: (event, context) => handlerOf(pathOf(event))(event, context), runHistory };
 };

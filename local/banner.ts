@@ -72,7 +72,7 @@ export const banner = ({
 }): string => {
   const address = { baseUrl, key, model: models[0] ?? '' };
   return [
-    `The model router is ready. Press Ctrl-C to stop it.\n\n  base URL  ${baseUrl}\n  key       ${key}\n  models    ${models.join(', ')}`,
+    `The model router is ready. Press Ctrl-C to stop it.\n\n  base URL  ${baseUrl}\n  key       ${key}\n  models    ${models.join(', ')}\n  console   ${baseUrl}/dashboard`,
     section('Chat completions, streamed', chatCurl(address)),
     section('Messages, streamed', messagesCurl(address)),
     section('OpenAI SDK', openai(address)),

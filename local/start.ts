@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Identity } from '../lambdas/admin/roles.ts';
+import { bundleConsole } from '../console/bundle.ts';
+import type { ConsoleFiles, ConsoleParts } from '../lambdas/admin/console.ts';
 import { createCatalog, type Model, parseModels } from '../lambdas/catalog/catalog.ts';
 import defaultModels from '../lambdas/catalog/models.json' with { type: 'json' };
 import { type Admin, createAdmin } from '../lambdas/create-admin.ts';
@@ -21,6 +22,7 @@ import { type RequestHead, startServer } from '../lambdas/web/server.ts';
 import { startEmbeddedSecrets } from './embedded-secrets.ts';
 import type { UpstreamControl } from './embedded-upstream/recorder.ts';
 import { startEmbeddedUpstream } from './embedded-upstream/server.ts';
+import { createIdentifyLocal, isAdminPath, isForLoopback } from './identify-local.ts';
 import { atEmbeddedUpstream, localCredentials } from './local-catalog.ts';
 import { startLocalStores } from './local-stores.ts';
 import { createLocalSecrets, UPSTREAM_SECRET } from './local-upstream.ts';
@@ -76,23 +78,10 @@ const createKeySeeder = ({ lifecycle, plans }: SeederParts) => {
   };
 };
 
-const LOOPBACK_HOST = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/;
-
-/**
- * Without IAM, every client of the loopback address is the operator, except web pages open in a browser
- * of this machine: they send an Origin or, after DNS rebinding, another Host.
- */
-const identifyLocal = ({ headers }: HttpEvent): Identity | undefined =>
-  headers.origin === undefined && LOOPBACK_HOST.test(headers.host ?? '')
-    ? { name: 'local', roles: ['operator'] }
-    : undefined;
-
-const isAdminPath = (path: string): boolean => path.startsWith('/admin/');
-
 const isForAdmin = (event: HttpEvent): boolean => 'rawPath' in event && isAdminPath(event.rawPath);
 
 /** Requests whose responses come from the history, which is a run behind. */
-const HISTORY_PATHS = /^\/admin\/(?:usage$|projects\/[^/]+\/statements\/)/;
+const HISTORY_PATHS = /^\/(?:admin|dashboard\/api)\/(?:usage$|projects\/[^/]+\/statements\/)/;
 
 const readsHistory = (event: HttpEvent): boolean => {
   if (!('rawPath' in event)) return false;
@@ -115,6 +104,16 @@ const withAdmin =
     const { body, ...prelude } = await admin.handler(event, context);
     withPrelude(response, prelude).end(body);
   };
+
+/** The console, bundled at the first request of its page: most starts serve none. */
+const createLocalConsole = (token: string): ConsoleParts => {
+  let files: ConsoleFiles | undefined;
+  const readFiles = () => {
+    files ??= bundleConsole();
+    return files;
+  };
+  return { readFiles, settings: { stage: 'local', token }, mayOpen: isForLoopback };
+};
 
 const ignore = () => {};
 const NO_LOG: Log = { info: ignore, warn: ignore, error: ignore };
@@ -147,12 +146,14 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     clock,
     randomBytes,
   });
+  const token = randomBytes(24).toString('base64url');
   const admin = createAdmin({
     models,
     ...stores.adminParts,
     secrets: credentialStore,
     upstream,
-    identify: identifyLocal,
+    identify: createIdentifyLocal(token),
+    console: createLocalConsole(token),
     log,
     clock,
     randomBytes,

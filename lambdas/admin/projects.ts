@@ -7,7 +7,8 @@ import type { NewProject } from './input.ts';
 import type { AdminChange, AdminOperation } from './operation.ts';
 import { type Identity, maySee, projectNotFound } from './roles.ts';
 
-const publicProject = ({ id, name, createdAt }: Project) => ({
+/** A project as the admin API returns it. */
+export const publicProject = ({ id, name, createdAt }: Project) => ({
   id,
   ...(name !== undefined && { name }),
   created_at: formatInstant(createdAt),

@@ -37,6 +37,11 @@ const countsOf = (
   ...(lastUsedAt !== undefined && { last_used_at: formatInstant(lastUsedAt) }),
 });
 
+/** A row of `list`; without the counts if the plan does not exist. */
+export type KeyUsage = Pick<ReturnType<typeof publicKey>, 'id' | 'name' | 'status' | 'plan'> & {
+  meter: string;
+} & Partial<ReturnType<typeof countsOf>>;
+
 /**
  * `list` returns one row per key. A rotated key and its successor share a meter and therefore their counts:
  * rows with the same `meter` must not be added. Units of dead processes are refunded first.
@@ -48,7 +53,11 @@ export const usageHandlers = (parts: Parts) => {
     reaper: createReaper({ store: meters, log: parts.log }),
   });
 
-  const rowOf = async (record: KeyRecord, plan: Plan | undefined, now: number) => {
+  const rowOf = async (
+    record: KeyRecord,
+    plan: Plan | undefined,
+    now: number,
+  ): Promise<KeyUsage> => {
     const { id, name, plan: planId, status } = publicKey(record, now);
     const key = { id, ...(name !== undefined && { name }), status, plan: planId };
     const { meterId, keyId } = record;

@@ -48,13 +48,19 @@ export type EncodedReply = {
   headers?: HeaderMap;
   json: string;
 };
+/** A page, a script or a style; its `content-type` is one of the headers. */
+export type TextReply = {
+  status: number;
+  headers: HeaderMap;
+  text: string;
+};
 /** A stream in batches, one write each. It never throws: a failure is its last message. */
 export type StreamReply = {
   status: number;
   headers?: HeaderMap;
   messages: MessageBatches;
 };
-export type Reply = JsonReply | EncodedReply | StreamReply;
+export type Reply = JsonReply | EncodedReply | TextReply | StreamReply;
 
 /** What a route does. Endpoints return values; only http/ writes. @throws ApiError */
 export type Endpoint = (call: Call) => Promise<Reply>;

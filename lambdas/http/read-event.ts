@@ -60,7 +60,7 @@ const suffixesOf = (path: string): string[] => {
  * resource does not: what remains matches the resource with its parameters, which may be percent-decoded.
  */
 const pathBelowMapping = ({ path, resource, pathParameters }: APIGatewayProxyEvent): string => {
-  const rest = resource?.replace('{proxy+}', () => pathParameters?.proxy ?? '{proxy+}');
+  const rest = resource?.replace(/\{(\w+)\+?\}/, (text, name) => pathParameters?.[name] ?? text);
   const suffixes = suffixesOf(path);
   const below =
     suffixes.find((suffix) => suffix === rest) ??
@@ -68,6 +68,10 @@ const pathBelowMapping = ({ path, resource, pathParameters }: APIGatewayProxyEve
   // The root's mapping may be called without a slash at the end.
   return below ?? (resource === '/' ? '/' : path);
 };
+
+/** The path alone, as `readEvent` returns it. */
+export const pathOf = (event: HttpEvent): string =>
+  'rawPath' in event ? event.rawPath : pathBelowMapping(event);
 
 const queryOf = (text: string): Record<string, string> =>
   Object.fromEntries(new URLSearchParams(text));
@@ -85,7 +89,7 @@ export const readEvent = (event: HttpEvent): HttpRequest => {
   if ('rawPath' in event) {
     return {
       method: event.requestContext.http.method,
-      path: event.rawPath,
+      path: pathOf(event),
       source: event.requestContext.http.sourceIp,
       headers: lowerCased(Object.entries(event.headers)),
       query: queryOf(event.rawQueryString ?? ''),
@@ -94,7 +98,7 @@ export const readEvent = (event: HttpEvent): HttpRequest => {
   }
   return {
     method: event.httpMethod,
-    path: pathBelowMapping(event),
+    path: pathOf(event),
     headers: readHeadersOfRestApi(event),
     query: queryOfRestApi(event),
     source: event.requestContext.identity?.sourceIp ?? '',

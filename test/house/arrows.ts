@@ -7,7 +7,7 @@ import * as z from 'zod';
 const fromRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const CRUISER = fromRoot('node_modules/dependency-cruiser/bin/dependency-cruiser.mjs');
 const CONFIG = fromRoot('.dependency-cruiser.cjs');
-const FOLDERS = ['bin', 'cli', 'lib', 'lambdas', 'local', 'test', 'bench'];
+const FOLDERS = ['bin', 'cli', 'console', 'lib', 'lambdas', 'local', 'test', 'bench'];
 
 const Report = z.object({
   summary: z.object({

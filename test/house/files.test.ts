@@ -5,9 +5,9 @@ import { describe, expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-const sources = ['bin', 'cli', 'lib', 'lambdas', 'local'].flatMap((folder) =>
+const sources = ['bin', 'cli', 'console', 'lib', 'lambdas', 'local'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts'))
+    .filter((path) => /\.tsx?$/.test(path))
     .map((path) => join(folder, path))
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') })),
 );
@@ -32,7 +32,7 @@ describe('the source files', () => {
   });
 
   test('every source file name is in kebab-case', () => {
-    const odd = sources.filter(({ path }) => !/^([a-z0-9-]+\/)+[a-z0-9-]+(\.d)?\.ts$/.test(path));
+    const odd = sources.filter(({ path }) => !/^([a-z0-9-]+\/)+[a-z0-9-]+(\.d)?\.tsx?$/.test(path));
     expect(odd.map(({ path }) => path)).toEqual([]);
   });
 

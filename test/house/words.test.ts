@@ -104,12 +104,12 @@ const oddWords = (path: string, text: string): string[] => {
 
 const filesIn = (folder: string): string[] =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((path) => /\.(ts|mjs|cjs|md)$/.test(path))
+    .filter((path) => /\.(tsx?|mjs|cjs|md)$/.test(path))
     .map((path) => `${folder}/${path}`);
 
 const files = [
   'README.md',
-  ...['bin', 'cli', 'lib', 'lambdas', 'local', 'bench', 'docs'].flatMap(filesIn),
+  ...['bin', 'cli', 'lib', 'lambdas', 'local', 'console', 'bench', 'docs'].flatMap(filesIn),
 ].filter((path) => !EXEMPT.includes(path));
 
 describe('forbidden words', () => {

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { Reply } from '../../endpoints/endpoint.ts';
+import type { Reply, StreamReply } from '../../endpoints/endpoint.ts';
 import { formatSse, type MessageBatches, type SseMessage } from '../../protocols/sse.ts';
 import { toApiError } from '../../support/errors.ts';
 import { suffixOf } from '../../support/ids.ts';
@@ -151,6 +151,11 @@ type WriteOptions = {
   corsOrigins?: readonly string[] | undefined;
 };
 
+const textOf = (reply: Exclude<Reply, StreamReply>): string => {
+  if ('text' in reply) return reply.text;
+  return 'json' in reply ? reply.json : JSON.stringify(reply.body);
+};
+
 /** The body of a reply and the headers that describe it. */
 const encodeBody = (
   received: Received,
@@ -162,10 +167,8 @@ const encodeBody = (
     return { headers: SSE_HEADERS, body };
   }
   if (reply.status === NO_CONTENT) return { headers: {}, body: '' };
-  const isHead = received.request.method === 'HEAD';
-  const json = 'json' in reply ? reply.json : JSON.stringify(reply.body);
-  const body = isHead ? '' : textBody(json);
-  return { headers: JSON_HEADERS, body };
+  const body = received.request.method === 'HEAD' ? '' : textBody(textOf(reply));
+  return { headers: 'text' in reply ? {} : JSON_HEADERS, body };
 };
 
 /**

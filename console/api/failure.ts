@@ -1,0 +1,40 @@
+/** A call without a success: the response's error, or status 0 if there was no response. */
+export class ApiFailure extends Error {
+  readonly status: number;
+  /** The field of the body that the error is about. */
+  readonly param: string | undefined;
+  readonly requestId: string | undefined;
+
+  constructor(
+    message: string,
+    { status = 0, param, requestId }: { status?: number; param?: string; requestId?: string } = {},
+  ) {
+    super(message);
+    this.name = 'ApiFailure';
+    this.status = status;
+    this.param = param;
+    this.requestId = requestId;
+  }
+}
+
+type Envelope = { error?: { message?: unknown; param?: unknown } };
+
+const messageIn = (body: unknown): Envelope['error'] =>
+  typeof body === 'object' && body !== null ? (body as Envelope).error : undefined;
+
+/** The failure that a response reports. */
+export const failureOf = async (response: Response): Promise<ApiFailure> => {
+  const error = messageIn(await response.json().catch(() => undefined));
+  const { message = `The response has status ${response.status}.`, param } = error ?? {};
+  const requestId = response.headers.get('x-request-id');
+  return new ApiFailure(String(message), {
+    status: response.status,
+    ...(typeof param === 'string' && { param }),
+    ...(requestId && { requestId }),
+  });
+};
+
+export const asFailure = (error: unknown): ApiFailure =>
+  error instanceof ApiFailure
+    ? error
+    : new ApiFailure(error instanceof Error ? error.message : String(error));

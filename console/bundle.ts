@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { buildSync } from 'esbuild';
+import type { ConsoleFiles } from '../lambdas/admin/console.ts';
+import project from '../package.json' with { type: 'json' };
+
+const folder = fileURLToPath(new URL('.', import.meta.url));
+
+const TYPES: Record<string, string> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+};
+
+const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+
+/**
+ * Bundles the console for browsers: one page, one script, one style, all text, because the REST API passes no
+ * bytes. The names contain a hash, so that browsers keep the files until the next version.
+ * @throws on build errors
+ */
+export const bundleConsole = (): ConsoleFiles => {
+  const { outputFiles } = buildSync({
+    absWorkingDir: folder,
+    entryPoints: { app: 'main.tsx' },
+    entryNames: '[name].[hash]',
+    outdir: '.',
+    write: false,
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: ['chrome123', 'firefox128', 'safari17.5'],
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    define: { VERSION: JSON.stringify(project.version) },
+    legalComments: 'none',
+    logLevel: 'warning',
+  });
+  const assets: ConsoleFiles['assets'] = {};
+  let page = readFileSync(new URL('page.html', import.meta.url), 'utf8');
+  for (const { path, text } of outputFiles) {
+    const name = nameOf(path);
+    const extension = name.slice(name.lastIndexOf('.') + 1);
+    assets[name] = { type: TYPES[extension] ?? 'text/plain; charset=utf-8', text };
+    page = page.replace(`{{${extension}}}`, name);
+  }
+  return { page, assets };
+};

@@ -1,0 +1,26 @@
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { Session } from '../api/session.ts';
+import type { NewKey, Plan, Project } from '../api/types.ts';
+
+/** What every page may read; loaded once, and again after a change. */
+export type Shared = {
+  session: Session;
+  projects: Project[];
+  plans: Plan[];
+  /** The project that the pages show; undefined: all. */
+  project: string | undefined;
+  reloadShared: () => void;
+  /** Shows a new key, this once, above every page. */
+  showSecret: (key: NewKey) => void;
+};
+
+const SharedContext = createContext<Shared | undefined>(undefined);
+export const SharedProvider = SharedContext.Provider;
+
+/** @throws Error outside the shell */
+export const useShared = (): Shared => {
+  const shared = useContext(SharedContext);
+  if (!shared) throw new Error('The shell provides what pages share.');
+  return shared;
+};

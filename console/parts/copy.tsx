@@ -1,0 +1,46 @@
+import { useRef, useState } from 'preact/hooks';
+import { Icon } from './icons.tsx';
+
+const SHOWN_MS = 2_000;
+const RESULTS = { none: 'Copy', copied: 'Copied', selected: 'Press Ctrl+C' };
+
+/** Copies a text; where the clipboard denies it, selects the text instead. */
+export const CopyButton = ({ text, label }: { text: string; label: string }) => {
+  const [result, setResult] = useState<keyof typeof RESULTS>('none');
+  const button = useRef<HTMLButtonElement>(null);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setResult('copied');
+    } catch {
+      const source = button.current?.closest('[data-copied]')?.querySelector('code');
+      if (source) getSelection()?.selectAllChildren(source);
+      setResult('selected');
+    }
+    setTimeout(() => setResult('none'), SHOWN_MS);
+  };
+  return (
+    <button ref={button} type="button" class="button is-small" aria-label={label} onClick={copy}>
+      <Icon name={result === 'copied' ? 'check' : 'copy'} />
+      <span aria-live="polite">{RESULTS[result]}</span>
+    </button>
+  );
+};
+
+/** A text to copy, in one line or as a block. */
+export const Copyable = ({
+  text,
+  label,
+  isBlock = false,
+}: {
+  text: string;
+  label: string;
+  isBlock?: boolean;
+}) => (
+  <div class={isBlock ? 'copyable is-block' : 'copyable'} data-copied>
+    <pre>
+      <code>{text}</code>
+    </pre>
+    <CopyButton text={text} label={`Copy ${label}`} />
+  </div>
+);

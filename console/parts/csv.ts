@@ -1,0 +1,21 @@
+const field = (value: unknown): string => {
+  const text = String(value ?? '');
+  // A spreadsheet runs a cell that starts with one of these.
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+};
+
+/** RFC 4180. */
+export const csvOf = (rows: readonly Record<string, unknown>[]): string => {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const lines = rows.map((row) => names.map((name) => field(row[name])).join(','));
+  return `${[names.join(','), ...lines].join('\r\n')}\r\n`;
+};
+
+/** Saves a text as a file of the reader. */
+export const saveFile = (name: string, text: string): void => {
+  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }));
+  const link = Object.assign(document.createElement('a'), { href: url, download: name });
+  link.click();
+  URL.revokeObjectURL(url);
+};

@@ -1,0 +1,102 @@
+import type { ComponentChildren } from 'preact';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { type ApiFailure, asFailure } from '../api/failure.ts';
+import { FailureBox } from './states.tsx';
+
+type DialogProps = {
+  title: string;
+  /** Undefined: neither Escape nor a click on the page closes the dialog. */
+  onClose?: (() => void) | undefined;
+  isWide?: boolean;
+  children: ComponentChildren;
+};
+
+/** A modal dialog: focus moves in, stays in, and returns to its opener. */
+export const Dialog = ({ title, onClose, isWide = false, children }: DialogProps) => {
+  const id = useId();
+  const element = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => {
+    const dialog = element.current;
+    const opener = document.activeElement;
+    dialog?.showModal();
+    return () => {
+      dialog?.close();
+      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      class={isWide ? 'dialog is-wide' : 'dialog'}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose?.();
+      }}
+      // Chromium closes a dialog at the second Escape without asking.
+      onClose={({ currentTarget }) => {
+        if (currentTarget.isConnected && !onClose) currentTarget.showModal();
+        else onClose?.();
+      }}
+    >
+      <h2 id={id}>{title}</h2>
+      {children}
+    </dialog>
+  );
+};
+
+type FormProps = {
+  title: string;
+  /** The verb on the button, and its form while the call runs. */
+  action: string;
+  busyAction: string;
+  isReady?: boolean;
+  isDangerous?: boolean;
+  onClose: () => void;
+  /** Throws to keep the dialog open with the reason. */
+  onSubmit: () => Promise<void>;
+  children: (failure: ApiFailure | undefined) => ComponentChildren;
+};
+
+/** A dialog that makes one change: one click sends one request, and a failure keeps what was typed. */
+export const FormDialog = (props: FormProps) => {
+  const { title, action, busyAction, isReady = true, isDangerous = false } = props;
+  const [failure, setFailure] = useState<ApiFailure>();
+  const [isBusy, setBusy] = useState(false);
+  const inFlight = useRef(false);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (inFlight.current || !isReady) return;
+    inFlight.current = true;
+    setBusy(true);
+    setFailure(undefined);
+    try {
+      await props.onSubmit();
+    } catch (error) {
+      setFailure(asFailure(error));
+    } finally {
+      inFlight.current = false;
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={title} onClose={isBusy ? undefined : props.onClose}>
+      <form onSubmit={submit} noValidate>
+        {props.children(failure)}
+        {failure && failure.param === undefined && <FailureBox failure={failure} />}
+        <div class="dialog-actions">
+          <button type="button" class="button" disabled={isBusy} onClick={props.onClose}>
+            Cancel
+          </button>
+          <button
+            type="submit"
+            class={isDangerous ? 'button is-danger' : 'button is-primary'}
+            disabled={isBusy || !isReady}
+          >
+            {isBusy ? busyAction : action}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+};

@@ -1,0 +1,67 @@
+import { useState } from 'preact/hooks';
+import type { ApiFailure } from '../api/failure.ts';
+import { Field } from './field.tsx';
+import { localTime } from './format.ts';
+
+const DAY_MS = 86_400_000;
+const DAYS = ['7', '30', '90'];
+
+/** The end that a choice means: `never` and `same` name none, a number is days from now, the rest a local date. */
+export const expiresAt = (choice: string): { expires_at?: string } => {
+  if (choice === 'never' || choice === 'same' || choice === '') return {};
+  const ms = DAYS.includes(choice)
+    ? Date.now() + Number(choice) * DAY_MS
+    : Date.parse(`${choice}T23:59:59`);
+  return { expires_at: new Date(ms).toISOString() };
+};
+
+type ExpiryProps = {
+  value: string;
+  failure: ApiFailure | undefined;
+  onChange: (choice: string) => void;
+  /** The first choice keeps the end of the key that is replaced. */
+  isKept?: boolean;
+};
+
+/** When a key ends. */
+export const Expiry = ({ value, failure, onChange, isKept = false }: ExpiryProps) => {
+  const [isDate, setDate] = useState(false);
+  const { expires_at: end } = expiresAt(value);
+  return (
+    <Field
+      label="Expires"
+      param="expires_at"
+      failure={failure}
+      hint={end && <p>Ends {localTime(end)}.</p>}
+    >
+      {(attributes) => (
+        <div class="row">
+          <select
+            {...attributes}
+            value={isDate ? 'date' : value}
+            onChange={({ currentTarget }) => {
+              setDate(currentTarget.value === 'date');
+              onChange(currentTarget.value === 'date' ? '' : currentTarget.value);
+            }}
+          >
+            <option value={isKept ? 'same' : 'never'}>{isKept ? 'As now' : 'Never'}</option>
+            {DAYS.map((days) => (
+              <option key={days} value={days}>
+                In {days} days
+              </option>
+            ))}
+            <option value="date">On a date…</option>
+          </select>
+          {isDate && (
+            <input
+              type="date"
+              aria-label="Last day"
+              value={value}
+              onInput={({ currentTarget }) => onChange(currentTarget.value)}
+            />
+          )}
+        </div>
+      )}
+    </Field>
+  );
+};

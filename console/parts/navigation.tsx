@@ -1,0 +1,79 @@
+import type { Session } from '../api/session.ts';
+import type { Project } from '../api/types.ts';
+import { settings, version } from '../settings.ts';
+import { Icon, type IconName, Logo } from './icons.tsx';
+import { hrefOf } from './route.ts';
+import { ThemeButton } from './theme.tsx';
+
+type Entry = { page: string; title: string; icon: IconName };
+
+const GROUPS: { title: string; entries: Entry[] }[] = [
+  { title: 'Settings', entries: [{ page: 'keys', title: 'API keys', icon: 'keys' }] },
+];
+
+type NavigationProps = {
+  session: Session;
+  page: string;
+  project: string | undefined;
+  projects: Project[];
+};
+
+const ProjectSelect = ({ page, project, projects }: Omit<NavigationProps, 'session'>) => (
+  <label class="project">
+    <span class="sr-only">Project</span>
+    <select
+      value={project ?? projects[0]?.id ?? ''}
+      onChange={({ currentTarget }) => {
+        location.hash = hrefOf(page, { project: currentTarget.value });
+      }}
+    >
+      {projects.map(({ id, name }) => (
+        <option key={id} value={id}>
+          {name ? `${name} (${id})` : id}
+        </option>
+      ))}
+    </select>
+  </label>
+);
+
+/** The pages, in two groups, and who is signed in. */
+export const Navigation = ({ session, ...place }: NavigationProps) => (
+  <nav class="nav" aria-label="Pages">
+    <p class="brand">
+      <Logo />
+      <span>Model router</span>
+    </p>
+    <ProjectSelect {...place} />
+    {GROUPS.map(({ title, entries }) => (
+      <div key={title} class="nav-group">
+        <h2>{title}</h2>
+        <ul>
+          {entries.map(({ page, title: text, icon }) => (
+            <li key={page}>
+              <a
+                href={hrefOf(page, { project: place.project })}
+                aria-current={page === place.page ? 'page' : undefined}
+                title={text}
+              >
+                <Icon name={icon} />
+                <span>{text}</span>
+              </a>
+            </li>
+          ))}
+        </ul>
+      </div>
+    ))}
+    <div class="nav-foot">
+      <ThemeButton />
+      <p class="quiet">
+        {settings.stage} · {version}
+        {session.person && (
+          <>
+            <br />
+            <span class="clip">{session.person}</span>
+          </>
+        )}
+      </p>
+    </div>
+  </nav>
+);

@@ -1,0 +1,27 @@
+import { useEffect, useState } from 'preact/hooks';
+
+const SHOWN_MS = 6_000;
+
+type Listener = (text: string) => void;
+let listener: Listener = () => {};
+
+/** Reports the result of an action, on the screen and to screen readers. */
+export const announce = (text: string): void => listener(text);
+
+/** The one place where results of actions appear. */
+export const Notices = () => {
+  const [text, setText] = useState('');
+  useEffect(() => {
+    listener = setText;
+  }, []);
+  useEffect(() => {
+    if (text === '') return undefined;
+    const timer = setTimeout(() => setText(''), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return (
+    <div class={text === '' ? 'notice' : 'notice is-shown'} aria-live="polite" role="status">
+      {text}
+    </div>
+  );
+};

@@ -1,0 +1,34 @@
+import { useEffect, useState } from 'preact/hooks';
+
+/** The hash of the address: `#/requests/req_1?project=team`. The server knows one document. */
+export type Route = { page: string; id: string | undefined; query: URLSearchParams };
+
+const readRoute = (): Route => {
+  const [path = '', query] = location.hash.slice(2).split('?');
+  const [page = '', id] = path.split('/');
+  return {
+    page,
+    id: id === undefined ? id : decodeURIComponent(id),
+    query: new URLSearchParams(query),
+  };
+};
+
+/** A link to a page of the console; members of the query without a value are left out. */
+export const hrefOf = (
+  page: string,
+  { id, ...query }: Record<string, string | undefined> = {},
+): string => {
+  const set = Object.entries(query).flatMap(([name, value]) => (value ? [[name, value]] : []));
+  const text = new URLSearchParams(set).toString();
+  return `#/${page}${id ? `/${encodeURIComponent(id)}` : ''}${text ? `?${text}` : ''}`;
+};
+
+export const useRoute = (): Route => {
+  const [route, setRoute] = useState(readRoute);
+  useEffect(() => {
+    const onHash = () => setRoute(readRoute());
+    addEventListener('hashchange', onHash);
+    return () => removeEventListener('hashchange', onHash);
+  }, []);
+  return route;
+};

@@ -1,0 +1,85 @@
+import type { ComponentChildren } from 'preact';
+import type { ApiFailure } from '../api/failure.ts';
+import { localClock } from './format.ts';
+import { Icon, type IconName } from './icons.tsx';
+import type { Loaded } from './load.ts';
+
+const hintOf = ({ status }: ApiFailure): string | undefined => {
+  if (status === 403) return 'Your role does not allow this. Ask an operator.';
+  if (status === 503) return 'The tables did not answer. Look before you repeat a change.';
+  return undefined;
+};
+
+/** Why a panel has no fresh data, with the id to ask about. */
+export const FailureBox = ({
+  failure,
+  onRetry,
+  since,
+}: {
+  failure: ApiFailure;
+  onRetry?: (() => void) | undefined;
+  /** When the rows below were loaded. */
+  since?: number | undefined;
+}) => (
+  <div class="failure" role="alert">
+    <Icon name="alert" />
+    <div>
+      <p>{failure.message}</p>
+      {hintOf(failure) && <p class="quiet">{hintOf(failure)}</p>}
+      {since ? <p class="quiet">Shown below: the state of {localClock(since)}.</p> : null}
+      {failure.requestId && <p class="mono quiet">{failure.requestId}</p>}
+    </div>
+    {onRetry && (
+      <button type="button" class="button" onClick={onRetry}>
+        Try again
+      </button>
+    )}
+  </div>
+);
+
+/** What a thing is, and the first step. */
+export const Empty = ({
+  icon,
+  title,
+  children,
+}: {
+  icon: IconName;
+  title: string;
+  children: ComponentChildren;
+}) => (
+  <div class="empty">
+    <Icon name={icon} />
+    <h2>{title}</h2>
+    {children}
+  </div>
+);
+
+const Skeleton = () => (
+  <div class="skeleton" role="status">
+    <span class="sr-only">Loading</span>
+    <i />
+    <i />
+    <i />
+  </div>
+);
+
+/** A panel in each of its states; its children see only a value. */
+export const Shown = <T,>({
+  of,
+  children,
+}: {
+  of: Loaded<T>;
+  children: (value: T) => ComponentChildren;
+}) => (
+  <>
+    {of.failure && (
+      <FailureBox
+        failure={of.failure}
+        onRetry={of.reload}
+        since={of.value === undefined ? undefined : of.loadedAt}
+      />
+    )}
+    {of.value !== undefined && children(of.value)}
+    {of.value === undefined && !of.failure && <Skeleton />}
+  </>
+);

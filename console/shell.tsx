@@ -1,0 +1,67 @@
+import { useState } from 'preact/hooks';
+import type { Session } from './api/session.ts';
+import type { List, NewKey, Plan, Project } from './api/types.ts';
+import { KeysPage } from './pages/keys.tsx';
+import { SharedProvider } from './parts/context.ts';
+import { useLoad } from './parts/load.ts';
+import { Navigation } from './parts/navigation.tsx';
+import { Notices } from './parts/notice.tsx';
+import { useRoute } from './parts/route.ts';
+import { SecretDialog } from './parts/secret-dialog.tsx';
+import { Shown } from './parts/states.tsx';
+
+const PAGES = { keys: KeysPage };
+type PageName = keyof typeof PAGES;
+
+const isPage = (name: string): name is PageName => Object.hasOwn(PAGES, name);
+
+const loadShared = async ({ api }: Session) => {
+  const [projects, plans] = await Promise.all([
+    api.get<List<Project>>('projects'),
+    api.get<List<Plan>>('plans'),
+  ]);
+  return { projects: projects.data, plans: plans.data };
+};
+
+/** Navigation, the page that the address names, and what lies above every page. */
+export const Shell = ({ session }: { session: Session }) => {
+  const { page, query } = useRoute();
+  const loaded = useLoad('', () => loadShared(session));
+  const [secret, setSecret] = useState<NewKey>();
+  const name = isPage(page) ? page : 'keys';
+  const PageBody = PAGES[name];
+  const project = query.get('project') ?? undefined;
+  return (
+    <div class="shell">
+      <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
+        Skip to the content
+      </button>
+      <Navigation
+        session={session}
+        page={name}
+        project={project}
+        projects={loaded.value?.projects ?? []}
+      />
+      <main id="main" tabIndex={-1}>
+        <Shown of={loaded}>
+          {({ projects, plans }) => (
+            <SharedProvider
+              value={{
+                session,
+                projects,
+                plans,
+                project,
+                reloadShared: loaded.reload,
+                showSecret: setSecret,
+              }}
+            >
+              <PageBody />
+            </SharedProvider>
+          )}
+        </Shown>
+      </main>
+      {secret && <SecretDialog secret={secret} onDone={() => setSecret(undefined)} />}
+      <Notices />
+    </div>
+  );
+};

@@ -1,0 +1,39 @@
+import type { HttpRequest } from '../http/read-event.ts';
+
+/** The console as console/bundle.ts builds it. */
+export type ConsoleFiles = {
+  /** HTML with `{{settings}}` in an attribute. */
+  page: string;
+  /** Scripts and styles by their names, which contain a hash of their text. */
+  assets: Record<string, { type: string; text: string }>;
+};
+
+/** What the page needs to know before its first call; public, except for the local token. */
+export type ConsoleSettings = {
+  stage: string;
+  /** Base address for callers. @default the address that serves the page */
+  callerUrl?: string;
+  /** Authorizes the page's calls on the loopback address, in the header `x-console-token`. */
+  token?: string;
+  /** Managed login of the user pool; absent on the loopback address, which needs none. */
+  signIn?: { domain: string; clientId: string };
+};
+
+export type ConsoleParts = {
+  readFiles: () => ConsoleFiles;
+  settings: ConsoleSettings;
+  /**
+   * Whether a request may read the page, which contains the local token.
+   * @default every request may
+   */
+  mayOpen?: (request: HttpRequest) => boolean;
+};
+
+export const CONSOLE_PATH = '/dashboard';
+/** The admin routes are here a second time, for the page's calls. */
+export const CONSOLE_API = `${CONSOLE_PATH}/api`;
+
+/** Whether a path is the console's page or one of its files. */
+export const isConsoleFile = (path: string): boolean =>
+  path === CONSOLE_PATH ||
+  (path.startsWith(`${CONSOLE_PATH}/`) && !path.startsWith(`${CONSOLE_API}/`));

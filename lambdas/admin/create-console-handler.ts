@@ -1,0 +1,109 @@
+import middy from '@middy/core';
+import type { TextReply } from '../endpoints/endpoint.ts';
+import { accessLog } from '../http/middleware/access-log.ts';
+import { errorEnvelope } from '../http/middleware/error-envelope.ts';
+import { receive } from '../http/middleware/receive.ts';
+import { writeReply } from '../http/middleware/write-reply.ts';
+import { methodNotAllowed } from '../http/path-pattern.ts';
+import type { HttpRequest } from '../http/read-event.ts';
+import type { Received } from '../http/stages.ts';
+import { callerProtocols } from '../protocols/protocols.ts';
+import type { Clock } from '../support/clock.ts';
+import { invalidRequest, notFound } from '../support/errors.ts';
+import type { RandomBytes } from '../support/ids.ts';
+import type { Log } from '../support/log.ts';
+import { CONSOLE_PATH, type ConsoleParts, type ConsoleSettings } from './console.ts';
+import type { AdminHandler } from './create-admin-handler.ts';
+
+/** The page has no inline script or style, is never framed, and connects to its origin and the sign-in only. */
+const contentPolicy = ({ signIn }: ConsoleSettings): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    `connect-src 'self'${signIn ? ` https://${signIn.domain}` : ''}`,
+    "img-src 'self' data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+
+const headersFor = (settings: ConsoleSettings) => ({
+  'content-security-policy': contentPolicy(settings),
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+});
+
+/** The name of an asset contains a hash of its text. */
+const IMMUTABLE = 'public, max-age=31536000, immutable';
+
+const ENTITIES: Record<string, string> = { '&': '&amp;', '"': '&quot;', '<': '&lt;', '>': '&gt;' };
+
+const attribute = (value: unknown): string =>
+  JSON.stringify(value).replaceAll(/[&"<>]/g, (character) => ENTITIES[character] ?? '');
+
+const isRead = ({ method }: HttpRequest): boolean => method === 'GET' || method === 'HEAD';
+
+/**
+ * Returns the page or one of its files. The page's addresses are relative, so that a stage or a base path in
+ * front of `/dashboard` changes none of them.
+ */
+const createServe = ({ readFiles, settings, mayOpen = () => true }: ConsoleParts) => {
+  const security = headersFor(settings);
+
+  const pageReply = (): TextReply => ({
+    status: 200,
+    headers: {
+      ...security,
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-store',
+    },
+    text: readFiles().page.replace('{{settings}}', () => attribute(settings)),
+  });
+
+  const assetReply = (name: string): TextReply => {
+    const { assets } = readFiles();
+    const asset = Object.hasOwn(assets, name) ? assets[name] : undefined;
+    if (!asset) throw notFound('Unknown file of the console. Reload the page.');
+    const headers = { ...security, 'content-type': asset.type, 'cache-control': IMMUTABLE };
+    return { status: 200, headers, text: asset.text };
+  };
+
+  const replyTo = (name: string): TextReply => {
+    // Relative addresses of the page start at the folder that contains `dashboard`.
+    if (name === '/') return { status: 308, headers: { location: '../dashboard' }, text: '' };
+    return name === '' ? pageReply() : assetReply(name.slice(1));
+  };
+
+  /** @throws ApiError 403, 404 or 405 */
+  return ({ request, notes }: Received): TextReply => {
+    const name = request.path.slice(CONSOLE_PATH.length);
+    notes.route = name === '' ? CONSOLE_PATH : `${CONSOLE_PATH}/{file}`;
+    if (!isRead(request)) throw methodNotAllowed('GET, HEAD');
+    if (mayOpen(request)) return replyTo(name);
+    throw invalidRequest('Open the console at the address that npm start prints.', { status: 403 });
+  };
+};
+
+type Options = { console: ConsoleParts; log: Log; clock: Clock; randomBytes: RandomBytes };
+
+/** Serves the console's page and files, which need no operator, behind the router's middlewares. */
+export const createConsoleHandler = (options: Options): AdminHandler => {
+  const { console, log, clock, randomBytes } = options;
+  const serve = createServe(console);
+  const handler = middy<Received, TextReply>({ timeoutEarlyInMillis: 0 })
+    .use([
+      receive({
+        clock,
+        randomBytes,
+        readAddress: (path) => ({ path, protocol: callerProtocols.chat, routes: [] }),
+      }),
+      writeReply({ log, textBody: (text) => text }),
+      accessLog({ log, clock }),
+      errorEnvelope({ log }),
+    ])
+    .handler(async (received) => serve(received));
+  // Middy types its result as the handler it was given; the middlewares change event and response.
+  return handler as unknown as AdminHandler;
+};

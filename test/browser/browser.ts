@@ -1,0 +1,101 @@
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { type LocalOptions, type LocalRouter, startLocal } from '../../local/start.ts';
+import { findChromium } from './find-chromium.ts';
+
+/** A tab of the console, and what crossed its network. */
+export type Tab = {
+  page: Page;
+  context: BrowserContext;
+  /** `METHOD path body` of every request. */
+  requests: string[];
+  /** Bodies of the responses of the console's API. */
+  responses: string[];
+  /** What the page reported to its console: errors and violations of its policy. */
+  errors: string[];
+};
+
+export type TabOptions = { width?: number; isDark?: boolean };
+
+const watch = (context: BrowserContext, page: Page): Tab => {
+  const tab: Tab = { page, context, requests: [], responses: [], errors: [] };
+  page.on('request', (request) => {
+    tab.requests.push(`${request.method()} ${request.url()} ${request.postData() ?? ''}`);
+  });
+  page.on('response', async (response) => {
+    if (response.url().includes('/dashboard/api/')) {
+      tab.responses.push(await response.text().catch(() => ''));
+    }
+  });
+  page.on('pageerror', ({ message }) => tab.errors.push(message));
+  page.on('console', (message) => {
+    // Chromium reports each response of status 400 and above, which tests of failures cause.
+    const isStatus = message.text().startsWith('Failed to load resource');
+    if (message.type() === 'error' && !isStatus) tab.errors.push(message.text());
+  });
+  return tab;
+};
+
+/** One browser and one router for all tests of a file; every tab is checked and closed after its use. */
+export const useConsole = (options: LocalOptions = {}) => {
+  let browser: Browser;
+  let router: LocalRouter;
+  beforeAll(async () => {
+    const executablePath = findChromium() ?? '';
+    // Containers often forbid the namespaces of Chromium's sandbox; the tests open only the local page.
+    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+    router = await startLocal(options);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await router?.close();
+  });
+
+  /** Opens a page of the console, such as `#/keys`. */
+  const withTab = async (
+    hash: string,
+    use: (tab: Tab) => Promise<void>,
+    { width = 1360, isDark = false }: TabOptions = {},
+  ): Promise<void> => {
+    const context = await browser.newContext({
+      viewport: { width, height: 820 },
+      colorScheme: isDark ? 'dark' : 'light',
+      permissions: ['clipboard-read', 'clipboard-write'],
+      reducedMotion: 'reduce',
+      locale: 'en-GB',
+      timezoneId: 'Europe/Berlin',
+    });
+    try {
+      const tab = watch(context, await context.newPage());
+      await tab.page.goto(`${router.baseUrl}/dashboard${hash}`);
+      await use(tab);
+      expect(tab.errors).toEqual([]);
+      const origins = tab.requests.map((line) => new URL(line.split(' ')[1] ?? '').origin);
+      expect(new Set(origins.filter((origin) => origin !== 'null'))).toEqual(
+        new Set([new URL(router.baseUrl).origin]),
+      );
+    } finally {
+      await context.close();
+    }
+  };
+  return { router: () => router, withTab };
+};
+
+/** Confirms that the key of the dialog is saved, closes it, and returns the key. */
+export const takeSecret = async (page: Page): Promise<string> => {
+  const dialog = page.getByRole('dialog', { name: 'Save this key now' });
+  const secret = await dialog.locator('code').first().innerText();
+  await dialog.getByLabel('I have saved it').check();
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  return secret;
+};
+
+/** Creates a key in the page of the keys, and returns it. */
+export const createKey = async (page: Page, name: string): Promise<string> => {
+  await page.getByRole('button', { name: 'Create key' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Create API key' });
+  await dialog.getByLabel('Name').fill(name);
+  await dialog.getByRole('button', { name: 'Create key' }).click();
+  return takeSecret(page);
+};

@@ -1,0 +1,125 @@
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { MODEL_ON } from '../support/local.ts';
+import { createKey, takeSecret, useConsole } from './browser.ts';
+
+const { router, withTab } = useConsole();
+
+const HELLO = { role: 'user' as const, content: 'say hello' };
+
+const askChat = async (apiKey: string): Promise<unknown> => {
+  const client = new OpenAI({ baseURL: `${router().baseUrl}/v1`, apiKey, maxRetries: 0 });
+  const completion = await client.chat.completions.create({
+    model: MODEL_ON.chat,
+    messages: [HELLO],
+  });
+  return completion.choices[0]?.message.content;
+};
+
+const askMessages = async (apiKey: string): Promise<unknown> => {
+  const client = new Anthropic({ baseURL: router().baseUrl, apiKey, maxRetries: 0 });
+  const message = await client.messages.create({
+    model: MODEL_ON.chat,
+    max_tokens: 100,
+    messages: [HELLO],
+  });
+  return message.content;
+};
+
+const rowOf = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name });
+
+test('a key created in the console works with both SDKs, and its row shows their requests', async () => {
+  await withTab('#/keys', async ({ page }) => {
+    const key = await createKey(page, 'checkout');
+    expect(key).toMatch(/^mrk_live_[0-9A-Za-z]{38}$/);
+    expect(await askChat(key)).toBe('hello');
+    expect(await askMessages(key)).toMatchObject([{ type: 'text', text: 'hello' }]);
+    await page.reload();
+    await expect.poll(() => rowOf(page, 'checkout').innerText()).toContain('2 / 100K');
+  });
+});
+
+test('a rotated key and its successor share their counts, and a revoked one gets 401', async () => {
+  await withTab('#/keys', async ({ page }) => {
+    const old = await createKey(page, 'nightly');
+    await page.getByRole('button', { name: 'Rotate nightly' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
+    const successor = await takeSecret(page);
+    expect(await askChat(old)).toBe('hello');
+    expect(await askChat(successor)).toBe('hello');
+    await page.reload();
+    const rows = rowOf(page, 'nightly');
+    await expect.poll(() => rows.count()).toBe(2);
+    expect(await rows.first().innerText()).toContain('2 / 100K');
+    expect(await rows.last().innerText()).toContain('2 / 100K');
+
+    const replaced = rows.filter({ hasText: 'replaced' });
+    await replaced.getByRole('button', { name: 'Revoke nightly' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Revoke “nightly”?' });
+    const revoke = dialog.getByRole('button', { name: 'Revoke now' });
+    expect(await revoke.isDisabled()).toBe(true);
+    await dialog.getByLabel('Type nightly to confirm').fill('nightl');
+    expect(await revoke.isDisabled()).toBe(true);
+    await dialog.getByLabel('Type nightly to confirm').fill('nightly');
+    await revoke.click();
+    await dialog.waitFor({ state: 'detached' });
+    await expect(askChat(old)).rejects.toMatchObject({ status: 401 });
+    expect(await askChat(successor)).toBe('hello');
+  });
+});
+
+test('the dialog of a new key closes only after the box is ticked, and then the key is nowhere', async () => {
+  await withTab('', async ({ page, context, requests, responses }) => {
+    await page.getByRole('link', { name: 'API keys' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByLabel('Name').fill('once');
+    const create = page.getByRole('dialog').getByRole('button', { name: 'Create key' });
+    await create.dblclick();
+    const dialog = page.getByRole('dialog', { name: 'Save this key now' });
+    await dialog.getByRole('tab', { name: 'curl' }).waitFor();
+    for (const close of [
+      () => page.keyboard.press('Escape'),
+      () => page.keyboard.press('Escape'),
+      () => page.mouse.click(5, 5),
+      () => page.evaluate('history.back()'),
+    ]) {
+      await close();
+      expect(await dialog.isVisible()).toBe(true);
+    }
+    expect(await dialog.getByRole('button', { name: 'Done' }).isDisabled()).toBe(true);
+    await dialog.getByRole('button', { name: 'Copy the API key' }).click();
+    await dialog.getByText('Copied').waitFor();
+    const before = responses.length;
+    const key = await takeSecret(page);
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(key);
+
+    await page.reload();
+    await rowOf(page, 'once').waitFor();
+    const places = await page.evaluate(
+      '[document.documentElement.outerHTML, JSON.stringify({...localStorage, ...sessionStorage}), location.href, document.cookie].join()',
+    );
+    expect(places).not.toContain(key);
+    expect(requests.join()).not.toContain(key);
+    expect(responses.slice(before).join()).not.toContain(key);
+    expect((await context.storageState()).cookies).toEqual([]);
+    const posts = requests.filter((line) => line.startsWith('POST'));
+    expect(posts).toHaveLength(1);
+  });
+});
+
+test('a pasted key finds its row, and no request contains it', async () => {
+  await withTab('#/keys', async ({ page, requests }) => {
+    const key = await createKey(page, 'to be found');
+    await page.getByRole('searchbox').fill(key);
+    await expect.poll(() => page.getByRole('row').count()).toBe(2);
+    await rowOf(page, 'to be found').waitFor();
+    expect(requests.join()).not.toContain(key);
+    expect(await page.getByRole('searchbox').inputValue()).not.toContain(key);
+    await page.getByRole('searchbox').fill('undefined');
+    await page.getByText('No key matches “undefined”').waitFor();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await rowOf(page, 'to be found').waitFor();
+  });
+});

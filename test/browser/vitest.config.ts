@@ -1,0 +1,24 @@
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitest/config';
+import { findChromium } from './find-chromium.ts';
+
+const chromium = findChromium();
+if (chromium === undefined) {
+  process.stderr.write(
+    'test:browser is skipped: no Chromium on PATH. Install one, or set CHROMIUM to its path.\n',
+  );
+}
+
+/** The tests of the console in a browser of this computer; without one there are none. */
+export default defineConfig({
+  test: {
+    root: fileURLToPath(new URL('../..', import.meta.url)),
+    include: chromium === undefined ? [] : ['test/browser/**/*.test.ts'],
+    passWithNoTests: chromium === undefined,
+    env: { CHROMIUM: chromium ?? '' },
+    pool: 'threads',
+    maxWorkers: 2,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+});
