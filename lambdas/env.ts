@@ -20,6 +20,8 @@ export const RouterEnv = z.object({
   TRACEPARENT: z._default(z.enum(['keep', 'pass']), 'keep'),
   /** Absent if the stage keeps no responses. */
   ANSWERS_TABLE: z.exactOptional(z.string().check(z.minLength(3))),
+  /** Name of the bucket for responses above the size of an item; present with the table. */
+  ANSWERS_BUCKET: z.exactOptional(z.string().check(z.minLength(3))),
   /** Stage option `replayHours`. */
   REPLAY_HOURS: z.exactOptional(
     z.string().check(z.regex(/^[1-9]\d*$/, 'must be a whole number above 0')),

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import models from '#models' with { type: 'json' };
+import { createBucket } from './aws/bucket.ts';
 import { type AwsServiceName, readEndpoint } from './aws/endpoint.ts';
 import { createCatalog, parseModels } from './catalog/catalog.ts';
 import { createRouter } from './create-router.ts';
@@ -9,6 +10,7 @@ import { createAuthenticate } from './keys/authenticate.ts';
 import { labelsOf } from './metrics.ts';
 import { createDynamoClient } from './stores/dynamo/client.ts';
 import { createDynamoStores } from './stores/dynamo/stores.ts';
+import { BUCKET_TIMEOUTS, createBucketBodies } from './stores/s3/body-store.ts';
 import { systemClock } from './support/clock.ts';
 import { HOUR_MS } from './support/time.ts';
 import { createTelemetry } from './telemetry/create-telemetry.ts';
@@ -30,6 +32,7 @@ const aws = (service: AwsServiceName) => ({
   credentials,
   clock: systemClock,
 });
+const { ANSWERS_BUCKET: bucketName } = env;
 const stores = createDynamoStores({
   client: createDynamoClient(aws('dynamodb')),
   tableNames: {
@@ -41,6 +44,10 @@ const stores = createDynamoStores({
     answers: env.ANSWERS_TABLE,
   },
   recordDays: Number(env.RECORD_DAYS),
+  bodies:
+    bucketName === undefined
+      ? undefined
+      : createBucketBodies(createBucket({ ...aws('s3'), bucketName, timeouts: BUCKET_TIMEOUTS })),
 });
 
 /** For the server that checks keys before it reads a body (web.ts). */

@@ -18,7 +18,7 @@ import type { Stage } from './stage.ts';
 export const removalOf = ({ protectData }: Stage): RemovalPolicy =>
   protectData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
 
-/** What DynamoDB and Secrets Manager do with the key on behalf of the functions. */
+/** What DynamoDB, S3 and Secrets Manager do with the key on behalf of the functions. */
 const KEY_ACTIONS = [
   'kms:Decrypt',
   'kms:DescribeKey',
@@ -29,11 +29,11 @@ const KEY_ACTIONS = [
   'kms:ReEncryptTo',
 ];
 
-/** Grants the use of `stage.kmsKey`, through DynamoDB and Secrets Manager only. */
+/** Grants the use of `stage.kmsKey`, through these services only. */
 export const grantKey = (scope: Construct, { kmsKey }: Stage, grantee: IGrantable): void => {
   if (kmsKey === undefined) return;
   const { region } = Stack.of(scope);
-  const services = ['dynamodb', 'secretsmanager'].map((name) => `${name}.${region}.amazonaws.com`);
+  const services = ['dynamodb', 's3', 'secretsmanager'].map((name) => `${name}.${region}.amazonaws.com`);
   Grant.addToPrincipal({
     grantee,
     actions: KEY_ACTIONS,

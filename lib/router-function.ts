@@ -5,6 +5,7 @@ import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { RouterEnv } from '../lambdas/env.ts';
 import { acknowledgeFunction } from './acknowledge.ts';
+import type { AnswerBucket } from './answer-bucket.ts';
 import { createLogsAndRole, FUNCTION_SHAPE, grantKey } from './function-parts.ts';
 import type { Stage } from './stage.ts';
 import { grantOn, type Tables } from './tables.ts';
@@ -15,6 +16,8 @@ export type RouterFunctionProps = {
   /** The bundled router. */
   code: Code;
   tables: Tables;
+  /** Undefined if the stage keeps no responses. */
+  answerBucket: AnswerBucket | undefined;
   upstreamSecrets: UpstreamSecrets;
 };
 
@@ -30,7 +33,7 @@ export class RouterFunction extends Construct {
 
   constructor(scope: Construct, id: string, props: RouterFunctionProps) {
     super(scope, id);
-    const { stage, code, tables, upstreamSecrets } = props;
+    const { stage, code, tables, answerBucket, upstreamSecrets } = props;
     const { logGroup, role } = createLogsAndRole(this, stage);
     this.logGroup = logGroup;
     this.role = role;
@@ -40,6 +43,7 @@ export class RouterFunction extends Construct {
     grantOn(tables.records, role, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
     grantOn(tables.history, role, 'dynamodb:GetItem', 'dynamodb:Query');
     if (tables.answers) grantOn(tables.answers, role, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
+    answerBucket?.grantObjects(role);
     upstreamSecrets.grantValue(role);
     grantKey(this, stage, role);
 
@@ -57,6 +61,7 @@ export class RouterFunction extends Construct {
         ANSWERS_TABLE: tables.answers.tableName,
         REPLAY_HOURS: String(stage.replayHours),
       }),
+      ...(answerBucket && { ANSWERS_BUCKET: answerBucket.bucket.bucketName }),
       CORS_ORIGINS: stage.corsOrigins.join(' '),
       UPSTREAM_SECRET: upstreamSecrets.secret.secretArn,
     };

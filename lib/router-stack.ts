@@ -5,6 +5,7 @@ import type { Model } from '../lambdas/catalog/catalog.ts';
 import { allLabelsOf, countSeries, labelsOf, SERIES_PRICE } from '../lambdas/metrics.ts';
 import { TABLES } from '../lambdas/tables.ts';
 import { AdminFunction } from './admin-function.ts';
+import { AnswerBucket } from './answer-bucket.ts';
 import { Monitoring } from './monitoring.ts';
 import { PublicEndpoints } from './public-endpoints.ts';
 import { RouterFunction } from './router-function.ts';
@@ -39,7 +40,15 @@ export class RouterStack extends Stack {
     }
     const tables = new Tables(this, 'Tables', { stage });
     const upstreamSecrets = new UpstreamSecrets(this, 'UpstreamSecrets', { stage, models });
-    const router = new RouterFunction(this, 'Router', { stage, code, tables, upstreamSecrets });
+    const answerBucket =
+      stage.replayHours === 0 ? undefined : new AnswerBucket(this, 'AnswerBucket', { stage });
+    const router = new RouterFunction(this, 'Router', {
+      stage,
+      code,
+      tables,
+      answerBucket,
+      upstreamSecrets,
+    });
     const endpoints = new PublicEndpoints(this, 'FrontDoors', { stage, router: router.function });
     const admin = new AdminFunction(this, 'Admin', {
       stage,
@@ -71,6 +80,7 @@ export class RouterStack extends Stack {
       const table = tables[name];
       if (table) this.output(`${name}Table`, table.tableName);
     }
+    if (answerBucket) this.output('answersBucket', answerBucket.bucket.bucketName);
     reportMetricSeries(this, models, stage.maxSeries);
     warnOfExampleHosts(this, models);
   }

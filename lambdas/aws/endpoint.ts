@@ -1,4 +1,4 @@
-export type AwsServiceName = 'dynamodb' | 'secretsmanager';
+export type AwsServiceName = 'dynamodb' | 's3' | 'secretsmanager';
 
 type Variables = Record<string, string | undefined>;
 
@@ -23,6 +23,7 @@ const isAlwaysDualStack = (service: AwsServiceName, suffix: string): boolean =>
 
 const OVERRIDES: Record<AwsServiceName, string> = {
   dynamodb: 'AWS_ENDPOINT_URL_DYNAMODB',
+  s3: 'AWS_ENDPOINT_URL_S3',
   secretsmanager: 'AWS_ENDPOINT_URL_SECRETS_MANAGER',
 };
 
@@ -52,7 +53,15 @@ export const readEndpoint = (
     PARTITIONS.find(([regions]) => regions.test(region)) ?? [];
   const isDualStack = isOn(env.AWS_USE_DUALSTACK_ENDPOINT);
   const isFips = isOn(env.AWS_USE_FIPS_ENDPOINT) && (isDualStack || !isAlwaysFips(service, region));
-  const host = `${service}${isFips ? '-fips' : ''}.${region}`;
+  const name = `${service}${isFips ? '-fips' : ''}`;
+  // The dual-stack addresses of S3 are older than the suffix for them.
+  if (service === 's3') {
+    return {
+      region,
+      endpoint: `https://${name}${isDualStack ? '.dualstack' : ''}.${region}.${suffix}`,
+    };
+  }
+  const host = `${name}.${region}`;
   const usesUsual = !isDualStack || isAlwaysDualStack(service, suffix);
   return { region, endpoint: `https://${host}.${usesUsual ? suffix : dualStackSuffix}` };
 };

@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../support/clock.ts';
 import { type AwsIdentity, createSigner } from './sign.ts';
 
-// --- one POST ---
+// --- one request ---
 
 export type Timeouts = {
   /** Until the socket is connected, TLS handshake included. */
@@ -18,35 +18,38 @@ export type Timeouts = {
   requestMs: number;
 };
 
-type JsonPost = {
+export type AwsRequest = {
+  method: 'GET' | 'POST' | 'PUT';
   url: URL;
   headers: Record<string, string>;
-  body: string;
-  agent: Agent;
-  clock: Clock;
-  timeouts: Timeouts;
+  body: string | Uint8Array;
   signal?: AbortSignal | undefined;
 };
 
-type JsonResponse = { status: number; headers: IncomingMessage['headers']; text: string };
+export type AwsResponse = { status: number; headers: IncomingMessage['headers']; body: Buffer };
+
+type Wire = { agent: Agent; clock: Clock; timeouts: Timeouts };
 
 const timeoutError = (what: string, ms: number): Error =>
   Object.assign(new Error(`${what} took more than ${ms} ms`), { name: 'TimeoutError' });
 
-const collect = (response: IncomingMessage, onText: (text: string) => void) => {
+const collect = (response: IncomingMessage, onBody: (body: Buffer) => void) => {
   const chunks: Buffer[] = [];
   response.on('data', (chunk: Buffer) => chunks.push(chunk));
-  response.on('end', () => onText(Buffer.concat(chunks).toString()));
+  response.on('end', () => onBody(Buffer.concat(chunks)));
 };
 
 /**
- * Sends one POST and reads the whole response; never repeats it and never follows a redirect. Whether a
+ * Sends one request and reads the whole response; never repeats it and never follows a redirect. Whether a
  * request that failed has arrived is unknown. @throws Error; a TimeoutError, or the reason of `signal`
  */
-const postJson = ({ url, headers, body, agent, clock, timeouts, signal }: JsonPost) =>
-  new Promise<JsonResponse>((resolve, reject) => {
+const sendOnce = (
+  { method, url, headers, body, signal }: AwsRequest,
+  { agent, clock, timeouts }: Wire,
+): Promise<AwsResponse> =>
+  new Promise((resolve, reject) => {
     const open = url.protocol === 'https:' ? requestHttps : requestHttp;
-    const request = open(url, { method: 'POST', headers, agent });
+    const request = open(url, { method, headers, agent });
     const cancels: (() => void)[] = [];
     const end = () => {
       for (const cancel of cancels) cancel();
@@ -74,9 +77,13 @@ const postJson = ({ url, headers, body, agent, clock, timeouts, signal }: JsonPo
     request.on('response', (response) => {
       // Emitted as an error of the response only: `close` without `end` is a connection that was cut.
       response.on('error', fail);
-      collect(response, (text) => {
+      collect(response, (received) => {
         end();
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          body: received,
+        });
       });
     });
     request.on('error', fail);
@@ -99,22 +106,13 @@ export class AwsError extends Error {
   }
 }
 
-// --- service ---
+// --- signed requests ---
 
-export type JsonServiceOptions = AwsIdentity & { endpoint: string; clock: Clock };
+export type AwsOptions = AwsIdentity & { endpoint: string; clock: Clock };
 
-type Protocol = {
-  /** Name in the signature's scope. */
-  service: string;
-  /** Prefix of the header `x-amz-target`. */
-  targetPrefix: string;
-  version: '1.0' | '1.1';
-  timeouts: Timeouts;
-};
-
-export type JsonService = {
+export type SignedClient = {
   /** One attempt. @throws AwsError for an error of the service; any other error: outcome unknown */
-  call(operation: string, input: object, signal?: AbortSignal): Promise<Record<string, unknown>>;
+  send(request: AwsRequest): Promise<AwsResponse>;
   /** Closes idle connections. */
   destroy(): void;
 };
@@ -133,6 +131,68 @@ const SKEW_ERRORS = new Set([
   'SignatureDoesNotMatch',
 ]);
 const MAX_SKEW_MS = 4 * 60_000;
+
+/** AWS's time minus ours, from a response that rejects the signature; undefined if our time is not why. */
+const skewIn = (error: AwsError, { date = '' }: AwsResponse['headers'], signedAt: number) => {
+  const skew = Date.parse(date) - signedAt;
+  return SKEW_ERRORS.has(error.name) && Math.abs(skew) > MAX_SKEW_MS ? skew : undefined;
+};
+
+/** Signs requests and sends them on kept-alive connections; repeats one once if AWS rejects its time. */
+export const createSignedClient = (
+  {
+    service,
+    timeouts,
+    errorOf,
+  }: {
+    /** Name in the signature's scope. */
+    service: string;
+    timeouts: Timeouts;
+    errorOf: (response: AwsResponse) => AwsError;
+  },
+  { endpoint, clock, ...identity }: AwsOptions,
+): SignedClient => {
+  const options = { keepAlive: true, maxSockets: MAX_SOCKETS };
+  const isSecure = endpoint.startsWith('https:');
+  const agent = isSecure ? new HttpsAgent(options) : new HttpAgent(options);
+  const sign = createSigner(service, identity);
+  let skewMs = 0;
+
+  return {
+    send: async (request) => {
+      for (let mayCorrect = true; ; mayCorrect = false) {
+        const signedAt = clock.now() + skewMs;
+        const headers = await sign(request, signedAt);
+        const response = await sendOnce({ ...request, headers }, { agent, clock, timeouts });
+        if (response.status === 200) return response;
+        const error = errorOf(response);
+        const skew = skewIn(error, response.headers, signedAt);
+        if (skew === undefined || !mayCorrect) throw error;
+        // Rejected, so not applied: repeating it once with AWS's time is safe.
+        skewMs += skew;
+      }
+    },
+    destroy: () => agent.destroy(),
+  };
+};
+
+// --- JSON protocol ---
+
+export type JsonServiceOptions = AwsOptions;
+
+type Protocol = {
+  /** Name in the signature's scope. */
+  service: string;
+  /** Prefix of the header `x-amz-target`. */
+  targetPrefix: string;
+  version: '1.0' | '1.1';
+  timeouts: Timeouts;
+};
+
+export type JsonService = Pick<SignedClient, 'destroy'> & {
+  /** One attempt. @throws AwsError for an error of the service; any other error: outcome unknown */
+  call(operation: string, input: object, signal?: AbortSignal): Promise<Record<string, unknown>>;
+};
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -153,59 +213,35 @@ const parseErrorBody = (text: string): Record<string, unknown> => {
 };
 
 /** `com.amazonaws.dynamodb.v20120810#Name` and `Name:http://…` are both in use. */
-const nameOf = (headers: JsonResponse['headers'], { __type, code }: Record<string, unknown>) => {
+const nameOf = (headers: AwsResponse['headers'], { __type, code }: Record<string, unknown>) => {
   const found = headers['x-amzn-errortype'] ?? __type ?? code;
   const [name = ''] = String(found ?? 'UnknownError').split(/[:,]/, 1);
   return name.slice(name.indexOf('#') + 1);
 };
 
-const errorOf = ({ status, headers, text }: JsonResponse): AwsError => {
-  const body = parseErrorBody(text);
+const errorOf = ({ status, headers, body: bytes }: AwsResponse): AwsError => {
+  const body = parseErrorBody(bytes.toString());
   return new AwsError(nameOf(headers, body), { status, body });
 };
 
-/** AWS's time minus ours, from a response that rejects the signature; undefined if our time is not why. */
-const skewIn = (error: AwsError, { date = '' }: JsonResponse['headers'], signedAt: number) => {
-  const skew = Date.parse(date) - signedAt;
-  return SKEW_ERRORS.has(error.name) && Math.abs(skew) > MAX_SKEW_MS ? skew : undefined;
-};
-
-/** A service of AWS that speaks its JSON protocol: signs calls and sends them on kept-alive connections. */
+/** A service of AWS that speaks its JSON protocol: each call is a POST. */
 export const createJsonService = (
   { service, targetPrefix, version, timeouts }: Protocol,
-  { endpoint, clock, ...identity }: JsonServiceOptions,
+  options: AwsOptions,
 ): JsonService => {
-  const url = new URL(endpoint);
-  const options = { keepAlive: true, maxSockets: MAX_SOCKETS };
-  const agent = url.protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options);
-  const sign = createSigner(service, identity);
-  let skewMs = 0;
-
-  const attempt = async (operation: string, body: string, signal: AbortSignal | undefined) => {
-    const signedAt = clock.now() + skewMs;
-    const unsigned = {
-      'content-type': `application/x-amz-json-${version}`,
-      'content-length': String(Buffer.byteLength(body)),
-      'x-amz-target': `${targetPrefix}.${operation}`,
-    };
-    const headers = await sign({ url, headers: unsigned, body }, signedAt);
-    const response = await postJson({ url, headers, body, agent, clock, timeouts, signal });
-    return { response, signedAt };
-  };
-
+  const url = new URL(options.endpoint);
+  const client = createSignedClient({ service, timeouts, errorOf }, options);
   return {
     call: async (operation, input, signal) => {
       const body = JSON.stringify(input);
-      for (let mayCorrect = true; ; mayCorrect = false) {
-        const { response, signedAt } = await attempt(operation, body, signal);
-        if (response.status === 200) return parseBody(response.text);
-        const error = errorOf(response);
-        const skew = skewIn(error, response.headers, signedAt);
-        if (skew === undefined || !mayCorrect) throw error;
-        // Rejected, so not applied: repeating it once with AWS's time is safe.
-        skewMs += skew;
-      }
+      const headers = {
+        'content-type': `application/x-amz-json-${version}`,
+        'content-length': String(Buffer.byteLength(body)),
+        'x-amz-target': `${targetPrefix}.${operation}`,
+      };
+      const response = await client.send({ method: 'POST', url, headers, body, signal });
+      return parseBody(response.body.toString());
     },
-    destroy: () => agent.destroy(),
+    destroy: client.destroy,
   };
 };

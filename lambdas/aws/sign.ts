@@ -12,12 +12,17 @@ export type AwsIdentity = {
   credentials: () => Promise<AwsCredentials>;
 };
 
-/** Names of `headers` are in lower case. */
-export type Unsigned = { url: URL; headers: Record<string, string>; body: string };
+export type Unsigned = {
+  method: string;
+  url: URL;
+  /** Names in lower case; `x-amz-content-sha256`, which S3 requires, is the digest of the body in hex. */
+  headers: Record<string, string>;
+  body: string | Uint8Array;
+};
 
 const ALGORITHM = 'AWS4-HMAC-SHA256';
 
-const sha256 = (text: string): string => hash('sha256', text);
+const sha256 = (data: string | Uint8Array): string => hash('sha256', data);
 
 const hmac = (key: KeyObject, text: string): Buffer =>
   createHmac('sha256', key).update(text).digest();
@@ -44,21 +49,22 @@ const formatDate = (now: number): string =>
   new Date(now).toISOString().replaceAll(/[-:]|\.\d+/g, '');
 
 /** The path is encoded once more than it is sent. No service has a query, or a header of several lines. */
-const canonicalRequest = ({ url, headers, body }: Unsigned, names: string[]): string =>
+const canonicalRequest = ({ method, url, headers, body }: Unsigned, names: string[]): string =>
   [
-    'POST',
+    method,
     url.pathname.split('/').map(encodeURIComponent).join('/'),
     '',
     ...names.map((name) => `${name}:${headers[name]}`),
     '',
     names.join(';'),
-    sha256(body),
+    headers['x-amz-content-sha256'] ?? sha256(body),
   ].join('\n');
 
-/** Returns a function that adds AWS's signature (version 4) to the headers of a POST. */
+/** Returns a function that adds AWS's signature (version 4) to the headers of a request. */
 export const createSigner = (service: string, { region, credentials }: AwsIdentity) => {
   const signingKey = createSigningKeys();
-  return async ({ url, headers, body }: Unsigned, now: number): Promise<Record<string, string>> => {
+  return async (unsigned: Unsigned, now: number): Promise<Record<string, string>> => {
+    const { url, headers } = unsigned;
     const { accessKeyId, secretAccessKey, sessionToken } = await credentials();
     const date = formatDate(now);
     const signed = {
@@ -69,7 +75,7 @@ export const createSigner = (service: string, { region, credentials }: AwsIdenti
     };
     const names = Object.keys(signed).toSorted();
     const scope = `${date.slice(0, 8)}/${region}/${service}/aws4_request`;
-    const request = sha256(canonicalRequest({ url, headers: signed, body }, names));
+    const request = sha256(canonicalRequest({ ...unsigned, headers: signed }, names));
     const key = signingKey(secretAccessKey, scope);
     const signature = hmac(key, [ALGORITHM, date, scope, request].join('\n')).toString('hex');
     const credential = `${accessKeyId}/${scope}`;

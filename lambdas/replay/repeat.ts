@@ -7,7 +7,7 @@ import type { MessageBatches } from '../protocols/sse.ts';
 import { HEARTBEAT_MS, withHeartbeat } from '../protocols/sse.ts';
 import type { AnswerEntry } from '../stores/answer-store.ts';
 import { type Clock, withTimeout } from '../support/clock.ts';
-import { toApiError } from '../support/errors.ts';
+import { type ApiError, apiError, toApiError } from '../support/errors.ts';
 import { suffixOf } from '../support/ids.ts';
 import type { ResumePoint } from './attempt.ts';
 import type { Running } from './own.ts';
@@ -75,13 +75,21 @@ async function* only(text: string) {
   yield text;
 }
 
-/** The response of a finished request. @throws ApiError 409 */
+/** Not run again instead: the first response was charged. */
+const unreadable = (): ApiError =>
+  apiError('The kept response cannot be read at the moment. Repeat the request later.', {
+    status: 503,
+    headers: { 'retry-after': '1' },
+  });
+
+/** The response of a finished request. @throws ApiError 409 or 503 */
 export const replyOfKept = (
   { owner, answer }: AnswerEntry,
   resumePoint: ResumePoint | undefined,
 ): StreamReply | EncodedReply => {
-  const text = answer ? gunzipSync(answer.body).toString() : '';
-  if (!answer?.isStream) return { status: 200, json: text };
+  if (!answer?.body) throw unreadable();
+  const text = gunzipSync(answer.body).toString();
+  if (!answer.isStream) return { status: 200, json: text };
   assertResumable(resumePoint, owner);
   return { status: 200, messages: asMessages(behind(only(text), resumePoint)) };
 };

@@ -9,7 +9,10 @@ export type Fingerprint = {
 };
 
 /** A response as it was sent: 200, and its text compressed with gzip. */
-export type KeptAnswer = { isStream: boolean; body: Uint8Array };
+export type Answer = { isStream: boolean; body: Uint8Array };
+
+/** The same from the store; `body` is undefined while its store is unavailable. */
+export type KeptAnswer = { isStream: boolean; body: Uint8Array | undefined };
 
 /** What is stored under the id of an idempotency key. */
 export type AnswerEntry = {
@@ -48,17 +51,17 @@ export type AnswerStore = {
   /** Moves the owner's lease forward; false if the owner was replaced. */
   renew(id: string, owner: string, leaseUntil: number): Promise<boolean>;
   /** Stores the response until `expiresAt`; false if the owner was replaced or the response is too large. */
-  finish(id: string, owner: string, answer: KeptAnswer, expiresAt: number): Promise<boolean>;
+  finish(id: string, owner: string, answer: Answer, expiresAt: number): Promise<boolean>;
   /** Deletes the entry of a request that failed, unless it has another owner. Idempotent. */
   release(id: string, owner: string, now: number): Promise<void>;
 };
 
 /**
- * Bodies above the size of a table's item. Implemented by `createBucketBodies` (stores/s3/body-store.ts) and
- * by `createFolderBodies` (local/folder-bodies.ts). @throws StoreUnavailable
+ * Bodies above the size of a table's item. Implemented by `createBucketBodies` (stores/s3/body-store.ts).
+ * @throws StoreUnavailable
  */
 export type BodyStore = {
   put(name: string, body: Uint8Array): Promise<void>;
-  /** Undefined if it was deleted after its life. */
+  /** Undefined if it was deleted. */
   get(name: string): Promise<Uint8Array | undefined>;
 };

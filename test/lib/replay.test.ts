@@ -20,6 +20,38 @@ test('the answers table expires its items, is encrypted with the stage key, and 
   });
 });
 
+test('the bucket of large responses is private, encrypted with the stage key, and deletes objects after replayHours', () => {
+  const bucketOf = (options: Parameters<typeof synthTemplate>[0]) =>
+    Object.values(synthTemplate(options).findResources('AWS::S3::Bucket'))[0];
+  expect(bucketOf({ stage: 'prod', kmsKey: KEY, replayHours: 25 })).toMatchObject({
+    DeletionPolicy: 'Retain',
+    Properties: {
+      PublicAccessBlockConfiguration: {
+        BlockPublicAcls: true,
+        BlockPublicPolicy: true,
+        IgnorePublicAcls: true,
+        RestrictPublicBuckets: true,
+      },
+      BucketEncryption: {
+        ServerSideEncryptionConfiguration: [
+          {
+            BucketKeyEnabled: true,
+            ServerSideEncryptionByDefault: { SSEAlgorithm: 'aws:kms', KMSMasterKeyID: KEY },
+          },
+        ],
+      },
+      LifecycleConfiguration: { Rules: [{ ExpirationInDays: 2, Status: 'Enabled' }] },
+    },
+  });
+  expect(JSON.stringify(bucketOf({}))).toContain('AES256');
+});
+
+test('the router may read, write and find objects of the bucket, and nothing else in S3', () => {
+  const policies = JSON.stringify(synthTemplate().findResources('AWS::IAM::Policy'));
+  const actions = [...policies.matchAll(/"s3:\w+\*?"/g)].map(([action]) => action);
+  expect(actions).toEqual(['"s3:GetObject"', '"s3:PutObject"', '"s3:ListBucket"']);
+});
+
 test('only the router may read and write the answers table, and it cannot scan or delete', () => {
   const template = synthTemplate();
   const statements = Object.entries(template.findResources('AWS::IAM::Policy')).flatMap(
@@ -36,12 +68,14 @@ test('only the router may read and write the answers table, and it cannot scan o
   ]);
 });
 
-test('replayHours is passed to the router, and 0 leaves out the answers table', () => {
+test('replayHours is passed to the router, and 0 leaves out the answers table and the bucket', () => {
   synthTemplate({ replayHours: '72' }).hasResourceProperties('AWS::Lambda::Function', {
     Environment: { Variables: { REPLAY_HOURS: '72', ANSWERS_TABLE: Match.anyValue() } },
   });
   const off = synthTemplate({ replayHours: 0 });
   expect(answersOf(off)).toBeUndefined();
+  off.resourceCountIs('AWS::S3::Bucket', 0);
+  expect(JSON.stringify(off.toJSON())).not.toContain('ANSWERS_BUCKET');
   expect(off.findOutputs('AnswersTable')).toEqual({});
   expect(JSON.stringify(off.toJSON())).not.toContain('ANSWERS_TABLE');
 });

@@ -27,6 +27,7 @@ describe('the role of the router', () => {
 
   test('the role of the router allows exactly these actions on exactly these resources', () => {
     const policy = only(dev, 'AWS::IAM::Policy', 'Router').properties;
+    const bucketArn = { 'Fn::GetAtt': [only(dev, 'AWS::S3::Bucket').id, 'Arn'] };
     expect(policy.PolicyDocument).toEqual({
       Version: '2012-10-17',
       Statement: [
@@ -50,6 +51,12 @@ describe('the role of the router', () => {
           Action: ['dynamodb:GetItem', 'dynamodb:Query'],
           Resource: tableArn('History'),
         },
+        {
+          Effect: 'Allow',
+          Action: ['s3:GetObject', 's3:PutObject'],
+          Resource: { 'Fn::Join': ['', [bucketArn, '/*']] },
+        },
+        { Effect: 'Allow', Action: 's3:ListBucket', Resource: bucketArn },
         {
           Effect: 'Allow',
           Action: 'secretsmanager:GetSecretValue',
@@ -257,6 +264,7 @@ describe('the stack', () => {
   test('the stack has exactly these outputs', () => {
     expect(Object.keys(dev.findOutputs('*')).sort()).toEqual([
       'AdminLogGroup',
+      'AnswersBucket',
       'AnswersTable',
       'FunctionUrl',
       'HistoryTable',

@@ -29,7 +29,7 @@ const USAGE = `data: ${JSON.stringify({
 const openCall = (
   response: ServerResponse,
   number: number,
-  headers: HeldCall['headers'],
+  { headers, filler }: Pick<HeldCall, 'headers'> & { filler: () => string },
 ): HeldCall => {
   const begin = () => {
     if (response.headersSent) return;
@@ -42,6 +42,7 @@ const openCall = (
     proceed: () => void response.write(event({ content: ' more' })),
     finish: () => {
       begin();
+      if (filler() !== '') response.write(event({ content: filler() }));
       for (const word of [' näive', ' 𝄞', ' words', ' only'])
         response.write(event({ content: word }));
       response.write(event({}, 'stop'));
@@ -56,14 +57,18 @@ const openCall = (
   };
 };
 
-/** A provider of the chat protocol. Each call waits for the test unless `isQuick`. */
+/**
+ * A provider of the chat protocol. Each call waits for the test unless `isQuick`; `filler` is a part of each
+ * response.
+ */
 export const startHeldUpstream = async () => {
   const calls: HeldCall[] = [];
-  const state = { isQuick: true };
+  const state = { isQuick: true, filler: '' };
   const server = createServer((request, response) => {
     buffer(request).then(
       () => {
-        const call = openCall(response, calls.length + 1, request.headers);
+        const filler = () => state.filler;
+        const call = openCall(response, calls.length + 1, { headers: request.headers, filler });
         calls.push(call);
         if (state.isQuick) call.finish();
       },

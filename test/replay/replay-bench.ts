@@ -22,8 +22,8 @@ const PATHS: Record<CallerProtocolName, string> = {
 const contentOf = (family: CallerProtocolName, content: string) => {
   const turns = [{ role: 'user', content }];
   return family === 'responses'
-    ? { max_output_tokens: 100, input: turns }
-    : { max_tokens: 100, messages: turns };
+    ? { max_output_tokens: 100_000, input: turns }
+    : { max_tokens: 100_000, messages: turns };
 };
 
 export type Ask = {

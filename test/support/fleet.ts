@@ -5,6 +5,7 @@ import { createRouter } from '../../lambdas/create-router.ts';
 import type { HttpHandler } from '../../lambdas/http/create-http-handler.ts';
 import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
 import { periodOf } from '../../lambdas/metering/window.ts';
+import type { AnswerStore } from '../../lambdas/stores/answer-store.ts';
 import type { BreakerStore } from '../../lambdas/stores/breaker-store.ts';
 import type { Clock } from '../../lambdas/support/clock.ts';
 import type { Log } from '../../lambdas/support/log.ts';
@@ -42,6 +43,8 @@ export type FleetOptions = {
   clock: Clock;
   size?: number;
   breakers?: BreakerStore;
+  /** In place of the local store of kept responses; `endpoint` is that of the tables. */
+  answersAt?: (endpoint: string) => AnswerStore;
   toEvent?: ServerOptions['toEvent'];
   secret?: string;
   /** In place of the watched one; `lines` then stay empty. */
@@ -64,6 +67,7 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
     createRouter({
       ...stores.parts,
       breakers: options.breakers ?? stores.parts.breakers,
+      answers: options.answersAt?.(stores.endpoint) ?? stores.parts.answers,
       catalog: options.catalog ?? createCatalog(models),
       upstream: createHttpUpstream({
         secrets: fixedSecrets(secret),

@@ -1,7 +1,8 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-const sha256 = (data: string): string => createHash('sha256').update(data).digest('hex');
+const sha256 = (data: string | Uint8Array): string =>
+  createHash('sha256').update(data).digest('hex');
 const hmac = (key: string | Buffer, data: string): Buffer =>
   createHmac('sha256', key).update(data).digest();
 
@@ -19,7 +20,7 @@ export type Verdict = { accessKeyId: string; region: string; service: string; is
 /** Checks a signature (SigV4) by the algorithm's public description, apart from what made it. */
 export const verifySignature = (
   request: SignedRequest,
-  body: string,
+  body: string | Uint8Array,
   secretAccessKey: string,
 ): Verdict | undefined => {
   const match = AUTHORIZATION.exec(request.headers.authorization ?? '');

@@ -7,6 +7,7 @@ import type {
   BodyStore,
   KeptAnswer,
 } from '../answer-store.ts';
+import { StoreUnavailable } from '../store-unavailable.ts';
 import type { DynamoClient, Item } from './dynamo-client.ts';
 import { type ConditionalWrite, createTable, type Table } from './table.ts';
 
@@ -109,20 +110,29 @@ type ReadEntry = (
 ) => Promise<AnswerEntry | undefined>;
 
 const createReadEntry = (bodies: BodyStore | undefined): ReadEntry => {
+  /** Undefined if the body was deleted before its entry. */
+  const readElsewhere = async (name: string): Promise<Pick<KeptAnswer, 'body'> | undefined> => {
+    try {
+      const body = await bodies?.get(name);
+      return body && { body };
+    } catch (error) {
+      if (error instanceof StoreUnavailable) return { body: undefined };
+      throw error;
+    }
+  };
   const readAnswer = async (id: string, stored: StoredEntry): Promise<KeptAnswer | undefined> => {
     const { kind, content, owner } = stored;
-    const body =
-      content === undefined
-        ? await bodies?.get(bodyName(id, owner))
-        : Buffer.from(content, 'base64');
-    return body && { isStream: kind === 'stream', body };
+    const isStream = kind === 'stream';
+    if (content !== undefined) return { isStream, body: Buffer.from(content, 'base64') };
+    const found = await readElsewhere(bodyName(id, owner));
+    return found && { isStream, ...found };
   };
   return async (id, item, now) => {
     const stored = parseItem(item, now);
     if (!stored) return undefined;
     const { owner, requestId, route, model, bodyHash, startedAt, leaseUntil, kind } = stored;
     const answer = kind && (await readAnswer(id, stored));
-    // The body was deleted before its entry: the request may run again.
+    // Without its body an entry is worth nothing: the request may run again.
     if (kind && !answer) return undefined;
     const fingerprint = { route, model, body: bodyHash };
     return { owner, requestId, fingerprint, startedAt, leaseUntil, answer };

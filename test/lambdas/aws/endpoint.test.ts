@@ -26,7 +26,7 @@ const hasFips = (region: string): boolean => !region.startsWith('cn-');
 
 /** The address that AWS's SDK resolves; the client is never called. */
 const addressBySdk = (
-  service: AwsServiceName,
+  service: Exclude<AwsServiceName, 's3'>,
   region: string,
   flags: { useFipsEndpoint: boolean; useDualstackEndpoint: boolean },
 ): string => {
@@ -59,6 +59,31 @@ describe('the address of an AWS service', () => {
         const flags = { useFipsEndpoint: fips, useDualstackEndpoint: dual };
         expect(endpoint).toBe(addressBySdk(service, region, flags));
       }
+    },
+  );
+
+  // Resolved once with AWS's SDK for S3 (3.1162.0), which nothing else here needs.
+  test.each([
+    ['us-east-1', false, false, 'https://s3.us-east-1.amazonaws.com'],
+    ['eu-central-2', false, true, 'https://s3.dualstack.eu-central-2.amazonaws.com'],
+    ['eu-central-2', true, false, 'https://s3-fips.eu-central-2.amazonaws.com'],
+    ['us-gov-west-1', false, false, 'https://s3.us-gov-west-1.amazonaws.com'],
+    ['us-gov-west-1', true, true, 'https://s3-fips.dualstack.us-gov-west-1.amazonaws.com'],
+    ['cn-north-1', false, true, 'https://s3.dualstack.cn-north-1.amazonaws.com.cn'],
+    ['eusc-de-east-1', false, true, 'https://s3.dualstack.eusc-de-east-1.amazonaws.eu'],
+    ['us-iso-east-1', false, false, 'https://s3.us-iso-east-1.c2s.ic.gov'],
+    ['us-isob-east-1', true, true, 'https://s3-fips.dualstack.us-isob-east-1.sc2s.sgov.gov'],
+    ['us-isof-south-1', false, false, 'https://s3.us-isof-south-1.csp.hci.ic.gov'],
+    ['eu-isoe-west-1', true, false, 'https://s3-fips.eu-isoe-west-1.cloud.adc-e.uk'],
+  ])(
+    "the address of S3 is that of AWS's SDK: %s (FIPS: %s, dual stack: %s)",
+    (region, fips, dual, endpoint) => {
+      const env = {
+        AWS_REGION: region,
+        AWS_USE_FIPS_ENDPOINT: String(fips),
+        AWS_USE_DUALSTACK_ENDPOINT: String(dual),
+      };
+      expect(readEndpoint('s3', env)).toEqual({ region, endpoint });
     },
   );
 

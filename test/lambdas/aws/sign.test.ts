@@ -10,7 +10,7 @@ const CREDENTIALS = {
 };
 const SESSION_TOKEN =
   'AQoDYXdzEPT//////////wEXAMPLEtc764bNrC9SAPBSM22wDOk4x4HIZ8j4FZTwdQWLWsKWHGBuFqwAeMicRXmxfpSPfIeoIYRqTflfKD8YUuwthAx7mSEI/qkPpKPi/kMcGdQrmGdeehM4IC1NtBmUpp2wUE8phUZampKsburEDy0KPkyQDYwT7WZ0wq5VSXDvp75YU9HFvlRd8Tx6q6fE8YQcHNVXAkiY9q6d+xo0rKwT38xVqr7ZD0u0iPPkUL64lIZbqBAz+scqKmlzm8FDrypNC9Yjc8fPOLn9FX9KSYvKTr4rvx3iSIlTJabIQwj2ICCR/oLxBA==';
-const EXAMPLE_URL = new URL('https://example.amazonaws.com/');
+const EXAMPLE = { method: 'POST', url: new URL('https://example.amazonaws.com/') };
 const EXAMPLE_TIME = Date.UTC(2015, 7, 30, 12, 36);
 
 const signerOf = (credentials: AwsCredentials, service = 'service') =>
@@ -92,7 +92,7 @@ describe('the signature of an AWS call', () => {
     async (_, vector, names, signature) => {
       const { headers = {}, body = '', ...token } = vector;
       const sign = signerOf({ ...CREDENTIALS, ...token });
-      const signed = await sign({ url: EXAMPLE_URL, headers, body }, EXAMPLE_TIME);
+      const signed = await sign({ ...EXAMPLE, headers, body }, EXAMPLE_TIME);
       expect(signed).toMatchObject({
         ...headers,
         host: 'example.amazonaws.com',
@@ -123,7 +123,10 @@ describe('the signature of an AWS call', () => {
           },
           { signingDate: new Date(now) },
         );
-        const signed = await signerOf(credentials, service)({ url, headers, body }, now);
+        const signed = await signerOf(credentials, service)(
+          { method: 'POST', url, headers, body },
+          now,
+        );
         expect(signed).toEqual(expected.headers);
       }),
       { numRuns: 200 },
@@ -136,7 +139,7 @@ describe('the signature of an AWS call', () => {
       region: 'us-east-1',
       credentials: async () => credentials,
     });
-    const call = { url: EXAMPLE_URL, headers: {}, body: '' };
+    const call = { ...EXAMPLE, headers: {}, body: '' };
     const ofFresh = (now: number) => signerOf(credentials)(call, now);
     const nextDay = EXAMPLE_TIME + 86_400_000;
     expect(await sign(call, EXAMPLE_TIME)).toEqual(await ofFresh(EXAMPLE_TIME));
