@@ -24,7 +24,7 @@ test('the bucket of large responses is private, encrypted with the stage key, an
   const bucketOf = (options: Parameters<typeof synthTemplate>[0]) =>
     Object.values(synthTemplate(options).findResources('AWS::S3::Bucket'))[0];
   expect(bucketOf({ stage: 'prod', kmsKey: KEY, replayHours: 25 })).toMatchObject({
-    DeletionPolicy: 'Retain',
+    DeletionPolicy: 'RetainExceptOnCreate',
     Properties: {
       PublicAccessBlockConfiguration: {
         BlockPublicAcls: true,
