@@ -33,7 +33,9 @@ const KEY_ACTIONS = [
 export const grantKey = (scope: Construct, { kmsKey }: Stage, grantee: IGrantable): void => {
   if (kmsKey === undefined) return;
   const { region } = Stack.of(scope);
-  const services = ['dynamodb', 's3', 'secretsmanager'].map((name) => `${name}.${region}.amazonaws.com`);
+  const services = ['dynamodb', 's3', 'secretsmanager'].map(
+    (name) => `${name}.${region}.amazonaws.com`,
+  );
   Grant.addToPrincipal({
     grantee,
     actions: KEY_ACTIONS,
