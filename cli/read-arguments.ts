@@ -18,6 +18,7 @@ const OPTIONS = {
   overlap: { type: 'string' },
   key: { type: 'string' },
   status: { type: 'string' },
+  search: { type: 'string' },
   since: { type: 'string' },
   until: { type: 'string' },
   who: { type: 'string' },

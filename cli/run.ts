@@ -23,8 +23,16 @@ const USAGE = `Usage: npm run admin -- <resource> <verb> [options]
                [--replay header|retries|off]
   plans set ID [--rpm N] [--quota N] [--period P] [--concurrency N|none] [--model ID]... [--all-models]
                [--replay header|retries|off]
-  keys list --project ID
+  keys list --project ID [--search TEXT] [--status active|paused|expired|revoked]
+  keys show KEY-ID --project ID
+  keys find START          the key that begins so, in any project; of a whole key only its SHA-256 is sent
   keys create --project ID --plan ID [--name TEXT] [--expires WHEN]
+              [--rpm N] [--quota N] [--concurrency N] [--model ID]...   limits below the plan's
+  keys set KEY-ID --project ID [--name TEXT] [--rpm N|none] [--quota N|none] [--concurrency N|none]
+              [--model ID]... [--all-models]
+  keys move KEY-ID --project ID --plan ID
+  keys pause KEY-ID --project ID
+  keys resume KEY-ID --project ID
   keys rotate KEY-ID --project ID [--overlap none|1h|24h|7d] [--expires WHEN]
   keys revoke KEY-ID --project ID
   usage --project ID       the current minute and period of each key

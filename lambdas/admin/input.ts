@@ -62,12 +62,58 @@ export const PlanChange = z.strictObject({
 });
 export type PlanChange = z.infer<typeof PlanChange>;
 
+/** At most the plan's limits. */
+const KeyLimitFields = {
+  rpm: Count.exactOptional(),
+  quota: Count.exactOptional(),
+  concurrency: Concurrency.exactOptional(),
+  models: ModelIds.exactOptional(),
+};
 export const NewKeyInput = z.strictObject({
   plan: Id,
   name: Name.exactOptional(),
   expires_at: Instant.exactOptional(),
+  ...KeyLimitFields,
 });
 export type NewKeyInput = z.infer<typeof NewKeyInput>;
+
+/** `null` removes a name, or a limit below the plan's. */
+export const KeySettings = z
+  .strictObject({
+    name: Name.nullable().exactOptional(),
+    rpm: Count.nullable().exactOptional(),
+    quota: Count.nullable().exactOptional(),
+    concurrency: Concurrency.nullable().exactOptional(),
+    models: ModelIds.nullable().exactOptional(),
+  })
+  .refine((fields) => Object.keys(fields).length > 0, 'must have a field to change');
+export type KeySettings = z.infer<typeof KeySettings>;
+
+export const KeyMove = z.strictObject({ plan: Id });
+export type KeyMove = z.infer<typeof KeyMove>;
+
+/** One of both: the SHA-256 of a whole key in hex, or its first characters as lists show them. */
+export const FindKey = z
+  .strictObject({
+    sha256: z
+      .string()
+      .regex(/^[\da-f]{64}$/, 'must be 64 hexadecimal digits')
+      .exactOptional(),
+    start: z.string().length(13).exactOptional(),
+  })
+  .refine((fields) => Object.keys(fields).length === 1, 'must have sha256 or start');
+export type FindKey = z.infer<typeof FindKey>;
+
+export const KeyQuery = z.strictObject({
+  /** Part of a name, an id or the first characters, in any case. */
+  q: z.string().max(100).exactOptional(),
+  status: z.enum(['active', 'paused', 'expired', 'revoked']).exactOptional(),
+  limit: z.coerce.number().int().min(1).max(1_000).default(1_000),
+  cursor: z
+    .string()
+    .regex(/^key_\w{1,40}$/, 'must be the next_cursor of an earlier response')
+    .exactOptional(),
+});
 
 const HOUR_MS = 60 * MINUTE_MS;
 /** How long a replaced key keeps working. */

@@ -1,35 +1,35 @@
 import type { KeyLifecycle } from '../keys/lifecycle.ts';
-import type { KeyRecord } from '../stores/key-store.ts';
+import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { PlanStore } from '../stores/plan-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
+import { listOf } from '../support/async-lists.ts';
 import type { Clock } from '../support/clock.ts';
-import { type ApiError, invalidRequest, notFound } from '../support/errors.ts';
+import { invalidRequest, notFound } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
-import { formatInstant } from '../support/time.ts';
-import { type NewKeyInput, OVERLAPS_MS, type Rotation } from './input.ts';
+import {
+  type FindKey,
+  KeyQuery,
+  type NewKeyInput,
+  OVERLAPS_MS,
+  type Rotation,
+  readQuery,
+} from './input.ts';
+import { requirePlan } from './key-changes.ts';
+import { checkKeyLimits } from './key-limits.ts';
 import type { AdminChange, AdminOperation } from './operation.ts';
-import { requireProject } from './projects.ts';
+import { readPage } from './page.ts';
+import type { CheckModels } from './plans.ts';
+import { projectsSeenBy, requireProject } from './projects.ts';
+import { auditedKey, keyNotFound, publicKey, statusAt } from './public-key.ts';
+import { type Identity, maySee } from './roles.ts';
 
-const statusAt = ({ status, expiresAt }: KeyRecord, now: number): string =>
-  status === 'active' && expiresAt !== undefined && expiresAt <= now ? 'expired' : status;
-
-/** A key as the admin API returns it: its id and first characters, never the key or its hash. */
-export const publicKey = (record: KeyRecord, now: number) => ({
-  id: record.keyId,
-  project: record.projectId,
-  plan: record.planId,
-  start: record.start,
-  ...(record.name !== undefined && { name: record.name }),
-  status: statusAt(record, now),
-  created_at: formatInstant(record.createdAt),
-  ...(record.expiresAt !== undefined && { expires_at: formatInstant(record.expiresAt) }),
-  ...(record.replacedBy !== undefined && { replaced_by: record.replacedBy }),
-});
-
-/** A key in the audit, which holds no part of it. */
-const auditedKey = (record: KeyRecord, now: number) => {
-  const { start: _, ...fields } = publicKey(record, now);
-  return fields;
+type Parts = {
+  lifecycle: KeyLifecycle;
+  keys: Pick<KeyStore, 'findKey' | 'readKeys'>;
+  plans: Pick<PlanStore, 'findPlan'>;
+  projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
+  checkModels: CheckModels;
+  clock: Clock;
 };
 
 /** @throws ApiError 400 */
@@ -38,41 +38,81 @@ const requireFuture = (expiresAt: number | undefined, now: number): void => {
   throw invalidRequest('expires_at: must be in the future.', { param: 'expires_at' });
 };
 
-const keyNotFound = (project: string, key: string): ApiError =>
-  notFound(`Key '${key}' not found in project '${project}'. A new key is listed within a second.`);
+/** The text is part of the key's name, id or first characters, in any case. */
+const matches = ({ name = '', keyId, start }: KeyRecord, text: string): boolean =>
+  [name, keyId, start].some((field) => field.toLowerCase().includes(text));
 
-export const keyHandlers = ({
-  lifecycle,
-  plans,
-  projects,
-  clock,
-}: {
-  lifecycle: KeyLifecycle;
-  plans: Pick<PlanStore, 'findPlan'>;
-  projects: Pick<ProjectStore, 'findProject'>;
-  clock: Clock;
-}) => {
-  const list: AdminOperation = async ({ parameters: { project = '' } }) => {
+/** Reads keys. */
+const keyLists = ({ lifecycle, keys, projects, clock }: Parts) => {
+  const list: AdminOperation = async ({ parameters: { project = '' }, query }) => {
+    const { q = '', status, limit, cursor } = readQuery(KeyQuery, query);
     await requireProject(projects, project);
-    const records = await lifecycle.list(project);
-    return { status: 200, body: { data: records.map((record) => publicKey(record, clock.now())) } };
+    const now = clock.now();
+    const page = await readPage(keys.readKeys(project, cursor), {
+      limit,
+      placeOf: ({ keyId }) => keyId,
+      isWanted: (record) =>
+        matches(record, q.toLowerCase()) &&
+        (status === undefined || status === statusAt(record, now)),
+    });
+    return {
+      status: 200,
+      body: { ...page, data: page.data.map((record) => publicKey(record, now)) },
+    };
   };
+
+  const show: AdminOperation = async ({ parameters: { project = '', key = '' } }) => {
+    const record = await lifecycle.find({ projectId: project, keyId: key });
+    if (!record) throw keyNotFound(project, key);
+    return { status: 200, body: publicKey(record, clock.now()) };
+  };
+
+  const byHash = async (hash: string, identity: Identity): Promise<KeyRecord[]> => {
+    const record = await keys.findKey(hash);
+    return record && maySee(identity, record.projectId) ? [record] : [];
+  };
+
+  const byStart = async (start: string, identity: Identity): Promise<KeyRecord[]> => {
+    const ids = await projectsSeenBy(projects, identity);
+    const found = await Promise.all(ids.map((id) => listOf(keys.readKeys(id))));
+    return found.flat().filter((record) => record.start === start);
+  };
+
+  /** By the SHA-256 of the whole key, or by the first characters that lists show. In any project. */
+  const find: AdminOperation<FindKey> = async ({ input: { sha256, start = '' }, identity }) => {
+    const found = await (sha256 === undefined
+      ? byStart(start, identity)
+      : byHash(sha256, identity));
+    if (found.length === 0) throw notFound('No key matches.');
+    const data = found.map((record) => publicKey(record, clock.now()));
+    return { status: 200, body: { data } };
+  };
+
+  return { list, show, find };
+};
+
+export const keyHandlers = (parts: Parts) => {
+  const { lifecycle, plans, projects, checkModels, clock } = parts;
 
   /** The response contains the key itself, this once. */
   const create: AdminChange<NewKeyInput> = async ({ parameters: { project = '' }, input }) => {
-    const { plan, name, expires_at: expiresAt } = input;
+    const { plan: planId, expires_at: expiresAt, name, ...limits } = input;
     requireFuture(expiresAt, clock.now());
+    checkModels(limits);
     await requireProject(projects, project);
-    if (!(await plans.findPlan(plan))) {
-      throw invalidRequest(`plan: unknown plan '${plan}'.`, { param: 'plan' });
-    }
-    const fields = { projectId: project, planId: plan, ...omitUndefined({ name, expiresAt }) };
-    const { key, record } = await lifecycle.create(fields);
+    checkKeyLimits(limits, await requirePlan(plans, planId));
+    const optional = omitUndefined({ name, expiresAt });
+    const { key, record } = await lifecycle.create({
+      projectId: project,
+      planId,
+      ...limits,
+      ...optional,
+    });
     const after = auditedKey(record, clock.now());
     return {
       status: 201,
       body: { key, ...publicKey(record, clock.now()) },
-      changes: [{ action: 'keys.create', project, plan, key: record.keyId, after }],
+      changes: [{ action: 'keys.create', project, plan: planId, key: record.keyId, after }],
     };
   };
 
@@ -84,9 +124,8 @@ export const keyHandlers = ({
     const rotation = { overlapMs: OVERLAPS_MS[overlap], ...omitUndefined({ expiresAt }) };
     const rotated = await lifecycle.rotate({ projectId: project, keyId, ...rotation });
     if (!rotated) {
-      const exists = (await lifecycle.list(project)).some((record) => record.keyId === keyId);
-      if (!exists) throw keyNotFound(project, keyId);
-      throw invalidRequest(`Key '${keyId}' is revoked or expired.`, { status: 409 });
+      if (!(await lifecycle.find({ projectId: project, keyId }))) throw keyNotFound(project, keyId);
+      throw invalidRequest(`Key '${keyId}' is paused, revoked or expired.`, { status: 409 });
     }
     const { key, old, record, isOldKeyEnded } = rotated;
     const replaced = { replaces: keyId, overlap, old_key_ended: isOldKeyEnded };
@@ -112,5 +151,5 @@ export const keyHandlers = ({
     };
   };
 
-  return { list, create, rotate, revoke };
+  return { ...keyLists(parts), create, rotate, revoke };
 };

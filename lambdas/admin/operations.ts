@@ -2,7 +2,19 @@ import { createApplySeed } from './apply-seed.ts';
 import { createListAudit } from './audit.ts';
 import { doctorHandlers, TargetTest } from './doctor.ts';
 import { historyHandlers } from './history.ts';
-import { NewKeyInput, NewPlan, NewProject, NoFields, PlanChange, Rotation, Seed } from './input.ts';
+import {
+  FindKey,
+  KeyMove,
+  KeySettings,
+  NewKeyInput,
+  NewPlan,
+  NewProject,
+  NoFields,
+  PlanChange,
+  Rotation,
+  Seed,
+} from './input.ts';
+import { keyChangeHandlers } from './key-changes.ts';
 import { keyHandlers } from './keys.ts';
 import { type AdminRoute, change, read, run } from './operation.ts';
 import { planHandlers } from './plans.ts';
@@ -16,6 +28,7 @@ export type OperationParts = Parameters<typeof createApplySeed>[0] &
   Parameters<typeof doctorHandlers>[0] &
   Parameters<typeof historyHandlers>[0] &
   Parameters<typeof keyHandlers>[0] &
+  Parameters<typeof keyChangeHandlers>[0] &
   Parameters<typeof planHandlers>[0] &
   Parameters<typeof projectHandlers>[0] &
   Parameters<typeof requestHandlers>[0] &
@@ -28,7 +41,7 @@ export type OperationParts = Parameters<typeof createApplySeed>[0] &
 export const createOperations = (parts: OperationParts): AdminRoute[] => {
   const projects = projectHandlers(parts);
   const plans = planHandlers(parts);
-  const keys = keyHandlers(parts);
+  const keys = { ...keyHandlers(parts), ...keyChangeHandlers(parts) };
   const usage = usageHandlers(parts);
   const history = historyHandlers(parts);
   const requests = requestHandlers(parts);
@@ -45,8 +58,15 @@ export const createOperations = (parts: OperationParts): AdminRoute[] => {
 
     read('see-project', `${project}/keys`, keys.list),
     change('manage-project', `${project}/keys`, 'keys.create', NewKeyInput, keys.create),
+    read('see-project', key, keys.show),
+    change('manage-project', key, 'keys.set', KeySettings, keys.set),
+    change('operate', `${key}/move`, 'keys.move', KeyMove, keys.move),
+    change('manage-project', `${key}/pause`, 'keys.pause', NoFields, keys.pause),
+    change('manage-project', `${key}/resume`, 'keys.resume', NoFields, keys.resume),
     change('manage-project', `${key}/rotate`, 'keys.rotate', Rotation, keys.rotate),
     change('manage-project', `${key}/revoke`, 'keys.revoke', NoFields, keys.revoke),
+
+    run('see-own', '/keys/find', FindKey, keys.find),
 
     read('see-project', `${project}/usage`, usage.list),
     read('see-project', `${project}/statements/{month}`, history.statement),

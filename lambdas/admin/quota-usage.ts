@@ -1,3 +1,4 @@
+import { limitPlan } from '../keys/caller.ts';
 import type { KeyLifecycle } from '../keys/lifecycle.ts';
 import { createReadSnapshot, createReaper } from '../metering/quota-usage.ts';
 import { periodOf } from '../metering/window.ts';
@@ -8,9 +9,9 @@ import type { ProjectStore } from '../stores/project-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { formatInstant, minuteOf } from '../support/time.ts';
-import { publicKey } from './keys.ts';
 import type { AdminOperation } from './operation.ts';
 import { requireProject } from './projects.ts';
+import { publicKey } from './public-key.ts';
 
 type Parts = {
   lifecycle: Pick<KeyLifecycle, 'list'>;
@@ -69,7 +70,7 @@ export const usageHandlers = (parts: Parts) => {
       period: periodOf(plan.period, now).label,
       now,
     });
-    return { ...key, meter: meterId, ...countsOf(plan, snapshot, now) };
+    return { ...key, meter: meterId, ...countsOf(limitPlan(plan, record), snapshot, now) };
   };
 
   const list: AdminOperation = async ({ parameters: { project = '' } }) => {

@@ -23,7 +23,7 @@ export const maySee = (identity: Identity, projectId: string): boolean =>
 
 const isOperator = ({ roles }: Identity): boolean => roles.includes('operator');
 
-const mayManage = (identity: Identity, projectId: string): boolean =>
+const mayManage = (identity: Identity, projectId = ''): boolean =>
   isOperator(identity) || identity.roles.includes(`project:${projectId}`);
 
 export const projectNotFound = (id: string) => notFound(`Project '${id}' not found.`);
@@ -34,16 +34,12 @@ const denied = (message: string) => invalidRequest(message, { status: 403 });
  * The one place that checks roles. A project that the identity may not see is reported as one that does not
  * exist. @throws ApiError 403 or 404
  */
-export const authorize = (identity: Identity, need: Need, projectId = ''): void => {
+export const authorize = (identity: Identity, need: Need, projectId?: string): void => {
   if (identity.roles.length === 0) {
     throw denied('No project is yours yet. Ask an operator to add you.');
   }
-  if (need === 'see-own') return;
-  if (need === 'operate') {
-    if (isOperator(identity)) return;
-    throw denied('Only operators may do this.');
-  }
-  if (!maySee(identity, projectId)) throw projectNotFound(projectId);
+  if (projectId !== undefined && !maySee(identity, projectId)) throw projectNotFound(projectId);
+  if (need === 'operate' && !isOperator(identity)) throw denied('Only operators may do this.');
   if (need === 'manage-project' && !mayManage(identity, projectId)) {
     throw denied('Only operators and members of the project may do this.');
   }

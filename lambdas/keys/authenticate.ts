@@ -6,7 +6,7 @@ import type { Clock } from '../support/clock.ts';
 import { type ApiError, apiError, toApiError, unauthenticated } from '../support/errors.ts';
 import { hashKey, isWellFormedKey, readCredential } from './api-key.ts';
 import { createCachedLookup } from './cached-lookup.ts';
-import type { Caller } from './caller.ts';
+import { type Caller, limitPlan } from './caller.ts';
 import { createUnknownKeyLimit } from './unknown-key-limit.ts';
 
 /** `source` is the network address that the request came from. */
@@ -30,6 +30,7 @@ const assertUsable = (record: KeyRecord | undefined, hash: string, now: number):
     throw unauthenticated('The API key is invalid.');
   }
   if (record.status === 'revoked') throw unauthenticated('The API key was revoked.');
+  if (record.status === 'paused') throw unauthenticated('The API key is paused by its operator.');
   if (record.expiresAt !== undefined && record.expiresAt <= now) {
     throw unauthenticated('The API key has expired.');
   }
@@ -77,7 +78,7 @@ export const createAuthenticate = ({
     try {
       const record = assertUsable(await recordOf(hash, source), hash, clock.now());
       const { keyId, projectId, meterId } = record;
-      return { keyId, projectId, meterId, plan: await planOf(record) };
+      return { keyId, projectId, meterId, plan: limitPlan(await planOf(record), record) };
     } catch (error) {
       throw error instanceof StoreUnavailable ? unavailable(error) : error;
     }

@@ -1,4 +1,4 @@
-import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
+import type { KeyChange, KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { MeterStore } from '../stores/meter-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { RandomBytes } from '../support/ids.ts';
@@ -11,6 +11,13 @@ export type KeyRef = { projectId: string; keyId: string };
 export type KeyLifecycle = {
   create(key: NewKey): Promise<CreatedKey>;
   list(projectId: string): Promise<KeyRecord[]>;
+  /** Up to a second behind writes. */
+  find(ref: KeyRef): Promise<KeyRecord | undefined>;
+  /** Applies within 15 s. The record before and after it; undefined if the key is revoked. */
+  change(
+    key: Pick<KeyRecord, 'hash'>,
+    change: KeyChange,
+  ): Promise<{ before: KeyRecord; after: KeyRecord } | undefined>;
   /** Applies at once to generations, within 15 s elsewhere. Irreversible, idempotent. The record before it, if any. */
   revoke(ref: KeyRef): Promise<KeyRecord | undefined>;
   /**
@@ -35,12 +42,13 @@ export const createKeyLifecycle = (parts: {
   const storeKey = createStoreKey(parts);
   const rotateKey = createRotateKey({ keys, meters, storeKey });
 
-  const find = async ({ projectId, keyId }: KeyRef): Promise<KeyRecord | undefined> =>
-    (await keys.listKeys(projectId)).find((record) => record.keyId === keyId);
+  const find = ({ projectId, keyId }: KeyRef) => keys.findKeyById(projectId, keyId);
 
   return {
     create: (key) => storeKey({ ...key, meterId: newIdOf('mtr', randomBytes) }),
     list: (projectId) => keys.listKeys(projectId),
+    find,
+    change: ({ hash }, change) => keys.changeKey(hash, change),
     revoke: async (ref) => {
       const record = await find(ref);
       if (!record || !(await keys.revokeKey(record.hash))) return undefined;

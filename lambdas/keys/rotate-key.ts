@@ -1,6 +1,7 @@
 import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { MeterStore } from '../stores/meter-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
+import { omitUndefined } from '../support/omit-undefined.ts';
 import type { CreatedKey, StoreKey } from './store-key.ts';
 
 /**
@@ -12,7 +13,7 @@ export type RotatedKey = CreatedKey & { old: KeyRecord; isOldKeyEnded: boolean }
 /** How long the old key keeps working, and when (ms) its successor expires, if ever. */
 export type Rotation = { overlapMs: number; expiresAt?: number };
 
-/** Replaces the key `old` at `now` (ms); undefined if it is revoked or expired. @throws StoreUnavailable */
+/** Replaces the key `old` at `now` (ms); undefined if it is paused, revoked or expired. @throws StoreUnavailable */
 export type RotateKey = (
   old: KeyRecord,
   rotation: Rotation,
@@ -46,16 +47,15 @@ export const createRotateKey = ({
 
   return async (old, { overlapMs, expiresAt }, now) => {
     const oldEnd = old.expiresAt ?? Number.POSITIVE_INFINITY;
-    if (old.status === 'revoked' || oldEnd <= now) return undefined;
-    const { projectId, planId, meterId, name } = old;
+    if (old.status !== 'active' || oldEnd <= now) return undefined;
+    const { projectId, planId, meterId, name, rpm, quota, concurrency, models } = old;
     // The successor is stored first and no error is thrown after it; otherwise the operator might have no
     // working key for these counters.
     const created = await storeKey({
       projectId,
       planId,
       meterId,
-      ...(name !== undefined && { name }),
-      ...(expiresAt !== undefined && { expiresAt }),
+      ...omitUndefined({ name, rpm, quota, concurrency, models, expiresAt }),
     });
     const endsAt = Math.min(now + overlapMs, oldEnd);
     return { ...created, old, isOldKeyEnded: await endReplaced(old, created.record.keyId, endsAt) };

@@ -1,10 +1,15 @@
-import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
+import type { KeyLimits, KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { MeterStore } from '../stores/meter-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { type RandomBytes, randomBase62 } from '../support/ids.ts';
 import { hashKey, mintKey, startOf } from './api-key.ts';
 
-export type NewKey = { projectId: string; planId: string; name?: string; expiresAt?: number };
+export type NewKey = KeyLimits & {
+  projectId: string;
+  planId: string;
+  name?: string;
+  expiresAt?: number;
+};
 /** `key` is in clear and returned only once; `record` is what was stored. */
 export type CreatedKey = { key: string; record: KeyRecord };
 

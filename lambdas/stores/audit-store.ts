@@ -5,6 +5,10 @@ export type Action =
   | 'plans.create'
   | 'plans.set'
   | 'keys.create'
+  | 'keys.set'
+  | 'keys.move'
+  | 'keys.pause'
+  | 'keys.resume'
   | 'keys.rotate'
   | 'keys.revoke';
 

@@ -1,5 +1,8 @@
+/** Limits of a key below those of its plan; the plan's apply where one is absent or lower. */
+export type KeyLimits = { rpm?: number; quota?: number; concurrency?: number; models?: string[] };
+
 /** A key as stored: its SHA-256, from which the key cannot be recovered. */
-export type KeyRecord = {
+export type KeyRecord = KeyLimits & {
   /** SHA-256 of the whole key, hex. */
   hash: string;
   keyId: string;
@@ -10,13 +13,20 @@ export type KeyRecord = {
   /** Prefix and first characters, for lists. */
   start: string;
   name?: string;
-  status: 'active' | 'revoked';
+  status: 'active' | 'paused' | 'revoked';
   /** Milliseconds since the epoch, as all instants here. */
   createdAt: number;
   expiresAt?: number;
   /** Key id of the successor after a rotation. */
   replacedBy?: string;
 };
+
+/** The fields that change; null removes one. */
+export type KeyChange = {
+  planId?: string;
+  status?: 'active' | 'paused';
+  name?: string | null;
+} & { [Name in keyof KeyLimits]?: KeyLimits[Name] | null };
 
 /** Implemented by `createDynamoKeyStore` (stores/dynamo/key-store.ts). @throws StoreUnavailable */
 export type KeyStore = {
@@ -26,6 +36,15 @@ export type KeyStore = {
   createKey(record: KeyRecord): Promise<boolean>;
   /** All keys of a project, revoked ones included, sorted by id. Up to a second behind writes. */
   listKeys(projectId: string): Promise<KeyRecord[]>;
+  /** The same, read as they are needed, beginning after a key id. */
+  readKeys(projectId: string, after?: string): AsyncGenerator<KeyRecord, void, void>;
+  /** One key of a project, or undefined. Up to a second behind writes. */
+  findKeyById(projectId: string, keyId: string): Promise<KeyRecord | undefined>;
+  /** The record before and after it; undefined, with nothing written, if the key is revoked or does not exist. */
+  changeKey(
+    hash: string,
+    change: KeyChange,
+  ): Promise<{ before: KeyRecord; after: KeyRecord } | undefined>;
   /** Irreversible and idempotent; false if the key does not exist. */
   revokeKey(hash: string): Promise<boolean>;
   /** Sets the successor and an earlier expiry; false if the key is not active or expires sooner. */

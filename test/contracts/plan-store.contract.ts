@@ -59,7 +59,7 @@ export const planStoreContract = (
       expect(await store.findPlan(plan.id)).toEqual({ ...plan, rpm: plan.rpm + applied });
       const opened = await store.changePlan(plan.id, ({ models: _, ...rest }) => rest);
       const { models: _, ...open } = { ...plan, rpm: plan.rpm + applied };
-      expect(opened).toEqual({ outcome: 'changed', plan: open });
+      expect(opened).toMatchObject({ outcome: 'changed', before: { id: plan.id }, plan: open });
       expect(await store.findPlan(plan.id)).toEqual(open);
       const missing = await store.changePlan(randomUUID(), (stored) => stored);
       expect(missing).toEqual({ outcome: 'missing' });

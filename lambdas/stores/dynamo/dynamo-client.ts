@@ -26,6 +26,7 @@ export type DynamoCalls = {
       Expressions & {
         IndexName?: string;
         KeyConditionExpression: string;
+        Limit?: number | undefined;
         ScanIndexForward?: boolean;
         ConsistentRead?: boolean;
       };

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { KEYS_BY_PROJECT, PARTITION_KEY } from '../../tables.ts';
-import type { KeyRecord, KeyStore } from '../key-store.ts';
+import type { KeyChange, KeyRecord, KeyStore } from '../key-store.ts';
 import type { DynamoClient } from './dynamo-client.ts';
 import { createTable, type Item } from './table.ts';
 
@@ -12,11 +12,18 @@ const StoredKey = z.object({
   meterId: z.string(),
   start: z.string(),
   name: z.exactOptional(z.string()),
-  status: z.enum(['active', 'revoked']),
+  status: z.enum(['active', 'paused', 'revoked']),
   createdAt: z.number(),
   expiresAt: z.exactOptional(z.number()),
   replacedBy: z.exactOptional(z.string()),
+  rpm: z.exactOptional(z.number()),
+  quota: z.exactOptional(z.number()),
+  concurrency: z.exactOptional(z.number()),
+  models: z.exactOptional(z.array(z.string())),
 });
+
+/** Keys of one read of a list. */
+const PAGE = 500;
 
 const readKey = (item: Item): KeyRecord => {
   const { [PARTITION_KEY]: hash, ...record } = StoredKey.parse(item);
@@ -42,6 +49,28 @@ const createWrite = (fields: [string, unknown][]) => ({
   },
 });
 
+const CHANGEABLE = '#status IN (:active, :paused)';
+
+/** Sets the fields of a change, and removes those that are null. */
+const changeWrite = (change: KeyChange) => {
+  const fields = Object.entries(change).filter(([, value]) => value !== undefined);
+  const sets = fields.filter(([, value]) => value !== null);
+  const removes = fields.filter(([, value]) => value === null);
+  const update = [
+    ...(sets.length > 0 ? [`SET ${sets.map(([name]) => `#${name} = :${name}`).join(', ')}`] : []),
+    ...(removes.length > 0 ? [`REMOVE ${removes.map(([name]) => `#${name}`).join(', ')}`] : []),
+  ].join(' ');
+  const names = Object.fromEntries(fields.map(([name]) => [`#${name}`, name]));
+  const values = Object.fromEntries(sets.map(([name, value]) => [`:${name}`, value]));
+  return {
+    write: { update, condition: CHANGEABLE },
+    bindings: {
+      names: { ...names, '#status': 'status' },
+      values: { ...values, ':active': 'active', ':paused': 'paused' },
+    },
+  };
+};
+
 /** `KeyStore` on the keys table: one item per key, by its hash. */
 export const createDynamoKeyStore = (deps: {
   client: DynamoClient;
@@ -64,6 +93,28 @@ export const createDynamoKeyStore = (deps: {
     listKeys: async (projectId) => {
       const { indexName, partitionKey } = KEYS_BY_PROJECT;
       return (await table.query({ indexName, partitionKey, value: projectId })).map(readKey);
+    },
+    readKeys: async function* (projectId, after) {
+      const { indexName, partitionKey, sortKey } = KEYS_BY_PROJECT;
+      const index = { indexName, partitionKey, value: projectId };
+      const sort =
+        after === undefined ? {} : { sort: { key: sortKey, is: '>', value: after } as const };
+      for await (const items of table.pages({ ...index, ...sort, limit: PAGE })) {
+        yield* items.map(readKey);
+      }
+    },
+    findKeyById: async (projectId, keyId) => {
+      const { indexName, partitionKey, sortKey } = KEYS_BY_PROJECT;
+      const sort = { key: sortKey, is: '=', value: keyId } as const;
+      const [item] = await table.query({ indexName, partitionKey, value: projectId, sort });
+      return item && readKey(item);
+    },
+    changeKey: async (hash, change) => {
+      const before = await table.read(hash);
+      if (!before) return undefined;
+      const { write, bindings } = changeWrite(change);
+      const { applied, item } = await table.apply(hash, write, bindings);
+      return applied && item ? { before: readKey(before), after: readKey(item) } : undefined;
     },
     revokeKey: async (hash) => {
       const { applied } = await table.apply(hash, REVOKE, {

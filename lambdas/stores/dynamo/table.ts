@@ -1,3 +1,4 @@
+import { listOf } from '../../support/async-lists.ts';
 import { PARTITION_KEY, SORT_KEY } from '../../tables.ts';
 import { StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
 import { type DynamoCalls, type DynamoClient, DynamoError, type Item } from './dynamo-client.ts';
@@ -31,7 +32,9 @@ export type Table = {
   apply(key: ItemKey, write: ConditionalWrite, bindings: Bindings): Promise<WriteResult>;
   /** Pages of a partition of a sorted table, strongly consistent. */
   range(query: RangeQuery): AsyncGenerator<Item[], void, void>;
-  /** All pages of a partition of an index; eventually consistent. */
+  /** Pages of a partition of an index, sorted; eventually consistent. */
+  pages(index: PartitionQuery): AsyncGenerator<Item[], void, void>;
+  /** All of them. */
   query(index: PartitionQuery): Promise<Item[]>;
   /** All pages of the table; eventually consistent. */
   scan(): Promise<Item[]>;
@@ -48,7 +51,15 @@ export type RangeQuery = {
   isDescending?: boolean;
 };
 
-export type PartitionQuery = { indexName: string; partitionKey: string; value: string };
+export type PartitionQuery = {
+  indexName: string;
+  partitionKey: string;
+  value: string;
+  /** Only items whose sort key is this, or is after it. */
+  sort?: { key: string; is: '=' | '>'; value: string };
+  /** Items of a page; without it, a megabyte. */
+  limit?: number;
+};
 
 const keyOf = (key: ItemKey): Record<string, string> =>
   typeof key === 'string'
@@ -143,6 +154,24 @@ export const createTable = ({
     } while (from);
     return items;
   };
+  const pages: Table['pages'] = async function* ({ indexName, partitionKey, value, sort, limit }) {
+    const query = {
+      TableName: tableName,
+      IndexName: indexName,
+      KeyConditionExpression: sort ? `#key = :value AND #sort ${sort.is} :sort` : '#key = :value',
+      ExpressionAttributeNames: { '#key': partitionKey, ...(sort && { '#sort': sort.key }) },
+      ExpressionAttributeValues: { ':value': value, ...(sort && { ':sort': sort.value }) },
+      Limit: limit,
+    };
+    let next: Item | undefined;
+    do {
+      const { output } = await send(() =>
+        client.call('Query', { ...query, ExclusiveStartKey: next }),
+      );
+      yield output.Items ?? [];
+      next = output.LastEvaluatedKey;
+    } while (next);
+  };
   return {
     read: async (key) => {
       const input = { TableName: tableName, Key: keyOf(key), ConsistentRead: true };
@@ -176,17 +205,8 @@ export const createTable = ({
         next = output.LastEvaluatedKey;
       } while (next);
     },
-    query: ({ indexName, partitionKey, value }) =>
-      allPages((from) =>
-        client.call('Query', {
-          TableName: tableName,
-          IndexName: indexName,
-          KeyConditionExpression: '#key = :value',
-          ExpressionAttributeNames: { '#key': partitionKey },
-          ExpressionAttributeValues: { ':value': value },
-          ExclusiveStartKey: from,
-        }),
-      ),
+    pages,
+    query: async (index) => (await listOf(pages(index))).flat(),
     scan: () =>
       allPages((from) => client.call('Scan', { TableName: tableName, ExclusiveStartKey: from })),
   };

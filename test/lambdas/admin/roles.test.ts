@@ -61,6 +61,7 @@ const EXPECTED = {
     'a viewer and member': 200,
     'a member of another project': 404,
   },
+  'operators, of a project': { ...DENIED_TO_ALL, 'a member of another project': 404 },
   members: {
     ...DENIED_TO_ALL,
     'a member': 200,
@@ -81,8 +82,14 @@ const OPERATIONS: [string, string, Group, object?][] = [
   ['POST', '/plans/{plan}', 'operators', { rpm: 8 }],
   ['GET', '/projects/{project}/keys', 'members and viewers'],
   ['POST', '/projects/{project}/keys', 'members', { plan: 'small' }],
+  ['GET', '/projects/{project}/keys/{key}', 'members and viewers'],
+  ['POST', '/projects/{project}/keys/{key}', 'members', { name: 'x' }],
+  ['POST', '/projects/{project}/keys/{key}/move', 'operators, of a project', { plan: 'small' }],
+  ['POST', '/projects/{project}/keys/{key}/pause', 'members', {}],
+  ['POST', '/projects/{project}/keys/{key}/resume', 'members', {}],
   ['POST', '/projects/{project}/keys/{key}/rotate', 'members', {}],
   ['POST', '/projects/{project}/keys/{key}/revoke', 'members', {}],
+  ['POST', '/keys/find', 'all with a role', { start: 'mrk_live_0000' }],
   ['GET', '/projects/{project}/usage', 'members and viewers'],
   ['GET', '/projects/{project}/statements/{month}', 'members and viewers'],
   ['GET', '/usage', 'all with a role'],
@@ -96,7 +103,11 @@ const OPERATIONS: [string, string, Group, object?][] = [
 ];
 
 /** Operations whose success needs more than a role: an unknown request, a catalog without targets. */
-const OTHERWISE: Record<string, number> = { '/requests/{request}': 404, '/targets/test': 400 };
+const OTHERWISE: Record<string, number> = {
+  '/requests/{request}': 404,
+  '/keys/find': 404,
+  '/targets/test': 400,
+};
 
 let ids = 0;
 const freshId = (): string => {
@@ -149,7 +160,9 @@ describe('the roles', () => {
 
   test('a denied operation changes nothing and leaves no entry in the audit', async () => {
     await newKeyIn('own');
-    const denied = OPERATIONS.filter(([method, path]) => method === 'POST' && !path.includes('{'));
+    const denied = OPERATIONS.filter(
+      ([method, path, group]) => method === 'POST' && !path.includes('{') && group === 'operators',
+    );
     const before = await entriesInAudit();
     for (const who of ['a viewer', 'a member', 'no one'] as const) {
       for (const operation of denied) {
@@ -178,12 +191,13 @@ describe('the roles', () => {
   test('a key of another project cannot be changed through the path of the own one', async () => {
     const foreign = await newKeyIn('other');
     const by = userIn('project:own');
-    for (const verb of ['rotate', 'revoke']) {
-      const { status } = await admin.post(`/admin/projects/own/keys/${foreign}/${verb}`, {}, by);
+    for (const verb of ['', '/pause', '/resume', '/rotate', '/revoke']) {
+      const path = `/admin/projects/own/keys/${foreign}${verb}`;
+      const { status } = await admin.post(path, verb === '' ? { name: 'mine' } : {}, by);
       expect(status).toBe(404);
     }
     const { body } = await admin.send({ path: '/admin/projects/other/keys' });
-    expect(body).toEqual({
+    expect(body).toMatchObject({
       data: expect.arrayContaining([expect.objectContaining({ id: foreign, status: 'active' })]),
     });
   });

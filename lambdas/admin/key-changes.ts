@@ -1,0 +1,83 @@
+import type { KeyLifecycle } from '../keys/lifecycle.ts';
+import type { Action } from '../stores/audit-store.ts';
+import type { KeyChange, KeyRecord } from '../stores/key-store.ts';
+import type { Plan, PlanStore } from '../stores/plan-store.ts';
+import type { Clock } from '../support/clock.ts';
+import { invalidRequest } from '../support/errors.ts';
+import { omitUndefined } from '../support/omit-undefined.ts';
+import type { KeyMove, KeySettings } from './input.ts';
+import { checkKeyLimits } from './key-limits.ts';
+import type { AdminChange, AdminRequest } from './operation.ts';
+import type { CheckModels } from './plans.ts';
+import { auditedKey, keyNotFound, publicKey } from './public-key.ts';
+
+type Parts = {
+  lifecycle: Pick<KeyLifecycle, 'find' | 'change'>;
+  plans: Pick<PlanStore, 'findPlan'>;
+  checkModels: CheckModels;
+  clock: Clock;
+};
+
+/** @throws ApiError 400 */
+export const requirePlan = async (
+  plans: Pick<PlanStore, 'findPlan'>,
+  id: string,
+): Promise<Plan> => {
+  const plan = await plans.findPlan(id);
+  if (plan) return plan;
+  throw invalidRequest(`plan: unknown plan '${id}'.`, { param: 'plan' });
+};
+
+type Parameters = AdminRequest['parameters'];
+
+/** Changes of a key that keep its secret and its counters; they apply within 15 seconds. */
+export const keyChangeHandlers = ({ lifecycle, plans, checkModels, clock }: Parts) => {
+  /** @throws ApiError 404 */
+  const require = async ({ project = '', key = '' }: Parameters): Promise<KeyRecord> => {
+    const record = await lifecycle.find({ projectId: project, keyId: key });
+    if (record) return record;
+    throw keyNotFound(project, key);
+  };
+
+  const apply = async (action: Action, record: KeyRecord, change: KeyChange) => {
+    const changed = await lifecycle.change(record, change);
+    if (!changed) throw invalidRequest(`Key '${record.keyId}' is revoked.`, { status: 409 });
+    const now = clock.now();
+    const { projectId: project, keyId: key } = record;
+    const [before, after] = [auditedKey(changed.before, now), auditedKey(changed.after, now)];
+    return {
+      status: 200,
+      body: publicKey(changed.after, now),
+      changes: [{ action, project, plan: changed.after.planId, key, before, after }],
+    };
+  };
+
+  const set: AdminChange<KeySettings> = async ({ parameters, input }) => {
+    const record = await require(parameters);
+    const { rpm, quota, concurrency, models } = input;
+    if (models) checkModels({ models });
+    const limits = omitUndefined({
+      rpm: rpm ?? undefined,
+      quota: quota ?? undefined,
+      concurrency: concurrency ?? undefined,
+      models: models ?? undefined,
+    });
+    checkKeyLimits(limits, await requirePlan(plans, record.planId));
+    return apply('keys.set', record, input);
+  };
+
+  /** The counters stay: what is used counts against the new plan's limits. */
+  const move: AdminChange<KeyMove> = async ({ parameters, input }) => {
+    const record = await require(parameters);
+    const { id: planId } = await requirePlan(plans, input.plan);
+    return apply('keys.move', record, { planId });
+  };
+
+  const pause: AdminChange = async ({ parameters }) =>
+    apply('keys.pause', await require(parameters), { status: 'paused' });
+
+  const resume: AdminChange = async ({ parameters }) =>
+    apply('keys.resume', await require(parameters), { status: 'active' });
+
+  return { set, move, pause, resume };
+};
