@@ -1,6 +1,5 @@
-import { assertCapable, targetsFor } from '../catalog/capabilities.ts';
+import { assertCapable, assertFits, targetsFor } from '../catalog/capabilities.ts';
 import type { Catalog, Model, Target } from '../catalog/catalog.ts';
-import { assertFits } from '../catalog/context-gate.ts';
 import { estimateInputTokens } from '../catalog/estimate-tokens.ts';
 import { assertConsistent } from '../protocols/assert-consistent.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';

@@ -1,6 +1,6 @@
-import type { Extras, GenerationRequest, NativeTool, Tool } from './generation.ts';
+import type { Block, Extras, GenerationRequest, NativeTool, Tool } from './generation.ts';
 import { asRecord, type Json } from './json.ts';
-import type { Profile, SamplingField } from './profile.ts';
+import { MEDIA, type Medium, type Profile, type SamplingField } from './profile.ts';
 
 /** A request that fits a target, and the caller's fields whose meaning it lost on the way. */
 export type Fitted = { request: GenerationRequest; dropped: string[] };
@@ -125,6 +125,35 @@ const fitSchemas = (request: GenerationRequest, { schemaWithout }: Profile): Gen
   schemaWithout === undefined || request.tools === undefined
     ? request
     : { ...request, tools: request.tools.map((tool) => fitTool(tool, schemaWithout)) };
+
+// --- what no other form replaces ---
+
+const mediumOf = (block: Block): Medium | undefined => {
+  if (block.type === 'image') return 'image';
+  if (block.type === 'document') return block.source.kind === 'text' ? undefined : 'pdf';
+  if (block.type !== 'native') return undefined;
+  const kind = String(block.value.type);
+  return MEDIA.find((medium) => kind.includes(medium));
+};
+
+const mediaIn = (blocks: Block[]): Medium[] =>
+  blocks.flatMap((block) =>
+    block.type === 'tool-result' ? mediaIn(block.content) : (mediumOf(block) ?? []),
+  );
+
+/** Names of the parts of a request that the model rejects, as an error lists them. */
+export const partsRefused = (
+  { turns, tools = [] }: GenerationRequest,
+  { media, maxTools, prefill }: Profile,
+): string[] => {
+  const sent = media === undefined ? [] : turns.flatMap(({ blocks }) => mediaIn(blocks));
+  const isPrefilled = turns.at(-1)?.role === 'assistant';
+  return [
+    ...new Set(sent.filter((medium) => !media?.includes(medium))),
+    ...(maxTools !== undefined && tools.length > maxTools ? [`more than ${maxTools} tools`] : []),
+    ...(prefill === false && isPrefilled ? ['a last turn of the assistant'] : []),
+  ];
+};
 
 // --- all ---
 

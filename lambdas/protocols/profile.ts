@@ -1,5 +1,3 @@
-import type { Block, GenerationRequest } from './generation.ts';
-
 /**
  * What a target's model accepts, where vendors and generations of models differ. An absent member means
  * unknown: the request is sent as the caller wrote it. Encoders choose by these members only, never by a
@@ -88,33 +86,4 @@ export const budgetOfEffort = (effort: string): number => {
     BUDGETS.map(([name]) => name),
   );
   return BUDGETS.find(([name]) => name === level)?.[1] ?? 8_192;
-};
-
-// --- what no other form replaces ---
-
-const mediumOf = (block: Block): Medium | undefined => {
-  if (block.type === 'image') return 'image';
-  if (block.type === 'document') return block.source.kind === 'text' ? undefined : 'pdf';
-  if (block.type !== 'native') return undefined;
-  const kind = String(block.value.type);
-  return MEDIA.find((medium) => kind.includes(medium));
-};
-
-const mediaIn = (blocks: Block[]): Medium[] =>
-  blocks.flatMap((block) =>
-    block.type === 'tool-result' ? mediaIn(block.content) : (mediumOf(block) ?? []),
-  );
-
-/** Names of the parts of a request that the model rejects, as an error lists them. */
-export const partsRefused = (
-  { turns, tools = [] }: GenerationRequest,
-  { media, maxTools, prefill }: Profile,
-): string[] => {
-  const sent = media === undefined ? [] : turns.flatMap(({ blocks }) => mediaIn(blocks));
-  const isPrefilled = turns.at(-1)?.role === 'assistant';
-  return [
-    ...new Set(sent.filter((medium) => !media?.includes(medium))),
-    ...(maxTools !== undefined && tools.length > maxTools ? [`more than ${maxTools} tools`] : []),
-    ...(prefill === false && isPrefilled ? ['a last turn of the assistant'] : []),
-  ];
 };

@@ -119,3 +119,19 @@ export type UpstreamProtocol = {
   decodeResponse(body: unknown, request: GenerationRequest): GenerationEvent[];
   streamDecoder(request: GenerationRequest): StreamDecoder;
 };
+
+const CREDENTIAL_HEADERS = {
+  authorization: (secret: string) => `Bearer ${secret}`,
+  'x-api-key': (secret: string) => secret,
+  'api-key': (secret: string) => secret,
+};
+
+/** The credential in the header that the target names, else in its protocol's own, `usual`. */
+export const credentialHeader = (
+  { authHeader }: WireTarget,
+  usual: keyof typeof CREDENTIAL_HEADERS,
+  secret: string,
+): HeaderMap => {
+  const name = authHeader ?? usual;
+  return { [name]: CREDENTIAL_HEADERS[name](secret) };
+};

@@ -1,5 +1,4 @@
-import { credentialHeader } from '../credential-header.ts';
-import type { CallerProtocol, UpstreamProtocol } from '../protocol.ts';
+import { type CallerProtocol, credentialHeader, type UpstreamProtocol } from '../protocol.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { streamEncoder } from './encode-stream.ts';
 import { encodeError, encodeStreamError } from './error.ts';

@@ -1,13 +1,12 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { extraFieldsFor, makeExtras, partsBeyond } from '../extras.ts';
-import { type Fitted, fitRequest } from '../fit-request.ts';
+import { type Fitted, fitRequest, partsRefused } from '../fit-request.ts';
 import type { DocumentBlock, GenerationRequest } from '../generation.ts';
 import { asRecord, type Json } from '../json.ts';
 import { listOf, parseWire } from '../parse-wire.ts';
-import { type Profile, partsRefused } from '../profile.ts';
+import { effortOfBudget, fitEffort, type Profile } from '../profile.ts';
 import type { WireTarget } from '../protocol.ts';
 import { withReasoningHistory, withShortCallIds } from './compat.ts';
-import { fitReasoning } from './fit-effort.ts';
 import { NAME } from './name.ts';
 import { decodeResponseFormat, encodeResponseFormat } from './response-format.ts';
 import {
@@ -68,6 +67,44 @@ export const decodeRequest = (body: unknown): GenerationRequest => {
 export const includesUsage = ({ extras }: GenerationRequest): boolean | undefined => {
   const included = asRecord(extraFieldsFor(NAME, extras).stream_options)?.include_usage;
   return typeof included === 'boolean' ? included : undefined;
+};
+
+// --- effort ---
+
+/** How the caller named what is fitted here. */
+const fieldOf = ({ extras: { protocol }, reasoning }: GenerationRequest): string => {
+  if (protocol === NAME) return 'reasoning_effort';
+  if (protocol === 'responses') return 'reasoning';
+  return reasoning?.effort === undefined ? 'thinking' : 'output_config';
+};
+
+/** The effort that the request asks for; a budget asks for the nearest one. */
+const wantedEffort = (
+  { reasoning }: GenerationRequest,
+  levels: readonly string[] | undefined,
+): string | undefined => {
+  const { mode, effort, budgetTokens } = reasoning ?? {};
+  // Upstreams have different values for "off", and reject the others' values.
+  if (mode === 'disabled') return levels?.includes('none') ? 'none' : undefined;
+  if (effort !== undefined || mode !== 'enabled' || budgetTokens === undefined) return effort;
+  return effortOfBudget(budgetTokens);
+};
+
+const offersFunctions = ({ tools = [] }: GenerationRequest): boolean =>
+  tools.some((tool) => !('native' in tool));
+
+/** Spells the effort as the target's model accepts it: a level that it has, or none. */
+const fitReasoning = (request: GenerationRequest, profile: Profile): Fitted => {
+  const wanted = wantedEffort(request, profile.effort);
+  const isExcluded = profile.effortWithTools === false && offersFunctions(request);
+  const effort = wanted === undefined || isExcluded ? undefined : fitEffort(wanted, profile.effort);
+  // Without the field, a model without levels does not think.
+  const isSaid = effort === wanted || (wanted === 'none' && profile.effort?.length === 0);
+  const { reasoning: _, ...rest } = request;
+  return {
+    request: effort === undefined ? rest : { ...rest, reasoning: { effort } },
+    dropped: isSaid ? [] : [fieldOf(request)],
+  };
 };
 
 // --- canonical -> wire ---

@@ -1,5 +1,10 @@
-import { credentialHeader } from '../credential-header.ts';
-import type { CallerProtocol, HeaderMap, RequestLimits, UpstreamProtocol } from '../protocol.ts';
+import {
+  type CallerProtocol,
+  credentialHeader,
+  type HeaderMap,
+  type RequestLimits,
+  type UpstreamProtocol,
+} from '../protocol.ts';
 import { withCallerBetas } from './betas.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { streamEncoder } from './encode-stream.ts';

@@ -1,12 +1,12 @@
 import { invalidRequest } from '../../support/errors.ts';
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import { extraFieldsFor, makeExtras, partsBeyond } from '../extras.ts';
-import { type Fitted, fitRequest } from '../fit-request.ts';
+import { type Fitted, fitRequest, partsRefused } from '../fit-request.ts';
 import type { DocumentBlock, GenerationRequest, Reasoning } from '../generation.ts';
 import { asRecord } from '../json.ts';
 import { isPdf } from '../media.ts';
 import { listOf, parseWire } from '../parse-wire.ts';
-import { type Profile, partsRefused } from '../profile.ts';
+import type { Profile } from '../profile.ts';
 import type { ReadHeader, WireTarget } from '../protocol.ts';
 import { callerBetas, withCallerBetas } from './betas.ts';
 import { fitThinking } from './fit-thinking.ts';

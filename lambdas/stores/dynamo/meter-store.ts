@@ -23,15 +23,17 @@ import {
   CHARGE,
   CHARGE_DUPLICATED,
   COUNT_FREE,
+  createWriteLedger,
   END_KEY,
+  type LedgerEntry,
   REFUND,
   REFUND_DUPLICATED,
   reapAll,
   removingPast,
   TOMBSTONE,
+  type WriteLedger,
 } from './meter-writes.ts';
 import { type ConditionalWrite, createTable, type Table } from './table.ts';
-import { createWriteLedger, type LedgerEntry, type WriteLedger } from './write-ledger.ts';
 
 /** Attempts of a verb while other writes change the item between its steps; then StoreUnavailable. */
 const MAX_TRIES = 8;

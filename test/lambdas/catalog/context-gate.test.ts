@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { assertFits } from '../../../lambdas/catalog/context-gate.ts';
+import { assertFits } from '../../../lambdas/catalog/capabilities.ts';
 import { estimateInputTokens } from '../../../lambdas/catalog/estimate-tokens.ts';
 import { startLab } from '../../support/fleet-lab.ts';
 import { type Act, answer } from '../../support/fleet-upstream.ts';
