@@ -64,6 +64,13 @@ export const createAuthenticate = ({
     return record;
   };
 
+  /** Reads the plan while the key is read: after a pause both are due, and a key keeps its plan. */
+  const prefetchPlan = (hash: string): void => {
+    const known = findKey.peek(hash);
+    // A failure is that of the same read, which is awaited below.
+    if (known) findPlan.find(known.planId).catch(() => {});
+  };
+
   const planOf = async ({ planId, keyId }: KeyRecord): Promise<Plan> => {
     const plan = await findPlan.find(planId);
     if (plan) return plan;
@@ -76,7 +83,9 @@ export const createAuthenticate = ({
     if (!isWellFormedKey(key)) throw unauthenticated('The API key is invalid.');
     const hash = hashKey(key);
     try {
-      const record = assertUsable(await recordOf(hash, source), hash, clock.now());
+      const reading = recordOf(hash, source);
+      prefetchPlan(hash);
+      const record = assertUsable(await reading, hash, clock.now());
       const { keyId, projectId, meterId } = record;
       return { keyId, projectId, meterId, plan: limitPlan(await planOf(record), record) };
     } catch (error) {

@@ -22,6 +22,8 @@ export type CachedLookup<Value> = {
   find(id: string): Promise<Value | undefined>;
   /** Whether an earlier read found the value, or lately found none: the next needs no read to be answered. */
   isCached(id: string): boolean;
+  /** The value that an earlier read found, however old. */
+  peek(id: string): Value | undefined;
 };
 
 /**
@@ -87,6 +89,7 @@ export const createCachedLookup = <Value>({
 
   return {
     find: lookUp,
+    peek: (id) => present.get(id)?.value,
     isCached: (id) => {
       if (present.get(id)) return true;
       const entry = absent.get(id);

@@ -93,6 +93,18 @@ describe('a valid key', () => {
     expect(reads).toEqual(['key', 'plan', 'key', 'plan']);
   });
 
+  test('a key that is due again is read at the same time as its plan', async () => {
+    const { create, call, reads, clock } = setUp();
+    const { key } = await create();
+    await call(key);
+    clock.advance(10_000);
+    const again = call(key);
+    // No read has returned yet.
+    expect(reads.slice(2).toSorted()).toEqual(['key', 'plan']);
+    await again;
+    expect(reads).toHaveLength(4);
+  });
+
   test('a key gets 401 from its expiry on, cached or not', async () => {
     const { create, call, clock } = setUp();
     const { key } = await create({ expiresAt: NOW + 1_000 });
