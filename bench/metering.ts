@@ -1,16 +1,26 @@
 /**
- * What metering costs: calls of the table by outcome, the size of a meter's item, what a reservation adds to
- * a request's latency, and the price of a million. Run it with `npm run bench:metering`. Calls, bytes and
+ * What metering costs: calls of the tables by outcome, the size of a meter's item and of a record, what a
+ * reservation adds to a request's latency, and the price of a million. Run it with `npm run bench:metering`. Calls, bytes and
  * ratios hold on any machine, milliseconds do not.
  */
-import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { randomBytes } from 'node:crypto';
+import {
+  type DynamoDBDocumentClient,
+  GetCommand,
+  ScanCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb';
 import type { Caller } from '../lambdas/keys/caller.ts';
 import type { Admission } from '../lambdas/metering/admission.ts';
 import { createMeter } from '../lambdas/metering/meter.ts';
 import { createDynamoMeterStore } from '../lambdas/stores/dynamo/meter-store.ts';
+import { createDynamoRecordStore } from '../lambdas/stores/dynamo/record-store.ts';
 import { createDocumentClient, createSdkClient } from '../lambdas/stores/dynamo/sdk-client.ts';
+import type { RequestRecord } from '../lambdas/stores/record-store.ts';
 import { ApiError } from '../lambdas/support/errors.ts';
+import { newRequestId } from '../lambdas/support/ids.ts';
 import { createLog } from '../lambdas/support/log.ts';
+import { dayOf } from '../lambdas/support/time.ts';
 import { PARTITION_KEY } from '../lambdas/tables.ts';
 import { startEmbeddedDynamo } from '../local/embedded-dynamo.ts';
 import { LOCAL_AWS } from '../local/local-aws.ts';
@@ -47,6 +57,11 @@ countCalls(client);
 
 const store = createDynamoMeterStore({ client: createSdkClient(client), tableName });
 const meter = createMeter({ store, clock, log: createLog(() => undefined) });
+const recordsTable = dynamo.tableNames.records;
+const records = createDynamoRecordStore({
+  client: createSdkClient(client),
+  tableName: recordsTable,
+});
 
 let count = 0;
 /** As long as the ids of production. */
@@ -76,6 +91,48 @@ const refused = async (caller: Caller): Promise<void> => {
   }
   throw new Error('It was admitted.');
 };
+
+/** A streamed request whose first target failed, with every count that a provider reports. */
+const newRecord = ({ keyId, meterId, projectId, plan }: Caller): RequestRecord => ({
+  id: newRequestId(randomBytes, clock.now()),
+  startedAt: clock.now(),
+  ms: 21_345,
+  projectId,
+  keyId,
+  meterId,
+  planId: plan.id,
+  day: dayOf(clock.now()),
+  period: '2026-11',
+  protocol: 'messages',
+  model: 'aurora/scribe-1',
+  isStream: true,
+  attempts: [
+    {
+      upstream: 'aurora',
+      model: 'scribe-1-2026-10-01',
+      startedMs: 12,
+      ms: 345,
+      error: 'status',
+      status: 503,
+      reason: 'The engine is currently overloaded, please try again later.',
+    },
+    { upstream: 'borealis', model: 'scribe-1', startedMs: 358, ms: 812 },
+  ],
+  firstContentMs: 1_158,
+  estimatedInputTokens: 18_211,
+  inputTokens: 18_934,
+  outputTokens: 1_204,
+  cacheReadTokens: 16_384,
+  cacheWriteTokens: 2_048,
+  reasoningTokens: 512,
+  costNanos: 14_009_200,
+  isCharged: true,
+  outcome: 'finished',
+  status: 200,
+  finish: 'tool_calls',
+  awsRequestId: '2f1c7c5e-6a1e-4a57-9a55-2b1f1f0c9d3e',
+  traceparent: `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`,
+});
 
 const print = (...cells: (string | number)[]) => {
   const [first = '', ...rest] = cells.map(String);
@@ -116,6 +173,7 @@ const measureCalls = async (): Promise<void> => {
   const busy = callerWith();
   await row('answered, streamed or whole', () => settle(busy, ['charge', 'finished']));
   await row('failed, also in mid-stream', () => settle(busy, ['refund', 'finished']));
+  await row('the record of either', () => records.putRecord(newRecord(busy), 1));
   const atLimit = async (plan: { rpm?: number; quota?: number }) => {
     const callers = Array.from({ length: REPEATS }, () => callerWith(plan));
     for (const caller of callers) await settle(caller, ['charge', 'finished']);
@@ -138,15 +196,26 @@ const bytesOf = (value: unknown): number =>
     ? Math.ceil(String(Math.abs(value)).length / 2) + 1
     : Buffer.byteLength(String(value));
 
+const sizeIn = (item: Record<string, unknown>): number =>
+  Object.entries(item).reduce(
+    (sum, [name, value]) => sum + Buffer.byteLength(name) + bytesOf(value),
+    0,
+  );
+
 const sizeOf = async (meterId: string): Promise<number> => {
   const Key = { [PARTITION_KEY]: meterId };
   const { Item = {} } = await client.send(
     new GetCommand({ TableName: tableName, Key, ConsistentRead: true }),
   );
-  return Object.entries(Item).reduce(
-    (sum, [name, value]) => sum + Buffer.byteLength(name) + bytesOf(value),
-    0,
+  return sizeIn(Item);
+};
+
+const printRecordSize = async (): Promise<void> => {
+  const { Items = [] } = await client.send(
+    new ScanCommand({ TableName: recordsTable, Limit: 1, ConsistentRead: true }),
   );
+  const size = sizeIn(Items[0] ?? {});
+  print('a record with two attempts', size, Math.ceil(size / UNIT_BYTES));
 };
 
 const measureSize = async (): Promise<void> => {
@@ -163,6 +232,7 @@ const measureSize = async (): Promise<void> => {
       print(`${open} in flight`, size, Math.ceil(size / UNIT_BYTES));
     await admit(caller);
   }
+  await printRecordSize();
 };
 
 /** Milliseconds of each, by turns, so that a slow moment of the machine slows all. */
@@ -194,6 +264,7 @@ const measureLatency = async (): Promise<void> => {
       admission = await admit(caller);
     },
     'charge, after the end': async () => admission?.charge(),
+    'record, next to the charge': () => records.putRecord(newRecord(caller), 1),
   });
   const unit = times.get('one bare UpdateItem') ?? 1;
   print('');

@@ -58,7 +58,7 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
   const failover = createFailover({ breaker });
   const limit = { limit: 10, remaining: 9, resetAt: 0 };
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
-  const unit = { charge: doNothing, refund: doNothing, finished: doNothing };
+  const unit = { charge: async () => true, refund: doNothing, finished: doNothing };
   return createGenerate({
     catalog: createCatalog([modelOn([targetAt('http://127.0.0.1', { protocol: from.name })])]),
     replay: createReplay(undefined),

@@ -39,7 +39,7 @@ const printRequest = (request: Row): string => {
     request: request.id,
     at: request.created_at,
     project: request.project,
-    key: request.key,
+    key: [request.key, request.key_name].filter(Boolean).map(textOf).join(' '),
     plan: request.plan,
     model: request.model,
     status: request.status,

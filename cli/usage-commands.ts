@@ -38,8 +38,10 @@ const isHistory = ({ options }: CommandInput): boolean =>
   options.by !== undefined ||
   options.csv === true;
 
-const namesOf = ({ options: { by } }: CommandInput): string[] =>
-  by === undefined ? ROW_NAMES : [by];
+const namesOf = ({ options: { by } }: CommandInput): string[] => {
+  if (by === undefined) return ROW_NAMES;
+  return by === 'key' ? ['key', 'name'] : [by];
+};
 
 const historyPath = ({ options, now }: CommandInput): string =>
   withQuery('/usage', {
@@ -50,8 +52,8 @@ const historyPath = ({ options, now }: CommandInput): string =>
     key: options.key,
   });
 
-const sumsTable = (title: string, name: string, rows: unknown): string =>
-  `${title}\n${formatTable([name, ...SUMS], isRows(rows) ? rows : [])}`;
+const sumsTable = (title: string, names: string[], rows: unknown): string =>
+  `${title}\n${formatTable([...names, ...SUMS], isRows(rows) ? rows : [])}`;
 
 const unitsIn = (periods: unknown): number =>
   isRows(periods) ? periods.reduce((sum, { used }) => sum + Number(used), 0) : 0;
@@ -62,9 +64,9 @@ const printStatement = (statement: Row): string => {
   const total = [{ ...(statement.total as Row), month }];
   return [
     `${textOf(project)}, ${textOf(month)} (${isFinal === true ? 'final' : `preliminary, as of ${textOf(asOf)}`})`,
-    sumsTable('by model', 'model', statement.by_model),
-    sumsTable('by key', 'key', statement.by_key),
-    sumsTable('total', 'month', total),
+    sumsTable('by model', ['model'], statement.by_model),
+    sumsTable('by key', ['key', 'name'], statement.by_key),
+    sumsTable('total', ['month'], total),
     `Units that the meters counted in closed periods: ${unitsIn(periods)}`,
   ].join('\n\n');
 };

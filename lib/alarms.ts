@@ -30,30 +30,39 @@ const CONSOLE_DOMAINS = {
 /** `service-down` fires when one of these fires. */
 const DOWN = ['most-requests-fail', 'meter-unreachable'];
 
-/**
- * Returns the four lines of an alarm's description, which is the text of its e-mail: what failed,
- * and links to the runbook, the dashboard and the log group. CloudWatch allows 1,024 characters.
- * The dashboard is linked by name because it references the alarms: a reference back is a cycle.
- */
-const createDescribe = (scope: Construct, { stage, logGroup }: AlarmsProps) => {
+/** Returns links into the console. The dashboard's has its name: it references the alarms, which link it. */
+const createLinks = (scope: Construct, { logGroup }: AlarmsProps) => {
   const { region, stackName } = Stack.of(scope);
   const domains = new CfnMapping(scope, 'ConsoleDomains', { mapping: CONSOLE_DOMAINS });
   const domain = domains.findInMap(Aws.PARTITION, 'domain');
   const console = `https://${region}.${domain}/cloudwatch/home?region=${region}`;
-  return ({ id, description }: Pick<AlarmSpec, 'id' | 'description'>): string =>
+  return {
+    dashboard: `${console}#dashboards/dashboard/${stackName}`,
+    // CloudFormation generates the name without slashes, so it needs no escaping.
+    logs: `${console}#logsV2:log-groups/log-group/${logGroup.logGroupName}`,
+  };
+};
+
+/**
+ * Returns the four lines of an alarm's description, which is the text of its e-mail: what failed,
+ * and links to the runbook, the dashboard and the log group. CloudWatch allows 1,024 characters.
+ */
+const createDescribe =
+  ({ stage }: AlarmsProps, links: ReturnType<typeof createLinks>) =>
+  ({ id, description }: Pick<AlarmSpec, 'id' | 'description'>): string =>
     [
       description,
       `Runbook: ${stage.runbookUrl}#${id}`,
-      `Dashboard: ${console}#dashboards/dashboard/${stackName}`,
-      // CloudFormation generates the name without slashes, so it needs no escaping.
-      `Logs: ${console}#logsV2:log-groups/log-group/${logGroup.logGroupName}`,
+      `Dashboard: ${links.dashboard}`,
+      `Logs: ${links.logs}`,
     ].join('\n');
-};
 
 /** All alarms of a stage, each with a runbook, and the composite alarm `service-down`. */
 export class Alarms extends Construct {
   /** The composite alarm first, then in the order of their specs. */
   readonly all: AlarmBase[];
+  /** Address of the stage's dashboard in the console. */
+  readonly dashboardUrl: string;
   /** Undefined unless `stage.sendsAlarms`. */
   readonly topic: Topic | undefined;
   private readonly describe: ReturnType<typeof createDescribe>;
@@ -62,7 +71,9 @@ export class Alarms extends Construct {
     super(scope, id);
     const { stage } = props;
     this.topic = stage.sendsAlarms ? new AlarmTopic(this, 'Topic', { stage }).topic : undefined;
-    this.describe = createDescribe(this, props);
+    const links = createLinks(this, props);
+    this.dashboardUrl = links.dashboard;
+    this.describe = createDescribe(props, links);
     const alarms = alarmSpecs(props).map((spec) => ({ id: spec.id, alarm: this.add(spec) }));
     const serviceDown = this.addServiceDown(
       alarms.flatMap(({ id: name, alarm }) => (DOWN.includes(name) ? [alarm] : [])),

@@ -34,7 +34,7 @@ const query = <E extends LogEvent>(
 
 /** Queries by key or request id, which are not metric dimensions. */
 const QUERIES: Query[] = [
-  query('Top keys', ['request'], (line) => [
+  query('Top keys (names: npm run admin -- usage --by key)', ['request'], (line) => [
     line`filter ispresent(${'keyId'})`,
     line`stats count(*) as requests, sum(${'status'} >= 400) as errors, sum(${'outputTokens'}) as tokens by ${'projectId'}, ${'keyId'}`,
     'sort requests desc',

@@ -57,7 +57,7 @@ export class RouterStack extends Stack {
       upstreamSecrets,
     });
     endpoints.addAdminRoutes(admin.function);
-    new Monitoring(this, 'Monitoring', {
+    const monitoring = new Monitoring(this, 'Monitoring', {
       stage,
       models,
       router,
@@ -67,6 +67,7 @@ export class RouterStack extends Stack {
     });
 
     this.outputAddresses(endpoints);
+    this.output('DashboardUrl', monitoring.alarms.dashboardUrl);
     if (webFolder !== undefined) {
       const web = new WebEndpoint(this, 'WebDoor', { stage, router, folder: webFolder });
       this.output('WebFunctionUrl', web.url);

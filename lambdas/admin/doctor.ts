@@ -1,13 +1,15 @@
 import * as z from 'zod';
 import type { Model, Target } from '../catalog/catalog.ts';
 import { periodOf } from '../metering/window.ts';
+import type { HistoryStore } from '../stores/history-store.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 import type { MeterStore } from '../stores/meter-store.ts';
 import type { PlanStore } from '../stores/plan-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
+import type { RecordStore } from '../stores/record-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
-import { formatInstant } from '../support/time.ts';
+import { dayOf, formatInstant } from '../support/time.ts';
 import type { UpstreamSecrets } from '../upstreams/secrets.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import { type Check, failed, ok, placeOf, warning } from './check.ts';
@@ -21,6 +23,8 @@ export type DoctorParts = {
   plans: Pick<PlanStore, 'listPlans'>;
   projects: Pick<ProjectStore, 'listProjects'>;
   meters: Pick<MeterStore, 'readUsage'>;
+  records: Pick<RecordStore, 'readDay'>;
+  history: Pick<HistoryStore, 'readProgress'>;
   secrets: Pick<UpstreamSecrets, 'get'>;
   upstream: Pick<Upstream, 'open'>;
   clock: Clock;
@@ -82,7 +86,9 @@ const checkSecrets = async (parts: DoctorParts): Promise<Check[]> => {
 
 const NO_ID = 'doctor';
 
-const checkTables = async ({ keys, plans, projects, meters, clock }: DoctorParts) => {
+/** Not the table of kept responses: the role may not read them. */
+const checkTables = async (parts: DoctorParts) => {
+  const { keys, plans, projects, meters, records, history, clock } = parts;
   const now = clock.now();
   const period = periodOf('month', now).label;
   const reads: Record<string, () => Promise<unknown>> = {
@@ -90,6 +96,8 @@ const checkTables = async ({ keys, plans, projects, meters, clock }: DoctorParts
     plans: () => plans.listPlans(),
     projects: () => projects.listProjects(),
     meters: () => meters.readUsage({ meterId: NO_ID, keyId: NO_ID, minute: 0, period, now }),
+    records: () => records.readDay(NO_ID, dayOf(now)).next(),
+    history: () => history.readProgress(NO_ID),
   };
   return Promise.all(
     Object.entries(reads).map(async ([name, read]): Promise<Check> => {

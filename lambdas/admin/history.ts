@@ -3,6 +3,7 @@ import { lastDayOf } from '../history/close-periods.ts';
 import type { HistoryJob } from '../history/history-job.ts';
 import { createUsageGroups, GROUPINGS, publicRow, rowsIn } from '../history/read-usage.ts';
 import type { HistoryStore } from '../stores/history-store.ts';
+import type { KeyStore } from '../stores/key-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import { listOf } from '../support/async-lists.ts';
 import type { Clock } from '../support/clock.ts';
@@ -17,6 +18,7 @@ type Parts = {
   history: Pick<HistoryStore, 'readRows' | 'readPeriods' | 'readProgress'>;
   runHistory: HistoryJob;
   projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
+  keys: Pick<KeyStore, 'listKeys'>;
   clock: Clock;
 };
 
@@ -42,7 +44,14 @@ const daysOf = (since: number, until: number): Days => {
   throw invalidRequest('since: must be before until.', { param: 'since' });
 };
 
-export const historyHandlers = ({ history, runHistory, projects, clock }: Parts) => {
+export const historyHandlers = ({ history, runHistory, projects, keys, clock }: Parts) => {
+  /** Rows by key, each with the key's name. Names are looked up here: a log line or a record has the id only. */
+  const withNames = async <Row extends Record<string, unknown>>(rows: Row[], ids: string[]) => {
+    const all = (await Promise.all(ids.map((id) => keys.listKeys(id)))).flat();
+    const names = new Map(all.map(({ keyId, name }) => [keyId, name]));
+    return rows.map((row) => ({ name: names.get(String(row.key)) ?? null, ...row }));
+  };
+
   const projectsOf = async ({ project }: UsageQuery, identity: Identity): Promise<string[]> => {
     if (project === undefined) return projectsSeenBy(projects, identity);
     await requireProject(projects, project, identity);
@@ -73,10 +82,8 @@ export const historyHandlers = ({ history, runHistory, projects, clock }: Parts)
     for (const projectId of ids) {
       for await (const row of rowsIn(history, { projectId, ...days }, key)) groups.add(row);
     }
-    return {
-      status: 200,
-      body: { ...days, by, data: groups.rows(), total: groups.total(), next_cursor: null },
-    };
+    const data = by === 'key' ? await withNames(groups.rows(), ids) : groups.rows();
+    return { status: 200, body: { ...days, by, data, total: groups.total(), next_cursor: null } };
   };
 
   /** A month of a project by model and key, and what its meters counted. */
@@ -99,7 +106,7 @@ export const historyHandlers = ({ history, runHistory, projects, clock }: Parts)
         is_final: progress !== undefined && progress.closedDay >= range.to,
         as_of: progress ? formatInstant(progress.foldedAt) : null,
         by_model: byModel.rows(),
-        by_key: byKey.rows(),
+        by_key: await withNames(byKey.rows(), [project]),
         total: byModel.total(),
         periods: periods.map(({ meterId, period, used }) => ({ meter: meterId, period, used })),
       },

@@ -92,7 +92,11 @@ export const requestHandlers = ({ records, projects, keys, clock }: Parts) => {
       (await projectsSeenBy(projects, identity)).map((id) => records.findRecord(id, request)),
     );
     const record = found.find((one) => one !== undefined);
-    if (record) return { status: 200, body: recordForOperator(record) };
+    if (record) {
+      const { name = null } =
+        (await keys.listKeys(record.projectId)).find(({ keyId }) => keyId === record.keyId) ?? {};
+      return { status: 200, body: { ...recordForOperator(record), key_name: name } };
+    }
     throw notFound(
       `Request '${request.slice(0, 100)}' not found. It took no unit, its record has expired, or its id is wrong.`,
     );

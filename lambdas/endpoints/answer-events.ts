@@ -69,6 +69,8 @@ export type AnswerOptions = {
   origin: string;
   estimateInput(): number;
   note: Call['note'];
+  /** Called with a failure after the first content; returns the one to throw. */
+  onFailure(error: unknown): unknown;
 };
 
 /**
@@ -79,7 +81,7 @@ export type AnswerOptions = {
  */
 export async function* answerEvents(
   upstream: EventBatches,
-  { origin, estimateInput, note }: AnswerOptions,
+  { origin, estimateInput, note, onFailure }: AnswerOptions,
 ): EventBatches {
   const tagOrigin = createOriginTagger(origin);
   const { track, endEvents } = createBlockTracker();
@@ -89,7 +91,7 @@ export async function* answerEvents(
       yield batch.map((event) => recordUsage(track(tagOrigin(event))));
     }
   } catch (error) {
-    if (!isBudgetSpent(error)) throw error;
+    if (!isBudgetSpent(error)) throw onFailure(error);
     note({ cut: true });
     yield endEvents().map(recordUsage);
   }

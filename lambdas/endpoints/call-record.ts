@@ -10,6 +10,7 @@ import { dayOf, MINUTE_MS } from '../support/time.ts';
 import type { CheckedCall } from './check-call.ts';
 import type { Call } from './endpoint.ts';
 import { publicError } from './public-error.ts';
+import type { Charge } from './settlement.ts';
 
 // --- attempts ---
 
@@ -21,7 +22,12 @@ export type AttemptLog = {
   target(): Target | undefined;
   /** Ends the attempt that runs, with its failure or with its first content. */
   end(failure?: UpstreamError): void;
+  /** The last attempt failed after its first content. */
+  breakOff(failure: UpstreamError): void;
 };
+
+const failureOf = ({ kind: error, status, reason }: UpstreamError) =>
+  omitUndefined({ error, status, reason });
 
 export const createAttemptLog = ({ startedAt }: Call, clock: Clock): AttemptLog => {
   const attempts: Attempt[] = [];
@@ -32,13 +38,17 @@ export const createAttemptLog = ({ startedAt }: Call, clock: Clock): AttemptLog 
     if (!last || !isRunning) return;
     isRunning = false;
     last.ms = clock.now() - startedAt - last.startedMs;
-    if (!failure) return;
-    const { kind: error, status, reason } = failure;
-    Object.assign(last, omitUndefined({ error, status, reason }));
+    if (failure) Object.assign(last, failureOf(failure));
   };
   return {
     attempts,
     end,
+    breakOff: (failure) => {
+      const last = attempts.at(-1);
+      if (!last) return;
+      last.brokeMs = clock.now() - startedAt - last.startedMs;
+      Object.assign(last, failureOf(failure));
+    },
     target: () => latest,
     start: (target) => {
       const { upstream, model } = target;
@@ -100,7 +110,7 @@ const notedIn = ({ notes }: Call) => ({
 
 const recordOf = (
   { checked, unit, attempts, clock }: Parts,
-  { isCharged, error }: { isCharged: boolean; error: ApiError | undefined },
+  { charge, error }: { charge: Charge; error: ApiError | undefined },
 ): RequestRecord => {
   const { call, request, model, estimateInput } = checked;
   const { caller, notes, awsRequestId, traceparent } = call;
@@ -119,7 +129,7 @@ const recordOf = (
     model: model.id,
     isStream: request.stream,
     attempts: [...attempts.attempts],
-    isCharged,
+    isCharged: charge === 'charged',
     outcome: notes.outcome ?? 'failed',
     status: error?.status ?? 200,
     ...omitUndefined({
@@ -127,6 +137,7 @@ const recordOf = (
       estimatedInputTokens: call.bodyBytes <= MAX_ESTIMATED_BYTES ? estimateInput() : undefined,
       costNanos: noted.inputTokens === undefined ? undefined : costNanosOf(model, noted),
       error: notes.fault ?? error?.code,
+      isChargeLost: charge === 'lost' || undefined,
       awsRequestId,
       traceparent,
     }),
@@ -138,7 +149,7 @@ export type CallRecord = {
   /** Notes the error that the caller gets instead of a response. */
   fail(error: ApiError): void;
   /** Writes the record; again if the unit was settled in another way than expected. Never throws. */
-  write(isCharged: boolean): Promise<void>;
+  write(charge: Charge): Promise<void>;
 };
 
 export const createCallRecord = (parts: Parts & { recorder: Recorder }): CallRecord => {
@@ -148,9 +159,9 @@ export const createCallRecord = (parts: Parts & { recorder: Recorder }): CallRec
     fail: (failure) => {
       error = failure;
     },
-    write: (isCharged) => {
+    write: (charge) => {
       revision += 1;
-      return parts.recorder.record(recordOf(parts, { isCharged, error }), revision);
+      return parts.recorder.record(recordOf(parts, { charge, error }), revision);
     },
   };
 };

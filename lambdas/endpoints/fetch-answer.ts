@@ -2,6 +2,7 @@ import type { Target } from '../catalog/catalog.ts';
 import type { ResponseMeta } from '../protocols/generation.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
 import { originOf, stripForeignThinking } from '../protocols/thinking-origin.ts';
+import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Keeper } from '../replay/keeper.ts';
 import { classifyFailure } from '../routing/classify-failure.ts';
 import type { FailedAttempt, Failover } from '../routing/failover.ts';
@@ -130,7 +131,14 @@ export const createFetchAnswer = ({
     // A failure noted after this point is one of this response.
     call.note({ fault: undefined, exhausted: undefined });
     const origin = originOf(target.upstream, target.model);
-    const events = answerEvents(batches, { origin, estimateInput, note: call.note });
+    const onFailure = (error: unknown) => {
+      if (!(error instanceof UpstreamError) || error.kind === 'aborted') return error;
+      attempts.breakOff(error);
+      call.note({ fault: error.kind });
+      return mapRejectedInput(error, call.body);
+    };
+    const { note } = call;
+    const events = answerEvents(batches, { origin, estimateInput, note, onFailure });
     return { batches: events, isEmpty };
   };
 

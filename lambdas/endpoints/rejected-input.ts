@@ -43,7 +43,7 @@ const messageOf = (param: string, reason: string | undefined): string =>
  * wrote is not the caller's to fix.
  */
 export const mapRejectedInput = (error: unknown, body: unknown): unknown => {
-  const cause = error instanceof ApiError ? error.cause : undefined;
+  const cause = error instanceof ApiError ? error.cause : error;
   if (!(cause instanceof UpstreamError) || cause.kind !== 'status') return error;
   if (!ABOUT_THE_REQUEST.includes(cause.status ?? 0)) return error;
   const sent = asRecord(body) ?? {};

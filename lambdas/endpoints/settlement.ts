@@ -19,6 +19,9 @@ export type Settlement = {
   isFree(): boolean;
 };
 
+/** Whether a unit is charged; `lost` if the response ended well and the charge could not be written. */
+export type Charge = 'charged' | 'free' | 'lost';
+
 /** One attempt of a write; it usually takes a few milliseconds. */
 const END_TIMEOUT_MS = 1_000;
 
@@ -26,8 +29,8 @@ const END_TIMEOUT_MS = 1_000;
 export const createSettlement = (
   unit: Pick<Admission, 'charge' | 'refund' | 'finished'>,
   clock: Clock,
-  /** Called at the end with whether the unit is charged; awaited with the close. Never throws. */
-  onEnd: (isCharged: boolean) => Promise<void> = async () => {},
+  /** Called at the end, and again if the charge is lost; awaited with the close. Never throws. */
+  onEnd: (charge: Charge) => Promise<void> = async () => {},
 ): Settlement => {
   let state: 'reserved' | 'delivered' | 'charged' | 'refunded' = 'reserved';
   const fail = async () => {
@@ -36,10 +39,11 @@ export const createSettlement = (
     await unit.refund();
   };
   const end = async () => {
-    const ended = onEnd(state === 'delivered');
+    if (state === 'charged') return unit.finished();
+    const ended = onEnd(state === 'delivered' ? 'charged' : 'free');
     if (state === 'delivered') {
       state = 'charged';
-      await unit.charge();
+      if (!(await unit.charge())) await onEnd('lost');
     }
     await fail();
     await unit.finished();

@@ -21,8 +21,8 @@ export type RefundTimeout = keyof typeof REFUND_TIMEOUT_MS;
 
 /** Settles one unit; called once. No verb throws. */
 export type UnitRelease = {
-  /** Resolves when the charge is written, or logged after its last retry. */
-  charge(): Promise<void>;
+  /** Whether the charge is written; if not, its last retry failed too, and the reaper refunds the unit. */
+  charge(): Promise<boolean>;
   /** Resolves when the unit is refunded or on timeout; retries continue, and `finished` awaits them. */
   refund(timeout: RefundTimeout): Promise<void>;
   finished(): Promise<void>;
@@ -69,8 +69,9 @@ export const createUnitRelease = ({
 
   return {
     charge: async () => {
-      if ((await succeeds(charge)) || (await retry(charge))) return;
+      if ((await succeeds(charge)) || (await retry(charge))) return true;
       log.error('meter_charge_pending', ids);
+      return false;
     },
     refund: async (timeout) => {
       const first = succeeds(refund);

@@ -71,10 +71,7 @@ const withoutRecord = (status: number): ErrorMeaning => {
   return { kind, paths: [], isAboutInput: false, words: undefined };
 };
 
-/** Interprets an upstream's error body by its message and code fields. A body that is not JSON has none. */
-export const interpretErrorBody = (status: number, body: string): ErrorMeaning => {
-  const record = readRecord(body);
-  if (!record) return withoutRecord(status);
+const interpret = (status: number, record: Json): ErrorMeaning => {
   const texts = readTexts(record);
   const words = texts.messages[0] ?? texts.codes[0];
   const overflowing = REJECTING.includes(status) ? overflowIn(texts) : undefined;
@@ -87,4 +84,37 @@ export const interpretErrorBody = (status: number, body: string): ErrorMeaning =
     isAboutInput: isAboutInput(texts),
     words,
   };
+};
+
+/** Interprets an upstream's error body by its message and code fields. A body that is not JSON has none. */
+export const interpretErrorBody = (status: number, body: string): ErrorMeaning => {
+  const record = readRecord(body);
+  return record ? interpret(status, record) : withoutRecord(status);
+};
+
+/** Error types of the vendors, with the status that they have outside of a 200 response. */
+const STATUS_OF_TYPE: Record<string, number> = {
+  invalid_request_error: 400,
+  BadRequestError: 400,
+  request_too_large: 413,
+};
+
+/** The status that an error inside a 200 response would have had, if it rejects the request. */
+const rejectingStatus = (sent: Json): number | undefined => {
+  const error = asRecord(sent.error) ?? sent;
+  const stated = [error.code, error.status, STATUS_OF_TYPE[asString(error.type) ?? '']].map(Number);
+  return stated.find((status) => REJECTING.includes(status));
+};
+
+/**
+ * Interprets an error that a 200 response contains. One that rejects the request means what the same error means
+ * with its status, e.g. a prompt that is too long; any other is a failure of the upstream.
+ */
+export const interpretSentError = (
+  sent: Json,
+): Partial<ErrorMeaning> & Pick<ErrorMeaning, 'words'> & { status?: number } => {
+  const status = rejectingStatus(sent);
+  if (status !== undefined) return { status, ...interpret(status, sent) };
+  const { messages, codes } = readTexts(sent);
+  return { words: messages[0] ?? codes[0] };
 };

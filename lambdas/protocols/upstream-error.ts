@@ -46,6 +46,8 @@ export class UpstreamError extends Error {
   readonly isAboutInput: boolean;
   /** The provider's words as records and callers may see them, at most 200 characters. */
   readonly reason: string | undefined;
+  /** The error that a 200 response contained, as it was sent. Private. */
+  readonly sent: Record<string, unknown> | undefined;
 
   constructor(
     kind: UpstreamErrorKind,
@@ -58,6 +60,7 @@ export class UpstreamError extends Error {
       isAboutInput?: boolean;
       reason?: string | undefined;
       credentialVersion?: string;
+      sent?: Record<string, unknown>;
       cause?: unknown;
     } = {},
   ) {
@@ -71,5 +74,6 @@ export class UpstreamError extends Error {
     this.rejectedPaths = options.rejectedPaths ?? [];
     this.isAboutInput = options.isAboutInput ?? false;
     this.reason = options.reason;
+    this.sent = options.sent;
   }
 }

@@ -59,13 +59,14 @@ const UNREACHABLE: Explanation = {
   runbook: 'no-healthy-target',
 };
 
+const OVERFLOW: Explanation = {
+  blame: 'caller',
+  what: "The prompt is longer than the model's context.",
+  next: 'Shorten the conversation, or choose a model with a larger context.',
+};
+
 /** By kind of an upstream's failure, with its HTTP status where that means more than "unavailable". */
 const BY_ERROR: Record<string, Explanation> = {
-  'context-overflow': {
-    blame: 'caller',
-    what: "The prompt is longer than the model's context.",
-    next: 'Shorten the conversation, or choose a model with a larger context.',
-  },
   credential: {
     blame: 'operator',
     what: "The router has no usable credential for the provider: the secret's field is missing or invalid.",
@@ -133,14 +134,27 @@ const ROUTER: Explanation = {
   runbook: 'server-errors',
 };
 
+const OVERFLOWS = ['context-overflow', 'context_length_exceeded'];
+
 const explainFailure = ({ status, error, attempts }: RequestRecord): Explanation => {
-  if (status >= 400 && status <= 422) return BY_ERROR[error ?? ''] ?? REJECTED;
+  if (OVERFLOWS.includes(error ?? '')) return OVERFLOW;
+  // The request is the cause where the caller got a 4xx, with any status of the provider.
+  if (status >= 400 && status <= 422) return REJECTED;
   const last = attempts.findLast((attempt) => attempt.error === error);
   const specific = last?.status === undefined ? undefined : BY_ERROR[`${error} ${last.status}`];
   return specific ?? BY_ERROR[error ?? ''] ?? ROUTER;
 };
 
-const explainFinished = ({ isCharged, isCut, attempts }: RequestRecord): Explanation => {
+const explainFinished = (record: RequestRecord): Explanation => {
+  const { isCharged, isChargeLost, isCut, attempts } = record;
+  if (isChargeLost) {
+    return {
+      blame: 'none',
+      what: 'The request was answered, and its unit could not be charged: it is free.',
+      next: 'Nothing to do.',
+      runbook: 'refund-pending',
+    };
+  }
   if (!isCharged) {
     return {
       blame: 'provider',
@@ -178,7 +192,8 @@ export const explain = (record: RequestRecord): Explanation => {
 };
 
 /** Why the request cost a unit, or why not. */
-export const whyCharged = ({ isCharged, outcome, isCut }: RequestRecord): string => {
+export const whyCharged = ({ isCharged, isChargeLost, outcome, isCut }: RequestRecord): string => {
+  if (isChargeLost) return 'not charged: the charge could not be written';
   if (isCharged) {
     if (outcome === 'abandoned') return 'charged: the client disconnected after the first content';
     return isCut

@@ -11,11 +11,13 @@ const failureOf = ({ error, status, reason }: Attempt): string =>
   [error === 'status' ? `status ${status}` : error, reason].filter(Boolean).join(': ');
 
 const linesOf = (attempt: Attempt): string[] => {
-  const { upstream, model, startedMs, ms, error } = attempt;
+  const { upstream, model, startedMs, ms, brokeMs, error } = attempt;
   const called = `+${startedMs} ms  ${upstream}/${model} called`;
-  if (error === undefined)
-    return [called, `+${startedMs + ms} ms  ${upstream} sent its first content`];
-  return [called, `+${startedMs + ms} ms  ${upstream} failed: ${failureOf(attempt)}`];
+  const failedAt = (after: number) =>
+    `+${startedMs + after} ms  ${upstream} failed: ${failureOf(attempt)}`;
+  if (error !== undefined && brokeMs === undefined) return [called, failedAt(ms)];
+  const began = `+${startedMs + ms} ms  ${upstream} sent its first content`;
+  return [called, began, ...(brokeMs === undefined ? [] : [failedAt(brokeMs)])];
 };
 
 const endOf = ({ outcome, finish, isCut, error, status }: RequestRecord): string => {
@@ -33,9 +35,14 @@ const timelineOf = (record: RequestRecord): string[] => [
   `+${record.ms} ms  ${endOf(record)}, ${whyCharged(record)}`,
 ];
 
-const publicAttempt = ({ startedMs, ...attempt }: Attempt, isWithReason: boolean) => {
+const publicAttempt = ({ startedMs, brokeMs, ...attempt }: Attempt, isWithReason: boolean) => {
   const { reason, ...rest } = attempt;
-  return { ...rest, started_ms: startedMs, ...(isWithReason && omitUndefined({ reason })) };
+  return {
+    ...rest,
+    started_ms: startedMs,
+    ...omitUndefined({ broke_ms: brokeMs }),
+    ...(isWithReason && omitUndefined({ reason })),
+  };
 };
 
 const publicUsage = (record: RequestRecord) =>

@@ -7,7 +7,9 @@ export type Attempt = {
   startedMs: number;
   /** Milliseconds to its first content, or to its failure. */
   ms: number;
-  /** Kind of the failure; absent if the target sent content. */
+  /** Milliseconds to its failure, if that came after its first content. */
+  brokeMs?: number;
+  /** Kind of the failure; absent if the target responded. */
   error?: string;
   /** HTTP status of the failure. */
   status?: number;
@@ -59,8 +61,8 @@ export type RequestRecord = {
   finish?: string;
   /** The response was ended early by the deadline. */
   isCut?: boolean;
-  /** The provider's response ended properly, without content. */
-  isEmpty?: boolean;
+  /** The response ended well, and its charge could not be written: the unit is refunded. */
+  isChargeLost?: boolean;
   /** Lambda's id of the invocation. */
   awsRequestId?: string;
   /** The caller's W3C trace context. */

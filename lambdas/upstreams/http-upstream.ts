@@ -13,7 +13,7 @@ import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
 import { firstEventMs } from './deadlines.ts';
 import { type Post, post } from './post.ts';
-import { bytesOf, readAnswer, readError } from './read-answer.ts';
+import { bytesOf, readAnswer, readError, readSentError } from './read-answer.ts';
 import type { Credential, UpstreamSecrets } from './secrets.ts';
 import type { EventBatches, Upstream, UpstreamCall } from './upstream.ts';
 
@@ -117,7 +117,7 @@ const headersFor = (
 async function* holdConnection(
   batches: EventBatches,
   sent: Post,
-  onContent: () => void,
+  { onContent, confidential }: { onContent: () => void; confidential: () => Confidential },
 ): EventBatches {
   try {
     for await (const events of batches) {
@@ -126,7 +126,7 @@ async function* holdConnection(
       yield events;
     }
   } catch (error) {
-    throw sent.errorOf(error);
+    throw sent.errorOf(readSentError(error, confidential));
   } finally {
     onContent();
     sent.close();
@@ -190,16 +190,17 @@ export const createHttpUpstream = ({ secrets, clock }: Parts): Upstream => {
       const response = await sent.response;
       const { statusCode = 0 } = response;
       const chunks = bytesOf(response, sent, clock);
+      const confidential = () => confidentialOf(wire, url, secret);
       if (statusCode < 200 || statusCode > 299) {
         throw await readError(response, chunks, {
           now: clock.now(),
           credentialVersion: version,
-          confidential: confidentialOf(wire, url, secret),
+          confidential: confidential(),
         });
       }
       secrets.accepted(call.target.secret);
       const batches = readAnswer(response, chunks, call, { clock, fail: sent.fail });
-      return closing(holdConnection(batches, sent, cancelWait), close);
+      return closing(holdConnection(batches, sent, { onContent: cancelWait, confidential }), close);
     } catch (error) {
       close();
       throw sent.errorOf(error);

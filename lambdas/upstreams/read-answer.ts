@@ -5,7 +5,7 @@ import type { GenerationEvent } from '../protocols/generation.ts';
 import { parseUpstreamText } from '../protocols/json.ts';
 import { createSseReader, type SseEvent } from '../protocols/sse.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
-import { interpretErrorBody } from '../protocols/upstream-error-body.ts';
+import { interpretErrorBody, interpretSentError } from '../protocols/upstream-error-body.ts';
 import type { Clock } from '../support/clock.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { type AnswerMeter, createAnswerMeter } from './answer-meter.ts';
@@ -36,6 +36,20 @@ const readErrorBody = async (chunks: Chunks): Promise<string> => {
     if (size >= MAX_ERROR_BYTES) break;
   }
   return Buffer.concat(parts).toString('utf8', 0, MAX_ERROR_BYTES);
+};
+
+const reasonOf = (words: string | undefined, confidential: Confidential): string | undefined =>
+  words === undefined ? undefined : cleanReason(words, confidential);
+
+/** Returns the error with what the upstream sent about it inside a 200 response; any other unchanged. */
+export const readSentError = (error: unknown, confidential: () => Confidential): unknown => {
+  if (!(error instanceof UpstreamError) || error.sent === undefined) return error;
+  const { words, paths = [], kind = error.kind, ...meaning } = interpretSentError(error.sent);
+  return new UpstreamError(kind, error.message, {
+    ...meaning,
+    rejectedPaths: paths,
+    reason: reasonOf(words, confidential()),
+  });
 };
 
 const SECONDS = /^\d{1,9}$/;
@@ -69,7 +83,7 @@ export const readError = async (
     overflow: meaning.overflow,
     rejectedPaths: paths,
     isAboutInput: meaning.isAboutInput,
-    reason: words === undefined ? undefined : cleanReason(words, confidential),
+    reason: reasonOf(words, confidential),
     ...omitUndefined({
       retryAfterSeconds: parseRetryAfter(response.headers['retry-after'], now),
     }),

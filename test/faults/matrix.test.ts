@@ -6,6 +6,7 @@ import { CANARIES } from '../support/leak-watch.ts';
 import { parseLine } from '../support/log-line.ts';
 import { assertMessagesStream } from '../support/messages-stream.ts';
 import { PLANTED_SECRETS } from '../support/planted-secrets.ts';
+import { heldIn, scanTables } from '../support/scan-tables.ts';
 import { type Json, parseJson, readSse } from '../support/sse-text.ts';
 import { type Expected, ROWS } from './expectations.ts';
 
@@ -52,10 +53,11 @@ const expectOneLine = ({ headers, log }: CellResult) => {
   expect(requests.map(({ requestId }) => requestId)).toEqual([headers['x-request-id']]);
 };
 
+const secrets = [...Object.values(CANARIES), ...PLANTED_SECRETS];
+
 /** Nothing of what must stay inside was answered or logged. */
 const expectDiscretion = ({ headers, text, log }: CellResult) => {
   const told = JSON.stringify(headers) + text + log;
-  const secrets = [...Object.values(CANARIES), ...PLANTED_SECRETS];
   const inside = [...secrets, bench.key, new URL(bench.url).host, process.cwd()];
   expect(inside.filter((secret) => told.includes(secret))).toEqual([]);
 };
@@ -133,6 +135,16 @@ describe.each(ROWS.map(({ fault }) => fault))('an upstream with the fault %s', (
       expect(result.kept, 'idle connections to upstreams').toBeLessThanOrEqual(2);
     },
   );
+});
+
+test('after the matrix no table holds a prompt, a response, a key or a secret of a provider', async () => {
+  const tables = await scanTables(bench.tablesUrl);
+  const records = tables.records?.match(/"sk":/g) ?? [];
+  expect(records).toHaveLength(cells.length);
+  // The provider's words are kept, without the secrets in them.
+  expect(tables.records).toContain(CANARIES.toldToFail);
+  const inside = secrets.filter((secret) => secret !== CANARIES.toldToFail);
+  expect(heldIn(tables, [...inside, TEXT, bench.key])).toEqual([]);
 });
 
 test('the matrix has each of at least 45 faults once, in eight cells', () => {

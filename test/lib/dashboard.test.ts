@@ -73,7 +73,8 @@ describe('the dashboard', () => {
   });
 
   test('the dashboard has log tables by key and request, which are not metric dimensions', () => {
-    expect(titles).toEqual(expect.arrayContaining(['Top keys', 'Slowest models', 'Recent 5xx']));
+    const names = 'Top keys (names: npm run admin -- usage --by key)';
+    expect(titles).toEqual(expect.arrayContaining([names, 'Slowest models', 'Recent 5xx']));
     const dimensions = new Set(routerMetrics.flatMap((metric) => metric.dimensions));
     expect([...dimensions].toSorted()).toEqual(['Model', 'Route', 'Stage', 'Upstream']);
   });

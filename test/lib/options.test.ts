@@ -110,6 +110,17 @@ describe('functionUrl', () => {
   });
 });
 
+describe('traceparent', () => {
+  test.each([
+    [{}, 'keep'],
+    [{ traceparent: 'pass' }, 'pass'],
+  ])('the context %j sets TRACEPARENT of the router to %s', (context, value) => {
+    synthTemplate(context).hasResourceProperties('AWS::Lambda::Function', {
+      Environment: { Variables: Match.objectLike({ TRACEPARENT: value }) },
+    });
+  });
+});
+
 describe('memory and throttling', () => {
   test('memory sets the memory of the router function and of the cost graphs', () => {
     const large = synthTemplate({ memory: '1024' });

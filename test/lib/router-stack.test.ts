@@ -266,6 +266,7 @@ describe('the stack', () => {
       'AdminLogGroup',
       'AnswersBucket',
       'AnswersTable',
+      'DashboardUrl',
       'FunctionUrl',
       'HistoryTable',
       'KeysTable',
@@ -293,6 +294,15 @@ describe('the stack', () => {
     });
     const { Value } = dev.findOutputs('RestApiUrl').RestApiUrl as { Value: Props };
     expect(JSON.stringify(Value)).toMatch(new RegExp(`"Ref":"${stage}"}]]}$`));
+  });
+
+  test("DashboardUrl links the stage's dashboard, as the alarms do", () => {
+    const { Value } = dev.findOutputs('DashboardUrl').DashboardUrl as { Value: Props };
+    const [alarm] = Object.values(dev.findResources('AWS::CloudWatch::Alarm'));
+    expect(JSON.stringify(Value)).toContain('#dashboards/dashboard/Router');
+    const parts = JSON.stringify(alarm?.Properties.AlarmDescription);
+    expect(parts).toContain('#dashboards/dashboard/Router');
+    dev.hasResourceProperties('AWS::CloudWatch::Dashboard', { DashboardName: 'Router' });
   });
 
   test('a prod stack has termination protection, a dev stack has none', () => {

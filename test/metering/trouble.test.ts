@@ -19,6 +19,9 @@ afterAll(() => router.close());
 const REAPED_AFTER = 18 * 60_000;
 const UNAVAILABLE = { status: 503, type: 'api_error', retryAfter: '1' };
 
+/** Id of the last generation. */
+let lastId: string | null;
+
 const generate = async (key: string, model = 'test/answers') => {
   const response = await fetch(`${router.url}/v1/chat/completions`, {
     method: 'POST',
@@ -27,6 +30,7 @@ const generate = async (key: string, model = 'test/answers') => {
   });
   const body = (await response.json()) as { error?: { type: string } };
   const retryAfter = response.headers.get('retry-after');
+  lastId = response.headers.get('x-request-id');
   return { status: response.status, type: body.error?.type, retryAfter };
 };
 
@@ -40,6 +44,8 @@ const usageOf = async (key: string): Promise<{ used: number; reserved: number }>
   const { used, reserved } = (body as { period: { used: number; reserved: number } }).period;
   return { used, reserved };
 };
+
+const recordOf = async (key: string) => (await get(key, `/v1/requests/${lastId}`)).body;
 
 const newKey = (quota = 1_000) =>
   router.createKey({ plan: { rpm: 1_000_000, quota, period: 'month' } });
@@ -109,12 +115,19 @@ describe('an unavailable meters table', () => {
     expect(await usageOf(key)).toEqual({ used: 1, reserved: 0 });
   });
 
-  test('a table that fails at the charge until its last retry refunds the unit 17 minutes later', async () => {
+  test('a table that fails at the charge until its last retry refunds the unit 17 minutes later, and the record says that it is free', async () => {
     const key = await knownKey(1);
     troubleWrites((n) => (n >= 2 ? 'reset' : 'none'));
     expect(await generate(key)).toMatchObject({ status: 200 });
     await eventually(async () => events().includes('meter_charge_pending'));
     router.proxy.decide(() => 'none');
+    // Its record said that it is charged, as long as that was likely.
+    await eventually(async () => !(await recordOf(key)).charged);
+    expect(await recordOf(key)).toMatchObject({
+      outcome: 'finished',
+      charged_why: 'not charged: the charge could not be written',
+      whose_fault: 'none',
+    });
     expect(await usageOf(key)).toEqual({ used: 0, reserved: 1 });
     router.advance(REAPED_AFTER);
     expect(await usageOf(key)).toEqual({ used: 0, reserved: 0 });

@@ -39,6 +39,12 @@ const history = async (query: string, key?: string) =>
 
 const cli = (...args: string[]) => runCli([...args, '--url', router().baseUrl]);
 
+/** A new key of the project `local` that has a name. */
+const namedKey = async (name: string): Promise<string> => {
+  const body = { plan: 'local', name };
+  return z.object({ key: z.string() }).parse(await created('/projects/local/keys', body)).key;
+};
+
 const created = async (path: string, body: object): Promise<unknown> => {
   const response = await fetch(`${router().baseUrl}/admin${path}`, {
     method: 'POST',
@@ -122,5 +128,18 @@ describe('npm run admin', () => {
     expect(out).toMatch(/by model\nMODEL +CHARGED.*test\/answers +4 /s);
     expect((await cli('statement', 'local', '--month', 'May')).code).toBe(2);
     expect((await cli('statement', 'nobody', '--month', MONTH)).err).toContain('not found');
+  });
+
+  test("usage --by key, statement and requests show a key's name next to its id", async () => {
+    const key = await namedKey('Build server');
+    const messages = [{ role: 'user', content: 'say one' }];
+    const body = { model: 'test/answers', max_tokens: 50, messages };
+    const response = await post(router(), '/v1/chat/completions', body, { key });
+    await response.text();
+    const id = response.headers.get('x-request-id') ?? '';
+    const row = /key_\w+ +Build server +1 +0 /;
+    expect((await cli('usage', '--since', TODAY, '--by', 'key')).out).toMatch(row);
+    expect((await cli('statement', 'local', '--month', MONTH)).out).toMatch(row);
+    expect((await cli('requests', id)).out).toMatch(/^key +key_\w+ Build server$/m);
   });
 });

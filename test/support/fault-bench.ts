@@ -105,6 +105,7 @@ export const startFaultBench = async (cells: Cell[]) => {
     run,
     url: embedded.baseUrl('messages'),
     key: fleet.key,
+    tablesUrl: fleet.tablesUrl,
     close: async () => {
       await fleet.close();
       await embedded.close();

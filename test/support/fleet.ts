@@ -29,6 +29,8 @@ export type Fleet = {
   /** A key of another project on the same plan. */
   otherKey: string;
   stores: LocalStores['parts'];
+  /** Address of the tables. */
+  tablesUrl: string;
   logText(): string;
   lines(): LogLine[];
   /** Units charged to the key in this period. */
@@ -47,6 +49,8 @@ export type FleetOptions = {
   answersAt?: (endpoint: string) => AnswerStore;
   toEvent?: ServerOptions['toEvent'];
   secret?: string;
+  /** Stage option `traceparent`. */
+  passesTraceparent?: boolean;
   /** In place of the watched one; `lines` then stay empty. */
   log?: Log;
 };
@@ -76,6 +80,7 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
       log: options.log ?? createWatchedLog(models, clock, (line) => written.push(line)),
       clock,
       randomBytes,
+      passesTraceparent: options.passesTraceparent ?? false,
     });
   const handlers = Array.from({ length: size }, create);
   const servers = await Promise.all(
@@ -93,6 +98,7 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
     ids: { keyId, meterId },
     otherKey: other.key,
     stores: stores.parts,
+    tablesUrl: stores.endpoint,
     logText: () => written.join(''),
     lines: () => written.map(parseLine),
     charged: async () => {

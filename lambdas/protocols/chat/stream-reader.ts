@@ -9,7 +9,7 @@ import { createToolFragments } from './tool-fragments.ts';
 export const assertNoError = (wire: Json) => {
   const error = wire.error;
   if (error === undefined || error === null) return;
-  throw new UpstreamError('error-event', `the upstream sent an error: ${JSON.stringify(error)}`);
+  throw new UpstreamError('error-event', 'the upstream sent an error', { sent: wire });
 };
 
 /** The only choice: `decodeRequest` rejects `n` above 1. */

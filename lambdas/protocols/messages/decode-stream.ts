@@ -50,10 +50,7 @@ const createMessageReader = (request: GenerationRequest) => {
           reason = decodeFinishReason(asRecord(event.delta) ?? {}) ?? reason;
           return undefined;
         case 'error':
-          throw new UpstreamError(
-            'error-event',
-            `the upstream sent ${JSON.stringify(event.error)}`,
-          );
+          throw new UpstreamError('error-event', 'the upstream sent an error', { sent: event });
         default:
           // Pings and unknown events.
           return undefined;

@@ -19,9 +19,11 @@ import { decodeUsage, encodeMessageUsage, readUsage } from './usage.ts';
 /** @throws UpstreamError when the body is not a response, or one without a stop_reason. */
 export const decodeResponse = (body: unknown, request: GenerationRequest): GenerationEvent[] => {
   const wire = asRecord(body);
+  if (wire?.type === 'error') {
+    throw new UpstreamError('error-event', 'the upstream sent an error', { sent: wire });
+  }
   if (wire?.type !== 'message') {
-    const kind = wire?.type === 'error' ? 'error-event' : 'malformed';
-    throw new UpstreamError(kind, `the response is not a message: ${JSON.stringify(wire?.error)}`);
+    throw new UpstreamError('malformed', 'the response is not a message');
   }
   const reason = decodeFinishReason(wire);
   if (!reason) throw new UpstreamError('truncated', 'the response has no stop_reason');

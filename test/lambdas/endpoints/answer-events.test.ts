@@ -61,6 +61,7 @@ const readUntilError = async (error: Error) => {
     origin: 'eeeeeeeeeeee',
     estimateInput: () => 11,
     note: (fields: object) => notes.push(fields),
+    onFailure: (error: unknown) => error,
   };
   const read = async () => {
     for await (const batch of answerEvents(failing(error), options)) events.push(...batch);

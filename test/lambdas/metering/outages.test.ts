@@ -9,7 +9,7 @@ const setUp = useMeterBench();
 const eventsIn = (lines: string[]): LogEvent[] => lines.map((line) => parseLine(line).event);
 
 /** Lets time pass until `work` is done. */
-const runUntil = async (work: Promise<void>, clock: { advance(ms: number): void }) => {
+const runUntil = async <T>(work: Promise<T>, clock: { advance(ms: number): void }): Promise<T> => {
   let isDone = false;
   const done = work.then(() => {
     isDone = true;
@@ -19,6 +19,7 @@ const runUntil = async (work: Promise<void>, clock: { advance(ms: number): void 
     await new Promise(setImmediate);
   }
   await done;
+  return work;
 };
 
 describe('dead processes', () => {
@@ -83,7 +84,7 @@ describe('an unavailable table', () => {
     table.cut();
     const charged = admission.charge();
     table.restore();
-    await runUntil(charged, clock);
+    expect(await runUntil(charged, clock)).toBe(true);
     expect(table.calls).toEqual(['reserve', 'charge', 'charge']);
     expect((await meter.usage(caller)).period).toMatchObject({ used: 1, reserved: 0 });
     expect(lines).toEqual([]);
@@ -94,7 +95,7 @@ describe('an unavailable table', () => {
     const caller = callerWith({});
     const admission = await meter.admit(caller, 'req_unpaid');
     table.cut();
-    await runUntil(admission.charge(), clock);
+    expect(await runUntil(admission.charge(), clock)).toBe(false);
     const ids = { meterId: caller.meterId, requestId: 'req_unpaid' };
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
       { event: 'meter_charge_pending', ...ids },
