@@ -3,8 +3,8 @@ import * as z from 'zod';
 import { testModels } from '../metering/test-models.ts';
 import { CANARIES } from '../support/leak-watch.ts';
 import { post, useRouter } from '../support/local.ts';
-import { heldIn, scanTables } from '../support/scan-tables.ts';
 import { runCli } from '../support/run-cli.ts';
+import { heldIn, scanTables } from '../support/scan-tables.ts';
 
 const models = () => {
   const [first, ...rest] = testModels();

@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
@@ -11,7 +12,7 @@ import { modelOn, targetAt } from '../support/models.ts';
 import { PLANTED_SECRETS, PLANTED_TEXT } from '../support/planted-secrets.ts';
 import { chatWire, messagesWire } from '../support/translate.ts';
 
-const WORDS = 'temperature: must be at most 1 for this model.';
+const WORDS = 'temperature: must be 1 for this model.';
 const BUSY = 'Too many people are asking this provider.';
 
 const HELLO: Record<UpstreamProtocolName, string> = {
@@ -35,8 +36,17 @@ const OVERFLOWS = {
 };
 const FAILS = { type: 'overloaded_error', message: `${BUSY} ${PLANTED_TEXT}` };
 
-const sse = (text: string) => (response: ServerResponse) =>
-  void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(text);
+/** Sends each part as a chunk: what arrives with the first content still comes before it. */
+const sse =
+  (...parts: string[]) =>
+  async (response: ServerResponse) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const part of parts) {
+      response.write(part);
+      await pause(50);
+    }
+    response.end();
+  };
 const status = (code: number, error: object) => (response: ServerResponse) =>
   void response
     .writeHead(code, { 'content-type': 'application/json' })
@@ -46,12 +56,12 @@ const status = (code: number, error: object) => (response: ServerResponse) =>
 const actsOf = (protocol: UpstreamProtocolName) => ({
   [`${protocol}-rejects-with-400`]: status(400, { ...REJECTS, param: 'temperature' }),
   [`${protocol}-rejects-at-once`]: sse(errorEvent(protocol, REJECTS)),
-  [`${protocol}-rejects-midway`]: sse(HELLO[protocol] + errorEvent(protocol, REJECTS)),
-  [`${protocol}-overflows-midway`]: sse(HELLO[protocol] + errorEvent(protocol, OVERFLOWS)),
-  [`${protocol}-fails-midway`]: sse(HELLO[protocol] + errorEvent(protocol, FAILS)),
+  [`${protocol}-rejects-midway`]: sse(HELLO[protocol], errorEvent(protocol, REJECTS)),
+  [`${protocol}-overflows-midway`]: sse(HELLO[protocol], errorEvent(protocol, OVERFLOWS)),
+  [`${protocol}-fails-midway`]: sse(HELLO[protocol], errorEvent(protocol, FAILS)),
 });
 const PROTOCOLS: UpstreamProtocolName[] = ['chat', 'messages'];
-const ACTS: Record<string, (response: ServerResponse) => void> = Object.assign(
+const ACTS: Record<string, (response: ServerResponse) => unknown> = Object.assign(
   {},
   ...PROTOCOLS.map(actsOf),
 );
@@ -89,7 +99,7 @@ const Explained = z.looseObject({
 
 const ask = async (model: string, path: string, stream: boolean) => {
   const messages = [{ role: 'user', content: `${CANARIES.prompt} say one` }];
-  const body = { model, stream, max_tokens: 50, temperature: 1.5, messages };
+  const body = { model, stream, max_tokens: 50, temperature: 0.9, messages };
   const response = await post(router, path, body);
   const id = response.headers.get('x-request-id') ?? '';
   const sent = { status: response.status, text: await response.text() };

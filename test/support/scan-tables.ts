@@ -10,7 +10,11 @@ export const scanTables = async (endpoint: string): Promise<Record<string, strin
     let ExclusiveStartKey: Record<string, { S: string }> | undefined;
     do {
       const page = await client.send(
-        new ScanCommand({ TableName, ConsistentRead: true, ...(ExclusiveStartKey && { ExclusiveStartKey }) }),
+        new ScanCommand({
+          TableName,
+          ConsistentRead: true,
+          ...(ExclusiveStartKey && { ExclusiveStartKey }),
+        }),
       );
       items.push(...(page.Items ?? []));
       ExclusiveStartKey = page.LastEvaluatedKey as typeof ExclusiveStartKey;
@@ -19,7 +23,8 @@ export const scanTables = async (endpoint: string): Promise<Record<string, strin
   };
   try {
     const texts: Record<string, string> = {};
-    for (const [name, tableName] of Object.entries(TABLE_NAMES)) texts[name] = await scan(tableName);
+    for (const [name, tableName] of Object.entries(TABLE_NAMES))
+      texts[name] = await scan(tableName);
     return texts;
   } finally {
     client.destroy();
