@@ -72,7 +72,7 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
       admitFree: doNothing,
       usage: () => Promise.reject(new Error('not measured')),
     },
-    failover,
+    prefetch: failover.prefetch,
     fetchAnswer: createFetchAnswer({
       upstream: createUpstream(chunks),
       failover,

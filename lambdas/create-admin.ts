@@ -31,6 +31,7 @@ export type AdminParts = {
   records: RecordStore;
   history: HistoryStore;
   audit: AuditStore;
+  lessons: DoctorParts['lessons'];
   /** For the doctor's calls to targets. */
   secrets: DoctorParts['secrets'];
   upstream: DoctorParts['upstream'];

@@ -14,11 +14,14 @@ import { createRecorder } from './records/recorder.ts';
 import { createReplay } from './replay/replay.ts';
 import { createBreaker } from './routing/breaker.ts';
 import { createFailover } from './routing/failover.ts';
+import { createHealingUpstream } from './routing/healing-upstream.ts';
+import { createLessons } from './routing/lessons.ts';
 import type { AnswerStore } from './stores/answer-store.ts';
 import type { BreakerStore } from './stores/breaker-store.ts';
 import type { CancelStore } from './stores/cancel-store.ts';
 import type { HistoryStore } from './stores/history-store.ts';
 import type { KeyStore } from './stores/key-store.ts';
+import type { LessonStore } from './stores/lesson-store.ts';
 import type { MeterStore } from './stores/meter-store.ts';
 import type { PlanStore } from './stores/plan-store.ts';
 import type { RecordStore } from './stores/record-store.ts';
@@ -35,6 +38,8 @@ export type RouterParts = {
   meters: MeterStore;
   breakers: BreakerStore;
   cancels: CancelStore;
+  /** What the models of targets turned out to accept. */
+  lessons: LessonStore;
   records: RecordStore;
   history: HistoryStore;
   /**
@@ -76,6 +81,7 @@ export const createRouter = ({
   meters,
   breakers,
   cancels,
+  lessons: lessonStore,
   records,
   history,
   answers,
@@ -90,10 +96,11 @@ export const createRouter = ({
 }: RouterParts): HttpHandler => {
   const meter = createMeter({ store: meters, clock, log });
   const breaker = createBreaker({ store: breakers, upstream, clock, randomBytes, log });
+  const lessons = createLessons({ store: lessonStore, clock, log });
   const failover = createFailover({ breaker });
   const cancellations = createCancellations({ store: cancels, clock });
   const fetchAnswer = createFetchAnswer({
-    upstream,
+    upstream: createHealingUpstream({ upstream, lessons, log }),
     failover,
     cancellations,
     clock,
@@ -107,7 +114,10 @@ export const createRouter = ({
       catalog,
       replay,
       meter,
-      failover,
+      prefetch: (targets) => {
+        lessons.prefetch();
+        failover.prefetch(targets);
+      },
       fetchAnswer,
       recorder,
       clock,

@@ -28,6 +28,8 @@ type Fields = {
   failedAttempts: number;
   /** The last failure allowed another target, but none responded. */
   exhausted: boolean;
+  /** Member of a target's profile. */
+  field: string;
   /** Kind of an upstream's failure, or code of an error. */
   fault: string;
   upstreamStatus: number;
@@ -113,6 +115,10 @@ export type LogEvents = {
   project_held_off: Turn & Pick<Fields, 'projectId'>;
   breaker_unreadable: Line<'target'>;
   breaker_unwritable: Line<'target'>;
+  /** A provider rejected a form of the request, and another form is sent to this target from now on. */
+  target_learned: Line<'target' | 'upstream' | 'field'>;
+  lessons_unreadable: Line<never>;
+  lessons_unwritable: Line<'target'>;
   answer_not_stored: Line<'requestId'>;
   meter_refund_late: Unit;
   meter_refund_written: Unit;

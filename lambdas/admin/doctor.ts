@@ -3,6 +3,7 @@ import type { Model, Target } from '../catalog/catalog.ts';
 import { periodOf } from '../metering/window.ts';
 import type { HistoryStore } from '../stores/history-store.ts';
 import type { KeyStore } from '../stores/key-store.ts';
+import type { Lesson, LessonStore } from '../stores/lesson-store.ts';
 import type { MeterStore } from '../stores/meter-store.ts';
 import type { PlanStore } from '../stores/plan-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
@@ -27,6 +28,7 @@ export type DoctorParts = {
   history: Pick<HistoryStore, 'readProgress'>;
   secrets: Pick<UpstreamSecrets, 'get'>;
   upstream: Pick<Upstream, 'open'>;
+  lessons: Pick<LessonStore, 'readLessons'>;
   clock: Clock;
 };
 
@@ -125,6 +127,20 @@ const checkPlans = async ({ models, plans }: DoctorParts): Promise<Check[]> => {
   return found.length > 0 ? found : [ok('plans', `${all.length} plans`)];
 };
 
+// --- what targets turned out to accept ---
+
+const checkLessons = async ({ models, lessons, clock }: DoctorParts): Promise<Check[]> => {
+  const known = await lessons.readLessons().catch(() => ({}));
+  const learned = new Map(Object.entries<Lesson>(known));
+  const now = clock.now();
+  return placedTargets(models).flatMap(({ place, target }) => {
+    const lesson = learned.get(`${target.upstream}/${target.model}`);
+    if (lesson === undefined || lesson.until <= now) return [];
+    const reason = `The provider rejects what the profile states or leaves open; add ${lesson.profile} to it.`;
+    return [warning('profile', `${place}.profile`, reason)];
+  });
+};
+
 // --- the operations ---
 
 export const TargetTest = z.strictObject({ place: z.string(), call: z.enum(CALLS) });
@@ -139,6 +155,7 @@ export const doctorHandlers = (parts: DoctorParts) => {
       checkSecrets(parts),
       checkTables(parts),
       checkPlans(parts),
+      checkLessons(parts),
     ]);
     const targets = placedTargets(parts.models).map(({ place, model, target }) => ({
       place,

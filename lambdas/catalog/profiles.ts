@@ -74,6 +74,7 @@ const Members = z.strictObject({
   maxTools: z.optional(z.int().check(z.positive())),
   media: z.optional(z.array(z.enum(MEDIA))),
   betas: z.optional(z.union([z.literal('forward'), z.array(Word)])),
+  betasWithout: z.optional(z.array(Word)),
   maxTokensField: z.optional(z.enum(['max_tokens', 'max_completion_tokens'])),
   reasoningHistory: z.optional(z.enum(['required', 'refused'])),
   toolCallIds: z.optional(z.literal('short')),

@@ -45,7 +45,8 @@ export type GenerateDeps = {
   catalog: Catalog;
   replay: Replay;
   meter: Meter;
-  failover: Pick<Failover, 'prefetch'>;
+  /** Starts to read what the call of a target needs. */
+  prefetch: Failover['prefetch'];
   fetchAnswer: FetchAnswer;
   recorder: Recorder;
   clock: Clock;
@@ -83,10 +84,10 @@ const metaOf = ({ call, model, estimateInput }: CheckedCall, now: number): Respo
  * request.
  */
 const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'replay'>): Run => {
-  const { failover, recorder, clock } = deps;
+  const { prefetch, recorder, clock } = deps;
   return async (checked, keeper) => {
     const { call } = checked;
-    failover.prefetch(checked.targets);
+    prefetch(checked.targets);
     const attempts = createAttemptLog(call, clock);
     const start = () => startCall(deps, checked, attempts);
     const { admission, fetched } = await recordRefusal(recorder, call, start);

@@ -25,6 +25,8 @@ export type Profile = {
   media?: readonly Medium[] | undefined;
   /** On messages: the betas of callers that are forwarded, all of them or those listed. */
   betas?: 'forward' | readonly string[] | undefined;
+  /** Betas that are never sent. */
+  betasWithout?: readonly string[] | undefined;
   /** Field name of the token cap; newer chat upstreams reject the old one. */
   maxTokensField?: 'max_tokens' | 'max_completion_tokens' | undefined;
   /** Whether the upstream requires or rejects the thinking of earlier responses; default: ignores it. */

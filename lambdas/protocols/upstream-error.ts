@@ -1,3 +1,5 @@
+import type { ModelDifference } from './model-difference.ts';
+
 /**
  * A failure of an upstream. Thrown by decoders and by the HTTP upstream, classified by routing/. The
  * message is private: it may quote the upstream's text.
@@ -44,6 +46,8 @@ export class UpstreamError extends Error {
   readonly rejectedPaths: readonly string[];
   /** Whether it is about what the request contains, e.g. a prompt that the provider flagged. */
   readonly isAboutInput: boolean;
+  /** The difference of the model that the upstream's rejection names, if it is a known one. */
+  readonly difference: ModelDifference | undefined;
   /** The provider's words as records and callers may see them, at most 200 characters. */
   readonly reason: string | undefined;
   /** The error that a 200 response contained, as it was sent. Private. */
@@ -59,6 +63,7 @@ export class UpstreamError extends Error {
       rejectedPaths?: readonly string[];
       isAboutInput?: boolean;
       reason?: string | undefined;
+      difference?: ModelDifference | undefined;
       credentialVersion?: string;
       sent?: Record<string, unknown>;
       cause?: unknown;
@@ -73,6 +78,7 @@ export class UpstreamError extends Error {
     this.credentialVersion = options.credentialVersion;
     this.rejectedPaths = options.rejectedPaths ?? [];
     this.isAboutInput = options.isAboutInput ?? false;
+    this.difference = options.difference;
     this.reason = options.reason;
     this.sent = options.sent;
   }

@@ -3,6 +3,7 @@ import { type Confidential, cleanReason } from '../protocols/clean-reason.ts';
 import { isContent } from '../protocols/first-content.ts';
 import type { GenerationEvent } from '../protocols/generation.ts';
 import { parseUpstreamText } from '../protocols/json.ts';
+import { differenceIn } from '../protocols/model-difference.ts';
 import { createSseReader, type SseEvent } from '../protocols/sse.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import { interpretErrorBody, interpretSentError } from '../protocols/upstream-error-body.ts';
@@ -64,6 +65,9 @@ const parseRetryAfter = (value: string | undefined, now: number): number | undef
   return Number.isNaN(instant) ? undefined : Math.max(0, Math.ceil((instant - now) / 1000));
 };
 
+/** Statuses of a request that another form may pass with. */
+const REJECTED = [400, 422];
+
 export type ErrorContext = { now: number; credentialVersion: string; confidential: Confidential };
 
 /** Returns the error of a response whose status is not 2xx. */
@@ -83,6 +87,7 @@ export const readError = async (
     overflow: meaning.overflow,
     rejectedPaths: paths,
     isAboutInput: meaning.isAboutInput,
+    difference: REJECTED.includes(status) ? differenceIn(words) : undefined,
     reason: reasonOf(words, confidential),
     ...omitUndefined({
       retryAfterSeconds: parseRetryAfter(response.headers['retry-after'], now),

@@ -68,6 +68,7 @@ export const adminOn = (
   const { handler } = createAdmin({
     ...storesOn(client),
     models: [],
+    lessons: { readLessons: async () => ({}) },
     secrets,
     upstream: createHttpUpstream({ secrets, clock }),
     projects: createDynamoProjectStore({ client, tableName: TABLE_NAMES.projects }),

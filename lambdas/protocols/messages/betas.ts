@@ -24,12 +24,17 @@ const forwarded = ({ betas }: WireTarget, { betas: asked = [] }: GenerationReque
 
 /** The target with the caller's betas that its profile forwards, after its own ones, each once. */
 export const withCallerBetas = (target: WireTarget, request: GenerationRequest): WireTarget => {
+  const { betasWithout = [] } = target;
   const added = forwarded(target, request);
-  if (added.length === 0) return target;
+  if (added.length === 0 && betasWithout.length === 0) return target;
   const others = Object.entries(target.headers ?? {}).filter(([name]) => !isHeader(name));
-  const betas = [...new Set([...betasOf(target), ...added])];
-  const headers: HeaderMap = { ...Object.fromEntries(others), [HEADER]: betas.join(',') };
-  return { ...target, headers };
+  const all = [...new Set([...betasOf(target), ...added])];
+  const betas = all.filter((beta) => !betasWithout.includes(beta));
+  const headers: HeaderMap = Object.fromEntries(others);
+  return {
+    ...target,
+    headers: betas.length > 0 ? { ...headers, [HEADER]: betas.join(',') } : headers,
+  };
 };
 
 /**

@@ -5,6 +5,7 @@ import type { BreakerStore } from '../breaker-store.ts';
 import type { CancelStore } from '../cancel-store.ts';
 import type { HistoryStore } from '../history-store.ts';
 import type { KeyStore } from '../key-store.ts';
+import type { LessonStore } from '../lesson-store.ts';
 import type { MeterStore } from '../meter-store.ts';
 import type { PlanStore } from '../plan-store.ts';
 import type { RecordStore } from '../record-store.ts';
@@ -15,6 +16,7 @@ import { createDynamoCancelStore } from './cancel-store.ts';
 import type { DynamoClient } from './dynamo-client.ts';
 import { createDynamoHistoryStore } from './history-store.ts';
 import { createDynamoKeyStore } from './key-store.ts';
+import { createDynamoLessonStore } from './lesson-store.ts';
 import { createDynamoMeterStore } from './meter-store.ts';
 import { createDynamoPlanStore } from './plan-store.ts';
 import { createDynamoRecordStore } from './record-store.ts';
@@ -25,6 +27,7 @@ export type Stores = {
   meters: MeterStore;
   breakers: BreakerStore;
   cancels: CancelStore;
+  lessons: LessonStore;
   records: RecordStore;
   history: HistoryStore;
   audit: AuditStore;
@@ -57,6 +60,7 @@ export const createDynamoStores = ({
     meters: createDynamoMeterStore({ client, tableName: meters }),
     breakers: createDynamoBreakerStore({ client, tableName: meters }),
     cancels: createDynamoCancelStore({ client, tableName: meters }),
+    lessons: createDynamoLessonStore({ client, tableName: meters }),
     records: createDynamoRecordStore({ client, tableName: records, recordDays }),
     history: createDynamoHistoryStore({ client, tableName: history }),
     audit: createDynamoAuditStore({ client, tableName: history }),

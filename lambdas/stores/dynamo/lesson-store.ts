@@ -1,0 +1,36 @@
+import * as z from 'zod/mini';
+import type { LessonStore } from '../lesson-store.ts';
+import type { DynamoClient } from './dynamo-client.ts';
+import { type ConditionalWrite, createTable } from './table.ts';
+
+const Stored = z.object({ profile: z.string(), until: z.number() });
+
+/** Safe to repeat: the same lesson is written again. */
+const WRITE: ConditionalWrite = { update: 'SET #target = :lesson' };
+
+const KEY = 'L#lessons';
+/** Before the name of a target, so that no other attribute has it. */
+const PREFIX = 't:';
+
+/** `LessonStore` on the meters table: one item, read at once, with an attribute per target. */
+export const createDynamoLessonStore = (deps: {
+  client: DynamoClient;
+  tableName: string;
+}): LessonStore => {
+  const table = createTable(deps);
+  return {
+    readLessons: async () => {
+      const item = (await table.read(KEY)) ?? {};
+      return Object.fromEntries(
+        Object.entries(item).flatMap(([name, value]) => {
+          const lesson = name.startsWith(PREFIX) ? Stored.safeParse(value) : undefined;
+          return lesson?.success ? [[name.slice(PREFIX.length), lesson.data]] : [];
+        }),
+      );
+    },
+    writeLesson: async (target, lesson) => {
+      const names = { '#target': `${PREFIX}${target}` };
+      await table.apply(KEY, WRITE, { names, values: { ':lesson': lesson } });
+    },
+  };
+};

@@ -1,0 +1,10 @@
+/** What a target's model turned out to accept: members of its profile, as JSON, and until when to trust it (ms). */
+export type Lesson = { profile: string; until: number };
+
+/** Implemented by `createDynamoLessonStore` (stores/dynamo/lesson-store.ts). @throws StoreUnavailable */
+export type LessonStore = {
+  /** The lessons of all targets by their name, `upstream/model`. */
+  readLessons(): Promise<Record<string, Lesson>>;
+  /** Replaces the target's lesson. */
+  writeLesson(target: string, lesson: Lesson): Promise<void>;
+};

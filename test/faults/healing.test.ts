@@ -1,0 +1,223 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { doctorHandlers } from '../../lambdas/admin/doctor.ts';
+import { type Model, Target } from '../../lambdas/catalog/catalog.ts';
+import { differenceIn } from '../../lambdas/protocols/model-difference.ts';
+import { DAY_MS } from '../../lambdas/support/time.ts';
+import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
+import { CLAUDE_GENERATIONS, refusalOf } from '../support/claude-generations.ts';
+import { createCountingClock } from '../support/counting-clock.ts';
+import { fixedSecrets } from '../support/fixed-secrets.ts';
+import { type Fleet, startFleet } from '../support/fleet.ts';
+import {
+  type Generated,
+  type GenerationUpstream,
+  type Refusal,
+  startGenerationUpstream,
+} from '../support/generation-upstream.ts';
+import { CANARIES } from '../support/leak-watch.ts';
+import { modelOn, targetAt } from '../support/models.ts';
+import { PROVIDER_ERRORS, textOf } from '../support/provider-errors.ts';
+import { send } from '../support/send.ts';
+
+const GENERATIONS = Object.entries(CLAUDE_GENERATIONS);
+
+/** Other differences, in the providers' words. */
+const OTHERS: Record<string, (request: Generated) => Refusal> = {
+  'tools-or-effort': ({ body }) =>
+    body.tools && body.reasoning_effort
+      ? "Function tools with reasoning_effort are not supported for gpt-5.6 in /v1/chat/completions. Please use /v1/responses or set reasoning_effort to 'none'."
+      : undefined,
+  'other-cap': ({ body }) =>
+    body.max_tokens === undefined
+      ? undefined
+      : "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+  'no-temperature': ({ body }) =>
+    body.temperature === undefined
+      ? undefined
+      : "Unsupported parameter: 'temperature' is not supported with this model.",
+  'no-beta': ({ headers }) =>
+    String(headers['anthropic-beta']).includes('context-1m')
+      ? 'Unsupported beta header: context-1m-2025-08-07'
+      : undefined,
+  'other-history': ({ body }) =>
+    JSON.stringify(body).includes('"signature"')
+      ? 'messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.'
+      : undefined,
+  mistaken: ({ body }) =>
+    body.temperature === 0.9 ? 'temperature: Input should be at most 0.5' : undefined,
+  stubborn: () => 'adaptive thinking is not supported on this model',
+};
+const ON_MESSAGES = ['no-beta', 'other-history', 'mistaken', 'stubborn'];
+
+const clock = createCountingClock(Date.UTC(2026, 10, 22, 12));
+const upstreams = new Map<string, GenerationUpstream>();
+let fleet: Fleet;
+let models: Model[];
+
+beforeAll(async () => {
+  const start = async (name: string, refuse: (request: Generated) => Refusal, protocol: string) => {
+    const upstream = await startGenerationUpstream(refuse);
+    upstreams.set(name, upstream);
+    const options = { protocol, upstream: name.replace('.', '-'), profile: { betas: 'forward' } };
+    const target = Target.parse({ ...targetAt(upstream.url), ...options });
+    return modelOn([target], { id: `vendor/${name}` });
+  };
+  models = await Promise.all([
+    ...GENERATIONS.map(([name, one]) => start(name, refusalOf(one), 'messages')),
+    ...Object.entries(OTHERS).map(([name, refuse]) =>
+      start(name, refuse, ON_MESSAGES.includes(name) ? 'messages' : 'chat'),
+    ),
+  ]);
+  fleet = await startFleet({ models, clock, secret: CANARIES.upstreamKey, size: 2 });
+});
+afterAll(async () => {
+  await fleet.close();
+  await Promise.all([...upstreams.values()].map(({ close }) => close()));
+});
+
+type Asked = { fields: object; path?: string; router?: number; headers?: Record<string, string> };
+
+const ask = async (
+  model: string,
+  { fields, path = 'chat/completions', router = 0, headers }: Asked,
+) => {
+  const sent = await send(fleet.urls[router] ?? '', `/v1/${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${fleet.key}`, ...headers },
+    body: JSON.stringify({
+      model: `vendor/${model}`,
+      messages: [{ role: 'user', content: 'hi' }],
+      max_tokens: 20_000,
+      ...fields,
+    }),
+  });
+  return { ...sent, calls: upstreams.get(model)?.take() ?? [] };
+};
+
+const EFFORT = { fields: { reasoning_effort: 'high' } };
+
+describe('a target whose profile does not state what its model accepts', () => {
+  test.each(GENERATIONS.map(([name]) => name))(
+    'an effort on a %s without a profile gets 200 after at most one more call, later ones in any environment after none',
+    async (name) => {
+      const before = await fleet.charged();
+      const first = await ask(name, EFFORT);
+      expect(first.status).toBe(200);
+      expect(first.calls.length).toBeLessThanOrEqual(2);
+      clock.advance(61_000);
+      for (const router of [0, 1]) {
+        const { status, calls } = await ask(name, { ...EFFORT, router });
+        expect([router, status, calls.length]).toEqual([router, 200, 1]);
+      }
+      expect(await fleet.charged()).toBe(before + 3);
+    },
+  );
+
+  test('a model that lacks adaptive thinking gets a budget, which is logged once and relearned after a day', async () => {
+    const learned = () =>
+      fleet
+        .lines()
+        .filter(({ event, target }) => event === 'target_learned' && target === 'claude-4-5/large');
+    await ask('claude-4.5', EFFORT);
+    const count = learned().length;
+    expect(learned()[0]).toMatchObject({ upstream: 'claude-4-5', field: 'thinking' });
+    clock.advance(DAY_MS + 1);
+    const { status, calls } = await ask('claude-4.5', EFFORT);
+    expect([status, calls.length]).toEqual([200, 2]);
+    expect(calls.at(-1)?.body.thinking).toMatchObject({ type: 'enabled' });
+    expect(learned()).toHaveLength(count + 1);
+    expect((await ask('claude-4.5', EFFORT)).calls).toHaveLength(1);
+  });
+
+  test.each([
+    [
+      'tools-or-effort',
+      { reasoning_effort: 'low', tools: [{ type: 'function', function: { name: 'f' } }] },
+    ],
+    ['other-cap', {}],
+    ['no-temperature', { temperature: 0.2 }],
+  ])('a chat target that rejects %s is called again without it', async (name, fields) => {
+    const { status, calls } = await ask(name, { fields });
+    expect([status, calls.length]).toEqual([200, 2]);
+    expect((await ask(name, { fields })).calls).toHaveLength(1);
+  });
+
+  test('a beta that the provider rejects is left out, the others are forwarded', async () => {
+    const headers = { 'anthropic-beta': 'context-1m-2025-08-07,mcp-client-2025-11-20' };
+    const asked = { fields: {}, path: 'messages', headers };
+    expect((await ask('no-beta', asked)).calls).toHaveLength(2);
+    const { status, calls } = await ask('no-beta', asked);
+    expect(status).toBe(200);
+    expect(calls.map((call) => call.headers['anthropic-beta'])).toEqual(['mcp-client-2025-11-20']);
+  });
+
+  test('an invalid signature in the history is left out of this request, and of no other', async () => {
+    const origin = createHash('sha256').update('other-history\nlarge').digest('hex').slice(0, 12);
+    const thinking = { type: 'thinking', thinking: 'why', signature: `mrs1.${origin}.abc` };
+    const messages = [
+      { role: 'user', content: 'a' },
+      { role: 'assistant', content: [thinking, { type: 'text', text: 'b' }] },
+      { role: 'user', content: 'c' },
+    ];
+    const asked = { fields: { messages }, path: 'messages' };
+    for (const turn of [1, 2]) {
+      const { status, calls } = await ask('other-history', asked);
+      expect([turn, status, calls.length]).toEqual([turn, 200, 2]);
+    }
+  });
+});
+
+test('doctor prints what was learned as members to add to the catalog', async () => {
+  await ask('other-cap', { fields: {} });
+  const secrets = fixedSecrets('secret');
+  const { check } = doctorHandlers({
+    ...fleet.stores,
+    models,
+    secrets,
+    upstream: createHttpUpstream({ secrets, clock }),
+    clock,
+  });
+  const { body } = await check({
+    identity: { name: 'tester', roles: [] },
+    parameters: {},
+    query: {},
+    input: undefined,
+  });
+  expect(body.checks).toContainEqual({
+    check: 'profile',
+    result: 'warning',
+    place: expect.stringMatching(/^\[\d+\]\.targets\[0\]\.profile$/),
+    reason: expect.stringContaining('{"maxTokensField":"max_completion_tokens"}'),
+  });
+});
+
+describe('a rejection that no other form heals', () => {
+  test("a caller's mistake is sent once and is a 400", async () => {
+    const { status, calls } = await ask('mistaken', {
+      fields: { temperature: 0.9 },
+      path: 'messages',
+    });
+    expect([status, calls.length]).toEqual([400, 1]);
+  });
+
+  test('a target that rejects every form is called twice a request, and learns no lesson', async () => {
+    const before = await fleet.charged();
+    for (const turn of [1, 2, 3]) {
+      const { status, calls } = await ask('stubborn', EFFORT);
+      expect([turn, status, calls.length]).toEqual([turn, 502, 2]);
+    }
+    expect(await fleet.charged()).toBe(before);
+    const lessons = await fleet.stores.lessons.readLessons();
+    expect(Object.keys(lessons)).not.toContain('stubborn/large');
+    expect(fleet.lines().filter(({ event }) => event === 'breaker_opened')).toEqual([]);
+  });
+
+  test('of the published provider errors only those that name a difference are healed', () => {
+    const healed = PROVIDER_ERRORS.filter((error) => differenceIn(textOf(error)) !== undefined);
+    expect(healed.map(({ id }) => id).toSorted()).toEqual([
+      'anthropic: unsupported thinking',
+      'openai: unsupported parameter',
+    ]);
+  });
+});
