@@ -31,21 +31,54 @@ const planFields = (options: Options) => ({
   replay: options.replay,
 });
 
+const projectFields = (options: Options) => ({
+  name: options.name,
+  plans: options['allow-plan'],
+  max_keys: options['max-keys'] === 'none' ? null : numberIn(options, 'max-keys'),
+});
+
 const PROJECT_COMMANDS: Record<string, Command> = {
   'projects list': {
     operands: [],
     options: [],
     request: () => ({ method: 'GET', path: '/projects' }),
-    lists: { data: ['id', 'name', 'created_at'] },
+    lists: { data: ['id', 'name', 'plans', 'max_keys', 'created_at'] },
   },
   'projects create': {
     operands: ['ID'],
-    options: ['name'],
-    request: ({ operands: [id], options: { name } }) => ({
+    options: ['name', 'allow-plan', 'max-keys'],
+    request: ({ operands: [id], options }) => ({
       method: 'POST',
       path: '/projects',
-      body: omitUndefined({ id, name }),
+      body: omitUndefined({ id, ...projectFields(options) }),
     }),
+  },
+  'projects set': {
+    operands: ['ID'],
+    options: ['name', 'allow-plan', 'all-plans', 'max-keys'],
+    request: ({ operands: [id = ''], options }) => {
+      if (options['allow-plan'] && options['all-plans']) {
+        throw usageError('--allow-plan and --all-plans are mutually exclusive.');
+      }
+      const body = omitUndefined({
+        ...projectFields(options),
+        ...(options['all-plans'] && { plans: null }),
+      });
+      if (Object.keys(body).length === 0) {
+        throw usageError('No field to set: pass --name, --allow-plan, --all-plans or --max-keys.');
+      }
+      return { method: 'POST', path: `/projects/${encodeURIComponent(id)}`, body };
+    },
+  },
+  'projects delete': {
+    operands: ['ID'],
+    options: [],
+    request: ({ operands: [id = ''] }) => ({
+      method: 'POST',
+      path: `/projects/${encodeURIComponent(id)}/delete`,
+      body: {},
+    }),
+    question: ({ operands: [id] }) => `The project ${id} is deleted; its id cannot be used again.`,
   },
 };
 
@@ -86,6 +119,16 @@ const PLAN_COMMANDS: Record<string, Command> = {
       return { method: 'POST', path: `/plans/${encodeURIComponent(id)}`, body };
     },
     note: () => 'Usage counts are kept. The new limits apply within 15 seconds.',
+  },
+  'plans delete': {
+    operands: ['ID'],
+    options: [],
+    request: ({ operands: [id = ''] }) => ({
+      method: 'POST',
+      path: `/plans/${encodeURIComponent(id)}/delete`,
+      body: {},
+    }),
+    question: ({ operands: [id] }) => `The plan ${id} is deleted.`,
   },
 };
 

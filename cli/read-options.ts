@@ -11,7 +11,7 @@ export const required = (options: Options, name: OptionName): string => {
 /** Returns a whole number; the service validates its range. @throws CliError 2 if it is not one */
 export const numberIn = (
   options: Options,
-  name: 'rpm' | 'quota' | 'concurrency' | 'limit',
+  name: 'rpm' | 'quota' | 'concurrency' | 'limit' | 'max-keys',
 ): number | undefined => {
   const text = options[name];
   if (text === undefined) return undefined;

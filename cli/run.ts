@@ -17,12 +17,15 @@ export type Io = {
 const USAGE = `Usage: npm run admin -- <resource> <verb> [options]
 
   projects list
-  projects create ID [--name TEXT]
+  projects create ID [--name TEXT] [--allow-plan ID]... [--max-keys N]
+  projects set ID [--name TEXT] [--allow-plan ID]... [--all-plans] [--max-keys N|none]
+  projects delete ID       one without usable keys
   plans list
   plans create ID --rpm N --quota N --period hour|day|month [--concurrency N] [--model ID]...
                [--replay header|retries|off]
   plans set ID [--rpm N] [--quota N] [--period P] [--concurrency N|none] [--model ID]... [--all-models]
                [--replay header|retries|off]
+  plans delete ID          one that no usable key has
   keys list --project ID [--search TEXT] [--status active|paused|expired|revoked]
   keys show KEY-ID --project ID
   keys find START          the key that begins so, in any project; of a whole key only its SHA-256 is sent

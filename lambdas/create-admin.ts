@@ -1,3 +1,4 @@
+import { createAdmitKey } from './admin/admit-key.ts';
 import { createAudit } from './admin/audit.ts';
 import { CONSOLE_API, type ConsoleParts, isConsoleFile } from './admin/console.ts';
 import { type AdminHandler, createAdminHandler } from './admin/create-admin-handler.ts';
@@ -10,6 +11,7 @@ import type { Model } from './catalog/catalog.ts';
 import { createHistoryJob, type HistoryJob } from './history/history-job.ts';
 import { type HttpEvent, pathOf } from './http/read-event.ts';
 import { createKeyLifecycle } from './keys/lifecycle.ts';
+import { newIdOf } from './keys/store-key.ts';
 import type { AuditStore } from './stores/audit-store.ts';
 import type { HistoryStore } from './stores/history-store.ts';
 import type { KeyStore } from './stores/key-store.ts';
@@ -55,7 +57,14 @@ export const createAdmin = (parts: AdminParts): Admin => {
   const runHistory = createHistoryJob(parts);
   const lifecycle = createKeyLifecycle(parts);
   const checkModels = createCheckModels(parts.models.map(({ id }) => id));
-  const routes = createOperations({ ...parts, runHistory, lifecycle, checkModels });
+  const routes = createOperations({
+    ...parts,
+    runHistory,
+    lifecycle,
+    checkModels,
+    admitKey: createAdmitKey(parts),
+    newKeyId: () => newIdOf('key', parts.randomBytes),
+  });
   const audit = createAudit(parts);
   const serve = (prefix: string) => createAdminHandler({ ...parts, prefix, routes, audit });
   const serveAdmin = serve('/admin');

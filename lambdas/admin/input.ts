@@ -37,8 +37,36 @@ const ModelIds = z
 /** The body of an operation that its path describes fully. */
 export const NoFields = z.strictObject({});
 
-export const NewProject = z.strictObject({ id: Id, name: Name.exactOptional() });
+/** The new value of an optional field: null removes it, undefined keeps it. */
+export const changedTo = <Value>(
+  value: Value | null | undefined,
+  stored: Value | undefined,
+): Value | undefined => (value === undefined ? stored : (value ?? undefined));
+
+const PlanIds = z
+  .array(Id)
+  .min(1)
+  .max(100)
+  .transform((ids) => [...new Set(ids)]);
+const MaxKeys = Count.max(1_000);
+
+export const NewProject = z.strictObject({
+  id: Id,
+  name: Name.exactOptional(),
+  plans: PlanIds.exactOptional(),
+  max_keys: MaxKeys.exactOptional(),
+});
 export type NewProject = z.infer<typeof NewProject>;
+
+/** `null` removes a name, or allows all plans or any number of keys. */
+export const ProjectChange = z
+  .strictObject({
+    name: Name.nullable().exactOptional(),
+    plans: PlanIds.nullable().exactOptional(),
+    max_keys: MaxKeys.nullable().exactOptional(),
+  })
+  .refine((fields) => Object.keys(fields).length > 0, 'must have a field to change');
+export type ProjectChange = z.infer<typeof ProjectChange>;
 
 const PlanFields = {
   rpm: Count,
@@ -130,7 +158,10 @@ const hasUniqueIds = (items: { id: string }[]): boolean =>
 
 /** Projects and plans of a seed file; `force` overwrites plans that differ. */
 export const Seed = z.strictObject({
-  projects: z.array(NewProject).refine(hasUniqueIds, 'must not contain an id twice').default([]),
+  projects: z
+    .array(z.strictObject({ id: Id, name: Name.exactOptional() }))
+    .refine(hasUniqueIds, 'must not contain an id twice')
+    .default([]),
   plans: z.array(NewPlan).refine(hasUniqueIds, 'must not contain an id twice').default([]),
   force: z.boolean().default(false),
 });

@@ -2,9 +2,11 @@ import type { KeyLifecycle } from '../keys/lifecycle.ts';
 import type { Action } from '../stores/audit-store.ts';
 import type { KeyChange, KeyRecord } from '../stores/key-store.ts';
 import type { Plan, PlanStore } from '../stores/plan-store.ts';
+import type { ProjectStore } from '../stores/project-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
+import { requireAllowedPlan } from './admit-key.ts';
 import type { KeyMove, KeySettings } from './input.ts';
 import { checkKeyLimits } from './key-limits.ts';
 import type { AdminChange, AdminRequest } from './operation.ts';
@@ -13,7 +15,8 @@ import { auditedKey, keyNotFound, publicKey } from './public-key.ts';
 
 type Parts = {
   lifecycle: Pick<KeyLifecycle, 'find' | 'change'>;
-  plans: Pick<PlanStore, 'findPlan'>;
+  plans: Pick<PlanStore, 'findPlan' | 'assignPlan'>;
+  projects: Pick<ProjectStore, 'findProject'>;
   checkModels: CheckModels;
   clock: Clock;
 };
@@ -31,7 +34,7 @@ export const requirePlan = async (
 type Parameters = AdminRequest['parameters'];
 
 /** Changes of a key that keep its secret and its counters; they apply within 15 seconds. */
-export const keyChangeHandlers = ({ lifecycle, plans, checkModels, clock }: Parts) => {
+export const keyChangeHandlers = ({ lifecycle, plans, projects, checkModels, clock }: Parts) => {
   /** @throws ApiError 404 */
   const require = async ({ project = '', key = '' }: Parameters): Promise<KeyRecord> => {
     const record = await lifecycle.find({ projectId: project, keyId: key });
@@ -70,6 +73,9 @@ export const keyChangeHandlers = ({ lifecycle, plans, checkModels, clock }: Part
   const move: AdminChange<KeyMove> = async ({ parameters, input }) => {
     const record = await require(parameters);
     const { id: planId } = await requirePlan(plans, input.plan);
+    const project = await projects.findProject(record.projectId);
+    if (project) requireAllowedPlan(project, planId);
+    await plans.assignPlan(planId, clock.now());
     return apply('keys.move', record, { planId });
   };
 

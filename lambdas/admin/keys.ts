@@ -6,6 +6,7 @@ import { listOf } from '../support/async-lists.ts';
 import type { Clock } from '../support/clock.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
+import type { AdmitKey } from './admit-key.ts';
 import {
   type FindKey,
   KeyQuery,
@@ -25,6 +26,8 @@ import { type Identity, maySee } from './roles.ts';
 
 type Parts = {
   lifecycle: KeyLifecycle;
+  admitKey: AdmitKey;
+  newKeyId: () => string;
   keys: Pick<KeyStore, 'findKey' | 'readKeys'>;
   plans: Pick<PlanStore, 'findPlan'>;
   projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
@@ -92,7 +95,7 @@ const keyLists = ({ lifecycle, keys, projects, clock }: Parts) => {
 };
 
 export const keyHandlers = (parts: Parts) => {
-  const { lifecycle, plans, projects, checkModels, clock } = parts;
+  const { lifecycle, admitKey, newKeyId, plans, projects, checkModels, clock } = parts;
 
   /** The response contains the key itself, this once. */
   const create: AdminChange<NewKeyInput> = async ({ parameters: { project = '' }, input }) => {
@@ -101,13 +104,10 @@ export const keyHandlers = (parts: Parts) => {
     checkModels(limits);
     await requireProject(projects, project);
     checkKeyLimits(limits, await requirePlan(plans, planId));
+    const ids = { projectId: project, planId, keyId: newKeyId() };
+    await admitKey(ids);
     const optional = omitUndefined({ name, expiresAt });
-    const { key, record } = await lifecycle.create({
-      projectId: project,
-      planId,
-      ...limits,
-      ...optional,
-    });
+    const { key, record } = await lifecycle.create({ ...ids, ...limits, ...optional });
     const after = auditedKey(record, clock.now());
     return {
       status: 201,
@@ -122,9 +122,11 @@ export const keyHandlers = (parts: Parts) => {
     const { overlap, expires_at: expiresAt } = input;
     requireFuture(expiresAt, clock.now());
     const rotation = { overlapMs: OVERLAPS_MS[overlap], ...omitUndefined({ expiresAt }) };
+    const found = await lifecycle.find({ projectId: project, keyId });
+    if (!found) throw keyNotFound(project, keyId);
+    await admitKey({ projectId: project, planId: found.planId, keyId, isSuccessor: true });
     const rotated = await lifecycle.rotate({ projectId: project, keyId, ...rotation });
     if (!rotated) {
-      if (!(await lifecycle.find({ projectId: project, keyId }))) throw keyNotFound(project, keyId);
       throw invalidRequest(`Key '${keyId}' is paused, revoked or expired.`, { status: 409 });
     }
     const { key, old, record, isOldKeyEnded } = rotated;

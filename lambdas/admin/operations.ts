@@ -1,5 +1,6 @@
 import { createApplySeed } from './apply-seed.ts';
 import { createListAudit } from './audit.ts';
+import { deleteHandlers } from './delete.ts';
 import { doctorHandlers, TargetTest } from './doctor.ts';
 import { historyHandlers } from './history.ts';
 import {
@@ -11,6 +12,7 @@ import {
   NewProject,
   NoFields,
   PlanChange,
+  ProjectChange,
   Rotation,
   Seed,
 } from './input.ts';
@@ -25,6 +27,7 @@ import { requestHandlers } from './requests.ts';
 /** What the operations need. */
 export type OperationParts = Parameters<typeof createApplySeed>[0] &
   Parameters<typeof createListAudit>[0] &
+  Parameters<typeof deleteHandlers>[0] &
   Parameters<typeof doctorHandlers>[0] &
   Parameters<typeof historyHandlers>[0] &
   Parameters<typeof keyHandlers>[0] &
@@ -39,6 +42,7 @@ export type OperationParts = Parameters<typeof createApplySeed>[0] &
  * shape of its body.
  */
 export const createOperations = (parts: OperationParts): AdminRoute[] => {
+  const { deleteProject, deletePlan } = deleteHandlers(parts);
   const projects = projectHandlers(parts);
   const plans = planHandlers(parts);
   const keys = { ...keyHandlers(parts), ...keyChangeHandlers(parts) };
@@ -51,10 +55,13 @@ export const createOperations = (parts: OperationParts): AdminRoute[] => {
   return [
     read('see-own', '/projects', projects.list),
     change('operate', '/projects', 'projects.create', NewProject, projects.create),
+    change('operate', project, 'projects.set', ProjectChange, projects.set),
+    change('operate', `${project}/delete`, 'projects.delete', NoFields, deleteProject),
 
     read('see-own', '/plans', plans.list),
     change('operate', '/plans', 'plans.create', NewPlan, plans.create),
     change('operate', '/plans/{plan}', 'plans.set', PlanChange, plans.set),
+    change('operate', '/plans/{plan}/delete', 'plans.delete', NoFields, deletePlan),
 
     read('see-project', `${project}/keys`, keys.list),
     change('manage-project', `${project}/keys`, 'keys.create', NewKeyInput, keys.create),

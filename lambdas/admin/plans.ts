@@ -2,7 +2,7 @@ import type { Change } from '../stores/audit-store.ts';
 import type { Plan, PlanStore } from '../stores/plan-store.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
-import type { NewPlan, PlanChange } from './input.ts';
+import { changedTo, type NewPlan, type PlanChange } from './input.ts';
 import type { AdminChange, AdminOperation } from './operation.ts';
 
 /** Rejects a plan that names models outside the catalog. @throws ApiError 400 */
@@ -19,12 +19,6 @@ export const createCheckModels =
       { param: path },
     );
   };
-
-/** The new value of an optional field: null removes it, undefined keeps it. */
-const changedTo = <Value>(
-  value: Value | null | undefined,
-  stored: Value | undefined,
-): Value | undefined => (value === undefined ? stored : (value ?? undefined));
 
 export const planHandlers = ({
   plans,

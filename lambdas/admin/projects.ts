@@ -1,18 +1,32 @@
 import type { Change } from '../stores/audit-store.ts';
+import type { PlanStore } from '../stores/plan-store.ts';
 import type { Project, ProjectStore } from '../stores/project-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
+import { omitUndefined } from '../support/omit-undefined.ts';
 import { formatInstant } from '../support/time.ts';
-import type { NewProject } from './input.ts';
+import { changedTo, type NewProject, type ProjectChange } from './input.ts';
 import type { AdminChange, AdminOperation } from './operation.ts';
 import { type Identity, maySee, projectNotFound } from './roles.ts';
 
 /** A project as the admin API returns it. */
-export const publicProject = ({ id, name, createdAt }: Project) => ({
+export const publicProject = ({ id, name, createdAt, plans, maxKeys, deletedAt }: Project) => ({
   id,
-  ...(name !== undefined && { name }),
+  ...omitUndefined({ name, plans, max_keys: maxKeys }),
   created_at: formatInstant(createdAt),
+  ...(deletedAt !== undefined && { deleted_at: formatInstant(deletedAt) }),
 });
+
+/** A misspelt plan would otherwise be missing for the project, without an error. @throws ApiError 400 */
+const requirePlans = async (
+  plans: Pick<PlanStore, 'findPlan'>,
+  ids: readonly string[] = [],
+): Promise<void> => {
+  const found = await Promise.all(ids.map((id) => plans.findPlan(id)));
+  const unknown = ids.filter((_, index) => found[index] === undefined);
+  if (unknown.length === 0) return;
+  throw invalidRequest(`plans: unknown plan ${unknown.join(', ')}.`, { param: 'plans' });
+};
 
 /**
  * Without an identity the role was checked for the project of the path.
@@ -34,22 +48,51 @@ export const projectsSeenBy = async (
 ): Promise<string[]> =>
   (await projects.listProjects()).map(({ id }) => id).filter((id) => maySee(identity, id));
 
-export const projectHandlers = ({ projects, clock }: { projects: ProjectStore; clock: Clock }) => {
+type Parts = { projects: ProjectStore; plans: Pick<PlanStore, 'findPlan'>; clock: Clock };
+
+export const projectHandlers = ({ projects, plans, clock }: Parts) => {
   const list: AdminOperation = async ({ identity }) => {
     const all = await projects.listProjects();
-    const data = all.filter(({ id }) => maySee(identity, id)).map(publicProject);
-    return { status: 200, body: { data } };
+    const data = all.filter(({ id, deletedAt }) => deletedAt === undefined && maySee(identity, id));
+    return { status: 200, body: { data: data.map(publicProject) } };
   };
 
   const create: AdminChange<NewProject> = async ({ input }) => {
-    const project = { ...input, createdAt: clock.now() };
+    const { max_keys: maxKeys, ...fields } = input;
+    await requirePlans(plans, input.plans);
+    const project = { ...fields, ...omitUndefined({ maxKeys }), createdAt: clock.now() };
     if (await projects.createProject(project)) {
       const after = publicProject(project);
       const changes: Change[] = [{ action: 'projects.create', project: project.id, after }];
       return { status: 201, body: after, changes };
     }
-    throw invalidRequest(`Project '${project.id}' already exists.`, { status: 409 });
+    const { deletedAt } = (await projects.findProject(project.id)) ?? {};
+    const reason =
+      deletedAt === undefined ? 'already exists.' : 'was deleted; its history keeps the id.';
+    throw invalidRequest(`Project '${project.id}' ${reason}`, { status: 409 });
   };
 
-  return { list, create };
+  /** Keys that exist keep working; plans and number of keys apply to new ones. */
+  const set: AdminChange<ProjectChange> = async ({ parameters: { project: id = '' }, input }) => {
+    await requirePlans(plans, input.plans ?? []);
+    const changed = await projects.changeProject(id, (stored) => {
+      const { name, plans: allowed, maxKeys, ...rest } = stored;
+      const optional = {
+        name: changedTo(input.name, name),
+        plans: changedTo(input.plans, allowed),
+        maxKeys: changedTo(input.max_keys, maxKeys),
+      };
+      return { ...rest, ...omitUndefined(optional) };
+    });
+    if (changed.outcome === 'missing') throw projectNotFound(id);
+    if (changed.outcome === 'conflict') {
+      const message = `Project '${id}' was changed concurrently. List it, then repeat the change.`;
+      throw invalidRequest(message, { status: 409 });
+    }
+    const [before, after] = [publicProject(changed.before), publicProject(changed.after)];
+    const changes: Change[] = [{ action: 'projects.set', project: id, before, after }];
+    return { status: 200, body: after, changes };
+  };
+
+  return { list, create, set };
 };

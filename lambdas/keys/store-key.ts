@@ -7,6 +7,8 @@ import { hashKey, mintKey, startOf } from './api-key.ts';
 export type NewKey = KeyLimits & {
   projectId: string;
   planId: string;
+  /** @default a random id */
+  keyId?: string;
   name?: string;
   expiresAt?: number;
 };

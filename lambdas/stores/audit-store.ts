@@ -2,8 +2,11 @@
 export type Action =
   | 'apply'
   | 'projects.create'
+  | 'projects.set'
+  | 'projects.delete'
   | 'plans.create'
   | 'plans.set'
+  | 'plans.delete'
   | 'keys.create'
   | 'keys.set'
   | 'keys.move'

@@ -50,6 +50,10 @@ export type PlanStore = {
   changePlan(id: string, change: (stored: Plan) => Plan): Promise<PlanChanged>;
   /** Creates or replaces. Counters belong to the meter, so a change neither resets nor overdraws them. */
   putPlan(plan: Plan): Promise<void>;
+  /** Notes that a key gets the plan; false if the plan does not exist. */
+  assignPlan(id: string, now: number): Promise<boolean>;
+  /** Deletes a plan that no key got since `unassignedSince` (ms). */
+  deletePlan(id: string, unassignedSince: number): Promise<'deleted' | 'missing' | 'assigned'>;
   /** Every plan, by a table scan: for operators only. */
   listPlans(): Promise<Plan[]>;
 };

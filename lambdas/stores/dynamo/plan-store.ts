@@ -38,6 +38,28 @@ const ABSENT = 'attribute_not_exists(#rpm)';
 const SAME_REVISION = 'attribute_exists(#rpm) AND #revision = :revision';
 const NO_REVISION = 'attribute_exists(#rpm) AND attribute_not_exists(#revision)';
 
+const ASSIGN = { update: 'SET #assignedAt = :now', condition: 'attribute_exists(#rpm)' };
+
+/** What remains is the revision: a plan of the same id can be created again. */
+const DELETE = {
+  update: 'REMOVE #rpm, #quota, #period, #concurrency, #models, #replay, #assignedAt',
+  condition:
+    'attribute_exists(#rpm) AND (attribute_not_exists(#assignedAt) OR #assignedAt < :since)',
+};
+
+const NAMES = {
+  '#rpm': 'rpm',
+  '#quota': 'quota',
+  '#period': 'period',
+  '#concurrency': 'concurrency',
+  '#models': 'models',
+  '#replay': 'replay',
+  '#revision': 'revision',
+  '#assignedAt': 'assignedAt',
+};
+
+const isPlan = (item: Item | undefined): item is Item => item?.rpm !== undefined;
+
 /** `PlanStore` on the plans table: one item per plan, by its id. */
 export const createDynamoPlanStore = (deps: {
   client: DynamoClient;
@@ -49,15 +71,7 @@ export const createDynamoPlanStore = (deps: {
     const { id, rpm, quota, period, concurrency, models, replay } = plan;
     const write = writeOf(plan);
     return table.apply(id, condition === undefined ? write : { ...write, condition }, {
-      names: {
-        '#rpm': 'rpm',
-        '#quota': 'quota',
-        '#period': 'period',
-        '#concurrency': 'concurrency',
-        '#models': 'models',
-        '#replay': 'replay',
-        '#revision': 'revision',
-      },
+      names: NAMES,
       values: {
         ':rpm': rpm,
         ':quota': quota,
@@ -77,20 +91,18 @@ export const createDynamoPlanStore = (deps: {
     const { applied, mayBeDuplicated, item } = await put(plan, condition, revision);
     if (applied || !mayBeDuplicated) return applied;
     const stored = item ?? (await table.read(plan.id));
-    return (
-      stored !== undefined && isSamePlan(readPlan({ ...stored, [PARTITION_KEY]: plan.id }), plan)
-    );
+    return isPlan(stored) && isSamePlan(readPlan({ ...stored, [PARTITION_KEY]: plan.id }), plan);
   };
 
   return {
     findPlan: async (id) => {
       const item = await table.read(id);
-      return item && readPlan(item);
+      return isPlan(item) ? readPlan(item) : undefined;
     },
     createPlan: (plan) => putIf(plan, ABSENT),
     changePlan: async (id, change) => {
       const item = await table.read(id);
-      if (!item) return { outcome: 'missing' };
+      if (!isPlan(item)) return { outcome: 'missing' };
       const { revision } = StoredPlan.parse(item);
       const before = readPlan(item);
       const plan = change(before);
@@ -101,6 +113,15 @@ export const createDynamoPlanStore = (deps: {
     putPlan: async (plan) => {
       await put(plan);
     },
-    listPlans: async () => (await table.scan()).map(readPlan),
+    assignPlan: async (id, now) =>
+      (await table.apply(id, ASSIGN, { names: NAMES, values: { ':now': now } })).applied,
+    deletePlan: async (id, since) => {
+      const bindings = { names: NAMES, values: { ':since': since } };
+      const { applied, mayBeDuplicated } = await table.apply(id, DELETE, bindings);
+      if (applied) return 'deleted';
+      if (isPlan(await table.read(id))) return 'assigned';
+      return mayBeDuplicated ? 'deleted' : 'missing';
+    },
+    listPlans: async () => (await table.scan()).filter(isPlan).map(readPlan),
   };
 };

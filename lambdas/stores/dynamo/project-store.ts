@@ -8,16 +8,35 @@ const StoredProject = z.object({
   [PARTITION_KEY]: z.string(),
   name: z.exactOptional(z.string()),
   createdAt: z.number(),
+  plans: z.exactOptional(z.array(z.string())),
+  maxKeys: z.exactOptional(z.number()),
+  deletedAt: z.exactOptional(z.number()),
+  admitted: z.exactOptional(z.array(z.object({ keyId: z.string(), admittedAt: z.number() }))),
+  /** Incremented by every change; absent before the first. */
+  revision: z.exactOptional(z.number()),
 });
 
 const readProject = (item: Item): Project => {
-  const { [PARTITION_KEY]: id, ...project } = StoredProject.parse(item);
+  const { [PARTITION_KEY]: id, revision: _, ...project } = StoredProject.parse(item);
   return { id, ...project };
 };
 
-const CONDITION = 'attribute_not_exists(#createdAt)';
-const CREATE = { update: 'SET #createdAt = :createdAt', condition: CONDITION };
-const CREATE_NAMED = { update: `${CREATE.update}, #name = :name`, condition: CONDITION };
+const OPTIONAL = ['name', 'plans', 'maxKeys', 'deletedAt', 'admitted'] as const;
+const FIELDS = ['createdAt', ...OPTIONAL] as const;
+
+const NAMES = Object.fromEntries([...FIELDS, 'revision'].map((name) => [`#${name}`, name]));
+
+const valuesOf = (project: Project): Record<string, unknown> =>
+  Object.fromEntries(FIELDS.map((name) => [`:${name}`, project[name]]));
+
+/** Sets the fields that a project has, and removes the others. */
+const updateOf = (project: Project): string => {
+  const sets = FIELDS.filter((name) => project[name] !== undefined);
+  const removes = OPTIONAL.filter((name) => project[name] === undefined);
+  const removal =
+    removes.length > 0 ? ` REMOVE ${removes.map((name) => `#${name}`).join(', ')}` : '';
+  return `SET ${sets.map((name) => `#${name} = :${name}`).join(', ')}${removal}`;
+};
 
 /** `ProjectStore` on the projects table: one item per project, by its id. */
 export const createDynamoProjectStore = (deps: {
@@ -25,20 +44,49 @@ export const createDynamoProjectStore = (deps: {
   tableName: string;
 }): ProjectStore => {
   const table = createTable(deps);
+
+  /** Writes the project as the revision after `revision`, or as its first for undefined. */
+  const replace = async (project: Project, revision: number | undefined): Promise<boolean> => {
+    const next = (revision ?? 0) + 1;
+    const known = revision === undefined ? 'attribute_not_exists(#revision)' : '#revision = :seen';
+    const write = {
+      update: updateOf(project).replace('SET ', 'SET #revision = :next, '),
+      condition: `attribute_exists(#createdAt) AND ${known}`,
+    };
+    const values = { ...valuesOf(project), ':next': next, ':seen': revision };
+    const { applied, mayBeDuplicated } = await table.apply(project.id, write, {
+      names: NAMES,
+      values,
+    });
+    if (applied || !mayBeDuplicated) return applied;
+    // A repeat of a write whose response was lost finds its own revision.
+    const item = await table.read(project.id);
+    if (item?.revision !== next) return false;
+    const intended = readProject({ ...project, [PARTITION_KEY]: project.id });
+    return JSON.stringify(readProject(item)) === JSON.stringify(intended);
+  };
+
   return {
     findProject: async (id) => {
       const item = await table.read(id);
       return item && readProject(item);
     },
-    createProject: async ({ id, name, createdAt }) => {
-      const write = name === undefined ? CREATE : CREATE_NAMED;
-      const { applied, mayBeDuplicated } = await table.apply(id, write, {
-        names: { '#createdAt': 'createdAt', '#name': 'name' },
-        values: { ':createdAt': createdAt, ':name': name },
-      });
+    createProject: async (project) => {
+      const { id, createdAt } = project;
+      const write = { update: updateOf(project), condition: 'attribute_not_exists(#createdAt)' };
+      const bindings = { names: NAMES, values: valuesOf(project) };
+      const { applied, mayBeDuplicated } = await table.apply(id, write, bindings);
       if (applied || !mayBeDuplicated) return applied;
       // A repeat of a write whose response was lost finds its own project.
       return (await table.read(id))?.createdAt === createdAt;
+    },
+    changeProject: async (id, change) => {
+      const item = await table.read(id);
+      if (!item) return { outcome: 'missing' };
+      const before = readProject(item);
+      const after = await change(before);
+      const isChanged = await replace(after, StoredProject.parse(item).revision);
+      return isChanged ? { outcome: 'changed', before, after } : { outcome: 'conflict' };
     },
     listProjects: async () =>
       (await table.scan()).map(readProject).toSorted((a, b) => (a.id < b.id ? -1 : 1)),

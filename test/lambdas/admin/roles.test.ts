@@ -11,6 +11,7 @@ beforeAll(async () => {
   admin = adminOn(dynamo.client);
   for (const id of ['own', 'other']) await admin.post('/admin/projects', { id });
   await admin.post('/admin/plans', { id: 'small', rpm: 9, quota: 9, period: 'day' });
+  await newKeyIn('own');
 });
 afterAll(() => dynamo.close());
 
@@ -77,9 +78,12 @@ const PLAN = { rpm: 1, quota: 1, period: 'day' };
 const OPERATIONS: [string, string, Group, object?][] = [
   ['GET', '/projects', 'all with a role'],
   ['POST', '/projects', 'operators', { id: 'NEW' }],
+  ['POST', '/projects/{project}', 'operators, of a project', { name: 'x' }],
+  ['POST', '/projects/{project}/delete', 'operators, of a project', {}],
   ['GET', '/plans', 'all with a role'],
   ['POST', '/plans', 'operators', { id: 'NEW', ...PLAN }],
   ['POST', '/plans/{plan}', 'operators', { rpm: 8 }],
+  ['POST', '/plans/{plan}/delete', 'operators', {}],
   ['GET', '/projects/{project}/keys', 'members and viewers'],
   ['POST', '/projects/{project}/keys', 'members', { plan: 'small' }],
   ['GET', '/projects/{project}/keys/{key}', 'members and viewers'],
@@ -107,6 +111,9 @@ const OTHERWISE: Record<string, number> = {
   '/requests/{request}': 404,
   '/keys/find': 404,
   '/targets/test': 400,
+  // They have keys.
+  '/projects/{project}/delete': 409,
+  '/plans/{plan}/delete': 409,
 };
 
 let ids = 0;
