@@ -28,6 +28,14 @@ export const DOCTOR_COMMANDS: Record<string, Command> = {
     note,
     failure,
   },
+  'targets list': {
+    operands: [],
+    options: [],
+    request: () => ({ method: 'GET', path: '/targets' }),
+    lists: {
+      data: ['model', 'upstream', 'upstream_model', 'state', 'open_until', 'protocol', 'place'],
+    },
+  },
   'targets test': {
     operands: ['[MODEL]'],
     options: [],

@@ -48,6 +48,7 @@ const USAGE = `Usage: npm run admin -- <resource> <verb> [options]
   audit [--since WHEN] [--until WHEN] [--who NAME] [--project ID] [--limit N]
                            who changed what, before and after
   doctor [--no-calls]      check endpoints, clock, quotas, catalog, credentials, tables, and call every target
+  targets list             the catalog's targets and the states of their breakers
   targets test [MODEL]     call every target: whole, streamed, with a tool
   apply FILE [--force]     create the projects and plans of a JSON file; --force overwrites plans
 

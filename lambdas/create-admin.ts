@@ -13,6 +13,7 @@ import { type HttpEvent, pathOf } from './http/read-event.ts';
 import { createKeyLifecycle } from './keys/lifecycle.ts';
 import { newIdOf } from './keys/store-key.ts';
 import type { AuditStore } from './stores/audit-store.ts';
+import type { BreakerStore } from './stores/breaker-store.ts';
 import type { HistoryStore } from './stores/history-store.ts';
 import type { KeyStore } from './stores/key-store.ts';
 import type { MeterStore } from './stores/meter-store.ts';
@@ -32,6 +33,7 @@ export type AdminParts = {
   meters: MeterStore;
   records: RecordStore;
   history: HistoryStore;
+  breakers: Pick<BreakerStore, 'readBreaker'>;
   audit: AuditStore;
   lessons: DoctorParts['lessons'];
   /** For the doctor's calls to targets. */

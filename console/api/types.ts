@@ -1,5 +1,5 @@
-import type { publicKey } from '../../lambdas/admin/keys.ts';
 import type { publicProject } from '../../lambdas/admin/projects.ts';
+import type { publicKey } from '../../lambdas/admin/public-key.ts';
 import type { KeyUsage } from '../../lambdas/admin/quota-usage.ts';
 import type { Plan as StoredPlan } from '../../lambdas/stores/plan-store.ts';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Model, Target } from '../catalog/catalog.ts';
+import type { Model } from '../catalog/catalog.ts';
 import { periodOf } from '../metering/window.ts';
 import type { HistoryStore } from '../stores/history-store.ts';
 import type { KeyStore } from '../stores/key-store.ts';
@@ -13,10 +13,11 @@ import { invalidRequest } from '../support/errors.ts';
 import { dayOf, formatInstant } from '../support/time.ts';
 import type { UpstreamSecrets } from '../upstreams/secrets.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
-import { type Check, failed, ok, placeOf, warning } from './check.ts';
+import { type Check, failed, ok, warning } from './check.ts';
 import { checkCatalog } from './check-catalog.ts';
 import type { AdminOperation } from './operation.ts';
 import { CALLS, createTestTarget } from './target-test.ts';
+import { callsOf, placedTargets } from './targets.ts';
 
 export type DoctorParts = {
   models: Model[];
@@ -31,13 +32,6 @@ export type DoctorParts = {
   lessons: Pick<LessonStore, 'readLessons'>;
   clock: Clock;
 };
-
-type Placed = { place: string; model: Model; target: Target };
-
-const placedTargets = (models: Model[]): Placed[] =>
-  models.flatMap((model, index) =>
-    model.targets.map((target, at) => ({ place: placeOf(index, at), model, target })),
-  );
 
 // --- the secret ---
 
@@ -161,7 +155,7 @@ export const doctorHandlers = (parts: DoctorParts) => {
       place,
       model: model.id,
       upstream: target.upstream,
-      calls: CALLS.filter((call) => call !== 'tool' || model.tools),
+      calls: callsOf(model),
     }));
     const now = formatInstant(parts.clock.now());
     return { status: 200, body: { now, checks: checks.flat(), targets } };

@@ -23,10 +23,12 @@ import { planHandlers } from './plans.ts';
 import { projectHandlers } from './projects.ts';
 import { usageHandlers } from './quota-usage.ts';
 import { requestHandlers } from './requests.ts';
+import { createListTargets } from './targets.ts';
 
 /** What the operations need. */
 export type OperationParts = Parameters<typeof createApplySeed>[0] &
   Parameters<typeof createListAudit>[0] &
+  Parameters<typeof createListTargets>[0] &
   Parameters<typeof deleteHandlers>[0] &
   Parameters<typeof doctorHandlers>[0] &
   Parameters<typeof historyHandlers>[0] &
@@ -85,6 +87,7 @@ export const createOperations = (parts: OperationParts): AdminRoute[] => {
     read('see-own', '/audit', createListAudit(parts)),
 
     read('operate', '/checks', doctor.check),
+    read('see-all', '/targets', createListTargets(parts)),
     run('operate', '/targets/test', TargetTest, doctor.test),
 
     change('operate', '/apply', 'apply', Seed, createApplySeed(parts)),

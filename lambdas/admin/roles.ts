@@ -11,9 +11,9 @@ export type Identity = { name: string; roles: readonly Role[] };
 
 /**
  * What an operation requires. `operate`: an operator; `manage-project` and `see-project`: that for the project of
- * its path; `see-own`: any role, and the operation returns only what `maySee` allows.
+ * its path; `see-all`: an operator or a viewer; `see-own`: any role, and the operation returns only what `maySee` allows.
  */
-export type Need = 'operate' | 'manage-project' | 'see-project' | 'see-own';
+export type Need = 'operate' | 'manage-project' | 'see-project' | 'see-all' | 'see-own';
 
 export const seesAll = ({ roles }: Identity): boolean =>
   roles.includes('operator') || roles.includes('viewer');
@@ -40,6 +40,9 @@ export const authorize = (identity: Identity, need: Need, projectId?: string): v
   }
   if (projectId !== undefined && !maySee(identity, projectId)) throw projectNotFound(projectId);
   if (need === 'operate' && !isOperator(identity)) throw denied('Only operators may do this.');
+  if (need === 'see-all' && !seesAll(identity)) {
+    throw denied('Only operators and viewers may see this.');
+  }
   if (need === 'manage-project' && !mayManage(identity, projectId)) {
     throw denied('Only operators and members of the project may do this.');
   }

@@ -62,6 +62,7 @@ const EXPECTED = {
     'a viewer and member': 200,
     'a member of another project': 404,
   },
+  'operators and viewers': { ...DENIED_TO_ALL, 'a viewer': 200, 'a viewer and member': 200 },
   'operators, of a project': { ...DENIED_TO_ALL, 'a member of another project': 404 },
   members: {
     ...DENIED_TO_ALL,
@@ -102,6 +103,7 @@ const OPERATIONS: [string, string, Group, object?][] = [
   ['GET', '/requests/{request}', 'all with a role'],
   ['GET', '/audit', 'all with a role'],
   ['GET', '/checks', 'operators'],
+  ['GET', '/targets', 'operators and viewers'],
   ['POST', '/targets/test', 'operators', { place: '[0].targets[0]', call: 'whole' }],
   ['POST', '/apply', 'operators', {}],
 ];

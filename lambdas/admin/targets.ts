@@ -1,0 +1,64 @@
+import type { Model, Target } from '../catalog/catalog.ts';
+import type { BreakerState, BreakerStore } from '../stores/breaker-store.ts';
+import type { Clock } from '../support/clock.ts';
+import { omitUndefined } from '../support/omit-undefined.ts';
+import { formatInstant } from '../support/time.ts';
+import { placeOf } from './check.ts';
+import type { AdminOperation } from './operation.ts';
+import { CALLS } from './target-test.ts';
+
+export type Placed = { place: string; model: Model; target: Target };
+
+/** Every target with its path in the catalog. */
+export const placedTargets = (models: Model[]): Placed[] =>
+  models.flatMap((model, index) =>
+    model.targets.map((target, number) => ({ place: placeOf(index, number), model, target })),
+  );
+
+/** The calls that a test of the model's targets makes. */
+export const callsOf = ({ tools }: Model) => CALLS.filter((call) => call !== 'tool' || tools);
+
+/** Health of a target as all environments share it; an environment may have seen a failure since. */
+const healthOf = (breaker: BreakerState | undefined, now: number) => {
+  if (!breaker || breaker.openUntil === 0) return { state: 'closed' };
+  const { openUntil, openings } = breaker;
+  const state = openUntil > now ? 'open' : 'half-open';
+  return { state, open_until: formatInstant(openUntil), openings };
+};
+
+const publicTarget = ({ place, model, target }: Placed) => ({
+  place,
+  model: model.id,
+  upstream: target.upstream,
+  protocol: target.protocol,
+  upstream_model: target.model,
+  calls: callsOf(model),
+  ...omitUndefined({
+    input_price_per_m: model.input_price_per_m,
+    output_price_per_m: model.output_price_per_m,
+    cached_input_price_per_m: model.cached_input_price_per_m,
+  }),
+});
+
+type Parts = { models: Model[]; breakers: Pick<BreakerStore, 'readBreaker'>; clock: Clock };
+
+/** The catalog's targets in the order of failover, with the state of their breakers and their prices. */
+export const createListTargets = ({ models, breakers, clock }: Parts): AdminOperation => {
+  /** Models may share a target. */
+  const readBreakers = async (names: string[]): Promise<Map<string, BreakerState | undefined>> => {
+    const read = async (name: string) => [name, await breakers.readBreaker(name)] as const;
+    return new Map(await Promise.all([...new Set(names)].map(read)));
+  };
+  // The name of a breaker (routing/local-breakers.ts).
+  const nameOf = ({ target }: Placed): string => `${target.upstream}/${target.model}`;
+  return async () => {
+    const placed = placedTargets(models);
+    const states = await readBreakers(placed.map(nameOf));
+    const now = clock.now();
+    const data = placed.map((each) => ({
+      ...publicTarget(each),
+      ...healthOf(states.get(nameOf(each)), now),
+    }));
+    return { status: 200, body: { data } };
+  };
+};
