@@ -1,8 +1,8 @@
 /**
  * The files of lambdas/ that one warm streamed chat request enters, with the functions it calls there:
  * what a reader of the pipeline has to open. V8 counts the calls while the local router serves the request
- * from a chat upstream. `web/` is left out, since it plays the platform. Run it with `npm run bench:trace`;
- * it fails above the budget.
+ * from a chat upstream. `web/` and `admin/` are left out, since they play the platform and serve the console.
+ * Run it with `npm run bench:trace`; it fails above the budget.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -17,7 +17,7 @@ import { BODY, print, recordChunks } from './event-cost.ts';
 const BUDGET = 85;
 const ROOT = new URL('..', import.meta.url);
 const LAMBDAS = new URL('lambdas/', ROOT).href;
-const PLATFORM = new URL('web/', LAMBDAS).href;
+const OTHERS = ['web/', 'admin/'].map((room) => new URL(room, LAMBDAS).href);
 
 const chunks = recordChunks(chat, 1, 10);
 
@@ -71,7 +71,7 @@ try {
   await takeEntered();
   await send();
   const entered = (await takeEntered())
-    .filter(({ url }) => url.startsWith(LAMBDAS) && !url.startsWith(PLATFORM))
+    .filter(({ url }) => url.startsWith(LAMBDAS) && !OTHERS.some((room) => url.startsWith(room)))
     .toSorted((one, other) => one.url.localeCompare(other.url));
   for (const { url, names } of entered) {
     print(`${fileURLToPath(url).slice(fileURLToPath(ROOT).length)}: ${names.join(', ')}`);

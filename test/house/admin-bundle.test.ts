@@ -1,13 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { statSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
 import type { AdminEnv } from '../../lambdas/env.ts';
 import { bundle } from '../../lib/bundle/bundle.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const outdir = mkdtempSync(join(tmpdir(), 'admin-bundle-'));
-afterAll(() => rmSync(outdir, { recursive: true }));
+const outdir = temporaryFolder('admin-bundle');
 
 const { file } = bundle({ entry: 'lambdas/admin.ts', outdir });
 

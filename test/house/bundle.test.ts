@@ -1,15 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { RouterEnv } from '../../lambdas/env.ts';
 import { mintKey } from '../../lambdas/keys/api-key.ts';
 import { bundle } from '../../lib/bundle/bundle.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const outdir = mkdtempSync(join(tmpdir(), 'bundle-'));
-afterAll(() => rmSync(outdir, { recursive: true }));
+const outdir = temporaryFolder('bundle');
 
 const { file, sources } = bundle({ entry: 'lambdas/router.ts', outdir });
 
@@ -31,11 +30,18 @@ const RUNTIME = `
     HttpResponseStream: { from: (stream, metadata) => { head = metadata; return stream; } },
   };
   const { handler } = require(process.argv[2]);
+  const loaded = () => process.moduleLoadList.filter((name) => name.startsWith('NativeModule '));
+  const imported = loaded();
   const sink = new Writable({ write: (chunk, _encoding, done) => { chunks.push(chunk); done(); } });
   const context = { awsRequestId: 'a', getRemainingTimeInMillis: () => 900_000 };
   Promise.resolve(handler(JSON.parse(process.argv[3]), sink, context)).then(() => {
     const body = Buffer.concat(chunks).toString();
-    process.stdout.write('\\n' + JSON.stringify({ status: head.statusCode, headers: head.headers, body }));
+    process.stdout.write('\\n' + JSON.stringify({
+      status: head.statusCode,
+      headers: head.headers,
+      body,
+      modules: loaded().slice(imported.length).map((name) => name.split(' ')[1]),
+    }));
   });
 `;
 
@@ -43,6 +49,8 @@ const Answer = z.object({
   status: z.int(),
   headers: z.record(z.string(), z.string()),
   body: z.string(),
+  /** Node's modules that the request loaded. */
+  modules: z.array(z.string()),
 });
 
 const env = {
@@ -74,7 +82,10 @@ const send = (method: string, path: string, sent: Record<string, string> = {}) =
   const run = spawnSync(process.execPath, [runtime, file, JSON.stringify(event)], {
     cwd: outdir,
     encoding: 'utf8',
-    env: { ...env, AWS_REGION: 'eu-central-1' },
+    env: {
+      ...{ ...env, AWS_REGION: 'eu-central-1' },
+      ...{ AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 'secret' },
+    },
   });
   expect(run.stderr).toBe('');
   const lines = run.stdout.split('\n');
@@ -115,6 +126,14 @@ describe('the bundle of the router function', () => {
       type: 'error',
       error: { type: 'authentication_error' },
     });
+  });
+
+  test('the first request loads no module of Node: all are loaded while the function starts', () => {
+    expect(send('POST', '/v1/messages').modules).toEqual([]);
+    const calls = send('POST', '/v1/messages', {
+      'x-api-key': mintKey((size) => new Uint8Array(size)),
+    });
+    expect(calls.modules).toEqual([]);
   });
 
   test('the router bundle logs the names of errors although its functions have none', () => {

@@ -57,16 +57,19 @@ test.each([false, true])(
 test.each([
   { when: 'the first request of a key', idleMs: undefined },
   { when: 'a request after a minute without any', idleMs: 60_000 },
-])('$when also reads its key, its plan and the breaker once each', async ({ idleMs }) => {
-  const key = await newKey(1_000);
-  if (idleMs !== undefined) await request(key);
-  // The breaker of the target, which other tests have read, is due again.
-  router.advance(idleMs ?? 60_000);
-  expect(await callsOf(() => request(key))).toEqual([
-    ...['read keys', 'read meters', 'read plans'],
-    ...WARM,
-  ]);
-});
+])(
+  '$when also reads its key, its plan, the breaker and the lessons once each',
+  async ({ idleMs }) => {
+    const key = await newKey(1_000);
+    if (idleMs !== undefined) await request(key);
+    // The breaker of the target and the lessons, which other tests have read, are due again.
+    router.advance(idleMs ?? 60_000);
+    expect(await callsOf(() => request(key))).toEqual([
+      ...['read keys', 'read meters', 'read meters', 'read plans'],
+      ...WARM,
+    ]);
+  },
+);
 
 test('a denied request writes its meter and its count once, and further ones read the meter once a second', async () => {
   const key = await newKey(1);

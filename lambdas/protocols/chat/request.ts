@@ -56,7 +56,7 @@ export const decodeRequest = (body: unknown): GenerationRequest => {
     tools: tools?.map(decodeTool),
     toolChoice: decodeToolChoice(toolChoice),
     parallelToolCalls: decodeParallel(parallelToolCalls, toolChoice),
-    responseFormat: decodeResponseFormat(responseFormat),
+    responseFormat: responseFormat && decodeResponseFormat(responseFormat),
     reasoning: effort === undefined ? undefined : { effort },
     user,
     extras: makeExtras(NAME, fields),
@@ -168,7 +168,8 @@ export const encodeRequest = (
     tools: tools.length > 0 ? tools : undefined,
     tool_choice: tools.length > 0 ? encodeToolChoice(request.toolChoice) : undefined,
     parallel_tool_calls: tools.length > 0 ? request.parallelToolCalls : undefined,
-    response_format: encodeResponseFormat(request.responseFormat, sameProtocol),
+    response_format:
+      request.responseFormat && encodeResponseFormat(request.responseFormat, sameProtocol),
     reasoning_effort: request.reasoning?.effort,
     user: encodeUser(request),
   });

@@ -4,9 +4,9 @@ import { asArray, asRecord, type Json } from '../json.ts';
 import type { ChatRequest } from './wire.ts';
 
 export const decodeResponseFormat = (
-  format: ChatRequest['response_format'],
+  format: NonNullable<ChatRequest['response_format']>,
 ): ResponseFormat | undefined => {
-  switch (format?.type) {
+  switch (format.type) {
     case 'json_object':
       return { type: 'json' };
     case 'json_schema': {
@@ -54,11 +54,7 @@ export const isStrictSchema = (schema: Json): boolean =>
  * The messages protocol always enforces its schema, so its callers get strict mode if the schema
  * allows it.
  */
-export const encodeResponseFormat = (
-  format: ResponseFormat | undefined,
-  sameProtocol: boolean,
-): Json | undefined => {
-  if (format === undefined) return undefined;
+export const encodeResponseFormat = (format: ResponseFormat, sameProtocol: boolean): Json => {
   if (format.type === 'json') return { type: 'json_object' };
   const { name, schema } = format;
   const strict = format.strict ?? (!sameProtocol && isStrictSchema(schema));
