@@ -123,7 +123,7 @@ module.exports = {
       from: { path: '^console/' },
       to: {
         path: '^(bin|lib|local|cli|lambdas|test|bench)/',
-        pathNot: '^lambdas/(admin|records|stores)/',
+        pathNot: '^lambdas/(admin|history|records|stores)/',
       },
     },
     {

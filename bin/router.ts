@@ -1,7 +1,7 @@
 import { App, Validations } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
-import { bundle, WEB_BUNDLE } from '../lib/bundle/bundle.ts';
+import { addConsole, bundle, WEB_BUNDLE } from '../lib/bundle/bundle.ts';
 import { ConfigurationError } from '../lib/configuration-error.ts';
 import { readCatalog } from '../lib/read-catalog.ts';
 import { RouterStack } from '../lib/router-stack.ts';
@@ -17,6 +17,7 @@ const declareApp = (): void => {
   const { file: catalog, models } = readCatalog(app.node);
   const router = bundle({ entry: 'lambdas/router.ts', outdir: 'dist/router', catalog });
   const admin = bundle({ entry: 'lambdas/admin.ts', outdir: 'dist/admin', catalog });
+  if (stage.hasConsole) addConsole(admin);
   const web = stage.hasWebFunction
     ? bundle({ ...WEB_BUNDLE, outdir: 'dist/web', catalog })
     : undefined;

@@ -1,6 +1,5 @@
 import { render } from 'preact';
-import { localSession } from './api/session.ts';
-import { Shell } from './shell.tsx';
+import { Start } from './start.tsx';
 import './style.css';
 
-render(<Shell session={localSession()} />, document.body);
+render(<Start />, document.body);

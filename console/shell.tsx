@@ -1,16 +1,36 @@
 import { useState } from 'preact/hooks';
 import type { Session } from './api/session.ts';
 import type { List, NewKey, Plan, Project } from './api/types.ts';
+import { AuditPage } from './pages/audit.tsx';
 import { KeysPage } from './pages/keys.tsx';
+import { ModelsPage } from './pages/models.tsx';
+import { MyUsagePage } from './pages/my-usage.tsx';
+import { OverviewPage } from './pages/overview.tsx';
+import { PlansPage } from './pages/plans.tsx';
+import { PlaygroundPage } from './pages/playground.tsx';
+import { ProjectsPage } from './pages/projects.tsx';
+import { RequestsPage } from './pages/requests.tsx';
+import { UsagePage } from './pages/usage.tsx';
 import { SharedProvider } from './parts/context.ts';
 import { useLoad } from './parts/load.ts';
 import { Navigation } from './parts/navigation.tsx';
 import { Notices } from './parts/notice.tsx';
 import { useRoute } from './parts/route.ts';
 import { SecretDialog } from './parts/secret-dialog.tsx';
-import { Shown } from './parts/states.tsx';
+import { Empty, Shown } from './parts/states.tsx';
 
-const PAGES = { keys: KeysPage };
+const PAGES = {
+  overview: OverviewPage,
+  usage: UsagePage,
+  requests: RequestsPage,
+  models: ModelsPage,
+  playground: PlaygroundPage,
+  'my-usage': MyUsagePage,
+  keys: KeysPage,
+  plans: PlansPage,
+  projects: ProjectsPage,
+  audit: AuditPage,
+};
 type PageName = keyof typeof PAGES;
 
 const isPage = (name: string): name is PageName => Object.hasOwn(PAGES, name);
@@ -28,7 +48,7 @@ export const Shell = ({ session }: { session: Session }) => {
   const { page, query } = useRoute();
   const loaded = useLoad('', () => loadShared(session));
   const [secret, setSecret] = useState<NewKey>();
-  const name = isPage(page) ? page : 'keys';
+  const name = isPage(page) ? page : 'overview';
   const PageBody = PAGES[name];
   const project = query.get('project') ?? undefined;
   return (
@@ -43,6 +63,11 @@ export const Shell = ({ session }: { session: Session }) => {
         projects={loaded.value?.projects ?? []}
       />
       <main id="main" tabIndex={-1}>
+        {session.isWithoutRole && (
+          <Empty icon="person" title="No project is yours yet">
+            <p>You are signed in. Ask an operator to add you to a project.</p>
+          </Empty>
+        )}
         <Shown of={loaded}>
           {({ projects, plans }) => (
             <SharedProvider

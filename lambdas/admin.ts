@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import models from '#models' with { type: 'json' };
+import type { ConsoleFiles, ConsoleParts } from './admin/console.ts';
 import { identify } from './admin/identify.ts';
 import { readEndpoint } from './aws/endpoint.ts';
 import { parseModels } from './catalog/catalog.ts';
 import { createAdmin } from './create-admin.ts';
-import { readAdminEnv } from './env.ts';
+import { type AdminEnv, readAdminEnv } from './env.ts';
 import type { HttpEvent } from './http/read-event.ts';
 import { createDynamoProjectStore } from './stores/dynamo/project-store.ts';
 import { createDocumentClient, createSdkClient } from './stores/dynamo/sdk-client.ts';
@@ -36,6 +38,24 @@ const secrets = createSecretsManagerSecrets({
   log,
 });
 
+/** The console of the stage; its files are read at the first request of its page. */
+const readConsole = ({
+  STAGE: stage,
+  CONSOLE_FILES: path,
+  SIGN_IN_DOMAIN: domain,
+  SIGN_IN_CLIENT: clientId,
+  CALLER_URL: callerUrl,
+}: AdminEnv): ConsoleParts | undefined => {
+  if (path === undefined || domain === undefined || clientId === undefined) return undefined;
+  let files: ConsoleFiles | undefined;
+  const readFiles = (): ConsoleFiles => {
+    files ??= JSON.parse(readFileSync(path, 'utf8')) as ConsoleFiles;
+    return files;
+  };
+  const settings = { stage, signIn: { domain, clientId }, ...(callerUrl && { callerUrl }) };
+  return { readFiles, settings };
+};
+
 const admin = createAdmin({
   models: parseModels(models),
   ...createDynamoStores({
@@ -50,6 +70,7 @@ const admin = createAdmin({
   }),
   projects: createDynamoProjectStore({ client, tableName: env.PROJECTS_TABLE }),
   identify,
+  console: readConsole(env),
   secrets,
   upstream: createHttpUpstream({ secrets, clock: systemClock }),
   log,

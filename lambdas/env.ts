@@ -43,6 +43,13 @@ export const AdminEnv = z.object({
   HISTORY_TABLE: z.string().check(z.minLength(3)),
   /** The secret with the providers' credentials, for the doctor's calls. */
   UPSTREAM_SECRET: z.string().check(z.minLength(1)),
+  /** Files of the console, from the folder of the code. Absent if the stage has no console. */
+  CONSOLE_FILES: z.exactOptional(z.string().check(z.minLength(1))),
+  /** Host of the managed login, and the client that the page is. */
+  SIGN_IN_DOMAIN: z.exactOptional(z.string().check(z.minLength(1))),
+  SIGN_IN_CLIENT: z.exactOptional(z.string().check(z.minLength(1))),
+  /** Base address for callers, in the console's code. Absent: the REST API. */
+  CALLER_URL: z.exactOptional(z.url()),
 });
 export type AdminEnv = z.infer<typeof AdminEnv>;
 

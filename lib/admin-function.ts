@@ -7,6 +7,8 @@ import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { AdminEnv } from '../lambdas/env.ts';
 import { acknowledge, acknowledgeFunction } from './acknowledge.ts';
+import { CONSOLE_FILES } from './bundle/bundle.ts';
+import type { Console } from './console.ts';
 import { createLogsAndRole, FUNCTION_SHAPE, grantKey } from './function-parts.ts';
 import type { Stage } from './stage.ts';
 import { grantKeysByProject, grantOn, type Tables } from './tables.ts';
@@ -18,6 +20,10 @@ export type AdminFunctionProps = {
   code: Code;
   tables: Tables;
   upstreamSecrets: UpstreamSecrets;
+  /** @default no console */
+  console?: Console | undefined;
+  /** Base address for callers, shown by the console. @default the REST API */
+  callerUrl?: string | undefined;
 };
 
 /**
@@ -57,6 +63,7 @@ export class AdminFunction extends Construct {
         RECORDS_TABLE: tables.records.tableName,
         HISTORY_TABLE: tables.history.tableName,
         UPSTREAM_SECRET: upstreamSecrets.secret.secretArn,
+        ...(props.console && consoleEnv(props.console, props.callerUrl)),
       } satisfies AdminEnv,
     });
     acknowledgeFunction(this.function);
@@ -77,6 +84,13 @@ export class AdminFunction extends Construct {
     });
   }
 }
+
+const consoleEnv = ({ domainName, client }: Console, callerUrl: string | undefined) => ({
+  CONSOLE_FILES,
+  SIGN_IN_DOMAIN: domainName,
+  SIGN_IN_CLIENT: client.userPoolClientId,
+  ...(callerUrl !== undefined && { CALLER_URL: callerUrl }),
+});
 
 /** Grants UpdateItem as the only write: the stores write conditionally and never delete. */
 const grantTables = (tables: Tables, role: IGrantable): void => {

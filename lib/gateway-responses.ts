@@ -35,6 +35,12 @@ const RESPONSES: GatewayResponse[] = [
     type: 'invalid_request_error',
     message: 'Not found, or the request must be signed with AWS credentials.',
   },
+  {
+    // A call of the console whose ID token is missing, invalid or expired.
+    kind: ResponseType.UNAUTHORIZED,
+    type: 'invalid_request_error',
+    message: 'Sign in again.',
+  },
   // IAM errors, admin paths only: callers' requests are not signed.
   {
     kind: ResponseType.ACCESS_DENIED,
@@ -49,7 +55,7 @@ const RESPONSES: GatewayResponse[] = [
   {
     kind: ResponseType.EXPIRED_TOKEN,
     type: 'invalid_request_error',
-    message: 'The AWS credentials have expired. Sign in again.',
+    message: 'The credentials have expired. Sign in again.',
   },
   {
     kind: ResponseType.THROTTLED,

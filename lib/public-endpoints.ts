@@ -1,4 +1,4 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Duration, Fn, Stack } from 'aws-cdk-lib';
 import {
   AuthorizationType,
   EndpointType,
@@ -47,6 +47,12 @@ export class PublicEndpoints extends Construct {
     if (firewallRate !== undefined) {
       new Firewall(this, 'Firewall', { restApi: this.restApi, rate: firewallRate });
     }
+  }
+
+  /** What callers should use: the custom domain, else the Function URL; undefined for the REST API's address. */
+  get callerUrl(): string | undefined {
+    if (this.customDomain) return `https://${this.customDomain.domain.domainName}`;
+    return this.functionUrl && hostOnly(this.functionUrl.url);
   }
 
   private openFunctionUrl(router: IFunction): FunctionUrl {
@@ -99,6 +105,9 @@ export class PublicEndpoints extends Construct {
       .addMethod('ANY', integration, { authorizationType: AuthorizationType.IAM });
   }
 }
+
+/** The address without a trailing slash, so that paths can be appended. */
+export const hostOnly = (url: string): string => `https://${Fn.select(2, Fn.split('/', url))}`;
 
 const acknowledgeRestApi = (restApi: RestApi): void =>
   acknowledge(restApi, {

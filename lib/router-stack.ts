@@ -1,4 +1,4 @@
-import { Annotations, CfnOutput, Fn, Stack, type StackProps, Tags } from 'aws-cdk-lib';
+import { Annotations, CfnOutput, Stack, type StackProps, Tags } from 'aws-cdk-lib';
 import type { Code } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import type { Model } from '../lambdas/catalog/catalog.ts';
@@ -6,8 +6,9 @@ import { allLabelsOf, countSeries, labelsOf, SERIES_PRICE } from '../lambdas/met
 import { TABLES } from '../lambdas/tables.ts';
 import { AdminFunction } from './admin-function.ts';
 import { AnswerBucket } from './answer-bucket.ts';
+import { Console } from './console.ts';
 import { Monitoring } from './monitoring.ts';
-import { PublicEndpoints } from './public-endpoints.ts';
+import { hostOnly, PublicEndpoints } from './public-endpoints.ts';
 import { RouterFunction } from './router-function.ts';
 import type { Stage } from './stage.ts';
 import { Tables } from './tables.ts';
@@ -50,24 +51,33 @@ export class RouterStack extends Stack {
       upstreamSecrets,
     });
     const endpoints = new PublicEndpoints(this, 'FrontDoors', { stage, router: router.function });
+    const { restApi } = endpoints;
+    const console = stage.hasConsole ? new Console(this, 'Console', { stage, restApi }) : undefined;
     const admin = new AdminFunction(this, 'Admin', {
       stage,
       code: adminCode,
       tables,
       upstreamSecrets,
+      console,
+      callerUrl: endpoints.callerUrl,
     });
     endpoints.addAdminRoutes(admin.function);
+    console?.addRoutes(restApi, admin.function);
     const monitoring = new Monitoring(this, 'Monitoring', {
       stage,
       models,
       router,
       admin,
       tables,
-      restApi: endpoints.restApi,
+      restApi,
     });
 
     this.outputAddresses(endpoints);
     this.output('DashboardUrl', monitoring.alarms.dashboardUrl);
+    if (console) {
+      this.output('ConsoleUrl', console.url);
+      this.output('ConsoleUsers', console.userPool.userPoolId);
+    }
     if (webFolder !== undefined) {
       const web = new WebEndpoint(this, 'WebDoor', { stage, router, folder: webFolder });
       this.output('WebFunctionUrl', web.url);
@@ -87,10 +97,7 @@ export class RouterStack extends Stack {
   }
 
   private outputAddresses({ functionUrl, restApi, customDomain }: PublicEndpoints): void {
-    // Without a trailing slash, so that paths can be appended.
-    if (functionUrl) {
-      this.output('FunctionUrl', `https://${Fn.select(2, Fn.split('/', functionUrl.url))}`);
-    }
+    if (functionUrl) this.output('FunctionUrl', hostOnly(functionUrl.url));
     this.output('RestApiUrl', restApi.url.replace(/\/$/, ''));
     if (!customDomain) return;
     const { domainName, domainNameAliasDomainName } = customDomain.domain;

@@ -167,6 +167,11 @@ const StageContext = z
      */
     replayHours: WholeNumber.pipe(z.int().min(0).max(168)).default(24),
     /**
+     * The console at `/dashboard` of the REST API, whose users sign in to a Cognito user pool; or none.
+     * @default 'cognito'
+     */
+    dashboard: z.enum(['cognito', 'off']).default('cognito'),
+    /**
      * Adds a Lambda Web Function to the public endpoints.
      * @default 'off'
      */

@@ -70,6 +70,8 @@ export type Stage = {
   corsOrigins: string[];
   /** @default false */
   hasWebFunction: boolean;
+  /** Whether the REST API serves the console. @default true */
+  hasConsole: boolean;
   maxSeries: number;
   /** Days that the record of a request is kept. @default 35 */
   recordDays: number;
@@ -136,5 +138,6 @@ export const readStage = (node: Node): Stage => {
     corsOrigins: context.corsOrigins ?? [],
     replayHours: context.replayHours,
     hasWebFunction: context.webFunction === 'on',
+    hasConsole: context.dashboard === 'cognito',
   };
 };

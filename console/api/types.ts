@@ -1,13 +1,35 @@
+import type { publicEntry } from '../../lambdas/admin/audit.ts';
 import type { publicProject } from '../../lambdas/admin/projects.ts';
 import type { publicKey } from '../../lambdas/admin/public-key.ts';
 import type { KeyUsage } from '../../lambdas/admin/quota-usage.ts';
+import type { CallOutcome } from '../../lambdas/admin/target-test.ts';
+import type { createUsageGroups, Grouping } from '../../lambdas/history/read-usage.ts';
+import type { recordForOperator, summaryOf } from '../../lambdas/records/public-record.ts';
 import type { Plan as StoredPlan } from '../../lambdas/stores/plan-store.ts';
 
 /** What the admin API responds with; every list has the member `data`. */
 export type List<T> = { data: T[] };
+/** A list in pages: `next_cursor` is the parameter `cursor` of the next one. */
+export type PagedList<T> = List<T> & { next_cursor: string | null };
+
 export type Key = ReturnType<typeof publicKey>;
 /** A new key, or a successor; the only responses that contain the key itself. */
 export type NewKey = Key & { key: string };
 export type Project = ReturnType<typeof publicProject>;
 export type Plan = StoredPlan;
-export type { KeyUsage };
+export type { CallOutcome, KeyUsage };
+
+export type UsageSums = ReturnType<ReturnType<typeof createUsageGroups>['total']>;
+/** Sums with the name that they are grouped by. */
+export type UsageRow = UsageSums & Partial<Record<Grouping, string>>;
+export type Usage = List<UsageRow> & { by: Grouping; from: string; to: string; total: UsageSums };
+
+export type RequestSummary = ReturnType<typeof summaryOf>;
+export type RequestPage = PagedList<RequestSummary>;
+export type RequestRecord = ReturnType<typeof recordForOperator>;
+
+export type AuditEntry = ReturnType<typeof publicEntry>;
+
+/** A target of the catalog, as `checks` lists it. */
+export type Target = { place: string; model: string; upstream: string; calls: string[] };
+export type Check = { check: string; result: string; place?: string; reason?: string };

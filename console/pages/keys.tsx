@@ -46,7 +46,7 @@ export const KeysPage = () => {
       </Page>
     );
   }
-  return <ProjectKeys key={chosen} project={chosen} mayChange={session.mayChange} />;
+  return <ProjectKeys key={chosen} project={chosen} mayChange={session.mayChange(chosen)} />;
 };
 
 const subtitleOf = (project: string, rows: KeyRow[] | undefined): string => {

@@ -8,7 +8,26 @@ import { ThemeButton } from './theme.tsx';
 type Entry = { page: string; title: string; icon: IconName };
 
 const GROUPS: { title: string; entries: Entry[] }[] = [
-  { title: 'Settings', entries: [{ page: 'keys', title: 'API keys', icon: 'keys' }] },
+  {
+    title: 'Activity',
+    entries: [
+      { page: 'overview', title: 'Overview', icon: 'overview' },
+      { page: 'usage', title: 'Usage', icon: 'usage' },
+      { page: 'requests', title: 'Requests', icon: 'requests' },
+      { page: 'models', title: 'Models', icon: 'models' },
+      { page: 'playground', title: 'Playground', icon: 'playground' },
+      { page: 'my-usage', title: 'My usage', icon: 'person' },
+    ],
+  },
+  {
+    title: 'Settings',
+    entries: [
+      { page: 'keys', title: 'API keys', icon: 'keys' },
+      { page: 'plans', title: 'Plans', icon: 'plans' },
+      { page: 'projects', title: 'Projects', icon: 'projects' },
+      { page: 'audit', title: 'Audit', icon: 'audit' },
+    ],
+  },
 ];
 
 type NavigationProps = {
@@ -22,11 +41,12 @@ const ProjectSelect = ({ page, project, projects }: Omit<NavigationProps, 'sessi
   <label class="project">
     <span class="sr-only">Project</span>
     <select
-      value={project ?? projects[0]?.id ?? ''}
+      value={project ?? (page === 'keys' ? projects[0]?.id : '') ?? ''}
       onChange={({ currentTarget }) => {
         location.hash = hrefOf(page, { project: currentTarget.value });
       }}
     >
+      {page !== 'keys' && <option value="">All projects</option>}
       {projects.map(({ id, name }) => (
         <option key={id} value={id}>
           {name ? `${name} (${id})` : id}
@@ -44,29 +64,36 @@ export const Navigation = ({ session, ...place }: NavigationProps) => (
       <span>Model router</span>
     </p>
     <ProjectSelect {...place} />
-    {GROUPS.map(({ title, entries }) => (
-      <div key={title} class="nav-group">
-        <h2>{title}</h2>
-        <ul>
-          {entries.map(({ page, title: text, icon }) => (
-            <li key={page}>
-              <a
-                href={hrefOf(page, { project: place.project })}
-                aria-current={page === place.page ? 'page' : undefined}
-                title={text}
-              >
-                <Icon name={icon} />
-                <span>{text}</span>
-              </a>
-            </li>
-          ))}
-        </ul>
-      </div>
-    ))}
+    <div class="nav-groups">
+      {GROUPS.map(({ title, entries }) => (
+        <div key={title} class="nav-group">
+          <h2>{title}</h2>
+          <ul>
+            {entries.map(({ page, title: text, icon }) => (
+              <li key={page}>
+                <a
+                  href={hrefOf(page, { project: place.project })}
+                  aria-current={page === place.page ? 'page' : undefined}
+                  title={text}
+                >
+                  <Icon name={icon} />
+                  <span>{text}</span>
+                </a>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+    </div>
     <div class="nav-foot">
       <ThemeButton />
       <p class="quiet">
         {settings.stage} · {version}
+        {session.signOut && (
+          <button type="button" class="link" onClick={session.signOut}>
+            Sign out
+          </button>
+        )}
         {session.person && (
           <>
             <br />

@@ -1,14 +1,15 @@
 /** Code for a new key. The key is read from an environment variable: it does not belong in code. */
 export const KEY_VARIABLE = 'ROUTER_API_KEY';
 
-type Address = { url: string; model: string };
+type Address = { url: string; model: string; prompt?: string };
+const PROMPT = 'Hello!';
 export type Snippet = { id: string; title: string; code: string };
 
 const quoted = (text: string): string => JSON.stringify(text);
 /** Single-quoted for the shell. A model's id may contain quotes. */
 const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-const openai = ({ url, model }: Address): string => `import OpenAI from 'openai';
+const openai = ({ url, model, prompt = PROMPT }: Address): string => `import OpenAI from 'openai';
 
 const client = new OpenAI({
   baseURL: ${quoted(`${url}/v1`)},
@@ -16,11 +17,15 @@ const client = new OpenAI({
 });
 const completion = await client.chat.completions.create({
   model: ${quoted(model)},
-  messages: [{ role: 'user', content: 'Hello!' }],
+  messages: [{ role: 'user', content: ${quoted(prompt)} }],
 });
 console.log(completion.choices[0].message.content);`;
 
-const anthropic = ({ url, model }: Address): string => `import Anthropic from '@anthropic-ai/sdk';
+const anthropic = ({
+  url,
+  model,
+  prompt = PROMPT,
+}: Address): string => `import Anthropic from '@anthropic-ai/sdk';
 
 const client = new Anthropic({
   baseURL: ${quoted(url)},
@@ -29,7 +34,7 @@ const client = new Anthropic({
 const message = await client.messages.create({
   model: ${quoted(model)},
   max_tokens: 1000,
-  messages: [{ role: 'user', content: 'Hello!' }],
+  messages: [{ role: 'user', content: ${quoted(prompt)} }],
 });
 console.log(message.content);`;
 
@@ -44,8 +49,8 @@ const claudeCode = ({ url, model }: Address): string => {
   ].join('\n');
 };
 
-const curl = ({ url, model }: Address): string => {
-  const body = { model, messages: [{ role: 'user', content: 'Hello!' }] };
+const curl = ({ url, model, prompt = PROMPT }: Address): string => {
+  const body = { model, messages: [{ role: 'user', content: prompt }] };
   return [
     `curl ${shellQuoted(`${url}/v1/chat/completions`)} \\`,
     `  -H "authorization: Bearer $${KEY_VARIABLE}" \\`,

@@ -45,7 +45,7 @@ export const Empty = ({
 }: {
   icon: IconName;
   title: string;
-  children: ComponentChildren;
+  children?: ComponentChildren;
 }) => (
   <div class="empty">
     <Icon name={icon} />

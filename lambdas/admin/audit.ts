@@ -116,7 +116,8 @@ const AuditQuery = z.strictObject({
     .exactOptional(),
 });
 
-const publicEntry = ({ changedAt, requestId, ...entry }: AuditEntry) => ({
+/** An entry as the admin API returns it. */
+export const publicEntry = ({ changedAt, requestId, ...entry }: AuditEntry) => ({
   at: formatInstant(changedAt),
   ...entry,
   request: requestId,

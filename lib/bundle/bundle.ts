@@ -1,6 +1,8 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync, type Metafile } from 'esbuild';
+import { bundleConsole } from '../../console/bundle.ts';
 
 const fromRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
@@ -82,6 +84,13 @@ export const bundle = ({
   });
   return { folder, file, sources: bundledIn(metafile) };
 };
+
+/** Name of the console's files in the folder of the admin function: one JSON text, read when the page is asked for. */
+export const CONSOLE_FILES = 'console.json';
+
+/** Adds the console to the folder of the admin function. */
+export const addConsole = ({ folder }: Pick<Bundled, 'folder'>): void =>
+  writeFileSync(join(folder, CONSOLE_FILES), JSON.stringify(bundleConsole()));
 
 /**
  * Bundle options of the Web Function. Its runtime starts `index.js`, and AWS does not document how

@@ -105,32 +105,34 @@ describe('routes to the admin function', () => {
   const toAdmin = integrations.filter(({ Integration }) =>
     JSON.stringify(Integration).includes(FUNCTION.id),
   );
+  // test/lib/console.test.ts has the paths of the console.
+  const ofOperators = toAdmin.filter(({ AuthorizationType }) => AuthorizationType === 'AWS_IAM');
 
-  test('every admin route requires IAM authorization', () => {
-    expect(toAdmin).toEqual([
+  test('the admin path requires IAM authorization', () => {
+    expect(ofOperators).toEqual([
       expect.objectContaining({ HttpMethod: 'ANY', AuthorizationType: 'AWS_IAM' }),
     ]);
   });
 
-  test('the only admin route is /admin/{proxy+} of the REST API, without response streaming', () => {
+  test('the route of operators is /admin/{proxy+} of the REST API, without response streaming', () => {
     const resources = dev.findResources('AWS::ApiGateway::Resource');
     const resourceOf = (reference: unknown): Props => {
       const { Ref: id } = z.object({ Ref: z.string() }).parse(reference);
       return (resources[id]?.Properties ?? {}) as Props;
     };
-    const proxy = resourceOf(toAdmin[0]?.ResourceId);
+    const proxy = resourceOf(ofOperators[0]?.ResourceId);
     const admin = resourceOf(proxy.ParentId);
     expect([admin.PathPart, proxy.PathPart]).toEqual(['admin', '{proxy+}']);
     expect(admin.ParentId).toEqual({ 'Fn::GetAtt': [expect.any(String), 'RootResourceId'] });
-    expect(toAdmin[0]?.Integration).not.toHaveProperty('ResponseTransferMode');
+    expect(ofOperators[0]?.Integration).not.toHaveProperty('ResponseTransferMode');
   });
 
-  test('only the admin route and the schedule may invoke the admin function, which has no Function URL', () => {
+  test('only its routes and the schedule may invoke the admin function, which has no Function URL', () => {
     const permissions = Object.values(
       dev.findResources('AWS::Lambda::Permission', { Properties: { FunctionName: ADMIN_ARN } }),
     );
-    // The other one is the schedule's.
-    expect(permissions).toHaveLength(2);
+    // One for the operators' path, three for the console's, one for the schedule.
+    expect(permissions).toHaveLength(5);
     dev.hasResourceProperties('AWS::Lambda::Permission', {
       FunctionName: ADMIN_ARN,
       Principal: 'apigateway.amazonaws.com',

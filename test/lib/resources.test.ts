@@ -49,6 +49,7 @@ const OPTIONS: Record<string, Parameters<typeof synthTemplate>> = {
     { upstreamSecret: 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:upstreams-a1B2c3' },
   ],
   'replayHours (0)': [{ replayHours: '0' }],
+  'dashboard (off)': [{ dashboard: 'off' }],
   webFunction: [{ webFunction: 'on' }, { webFolder: WEB_FOLDER }],
   others: [
     {

@@ -1,0 +1,81 @@
+import { useState } from 'preact/hooks';
+import { usageOf } from '../api/caller.ts';
+import { type ApiFailure, asFailure } from '../api/failure.ts';
+import { Field } from '../parts/field.tsx';
+import { Meter } from '../parts/meter.tsx';
+import { Page } from '../parts/page.tsx';
+import { FailureBox } from '../parts/states.tsx';
+import { Instant } from '../parts/time.tsx';
+
+type Usage = Awaited<ReturnType<typeof usageOf>>;
+
+const Shown = ({ usage }: { usage: Usage }) => (
+  <div class="panel is-padded section">
+    <dl class="facts">
+      <dt>Key</dt>
+      <dd class="mono">{usage.key_id}</dd>
+      <dt>Plan</dt>
+      <dd>{usage.plan.id}</dd>
+      <dt>This {usage.plan.period}</dt>
+      <dd>
+        <Meter used={usage.period.used} limit={usage.period.limit} />
+        <span class="quiet">
+          resets <Instant at={usage.period.resets_at} />
+        </span>
+      </dd>
+      <dt>This minute</dt>
+      <dd>
+        <Meter used={usage.minute.used} limit={usage.minute.limit} />
+      </dd>
+      <dt>In flight</dt>
+      <dd>{usage.period.reserved ?? 0}</dd>
+      <dt>Last used</dt>
+      <dd>{usage.last_used_at ? <Instant at={usage.last_used_at} isRelative /> : 'never'}</dd>
+    </dl>
+  </div>
+);
+
+/** What a key has used, for its holder: no account, and the key stays in the memory of the page. */
+export const MyUsagePage = () => {
+  const [key, setKey] = useState('');
+  const [usage, setUsage] = useState<Usage>();
+  const [failure, setFailure] = useState<ApiFailure>();
+  const show = async (event: Event) => {
+    event.preventDefault();
+    try {
+      setUsage(await usageOf(key.trim()));
+      setFailure(undefined);
+    } catch (error) {
+      setUsage(undefined);
+      setFailure(asFailure(error));
+    }
+  };
+  return (
+    <Page title="My usage" subtitle="Paste a key to see what it has used.">
+      <form class="panel is-padded" onSubmit={show} autoComplete="off">
+        <Field
+          label="API key"
+          hint="The key stays in this page: it is not stored and not in the address."
+        >
+          {(attributes) => (
+            <div class="row">
+              <input
+                {...attributes}
+                type="password"
+                autoComplete="off"
+                placeholder="mrk_live_…"
+                value={key}
+                onInput={({ currentTarget }) => setKey(currentTarget.value)}
+              />
+              <button type="submit" class="button is-primary fixed" disabled={key.trim() === ''}>
+                Show usage
+              </button>
+            </div>
+          )}
+        </Field>
+      </form>
+      <div class="section">{failure && <FailureBox failure={failure} />}</div>
+      {usage && <Shown usage={usage} />}
+    </Page>
+  );
+};

@@ -1,0 +1,115 @@
+import type { RequestRecord } from '../api/types.ts';
+import { useShared } from '../parts/context.ts';
+import { count, dollars, milliseconds } from '../parts/format.ts';
+import { useLoad } from '../parts/load.ts';
+import { Page } from '../parts/page.tsx';
+import { hrefOf } from '../parts/route.ts';
+import { Shown } from '../parts/states.tsx';
+import { StatusPill } from '../parts/status-pill.tsx';
+import { Instant } from '../parts/time.tsx';
+
+const FAULTS: Record<RequestRecord['whose_fault'], string> = {
+  none: 'Nothing went wrong.',
+  caller: 'The request itself is the reason.',
+  provider: 'The provider is the reason.',
+  operator: 'The configuration of the router is the reason.',
+  router: 'The router is the reason.',
+};
+
+const STEP = /^\+(\d+) ms\s+(.*)$/;
+const FAILED = /\bfailed:|error|status [45]\d\d|ended early/;
+
+const Timeline = ({ lines }: { lines: string[] }) => (
+  <ol class="timeline">
+    {lines.map((line) => {
+      const [, ms = '', text = line] = STEP.exec(line) ?? [];
+      return (
+        <li key={line} class={FAILED.test(text) ? 'is-bad' : ''}>
+          <span class="at">{ms === '' ? '' : milliseconds(Number(ms))}</span>
+          <span>{text}</span>
+        </li>
+      );
+    })}
+  </ol>
+);
+
+const Tokens = ({ usage }: Pick<RequestRecord, 'usage'>) => {
+  const { input_tokens: input, output_tokens: output, cost_usd: cost } = usage;
+  if (input === undefined && output === undefined) return <>none reported</>;
+  return (
+    <>
+      {count(input ?? 0)} in, {count(output ?? 0)} out
+      {usage.cache_read_tokens ? `, ${count(usage.cache_read_tokens)} from a cache` : ''}
+      {cost === undefined ? '' : ` · ${dollars(cost)}`}
+    </>
+  );
+};
+
+const Facts = ({ record }: { record: RequestRecord }) => (
+  <dl class="facts">
+    <dt>Started</dt>
+    <dd>
+      <Instant at={record.created_at} />
+    </dd>
+    <dt>Model</dt>
+    <dd>
+      {record.model} over {record.protocol}
+      {record.streamed ? ', streamed' : ''}
+    </dd>
+    <dt>Key</dt>
+    <dd>
+      <a class="mono" href={hrefOf('requests', { project: record.project, key: record.key })}>
+        {record.key}
+      </a>{' '}
+      · project {record.project} · plan {record.plan}
+    </dd>
+    <dt>Duration</dt>
+    <dd>
+      {milliseconds(record.ms)}
+      {record.first_content_ms !== null &&
+        `, first content after ${milliseconds(record.first_content_ms)}`}
+    </dd>
+    <dt>Tokens</dt>
+    <dd>
+      <Tokens usage={record.usage} />
+    </dd>
+    <dt>Unit</dt>
+    <dd>{record.charged_why}</dd>
+  </dl>
+);
+
+/** One request: the verdict, its steps, and what to do. */
+export const RequestDetails = ({ id }: { id: string }) => {
+  const { session } = useShared();
+  const request = useLoad(id, () =>
+    session.api.get<RequestRecord>(`requests/${encodeURIComponent(id)}`),
+  );
+  return (
+    <Page title="Request" subtitle={<span class="mono">{id}</span>}>
+      <Shown of={request}>
+        {(record) => (
+          <div class="panel is-padded">
+            <p class="page-actions">
+              <StatusPill {...record} />
+              <span class="pill">{record.charged ? 'charged' : 'not charged'}</span>
+            </p>
+            <p class="verdict">
+              <strong>{record.what}</strong> {FAULTS[record.whose_fault]}
+            </p>
+            <Timeline lines={record.timeline} />
+            {record.whose_fault !== 'none' && (
+              <p class="todo">
+                <strong>What to do:</strong> {record.next}
+                {record.runbook && ` Runbook: ${record.runbook}.`}
+              </p>
+            )}
+            <Facts record={record} />
+          </div>
+        )}
+      </Shown>
+      <p class="more">
+        <a href={hrefOf('requests')}>All requests</a>
+      </p>
+    </Page>
+  );
+};

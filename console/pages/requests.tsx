@@ -1,0 +1,161 @@
+import { useState } from 'preact/hooks';
+import type { RequestPage, RequestSummary } from '../api/types.ts';
+import { useShared } from '../parts/context.ts';
+import { Choices } from '../parts/field.tsx';
+import { milliseconds } from '../parts/format.ts';
+import { Icon } from '../parts/icons.tsx';
+import { useLoad } from '../parts/load.ts';
+import { Page } from '../parts/page.tsx';
+import { hrefOf, useRoute } from '../parts/route.ts';
+import { Empty, Shown } from '../parts/states.tsx';
+import { StatusPill } from '../parts/status-pill.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { Instant } from '../parts/time.tsx';
+import { RequestDetails } from './request-details.tsx';
+
+const STATUSES = [
+  { value: '', label: 'All' },
+  { value: 'failed', label: 'Failed' },
+  { value: '5xx', label: '5xx' },
+  { value: '4xx', label: '4xx' },
+  { value: 'abandoned', label: 'Disconnected' },
+] as const;
+type Status = (typeof STATUSES)[number]['value'];
+
+const RANGES = [
+  { value: '1', label: '24 hours' },
+  { value: '7', label: '7 days' },
+  { value: '30', label: '30 days' },
+] as const;
+type Days = (typeof RANGES)[number]['value'];
+
+const DAY_MS = 86_400_000;
+
+const COLUMNS: Column<RequestSummary>[] = [
+  {
+    title: 'Request',
+    cell: ({ id }) => (
+      <a class="mono clip" href={hrefOf('requests', { id })}>
+        {id}
+      </a>
+    ),
+  },
+  { title: 'Time', cell: ({ created_at }) => <Instant at={created_at} /> },
+  { title: 'Model', cell: ({ model }) => <span class="clip">{model}</span> },
+  { title: 'Key', kind: 'wide', cell: ({ key }) => <span class="mono clip">{key}</span> },
+  { title: 'Status', cell: StatusPill },
+  {
+    title: 'Charged',
+    cell: ({ charged }) => (charged ? 'charged' : <span class="quiet">not charged</span>),
+  },
+  { title: 'Duration', kind: 'number', cell: ({ ms }) => milliseconds(ms) },
+];
+
+/** A table of requests, each with a link to its timeline. */
+export const RequestTable = ({ rows }: { rows: RequestSummary[] }) => (
+  <div class="panel scroll">
+    <Table caption="Requests" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />
+  </div>
+);
+
+const FindRequest = () => {
+  const [id, setId] = useState('');
+  const find = (event: Event) => {
+    event.preventDefault();
+    if (id.trim() !== '') location.hash = hrefOf('requests', { id: id.trim() });
+  };
+  return (
+    <form class="page-actions" onSubmit={find}>
+      <label class="search">
+        <Icon name="search" />
+        <span class="sr-only">Request id</span>
+        <input
+          type="search"
+          placeholder="req_…"
+          value={id}
+          onInput={({ currentTarget }) => setId(currentTarget.value)}
+        />
+      </label>
+      <button type="submit" class="button">
+        Show
+      </button>
+    </form>
+  );
+};
+
+const RequestList = () => {
+  const { session, project } = useShared();
+  const { query } = useRoute();
+  const key = query.get('key') ?? undefined;
+  const [status, setStatus] = useState<Status>('');
+  const [days, setDays] = useState<Days>('1');
+  const [isLoadingMore, setLoadingMore] = useState(false);
+  const load = (cursor?: string) =>
+    session.api.get<RequestPage>('requests', {
+      project,
+      key,
+      status,
+      cursor,
+      since: new Date(Date.now() - Number(days) * DAY_MS).toISOString(),
+    });
+  const requests = useLoad(`${project} ${key} ${status} ${days}`, () => load());
+  const loadMore = async (cursor: string) => {
+    setLoadingMore(true);
+    const next = await load(cursor).finally(() => setLoadingMore(false));
+    requests.change(({ data }) => ({ ...next, data: [...data, ...next.data] }));
+  };
+  return (
+    <Page
+      title="Requests"
+      subtitle="One line for each request that took a unit. Prompts and responses are never stored."
+      actions={<FindRequest />}
+    >
+      <div class="toolbar">
+        <Choices
+          legend="Status"
+          isLegendHidden
+          value={status}
+          options={STATUSES}
+          onChange={setStatus}
+        />
+        <Choices legend="Range" isLegendHidden value={days} options={RANGES} onChange={setDays} />
+        {key && (
+          <a class="button is-small" href={hrefOf('requests', { project })}>
+            Key {key} <Icon name="close" />
+          </a>
+        )}
+      </div>
+      <Shown of={requests}>
+        {({ data, next_cursor: cursor }) =>
+          data.length === 0 && !cursor ? (
+            <Empty icon="requests" title="No such requests">
+              <p>Requests appear here as soon as they end.</p>
+            </Empty>
+          ) : (
+            <>
+              <RequestTable rows={data} />
+              {cursor && (
+                <p class="more">
+                  <button
+                    type="button"
+                    class="button"
+                    disabled={isLoadingMore}
+                    onClick={() => loadMore(cursor)}
+                  >
+                    {isLoadingMore ? 'Loading…' : 'Show more'}
+                  </button>
+                </p>
+              )}
+            </>
+          )
+        }
+      </Shown>
+    </Page>
+  );
+};
+
+/** The list of requests, or one of them. */
+export const RequestsPage = () => {
+  const { id } = useRoute();
+  return id === undefined ? <RequestList /> : <RequestDetails key={id} id={id} />;
+};

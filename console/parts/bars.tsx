@@ -1,0 +1,79 @@
+import { useState } from 'preact/hooks';
+import { utcDay } from './format.ts';
+
+export type Bar = { day: string; value: number };
+
+type BarsProps = {
+  bars: readonly Bar[];
+  /** What the values are, for readers who do not see the drawing. */
+  label: string;
+  format: (value: number) => string;
+};
+
+/** The smallest 1, 2 or 5 times a power of ten that is not below the value. */
+const ceilingOf = (value: number): number => {
+  if (value <= 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(value));
+  return ([1, 2, 5, 10].find((step) => step * power >= value) ?? 10) * power;
+};
+
+const HEIGHT = 100;
+const STEP = 10;
+const WIDTH = 7;
+
+/** Values by day, from zero; the line above names the day under the pointer. The table below has the numbers. */
+export const Bars = ({ bars, label, format }: BarsProps) => {
+  const [pointed, setPointed] = useState<number>();
+  const highest = Math.max(0, ...bars.map(({ value }) => value));
+  const ceiling = ceilingOf(highest);
+  const shown = pointed === undefined ? undefined : bars[pointed];
+  const last = bars.length - 1;
+  return (
+    <figure class="chart">
+      <figcaption>
+        <span>{label}</span>
+        <span class="number">
+          {shown ? `${utcDay(shown.day)}: ${format(shown.value)}` : `Highest ${format(highest)}`}
+        </span>
+      </figcaption>
+      <div class="plot">
+        <span class="axis quiet number" aria-hidden="true">
+          <span>{format(ceiling)}</span>
+          <span>{format(ceiling / 2)}</span>
+          <span>0</span>
+        </span>
+        <svg
+          viewBox={`0 0 ${bars.length * STEP} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={`${label} by day; the highest is ${format(highest)}`}
+          onPointerMove={(event) => {
+            const { left, width } = event.currentTarget.getBoundingClientRect();
+            const index = Math.floor(((event.clientX - left) / width) * bars.length);
+            setPointed(Math.min(last, Math.max(0, index)));
+          }}
+          onPointerLeave={() => setPointed(undefined)}
+        >
+          <path class="grid" d={`M0 0.5H${bars.length * STEP}M0 50H${bars.length * STEP}`} />
+          {bars.map(({ day, value }, index) => {
+            const height = value === 0 ? 0 : Math.max(1, (HEIGHT * value) / ceiling);
+            return (
+              <rect
+                key={day}
+                class={index === pointed ? 'is-pointed' : ''}
+                x={index * STEP + (STEP - WIDTH) / 2}
+                y={HEIGHT - height}
+                width={WIDTH}
+                height={height}
+              />
+            );
+          })}
+        </svg>
+      </div>
+      <div class="days quiet" aria-hidden="true">
+        <span>{utcDay(bars[0]?.day ?? '')}</span>
+        <span>{utcDay(bars[last]?.day ?? '')} (UTC)</span>
+      </div>
+    </figure>
+  );
+};

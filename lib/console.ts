@@ -1,0 +1,161 @@
+import { Duration, Fn, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import {
+  AuthorizationType,
+  CognitoUserPoolsAuthorizer,
+  LambdaIntegration,
+  type RestApi,
+} from 'aws-cdk-lib/aws-apigateway';
+import {
+  AccountRecovery,
+  CfnManagedLoginBranding,
+  FeaturePlan,
+  ManagedLoginVersion,
+  Mfa,
+  OAuthScope,
+  UserPool,
+  type UserPoolClient,
+  UserPoolClientIdentityProvider,
+  type UserPoolDomain,
+} from 'aws-cdk-lib/aws-cognito';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
+import { acknowledge } from './acknowledge.ts';
+import type { Stage } from './stage.ts';
+
+export type ConsoleProps = { stage: Stage; restApi: RestApi };
+
+/** Roles that exist in every stage; `project:ID` is created with its first member. */
+const GROUPS = ['operator', 'viewer'];
+
+/** An ID token is valid without a look at the pool: this long, a removed user still may call. */
+const TOKEN_LIFETIME = Duration.minutes(15);
+/** After it the user signs in again. */
+const SIGN_IN_LIFETIME = Duration.hours(12);
+
+/**
+ * The console on the REST API: its page and files are public, its calls need a user of the pool. The admin
+ * function serves all of it from its bundle, so that it costs nothing while it is idle.
+ */
+export class Console extends Construct {
+  readonly userPool: UserPool;
+  readonly client: UserPoolClient;
+  /** Address of the page. */
+  readonly url: string;
+  /** Host of the managed login. */
+  readonly domainName: string;
+
+  constructor(scope: Construct, id: string, { stage, restApi }: ConsoleProps) {
+    super(scope, id);
+    this.userPool = this.createUserPool(stage);
+    for (const groupName of GROUPS) this.userPool.addGroup(groupName, { groupName });
+    this.domainName = domainNameOf(this.createDomain(stage));
+    const { own, custom } = addressesOf(stage, restApi);
+    this.url = custom ?? own;
+    this.client = this.createClient(custom === undefined ? [own] : [own, custom]);
+  }
+
+  private createUserPool({ name, protectData }: Stage): UserPool {
+    const userPool = new UserPool(this, 'Users', {
+      // The free tier of this plan has 10,000 monthly users; the managed login needs it.
+      featurePlan: FeaturePlan.ESSENTIALS,
+      selfSignUpEnabled: false,
+      signInAliases: { email: true },
+      signInCaseSensitive: false,
+      accountRecovery: AccountRecovery.EMAIL_ONLY,
+      mfa: Mfa.OPTIONAL,
+      mfaSecondFactor: { sms: false, otp: true },
+      passwordPolicy: {
+        minLength: 12,
+        requireDigits: true,
+        requireLowercase: true,
+        requireUppercase: true,
+        requireSymbols: true,
+        tempPasswordValidity: Duration.days(3),
+      },
+      userInvitation: {
+        emailSubject: `Model router (${name}): your access to the console`,
+        emailBody:
+          'Sign in to the console of the model router as {username} with the temporary password {####}. It is valid for 3 days.',
+      },
+      deletionProtection: protectData,
+      removalPolicy: protectData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+    });
+    acknowledge(userPool, {
+      'AwsSolutions-COG2':
+        'Operators choose it; companies federate the pool with their identity provider, which has its own.',
+      'AwsSolutions-COG3': 'Threat protection needs a plan with a price per user.',
+      'AwsSolutions-COG8': 'Its features, such as threat protection, have a price per user.',
+    });
+    return userPool;
+  }
+
+  private createDomain({ name }: Stage): UserPoolDomain {
+    return this.userPool.addDomain('Domain', {
+      // Unique in the region, across accounts.
+      cognitoDomain: { domainPrefix: Fn.join('-', ['model-router', name, Stack.of(this).account]) },
+      managedLoginVersion: ManagedLoginVersion.NEWER_MANAGED_LOGIN,
+    });
+  }
+
+  /** A public client: the page holds no secret and proves itself with PKCE. */
+  private createClient(addresses: string[]): UserPoolClient {
+    const client = this.userPool.addClient('Page', {
+      generateSecret: false,
+      supportedIdentityProviders: [UserPoolClientIdentityProvider.COGNITO],
+      oAuth: {
+        flows: { authorizationCodeGrant: true },
+        scopes: [OAuthScope.OPENID, OAuthScope.EMAIL],
+        callbackUrls: addresses,
+        logoutUrls: addresses,
+      },
+      preventUserExistenceErrors: true,
+      enableTokenRevocation: true,
+      idTokenValidity: TOKEN_LIFETIME,
+      accessTokenValidity: TOKEN_LIFETIME,
+      refreshTokenValidity: SIGN_IN_LIFETIME,
+    });
+    // Without a style the managed login has no page.
+    new CfnManagedLoginBranding(this, 'LoginStyle', {
+      userPoolId: this.userPool.userPoolId,
+      clientId: client.userPoolClientId,
+      useCognitoProvidedValues: true,
+    });
+    return client;
+  }
+
+  /** Routes the page, its files and its calls to the admin function. */
+  addRoutes(restApi: RestApi, admin: IFunction): void {
+    const integration = new LambdaIntegration(admin, { allowTestInvoke: false });
+    const page = restApi.root.addResource('dashboard');
+    const file = page.addResource('{file}');
+    for (const resource of [page, file]) {
+      const method = resource.addMethod('GET', integration);
+      acknowledge(method, {
+        'AwsSolutions-APIG4': 'The page and its files are public; its calls are authorized.',
+        'AwsSolutions-COG4': 'The page and its files are public; its calls are authorized.',
+      });
+    }
+    page
+      .addResource('api')
+      .addResource('{proxy+}')
+      .addMethod('ANY', integration, {
+        authorizationType: AuthorizationType.COGNITO,
+        authorizer: new CognitoUserPoolsAuthorizer(this, 'Authorizer', {
+          cognitoUserPools: [this.userPool],
+        }),
+      });
+  }
+}
+
+const domainNameOf = (domain: UserPoolDomain): string =>
+  `${domain.domainName}.auth.${Stack.of(domain).region}.amazoncognito.com`;
+
+/**
+ * Addresses of the page. They name the API and the stage, not the deployment, which depends on the admin
+ * function, whose environment names the client.
+ */
+const addressesOf = ({ name, domain }: Stage, restApi: RestApi) => {
+  const { region, urlSuffix } = Stack.of(restApi);
+  const own = `https://${restApi.restApiId}.execute-api.${region}.${urlSuffix}/${name}/dashboard`;
+  return { own, custom: domain && `https://${domain.name}/dashboard` };
+};

@@ -1,0 +1,109 @@
+import { Match } from 'aws-cdk-lib/assertions';
+import { describe, expect, test } from 'vitest';
+import { EVERY_OPTION, synthTemplate } from './synth.ts';
+
+const dev = synthTemplate();
+const prod = synthTemplate(EVERY_OPTION);
+const off = synthTemplate({ dashboard: 'off' });
+
+const idOf = (type: string): string => Object.keys(dev.findResources(type))[0] ?? '';
+
+const resources = dev.findResources('AWS::ApiGateway::Resource');
+const parentOf = (id: string): unknown => resources[id]?.Properties.ParentId;
+
+/** The path of a resource of the REST API, e.g. `/dashboard/{file}`. */
+const pathOf = (reference: unknown): string => {
+  const id = (reference as { Ref?: string }).Ref;
+  if (id === undefined || !resources[id]) return '';
+  return `${pathOf(parentOf(id))}/${resources[id].Properties.PathPart}`;
+};
+
+const methods = Object.values(dev.findResources('AWS::ApiGateway::Method')).map(
+  ({ Properties }) => ({
+    route: `${Properties.HttpMethod} ${pathOf(Properties.ResourceId)}`,
+    type: Properties.AuthorizationType,
+    authorizer: Properties.AuthorizerId,
+    integration: JSON.stringify(Properties.Integration),
+  }),
+);
+
+describe('the console on AWS', () => {
+  test('the page and its files are public, its calls need a user of the pool, and all reach the admin function', () => {
+    const authorizer = { Ref: idOf('AWS::ApiGateway::Authorizer') };
+    const ofConsole = methods.filter(({ route }) => route.includes('/dashboard'));
+    const found = ofConsole.map(({ integration: _, ...method }) => method);
+    expect(found.toSorted((one, other) => other.route.localeCompare(one.route))).toEqual([
+      { route: 'GET /dashboard', type: 'NONE', authorizer: undefined },
+      { route: 'GET /dashboard/{file}', type: 'NONE', authorizer: undefined },
+      { route: 'ANY /dashboard/api/{proxy+}', type: 'COGNITO_USER_POOLS', authorizer },
+    ]);
+    for (const { integration } of ofConsole) expect(integration).toContain('AdminFunction');
+  });
+
+  test('the authorizer checks the ID token in the authorization header against the pool', () => {
+    dev.hasResourceProperties('AWS::ApiGateway::Authorizer', {
+      Type: 'COGNITO_USER_POOLS',
+      IdentitySource: 'method.request.header.Authorization',
+      ProviderARNs: [{ 'Fn::GetAtt': [idOf('AWS::Cognito::UserPool'), 'Arn'] }],
+    });
+  });
+
+  test('only operators create users, whose passwords have 12 characters and whose second factor is an app', () => {
+    dev.hasResourceProperties('AWS::Cognito::UserPool', {
+      AdminCreateUserConfig: Match.objectLike({ AllowAdminCreateUserOnly: true }),
+      EnabledMfas: ['SOFTWARE_TOKEN_MFA'],
+      MfaConfiguration: 'OPTIONAL',
+      Policies: { PasswordPolicy: Match.objectLike({ MinimumLength: 12 }) },
+    });
+  });
+
+  test('the page signs in by code without a secret, and its ID token ends after 15 minutes', () => {
+    dev.hasResourceProperties('AWS::Cognito::UserPoolClient', {
+      GenerateSecret: false,
+      AllowedOAuthFlows: ['code'],
+      AllowedOAuthScopes: ['openid', 'email'],
+      IdTokenValidity: 15,
+      TokenValidityUnits: Match.objectLike({ IdToken: 'minutes' }),
+      SupportedIdentityProviders: ['COGNITO'],
+    });
+  });
+
+  test('the sign-in returns to the page at the REST API, and at the custom domain if there is one', () => {
+    const addresses = (template: typeof dev): string[] =>
+      Object.values(template.findResources('AWS::Cognito::UserPoolClient')).flatMap(
+        ({ Properties }) => Properties.CallbackURLs.map((url: unknown) => JSON.stringify(url)),
+      );
+    expect(addresses(dev)).toEqual([
+      expect.stringMatching(/"Ref":"FrontDoorsRestApi\w+".*execute-api.*\/dev\/dashboard"/),
+    ]);
+    expect(addresses(prod)).toEqual([
+      expect.stringContaining('/prod/dashboard'),
+      '"https://router.example.com/dashboard"',
+    ]);
+  });
+
+  test('users are kept with the data of a prod stage, and deleted with a dev stage', () => {
+    dev.hasResource('AWS::Cognito::UserPool', { DeletionPolicy: 'Delete' });
+    prod.hasResource('AWS::Cognito::UserPool', {
+      DeletionPolicy: 'Retain',
+      Properties: { DeletionProtection: 'ACTIVE' },
+    });
+  });
+
+  test('the snippets of the console show the Function URL, or the custom domain', () => {
+    const callerUrl = (template: typeof dev): string => {
+      const [admin] = Object.entries(template.findResources('AWS::Lambda::Function')).filter(
+        ([id]) => id.startsWith('Admin'),
+      );
+      return JSON.stringify(admin?.[1].Properties.Environment.Variables.CALLER_URL);
+    };
+    expect(callerUrl(dev)).toContain('FunctionUrl');
+    expect(callerUrl(prod)).toContain('CustomDomain');
+    expect(callerUrl(synthTemplate({ functionUrl: 'off' }))).toBeUndefined();
+  });
+
+  test('dashboard=off leaves out the pool, the paths and the variables', () => {
+    const text = JSON.stringify(off.toJSON());
+    expect(text).not.toMatch(/AWS::Cognito|"PathPart":"dashboard"|CONSOLE_FILES|SIGN_IN/);
+  });
+});
