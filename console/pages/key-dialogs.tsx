@@ -7,14 +7,11 @@ import { Choices, Field } from '../parts/field.tsx';
 import { count, localTime, plural } from '../parts/format.ts';
 import { announce } from '../parts/notice.tsx';
 import { Instant } from '../parts/time.tsx';
-import type { KeyRow } from './keys-data.ts';
+import { type KeyRow, pathOf } from './keys-data.ts';
 
 type Props = { project: string; onClose: () => void; onChanged: (row: KeyRow) => void };
 
 export const nameOf = ({ name, id }: Pick<Key, 'name' | 'id'>): string => name ?? id;
-
-const pathOf = (project: string, ...rest: string[]): string =>
-  ['projects', encodeURIComponent(project), 'keys', ...rest].join('/');
 
 /** What a plan allows, in one line. */
 export const PlanSummary = ({ plan }: { plan: Plan }) => (
@@ -98,7 +95,7 @@ export const CreateKey = ({ project, onClose, onChanged }: Props) => {
   );
 };
 
-type KeyProps = Props & { row: KeyRow };
+export type KeyProps = Props & { row: KeyRow };
 
 const OVERLAPS = [
   { value: 'none', label: 'Ends now' },

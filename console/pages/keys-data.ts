@@ -1,47 +1,23 @@
 import type { Api } from '../api/client.ts';
-import type { Key, KeyUsage, List } from '../api/types.ts';
+import { ApiFailure } from '../api/failure.ts';
+import type { Key, KeyUsage, List, PagedList } from '../api/types.ts';
 
 /** A key with its counts, which are absent while they load and if its plan does not exist. */
-export type KeyRow = Key & { counts?: KeyUsage };
-
-const byNewest = (one: KeyRow, other: KeyRow): number =>
-  Number(isEnded(one)) - Number(isEnded(other)) || other.created_at.localeCompare(one.created_at);
+export type KeyRow = Key & { counts?: KeyUsage | undefined };
 
 export const isEnded = ({ status }: Pick<Key, 'status'>): boolean =>
   status === 'revoked' || status === 'expired';
 
-/** Keys of a project with their counts: active ones first, then the newest. */
-export const loadKeys = async (api: Api, project: string): Promise<KeyRow[]> => {
-  const base = `projects/${encodeURIComponent(project)}`;
-  const [keys, usage] = await Promise.all([
-    api.get<List<Key>>(`${base}/keys`),
-    api.get<List<KeyUsage>>(`${base}/usage`),
-  ]);
-  const counts = new Map(usage.data.map((row) => [row.id, row]));
-  return keys.data.map((key) => withCounts(key, counts.get(key.id))).toSorted(byNewest);
-};
+const byNewest = (one: KeyRow, other: KeyRow): number =>
+  Number(isEnded(one)) - Number(isEnded(other)) || other.created_at.localeCompare(one.created_at);
 
-const withCounts = (key: Key, counts: KeyUsage | undefined): KeyRow =>
-  counts ? { ...key, counts } : key;
+export const pathOf = (project: string, ...rest: string[]): string =>
+  ['projects', encodeURIComponent(project), 'keys', ...rest].join('/');
 
-/** The rows with a changed or a new one, without the key itself. */
-export const withKey = (
-  rows: KeyRow[],
-  { key: _, ...changed }: Key & { key?: string },
-): KeyRow[] => {
-  const isListed = rows.some(({ id }) => id === changed.id);
-  const next = rows.map((row) => (row.id === changed.id ? { ...row, ...changed } : row));
-  return (isListed ? next : [changed, ...next]).toSorted(byNewest);
-};
+export type KeyQuery = { q: string; status: string; cursor?: string | undefined };
 
-/** Members that a reader sees: an absent name is not searched for as "undefined". */
-export const matches = (row: Key, text: string): boolean => {
-  const wanted = text.trim().toLowerCase();
-  return [row.name, row.id, row.start, row.plan].some((member) =>
-    member?.toLowerCase().includes(wanted),
-  );
-};
-
+/** Rows that are loaded and drawn at once. */
+const PAGE_SIZE = 200;
 const WHOLE_KEY = /mrk_live_[0-9A-Za-z]{30,}/;
 const START_LENGTH = 13;
 
@@ -49,13 +25,58 @@ const START_LENGTH = 13;
 export const withoutSecret = (text: string): string =>
   text.replace(WHOLE_KEY, (key) => key.slice(0, START_LENGTH));
 
+/** The SHA-256 in hex of a whole key in a text; the key itself never leaves the page. */
+export const hashIn = async (text: string): Promise<string | undefined> => {
+  const [key] = WHOLE_KEY.exec(text) ?? [];
+  if (key === undefined) return undefined;
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(key));
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+};
+
+/** The key with this hash, in any project that the reader may see; undefined if there is none. */
+export const findByHash = async (api: Api, sha256: string): Promise<Key | undefined> => {
+  try {
+    return (await api.post<List<Key>>('keys/find', { sha256 })).data[0];
+  } catch (error) {
+    if (error instanceof ApiFailure && error.status === 404) return undefined;
+    throw error;
+  }
+};
+
+/** A page of a project's keys: active ones first, then the newest. */
+export const loadKeys = async (
+  api: Api,
+  project: string,
+  query: KeyQuery,
+): Promise<PagedList<KeyRow>> => {
+  const page = await api.get<PagedList<Key>>(pathOf(project), { ...query, limit: PAGE_SIZE });
+  return { ...page, data: page.data.toSorted(byNewest) };
+};
+
+/** Counts of a project's keys, by key. */
+export const loadCounts = async (api: Api, project: string): Promise<Map<string, KeyUsage>> => {
+  const { data } = await api.get<List<KeyUsage>>(`projects/${encodeURIComponent(project)}/usage`);
+  return new Map(data.map((row) => [row.id, row]));
+};
+
+/** The rows with a changed or a new one, without the key itself. */
+export const withKey = (
+  rows: KeyRow[],
+  { key: _, ...changed }: KeyRow & { key?: string },
+): KeyRow[] => {
+  const isListed = rows.some(({ id }) => id === changed.id);
+  const next = rows.map((row) => (row.id === changed.id ? { ...row, ...changed } : row));
+  return (isListed ? next : [changed, ...next]).toSorted(byNewest);
+};
+
 export const statusOf = ({
   status,
-  replaced_by,
+  replaced_by: successor,
   counts,
 }: KeyRow): { text: string; tone: string } => {
+  if (status === 'paused') return { text: 'paused', tone: 'warn' };
   if (status !== 'active') return { text: status, tone: 'off' };
-  if (replaced_by !== undefined) return { text: 'replaced', tone: 'warn' };
+  if (successor !== undefined) return { text: 'replaced', tone: 'warn' };
   if (counts?.remaining === 0) return { text: 'used up', tone: 'warn' };
   return { text: 'active', tone: 'good' };
 };

@@ -1,179 +1,254 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
+import { asFailure } from '../api/failure.ts';
+import type { Key, KeyUsage } from '../api/types.ts';
 import { useShared } from '../parts/context.ts';
 import { csvOf, saveFile } from '../parts/csv.ts';
 import { Choices } from '../parts/field.tsx';
 import { count, plural } from '../parts/format.ts';
 import { Icon } from '../parts/icons.tsx';
 import { useLoad } from '../parts/load.ts';
+import { announce } from '../parts/notice.tsx';
 import { Page } from '../parts/page.tsx';
-import { Empty, Shown } from '../parts/states.tsx';
-import { CreateKey, RevokeKey, RotateKey } from './key-dialogs.tsx';
-import { KeyTable } from './key-table.tsx';
-import { isEnded, type KeyRow, loadKeys, matches, withKey, withoutSecret } from './keys-data.ts';
+import { hrefOf, useRoute } from '../parts/route.ts';
+import { Empty, FailureBox, Shown } from '../parts/states.tsx';
+import { CreateKey, nameOf, RevokeKey, RotateKey } from './key-dialogs.tsx';
+import { EditKey, MoveKey } from './key-settings.tsx';
+import { type KeyAction, KeyTable } from './key-table.tsx';
+import {
+  findByHash,
+  hashIn,
+  type KeyRow,
+  loadCounts,
+  loadKeys,
+  pathOf,
+  withKey,
+  withoutSecret,
+} from './keys-data.ts';
 
-type Opened = { kind: 'create' } | { kind: 'rotate' | 'revoke'; row: KeyRow };
+type Opened = { kind: 'create' } | { kind: Exclude<KeyAction, 'pause' | 'resume'>; row: KeyRow };
 
 const FILTERS = [
-  { value: 'all', label: 'All' },
+  { value: '', label: 'All' },
   { value: 'active', label: 'Active' },
-  { value: 'ended', label: 'Ended' },
+  { value: 'paused', label: 'Paused' },
+  { value: 'expired', label: 'Expired' },
+  { value: 'revoked', label: 'Revoked' },
 ] as const;
 type Filter = (typeof FILTERS)[number]['value'];
 
-const isShown = (row: KeyRow, filter: Filter): boolean =>
-  filter === 'all' || isEnded(row) === (filter === 'ended');
+/** Wait after the last letter before a search is sent. */
+const SEARCH_MS = 250;
 
-const csvRow = ({ counts, ...key }: KeyRow) => ({
+const csvRow = ({ counts, models, ...key }: KeyRow) => ({
   ...key,
+  models: models?.join(' '),
   used: counts?.used,
-  quota: counts?.quota,
   period: counts?.period,
   last_used_at: counts?.last_used_at,
 });
 
-const WHAT = 'A key lets one program use the models of a plan, and counts what it uses.';
-
 /** Settings, API keys: the keys of one project. */
 export const KeysPage = () => {
-  const { session, project, projects } = useShared();
+  const { project, projects } = useShared();
+  const { query } = useRoute();
   const chosen = project ?? projects[0]?.id;
   if (chosen === undefined) {
     return (
       <Page title="API keys">
-        <Empty icon="projects" title="No project">
+        <Empty icon="projects" title="No project yet">
           <p>A key belongs to a project.</p>
+          <a class="button" href={hrefOf('projects')}>
+            Projects
+          </a>
         </Empty>
       </Page>
     );
   }
-  return <ProjectKeys key={chosen} project={chosen} mayChange={session.mayChange(chosen)} />;
+  const found = query.get('q') ?? '';
+  return <ProjectKeys key={`${chosen} ${found}`} project={chosen} search={found} />;
 };
 
-const subtitleOf = (project: string, rows: KeyRow[] | undefined): string => {
-  if (!rows) return `Project ${project}`;
-  const ended = rows.filter(isEnded).length;
-  return `Project ${project} · ${count(rows.length - ended)} active, ${count(ended)} ended`;
+const Search = ({ value, onSearch }: { value: string; onSearch: (text: string) => void }) => {
+  const { session } = useShared();
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    const timer = setTimeout(() => onSearch(text), SEARCH_MS);
+    return () => clearTimeout(timer);
+  }, [text, onSearch]);
+  /** A pasted key is looked for in every project, by its hash. */
+  const find = async (typed: string) => {
+    const hash = await hashIn(typed);
+    if (hash === undefined) return;
+    const key = await findByHash(session.api, hash).catch((error) => {
+      announce(asFailure(error).message);
+      return undefined;
+    });
+    if (key) location.hash = hrefOf('keys', { project: key.project, q: key.id });
+    else announce('No key has this secret.');
+  };
+  return (
+    <label class="search">
+      <Icon name="search" />
+      <span class="sr-only">Search keys</span>
+      <input
+        type="search"
+        placeholder="Name or id, or paste a key"
+        value={text}
+        onInput={({ currentTarget }) => {
+          void find(currentTarget.value);
+          currentTarget.value = withoutSecret(currentTarget.value);
+          setText(currentTarget.value);
+        }}
+      />
+    </label>
+  );
 };
 
-const ProjectKeys = ({ project, mayChange }: { project: string; mayChange: boolean }) => {
+const useKeys = (project: string, q: string, status: Filter) => {
+  const { session } = useShared();
+  const keys = useLoad(`${project} ${status} ${q}`, () =>
+    loadKeys(session.api, project, { q, status }),
+  );
+  const counts = useLoad(project, () => loadCounts(session.api, project));
+  const more = async (cursor: string) => {
+    const next = await loadKeys(session.api, project, { q, status, cursor });
+    keys.change(({ data }) => ({ ...next, data: [...data, ...next.data] }));
+  };
+  const change = (row: KeyRow) =>
+    keys.change(({ data, ...rest }) => ({ ...rest, data: withKey(data, row) }));
+  return { keys, counts, more, change };
+};
+
+const withCounts = (rows: KeyRow[], counts: Map<string, KeyUsage> | undefined): KeyRow[] =>
+  rows.map((row) => ({ ...row, counts: row.counts ?? counts?.get(row.id) }));
+
+const ProjectKeys = ({ project, search }: { project: string; search: string }) => {
   const { session, plans } = useShared();
-  const keys = useLoad(project, () => loadKeys(session.api, project));
-  const [search, setSearch] = useState('');
-  const [filter, setFilter] = useState<Filter>('all');
+  const mayChange = session.mayChange(project);
+  const [q, setQ] = useState(search);
+  const [status, setStatus] = useState<Filter>('');
+  const { keys, counts, more, change } = useKeys(project, q, status);
   const [opened, setOpened] = useState<Opened>();
-  const onChanged = (row: KeyRow) => keys.change((rows) => withKey(rows, row));
   const onClose = () => setOpened(undefined);
-  const openCreate = () => setOpened({ kind: 'create' });
+  const onAction = (action: KeyAction, row: KeyRow) => {
+    if (action === 'pause' || action === 'resume') void pauseOrResume(action, row);
+    else setOpened({ kind: action, row });
+  };
+  const pauseOrResume = async (action: 'pause' | 'resume', row: KeyRow) => {
+    try {
+      change(await session.api.post<Key>(pathOf(project, row.id, action)));
+      const paused = `Paused “${nameOf(row)}”. Requests with it get 401.`;
+      announce(action === 'pause' ? paused : `“${nameOf(row)}” works again.`);
+    } catch (error) {
+      announce(asFailure(error).message);
+    }
+  };
   const create = (
     <button
       type="button"
       class="button is-primary"
       disabled={!mayChange || plans.length === 0}
-      onClick={openCreate}
+      onClick={() => setOpened({ kind: 'create' })}
     >
       Create key
     </button>
   );
+  const isSearch = q !== '' || status !== '';
+  const rows = withCounts(keys.value?.data ?? [], counts.value);
+  const size = keys.value
+    ? ` · ${plural(rows.length, 'key')}${keys.value.next_cursor ? ' shown' : ''}`
+    : '';
   return (
-    <Page title="API keys" subtitle={subtitleOf(project, keys.value)} actions={create}>
+    <Page title="API keys" subtitle={`Project ${project}${size}`} actions={create}>
+      <div class="toolbar">
+        <Search value={q} onSearch={setQ} />
+        <Choices
+          legend="Status"
+          isLegendHidden
+          value={status}
+          options={FILTERS}
+          onChange={setStatus}
+        />
+        <button
+          type="button"
+          class="button push"
+          disabled={rows.length === 0}
+          onClick={() => saveFile(`keys-${project}.csv`, csvOf(rows.map(csvRow)))}
+        >
+          Export CSV
+        </button>
+      </div>
+      {counts.failure && <FailureBox failure={counts.failure} onRetry={counts.reload} />}
       <Shown of={keys}>
-        {(rows) =>
-          rows.length === 0 ? (
+        {({ next_cursor: cursor }) => {
+          if (rows.length > 0 || cursor) {
+            return (
+              <>
+                <div class="panel">
+                  <KeyTable rows={rows} mayChange={mayChange} onAction={onAction} />
+                </div>
+                {cursor && <More size={rows.length} onMore={() => more(cursor)} />}
+              </>
+            );
+          }
+          if (isSearch) {
+            const clear = () => {
+              setQ('');
+              setStatus('');
+            };
+            return <NoMatch text={q} onClear={clear} />;
+          }
+          return (
             <Empty icon="keys" title="No keys in this project">
-              <p>{WHAT}</p>
+              <p>A key lets one program use the models of a plan, and counts what it uses.</p>
               {create}
             </Empty>
-          ) : (
-            <>
-              <div class="toolbar">
-                <label class="search">
-                  <Icon name="search" />
-                  <span class="sr-only">Search keys</span>
-                  <input
-                    type="search"
-                    placeholder="Name or id, or paste a key"
-                    value={search}
-                    onInput={({ currentTarget }) => {
-                      currentTarget.value = withoutSecret(currentTarget.value);
-                      setSearch(currentTarget.value);
-                    }}
-                  />
-                </label>
-                <Choices
-                  legend="Show"
-                  isLegendHidden
-                  value={filter}
-                  options={FILTERS}
-                  onChange={setFilter}
-                />
-                <button
-                  type="button"
-                  class="button push"
-                  onClick={() => saveFile(`keys-${project}.csv`, csvOf(rows.map(csvRow)))}
-                >
-                  Export CSV
-                </button>
-              </div>
-              <FoundKeys
-                rows={rows.filter((row) => isShown(row, filter) && matches(row, search))}
-                search={search}
-                onClear={() => {
-                  setSearch('');
-                  setFilter('all');
-                }}
-                mayChange={mayChange}
-                onOpen={(kind, row) => setOpened({ kind, row })}
-              />
-            </>
-          )
-        }
+          );
+        }}
       </Shown>
-      {opened?.kind === 'create' && <CreateKey {...{ project, onClose, onChanged }} />}
-      {opened?.kind === 'rotate' && (
-        <RotateKey {...{ project, onClose, onChanged, row: opened.row }} />
-      )}
-      {opened?.kind === 'revoke' && (
-        <RevokeKey {...{ project, onClose, onChanged, row: opened.row }} />
-      )}
+      {opened && <OpenedDialog {...{ opened, project, onClose, onChanged: change }} />}
     </Page>
   );
 };
 
-type FoundProps = {
-  rows: KeyRow[];
-  search: string;
-  onClear: () => void;
-  mayChange: boolean;
-  onOpen: (kind: 'rotate' | 'revoke', row: KeyRow) => void;
+const NoMatch = ({ text, onClear }: { text: string; onClear: () => void }) => (
+  <Empty icon="search" title={text ? `No key matches “${text}”` : 'No such keys'}>
+    <button type="button" class="button" onClick={onClear}>
+      Clear
+    </button>
+  </Empty>
+);
+
+const More = ({ size, onMore }: { size: number; onMore: () => Promise<void> }) => {
+  const [isBusy, setBusy] = useState(false);
+  const load = () => {
+    setBusy(true);
+    onMore()
+      .catch((error) => announce(asFailure(error).message))
+      .finally(() => setBusy(false));
+  };
+  return (
+    <p class="more">
+      {count(size)} keys shown.{' '}
+      <button type="button" class="button" disabled={isBusy} onClick={load}>
+        {isBusy ? 'Loading…' : 'Show more'}
+      </button>
+    </p>
+  );
 };
 
-/** Rows that are drawn at once: a table of thousands blocks the page. */
-const PAGE_SIZE = 100;
+type DialogProps = {
+  opened: Opened;
+  project: string;
+  onClose: () => void;
+  onChanged: (row: KeyRow) => void;
+};
 
-const FoundKeys = ({ rows, search, onClear, ...actions }: FoundProps) => {
-  const [limit, setLimit] = useState(PAGE_SIZE);
-  if (rows.length === 0) {
-    return (
-      <Empty icon="search" title={search ? `No key matches “${search}”` : 'No such keys'}>
-        <button type="button" class="button" onClick={onClear}>
-          Clear
-        </button>
-      </Empty>
-    );
-  }
-  return (
-    <>
-      <div class="panel">
-        <KeyTable rows={rows.slice(0, limit)} {...actions} />
-      </div>
-      {rows.length > limit && (
-        <p class="more">
-          {plural(limit, 'key')} of {count(rows.length)} shown.{' '}
-          <button type="button" class="button" onClick={() => setLimit(limit + PAGE_SIZE)}>
-            Show more
-          </button>
-        </p>
-      )}
-    </>
-  );
+const DIALOGS = { rotate: RotateKey, revoke: RevokeKey, edit: EditKey, move: MoveKey };
+
+const OpenedDialog = ({ opened, ...props }: DialogProps) => {
+  if (opened.kind === 'create') return <CreateKey {...props} />;
+  const KeyDialog = DIALOGS[opened.kind];
+  return <KeyDialog {...props} row={opened.row} />;
 };

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import type { Api } from '../api/client.ts';
 import type { RequestPage } from '../api/types.ts';
 import { Bars } from '../parts/bars.tsx';
 import { useShared } from '../parts/context.ts';
@@ -7,7 +8,7 @@ import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
 import { Empty, Shown } from '../parts/states.tsx';
-import { isEnded, type KeyRow, loadKeys } from './keys-data.ts';
+import { isEnded, type KeyRow, loadCounts, loadKeys } from './keys-data.ts';
 import { RequestTable } from './requests.tsx';
 import { Sums } from './usage.tsx';
 import { barsOf, loadUsage } from './usage-data.ts';
@@ -19,6 +20,15 @@ const NEAR = 0.8;
 
 const isNear = ({ counts, ...key }: KeyRow): boolean =>
   !isEnded(key) && counts?.quota !== undefined && (counts.used ?? 0) >= NEAR * counts.quota;
+
+const rowsOf = async (api: Api, project: string): Promise<KeyRow[]> => {
+  const query = { q: '', status: 'active' };
+  const [{ data }, counts] = await Promise.all([
+    loadKeys(api, project, query),
+    loadCounts(api, project),
+  ]);
+  return data.map((row) => ({ ...row, counts: counts.get(row.id) }));
+};
 
 const Section = ({ title, children }: { title: string; children: ComponentChildren }) => (
   <section class="section">
@@ -56,7 +66,7 @@ export const OverviewPage = () => {
   );
   const near = useLoad(subject, async () => {
     const ids = project === undefined ? projects.map(({ id }) => id) : [project];
-    const rows = await Promise.all(ids.slice(0, MAX_PROJECTS).map((id) => loadKeys(api, id)));
+    const rows = await Promise.all(ids.slice(0, MAX_PROJECTS).map((id) => rowsOf(api, id)));
     return rows.flat().filter(isNear);
   });
   return (

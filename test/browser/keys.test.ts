@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import type { Page } from 'playwright-core';
@@ -28,6 +29,21 @@ const askMessages = async (apiKey: string): Promise<unknown> => {
   return message.content;
 };
 
+const adminPost = async (path: string, body: object): Promise<void> => {
+  const response = await fetch(`${router().baseUrl}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  expect(response.status).toBe(201);
+};
+
+/** The name of the focused element: its label, or its text. */
+const focusedName = (page: Page): Promise<string> =>
+  page.evaluate(
+    '(document.activeElement.ariaLabel ?? document.activeElement.labels?.[0]?.innerText ?? document.activeElement.innerText ?? "").trim()',
+  );
+
 const rowOf = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name });
 
 test('a key created in the console works with both SDKs, and its row shows their requests', async () => {
@@ -56,7 +72,8 @@ test('a rotated key and its successor share their counts, and a revoked one gets
     expect(await rows.last().innerText()).toContain('2 / 100K');
 
     const replaced = rows.filter({ hasText: 'replaced' });
-    await replaced.getByRole('button', { name: 'Revoke nightly' }).click();
+    await replaced.getByRole('button', { name: 'More actions for nightly' }).click();
+    await page.getByRole('menuitem', { name: 'Revoke…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Revoke “nightly”?' });
     const revoke = dialog.getByRole('button', { name: 'Revoke now' });
     expect(await revoke.isDisabled()).toBe(true);
@@ -73,6 +90,7 @@ test('a rotated key and its successor share their counts, and a revoked one gets
 test('the dialog of a new key closes only after the box is ticked, and then the key is nowhere', async () => {
   await withTab('', async ({ page, context, requests, responses }) => {
     await page.getByRole('link', { name: 'API keys' }).click();
+    await page.getByRole('heading', { name: 'API keys' }).waitFor();
     await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByLabel('Name').fill('once');
     const create = page.getByRole('dialog').getByRole('button', { name: 'Create key' });
@@ -109,17 +127,99 @@ test('the dialog of a new key closes only after the box is ticked, and then the 
   });
 });
 
-test('a pasted key finds its row, and no request contains it', async () => {
-  await withTab('#/keys', async ({ page, requests }) => {
+test('a pasted key finds its row in another project, and only its hash leaves the page', async () => {
+  await withTab('#/keys?project=local', async ({ page, requests }) => {
     const key = await createKey(page, 'to be found');
+    await adminPost('/admin/projects', { id: 'elsewhere' });
+    await page.goto(`${router().baseUrl}/dashboard#/keys?project=elsewhere`);
+    await page.getByText('No keys in this project').waitFor();
     await page.getByRole('searchbox').fill(key);
-    await expect.poll(() => page.getByRole('row').count()).toBe(2);
     await rowOf(page, 'to be found').waitFor();
+    expect(page.url()).toContain('project=local');
+    const sha256 = createHash('sha256').update(key).digest('hex');
+    expect(requests.join()).toContain(sha256);
     expect(requests.join()).not.toContain(key);
     expect(await page.getByRole('searchbox').inputValue()).not.toContain(key);
     await page.getByRole('searchbox').fill('undefined');
     await page.getByText('No key matches “undefined”').waitFor();
     await page.getByRole('button', { name: 'Clear' }).click();
     await rowOf(page, 'to be found').waitFor();
+  });
+});
+
+test('a paused key gets 401 until it is resumed, and a moved one has the limits of its new plan', async () => {
+  await adminPost('/admin/plans', { id: 'tiny', rpm: 5, quota: 7, period: 'day' });
+  await withTab('#/keys?project=local', async ({ page }) => {
+    const key = await createKey(page, 'switchable');
+    const choose = async (item: string) => {
+      await page.getByRole('button', { name: 'More actions for switchable' }).click();
+      await page.getByRole('menuitem', { name: item }).click();
+    };
+    await choose('Pause');
+    await rowOf(page, 'switchable').getByText('paused').waitFor();
+    await expect(askChat(key)).rejects.toMatchObject({ status: 401 });
+    await choose('Resume');
+    await rowOf(page, 'switchable').getByText('active').waitFor();
+    await choose('Move to a plan…');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Plan').selectOption('tiny');
+    await dialog.getByText('5 requests a minute, 7 a day.').waitFor();
+    await dialog.getByRole('button', { name: 'Move', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.reload();
+    await expect.poll(() => rowOf(page, 'switchable').innerText()).toContain('/ 7');
+  });
+});
+
+test('names of markup, wide and right-to-left letters are shown as text', async () => {
+  const names = [
+    '<img src=x onerror=alert(1)>',
+    '"><script>alert(1)</script>',
+    'א'.repeat(90),
+    '漢'.repeat(90),
+  ];
+  for (const name of names) await adminPost('/admin/projects/local/keys', { plan: 'local', name });
+  await withTab(
+    '#/keys?project=local',
+    async ({ page }) => {
+      for (const name of names) await page.getByText(name, { exact: true }).first().waitFor();
+      expect(await page.locator('main img, main script').count()).toBe(0);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+    },
+    { width: 390 },
+  );
+});
+
+test('the keyboard alone creates a key and revokes it, and the focus returns to what opened a dialog', async () => {
+  await withTab('#/keys?project=local', async ({ page }) => {
+    const { keyboard } = page;
+    const focusOn = async (name: string) => {
+      for (let step = 0; step < 80; step += 1) {
+        if ((await focusedName(page)) === name) return;
+        await keyboard.press('Tab');
+      }
+      throw new Error(`Tab never reaches ${name}.`);
+    };
+    await page.getByRole('table').waitFor();
+    await focusOn('Create key');
+    await keyboard.press('Enter');
+    await keyboard.press('Escape');
+    expect(await focusedName(page)).toBe('Create key');
+    await keyboard.press('Enter');
+    await focusOn('Name');
+    await keyboard.type('by keyboard');
+    await keyboard.press('Enter');
+    await focusOn('I have saved it');
+    await keyboard.press('Space');
+    await focusOn('Done');
+    await keyboard.press('Enter');
+    await focusOn('More actions for by keyboard');
+    await keyboard.press('Enter');
+    await keyboard.press('ArrowUp');
+    await keyboard.press('Enter');
+    await focusOn('Type by keyboard to confirm');
+    await keyboard.type('by keyboard');
+    await keyboard.press('Enter');
+    await rowOf(page, 'by keyboard').getByText('revoked').waitFor();
   });
 });

@@ -32,10 +32,10 @@ describe('the console on AWS', () => {
     const authorizer = { Ref: idOf('AWS::ApiGateway::Authorizer') };
     const ofConsole = methods.filter(({ route }) => route.includes('/dashboard'));
     const found = ofConsole.map(({ integration: _, ...method }) => method);
-    expect(found.toSorted((one, other) => other.route.localeCompare(one.route))).toEqual([
+    expect(found.toSorted((one, other) => (one.route < other.route ? -1 : 1))).toEqual([
+      { route: 'ANY /dashboard/api/{proxy+}', type: 'COGNITO_USER_POOLS', authorizer },
       { route: 'GET /dashboard', type: 'NONE', authorizer: undefined },
       { route: 'GET /dashboard/{file}', type: 'NONE', authorizer: undefined },
-      { route: 'ANY /dashboard/api/{proxy+}', type: 'COGNITO_USER_POOLS', authorizer },
     ]);
     for (const { integration } of ofConsole) expect(integration).toContain('AdminFunction');
   });

@@ -1,0 +1,234 @@
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { post } from '../support/local.ts';
+import { createKey, type Tab, useConsole } from './browser.ts';
+
+const { router, withTab } = useConsole();
+
+/** Each page, and a text that its content has. */
+const PAGES: [hash: string, text: string][] = [
+  ['#/overview', 'No key is near the end of its quota.'],
+  ['#/usage', 'aurora/scribe-1'],
+  ['#/requests', '200 finished'],
+  ['#/models', '[0].targets[0]'],
+  ['#/playground', 'Models of the key appear here.'],
+  ['#/my-usage', 'The key stays in this page'],
+  ['#/keys?project=local', '1 / 100K'],
+  ['#/plans', '100,000 a month'],
+  ['#/projects', 'local'],
+  ['#/audit', 'projects.create'],
+];
+
+const ask = (content: string) =>
+  post(router(), '/v1/chat/completions', {
+    model: 'aurora/scribe-1',
+    messages: [{ role: 'user', content }],
+  }).then((response) => response.text());
+
+beforeAll(async () => {
+  await ask('say hello');
+  const created = await fetch(`${router().baseUrl}/admin/projects`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ id: 'second', name: 'Second' }),
+  });
+  expect(created.status).toBe(201);
+});
+
+/** Rules that the page violates, with the elements. */
+const violationsOn = async ({ page }: Pick<Tab, 'page'>): Promise<string[]> => {
+  await page.evaluate(axe.source);
+  return page.evaluate(
+    'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`))',
+  );
+};
+
+const overflowOf = (page: Page): Promise<number> =>
+  page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+
+describe.each(PAGES)('the page %s', (hash, text) => {
+  test.each([
+    ['light', 1360],
+    ['dark', 1360],
+    ['light', 768],
+    ['dark', 390],
+  ] as const)(
+    `${hash} in the %s theme at %i px has no axe violation and no overflow`,
+    async (theme, width) => {
+      await withTab(
+        hash,
+        async ({ page }) => {
+          await page.getByText(text).first().waitFor();
+          expect(await violationsOn({ page })).toEqual([]);
+          expect(await overflowOf(page)).toBeLessThanOrEqual(0);
+        },
+        { width, isDark: theme === 'dark' },
+      );
+    },
+  );
+});
+
+test('every dialog of the keys has no axe violation', async () => {
+  await withTab('#/keys?project=local', async ({ page }) => {
+    await createKey(page, 'dialogs');
+    const openFrom = {
+      'Create key': () => page.getByRole('button', { name: 'Create key' }).click(),
+      Rotate: () => page.getByRole('button', { name: 'Rotate dialogs' }).click(),
+      ...Object.fromEntries(
+        ['Edit…', 'Move to a plan…', 'Revoke…'].map((item) => [
+          item,
+          async () => {
+            await page.getByRole('button', { name: 'More actions for dialogs' }).click();
+            await page.getByRole('menuitem', { name: item }).click();
+          },
+        ]),
+      ),
+    };
+    for (const open of Object.values(openFrom)) {
+      await open();
+      await page.getByRole('dialog').waitFor();
+      expect(await violationsOn({ page })).toEqual([]);
+      await page.keyboard.press('Escape');
+    }
+  });
+});
+
+test('a request has its timeline, and what to do when it failed', async () => {
+  await ask('fault status=400');
+  await withTab('#/requests', async ({ page }) => {
+    await page.getByLabel('Failed').check();
+    await page.getByRole('link', { name: /^req_/ }).first().click();
+    await page.getByText('What to do:').waitFor();
+    await page.getByText('received for aurora/scribe-1 over chat').waitFor();
+    expect(await violationsOn({ page })).toEqual([]);
+  });
+});
+
+test('the sums of the usage agree by day, model and key', async () => {
+  await withTab('#/usage', async ({ page }) => {
+    const totals = [];
+    for (const group of ['By day', 'By model', 'By key', 'By project']) {
+      await page.getByLabel(group).check();
+      const foot = page
+        .getByRole('table', { name: `Usage ${group.toLowerCase()}` })
+        .locator('tfoot td');
+      await foot.first().waitFor();
+      totals.push((await foot.allInnerTexts()).slice(2).join(' '));
+    }
+    expect(new Set(totals).size).toBe(1);
+    expect(totals[0]).toMatch(/^[1-9]/);
+  });
+});
+
+test.each(['Chat completions', 'Messages'])(
+  'the playground streams a response over %s',
+  async (api) => {
+    await withTab('#/playground', async ({ page, requests }) => {
+      await page.getByLabel('API key').fill(router().key);
+      await page
+        .getByLabel('Model', { exact: true })
+        .locator('option')
+        .first()
+        .waitFor({ state: 'attached' });
+      await page.getByLabel(api).check();
+      await page.getByLabel('Prompt').fill('say the whole sentence');
+      await page.getByRole('button', { name: 'Send' }).click();
+      await page.getByText('the whole sentence', { exact: true }).waitFor();
+      expect(requests.map((line) => line.split(' ')[1]).join()).not.toContain(router().key);
+      await page.getByRole('link', { name: /^req_/ }).click();
+      await page.getByText('The request was answered.').waitFor();
+    });
+  },
+);
+
+test('a key shows its usage to its holder, and stays out of the address', async () => {
+  await withTab('#/my-usage', async ({ page }) => {
+    await page.getByLabel('API key').fill('mrk_live_wrong');
+    await page.getByRole('button', { name: 'Show usage' }).click();
+    await page.getByRole('alert').waitFor();
+    await page.getByLabel('API key').fill(router().key);
+    await page.getByRole('button', { name: 'Show usage' }).click();
+    await page.getByText(/\/ 100K/).waitFor();
+    expect(page.url()).not.toContain(router().key);
+  });
+});
+
+test('a target is tested with each call from the models page', async () => {
+  await withTab('#/models', async ({ page }) => {
+    await page.getByRole('button', { name: 'Test aurora/scribe-1 at aurora' }).click();
+    const row = page.getByRole('row').filter({ hasText: '[0].targets[0]' });
+    for (const call of ['whole', 'streamed', 'tool']) await row.getByText(`${call} `).waitFor();
+  });
+});
+
+test('a plan that is created and edited in the console has its limits', async () => {
+  await withTab('#/plans', async ({ page }) => {
+    await page.getByRole('button', { name: 'Create plan' }).click();
+    await page.getByLabel('Id').fill('shop');
+    await page.getByLabel('Models').fill('no/such');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Create plan' }).click();
+    await dialog.getByText('unknown model no/such').waitFor();
+    await page.getByLabel('Models').fill('aurora/scribe-1');
+    await dialog.getByRole('button', { name: 'Create plan' }).click();
+    const row = page.getByRole('row').filter({ hasText: 'shop' });
+    await row.getByText('10,000 a month').waitFor();
+    await row.getByRole('button', { name: 'Edit shop' }).click();
+    await page.getByLabel('Quota', { exact: true }).fill('20');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await row.getByText('20 a month').waitFor();
+  });
+});
+
+describe('failures of the API', () => {
+  const failWith = (page: Page, path: string, status: number) =>
+    page.route(`**/dashboard/api/${path}`, (route) =>
+      route.fulfill({
+        status,
+        headers: { 'x-request-id': 'req_test' },
+        json: { error: { message: `The call failed with ${status}.`, param: null } },
+      }),
+    );
+
+  test.each([401, 403, 404, 500, 503])(
+    'a %i is shown with its request id and never as an empty project',
+    async (status) => {
+      await withTab('#/overview', async ({ page }) => {
+        await failWith(page, 'projects/local/keys?*', status);
+        await page.getByRole('link', { name: 'API keys' }).click();
+        await page.getByLabel('Project').selectOption('local');
+        await page.getByText(`The call failed with ${status}.`).waitFor();
+        await page.getByText('req_test').waitFor();
+        expect(await page.getByText('No keys in this project').count()).toBe(0);
+        expect(await violationsOn({ page })).toEqual([]);
+        await page.unroute('**/dashboard/api/projects/local/keys?*');
+        await page.getByRole('button', { name: 'Try again' }).click();
+        await page.getByText('mrk_live_').first().waitFor();
+      });
+    },
+  );
+
+  test('without a network the last rows stay and a dialog keeps what was typed', async () => {
+    await withTab('#/keys?project=local', async ({ page, context }) => {
+      await page.getByText('mrk_live_').first().waitFor();
+      await page.getByRole('button', { name: 'Create key' }).click();
+      await page.getByLabel('Name').fill('offline');
+      await context.setOffline(true);
+      await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+      await page.getByText(`No answer from ${router().baseUrl}.`).waitFor();
+      expect(await page.getByLabel('Name').inputValue()).toBe('offline');
+      await context.setOffline(false);
+    });
+  });
+
+  test('a second tab sees a key of the first after a reload', async () => {
+    await withTab('#/keys?project=local', async ({ page, context }) => {
+      const second = await context.newPage();
+      await second.goto(`${router().baseUrl}/dashboard#/keys?project=local`);
+      await createKey(page, 'seen by both');
+      await second.reload();
+      await second.getByText('seen by both').waitFor();
+    });
+  });
+});
