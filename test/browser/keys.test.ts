@@ -114,6 +114,7 @@ test('the dialog of a new key closes only after the box is ticked, and then the 
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(key);
 
     await page.reload();
+    await page.getByRole('link', { name: 'API keys' }).click();
     await rowOf(page, 'once').waitFor();
     const places = await page.evaluate(
       '[document.documentElement.outerHTML, JSON.stringify({...localStorage, ...sessionStorage}), location.href, document.cookie].join()',

@@ -40,7 +40,7 @@ beforeAll(async () => {
 const violationsOn = async ({ page }: Pick<Tab, 'page'>): Promise<string[]> => {
   await page.evaluate(axe.source);
   return page.evaluate(
-    'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`))',
+    'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html)))',
   );
 };
 
