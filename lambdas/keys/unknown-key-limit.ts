@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import type { Clock } from '../support/clock.ts';
 import { rateLimited } from '../support/errors.ts';
 import { createLruCache } from '../support/lru-cache.ts';
@@ -7,7 +8,25 @@ import { minuteOf, minuteResetsAt, retryAfterMinute } from '../support/time.ts';
 const MAX_UNKNOWN = 600;
 const MAX_SOURCES = 1_000;
 
-/** Limits the reads of the keys table that well-formed but unknown keys of one network address cost. */
+const NETWORK_GROUPS = 4;
+
+const groupsIn = (text: string): string[] => (text === '' ? [] : text.split(':'));
+
+/**
+ * The network that one subscriber has: an IPv4 address, or the first 64 bits of an IPv6 address, whose other
+ * 64 its holder chooses freely (RFC 6177). An IPv4 address that is written as IPv6 counts as itself.
+ */
+const networkOf = (address: string): string => {
+  if (!isIPv6(address)) return address;
+  const [ipv4] = /[\d.]{7,15}$/.exec(address) ?? [];
+  if (ipv4?.includes('.')) return ipv4;
+  const [head = [], tail = []] = address.split('::').map(groupsIn);
+  const zeros = Array<string>(Math.max(0, 8 - head.length - tail.length)).fill('0');
+  const network = [...head, ...zeros, ...tail].slice(0, NETWORK_GROUPS);
+  return network.map((group) => Number.parseInt(group, 16).toString(16)).join(':');
+};
+
+/** Limits the reads of the keys table that well-formed but unknown keys of one network cost. */
 export type UnknownKeyLimit = {
   /** @throws ApiError 429 */
   assertAllowed(source: string): void;
@@ -17,22 +36,23 @@ export type UnknownKeyLimit = {
 /** Each process counts its own, in memory. */
 export const createUnknownKeyLimit = (clock: Clock): UnknownKeyLimit => {
   const counts = createLruCache<{ minute: number; unknown: number }>(MAX_SOURCES);
-  const countIn = (source: string, minute: number): number => {
-    const entry = counts.get(source);
+  const countIn = (network: string, minute: number): number => {
+    const entry = counts.get(network);
     return entry?.minute === minute ? entry.unknown : 0;
   };
   return {
     assertAllowed: (source) => {
       const now = clock.now();
-      if (countIn(source, minuteOf(now)) < MAX_UNKNOWN) return;
+      if (countIn(networkOf(source), minuteOf(now)) < MAX_UNKNOWN) return;
       throw rateLimited(
-        `${MAX_UNKNOWN} API keys from this address were invalid in this minute. Retry in the next one.`,
+        `${MAX_UNKNOWN} API keys from this network were invalid in this minute. Retry in the next one.`,
         retryAfterMinute(minuteResetsAt(minuteOf(now)), now),
       );
     },
     count: (source) => {
       const minute = minuteOf(clock.now());
-      counts.set(source, { minute, unknown: countIn(source, minute) + 1 });
+      const network = networkOf(source);
+      counts.set(network, { minute, unknown: countIn(network, minute) + 1 });
     },
   };
 };

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { type LocalRouter, startLocal } from '../../local/start.ts';
+import { type LocalOptions, type LocalRouter, startLocal } from '../../local/start.ts';
 import { watchLine } from '../support/leak-watch.ts';
 import { type LogLine, parseLine } from '../support/log-line.ts';
 import type { ServerMessage, ServerOrder } from './server-process.ts';
@@ -25,8 +25,11 @@ export type Fleet = {
   close(): Promise<void>;
 };
 
-const start = async (order: ServerOrder, lines: Fleet['lines']): Promise<Server> => {
-  const process = fork(ENTRY, { execArgv: [] });
+const start = async (
+  order: ServerOrder,
+  { lines, nodeOptions }: { lines: Fleet['lines']; nodeOptions: string[] },
+): Promise<Server> => {
+  const process = fork(ENTRY, { execArgv: nodeOptions });
   const ready = new Promise<string>((resolve, reject) => {
     process.on('message', (message: ServerMessage) => {
       if ('url' in message) resolve(message.url);
@@ -52,16 +55,25 @@ const end = async ({ process }: Server, signal: 'SIGKILL' | 'SIGTERM'): Promise<
 export const startFleet = async ({
   now,
   skews,
+  nodeOptions = [],
+  local = { catalog: testModels() },
 }: {
   now: number;
   /** One process each, its clock off by so many ms. */
   skews: number[];
+  /** Options of Node for each process. */
+  nodeOptions?: string[];
+  /** In place of the test models on the embedded upstream. */
+  local?: LocalOptions;
 }): Promise<Fleet> => {
-  const home = await startLocal({ catalog: testModels() });
+  const home = await startLocal(local);
   const lines: Fleet['lines'] = [];
   let current = now;
   const startAt = (skew: number) =>
-    start({ ...home.endpoints, models: home.models, now: current, skew, patience: 30_000 }, lines);
+    start(
+      { ...home.endpoints, models: home.models, now: current, skew, patience: 30_000 },
+      { lines, nodeOptions },
+    );
   const servers = await Promise.all(skews.map(startAt));
   return {
     servers,

@@ -3,6 +3,7 @@ import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
 import { mintKey } from '../../../lambdas/keys/api-key.ts';
+import { functionUrlEvent } from '../../../lambdas/web/function-url-event.ts';
 import { type Edge, startEdge } from '../../support/edge.ts';
 import { PATIENT } from '../../support/fleet-lab.ts';
 import { MODEL_ON, post, withRouter } from '../../support/local.ts';
@@ -165,6 +166,45 @@ test('650 forged keys of one address cost 600 reads of the table, and no key in 
   expect(Number(last.headers['retry-after'])).toBeLessThanOrEqual(60);
   clock.advance(60_000);
   expect((await withKey(mintKey(randomBytes))).status).toBe(401);
+});
+
+test('forged keys from 640 addresses of one IPv6 network cost 600 reads, and the next network has its own 600', async () => {
+  const toEvent: typeof functionUrlEvent = (...request) => {
+    const event = functionUrlEvent(...request);
+    const { http } = event.requestContext;
+    const sourceIp = event.headers['x-from'] ?? http.sourceIp;
+    return { ...event, requestContext: { ...event.requestContext, http: { ...http, sourceIp } } };
+  };
+  const clock = createManualClock(Date.UTC(2026, 10, 21, 12));
+  const { url, reads, close } = await startEdge({}, { toEvent }, { clock });
+  opened.push({ close });
+  const forgeFrom = async (from: string) => {
+    const headers = { 'x-api-key': mintKey(randomBytes), 'x-from': from };
+    return (await send(url, '/v1/models', { headers })).status;
+  };
+  const spelled = (host: number): string =>
+    [
+      `2001:db8:0:7::${host.toString(16)}`,
+      `2001:0DB8:0000:0007:0:0:0:${host.toString(16)}`,
+      `2001:db8::7:${host.toString(16)}:1:2:3`,
+    ][host % 3] ?? '';
+  const statuses: number[] = [];
+  for (let wave = 0; wave < 32; wave += 1) {
+    const hosts = Array.from({ length: 20 }, (_, n) => wave * 20 + n + 1);
+    statuses.push(...(await Promise.all(hosts.map((host) => forgeFrom(spelled(host))))));
+  }
+  expect(statuses.filter((status) => status === 401)).toHaveLength(600);
+  expect(reads()).toBe(600);
+  expect(await forgeFrom('2001:db8:0:7:ffff::')).toBe(429);
+  for (const other of [
+    '2001:db8:0:8::1',
+    '::1',
+    '::ffff:192.0.2.1',
+    '192.0.2.2',
+    'not an address',
+  ]) {
+    expect([other, await forgeFrom(other)]).toEqual([other, 401]);
+  }
 });
 
 test('a pipelined request before bytes that are not HTTP gets its response, and the connection is closed', async () => {
