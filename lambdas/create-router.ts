@@ -10,6 +10,7 @@ import { createGetUsage } from './endpoints/quota-usage.ts';
 import { createHttpHandler, type HttpHandler } from './http/create-http-handler.ts';
 import { type Authenticate, createAuthenticate } from './keys/authenticate.ts';
 import { createMeter } from './metering/meter.ts';
+import { type Announce, withThresholds } from './metering/thresholds.ts';
 import { createRecorder } from './records/recorder.ts';
 import { createReplay } from './replay/replay.ts';
 import { createBreaker } from './routing/breaker.ts';
@@ -25,6 +26,7 @@ import type { LessonStore } from './stores/lesson-store.ts';
 import type { MeterStore } from './stores/meter-store.ts';
 import type { PlanStore } from './stores/plan-store.ts';
 import type { RecordStore } from './stores/record-store.ts';
+import type { ThresholdStore } from './stores/threshold-store.ts';
 import type { Clock } from './support/clock.ts';
 import type { RandomBytes } from './support/ids.ts';
 import type { Log } from './support/log.ts';
@@ -42,6 +44,12 @@ export type RouterParts = {
   lessons: LessonStore;
   records: RecordStore;
   history: HistoryStore;
+  thresholds: ThresholdStore;
+  /**
+   * Where events of usage go.
+   * @default the log alone
+   */
+  announce?: Announce | undefined;
   /**
    * Responses kept for repeats of their requests.
    * @default none: requests with an idempotency key are rejected
@@ -84,6 +92,8 @@ export const createRouter = ({
   lessons: lessonStore,
   records,
   history,
+  thresholds,
+  announce = async () => {},
   answers,
   keepMs = DAY_MS,
   upstream,
@@ -94,7 +104,12 @@ export const createRouter = ({
   corsOrigins,
   passesTraceparent,
 }: RouterParts): HttpHandler => {
-  const meter = createMeter({ store: meters, clock, log });
+  const meter = withThresholds(createMeter({ store: meters, clock, log }), {
+    store: thresholds,
+    announce,
+    clock,
+    log,
+  });
   const breaker = createBreaker({ store: breakers, upstream, clock, randomBytes, log });
   const lessons = createLessons({ store: lessonStore, clock, log });
   const failover = createFailover({ breaker });

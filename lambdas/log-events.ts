@@ -56,6 +56,8 @@ type Fields = {
   openings: number;
   refunded: number;
   operator: string;
+  /** Percent of a key's quota. */
+  threshold: number;
   /** What was changed: `plans.set`. */
   action: string;
   planId: string;
@@ -125,6 +127,10 @@ export type LogEvents = {
   meter_refund_pending: Unit;
   meter_charge_pending: Unit;
   meter_units_reaped: Line<'meterId' | 'refunded'>;
+  /** The use of a key's quota reached a share of it; once per meter, period and share. */
+  usage_threshold: Line<'keyId' | 'projectId' | 'meterId' | 'period' | 'threshold'>;
+  /** The same, but its event was not sent; a request after a minute repeats it. */
+  usage_threshold_failed: Line<'keyId' | 'projectId' | 'meterId' | 'period' | 'threshold'>;
   /** The request's record is missing or incomplete; the request itself is not affected. */
   record_write_failed: Line<'requestId'>;
   /** A change through the admin API; its fields before and after are in the audit. */

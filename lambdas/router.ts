@@ -3,6 +3,7 @@ import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import models from '#models' with { type: 'json' };
 import { createBucket } from './aws/bucket.ts';
 import { type AwsServiceName, readEndpoint } from './aws/endpoint.ts';
+import { createEventBus } from './aws/event-bus.ts';
 import { createCatalog, parseModels } from './catalog/catalog.ts';
 import { createRouter } from './create-router.ts';
 import { readRouterEnv } from './env.ts';
@@ -50,6 +51,8 @@ const stores = createDynamoStores({
       : createBucketBodies(createBucket({ ...aws('s3'), bucketName, timeouts: BUCKET_TIMEOUTS })),
 });
 
+const events = createEventBus(aws('events'));
+
 /** For the server that checks keys before it reads a body (web.ts). */
 export const authenticate = createAuthenticate({ ...stores, clock: systemClock });
 
@@ -57,6 +60,7 @@ export const authenticate = createAuthenticate({ ...stores, clock: systemClock }
 export const handler = createRouter({
   catalog: createCatalog(catalog),
   ...stores,
+  announce: (event) => events.put('Usage threshold reached', event),
   keepMs: env.REPLAY_HOURS === undefined ? undefined : Number(env.REPLAY_HOURS) * HOUR_MS,
   authenticate,
   upstream: createHttpUpstream({

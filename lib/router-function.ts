@@ -1,5 +1,5 @@
-import { Duration } from 'aws-cdk-lib';
-import type { Role } from 'aws-cdk-lib/aws-iam';
+import { Duration, Stack } from 'aws-cdk-lib';
+import { Grant, type Role } from 'aws-cdk-lib/aws-iam';
 import { type Code, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
@@ -19,6 +19,17 @@ export type RouterFunctionProps = {
   /** Undefined if the stage keeps no responses. */
   answerBucket: AnswerBucket | undefined;
   upstreamSecrets: UpstreamSecrets;
+};
+
+/** Grants the events of usage thresholds on the account's default bus. */
+const grantEvents = (role: Role): void => {
+  const eventBus = { service: 'events', resource: 'event-bus', resourceName: 'default' };
+  Grant.addToPrincipal({
+    grantee: role,
+    actions: ['events:PutEvents'],
+    resourceArns: [Stack.of(role).formatArn(eventBus)],
+    conditions: { StringEquals: { 'events:source': 'model-router' } },
+  });
 };
 
 /**
@@ -45,6 +56,7 @@ export class RouterFunction extends Construct {
     if (tables.answers) grantOn(tables.answers, role, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
     answerBucket?.grantObjects(role);
     upstreamSecrets.grantValue(role);
+    grantEvents(role);
     grantKey(this, stage, role);
 
     this.environment = {

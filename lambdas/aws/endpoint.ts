@@ -1,4 +1,4 @@
-export type AwsServiceName = 'dynamodb' | 's3' | 'secretsmanager';
+export type AwsServiceName = 'dynamodb' | 'events' | 's3' | 'secretsmanager';
 
 type Variables = Record<string, string | undefined>;
 
@@ -23,6 +23,7 @@ const isAlwaysDualStack = (service: AwsServiceName, suffix: string): boolean =>
 
 const OVERRIDES: Record<AwsServiceName, string> = {
   dynamodb: 'AWS_ENDPOINT_URL_DYNAMODB',
+  events: 'AWS_ENDPOINT_URL_EVENTBRIDGE',
   s3: 'AWS_ENDPOINT_URL_S3',
   secretsmanager: 'AWS_ENDPOINT_URL_SECRETS_MANAGER',
 };

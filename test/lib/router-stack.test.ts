@@ -62,6 +62,25 @@ describe('the role of the router', () => {
           Action: 'secretsmanager:GetSecretValue',
           Resource: { Ref: only(dev, 'AWS::SecretsManager::Secret').id },
         },
+        {
+          Effect: 'Allow',
+          Action: 'events:PutEvents',
+          Resource: {
+            'Fn::Join': [
+              '',
+              [
+                'arn:',
+                { Ref: 'AWS::Partition' },
+                ':events:',
+                { Ref: 'AWS::Region' },
+                ':',
+                { Ref: 'AWS::AccountId' },
+                ':event-bus/default',
+              ],
+            ],
+          },
+          Condition: { StringEquals: { 'events:source': 'model-router' } },
+        },
       ],
     });
   });

@@ -9,6 +9,7 @@ import type { LessonStore } from '../lesson-store.ts';
 import type { MeterStore } from '../meter-store.ts';
 import type { PlanStore } from '../plan-store.ts';
 import type { RecordStore } from '../record-store.ts';
+import type { ThresholdStore } from '../threshold-store.ts';
 import { createDynamoAnswerStore } from './answer-store.ts';
 import { createDynamoAuditStore } from './audit-store.ts';
 import { createDynamoBreakerStore } from './breaker-store.ts';
@@ -20,6 +21,7 @@ import { createDynamoLessonStore } from './lesson-store.ts';
 import { createDynamoMeterStore } from './meter-store.ts';
 import { createDynamoPlanStore } from './plan-store.ts';
 import { createDynamoRecordStore } from './record-store.ts';
+import { createDynamoThresholdStore } from './threshold-store.ts';
 
 export type Stores = {
   keys: KeyStore;
@@ -30,6 +32,7 @@ export type Stores = {
   lessons: LessonStore;
   records: RecordStore;
   history: HistoryStore;
+  thresholds: ThresholdStore;
   audit: AuditStore;
   /** Undefined without a table for it: no response is kept. */
   answers: AnswerStore | undefined;
@@ -63,6 +66,7 @@ export const createDynamoStores = ({
     lessons: createDynamoLessonStore({ client, tableName: meters }),
     records: createDynamoRecordStore({ client, tableName: records, recordDays }),
     history: createDynamoHistoryStore({ client, tableName: history }),
+    thresholds: createDynamoThresholdStore({ client, tableName: meters }),
     audit: createDynamoAuditStore({ client, tableName: history }),
     answers:
       answers === undefined
