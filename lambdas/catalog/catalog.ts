@@ -31,6 +31,8 @@ export const Target = z.strictObject({
   authHeader: z.optional(z.enum(['authorization', 'x-api-key', 'api-key'])),
   /** Extra headers, e.g. a protocol version. Never a credential. */
   headers: z.optional(z.record(HeaderName, HeaderValue)),
+  /** Header by which the provider recognizes a repeat of a call, e.g. `Idempotency-Key`. */
+  idempotencyHeader: z.optional(HeaderName),
   maxTokensField: z.optional(z.enum(['max_tokens', 'max_completion_tokens'])),
   /** On chat: the upstream rejects (`refused`) or requires `reasoning_content` in earlier responses. */
   reasoningHistory: z.optional(z.enum(['required', 'refused'])),

@@ -113,6 +113,7 @@ export const createFetchAnswer = ({
           maxOutputTokens: model.max_output_tokens,
           limits,
           signal,
+          requestId: call.requestId,
           traceparent: passesTraceparent ? call.traceparent : undefined,
         });
       },

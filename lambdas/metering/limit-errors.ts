@@ -114,6 +114,18 @@ export const meterUnavailable = (cause: unknown): ApiError =>
     cause,
   });
 
+/**
+ * 503: the unit was settled, or its minute closed, before. A later attempt of a request whose process died needs
+ * another unit then.
+ */
+export class UnitSettled extends ApiError {
+  constructor() {
+    const { type, message, status, headers } = meterUnavailable(undefined);
+    super(type, message, { status, headers });
+    this.name = 'UnitSettled';
+  }
+}
+
 /** Maps `StoreUnavailable` to a public error. @throws ApiError 503 */
 export const mapStoreErrors = async <Value>(verb: () => Promise<Value>): Promise<Value> => {
   try {

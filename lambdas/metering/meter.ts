@@ -13,10 +13,10 @@ import {
   keyRevoked,
   type Limits,
   mapStoreErrors,
-  meterUnavailable,
   quotaExceeded,
   quotaReserved,
   rateExceeded,
+  UnitSettled,
 } from './limit-errors.ts';
 import { createReadSnapshot, createReadUsage, createReaper, type Usage } from './quota-usage.ts';
 import { shedOverload } from './shed-overload.ts';
@@ -77,7 +77,7 @@ const limitError = (
     case 'concurrency-reached':
       return concurrencyReached(plan.concurrency, limits, now);
     case 'too-late':
-      return meterUnavailable(new Error('The request was settled, or its minute closed, before.'));
+      return new UnitSettled();
   }
 };
 

@@ -1,14 +1,11 @@
 import type { Call } from '../endpoints/endpoint.ts';
-import type { AnswerClaim, AnswerEntry, AnswerStore } from '../stores/answer-store.ts';
+import type { AnswerClaim, AnswerEntry, AnswerStore, Unit } from '../stores/answer-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
 import { MAX_INVOCATION_MS } from '../support/time.ts';
 import { type Attempt, assertSameRequest } from './attempt.ts';
 import { LEASE_MS } from './lease.ts';
 import { notResumable } from './resume.ts';
-
-/** Id and instant of the reservation: the same ones reserve the same unit. */
-export type Unit = Pick<AnswerEntry, 'requestId' | 'startedAt'>;
 
 /** Who has the request of an attempt. */
 export type Found =

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import type { EncodedReply } from '../endpoints/endpoint.ts';
+import type { EncodedReply, Reply } from '../endpoints/endpoint.ts';
 import type { CallerProtocol } from '../protocols/protocol.ts';
 import { formatSse, type MessageBatches, type SseMessage } from '../protocols/sse.ts';
 import type { AnswerStore } from '../stores/answer-store.ts';
@@ -22,7 +22,10 @@ const STORE_TIMEOUT_MS = 3_000;
 
 /** The response is sent, but a repeat would run again. */
 export const NOT_STORED = { 'idempotent-stored': 'false' };
-const NOT_STORED_COMMENT: SseMessage = { comment: 'idempotent-stored: false' };
+export const isUnstored = ({ headers = {} }: Reply): boolean => 'idempotent-stored' in headers;
+
+/** The same in a stream whose headers are sent. */
+export const NOT_STORED_COMMENT: SseMessage = { comment: 'idempotent-stored: false' };
 
 export type KeeperParts = {
   id: string;

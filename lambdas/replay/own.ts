@@ -1,11 +1,11 @@
 import type { CheckedCall } from '../endpoints/check-call.ts';
 import type { EncodedReply, Reply, StreamReply } from '../endpoints/endpoint.ts';
+import { UnitSettled } from '../metering/limit-errors.ts';
 import type { MessageBatches } from '../protocols/sse.ts';
-import type { AnswerStore, Fingerprint } from '../stores/answer-store.ts';
+import type { AnswerStore, Fingerprint, Unit } from '../stores/answer-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { Attempt } from './attempt.ts';
-import type { Unit } from './claim.ts';
 import { createKeeper, type Keeper } from './keeper.ts';
 import { holdLease } from './lease.ts';
 import { createRecording, type Recording } from './recording.ts';
@@ -16,7 +16,7 @@ export type Run = (checked: CheckedCall, keeper?: Keeper) => Promise<EncodedRepl
 /** A request that runs in this process, for its own caller and for repeats. */
 export type Running = {
   owner: string;
-  /** Id of the response. */
+  /** Id of the unit and of the response. */
   requestId: string;
   fingerprint: Fingerprint;
   /** The whole response, or the head of a stream whose messages are in `recording`. */
@@ -48,6 +48,13 @@ const startDraining = async (messages: MessageBatches, end: () => Promise<void>)
     .catch(() => {});
 };
 
+/** Runs a request that its client does not abort: `Call.signal` is replaced. */
+const detach = ({ checked, run, keeper }: { checked: CheckedCall; run: Run; keeper: Keeper }) => {
+  const { signal } = new AbortController();
+  return ({ requestId, startedAt: reservedAt }: Unit): ReturnType<Run> =>
+    run({ ...checked, call: { ...checked.call, requestId, signal }, reservedAt }, keeper);
+};
+
 /**
  * Runs a claimed request. It runs to its end even if its client disconnects, because a caller who set a key will return
  * for the response. Without a stored response the claim is released.
@@ -56,7 +63,6 @@ export const createOwn =
   ({ answers, running, clock, log, keepMs }: OwnDeps) =>
   (attempt: Attempt, unit: Unit, checked: CheckedCall, run: Run): Running => {
     const { id, fingerprint, hasEventIds } = attempt;
-    const { requestId, startedAt: reservedAt } = unit;
     const { protocol, requestId: owner } = checked.call;
     const recording = createRecording();
     const parts = { id, owner, recording, protocol, answers, clock, log, hasEventIds };
@@ -71,12 +77,21 @@ export const createOwn =
       if (running.get(id) === started) running.delete(id);
       recording.end();
     };
-    /** Not aborted by the client: `Call.signal` is replaced. */
-    const signal = new AbortController().signal;
+    const runOn = detach({ checked, run, keeper });
+    const runOnAnother = async (): ReturnType<Run> => {
+      const another = { requestId: owner, startedAt: clock.now() };
+      // If this fails, the next owner does the same.
+      await answers.reassign(id, owner, another).catch(() => false);
+      started.requestId = owner;
+      return runOn(another);
+    };
     const open = async (): Promise<Reply> => {
-      const call = { ...checked.call, requestId, signal };
       try {
-        const reply = await run({ ...checked, call, reservedAt }, keeper);
+        const reply = await runOn(unit).catch((error: unknown) => {
+          // The dead owner may have refunded its unit, and died before it released the claim.
+          if (error instanceof UnitSettled && unit.requestId !== owner) return runOnAnother();
+          throw error;
+        });
         if (!('messages' in reply)) await end();
         else await startDraining(reply.messages, end);
         return reply;
@@ -88,7 +103,7 @@ export const createOwn =
     const opening = open();
     // Also awaited by the caller; a repeat may have disconnected.
     opening.catch(() => {});
-    const started = { owner, requestId, fingerprint, opening, recording };
+    const started = { owner, requestId: unit.requestId, fingerprint, opening, recording };
     running.set(id, started);
     return started;
   };

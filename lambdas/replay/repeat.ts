@@ -10,6 +10,7 @@ import { type Clock, withTimeout } from '../support/clock.ts';
 import { type ApiError, apiError, toApiError } from '../support/errors.ts';
 import { suffixOf } from '../support/ids.ts';
 import type { ResumePoint } from './attempt.ts';
+import { isUnstored, NOT_STORED_COMMENT } from './keeper.ts';
 import type { Running } from './own.ts';
 import type { Recording } from './recording.ts';
 import { assertResumable, resumeBehind } from './resume.ts';
@@ -104,6 +105,8 @@ async function* messagesOfLate(
   yield [protocol.heartbeat];
   try {
     const opened = await reply;
+    // Its headers come too late.
+    if (isUnstored(opened)) yield [NOT_STORED_COMMENT];
     if ('messages' in opened) yield* opened.messages;
   } catch (error) {
     yield protocol.encodeStreamError(toApiError(error), requestId, {

@@ -1,13 +1,13 @@
 import type { CheckedCall } from '../endpoints/check-call.ts';
 import type { Call, Reply } from '../endpoints/endpoint.ts';
 import type { Meter } from '../metering/meter.ts';
-import type { AnswerEntry, AnswerStore } from '../stores/answer-store.ts';
+import type { AnswerEntry, AnswerStore, Unit } from '../stores/answer-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { DO_NOT_RETRY, invalidRequest } from '../support/errors.ts';
 import type { Log } from '../support/log.ts';
 import { type Attempt, assertSameRequest, readAttempt } from './attempt.ts';
-import { createClaim, type Found, type Unit } from './claim.ts';
-import { NOT_STORED } from './keeper.ts';
+import { createClaim, type Found } from './claim.ts';
+import { isUnstored, NOT_STORED } from './keeper.ts';
 import { createOwn, type Run, type Running } from './own.ts';
 import { createRepeatHeaders, readLive, readOwn, replyLate, replyOfKept } from './repeat.ts';
 import { assertResumable } from './resume.ts';
@@ -34,7 +34,7 @@ type Repeatable = { attempt: Attempt; checked: CheckedCall; run: Run };
 
 /** The replies to a request, by who has it. */
 const createReplies = (deps: ReplayDeps, running: Map<string, Running>) => {
-  const { clock } = deps;
+  const { clock, log } = deps;
   const own = createOwn({ ...deps, running });
   const repeatHeaders = createRepeatHeaders(deps);
   return {
@@ -52,7 +52,9 @@ const createReplies = (deps: ReplayDeps, running: Map<string, Running>) => {
       assertResumable(resumePoint, first.owner);
       const headers = await repeatHeaders(checked.call, first);
       const reply = await first.opening;
-      if (!('messages' in reply)) return { ...reply, headers };
+      if (!('messages' in reply)) {
+        return { ...reply, headers: { ...headers, ...(isUnstored(reply) && NOT_STORED) } };
+      }
       const messages = readLive(first, checked.call, { clock, resumePoint });
       return { ...reply, headers, messages };
     },
@@ -63,6 +65,7 @@ const createReplies = (deps: ReplayDeps, running: Map<string, Running>) => {
     },
     /** Of a request that cannot be claimed. */
     unprotected: async ({ checked, run }: Repeatable): Promise<Reply> => {
+      log.warn('answer_not_stored', { requestId: checked.call.requestId });
       const reply = await run(checked);
       return { ...reply, headers: { ...reply.headers, ...NOT_STORED } };
     },

@@ -29,6 +29,9 @@ export type AnswerEntry = {
   answer: KeptAnswer | undefined;
 };
 
+/** Id and instant of the reservation: the same ones reserve the same unit. */
+export type Unit = Pick<AnswerEntry, 'requestId' | 'startedAt'>;
+
 /** Who runs the request of an idempotency key from `now` on. */
 export type AnswerClaim = Omit<AnswerEntry, 'answer'> & { id: string; now: number };
 
@@ -46,6 +49,8 @@ export type AnswerStore = {
   replace(claim: AnswerClaim): Promise<void>;
   /** Replaces the dead owner of `entry`; false if it lives or another process was first. Idempotent. */
   takeOver(claim: AnswerClaim, dead: AnswerEntry): Promise<boolean>;
+  /** Names another unit, after the dead owner's was settled; false if the owner was replaced. Idempotent. */
+  reassign(id: string, owner: string, unit: Unit): Promise<boolean>;
   /** Undefined if the id has no entry. */
   find(id: string, now: number): Promise<AnswerEntry | undefined>;
   /** Moves the owner's lease forward; false if the owner was replaced. */

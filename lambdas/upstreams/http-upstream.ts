@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Confidential } from '../protocols/clean-reason.ts';
@@ -94,10 +95,22 @@ const signFor = async (
   }
 };
 
+/**
+ * The same for each call of a request with the same body: also by another target of the provider, and by
+ * another process after the first one died. Providers reject a key that is reused with another body.
+ */
+const idempotencyHeaderFor = (
+  body: Uint8Array,
+  { target: { idempotencyHeader: name }, requestId }: UpstreamCall,
+): HeaderMap =>
+  name === undefined || requestId === undefined
+    ? {}
+    : { [name]: `${requestId}-${hash('sha256', body).slice(0, 16)}` };
+
 const headersFor = (
   body: Uint8Array,
   authHeaders: HeaderMap,
-  { request, protocol, traceparent }: UpstreamCall,
+  call: UpstreamCall,
   target: WireTarget,
 ): HeaderMap => ({
   'content-type': 'application/json',
@@ -105,9 +118,10 @@ const headersFor = (
   accept: 'text/event-stream, application/json',
   'accept-encoding': 'identity',
   'user-agent': 'model-router',
-  ...(traceparent !== undefined && { traceparent }),
+  ...(call.traceparent !== undefined && { traceparent: call.traceparent }),
+  ...idempotencyHeaderFor(body, call),
   ...authHeaders,
-  ...(protocol.headers?.(request, target) ?? target.headers),
+  ...(call.protocol.headers?.(call.request, target) ?? target.headers),
 });
 
 /**

@@ -23,6 +23,8 @@ export type UpstreamCall = {
   /** Cap for wires that demand one: the catalog's `max_output_tokens`. */
   maxOutputTokens: number;
   limits: AnswerLimits;
+  /** Of the request that is charged for the call, for targets with an `idempotencyHeader`. */
+  requestId?: string | undefined;
   /** W3C trace context to send along. */
   traceparent?: string | undefined;
   /** Aborts the call: the client disconnected, or a deadline passed. */

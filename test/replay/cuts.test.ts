@@ -102,5 +102,5 @@ test.each(Object.entries(CALLERS))(
     expect(upstream.calls).toHaveLength(number);
     await expect.poll(() => fleet.charged()).toBe(number);
   },
-  600_000,
+  3_600_000,
 );

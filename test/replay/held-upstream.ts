@@ -59,18 +59,21 @@ const openCall = (
 
 /**
  * A provider of the chat protocol. Each call waits for the test unless `isQuick`; `filler` is a part of each
- * response.
+ * response, and the next `refusesNext` calls get a 500.
  */
 export const startHeldUpstream = async () => {
   const calls: HeldCall[] = [];
-  const state = { isQuick: true, filler: '' };
+  const state = { isQuick: true, filler: '', refusesNext: 0 };
   const server = createServer((request, response) => {
     buffer(request).then(
       () => {
         const filler = () => state.filler;
         const call = openCall(response, calls.length + 1, { headers: request.headers, filler });
         calls.push(call);
-        if (state.isQuick) call.finish();
+        if (state.refusesNext > 0) {
+          state.refusesNext -= 1;
+          call.refuse(500);
+        } else if (state.isQuick) call.finish();
       },
       () => response.destroy(),
     );

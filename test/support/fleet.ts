@@ -46,7 +46,7 @@ export type FleetOptions = {
   size?: number;
   breakers?: BreakerStore;
   /** In place of the local store of kept responses; `endpoint` is that of the tables. */
-  answersAt?: (endpoint: string) => AnswerStore;
+  answersAt?: (endpoint: string) => AnswerStore | Promise<AnswerStore>;
   toEvent?: ServerOptions['toEvent'];
   secret?: string;
   /** Stage option `traceparent`. */
@@ -67,11 +67,12 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
   const { key, record } = await lifecycle.create({ projectId: 'project', planId: PLAN.id });
   const other = await lifecycle.create({ projectId: 'other-project', planId: PLAN.id });
   const written: string[] = [];
+  const answers = (await options.answersAt?.(stores.endpoint)) ?? stores.parts.answers;
   const create = () =>
     createRouter({
       ...stores.parts,
       breakers: options.breakers ?? stores.parts.breakers,
-      answers: options.answersAt?.(stores.endpoint) ?? stores.parts.answers,
+      answers: answers,
       catalog: options.catalog ?? createCatalog(models),
       upstream: createHttpUpstream({
         secrets: fixedSecrets(secret),

@@ -54,6 +54,10 @@ const TAKE_OVER: ConditionalWrite = {
   update: `SET ${OWNERSHIP}`,
   condition: '#owner = :dead AND #leaseUntil <= :now AND attribute_not_exists(#kind)',
 };
+const REASSIGN: ConditionalWrite = {
+  update: 'SET #requestId = :requestId, #startedAt = :startedAt',
+  condition: '#owner = :owner AND attribute_not_exists(#kind)',
+};
 const RENEW: ConditionalWrite = {
   update: 'SET #leaseUntil = :leaseUntil',
   condition: '#owner = :owner AND attribute_not_exists(#kind)',
@@ -196,6 +200,10 @@ export const createDynamoAnswerStore = ({
         ':dead': dead.owner,
       });
       return applied || item?.owner === claim.owner;
+    },
+    reassign: async (id, owner, { requestId, startedAt }) => {
+      const values = { ':owner': owner, ':requestId': requestId, ':startedAt': startedAt };
+      return (await apply(id, REASSIGN, values)).applied;
     },
     find: async (id, now) => readEntry(id, await table.read(id), now),
     renew: async (id, owner, leaseUntil) =>

@@ -1,0 +1,98 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createDynamoAnswerStore } from '../../lambdas/stores/dynamo/answer-store.ts';
+import { createDynamoClient } from '../../lambdas/stores/dynamo/client.ts';
+import { LOCAL_AWS } from '../../local/local-aws.ts';
+import { type DynamoProxy, startDynamoProxy, type Trouble } from '../metering/dynamo-proxy.ts';
+import { TABLE_NAMES } from '../support/dynamo.ts';
+import { PATIENT, passing, type ReplayBench, startReplayBench } from './replay-bench.ts';
+
+/** Routers whose table of responses has faults, and no other table. */
+const startWithFaults = async () => {
+  const proxies: DynamoProxy[] = [];
+  const bench: ReplayBench = await startReplayBench({
+    answersAt: async (endpoint) => {
+      const proxy = await startDynamoProxy(endpoint);
+      proxies.push(proxy);
+      const client = createDynamoClient({
+        ...LOCAL_AWS,
+        endpoint: proxy.url,
+        clock: { now: Date.now, after: (ms, action) => bench.clock.after(ms, action) },
+      });
+      onTestFinished(async () => {
+        client.destroy();
+        await proxy.close();
+      });
+      return createDynamoAnswerStore({ client, tableName: TABLE_NAMES.answers });
+    },
+  });
+  const [proxy] = proxies;
+  if (!proxy) throw new Error('no proxy');
+  return { ...bench, proxy };
+};
+
+test.each<{ step: 'claim' | 'finish'; trouble: Trouble; stream: boolean }>([
+  { step: 'claim', trouble: 'silence', stream: true },
+  { step: 'claim', trouble: 'throttled', stream: false },
+  { step: 'claim', trouble: 'reset', stream: true },
+  { step: 'finish', trouble: 'silence', stream: false },
+  { step: 'finish', trouble: 'throttled', stream: true },
+  { step: 'finish', trouble: 'reset', stream: false },
+])(
+  'a table that fails a claim or a finished response costs no response, which then states that it is not stored: $step, $trouble, streamed $stream',
+  async ({ step, trouble, stream }) => {
+    const bench = await startWithFaults();
+    const { ask, fleet, proxy, upstream } = bench;
+    proxy.decide(() => {
+      const isClaim = upstream.calls.length === 0;
+      return isClaim === (step === 'claim') ? trouble : 'none';
+    });
+    const { status, headers, text } = await passing(bench, ask({ stream }));
+    expect([status, text.includes(' only')]).toEqual([200, true]);
+    const isInStream = stream && step === 'finish';
+    if (isInStream) expect(text).toMatch(/^: idempotent-stored: false$/m);
+    else expect(headers['idempotent-stored']).toBe('false');
+    await expect.poll(() => fleet.charged(), PATIENT).toBe(1);
+    expect(fleet.lines().filter(({ event }) => event === 'answer_not_stored')).toHaveLength(1);
+  },
+);
+
+test('a write of a finished response whose answer is lost is repeated and kept', async () => {
+  const bench = await startWithFaults();
+  const { ask, proxy, upstream, fleet } = bench;
+  let lost = 0;
+  proxy.decide(() => {
+    if (upstream.calls.length === 0 || lost > 0) return 'none';
+    lost += 1;
+    return 'lost answer';
+  });
+  const first = await passing(bench, ask({ stream: false }));
+  expect([lost, first.headers['idempotent-stored']]).toEqual([1, undefined]);
+  expect((await ask({ stream: false, router: 1 })).text).toBe(first.text);
+  expect([upstream.calls.length, await fleet.charged()]).toEqual([1, 1]);
+});
+
+test('a repeat that waits outlasts reads that fail', async () => {
+  const bench = await startWithFaults();
+  const { ask, lastCall, proxy, untilCalls, upstream, fleet } = bench;
+  upstream.state.isQuick = false;
+  const first = ask();
+  await untilCalls(1);
+  let reads = 0;
+  proxy.decide(({ operation }) => {
+    if (operation !== 'GetItem') return 'none';
+    reads += 1;
+    // The first one belongs to the claim.
+    return reads > 1 && reads < 7 ? 'throttled' : 'none';
+  });
+  const repeat = ask({ router: 1 });
+  await expect
+    .poll(() => {
+      bench.clock.advance(200);
+      return reads;
+    }, PATIENT)
+    .toBeGreaterThan(6);
+  lastCall().finish();
+  const [{ text }, again] = await passing(bench, Promise.all([first, repeat]));
+  expect(again.text).toBe(text);
+  expect([upstream.calls.length, await fleet.charged()]).toEqual([1, 1]);
+});
