@@ -2,6 +2,7 @@ import { type AdminClient, createAdminClient } from './admin-client.ts';
 import type { Check } from './check.ts';
 import { usageError } from './cli-error.ts';
 import type { Options } from './read-arguments.ts';
+import type { UserPoolApi } from './user-pool.ts';
 
 /** The router that a command operates. */
 export type Connection = {
@@ -10,6 +11,8 @@ export type Connection = {
   addresses: Record<string, string>;
   /** Checks of the AWS account; none for a router without a stack. */
   checkQuotas(): Promise<Check[]>;
+  /** The user pool of the stack's console; none for a router without a stack. */
+  userPool?: () => Promise<UserPoolApi>;
 };
 
 export type Env = Record<string, string | undefined>;
@@ -56,13 +59,22 @@ const connectToStack = async (
   const client = aws.createAwsClient({ region, profile });
   const { baseUrl, outputs } = await aws.findRouter(client, stack);
   const lambda = async () => ({
-    endpoint: await aws.lambdaEndpoint(client, env.AWS_ENDPOINT_URL_LAMBDA),
+    endpoint: await aws.serviceEndpoint(client, 'lambda', env.AWS_ENDPOINT_URL_LAMBDA),
     sign: aws.createSigner(client, 'lambda'),
     functionName: outputs.RouterFunctionName ?? '',
   });
   return {
     send: createAdminClient({ baseUrl, sign: aws.createSigner(client, 'execute-api') }),
     addresses: addressesIn(outputs),
+    userPool: async () => ({
+      endpoint: await aws.serviceEndpoint(
+        client,
+        'cognito-idp',
+        env.AWS_ENDPOINT_URL_COGNITO_IDENTITY_PROVIDER,
+      ),
+      sign: aws.createSigner(client, 'cognito-idp'),
+      id: outputs.ConsoleUsers,
+    }),
     checkQuotas: async () => {
       const { checkLambdaQuotas } = await import('./lambda-quotas.ts');
       return checkLambdaQuotas(await lambda());

@@ -45,16 +45,17 @@ export const findRouter = async (
   throw new CliError(1, `Stack ${stack} is not a model-router stack (no output ${OUTPUT}).`);
 };
 
-/** Address of Lambda's API in the client's region; `AWS_ENDPOINT_URL_LAMBDA` overrides it, as in the SDKs. */
-export const lambdaEndpoint = async (
+/** Address of a service in the client's region; `AWS_ENDPOINT_URL_…` overrides it, as in the SDKs. */
+export const serviceEndpoint = async (
   { config }: CloudFormationClient,
+  service: 'lambda' | 'cognito-idp',
   override: string | undefined,
-): Promise<string> => override ?? `https://lambda.${await config.region()}.amazonaws.com`;
+): Promise<string> => override ?? `https://${service}.${await config.region()}.amazonaws.com`;
 
 /** Signs requests to a service with the client's credentials and region. */
 export const createSigner = (
   client: CloudFormationClient,
-  service: 'execute-api' | 'lambda',
+  service: 'execute-api' | 'lambda' | 'cognito-idp',
 ): Sign => {
   const { credentials, region, sha256 } = client.config;
   const signer = new SignatureV4({ service, region, credentials, sha256 });

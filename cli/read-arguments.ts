@@ -25,6 +25,7 @@ const OPTIONS = {
   since: { type: 'string' },
   until: { type: 'string' },
   who: { type: 'string' },
+  role: { type: 'string' },
   limit: { type: 'string' },
   by: { type: 'string' },
   month: { type: 'string' },

@@ -3,6 +3,7 @@ import type { publicProject } from '../../lambdas/admin/projects.ts';
 import type { publicKey } from '../../lambdas/admin/public-key.ts';
 import type { KeyUsage } from '../../lambdas/admin/quota-usage.ts';
 import type { CallOutcome } from '../../lambdas/admin/target-test.ts';
+import type { ListedTarget } from '../../lambdas/admin/targets.ts';
 import type { createUsageGroups, Grouping } from '../../lambdas/history/read-usage.ts';
 import type { recordForOperator, summaryOf } from '../../lambdas/records/public-record.ts';
 import type { Plan as StoredPlan } from '../../lambdas/stores/plan-store.ts';
@@ -30,6 +31,5 @@ export type RequestRecord = ReturnType<typeof recordForOperator>;
 
 export type AuditEntry = ReturnType<typeof publicEntry>;
 
-/** A target of the catalog, as `checks` lists it. */
-export type Target = { place: string; model: string; upstream: string; calls: string[] };
+export type Target = ListedTarget;
 export type Check = { check: string; result: string; place?: string; reason?: string };

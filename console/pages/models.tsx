@@ -1,14 +1,15 @@
 import { useState } from 'preact/hooks';
 import { asFailure } from '../api/failure.ts';
-import type { CallOutcome, Check, Target } from '../api/types.ts';
+import type { CallOutcome, Check, List, Target } from '../api/types.ts';
 import { useShared } from '../parts/context.ts';
-import { milliseconds } from '../parts/format.ts';
+import { dollars, milliseconds } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
 import { Shown } from '../parts/states.tsx';
 import { type Column, Table } from '../parts/table.tsx';
+import { Instant } from '../parts/time.tsx';
 
-type Checks = { checks: Check[]; targets: Target[] };
+type Checks = { checks: Check[] };
 /** Outcomes by target and call; undefined while a call runs. */
 type Outcomes = Record<string, CallOutcome | undefined>;
 
@@ -35,20 +36,57 @@ const Outcome = ({ call, outcome }: { call: string; outcome: CallOutcome | undef
   );
 };
 
+/** Dollars for a million tokens. */
+const priceOf = ({ input_price_per_m: input, output_price_per_m: output }: Target): string =>
+  `${dollars(input)} in, ${dollars(output)} out per M tokens`;
+
+const STATES = {
+  closed: { text: 'available', tone: 'good' },
+  'half-open': { text: 'trying one request', tone: 'warn' },
+  open: { text: 'not asked', tone: 'bad' },
+};
+
+const State = ({ state, open_until: until }: Target) => {
+  const { text, tone } = STATES[state];
+  return (
+    <>
+      <span class={`pill is-${tone}`}>{text}</span>
+      {state === 'open' && until && (
+        <span class="quiet clip">
+          until <Instant at={until} />
+        </span>
+      )}
+    </>
+  );
+};
+
 const columnsWith = (
   outcomes: Outcomes,
   onTest: ((target: Target) => void) | undefined,
 ): Column<Target>[] => [
-  { title: 'Model', cell: ({ model }) => <strong class="clip">{model}</strong> },
   {
-    title: 'Upstream',
-    cell: ({ upstream, place }) => (
+    title: 'Model',
+    cell: (target) => (
       <>
-        {upstream}
-        <span class="mono quiet clip">{place}</span>
+        <strong class="clip">{target.model}</strong>
+        <span class="quiet">{priceOf(target)}</span>
       </>
     ),
   },
+  {
+    title: 'Target',
+    cell: ({ upstream, upstream_model: name, protocol, place }) => (
+      <>
+        <span class="clip">
+          {upstream} / {name}
+        </span>
+        <span class="quiet clip">
+          {protocol} · <span class="mono">{place}</span>
+        </span>
+      </>
+    ),
+  },
+  { title: 'State', cell: State },
   {
     title: 'Last test',
     cell: ({ place, calls }) => {
@@ -93,10 +131,32 @@ const CHECK_COLUMNS: Column<Check>[] = [
   { title: 'Reason', cell: ({ reason, place }) => [reason, place].filter(Boolean).join(' · ') },
 ];
 
+const Configuration = () => {
+  const { session } = useShared();
+  const checks = useLoad('', () => session.api.get<Checks>('checks'));
+  return (
+    <section class="section">
+      <h2>Configuration</h2>
+      <Shown of={checks}>
+        {({ checks: found }) => (
+          <div class="panel scroll">
+            <Table
+              caption="Checks of the configuration"
+              columns={CHECK_COLUMNS}
+              rows={found}
+              keyOf={({ check, place }) => `${check} ${place}`}
+            />
+          </div>
+        )}
+      </Shown>
+    </section>
+  );
+};
+
 /** The catalog's targets, the checks of the doctor, and a test of each target. */
 export const ModelsPage = () => {
   const { session } = useShared();
-  const checks = useLoad('', () => session.api.get<Checks>('checks'));
+  const listed = useLoad('', () => session.api.get<List<Target>>('targets'));
   const [outcomes, setOutcomes] = useState<Outcomes>({});
   const put = (place: string, call: string, outcome: CallOutcome | undefined) =>
     setOutcomes((old) => ({ ...old, [keyOf(place, call)]: outcome }));
@@ -114,7 +174,7 @@ export const ModelsPage = () => {
   const testAll = async (targets: Target[]) => {
     for (const target of targets) await test(target);
   };
-  const all = checks.value?.targets ?? [];
+  const all = listed.value?.data ?? [];
   return (
     <Page
       title="Models"
@@ -130,31 +190,19 @@ export const ModelsPage = () => {
         </button>
       }
     >
-      <Shown of={checks}>
-        {({ targets, checks: found }) => (
-          <>
-            <div class="panel scroll">
-              <Table
-                caption="Targets"
-                columns={columnsWith(outcomes, session.isOperator ? test : undefined)}
-                rows={targets}
-                keyOf={({ place }) => place}
-              />
-            </div>
-            <section class="section">
-              <h2>Configuration</h2>
-              <div class="panel scroll">
-                <Table
-                  caption="Checks of the configuration"
-                  columns={CHECK_COLUMNS}
-                  rows={found}
-                  keyOf={({ check, place }) => `${check} ${place}`}
-                />
-              </div>
-            </section>
-          </>
+      <Shown of={listed}>
+        {({ data }) => (
+          <div class="panel scroll">
+            <Table
+              caption="Targets"
+              columns={columnsWith(outcomes, session.isOperator ? test : undefined)}
+              rows={data}
+              keyOf={({ place }) => place}
+            />
+          </div>
         )}
       </Shown>
+      {session.isOperator && <Configuration />}
     </Page>
   );
 };

@@ -18,8 +18,14 @@ export const placedTargets = (models: Model[]): Placed[] =>
 /** The calls that a test of the model's targets makes. */
 export const callsOf = ({ tools }: Model) => CALLS.filter((call) => call !== 'tool' || tools);
 
+type Health = {
+  state: 'closed' | 'open' | 'half-open';
+  open_until?: string;
+  openings?: number;
+};
+
 /** Health of a target as all environments share it; an environment may have seen a failure since. */
-const healthOf = (breaker: BreakerState | undefined, now: number) => {
+const healthOf = (breaker: BreakerState | undefined, now: number): Health => {
   if (!breaker || breaker.openUntil === 0) return { state: 'closed' };
   const { openUntil, openings } = breaker;
   const state = openUntil > now ? 'open' : 'half-open';
@@ -39,6 +45,9 @@ const publicTarget = ({ place, model, target }: Placed) => ({
     cached_input_price_per_m: model.cached_input_price_per_m,
   }),
 });
+
+/** A target as the admin API returns it. */
+export type ListedTarget = ReturnType<typeof publicTarget> & Health;
 
 type Parts = { models: Model[]; breakers: Pick<BreakerStore, 'readBreaker'>; clock: Clock };
 
