@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { UPSTREAM_PROTOCOLS } from '../protocols/protocol-name.ts';
 import { describeIssue } from '../support/describe-issue.ts';
 import { invalidRequest } from '../support/errors.ts';
+import { TargetCounting } from './families.ts';
 import { nearMatches } from './near-matches.ts';
 import { TargetProfile } from './profiles.ts';
 
@@ -44,6 +45,8 @@ export const Target = z.strictObject({
   profile: z.optional(TargetProfile),
   /** Timeout of the first event in ms, for models with long thinking. */
   firstEventTimeoutMs: z.optional(z.int().check(z.positive(), z.maximum(300_000))),
+  /** How the provider counts tokens; by default as the model's name says. */
+  counting: z.optional(TargetCounting),
 });
 export type Target = z.infer<typeof Target>;
 

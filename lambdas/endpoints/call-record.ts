@@ -134,7 +134,8 @@ const recordOf = (
     status: error?.status ?? 200,
     ...omitUndefined({
       ...noted,
-      estimatedInputTokens: call.bodyBytes <= MAX_ESTIMATED_BYTES ? estimateInput() : undefined,
+      estimatedInputTokens:
+        call.bodyBytes <= MAX_ESTIMATED_BYTES ? estimateInput(attempts.target()) : undefined,
       costNanos: noted.inputTokens === undefined ? undefined : costNanosOf(model, noted),
       error: notes.fault ?? error?.code,
       isChargeLost: charge === 'lost' || undefined,

@@ -139,7 +139,12 @@ export const createFetchAnswer = ({
       return mapRejectedInput(error, call.body);
     };
     const { note } = call;
-    const events = answerEvents(batches, { origin, estimateInput, note, onFailure });
+    const events = answerEvents(batches, {
+      origin,
+      estimateInput: () => estimateInput(target),
+      note,
+      onFailure,
+    });
     return { batches: events, isEmpty };
   };
 

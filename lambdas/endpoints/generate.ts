@@ -18,7 +18,7 @@ import {
 } from './call-record.ts';
 import { type CheckedCall, checkCall } from './check-call.ts';
 import type { Call, Endpoint } from './endpoint.ts';
-import { discard, type FetchAnswer } from './fetch-answer.ts';
+import { discard, type FetchAnswer, type Fetched } from './fetch-answer.ts';
 import { publicError } from './public-error.ts';
 import { respondWhole, respondWithStream } from './respond.ts';
 import { createSettlement } from './settlement.ts';
@@ -72,11 +72,15 @@ const startCall = async (
   }
 };
 
-const metaOf = ({ call, model, estimateInput }: CheckedCall, now: number): ResponseMeta => ({
+const metaOf = (
+  { call, model, estimateInput }: CheckedCall,
+  { target }: Fetched,
+  now: number,
+): ResponseMeta => ({
   id: suffixOf(call.requestId),
   model: model.id,
   created: Math.floor(now / 1000),
-  estimateInput,
+  estimateInput: () => estimateInput(target()),
 });
 
 /**
@@ -96,7 +100,7 @@ const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'replay'>): Run => {
     const settlement = createSettlement(admission, clock, record.write);
     const admittedAt = clock.now();
     try {
-      const meta = metaOf(checked, admittedAt);
+      const meta = metaOf(checked, fetched, admittedAt);
       const answer = { checked, meta, fetched, settlement, keeper };
       const reply = checked.request.stream
         ? await respondWithStream(answer, clock)

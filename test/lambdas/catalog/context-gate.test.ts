@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { assertFits } from '../../../lambdas/catalog/capabilities.ts';
-import { estimateInputTokens } from '../../../lambdas/catalog/estimate-tokens.ts';
+import { countingOf, estimateInputTokens } from '../../../lambdas/catalog/estimate-tokens.ts';
+import { partsOf } from '../../../lambdas/catalog/request-parts.ts';
 import { startLab } from '../../support/fleet-lab.ts';
 import { type Act, answer } from '../../support/fleet-upstream.ts';
+import { targetAt } from '../../support/models.ts';
 import { fc } from '../../support/seeds.ts';
 import { requestOf } from '../../support/translate.ts';
 
@@ -36,19 +38,19 @@ const ADVERSARIAL = [
 const say = (content: string) => [{ role: 'user', content }];
 
 describe('a prompt near the context of its model', () => {
-  test('1.5 million Chinese characters that the estimate puts above the context reach the provider', async () => {
+  test('1.5 million Chinese characters reach a provider whose tokenizer makes 690,000 tokens of them', async () => {
     const { askFor, primary } = await startLab([answer], { model: { context_length: 1_048_576 } });
     const content = repeatTo(CHINESE, 1_500_000);
-    expect(estimateInputTokens(requestOf('chat', { messages: say(content) }))).toBeGreaterThan(
-      1_048_576,
-    );
     expect((await askFor({ messages: say(content) })).status).toBe(200);
     expect(primary.attempts).toBe(1);
   });
 
   test('a prompt in doubt that the provider rejects as too long is the same 400 and costs no unit', async () => {
-    const { askFor, primary, fleet } = await startLab([refuse], { model: { context_length: 900 } });
-    const sent = await askFor({ messages: say('word '.repeat(950)) });
+    const messages = say('All is well today, and the build has passed. '.repeat(80));
+    const parts = partsOf(requestOf('chat', { messages }));
+    const context_length = Math.floor(0.95 * estimateInputTokens(parts, countingOf(targetAt(''))));
+    const { askFor, primary, fleet } = await startLab([refuse], { model: { context_length } });
+    const sent = await askFor({ messages });
     expect(sent.status).toBe(400);
     expect(JSON.parse(sent.text).error).toMatchObject({
       code: 'context_length_exceeded',
@@ -59,11 +61,11 @@ describe('a prompt near the context of its model', () => {
 
   test('a prompt that certainly exceeds the context is a 400 before any provider is called', async () => {
     const { askFor, primary, fleet } = await startLab([answer], { model: { context_length: 900 } });
-    const sent = await askFor({ messages: say('word '.repeat(1_200)) });
+    const sent = await askFor({ messages: say('word '.repeat(1_500)) });
     expect(sent.status).toBe(400);
     expect(JSON.parse(sent.text).error).toMatchObject({
       code: 'context_length_exceeded',
-      message: expect.stringMatching(/^prompt is too long: 12\d\d tokens > 900 maximum/),
+      message: expect.stringMatching(/^prompt is too long: 1\d\d\d tokens > 900 maximum/),
     });
     expect([primary.attempts, await fleet.charged()]).toEqual([0, 0]);
   });
@@ -79,13 +81,38 @@ test.each(ADVERSARIAL)(
         const fields = asTool ? { messages: say('Hi.'), tools } : { messages: say(`Hi. ${text}`) };
         const body = JSON.stringify(fields);
         const request = requestOf('messages', fields);
-        const estimateInput = () => Number.MAX_SAFE_INTEGER;
+        const parts = () => partsOf(request);
+        const estimate = () => Number.MAX_SAFE_INTEGER;
         // As a client that escapes everything sends it: its bytes alone are far above the context.
         const bodyBytes = 6 * body.length;
         const context_length = Buffer.byteLength(body);
-        assertFits({ context_length }, request, { bodyBytes, estimateInput });
+        assertFits({ context_length }, request, { bodyBytes, parts, estimate });
       }),
       { numRuns: 50 },
     );
+  },
+);
+
+/** True tokens of 1.5 million characters of the sentence above. */
+const TRUE_TOKENS = {
+  'minimax-m3': 687_500,
+  'qwen3.5': 750_000,
+  'deepseek-v4': 875_000,
+  'glm-5.2': 937_500,
+};
+
+test.each(Object.entries(TRUE_TOKENS))(
+  'a Chinese prompt that fills 95 %% of the context of %s is not rejected, one of 1.4 times is',
+  (model, tokens) => {
+    const request = requestOf('messages', { messages: say(repeatTo(CHINESE, 1_500_000)) });
+    const parts = partsOf(request);
+    const check = (context_length: number) =>
+      assertFits({ context_length }, request, {
+        bodyBytes: 4_500_000,
+        parts: () => parts,
+        estimate: () => estimateInputTokens(parts, countingOf({ model })),
+      });
+    expect(() => check(tokens / 0.95)).not.toThrow();
+    expect(() => check(tokens / 1.4)).toThrow('prompt is too long');
   },
 );

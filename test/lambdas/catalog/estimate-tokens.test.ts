@@ -1,9 +1,6 @@
-import { expect, test } from 'vitest';
-import {
-  boundInputTokens,
-  estimateInputTokens,
-  maxInputTokens,
-} from '../../../lambdas/catalog/estimate-tokens.ts';
+import { describe, expect, test } from 'vitest';
+import { countingOf, estimateInputTokens } from '../../../lambdas/catalog/estimate-tokens.ts';
+import { partsOf } from '../../../lambdas/catalog/request-parts.ts';
 import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { fc } from '../../support/seeds.ts';
 import { requestOf } from '../../support/translate.ts';
@@ -11,8 +8,11 @@ import { requestOf } from '../../support/translate.ts';
 const bytesOf = (kilobytes: number): string =>
   Buffer.alloc(kilobytes * 1_000, 'Zk9!').toString('base64');
 
+const countBody = (protocol: UpstreamProtocolName, body: object, model: string): number =>
+  estimateInputTokens(partsOf(requestOf(protocol, body)), countingOf({ model }));
+
 const tokensOf = (protocol: UpstreamProtocolName, part: object): number =>
-  estimateInputTokens(requestOf(protocol, { messages: [{ role: 'user', content: [part] }] }));
+  countBody(protocol, { messages: [{ role: 'user', content: [part] }] }, 'large');
 
 const pdf = (kilobytes: number) => ({
   type: 'document',
@@ -39,66 +39,87 @@ test('sound counts as a medium, not as the letters of its bytes', () => {
 
 test('what only one vendor knows counts as its text', () => {
   const block = { type: 'advisor_note', note: 'All is well today. '.repeat(1_000) };
-  expect(tokensOf('messages', block)).toBeGreaterThan(4_500);
+  expect(tokensOf('messages', block)).toBeGreaterThan(4_200);
 });
 
-const text = fc.oneof(
-  fc.string({ maxLength: 400 }),
-  fc.string({ unit: 'binary', maxLength: 400 }),
-  fc.string({
-    unit: fc.constantFrom(
-      '\n',
-      '\t',
-      '"',
-      '\\',
-      '{',
-      '0',
-      '7',
-      ' ',
-      '\u00e9',
-      '\u4e2d',
-      '\u{1f600}',
-    ),
-  }),
-);
-const image = fc.constant({ type: 'image', source: { type: 'url', url: 'http://a.b/c' } });
-const document = fc.constant({ type: 'document', source: { type: 'url', url: 'http://a.b/c' } });
-const part = fc.oneof(
-  text.map((value) => ({ type: 'text', text: value })),
-  image,
-  document,
-  fc.record({ type: fc.constant('note'), note: text }),
-  fc
-    .array(
-      fc.oneof(
-        image,
-        text.map((value) => ({ type: 'text', text: value })),
-      ),
-      { maxLength: 3 },
-    )
-    .map((content) => ({ type: 'tool_result', tool_use_id: 'a', content })),
-);
-const tool = fc.record({
-  name: fc.constant('f'),
-  description: text,
-  input_schema: fc.record({ type: fc.constant('object'), title: text }),
+const MODELS = [
+  'gpt-6',
+  'claude-sonnet-4-5',
+  'claude-opus-4-8',
+  'glm-5.2',
+  'MiniMax-M3',
+  'qwen3.5',
+];
+const say = (content: string) => ({ role: 'user', content });
+const anyText = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 200 });
+const toolNamed = (name: string, description: string) => ({
+  name,
+  description,
+  input_schema: { type: 'object', properties: { path: { type: 'string', description } } },
 });
 
-test('no request can have more tokens than the bound that its bytes and media set', () => {
-  const bodies = fc.record({
-    messages: fc.array(
-      fc.record({ role: fc.constant('user'), content: fc.oneof(text, fc.array(part)) }),
-      { maxLength: 6 },
-    ),
-    tools: fc.array(tool, { maxLength: 3 }),
+describe.each(MODELS)('the estimate for %s', (model) => {
+  const count = (messages: object[], tools: object[] = []) =>
+    countBody('messages', { messages, tools }, model);
+
+  test(`another message, tool or text never lowers the estimate for ${model}`, () => {
+    fc.assert(
+      fc.property(fc.array(anyText, { minLength: 1, maxLength: 4 }), anyText, (texts, more) => {
+        const messages = texts.map(say);
+        const before = count(messages, [toolNamed('f', more)]);
+        expect(before).toBeGreaterThanOrEqual(1);
+        expect(Number.isInteger(before)).toBe(true);
+        const turns = [...messages, say(more)];
+        expect(count(turns, [toolNamed('f', more)])).toBeGreaterThanOrEqual(before);
+        const tools = [toolNamed('f', more), toolNamed('g', more)];
+        expect(count(messages, tools)).toBeGreaterThan(before);
+      }),
+      { numRuns: 60 },
+    );
   });
-  fc.assert(
-    fc.property(bodies, ({ messages, tools }) => {
-      const body = { messages: [{ role: 'user', content: 'Hi.' }, ...messages], tools };
-      const request = requestOf('messages', body);
-      const bound = boundInputTokens(request, Buffer.byteLength(JSON.stringify(body)));
-      expect(bound).toBeGreaterThanOrEqual(maxInputTokens(request));
-    }),
-    { numRuns: 500 },
-  );
+
+  test(`ids and signatures do not count for ${model}, thinking and arguments do`, () => {
+    const turn = (id: string, signature: string, thinking: string, path: string) =>
+      count([
+        say('Go.'),
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking, signature },
+            { type: 'tool_use', id, name: 'f', input: { path } },
+          ],
+        },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'ok' }] },
+      ]);
+    const long = 'x1'.repeat(500);
+    const before = turn('a', 's', 'Hm.', 'a.ts');
+    expect(turn(long, long, 'Hm.', 'a.ts')).toBe(before);
+    expect(turn('a', 's', 'Hm, let me see.', 'a.ts')).toBeGreaterThan(before);
+    expect(turn('a', 's', 'Hm.', 'src/other/a.ts')).toBeGreaterThan(before);
+  });
+});
+
+test('arguments that are deep or no JSON count as their text', () => {
+  const turn = (text: string) => [
+    { role: 'user', content: 'Go.' },
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: text } }],
+    },
+    { role: 'tool', tool_call_id: 'a', content: 'ok' },
+  ];
+  for (const text of [`{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`, '{"a": "unfini']) {
+    expect(countBody('chat', { messages: turn(text) }, 'glm-5.2')).toBeGreaterThan(20);
+  }
+});
+
+test('a target counts as its catalog entry states, whatever the name of its model', () => {
+  const parts = partsOf(requestOf('chat', { messages: [say('模型路由器把请求发送给提供者。')] }));
+  const countAs = (counting: object) =>
+    estimateInputTokens(parts, countingOf({ model: 'my-deployment', counting }));
+  const glm = estimateInputTokens(parts, countingOf({ model: 'glm-5.2' }));
+  expect(countAs({ family: 'glm' })).toBe(glm);
+  const framing = { ...countingOf({ model: 'glm-5.2' }).framing, prompt: 1_000 };
+  expect(countAs({ family: 'glm', framing })).toBeGreaterThan(1_000);
 });

