@@ -63,7 +63,10 @@ const createReport = ({ store, announce, clock, log }: Parts) => {
   };
 };
 
-/** The meter, with events at 50, 80 and 100 % of a quota: after the charge, so that no caller waits for them. */
+/**
+ * The meter, with events at 50, 80 and 100 % of a quota. An event is sent after the charge, like the record of the
+ * request: a stream has ended by then, and a whole response waits for at most a second.
+ */
 export const withThresholds = (meter: Meter, parts: Parts): Meter => {
   const report = createReport(parts);
   return {
