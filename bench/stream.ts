@@ -2,7 +2,8 @@
  * CPU per streamed event of the whole pipe, from the upstream's bytes to the caller's, for the four pairs
  * of protocols: idle limit, SSE, decoder, failover, origin tags, usage, encoder, heartbeat, settlement,
  * body. Sockets are left out. One event per network chunk is the worst case and the usual one: providers
- * flush each token. Run it with `npm run bench:stream`. Ratios hold on any machine, microseconds do not.
+ * flush each token. The last column is for requests with an idempotency key, whose responses are recorded and
+ * compressed; the table is left out too. Run it with `npm run bench:stream`. Ratios hold on any machine, microseconds do not.
  *
  * To compare with another commit, copy this file and event-cost.ts into a worktree of it and run it there.
  */
@@ -11,10 +12,12 @@ import type { Call } from '../lambdas/endpoints/endpoint.ts';
 import { createFetchAnswer } from '../lambdas/endpoints/fetch-answer.ts';
 import { createGenerate } from '../lambdas/endpoints/generate.ts';
 import { eventStream } from '../lambdas/http/middleware/write-reply.ts';
+import type { Meter } from '../lambdas/metering/meter.ts';
 import { chat } from '../lambdas/protocols/chat/index.ts';
 import { messages } from '../lambdas/protocols/messages/index.ts';
 import { createReplay } from '../lambdas/replay/replay.ts';
 import { createFailover } from '../lambdas/routing/failover.ts';
+import type { AnswerStore } from '../lambdas/stores/answer-store.ts';
 import { systemClock } from '../lambdas/support/clock.ts';
 import { withIdleLimit } from '../lambdas/upstreams/deadlines.ts';
 import { readAnswer } from '../lambdas/upstreams/read-answer.ts';
@@ -43,6 +46,18 @@ const createUpstream = (chunks: Buffer[]): Upstream => ({
 
 const doNothing = async () => undefined;
 
+/** A table that is never slow. */
+const answers: AnswerStore = {
+  claim: async () => ({ isOwned: true }),
+  replace: doNothing,
+  takeOver: async () => true,
+  reassign: async () => true,
+  find: doNothing,
+  renew: async () => true,
+  finish: async () => true,
+  release: doNothing,
+};
+
 const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
   const permit = {
     onStart: doNothing,
@@ -59,19 +74,20 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
   const limit = { limit: 10, remaining: 9, resetAt: 0 };
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
   const unit = { charge: async () => true, refund: doNothing, finished: doNothing };
+  const meter: Meter = {
+    admit: async (_, requestId) => ({
+      unit: { meterId: 'meter', requestId, minute: 0, period: '1970-01' },
+      limits: { requests: limit, quota: limit },
+      ...unit,
+    }),
+    hasRoom: () => true,
+    admitFree: doNothing,
+    usage: () => Promise.reject(new Error('not measured')),
+  };
   return createGenerate({
     catalog: createCatalog([modelOn([targetAt('http://127.0.0.1', { protocol: from.name })])]),
-    replay: createReplay(undefined),
-    meter: {
-      admit: async (_, requestId) => ({
-        unit: { meterId: 'meter', requestId, minute: 0, period: '1970-01' },
-        limits: { requests: limit, quota: limit },
-        ...unit,
-      }),
-      hasRoom: () => true,
-      admitFree: doNothing,
-      usage: () => Promise.reject(new Error('not measured')),
-    },
+    replay: createReplay({ answers, meter, clock: systemClock, log, keepMs: 1_000 }),
+    meter,
     prefetch: failover.prefetch,
     fetchAnswer: createFetchAnswer({
       upstream: createUpstream(chunks),
@@ -85,7 +101,10 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
   });
 };
 
-const callOf = (protocol: BenchProtocol, signal: AbortSignal): Call => ({
+const callOf = (
+  protocol: BenchProtocol,
+  { signal, isKeyed }: { signal: AbortSignal; isKeyed: boolean },
+): Call => ({
   requestId: `req_${'x'.repeat(24)}`,
   awsRequestId: undefined,
   traceparent: undefined,
@@ -101,7 +120,7 @@ const callOf = (protocol: BenchProtocol, signal: AbortSignal): Call => ({
   body: BODY,
   bodyBytes: 100,
   bodyDigest: () => '',
-  header: () => undefined,
+  header: (name) => (isKeyed && name === 'idempotency-key' ? 'one' : undefined),
   pathParameter: undefined,
   query: {},
   signal,
@@ -113,10 +132,10 @@ const callOf = (protocol: BenchProtocol, signal: AbortSignal): Call => ({
 const respond = async (
   from: BenchProtocol,
   to: BenchProtocol,
-  chunks: Buffer[],
+  { chunks, isKeyed }: { chunks: Buffer[]; isKeyed: boolean },
 ): Promise<number> => {
   const { signal } = new AbortController();
-  const reply = await createEndpoint(from, chunks)(callOf(to, signal));
+  const reply = await createEndpoint(from, chunks)(callOf(to, { signal, isKeyed }));
   if (!('messages' in reply)) throw new Error('expected a stream');
   let bytes = 0;
   const body = eventStream(reply.messages, signal, (error) => {
@@ -126,14 +145,17 @@ const respond = async (
   return bytes;
 };
 
-print('upstream -> caller     events per chunk   us/event');
+print('upstream -> caller     events per chunk   us/event  with a key');
 for (const eventsPerChunk of EVENTS_PER_CHUNK) {
   for (const from of PROTOCOLS) {
     const chunks = recordChunks(from, eventsPerChunk);
     for (const to of PROTOCOLS) {
-      const cost = await costPerEvent(() => respond(from, to, chunks));
+      const cost = await costPerEvent(() => respond(from, to, { chunks, isKeyed: false }));
+      const keyed = await costPerEvent(() => respond(from, to, { chunks, isKeyed: true }));
       const pair = `${from.name} -> ${to.name}`.padEnd(22);
-      print(`${pair} ${String(eventsPerChunk).padStart(16)} ${cost.toFixed(2).padStart(10)}`);
+      print(
+        `${pair} ${String(eventsPerChunk).padStart(16)} ${cost.toFixed(2).padStart(10)} ${keyed.toFixed(2).padStart(11)}`,
+      );
     }
   }
 }

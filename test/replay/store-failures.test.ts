@@ -56,6 +56,15 @@ test.each<{ step: 'claim' | 'finish'; trouble: Trouble; stream: boolean }>([
   },
 );
 
+test('a request without an idempotency key makes no call of the table, one with it two', async () => {
+  const { ask, proxy } = await startWithFaults();
+  await ask({ idempotencyKey: null });
+  await ask({ idempotencyKey: null, stream: false });
+  expect(proxy.calls).toEqual([]);
+  await ask();
+  expect(proxy.calls.map(({ operation }) => operation)).toEqual(['UpdateItem', 'UpdateItem']);
+});
+
 test('a write of a finished response whose answer is lost is repeated and kept', async () => {
   const bench = await startWithFaults();
   const { ask, proxy, upstream, fleet } = bench;
