@@ -33,7 +33,12 @@ export async function* withIdleLimit<T>(
       const cancel = clock.after(IDLE_MS, () =>
         expire(new UpstreamError('idle-timeout', `no bytes for ${IDLE_MS} ms`)),
       );
-      const next = await chunks.next().finally(cancel);
+      let next: IteratorResult<T>;
+      try {
+        next = await chunks.next();
+      } finally {
+        cancel();
+      }
       if (next.done) return;
       yield next.value;
     }
