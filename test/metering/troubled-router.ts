@@ -16,19 +16,24 @@ import { type LogLine, parseLine } from '../support/log-line.ts';
 import { startDynamoProxy } from './dynamo-proxy.ts';
 import { testModels } from './test-models.ts';
 
-type TroubledOptions = { patience?: number; log?: Log };
+type TroubledOptions = { patience?: number; log?: Log; now?: () => number };
 
 /**
  * A router whose connection to its table can fail, and a healthy one on the same table. `patience` is the milliseconds
- * of one call of the table; AWS's second unless given. `lines` stay empty where a log is given.
+ * of one call of the table; AWS's second unless given. `lines` stay empty where a log is given. `now` is the router's
+ * time, the system's unless given.
  */
-export const startTroubledRouter = async ({ patience, ...given }: TroubledOptions = {}) => {
+export const startTroubledRouter = async ({
+  patience,
+  now = systemClock.now,
+  ...given
+}: TroubledOptions = {}) => {
   const healthy = await startWatched({ catalog: testModels() });
   const proxy = await startDynamoProxy(healthy.endpoints.dynamo);
   const client = createLocalDynamoClient(proxy.url, patience);
   const lines: LogLine[] = [];
   let ahead = 0;
-  const clock = { ...systemClock, now: () => systemClock.now() + ahead };
+  const clock = { ...systemClock, now: () => now() + ahead };
   const ownLog = createLog((line) => {
     watchLine(line);
     lines.push(parseLine(line));
