@@ -38,6 +38,8 @@ export type Meter = {
 const MIN_FREE_CAP = 600;
 const FREE_CALLS_PER_GENERATION = 10;
 const MAX_METERS = 1_000;
+/** A reservation of an earlier instant is that of a request whose process died, and may exist (replay/claim.ts). */
+const REPEAT_AFTER_MS = 10_000;
 
 /** Limits the calls per minute that cost no quota. @throws ApiError 429, StoreUnavailable */
 const createAdmitFree = ({
@@ -94,7 +96,8 @@ export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log })
   const room = createRoomEstimate({ clock });
 
   const reserveUnit: Meter['admit'] = async (caller, requestId, now = clock.now()) => {
-    const reservation = reservationOf(caller, requestId, now);
+    const isRepeat = clock.now() - now >= REPEAT_AFTER_MS;
+    const reservation = { ...reservationOf(caller, requestId, now), isRepeat };
     const errorFor = (exceeded: LimitExceeded): ApiError =>
       limitError(exceeded, limitsAt(caller, reservation, exceeded), caller, clock.now());
 

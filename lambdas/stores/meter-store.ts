@@ -20,6 +20,8 @@ export type Reservation = {
   concurrency?: number | undefined;
   /** Milliseconds since the epoch. */
   now: number;
+  /** Another process may have reserved the request before: the same unit is used again. */
+  isRepeat?: boolean;
 };
 
 /** Counts of the minute and the period; they include this request if it was admitted. */

@@ -5,6 +5,7 @@ import { createMemoryClient, createMemoryTable } from '../simulation/memory-tabl
 import { startDynamo } from '../support/dynamo.ts';
 import { fc } from '../support/seeds.ts';
 import {
+  anyFault,
   changePlan,
   landLate,
   meterCommands,
@@ -16,7 +17,9 @@ import {
 import { countMeters, setUpModel } from './meter-model/real.ts';
 
 const property = (newClient: () => DynamoClient) =>
-  fc.asyncProperty(meterCommands, (commands) => fc.asyncModelRun(setUpModel(newClient), commands));
+  fc.asyncProperty(meterCommands(anyFault), (commands) =>
+    fc.asyncModelRun(setUpModel(newClient), commands),
+  );
 
 const RUNS = Number(process.env.MODEL_RUNS ?? 4_000);
 
@@ -25,6 +28,27 @@ test.each(['always', 'never'] as const)(
   async (withItem) => {
     const newClient = () => createSdkClient(createMemoryClient(createMemoryTable(), withItem));
     await fc.assert(property(newClient), { numRuns: RUNS });
+  },
+  600_000,
+);
+
+/** One request fills an item. */
+const SHARDING = {
+  marksPerItem: 1,
+  minShards: 2,
+  maxShards: 8,
+  limitsHoldMs: 0,
+  throttledToSpread: 3,
+};
+
+test.each(['always', 'never'] as const)(
+  `a sharded meter counts as the model does after any of ${RUNS} histories without faults (item of a failed condition: %s)`,
+  async (withItem) => {
+    const newClient = () => createSdkClient(createMemoryClient(createMemoryTable(), withItem));
+    const histories = fc.asyncProperty(meterCommands(fc.constant('none')), (commands) =>
+      fc.asyncModelRun(setUpModel(newClient, { sharding: SHARDING }), commands),
+    );
+    await fc.assert(histories, { numRuns: RUNS });
   },
   600_000,
 );

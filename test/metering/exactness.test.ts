@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SHARDING } from '../../lambdas/stores/dynamo/meter-shards.ts';
 import type { Period } from '../../lambdas/stores/plan-store.ts';
 import { type Fleet, startFleet } from './fleet.ts';
 
@@ -134,6 +135,12 @@ describe('four processes on one table', () => {
       const left = seen
         .filter(({ status }) => status === 200)
         .map(({ headers }) => Number(headers['x-ratelimit-remaining-requests']));
+      // A meter with more in flight than one item holds is sharded, and each response states an estimate.
+      if (limit > SHARDING.marksPerItem) {
+        expect(Math.min(...left)).toBeGreaterThanOrEqual(0);
+        expect(Math.max(...left)).toBeLessThan(plan.rpm);
+        return;
+      }
       const expected = Array.from({ length: passed }, (_, n) => plan.rpm - 1 - n);
       expect(left.toSorted((a, b) => b - a)).toEqual(expected);
     },

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createLocalDynamoClient } from '../../local/local-aws.ts';
+import { TABLE_NAMES } from '../support/dynamo.ts';
 import { askFor } from './ask.ts';
 import { type Fleet, startFleet } from './fleet.ts';
 
@@ -49,6 +51,36 @@ test('of 30 callers of a plan with concurrency 5, five are served by four proces
     leaving.abort();
     await expect.poll(() => usageOf(key), PATIENT).toEqual({ used: 5 * round, reserved: 0 });
   }
+});
+
+/** About what DynamoDB bills: names and texts byte by byte, a number one byte for two digits and one more. */
+const bytesOf = (item: Record<string, unknown>): number =>
+  Object.entries(item).reduce((sum, [name, value]) => {
+    const text = String(value);
+    return sum + name.length + (typeof value === 'number' ? text.length / 2 + 1 : text.length);
+  }, 0);
+
+test('of 150 callers of a plan with concurrency 130, 130 are served by four processes, and no shard of their meter exceeds 1 KB', async () => {
+  const plan = { rpm: PLENTY, quota: PLENTY, concurrency: 130 };
+  const key = await fleet.createKey({ plan });
+  const leaving = new AbortController();
+  const { signal } = leaving;
+  const ask = (n: number) =>
+    askFor(urlOf(n), { path: PATHS[n % 2] ?? '', key, model: 'test/stops', stream: true, signal });
+  const responses = await Promise.all(Array.from({ length: 150 }, (_, n) => ask(n)));
+  const statuses = responses.map(({ status }) => status);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(130);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(20);
+  expect(await usageOf(key)).toEqual({ used: 0, reserved: 130 });
+  const client = createLocalDynamoClient(fleet.home.endpoints.dynamo);
+  const { Items = [] } = await client.call('Scan', { TableName: TABLE_NAMES.meters });
+  client.destroy();
+  const shards = Items.filter(({ pk }) => /\/\d+$/.test(String(pk)));
+  expect(shards.length).toBeGreaterThan(1);
+  // The first item lends to them, and holds the requests that were in flight before.
+  expect(Math.max(...shards.map(bytesOf))).toBeLessThan(1_024);
+  leaving.abort();
+  await expect.poll(() => usageOf(key), PATIENT).toEqual({ used: 130, reserved: 0 });
 });
 
 test('a last unit that fails at one process is admitted at another at once, 15 times of 15, and no caller gets 402 before it is used', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { SHARDING } from '../../lambdas/stores/dynamo/meter-shards.ts';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
 import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import { SEED } from '../support/seeds.ts';
@@ -33,10 +34,18 @@ const FAULT_SETS: Record<string, Faults> = {
 };
 const SEEDS = Number(process.env.SIMULATION_SEEDS ?? 5_000);
 
+/** A schedule of several items takes seven times as long. */
+const SHARDED_SEEDS = Math.ceil(SEEDS / 10);
+
 /** Broken promises by seed, up to `enough` seeds. */
-const failures = async (faults: Faults, createStore: CreateStore, enough: number) => {
+const failures = async (
+  faults: Faults,
+  createStore: CreateStore,
+  enough: number,
+  seeds = SEEDS,
+) => {
   const failed: { seed: number; broken: string[] }[] = [];
-  for (let seed = SEED; seed < SEED + SEEDS && failed.length < enough; seed += 1) {
+  for (let seed = SEED; seed < SEED + seeds && failed.length < enough; seed += 1) {
     const broken = await simulate(seed, faults, createStore);
     if (broken.length > 0) failed.push({ seed, broken });
   }
@@ -46,11 +55,27 @@ const failures = async (faults: Faults, createStore: CreateStore, enough: number
 const realStore: CreateStore = (client) =>
   createDynamoMeterStore({ client: createSdkClient(client), tableName: 'meters' });
 
+/** A store whose meters are sharded by few requests in flight. */
+const shardedStore: CreateStore = (client) =>
+  createDynamoMeterStore({
+    client: createSdkClient(client),
+    tableName: 'meters',
+    sharding: { ...SHARDING, marksPerItem: 1, minShards: 2, maxShards: 8 },
+  });
+
 describe(`in ${SEEDS} schedules`, () => {
   test.each(Object.entries(FAULT_SETS))(
     'meters under %s exceed no limit and charge correctly',
     async (_, faults) => {
       expect(await failures(faults, realStore, 5)).toEqual([]);
+    },
+    600_000,
+  );
+
+  test.each(Object.entries(FAULT_SETS))(
+    'sharded meters under %s exceed no limit and charge correctly',
+    async (_, faults) => {
+      expect(await failures(faults, shardedStore, 5, SHARDED_SEEDS)).toEqual([]);
     },
     600_000,
   );

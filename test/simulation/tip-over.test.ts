@@ -37,22 +37,24 @@ const bytesOf = (item: Record<string, unknown> = {}): number =>
 /** A table that charges each write, also one whose condition fails, `ceil(size / 1 KB)` units from a bucket. */
 const createScaledTable = (scheduler: Scheduler) => {
   const table = createMemoryTable();
-  let units = UNITS_PER_SECOND;
-  let filledAt = scheduler.now();
-  const charge = (bytes: number) => {
+  /** Capacity of each item. */
+  const buckets = new Map<string, { units: number; filledAt: number }>();
+  const charge = (key: string, bytes: number) => {
     const now = scheduler.now();
-    units = Math.min(UNITS_PER_SECOND, units + ((now - filledAt) / SECOND) * UNITS_PER_SECOND);
-    filledAt = now;
-    const price = Math.ceil(bytes / 1_024);
-    if (units < price) throwThrottled();
-    units -= price;
+    const last = buckets.get(key) ?? { units: UNITS_PER_SECOND, filledAt: now };
+    const filled = last.units + ((now - last.filledAt) / SECOND) * UNITS_PER_SECOND;
+    const units = Math.min(UNITS_PER_SECOND, filled);
+    const price = Math.max(1, Math.ceil(bytes / 1_024));
+    const isThrottled = units < price;
+    buckets.set(key, { units: isThrottled ? units : units - price, filledAt: now });
+    if (isThrottled) throwThrottled();
   };
   const client = clientFrom(async (command) => {
     await scheduler.sleep(4);
     const key = String(command.input.Key?.[PARTITION_KEY]);
     if (command instanceof GetCommand) return { $metadata: {}, Item: table.get(key) };
     const bytes = bytesOf(table.get(key));
-    charge(bytes);
+    charge(key, bytes);
     return answerOf(table.update(command.input), 'always');
   });
   return client;

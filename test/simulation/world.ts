@@ -23,6 +23,8 @@ type Entry = { requestId: string; minute: number; period: number; charge: 0 | 1 
 
 type Ledger = {
   entries: Entry[];
+  /** Minutes for which a caller got a 429 because the minute is full. */
+  fullMinutes: Set<number>;
   /** Requests admitted and not yet settled, the dead included: the reaper comes later. */
   inFlight: number;
   broken: string[];
@@ -45,8 +47,12 @@ const planFrom = (random: Random): Plan => ({
 });
 
 /** A 402 while a unit of the period is merely reserved would keep a caller away for days. */
-const checkDenial = (error: unknown, { entries, broken }: Ledger, { quota }: Plan): void => {
-  if (!(error instanceof LimitReached) || error.status !== 402) return;
+const checkDenial = (error: unknown, ledger: Ledger, { quota }: Plan): void => {
+  if (!(error instanceof LimitReached)) return;
+  const { entries, broken, fullMinutes } = ledger;
+  const isMinuteFull = error.status === 429 && error.headers['x-should-retry'] !== 'true';
+  if (isMinuteFull) fullMinutes.add(error.limits.requests.resetAt / MINUTE - 1);
+  if (error.status !== 402) return;
   const { resetAt } = error.limits.quota;
   const used = entries.filter(({ period, charge }) => period === resetAt && charge !== 0);
   if (used.length < quota) broken.push(`402 with ${used.length} of ${quota} used`);
@@ -107,7 +113,7 @@ export const simulate = async (
   const plan = planFrom(random);
   const caller: Caller = { keyId: 'key', projectId: 'prj', meterId: METER_ID, plan };
   const broken: string[] = [];
-  const ledger: Ledger = { entries: [], inFlight: 0, broken };
+  const ledger: Ledger = { entries: [], inFlight: 0, broken, fullMinutes: new Set() };
   const lines: string[] = [];
 
   const startProcess = (id: number) => {
@@ -142,13 +148,19 @@ export const simulate = async (
   for (let id = 0; id < processes; id += 1) startProcess(id);
 
   await scheduler.run(BORDER + 5 * MINUTE);
+  const items = () => [...table.items.entries()].filter(([key]) => !key.includes('free'));
   const used = () =>
-    Object.entries(table.get(METER_ID) ?? {}).filter(([name]) => name.startsWith('q'));
+    items().flatMap(([, item]) => Object.entries(item).filter(([name]) => name.startsWith('q')));
   const { entries } = ledger;
   for (const entry of entries) {
     if (isLogged(lines, 'meter_charge_pending', entry.requestId)) entry.charge = undefined;
   }
   if (countBy(entries, 'minute') > plan.rpm) broken.push('a minute admitted more than its rate');
+  const isCalm = Object.values(faults).every((probability) => probability === 0);
+  for (const minute of isCalm ? ledger.fullMinutes : []) {
+    const admitted = entries.filter((entry) => entry.minute === minute).length;
+    if (admitted < plan.rpm) broken.push(`429 with ${admitted} of ${plan.rpm} admitted`);
+  }
   const charged = entries.filter(({ charge }) => charge === 1);
   if (countBy(charged, 'period') > plan.quota) broken.push('a period charged more than its quota');
 

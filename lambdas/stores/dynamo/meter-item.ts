@@ -1,12 +1,5 @@
 import { DAY_MS, MINUTE_MS } from '../../support/time.ts';
-import {
-  type EndedPeriod,
-  limitReached,
-  type MeterCounts,
-  type Reservation,
-  type ReservedUnit,
-  type ReserveResult,
-} from '../meter-store.ts';
+import type { EndedPeriod, MeterCounts, Reservation, ReservedUnit } from '../meter-store.ts';
 import type { Item } from './table.ts';
 
 /**
@@ -33,6 +26,12 @@ export const keyEndName = (keyId: string): string => `u${keyId}`;
 export const lastUsedName = (keyId: string): string => `l${keyId}`;
 export const IN_FLIGHT = 'n';
 export const FLOOR = 'f';
+/** In the items of a sharded meter only (meter-shards.ts). */
+export const EPOCH = 'e';
+
+/** Key of a meter's item; 0 is the root. */
+export const itemKey = (meterId: string, shard: number): string =>
+  shard === 0 ? meterId : `${meterId}/${shard}`;
 
 /** Lengths of the labels of an hour, a day and a month, by the letter of each in a mark. */
 const LABEL_LENGTHS: Record<string, number> = { h: 13, d: 10, m: 7 };
@@ -136,18 +135,17 @@ export const countsIn = (
 });
 
 /**
- * Why the condition of `RESERVE` failed on this item; undefined if the item would admit the reservation.
+ * The outcome of a reservation that the item determines independent of limits, undefined if none.
  * `admitted`: an earlier copy of the same write was applied.
  */
-export const outcomeIn = (
+export const ownOutcomeIn = (
   item: Item | undefined,
   reservation: Reservation,
-): ReserveResult['outcome'] | undefined => {
+): 'admitted' | 'too-late' | 'key-ended' | undefined => {
   const mark = item?.[markName(reservation.requestId)];
   if (mark === markOf(reservation)) return 'admitted';
   if (mark !== undefined || numberIn(item, FLOOR) >= reservation.minute) return 'too-late';
-  if (isKeyEnded(item, reservation)) return 'key-ended';
-  return limitReached(countsIn(item, reservation), reservation);
+  return isKeyEnded(item, reservation) ? 'key-ended' : undefined;
 };
 
 export type StaleMarks = {
@@ -196,28 +194,37 @@ const isPeriodOver = (period: string, instant: number): boolean =>
 /** Counters of past minutes, and the last minute among them, which then becomes the floor. */
 export type PastCounters = { names: string[]; floor: number };
 
+/** The counter of a minute, and what a sharded meter keeps of it. */
+const MINUTE_NAME = /^(?:r|ar|g\d+:r|b\d+:r)(\d+)$/;
+
 /** Minutes' counters that no write can change again. Undefined if there are none. */
 export const pastCountersIn = (item: Item, now: number): PastCounters | undefined => {
   const isPast = (minute: number) => (minute + 1) * MINUTE_MS + MINUTE_KEPT_MS < now;
-  const minutes = Object.keys(item).filter(
-    (name) => name[0] === 'r' && isPast(Number(name.slice(1))),
-  );
-  if (minutes.length === 0) return undefined;
-  const floor = Math.max(numberIn(item, FLOOR), ...minutes.map((name) => Number(name.slice(1))));
-  return { names: minutes.slice(0, MAX_REMOVED), floor };
+  const past = Object.keys(item)
+    .map((name) => ({ name, minute: Number(MINUTE_NAME.exec(name)?.[1] ?? Number.NaN) }))
+    .filter(({ minute }) => isPast(minute));
+  if (past.length === 0) return undefined;
+  const floor = Math.max(numberIn(item, FLOOR), ...past.map(({ minute }) => minute));
+  return { names: past.map(({ name }) => name).slice(0, MAX_REMOVED), floor };
 };
 
 /**
  * The periods whose counters no write can change again: they ended long enough ago, and no request in flight
  * has a unit in them. The history moves them.
  */
-export const endedPeriodsIn = (item: Item, now: number): EndedPeriod[] =>
-  Object.keys(item)
-    .filter((name) => name[0] === 'q')
-    .map((name) => ({ period: name.slice(1), used: numberIn(item, name) }))
+export const endedPeriodsIn = (items: Item[], now: number): EndedPeriod[] => {
+  const counters = items.flatMap((item) => Object.keys(item).filter((name) => name[0] === 'q'));
+  return [...new Set(counters)]
+    .map((name) => ({
+      period: name.slice(1),
+      used: items.reduce((sum, item) => sum + numberIn(item, name), 0),
+    }))
     .filter(
-      ({ period }) => isPeriodOver(period, now - PERIOD_KEPT_MS) && reservedIn(item, period) === 0,
+      ({ period }) =>
+        isPeriodOver(period, now - PERIOD_KEPT_MS) &&
+        items.every((item) => reservedIn(item, period) === 0),
     );
+};
 
 /**
  * Elects one of the requests in flight to remove past counters with its last write, because that write is

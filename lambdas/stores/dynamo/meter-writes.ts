@@ -1,7 +1,6 @@
-import { createLruCache } from '../../support/lru-cache.ts';
 import type { Reservation, ReservedUnit } from '../meter-store.ts';
-import { StoreUnavailable } from '../store-unavailable.ts';
 import {
+  EPOCH,
   FLOOR,
   IN_FLIGHT,
   keyEndName,
@@ -14,7 +13,7 @@ import {
   type StaleMarks,
   tombstoneOf,
 } from './meter-item.ts';
-import type { Bindings, ConditionalWrite, Table, WriteResult } from './table.ts';
+import type { Bindings, ConditionalWrite } from './table.ts';
 
 /**
  * The conditional writes of a meter's item. Each is a no-op when repeated, because its condition names the
@@ -33,9 +32,10 @@ import type { Bindings, ConditionalWrite, Table, WriteResult } from './table.ts'
  * If the reserve of a request was sent twice, a tombstone replaces its mark. What removes tombstones, marks of
  * dead processes and counters of past minutes raises the floor to their minute, and a reserve at or below the
  * floor fails: no copy of any write ever meets an item that has forgotten its request. A limit of 0 is decided
- * before `RESERVE`: `attribute_not_exists` would admit one request.
+ * before `RESERVE`: `attribute_not_exists` would admit one request. An item with an epoch is the root of a sharded
+ * meter, which admits no requests (meter-shards.ts).
  */
-const RESERVE: ConditionalWrite = {
+export const RESERVE: ConditionalWrite = {
   update: 'SET #mark = :open, #lastUsed = :now ADD #minute :one, #period :one, #inFlight :one',
   condition: [
     'attribute_not_exists(#mark)',
@@ -44,6 +44,7 @@ const RESERVE: ConditionalWrite = {
     '(attribute_not_exists(#period) OR #period < :quota)',
     '(attribute_not_exists(#minute) OR #minute < :rpm)',
     '(attribute_not_exists(#inFlight) OR #inFlight < :concurrency)',
+    'attribute_not_exists(#epoch)',
   ].join(' AND '),
 };
 
@@ -162,19 +163,24 @@ export const bindUnit = (unit: ReservedUnit) => ({
   },
 });
 
-/** Bindings of `RESERVE`. */
-const bindReservation = (reservation: Reservation) => {
+/** Bindings of `RESERVE` in an item that holds at most `marks` requests in flight. */
+export const bindReservation = (reservation: Reservation, marks: number) => {
   const { names, values } = bindUnit(reservation);
   const { keyId, now, minute, quota, rpm, concurrency } = reservation;
   return {
-    names: { ...names, '#keyEnd': keyEndName(keyId), '#lastUsed': lastUsedName(keyId) },
+    names: {
+      ...names,
+      '#keyEnd': keyEndName(keyId),
+      '#lastUsed': lastUsedName(keyId),
+      '#epoch': EPOCH,
+    },
     values: {
       ...values,
       ':now': now,
       ':minute': minute,
       ':quota': quota,
       ':rpm': rpm,
-      ':concurrency': concurrency ?? Number.MAX_SAFE_INTEGER,
+      ':concurrency': Math.min(concurrency ?? marks, marks),
     },
   };
 };
@@ -182,69 +188,3 @@ const bindReservation = (reservation: Reservation) => {
 /** Placeholders of attributes, for a `REMOVE`. */
 export const bindRemoved = (attributes: string[]): Record<string, string> =>
   Object.fromEntries(attributes.map((name, index) => [`#a${index}`, name]));
-
-// --- reserves in flight ---
-
-/** Requests in flight in one process; the marks of an evicted one stay for the reaper. */
-const MAX_ENTRIES = 10_000;
-
-/** What this process remembers of a request until it is settled. */
-export type LedgerEntry = {
-  /** Its reserve was sent more than once or had no response, so a copy may still be applied. */
-  mayBeDuplicated: boolean;
-  /** Its reserve was applied or may be; otherwise there is no unit to settle. */
-  mayHoldUnit: boolean;
-  /** Counters of past windows, to be removed with its last write. */
-  past: PastCounters | undefined;
-};
-
-/** Sends the reserves of requests and remembers which of them may be applied again later. */
-export type WriteLedger = {
-  entryOf(requestId: string): LedgerEntry | undefined;
-  /** @throws StoreUnavailable */
-  reserve(reservation: Reservation): Promise<WriteResult>;
-  end(requestId: string): void;
-};
-
-/** Entries are kept in this process's memory only. */
-export const createWriteLedger = (table: Table): WriteLedger => {
-  const entries = createLruCache<LedgerEntry>(MAX_ENTRIES);
-
-  const begin = (requestId: string): LedgerEntry => {
-    const entry = entries.get(requestId) ?? {
-      mayBeDuplicated: false,
-      mayHoldUnit: false,
-      past: undefined,
-    };
-    entries.set(requestId, entry);
-    return entry;
-  };
-
-  return {
-    entryOf: (requestId) => entries.get(requestId),
-    reserve: async (reservation) => {
-      const entry = begin(reservation.requestId);
-      const mayHaveHeld = entry.mayHoldUnit;
-      // Until the outcome is known: a refund may overtake this write.
-      entry.mayHoldUnit = true;
-      const remember = ({ applied, mayBeDuplicated }: Omit<WriteResult, 'item'>) => {
-        entry.mayBeDuplicated ||= mayBeDuplicated;
-        entry.mayHoldUnit = mayHaveHeld || applied || mayBeDuplicated;
-      };
-      try {
-        const bindings = bindReservation(reservation);
-        const result = await table.apply(reservation.meterId, RESERVE, bindings);
-        remember(result);
-        return result;
-      } catch (error) {
-        // A rejected write leaves no mark.
-        const mayBeDuplicated = !(error instanceof StoreUnavailable) || error.mayBeApplied;
-        remember({ applied: false, mayBeDuplicated });
-        throw error;
-      }
-    },
-    end: (requestId) => {
-      entries.delete(requestId);
-    },
-  };
-};

@@ -13,6 +13,7 @@ export type Real = {
   /** Of the current process. */
   store: MeterStore;
   restart(): void;
+  isSharded: boolean;
   observer: MeterStore;
   readItem(): Promise<Record<string, unknown>>;
 };
@@ -138,7 +139,11 @@ export const reserve = (id: number, key: number, fault: Fault): Command =>
       };
       model.units.set(first.requestId, unit);
       // A repeat is the same write: same minute, same period, same time.
-      const mine = { ...unit.reservation, ...model.limits };
+      const mine = {
+        ...unit.reservation,
+        ...model.limits,
+        isRepeat: real.isSharded && known !== undefined,
+      };
       real.network.injectNext(fault);
       const seen = await settle(real.store.reserve(mine));
       const isRead = mine.rpm < 1 || mine.quota < 1;
@@ -262,7 +267,7 @@ const rotate = (overlap: number): Command =>
 /** Few, so that several commands meet the same request. */
 const id = fc.nat(4);
 const key = fc.nat(2);
-const fault = fc.oneof(
+export const anyFault = fc.oneof(
   { weight: 2, arbitrary: fc.constant<Fault>('none') },
   { weight: 1, arbitrary: fc.constantFrom(...FAULTS) },
 );
@@ -279,21 +284,22 @@ const duration = fc.constantFrom(
 );
 
 /** Lists of what may happen to a meter, mostly its requests. */
-export const meterCommands = fc.commands(
-  [
-    fc.tuple(id, key, fault).map(([i, k, f]) => reserve(i, k, f)),
-    fc.tuple(id, key, fault).map(([i, k, f]) => reserve(i, k, f)),
-    fc.tuple(id, fault).map(([i, f]) => charge(i, f)),
-    fc.tuple(id, fault).map(([i, f]) => charge(i, f)),
-    fc.tuple(id, fault).map(([i, f]) => refund(i, f)),
-    fc.constant(reap),
-    duration.map(pass),
-    fc.constant(landLate),
-    fc.constant(landLate),
-    fc.constant(crash),
-    fc.tuple(limit, limit, fc.integer({ min: 1, max: 5 })).map((limits) => changePlan(...limits)),
-    fc.tuple(key, duration).map(([k, ms]) => endKey(k, ms)),
-    duration.map(rotate),
-  ],
-  { maxCommands: 80, size: '+1' },
-);
+export const meterCommands = (fault: fc.Arbitrary<Fault>) =>
+  fc.commands(
+    [
+      fc.tuple(id, key, fault).map(([i, k, f]) => reserve(i, k, f)),
+      fc.tuple(id, key, fault).map(([i, k, f]) => reserve(i, k, f)),
+      fc.tuple(id, fault).map(([i, f]) => charge(i, f)),
+      fc.tuple(id, fault).map(([i, f]) => charge(i, f)),
+      fc.tuple(id, fault).map(([i, f]) => refund(i, f)),
+      fc.constant(reap),
+      duration.map(pass),
+      fc.constant(landLate),
+      fc.constant(landLate),
+      fc.constant(crash),
+      fc.tuple(limit, limit, fc.integer({ min: 1, max: 5 })).map((limits) => changePlan(...limits)),
+      fc.tuple(key, duration).map(([k, ms]) => endKey(k, ms)),
+      duration.map(rotate),
+    ],
+    { maxCommands: 80, size: '+1' },
+  );

@@ -1,4 +1,5 @@
 import type { DynamoClient } from '../../../lambdas/stores/dynamo/dynamo-client.ts';
+import type { Sharding } from '../../../lambdas/stores/dynamo/meter-shards.ts';
 import { createDynamoMeterStore } from '../../../lambdas/stores/dynamo/meter-store.ts';
 import { PARTITION_KEY } from '../../../lambdas/tables.ts';
 import { TABLE_NAMES } from '../../support/dynamo.ts';
@@ -12,19 +13,20 @@ const tableName = TABLE_NAMES.meters;
 
 let meters = 0;
 
-const createReal = (base: DynamoClient): Real => {
+const createReal = (base: DynamoClient, sharding: { sharding?: Sharding }): Real => {
   meters += 1;
   const meterId = `mtr_model_${meters}`;
   const network = createFaultyClient(base);
-  const newStore = () => createDynamoMeterStore({ client: network.client, tableName });
+  const newStore = () => createDynamoMeterStore({ client: network.client, tableName, ...sharding });
   const real: Real = {
     meterId,
     network,
     store: newStore(),
+    isSharded: sharding.sharding !== undefined,
     restart: () => {
       real.store = newStore();
     },
-    observer: createDynamoMeterStore({ client: base, tableName }),
+    observer: createDynamoMeterStore({ client: base, tableName, ...sharding }),
     readItem: async () => {
       const Key = { [PARTITION_KEY]: meterId };
       const input = { TableName: tableName, Key, ConsistentRead: true };
@@ -35,10 +37,12 @@ const createReal = (base: DynamoClient): Real => {
 };
 
 /** A model and a store on a new meter, for `fc.asyncModelRun`. */
-export const setUpModel = (newClient: () => DynamoClient) => () => ({
-  model: createMeterModel(START),
-  real: createReal(newClient()),
-});
+export const setUpModel =
+  (newClient: () => DynamoClient, sharding: { sharding?: Sharding } = {}) =>
+  () => ({
+    model: createMeterModel(START),
+    real: createReal(newClient(), sharding),
+  });
 
 /** Meters that this process has set up. */
 export const countMeters = (): number => meters;

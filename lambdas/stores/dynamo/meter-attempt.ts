@@ -1,0 +1,169 @@
+import { createLruCache } from '../../support/lru-cache.ts';
+import type { MeterStore, Reservation, ReserveResult } from '../meter-store.ts';
+import { StoreUnavailable } from '../store-unavailable.ts';
+import {
+  EPOCH,
+  IN_FLIGHT,
+  isFirstMark,
+  itemKey,
+  numberIn,
+  ownOutcomeIn,
+  type PastCounters,
+  pastCountersIn,
+} from './meter-item.ts';
+import { reserveInShard } from './meter-shard-writes.ts';
+import { limitReachedIn, type Sharding } from './meter-shards.ts';
+import { bindReservation, RESERVE } from './meter-writes.ts';
+import type { Bindings, ConditionalWrite, Item, Table, WriteResult } from './table.ts';
+
+/** Requests in flight in one process; the marks of an evicted one stay for the reaper. */
+const MAX_ENTRIES = 10_000;
+
+/** What this process remembers of a request until it is settled. */
+export type LedgerEntry = {
+  /** Key of the meter's item that holds its mark. */
+  key: string;
+  /** Its reserve was sent more than once or had no response, so a copy may still be applied. */
+  mayBeDuplicated: boolean;
+  /** Its reserve was applied or may be; otherwise there is no unit to settle. */
+  mayHoldUnit: boolean;
+  /** Counters of past windows, to be removed with its last write. */
+  past: PastCounters | undefined;
+};
+
+/** One reservation of one item. */
+type ReserveWrite = { key: string; write: ConditionalWrite; bindings: Bindings };
+
+/** Sends the reserves of requests and remembers which of them may be applied again later. */
+export type WriteLedger = {
+  entryOf(requestId: string): LedgerEntry | undefined;
+  /** Reserves in another item only after one was denied for good. @throws StoreUnavailable */
+  reserve(requestId: string, reserve: ReserveWrite): Promise<WriteResult>;
+  end(requestId: string): void;
+};
+
+/** Entries are kept in this process's memory only. */
+export const createWriteLedger = (table: Table): WriteLedger => {
+  const entries = createLruCache<LedgerEntry>(MAX_ENTRIES);
+
+  const begin = (requestId: string, key: string): LedgerEntry => {
+    const entry = entries.get(requestId) ?? {
+      key,
+      mayBeDuplicated: false,
+      mayHoldUnit: false,
+      past: undefined,
+    };
+    entries.set(requestId, entry);
+    return entry;
+  };
+
+  return {
+    entryOf: (requestId) => entries.get(requestId),
+    reserve: async (requestId, { key, write, bindings }) => {
+      const entry = begin(requestId, key);
+      // A reserve that another item denied leaves no mark there.
+      entry.key = key;
+      const mayHaveHeld = entry.mayHoldUnit;
+      // Until the outcome is known: a refund may overtake this write.
+      entry.mayHoldUnit = true;
+      const remember = ({ applied, mayBeDuplicated }: Omit<WriteResult, 'item'>) => {
+        entry.mayBeDuplicated ||= mayBeDuplicated;
+        entry.mayHoldUnit = mayHaveHeld || applied || mayBeDuplicated;
+      };
+      try {
+        const result = await table.apply(key, write, bindings);
+        remember(result);
+        return result;
+      } catch (error) {
+        // A rejected write leaves no mark.
+        const mayBeDuplicated = !(error instanceof StoreUnavailable) || error.mayBeApplied;
+        remember({ applied: false, mayBeDuplicated });
+        throw error;
+      }
+    },
+    end: (requestId) => {
+      entries.delete(requestId);
+    },
+  };
+};
+
+/** Where a reservation is tried: the root of a meter that is not sharded, or a shard in an epoch. */
+export type Place = { shard: number; epoch: number | undefined };
+export const WHOLE_METER: Place = { shard: 0, epoch: undefined };
+
+/** What one item decides about a reservation; if it is not final, the reservation is tried again, or elsewhere. */
+export type Attempt = {
+  item: Item | undefined;
+  outcome:
+    | ReserveResult['outcome']
+    /** The meter was sharded, or has begun another epoch. */
+    | 'other-epoch'
+    /** As many requests are in flight as one item holds. */
+    | 'full'
+    /** A budget is used up. */
+    | 'no-budget'
+    /** The item that was read does not explain the denial any more. */
+    | 'changed';
+  /** A copy of the write may be applied later, so a tombstone is in its place. */
+  isTombstoned: boolean;
+};
+
+const outcomeIn = (
+  item: Item | undefined,
+  reservation: Reservation,
+  { shard, epoch }: Place,
+  marksPerItem: number,
+): Attempt['outcome'] => {
+  const own = ownOutcomeIn(item, reservation);
+  if (own) return own;
+  if (item?.[EPOCH] !== epoch) return 'other-epoch';
+  const limit = shard === 0 ? limitReachedIn([item], reservation, reservation) : undefined;
+  if (limit) return limit;
+  if (numberIn(item, IN_FLIGHT) >= marksPerItem) return 'full';
+  return shard === 0 ? 'changed' : 'no-budget';
+};
+
+export type AttemptParts = {
+  table: Table;
+  ledger: WriteLedger;
+  refund: MeterStore['refund'];
+  sharding: Pick<Sharding, 'marksPerItem'>;
+};
+
+export const createTry = ({ table, ledger, refund, sharding: { marksPerItem } }: AttemptParts) => {
+  const writeFor = (reservation: Reservation, { epoch }: Place) =>
+    epoch === undefined
+      ? { write: RESERVE, bindings: bindReservation(reservation, marksPerItem) }
+      : reserveInShard(reservation, epoch, marksPerItem);
+
+  /** What this process has to remember until the request is settled. */
+  const onAdmitted = (
+    entry: LedgerEntry,
+    { item, applied }: WriteResult,
+    reservation: Reservation,
+  ) => {
+    const { requestId, now } = reservation;
+    // The mark of a write that was not applied is that of a copy.
+    entry.mayBeDuplicated ||= !applied;
+    entry.mayHoldUnit = true;
+    if (item && isFirstMark(item, requestId)) entry.past = pastCountersIn(item, now);
+  };
+
+  /** Tries a reservation in one item. */
+  return async (reservation: Reservation, place: Place): Promise<Attempt> => {
+    const { meterId, requestId } = reservation;
+    const key = itemKey(meterId, place.shard);
+    const result = await ledger.reserve(requestId, { key, ...writeFor(reservation, place) });
+    const item = result.item ?? (await table.read(key));
+    const outcome = result.applied ? 'admitted' : outcomeIn(item, reservation, place, marksPerItem);
+    const entry = ledger.entryOf(requestId);
+    let isTombstoned = false;
+    if (entry && outcome === 'admitted') onAdmitted(entry, { ...result, item }, reservation);
+    else if (entry?.mayBeDuplicated && outcome !== 'changed') {
+      // A late copy of the denied write could still be applied once a refund makes room.
+      await refund(reservation);
+      isTombstoned = true;
+    }
+    return { item, outcome, isTombstoned };
+  };
+};

@@ -1,0 +1,197 @@
+import type { LimitName, Reservation, UsageSnapshot } from '../meter-store.ts';
+import { StoreThrottled } from '../store-unavailable.ts';
+import { EPOCH, IN_FLIGHT, itemKey, numberIn, pastCountersIn } from './meter-item.ts';
+import {
+  addShards,
+  beginEpoch,
+  copyBudgets,
+  grant,
+  joinEpoch,
+  takeBack,
+} from './meter-shard-writes.ts';
+import {
+  budgetNamesIn,
+  budgetsToCopy,
+  countersOf,
+  excessIn,
+  grantsFor,
+  hasJoined,
+  type Layout,
+  layoutIn,
+  limitReachedIn,
+  limitsText,
+  type PlanLimits,
+  type Sharding,
+  snapshotOf,
+} from './meter-shards.ts';
+import { END_KEY } from './meter-writes.ts';
+import type { Item, Table } from './table.ts';
+
+/** A sharded meter as this process saw it last. */
+export type Root = { item: Item; layout: Layout };
+
+/** A shard that may admit the reservation now, or the limit that was reached. */
+export type Room =
+  | { root: Root; shard: number }
+  | { denied: UsageSnapshot & { outcome: LimitName } };
+
+/** What a shard that did not admit a reservation contained, and how many shards there were. */
+export type Refusal = { shard: number; item: Item | undefined; isFull: boolean; shards: number };
+
+/** Lends units of a sharded meter's root to its shards (layout and rules: meter-shards.ts). */
+export type Bank = {
+  /** Reads the root, and shards the meter if it is not. */
+  open(reservation: Reservation): Promise<Root>;
+  /** Registers twice as many shards, unless there are more than `seen` already. */
+  grow(reservation: Reservation, seen: number): Promise<Root>;
+  /** Whether a reservation may use the budgets of the epoch. */
+  holds(layout: Layout, reservation: Reservation): boolean;
+  /** Finds room after a refusal. @throws StoreThrottled if all shards are full */
+  makeRoom(reservation: Reservation, refusal: Refusal): Promise<Room>;
+  /** All items of a meter, the root first. */
+  readAll(meterId: string): Promise<(Item | undefined)[]>;
+};
+
+export const createBank = ({ table, sharding }: { table: Table; sharding: Sharding }): Bank => {
+  const { marksPerItem, minShards, maxShards, limitsHoldMs } = sharding;
+
+  const readShards = (meterId: string, { shards }: Layout): Promise<(Item | undefined)[]> =>
+    Promise.all(Array.from({ length: shards }, (_, n) => table.read(itemKey(meterId, n + 1))));
+
+  const readAll: Bank['readAll'] = async (meterId) => {
+    const root = await table.read(meterId);
+    const layout = layoutIn(root);
+    return layout ? [root, ...(await readShards(meterId, layout))] : [root];
+  };
+
+  const isSame = (limits: PlanLimits, other: PlanLimits) =>
+    limitsText(limits) === limitsText(other);
+
+  const holds: Bank['holds'] = ({ limits, since }, reservation) =>
+    isSame(limits, reservation) || Math.abs(reservation.now - since) < limitsHoldMs;
+
+  /** A write of the root; if another one came first, the root as that one left it. */
+  const writeRoot = async (
+    { meterId }: Reservation,
+    { write, bindings }: ReturnType<typeof beginEpoch>,
+  ): Promise<Root> => {
+    const result = await table.apply(meterId, write, bindings);
+    const item = result.item ?? (await table.read(meterId)) ?? {};
+    const layout = layoutIn(item);
+    if (!layout) throw new Error('A root without a layout.');
+    return { item, layout };
+  };
+
+  const renew = ({ now }: Reservation, layout: Layout | undefined, limits: PlanLimits) =>
+    beginEpoch(layout, { limits, now, shards: layout?.shards ?? minShards });
+
+  /** The root, in an epoch whose limits hold for the reservation. */
+  const open: Bank['open'] = async (reservation) => {
+    const item = await table.read(reservation.meterId);
+    const layout = layoutIn(item);
+    if (item && layout && holds(layout, reservation)) return { item, layout };
+    return writeRoot(reservation, renew(reservation, layout, reservation));
+  };
+
+  /**
+   * Moves a shard to the root's epoch and takes back what it has not used. A key that ends is written to the root
+   * first, then to all registered shards: a shard that is registered before it joins misses none.
+   */
+  const join = async (meterId: string, { item: root, layout }: Root, shard: number) => {
+    const key = itemKey(meterId, shard);
+    const before = (await table.read(key)) ?? {};
+    if (before[EPOCH] === undefined) {
+      for (const name of Object.keys(root).filter((attribute) => attribute.startsWith('u'))) {
+        const bindings = { names: { '#keyEnd': name }, values: { ':end': root[name] } };
+        await table.apply(key, END_KEY, bindings);
+      }
+    }
+    const joining = joinEpoch(layout.epoch, budgetNamesIn(before));
+    const result = await table.apply(key, joining.write, joining.bindings);
+    const item = result.item ?? (await table.read(key)) ?? {};
+    if (item[EPOCH] !== layout.epoch) return;
+    const taking = takeBack(shard, layout.epoch, excessIn(root, shard, item));
+    await table.apply(meterId, taking.write, taking.bindings);
+  };
+
+  /** Grants a shard what it lacks, and copies the grants to its budgets. */
+  const lend = async (
+    reservation: Reservation,
+    root: Root,
+    { shard, item }: Pick<Refusal, 'shard' | 'item'>,
+    grants: NonNullable<ReturnType<typeof grantsFor>>,
+  ): Promise<Root> => {
+    const { meterId, minute, now } = reservation;
+    const { epoch, limits } = root.layout;
+    let lent = root;
+    if (grants.length > 0) {
+      const past = pastCountersIn(root.item, now);
+      const { write, bindings } = grant(shard, { epoch, minute }, grants, past);
+      const result = await table.apply(meterId, write, bindings);
+      // Otherwise another process granted first: its grant is seen when the shard is tried again.
+      if (!result.applied || !result.item) return root;
+      lent = { ...root, item: result.item };
+    }
+    const budgets = budgetsToCopy(lent.item, shard, item, countersOf(reservation, limits));
+    if (budgets.length > 0) {
+      const { write, bindings } = copyBudgets(epoch, budgets);
+      await table.apply(itemKey(meterId, shard), write, bindings);
+    }
+    return lent;
+  };
+
+  /** Looks at all shards: one that may admit the reservation, or the limit that is reached by their sum. */
+  const search = async (reservation: Reservation, root: Root, from: number): Promise<Room> => {
+    const { meterId } = reservation;
+    const { layout } = root;
+    const counters = countersOf(reservation, layout.limits);
+    const shards = await readShards(meterId, layout);
+    const order = shards.map((_, n) => 1 + ((from + n) % layout.shards));
+    const late = order.filter((shard) => !hasJoined(root.item, shard));
+    for (const shard of late) await join(meterId, root, shard);
+    if (late.length > 0) return { root, shard: from };
+
+    for (const shard of order) {
+      const item = shards[shard - 1];
+      const grants = grantsFor(root.item, shard, item, counters);
+      if (!grants || numberIn(item, IN_FLIGHT) >= marksPerItem) continue;
+      return { root: await lend(reservation, root, { shard, item }, grants), shard };
+    }
+    const items = [root.item, ...shards];
+    const outcome = limitReachedIn(items, reservation, layout.limits);
+    if (outcome) return { denied: { ...snapshotOf(items, reservation), outcome } };
+    const isFull = shards.every((item) => numberIn(item, IN_FLIGHT) >= marksPerItem);
+    if (isFull) throw new StoreThrottled('All shards are full.', { mayBeApplied: false });
+    // What is left is lent to different shards: a new epoch takes all of it back.
+    const renewed = await writeRoot(reservation, renew(reservation, layout, layout.limits));
+    return { root: renewed, shard: from };
+  };
+
+  const grow: Bank['grow'] = async (reservation, seen) => {
+    const root = await open(reservation);
+    const { shards } = root.layout;
+    if (shards > seen || shards >= maxShards) return root;
+    return writeRoot(reservation, addShards(shards, Math.min(2 * shards, maxShards)));
+  };
+
+  const makeRoom: Bank['makeRoom'] = async (reservation, refusal) => {
+    const root = await open(reservation);
+    const { shard, item } = refusal;
+    if (!hasJoined(root.item, shard)) {
+      await join(reservation.meterId, root, shard);
+      return { root, shard };
+    }
+    if (refusal.isFull) {
+      const larger = await grow(reservation, refusal.shards);
+      const added = larger.layout.shards - refusal.shards;
+      if (added > 0) return { root: larger, shard: shard + added };
+      return search(reservation, larger, shard);
+    }
+    const counters = countersOf(reservation, root.layout.limits);
+    const grants = grantsFor(root.item, shard, item, counters);
+    if (!grants) return search(reservation, root, shard);
+    return { root: await lend(reservation, root, refusal, grants), shard };
+  };
+
+  return { open, grow, holds, makeRoom, readAll };
+};

@@ -1,0 +1,189 @@
+import { createLruCache } from '../../support/lru-cache.ts';
+import type { MeterStore, Reservation, ReserveResult } from '../meter-store.ts';
+import { StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
+import { type AttemptParts, createTry, WHOLE_METER } from './meter-attempt.ts';
+import type { Bank, Refusal, Root } from './meter-bank.ts';
+import { countsIn, hasStaleMarks, markName, ownOutcomeIn } from './meter-item.ts';
+import {
+  estimateCounts,
+  homeShard,
+  limitReachedIn,
+  limitsText,
+  type Sharding,
+  snapshotOf,
+} from './meter-shards.ts';
+
+/** Attempts of one reservation while other writes change the meter between its steps; then StoreUnavailable. */
+const MAX_TRIES = 64;
+const MAX_METERS = 1_000;
+
+/** A shard, in the epoch of a root. */
+type Spot = { root: Root; shard: number };
+type Refused = Refusal & { isTombstoned: boolean };
+/** The spot is undefined if a limit is reached, in all shards together. */
+type Sought = { result: ReserveResult; spot: Spot | undefined };
+
+/** A tombstone denies the request itself, too. */
+const otherThan = (tombstoned: number, next: number, shards: number): number =>
+  next === tombstoned ? 1 + (next % shards) : next;
+
+/**
+ * Reserves a unit in one conditional write, or finds why it is denied. A meter is one item until that item is full
+ * or throttled; then it is sharded.
+ */
+export const createReserve = (
+  parts: AttemptParts & { bank: Bank; sharding: Sharding },
+): MeterStore['reserve'] => {
+  const { bank } = parts;
+  const tryIn = createTry(parts);
+  /** Sharded meters, as this process saw them last. */
+  const roots = createLruCache<Root>(MAX_METERS);
+  /** The last of the reservations of a window that make room. */
+  const turns = new Map<string, Promise<Sought>>();
+  /** Throttled reservations of meters within a minute. */
+  const throttles = createLruCache<{ minute: number; count: number }>(MAX_METERS);
+
+  const remember = ({ meterId }: Reservation, root: Root): Root => {
+    roots.set(meterId, root);
+    return root;
+  };
+
+  /** Undefined: the meter is sharded, or has to be. */
+  const reserveInOne = async (reservation: Reservation): Promise<ReserveResult | undefined> => {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const { outcome, item } = await tryIn(reservation, WHOLE_METER);
+      if (outcome === 'other-epoch' || outcome === 'full' || outcome === 'no-budget')
+        return undefined;
+      if (outcome === 'changed') continue;
+      const counts = countsIn(item, reservation);
+      return { outcome, ...counts, hasStaleMarks: hasStaleMarks(item, reservation.now) };
+    }
+    throw new StoreUnavailable('The meter changed faster than it could be read.');
+  };
+
+  /** One attempt in a shard: its result if that is final. */
+  const tryShard = async (reservation: Reservation, { root, shard }: Spot) => {
+    const { shards, epoch } = root.layout;
+    const { outcome, item, isTombstoned } = await tryIn(reservation, { shard, epoch });
+    if (outcome === 'admitted' || outcome === 'key-ended' || outcome === 'too-late') {
+      const counts = estimateCounts(item, root.item, reservation);
+      return { outcome, ...counts, hasStaleMarks: hasStaleMarks(item, reservation.now) };
+    }
+    return { shard, item, shards, isFull: outcome === 'full', isTombstoned };
+  };
+
+  /** Where to try next, or the limit that is reached. */
+  const nextSpot = async (reservation: Reservation, refusal: Refused): Promise<Spot | Sought> => {
+    const room = await bank.makeRoom(reservation, refusal);
+    if ('denied' in room) return { result: room.denied, spot: undefined };
+    const { shard, isTombstoned, shards } = refusal;
+    remember(reservation, room.root);
+    return isTombstoned ? { ...room, shard: otherThan(shard, room.shard, shards) } : room;
+  };
+
+  /** Makes room and tries again, until the reservation is admitted or a limit is reached. */
+  const seek = async (reservation: Reservation, start: Spot | Refused): Promise<Sought> => {
+    let from = start;
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const spot = 'root' in from ? from : await nextSpot(reservation, from);
+      if ('result' in spot) return spot;
+      const result = await tryShard(reservation, spot);
+      if ('outcome' in result) return { result, spot };
+      from = result;
+    }
+    throw new StoreUnavailable('The shards of the meter changed faster than they could be read.');
+  };
+
+  /**
+   * Of concurrent reservations that a process's shards refuse, one after another makes room: the next one finds what
+   * is left of it, and a limit that one has reached denies those behind it.
+   */
+  const seekInTurn = async (reservation: Reservation, refused: Refused): Promise<ReserveResult> => {
+    const { meterId, minute, period } = reservation;
+    const name = [meterId, minute, period, limitsText(reservation)].join('|');
+    const last = turns.get(name);
+    const take = async (): Promise<Sought> => {
+      const ahead = await last?.catch(() => undefined);
+      if (ahead && !ahead.spot) return ahead;
+      // Its own tombstone may be in the shard that the one ahead used.
+      return seek(reservation, refused.isTombstoned ? refused : (ahead?.spot ?? refused));
+    };
+    const turn = take();
+    turns.set(name, turn);
+    try {
+      return (await turn).result;
+    } finally {
+      if (turns.get(name) === turn) turns.delete(name);
+    }
+  };
+
+  const reserveInShards = async (
+    reservation: Reservation,
+    root: Root,
+    shard = homeShard(reservation.requestId, root.layout.shards),
+  ): Promise<ReserveResult> => {
+    const first = await tryShard(reservation, { root, shard });
+    return 'outcome' in first ? first : seekInTurn(reservation, first);
+  };
+
+  const countThrottle = ({ meterId, minute }: Reservation): void => {
+    const last = throttles.get(meterId);
+    throttles.set(meterId, { minute, count: last?.minute === minute ? last.count + 1 : 1 });
+  };
+
+  /** The root as this process knows it, if the reservation may use its budgets. */
+  const knownRoot = async (reservation: Reservation): Promise<Root | undefined> => {
+    const { meterId } = reservation;
+    const root = roots.get(meterId);
+    if ((throttles.get(meterId)?.count ?? 0) >= parts.sharding.throttledToSpread) {
+      throttles.delete(meterId);
+      const spread = root ? bank.grow(reservation, root.layout.shards) : bank.open(reservation);
+      return remember(reservation, await spread);
+    }
+    if (!root || bank.holds(root.layout, reservation)) return root;
+    return remember(reservation, await bank.open(reservation));
+  };
+
+  /** A repeat is tried first where the mark of its request is. */
+  const reserveAgain = async (reservation: Reservation): Promise<ReserveResult | undefined> => {
+    const name = markName(reservation.requestId);
+    const items = await bank.readAll(reservation.meterId);
+    const shard = items.findIndex((item) => item?.[name] !== undefined);
+    if (shard < 0) return undefined;
+    if (shard === 0) return reserveInOne(reservation);
+    return reserveInShards(reservation, await bank.open(reservation), shard);
+  };
+
+  const reserve = async (reservation: Reservation): Promise<ReserveResult> => {
+    const repeated = reservation.isRepeat ? await reserveAgain(reservation) : undefined;
+    if (repeated) return repeated;
+    const root = await knownRoot(reservation);
+    if (root) return reserveInShards(reservation, root);
+    const result = await reserveInOne(reservation);
+    if (result) return result;
+    return reserveInShards(reservation, remember(reservation, await bank.open(reservation)));
+  };
+
+  /** A limit of 0, which a condition cannot distinguish from an absent counter: no write. */
+  const denyByRead = async (reservation: Reservation): Promise<ReserveResult> => {
+    const items = await bank.readAll(reservation.meterId);
+    const own = items.map((item) => ownOutcomeIn(item, reservation));
+    const outcome =
+      own.find((found) => found !== undefined) ??
+      limitReachedIn(items, reservation, reservation) ??
+      'rate-limited';
+    return { ...snapshotOf(items, reservation), outcome, hasStaleMarks: false };
+  };
+
+  return async (reservation) => {
+    if (reservation.quota < 1 || reservation.rpm < 1) return denyByRead(reservation);
+    try {
+      const result = await reserve(reservation);
+      if (result.outcome !== 'admitted') parts.ledger.end(reservation.requestId);
+      return result;
+    } catch (error) {
+      if (error instanceof StoreThrottled) countThrottle(reservation);
+      throw error;
+    }
+  };
+};

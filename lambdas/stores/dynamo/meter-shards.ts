@@ -1,0 +1,266 @@
+import {
+  type EndedPeriod,
+  limitReached,
+  type MeterCounts,
+  type Reservation,
+} from '../meter-store.ts';
+import {
+  countsIn,
+  EPOCH,
+  hasStaleMarks,
+  IN_FLIGHT,
+  isKeyEnded,
+  lastUsedName,
+  minuteName,
+  numberIn,
+  periodName,
+} from './meter-item.ts';
+import type { Item } from './table.ts';
+
+/**
+ * Layout of a sharded meter. One item holds the marks of 60 requests within the KB of one write unit, and DynamoDB
+ * limits its writes a second. A meter that outgrows it gets further items, its shards, which admit requests by the
+ * rules of meter-item.ts; the first item, its root, admits none any more and lends them units:
+ *
+ *   root `<meter>`                                  shard `<meter>/<n>`, n = 1, 2, …
+ *     e              epoch                            e                      epoch
+ *     p, t           its limits and start (ms)        b<epoch>:<counter>     budget: what the counter may reach
+ *     s              number of shards                 counters, marks, key ends, floor: meter-item.ts
+ *     d<n>           epoch that shard n has joined
+ *     g<n>:<counter> granted to shard n
+ *     a<counter>     granted to all shards
+ *     z<period>      final count of a period that is being forgotten
+ *
+ * `<counter>` is `r<minute>`, `q<period>` or `n`. Of each counter
+ *
+ *   count of a shard <= its budget <= g,   a = sum of g,   count of the root + a <= limit at each grant,
+ *
+ * so that the sum of the counts never exceeds the limit. Grants shrink with what is left, down to one unit, and any
+ * process may use any shard's budget: a request is denied only if the sum of the counts has reached a limit. A new
+ * epoch begins when the limits change, or when what is left lies in budgets of different shards: it ends all
+ * budgets, and each shard joins it with g reduced to its count.
+ */
+export type PlanLimits = Pick<Reservation, 'rpm' | 'quota' | 'concurrency'>;
+
+export type Layout = { epoch: number; shards: number; limits: PlanLimits; since: number };
+
+/** How meters are sharded; tests make it small. */
+export type Sharding = {
+  /** Requests in flight in one item. */
+  marksPerItem: number;
+  minShards: number;
+  maxShards: number;
+  /**
+   * For how long the limits of an epoch hold for a caller with others. Environments cache a plan for 10 s: one that
+   * has not seen the change yet must not undo the epoch of one that has.
+   */
+  limitsHoldMs: number;
+  /** Throttled reservations that one process sees in a minute before it spreads a meter over more items. */
+  throttledToSpread: number;
+};
+export const SHARDING: Sharding = {
+  marksPerItem: 60,
+  minShards: 4,
+  maxShards: 64,
+  limitsHoldMs: 15_000,
+  throttledToSpread: 3,
+};
+
+const LIMITS = 'p';
+const SINCE = 't';
+const SHARDS = 's';
+const joinedName = (shard: number): string => `d${shard}`;
+const grantedName = (shard: number, counter: string): string => `g${shard}:${counter}`;
+const lentName = (counter: string): string => `a${counter}`;
+const budgetName = (epoch: number, counter: string): string => `b${epoch}:${counter}`;
+export const finalName = (period: string): string => `z${period}`;
+
+/** Counts of periods that are being forgotten. */
+export const finalCountsIn = (root: Item | undefined): EndedPeriod[] =>
+  Object.keys(root ?? {})
+    .filter((name) => name[0] === 'z')
+    .map((name) => ({ period: name.slice(1), used: numberIn(root, name) }));
+
+/** Names of a layout's attributes, for the writes. */
+export const LAYOUT = {
+  ...{ EPOCH, LIMITS, SINCE, SHARDS },
+  ...{ joinedName, grantedName, lentName, budgetName, finalName },
+};
+
+export const limitsText = ({ rpm, quota, concurrency }: PlanLimits): string =>
+  [rpm, quota, concurrency ?? ''].join('|');
+
+const limitsFrom = (text: string): PlanLimits => {
+  const [rpm, quota, concurrency] = text.split('|');
+  return {
+    rpm: Number(rpm),
+    quota: Number(quota),
+    concurrency: concurrency ? Number(concurrency) : undefined,
+  };
+};
+
+/** Undefined if the meter is not sharded. */
+export const layoutIn = (root: Item | undefined): Layout | undefined =>
+  root?.[SHARDS] === undefined
+    ? undefined
+    : {
+        epoch: numberIn(root, EPOCH),
+        shards: numberIn(root, SHARDS),
+        limits: limitsFrom(String(root[LIMITS])),
+        since: numberIn(root, SINCE),
+      };
+
+/** The shard that a request tries first: all are used alike, and a repeat finds its mark. */
+export const homeShard = (requestId: string, shards: number): number => {
+  let hash = 0;
+  for (const character of requestId.slice(-7)) {
+    hash = (Math.imul(hash, 31) + (character.codePointAt(0) ?? 0)) >>> 0;
+  }
+  return 1 + (hash % shards);
+};
+
+/** A plan without a limit of requests in flight. */
+const UNLIMITED = 1_000_000_000;
+
+type Counter = { name: string; limit: number };
+
+/** The counters that one request adds to. */
+export const countersOf = (
+  { minute, period }: Pick<Reservation, 'minute' | 'period'>,
+  { rpm, quota, concurrency = UNLIMITED }: PlanLimits,
+): Counter[] => [
+  { name: periodName(period), limit: quota },
+  { name: minuteName(minute), limit: rpm },
+  { name: IN_FLIGHT, limit: concurrency },
+];
+
+/** `max`: the sum of all grants that leaves room for this one. */
+export type Grant = { counter: string; from: unknown; to: number; amount: number; max: number };
+
+/**
+ * What the root must grant before this shard can admit a request; an empty list if it has been granted enough.
+ * Undefined if a limit leaves none.
+ */
+export const grantsFor = (
+  root: Item,
+  shard: number,
+  item: Item | undefined,
+  counters: Counter[],
+): Grant[] | undefined => {
+  const grants: Grant[] = [];
+  for (const { name, limit } of counters) {
+    const from = root[grantedName(shard, name)];
+    const granted = Number(from ?? 0);
+    if (numberIn(item, name) < granted) continue;
+    const left = limit - numberIn(root, name) - numberIn(root, lentName(name));
+    if (left < 1) return undefined;
+    const amount = Math.max(1, Math.floor(left / (2 * numberIn(root, SHARDS))));
+    const max = limit - numberIn(root, name) - amount;
+    grants.push({ counter: name, from, to: granted + amount, amount, max });
+  }
+  return grants;
+};
+
+/** Whether the shard has joined the root's epoch. */
+export const hasJoined = (root: Item, shard: number): boolean =>
+  root[joinedName(shard)] === root[EPOCH];
+
+/** Budgets of the shard that are below what the root granted. */
+export const budgetsToCopy = (
+  root: Item,
+  shard: number,
+  item: Item | undefined,
+  counters: Counter[],
+): { counter: string; budget: number }[] =>
+  counters
+    .map(({ name }) => ({ counter: name, budget: numberIn(root, grantedName(shard, name)) }))
+    .filter(
+      ({ counter, budget }) => budget > numberIn(item, budgetName(numberIn(root, EPOCH), counter)),
+    );
+
+/** Names of the budgets of all epochs in a shard. */
+export const budgetNamesIn = (item: Item): string[] =>
+  Object.keys(item).filter((name) => /^b\d+:/.test(name));
+
+/** Grants to a shard that its counts, when it joins an epoch, allow to take back. */
+export const excessIn = (
+  root: Item,
+  shard: number,
+  item: Item,
+): { counter: string; count: number; excess: number }[] => {
+  const prefix = grantedName(shard, '');
+  return Object.keys(root)
+    .filter((name) => name.startsWith(prefix))
+    .map((name) => {
+      const counter = name.slice(prefix.length);
+      const count = numberIn(item, counter);
+      return { counter, count, excess: numberIn(root, name) - count };
+    });
+};
+
+/** Names of all attributes of a period. */
+export const periodNamesIn = (item: Item, period: string): string[] =>
+  Object.keys(item).filter(
+    (name) =>
+      name === finalName(period) || name.replace(/^(?:a|g\d+:|b\d+:)/, '') === periodName(period),
+  );
+
+/** Sum of the counts of a meter's items. */
+export const sumCounts = (
+  items: (Item | undefined)[],
+  window: Pick<Reservation, 'minute' | 'period'>,
+): MeterCounts => {
+  const sum = { minuteCount: 0, periodCount: 0, reservedCount: 0, inFlightCount: 0 };
+  for (const item of items) {
+    const counts = countsIn(item, window);
+    sum.minuteCount += counts.minuteCount;
+    sum.periodCount += counts.periodCount;
+    sum.reservedCount += counts.reservedCount;
+    sum.inFlightCount += counts.inFlightCount;
+  }
+  return sum;
+};
+
+/** The state of a meter, from all its items. */
+export const snapshotOf = (
+  items: (Item | undefined)[],
+  query: Pick<Reservation, 'keyId' | 'minute' | 'period' | 'now'>,
+) => ({
+  ...sumCounts(items, query),
+  isKeyEnded: isKeyEnded(items[0], query),
+  lastUsedAt:
+    Math.max(...items.map((item) => numberIn(item, lastUsedName(query.keyId)))) || undefined,
+  hasStaleMarks: items.some((item) => hasStaleMarks(item, query.now)),
+});
+
+/**
+ * Counts at an admitted request, by its shard's item and by the root as this process saw it last: the other shards
+ * have as much budget left as this one.
+ */
+export const estimateCounts = (
+  item: Item | undefined,
+  root: Item,
+  reservation: Pick<Reservation, 'minute' | 'period'>,
+): MeterCounts => {
+  const shards = numberIn(root, SHARDS);
+  const estimate = (counter: string): number => {
+    const count = numberIn(item, counter);
+    const left = numberIn(item, budgetName(numberIn(root, EPOCH), counter)) - count;
+    const lent = root[lentName(counter)];
+    const used = lent === undefined ? count * shards : Number(lent) - left * shards;
+    return numberIn(root, counter) + Math.max(count, used);
+  };
+  return {
+    minuteCount: estimate(minuteName(reservation.minute)),
+    periodCount: estimate(periodName(reservation.period)),
+    reservedCount: numberIn(item, IN_FLIGHT) * shards,
+    inFlightCount: numberIn(item, IN_FLIGHT) * shards,
+  };
+};
+
+/** The limit that the sum of the items' counts has reached. */
+export const limitReachedIn = (
+  items: (Item | undefined)[],
+  reservation: Reservation,
+  limits: PlanLimits,
+) => limitReached(sumCounts(items, reservation), limits);
