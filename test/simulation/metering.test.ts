@@ -5,7 +5,7 @@ import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import { SEED } from '../support/seeds.ts';
 import type { Faults } from './faulty-network.ts';
 import { createPlainAddStore } from './plain-add-store.ts';
-import { type CreateStore, simulate, TOO_MUCH } from './world.ts';
+import { type CreateStore, DENSE, type Load, SPARSE, simulate, TOO_MUCH } from './world.ts';
 
 const CALM: Faults = {
   drop: 0,
@@ -42,11 +42,11 @@ const failures = async (
   faults: Faults,
   createStore: CreateStore,
   enough: number,
-  seeds = SEEDS,
+  { seeds, load }: { seeds: number; load: Load } = { seeds: SEEDS, load: SPARSE },
 ) => {
   const failed: { seed: number; broken: string[] }[] = [];
   for (let seed = SEED; seed < SEED + seeds && failed.length < enough; seed += 1) {
-    const broken = await simulate(seed, faults, createStore);
+    const broken = await simulate(seed, faults, createStore, load);
     if (broken.length > 0) failed.push({ seed, broken });
   }
   return failed;
@@ -75,7 +75,8 @@ describe(`in ${SEEDS} schedules`, () => {
   test.each(Object.entries(FAULT_SETS))(
     'sharded meters under %s exceed no limit and charge correctly',
     async (_, faults) => {
-      expect(await failures(faults, shardedStore, 5, SHARDED_SEEDS)).toEqual([]);
+      const dense = { seeds: SHARDED_SEEDS, load: DENSE };
+      expect(await failures(faults, shardedStore, 5, dense)).toEqual([]);
     },
     600_000,
   );

@@ -38,12 +38,18 @@ const METER_ID = 'mtr';
 const BORDER = Date.parse('2026-12-31T23:59:58Z');
 const MINUTE = 60_000;
 
-const planFrom = (random: Random): Plan => ({
+/** What callers ask for: limits from and to, requests of a process from and to, and within how many ms. */
+export type Load = { limits: [number, number]; requests: [number, number]; withinMs: number };
+export const SPARSE: Load = { limits: [0, 5], requests: [1, 6], withinMs: 5_000 };
+/** Many requests meet in the same moments. */
+export const DENSE: Load = { limits: [1, 12], requests: [4, 12], withinMs: 400 };
+
+const planFrom = (random: Random, { limits }: Load): Plan => ({
   id: 'plan',
-  rpm: random.between(0, 5),
-  quota: random.between(0, 5),
+  rpm: random.between(...limits),
+  quota: random.between(...limits),
   period: random.chance(0.5) ? 'hour' : 'month',
-  ...(random.chance(0.5) && { concurrency: random.between(1, 3) }),
+  ...(random.chance(0.5) && { concurrency: random.between(1, limits[1] - 2) }),
 });
 
 /** A 402 while a unit of the period is merely reserved would keep a caller away for days. */
@@ -106,11 +112,12 @@ export const simulate = async (
   seed: number,
   faults: Faults,
   createStore: CreateStore,
+  load: Load = SPARSE,
 ): Promise<string[]> => {
   const random = createRandom(seed);
   const scheduler = createScheduler(BORDER - random.between(0, 3_000));
   const table = createMemoryTable();
-  const plan = planFrom(random);
+  const plan = planFrom(random, load);
   const caller: Caller = { keyId: 'key', projectId: 'prj', meterId: METER_ID, plan };
   const broken: string[] = [];
   const ledger: Ledger = { entries: [], inFlight: 0, broken, fullMinutes: new Set() };
@@ -134,9 +141,9 @@ export const simulate = async (
         process.isAlive = false;
       });
     }
-    const requests = random.between(1, 6);
+    const requests = random.between(...load.requests);
     for (let n = 0; n < requests; n += 1) {
-      scheduler.after(random.between(0, 5_000), () => {
+      scheduler.after(random.between(0, load.withinMs), () => {
         const request = { caller, requestId: `req_${id}_${n}` };
         runRequest({ meter, scheduler, random }, request, ledger).catch((error) => {
           if (!(error instanceof ApiError)) broken.push(`threw ${error}`);
