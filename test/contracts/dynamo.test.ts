@@ -1,10 +1,8 @@
 import { describe } from 'vitest';
 import type { DynamoClient } from '../../lambdas/stores/dynamo/dynamo-client.ts';
-import { SHARDING } from '../../lambdas/stores/dynamo/meter-shards.ts';
-import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
 import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import type { Stores } from '../../lambdas/stores/dynamo/stores.ts';
-import { storesOn, TABLE_NAMES, type TestDynamo } from '../support/dynamo.ts';
+import { storesOn, type TestDynamo } from '../support/dynamo.ts';
 import { onEveryDynamo } from './dynamo-servers.ts';
 import { keyStoreContract } from './key-store.contract.ts';
 import { meterStoreContract } from './meter-store.contract.ts';
@@ -27,11 +25,5 @@ onEveryDynamo((start: () => Promise<TestDynamo>) => {
     meterStoreContract('DynamoDB', () => open('meters'));
     keyStoreContract(() => open('keys'));
     planStoreContract(() => open('plans'));
-  });
-  meterStoreContract('DynamoDB, sharded by 20 requests in flight', async () => {
-    const { client, close } = await start();
-    const sharding = { ...SHARDING, marksPerItem: 20, minShards: 2, limitsHoldMs: 0 };
-    const parts = { client, tableName: TABLE_NAMES.meters, sharding };
-    return { store: createDynamoMeterStore(parts), close };
   });
 });
