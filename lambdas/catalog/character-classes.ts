@@ -68,7 +68,7 @@ const rowOf = (first: number): number => SCRIPT + ROWS.indexOf(first);
 export const KANA = rowOf(0x3040);
 export const HAN = rowOf(0x3100);
 export const HAN_TRADITIONAL = SCRIPT + ROWS.length;
-export const LATIN_GERMANIC = HAN_TRADITIONAL + 1;
+const LATIN_GERMANIC = HAN_TRADITIONAL + 1;
 export const CLASSES = LATIN_GERMANIC + 1;
 
 const isMarked = (code: number): boolean =>

@@ -225,11 +225,11 @@ export const FAMILIES = {
 } satisfies Record<string, { weights: number[]; framing: Framing }>;
 
 export type Family = keyof typeof FAMILIES;
-export const FAMILY_NAMES = Object.keys(FAMILIES) as Family[];
+const FAMILY_NAMES = Object.keys(FAMILIES) as Family[];
 
 /** Of a catalog target: how its vendor counts, where its model's name does not tell. */
 export const TargetCounting = z.strictObject({
   family: z.optional(z.enum(FAMILY_NAMES as [Family, ...Family[]])),
-  /** Replaces the family's, e.g. with what `npm run admin -- calibrate` prints. */
+  /** Replaces the family's, where the vendor's template differs. */
   framing: z.optional(Framing),
 });

@@ -45,7 +45,7 @@ const SPACED_SCRIPTS = BLANKS + 1;
 const HAN_AMONG_KANA = SPACED_SCRIPTS + 1;
 const SCRIPT_LETTERS = HAN_AMONG_KANA + 1;
 const SCRIPT_RUNS = SCRIPT_LETTERS + SCRIPTS;
-export const FEATURES = SCRIPT_RUNS + SCRIPTS;
+const FEATURES = SCRIPT_RUNS + SCRIPTS;
 
 const chancesOf = (digits: string): Float32Array =>
   Float32Array.from(digits, (digit) => Number.parseInt(digit, 16) / 15);
@@ -91,12 +91,22 @@ const count = (counts: Float64Array, feature: number, by = 1): void => {
 
 const isLatin = (code: number): boolean => LETTER_OF[code] !== 0;
 
+/** False at the end: an array read at NaN would be slow from then on. */
+const isLatinAt = (text: string, index: number): boolean =>
+  index < text.length && isLatin(text.charCodeAt(index));
+
+const levelOf = (strange: number): number => {
+  let level = 0;
+  while (level < STRANGE_FROM.length && strange >= (STRANGE_FROM[level] ?? 0)) level += 1;
+  return level;
+};
+
 /** Counts a word of the language around it. */
 const addPlain = (scan: Scan, length: number, splits: number): void => {
   const { counts } = scan;
   if (length > 2) {
     scan.strange += (splits / (length - 1) - scan.strange) * FADE;
-    scan.level = STRANGE_FROM.findLastIndex((from) => scan.strange >= from) + 1;
+    scan.level = levelOf(scan.strange);
   }
   count(counts, STRANGE_WORDS + scan.level);
   count(counts, STRANGE_LETTERS + scan.level, length);
@@ -113,7 +123,7 @@ const caseOf = (capitals: number, length: number): number => {
 /** Reads a word: capitals, then the small letters after them. Returns its end. */
 const endOfWord = (text: string, from: number): { end: number; capitals: number } => {
   let end = from;
-  while (CLASS_OF[text.charCodeAt(end)] === UPPER) end += 1;
+  while (end < text.length && CLASS_OF[text.charCodeAt(end)] === UPPER) end += 1;
   const capitals = end - from;
   while (end < text.length) {
     const code = text.charCodeAt(end);
@@ -196,7 +206,7 @@ const addSigns = (scan: Scan, text: string, from: number, lead: number): number 
     previous = sign;
   }
   if (lead === SPACE) count(counts, SPACED_SIGNS);
-  else if (index - from > 1 || !isLatin(text.charCodeAt(index))) count(counts, SIGN_RUNS);
+  else if (index - from > 1 || !isLatinAt(text, index)) count(counts, SIGN_RUNS);
   count(counts, SIGN_SPLITS, splits);
   return index;
 };

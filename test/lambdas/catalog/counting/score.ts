@@ -24,14 +24,14 @@ export const CHECKED: Record<string, string> = {
   'claude-4.7': 'claude-opus-4-8',
 };
 
-export const digestOf = (text: string): string =>
+const digestOf = (text: string): string =>
   createHash('sha256').update(text).digest('hex').slice(0, 12);
 
 type Body = ReturnType<typeof readRequests>[number];
 type Message = Body['messages'][number];
 
 /** The body as a client sends it: arguments of calls are JSON text. */
-export const bodyOf = ({ messages, tools }: Body) => ({
+const bodyOf = ({ messages, tools }: Body) => ({
   model: 'vendor/model',
   tools,
   messages: messages.map((message: Message) =>
