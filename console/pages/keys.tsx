@@ -138,8 +138,8 @@ const ProjectKeys = ({ project, search }: { project: string; search: string }) =
   const pauseOrResume = async (action: 'pause' | 'resume', row: KeyRow) => {
     try {
       change(await session.api.post<Key>(pathOf(project, row.id, action)));
-      const paused = `Paused “${nameOf(row)}”. Requests with it get 401.`;
-      announce(action === 'pause' ? paused : `“${nameOf(row)}” works again.`);
+      const paused = `Paused “${nameOf(row)}”: its requests get 401 within 15 seconds.`;
+      announce(action === 'pause' ? paused : `“${nameOf(row)}” works again within 15 seconds.`);
     } catch (error) {
       announce(asFailure(error).message);
     }

@@ -66,6 +66,7 @@ export const useConsole = (options: LocalOptions = {}) => {
       timezoneId: 'Europe/Berlin',
     });
     try {
+      context.setDefaultTimeout(10_000);
       const tab = watch(context, await context.newPage());
       await tab.page.goto(`${router.baseUrl}/dashboard${hash}`);
       await use(tab);
