@@ -40,3 +40,18 @@ test('a caller who disconnects during the 101 of the upstream leaves no socket, 
   await expect.poll(() => clock.waits()).toEqual([]);
   expect(await fleet.charged()).toBe(0);
 });
+
+test.each(['Identity', ' IDENTITY '])(
+  'a response whose content-encoding is %j is read as one without an encoding',
+  async (encoding) => {
+    const act: Act = (response) => {
+      response.setHeader('content-encoding', encoding);
+      answer(response);
+    };
+    const { ask, fleet } = await startLab([act]);
+    const { status, text } = await ask();
+    expect(status).toBe(200);
+    expect(text).toContain('Hello');
+    expect(await fleet.charged()).toBe(1);
+  },
+);
