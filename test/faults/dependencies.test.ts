@@ -6,16 +6,16 @@ import {
   bystanderStatusesOf,
   type Cell,
   cellsOf,
+  longestOf,
   sampleOf,
   statusesOf,
   titleOf,
+  usualOf,
 } from './dependencies/cells.ts';
 
 /** `all` runs every cell, which takes minutes (`npm run soak:dependencies`). */
 const runsAll = process.env.DEPENDENCIES_CELLS === 'all';
 const TIMEOUT_MS = 1_800_000;
-/** A backstop for busy machines: a call ends after three attempts of a second, a request after two such calls. */
-const LONGEST_MS = 10_000;
 
 /** For the repeats of one cell. */
 const ALONE_MS = 60_000;
@@ -28,15 +28,14 @@ const shuffle = (cells: Cell[]): Cell[] => {
 
 /** What the outcome of a cell has against the promises. */
 const complaintsOf = ({ cell, ...seen }: CellOutcome): string[] => {
-  const usual = cell.end === 'a failure' ? 502 : 200;
   const promises: [boolean, string][] = [
-    [statusesOf(cell).includes(seen.sent.status), `status ${seen.sent.status}`],
+    [statusesOf(cell, seen.isMet).includes(seen.sent.status), `status ${seen.sent.status}`],
     [
       bystanderStatusesOf(cell).includes(seen.bystander.status),
       `another tenant's status ${seen.bystander.status}`,
     ],
-    [seen.tookMs <= LONGEST_MS, `took ${seen.tookMs} ms`],
-    [seen.recovered.status === usual, `status ${seen.recovered.status} after the fault`],
+    [seen.tookMs <= longestOf(cell), `took ${seen.tookMs} ms`],
+    [seen.recovered.status === usualOf(cell), `status ${seen.recovered.status} after the fault`],
     [seen.unlogged.length === 0, `no single line for ${seen.unlogged}`],
     [
       seen.charged <= seen.answered && seen.charged >= seen.answered - seen.unpaid,
@@ -48,7 +47,7 @@ const complaintsOf = ({ cell, ...seen }: CellOutcome): string[] => {
 
 test('a fault in any call to a table or to Secrets Manager ends each request in time with one log line and the right charge, harms no other tenant, and leaves nothing behind', {
   timeout: TIMEOUT_MS,
-}, async () => {
+}, async ({ annotate }) => {
   const recorded = await recordSituations();
   const cells = recorded.flatMap(({ situation, calls }) => cellsOf(situation, calls));
   const kinds = new Set(cells.map(({ call }) => `${call.operation} ${call.table ?? ''}`.trim()));
@@ -63,9 +62,12 @@ test('a fault in any call to a table or to Secrets Manager ends each request in 
   );
   const chosen = runsAll ? cells : sampleOf(shuffle(cells));
   const outcomes = await runCells(chosen);
-  // Not in all: what is warm turns stale in real time, and the last writes may follow the response late.
-  const met = outcomes.filter(({ isMet }) => isMet);
-  expect(met.length / outcomes.length).toBeGreaterThan(0.8);
+  const unmet = outcomes.filter(({ isMet }) => !isMet).map(({ cell }) => titleOf(cell));
+  // What is warm may turn stale, and a last write follow late, where the machine is busy.
+  expect(unmet.length / outcomes.length).toBeLessThan(0.1);
+  await annotate(
+    `${outcomes.length} cells, ${unmet.length} of them met no call: ${unmet.join('; ')}`,
+  );
   // On a busy machine a working table may take over a second as well: such cells run again, alone.
   for (const { cell } of outcomes.filter((outcome) => complaintsOf(outcome).length > 0)) {
     const again = async () => (await runCells([cell])).flatMap(complaintsOf);

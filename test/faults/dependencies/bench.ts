@@ -27,6 +27,7 @@ import {
   type End,
   SITUATIONS,
   type Situation,
+  usualOf,
 } from './cells.ts';
 
 const START = Date.UTC(2026, 10, 21, 12);
@@ -87,13 +88,19 @@ const assertEnd = ({ family, isStream }: Situation, { status: code, text }: Sent
 const isAnswered = ({ status: code, text }: Sent) =>
   code === 200 && !text.includes('event: error') && !text.includes('"error"');
 
+/** Whether the call reads or writes an item of another tenant, or of all. */
+const isOneOf =
+  (items: string[]) =>
+  ({ key }: TableCall): boolean =>
+    key !== '' && items.some((item) => key === item || key.startsWith(`${item}/`));
+
 /** Makes every call meet the trouble from the nth of its kind on; calls of `items` are another tenant's. */
 const troubleFrom = ({ call, trouble }: Cell, items: string[]) => {
   let met = 0;
-  return ({ operation, table, key }: TableCall) => {
-    if (operation !== call.operation || table !== call.table) return 'none';
-    if (key !== '' && items.some((item) => key === item || key.startsWith(`${item}/`)))
-      return 'none';
+  const isShared = isOneOf(items);
+  return (made: TableCall) => {
+    if (made.operation !== call.operation || made.table !== call.table) return 'none';
+    if (isShared(made)) return 'none';
     met += 1;
     return met >= call.nth ? trouble : 'none';
   };
@@ -274,8 +281,7 @@ const runCell = async (
   const asked = ask(bench, at).then((sent) => ({ sent, tookMs: performance.now() - startedAt }));
   const [{ sent, tookMs }, bystander] = await Promise.all([asked, askAsBystander(bench, at)]);
   proxyOf(environment, cell).decide(() => 'none');
-  const usual = cell.end === 'a failure' ? 502 : 200;
-  const later = await untilUsual(usual, () => ask(bench, at));
+  const later = await untilUsual(usualOf(cell), () => ask(bench, at));
   await expect.poll(() => pendingRefundsIn(environment), PATIENT).toEqual([]);
   await expect.poll(() => countUnsettled(bench, at), PATIENT).toBeLessThanOrEqual(0);
   return { at, sent, bystander, tookMs, isMet, later };
@@ -387,11 +393,13 @@ const recordAge = async (age: Age): Promise<Recorded[]> => {
   const situations = SITUATIONS.filter((situation) => situation.age === age);
   const bench = await startBench(age, situations);
   try {
+    const isShared = isOneOf(await itemsOfBystander(bench));
     await prepare(bench);
     await pause(QUIET_MS);
     const recorded: Recorded[] = [];
     for (const [at, situation] of situations.entries()) {
-      recorded.push({ situation, calls: await recordCalls(bench, at) });
+      const calls = (await recordCalls(bench, at)).filter((call) => !isShared(call));
+      recorded.push({ situation, calls });
     }
     return recorded;
   } finally {

@@ -1,4 +1,5 @@
 import type { TableCall, Trouble } from '../../metering/dynamo-proxy.ts';
+import { TABLE_NAMES } from '../../support/dynamo.ts';
 
 /** What the request under test comes to while all dependencies work. */
 export const ENDS = ['an answer', 'a failure', 'an answer to the probe', 'its usage'] as const;
@@ -78,7 +79,9 @@ export const titleOf = ({ end, age, family, isStream, call, trouble }: Cell): st
 
 const isSecret = ({ call }: Cell) => call.operation === 'GetSecretValue';
 const isWrite = ({ call }: Cell) => call.operation === 'UpdateItem';
-const isShort = ({ trouble }: Cell) => trouble === 'slow';
+/** Within the patience of the call: a second for a table, four for the secret. */
+const isShort = (cell: Cell) =>
+  cell.trouble === 'slow' || (cell.trouble === 'late' && isSecret(cell));
 
 /** Whether the request needs the call: to be counted, or for a value that is not in memory. */
 const mayFail = (cell: Cell): boolean => {
@@ -86,13 +89,44 @@ const mayFail = (cell: Cell): boolean => {
   if (isSecret(cell)) return cell.age === 'cold';
   if (isWrite(cell) || isReadOfUsage(cell)) return true;
   // Of the meters table a generation reads breakers, which are optional.
-  return cell.call.table !== 'meters' && (cell.age === 'cold' || cell.age === 'outdated');
+  return cell.call.table !== TABLE_NAMES.meters && (cell.age === 'cold' || cell.age === 'outdated');
 };
 
-/** Statuses that the caller may get. */
-export const statusesOf = (cell: Cell): number[] => {
-  const usual = cell.end === 'a failure' ? 502 : 200;
-  return mayFail(cell) ? [usual, 503] : [usual];
+/** The status without a fault. */
+export const usualOf = ({ end }: Pick<Cell, 'end'>): number => (end === 'a failure' ? 502 : 200);
+
+/**
+ * Whether the request cannot do without the call. The first write of a meter reserves the unit; later ones
+ * settle it. The probe's request writes its breaker as well, in no fixed order.
+ */
+const mustFail = (cell: Cell): boolean => {
+  const { call, end } = cell;
+  if (!mayFail(cell) || end === 'an answer to the probe' || end === 'its usage') return false;
+  return isWrite(cell) ? call.table === TABLE_NAMES.meters && call.nth === 1 : call.nth === 1;
+};
+
+/** Whether the call comes after the request was admitted, so that its fault shows in no status. */
+const comesAfter = (cell: Cell): boolean =>
+  isWrite(cell) && (cell.call.table !== TABLE_NAMES.meters || cell.call.nth > 1);
+
+/** A call ends after three attempts of a second, a request after two such calls; a backstop for busy machines. */
+const LONGEST_MS = 10_000;
+/** The charge and its three retries, with their pauses. */
+const LONGEST_SETTLEMENT_MS = 20_000;
+
+/**
+ * Milliseconds that the response may take. A stream has had its last message when its unit is settled, and
+ * ends with that: the platform would freeze the retries otherwise.
+ */
+export const longestOf = (cell: Cell): number =>
+  cell.isStream && comesAfter(cell) ? LONGEST_SETTLEMENT_MS : LONGEST_MS;
+
+/** Statuses that the caller may get; a fault that met no call shows nothing. */
+export const statusesOf = (cell: Cell, isMet: boolean): number[] => {
+  if (!isMet) return [usualOf(cell)];
+  if (mustFail(cell)) return [503];
+  const isUncertain = cell.end === 'an answer to the probe' || !comesAfter(cell);
+  return mayFail(cell) && isUncertain ? [usualOf(cell), 503] : [usualOf(cell)];
 };
 
 /** Statuses of another tenant's request at the same time, which shares the secret but no item. */
