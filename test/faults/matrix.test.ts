@@ -13,10 +13,14 @@ import { type Expected, ROWS } from './expectations.ts';
 const FAMILIES: UpstreamProtocolName[] = ['chat', 'messages'];
 const BOOLEANS = [false, true];
 
+/** Half of the cells have an idempotency key, with each value of every other property: it changes no outcome. */
 const cells = ROWS.flatMap(({ expected, ...row }) =>
   FAMILIES.flatMap((family) =>
     BOOLEANS.flatMap((stream) =>
-      BOOLEANS.map((hasSecond) => ({ cell: { ...row, family, stream, hasSecond }, expected })),
+      BOOLEANS.map((hasSecond) => {
+        const isKeyed = ((family === 'chat') === stream) === hasSecond;
+        return { cell: { ...row, family, stream, hasSecond, isKeyed }, expected };
+      }),
     ),
   ),
 );

@@ -18,6 +18,8 @@ export type Cell = {
   at?: (url: string) => string;
   family: UpstreamProtocolName;
   stream: boolean;
+  /** Whether the request has an idempotency key. */
+  isKeyed?: boolean;
   hasSecond: boolean;
   /** Milliseconds of the timers that must be waiting, in order; each is then let run out. */
   waits?: number[];
@@ -67,7 +69,10 @@ export const startFaultBench = async (cells: Cell[]) => {
   const ask = (cell: Cell): Promise<Sent> =>
     send(fleet.urls[0] ?? '', PATHS[cell.family], {
       method: 'POST',
-      headers: { 'x-api-key': fleet.key },
+      headers: {
+        'x-api-key': fleet.key,
+        ...(cell.isKeyed && { 'idempotency-key': idOf(cell) }),
+      },
       body: JSON.stringify({
         model: idOf(cell),
         stream: cell.stream,
