@@ -135,8 +135,10 @@ const createBlockEvents = (emit: (event: GenerationEvent) => void) => {
 
 /** Some upstreams send `stop` with tool calls, or `tool_calls` without one; agents act on it. */
 const fittingReason = (reason: FinishReason, hasTools: boolean): FinishReason => {
-  if (hasTools && reason.unified === 'stop') return { unified: 'tool-calls' };
-  if (!hasTools && reason.unified === 'tool-calls') return { unified: 'stop' };
+  const { extras } = reason;
+  const kept = extras && { extras };
+  if (hasTools && reason.unified === 'stop') return { unified: 'tool-calls', ...kept };
+  if (!hasTools && reason.unified === 'tool-calls') return { unified: 'stop', ...kept };
   return reason;
 };
 

@@ -1,5 +1,6 @@
 import type { Block, Extras, GenerationRequest, NativeTool, Tool } from './generation.ts';
 import { asRecord, type Json } from './json.ts';
+import { isDefault } from './losses.ts';
 import { MEDIA, type Medium, type Profile, type SamplingField } from './profile.ts';
 
 /** A request that fits a target, and the caller's fields whose meaning it lost on the way. */
@@ -12,16 +13,6 @@ const CHAT_FIELDS: Partial<Record<SamplingField, string[]>> = {
   penalties: ['frequency_penalty', 'presence_penalty'],
   logit_bias: ['logit_bias'],
   logprobs: ['logprobs', 'top_logprobs'],
-};
-
-/** Values that ask for what the model does anyway. */
-const DEFAULTS: Json = {
-  temperature: 1,
-  top_p: 1,
-  frequency_penalty: 0,
-  presence_penalty: 0,
-  logprobs: false,
-  top_logprobs: 0,
 };
 
 const thinksAt = ({ reasoning }: GenerationRequest): boolean => {
@@ -64,7 +55,7 @@ const fitSampling = (request: GenerationRequest, profile: Profile): Fitted => {
       ...(isAccepted('top_k') && topK !== undefined && { topK }),
       extras: withoutFields(request.extras, rejected),
     },
-    dropped: removed.filter((name) => values[name] != null && values[name] !== DEFAULTS[name]),
+    dropped: removed.filter((name) => !isDefault(name, values[name])),
   };
 };
 

@@ -1,5 +1,13 @@
 import { createHash } from 'node:crypto';
-import type { Block, GenerationEvent, GenerationRequest, ThinkingBlock } from './generation.ts';
+import type {
+  Block,
+  Extras,
+  FinishReason,
+  GenerationEvent,
+  GenerationRequest,
+  ThinkingBlock,
+} from './generation.ts';
+import { asRecord, asString } from './json.ts';
 
 /**
  * Thinking is sent back in the next request and is valid only at the upstream that wrote it: another
@@ -12,12 +20,42 @@ const TAG = /^mrs1\.([0-9a-f]{12})\.(.*)$/s;
 export const originOf = (upstream: string, model: string): string =>
   createHash('sha256').update(`${upstream}\n${model}`).digest('hex').slice(0, 12);
 
+/** The id of a container belongs to the operator's account at one upstream, as a signature does. */
+const tagContainer = (reason: FinishReason, origin: string): FinishReason => {
+  const { extras } = reason;
+  const container = asRecord(extras?.fields.container);
+  const id = asString(container?.id);
+  if (extras === undefined || id === undefined) return reason;
+  const tagged = { ...container, id: `mrs1.${origin}.${id}` };
+  return { ...reason, extras: { ...extras, fields: { ...extras.fields, container: tagged } } };
+};
+
+/** The request's container with its original id; without the id for an upstream that did not issue it. */
+const untagContainer = (container: unknown, origin: string): unknown => {
+  const record = asRecord(container);
+  const [, issuer, id] = TAG.exec(asString(record ? record.id : container) ?? '') ?? [];
+  if (issuer === undefined) return container;
+  const known = issuer === origin ? id : undefined;
+  if (!record) return known;
+  const { id: _, ...rest } = record;
+  return known === undefined ? rest : { ...rest, id: known };
+};
+
+const withOwnContainer = (extras: Extras, origin: string): Extras => {
+  if (extras.fields.container === undefined) return extras;
+  const container = untagContainer(extras.fields.container, origin);
+  if (container !== undefined) return { ...extras, fields: { ...extras.fields, container } };
+  const { container: _, ...fields } = extras.fields;
+  return { ...extras, fields };
+};
+
 /** Tags the thinking of a response. Unsigned thinking is tagged too, so its upstream gets it back. */
 export const createOriginTagger = (
   origin: string,
 ): ((event: GenerationEvent) => GenerationEvent) => {
   const thinking = new Set<number>();
   return (event) => {
+    if (event.type === 'finish') return { ...event, reason: tagContainer(event.reason, origin) };
     if (event.type === 'block-start' && event.block.type === 'thinking') thinking.add(event.index);
     if (event.type !== 'block-end' || !thinking.has(event.index)) return event;
     return { ...event, signature: `mrs1.${origin}.${event.signature ?? ''}` };
@@ -39,6 +77,7 @@ export const stripForeignThinking = (
   origin: string,
 ): GenerationRequest => ({
   ...request,
+  extras: withOwnContainer(request.extras, origin),
   turns: request.turns.map((turn) => ({
     ...turn,
     blocks: turn.blocks.flatMap((block) =>

@@ -13,10 +13,10 @@ const outdir = temporaryFolder('bundle');
 const { file, sources } = bundle({ entry: 'lambdas/router.ts', outdir });
 
 /**
- * Every KB is parsed in each cold start; 17 of them are records and the history, 14 the profiles of targets,
+ * Every KB is parsed in each cold start; 17 of them are records and the history, 19 the profiles of targets,
  * 3 the bucket of large responses, 13 how vendors count tokens, 15 the shards of a meter.
  */
-const BUDGET_KB = 306;
+const BUDGET_KB = 314;
 
 /** Replaces the Lambda runtime: disables the network and sends one event. */
 const RUNTIME = `

@@ -3,21 +3,37 @@ import * as z from 'zod';
 /** The part of the chat family's published schema that this router writes: required and nullable as there. */
 const LogProbs = z.looseObject({ content: z.array(z.unknown()).nullable() });
 const FinishReason = z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'function_call']);
-const Usage = z.strictObject({
-  prompt_tokens: z.int().nonnegative(),
-  completion_tokens: z.int().nonnegative(),
-  total_tokens: z.int().nonnegative(),
-  prompt_tokens_details: z
-    .strictObject({ cached_tokens: z.int().optional(), cache_write_tokens: z.int().optional() })
-    .optional(),
-  completion_tokens_details: z.strictObject({ reasoning_tokens: z.int() }).optional(),
-});
+/** Counts beyond the vendor's: every one is a number of tokens. */
+const Tokens = z.int().nonnegative();
+const Usage = z
+  .object({
+    prompt_tokens: z.int().nonnegative(),
+    completion_tokens: z.int().nonnegative(),
+    total_tokens: z.int().nonnegative(),
+    prompt_tokens_details: z
+      .object({ cached_tokens: z.int().optional(), cache_write_tokens: z.int().optional() })
+      .catchall(Tokens)
+      .optional(),
+    completion_tokens_details: z.record(z.string(), Tokens).optional(),
+  })
+  .catchall(Tokens);
 
 const Envelope = {
   id: z.string().startsWith('chatcmpl-'),
   created: z.int(),
   model: z.string().min(1),
 };
+/** Fields of providers that are passed on. */
+const List = z.array(z.unknown()).optional();
+const ResponseFields = {
+  service_tier: z.string().optional(),
+  system_fingerprint: z.string().optional(),
+  citations: List,
+  search_results: List,
+  related_questions: List,
+};
+const MessageFields = { annotations: List, reasoning_details: List, images: List };
+
 /** A provider's own field, which it wants to see again in the next request. */
 const Extension = { extra_content: z.unknown().optional() };
 
@@ -30,6 +46,7 @@ const ToolCall = z.strictObject({
 
 export const ChatCompletion = z.strictObject({
   ...Envelope,
+  ...ResponseFields,
   object: z.literal('chat.completion'),
   choices: z.tuple([
     z.strictObject({
@@ -43,6 +60,7 @@ export const ChatCompletion = z.strictObject({
         tool_calls: z.array(ToolCall).min(1).optional(),
         // Beyond the vendor: the name by which the family's other servers and its clients know it.
         reasoning_content: z.string().optional(),
+        ...MessageFields,
       }),
     }),
   ]),
@@ -86,13 +104,23 @@ const ContentChunk = z.strictObject({
 /** The last chunk with a choice. It has the usage unless the request states whether it wants it. */
 const FinishChunk = z.strictObject({
   ...ChunkEnvelope,
+  ...ResponseFields,
   choices: z.tuple([
-    z.strictObject({ index: z.literal(0), delta: z.strictObject({}), finish_reason: FinishReason }),
+    z.strictObject({
+      index: z.literal(0),
+      delta: z.strictObject(MessageFields),
+      finish_reason: FinishReason,
+    }),
   ]),
   usage: Usage.nullish(),
 });
 
-const UsageChunk = z.strictObject({ ...ChunkEnvelope, choices: z.tuple([]), usage: Usage });
+const UsageChunk = z.strictObject({
+  ...ChunkEnvelope,
+  ...ResponseFields,
+  choices: z.tuple([]),
+  usage: Usage,
+});
 
 /** `type` and `message` by contract, `param` and `code` by the vendor's schema. */
 const ErrorBody = z.strictObject({

@@ -15,15 +15,29 @@ const DeltaUsage = z.strictObject({
   cache_read_input_tokens: Tokens.nullable(),
   output_tokens_details: OutputDetails.nullable(),
   server_tool_use: ServerToolUse.nullable(),
+  iterations: z.array(z.unknown()).optional(),
 });
+
+const Skill = z.object({
+  skill_id: z.string(),
+  type: z.enum(['anthropic', 'custom']),
+  version: z.string(),
+});
+const Container = z.object({
+  id: z.string(),
+  expires_at: z.string(),
+  skills: z.array(Skill).nullable(),
+});
+/** What a beta adds to the end of a message. */
+const Edits = { context_management: z.looseObject({}).optional() };
 
 const MessageUsage = DeltaUsage.extend({
   cache_creation: z
     .strictObject({ ephemeral_5m_input_tokens: Tokens, ephemeral_1h_input_tokens: Tokens })
     .nullable(),
-  inference_geo: z.null(),
-  service_tier: z.null(),
-  speed: z.null(),
+  inference_geo: z.string().nullable(),
+  service_tier: z.enum(['standard', 'priority', 'batch']).nullable(),
+  speed: z.enum(['standard', 'fast']).nullable(),
 });
 
 const StopReason = z.enum([
@@ -41,7 +55,7 @@ const StopDetails = z.strictObject({
   explanation: z.string().nullable(),
 });
 const Stop = {
-  container: z.null(),
+  container: Container.nullable(),
   stop_details: StopDetails.nullable(),
   stop_sequence: z.string().nullable(),
 };
@@ -91,6 +105,7 @@ const Block = z.union([
 export const WholeMessage = z.strictObject({
   ...Opening,
   ...Stop,
+  ...Edits,
   stop_reason: StopReason,
   content: z.array(z.union([Block, OtherBlock])),
 });
@@ -125,6 +140,7 @@ const BlockStop = z.strictObject({ type: z.literal('content_block_stop'), index:
 const MessageDelta = z.strictObject({
   type: z.literal('message_delta'),
   delta: z.strictObject({ ...Stop, stop_reason: StopReason }),
+  ...Edits,
   usage: DeltaUsage,
 });
 const MessageStop = z.strictObject({ type: z.literal('message_stop') });

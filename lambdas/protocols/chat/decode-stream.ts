@@ -3,6 +3,7 @@ import { asRecord, parseUpstreamJson, readJsonObject } from '../json.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamError } from '../upstream-error.ts';
 import { decodeFinishReason } from './finish-reason.ts';
+import { createResponseFields } from './response-fields.ts';
 import { assertNoError, createChoiceReader, firstChoice } from './stream-reader.ts';
 import { readUsage } from './usage.ts';
 
@@ -11,11 +12,12 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const reader = createChoiceReader(request);
   let reason: FinishReason | undefined;
   let usage: Usage | undefined;
+  const fields = createResponseFields();
 
   const conclude = (): GenerationEvent[] => {
     if (reader.writer.finished) return [];
     if (!reason) throw new UpstreamError('truncated', 'the stream ended without a finish_reason');
-    reader.finish(reason, usage);
+    reader.finish(fields.addTo(reason), usage);
     return reader.writer.drain();
   };
 
@@ -35,8 +37,9 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
       // Usage comes on a separate chunk, on the last one, or cumulatively on each: the last one counts.
       const choice = firstChoice(chunk);
       usage = readUsage(chunk, choice) ?? usage;
+      const delta = asRecord(choice?.delta) ?? asRecord(choice?.message) ?? {};
+      fields.add(chunk, delta);
       if (!choice) return [];
-      const delta = asRecord(choice.delta) ?? asRecord(choice.message) ?? {};
       reader.read(delta, choice.logprobs);
       // Not the end: usage may follow, and with some upstreams content.
       reason = decodeFinishReason(choice, request) ?? reason;

@@ -6,6 +6,7 @@ import type { SseMessage } from '../sse.ts';
 import { encodeFinishReason } from './finish-reason.ts';
 import { NAME } from './name.ts';
 import { includesUsage } from './request.ts';
+import { responseFieldsOf } from './response-fields.ts';
 import { encodeUsage } from './usage.ts';
 
 /** A chunk with the fields that all chunks of a response share. */
@@ -78,12 +79,13 @@ export const streamEncoder = (request: GenerationRequest, meta: ResponseMeta): E
    * ask read it there and would show 0 tokens.
    */
   const finish = ({ reason, usage }: EventOf<'finish'>): SseMessage[] => {
-    const choice = { index: 0, delta: {}, finish_reason: encodeFinishReason(reason) };
+    const { response, message } = responseFieldsOf(reason.extras);
+    const choice = { index: 0, delta: message, finish_reason: encodeFinishReason(reason) };
     const counts = { usage: encodeUsage(usage, meta.estimateInput) };
     const last = { ...common, ...(isIncluded === undefined && counts) };
     return [
-      chunkOf(meta, { choices: [choice], ...last }),
-      ...(isIncluded ? [chunkOf(meta, { choices: [], ...counts })] : []),
+      chunkOf(meta, { ...response, choices: [choice], ...last }),
+      ...(isIncluded ? [chunkOf(meta, { ...response, choices: [], ...counts })] : []),
       { data: '[DONE]' },
     ];
   };

@@ -3,6 +3,7 @@ import { extraFieldsFor, makeExtras, partsBeyond } from '../extras.ts';
 import { type Fitted, fitRequest, partsRefused } from '../fit-request.ts';
 import type { DocumentBlock, GenerationRequest } from '../generation.ts';
 import { asRecord, type Json } from '../json.ts';
+import { essentialBeyond, fieldsBeyond } from '../losses.ts';
 import { listOf, parseWire } from '../parse-wire.ts';
 import { effortOfBudget, fitEffort, type Profile } from '../profile.ts';
 import type { WireTarget } from '../protocol.ts';
@@ -136,8 +137,13 @@ const fitTo = (original: GenerationRequest, target: WireTarget): Fitted => {
   return { request: reasoned.request, dropped: [...dropped, ...reasoned.dropped] };
 };
 
-export const losses = (request: GenerationRequest, target: WireTarget): string[] =>
-  fitTo(request, target).dropped;
+/** The caller's fields that the target does not get, or gets with another meaning. */
+export const losses = (request: GenerationRequest, target: WireTarget): string[] => [
+  ...fitTo(request, target).dropped,
+  ...fieldsBeyond(NAME, request),
+  // A field of the protocol at some providers, and of every messages upstream.
+  ...(request.topK !== undefined && request.extras.protocol !== NAME ? ['top_k'] : []),
+];
 
 /** @throws ApiError 400 when no part of the conversation has a form in this protocol. */
 export const encodeRequest = (
@@ -184,6 +190,7 @@ const documentName = ({ source, extras }: DocumentBlock): string | undefined =>
 
 export const cannotSay = (request: GenerationRequest, profile: Profile = {}): string[] => [
   ...partsBeyond(NAME, request, documentName),
+  ...essentialBeyond(NAME, request),
   ...partsRefused(request, profile),
   ...((request.stop ?? []).length > MAX_STOPS ? [`more than ${MAX_STOPS} stop sequences`] : []),
 ];

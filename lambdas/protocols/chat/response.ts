@@ -10,6 +10,7 @@ import { asArray, asRecord } from '../json.ts';
 import { UpstreamError } from '../upstream-error.ts';
 import { decodeFinishReason, encodeFinishReason } from './finish-reason.ts';
 import { NAME } from './name.ts';
+import { createResponseFields, responseFieldsOf } from './response-fields.ts';
 import { assertNoError, createChoiceReader, firstChoice } from './stream-reader.ts';
 import { encodeUsage, readUsage } from './usage.ts';
 
@@ -24,8 +25,10 @@ export const decodeResponse = (body: unknown, request: GenerationRequest): Gener
   const reason = decodeFinishReason(choice, request);
   if (!reason) throw new UpstreamError('truncated', 'the answer has no finish_reason');
   const reader = createChoiceReader(request);
+  const fields = createResponseFields();
+  fields.add(wire, message);
   reader.read(message, choice.logprobs);
-  reader.finish(reason, readUsage(wire, choice));
+  reader.finish(fields.addTo(reason), readUsage(wire, choice));
   return reader.writer.drain();
 };
 
@@ -70,7 +73,9 @@ export const encodeResponse = (
   const refusal = refusalOf(generation);
   const reasoning = thinkingOf(generation);
   const calls = toolCallsOf(generation);
+  const fields = responseFieldsOf(generation.reason.extras);
   const message = omitUndefined({
+    ...fields.message,
     role: 'assistant',
     content: text === '' && (calls.length > 0 || refusal !== '') ? null : text,
     refusal: refusal || null,
@@ -80,6 +85,7 @@ export const encodeResponse = (
   const finishReason = encodeFinishReason(generation.reason);
   return {
     id: `chatcmpl-${meta.id}`,
+    ...fields.response,
     object: 'chat.completion',
     created: meta.created,
     model: meta.model,

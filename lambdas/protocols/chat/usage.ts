@@ -1,12 +1,35 @@
-import { omitUndefined } from '../../support/omit-undefined.ts';
+import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
+import { extraFieldsFor, extrasIfAny } from '../extras.ts';
 import type { Usage } from '../generation.ts';
 import { asCount, asRecord, type Json } from '../json.ts';
+import { NAME } from './name.ts';
 
 /** Some upstreams count reasoning separately from the completion; their total shows it. */
 const outputOf = (wire: Json, input: number, output: number, reasoning: number): number =>
   reasoning > 0 && asCount(wire.total_tokens) === input + output + reasoning
     ? output + reasoning
     : output;
+
+/** Counts that have a canonical form. */
+const CANONICAL = ['prompt_tokens', 'completion_tokens', 'total_tokens'];
+const CANONICAL_DETAILS = ['cached_tokens', 'cache_write_tokens', 'reasoning_tokens'];
+
+const countsIn = (wire: Json, canonical: string[]): Json =>
+  Object.fromEntries(
+    Object.entries(wire).filter(
+      ([name, value]) =>
+        /(?:^|_)tokens$/.test(name) && asCount(value) !== undefined && !canonical.includes(name),
+    ),
+  );
+
+/** Token counts that only this protocol has; other members may be costs of the operator's account. */
+const nativeCounts = (wire: Json): Json => {
+  const details = ['prompt_tokens_details', 'completion_tokens_details'].map((name) => {
+    const counts = countsIn(asRecord(wire[name]) ?? {}, CANONICAL_DETAILS);
+    return [name, Object.keys(counts).length > 0 ? counts : undefined] as const;
+  });
+  return { ...countsIn(wire, CANONICAL), ...Object.fromEntries(details) };
+};
 
 /**
  * `prompt_tokens` includes cached tokens, as in the canonical form; their field differs between
@@ -30,6 +53,7 @@ const decodeUsage = (value: unknown): Usage | undefined => {
       cacheWriteTokens: asCount(prompt?.cache_write_tokens),
       reasoningTokens: reasoning,
     }),
+    ...extrasIfAny(NAME, nativeCounts(wire)),
   };
 };
 
@@ -42,6 +66,12 @@ export const readUsage = (chunk: Json, choice: Json | undefined): Usage | undefi
   decodeUsage(choice?.usage) ??
   decodeUsage(asRecord(chunk.x_groq)?.usage);
 
+/** Canonical counts with native ones; undefined if there are none. */
+const detailsOf = (native: unknown, canonical: Json): Json | undefined => {
+  const details = omitUndefined({ ...asRecord(native), ...canonical });
+  return isEmpty(details) ? undefined : details;
+};
+
 /** The counts; `estimate` replaces an input count that the upstream did not send. */
 export const encodeUsage = (
   usage: Usage | undefined,
@@ -49,15 +79,21 @@ export const encodeUsage = (
 ): Record<string, unknown> => {
   const { cacheReadTokens, cacheWriteTokens, reasoningTokens, outputTokens = 0 } = usage ?? {};
   const inputTokens = usage?.inputTokens || estimate();
+  const {
+    prompt_tokens_details: prompt,
+    completion_tokens_details: completion,
+    ...native
+  } = extraFieldsFor(NAME, usage?.extras);
   const hasCache = cacheReadTokens !== undefined || cacheWriteTokens !== undefined;
   return omitUndefined({
+    ...native,
     prompt_tokens: inputTokens,
     completion_tokens: outputTokens,
     total_tokens: inputTokens + outputTokens,
-    prompt_tokens_details: hasCache
-      ? omitUndefined({ cached_tokens: cacheReadTokens ?? 0, cache_write_tokens: cacheWriteTokens })
-      : undefined,
-    completion_tokens_details:
-      reasoningTokens === undefined ? undefined : { reasoning_tokens: reasoningTokens },
+    prompt_tokens_details: detailsOf(prompt, {
+      cached_tokens: hasCache ? (cacheReadTokens ?? 0) : undefined,
+      cache_write_tokens: cacheWriteTokens,
+    }),
+    completion_tokens_details: detailsOf(completion, { reasoning_tokens: reasoningTokens }),
   });
 };

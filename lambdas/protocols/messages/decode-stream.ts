@@ -4,7 +4,7 @@ import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamError } from '../upstream-error.ts';
 import { decodeFinishReason } from './finish-reason.ts';
 import { createBlockReader } from './stream-reader.ts';
-import { decodeUsage, readUsage, type WireUsage } from './usage.ts';
+import { decodeUsage, mergeUsage, readUsage, type WireUsage } from './usage.ts';
 
 /** A repeated `message_start` is accepted (some proxies send it twice), one of another message is not. */
 const assertSameMessage = (current: string | undefined, id: string | undefined) => {
@@ -14,6 +14,12 @@ const assertSameMessage = (current: string | undefined, id: string | undefined) 
 
 /** The key of an event's block; some upstreams leave the index out. */
 const keyOf = ({ index }: Json): string => (typeof index === 'number' ? `${index}` : 'unnamed');
+
+/** The fields that end a message: the edits of its context are next to the delta. */
+const endOf = ({ delta, context_management: edits }: Json): Json => ({
+  ...asRecord(delta),
+  context_management: edits,
+});
 
 /** Decodes the events of one message. */
 const createMessageReader = (request: GenerationRequest) => {
@@ -27,7 +33,7 @@ const createMessageReader = (request: GenerationRequest) => {
     const messageId = asString(message?.id);
     assertSameMessage(id, messageId);
     id ??= messageId;
-    usage = { ...usage, ...readUsage(message?.usage) };
+    usage = mergeUsage(usage, readUsage(message?.usage));
     writer.start(decodeUsage(usage));
   };
 
@@ -46,8 +52,8 @@ const createMessageReader = (request: GenerationRequest) => {
         case 'content_block_stop':
           return blocks.stop(keyOf(event));
         case 'message_delta':
-          usage = { ...usage, ...readUsage(event.usage) };
-          reason = decodeFinishReason(asRecord(event.delta) ?? {}) ?? reason;
+          usage = mergeUsage(usage, readUsage(event.usage));
+          reason = decodeFinishReason(endOf(event)) ?? reason;
           return undefined;
         case 'error':
           throw new UpstreamError('error-event', 'the upstream sent an error', { sent: event });

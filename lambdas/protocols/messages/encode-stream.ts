@@ -129,9 +129,11 @@ export const streamEncoder = (_request: GenerationRequest, meta: ResponseMeta): 
 
   const finish = ({ reason, usage }: EventOf<'finish'>): SseMessage[] => {
     const counts = usage ?? { inputTokens: 0, outputTokens: 0 };
+    const { context_management: edits, ...delta } = encodeFinishReason(reason);
     return [
       message('message_delta', {
-        delta: encodeFinishReason(reason),
+        delta,
+        ...(edits !== undefined && { context_management: edits }),
         usage: encodeUsage(counts, estimateInput),
       }),
       message('message_stop', {}),

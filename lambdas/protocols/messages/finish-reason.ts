@@ -32,12 +32,16 @@ export const decodeFinishReason = (wire: Json): FinishReason | undefined => {
     // Kept only if it is more specific than the canonical reason.
     ...(WIRE[unified] === word ? {} : { raw: { protocol: NAME, value: word } }),
     ...omitUndefined({ stopSequence: asString(wire.stop_sequence) }),
-    ...extrasIfAny(NAME, { stop_details: asRecord(wire.stop_details) }),
+    ...extrasIfAny(NAME, {
+      stop_details: asRecord(wire.stop_details),
+      container: asRecord(wire.container),
+      context_management: asRecord(wire.context_management),
+    }),
   };
 };
 
 /** The fields that end a message; the vendor's types require each, null if absent. */
-export const encodeFinishReason = ({ unified, raw, stopSequence, extras }: FinishReason) => ({
+export const encodeFinishReason = ({ unified, raw, stopSequence, extras }: FinishReason): Json => ({
   container: null,
   stop_details: null,
   ...extraFieldsFor(NAME, extras),

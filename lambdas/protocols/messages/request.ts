@@ -4,6 +4,7 @@ import { extraFieldsFor, makeExtras, partsBeyond } from '../extras.ts';
 import { type Fitted, fitRequest, partsRefused } from '../fit-request.ts';
 import type { DocumentBlock, GenerationRequest, Reasoning } from '../generation.ts';
 import { asRecord } from '../json.ts';
+import { essentialBeyond, fieldsBeyond, isDefault } from '../losses.ts';
 import { isPdf } from '../media.ts';
 import { listOf, parseWire } from '../parse-wire.ts';
 import type { Profile } from '../profile.ts';
@@ -154,8 +155,20 @@ const fitTo = (original: GenerationRequest, target: WireTarget): Fitted => {
   return { request: thinking.request, dropped: [...dropped, ...thinking.dropped] };
 };
 
-export const losses = (request: GenerationRequest, target: WireTarget): string[] =>
-  fitTo(request, target).dropped;
+/** The sampling fields that were to be sent and are not: the vendor rejects them next to others. */
+const lostSampling = (request: GenerationRequest, target: WireTarget): string[] => {
+  const { temperature, topP: top_p, topK: top_k } = request;
+  const { sampling } = encodeThinking(request, {}, { target, cap: Number.POSITIVE_INFINITY });
+  return Object.entries({ temperature, top_p, top_k }).flatMap(([name, value]) =>
+    isDefault(name, value) || name in sampling ? [] : [name],
+  );
+};
+
+/** The caller's fields that the target does not get, or gets with another meaning. */
+export const losses = (original: GenerationRequest, target: WireTarget): string[] => {
+  const { request, dropped } = fitTo(original, target);
+  return [...dropped, ...lostSampling(request, target), ...fieldsBeyond(NAME, request)];
+};
 
 /** @throws ApiError 400 when no part of the conversation has a form in this protocol. */
 export const encodeRequest = (
@@ -210,6 +223,7 @@ const isBlank = (stop: string): boolean => stop.trim() === '';
 
 export const cannotSay = (request: GenerationRequest, profile: Profile = {}): string[] => [
   ...partsBeyond(NAME, request, documentName),
+  ...essentialBeyond(NAME, request),
   ...partsRefused(request, profile),
   ...(request.stop?.some(isBlank) ? ['stop sequence of white space'] : []),
 ];

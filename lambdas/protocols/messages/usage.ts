@@ -1,7 +1,7 @@
-import { omitUndefined } from '../../support/omit-undefined.ts';
+import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import { extraFieldsFor, makeExtras } from '../extras.ts';
 import type { Usage } from '../generation.ts';
-import { asCount, asRecord, type Json } from '../json.ts';
+import { asArray, asCount, asRecord, asString, type Json } from '../json.ts';
 import { NAME } from './name.ts';
 
 /** Counts of the protocol: `input_tokens` excludes the tokens read from or written to a cache. */
@@ -24,13 +24,21 @@ const NATIVE_COUNTS: Record<string, string[]> = {
   server_tool_use: ['web_search_requests', 'web_fetch_requests'],
 };
 
+/** How the upstream served the request: the tier that was billed, the region, the speed. */
+const OF_SERVICE = ['inference_geo', 'service_tier', 'speed'];
+
 const nativeCounts = (wire: Json | undefined): Json | undefined => {
   const present = Object.entries(NATIVE_COUNTS).flatMap(([name, counts]): [string, Json][] => {
     const value = asRecord(wire?.[name]);
     if (!value) return [];
     return [[name, Object.fromEntries(counts.map((count) => [count, asCount(value[count]) ?? 0]))]];
   });
-  return present.length > 0 ? Object.fromEntries(present) : undefined;
+  const words = OF_SERVICE.flatMap((name): [string, unknown][] =>
+    asString(wire?.[name]) === undefined ? [] : [[name, wire?.[name]]],
+  );
+  const steps = asArray(wire?.iterations);
+  const all = [...present, ...words, ...(steps.length > 0 ? [['iterations', steps]] : [])];
+  return all.length > 0 ? Object.fromEntries(all) : undefined;
 };
 
 /** The counts of one event. They are cumulative: later ones replace earlier ones. */
@@ -44,6 +52,11 @@ export const readUsage = (value: unknown): WireUsage => {
     thinking: asCount(asRecord(wire?.output_tokens_details)?.thinking_tokens),
     native: nativeCounts(wire),
   });
+};
+
+export const mergeUsage = (earlier: WireUsage, later: WireUsage): WireUsage => {
+  const native = { ...earlier.native, ...later.native };
+  return { ...earlier, ...later, ...(isEmpty(native) ? {} : { native }) };
 };
 
 /** The canonical counts. Undefined: the upstream sent no counts. */
@@ -68,6 +81,7 @@ export const decodeUsage = (wire: WireUsage): Usage | undefined => {
  */
 export const encodeUsage = (usage: Usage, estimate: () => number): Record<string, unknown> => {
   const { outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens, extras } = usage;
+  const native = extraFieldsFor(NAME, extras);
   const inputTokens = usage.inputTokens || estimate();
   const uncached = inputTokens - (cacheReadTokens ?? 0) - (cacheWriteTokens ?? 0);
   return {
@@ -77,7 +91,8 @@ export const encodeUsage = (usage: Usage, estimate: () => number): Record<string
     output_tokens: outputTokens,
     output_tokens_details:
       reasoningTokens === undefined ? null : { thinking_tokens: reasoningTokens },
-    server_tool_use: extraFieldsFor(NAME, extras).server_tool_use ?? null,
+    server_tool_use: native.server_tool_use ?? null,
+    ...(native.iterations !== undefined && { iterations: native.iterations }),
   };
 };
 
@@ -85,10 +100,11 @@ export const encodeUsage = (usage: Usage, estimate: () => number): Record<string
 export const encodeMessageUsage = (
   usage: Usage,
   estimate: () => number,
-): Record<string, unknown> => ({
-  cache_creation: extraFieldsFor(NAME, usage.extras).cache_creation ?? null,
-  inference_geo: null,
-  service_tier: null,
-  speed: null,
-  ...encodeUsage(usage, estimate),
-});
+): Record<string, unknown> => {
+  const native = extraFieldsFor(NAME, usage.extras);
+  return {
+    cache_creation: native.cache_creation ?? null,
+    ...Object.fromEntries(OF_SERVICE.map((name) => [name, native[name] ?? null])),
+    ...encodeUsage(usage, estimate),
+  };
+};

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Target } from '../../../lambdas/catalog/catalog.ts';
+import { ESSENTIAL, HARMLESS } from '../../../lambdas/protocols/losses.ts';
 import { CLAUDE_GENERATIONS, refusalOf } from '../../support/claude-generations.ts';
 import { createCountingClock } from '../../support/counting-clock.ts';
 import { type Fleet, startFleet } from '../../support/fleet.ts';
@@ -26,6 +28,7 @@ const OTHERS: Record<string, [profile: unknown, extra?: object]> = {
   'gpt-5.6': ['gpt-5.6', { protocol: 'chat' }],
   'gpt-5': ['gpt-5', { protocol: 'chat' }],
   groq: ['groq', { protocol: 'chat' }],
+  'gpt-oss': ['gpt-oss', { protocol: 'chat' }],
   narrow: [{ schemaWithout: ['$schema', 'format'], maxTools: 2, media: [] }, { protocol: 'chat' }],
   forwarding: [
     { betas: 'forward' },
@@ -310,6 +313,63 @@ describe('betas of callers', () => {
       undefined,
       undefined,
     ]);
+  });
+});
+
+describe('fields that the target protocol lacks', () => {
+  test.each([
+    [
+      'chat',
+      'claude-4.6',
+      { seed: 1, logit_bias: { 5: 1 }, store: true, logprobs: false },
+      'seed, logit_bias',
+    ],
+    ['chat', 'claude-4.6', { reasoning_effort: 'low', temperature: 0.2 }, 'temperature'],
+    [
+      'messages',
+      'gpt-oss',
+      { top_k: 3, task: 1, metadata: { user_id: 'u' }, container: 'c' },
+      'task, container, top_k',
+    ],
+    ['messages', 'gpt-oss', { cache_control: { type: 'ephemeral' }, mcp_servers: [] }, undefined],
+  ] as const)(
+    'a request of %s to %s with fields names those that may change the response',
+    async (path, model, fields, names) => {
+      const { status, dropped } = await ask(model, { path, fields });
+      expect([status, dropped]).toEqual([200, names]);
+    },
+  );
+
+  test.each([
+    ['chat', 'claude-4.6', { web_search_options: {} }, 'web_search_options'],
+    [
+      'messages',
+      'gpt-oss',
+      { mcp_servers: [{ type: 'url', url: 'https://a.test' }] },
+      'mcp_servers',
+    ],
+  ] as const)(
+    'a request of %s to %s that would lose its tools gets 400 that names the field',
+    async (path, model, fields, name) => {
+      const { status, error, received } = await ask(model, { path, fields });
+      expect([status, received]).toEqual([400, []]);
+      expect(error?.message).toContain(`does not support '${name}'.`);
+    },
+  );
+
+  test('docs/translation.md lists every field that is dropped without being named, and every essential one', () => {
+    const page = readFileSync(new URL('../../../docs/translation.md', import.meta.url), 'utf8');
+    const [, section = ''] = page.split('## Fields that only one protocol has');
+    const [table = ''] = section.split('\n## ');
+    const listed = [...table.matchAll(/^\| (chat|messages) \| (.+?) \| (.+?) \|$/gm)].map(
+      ([, name, ...cells]) => [
+        name,
+        ...cells.map((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, field]) => field)),
+      ],
+    );
+    expect(listed).toEqual(
+      (['chat', 'messages'] as const).map((name) => [name, HARMLESS[name], ESSENTIAL[name]]),
+    );
   });
 });
 

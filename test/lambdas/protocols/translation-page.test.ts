@@ -9,6 +9,7 @@ const page = readFileSync(`${root}/docs/translation.md`, 'utf8');
 const rows = page
   .split('\n')
   .filter((line) => line.startsWith('| ') && !line.includes('| Pinned by |'))
+  .filter((line) => !/^\| (?:chat|messages|Caller's protocol) \|/.test(line))
   .map((line) => line.split(' | ').map((cell) => cell.replaceAll(/^\||\|$/g, '').trim()));
 
 const casesOf = (cells: string[]): string[] =>
