@@ -80,6 +80,18 @@ test('a write of a finished response whose answer is lost is repeated and kept',
   expect([upstream.calls.length, await fleet.charged()]).toEqual([1, 1]);
 });
 
+test('a repeat takes over a failed request whose claim was not released, for one unit and without a 503', async () => {
+  const bench = await startWithFaults();
+  const { ask, proxy, upstream, fleet, clock } = bench;
+  upstream.state.refusesNext = 1;
+  proxy.decide(() => (upstream.calls.length > 0 ? 'throttled' : 'none'));
+  expect((await passing(bench, ask({ stream: false }))).status).toBe(502);
+  proxy.decide(() => 'none');
+  clock.advance(31_000);
+  const again = await passing(bench, ask({ stream: false, router: 1 }));
+  expect([again.status, await fleet.charged()]).toEqual([200, 1]);
+});
+
 test('a repeat that waits outlasts reads that fail', async () => {
   const bench = await startWithFaults();
   const { ask, lastCall, proxy, untilCalls, upstream, fleet } = bench;
