@@ -26,6 +26,11 @@ const NATIVE_COUNTS: Record<string, string[]> = {
 
 /** How the upstream served the request: the tier that was billed, the region, the speed. */
 const OF_SERVICE = ['inference_geo', 'service_tier', 'speed'];
+/** The values of the vendor's types: SDKs that validate reject others. */
+const VALUES: Record<string, string[]> = {
+  service_tier: ['standard', 'priority', 'batch'],
+  speed: ['standard', 'fast'],
+};
 
 const nativeCounts = (wire: Json | undefined): Json | undefined => {
   const present = Object.entries(NATIVE_COUNTS).flatMap(([name, counts]): [string, Json][] => {
@@ -33,9 +38,10 @@ const nativeCounts = (wire: Json | undefined): Json | undefined => {
     if (!value) return [];
     return [[name, Object.fromEntries(counts.map((count) => [count, asCount(value[count]) ?? 0]))]];
   });
-  const words = OF_SERVICE.flatMap((name): [string, unknown][] =>
-    asString(wire?.[name]) === undefined ? [] : [[name, wire?.[name]]],
-  );
+  const words = OF_SERVICE.flatMap((name): [string, unknown][] => {
+    const word = asString(wire?.[name]);
+    return word === undefined || VALUES[name]?.includes(word) === false ? [] : [[name, word]];
+  });
   const steps = asArray(wire?.iterations);
   const all = [...present, ...words, ...(steps.length > 0 ? [['iterations', steps]] : [])];
   return all.length > 0 ? Object.fromEntries(all) : undefined;
