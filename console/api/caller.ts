@@ -3,7 +3,7 @@ import { request } from './client.ts';
 import { ApiFailure, failureOf } from './failure.ts';
 
 /** Calls of the public API with a caller's key, which is in memory only. @throws ApiFailure */
-export const callAs = async (
+const callAs = async (
   key: string,
   path: string,
   init: RequestInit = {},

@@ -35,7 +35,7 @@ export type Measure = keyof typeof MEASURES;
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
 /** The UTC days of a range that ends today. */
-export const daysOf = (days: number): string[] =>
+const daysOf = (days: number): string[] =>
   Array.from({ length: days }, (_, index) => dayOf(Date.now() - (days - 1 - index) * DAY_MS));
 
 export type UsageQuery = { project: string | undefined; key?: string | undefined; days: number };

@@ -5,7 +5,7 @@ const SHOWN_MS = 2_000;
 const RESULTS = { none: 'Copy', copied: 'Copied', selected: 'Press Ctrl+C' };
 
 /** Copies a text; where the clipboard denies it, selects the text instead. */
-export const CopyButton = ({ text, label }: { text: string; label: string }) => {
+const CopyButton = ({ text, label }: { text: string; label: string }) => {
   const [result, setResult] = useState<keyof typeof RESULTS>('none');
   const button = useRef<HTMLButtonElement>(null);
   const copy = async () => {

@@ -1,12 +1,12 @@
 /** The class of each UTF-16 code, and of which scripts the features of a text count letters. */
 
 /** Between two texts; counts nothing. */
-export const NONE = 0;
+const NONE = 0;
 export const NEWLINE = 1;
 export const BLANK = 2;
 export const DIGIT = 3;
 export const UPPER = 4;
-export const LOWER = 5;
+const LOWER = 5;
 export const SIGN = 6;
 /** The first script: the row below, added to it. */
 export const SCRIPT = 7;

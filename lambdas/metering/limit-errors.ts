@@ -107,7 +107,7 @@ export const freeRateExceeded = (cap: number, resetAt: number, now: number): Api
   );
 
 /** 503: without the meter no request is admitted, because a limit that fails open does not limit. */
-export const meterUnavailable = (cause: unknown): ApiError =>
+const meterUnavailable = (cause: unknown): ApiError =>
   apiError('The request could not be metered. Retry in a second.', {
     status: 503,
     headers: { 'retry-after': '1' },

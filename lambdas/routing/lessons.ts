@@ -32,7 +32,7 @@ const catalogProfile = (target: Target): Profile => {
 };
 
 /** What the lesson adds to the profile; none if it is expired, or of a form that this version cannot read. */
-export const readLesson = (lesson: Lesson | undefined, now: number): Profile => {
+const readLesson = (lesson: Lesson | undefined, now: number): Profile => {
   if (lesson === undefined || lesson.until <= now) return {};
   try {
     return JSON.parse(lesson.profile);

@@ -51,7 +51,7 @@ test.each(PAGES)(
   'the page %s has no axe violation in either theme, and no overflow at any width',
   async (hash, text) => {
     await withTab(hash, async ({ page }) => {
-      await page.getByText(text).first().waitFor();
+      await page.getByText(text).first().waitFor({ timeout: 30_000 });
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme });
         await page.reload();
@@ -95,7 +95,7 @@ test('every dialog of the keys has no axe violation', async () => {
 test('a request has its timeline, and what to do when it failed', async () => {
   await ask('fault status=400');
   await withTab('#/requests', async ({ page }) => {
-    await page.getByLabel('Failed').check();
+    await page.getByText('Failed', { exact: true }).click();
     await page.getByRole('link', { name: /^req_/ }).first().click();
     await page.getByText('What to do:').waitFor();
     await page.getByText('received for aurora/scribe-1 over chat').waitFor();
@@ -107,7 +107,7 @@ test('the sums of the usage agree by day, model and key', async () => {
   await withTab('#/usage', async ({ page }) => {
     const totals = [];
     for (const group of ['By day', 'By model', 'By key', 'By project']) {
-      await page.getByLabel(group).check();
+      await page.getByText(group, { exact: true }).click();
       const foot = page
         .getByRole('table', { name: `Usage ${group.toLowerCase()}` })
         .locator('tfoot td');
@@ -129,7 +129,7 @@ test.each(['Chat completions', 'Messages'])(
         .locator('option')
         .first()
         .waitFor({ state: 'attached' });
-      await page.getByLabel(api).check();
+      await page.getByText(api, { exact: true }).click();
       await page.getByLabel('Prompt').fill('say the whole sentence');
       await page.getByRole('button', { name: 'Send' }).click();
       await page.getByText('the whole sentence', { exact: true }).waitFor();

@@ -105,5 +105,3 @@ export const startStrictBucket = async ({ now = Date.now }: { now?: () => number
     close,
   };
 };
-
-export type StrictBucket = Awaited<ReturnType<typeof startStrictBucket>>;

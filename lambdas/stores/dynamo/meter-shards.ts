@@ -206,7 +206,7 @@ export const periodNamesIn = (item: Item, period: string): string[] =>
   );
 
 /** Sum of the counts of a meter's items. */
-export const sumCounts = (
+const sumCounts = (
   items: (Item | undefined)[],
   window: Pick<Reservation, 'minute' | 'period'>,
 ): MeterCounts => {
