@@ -168,7 +168,8 @@ describe('the Function URL', () => {
       Principal: 'apigateway.amazonaws.com',
       SourceArn: Match.anyValue(),
     });
-    dev.resourceCountIs('AWS::Lambda::Permission', 5);
+    // The rest are of the schedule and of the methods below, for one function each.
+    dev.resourceCountIs('AWS::Lambda::Permission', 8);
   });
 });
 
@@ -202,7 +203,8 @@ describe('the REST API', () => {
       },
     };
     expect(ids(dev, 'AWS::ApiGateway::Method', streamed)).toHaveLength(2);
-    dev.resourceCountIs('AWS::ApiGateway::Method', 3);
+    // The others are of the admin function: its API, and the console's page, files and API.
+    dev.resourceCountIs('AWS::ApiGateway::Method', 6);
     dev.hasResourceProperties('AWS::ApiGateway::Resource', { PathPart: '{proxy+}' });
   });
 });
@@ -285,6 +287,8 @@ describe('the stack', () => {
       'AdminLogGroup',
       'AnswersBucket',
       'AnswersTable',
+      'ConsoleUrl',
+      'ConsoleUsers',
       'DashboardUrl',
       'FunctionUrl',
       'HistoryTable',

@@ -176,7 +176,8 @@ describe.each(majors)('%s', (_, connect) => {
       messages: say('How many tokens is this?'),
     });
     expect(counted.input_tokens).toBeGreaterThan(10);
-    expect(counted.input_tokens).toBeLessThan(100);
+    // The words, and what the model's template writes around a tool.
+    expect(counted.input_tokens).toBeLessThan(500);
   });
 
   test('the Anthropic SDK throws BadRequestError with the list of models for an unknown model', async () => {
