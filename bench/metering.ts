@@ -10,17 +10,17 @@ import {
   ScanCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
-import type { Caller } from '../lambdas/keys/caller.ts';
+import type { Caller } from '../lambdas/keys/authenticate.ts';
 import type { Admission } from '../lambdas/metering/admission.ts';
 import { createMeter } from '../lambdas/metering/meter.ts';
 import { createDynamoMeterStore } from '../lambdas/stores/dynamo/meter-store.ts';
 import { createDynamoRecordStore } from '../lambdas/stores/dynamo/record-store.ts';
 import { createDocumentClient, createSdkClient } from '../lambdas/stores/dynamo/sdk-client.ts';
 import type { RequestRecord } from '../lambdas/stores/record-store.ts';
+import { dayOf } from '../lambdas/support/clock.ts';
 import { ApiError } from '../lambdas/support/errors.ts';
 import { newRequestId } from '../lambdas/support/ids.ts';
 import { createLog } from '../lambdas/support/log.ts';
-import { dayOf } from '../lambdas/support/time.ts';
 import { PARTITION_KEY } from '../lambdas/tables.ts';
 import { startEmbeddedDynamo } from '../local/embedded-dynamo.ts';
 import { LOCAL_AWS } from '../local/local-aws.ts';

@@ -15,8 +15,7 @@ import { createRecorder } from './records/recorder.ts';
 import { createReplay } from './replay/replay.ts';
 import { createBreaker } from './routing/breaker.ts';
 import { createFailover } from './routing/failover.ts';
-import { createHealingUpstream } from './routing/healing-upstream.ts';
-import { createLessons } from './routing/lessons.ts';
+import { createHealingUpstream, createLessons } from './routing/healing-upstream.ts';
 import type { AnswerStore } from './stores/answer-store.ts';
 import type { BreakerStore } from './stores/breaker-store.ts';
 import type { CancelStore } from './stores/cancel-store.ts';
@@ -28,9 +27,9 @@ import type { PlanStore } from './stores/plan-store.ts';
 import type { RecordStore } from './stores/record-store.ts';
 import type { ThresholdStore } from './stores/threshold-store.ts';
 import type { Clock } from './support/clock.ts';
+import { DAY_MS } from './support/clock.ts';
 import type { RandomBytes } from './support/ids.ts';
 import type { Log } from './support/log.ts';
-import { DAY_MS } from './support/time.ts';
 import type { Upstream } from './upstreams/upstream.ts';
 
 export type RouterParts = {

@@ -3,8 +3,8 @@ import type { PlanStore } from '../stores/plan-store.ts';
 import type { AdmittedKey, Project, ProjectStore } from '../stores/project-store.ts';
 import { listOf } from '../support/async-lists.ts';
 import type { Clock } from '../support/clock.ts';
+import { MINUTE_MS } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
-import { MINUTE_MS } from '../support/time.ts';
 import { projectNotFound } from './roles.ts';
 
 /** Far above the second by which lists of keys are behind, and above the time that a creation takes. */

@@ -4,7 +4,7 @@ import { accessLog } from '../http/middleware/access-log.ts';
 import { errorEnvelope } from '../http/middleware/error-envelope.ts';
 import { receive } from '../http/middleware/receive.ts';
 import { writeReply } from '../http/middleware/write-reply.ts';
-import { createPathFinder, methodNotAllowed } from '../http/path-pattern.ts';
+import { createPathFinder, methodNotAllowed } from '../http/read-address.ts';
 import { readBody } from '../http/read-body.ts';
 import type { HttpEvent } from '../http/read-event.ts';
 import type { InvocationContext, PlatformResponse, Received } from '../http/stages.ts';

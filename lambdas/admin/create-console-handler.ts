@@ -4,7 +4,7 @@ import { accessLog } from '../http/middleware/access-log.ts';
 import { errorEnvelope } from '../http/middleware/error-envelope.ts';
 import { receive } from '../http/middleware/receive.ts';
 import { writeReply } from '../http/middleware/write-reply.ts';
-import { methodNotAllowed } from '../http/path-pattern.ts';
+import { methodNotAllowed } from '../http/read-address.ts';
 import type { HttpRequest } from '../http/read-event.ts';
 import type { Received } from '../http/stages.ts';
 import { callerProtocols } from '../protocols/protocols.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Model } from '../catalog/catalog.ts';
-import { periodOf } from '../metering/window.ts';
+import { periodOf } from '../metering/limits.ts';
 import type { HistoryStore } from '../stores/history-store.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 import type { Lesson, LessonStore } from '../stores/lesson-store.ts';
@@ -9,8 +9,8 @@ import type { PlanStore } from '../stores/plan-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import type { RecordStore } from '../stores/record-store.ts';
 import type { Clock } from '../support/clock.ts';
+import { dayOf, formatInstant } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
-import { dayOf, formatInstant } from '../support/time.ts';
 import type { UpstreamSecrets } from '../upstreams/secrets.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import { type Check, failed, ok, warning } from './check.ts';

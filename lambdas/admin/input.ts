@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { REPLAY_MODES } from '../stores/plan-store.ts';
+import { DAY_MS, MINUTE_MS } from '../support/clock.ts';
 import { describeIssue } from '../support/describe-issue.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
-import { DAY_MS, MINUTE_MS } from '../support/time.ts';
 
 /** Ids that operators choose: short, and safe in a path, a shell and a log. */
 const Id = z

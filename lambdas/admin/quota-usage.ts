@@ -1,14 +1,14 @@
-import { limitPlan } from '../keys/caller.ts';
+import { limitPlan } from '../keys/authenticate.ts';
 import type { KeyLifecycle } from '../keys/lifecycle.ts';
+import { periodOf } from '../metering/limits.ts';
 import { createReadSnapshot, createReaper } from '../metering/quota-usage.ts';
-import { periodOf } from '../metering/window.ts';
 import type { KeyRecord } from '../stores/key-store.ts';
 import type { MeterStore, UsageSnapshot } from '../stores/meter-store.ts';
 import type { Plan, PlanStore } from '../stores/plan-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import type { Clock } from '../support/clock.ts';
+import { formatInstant, minuteOf } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
-import { formatInstant, minuteOf } from '../support/time.ts';
 import type { AdminOperation } from './operation.ts';
 import { requireProject } from './projects.ts';
 import { publicKey } from './public-key.ts';

@@ -1,8 +1,8 @@
 import type { Model, Target } from '../catalog/catalog.ts';
 import type { BreakerState, BreakerStore } from '../stores/breaker-store.ts';
 import type { Clock } from '../support/clock.ts';
+import { formatInstant } from '../support/clock.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
-import { formatInstant } from '../support/time.ts';
 import { placeOf } from './check.ts';
 import type { AdminOperation } from './operation.ts';
 import { CALLS } from './target-test.ts';

@@ -1,4 +1,4 @@
-import { mapStoreErrors } from '../metering/limit-errors.ts';
+import { mapStoreErrors } from '../metering/limits.ts';
 import type { Meter } from '../metering/meter.ts';
 import { notFound } from '../support/errors.ts';
 import type { Cancellations } from './cancellations.ts';

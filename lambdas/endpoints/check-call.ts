@@ -4,7 +4,9 @@ import { countingOf, estimateInputTokens } from '../catalog/estimate-tokens.ts';
 import { partsOf } from '../catalog/request-parts.ts';
 import { assertConsistent } from '../protocols/assert-consistent.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
-import { strictTargets } from './dropped.ts';
+import { type HeaderMap, wireTargetOf } from '../protocols/protocol.ts';
+import { upstreamProtocols } from '../protocols/protocols.ts';
+import { invalidRequest } from '../support/errors.ts';
 import type { Call } from './endpoint.ts';
 
 /** A valid call: its decoded request, its model and the targets that may serve it. */
@@ -45,4 +47,47 @@ export const checkCall = (catalog: Catalog, call: Call): CheckedCall => {
   const estimate = () => Math.min(...targets.map(estimateInput));
   assertFits(model, request, { bodyBytes: call.bodyBytes, parts, estimate });
   return { call, request, model, targets, estimateInput };
+};
+
+type Sent = { request: GenerationRequest; model: Model };
+
+/** The caller's fields and tools that a target does not get, or gets with another meaning. */
+const droppedOn = ({ request, model }: Sent, target: Target): string[] => {
+  const { losses } = upstreamProtocols[target.protocol];
+  const wireTarget = wireTargetOf(target, model.max_output_tokens);
+  return [...new Set([...(request.dropped ?? []), ...losses(request, wireTarget)])];
+};
+
+/** A tool's type is any text of the caller's; a header holds names only. */
+const NAME = /^[\w.-]{1,64}$/;
+const MAX_NAMES = 20;
+
+const namesIn = (dropped: string[]): string =>
+  dropped
+    .filter((name) => NAME.test(name))
+    .slice(0, MAX_NAMES)
+    .join(', ');
+
+/** Lists what `target` did not get, so that no caller has to guess. */
+export const droppedHeader = (sent: Sent, target: Target | undefined): HeaderMap => {
+  const names = target ? namesIn(droppedOn(sent, target)) : '';
+  return names === '' ? {} : { 'x-router-dropped': names };
+};
+
+/**
+ * With `x-router-strict: 1`, keeps the targets that get the whole request.
+ * @throws ApiError 400 that lists what the best of the others would not get
+ */
+const strictTargets = (call: Call, sent: Sent, targets: Target[]): Target[] => {
+  if (call.header('x-router-strict') !== '1') return targets;
+  const candidates = targets.map((target) => ({ target, dropped: droppedOn(sent, target) }));
+  const exact = candidates.filter(({ dropped }) => dropped.length === 0);
+  if (exact.length > 0) return exact.map(({ target }) => target);
+  const [least] = candidates.toSorted((one, other) => one.dropped.length - other.dropped.length);
+  const [param] = least?.dropped ?? [];
+  const names = namesIn(least?.dropped ?? []);
+  throw invalidRequest(
+    `x-router-strict: no provider of the model '${sent.model.id}' accepts ${names}.`,
+    param === undefined ? {} : { param },
+  );
 };

@@ -1,4 +1,4 @@
-import type { Caller } from '../keys/caller.ts';
+import type { Caller } from '../keys/authenticate.ts';
 import type { RequestFields } from '../log-events.ts';
 import type { CallerProtocol, HeaderMap } from '../protocols/protocol.ts';
 import type { MessageBatches } from '../protocols/sse.ts';

@@ -1,5 +1,5 @@
 import type { Catalog } from '../catalog/catalog.ts';
-import { LimitReached, type Limits, limitHeaders } from '../metering/limit-errors.ts';
+import { LimitReached, type Limits, limitHeaders } from '../metering/limits.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { ResponseMeta } from '../protocols/generation.ts';
 import type { HeaderMap } from '../protocols/protocol.ts';

@@ -2,9 +2,9 @@ import { createUsageGroups, GROUPINGS, type Grouping, rowsIn } from '../history/
 import type { Meter } from '../metering/meter.ts';
 import type { WindowUsage } from '../metering/quota-usage.ts';
 import type { HistoryStore } from '../stores/history-store.ts';
+import { DAY_MS, dayOf, formatInstant } from '../support/clock.ts';
 import { apiError, invalidRequest } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
-import { DAY_MS, dayOf, formatInstant } from '../support/time.ts';
 import type { Call, Endpoint } from './endpoint.ts';
 
 const publicUse = ({ limit, used, remaining, resetAt }: WindowUsage) => ({

@@ -7,7 +7,7 @@ import {
 import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { MeterStore } from '../stores/meter-store.ts';
 import { listOf } from '../support/async-lists.ts';
-import { DAY_MS, dayOf } from '../support/time.ts';
+import { DAY_MS, dayOf } from '../support/clock.ts';
 import { NO_USAGE } from './fold-day.ts';
 
 type Parts = {

@@ -4,8 +4,8 @@ import type { MeterStore } from '../stores/meter-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import type { RecordStore } from '../stores/record-store.ts';
 import type { Clock } from '../support/clock.ts';
+import { DAY_MS, dayOf, daysBetween, monthsBetween } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
-import { DAY_MS, dayOf, daysBetween, monthsBetween } from '../support/time.ts';
 import { closePeriods, type Reconciled, reconcileMonth } from './close-periods.ts';
 import { foldDay } from './fold-day.ts';
 

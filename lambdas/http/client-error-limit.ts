@@ -1,8 +1,8 @@
-import type { Caller } from '../keys/caller.ts';
+import type { Caller } from '../keys/authenticate.ts';
 import type { Clock } from '../support/clock.ts';
+import { minuteOf, minuteResetsAt, retryAfterMinute } from '../support/clock.ts';
 import { type ApiError, rateLimited, toApiError } from '../support/errors.ts';
 import { createLruCache } from '../support/lru-cache.ts';
-import { minuteOf, minuteResetsAt, retryAfterMinute } from '../support/time.ts';
 
 /** Client errors a minute: at least 60, which leaves a small plan room for mistakes, else ten per generation. */
 const MIN_ERRORS = 60;

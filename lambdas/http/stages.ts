@@ -2,15 +2,13 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type middy from '@middy/core';
 import type { Call, Endpoint, Reply } from '../endpoints/endpoint.ts';
-import type { Authenticate } from '../keys/authenticate.ts';
-import type { Caller } from '../keys/caller.ts';
+import type { Authenticate, Caller } from '../keys/authenticate.ts';
 import type { RequestFields } from '../log-events.ts';
 import { asRecord } from '../protocols/json.ts';
 import type { CallerProtocol } from '../protocols/protocol.ts';
 import type { EndpointName } from '../routes.ts';
 import { invalidRequest } from '../support/errors.ts';
-import { methodNotAllowed } from './path-pattern.ts';
-import { type Address, type FoundRoute, unknownPath } from './read-address.ts';
+import { type Address, type FoundRoute, methodNotAllowed, unknownPath } from './read-address.ts';
 import { readBody } from './read-body.ts';
 import type { HttpRequest } from './read-event.ts';
 

@@ -1,13 +1,34 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
+import type { KeyLimits, KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { Plan, PlanStore } from '../stores/plan-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
 import { type ApiError, apiError, toApiError, unauthenticated } from '../support/errors.ts';
+import { omitUndefined } from '../support/omit-undefined.ts';
 import { hashKey, isWellFormedKey, readCredential } from './api-key.ts';
 import { createCachedLookup } from './cached-lookup.ts';
-import { type Caller, limitPlan } from './caller.ts';
 import { createUnknownKeyLimit } from './unknown-key-limit.ts';
+
+/** The holder of an authenticated key, with the key's plan lowered to the key's own limits. */
+export type Caller = { keyId: string; projectId: string; meterId: string; plan: Plan };
+
+const lower = (one: number | undefined, other: number | undefined): number | undefined =>
+  one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
+
+/** The plan with the lower of each limit, and the models that both the plan and the key allow. */
+export const limitPlan = (plan: Plan, { rpm, quota, concurrency, models }: KeyLimits): Plan => {
+  const allowed = plan.models ?? models;
+  const optional = {
+    concurrency: lower(plan.concurrency, concurrency),
+    models: models ? allowed?.filter((id) => models.includes(id)) : plan.models,
+  };
+  return {
+    ...plan,
+    rpm: Math.min(plan.rpm, rpm ?? plan.rpm),
+    quota: Math.min(plan.quota, quota ?? plan.quota),
+    ...omitUndefined(optional),
+  };
+};
 
 /** `source` is the network address that the request came from. */
 export type Authenticate = (headers: Record<string, string>, source?: string) => Promise<Caller>;

@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net';
 import type { Clock } from '../support/clock.ts';
+import { minuteOf, minuteResetsAt, retryAfterMinute } from '../support/clock.ts';
 import { rateLimited } from '../support/errors.ts';
 import { createLruCache } from '../support/lru-cache.ts';
-import { minuteOf, minuteResetsAt, retryAfterMinute } from '../support/time.ts';
 
 /** Lookups a minute without a result. A company behind one address has fewer mistyped keys. */
 const MAX_UNKNOWN = 600;

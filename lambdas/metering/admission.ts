@@ -6,7 +6,7 @@ import type {
 } from '../stores/meter-store.ts';
 import { type Clock, pause, withTimeout } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
-import type { Limits } from './limit-errors.ts';
+import type { Limits } from './limits.ts';
 import type { Reaper } from './quota-usage.ts';
 
 /** Pauses before the retries of a settlement, in ms; the store bounds the time of each attempt. */

@@ -1,4 +1,4 @@
-import type { Caller } from '../keys/caller.ts';
+import type { Caller } from '../keys/authenticate.ts';
 import {
   limitReached,
   type MeterCounts,
@@ -7,8 +7,8 @@ import {
   type ReserveResult,
 } from '../stores/meter-store.ts';
 import type { Clock } from '../support/clock.ts';
+import { MINUTE_MS } from '../support/clock.ts';
 import { createLruCache } from '../support/lru-cache.ts';
-import { MINUTE_MS } from '../support/time.ts';
 
 /** A cached limit error is repeated without a read for this long, so that a 402 takes precedence soon. */
 const FRESH_MS = 1_000;

@@ -1,10 +1,10 @@
-import type { Caller } from '../keys/caller.ts';
+import type { Caller } from '../keys/authenticate.ts';
 import type { MeterStore } from '../stores/meter-store.ts';
 import type { Clock } from '../support/clock.ts';
+import { minuteOf, minuteResetsAt } from '../support/clock.ts';
 import type { ApiError } from '../support/errors.ts';
 import type { Log } from '../support/log.ts';
 import { createLruCache } from '../support/lru-cache.ts';
-import { minuteOf, minuteResetsAt } from '../support/time.ts';
 import { type Admission, createAdmission, createReserve, createUnitRelease } from './admission.ts';
 import { createLimitCache, createRoomEstimate, type LimitExceeded } from './limit-cache.ts';
 import {
@@ -12,15 +12,16 @@ import {
   freeRateExceeded,
   keyRevoked,
   type Limits,
+  limitsAt,
   mapStoreErrors,
   quotaExceeded,
   quotaReserved,
   rateExceeded,
+  reservationOf,
   UnitSettled,
-} from './limit-errors.ts';
+} from './limits.ts';
 import { createReadSnapshot, createReadUsage, createReaper, type Usage } from './quota-usage.ts';
 import { shedOverload } from './shed-overload.ts';
-import { limitsAt, reservationOf } from './window.ts';
 
 /** Implemented by `createMeter`. */
 export type Meter = {

@@ -1,10 +1,9 @@
-import type { Caller } from '../keys/caller.ts';
+import type { Caller } from '../keys/authenticate.ts';
 import type { RequestLimits } from '../protocols/protocol.ts';
 import type { MeterStore, Reservation, UsageSnapshot } from '../stores/meter-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
-import { keyRevoked } from './limit-errors.ts';
-import { limitsAt, reservationOf } from './window.ts';
+import { keyRevoked, limitsAt, reservationOf } from './limits.ts';
 
 export type Reaper = {
   /** Refunds a meter's units of dead processes; returns how many. Never throws. */

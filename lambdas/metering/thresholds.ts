@@ -1,9 +1,9 @@
-import type { Caller } from '../keys/caller.ts';
+import type { Caller } from '../keys/authenticate.ts';
 import type { Threshold, ThresholdStore } from '../stores/threshold-store.ts';
 import type { Clock } from '../support/clock.ts';
+import { formatInstant, MINUTE_MS } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { createLruCache } from '../support/lru-cache.ts';
-import { formatInstant, MINUTE_MS } from '../support/time.ts';
 import type { Admission } from './admission.ts';
 import type { Meter } from './meter.ts';
 

@@ -1,6 +1,6 @@
 import type { Attempt, RequestRecord } from '../stores/record-store.ts';
+import { formatInstant } from '../support/clock.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
-import { formatInstant } from '../support/time.ts';
 import { explain, whyCharged } from './explain.ts';
 
 const NANOS_PER_DOLLAR = 1_000_000_000;

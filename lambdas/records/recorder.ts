@@ -1,8 +1,7 @@
 import type { RecordStore, Refusal, RefusalBatch, RequestRecord } from '../stores/record-store.ts';
-import { type Clock, withTimeout } from '../support/clock.ts';
+import { type Clock, dayOf, MINUTE_MS, withTimeout } from '../support/clock.ts';
 import { type RandomBytes, randomBase62 } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
-import { dayOf, MINUTE_MS } from '../support/time.ts';
 
 // --- requests without a unit ---
 

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { CheckedCall } from '../endpoints/check-call.ts';
 import type { Call } from '../endpoints/endpoint.ts';
 import type { Fingerprint } from '../stores/answer-store.ts';
+import { MINUTE_MS } from '../support/clock.ts';
 import { type ApiError, DO_NOT_RETRY, invalidRequest } from '../support/errors.ts';
-import { MINUTE_MS } from '../support/time.ts';
 
 const PRINTABLE = /^[\x20-\x7e]{1,255}$/;
 const EVENT_ID = /^(?<owner>[0-9A-Za-z]{1,24})-(?<event>\d{1,9})$/;

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import type { CheckedCall } from '../endpoints/check-call.ts';
 import type { Call, EncodedReply, Reply, StreamReply } from '../endpoints/endpoint.ts';
-import { limitHeaders } from '../metering/limit-errors.ts';
+import { limitHeaders } from '../metering/limits.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { MessageBatches } from '../protocols/sse.ts';
 import { HEARTBEAT_MS, withHeartbeat } from '../protocols/sse.ts';

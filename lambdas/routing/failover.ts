@@ -1,6 +1,6 @@
 import type { Target } from '../catalog/catalog.ts';
 import { NO_HEALTHY_TARGET } from '../log-events.ts';
-import { isContent } from '../protocols/first-content.ts';
+import { isContent } from '../protocols/event-writer.ts';
 import type { GenerationEvent } from '../protocols/generation.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import { type ApiError, apiError, DO_NOT_RETRY, withHeaders } from '../support/errors.ts';

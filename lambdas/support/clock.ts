@@ -40,3 +40,48 @@ export const withTimeout = <Value>(
       },
     );
   });
+
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 86_400_000;
+/** Lambda's longest invocation. */
+export const MAX_INVOCATION_MS = 900_000;
+
+/** The UTC day of an instant (ms): `2026-11-22`. */
+export const dayOf = (instant: number): string => new Date(instant).toISOString().slice(0, 10);
+
+/** All UTC days from one to another, both included. */
+export const daysBetween = (from: string, to: string): string[] => {
+  const days: string[] = [];
+  for (let instant = Date.parse(from); dayOf(instant) <= to; instant += DAY_MS) {
+    days.push(dayOf(instant));
+  }
+  return days;
+};
+
+/** All months (`2026-11`) from one day's to another's, both included. */
+export const monthsBetween = (from: string, to: string): string[] => [
+  ...new Set(daysBetween(from, to).map((day) => day.slice(0, 7))),
+];
+
+/** An instant (ms since the epoch) as RFC 3339 in UTC, without milliseconds. */
+export const formatInstant = (instant: number): string =>
+  `${new Date(instant).toISOString().slice(0, 19)}Z`;
+
+/** Minutes since the epoch. */
+export const minuteOf = (now: number): number => Math.floor(now / MINUTE_MS);
+
+export const minuteResetsAt = (minute: number): number => (minute + 1) * MINUTE_MS;
+
+/** Whole seconds, rounded up: 1 to 60 until a minute's end. */
+export const secondsUntil = (instant: number, now: number): number =>
+  Math.max(1, Math.ceil((instant - now) / 1_000));
+
+/**
+ * Headers of a 429 that a minute's end lifts. `retry-after` is 1 to 60, because SDKs sleep for as long as
+ * it states; `retry-after-ms` is exact.
+ */
+export const retryAfterMinute = (resetAt: number, now: number): Record<string, string> => ({
+  'retry-after': String(Math.min(60, secondsUntil(resetAt, now))),
+  'retry-after-ms': String(Math.min(60_000, Math.max(1, resetAt - now))),
+});

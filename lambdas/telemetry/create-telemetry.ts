@@ -1,8 +1,8 @@
 import type { LogEvent, LogFields } from '../log-events.ts';
 import { type Labelled, METRIC_NAMES } from '../metrics.ts';
 import type { Clock } from '../support/clock.ts';
+import { minuteOf } from '../support/clock.ts';
 import { createLog, type Log } from '../support/log.ts';
-import { minuteOf } from '../support/time.ts';
 import { formatEmf, type Point } from './format-emf.ts';
 import { createMeasure } from './measure.ts';
 

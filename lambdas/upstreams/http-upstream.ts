@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Confidential } from '../protocols/clean-reason.ts';
-import { isContent } from '../protocols/first-content.ts';
+import { isContent } from '../protocols/event-writer.ts';
 import {
   type HeaderMap,
   type UnsignedRequest,

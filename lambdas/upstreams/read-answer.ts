@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { type Confidential, cleanReason } from '../protocols/clean-reason.ts';
-import { isContent } from '../protocols/first-content.ts';
+import { isContent } from '../protocols/event-writer.ts';
 import type { GenerationEvent } from '../protocols/generation.ts';
 import { parseUpstreamText } from '../protocols/json.ts';
 import { differenceIn } from '../protocols/model-difference.ts';

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { HttpHandler } from '../http/create-http-handler.ts';
-import { methodNotAllowed } from '../http/path-pattern.ts';
+import { methodNotAllowed } from '../http/read-address.ts';
 import type { HttpEvent } from '../http/read-event.ts';
 import type { Clock } from '../support/clock.ts';
+import { MAX_INVOCATION_MS } from '../support/clock.ts';
 import { apiError, invalidRequest } from '../support/errors.ts';
 import type { RandomBytes } from '../support/ids.ts';
-import { MAX_INVOCATION_MS } from '../support/time.ts';
 import { closeServer, createDrain, createInFlight } from './connections.ts';
 import { functionUrlEvent, joinHeaders, splitTarget } from './function-url-event.ts';
 import { createHttpErrors, type HttpErrors, parserError } from './http-errors.ts';

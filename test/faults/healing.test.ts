@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { doctorHandlers } from '../../lambdas/admin/doctor.ts';
 import { type Model, Target } from '../../lambdas/catalog/catalog.ts';
 import { differenceIn } from '../../lambdas/protocols/model-difference.ts';
-import { DAY_MS } from '../../lambdas/support/time.ts';
+import { DAY_MS } from '../../lambdas/support/clock.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
 import { CLAUDE_GENERATIONS, refusalOf } from '../support/claude-generations.ts';
 import { createCountingClock } from '../support/counting-clock.ts';

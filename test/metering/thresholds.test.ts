@@ -4,7 +4,7 @@ import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
 import { createEventBus } from '../../lambdas/aws/event-bus.ts';
-import type { Caller } from '../../lambdas/keys/caller.ts';
+import type { Caller } from '../../lambdas/keys/authenticate.ts';
 import { createMeter } from '../../lambdas/metering/meter.ts';
 import { withThresholds } from '../../lambdas/metering/thresholds.ts';
 import { createDynamoThresholdStore } from '../../lambdas/stores/dynamo/threshold-store.ts';

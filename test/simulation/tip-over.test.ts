@@ -1,6 +1,6 @@
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, test } from 'vitest';
-import type { Caller } from '../../lambdas/keys/caller.ts';
+import type { Caller } from '../../lambdas/keys/authenticate.ts';
 import { createMeter, type Meter } from '../../lambdas/metering/meter.ts';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
 import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';

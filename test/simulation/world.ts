@@ -1,8 +1,8 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import type { Caller } from '../../lambdas/keys/caller.ts';
+import type { Caller } from '../../lambdas/keys/authenticate.ts';
 import type { LogEvent } from '../../lambdas/log-events.ts';
 import type { Admission } from '../../lambdas/metering/admission.ts';
-import { LimitReached } from '../../lambdas/metering/limit-errors.ts';
+import { LimitReached } from '../../lambdas/metering/limits.ts';
 import { createMeter, type Meter } from '../../lambdas/metering/meter.ts';
 import type { MeterStore } from '../../lambdas/stores/meter-store.ts';
 import type { Plan } from '../../lambdas/stores/plan-store.ts';

@@ -4,12 +4,12 @@ import { type Catalog, createCatalog, type Model } from '../../lambdas/catalog/c
 import { createRouter } from '../../lambdas/create-router.ts';
 import type { HttpHandler } from '../../lambdas/http/create-http-handler.ts';
 import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
-import { periodOf } from '../../lambdas/metering/window.ts';
+import { periodOf } from '../../lambdas/metering/limits.ts';
 import type { AnswerStore } from '../../lambdas/stores/answer-store.ts';
 import type { BreakerStore } from '../../lambdas/stores/breaker-store.ts';
 import type { Clock } from '../../lambdas/support/clock.ts';
+import { minuteOf } from '../../lambdas/support/clock.ts';
 import type { Log } from '../../lambdas/support/log.ts';
-import { minuteOf } from '../../lambdas/support/time.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
 import { type ServerOptions, startServer } from '../../lambdas/web/server.ts';
 import { type LocalStores, startLocalStores } from '../../local/local-stores.ts';

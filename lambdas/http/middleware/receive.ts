@@ -1,6 +1,6 @@
 import type { Clock } from '../../support/clock.ts';
+import { MAX_INVOCATION_MS } from '../../support/clock.ts';
 import { newRequestId, type RandomBytes } from '../../support/ids.ts';
-import { MAX_INVOCATION_MS } from '../../support/time.ts';
 import type { Address } from '../read-address.ts';
 import { type HttpEvent, readEvent } from '../read-event.ts';
 import type { InvocationContext, Received } from '../stages.ts';

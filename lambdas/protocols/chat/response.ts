@@ -8,10 +8,10 @@ import type {
 } from '../generation.ts';
 import { asArray, asRecord } from '../json.ts';
 import { UpstreamError } from '../upstream-error.ts';
+import { assertNoError, createChoiceReader, firstChoice } from './decode-stream.ts';
 import { decodeFinishReason, encodeFinishReason } from './finish-reason.ts';
 import { NAME } from './name.ts';
 import { createResponseFields, responseFieldsOf } from './response-fields.ts';
-import { assertNoError, createChoiceReader, firstChoice } from './stream-reader.ts';
 import { encodeUsage, readUsage } from './usage.ts';
 
 /** @throws UpstreamError when the body is not a response, or one without a good finish. */

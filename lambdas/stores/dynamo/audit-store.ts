@@ -1,5 +1,5 @@
+import { dayOf, monthsBetween } from '../../support/clock.ts';
 import { firstAuditIdAt } from '../../support/ids.ts';
-import { dayOf, monthsBetween } from '../../support/time.ts';
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { AuditEntry, AuditStore } from '../audit-store.ts';
 import type { DynamoClient } from './dynamo-client.ts';

@@ -1,5 +1,5 @@
 import { listOf } from '../../support/async-lists.ts';
-import { DAY_MS, monthsBetween } from '../../support/time.ts';
+import { DAY_MS, monthsBetween } from '../../support/clock.ts';
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { ClosedPeriod, HistoryStore, UsageRow } from '../history-store.ts';
 import type { DynamoClient } from './dynamo-client.ts';

@@ -1,4 +1,4 @@
-import { DAY_MS, MINUTE_MS } from '../../support/time.ts';
+import { DAY_MS, MINUTE_MS } from '../../support/clock.ts';
 import type { EndedPeriod, MeterCounts, Reservation, ReservedUnit } from '../meter-store.ts';
 import type { Item } from './table.ts';
 

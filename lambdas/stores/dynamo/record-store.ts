@@ -1,6 +1,6 @@
 import { mergeDescending } from '../../support/async-lists.ts';
+import { DAY_MS, dayOf, MAX_INVOCATION_MS } from '../../support/clock.ts';
 import { firstRequestIdAt, requestTimeOf } from '../../support/ids.ts';
-import { DAY_MS, dayOf, MAX_INVOCATION_MS } from '../../support/time.ts';
 import { DEFAULT_RECORD_DAYS, SORT_KEY, TTL_ATTRIBUTE } from '../../tables.ts';
 import type { RecordEntry, RecordStore, RefusalBatch, RequestRecord } from '../record-store.ts';
 import type { DynamoClient } from './dynamo-client.ts';

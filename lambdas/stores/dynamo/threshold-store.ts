@@ -1,4 +1,4 @@
-import { DAY_MS, MINUTE_MS } from '../../support/time.ts';
+import { DAY_MS, MINUTE_MS } from '../../support/clock.ts';
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { ReachedThreshold, ThresholdStore } from '../threshold-store.ts';
 import type { DynamoClient } from './dynamo-client.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { compilePattern } from '../../../lambdas/http/path-pattern.ts';
+import { compilePattern } from '../../../lambdas/http/read-address.ts';
 
 test.each([
   ['/v1/models', '/v1/models', {}],

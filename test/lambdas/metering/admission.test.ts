@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Caller } from '../../../lambdas/keys/caller.ts';
-import { limitHeaders } from '../../../lambdas/metering/limit-errors.ts';
+import type { Caller } from '../../../lambdas/keys/authenticate.ts';
+import { limitHeaders } from '../../../lambdas/metering/limits.ts';
 import { errorOf } from '../../support/error-of.ts';
 import { callerWith, NOW, newId, useMeterBench } from './meter-bench.ts';
 

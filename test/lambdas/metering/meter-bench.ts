@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'vitest';
-import type { Caller } from '../../../lambdas/keys/caller.ts';
+import type { Caller } from '../../../lambdas/keys/authenticate.ts';
 import { createMeter } from '../../../lambdas/metering/meter.ts';
 import type { MeterStore } from '../../../lambdas/stores/meter-store.ts';
 import type { Plan } from '../../../lambdas/stores/plan-store.ts';

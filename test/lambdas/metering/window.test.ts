@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { periodOf } from '../../../lambdas/metering/window.ts';
-import { minuteOf, minuteResetsAt } from '../../../lambdas/support/time.ts';
+import { periodOf } from '../../../lambdas/metering/limits.ts';
+import { minuteOf, minuteResetsAt } from '../../../lambdas/support/clock.ts';
 
 const at = (text: string) => Date.parse(text);
 

@@ -1,7 +1,7 @@
 import type { AsyncCommand } from 'fast-check';
 import { expect } from 'vitest';
 import { OVERLAPS_MS } from '../../../lambdas/admin/input.ts';
-import { formatInstant } from '../../../lambdas/support/time.ts';
+import { formatInstant } from '../../../lambdas/support/clock.ts';
 import { fc } from '../../support/seeds.ts';
 import type { Answer, KeysLab } from './lab.ts';
 
