@@ -47,7 +47,7 @@ test.each(['always', 'never'] as const)(
   async (withItem) => {
     const newClient = () => createSdkClient(createMemoryClient(createMemoryTable(), withItem));
     const histories = fc.asyncProperty(meterCommands(fc.constant('none')), (commands) =>
-      fc.asyncModelRun(setUpModel(newClient, { sharding: SHARDING }), commands),
+      fc.asyncModelRun(setUpModel(newClient, SHARDING), commands),
     );
     await fc.assert(histories, { numRuns: SHARDED_RUNS });
   },
