@@ -3,11 +3,7 @@ import { request } from './client.ts';
 import { ApiFailure, failureOf } from './failure.ts';
 
 /** Calls of the public API with a caller's key, which is in memory only. @throws ApiFailure */
-const callAs = async (
-  key: string,
-  path: string,
-  init: RequestInit = {},
-): Promise<Response> => {
+const callAs = async (key: string, path: string, init: RequestInit = {}): Promise<Response> => {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const response = await request(new URL(`v1/${path}`, pageBase), { ...init, headers });
   if (!response.ok) throw await failureOf(response);

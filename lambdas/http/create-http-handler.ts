@@ -53,7 +53,7 @@ export type LimitClientErrors = <R extends { status: number }>(
  * Limits the 4xx responses of each key and minute. They cost no unit, so that no plan limits them, and all
  * come after the body (up to 5.5 MB) is parsed. Each process counts its own, in memory.
  */
-export const createClientErrorLimit = ({ clock }: { clock: Clock }): LimitClientErrors => {
+const createClientErrorLimit = ({ clock }: { clock: Clock }): LimitClientErrors => {
   const counts = createLruCache<{ minute: number; errors: number }>(MAX_KEYS);
   const errorsIn = (keyId: string, minute: number): number => {
     const entry = counts.get(keyId);
