@@ -75,9 +75,10 @@ module.exports = {
     },
     {
       name: 'no-dead-end',
-      comment: 'An import that leads nowhere would slip past every other rule.',
+      comment:
+        'An import that leads nowhere would slip past every other rule. The drivers have their own packages.',
       severity: 'error',
-      from: {},
+      from: { pathNot: '^test/zoo/drivers/' },
       to: { couldNotResolve: true },
     },
     ...roomRules,

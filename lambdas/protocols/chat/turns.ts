@@ -31,12 +31,14 @@ const decodeToolCall = ({
   function: called,
   ...rest
 }: WireToolCall): ToolCallBlock => {
-  const { name, arguments: text, ...extra } = called;
+  // The OpenAI SDK adds what it parsed to the calls that it sends back; strict providers reject it.
+  const { name, arguments: text, parsed_arguments: _parsed, ...extra } = called;
   const nested = isEmpty(extra) ? {} : { function: extra };
   const call = { type: 'tool-call' as const, id, name, arguments: text ?? '' };
   return { ...call, ...extrasIfAny(NAME, { ...rest, ...nested }) };
 };
 
+/** Client libraries add `parsed` and `provider_specific_fields` to the answers that they send back. */
 const decodeAssistant = (message: MessageOf<'assistant'>, param: string): Turn => {
   const {
     role,
@@ -45,6 +47,8 @@ const decodeAssistant = (message: MessageOf<'assistant'>, param: string): Turn =
     reasoning_content: reasoning,
     tool_calls: calls,
     function_call: _,
+    parsed: _parsed,
+    provider_specific_fields: _specific,
     ...fields
   } = message;
   const blocks: Block[] = [

@@ -118,7 +118,8 @@ const ROLES: Record<string, (check: Checker, message: Json, path: string) => voi
     checkContent(check, message.content, `${path}.content`, 'text image_url input_audio file');
   },
   tool: (check, message, path) => {
-    onlyMembers(check, message, path, 'role content tool_call_id');
+    // The description has no `name` here; the vendor takes it from the clients that send it.
+    onlyMembers(check, message, path, 'role content tool_call_id name');
     check.require(isText(message.tool_call_id), `${path}.tool_call_id`, 'is required');
     checkContent(check, message.content, `${path}.content`, 'text');
   },

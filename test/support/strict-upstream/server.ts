@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { listen } from '../../../local/loopback.ts';
 import { streamedChat, wholeChat } from './chat-response.ts';
 import { chatRejections } from './chat-rules.ts';
@@ -11,7 +11,18 @@ import type { Meant, WireForm } from './wire-response.ts';
 export type Wire = 'chat' | 'messages';
 
 /** The next answer: its meaning, its form, and the sizes in bytes of the pieces that are written. */
-export type Script = { meant: Meant; form: WireForm; sizes: number[] };
+export type Script = {
+  meant: Meant;
+  form: WireForm;
+  sizes: number[];
+  /** Milliseconds between two pieces. */
+  pauseMs?: number;
+  /** The connection is reset after this share of the bytes. */
+  breakAfter?: number;
+};
+
+/** An answer to every request, or to this one. */
+type Scripted = Script | ((received: Received) => Script);
 
 /** A request as it reached the upstream. */
 export type Received = { wire: Wire; body: unknown; rejections: string[] };
@@ -48,18 +59,25 @@ const rejectionsOf = (wire: Wire, { url, headers }: IncomingMessage, body: Buffe
   return { body: parsed, rejections: [...told, ...vendor.rejections(parsed)] };
 };
 
-const write = async (response: ServerResponse, bytes: Buffer, sizes: number[]) => {
-  for (let at = 0, turn = 0; at < bytes.length && !response.destroyed; turn += 1) {
+const write = async (response: ServerResponse, bytes: Buffer, script: Script) => {
+  const { sizes, pauseMs, breakAfter = 1 } = script;
+  const end = bytes.length * breakAfter;
+  for (let at = 0, turn = 0; at < end && !response.destroyed; turn += 1) {
     const size = sizes[Math.min(turn, sizes.length - 1)] ?? bytes.length;
     response.write(bytes.subarray(at, at + size));
     at += size;
-    await setImmediate();
+    await (pauseMs === undefined ? setImmediate() : setTimeout(pauseMs));
   }
-  response.end();
+  if (breakAfter < 1) response.socket?.resetAndDestroy();
+  else response.end();
 };
 
 /** An upstream that holds each request to its vendor's rules and answers as it is scripted. */
-const startVendor = async (wire: Wire, next: () => Script, received: Received[]) => {
+const startVendor = async (
+  wire: Wire,
+  next: (received: Received) => Script,
+  received: Received[],
+) => {
   const vendor = VENDORS[wire];
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const seen = rejectionsOf(wire, request, await buffer(request));
@@ -71,11 +89,12 @@ const startVendor = async (wire: Wire, next: () => Script, received: Received[])
       response.end(JSON.stringify(wire === 'chat' ? { error } : { type: 'error', error }));
       return;
     }
-    const { meant, form, sizes } = next();
+    const script = next({ wire, ...seen });
+    const { meant, form } = script;
     const text = form.isWhole ? vendor.whole(meant, form) : vendor.streamed(meant, form);
     const type = form.isWhole ? 'application/json' : 'text/event-stream; charset=utf-8';
     response.writeHead(200, { 'content-type': type });
-    await write(response, Buffer.from(text), sizes);
+    await write(response, Buffer.from(text), script);
   };
   return listen(
     createServer((request, response) => {
@@ -89,10 +108,10 @@ const startVendor = async (wire: Wire, next: () => Script, received: Received[])
 
 /** Two servers on loopback, one for each vendor. */
 export const startStrictUpstream = async () => {
-  let script: Script | undefined;
-  const next = (): Script => {
+  let script: Scripted | undefined;
+  const next = (received: Received): Script => {
     if (!script) throw new Error('no answer is scripted');
-    return script;
+    return typeof script === 'function' ? script(received) : script;
   };
   const log: Received[] = [];
   const [chat, messages] = await Promise.all([
@@ -101,7 +120,7 @@ export const startStrictUpstream = async () => {
   ]);
   return {
     urls: { chat: chat.url, messages: messages.url },
-    script: (answer: Script) => {
+    script: (answer: Scripted) => {
       script = answer;
     },
     /** The requests since the last time. */

@@ -1,0 +1,73 @@
+import { type Client, DEVIATIONS, idOf, type Language } from './client.ts';
+import { SCENES } from './scenes.ts';
+
+/** A client with its mark for each scene: `yes`, `no`, `none` or a remark. */
+export type Row = {
+  client: Client;
+  version: string;
+  marks: Record<string, string>;
+  failures: string[];
+};
+
+const MARKS: Record<string, string> = { yes: '✓', no: '✗', none: '–', deviates: '\\*' };
+
+const line = (cells: string[]): string => `| ${cells.join(' | ')} |`;
+
+const section = (language: Language, rows: Row[]): string =>
+  [
+    `## ${language}`,
+    '',
+    line(['Client', 'Version', 'Endpoint', ...SCENES.map(({ name }) => name)]),
+    line(['---', '---', '---', ...SCENES.map(() => ':-:')]),
+    ...rows.map(({ client, version, marks }) =>
+      line([
+        `\`${client.package}\``,
+        version,
+        client.endpoint,
+        ...SCENES.map(({ name }) => MARKS[marks[name] ?? ''] ?? marks[name] ?? ''),
+      ]),
+    ),
+  ].join('\n');
+
+const ENDPOINTS = '`/v1/chat/completions`, `/v1/messages` and `/v1/responses`';
+
+/** docs/clients.md. */
+export const renderPage = (rows: Row[], date: Date): string => {
+  const groups = Object.groupBy(rows, ({ client }) => client.language);
+  const languages = Object.keys(groups).length;
+  const failed = rows.flatMap(({ client, failures }) =>
+    failures.map((failure) => `- \`${idOf(client)}\` (${client.language}): ${failure}`),
+  );
+  return `${[
+    '# Clients',
+    '',
+    `${rows.length} clients in ${languages} languages, driven by \`npm run test:clients\` on ${date.toISOString().slice(0, 10)}.`,
+    'The command writes this page. It installs each client from its registry, at the version of the manifests',
+    'in `test/zoo/drivers`, and skips a language whose toolchain is not installed.',
+    '',
+    `Each client calls ${ENDPOINTS}, whichever it speaks,`,
+    'of a router in front of an upstream that rejects what its vendor rejects. Every scene is played on two models: one on a chat upstream, one on a messages',
+    'upstream. A tick means that both went as they must.',
+    '',
+    '- ✓ works; – the client has no such operation; \\* the client itself deviates (listed at the end); ✗ fails',
+    '- **parallel tools**: two calls in one answer, both results sent back, and the final text',
+    '- **unknown model**: the router answers 400 and names the nearest models; some clients *refuse* the name themselves',
+    '- **402**: the client raises and does not ask again',
+    '- **429, then free**: the key may run one request at a time, and another one is in flight; after the 429',
+    '  a client that *retries* gets its answer, others *raise*',
+    '- **broken stream raises**: the upstream resets the connection within the answer',
+    '- **usage of a stream**: the token counts are those of the upstream',
+    '- **cancel**: the client aborts the stream, and the router ends the request',
+    '',
+    Object.entries(groups)
+      .map(([language, members]) => section(language as Language, members))
+      .join('\n\n'),
+    '',
+    '## Deviations of clients',
+    '',
+    ...Object.entries(DEVIATIONS).flatMap(([client, scenes]) =>
+      Object.entries(scenes).map(([scene, reason]) => `- \`${client}\`, ${scene}: ${reason}.`),
+    ),
+    ...(failed.length > 0 ? ['', '## Failures', '', ...failed] : []),
+  ].join('\n')}\n`;
+};
