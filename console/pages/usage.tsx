@@ -71,10 +71,16 @@ const Share = ({ part, whole }: { part: number; whole: number }) => (
 
 type NameOf = (row: UsageRow) => string;
 
+/** `By model` is the column `Model`. */
+const titleOf = (by: Group): string => {
+  const label = GROUPS.find(({ value }) => value === by)?.label ?? '';
+  return label.charAt(3).toUpperCase() + label.slice(4);
+};
+
 const columnsFor = (by: Group, total: UsageSums, measure: Measure, nameOf: NameOf) => {
   const { of } = MEASURES[measure];
   const columns: Column<UsageRow>[] = [
-    { title: GROUPS.find(({ value }) => value === by)?.label.slice(3) ?? '', cell: nameOf },
+    { title: titleOf(by), cell: nameOf },
     { title: 'Share', cell: (row) => <Share part={of(row)} whole={of(total)} /> },
     { title: 'Charged', kind: 'number', cell: ({ charged }) => count(charged) },
     { title: 'Refunded', kind: 'number', cell: ({ refunded }) => count(refunded) },

@@ -10,11 +10,14 @@ type BarsProps = {
   format: (value: number) => string;
 };
 
-/** The smallest 1, 2 or 5 times a power of ten that is not below the value. */
+/** Their halves have no more digits than they. */
+const STEPS = [2, 4, 6, 8, 10];
+
+/** The top of the axis: a step times a power of ten that is not below the value. */
 const ceilingOf = (value: number): number => {
-  if (value <= 0) return 1;
+  if (value <= 0) return STEPS[0] ?? 2;
   const power = 10 ** Math.floor(Math.log10(value));
-  return ([1, 2, 5, 10].find((step) => step * power >= value) ?? 10) * power;
+  return (STEPS.find((step) => step * power >= value) ?? 10) * power;
 };
 
 const HEIGHT = 100;
