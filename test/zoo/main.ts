@@ -12,7 +12,7 @@ import { hasToolchain, prepareDriver, versionOf } from './toolchains.ts';
 
 /**
  * Plays every scene with every client, on a model of each upstream protocol, and writes docs/clients.md.
- * Arguments name the clients to play, by a part of their names; the page is written when all were played.
+ * Arguments name the clients to play, by a part of their names; then the page is left as it is.
  */
 const PAGE = fileURLToPath(new URL('../../docs/clients.md', import.meta.url));
 const BUSY_PROMPT = 'Wait.';

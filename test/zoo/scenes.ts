@@ -54,6 +54,9 @@ const says =
   (received: Received): Script =>
     script({ text }, received, more);
 
+/** Pieces that leave a few milliseconds apart. */
+const IN_PIECES = { sizes: [200], pauseMs: 2 };
+
 const weatherIn = (city: string, index: number) => ({
   id: `call_${index}${city}`,
   name: 'get_weather',
@@ -150,7 +153,7 @@ export const SCENES: Scene[] = [
     name: 'stream',
     operation: 'stream',
     prompt: 'Count to ten.',
-    answer: says(WORDS, { sizes: [200], pauseMs: 2 }),
+    answer: says(WORDS, IN_PIECES),
     check: (seen) => {
       succeeded(seen);
       assert.equal(seen.report.text, WORDS);
@@ -246,7 +249,7 @@ export const SCENES: Scene[] = [
     name: 'broken stream raises',
     operation: 'stream',
     prompt: 'Count to ten.',
-    answer: says(WORDS, { sizes: [200], pauseMs: 2, breakAfter: 0.6 }),
+    answer: says(WORDS, { ...IN_PIECES, breakAfter: 0.6 }),
     check: ({ report }) => {
       assert.ok(report.error, `half an answer was taken for a whole one: ${report.text}`);
       return undefined;
@@ -256,7 +259,7 @@ export const SCENES: Scene[] = [
     name: 'usage of a stream',
     operation: 'stream',
     prompt: 'Count to ten.',
-    answer: says(WORDS, { sizes: [200], pauseMs: 2 }),
+    answer: says(WORDS, IN_PIECES),
     check: (seen) => {
       succeeded(seen);
       if (seen.report.usage === undefined) return 'not shown';

@@ -12,6 +12,8 @@ export type Toolchain = {
   manifest: string;
   /** Prints a version where the toolchain is installed. */
   probe: [command: string, ...args: string[]];
+  /** Each library has its own environment; otherwise one installation has them all. */
+  isPerLibrary?: true;
   /** Brings a library into `folder`, builds what is to be built, and names the command. */
   install(folder: string, source: string, library: string): Promise<Command>;
 };
@@ -55,6 +57,7 @@ const javascript: Toolchain = {
 const python: Toolchain = {
   manifest: 'requirements.txt',
   probe: ['python3', '-m', 'venv', '--help'],
+  isPerLibrary: true,
   install: async (top, source, library) => {
     const lines = readFileSync(join(source, 'requirements.txt'), 'utf8').split('\n');
     const wanted = lines.find((line) => /^[\w.-]+/.exec(line)?.[0] === library) ?? library;
@@ -121,24 +124,29 @@ const isInstalled = async ([command, ...args]: Toolchain['probe']): Promise<bool
 export const hasToolchain = (language: Language): Promise<boolean> =>
   isInstalled(TOOLCHAINS[language].probe);
 
+const prepared = new Map<string, Promise<Command>>();
+
 /** The command of the driver that has the library. @throws Error when it cannot be installed */
-export const prepareDriver = async (language: Language, library: string): Promise<Command> => {
+export const prepareDriver = (language: Language, library: string): Promise<Command> => {
+  const toolchain = TOOLCHAINS[language];
+  const name = toolchain.isPerLibrary ? `${language} ${library}` : language;
   const folder = join(FOLDER, nameOf(language));
   mkdirSync(folder, { recursive: true });
-  return TOOLCHAINS[language].install(folder, join(DRIVERS, nameOf(language)), library);
+  const command =
+    prepared.get(name) ?? toolchain.install(folder, join(DRIVERS, nameOf(language)), library);
+  prepared.set(name, command);
+  return command;
 };
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** The version that a driver's manifest pins. @throws Error when it names none */
+/** The version that a driver's manifest pins: the first one behind the name. @throws Error when it names none */
 export const versionOf = (language: Language, name: string): string => {
   const path = join(DRIVERS, nameOf(language), TOOLCHAINS[language].manifest);
+  const manifest = readFileSync(path, 'utf8');
   const artifact = name.split(':').at(-1) ?? name;
-  const pattern = new RegExp(
-    `^\\W*(?:<artifactId>)?${escaped(artifact)}(?![\\w/-])[^\\d\\n]*?(?:\\[[^\\]]*\\])?\\D*?v?(\\d+\\.\\d+\\.\\d+)`,
-    'm',
-  );
-  const version = pattern.exec(readFileSync(path, 'utf8'))?.[1];
+  const start = manifest.search(new RegExp(`(?<![\\w/@-])${escaped(artifact)}(?![\\w/-])`));
+  const version = start < 0 ? undefined : /\d+\.\d+\.\d+/.exec(manifest.slice(start))?.[0];
   if (version === undefined) throw new Error(`${path} does not pin ${name}`);
   return version;
 };
