@@ -3,6 +3,7 @@ import { json } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Listening, listen } from '../../local/loopback.ts';
+import { askFor } from '../metering/ask.ts';
 import { type Fleet, startFleet } from '../metering/fleet.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { readSse } from '../support/sse-text.ts';
@@ -79,16 +80,7 @@ test(`endless responses, whole and streamed, neither end a process with a heap o
   const key = await fleet.createKey();
   const { url = '', process } = fleet.servers[0] ?? {};
   const ask = (path: string, model: string, stream: boolean) =>
-    fetch(`${url}${path}`, {
-      method: 'POST',
-      headers: { 'x-api-key': key, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        model,
-        stream,
-        max_tokens: 100,
-        messages: [{ role: 'user', content: 'hi' }],
-      }),
-    });
+    askFor(url, { path, key, model, stream });
   const bystander = await ask(PATHS.chat, 'vendor/speaks', true);
   const heard = bystander.text();
   const asked = ENDLESS.flatMap(({ id, wire }) =>

@@ -28,6 +28,16 @@ export type Faults = {
   crash: number;
 };
 
+export const NO_FAULTS: Faults = {
+  drop: 0,
+  loseReply: 0,
+  late: 0,
+  duplicate: 0,
+  stray: 0,
+  throttle: 0,
+  crash: 0,
+};
+
 const TIMEOUT_MS = 1_000;
 
 /** Mostly while the request runs, now and then as late as a signed write is accepted. */

@@ -3,25 +3,16 @@ import { SHARDING } from '../../lambdas/stores/dynamo/meter-shards.ts';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
 import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import { SEED } from '../support/seeds.ts';
-import type { Faults } from './faulty-network.ts';
+import { type Faults, NO_FAULTS } from './faulty-network.ts';
 import { createPlainAddStore } from './plain-add-store.ts';
 import { type CreateStore, DENSE, type Load, SPARSE, simulate, TOO_MUCH } from './world.ts';
 
-const CALM: Faults = {
-  drop: 0,
-  loseReply: 0,
-  late: 0,
-  duplicate: 0,
-  stray: 0,
-  throttle: 0,
-  crash: 0,
-};
 const FAULT_SETS: Record<string, Faults> = {
-  calm: CALM,
-  'lost answers': { ...CALM, drop: 0.1, loseReply: 0.15 },
-  'late writes': { ...CALM, late: 0.15, loseReply: 0.05 },
-  duplicates: { ...CALM, duplicate: 0.2 },
-  throttling: { ...CALM, throttle: 0.3 },
+  calm: NO_FAULTS,
+  'lost answers': { ...NO_FAULTS, drop: 0.1, loseReply: 0.15 },
+  'late writes': { ...NO_FAULTS, late: 0.15, loseReply: 0.05 },
+  duplicates: { ...NO_FAULTS, duplicate: 0.2 },
+  throttling: { ...NO_FAULTS, throttle: 0.3 },
   'crashes and everything else': {
     drop: 0.05,
     loseReply: 0.08,
@@ -84,7 +75,11 @@ describe(`in ${SEEDS} schedules`, () => {
   // TLS and the SDK rule such copies out; a proxy that replays writes does not. A reservation that is copied
   // alone is reaped; copied together with its commit, after both were closed, it is charged again.
   test('undetected copies of writes exceed no limit and lose no charge', async () => {
-    const failed = await failures({ ...CALM, stray: 0.2 }, realStore, Number.POSITIVE_INFINITY);
+    const failed = await failures(
+      { ...NO_FAULTS, stray: 0.2 },
+      realStore,
+      Number.POSITIVE_INFINITY,
+    );
     const broken = failed.flatMap((seed) => seed.broken);
     expect(broken.filter((promise) => !promise.startsWith(TOO_MUCH))).toEqual([]);
   }, 600_000);
@@ -92,7 +87,7 @@ describe(`in ${SEEDS} schedules`, () => {
   test.each(['lost answers', 'late writes', 'duplicates'])(
     'the simulation detects counters without request ids under %s',
     async (name) => {
-      expect(await failures(FAULT_SETS[name] ?? CALM, createPlainAddStore, 1)).toHaveLength(1);
+      expect(await failures(FAULT_SETS[name] ?? NO_FAULTS, createPlainAddStore, 1)).toHaveLength(1);
     },
   );
 });

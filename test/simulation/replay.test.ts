@@ -1,23 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { SEED } from '../support/seeds.ts';
-import type { Faults } from './faulty-network.ts';
+import { type Faults, NO_FAULTS } from './faulty-network.ts';
 import { simulateReplay } from './replay-world.ts';
 
-const CALM: Faults = {
-  drop: 0,
-  loseReply: 0,
-  late: 0,
-  duplicate: 0,
-  stray: 0,
-  throttle: 0,
-  crash: 0,
-};
 const FAULT_SETS: Record<string, Faults> = {
-  calm: CALM,
-  crashes: { ...CALM, crash: 0.6 },
-  'lost answers': { ...CALM, drop: 0.1, loseReply: 0.15 },
-  'late and doubled writes': { ...CALM, late: 0.1, duplicate: 0.1 },
-  throttling: { ...CALM, throttle: 0.2 },
+  calm: NO_FAULTS,
+  crashes: { ...NO_FAULTS, crash: 0.6 },
+  'lost answers': { ...NO_FAULTS, drop: 0.1, loseReply: 0.15 },
+  'late and doubled writes': { ...NO_FAULTS, late: 0.1, duplicate: 0.1 },
+  throttling: { ...NO_FAULTS, throttle: 0.2 },
   'crashes and everything else': {
     ...{ drop: 0.05, loseReply: 0.08, late: 0.05, duplicate: 0.05, stray: 0, throttle: 0.05 },
     crash: 0.5,
