@@ -46,10 +46,10 @@ const settingsIn = ({ options }: CommandInput): Record<string, unknown> => {
 const WHOLE_KEY = /^mrk_live_[0-9A-Za-z]{38}$/;
 
 /** A whole key never leaves the machine: its SHA-256 is sent. */
-const soughtKey = (text: string) =>
-  WHOLE_KEY.test(text)
-    ? { sha256: createHash('sha256').update(text).digest('hex') }
-    : { start: text };
+const soughtKey = (text: string) => {
+  if (WHOLE_KEY.test(text)) return { sha256: createHash('sha256').update(text).digest('hex') };
+  return text.startsWith('key_') ? { id: text } : { start: text };
+};
 
 const SOON = 'Applies within 15 seconds.';
 

@@ -28,7 +28,7 @@ const USAGE = `Usage: npm run admin -- <resource> <verb> [options]
   plans delete ID          one that no usable key has
   keys list --project ID [--search TEXT] [--status active|paused|expired|revoked]
   keys show KEY-ID --project ID
-  keys find START          the key that begins so, in any project; of a whole key only its SHA-256 is sent
+  keys find START|KEY-ID   the key that begins so, in any project; of a whole key only its SHA-256 is sent
   keys create --project ID --plan ID [--name TEXT] [--expires WHEN]
               [--rpm N] [--quota N] [--concurrency N] [--model ID]...   limits below the plan's
   keys set KEY-ID --project ID [--name TEXT] [--rpm N|none] [--quota N|none] [--concurrency N|none]

@@ -55,10 +55,11 @@ export const createFindRoute = (routes: AdminRoute[], prefix: string) => {
   return (identified: Identified): AdminRouted => {
     const { method, path } = identified.request;
     const candidates = findByPath(path);
-    if (candidates.length === 0) throw notFound('No such path. docs/admin.md lists them.');
+    const [first] = candidates;
+    if (!first) throw notFound('No such path. docs/admin.md lists them.');
+    identified.notes.route = first.route.pattern;
     const match = candidates.find(({ route }) => route.method === method);
     if (!match) throw methodNotAllowed(candidates.map(({ route }) => route.method).join(', '));
-    identified.notes.route = match.route.pattern;
     return { ...identified, ...match };
   };
 };

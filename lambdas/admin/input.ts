@@ -127,9 +127,13 @@ export const FindKey = z
       .string()
       .regex(/^[\da-f]{64}$/, 'must be 64 hexadecimal digits')
       .exactOptional(),
-    start: z.string().length(13).exactOptional(),
+    start: z.string().length(13, 'must be the first 13 characters of a key').exactOptional(),
+    id: z
+      .string()
+      .regex(/^key_\w{1,40}$/, 'must be the id of a key')
+      .exactOptional(),
   })
-  .refine((fields) => Object.keys(fields).length === 1, 'must have sha256 or start');
+  .refine((fields) => Object.keys(fields).length === 1, 'must have one of sha256, start and id');
 export type FindKey = z.infer<typeof FindKey>;
 
 export const KeyQuery = z.strictObject({

@@ -75,17 +75,21 @@ const keyLists = ({ lifecycle, keys, projects, clock }: Parts) => {
     return record && maySee(identity, record.projectId) ? [record] : [];
   };
 
-  const byStart = async (start: string, identity: Identity): Promise<KeyRecord[]> => {
+  const inAnyProject = async (
+    isSought: (record: KeyRecord) => boolean,
+    identity: Identity,
+  ): Promise<KeyRecord[]> => {
     const ids = await projectsSeenBy(projects, identity);
     const found = await Promise.all(ids.map((id) => listOf(keys.readKeys(id))));
-    return found.flat().filter((record) => record.start === start);
+    return found.flat().filter(isSought);
   };
 
-  /** By the SHA-256 of the whole key, or by the first characters that lists show. In any project. */
-  const find: AdminOperation<FindKey> = async ({ input: { sha256, start = '' }, identity }) => {
-    const found = await (sha256 === undefined
-      ? byStart(start, identity)
-      : byHash(sha256, identity));
+  /** By the SHA-256 of the whole key, the first characters that lists show, or its id. In any project. */
+  const find: AdminOperation<FindKey> = async ({ input: { sha256, start, id }, identity }) => {
+    const found =
+      sha256 === undefined
+        ? await inAnyProject((key) => key.start === start || key.keyId === id, identity)
+        : await byHash(sha256, identity);
     if (found.length === 0) throw notFound('No key matches.');
     const data = found.map((record) => publicKey(record, clock.now()));
     return { status: 200, body: { data } };

@@ -87,8 +87,8 @@ export const routeRequest = (
   const method = request.method === 'HEAD' ? 'GET' : request.method;
   const match = routes.find(({ route }) => route.method === method);
   const allow = methodsOf(routes);
-  if (!match && method !== 'OPTIONS') throw methodNotAllowed(allow);
   notes.route = (match ?? first).route.pattern;
+  if (!match && method !== 'OPTIONS') throw methodNotAllowed(allow);
   // A preflight of an allowed origin gets CORS headers as well (write-reply.ts).
   if (!match) return { reply: { status: 204, headers: { allow }, body: {} } };
   const { route, parameters } = match;

@@ -186,7 +186,7 @@ describe('the admin API', () => {
     expect(Page.parse(none.body).data).toEqual([]);
 
     const sha256 = createHash('sha256').update(key).digest('hex');
-    for (const sought of [{ sha256 }, { start }]) {
+    for (const sought of [{ sha256 }, { start }, { id }]) {
       const { body } = await admin(router(), '/keys/find', sought);
       expect(body).toMatchObject({ data: [{ id, project: 'searched' }] });
     }

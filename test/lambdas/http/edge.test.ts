@@ -99,6 +99,7 @@ describe.each([
       const refused = await get(path, 'PATCH');
       expect(refused.status).toBe(405);
       expect(refused.headers.allow).toBe(allow);
+      expect(edge.lines.at(-1)).toMatchObject({ status: 405, route: path });
 
       const options = await get(path, 'OPTIONS');
       expect(options).toMatchObject({ status: 204, text: '' });
