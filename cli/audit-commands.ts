@@ -2,7 +2,7 @@ import type { Command } from './command.ts';
 import { formatTable, isRows, type Row } from './format.ts';
 import { numberIn, pastIn, withQuery } from './read-options.ts';
 
-const COLUMNS = ['at', 'who', 'action', 'project', 'plan', 'key', 'outcome', 'change'];
+const COLUMNS = ['at', 'who', 'action', 'project', 'plan', 'key', 'member', 'outcome', 'change'];
 
 const isFields = (value: unknown): value is Row => typeof value === 'object' && value !== null;
 

@@ -4,7 +4,7 @@ import { messageOf, usageError } from './cli-error.ts';
 import type { Command } from './command.ts';
 import { DOCTOR_COMMANDS } from './doctor-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
-import { OPERATOR_COMMANDS } from './operator-commands.ts';
+import { MEMBER_COMMANDS } from './member-commands.ts';
 import type { Options } from './read-arguments.ts';
 import { numberIn, omitUndefined, required } from './read-options.ts';
 import { REQUEST_COMMANDS } from './request-commands.ts';
@@ -141,7 +141,7 @@ export const COMMANDS: Record<string, Command> = {
   ...DOCTOR_COMMANDS,
   ...REQUEST_COMMANDS,
   ...AUDIT_COMMANDS,
-  ...OPERATOR_COMMANDS,
+  ...MEMBER_COMMANDS,
   ...USAGE_COMMANDS,
   apply: {
     operands: ['FILE'],

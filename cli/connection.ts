@@ -2,7 +2,6 @@ import { type AdminClient, createAdminClient } from './admin-client.ts';
 import type { Check } from './check.ts';
 import { usageError } from './cli-error.ts';
 import type { Options } from './read-arguments.ts';
-import type { UserPoolApi } from './user-pool.ts';
 
 /** The router that a command operates. */
 export type Connection = {
@@ -11,8 +10,6 @@ export type Connection = {
   addresses: Record<string, string>;
   /** Checks of the AWS account; none for a router without a stack. */
   checkQuotas(): Promise<Check[]>;
-  /** The user pool of the stack's console; none for a router without a stack. */
-  userPool?: () => Promise<UserPoolApi>;
 };
 
 export type Env = Record<string, string | undefined>;
@@ -66,15 +63,6 @@ const connectToStack = async (
   return {
     send: createAdminClient({ baseUrl, sign: aws.createSigner(client, 'execute-api') }),
     addresses: addressesIn(outputs),
-    userPool: async () => ({
-      endpoint: await aws.serviceEndpoint(
-        client,
-        'cognito-idp',
-        env.AWS_ENDPOINT_URL_COGNITO_IDENTITY_PROVIDER,
-      ),
-      sign: aws.createSigner(client, 'cognito-idp'),
-      id: outputs.ConsoleUsers,
-    }),
     checkQuotas: async () => {
       const { checkLambdaQuotas } = await import('./lambda-quotas.ts');
       return checkLambdaQuotas(await lambda());

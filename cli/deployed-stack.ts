@@ -48,14 +48,14 @@ export const findRouter = async (
 /** Address of a service in the client's region; `AWS_ENDPOINT_URL_…` overrides it, as in the SDKs. */
 export const serviceEndpoint = async (
   { config }: CloudFormationClient,
-  service: 'lambda' | 'cognito-idp',
+  service: 'lambda',
   override: string | undefined,
 ): Promise<string> => override ?? `https://${service}.${await config.region()}.amazonaws.com`;
 
 /** Signs requests to a service with the client's credentials and region. */
 export const createSigner = (
   client: CloudFormationClient,
-  service: 'execute-api' | 'lambda' | 'cognito-idp',
+  service: 'execute-api' | 'lambda',
 ): Sign => {
   const { credentials, region, sha256 } = client.config;
   const signer = new SignatureV4({ service, region, credentials, sha256 });

@@ -25,7 +25,7 @@ const OPTIONS = {
   since: { type: 'string' },
   until: { type: 'string' },
   who: { type: 'string' },
-  role: { type: 'string' },
+  role: { type: 'string', multiple: true },
   limit: { type: 'string' },
   by: { type: 'string' },
   month: { type: 'string' },

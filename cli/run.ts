@@ -47,10 +47,12 @@ const USAGE = `Usage: npm run admin -- <resource> <verb> [options]
   requests list [--project ID] [--key ID] [--status 5xx|429|failed] [--since WHEN] [--until WHEN] [--limit N]
   audit [--since WHEN] [--until WHEN] [--who NAME] [--project ID] [--limit N]
                            who changed what, before and after
-  operators invite EMAIL [--role operator|viewer|project:ID]
-  operators list
-  operators remove EMAIL [--role R]
-                           users of the console; need --stack
+  members list [--project ID] [--search TEXT]
+                           users of the console of a stack, by the beginning of their addresses
+  members invite EMAIL --role operator|viewer|project:ID
+  members set EMAIL --role ROLE...      all roles of a member
+  members remove EMAIL
+  operators invite EMAIL   members invite EMAIL --role operator
   doctor [--no-calls]      check endpoints, clock, quotas, catalog, credentials, tables, and call every target
   targets list             the catalog's targets and the states of their breakers
   targets test [MODEL]     call every target: whole, streamed, with a tool

@@ -5,6 +5,7 @@ import models from '#models' with { type: 'json' };
 import type { ConsoleFiles, ConsoleParts } from './admin/console.ts';
 import { identify } from './admin/identify.ts';
 import { readEndpoint } from './aws/endpoint.ts';
+import { createUserPool, type UserPool } from './aws/user-pool.ts';
 import { parseModels } from './catalog/catalog.ts';
 import { createAdmin } from './create-admin.ts';
 import { type AdminEnv, readAdminEnv } from './env.ts';
@@ -56,6 +57,16 @@ const readConsole = ({
   return { readFiles, settings };
 };
 
+const readMembers = ({ USER_POOL: id }: AdminEnv): UserPool | undefined =>
+  id === undefined
+    ? undefined
+    : createUserPool({
+        ...readEndpoint('cognito-idp', process.env),
+        credentials: defaultProvider(),
+        clock: systemClock,
+        id,
+      });
+
 const admin = createAdmin({
   models: parseModels(models),
   ...createDynamoStores({
@@ -71,6 +82,7 @@ const admin = createAdmin({
   projects: createDynamoProjectStore({ client, tableName: env.PROJECTS_TABLE }),
   identify,
   console: readConsole(env),
+  members: readMembers(env),
   secrets,
   upstream: createHttpUpstream({ secrets, clock: systemClock }),
   log,

@@ -4,6 +4,7 @@ import { CONSOLE_API, type ConsoleParts, isConsoleFile } from './admin/console.t
 import { type AdminHandler, createAdminHandler } from './admin/create-admin-handler.ts';
 import { createConsoleHandler } from './admin/create-console-handler.ts';
 import type { DoctorParts } from './admin/doctor.ts';
+import type { Members } from './admin/members.ts';
 import { createOperations } from './admin/operations.ts';
 import { createCheckModels } from './admin/plans.ts';
 import type { Identity } from './admin/roles.ts';
@@ -39,6 +40,8 @@ export type AdminParts = {
   /** For the doctor's calls to targets. */
   secrets: DoctorParts['secrets'];
   upstream: DoctorParts['upstream'];
+  /** Users of the console. @default none: the loopback address needs no sign-in */
+  members?: Members | undefined;
   /** Who makes a request, and in which roles; undefined rejects it with 403. */
   identify: (event: HttpEvent) => Identity | undefined;
   /** Serves the console at `/dashboard`. @default no console */

@@ -48,6 +48,8 @@ export const AdminEnv = z.object({
   /** Host of the managed login, and the client that the page is. */
   SIGN_IN_DOMAIN: z.exactOptional(z.string().check(z.minLength(1))),
   SIGN_IN_CLIENT: z.exactOptional(z.string().check(z.minLength(1))),
+  /** Id of the pool of the console's users. */
+  USER_POOL: z.exactOptional(z.string().check(z.minLength(1))),
   /** Base address for callers, in the console's code. Absent: the REST API. */
   CALLER_URL: z.exactOptional(z.url()),
 });

@@ -43,6 +43,7 @@ export class AdminFunction extends Construct {
     // The doctor calls each target with its credential.
     upstreamSecrets.grantValue(role);
     grantKey(this, stage, role);
+    props.console?.userPool.grant(role, ...MEMBER_ACTIONS);
 
     this.function = new LambdaFunction(this, 'Function', {
       ...FUNCTION_SHAPE,
@@ -85,10 +86,23 @@ export class AdminFunction extends Construct {
   }
 }
 
-const consoleEnv = ({ domainName, client }: Console, callerUrl: string | undefined) => ({
+/** What the operations of members call. */
+const MEMBER_ACTIONS = [
+  'AdminAddUserToGroup',
+  'AdminCreateUser',
+  'AdminDeleteUser',
+  'AdminListGroupsForUser',
+  'AdminRemoveUserFromGroup',
+  'CreateGroup',
+  'ListUsers',
+  'ListUsersInGroup',
+].map((operation) => `cognito-idp:${operation}`);
+
+const consoleEnv = ({ domainName, client, userPool }: Console, callerUrl: string | undefined) => ({
   CONSOLE_FILES,
   SIGN_IN_DOMAIN: domainName,
   SIGN_IN_CLIENT: client.userPoolClientId,
+  USER_POOL: userPool.userPoolId,
   ...(callerUrl !== undefined && { CALLER_URL: callerUrl }),
 });
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { bundleConsole } from '../console/bundle.ts';
 import type { ConsoleFiles, ConsoleParts } from '../lambdas/admin/console.ts';
+import type { Members } from '../lambdas/admin/members.ts';
 import { createCatalog, type Model, parseModels } from '../lambdas/catalog/catalog.ts';
 import defaultModels from '../lambdas/catalog/models.json' with { type: 'json' };
 import { type Admin, createAdmin } from '../lambdas/create-admin.ts';
@@ -41,6 +42,8 @@ export type LocalOptions = {
   clock?: Clock;
   /** Delay of the embedded upstream before every message, in milliseconds. */
   delayMs?: number;
+  /** Members of the console. Default: none, since the loopback address needs no sign-in. */
+  members?: Members;
   /** Overrides of the first key's plan: 600 requests per minute, 100,000 per month. */
   plan?: Partial<Plan>;
 };
@@ -153,6 +156,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     secrets: credentialStore,
     upstream,
     identify: createIdentifyLocal(token),
+    members: options.members,
     console: createLocalConsole(token),
     log,
     clock,

@@ -19,7 +19,7 @@ export type Intent = {
   startedAt: number;
   who: string;
   action: Action;
-  /** Of the path: project, plan and key. */
+  /** Of the path: project, plan, key and member. */
   parameters: Record<string, string>;
   /** The validated body. */
   input: unknown;
@@ -43,8 +43,8 @@ const fieldsOf = (input: unknown): Record<string, unknown> | undefined =>
     : undefined;
 
 const intentEntry = ({ requestId, startedAt, who, action, parameters, input }: Intent) => {
-  const { project, plan, key } = parameters;
-  const ids = omitUndefined({ project, plan, key, after: fieldsOf(input) });
+  const { project, plan, key, member } = parameters;
+  const ids = omitUndefined({ project, plan, key, member, after: fieldsOf(input) });
   const id = auditIdOf(requestId, startedAt, 0);
   return { id, requestId, changedAt: startedAt, who, action, ...ids };
 };

@@ -1,5 +1,5 @@
 import middy from '@middy/core';
-import type { JsonReply } from '../endpoints/endpoint.ts';
+import type { JsonReply, TextReply } from '../endpoints/endpoint.ts';
 import { accessLog } from '../http/middleware/access-log.ts';
 import { errorEnvelope } from '../http/middleware/error-envelope.ts';
 import { receive } from '../http/middleware/receive.ts';
@@ -99,12 +99,16 @@ export const createOperate =
 /** Who makes the request, in the place of Lambda's context, which every middleware hands on. */
 type AdminContext = InvocationContext & { identity: Identity | undefined };
 
-/** The admin routes behind the router's middlewares; errors use the envelope of the chat protocol. */
-export const createAdminHandler = (options: AdminHandlerOptions): AdminHandler => {
-  const { routes, prefix, identify, audit, log, clock, randomBytes } = options;
-  const findRoute = createFindRoute(routes, prefix);
-  const operate = createOperate(audit);
-  const stack = middy<Received, JsonReply>({ timeoutEarlyInMillis: 0 })
+type Middlewares = Pick<AdminHandlerOptions, 'log' | 'clock' | 'randomBytes'>;
+type PlainReply = JsonReply | TextReply;
+type Serve = (received: Received, context: object) => Promise<PlainReply>;
+
+/** Serves requests behind the router's middlewares; errors use the envelope of the chat protocol. */
+export const withMiddlewares = (
+  { log, clock, randomBytes }: Middlewares,
+  serve: Serve,
+): AdminHandler => {
+  const handler = middy<Received, PlainReply>({ timeoutEarlyInMillis: 0 })
     .use([
       receive({
         clock,
@@ -115,11 +119,19 @@ export const createAdminHandler = (options: AdminHandlerOptions): AdminHandler =
       accessLog({ log, clock }),
       errorEnvelope({ log }),
     ])
-    .handler((received, context) => {
-      const { identity } = context as unknown as AdminContext;
-      return operate(requireRole(findRoute(requireIdentity(received, identity))));
-    });
+    .handler(serve);
   // Middy types its result as the handler it was given; the middlewares change event and response.
-  const handler = stack as unknown as AdminHandler;
+  return handler as unknown as AdminHandler;
+};
+
+/** The admin routes. */
+export const createAdminHandler = (options: AdminHandlerOptions): AdminHandler => {
+  const { routes, prefix, identify, audit } = options;
+  const findRoute = createFindRoute(routes, prefix);
+  const operate = createOperate(audit);
+  const handler = withMiddlewares(options, async (received, context) => {
+    const { identity } = context as AdminContext;
+    return operate(requireRole(findRoute(requireIdentity(received, identity))));
+  });
   return (event, context) => handler(event, { ...context, identity: identify(event) });
 };

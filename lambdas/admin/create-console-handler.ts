@@ -1,19 +1,13 @@
-import middy from '@middy/core';
 import type { TextReply } from '../endpoints/endpoint.ts';
-import { accessLog } from '../http/middleware/access-log.ts';
-import { errorEnvelope } from '../http/middleware/error-envelope.ts';
-import { receive } from '../http/middleware/receive.ts';
-import { writeReply } from '../http/middleware/write-reply.ts';
 import { methodNotAllowed } from '../http/read-address.ts';
 import type { HttpRequest } from '../http/read-event.ts';
 import type { Received } from '../http/stages.ts';
-import { callerProtocols } from '../protocols/protocols.ts';
 import type { Clock } from '../support/clock.ts';
 import { invalidRequest, notFound } from '../support/errors.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
 import { CONSOLE_PATH, type ConsoleParts, type ConsoleSettings } from './console.ts';
-import type { AdminHandler } from './create-admin-handler.ts';
+import { type AdminHandler, withMiddlewares } from './create-admin-handler.ts';
 
 /** The page has no inline script or style, is never framed, and connects to its origin and the sign-in only. */
 const contentPolicy = ({ signIn }: ConsoleSettings): string =>
@@ -88,22 +82,8 @@ const createServe = ({ readFiles, settings, mayOpen = () => true }: ConsoleParts
 
 type Options = { console: ConsoleParts; log: Log; clock: Clock; randomBytes: RandomBytes };
 
-/** Serves the console's page and files, which need no operator, behind the router's middlewares. */
-export const createConsoleHandler = (options: Options): AdminHandler => {
-  const { console, log, clock, randomBytes } = options;
+/** Serves the console's page and files, which need no operator. */
+export const createConsoleHandler = ({ console, ...options }: Options): AdminHandler => {
   const serve = createServe(console);
-  const handler = middy<Received, TextReply>({ timeoutEarlyInMillis: 0 })
-    .use([
-      receive({
-        clock,
-        randomBytes,
-        readAddress: (path) => ({ path, protocol: callerProtocols.chat, routes: [] }),
-      }),
-      writeReply({ log, textBody: (text) => text }),
-      accessLog({ log, clock }),
-      errorEnvelope({ log }),
-    ])
-    .handler(async (received) => serve(received));
-  // Middy types its result as the handler it was given; the middlewares change event and response.
-  return handler as unknown as AdminHandler;
+  return withMiddlewares(options, async (received) => serve(received));
 };

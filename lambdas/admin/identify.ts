@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { HttpEvent } from '../http/read-event.ts';
-import type { Identity, Role } from './roles.ts';
+import { type Identity, isRole, type Role } from './roles.ts';
 
 /** Claims of an ID token that API Gateway's Cognito authorizer verified. */
 const Claims = z.object({
@@ -9,9 +9,6 @@ const Claims = z.object({
   'cognito:groups': z.string().exactOptional(),
 });
 const Authorizer = z.object({ claims: Claims });
-
-const isRole = (group: string): group is Role =>
-  group === 'operator' || group === 'viewer' || group.startsWith('project:');
 
 /** API Gateway joins the groups with commas; ids of projects have none. Other groups of the pool are ignored. */
 const rolesIn = (groups = ''): Role[] => groups.split(/[[\],\s]+/).filter(isRole);

@@ -4,6 +4,7 @@ import { DAY_MS, MINUTE_MS } from '../support/clock.ts';
 import { describeIssue } from '../support/describe-issue.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
+import type { Role } from './roles.ts';
 
 /** Ids that operators choose: short, and safe in a path, a shell and a log. */
 const Id = z
@@ -89,6 +90,28 @@ export const PlanChange = z.strictObject({
   replay: PlanFields.replay,
 });
 export type PlanChange = z.infer<typeof PlanChange>;
+
+const Email = z
+  .string()
+  .toLowerCase()
+  .max(128)
+  .regex(/^[^\s@"\\]+@[^\s@"\\]+$/, 'must be an e-mail address');
+const MemberRole = z.custom<Role>(
+  (role) => typeof role === 'string' && /^(?:operator|viewer|project:[\w.-]{1,64})$/.test(role),
+  'must be operator, viewer or project:ID',
+);
+
+export const NewMember = z.strictObject({ email: Email, role: MemberRole });
+export type NewMember = z.infer<typeof NewMember>;
+
+export const MemberChange = z.strictObject({
+  roles: z
+    .array(MemberRole)
+    .min(1)
+    .max(100)
+    .transform((roles) => [...new Set(roles)]),
+});
+export type MemberChange = z.infer<typeof MemberChange>;
 
 /** At most the plan's limits. */
 const KeyLimitFields = {

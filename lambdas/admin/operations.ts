@@ -7,7 +7,9 @@ import {
   FindKey,
   KeyMove,
   KeySettings,
+  MemberChange,
   NewKeyInput,
+  NewMember,
   NewPlan,
   NewProject,
   NoFields,
@@ -18,6 +20,7 @@ import {
 } from './input.ts';
 import { keyChangeHandlers } from './key-changes.ts';
 import { keyHandlers } from './keys.ts';
+import { memberHandlers } from './members.ts';
 import { type AdminRoute, change, read, run } from './operation.ts';
 import { planHandlers } from './plans.ts';
 import { projectHandlers } from './projects.ts';
@@ -34,6 +37,7 @@ export type OperationParts = Parameters<typeof createApplySeed>[0] &
   Parameters<typeof historyHandlers>[0] &
   Parameters<typeof keyHandlers>[0] &
   Parameters<typeof keyChangeHandlers>[0] &
+  Parameters<typeof memberHandlers>[0] &
   Parameters<typeof planHandlers>[0] &
   Parameters<typeof projectHandlers>[0] &
   Parameters<typeof requestHandlers>[0] &
@@ -48,12 +52,14 @@ export const createOperations = (parts: OperationParts): AdminRoute[] => {
   const projects = projectHandlers(parts);
   const plans = planHandlers(parts);
   const keys = { ...keyHandlers(parts), ...keyChangeHandlers(parts) };
+  const members = memberHandlers(parts);
   const usage = usageHandlers(parts);
   const history = historyHandlers(parts);
   const requests = requestHandlers(parts);
   const doctor = doctorHandlers(parts);
   const project = '/projects/{project}';
   const key = `${project}/keys/{key}`;
+  const member = '/members/{member}';
   return [
     read('see-own', '/projects', projects.list),
     change('operate', '/projects', 'projects.create', NewProject, projects.create),
@@ -76,6 +82,11 @@ export const createOperations = (parts: OperationParts): AdminRoute[] => {
     change('manage-project', `${key}/revoke`, 'keys.revoke', NoFields, keys.revoke),
 
     run('see-own', '/keys/find', FindKey, keys.find),
+
+    read('see-all', '/members', members.list),
+    change('operate', '/members', 'members.invite', NewMember, members.invite),
+    change('operate', member, 'members.set', MemberChange, members.set),
+    change('operate', `${member}/remove`, 'members.remove', NoFields, members.remove),
 
     read('see-project', `${project}/usage`, usage.list),
     read('see-project', `${project}/statements/{month}`, history.statement),

@@ -6,6 +6,15 @@ import { invalidRequest, notFound } from '../support/errors.ts';
  */
 export type Role = 'operator' | 'viewer' | `project:${string}`;
 
+const MEMBER = 'project:';
+
+/** The project that a role is for. */
+export const projectOf = (role: Role): string | undefined =>
+  role.startsWith(MEMBER) ? role.slice(MEMBER.length) : undefined;
+
+export const isRole = (name: string): name is Role =>
+  name === 'operator' || name === 'viewer' || name.startsWith(MEMBER);
+
 /** Who makes a request, and in which roles. Without a role every operation is denied. */
 export type Identity = { name: string; roles: readonly Role[] };
 

@@ -1,4 +1,4 @@
-export type AwsServiceName = 'dynamodb' | 'events' | 's3' | 'secretsmanager';
+export type AwsServiceName = 'cognito-idp' | 'dynamodb' | 'events' | 's3' | 'secretsmanager';
 
 type Variables = Record<string, string | undefined>;
 
@@ -22,6 +22,7 @@ const isAlwaysDualStack = (service: AwsServiceName, suffix: string): boolean =>
   service === 'secretsmanager' && suffix.startsWith('amazonaws.com');
 
 const OVERRIDES: Record<AwsServiceName, string> = {
+  'cognito-idp': 'AWS_ENDPOINT_URL_COGNITO_IDENTITY_PROVIDER',
   dynamodb: 'AWS_ENDPOINT_URL_DYNAMODB',
   events: 'AWS_ENDPOINT_URL_EVENTBRIDGE',
   s3: 'AWS_ENDPOINT_URL_S3',

@@ -13,16 +13,21 @@ export type Action =
   | 'keys.pause'
   | 'keys.resume'
   | 'keys.rotate'
-  | 'keys.revoke';
+  | 'keys.revoke'
+  | 'members.invite'
+  | 'members.set'
+  | 'members.remove';
 
 type Fields = Record<string, unknown>;
 
-/** A change of one project, plan or key. Never a secret or its hash: keys are named by their ids. */
+/** A change of one project, plan, key or member of the console. Never a secret or its hash: keys are named by their ids. */
 export type Change = {
   action: Action;
   project?: string;
   plan?: string;
   key?: string;
+  /** E-mail address. */
+  member?: string;
   /** The fields before it; absent for what it created. */
   before?: Fields;
   after?: Fields;

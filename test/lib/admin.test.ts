@@ -68,6 +68,20 @@ describe('the admin function', () => {
           Action: 'secretsmanager:GetSecretValue',
           Resource: { Ref: one('AWS::SecretsManager::Secret', 'UpstreamSecrets').id },
         },
+        {
+          Effect: 'Allow',
+          Action: [
+            'cognito-idp:AdminAddUserToGroup',
+            'cognito-idp:AdminCreateUser',
+            'cognito-idp:AdminDeleteUser',
+            'cognito-idp:AdminListGroupsForUser',
+            'cognito-idp:AdminRemoveUserFromGroup',
+            'cognito-idp:CreateGroup',
+            'cognito-idp:ListUsers',
+            'cognito-idp:ListUsersInGroup',
+          ],
+          Resource: { 'Fn::GetAtt': [one('AWS::Cognito::UserPool', 'Console').id, 'Arn'] },
+        },
       ],
     });
     const role = one('AWS::IAM::Role', 'Admin').properties;

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { expect } from 'vitest';
 import { identify } from '../../lambdas/admin/identify.ts';
+import type { Members } from '../../lambdas/admin/members.ts';
 import { createAdmin } from '../../lambdas/create-admin.ts';
 import { createDynamoProjectStore } from '../../lambdas/stores/dynamo/project-store.ts';
 import { type Clock, systemClock } from '../../lambdas/support/clock.ts';
@@ -61,7 +62,7 @@ export type AdminBench = {
 /** The admin function on a DynamoDB, called with the events of the REST API. */
 export const adminOn = (
   client: TestDynamo['client'],
-  { clock = systemClock }: { clock?: Clock } = {},
+  { clock = systemClock, members }: { clock?: Clock; members?: Members } = {},
 ): AdminBench => {
   const lines: string[] = [];
   const secrets = fixedSecrets('secret');
@@ -73,6 +74,7 @@ export const adminOn = (
     upstream: createHttpUpstream({ secrets, clock }),
     projects: createDynamoProjectStore({ client, tableName: TABLE_NAMES.projects }),
     identify,
+    members,
     log: createLog((line) => lines.push(line)),
     clock,
     randomBytes,

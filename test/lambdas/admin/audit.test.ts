@@ -206,6 +206,6 @@ test('npm run admin -- audit prints who changed which fields', async () => {
   await cli('plans', 'set', 'local', '--rpm', '1200');
   const { out, code } = await cli('audit', '--since', '1h', '--who', 'local');
   expect(code).toBe(0);
-  expect(out).toMatch(/^AT +WHO +ACTION +PROJECT +PLAN +KEY +OUTCOME +CHANGE\n/);
-  expect(out).toMatch(/local +plans\.set +- +local +- +applied +rpm 600 -> 1200$/m);
+  expect(out).toMatch(/^AT +WHO +ACTION +PROJECT +PLAN +KEY +MEMBER +OUTCOME +CHANGE\n/);
+  expect(out).toMatch(/local +plans\.set +- +local +- +- +applied +rpm 600 -> 1200$/m);
 });

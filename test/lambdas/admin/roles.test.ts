@@ -95,6 +95,10 @@ const OPERATIONS: [string, string, Group, object?][] = [
   ['POST', '/projects/{project}/keys/{key}/rotate', 'members', {}],
   ['POST', '/projects/{project}/keys/{key}/revoke', 'members', {}],
   ['POST', '/keys/find', 'all with a role', { start: 'mrk_live_0000' }],
+  ['GET', '/members', 'operators and viewers'],
+  ['POST', '/members', 'operators', { email: 'a@example.com', role: 'viewer' }],
+  ['POST', '/members/{member}', 'operators', { roles: ['viewer'] }],
+  ['POST', '/members/{member}/remove', 'operators', {}],
   ['GET', '/projects/{project}/usage', 'members and viewers'],
   ['GET', '/projects/{project}/statements/{month}', 'members and viewers'],
   ['GET', '/usage', 'all with a role'],
@@ -113,6 +117,10 @@ const OTHERWISE: Record<string, number> = {
   '/requests/{request}': 404,
   '/keys/find': 404,
   '/targets/test': 400,
+  // No pool.
+  '/members': 404,
+  '/members/{member}': 404,
+  '/members/{member}/remove': 404,
   // They have keys.
   '/projects/{project}/delete': 409,
   '/plans/{plan}/delete': 409,

@@ -1,0 +1,153 @@
+import * as z from 'zod';
+import type { Change } from '../stores/audit-store.ts';
+import type { ProjectStore } from '../stores/project-store.ts';
+import { formatInstant } from '../support/clock.ts';
+import { ApiError, apiError, invalidRequest, notFound } from '../support/errors.ts';
+import { type MemberChange, type NewMember, readQuery } from './input.ts';
+import type { AdminChange, AdminOperation } from './operation.ts';
+import { type Identity, isRole, projectOf, type Role } from './roles.ts';
+
+type User = { email: string; status: 'invited' | 'active' | 'disabled'; invitedAt: number };
+type Page = { users: User[]; nextToken: string | undefined };
+
+/** Users of the console and their groups; implemented by `createUserPool` (aws/user-pool.ts). @throws Error */
+export type Members = {
+  /** Users whose address begins with a text. */
+  listUsers(prefix: string, token?: string): Promise<Page>;
+  listGroup(group: string, token?: string): Promise<Page>;
+  /** Undefined if there is no such user. */
+  groupsOf(email: string): Promise<string[] | undefined>;
+  invite(email: string): Promise<'sent' | 'sent again' | 'none'>;
+  addToGroup(email: string, group: string): Promise<void>;
+  removeFromGroup(email: string, group: string): Promise<void>;
+  removeUser(email: string): Promise<void>;
+};
+
+type Parts = {
+  /** Undefined without a console, and on the loopback address, which needs no sign-in. */
+  members?: Members | undefined;
+  projects: Pick<ProjectStore, 'findProject'>;
+};
+
+const MemberQuery = z.strictObject({
+  /** The beginning of an address. */
+  q: z
+    .string()
+    .regex(/^[^\s"\\]{0,100}$/, 'must be the beginning of an e-mail address')
+    .default(''),
+  project: z.string().exactOptional(),
+  cursor: z.string().max(4_000).exactOptional(),
+});
+
+/** A member as the admin API returns it. */
+export const publicMember = ({ email, status, invitedAt }: User, groups: string[] = []) => ({
+  email,
+  roles: groups.filter(isRole).toSorted(),
+  status,
+  invited_at: formatInstant(invitedAt),
+});
+
+/** The failure keeps AWS's name of it: a limit of e-mails a day differs from a missing permission. */
+const poolFailure = (cause: unknown): ApiError => {
+  const name = cause instanceof Error ? cause.name : 'Error';
+  return apiError(`The user pool failed (${name}). List the members before you retry.`, {
+    status: 503,
+    cause,
+  });
+};
+
+/** Without the role, the last operator could change nothing any more. @throws ApiError 409 */
+const requireOther = ({ name }: Identity, email: string): void => {
+  if (name.toLowerCase() !== email) return;
+  throw invalidRequest('Ask another operator: this would end your own role of operator.', {
+    status: 409,
+  });
+};
+
+/** Addresses are compared in lower case, as the pool does. */
+const emailIn = ({ member = '' }: Record<string, string>): string => member.toLowerCase();
+
+/** Members of the console: the users of its pool, whose groups are their roles. */
+export const memberHandlers = ({ members, projects }: Parts) => {
+  /** @throws ApiError 404 without a pool, 503 if it fails */
+  const withPool = async <T>(use: (pool: Members) => Promise<T>): Promise<T> => {
+    if (!members) {
+      throw notFound('This router has no members: its console is off, or needs no sign-in.');
+    }
+    try {
+      return await use(members);
+    } catch (error) {
+      throw error instanceof ApiError ? error : poolFailure(error);
+    }
+  };
+
+  /** @throws ApiError 404 */
+  const rolesOf = async (pool: Members, email: string): Promise<Role[]> => {
+    const groups = await pool.groupsOf(email);
+    if (!groups) throw notFound(`Member '${email}' not found.`);
+    return groups.filter(isRole).toSorted();
+  };
+
+  /** A role in a misspelt project would allow nothing. @throws ApiError 400 */
+  const requireProjects = async (roles: readonly Role[], param: string): Promise<void> => {
+    const ids = roles.flatMap((role) => projectOf(role) ?? []);
+    const found = await Promise.all(ids.map((id) => projects.findProject(id)));
+    const unknown = ids.filter((_, index) => !found[index] || found[index].deletedAt);
+    if (unknown.length === 0) return;
+    throw invalidRequest(`${param}: unknown project ${unknown.join(', ')}.`, { param });
+  };
+
+  const list: AdminOperation = async ({ query }) => {
+    const { q, project, cursor } = readQuery(MemberQuery, query);
+    return withPool(async (pool) => {
+      const { users, nextToken } = await (project === undefined
+        ? pool.listUsers(q, cursor)
+        : pool.listGroup(`project:${project}`, cursor));
+      const groups = await Promise.all(users.map(({ email }) => pool.groupsOf(email)));
+      const data = users.map((user, index) => publicMember(user, groups[index]));
+      return { status: 200, body: { data, next_cursor: nextToken ?? null } };
+    });
+  };
+
+  /** A member that exists gets the role in addition to its others. */
+  const invite: AdminChange<NewMember> = async ({ input: { email: member, role } }) => {
+    await requireProjects([role], 'role');
+    return withPool(async (pool) => {
+      const invitation = await pool.invite(member);
+      const before = { roles: await rolesOf(pool, member) };
+      await pool.addToGroup(member, role);
+      const after = { roles: [...new Set([...before.roles, role])].toSorted() };
+      const changes: Change[] = [{ action: 'members.invite', member, before, after }];
+      return { status: 201, body: { email: member, ...after, invitation }, changes };
+    });
+  };
+
+  const set: AdminChange<MemberChange> = async ({ identity, parameters, input: { roles } }) => {
+    const member = emailIn(parameters);
+    if (!roles.includes('operator')) requireOther(identity, member);
+    await requireProjects(roles, 'roles');
+    return withPool(async (pool) => {
+      const before = { roles: await rolesOf(pool, member) };
+      const added = roles.filter((role) => !before.roles.includes(role));
+      const removed = before.roles.filter((role) => !roles.includes(role));
+      for (const role of added) await pool.addToGroup(member, role);
+      for (const role of removed) await pool.removeFromGroup(member, role);
+      const after = { roles: roles.toSorted() };
+      const changes: Change[] = [{ action: 'members.set', member, before, after }];
+      return { status: 200, body: { email: member, ...after }, changes };
+    });
+  };
+
+  const remove: AdminChange = async ({ identity, parameters }) => {
+    const member = emailIn(parameters);
+    requireOther(identity, member);
+    return withPool(async (pool) => {
+      const before = { roles: await rolesOf(pool, member) };
+      await pool.removeUser(member);
+      const changes: Change[] = [{ action: 'members.remove', member, before }];
+      return { status: 200, body: { email: member, removed: true }, changes };
+    });
+  };
+
+  return { list, invite, set, remove };
+};
