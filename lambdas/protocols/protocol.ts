@@ -75,8 +75,16 @@ export type CallerProtocol = {
   streamEncoder(request: GenerationRequest, meta: ResponseMeta): StreamEncoder;
 
   encodeError(error: ApiError, requestId: string): Record<string, unknown>;
-  /** The same as `fail` of a stream's encoder, for a stream that has lost its encoder. */
-  encodeStreamError(error: ApiError, requestId: string, meta: ResponseMeta): SseMessage[];
+  /**
+   * The same as `fail` of a stream's encoder, for a stream that has lost its encoder. `sent`: the last text
+   * of the stream that has an event, or an empty one.
+   */
+  encodeStreamError(
+    error: ApiError,
+    requestId: string,
+    meta: ResponseMeta,
+    sent: string,
+  ): SseMessage[];
 
   /** The protocol's own headers for the request limits, in addition to the common ones. */
   limitHeaders(limits: RequestLimits): HeaderMap;

@@ -103,19 +103,18 @@ async function* messagesOfLate(
 ): MessageBatches {
   // A watchdog that counts bytes of the body does not count the headers.
   yield [protocol.heartbeat];
+  let opened: Reply;
   try {
-    const opened = await reply;
-    // Its headers come too late.
-    if (isUnstored(opened)) yield [NOT_STORED_COMMENT];
-    if ('messages' in opened) yield* opened.messages;
+    opened = await reply;
   } catch (error) {
-    yield protocol.encodeStreamError(toApiError(error), requestId, {
-      id: suffixOf(requestId),
-      model: model.id,
-      created: Math.floor(now / 1000),
-      estimateInput,
-    });
+    const created = Math.floor(now / 1000);
+    const meta = { id: suffixOf(requestId), model: model.id, created, estimateInput };
+    yield protocol.encodeStreamError(toApiError(error), requestId, meta, '');
+    return;
   }
+  // Its headers come too late.
+  if (isUnstored(opened)) yield [NOT_STORED_COMMENT];
+  if ('messages' in opened) yield* opened.messages;
 }
 
 /** The reply to a streamed request; after 10 s its status is sent and heartbeats follow. */

@@ -91,7 +91,8 @@ export const breakOff = async (
       return writer.end(formatSse({ data: NOT_JSON }));
     case 'error': {
       const error = apiError(failureText);
-      return writer.end(protocol.encodeStreamError(error, meta.id, meta).map(formatSse).join(''));
+      const messages = protocol.encodeStreamError(error, meta.id, meta, '');
+      return writer.end(messages.map(formatSse).join(''));
     }
     default:
       return writer.end();

@@ -3,21 +3,26 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { HttpEvent } from '../../lambdas/http/read-event.ts';
-import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
+import {
+  CALLER_PROTOCOLS,
+  type CallerProtocolName,
+} from '../../lambdas/protocols/protocol-name.ts';
 import { functionUrl } from '../runtime/events.ts';
-import { assertChatStream } from '../support/chat-stream.ts';
-import { FAMILIES } from '../support/client-bench.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
 import { startFleet } from '../support/fleet.ts';
 import { PATIENT } from '../support/fleet-lab.ts';
 import { type Act, begin, startUpstream } from '../support/fleet-upstream.ts';
 import { CANARIES } from '../support/leak-watch.ts';
-import { assertMessagesStream } from '../support/messages-stream.ts';
 import { modelOn, targetAt } from '../support/models.ts';
-import { parseJson, readSse } from '../support/sse-text.ts';
-import { chatWire } from '../support/translate.ts';
+import { parseJson } from '../support/sse-text.ts';
+import { assertWellFormed, chatWire } from '../support/translate.ts';
 
-const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages' };
+const PATHS = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+  responses: '/v1/responses',
+};
+const TURNS = [{ role: 'user', content: 'hi' }];
 const WORD = chatWire(
   [{ choices: [{ index: 0, delta: { content: ' x' }, finish_reason: null }] }],
   '',
@@ -45,14 +50,11 @@ const startTimed = async (act: Act, remainingMs: number) => {
     secret: CANARIES.upstreamKey,
   });
   onTestFinished(() => fleet.close());
-  const ask = (family: UpstreamProtocolName, stream: boolean): Promise<string> => {
+  const ask = (family: CallerProtocolName, stream: boolean): Promise<string> => {
     const out = new PassThrough();
-    const body = {
-      model: 'vendor/model',
-      stream,
-      max_tokens: 100,
-      messages: [{ role: 'user', content: 'hi' }],
-    };
+    const conversation =
+      family === 'responses' ? { input: TURNS } : { max_tokens: 100, messages: TURNS };
+    const body = { model: 'vendor/model', stream, ...conversation };
     const event = functionUrl(PATHS[family], { key: fleet.key, body }) as unknown as HttpEvent;
     const context = { getRemainingTimeInMillis: () => remainingMs };
     fleet.handlers[0]?.(event, out, context).catch(() => undefined);
@@ -62,23 +64,25 @@ const startTimed = async (act: Act, remainingMs: number) => {
   return { clock, upstream, fleet, ask, lines, chunksAwaited: () => chunksAwaited };
 };
 
-const expectCut = (family: UpstreamProtocolName, stream: boolean, said: string, words: string) => {
-  if (!stream) {
-    const end = family === 'chat' ? '"finish_reason":"length"' : '"stop_reason":"max_tokens"';
-    expect(said).toContain(end);
-    expect(said).toContain(words);
-  } else if (family === 'chat') {
-    expect(assertChatStream(readSse(said))).toMatchObject({ finish: 'length', text: words });
-    expect(said).toMatch(/data: \[DONE\]\n\n$/);
-  } else {
-    const { isError, blocks } = assertMessagesStream(readSse(said));
-    expect(isError).toBe(false);
-    expect(blocks.map((block) => block.text).join('')).toBe(words);
-    expect(said).toContain('"stop_reason":"max_tokens"');
-  }
+const ENDS = {
+  chat: '"finish_reason":"length"',
+  messages: '"stop_reason":"max_tokens"',
+  responses: '"reason":"max_output_tokens"',
 };
 
-const GRID = FAMILIES.flatMap((family) => [true, false].map((stream) => [family, stream] as const));
+const expectCut = (family: CallerProtocolName, stream: boolean, said: string, words: string) => {
+  expect(said).toContain(ENDS[family]);
+  if (!stream) return expect(said).toContain(words);
+  const { isError, ...read } = assertWellFormed(family, said);
+  expect(isError).toBe(false);
+  return expect('text' in read ? read.text : read.blocks.map(({ text }) => text).join('')).toBe(
+    words,
+  );
+};
+
+const GRID = CALLER_PROTOCOLS.flatMap((family) =>
+  [true, false].map((stream) => [family, stream] as const),
+);
 const PLATFORM = {
   name: "the platform's end",
   remainingMs: 300_000,

@@ -1,20 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
-import { assertChatStream } from '../support/chat-stream.ts';
 import { type Cell, type CellResult, startFaultBench } from '../support/fault-bench.ts';
 import { CANARIES } from '../support/leak-watch.ts';
 import { parseLine } from '../support/log-line.ts';
-import { assertMessagesStream } from '../support/messages-stream.ts';
 import { PLANTED_SECRETS } from '../support/planted-secrets.ts';
 import { heldIn, scanTables } from '../support/scan-tables.ts';
-import { type Json, parseJson, readSse } from '../support/sse-text.ts';
+import { type Json, parseJson } from '../support/sse-text.ts';
+import { assertWellFormed } from '../support/translate.ts';
 import { type Expected, ROWS } from './expectations.ts';
 
-const FAMILIES: UpstreamProtocolName[] = ['chat', 'messages'];
+const FAMILIES = ['chat', 'messages'] as const;
 const BOOLEANS = [false, true];
 
 /** Half of the cells have an idempotency key, with each value of every other property: it changes no outcome. */
-const cells = ROWS.flatMap(({ expected, ...row }) =>
+const cellsOfBoth = ROWS.flatMap(({ expected, ...row }) =>
   FAMILIES.flatMap((family) =>
     BOOLEANS.flatMap((stream) =>
       BOOLEANS.map((hasSecond) => {
@@ -24,6 +22,14 @@ const cells = ROWS.flatMap(({ expected, ...row }) =>
     ),
   ),
 );
+
+/** The protocol whose events are numbered: what differs is how its streams end. */
+const cellsOfResponses = ROWS.map(({ expected, ...row }) => ({
+  cell: { ...row, family: 'responses', stream: true, hasSecond: false } as const,
+  expected,
+}));
+
+const cells = [...cellsOfBoth, ...cellsOfResponses];
 
 let bench: Awaited<ReturnType<typeof startFaultBench>>;
 beforeAll(async () => {
@@ -41,9 +47,9 @@ const wholeText = ({ family }: Cell, text: string): unknown => {
 
 /** What a stream adds up to, after it was held against the rules of its family. */
 const readStream = ({ family }: Pick<Cell, 'family'>, text: string) => {
-  if (family === 'chat') return assertChatStream(readSse(text));
-  const { isError, blocks } = assertMessagesStream(readSse(text));
-  return { isError, text: blocks.map((block) => block.text).join('') };
+  const { isError, ...read } = assertWellFormed(family, text);
+  if ('text' in read) return { isError, text: read.text };
+  return { isError, text: read.blocks.map((block) => block.text).join('') };
 };
 
 const expectIds = ({ headers }: CellResult) => {
@@ -152,8 +158,8 @@ test('after the matrix no table holds a prompt, a response, a key or a secret of
   expect(heldIn(tables, inside)).toEqual([]);
 });
 
-test('the matrix has each of at least 45 faults once, in eight cells', () => {
+test('the matrix has each of at least 45 faults once, in eight cells of chat and messages and one of responses', () => {
   expect(new Set(ROWS.map(({ fault }) => fault)).size).toBe(ROWS.length);
   expect(ROWS.length).toBeGreaterThanOrEqual(45);
-  expect(cells.length).toBe(8 * ROWS.length);
+  expect(cells.length).toBe(9 * ROWS.length);
 });

@@ -1,6 +1,11 @@
 import { text as readText } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
+import {
+  CALLER_PROTOCOLS,
+  type CallerProtocolName,
+} from '../../lambdas/protocols/protocol-name.ts';
 import { send } from '../support/send.ts';
+import { assertWellFormed } from '../support/translate.ts';
 import { PATIENT, passing, startReplayBench } from './replay-bench.ts';
 
 const startRunning = async () => {
@@ -12,8 +17,11 @@ const startRunning = async () => {
       headers: { 'x-api-key': key },
     });
   /** A stream whose first word was sent, and its request id. */
-  const startStream = async (idempotencyKey: string | null = null) => {
-    const { opened } = bench.askAndHold({ idempotencyKey });
+  const startStream = async (
+    idempotencyKey: string | null = null,
+    family: CallerProtocolName = 'chat',
+  ) => {
+    const { opened } = bench.askAndHold({ idempotencyKey, family });
     await bench.untilCalls(1);
     bench.lastCall().begin();
     const [response] = await opened;
@@ -38,6 +46,16 @@ test.each([0, 1])(
     expect(await text).toMatch(/event: error\ndata: .*The request was cancelled\./);
     await expect.poll(() => lastCall().isClosed(), PATIENT).toBe(true);
     expect(await fleet.charged()).toBe(1);
+  },
+);
+
+test.each(CALLER_PROTOCOLS)(
+  'a stream of %s that is cancelled keeps the form of its protocol to the end',
+  async (family) => {
+    const { cancel, startStream } = await startRunning();
+    const { id, text } = await startStream(null, family);
+    expect((await cancel(id)).status).toBe(200);
+    expect(assertWellFormed(family, await text)).toMatchObject({ isError: true });
   },
 );
 

@@ -1,4 +1,7 @@
+import { text as readText } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
+import { CALLER_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
+import { assertWellFormed } from '../support/translate.ts';
 import { PATIENT, passing, startReplayBench, textOf } from './replay-bench.ts';
 
 const TEXT = 'Answer 1: näive 𝄞 words only';
@@ -78,6 +81,25 @@ test('a stream that waits for another process has heartbeats from 10 s on', asyn
   await passing(bench, new Promise((resolve) => response.once('end', resolve)));
   expect(textOf({ text })).toBe(TEXT);
 });
+
+test.each(CALLER_PROTOCOLS)(
+  'a stream of %s that waits for another process and fails behind heartbeats ends with an error event',
+  async (family) => {
+    const bench = await startRunning();
+    const { ask, askAndHold, untilCalls, lastCall, upstream } = bench;
+    const first = ask({ family });
+    await untilCalls(1);
+    const { opened } = askAndHold({ family, router: 1 });
+    const [response] = await passing(bench, opened, 500);
+    const repeat = readText(response);
+    upstream.state.refusesNext = 1;
+    lastCall().refuse(400);
+    expect(assertWellFormed(family, (await passing(bench, first)).text)).toMatchObject({
+      isError: true,
+    });
+    expect(assertWellFormed(family, await passing(bench, repeat))).toMatchObject({ isError: true });
+  },
+);
 
 test('if the first request fails elsewhere, one of those that wait runs it again, for one unit', async () => {
   const bench = await startRunning();

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Target } from '../../lambdas/catalog/catalog.ts';
-import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { CallerProtocolName, UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { createCountingClock } from './counting-clock.ts';
 import { startFleet } from './fleet.ts';
 import { PATIENT } from './fleet-lab.ts';
@@ -16,7 +16,7 @@ export type Cell = {
   fault: string;
   /** Where the broken target lives, when the fault is below HTTP. */
   at?: (url: string) => string;
-  family: UpstreamProtocolName;
+  family: CallerProtocolName;
   stream: boolean;
   /** Whether the request has an idempotency key. */
   isKeyed?: boolean;
@@ -34,9 +34,16 @@ export type CellResult = Sent & {
   log: string;
 };
 
-const PATHS: Record<UpstreamProtocolName, string> = {
+const PATHS: Record<CallerProtocolName, string> = {
   chat: '/v1/chat/completions',
   messages: '/v1/messages',
+  responses: '/v1/responses',
+};
+/** The protocol of the broken target. */
+const WIRES: Record<CallerProtocolName, UpstreamProtocolName> = {
+  chat: 'chat',
+  messages: 'messages',
+  responses: 'chat',
 };
 const OTHER: Record<UpstreamProtocolName, UpstreamProtocolName> = {
   chat: 'messages',
@@ -54,10 +61,11 @@ export const startFaultBench = async (cells: Cell[]) => {
   });
   const targetsOf = (cell: Cell): Target[] => {
     const { family, hasSecond, at = (url: string) => url } = cell;
-    const other = OTHER[family];
+    const wire = WIRES[family];
+    const other = OTHER[wire];
     const name = idOf(cell);
     return [
-      targetAt(at(embedded.baseUrl(family)), { protocol: family, model: name }),
+      targetAt(at(embedded.baseUrl(wire)), { protocol: wire, model: name }),
       ...(hasSecond
         ? [targetAt(embedded.baseUrl(other), { protocol: other, model: `second-${family}` })]
         : []),
@@ -66,20 +74,19 @@ export const startFaultBench = async (cells: Cell[]) => {
   const models = cells.map((cell) => modelOn(targetsOf(cell), { id: idOf(cell) }));
   const fleet = await startFleet({ models, clock, secret: CANARIES.upstreamKey });
 
-  const ask = (cell: Cell): Promise<Sent> =>
-    send(fleet.urls[0] ?? '', PATHS[cell.family], {
+  const ask = (cell: Cell): Promise<Sent> => {
+    const turns = [{ role: 'user', content: `${CANARIES.prompt}\nsay one two three four five` }];
+    const conversation =
+      cell.family === 'responses' ? { input: turns } : { max_tokens: 100, messages: turns };
+    return send(fleet.urls[0] ?? '', PATHS[cell.family], {
       method: 'POST',
       headers: {
         'x-api-key': fleet.key,
         ...(cell.isKeyed && { 'idempotency-key': idOf(cell) }),
       },
-      body: JSON.stringify({
-        model: idOf(cell),
-        stream: cell.stream,
-        max_tokens: 100,
-        messages: [{ role: 'user', content: `${CANARIES.prompt}\nsay one two three four five` }],
-      }),
+      body: JSON.stringify({ model: idOf(cell), stream: cell.stream, ...conversation }),
     });
+  };
 
   const run = async (cell: Cell): Promise<CellResult> => {
     const before = await fleet.charged();

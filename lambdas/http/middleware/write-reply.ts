@@ -22,29 +22,38 @@ const SSE_HEADERS = {
 /** `no-store`: a shared cache in front of the router may not know that `x-api-key` identifies a caller. */
 const JSON_HEADERS = { 'content-type': 'application/json', 'cache-control': 'no-store' };
 
+/** The last messages of a stream that failed after `sent`, its last text that has an event. */
+type OnFailure = (error: unknown, sent: string) => SseMessage[];
+
 /** Logs the error of a stream that must not throw, and encodes it: without it SDKs see a normal end. */
-const onStreamFailure = (received: Received, log: Log) => (error: unknown) => {
-  const { requestId, awsRequestId, protocol, startedAt } = received;
-  log.error('stream_failed', { requestId, awsRequestId, ...describeFailure(error) });
-  return protocol.encodeStreamError(toApiError(error), requestId, {
-    id: suffixOf(requestId),
-    model: '',
-    created: Math.floor(startedAt / 1000),
-    estimateInput: () => 0,
-  });
-};
+const onStreamFailure =
+  (received: Received, log: Log): OnFailure =>
+  (error, sent) => {
+    const { requestId, awsRequestId, protocol, startedAt } = received;
+    log.error('stream_failed', { requestId, awsRequestId, ...describeFailure(error) });
+    const meta = {
+      id: suffixOf(requestId),
+      model: '',
+      created: Math.floor(startedAt / 1000),
+      estimateInput: () => 0,
+    };
+    return protocol.encodeStreamError(toApiError(error), requestId, meta, sent);
+  };
 
 async function* format(
   batches: MessageBatches,
-  onFailure: (error: unknown) => SseMessage[],
+  onFailure: OnFailure,
 ): AsyncGenerator<string, void, void> {
+  let sent = '';
   try {
     for await (const batch of batches) {
-      if (batch.length > 0) yield batch.map(formatSse).join('');
+      const text = batch.map(formatSse).join('');
+      if (text.includes('data: ')) sent = text;
+      if (text !== '') yield text;
     }
   } catch (error) {
     // On Lambda an error thrown after the headers ends the whole process.
-    yield onFailure(error).map(formatSse).join('');
+    yield onFailure(error, sent).map(formatSse).join('');
   }
 }
 
@@ -55,7 +64,7 @@ async function* format(
 export const eventStream = (
   batches: MessageBatches,
   signal: AbortSignal,
-  onFailure: (error: unknown) => SseMessage[],
+  onFailure: OnFailure,
 ): Readable => {
   const texts = format(batches, onFailure);
   // Started at once: a generator that never ran skips its `finally`, and the client may disconnect before

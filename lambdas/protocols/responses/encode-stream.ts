@@ -29,8 +29,8 @@ import { callerNameOf, unwrapInput } from './tools.ts';
 /** Writes an event of the stream; every one has a number, without gaps. */
 type Send = (type: string, fields: Json) => SseMessage;
 
-const createSend = (): Send => {
-  let next = 0;
+const createSend = (first: number): Send => {
+  let next = first;
   return (type, fields) => ({
     event: type,
     data: JSON.stringify({ type, ...fields, sequence_number: next++ }),
@@ -200,11 +200,16 @@ const createItemWriter = (send: Send, request: GenerationRequest, meta: Response
   return { writer, flush, output, hasRefusal: () => hasRefusal };
 };
 
-export const streamEncoder = (request: GenerationRequest, meta: ResponseMeta): StreamEncoder => {
-  const send = createSend();
+/** `first`: the number of the next event, of a stream that has begun. */
+export const streamEncoder = (
+  request: GenerationRequest,
+  meta: ResponseMeta,
+  first = 0,
+): StreamEncoder => {
+  const send = createSend(first);
   const items = createItemWriter(send, request, meta);
   const blocks = createSequencer(items.writer, ({ type }) => type !== 'native');
-  let isOpen = false;
+  let isOpen = first > 0;
 
   const open = (): SseMessage[] => {
     if (isOpen) return [];
@@ -249,3 +254,10 @@ export const streamEncoder = (request: GenerationRequest, meta: ResponseMeta): S
     },
   };
 };
+
+/** The number of an event is the last member of its data, which is one line. */
+const NUMBER = /"sequence_number":(\d+)\}$/gm;
+
+/** Number of the event that follows a text of complete messages. */
+export const numberAfter = (sent: string): number =>
+  [...sent.matchAll(NUMBER)].reduce((_, [, number]) => Number(number) + 1, 0);

@@ -1,5 +1,5 @@
 import type { CallerProtocol } from '../protocol.ts';
-import { streamEncoder } from './encode-stream.ts';
+import { numberAfter, streamEncoder } from './encode-stream.ts';
 import { encodeError } from './error.ts';
 import { NAME } from './name.ts';
 import { decodeRequest } from './request.ts';
@@ -20,10 +20,9 @@ export const responses: CallerProtocol = {
   encodeResponse,
   streamEncoder,
   encodeError,
-  encodeStreamError: (error, requestId, meta) =>
-    streamEncoder({ model: meta.model, turns: [], stream: true, extras }, meta).fail(
-      error,
-      requestId,
-    ),
+  encodeStreamError: (error, requestId, meta, sent) => {
+    const request = { model: meta.model, turns: [], stream: true, extras };
+    return streamEncoder(request, meta, numberAfter(sent)).fail(error, requestId);
+  },
   limitHeaders: () => ({}),
 };

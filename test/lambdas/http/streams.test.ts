@@ -2,9 +2,14 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Endpoint } from '../../../lambdas/endpoints/endpoint.ts';
+import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
 import type { SseMessage } from '../../../lambdas/protocols/sse.ts';
+import { suffixOf } from '../../../lambdas/support/ids.ts';
 import { type Edge, startEdge } from '../../support/edge.ts';
+import { assertResponsesStream } from '../../support/responses-stream.ts';
 import { send } from '../../support/send.ts';
+import { readSse } from '../../support/sse-text.ts';
+import { requestOf } from '../../support/translate.ts';
 
 const data = (text: string): SseMessage => ({ data: JSON.stringify(text) });
 
@@ -118,6 +123,26 @@ test.each([
     expect((await post(edge, path)).status).toBe(200);
   },
 );
+
+test('a stream of the responses protocol that throws although it must not continues its sequence numbers', async () => {
+  const edge = await start(async ({ protocol, requestId }) => {
+    const meta = { id: suffixOf(requestId), model: 'm', created: 1, estimateInput: () => 1 };
+    const { push } = protocol.streamEncoder(requestOf('responses'), meta);
+    const batches: GenerationEvent[][] = [
+      [{ type: 'start' }, { type: 'block-start', index: 0, block: { type: 'text' } }],
+      [{ type: 'block-delta', index: 0, delta: 'It has "sequence_number":9}\n' }],
+    ];
+    const messages = async function* () {
+      for (const batch of batches) yield batch.flatMap(push);
+      yield [protocol.heartbeat];
+      throw new Error('canary-cause');
+    };
+    return { status: 200, messages: messages() };
+  });
+  const { text } = await post(edge, '/v1/responses');
+  expect(assertResponsesStream(readSse(text))).toMatchObject({ isError: true });
+  expect(text).toContain(': waiting');
+});
 
 test('a client that leaves ends the stream, and the line is written', async () => {
   const ended = Promise.withResolvers<void>();
