@@ -33,14 +33,16 @@ export type Bundled = {
   folder: string;
   /** Path of the only script. */
   file: string;
-  /** Paths of the sources of which a part is in it, relative to the project's root. */
-  sources: string[];
+  /** Bytes of each source of which a part is in it, by its path relative to the project's root. */
+  sources: Record<string, number>;
 };
 
-const bundledIn = ({ outputs }: Metafile): string[] =>
-  Object.values(outputs).flatMap(({ inputs }) =>
-    Object.entries(inputs).flatMap(([path, { bytesInOutput }]) =>
-      bytesInOutput > 0 ? [path] : [],
+const bundledIn = ({ outputs }: Metafile): Record<string, number> =>
+  Object.fromEntries(
+    Object.values(outputs).flatMap(({ inputs }) =>
+      Object.entries(inputs).flatMap(([path, { bytesInOutput }]) =>
+        bytesInOutput > 0 ? [[path, bytesInOutput]] : [],
+      ),
     ),
   );
 

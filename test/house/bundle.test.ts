@@ -11,12 +11,15 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 const outdir = temporaryFolder('bundle');
 
 const { file, sources } = bundle({ entry: 'lambdas/router.ts', outdir });
+const paths = Object.keys(sources);
 
 /**
  * Every KB is parsed in each cold start; 17 of them are records and the history, 19 the profiles of targets,
  * 3 the bucket of large responses, 13 how vendors count tokens, 15 the shards of a meter.
  */
 const BUDGET_KB = 314;
+/** The third protocol of callers. */
+const RESPONSES_KB = 15;
 
 /** Replaces the Lambda runtime: disables the network and sends one event. */
 const RUNTIME = `
@@ -97,15 +100,22 @@ describe('the bundle of the router function', () => {
     expect(statSync(file).size / 1024).toBeLessThan(BUDGET_KB);
   });
 
+  test(`the responses protocol adds at most ${RESPONSES_KB} KB to the router bundle`, () => {
+    const own = paths.filter((path) => path.startsWith('lambdas/protocols/responses/'));
+    const bytes = own.reduce((sum, path) => sum + (sources[path] ?? 0), 0);
+    expect(bytes).toBeGreaterThan(0);
+    expect(bytes / 1024).toBeLessThan(RESPONSES_KB);
+  });
+
   test("the router bundle contains no part of AWS's SDK", () => {
-    expect(sources.filter((path) => /node_modules\/@(aws|smithy)/.test(path))).toEqual([]);
+    expect(paths.filter((path) => /node_modules\/@(aws|smithy)/.test(path))).toEqual([]);
     expect(readFileSync(file, 'utf8')).not.toMatch(
       /NodeHttpHandler|StandardRetry|endpointProvider/,
     );
   });
 
   test('the router bundle contains zod/mini and not the classic zod', () => {
-    const ofZod = sources.filter((path) => path.includes('node_modules/zod/'));
+    const ofZod = paths.filter((path) => path.includes('node_modules/zod/'));
     expect(ofZod.length).toBeGreaterThan(0);
     expect(ofZod.filter((path) => path.includes('/classic/'))).toEqual([]);
   });

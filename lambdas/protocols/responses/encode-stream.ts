@@ -4,6 +4,7 @@ import type {
   EventOf,
   GenerationEvent,
   GenerationRequest,
+  NativeBlock,
   ResponseMeta,
 } from '../generation.ts';
 import type { Json } from '../json.ts';
@@ -12,136 +13,116 @@ import { type BlockEvent, type BlockWriter, createSequencer } from '../sequencer
 import type { SseMessage } from '../sse.ts';
 import { errorFields, failureOf } from './error.ts';
 import {
-  callItem,
+  type Context,
   endedResponse,
   endOf,
+  type ItemBlock,
   type ItemStatus,
-  itemId,
-  messageItem,
+  itemOf,
   partOf,
-  reasoningItem,
   responseOf,
   summaryPart,
 } from './response.ts';
-import { sealThinking } from './sealed-thinking.ts';
 import { callerNameOf, unwrapInput } from './tools.ts';
 
 /** Writes an event of the stream; every one has a number, without gaps. */
-type Send = (type: string, fields: Json) => SseMessage;
+type Send = (name: string, fields: Json) => SseMessage;
 
 const createSend = (first: number): Send => {
   let next = first;
-  return (type, fields) => ({
-    event: type,
-    data: JSON.stringify({ type, ...fields, sequence_number: next++ }),
-  });
-};
-
-/** The events of one item between `output_item.added` and `output_item.done`. */
-type ItemEvents = {
-  /** The item as it is added, still empty. */
-  added: Json;
-  start(): SseMessage[];
-  delta(text: string): SseMessage[];
-  /** Ends the content with its whole text. */
-  end(text: string): SseMessage[];
-  /** The item as it is done. */
-  done(text: string, signature: string | undefined, status: ItemStatus): Json;
-};
-
-type Place = { item_id: string; output_index: number };
-
-const messageEvents = (send: Send, place: Place, isRefusal: boolean | undefined): ItemEvents => {
-  const where = { ...place, content_index: 0 };
-  const kind = isRefusal ? 'refusal' : 'output_text';
-  const logprobs = isRefusal ? {} : { logprobs: [] };
-  const { item_id: id } = place;
-  return {
-    added: messageItem(id, [], 'in_progress'),
-    start: () => [send('response.content_part.added', { ...where, part: partOf('', isRefusal) })],
-    delta: (delta) => [send(`response.${kind}.delta`, { ...where, delta, ...logprobs })],
-    end: (text) => [
-      send(`response.${kind}.done`, {
-        ...where,
-        ...(isRefusal ? { refusal: text } : { text, logprobs: [] }),
-      }),
-      send('response.content_part.done', { ...where, part: partOf(text, isRefusal) }),
-    ],
-    done: (text, _, status) => messageItem(id, [partOf(text, isRefusal)], status),
+  return (name, fields) => {
+    const type = name === 'error' ? name : `response.${name}`;
+    return { event: type, data: JSON.stringify({ type, ...fields, sequence_number: next++ }) };
   };
 };
 
-const reasoningEvents = (send: Send, place: Place, redacted: true | undefined): ItemEvents => {
-  const where = { ...place, summary_index: 0 };
-  const { item_id: id } = place;
-  let hasPart = false;
-  return {
-    added: reasoningItem(id, '', null),
-    start: () => [],
-    delta: (delta) => {
-      const opening = hasPart
-        ? []
-        : [send('response.reasoning_summary_part.added', { ...where, part: summaryPart('') })];
-      hasPart = true;
-      return [...opening, send('response.reasoning_summary_text.delta', { ...where, delta })];
-    },
-    end: (text) =>
-      hasPart
-        ? [
-            send('response.reasoning_summary_text.done', { ...where, text }),
-            send('response.reasoning_summary_part.done', { ...where, part: summaryPart(text) }),
-          ]
-        : [],
-    done: (text, signature = '', _) =>
-      reasoningItem(id, text, sealThinking({ text, signature, ...(redacted && { redacted }) })),
-  };
+// --- items ---
+
+type ItemHead = Exclude<BlockHead, NativeBlock>;
+
+const blockOf = (head: ItemHead, text: string, signature?: string): ItemBlock => {
+  if (head.type === 'tool-call') return { ...head, arguments: text };
+  return { ...head, text, ...(signature !== undefined && { signature }) };
 };
 
-type Call = BlockHead & { type: 'tool-call' };
+/** The events of an item's text, which differ by the kind of the item. */
+type TextEvents = {
+  /** Events are named after the text. */
+  name: string;
+  /** The member that holds the whole text. */
+  member: string;
+  /** Members of every event. */
+  position?: Json;
+  /** Members of the events with text. */
+  rest?: Json;
+  /** The part that holds the text; calls have none. */
+  part?: { name: string; of(text: string): Json };
+  /** The whole text, where it differs from the model's; `isLate` if a part of it cannot be sent before. */
+  wholeOf?(text: string): string;
+  isLate?: true;
+};
 
-const callEvents = (
-  send: Send,
-  place: Place,
-  call: Call,
-  request: GenerationRequest,
-): ItemEvents => {
-  const { isCustom } = callerNameOf(request, call.name);
-  const item = (text: string, status: ItemStatus) =>
-    callItem(place.item_id, call, request, { text, status });
-  if (!isCustom) {
-    const kind = 'response.function_call_arguments';
-    return {
-      added: item('', 'in_progress'),
-      start: () => [],
-      delta: (delta) => [send(`${kind}.delta`, { ...place, delta })],
-      end: (text) => [
-        ...(text === '' ? [send(`${kind}.delta`, { ...place, delta: '{}' })] : []),
-        send(`${kind}.done`, { ...place, arguments: text || '{}' }),
-      ],
-      done: (text, _, status) => item(text || '{}', status),
-    };
+const textEventsOf = (head: ItemHead, request: GenerationRequest): TextEvents => {
+  if (head.type === 'thinking') {
+    const part = { name: 'reasoning_summary_part', of: summaryPart };
+    const position = { summary_index: 0 };
+    return { name: 'reasoning_summary_text', member: 'text', position, part };
   }
-  const kind = 'response.custom_tool_call_input';
-  return {
-    added: item('', 'in_progress'),
-    start: () => [],
+  if (head.type === 'text') {
+    const part = { name: 'content_part', of: (text: string) => partOf(text, head.refusal) };
+    const common = { position: { content_index: 0 }, part };
+    if (head.refusal) return { name: 'refusal', member: 'refusal', ...common };
+    return { name: 'output_text', member: 'text', rest: { logprobs: [] }, ...common };
+  }
+  if (callerNameOf(request, head.name).isCustom) {
     // The arguments of the function that represents the tool are not a text before they are whole.
-    delta: () => [],
-    end: (text) => {
-      const input = unwrapInput(text);
-      return [
-        send(`${kind}.delta`, { ...place, delta: input }),
-        send(`${kind}.done`, { ...place, input }),
-      ];
+    const whole = { wholeOf: unwrapInput, isLate: true } as const;
+    return { name: 'custom_tool_call_input', member: 'input', ...whole };
+  }
+  const wholeOf = (text: string) => text || '{}';
+  return { name: 'function_call_arguments', member: 'arguments', wholeOf };
+};
+
+/** Writes one item, from `output_item.added` to the end of its text. */
+const createItem = (send: Send, head: ItemHead, index: number, context: Context) => {
+  const events = textEventsOf(head, context.request);
+  const added = itemOf(blockOf(head, ''), index, 'in_progress', context);
+  const place = { item_id: added.id, output_index: index, ...events.position };
+  let text = '';
+  let hasDelta = false;
+
+  const partEvent = (suffix: string, content: string): SseMessage[] => {
+    const { part } = events;
+    return part ? [send(`${part.name}.${suffix}`, { ...place, part: part.of(content) })] : [];
+  };
+  const sendDelta = (delta: string): SseMessage[] => {
+    const opening = hasDelta ? [] : partEvent('added', '');
+    hasDelta = true;
+    return [...opening, send(`${events.name}.delta`, { ...place, delta, ...events.rest })];
+  };
+  return {
+    added: send('output_item.added', { output_index: index, item: added }),
+    append: (delta: string): SseMessage[] => {
+      text += delta;
+      return events.isLate ? [] : sendDelta(delta);
     },
-    done: (text, _, status) => item(text, status),
+    end: (): SseMessage[] => {
+      // Redacted thinking.
+      if (events.part && !hasDelta) return [];
+      const whole = events.wholeOf?.(text) ?? text;
+      const late = hasDelta ? [] : sendDelta(whole);
+      const fields = { ...place, [events.member]: whole, ...events.rest };
+      return [...late, send(`${events.name}.done`, fields), ...partEvent('done', whole)];
+    },
+    done: (signature: string | undefined, status: ItemStatus): Json =>
+      itemOf(blockOf(head, text, signature), index, status, context),
   };
 };
 
 /** Writes blocks as items, one after the other, and collects the items that are done. */
-const createItemWriter = (send: Send, request: GenerationRequest, meta: ResponseMeta) => {
+const createItemWriter = (send: Send, context: Context) => {
   const output: Json[] = [];
-  let current: { events: ItemEvents; text: string } | undefined;
+  let current: ReturnType<typeof createItem> | undefined;
   /** The last item: its status depends on what follows, another item or the finish. */
   let ended: ((status: ItemStatus) => Json) | undefined;
   let hasRefusal = false;
@@ -151,43 +132,31 @@ const createItemWriter = (send: Send, request: GenerationRequest, meta: Response
     const item = ended(status);
     ended = undefined;
     output.push(item);
-    return [send('response.output_item.done', { output_index: output.length - 1, item })];
-  };
-
-  const eventsOf = (head: Exclude<BlockHead, { type: 'native' }>, index: number): ItemEvents => {
-    const place = { item_id: itemId(head, index, { request, meta }), output_index: index };
-    if (head.type === 'tool-call') return callEvents(send, place, head, request);
-    if (head.type === 'thinking') return reasoningEvents(send, place, head.redacted);
-    hasRefusal ||= head.refusal === true;
-    return messageEvents(send, place, head.refusal);
+    return [send('output_item.done', { output_index: output.length - 1, item })];
   };
 
   const start = (head: BlockHead): SseMessage[] => {
     if (current || head.type === 'native') return [];
+    hasRefusal ||= head.type === 'text' && head.refusal === true;
     const before = flush('completed');
-    const index = output.length;
-    const events = eventsOf(head, index);
-    current = { events, text: '' };
-    const added = send('response.output_item.added', { output_index: index, item: events.added });
-    return [...before, added, ...events.start()];
+    current = createItem(send, head, output.length, context);
+    return [...before, current.added];
   };
 
   const append = (head: BlockHead, delta: string): SseMessage[] => {
     const opening = start(head);
-    if (!current) return opening;
-    current.text += delta;
-    return [...opening, ...current.events.delta(delta)];
+    return [...opening, ...(current?.append(delta) ?? [])];
   };
 
   const end = (head: BlockHead, signature: string | undefined): SseMessage[] => {
     // Skips an empty block of prose, except thinking that only its signature proves.
     const isEmpty = !current && (head.type === 'text' || signature === undefined);
     const opening = isEmpty ? [] : start(head);
-    if (!current) return opening;
-    const { events, text } = current;
+    const item = current;
+    if (!item) return opening;
     current = undefined;
-    ended = (status) => events.done(text, signature, status);
-    return [...opening, ...events.end(text)];
+    ended = (status) => item.done(signature, status);
+    return [...opening, ...item.end()];
   };
 
   const writer: BlockWriter = {
@@ -200,29 +169,32 @@ const createItemWriter = (send: Send, request: GenerationRequest, meta: Response
   return { writer, flush, output, hasRefusal: () => hasRefusal };
 };
 
+// --- the stream ---
+
 /** `first`: the number of the next event, of a stream that has begun. */
 export const streamEncoder = (
   request: GenerationRequest,
   meta: ResponseMeta,
   first = 0,
 ): StreamEncoder => {
+  const context = { request, meta };
   const send = createSend(first);
-  const items = createItemWriter(send, request, meta);
+  const items = createItemWriter(send, context);
   const blocks = createSequencer(items.writer, ({ type }) => type !== 'native');
   let isOpen = first > 0;
 
   const open = (): SseMessage[] => {
     if (isOpen) return [];
     isOpen = true;
-    const response = responseOf(request, meta, { status: 'in_progress' });
-    return [send('response.created', { response }), send('response.in_progress', { response })];
+    const response = responseOf(context, { status: 'in_progress' });
+    return [send('created', { response }), send('in_progress', { response })];
   };
 
   const finish = ({ reason, usage }: EventOf<'finish'>): SseMessage[] => {
     const end = endOf(reason, items.hasRefusal());
     const last = items.flush(end.status);
-    const response = endedResponse(request, meta, { end, output: items.output, usage });
-    return [...last, send(`response.${end.status}`, { response })];
+    const response = endedResponse(context, end, items.output, usage);
+    return [...last, send(end.status, { response })];
   };
 
   const push = (event: GenerationEvent): SseMessage[] => {
@@ -242,14 +214,14 @@ export const streamEncoder = (
     push,
     // One SDK raises on `error` at the top, the other on its nested form, agents on the failed response.
     fail: (error: ApiError) => {
+      const opening = open();
       const fields = errorFields(error);
       const { type: _, ...flat } = fields;
-      const failure = failureOf(error);
-      const response = responseOf(request, meta, { status: 'failed', error: failure });
+      const failed = { status: 'failed', error: failureOf(error), output: items.output };
       return [
-        ...open(),
+        ...opening,
         send('error', { ...flat, error: fields }),
-        send('response.failed', { response: { ...response, output: items.output } }),
+        send('failed', { response: responseOf(context, failed) }),
       ];
     },
   };

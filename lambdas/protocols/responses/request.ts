@@ -26,8 +26,7 @@ const instructionsTurn = (text: string | undefined): Turn[] =>
 /** Fields that agents and SDKs send to every provider, and that do not change a response. */
 const WITHOUT_EFFECT = new Set([
   ...['include', 'client_metadata', 'prompt_cache_key', 'prompt_cache_retention'],
-  ...['prompt_cache_options', 'stream_options', 'previous_response_id', 'conversation'],
-  ...['background', 'prompt', 'context_management'],
+  ...['prompt_cache_options', 'stream_options'],
 ]);
 
 /** Fields for which a chat upstream has the same name. */

@@ -2,10 +2,10 @@ import { carryingId } from '../carried-ids.ts';
 import { extraFieldsFor } from '../extras.ts';
 import type {
   AnswerBlock,
-  BlockHead,
   FinishReason,
   Generation,
   GenerationRequest,
+  NativeBlock,
   ResponseMeta,
   ToolCallBlock,
   Usage,
@@ -17,68 +17,62 @@ import { callerNameOf, unwrapInput } from './tools.ts';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
-// --- items ---
+/** A request and the metadata of its response. */
+export type Context = { request: GenerationRequest; meta: ResponseMeta };
 
-const textPart = (text: string): Json => ({
-  type: 'output_text',
-  text,
-  annotations: [],
-  logprobs: [],
-});
-const refusalPart = (refusal: string): Json => ({ type: 'refusal', refusal });
+/** A block that becomes an item: of any protocol. */
+export type ItemBlock = Exclude<AnswerBlock, NativeBlock>;
 
 export const partOf = (text: string, isRefusal: boolean | undefined): Json =>
-  isRefusal ? refusalPart(text) : textPart(text);
-
-export const messageItem = (id: string, content: Json[], status: ItemStatus): Json => ({
-  id,
-  type: 'message',
-  status,
-  role: 'assistant',
-  content,
-});
+  isRefusal
+    ? { type: 'refusal', refusal: text }
+    : { type: 'output_text', text, annotations: [], logprobs: [] };
 
 export const summaryPart = (text: string): Json => ({ type: 'summary_text', text });
 
-export const reasoningItem = (id: string, text: string, sealed: string | null): Json => ({
-  id,
-  type: 'reasoning',
-  summary: text === '' ? [] : [summaryPart(text)],
-  encrypted_content: sealed,
-});
-
-type Called = Pick<ToolCallBlock, 'id' | 'name' | 'extras'>;
-
-/** The item of a call. Its id carries what the upstream requires to be sent back. */
-export const callItem = (
-  id: string,
-  { id: callId, name: flatName, extras }: Called,
+/** The item of a call. Its `call_id` carries what the upstream requires to be sent back. */
+const callItem = (
+  { id, name: flatName, arguments: text, extras }: ToolCallBlock,
+  suffix: string,
+  status: ItemStatus,
   request: GenerationRequest,
-  { text, status }: { text: string; status: ItemStatus },
 ): Json => {
   const { isCustom, ...named } = callerNameOf(request, flatName);
-  const common = { id, call_id: carryingId(callId, extras), ...named };
-  return isCustom
-    ? { ...common, type: 'custom_tool_call', input: unwrapInput(text) }
-    : { ...common, type: 'function_call', status, arguments: text };
+  const common = { call_id: carryingId(id, extras), ...named };
+  if (isCustom) {
+    return { id: `ctc_${suffix}`, ...common, type: 'custom_tool_call', input: unwrapInput(text) };
+  }
+  const whole = text || (status === 'in_progress' ? '' : '{}');
+  return { id: `fc_${suffix}`, ...common, type: 'function_call', status, arguments: whole };
 };
 
-const PREFIX = { text: 'msg', thinking: 'rs', 'tool-call': 'fc', 'custom-call': 'ctc' } as const;
-
-type ShownHead = Exclude<BlockHead, { type: 'native' }>;
-
-/** Id of the item at an index of the output; unique in a conversation. */
-export const itemId = (
-  head: ShownHead,
+/** The item of a block at an index of the output; without its content as long as it is in progress. */
+export const itemOf = (
+  block: ItemBlock,
   index: number,
-  { request, meta }: { request: GenerationRequest; meta: ResponseMeta },
-): string => {
-  const isCustom = head.type === 'tool-call' && callerNameOf(request, head.name).isCustom;
-  return `${PREFIX[isCustom ? 'custom-call' : head.type]}_${meta.id}${index}`;
+  status: ItemStatus,
+  { request, meta }: Context,
+): Json => {
+  const isOpen = status === 'in_progress';
+  // Unique in a conversation.
+  const suffix = `${meta.id}${index}`;
+  switch (block.type) {
+    case 'text': {
+      const content = isOpen ? [] : [partOf(block.text, block.refusal)];
+      return { id: `msg_${suffix}`, type: 'message', status, role: 'assistant', content };
+    }
+    case 'thinking': {
+      const summary = block.text === '' ? [] : [summaryPart(block.text)];
+      const sealed = isOpen ? null : sealThinking(block);
+      return { id: `rs_${suffix}`, type: 'reasoning', summary, encrypted_content: sealed };
+    }
+    default:
+      return callItem(block, suffix, status, request);
+  }
 };
 
 /** Whether the block is an item of the output: not without content, or of another protocol. */
-const isShown = (block: AnswerBlock): boolean => {
+const isShown = (block: AnswerBlock): block is ItemBlock => {
   if (block.type === 'text') return block.text !== '';
   if (block.type === 'thinking') return block.text !== '' || block.signature !== undefined;
   return block.type === 'tool-call';
@@ -103,7 +97,7 @@ const encodeUsage = (usage: Usage | undefined, estimate: () => number): Json => 
 };
 
 /** The response object, in any status. Tools and instructions are not repeated: an agent's are 40 KB. */
-export const responseOf = (request: GenerationRequest, meta: ResponseMeta, fields: Json): Json => {
+export const responseOf = ({ request, meta }: Context, fields: Json): Json => {
   const echo = asRecord(extraFieldsFor(NAME, request.extras).echo);
   return {
     id: `resp_${meta.id}`,
@@ -132,55 +126,40 @@ export const responseOf = (request: GenerationRequest, meta: ResponseMeta, field
   };
 };
 
-/** A filtered response with a refusal is complete: the refusal is its content. */
+/** Why a response is incomplete. A filtered one with a refusal is complete: the refusal is its content. */
 const incompleteReason = ({ unified }: FinishReason, hasRefusal: boolean): string | undefined => {
   if (unified === 'length') return 'max_output_tokens';
   return unified === 'content-filter' && !hasRefusal ? 'content_filter' : undefined;
 };
 
-/** How a response ends, by its finish reason. */
+/** Status of a response that has ended, and of its last item, and the members that explain it. */
 export const endOf = (reason: FinishReason, hasRefusal: boolean) => {
   const cause = incompleteReason(reason, hasRefusal);
   return cause === undefined
-    ? { status: 'completed' as const, details: null }
-    : { status: 'incomplete' as const, details: { reason: cause } };
+    ? { status: 'completed' as const, incomplete_details: null }
+    : { status: 'incomplete' as const, incomplete_details: { reason: cause } };
 };
 
 /** A response that has ended. */
 export const endedResponse = (
-  request: GenerationRequest,
-  meta: ResponseMeta,
-  {
-    end,
-    output,
-    usage,
-  }: { end: ReturnType<typeof endOf>; output: Json[]; usage: Usage | undefined },
+  context: Context,
+  end: ReturnType<typeof endOf>,
+  output: Json[],
+  usage: Usage | undefined,
 ): Json =>
-  responseOf(request, meta, {
-    status: end.status,
-    incomplete_details: end.details,
-    output,
-    usage: encodeUsage(usage, meta.estimateInput),
-  });
+  responseOf(context, { ...end, output, usage: encodeUsage(usage, context.meta.estimateInput) });
 
 export const encodeResponse = (
   { blocks, reason, usage }: Generation,
   request: GenerationRequest,
   meta: ResponseMeta,
 ): Json => {
+  const context = { request, meta };
   const shown = blocks.filter(isShown);
-  const end = endOf(
-    reason,
-    shown.some((block) => block.type === 'text' && block.refusal === true),
-  );
-  const output = shown.map((block, index): Json => {
-    // A cap ends the last item only.
-    const status = index === shown.length - 1 ? end.status : 'completed';
-    if (block.type === 'native') return block.value;
-    const id = itemId(block, index, { request, meta });
-    if (block.type === 'text') return messageItem(id, [partOf(block.text, block.refusal)], status);
-    if (block.type === 'thinking') return reasoningItem(id, block.text, sealThinking(block));
-    return callItem(id, block, request, { text: block.arguments || '{}', status });
-  });
-  return endedResponse(request, meta, { end, output, usage });
+  const hasRefusal = shown.some((block) => block.type === 'text' && block.refusal);
+  const end = endOf(reason, hasRefusal);
+  // A cap ends the last item only.
+  const statusAt = (index: number) => (index === shown.length - 1 ? end.status : 'completed');
+  const output = shown.map((block, index) => itemOf(block, index, statusAt(index), context));
+  return endedResponse(context, end, output, usage);
 };

@@ -1,6 +1,9 @@
 import * as z from 'zod/mini';
 import { each, JsonObject, ofOtherType, optional } from '../parse-wire.ts';
 
+const OptionalText = optional(z.string());
+const NonEmptyText = z.string().check(z.minLength(1));
+
 /** The responses request. Loose: members that are not listed are ignored. */
 const TextPart = z.looseObject({
   type: z.enum(['input_text', 'output_text', 'text']),
@@ -9,15 +12,15 @@ const TextPart = z.looseObject({
 const RefusalPart = z.looseObject({ type: z.literal('refusal'), refusal: z.string() });
 const ImagePart = z.looseObject({
   type: z.literal('input_image'),
-  image_url: optional(z.string()),
-  file_id: optional(z.string()),
+  image_url: OptionalText,
+  file_id: OptionalText,
 });
 const FilePart = z.looseObject({
   type: z.literal('input_file'),
-  file_data: optional(z.string()),
-  file_url: optional(z.string()),
-  file_id: optional(z.string()),
-  filename: optional(z.string()),
+  file_data: OptionalText,
+  file_url: OptionalText,
+  file_id: OptionalText,
+  filename: OptionalText,
 });
 const ContentPart = z.union(
   [TextPart, RefusalPart, ImagePart, FilePart],
@@ -33,36 +36,35 @@ const MessageItem = z.looseObject({
   role: z.enum(['user', 'assistant', 'system', 'developer']),
   content: Content,
 });
-const CallId = z.string().check(z.minLength(1));
 const FunctionCallItem = z.looseObject({
   type: z.literal('function_call'),
-  call_id: CallId,
-  name: z.string().check(z.minLength(1)),
-  namespace: optional(z.string()),
+  call_id: NonEmptyText,
+  name: NonEmptyText,
+  namespace: OptionalText,
   arguments: z.string(),
 });
 const CustomCallItem = z.looseObject({
   type: z.literal('custom_tool_call'),
-  call_id: CallId,
-  name: z.string().check(z.minLength(1)),
-  namespace: optional(z.string()),
+  call_id: NonEmptyText,
+  name: NonEmptyText,
+  namespace: OptionalText,
   input: z.string(),
 });
 const OutputItem = z.looseObject({
   type: z.enum(['function_call_output', 'custom_tool_call_output']),
-  call_id: CallId,
+  call_id: NonEmptyText,
   output: Content,
 });
 const ReasoningItem = z.looseObject({
   type: z.literal('reasoning'),
   summary: optional(each(z.looseObject({ text: z.string() }))),
-  encrypted_content: optional(z.string()),
+  encrypted_content: OptionalText,
 });
 
 const ToolFormat = z.looseObject({
   type: z.string(),
-  syntax: optional(z.string()),
-  definition: optional(z.string()),
+  syntax: OptionalText,
+  definition: OptionalText,
 });
 /** The vendor's limit is 64; functions of other vendors' tools have longer names. */
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
@@ -70,14 +72,14 @@ const ToolName = z.string().check(z.regex(TOOL_NAME, 'must be 1 to 128 letters, 
 const FunctionTool = z.looseObject({
   type: z.literal('function'),
   name: ToolName,
-  description: optional(z.string()),
+  description: OptionalText,
   parameters: optional(z.looseObject({ type: z.optional(z.literal('object')) })),
   strict: optional(z.boolean()),
 });
 const CustomTool = z.looseObject({
   type: z.literal('custom'),
   name: ToolName,
-  description: optional(z.string()),
+  description: OptionalText,
   format: optional(ToolFormat),
 });
 /** Tools that the vendor runs. */
@@ -115,8 +117,8 @@ export type InputItem = z.infer<typeof InputItem>;
 
 const NamedChoice = z.looseObject({
   type: z.enum(['function', 'custom']),
-  name: z.string().check(z.minLength(1)),
-  namespace: optional(z.string()),
+  name: NonEmptyText,
+  namespace: OptionalText,
 });
 const WireToolChoice = z.union([
   z.enum(['none', 'auto', 'required']),
@@ -124,7 +126,7 @@ const WireToolChoice = z.union([
   z.looseObject({
     type: z.literal('allowed_tools'),
     mode: z.enum(['auto', 'required']),
-    tools: z.array(z.looseObject({ type: z.string(), name: optional(z.string()) })),
+    tools: z.array(z.looseObject({ type: z.string(), name: OptionalText })),
   }),
 ]);
 export type WireToolChoice = z.infer<typeof WireToolChoice>;
@@ -136,7 +138,7 @@ const TextFormat = z.discriminatedUnion(
     z.looseObject({ type: z.literal('json_object') }),
     z.looseObject({
       type: z.literal('json_schema'),
-      name: optional(z.string()),
+      name: OptionalText,
       schema: optional(JsonObject),
       strict: optional(z.boolean()),
     }),
@@ -148,8 +150,12 @@ export type TextFormat = z.infer<typeof TextFormat>;
 const WHOLE =
   'is not supported, because no response is stored here: send the whole conversation in input';
 
-/** A field of the vendor's state; absent, null and false are accepted. */
-const absent = (message: string) => optional(z.literal(false, message));
+/** A field of the vendor's state; null and false read as absent. */
+const absent = (message: string) =>
+  z.pipe(
+    optional(z.literal(false, message)),
+    z.transform(() => undefined),
+  );
 
 export const ResponsesRequest = z.looseObject({
   // First: a request with one of these often lacks the input.
@@ -158,12 +164,12 @@ export const ResponsesRequest = z.looseObject({
   background: absent('is not supported: wait for the response, or stream it'),
   prompt: absent('is not supported, because no prompt is stored here: send instructions and input'),
   context_management: absent('is not supported: shorten the conversation before it is sent'),
-  model: z.string().check(z.minLength(1)),
+  model: NonEmptyText,
   input: z.union([
     z.string(),
     each(InputItem, z.array(z.unknown()).check(z.minLength(1), z.maxLength(MAX_ITEMS))),
   ]),
-  instructions: optional(z.string()),
+  instructions: OptionalText,
   stream: optional(z.boolean()),
   store: optional(z.boolean()),
   max_output_tokens: optional(z.int().check(z.positive())),
@@ -172,11 +178,9 @@ export const ResponsesRequest = z.looseObject({
   tools: optional(Tools),
   tool_choice: optional(WireToolChoice),
   parallel_tool_calls: optional(z.boolean()),
-  text: optional(z.looseObject({ format: optional(TextFormat), verbosity: optional(z.string()) })),
-  reasoning: optional(
-    z.looseObject({ effort: optional(z.string()), summary: optional(z.string()) }),
-  ),
-  user: optional(z.string()),
+  text: optional(z.looseObject({ format: optional(TextFormat), verbosity: OptionalText })),
+  reasoning: optional(z.looseObject({ effort: OptionalText, summary: OptionalText })),
+  user: OptionalText,
   metadata: optional(JsonObject),
   truncation: optional(z.enum(['auto', 'disabled'])),
 });
