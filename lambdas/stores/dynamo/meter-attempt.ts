@@ -1,7 +1,13 @@
 import { createLruCache } from '../../support/lru-cache.ts';
-import type { MeterStore, Reservation, ReserveResult } from '../meter-store.ts';
+import {
+  limitReached,
+  type MeterStore,
+  type Reservation,
+  type ReserveResult,
+} from '../meter-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import {
+  countsIn,
   EPOCH,
   IN_FLIGHT,
   isFirstMark,
@@ -12,7 +18,7 @@ import {
   pastCountersIn,
 } from './meter-item.ts';
 import { reserveInShard } from './meter-shard-writes.ts';
-import { limitReachedIn, type Sharding } from './meter-shards.ts';
+import type { Sharding } from './meter-shards.ts';
 import { bindReservation, RESERVE } from './meter-writes.ts';
 import type { Bindings, ConditionalWrite, Item, Table, WriteResult } from './table.ts';
 
@@ -117,7 +123,7 @@ const outcomeIn = (
   const own = ownOutcomeIn(item, reservation);
   if (own) return own;
   if (item?.[EPOCH] !== epoch) return 'other-epoch';
-  const limit = shard === 0 ? limitReachedIn([item], reservation, reservation) : undefined;
+  const limit = shard === 0 ? limitReached(countsIn(item, reservation), reservation) : undefined;
   if (limit) return limit;
   if (numberIn(item, IN_FLIGHT) >= marksPerItem) return 'full';
   return shard === 0 ? 'changed' : 'no-budget';

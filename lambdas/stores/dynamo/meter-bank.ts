@@ -1,4 +1,9 @@
-import type { LimitName, Reservation, UsageSnapshot } from '../meter-store.ts';
+import {
+  type LimitName,
+  limitReached,
+  type Reservation,
+  type UsageSnapshot,
+} from '../meter-store.ts';
 import { StoreThrottled } from '../store-unavailable.ts';
 import { EPOCH, IN_FLIGHT, itemKey, numberIn, pastCountersIn } from './meter-item.ts';
 import {
@@ -18,7 +23,6 @@ import {
   hasJoined,
   type Layout,
   layoutIn,
-  limitReachedIn,
   limitsText,
   type PlanLimits,
   type Sharding,
@@ -157,9 +161,9 @@ export const createBank = ({ table, sharding }: { table: Table; sharding: Shardi
       if (!grants || numberIn(item, IN_FLIGHT) >= marksPerItem) continue;
       return { root: await lend(reservation, root, { shard, item }, grants), shard };
     }
-    const items = [root.item, ...shards];
-    const outcome = limitReachedIn(items, reservation, layout.limits);
-    if (outcome) return { denied: { ...snapshotOf(items, reservation), outcome } };
+    const snapshot = snapshotOf([root.item, ...shards], reservation);
+    const outcome = limitReached(snapshot, layout.limits);
+    if (outcome) return { denied: { ...snapshot, outcome } };
     const isFull = shards.every((item) => numberIn(item, IN_FLIGHT) >= marksPerItem);
     if (isFull) throw new StoreThrottled('All shards are full.', { mayBeApplied: false });
     // What is left is lent to different shards: a new epoch takes all of it back.

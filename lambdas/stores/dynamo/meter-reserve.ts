@@ -1,5 +1,10 @@
 import { createLruCache } from '../../support/lru-cache.ts';
-import type { MeterStore, Reservation, ReserveResult } from '../meter-store.ts';
+import {
+  limitReached,
+  type MeterStore,
+  type Reservation,
+  type ReserveResult,
+} from '../meter-store.ts';
 import { StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
 import { type AttemptParts, createTry, WHOLE_METER } from './meter-attempt.ts';
 import type { Bank, Refusal, Root } from './meter-bank.ts';
@@ -7,7 +12,6 @@ import { countsIn, hasStaleMarks, markName, ownOutcomeIn } from './meter-item.ts
 import {
   estimateCounts,
   homeShard,
-  limitReachedIn,
   limitsText,
   type Sharding,
   snapshotOf,
@@ -167,12 +171,13 @@ export const createReserve = (
   /** A limit of 0, which a condition cannot distinguish from an absent counter: no write. */
   const denyByRead = async (reservation: Reservation): Promise<ReserveResult> => {
     const items = await bank.readAll(reservation.meterId);
+    const snapshot = snapshotOf(items, reservation);
     const own = items.map((item) => ownOutcomeIn(item, reservation));
     const outcome =
       own.find((found) => found !== undefined) ??
-      limitReachedIn(items, reservation, reservation) ??
+      limitReached(snapshot, reservation) ??
       'rate-limited';
-    return { ...snapshotOf(items, reservation), outcome, hasStaleMarks: false };
+    return { ...snapshot, outcome, hasStaleMarks: false };
   };
 
   return async (reservation) => {

@@ -1,9 +1,4 @@
-import {
-  type EndedPeriod,
-  limitReached,
-  type MeterCounts,
-  type Reservation,
-} from '../meter-store.ts';
+import type { EndedPeriod, MeterCounts, Reservation } from '../meter-store.ts';
 import {
   countsIn,
   EPOCH,
@@ -257,10 +252,3 @@ export const estimateCounts = (
     inFlightCount: numberIn(item, IN_FLIGHT) * shards,
   };
 };
-
-/** The limit that the sum of the items' counts has reached. */
-export const limitReachedIn = (
-  items: (Item | undefined)[],
-  reservation: Reservation,
-  limits: PlanLimits,
-) => limitReached(sumCounts(items, reservation), limits);
