@@ -18,6 +18,8 @@ export type Trouble =
   /** Applies the call twice and gives the first answer. */
   | 'twice'
   | 'throttled'
+  /** Refuses the call because its item has no capacity left. */
+  | 'over capacity'
   /** Refuses the credentials of the call, as after a freeze that outlasted them. */
   | 'expired token';
 
@@ -29,6 +31,8 @@ export type DynamoProxy = {
   calls: TableCall[];
   /** Decides what befalls each call; a promise holds the call until it resolves. */
   decide(trouble: (call: TableCall) => Trouble | Promise<Trouble>): void;
+  /** Shows the body of each answer of the table, before it is sent on. */
+  watch(onAnswer: (call: TableCall, body: Buffer) => void): void;
   close(): Promise<void>;
 };
 
@@ -37,6 +41,10 @@ const refusal = (type: string, message: string) => JSON.stringify({ __type: type
 /** Refused calls, which were not applied. */
 const REFUSALS: Partial<Record<Trouble, string>> = {
   throttled: refusal('com.amazonaws.dynamodb.v20120810#ThrottlingException', 'Rate exceeded'),
+  'over capacity': refusal(
+    'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException',
+    'The level of configured provisioned throughput for the table was exceeded.',
+  ),
   'expired token': refusal(
     'com.amazon.coral.service#ExpiredTokenException',
     'The security token included in the request is expired',
@@ -73,6 +81,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 export const startDynamoProxy = async (target: string): Promise<DynamoProxy> => {
   const calls: TableCall[] = [];
   let troubleOf: (call: TableCall) => Trouble | Promise<Trouble> = () => 'none';
+  let onAnswer: (call: TableCall, body: Buffer) => void = () => undefined;
 
   const handle = async (incoming: IncomingMessage, response: ServerResponse) => {
     const body = await buffer(incoming);
@@ -90,6 +99,7 @@ export const startDynamoProxy = async (target: string): Promise<DynamoProxy> => 
     if (trouble === 'late') await pause(1_200);
     if (trouble === 'slow') await pause(300);
     const answer = await forward(target, incoming, body);
+    onAnswer(call, answer.body);
     if (trouble === 'twice') await forward(target, incoming, body);
     return trouble === 'lost answer' ? undefined : reply(answer);
   };
@@ -103,6 +113,9 @@ export const startDynamoProxy = async (target: string): Promise<DynamoProxy> => 
     calls,
     decide: (next) => {
       troubleOf = next;
+    },
+    watch: (next) => {
+      onAnswer = next;
     },
     close,
   };

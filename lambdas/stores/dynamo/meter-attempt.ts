@@ -43,6 +43,8 @@ type ReserveWrite = { key: string; write: ConditionalWrite; bindings: Bindings }
 /** Sends the reserves of requests and remembers which of them may be applied again later. */
 export type WriteLedger = {
   entryOf(requestId: string): LedgerEntry | undefined;
+  /** Without an entry a refund assumes that another process reserved the unit; a new entry holds none. */
+  begin(requestId: string, key: string): LedgerEntry;
   /** Reserves in another item only after one was denied for good. @throws StoreUnavailable */
   reserve(requestId: string, reserve: ReserveWrite): Promise<WriteResult>;
   end(requestId: string): void;
@@ -65,6 +67,7 @@ export const createWriteLedger = (table: Table): WriteLedger => {
 
   return {
     entryOf: (requestId) => entries.get(requestId),
+    begin,
     reserve: async (requestId, { key, write, bindings }) => {
       const entry = begin(requestId, key);
       // A reserve that another item denied leaves no mark there.

@@ -38,7 +38,7 @@ const otherThan = (tombstoned: number, next: number, shards: number): number =>
 export const createReserve = (
   parts: AttemptParts & { bank: Bank; sharding: Sharding },
 ): MeterStore['reserve'] => {
-  const { bank } = parts;
+  const { bank, ledger } = parts;
   const tryIn = createTry(parts);
   /** Sharded meters, as this process saw them last. */
   const roots = createLruCache<Root>(MAX_METERS);
@@ -184,10 +184,12 @@ export const createReserve = (
     if (reservation.quota < 1 || reservation.rpm < 1) return denyByRead(reservation);
     try {
       const result = await reserve(reservation);
-      if (result.outcome !== 'admitted') parts.ledger.end(reservation.requestId);
+      if (result.outcome !== 'admitted') ledger.end(reservation.requestId);
       return result;
     } catch (error) {
       if (error instanceof StoreThrottled) countThrottle(reservation);
+      // If it failed before its first write was sent, there is nothing to refund.
+      if (!reservation.isRepeat) ledger.begin(reservation.requestId, reservation.meterId);
       throw error;
     }
   };

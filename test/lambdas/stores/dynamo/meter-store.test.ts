@@ -1,7 +1,10 @@
 import { GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type DynamoClient, DynamoError } from '../../../../lambdas/stores/dynamo/dynamo-client.ts';
+import { SHARDING } from '../../../../lambdas/stores/dynamo/meter-shards.ts';
+import { createDynamoMeterStore } from '../../../../lambdas/stores/dynamo/meter-store.ts';
 import type { MeterStore } from '../../../../lambdas/stores/meter-store.ts';
-import { StoreUnavailable } from '../../../../lambdas/stores/store-unavailable.ts';
+import { StoreThrottled, StoreUnavailable } from '../../../../lambdas/stores/store-unavailable.ts';
 import { PARTITION_KEY } from '../../../../lambdas/tables.ts';
 import {
   createUnreachableClient,
@@ -13,6 +16,7 @@ import {
 
 const START = Date.parse('2026-11-21T11:30:00Z');
 const DAY = 86_400_000;
+const THROTTLED = { status: 400, item: undefined, cause: undefined };
 
 /** As DynamoDB counts it: names and values; a number takes a byte for two digits, and one more. */
 const sizeOf = (item: Record<string, unknown>): number =>
@@ -87,6 +91,29 @@ describe("a meter's item", () => {
     expect(await itemOf('m5')).toMatchObject({ 'q2026-11': 2 });
     expect(await store.reap('m5', START + 17 * 60_000)).toBe(1);
     expect(await itemOf('m5')).toMatchObject({ 'q2026-11': 1 });
+  });
+
+  test('a request whose meter is throttled before a shard is tried leaves no tombstone', async () => {
+    let isThrottled = true;
+    const throttling: DynamoClient = {
+      ...dynamo.client,
+      call: (operation, input) =>
+        isThrottled && operation === 'UpdateItem'
+          ? Promise.reject(new DynamoError('ThrottlingException', THROTTLED))
+          : dynamo.client.call(operation, input),
+    };
+    const sharding = { ...SHARDING, throttledToSpread: 1 };
+    const tableName = TABLE_NAMES.meters;
+    const spreading = createDynamoMeterStore({ client: throttling, tableName, sharding });
+    // The first is throttled at the meter's item, the second where it would shard the meter.
+    for (const id of [1, 2]) {
+      const one = request('m7', id, START, '2026-11');
+      isThrottled = true;
+      await expect(spreading.reserve(one)).rejects.toThrow(StoreThrottled);
+      isThrottled = false;
+      await spreading.refund(one);
+    }
+    expect(await itemOf('m7')).toEqual({});
   });
 
   test('60 requests in flight of two keys keep the item of a meter under 1 KB', async () => {
