@@ -33,6 +33,8 @@ const rooms = {
 
 /** Files on the first floor of lambdas/ that a room may import besides other rooms. */
 const contracts = {
+  catalog: ['bedrock.ts'],
+  upstreams: ['bedrock.ts'],
   http: ['log-events.ts', 'routes.ts'],
   endpoints: ['log-events.ts'],
   routing: ['log-events.ts'],
@@ -151,7 +153,7 @@ module.exports = {
       from: { path: '^(lib|bin)/' },
       to: {
         path: '^(lambdas|local|test|bench)/',
-        pathNot: '^lambdas/((env|log-events|metrics|routes|tables)\\.ts$|catalog/)',
+        pathNot: '^lambdas/((bedrock|env|log-events|metrics|routes|tables)\\.ts$|catalog/)',
       },
     },
     {

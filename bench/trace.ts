@@ -37,7 +37,7 @@ if (address === null || typeof address === 'string') throw new Error('no port');
 const target = targetAt(`http://127.0.0.1:${address.port}`);
 const router = await startLocal({
   catalog: [modelOn([target])],
-  secrets: { [target.secret]: 'credential' },
+  secrets: { secret: 'credential' },
 });
 
 const send = async () => {

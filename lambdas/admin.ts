@@ -28,10 +28,11 @@ const log = createTelemetry({
   clock: systemClock,
   write: (line) => process.stdout.write(line),
 });
+const credentials = defaultProvider();
 const secrets = createSecretsManagerSecrets({
   readSecret: createReadSecret({
     ...readEndpoint('secretsmanager', process.env),
-    credentials: defaultProvider(),
+    credentials,
     clock: systemClock,
   }),
   secretId: env.UPSTREAM_SECRET,
@@ -84,7 +85,7 @@ const admin = createAdmin({
   console: readConsole(env),
   members: readMembers(env),
   secrets,
-  upstream: createHttpUpstream({ secrets, clock: systemClock }),
+  upstream: createHttpUpstream({ secrets, roleCredentials: credentials, clock: systemClock }),
   log,
   clock: systemClock,
   randomBytes,

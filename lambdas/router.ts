@@ -69,6 +69,7 @@ export const handler = createRouter({
       clock: systemClock,
       log,
     }),
+    roleCredentials: credentials,
     clock: systemClock,
   }),
   log,

@@ -5,8 +5,10 @@ import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { type Code, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import type { Model } from '../lambdas/catalog/catalog.ts';
 import type { AdminEnv } from '../lambdas/env.ts';
 import { acknowledge, acknowledgeFunction } from './acknowledge.ts';
+import { grantBedrock } from './bedrock-access.ts';
 import { CONSOLE_FILES } from './bundle/bundle.ts';
 import type { Console } from './console.ts';
 import { createLogsAndRole, FUNCTION_SHAPE, grantKey } from './function-parts.ts';
@@ -16,6 +18,8 @@ import type { UpstreamSecrets } from './upstream-secrets.ts';
 
 export type AdminFunctionProps = {
   stage: Stage;
+  /** The catalog, whose targets the doctor calls. */
+  models: Model[];
   /** The bundled admin function. */
   code: Code;
   tables: Tables;
@@ -36,12 +40,13 @@ export class AdminFunction extends Construct {
 
   constructor(scope: Construct, id: string, props: AdminFunctionProps) {
     super(scope, id);
-    const { stage, code, tables, upstreamSecrets } = props;
+    const { stage, models, code, tables, upstreamSecrets } = props;
     const { logGroup, role } = createLogsAndRole(this, stage);
     this.logGroup = logGroup;
     grantTables(tables, role);
-    // The doctor calls each target with its credential.
+    // The doctor calls each target with its credential, or as the role.
     upstreamSecrets.grantValue(role);
+    grantBedrock(role, models);
     grantKey(this, stage, role);
     props.console?.userPool.grant(role, ...MEMBER_ACTIONS);
 

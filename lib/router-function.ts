@@ -3,9 +3,11 @@ import { Grant, type Role } from 'aws-cdk-lib/aws-iam';
 import { type Code, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import type { Model } from '../lambdas/catalog/catalog.ts';
 import type { RouterEnv } from '../lambdas/env.ts';
 import { acknowledgeFunction } from './acknowledge.ts';
 import type { AnswerBucket } from './answer-bucket.ts';
+import { grantBedrock } from './bedrock-access.ts';
 import { createLogsAndRole, FUNCTION_SHAPE, grantKey } from './function-parts.ts';
 import type { Stage } from './stage.ts';
 import { grantOn, type Tables } from './tables.ts';
@@ -13,6 +15,8 @@ import type { UpstreamSecrets } from './upstream-secrets.ts';
 
 export type RouterFunctionProps = {
   stage: Stage;
+  /** The catalog: the role may call the models of Amazon Bedrock that it names. */
+  models: Model[];
   /** The bundled router. */
   code: Code;
   tables: Tables;
@@ -44,7 +48,7 @@ export class RouterFunction extends Construct {
 
   constructor(scope: Construct, id: string, props: RouterFunctionProps) {
     super(scope, id);
-    const { stage, code, tables, answerBucket, upstreamSecrets } = props;
+    const { stage, models, code, tables, answerBucket, upstreamSecrets } = props;
     const { logGroup, role } = createLogsAndRole(this, stage);
     this.logGroup = logGroup;
     this.role = role;
@@ -56,6 +60,7 @@ export class RouterFunction extends Construct {
     if (tables.answers) grantOn(tables.answers, role, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
     answerBucket?.grantObjects(role);
     upstreamSecrets.grantValue(role);
+    grantBedrock(role, models);
     grantEvents(role);
     grantKey(this, stage, role);
 

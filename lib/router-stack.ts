@@ -45,6 +45,7 @@ export class RouterStack extends Stack {
       stage.replayHours === 0 ? undefined : new AnswerBucket(this, 'AnswerBucket', { stage });
     const router = new RouterFunction(this, 'Router', {
       stage,
+      models,
       code,
       tables,
       answerBucket,
@@ -55,6 +56,7 @@ export class RouterStack extends Stack {
     const console = stage.hasConsole ? new Console(this, 'Console', { stage, restApi }) : undefined;
     const admin = new AdminFunction(this, 'Admin', {
       stage,
+      models,
       code: adminCode,
       tables,
       upstreamSecrets,
@@ -84,7 +86,7 @@ export class RouterStack extends Stack {
     }
     this.output('RouterFunctionName', router.function.functionName);
     this.output('UpstreamSecretName', upstreamSecrets.secret.secretName);
-    this.output('UpstreamSecretFields', upstreamSecrets.names.join(', '));
+    this.output('UpstreamSecretFields', upstreamSecrets.names.join(', ') || 'none');
     this.output('RouterLogGroup', router.logGroup.logGroupName);
     this.output('AdminLogGroup', admin.logGroup.logGroupName);
     for (const name of TABLES) {

@@ -15,7 +15,7 @@ export type UpstreamSecretsProps = {
 
 /** Returns the names of the credentials that the catalog's targets use, unique and sorted. */
 const credentialNames = (models: Model[]): string[] => {
-  const names = models.flatMap(({ targets }) => targets.map(({ secret }) => secret));
+  const names = models.flatMap(({ targets }) => targets.flatMap(({ secret = [] }) => secret));
   return [...new Set(names)].sort();
 };
 
@@ -24,7 +24,7 @@ const credentialNames = (models: Model[]): string[] => {
  */
 export class UpstreamSecrets extends Construct {
   readonly secret: Pick<ISecret, 'secretArn' | 'secretName'>;
-  /** Fields that the operator fills in, sorted. */
+  /** Fields that the operator fills in, sorted; none if the role calls every target. */
   readonly names: string[];
 
   constructor(scope: Construct, id: string, { stage, models }: UpstreamSecretsProps) {
@@ -38,7 +38,7 @@ export class UpstreamSecrets extends Construct {
 
   private create(stage: Stage): Secret {
     const secret = new Secret(this, 'Secret', {
-      description: `Upstream credentials of the model router, one field each: ${this.names.join(', ')}`,
+      description: `Upstream credentials of the model router, one field each: ${this.names.join(', ') || 'none'}`,
       // Constant: CloudFormation generates the value again whenever this template changes, so a
       // template with the catalog's names would overwrite real credentials when a model is added.
       generateSecretString: { secretStringTemplate: '{}', generateStringKey: 'placeholder' },

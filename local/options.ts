@@ -5,7 +5,7 @@ import { UsageError } from './usage-error.ts';
 export const USAGE = `Usage: npm start -- [options]
 
   --port N         port on the loopback address (default: PORT, or 8787; 0: any free one)
-  --catalog FILE   your models and upstreams; requires --secrets
+  --catalog FILE   your models and upstreams
   --secrets FILE   JSON object: credentials by the names that the catalog uses
   --delay MS       delay of the embedded upstream before every word (default: 15)
   --json           print one line {"baseUrl","key"} when ready, and nothing else
@@ -16,8 +16,8 @@ export type CliOptions = {
   delayMs: number;
   json: boolean;
   help: boolean;
-  /** Paths of the user's catalog and credentials; both or none. */
-  ownFiles: { catalog: string; secrets: string } | undefined;
+  /** Paths of the user's catalog and of the credentials that it names. */
+  ownFiles: { catalog: string; secrets?: string | undefined } | undefined;
 };
 
 const DEFAULT_PORT = '8787';
@@ -55,12 +55,12 @@ const parse = (args: string[]) => {
 };
 
 const readOwnFiles = ({ catalog, secrets }: { catalog?: string; secrets?: string }) => {
-  if (catalog !== undefined && secrets !== undefined) return { catalog, secrets };
-  if (catalog === undefined && secrets === undefined) return undefined;
-  throw new UsageError('--catalog and --secrets must be used together.');
+  if (catalog !== undefined) return { catalog, secrets };
+  if (secrets === undefined) return undefined;
+  throw new UsageError('--secrets requires --catalog.');
 };
 
-/** @throws UsageError for an unknown option, a value out of range, or one of the two files alone */
+/** @throws UsageError for an unknown option, a value out of range, or secrets without a catalog */
 export const readOptions = (args: string[], env: { PORT?: string | undefined }): CliOptions => {
   const { port, delay, json, help, ...files } = parse(args);
   return {

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
-import { type Model, parseModels } from '../lambdas/catalog/catalog.ts';
+import { parseModels } from '../lambdas/catalog/catalog.ts';
 import { missingCredentials } from './local-catalog.ts';
+import type { LocalOptions } from './start.ts';
 import { UsageError } from './usage-error.ts';
 
 const Secrets = z.record(z.string(), z.string().min(1));
@@ -33,23 +34,45 @@ const parseSecrets = (data: unknown): Record<string, string> => {
   throw new Error(`The secrets are invalid.\n${z.prettifyError(parsed.error)}`);
 };
 
+const NO_ROLE =
+  'targets with "auth": "iam" need AWS credentials, and there are none. Sign in (aws sso login), or export AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, of temporary credentials, AWS_SESSION_TOKEN.';
+
+/** AWS's chain of providers stands for the function's role; loaded only if the catalog needs it. */
+const findRoleCredentials = async (
+  path: string,
+): Promise<NonNullable<LocalOptions['roleCredentials']>> => {
+  const { defaultProvider } = await import('@aws-sdk/credential-provider-node');
+  const credentials = defaultProvider();
+  try {
+    await credentials();
+  } catch (cause) {
+    throw new UsageError(`${path}: ${NO_ROLE}`, { cause });
+  }
+  return credentials;
+};
+
 /**
- * Reads the user's catalog and the credentials it names.
+ * Reads the user's catalog, the credentials it names, and those of the role if a target needs them.
  * @throws UsageError with the path and the reason if a file is unreadable, invalid or incomplete
  */
 export const readOwnCatalog = async (paths: {
   catalog: string;
-  secrets: string;
-}): Promise<{ catalog: Model[]; secrets: Record<string, string> }> => {
-  const [models, credentials] = await Promise.all([
-    readJson(paths.catalog),
-    readJson(paths.secrets),
-  ]);
+  secrets?: string | undefined;
+}): Promise<Required<Pick<LocalOptions, 'catalog' | 'secrets'>> & LocalOptions> => {
+  const models = await readJson(paths.catalog);
   const catalog = inFile(paths.catalog, () => parseModels(models));
-  const secrets = inFile(paths.secrets, () => parseSecrets(credentials));
-  const missing = missingCredentials(catalog, secrets);
-  if (missing.length > 0) {
-    throw new UsageError(`${paths.secrets}: missing credentials: ${missing.join(', ')}.`);
+  const { secrets: file } = paths;
+  const credentials = file === undefined ? {} : await readJson(file);
+  const secrets = file === undefined ? {} : inFile(file, () => parseSecrets(credentials));
+  const missing = missingCredentials(catalog, secrets).join(', ');
+  if (missing !== '') {
+    throw new UsageError(
+      file === undefined
+        ? `${paths.catalog}: needs credentials: ${missing}. Add --secrets FILE.`
+        : `${file}: missing credentials: ${missing}.`,
+    );
   }
-  return { catalog, secrets };
+  const needsRole = catalog.some(({ targets }) => targets.some(({ auth }) => auth !== undefined));
+  if (!needsRole) return { catalog, secrets };
+  return { catalog, secrets, roleCredentials: await findRoleCredentials(paths.catalog) };
 };

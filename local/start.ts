@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { bundleConsole } from '../console/bundle.ts';
 import type { ConsoleFiles, ConsoleParts } from '../lambdas/admin/console.ts';
 import type { Members } from '../lambdas/admin/members.ts';
+import type { AwsIdentity } from '../lambdas/aws/sign.ts';
 import { createCatalog, type Model, parseModels } from '../lambdas/catalog/catalog.ts';
 import defaultModels from '../lambdas/catalog/models.json' with { type: 'json' };
 import { type Admin, createAdmin } from '../lambdas/create-admin.ts';
@@ -38,6 +39,8 @@ export type LocalOptions = {
    * embedded upstream serves every target.
    */
   secrets?: Record<string, string>;
+  /** Sign the calls of targets that the function's role calls on AWS. */
+  roleCredentials?: AwsIdentity['credentials'];
   log?: Log;
   clock?: Clock;
   /** Delay of the embedded upstream before every message, in milliseconds. */
@@ -138,7 +141,11 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
   ]);
   const models = options.secrets ? catalog : atEmbeddedUpstream(catalog, embedded.baseUrl);
   const credentialStore = createLocalSecrets({ endpoint: secrets.endpoint, clock, log });
-  const upstream = createHttpUpstream({ secrets: credentialStore, clock });
+  const upstream = createHttpUpstream({
+    secrets: credentialStore,
+    roleCredentials: options.roleCredentials,
+    clock,
+  });
   const authenticate = createAuthenticate({ ...stores.parts, clock });
   const router = createRouter({
     catalog: createCatalog(models),

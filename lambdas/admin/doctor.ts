@@ -63,11 +63,14 @@ const faultOfCredential = async (
   }
 };
 
+/** Targets that the role calls have no secret: their calls show whether its policy allows them. */
 const checkSecrets = async (parts: DoctorParts): Promise<Check[]> => {
   const byName = new Map(
     placedTargets(parts.models)
       .toReversed()
-      .map(({ place, target }) => [target.secret, place]),
+      .flatMap(({ place, target: { secret } }) =>
+        secret === undefined ? [] : [[secret, place] as const],
+      ),
   );
   return Promise.all(
     [...byName].map(async ([name, place]) => {

@@ -56,10 +56,14 @@ const MEMBERS: Partial<Record<UpstreamErrorKind, string>> = {
   'unknown-model': 'model',
 };
 
-const memberOf = ({ kind, status, rejectedPaths, reason }: UpstreamError): string | undefined => {
+const memberOf = (
+  { kind, status, rejectedPaths, reason }: UpstreamError,
+  { auth }: Target,
+): string | undefined => {
   if (kind === 'unknown-model' && reason === undefined) return 'baseUrl';
   if (rejectedPaths.includes('max_tokens')) return 'maxTokensField';
-  return MEMBERS[kind] ?? (status === 403 ? 'secret' : undefined);
+  const member = MEMBERS[kind] ?? (status === 403 ? 'secret' : undefined);
+  return member === 'secret' && auth !== undefined ? 'auth' : member;
 };
 
 const causeOf = ({ cause, message }: UpstreamError): string =>
@@ -109,7 +113,7 @@ export const createTestTarget =
       return isEmpty ? { result: 'failed', ms, reason: 'an empty response' } : { result: 'ok', ms };
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
-      const member = memberOf(error);
+      const member = memberOf(error, target);
       const ms = clock.now() - startedAt;
       return { result: 'failed', ms, ...(member && { member }), reason: reasonOf(error) };
     } finally {

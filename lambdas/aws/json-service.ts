@@ -7,7 +7,7 @@ import {
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Clock } from '../support/clock.ts';
-import { type AwsIdentity, createSigner } from './sign.ts';
+import { type AwsIdentity, createSigner, skewIn } from './sign.ts';
 
 // --- one request ---
 
@@ -120,7 +120,7 @@ export type SignedClient = {
 /** Connections at once, as the SDK has them; further calls wait for one. */
 const MAX_SOCKETS = 50;
 
-/** A service rejects signatures that are 5 minutes off. */
+/** What a signature of another time is rejected with. */
 const SKEW_ERRORS = new Set([
   'AccessDeniedException',
   'AuthFailure',
@@ -130,13 +130,6 @@ const SKEW_ERRORS = new Set([
   'RequestTimeTooSkewed',
   'SignatureDoesNotMatch',
 ]);
-const MAX_SKEW_MS = 4 * 60_000;
-
-/** AWS's time minus ours, from a response that rejects the signature; undefined if our time is not why. */
-const skewIn = (error: AwsError, { date = '' }: AwsResponse['headers'], signedAt: number) => {
-  const skew = Date.parse(date) - signedAt;
-  return SKEW_ERRORS.has(error.name) && Math.abs(skew) > MAX_SKEW_MS ? skew : undefined;
-};
 
 /** Signs requests and sends them on kept-alive connections; repeats one once if AWS rejects its time. */
 export const createSignedClient = (
@@ -166,8 +159,8 @@ export const createSignedClient = (
         const response = await sendOnce({ ...request, headers }, { agent, clock, timeouts });
         if (response.status === 200) return response;
         const error = errorOf(response);
-        const skew = skewIn(error, response.headers, signedAt);
-        if (skew === undefined || !mayCorrect) throw error;
+        const skew = SKEW_ERRORS.has(error.name) ? skewIn(response.headers.date, signedAt) : 0;
+        if (skew === 0 || !mayCorrect) throw error;
         // Rejected, so not applied: repeating it once with AWS's time is safe.
         skewMs += skew;
       }

@@ -60,6 +60,18 @@ const canonicalRequest = ({ method, url, headers, body }: Unsigned, names: strin
     headers['x-amz-content-sha256'] ?? sha256(body),
   ].join('\n');
 
+/** A service rejects signatures that are 5 minutes off. */
+const MAX_SKEW_MS = 4 * 60_000;
+
+/**
+ * AWS's time minus ours, from the `Date` of a response that rejects what was signed at `signedAt`; 0 if our
+ * time is not why.
+ */
+export const skewIn = (date: string | undefined, signedAt: number): number => {
+  const skew = Date.parse(date ?? '') - signedAt;
+  return Math.abs(skew) > MAX_SKEW_MS ? skew : 0;
+};
+
 /** Returns a function that adds AWS's signature (version 4) to the headers of a request. */
 export const createSigner = (service: string, { region, credentials }: AwsIdentity) => {
   const signingKey = createSigningKeys();

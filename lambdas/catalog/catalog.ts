@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { readBedrockAddress } from '../bedrock.ts';
 import { UPSTREAM_PROTOCOLS } from '../protocols/protocol-name.ts';
 import { describeIssue } from '../support/describe-issue.ts';
 import { invalidRequest } from '../support/errors.ts';
@@ -10,8 +11,7 @@ import { TargetProfile } from './profiles.ts';
 const HeaderName = z.string().check(z.regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be a header name'));
 const HeaderValue = z.string().check(z.regex(/^[\x20-\x7e]*$/, 'must be printable ASCII'));
 
-/** An upstream deployment that serves a model. Targets are tried in the order of the list. */
-export const Target = z.strictObject({
+const TargetFields = z.strictObject({
   /** Name of the provider connection, for logs, metrics and the breaker. */
   upstream: z
     .string()
@@ -26,8 +26,10 @@ export const Target = z.strictObject({
   baseUrl: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }),
   /** The provider's name of the model. */
   model: z.string().check(z.minLength(1)),
-  /** Field of the upstream secret that holds the credential. */
-  secret: z.string().check(z.minLength(1)),
+  /** Field of the upstream secret that holds the credential; absent if the role signs. */
+  secret: z.optional(z.string().check(z.minLength(1))),
+  /** Calls of Amazon Bedrock are signed with the credentials of the function's role. */
+  auth: z.optional(z.literal('iam')),
   /** Header of the credential, if the provider does not use the protocol's default. */
   authHeader: z.optional(z.enum(['authorization', 'x-api-key', 'api-key'])),
   /** Extra headers, e.g. a protocol version. Never a credential. */
@@ -47,6 +49,31 @@ export const Target = z.strictObject({
   firstEventTimeoutMs: z.optional(z.int().check(z.positive(), z.maximum(300_000))),
   /** How the provider counts tokens; by default as the model's name says. */
   counting: z.optional(TargetCounting),
+});
+
+const NEEDS_SECRET =
+  'is required: the field of the upstream secret with the credential; only Amazon Bedrock can be called without one, with "auth": "iam"';
+const SIGNED = 'must be removed: with "auth": "iam" calls are signed with the function\'s role';
+const NOT_BEDROCK =
+  'must be https://bedrock-runtime.REGION.amazonaws.com/… or https://bedrock-mantle.REGION.api.aws/…, without a query: "auth": "iam" is for Amazon Bedrock';
+
+/** What is wrong with how the target is authenticated, by the member at fault. */
+const authIssues = (target: z.infer<typeof TargetFields>): [member: string, message: string][] => {
+  const { auth, secret, authHeader, baseUrl } = target;
+  if (auth === undefined) return secret === undefined ? [['secret', NEEDS_SECRET]] : [];
+  const isBedrock = readBedrockAddress(baseUrl) !== undefined && new URL(baseUrl).search === '';
+  return [
+    ...(secret === undefined ? [] : [['secret', SIGNED] as [string, string]]),
+    ...(authHeader === undefined ? [] : [['authHeader', SIGNED] as [string, string]]),
+    ...(isBedrock ? [] : [['baseUrl', NOT_BEDROCK] as [string, string]]),
+  ];
+};
+
+/** An upstream deployment that serves a model. Targets are tried in the order of the list. */
+export const Target = TargetFields.check(({ value, issues }) => {
+  for (const [member, message] of authIssues(value)) {
+    issues.push({ code: 'custom', input: value, path: [member], message });
+  }
 });
 export type Target = z.infer<typeof Target>;
 

@@ -90,14 +90,22 @@ export type CallerProtocol = {
   limitHeaders(limits: RequestLimits): HeaderMap;
 };
 
-/** What a signature may cover: the request as it is sent. `now` in ms since the epoch. */
-export type UnsignedRequest = { secret: string; url: URL; body: Uint8Array; now: number };
+/**
+ * What a signature may cover: the request as it is sent. `secret` is undefined if the function's role signs it;
+ * `now` in ms since the epoch.
+ */
+export type UnsignedRequest = {
+  secret: string | undefined;
+  url: URL;
+  body: Uint8Array;
+  now: number;
+};
 
 /** Where and how a target is called. */
 export type UpstreamEndpoint = {
   /** Path below the target's `baseUrl`, percent-encoded, without a query; it may hold the model. */
   path: string;
-  /** Headers with the credential, or with a signature computed from it. */
+  /** Headers with the secret, or with a signature computed from it; without either if it is undefined. */
   headers(request: UnsignedRequest): HeaderMap | Promise<HeaderMap>;
 };
 
@@ -134,12 +142,13 @@ const CREDENTIAL_HEADERS = {
   'api-key': (secret: string) => secret,
 };
 
-/** The credential in the header that the target names, else in its protocol's own, `usual`. */
+/** The secret in the header that the target names, else in its protocol's own, `usual`. */
 export const credentialHeader = (
   { authHeader }: WireTarget,
   usual: keyof typeof CREDENTIAL_HEADERS,
-  secret: string,
+  secret: string | undefined,
 ): HeaderMap => {
+  if (secret === undefined) return {};
   const name = authHeader ?? usual;
   return { [name]: CREDENTIAL_HEADERS[name](secret) };
 };

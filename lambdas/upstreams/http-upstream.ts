@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+import type { AwsIdentity } from '../aws/sign.ts';
 import type { Confidential } from '../protocols/clean-reason.ts';
 import { isContent } from '../protocols/event-writer.ts';
 import {
@@ -13,12 +14,26 @@ import {
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
 import { firstEventMs } from './deadlines.ts';
-import { type Post, post } from './post.ts';
+import { closing, type Post, post } from './post.ts';
 import { bytesOf, readAnswer, readError, readSentError } from './read-answer.ts';
+import { createRoleSigner, type RoleSigner } from './role-signer.ts';
 import type { Credential, UpstreamSecrets } from './secrets.ts';
 import type { EventBatches, Upstream, UpstreamCall } from './upstream.ts';
 
-type Parts = { secrets: UpstreamSecrets; clock: Clock };
+type Parts = {
+  secrets: UpstreamSecrets;
+  /**
+   * Of the function's role, for targets with `auth: "iam"`.
+   * @default none: these targets fail
+   */
+  roleCredentials?: AwsIdentity['credentials'] | undefined;
+  clock: Clock;
+};
+
+const noRole = () => Promise.reject(new Error('There are no credentials of a role.'));
+
+/** Stands for the version of the role's credentials, which AWS replaces before they expire. */
+const ROLE_VERSION = 'role';
 
 /** No limit of sockets: a request never queues for a connection. */
 const POOL = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY, maxFreeSockets: 256 };
@@ -34,29 +49,32 @@ const throwIfAborted = ({ aborted, reason }: AbortSignal) => {
     : new UpstreamError('aborted', 'the client disconnected');
 };
 
+/** A field of the upstream secret, and what ends the wait for it. */
+type SecretOf = { name: string; signal: AbortSignal };
+
 /** The credential of another version than the rejected one, if the secret has one. */
 const newerCredential = async (
-  { target, signal }: UpstreamCall,
+  { name, signal }: SecretOf,
   secrets: UpstreamSecrets,
   version: string,
 ): Promise<Credential | undefined> => {
-  const newer = await secrets.refused(target.secret, version, signal).catch(() => undefined);
+  const newer = await secrets.refused(name, version, signal).catch(() => undefined);
   throwIfAborted(signal);
   return newer;
 };
 
 /** @throws UpstreamError `credential`: a fault of this environment or of the secret, not of the target */
-const credentialFor = async (call: UpstreamCall, secrets: UpstreamSecrets): Promise<Credential> => {
-  const { target, signal } = call;
+const credentialFor = async (secret: SecretOf, secrets: UpstreamSecrets): Promise<Credential> => {
+  const { name, signal } = secret;
   try {
-    const known = await secrets.get(target.secret, signal);
+    const known = await secrets.get(name, signal);
     if (SENDABLE.test(known.value)) return known;
-    const newer = await newerCredential(call, secrets, known.version);
+    const newer = await newerCredential(secret, secrets, known.version);
     if (newer && SENDABLE.test(newer.value)) return newer;
     throw new Error('The credential holds what no header can carry.');
   } catch (cause) {
     throwIfAborted(signal);
-    throw new UpstreamError('credential', `no credential for ${target.upstream}`, { cause });
+    throw new UpstreamError('credential', `no credential '${name}'`, { cause });
   }
 };
 
@@ -83,13 +101,15 @@ const confidentialOf = (
   credential: string,
 ): Confidential => ({ request, secrets: [credential, host, hostname] });
 
+/** The protocol's headers with the secret, or with the role's signature. */
 const signFor = async (
   { target }: UpstreamCall,
   { headers }: UpstreamEndpoint,
-  request: UnsignedRequest,
+  { role, request }: { role: RoleSigner; request: UnsignedRequest },
 ): Promise<HeaderMap> => {
   try {
-    return await headers(request);
+    const own = await headers(request);
+    return request.secret === undefined ? { ...own, ...(await role.sign(request)) } : own;
   } catch (cause) {
     throw new UpstreamError('credential', `cannot sign for ${target.upstream}`, { cause });
   }
@@ -147,48 +167,21 @@ async function* holdConnection(
   }
 }
 
-/**
- * Wraps `generator` so that `return` and `throw` run `close` at once. A generator's `finally` does not run
- * if it was never started, and waits behind a pending `next`; the socket must close in both cases.
- */
-const closing = <T>(
-  generator: AsyncGenerator<T, void, void>,
-  close: () => void,
-): AsyncGenerator<T, void, void> => {
-  const end = () => {
-    close();
-    return generator.return();
-  };
-  return {
-    next: () => generator.next(),
-    return: end,
-    throw: (error) => {
-      close();
-      return generator.throw(error);
-    },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-    [Symbol.asyncDispose]: async () => {
-      await end();
-    },
-  };
-};
+type SendParts = { role: RoleSigner; clock: Clock };
 
-/** Calls providers over HTTP, with connections kept alive between calls. */
-export const createHttpUpstream = ({ secrets, clock }: Parts): Upstream => {
+/** Returns a function that makes one call, with a secret or, without one, as the role. */
+const createSend = ({ role, clock }: SendParts) => {
   const http = new HttpAgent(POOL);
   const https = new HttpsAgent(POOL);
 
-  const send = async (
-    call: UpstreamCall,
-    { value: secret, version }: Credential,
-  ): Promise<EventBatches> => {
+  return async (call: UpstreamCall, credential: Credential | undefined): Promise<EventBatches> => {
+    const secret = credential?.value;
     const target = wireTargetOf(call.target, call.maxOutputTokens);
     const endpoint = call.protocol.endpoint(target);
     const url = urlOf(call.target.baseUrl, endpoint.path);
     const { wire, body } = encodeBody(call, target);
-    const signed = await signFor(call, endpoint, { secret, url, body, now: clock.now() });
+    const request = { secret, url, body, now: clock.now() };
+    const signed = await signFor(call, endpoint, { role, request });
     const agent = url.protocol === 'https:' ? https : http;
     const headers = headersFor(body, signed, call, target);
     const sent = post({ url, headers, body, agent, clock, signal: call.signal });
@@ -200,19 +193,21 @@ export const createHttpUpstream = ({ secrets, clock }: Parts): Upstream => {
       cancelWait();
       sent.close();
     };
+    const granting = secret ?? signed['x-amz-security-token'] ?? '';
+    const confidential = () => confidentialOf(wire, url, granting);
     try {
       const response = await sent.response;
       const { statusCode = 0 } = response;
       const chunks = bytesOf(response, sent, clock);
-      const confidential = () => confidentialOf(wire, url, secret);
       if (statusCode < 200 || statusCode > 299) {
-        throw await readError(response, chunks, {
+        const error = await readError(response, chunks, {
           now: clock.now(),
-          credentialVersion: version,
+          credentialVersion: credential?.version ?? ROLE_VERSION,
           confidential: confidential(),
         });
+        if (!credential && isRefusal(error)) role.rejected(response.headers.date, request.now);
+        throw error;
       }
-      secrets.accepted(call.target.secret);
       const batches = readAnswer(response, chunks, call, { clock, fail: sent.fail });
       return closing(holdConnection(batches, sent, { onContent: cancelWait, confidential }), close);
     } catch (error) {
@@ -220,19 +215,50 @@ export const createHttpUpstream = ({ secrets, clock }: Parts): Upstream => {
       throw sent.errorOf(error);
     }
   };
+};
 
-  const open = async (call: UpstreamCall): Promise<EventBatches> => {
-    const credential = await credentialFor(call, secrets);
+/** Calls providers over HTTP, with connections kept alive between calls. */
+export const createHttpUpstream = (parts: Parts): Upstream => {
+  const { secrets, roleCredentials = noRole, clock } = parts;
+  const role = createRoleSigner(roleCredentials);
+  const send = createSend({ role, clock });
+
+  const openWithSecret = async (call: UpstreamCall, name: string): Promise<EventBatches> => {
+    const secret = { name, signal: call.signal };
+    const sendWith = async (credential: Credential) => {
+      const batches = await send(call, credential);
+      secrets.accepted(name);
+      return batches;
+    };
+    const credential = await credentialFor(secret, secrets);
     try {
-      return await send(call, credential);
+      return await sendWith(credential);
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      const newer = await newerCredential(call, secrets, credential.version);
+      const newer = await newerCredential(secret, secrets, credential.version);
       if (!newer || !SENDABLE.test(newer.value)) throw error;
       // Once: the rejected credential has been replaced since it was read.
-      return send(call, newer);
+      return sendWith(newer);
     }
   };
 
-  return { open, credentialVersion: ({ secret }) => secrets.version(secret) };
+  const openAsRole = async (call: UpstreamCall): Promise<EventBatches> => {
+    const known = role.skewMs();
+    try {
+      return await send(call, undefined);
+    } catch (error) {
+      if (!isRefusal(error) || role.skewMs() === known) throw error;
+      // Once: the rejection has shown that our time was wrong.
+      return send(call, undefined);
+    }
+  };
+
+  return {
+    open: (call) => {
+      const { secret } = call.target;
+      return secret === undefined ? openAsRole(call) : openWithSecret(call, secret);
+    },
+    credentialVersion: ({ secret }) =>
+      secret === undefined ? ROLE_VERSION : secrets.version(secret),
+  };
 };

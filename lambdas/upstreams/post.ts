@@ -166,3 +166,31 @@ export const post = ({ agent, signal, ...options }: PostOptions): Post => {
 
   return { response: promise, fail, errorOf, complete, close };
 };
+
+/**
+ * Wraps `generator` so that `return` and `throw` run `close` at once. A generator's `finally` does not run
+ * if it was never started, and waits behind a pending `next`; the socket must close in both cases.
+ */
+export const closing = <T>(
+  generator: AsyncGenerator<T, void, void>,
+  close: () => void,
+): AsyncGenerator<T, void, void> => {
+  const end = () => {
+    close();
+    return generator.return();
+  };
+  return {
+    next: () => generator.next(),
+    return: end,
+    throw: (error) => {
+      close();
+      return generator.throw(error);
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await end();
+    },
+  };
+};

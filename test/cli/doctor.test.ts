@@ -110,6 +110,14 @@ const FAULTS: Fault[] = [
     },
   },
   {
+    what: 'a target that the role calls, without credentials of a role',
+    target: () => ({
+      ...{ secret: undefined, auth: 'iam' },
+      baseUrl: 'https://bedrock-mantle.eu-central-1.api.aws/v1',
+    }),
+    found: { check: 'whole call', place: '.targets[0].auth', reason: 'no credentials of a role' },
+  },
+  {
     what: 'an address that refuses connections',
     target: () => ({ baseUrl: 'http://127.0.0.1:1' }),
     found: { check: 'whole call', place: '.targets[0].baseUrl', reason: 'ECONNREFUSED' },

@@ -65,12 +65,12 @@ describe('the profiles of the guide', () => {
 
   test.each(claudes.map((target) => [target.upstream, target] as const))(
     'reasoning_effort gets 200 at the first call from the Claude example of %s',
-    async (_, target) => {
+    async (_, { auth: __, ...target }) => {
       const generation = generationOf(target.model);
       if (!generation) throw new Error(`no generation of ${target.model}`);
       const upstream = await startGenerationUpstream(refusalOf(generation));
       onTestFinished(upstream.close);
-      const models = [modelOn([{ ...target, baseUrl: upstream.url }])];
+      const models = [modelOn([{ secret: 'secret', ...target, baseUrl: upstream.url }])];
       const clock = createCountingClock(Date.UTC(2026, 10, 22, 12));
       const fleet = await startFleet({ models, clock, secret: CANARIES.upstreamKey });
       onTestFinished(fleet.close);

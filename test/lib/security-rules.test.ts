@@ -8,6 +8,7 @@ import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 import { expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
 import cdk from '../../cdk.json' with { type: 'json' };
+import { modelOn } from '../support/models.ts';
 import { createStack, EVERY_OPTION, WEB_FOLDER } from './synth.ts';
 
 const Report = z.object({
@@ -27,12 +28,14 @@ const Report = z.object({
 /** Returns the findings of `cdk synth` that are not acknowledged. */
 const findingsOf = (
   context: Record<string, string>,
+  props: Parameters<typeof createStack>[1] = {},
   change: (stack: ReturnType<typeof createStack>) => void = () => {},
 ): string[] => {
   const outdir = mkdtempSync(join(tmpdir(), 'rules-'));
   onTestFinished(() => rmSync(outdir, { recursive: true }));
   const app = new App({ outdir, context: { ...cdk.context, ...context } });
-  change(createStack(app, context.webFunction === 'on' ? { webFolder: WEB_FOLDER } : {}));
+  const folder = context.webFunction === 'on' ? { webFolder: WEB_FOLDER } : {};
+  change(createStack(app, { ...folder, ...props }));
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
   try {
     app.synth();
@@ -66,13 +69,21 @@ test.each([
   expect(findingsOf(context)).toEqual([]);
 });
 
+test('a stack that calls inference profiles of Amazon Bedrock has no unacknowledged finding', () => {
+  const baseUrl = 'https://bedrock-runtime.eu-central-1.amazonaws.com/anthropic';
+  const target = { upstream: 'bedrock', protocol: 'messages', baseUrl, auth: 'iam' } as const;
+  const arn = 'arn:aws:bedrock:eu-central-1:123456789012:application-inference-profile/a1b2';
+  const targets = ['eu.anthropic.claude-x', arn].map((model) => ({ ...target, model }));
+  expect(findingsOf({}, { models: [modelOn(targets)] })).toEqual([]);
+});
+
 test('the security rules find an open bucket', () => {
-  const findings = findingsOf({}, (stack) => new Bucket(stack, 'Open'));
+  const findings = findingsOf({}, {}, (stack) => new Bucket(stack, 'Open'));
   expect(findings).toContainEqual(expect.stringMatching(/^AwsSolutions-S1 .*\/Open/));
 });
 
 test('synth reports a property that CloudFormation would reject (99,999 MB of memory)', () => {
-  const findings = findingsOf({}, (stack) => {
+  const findings = findingsOf({}, {}, (stack) => {
     const code = { zipFile: 'x' };
     const role = 'arn:aws:iam::123456789012:role/any';
     const rest = { runtime: 'nodejs24.x', handler: 'index.handler' };

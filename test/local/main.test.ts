@@ -1,11 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
+import { modelOn } from '../support/models.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -102,6 +106,44 @@ test('a port in use ends the start with a one-line error and exit code 1', async
     code: 1,
     signal: null,
   });
+});
+
+const BEDROCK = {
+  ...modelOn([
+    {
+      ...{ upstream: 'bedrock', protocol: 'messages', model: 'anthropic.claude-haiku-4-5' },
+      ...{ baseUrl: 'https://bedrock-mantle.eu-central-1.api.aws/anthropic', auth: 'iam' },
+    },
+  ]),
+};
+
+const catalogFile = async (): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'catalog-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, 'catalog.json'), JSON.stringify([BEDROCK]));
+  return join(folder, 'catalog.json');
+};
+
+/** No profile of this machine and no metadata service is a source of credentials. */
+const NO_CREDENTIALS = {
+  ...{ AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '', AWS_PROFILE: '' },
+  ...{ AWS_CONFIG_FILE: '/dev/null', AWS_SHARED_CREDENTIALS_FILE: '/dev/null' },
+  AWS_EC2_METADATA_DISABLED: 'true',
+};
+
+test('a catalog of Bedrock models called by the role starts without --secrets', async () => {
+  const keys = { AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: 'secret' };
+  const child = start(['--json', '--catalog', await catalogFile()], { ...NO_CREDENTIALS, ...keys });
+  const { baseUrl, key } = await untilReady(child);
+  const response = await fetch(`${baseUrl}/v1/models`, { headers: { 'x-api-key': key } });
+  expect(await response.text()).toContain('vendor/model');
+});
+
+test('a start without AWS credentials for the role ends with what to export, and exit code 1', async () => {
+  const child = start(['--catalog', await catalogFile()], NO_CREDENTIALS);
+  const { stderr, code } = await failedStart(child);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/aws sso login.*export AWS_ACCESS_KEY_ID.*AWS_SESSION_TOKEN\.\n$/);
 });
 
 test('an invalid catalog ends the start with its path and exit code 1, without a stack', async () => {

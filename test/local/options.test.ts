@@ -22,10 +22,11 @@ test.each(['x', '-1', '65536', '1.5', ' '])("a port of '%s' is rejected with its
   expect(() => readOptions([], { PORT })).toThrow(`Invalid PORT '${PORT}'`);
 });
 
-test('--catalog without --secrets is rejected', () => {
+test('--secrets without --catalog is rejected', () => {
   const files = { catalog: 'c.json', secrets: 's.json' };
   expect(readOptions(['--catalog', 'c.json', '--secrets', 's.json'], {}).ownFiles).toEqual(files);
-  expect(() => readOptions(['--catalog', 'c.json'], {})).toThrow('must be used together');
+  expect(readOptions(['--catalog', 'c.json'], {}).ownFiles).toEqual({ catalog: 'c.json' });
+  expect(() => readOptions(['--secrets', 's.json'], {})).toThrow('--secrets requires --catalog');
 });
 
 test('an unknown option is rejected with the usage text', () => {

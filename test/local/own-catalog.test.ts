@@ -44,6 +44,10 @@ test('a missing file, a missing credential and invalid JSON are rejected by name
   await expect(read(JSON.stringify(models), '{"aurora":"a"}')).rejects.toThrow(
     /missing credentials: borealis/,
   );
+  const catalog = await file('catalog.json', JSON.stringify(models));
+  await expect(readOwnCatalog({ catalog })).rejects.toThrow(
+    /needs credentials: aurora, borealis\. Add --secrets/,
+  );
   await expect(read('[', SECRETS)).rejects.toThrow(/catalog\.json: not valid JSON/);
 });
 

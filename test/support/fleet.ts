@@ -1,5 +1,6 @@
 import '../../lambdas/web/lambda-runtime.ts';
 import { randomBytes } from 'node:crypto';
+import type { AwsIdentity } from '../../lambdas/aws/sign.ts';
 import { type Catalog, createCatalog, type Model } from '../../lambdas/catalog/catalog.ts';
 import { createRouter } from '../../lambdas/create-router.ts';
 import type { HttpHandler } from '../../lambdas/http/create-http-handler.ts';
@@ -49,6 +50,8 @@ export type FleetOptions = {
   answersAt?: (endpoint: string) => AnswerStore | Promise<AnswerStore>;
   toEvent?: ServerOptions['toEvent'];
   secret?: string;
+  /** Of the role, for targets with `auth: "iam"`. */
+  roleCredentials?: AwsIdentity['credentials'];
   /** Stage option `traceparent`. */
   passesTraceparent?: boolean;
   /** In place of the watched one; `lines` then stay empty. */
@@ -76,6 +79,7 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
       catalog: options.catalog ?? createCatalog(models),
       upstream: createHttpUpstream({
         secrets: fixedSecrets(secret),
+        roleCredentials: options.roleCredentials,
         clock,
       }),
       log: options.log ?? createWatchedLog(models, clock, (line) => written.push(line)),

@@ -4,7 +4,7 @@ import { asRecord, asString, parseUpstreamJson } from '../../lambdas/protocols/j
 import type { UnsignedRequest, UpstreamProtocol } from '../../lambdas/protocols/protocol.ts';
 import { UpstreamError } from '../../lambdas/protocols/upstream-error.ts';
 
-export const signatureOf = ({ secret, url, body, now }: UnsignedRequest): string =>
+export const signatureOf = ({ secret = '', url, body, now }: UnsignedRequest): string =>
   createHmac('sha256', secret).update(`${url.pathname}\n${now}\n`).update(body).digest('hex');
 
 const streamDecoder: UpstreamProtocol['streamDecoder'] = () => {

@@ -1,7 +1,7 @@
-import { createHash, createHmac } from 'node:crypto';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { describe, expect, test } from 'vitest';
 import { type AwsCredentials, createSigner } from '../../../lambdas/aws/sign.ts';
+import { Sha256 } from '../../support/aws-sha256.ts';
 import { fc } from '../../support/seeds.ts';
 
 const CREDENTIALS = {
@@ -51,23 +51,6 @@ const VECTORS: [name: string, vector: Vector, signedHeaders: string, signature: 
     '85d96828115b5dc0cfc3bd16ad9e210dd772bbebba041836c64533a82be05ead',
   ],
 ];
-
-/** Node's hash behind the interface of AWS's signer. */
-class Sha256 {
-  readonly #hash;
-  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
-    const key = secret instanceof ArrayBuffer ? new Uint8Array(secret) : secret;
-    this.#hash =
-      key === undefined ? createHash('sha256') : createHmac('sha256', key as string | Uint8Array);
-  }
-  update(data: string | Uint8Array): void {
-    this.#hash.update(data);
-  }
-  async digest(): Promise<Uint8Array> {
-    return this.#hash.digest();
-  }
-  reset(): void {}
-}
 
 const text = fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 40 });
 const headerValue = fc
