@@ -73,7 +73,12 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
   const failover = createFailover({ breaker });
   const limit = { limit: 10, remaining: 9, resetAt: 0 };
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
-  const unit = { charge: async () => true, refund: doNothing, finished: doNothing };
+  const unit = {
+    charge: async () => true,
+    refund: doNothing,
+    withdraw: doNothing,
+    finished: doNothing,
+  };
   const meter: Meter = {
     admit: async (_, requestId) => ({
       unit: { meterId: 'meter', requestId, minute: 0, period: '1970-01' },

@@ -1,10 +1,10 @@
-import type { Caller } from '../keys/authenticate.ts';
+import type { Identity } from '../keys/authenticate.ts';
 import type { RequestFields } from '../log-events.ts';
 import type { CallerProtocol, HeaderMap } from '../protocols/protocol.ts';
 import type { MessageBatches } from '../protocols/sse.ts';
 
 /** A request as an endpoint gets it: authenticated, its body parsed, independent of AWS. */
-export type Call = {
+export type Call = Identity & {
   requestId: string;
   /** Lambda's id of the invocation; undefined on other hosts. */
   awsRequestId: string | undefined;
@@ -14,7 +14,6 @@ export type Call = {
   startedAt: number;
   /** The protocol of the path; it shapes responses and errors. */
   protocol: CallerProtocol;
-  caller: Caller;
   /** Parsed JSON of the body; undefined for GET. */
   body: unknown;
   /** Size of the body in bytes, decoded. */

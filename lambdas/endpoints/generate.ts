@@ -54,17 +54,18 @@ export type GenerateDeps = {
 
 /**
  * Reserves one unit and calls a target: at once if the meter had room a moment ago, else once the unit is reserved,
- * so that a denied request costs no money at a provider. No content leaves before both.
+ * so that a denied request costs no money at a provider. Both begin while key and plan are read again, if they are due.
+ * No content leaves before all three.
  */
 const startCall = async (
   { meter, fetchAnswer }: Pick<GenerateDeps, 'meter' | 'fetchAnswer'>,
   checked: CheckedCall,
   attempts: AttemptLog,
 ) => {
-  const { caller, requestId } = checked.call;
+  const { caller, confirm, requestId } = checked.call;
   const early = meter.hasRoom(caller) ? fetchAnswer(checked, attempts) : undefined;
   try {
-    const admission = await meter.admit(caller, requestId, checked.reservedAt);
+    const admission = await meter.admit(caller, requestId, { now: checked.reservedAt, confirm });
     return { admission, fetched: early ?? fetchAnswer(checked, attempts) };
   } catch (error) {
     if (early) void discard(early);

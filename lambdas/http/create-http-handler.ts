@@ -1,8 +1,8 @@
 import type { Writable } from 'node:stream';
 import middy from '@middy/core';
 import { executionModeStreamifyResponse } from '@middy/core/StreamifyResponse';
-import type { Reply } from '../endpoints/endpoint.ts';
-import type { Authenticate, Caller } from '../keys/authenticate.ts';
+import type { Call, Endpoint, Reply } from '../endpoints/endpoint.ts';
+import { type Authenticate, type Caller, CallerChanged } from '../keys/authenticate.ts';
 import type { Clock } from '../support/clock.ts';
 import { minuteOf, minuteResetsAt, retryAfterMinute } from '../support/clock.ts';
 import { type ApiError, rateLimited, toApiError } from '../support/errors.ts';
@@ -109,6 +109,16 @@ const logStart = (log: Log, { awsRequestId, requestId, caller, notes }: Authenti
   log.info('request_started', { requestId, awsRequestId, keyId, projectId, route: notes.route });
 };
 
+/** Calls the endpoint; again if key or plan were changed since they were last read, and so before anything was sent. */
+const callEndpoint = async (endpoint: Endpoint, call: Call): Promise<Reply> => {
+  try {
+    return await endpoint(call);
+  } catch (error) {
+    if (!(error instanceof CallerChanged)) throw error;
+    return endpoint({ ...call, caller: error.caller, confirm: undefined });
+  }
+};
+
 /** The stages of a request (stages.ts), with the statuses that each may end it with. */
 const createServe = ({ endpoints, authenticate, log, clock }: HttpHandlerOptions) => {
   const limitClientErrors = createClientErrorLimit({ clock });
@@ -118,7 +128,7 @@ const createServe = ({ endpoints, authenticate, log, clock }: HttpHandlerOptions
     const authenticated = await identifyCaller(authenticate, routed); // 401, 429, 503
     const serve = async () => {
       const call = await readCall(authenticated); // 400, 413, 415
-      return routed.endpoint(call); // 402, 429, 400, 5xx
+      return callEndpoint(routed.endpoint, call); // 402, 429, 400, 5xx
     };
     // A GET has no body to parse and a limit in the meter; a held key can still read its usage.
     if (routed.request.method !== 'POST') return serve();

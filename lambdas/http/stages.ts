@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type middy from '@middy/core';
 import type { Call, Endpoint, Reply } from '../endpoints/endpoint.ts';
-import type { Authenticate, Caller } from '../keys/authenticate.ts';
+import { type Authenticate, confirmedCaller, type Identity } from '../keys/authenticate.ts';
 import type { RequestFields } from '../log-events.ts';
 import { asRecord } from '../protocols/json.ts';
 import type { CallerProtocol } from '../protocols/protocol.ts';
@@ -62,9 +62,11 @@ export type Routed = Received & {
   readonly dateHeader: string | undefined;
   /** The body is ignored. */
   readonly isBodyless: boolean;
+  /** A generation can be taken back if its caller turns out to have changed; other endpoints wait for the reads. */
+  readonly isGeneration: boolean;
 };
 
-export type Authenticated = Routed & { readonly caller: Caller };
+export type Authenticated = Routed & Readonly<Identity>;
 
 /** Each endpoint that the table of routes (routes.ts) names. */
 export type Endpoints = Record<EndpointName, Endpoint>;
@@ -99,6 +101,7 @@ export const routeRequest = (
     pathParameter: parameters.id,
     dateHeader: 'dateHeader' in route ? route.dateHeader : undefined,
     isBodyless: 'isBodyless' in route,
+    isGeneration: route.endpoint === 'generate',
   };
 };
 
@@ -107,10 +110,11 @@ export const identifyCaller = async (
   authenticate: Authenticate,
   routed: Routed,
 ): Promise<Authenticated> => {
-  const caller = await authenticate(routed.request.headers, routed.request.source);
-  const { keyId, projectId } = caller;
+  const identity = await authenticate(routed.request.headers, routed.request.source);
+  const { keyId, projectId } = identity.caller;
   Object.assign(routed.notes, { keyId, projectId });
-  return { ...routed, caller };
+  if (routed.isGeneration) return { ...routed, ...identity };
+  return { ...routed, caller: await confirmedCaller(identity) };
 };
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
@@ -142,9 +146,8 @@ const traceparentIn = ({ headers }: HttpRequest): string | undefined => {
 /** Checks the headers, then reads the body of a POST. @throws ApiError 400, 413 or 415 */
 export const readCall = async (authenticated: Authenticated): Promise<Call> => {
   checkDateHeader(authenticated);
-  const { request, requestId, protocol, caller, pathParameter, deployment, isBodyless } =
-    authenticated;
-  const { signal, remainingMs, notes, awsRequestId, startedAt } = authenticated;
+  const { request, requestId, protocol, pathParameter, deployment, isBodyless } = authenticated;
+  const { caller, confirm, signal, remainingMs, notes, awsRequestId, startedAt } = authenticated;
   const body = isBodyless ? undefined : await readBody(request);
   return {
     requestId,
@@ -153,6 +156,7 @@ export const readCall = async (authenticated: Authenticated): Promise<Call> => {
     startedAt,
     protocol,
     caller,
+    confirm,
     body: withModel(body?.value, deployment),
     bodyBytes: body?.bytes.byteLength ?? 0,
     bodyDigest: () =>

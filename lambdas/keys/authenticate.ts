@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { KeyLimits, KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { Plan, PlanStore } from '../stores/plan-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
@@ -30,8 +31,40 @@ export const limitPlan = (plan: Plan, { rpm, quota, concurrency, models }: KeyLi
   };
 };
 
+/**
+ * The caller of a request. If key or plan are being read again, `caller` is as the last reads found it, and nothing that
+ * it decides may leave before `confirm` resolves.
+ */
+export type Identity = {
+  caller: Caller;
+  /** @throws CallerChanged; ApiError 401 if the key has ended or is paused, or 503 if it cannot be read */
+  confirm?: (() => Promise<void>) | undefined;
+};
+
 /** `source` is the network address that the request came from. */
-export type Authenticate = (headers: Record<string, string>, source?: string) => Promise<Caller>;
+export type Authenticate = (headers: Record<string, string>, source?: string) => Promise<Identity>;
+
+/** What was decided for the caller as it was last read has to be decided again. */
+export class CallerChanged extends Error {
+  readonly caller: Caller;
+
+  constructor(caller: Caller) {
+    super('The key or its plan has changed since it was last read.');
+    this.name = 'CallerChanged';
+    this.caller = caller;
+  }
+}
+
+/** The caller as the tables have it. @throws ApiError 401 or 503 */
+export const confirmedCaller = async ({ caller, confirm }: Identity): Promise<Caller> => {
+  try {
+    await confirm?.();
+    return caller;
+  } catch (error) {
+    if (error instanceof CallerChanged) return error.caller;
+    throw error;
+  }
+};
 
 /** 503, never 401: after a 401 SDKs do not retry and users replace keys that are valid. */
 const unavailable = (cause: unknown): ApiError =>
@@ -44,23 +77,32 @@ const unavailable = (cause: unknown): ApiError =>
 const isSameHash = (one: string, other: string): boolean =>
   one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
 
+/** Why the key cannot be used. */
+const problemOf = ({ status, expiresAt }: KeyRecord, now: number): string | undefined => {
+  if (status === 'revoked') return 'The API key was revoked.';
+  if (status === 'paused') return 'The API key is paused by its operator.';
+  return expiresAt !== undefined && expiresAt <= now ? 'The API key has expired.' : undefined;
+};
+
 /** @throws ApiError 401 */
 const assertUsable = (record: KeyRecord | undefined, hash: string, now: number): KeyRecord => {
   // Guards against a store that returns a record with another hash.
   if (!record || !isSameHash(record.hash, hash)) {
     throw unauthenticated('The API key is invalid.');
   }
-  if (record.status === 'revoked') throw unauthenticated('The API key was revoked.');
-  if (record.status === 'paused') throw unauthenticated('The API key is paused by its operator.');
-  if (record.expiresAt !== undefined && record.expiresAt <= now) {
-    throw unauthenticated('The API key has expired.');
-  }
+  const problem = problemOf(record, now);
+  if (problem !== undefined) throw unauthenticated(problem);
   return record;
 };
 
+const callerOf = (record: KeyRecord, plan: Plan): Caller => {
+  const { keyId, projectId, meterId } = record;
+  return { keyId, projectId, meterId, plan: limitPlan(plan, record) };
+};
+
 /**
- * Resolves request headers to a caller. Keys and plans are cached for 10 s, and for 10 minutes while the tables
- * fail; a key's expiry is checked on every call.
+ * Resolves request headers to a caller. Keys and plans are read every 10 s, and cached for 10 minutes while the tables
+ * fail; a key's expiry is checked on every call. A caller that is known already is returned before it is read again.
  * @throws ApiError 401, 429 if too many unknown keys came from the same address, or 503 if the tables fail and the cache has no entry
  */
 export const createAuthenticate = ({
@@ -89,7 +131,7 @@ export const createAuthenticate = ({
   const prefetchPlan = (hash: string): void => {
     const known = findKey.peek(hash);
     // A failure is that of the same read, which is awaited below.
-    if (known) findPlan.find(known.planId).catch(() => {});
+    if (known) findPlan.find(known.value.planId).catch(() => {});
   };
 
   const planOf = async ({ planId, keyId }: KeyRecord): Promise<Plan> => {
@@ -99,19 +141,39 @@ export const createAuthenticate = ({
     throw unavailable(new Error(`The plan ${planId} of the key ${keyId} does not exist.`));
   };
 
-  return async (headers, source = '') => {
-    const key = readCredential(headers);
-    if (!isWellFormedKey(key)) throw unauthenticated('The API key is invalid.');
-    const hash = hashKey(key);
+  const read = async (hash: string, source: string): Promise<Caller> => {
     try {
       const reading = recordOf(hash, source);
       prefetchPlan(hash);
       const record = assertUsable(await reading, hash, clock.now());
-      const { keyId, projectId, meterId } = record;
-      return { keyId, projectId, meterId, plan: limitPlan(await planOf(record), record) };
+      return callerOf(record, await planOf(record));
     } catch (error) {
       throw error instanceof StoreUnavailable ? unavailable(error) : error;
     }
+  };
+
+  /** The caller as the last reads found it, if one of them is due again and the key could be used. */
+  const lastKnown = (hash: string): Caller | undefined => {
+    const key = findKey.peek(hash);
+    const plan = key && findPlan.peek(key.value.planId);
+    if (!key || !plan || !(key.isDue || plan.isDue)) return undefined;
+    const isUsable = problemOf(key.value, clock.now()) === undefined;
+    return isUsable ? callerOf(key.value, plan.value) : undefined;
+  };
+
+  return async (headers, source = '') => {
+    const key = readCredential(headers);
+    if (!isWellFormedKey(key)) throw unauthenticated('The API key is invalid.');
+    const hash = hashKey(key);
+    const caller = lastKnown(hash);
+    const current = read(hash, source);
+    if (!caller) return { caller: await current };
+    // The request may end before it awaits this.
+    current.catch(() => {});
+    const confirm = async () => {
+      if (!isDeepStrictEqual(await current, caller)) throw new CallerChanged(await current);
+    };
+    return { caller, confirm };
   };
 };
 

@@ -22,8 +22,8 @@ export type CachedLookup<Value> = {
   find(id: string): Promise<Value | undefined>;
   /** Whether an earlier read found the value, or lately found none: the next needs no read to be answered. */
   isCached(id: string): boolean;
-  /** The value that an earlier read found, however old. */
-  peek(id: string): Value | undefined;
+  /** The value that an earlier read found, however old; `isDue`: `find` reads it again. */
+  peek(id: string): { value: Value; isDue: boolean } | undefined;
 };
 
 /**
@@ -89,7 +89,11 @@ export const createCachedLookup = <Value>({
 
   return {
     find: lookUp,
-    peek: (id) => present.get(id)?.value,
+    peek: (id) => {
+      const entry = present.get(id);
+      if (entry?.value === undefined) return undefined;
+      return { value: entry.value, isDue: clock.now() >= entry.refreshAt };
+    },
     isCached: (id) => {
       if (present.get(id)) return true;
       const entry = absent.get(id);

@@ -25,6 +25,8 @@ export type UnitRelease = {
   charge(): Promise<boolean>;
   /** Resolves when the unit is refunded or on timeout; retries continue, and `finished` awaits them. */
   refund(timeout: RefundTimeout): Promise<void>;
+  /** The same, with the place in the minute: no one has served the request. */
+  withdraw(): Promise<void>;
   finished(): Promise<void>;
 };
 
@@ -47,7 +49,7 @@ export const createUnitRelease = ({
   clock,
   log,
 }: {
-  store: Pick<MeterStore, 'charge' | 'refund'>;
+  store: Pick<MeterStore, 'charge' | 'refund' | 'withdraw'>;
   unit: ReservedUnit;
   clock: Clock;
   log: Log;
@@ -65,7 +67,20 @@ export const createUnitRelease = ({
   };
 
   const charge = () => store.charge(unit);
-  const refund = () => store.refund(unit);
+
+  const release = async (write: () => Promise<void>, timeout: RefundTimeout): Promise<void> => {
+    const first = succeeds(write);
+    let isLate = false;
+    retrying = first.then(async (isWritten) => {
+      if (isWritten && !isLate) return;
+      if (isWritten || (await retry(write))) log.info('meter_refund_written', ids);
+      else log.error('meter_refund_pending', ids);
+    });
+    if ((await withTimeout(clock, REFUND_TIMEOUT_MS[timeout], first))?.value) return;
+    // Logged now, because a frozen or killed process cannot log the result of its retries.
+    isLate = true;
+    log.warn('meter_refund_late', ids);
+  };
 
   return {
     charge: async () => {
@@ -73,19 +88,8 @@ export const createUnitRelease = ({
       log.error('meter_charge_pending', ids);
       return false;
     },
-    refund: async (timeout) => {
-      const first = succeeds(refund);
-      let isLate = false;
-      retrying = first.then(async (isWritten) => {
-        if (isWritten && !isLate) return;
-        if (isWritten || (await retry(refund))) log.info('meter_refund_written', ids);
-        else log.error('meter_refund_pending', ids);
-      });
-      if ((await withTimeout(clock, REFUND_TIMEOUT_MS[timeout], first))?.value) return;
-      // Logged now, because a frozen or killed process cannot log the result of its retries.
-      isLate = true;
-      log.warn('meter_refund_late', ids);
-    },
+    refund: (timeout) => release(() => store.refund(unit), timeout),
+    withdraw: () => release(() => store.withdraw(unit), 'whole-attempt'),
     finished: () => retrying,
   };
 };
@@ -99,29 +103,37 @@ export type Admission = Omit<UnitRelease, 'refund'> & {
   refund(): Promise<void>;
 };
 
-/** Reserves one unit. @throws StoreUnavailable after a refund of what may have been reserved */
-export type Reserve = (reservation: Reservation, release: UnitRelease) => Promise<ReserveResult>;
+/**
+ * Reserves one unit. Undefined if a sharded meter has to wait for limits that are being read.
+ * @throws StoreUnavailable after a refund of what may have been reserved
+ */
+export type Reserve = (
+  reservation: Reservation,
+  release: UnitRelease,
+  isConfirmed: boolean,
+) => Promise<ReserveResult | undefined>;
 
 export const createReserve = ({
   store,
   reaper,
 }: {
-  store: Pick<MeterStore, 'reserve'>;
+  store: Pick<MeterStore, 'reserve' | 'reserveUnconfirmed'>;
   reaper: Reaper;
 }): Reserve => {
-  const reserve = async (reservation: Reservation): Promise<ReserveResult> => {
-    const result = await store.reserve(reservation);
+  const reserve = async (reservation: Reservation, send: MeterStore['reserveUnconfirmed']) => {
+    const result = await send(reservation);
+    if (!result) return undefined;
     const { outcome, hasStaleMarks } = result;
     if (!hasStaleMarks || (outcome !== 'quota-reserved' && outcome !== 'concurrency-reached')) {
       return result;
     }
     // Units of dead processes fill the plan: refund them before denying a request because of them.
     const refunded = await reaper.reap(reservation);
-    return refunded > 0 ? store.reserve(reservation) : result;
+    return refunded > 0 ? send(reservation) : result;
   };
-  return async (reservation, release) => {
+  return async (reservation, release, isConfirmed) => {
     try {
-      return await reserve(reservation);
+      return await reserve(reservation, isConfirmed ? store.reserve : store.reserveUnconfirmed);
     } catch (error) {
       // The write may have been applied, or may be later, and no request will use the unit.
       await release.refund('short');
@@ -130,7 +142,7 @@ export const createReserve = ({
   };
 };
 
-/** The `Admission` of a reserved unit; `onRefund` runs once its refund was attempted. */
+/** The `Admission` of a reserved unit; `onRefund` runs once its unit was returned. */
 export const createAdmission = (parts: {
   unit: ReservedUnit;
   limits: Limits;
@@ -146,6 +158,10 @@ export const createAdmission = (parts: {
     charge: release.charge,
     refund: async () => {
       await release.refund('whole-attempt');
+      onRefund();
+    },
+    withdraw: async () => {
+      await release.withdraw();
       onRefund();
     },
     finished: async () => {

@@ -115,6 +115,8 @@ export const createLimitCache = ({
 /** What must be left of every limit, in units and as a share of it: other environments use the meter too. */
 const MIN_LEFT = 20;
 const MIN_SHARE_LEFT = 0.25;
+/** An environment that was idle may have missed more; if it is wrong, its next request waits for the reservation. */
+const LOOK_LIFE_MS = 10 * MINUTE_MS;
 
 export type RoomEstimate = {
   /** Call with the counts that a reservation of the caller returned. */
@@ -129,7 +131,7 @@ const isRoomy = (limit: number, count: number): boolean =>
   limit - count >= Math.max(MIN_LEFT, MIN_SHARE_LEFT * limit);
 
 /**
- * Remembers for a minute what this environment saw of the meters of its keys. The count of the minute is that of the
+ * Remembers for ten minutes what this environment saw of the meters of its keys. The count of the minute is that of the
  * last look even if a new minute has begun: a key that nearly fills one minute may fill the next.
  */
 export const createRoomEstimate = ({ clock }: { clock: Clock }): RoomEstimate => {
@@ -139,7 +141,7 @@ export const createRoomEstimate = ({ clock }: { clock: Clock }): RoomEstimate =>
     forget: ({ keyId }) => looks.delete(keyId),
     hasRoom: ({ keyId, plan }) => {
       const look = looks.get(keyId);
-      if (!look || clock.now() - look.seenAt >= MINUTE_MS) return false;
+      if (!look || clock.now() - look.seenAt >= LOOK_LIFE_MS) return false;
       const { minuteCount, periodCount, inFlightCount } = look.counts;
       return (
         isRoomy(plan.rpm, minuteCount) &&

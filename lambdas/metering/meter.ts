@@ -26,13 +26,23 @@ import { shedOverload } from './shed-overload.ts';
 /** Implemented by `createMeter`. */
 export type Meter = {
   /** @throws ApiError 402, 429, 401 (key revoked, replaced or expired) or 503 (meters table unavailable) */
-  admit(caller: Caller, requestId: string, now?: number): Promise<Admission>;
-  /** Whether `admit` would almost certainly admit the caller, by what this environment saw within a minute. */
+  admit(caller: Caller, requestId: string, options?: AdmitOptions): Promise<Admission>;
+  /** Whether `admit` would almost certainly admit the caller, by what this environment saw within ten minutes. */
   hasRoom(caller: Caller): boolean;
   /** Counts a call that costs no quota. @throws ApiError 429 or 503 */
   admitFree(caller: Caller): Promise<void>;
   /** Reads the caller's usage; units of dead processes are refunded first. @throws ApiError 401 or 503 */
   usage(caller: Caller): Promise<Usage>;
+};
+
+export type AdmitOptions = {
+  /** The instant of the reservation; the clock's if it is the request's first. */
+  now?: number | undefined;
+  /**
+   * Whether the caller is as the tables have it: the unit is reserved meanwhile, and withdrawn if this throws. Without it
+   * the caller was just read.
+   */
+  confirm?: (() => Promise<void>) | undefined;
 };
 
 /** Free calls a minute: at least 600, else ten per generation, which covers any agent's start. */
@@ -96,7 +106,12 @@ export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log })
   const readUsage = createReadUsage({ readSnapshot, clock });
   const room = createRoomEstimate({ clock });
 
-  const reserveUnit: Meter['admit'] = async (caller, requestId, now = clock.now()) => {
+  /** Undefined if a sharded meter has to wait until the caller's limits are confirmed. */
+  const reserveUnit = async (
+    caller: Caller,
+    requestId: string,
+    { now = clock.now(), isConfirmed }: { now?: number | undefined; isConfirmed: boolean },
+  ): Promise<Admission | undefined> => {
     const isRepeat = clock.now() - now >= REPEAT_AFTER_MS;
     const reservation = { ...reservationOf(caller, requestId, now), isRepeat };
     const errorFor = (exceeded: LimitExceeded): ApiError =>
@@ -107,7 +122,8 @@ export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log })
 
     await mapStoreErrors(async () => assertNotHeld(caller.meterId));
     const release = createUnitRelease({ ...deps, store, unit: reservation });
-    const result = await mapStoreErrors(() => reserve(reservation, release));
+    const result = await mapStoreErrors(() => reserve(reservation, release, isConfirmed));
+    if (!result) return undefined;
     const { outcome } = result;
     if (outcome !== 'admitted') {
       limitCache.set(reservation, { ...result, outcome });
@@ -123,9 +139,22 @@ export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log })
     });
   };
 
-  const admit: Meter['admit'] = async (caller, requestId, now) => {
+  const admitConfirmed = async (caller: Caller, requestId: string, now: number | undefined) => {
+    const admission = await reserveUnit(caller, requestId, { now, isConfirmed: true });
+    if (!admission) throw new Error('A confirmed reservation has a result.');
+    return admission;
+  };
+
+  const admit: Meter['admit'] = async (caller, requestId, { now, confirm } = {}) => {
     try {
-      return await reserveUnit(caller, requestId, now);
+      if (!confirm) return await admitConfirmed(caller, requestId, now);
+      const reserving = reserveUnit(caller, requestId, { now, isConfirmed: false });
+      const [reserved, confirmed] = await Promise.allSettled([reserving, confirm()]);
+      if (confirmed.status === 'rejected') {
+        if (reserved.status === 'fulfilled') await reserved.value?.withdraw();
+        throw confirmed.reason;
+      }
+      return (await reserving) ?? (await admitConfirmed(caller, requestId, now));
     } catch (error) {
       room.forget(caller);
       throw error;

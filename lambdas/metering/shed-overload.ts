@@ -61,8 +61,11 @@ export const shedOverload = ({
 
   const shed: MeterStore = {
     reserve: (reservation) => send(reservation.meterId, () => store.reserve(reservation)),
+    reserveUnconfirmed: (reservation) =>
+      send(reservation.meterId, () => store.reserveUnconfirmed(reservation)),
     charge: (unit) => repeat(unit.meterId, () => store.charge(unit)),
     refund: (unit) => repeat(unit.meterId, () => store.refund(unit)),
+    withdraw: (unit) => repeat(unit.meterId, () => store.withdraw(unit)),
     reap: (meterId, now) => send(meterId, () => store.reap(meterId, now)),
     readUsage: (query) => store.readUsage(query),
     endedPeriods: (meterId, now) => store.endedPeriods(meterId, now),

@@ -71,8 +71,8 @@ export const withThresholds = (meter: Meter, parts: Parts): Meter => {
   const report = createReport(parts);
   return {
     ...meter,
-    admit: async (caller, requestId, now) => {
-      const admission = await meter.admit(caller, requestId, now);
+    admit: async (caller, requestId, options) => {
+      const admission = await meter.admit(caller, requestId, options);
       let reporting: Promise<void> | undefined;
       return {
         ...admission,

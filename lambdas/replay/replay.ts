@@ -114,7 +114,10 @@ export const createReplay = (parts: ReplayDeps | undefined): Replay => {
     if (!mayRepeat(checked.call)) return run(checked);
     const attempt = readAttempt(checked);
     if (!attempt || (!runOnce && !attempt.hasEventIds)) return run(checked);
+    const { confirm, ...call } = checked.call;
+    // Repeats share what comes of it.
+    await confirm?.();
     if (!runOnce) throw notOffered();
-    return runOnce({ attempt, checked, run });
+    return runOnce({ attempt, checked: { ...checked, call }, run });
   };
 };

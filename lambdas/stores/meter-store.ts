@@ -89,10 +89,17 @@ export type EndedPeriod = { period: string; used: number };
 export type MeterStore = {
   /** Reserves one unit of the minute and one of the period, or neither. Idempotent. */
   reserve(reservation: Reservation): Promise<ReserveResult>;
+  /**
+   * The same with limits that may be out of date. Undefined, and nothing is reserved, if the meter is sharded: it would
+   * lend its units by these limits (dynamo/meter-shards.ts).
+   */
+  reserveUnconfirmed(reservation: Reservation): Promise<ReserveResult | undefined>;
   /** Charges a reserved unit. Idempotent; no error if the unit was reaped. */
   charge(unit: ReservedUnit): Promise<void>;
   /** Returns the period's unit (the minute's stays used). Idempotent, also without a reservation. */
   refund(unit: ReservedUnit): Promise<void>;
+  /** Returns both units of a request that no one has served. Idempotent. */
+  withdraw(unit: ReservedUnit): Promise<void>;
   /** Refunds the units of processes that died before they settled them; returns how many. Idempotent. */
   reap(meterId: string, now: number): Promise<number>;
   /** A strongly consistent read of the counts. */

@@ -176,6 +176,34 @@ export const meterStoreContract = (
         });
       });
 
+      test('a withdrawn request returns its unit and its place in the minute, and may be reserved again', async () => {
+        const r = reservation({ rpm: 2 });
+        await store.reserve(r);
+        await store.reserve(another(r));
+        await store.withdraw(r);
+        const left = { minuteCount: 1, periodCount: 1, inFlightCount: 1 };
+        expect(await store.readUsage(r)).toMatchObject(left);
+        expect(await store.reserve(r)).toMatchObject({ outcome: 'admitted', minuteCount: 2 });
+      });
+
+      test('a withdrawal after the charge changes nothing', async () => {
+        const r = reservation();
+        await store.reserve(r);
+        await store.charge(r);
+        await store.withdraw(r);
+        expect(await store.readUsage(r)).toMatchObject({ minuteCount: 1, periodCount: 1 });
+      });
+
+      test('a sharded meter reserves nothing with limits that may be out of date', async () => {
+        const first = reservation();
+        expect(await store.reserveUnconfirmed(first)).toMatchObject({ outcome: 'admitted' });
+        // More than one item holds.
+        await reserveMany(61, first);
+        const counts = await store.readUsage(first);
+        expect(await store.reserveUnconfirmed(another(first, { rpm: 1 }))).toBeUndefined();
+        expect(await store.readUsage(first)).toEqual(counts);
+      });
+
       test('a request refunded before its reservation arrives is never admitted', async () => {
         const r = reservation();
         await store.refund(r);

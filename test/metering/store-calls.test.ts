@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { askFor } from './ask.ts';
-import type { TableCall } from './dynamo-proxy.ts';
+import type { TableCall, Trouble } from './dynamo-proxy.ts';
 import { startTroubledRouter, type TroubledRouter } from './troubled-router.ts';
 
 /** Stands still at the start of a minute, so that no cache is due and no window ends during a test. */
@@ -82,6 +82,25 @@ test.each([
     );
   },
 );
+
+test('the first byte of an idle environment waits for one call of the tables: the others are in flight meanwhile', async () => {
+  const key = await newKey(1_000);
+  await warmUp(key);
+  router.advance(60_000);
+  const first = router.proxy.calls.length;
+  const inFlight = Promise.withResolvers<Trouble>();
+  const later = Promise.withResolvers<Trouble>();
+  router.proxy.decide(() => inFlight.promise);
+  const response = askFor(router.url, { path: PATH, key, model: 'test/answers', stream: true });
+  const calls = ['read keys', 'read meters', 'read meters', 'read plans', 'write meters'];
+  await expect.poll(() => callsAfter(first), PATIENT).toEqual(calls);
+  router.proxy.decide(() => later.promise);
+  inFlight.resolve('none');
+  const body = (await response).body?.getReader();
+  expect((await body?.read())?.done).toBe(false);
+  later.resolve('none');
+  await body?.cancel();
+});
 
 test('a denied request writes its meter and its count once, and further ones read the meter once a second', async () => {
   const key = await newKey(1);

@@ -51,6 +51,7 @@ export const startTroubledRouter = async ({
   watchAnswers(server.url, []);
   return {
     url: server.url,
+    adminUrl: `${healthy.baseUrl}/admin`,
     /** The table itself, without the troubles. */
     tableUrl: healthy.endpoints.dynamo,
     createKey: healthy.createKey,

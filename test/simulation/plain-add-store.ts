@@ -54,20 +54,24 @@ export const createPlainAddStore = (client: DynamoDBDocumentClient): MeterStore 
     }
   };
   const refunded = new Set<string>();
+  const reserve: MeterStore['reserve'] = async (reservation) => {
+    const { rpm, quota } = reservation;
+    const admitted = rpm > 0 && quota > 0 && (await add(reservation, 1, { rpm, quota }));
+    const counts = await readUsage(reservation);
+    const refusal = counts.periodCount >= quota ? 'quota-exhausted' : 'rate-limited';
+    return { outcome: admitted ? 'admitted' : refusal, ...counts };
+  };
+  const refund: MeterStore['refund'] = async (unit) => {
+    if (refunded.has(unit.requestId)) return;
+    await add(unit, -1);
+    refunded.add(unit.requestId);
+  };
   return {
-    reserve: async (reservation) => {
-      const { rpm, quota } = reservation;
-      const admitted = rpm > 0 && quota > 0 && (await add(reservation, 1, { rpm, quota }));
-      const counts = await readUsage(reservation);
-      const refusal = counts.periodCount >= quota ? 'quota-exhausted' : 'rate-limited';
-      return { outcome: admitted ? 'admitted' : refusal, ...counts };
-    },
+    reserve,
+    reserveUnconfirmed: reserve,
     charge: async () => undefined,
-    refund: async (unit) => {
-      if (refunded.has(unit.requestId)) return;
-      await add(unit, -1);
-      refunded.add(unit.requestId);
-    },
+    refund,
+    withdraw: refund,
     reap: async () => 0,
     readUsage,
     endedPeriods: async () => [],

@@ -37,7 +37,7 @@ const otherThan = (tombstoned: number, next: number, shards: number): number =>
  */
 export const createReserve = (
   parts: AttemptParts & { bank: Bank; sharding: Sharding },
-): MeterStore['reserve'] => {
+): Pick<MeterStore, 'reserve' | 'reserveUnconfirmed'> => {
   const { bank, ledger } = parts;
   const tryIn = createTry(parts);
   /** Sharded meters, as this process saw them last. */
@@ -180,17 +180,28 @@ export const createReserve = (
     return { ...snapshot, outcome, hasStaleMarks: false };
   };
 
-  return async (reservation) => {
-    if (reservation.quota < 1 || reservation.rpm < 1) return denyByRead(reservation);
-    try {
-      const result = await reserve(reservation);
-      if (result.outcome !== 'admitted') ledger.end(reservation.requestId);
-      return result;
-    } catch (error) {
-      if (error instanceof StoreThrottled) countThrottle(reservation);
-      // If it failed before its first write was sent, there is nothing to refund.
-      if (!reservation.isRepeat) ledger.begin(reservation.requestId, reservation.meterId);
-      throw error;
-    }
+  const guarded =
+    <Result extends ReserveResult | undefined>(
+      send: (reservation: Reservation) => Promise<Result>,
+    ) =>
+    async (reservation: Reservation): Promise<Result | ReserveResult> => {
+      if (reservation.quota < 1 || reservation.rpm < 1) return denyByRead(reservation);
+      try {
+        const result = await send(reservation);
+        if (result && result.outcome !== 'admitted') ledger.end(reservation.requestId);
+        return result;
+      } catch (error) {
+        if (error instanceof StoreThrottled) countThrottle(reservation);
+        // If it failed before its first write was sent, there is nothing to refund.
+        if (!reservation.isRepeat) ledger.begin(reservation.requestId, reservation.meterId);
+        throw error;
+      }
+    };
+
+  return {
+    reserve: guarded(reserve),
+    reserveUnconfirmed: guarded(async (reservation) =>
+      roots.get(reservation.meterId) ? undefined : reserveInOne(reservation),
+    ),
   };
 };

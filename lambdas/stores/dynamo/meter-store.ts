@@ -36,6 +36,7 @@ import {
   reapAll,
   removingPast,
   TOMBSTONE,
+  WITHDRAW,
 } from './meter-writes.ts';
 import { type ConditionalWrite, createTable, type Item, type Table } from './table.ts';
 
@@ -49,7 +50,10 @@ const FREE_ITEM_LIFE_SECONDS = 3_600;
 const MAX_FORGOTTEN = 40;
 
 /** Settles each unit once, also if copies of its writes are still in flight. */
-const createSettle = (table: Table, ledger: WriteLedger): Pick<MeterStore, 'charge' | 'refund'> => {
+const createSettle = (
+  table: Table,
+  ledger: WriteLedger,
+): Pick<MeterStore, 'charge' | 'refund' | 'withdraw'> => {
   /** For a request whose reserve was sent once. Not applied means already settled or reaped. */
   const settleOnce = async (unit: ReservedUnit, write: ConditionalWrite, entry: LedgerEntry) => {
     const bindings = bindUnit(unit);
@@ -94,6 +98,8 @@ const createSettle = (table: Table, ledger: WriteLedger): Pick<MeterStore, 'char
     charge: (unit) =>
       settle(unit, CHARGE, (key) => table.apply(key, CHARGE_DUPLICATED, bindUnit(unit))),
     refund: (unit) => settle(unit, REFUND, (key) => refundDuplicated(unit, key)),
+    // A copy that may still be applied keeps its place in the minute, as it does where a reserve fails.
+    withdraw: (unit) => settle(unit, WITHDRAW, (key) => refundDuplicated(unit, key)),
   };
 };
 
@@ -199,7 +205,7 @@ export const createDynamoMeterStore = ({
   const endKey = createEndKey(table);
 
   return {
-    reserve: createReserve({ table, ledger, bank, refund: settle.refund, sharding }),
+    ...createReserve({ table, ledger, bank, refund: settle.refund, sharding }),
     ...settle,
     reap: createReap(table, bank),
     readUsage: async (query) => snapshotOf(await bank.readAll(query.meterId), query),

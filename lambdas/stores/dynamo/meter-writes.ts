@@ -24,6 +24,8 @@ import type { Bindings, ConditionalWrite } from './table.ts';
  *   +m +1r +1q +1n                 -m -1n
  *   reserve                        refund                      failed, at any time: 0 units
  *   +m +1r +1q +1n                 -m -1n -1q
+ *   reserve                        withdraw                    decided again with other limits: 0 units, 0 requests
+ *   +m +1r +1q +1n                 -m -1n -1q -1r
  *   reserve (no response) …        charge or refund            a late copy of the reserve meets x: no-op
  *   ?                              m -> x -1n, or +x
  *   reserve   †                    reap, 17 min later          process died before it settled: 0 units
@@ -71,6 +73,11 @@ export const CHARGE: ConditionalWrite = {
 };
 export const REFUND: ConditionalWrite = {
   update: 'REMOVE #mark ADD #inFlight :minusOne, #period :minusOne',
+  condition: '#mark = :open',
+};
+
+export const WITHDRAW: ConditionalWrite = {
+  update: 'REMOVE #mark ADD #inFlight :minusOne, #period :minusOne, #minute :minusOne',
   condition: '#mark = :open',
 };
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mintKey } from '../../../lambdas/keys/api-key.ts';
-import { createAuthenticate } from '../../../lambdas/keys/authenticate.ts';
+import { confirmedCaller, createAuthenticate } from '../../../lambdas/keys/authenticate.ts';
 import { createKeyLifecycle } from '../../../lambdas/keys/lifecycle.ts';
 import type { NewKey } from '../../../lambdas/keys/store-key.ts';
 import type { Plan } from '../../../lambdas/stores/plan-store.ts';
@@ -52,6 +52,7 @@ const setUp = () => {
     clock,
     randomBytes,
   });
+  const identify = (key: string) => authenticate({ authorization: `Bearer ${key}` });
   const create = (over: Partial<NewKey> = {}) =>
     lifecycle.create({ projectId: 'prj', planId: 'team', ...over });
   return {
@@ -59,7 +60,8 @@ const setUp = () => {
     reads,
     lifecycle,
     create,
-    call: (key: string) => authenticate({ authorization: `Bearer ${key}` }),
+    identify,
+    call: async (key: string) => confirmedCaller(await identify(key)),
     cut: () => {
       stores = unreachable;
     },
@@ -103,6 +105,30 @@ describe('a valid key', () => {
     expect(reads.slice(2).toSorted()).toEqual(['key', 'plan']);
     await again;
     expect(reads).toHaveLength(4);
+  });
+
+  test('a known key is identified before it is read again, and then confirmed', async () => {
+    const { create, identify, reads, clock } = setUp();
+    const { key, record } = await create();
+    expect(await identify(key)).toEqual({ caller: expect.anything() });
+    clock.advance(3_600_000);
+    const { caller, confirm } = await identify(key);
+    expect(caller).toMatchObject({ keyId: record.keyId, plan: PLAN });
+    expect(reads).toHaveLength(4);
+    await confirm?.();
+  });
+
+  test('a key that was revoked since it was last read is not confirmed', async () => {
+    const { create, identify, clock, lifecycle } = setUp();
+    const { key, record } = await create();
+    await identify(key);
+    await lifecycle.revoke({ projectId: 'prj', keyId: record.keyId });
+    clock.advance(10_000);
+    const { confirm } = await identify(key);
+    expect(await errorOf(async () => confirm?.())).toMatchObject({
+      status: 401,
+      message: 'The API key was revoked.',
+    });
   });
 
   test('a key gets 401 from its expiry on, cached or not', async () => {

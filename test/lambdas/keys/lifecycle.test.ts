@@ -38,7 +38,7 @@ const setUp = async () => {
   /** A generation's way in: the cached key first, then the meter. */
   const generate = async (key: string) => {
     counter += 1;
-    const caller = await authenticate({ 'x-api-key': key });
+    const { caller } = await authenticate({ 'x-api-key': key });
     return meter.admit(caller, `req_${counter}`);
   };
   const oldRef = { projectId, keyId: old.record.keyId };
@@ -64,7 +64,7 @@ describe('a key with an expiry', () => {
   test('an expired key is denied by the meter, although it was authenticated before', async () => {
     const { lifecycle, authenticate, meter, clock, projectId } = await setUp();
     const made = await lifecycle.create({ projectId, planId: 'p', expiresAt: NOW + HOUR });
-    const caller = await authenticate({ 'x-api-key': made.key });
+    const { caller } = await authenticate({ 'x-api-key': made.key });
     clock.set(NOW + HOUR - 1);
     await meter.admit(caller, 'req_in_time');
     clock.set(NOW + HOUR);
@@ -75,11 +75,13 @@ describe('a key with an expiry', () => {
     const { lifecycle, authenticate, meter, clock, oldRef, old } = await setUp();
     const ends = { overlapMs: 7 * 24 * HOUR, expiresAt: NOW + HOUR } as const;
     const successor = await lifecycle.rotate({ ...oldRef, ...ends });
-    const callers = await Promise.all(
+    const identities = await Promise.all(
       [successor?.key ?? '', old.key].map((key) => authenticate({ 'x-api-key': key })),
     );
     clock.set(NOW + HOUR);
-    const admissions = callers.map((caller, n) => meter.admit(caller, `req_${caller.keyId}_${n}`));
+    const admissions = identities.map(({ caller }, n) =>
+      meter.admit(caller, `req_${caller.keyId}_${n}`),
+    );
     const results = await Promise.allSettled(admissions);
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
   });
