@@ -19,6 +19,8 @@ export type FaultRule = {
   protocol?: UpstreamProtocolName;
   model?: string;
   times?: number;
+  /** Matching calls that are answered first. */
+  after?: number;
 };
 
 /** Lets tests inspect calls to the embedded upstream and inject faults. */
@@ -43,14 +45,15 @@ const matches = (rule: FaultRule, call: RecordedCall): boolean =>
 
 export const createRecorder = (): Recorder => {
   let calls: RecordedCall[] = [];
-  let rules: { rule: FaultRule; remaining: number }[] = [];
+  let rules: { rule: FaultRule; waiting: number; remaining: number }[] = [];
   return {
     control: {
       get calls() {
         return calls;
       },
       inject: (rule) => {
-        rules.push({ rule, remaining: rule.times ?? Number.POSITIVE_INFINITY });
+        const remaining = rule.times ?? Number.POSITIVE_INFINITY;
+        rules.push({ rule, waiting: rule.after ?? 0, remaining });
       },
       reset: () => {
         calls = [];
@@ -62,8 +65,13 @@ export const createRecorder = (): Recorder => {
     },
     takeFault: (call) => {
       const match = rules.find(({ rule, remaining }) => remaining > 0 && matches(rule, call));
-      if (match) match.remaining -= 1;
-      return match?.rule.fault;
+      if (!match) return undefined;
+      if (match.waiting > 0) {
+        match.waiting -= 1;
+        return undefined;
+      }
+      match.remaining -= 1;
+      return match.rule.fault;
     },
   };
 };

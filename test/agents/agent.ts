@@ -19,8 +19,17 @@ export type AgentAnswer = {
 /** A coding agent that is run once per prompt, without a person. */
 export type Agent = {
   name: string;
+  /** Last part of the ids of its models, if the agent chooses its tools by it. */
+  modelName?: string;
+  /** Its reasoning comes back without a signature, which a messages upstream requires. */
+  losesSignatures?: boolean;
   /** The prompt's words for calling its tools, as the embedded model understands them. */
-  call: { read(file: string): string; shell(command: string): string };
+  call: {
+    read(file: string): string;
+    shell(command: string): string;
+    /** A custom tool, whose input is one text in a grammar. */
+    patch?(text: string): string;
+  };
   ask(ask: Ask): Promise<AgentAnswer>;
 };
 

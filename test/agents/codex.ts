@@ -27,6 +27,7 @@ const Line = z.object({
 });
 
 const shell = (command: string) => `call exec_command ${JSON.stringify({ cmd: command })}`;
+const patch = (text: string) => `call apply_patch ${JSON.stringify({ input: text })}`;
 
 /** Codex's `exec`, which takes one prompt; it speaks the responses protocol only. */
 export const codex: Agent = {
@@ -49,4 +50,12 @@ export const codex: Agent = {
     );
     return { text: texts.join(''), error: events.find(({ error }) => error)?.error?.message };
   },
+};
+
+/** Codex with a model that it knows, for which it has a custom tool. */
+export const codexWithPatches: Agent = {
+  ...codex,
+  name: 'Codex with apply_patch',
+  modelName: 'gpt-5.5',
+  call: { ...codex.call, patch },
 };

@@ -1,16 +1,25 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Model, parseModels } from '../../lambdas/catalog/catalog.ts';
+import defaultModels from '../../lambdas/catalog/models.json' with { type: 'json' };
 import type { LogFields } from '../../lambdas/log-events.ts';
 import { type LocalRouter, startLocal } from '../../local/start.ts';
 import type { Agent, Desk } from './agent.ts';
 import { claudeCode } from './claude-code.ts';
-import { codex } from './codex.ts';
+import { codex, codexWithPatches } from './codex.ts';
 import { installAgents } from './install-agents.ts';
 import { opencode } from './opencode.ts';
-import { FILE_TEXT, type Outcome, SCENES, type Scene } from './scenes.ts';
+import { FILE_TEXT, type Outcome, type Scene, scenesOf } from './scenes.ts';
 
-const AGENTS: Agent[] = [claudeCode, codex, opencode('chat'), opencode('messages')];
+const AGENTS: Agent[] = [
+  claudeCode,
+  codex,
+  codexWithPatches,
+  opencode('chat'),
+  opencode('messages'),
+];
+const DEFAULTS = parseModels(defaultModels);
 const QUOTE = 200;
 
 type Stage = { router: LocalRouter; requests: LogFields[]; root: string };
@@ -24,6 +33,14 @@ const makeDesk = (root: string): Desk => {
   for (const path of Object.values(desk)) mkdirSync(path);
   return desk;
 };
+
+/** The two models that an agent is tried with: one on a chat upstream, one on a messages upstream. */
+const modelsOf = ({ modelName }: Agent): Model[] =>
+  DEFAULTS.slice(0, 2).map((model) => {
+    if (modelName === undefined) return model;
+    const targets = model.targets.map((target) => ({ ...target, model: modelName }));
+    return { ...model, id: `${model.owned_by}/${modelName}`, targets };
+  });
 
 const perform = async ({ router, requests, root }: Stage, play: Play): Promise<Outcome> => {
   const { agent, model, scene } = play;
@@ -44,6 +61,8 @@ const perform = async ({ router, requests, root }: Stage, play: Play): Promise<O
     answer,
     statuses: own.map(({ status }) => Number(status)),
     upstreams: calls.map(({ protocol }) => protocol),
+    sent: calls.map(({ body }) => JSON.stringify(body)),
+    fileText: readFileSync(file, 'utf8'),
   };
 };
 
@@ -58,7 +77,7 @@ const review = async (stage: Stage, play: Play): Promise<boolean> => {
   try {
     const outcome = await perform(stage, play);
     print(`     ${play.scene.name}: ${quoted(outcome)}`);
-    play.scene.check(outcome);
+    play.scene.check(outcome, play.agent);
     return true;
   } catch (error) {
     print(`FAIL ${play.scene.name}: ${error}`);
@@ -69,9 +88,9 @@ const review = async (stage: Stage, play: Play): Promise<boolean> => {
 const performAll = async (stage: Stage): Promise<number> => {
   let failures = 0;
   for (const agent of AGENTS) {
-    for (const { id: model, targets } of stage.router.models.slice(0, 2)) {
+    for (const { id: model, targets } of modelsOf(agent)) {
       print(`\n${agent.name} with ${model}, on an upstream that speaks ${targets[0]?.protocol}`);
-      for (const scene of SCENES) {
+      for (const scene of scenesOf(agent)) {
         if (!(await review(stage, { agent, model, scene }))) failures += 1;
       }
     }
@@ -84,6 +103,7 @@ const root = mkdtempSync(join(tmpdir(), 'agents-'));
 const requests: LogFields[] = [];
 const router = await startLocal({
   delayMs: 5,
+  catalog: [...DEFAULTS, ...modelsOf(codexWithPatches)],
   log: {
     info: (event, fields) => {
       if (event === 'request') requests.push(fields);

@@ -38,6 +38,7 @@ const Line = z.object({
 /** opencode's `run`, which takes one prompt, through either family of the router. */
 export const opencode = (family: Family): Agent => ({
   name: `opencode (${family})`,
+  losesSignatures: family === 'chat',
   call: {
     read: (file) => `call read ${JSON.stringify({ filePath: file })}`,
     shell: (command) => `call bash ${JSON.stringify({ command, description: 'A test' })}`,

@@ -9,6 +9,10 @@ export type Outcome = {
   statuses: number[];
   /** What the upstreams it asked for them speak, in order. */
   upstreams: string[];
+  /** What those upstreams were sent, as JSON. */
+  sent: string[];
+  /** The file, after the agent has ended. */
+  fileText: string;
 };
 
 /** One prompt to an agent, and what must come of it. */
@@ -18,12 +22,30 @@ export type Scene = {
   plan?: Partial<Plan>;
   fault?: FaultRule;
   /** @throws AssertionError */
-  check(outcome: Outcome): void;
+  check(outcome: Outcome, agent: Agent): void;
 };
 
 /** What the file says that agents are told to read. */
 export const FILE_TEXT = 'The answer is 42.';
+const THOUGHT = 'I should look.';
 const LONG = 'one two three four five six seven eight nine ten';
+
+const PATCHED_TEXT = 'The answer is 43.';
+const PATCH = [
+  '*** Begin Patch',
+  '*** Update File: note.txt',
+  '@@',
+  `-${FILE_TEXT}`,
+  `+${PATCHED_TEXT}`,
+  '*** End Patch',
+].join('\n');
+
+/** The prompt holds the thought as well. */
+const expectReasoningBack = ({ sent, upstreams }: Outcome, { losesSignatures }: Agent) => {
+  const isLost = losesSignatures && upstreams[1] === 'messages';
+  const thoughts = sent.map((body) => body.split(THOUGHT).length - 1);
+  assert.deepEqual(thoughts, [1, isLost ? 1 : 2]);
+};
 
 const answered = ({ answer, statuses }: Outcome, steps: number, ...parts: string[]) => {
   assert.equal(answer.error, undefined);
@@ -31,7 +53,14 @@ const answered = ({ answer, statuses }: Outcome, steps: number, ...parts: string
   assert.deepEqual(statuses, Array(steps).fill(200));
 };
 
-export const SCENES: Scene[] = [
+const BETWEEN_STEPS: FaultRule = { fault: { kind: 'status', status: 500 }, after: 1, times: 1 };
+
+const expectSwitch = ({ upstreams: [first, failed, second] }: Outcome) => {
+  assert.equal(failed, first);
+  assert.notEqual(second, first);
+};
+
+const SCENES: Scene[] = [
   {
     name: 'says hi',
     prompt: () => 'say hi',
@@ -41,9 +70,12 @@ export const SCENES: Scene[] = [
     },
   },
   {
-    name: 'reads a file',
-    prompt: (call, file) => `think I should look.\n${call.read(file)}`,
-    check: (outcome) => answered(outcome, 2, FILE_TEXT),
+    name: 'reads a file, and sends its reasoning back with what it read',
+    prompt: (call, file) => `think ${THOUGHT}\n${call.read(file)}`,
+    check: (outcome, agent) => {
+      answered(outcome, 2, FILE_TEXT);
+      expectReasoningBack(outcome, agent);
+    },
   },
   {
     name: 'runs two tools at once',
@@ -57,6 +89,15 @@ export const SCENES: Scene[] = [
     check: (outcome) => {
       answered(outcome, 1, 'hi');
       assert.equal(new Set(outcome.upstreams).size, 2);
+    },
+  },
+  {
+    name: 'is switched to the second upstream between its steps unnoticed',
+    prompt: (call, file) => `think ${THOUGHT}\n${call.read(file)}`,
+    fault: BETWEEN_STEPS,
+    check: (outcome) => {
+      answered(outcome, 2, FILE_TEXT);
+      expectSwitch(outcome);
     },
   },
   {
@@ -79,4 +120,35 @@ export const SCENES: Scene[] = [
       assert.deepEqual(statuses, [402]);
     },
   },
+];
+
+const patched = (outcome: Outcome) => {
+  answered(outcome, 2);
+  assert.equal(outcome.fileText, `${PATCHED_TEXT}\n`);
+};
+
+/** Scenes of a custom tool, which no upstream has: it gets a function of one text, described by the grammar. */
+const patchScenes = (patch: (text: string) => string): Scene[] => [
+  {
+    name: 'applies a patch in the grammar that the model was sent',
+    prompt: () => patch(PATCH),
+    check: (outcome) => {
+      patched(outcome);
+      for (const part of ['grammar', 'begin_patch:']) assert.ok(outcome.sent[0]?.includes(part));
+    },
+  },
+  {
+    name: 'applies a patch, and the second upstream reads its result',
+    prompt: () => patch(PATCH),
+    fault: BETWEEN_STEPS,
+    check: (outcome) => {
+      patched(outcome);
+      expectSwitch(outcome);
+    },
+  },
+];
+
+export const scenesOf = ({ call }: Agent): Scene[] => [
+  ...SCENES,
+  ...(call.patch ? patchScenes(call.patch) : []),
 ];

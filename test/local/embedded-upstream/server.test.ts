@@ -256,4 +256,12 @@ describe('faults of the embedded upstream', () => {
     expect((await chat({})).status).toBe(500);
     expect((await chat({})).status).toBe(200);
   });
+
+  test('an injected fault with `after` lets that many calls through first', async () => {
+    const fault = { kind: 'status', status: 500 } as const;
+    upstream.control.inject({ fault, after: 2, times: 1 });
+    const statuses = [];
+    for (let call = 0; call < 4; call += 1) statuses.push((await chat({})).status);
+    expect(statuses).toEqual([200, 200, 500, 200]);
+  });
 });
