@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { CALLER_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 import { type Answer, readHttp } from '../fuzz/read-http.ts';
 import { createRandom, type Random } from '../simulation/random.ts';
 import { modelOn, targetAt } from '../support/models.ts';
@@ -16,6 +17,7 @@ import {
   questionOf,
   requestOf,
   statementsOf,
+  type Wire,
 } from './conversation.ts';
 import { pickFrom, sizesFor, textOf } from './random-values.ts';
 import { readRequest } from './read-request.ts';
@@ -67,7 +69,7 @@ const exchange = async (path: string, body: Buffer, sizes: number[]): Promise<An
   return answer;
 };
 
-const meantBy = (random: Random, wire: Caller): Meant => {
+const meantBy = (random: Random, wire: Wire): Meant => {
   const calls = random.chance(0.4) ? callsOf(random, wire) : [];
   const hasCalls = calls.length > 0;
   const input = random.between(1, 100_000);
@@ -94,7 +96,7 @@ const expectSame = (got: string, wanted: string, what: string) => {
   throw new Error(`${what} differs at ${at}: got ${around(got)}, wanted ${around(wanted)}`);
 };
 
-const TOOL_ID = { chat: /^.{1,}$/s, messages: /^[a-zA-Z0-9_-]+$/ };
+const TOOL_ID = { chat: /^.{1,}$/s, messages: /^[a-zA-Z0-9_-]+$/, responses: /^.{1,}$/s };
 
 const expectRead = (caller: Caller, read: Read, meant: Meant) => {
   expectSame(read.text, meant.text, 'the text');
@@ -110,7 +112,7 @@ const expectRead = (caller: Caller, read: Read, meant: Meant) => {
   });
 };
 
-const expectAsked = (wire: Caller, conversation: Conversation) => {
+const expectAsked = (wire: Wire, conversation: Conversation) => {
   const received = strict.upstream.take();
   expect(
     received.flatMap(({ rejections }) => rejections),
@@ -127,7 +129,7 @@ const expectAsked = (wire: Caller, conversation: Conversation) => {
   }
 };
 
-type Combination = { caller: Caller; wire: Caller };
+type Combination = { caller: Caller; wire: Wire };
 
 /** A conversation of one to three turns, each built on the answer that the caller has read. */
 const converse = async (random: Random, { caller, wire }: Combination): Promise<number> => {
@@ -158,7 +160,7 @@ const converse = async (random: Random, { caller, wire }: Combination): Promise<
   return turns;
 };
 
-const COMBINATIONS = WIRES.flatMap((caller) => WIRES.map((wire) => ({ caller, wire })));
+const COMBINATIONS = CALLER_PROTOCOLS.flatMap((caller) => WIRES.map((wire) => ({ caller, wire })));
 
 test.each(COMBINATIONS)(
   'random conversations of $caller callers on a $wire upstream keep every byte both ways',

@@ -18,7 +18,9 @@ export type Conversation = {
   choice: 'auto' | 'required' | 'unset';
 };
 
-export type Caller = 'chat' | 'messages';
+/** Protocols of upstreams. */
+export type Wire = 'chat' | 'messages';
+export type Caller = Wire | 'responses';
 
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -26,6 +28,7 @@ const TOOLS = ['read_file', 'Write', 'mcp__server__a-tool-with-a-long-name-of-62
 const IDS = {
   chat: ['call_', 'functions.Bash:', 'chatcmpl-tool-'],
   messages: ['toolu_01', 'call-'],
+  responses: ['call_'],
 };
 
 export const questionOf = (random: Random): Question => ({
@@ -61,7 +64,10 @@ export const conversationOf = (random: Random, caller: Caller): Conversation => 
   rounds: Array.from({ length: random.between(0, 3) }, () => roundOf(random, caller)),
   question: questionOf(random),
   tools: TOOLS.map((name) => ({ name, description: textOf(random) })),
-  stop: random.chance(0.3) ? ['STOP', '\n\nHuman:', '🙂'].slice(0, random.between(1, 3)) : [],
+  stop:
+    caller !== 'responses' && random.chance(0.3)
+      ? ['STOP', '\n\nHuman:', '🙂'].slice(0, random.between(1, 3))
+      : [],
   temperature: random.chance(0.3) ? random.between(0, 9) / 10 : undefined,
   choice: pickFrom(random, ['auto', 'required', 'unset'] as const),
 });
@@ -156,20 +162,63 @@ const toMessages = ({ system, rounds, question, tools, ...rest }: Conversation) 
   };
 };
 
+const responsesUser = ({ text, image }: Question) => ({
+  role: 'user',
+  content: [
+    { type: 'input_text', text },
+    ...(image === undefined
+      ? []
+      : [{ type: 'input_image', image_url: `data:image/png;base64,${image}` }]),
+  ],
+});
+
+const responsesRound = ({ question, said, calls }: Round) => [
+  responsesUser(question),
+  ...(said === ''
+    ? []
+    : [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: said }] }]),
+  ...calls.map(({ id, name, arguments: text }) => ({
+    type: 'function_call',
+    call_id: id,
+    name,
+    arguments: text,
+  })),
+  ...calls.map(({ id, result }) => ({ type: 'function_call_output', call_id: id, output: result })),
+];
+
+const toResponses = ({ system, rounds, question, tools, ...rest }: Conversation) => ({
+  ...(system !== undefined && { instructions: system }),
+  input: [...rounds.flatMap(responsesRound), responsesUser(question)],
+  tools: tools.map((tool) => ({ type: 'function', ...tool, parameters: SCHEMA })),
+  ...(rest.choice !== 'unset' && { tool_choice: rest.choice }),
+  ...(rest.temperature !== undefined && { temperature: rest.temperature }),
+});
+
+/** Enough for arguments of 170 KB. */
+const MAX_TOKENS = 50_000;
+
+const BODIES = {
+  chat: (conversation: Conversation, stream: boolean) => ({
+    ...toChat(conversation),
+    max_tokens: MAX_TOKENS,
+    ...(stream && { stream_options: { include_usage: true } }),
+  }),
+  messages: (conversation: Conversation) => ({
+    ...toMessages(conversation),
+    max_tokens: MAX_TOKENS,
+  }),
+  responses: (conversation: Conversation) => ({
+    ...toResponses(conversation),
+    max_output_tokens: MAX_TOKENS,
+  }),
+};
+
 /** The conversation as a request of the caller's protocol. */
 export const requestOf = (
   caller: Caller,
   conversation: Conversation,
   { model, stream }: { model: string; stream: boolean },
-): string =>
-  JSON.stringify({
-    model,
-    // Enough for arguments of 170 KB.
-    max_tokens: 50_000,
-    stream,
-    ...(caller === 'chat' ? toChat(conversation) : toMessages(conversation)),
-    ...(caller === 'chat' && stream && { stream_options: { include_usage: true } }),
-  });
+): string => JSON.stringify({ model, stream, ...BODIES[caller](conversation, stream) });
 
 /** One JSON text for arguments of equal meaning. */
 export const canonical = (text: string): string => JSON.stringify(JSON.parse(text));

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { CALLER_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { send } from '../support/send.ts';
 import { PATHS, WIRES, withStrictFleet } from './strict-fleet.ts';
@@ -15,15 +16,18 @@ const strict = withStrictFleet(({ urls }) =>
 
 const nested = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
 
+const TURNS = [{ role: 'user', content: 'hi' }];
+const CONVERSATIONS = {
+  chat: { max_tokens: 100, messages: TURNS },
+  messages: { max_tokens: 100, messages: TURNS },
+  responses: { input: TURNS },
+};
+
 const ask = (caller: keyof typeof PATHS, body: object) =>
   send(strict.fleet.urls[0] ?? '', PATHS[caller], {
     method: 'POST',
     headers: { 'x-api-key': strict.fleet.key },
-    body: JSON.stringify({
-      max_tokens: 100,
-      messages: [{ role: 'user', content: 'hi' }],
-      ...body,
-    }),
+    body: JSON.stringify({ ...CONVERSATIONS[caller], ...body }),
   });
 
 /** An answer of one tool call, with arguments that nest `levels` deep. */
@@ -42,10 +46,11 @@ const script = (levels: number) =>
 const tools = {
   chat: [{ type: 'function', function: { name: 'read' } }],
   messages: [{ name: 'read', input_schema: { type: 'object' } }],
+  responses: [{ type: 'function', name: 'read' }],
 };
 
 const LEVELS = [400, 501, 5_000, 100_000];
-const CELLS = WIRES.flatMap((caller) =>
+const CELLS = CALLER_PROTOCOLS.flatMap((caller) =>
   WIRES.flatMap((wire) =>
     [false, true].flatMap((stream) => LEVELS.map((levels) => ({ caller, wire, stream, levels }))),
   ),

@@ -131,13 +131,59 @@ const readStreamedMessages = (text: string): Read => {
   return read;
 };
 
+const readEndedResponse = (response: Json): Read => {
+  const items = objects(response.output);
+  const parts = items.flatMap(({ content }) => objects(content));
+  const calls = items
+    .filter(({ type }) => type === 'function_call')
+    .map(({ call_id, name, arguments: text }) => ({
+      id: String(call_id),
+      name: String(name),
+      arguments: String(text),
+    }));
+  const cause = member(response.incomplete_details, 'reason');
+  const ended = calls.length > 0 ? 'tool-calls' : 'stop';
+  return {
+    text: parts.map(({ text }) => String(text)).join(''),
+    calls,
+    finish: cause === 'max_output_tokens' ? 'length' : ended,
+    usage: {
+      input: count(member(response.usage, 'input_tokens')),
+      cached: count(member(member(response.usage, 'input_tokens_details'), 'cached_tokens')),
+      output: count(member(response.usage, 'output_tokens')),
+    },
+  };
+};
+
+/** The deltas, which some clients read, and the response at the end, which others read, must agree. */
+const readStreamedResponse = (text: string): Read => {
+  const events = eventsOf(text).map((data): unknown => JSON.parse(data));
+  const deltasOf = (kind: string) =>
+    events
+      .filter((event) => member(event, 'type') === `response.${kind}.delta`)
+      .map((event) => String(member(event, 'delta')))
+      .join('');
+  const last = member(events.at(-1), 'response');
+  const read = readEndedResponse(isObject(last) ? last : {});
+  const whole = [read.text, read.calls.map((call) => call.arguments).join('')];
+  const streamed = [deltasOf('output_text'), deltasOf('function_call_arguments')];
+  if (whole.join('\n') !== streamed.join('\n')) throw new Error('deltas differ from the response');
+  return read;
+};
+
+const READERS = {
+  messages: { whole: readWholeMessages, streamed: readStreamedMessages },
+  responses: { whole: readEndedResponse, streamed: readStreamedResponse },
+};
+
 /** Reads the answer off its bytes. @throws Error when it is no UTF-8, no 200, or not of the protocol's form. */
 export const readResponse = (caller: Caller, { status, body }: Answer, stream: boolean): Read => {
   const text = new TextDecoder('utf-8', { fatal: true }).decode(body);
   if (status !== 200) throw new Error(`status ${status}: ${text.slice(0, 500)}`);
   if (text.includes('\ufffd')) throw new Error(`U+FFFD at ${text.indexOf('\ufffd')}`);
   if (caller === 'chat') return readChat(text, stream);
-  if (stream) return readStreamedMessages(text);
+  const { streamed, whole } = READERS[caller];
+  if (stream) return streamed(text);
   const parsed: unknown = JSON.parse(text);
-  return readWholeMessages(isObject(parsed) ? parsed : {});
+  return whole(isObject(parsed) ? parsed : {});
 };

@@ -6,7 +6,11 @@ import { CANARIES } from '../support/leak-watch.ts';
 import { type StrictUpstream, startStrictUpstream } from '../support/strict-upstream/server.ts';
 
 export const WIRES = ['chat', 'messages'] as const;
-export const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages' };
+export const PATHS = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+  responses: '/v1/responses',
+};
 
 /** A fleet whose models are on one strict upstream, for the tests of this file. */
 export const withStrictFleet = (modelsOn: (upstream: StrictUpstream) => Model[]) => {

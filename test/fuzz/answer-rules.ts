@@ -1,7 +1,9 @@
 import { expect } from 'vitest';
 import * as z from 'zod';
+import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { ChatCompletion, ChatError } from '../support/chat-schema.ts';
 import { MessagesError, WholeMessage } from '../support/messages-schema.ts';
+import { EndedResponse, ResponsesError } from '../support/responses-schema.ts';
 import { assertWellFormed } from '../support/translate.ts';
 import type { Answer } from './read-http.ts';
 
@@ -19,6 +21,7 @@ const Counted = z.strictObject({ input_tokens: z.int().nonnegative() });
 const WHOLE: Record<string, z.ZodType> = {
   [CHAT]: ChatCompletion,
   [MESSAGES]: WholeMessage,
+  [RESPONSES]: EndedResponse,
   [COUNT]: Counted,
 };
 
@@ -27,6 +30,7 @@ const expectSchema = (schema: z.ZodType, text: string) => {
 };
 
 const expectRefusal = (path: string, { headers }: Answer, text: string) => {
+  if (path.startsWith(RESPONSES)) return expectSchema(ResponsesError, text);
   if (!path.startsWith(MESSAGES)) return expectSchema(ChatError, text);
   expectSchema(MessagesError, text);
   return expect(text).toContain(`"request_id":"${headers['x-request-id']}"`);
@@ -38,9 +42,19 @@ type Ending = 'good' | 'empty' | 'refused' | 'broken';
 const CONTENT =
   /"(?:content|text|reasoning_content|refusal|thinking)":"[^"]|"(?:tool_calls|content)":\[\{|"content_block_start"/;
 const NATURAL_END = /"(?:finish_reason":"stop|stop_reason":"end_turn)"/;
+/** A whole response, or the one of a stream's last event. */
+const EMPTY_RESPONSE = /"output":\[\],.*"status":"completed"/;
 
-const goodOrEmpty = (text: string): Ending =>
-  NATURAL_END.test(text) && !CONTENT.test(text) ? 'empty' : 'good';
+const goodOrEmpty = (path: string, text: string): Ending => {
+  if (path === RESPONSES) return EMPTY_RESPONSE.test(text) ? 'empty' : 'good';
+  return NATURAL_END.test(text) && !CONTENT.test(text) ? 'empty' : 'good';
+};
+
+const PROTOCOLS: Record<string, CallerProtocolName> = {
+  [CHAT]: 'chat',
+  [MESSAGES]: 'messages',
+  [RESPONSES]: 'responses',
+};
 
 /** Holds an answer to its family's form, whatever it says. */
 export const expectForm = (path: string, answer: Answer): Ending => {
@@ -53,11 +67,11 @@ export const expectForm = (path: string, answer: Answer): Ending => {
     return 'refused';
   }
   if (headers['content-type']?.startsWith('text/event-stream')) {
-    const { isError } = assertWellFormed(path === CHAT ? 'chat' : 'messages', text);
-    return isError ? 'broken' : goodOrEmpty(text);
+    const { isError } = assertWellFormed(PROTOCOLS[path] ?? 'chat', text);
+    return isError ? 'broken' : goodOrEmpty(path, text);
   }
   expectSchema(WHOLE[path] ?? Anything, text);
-  return goodOrEmpty(text);
+  return goodOrEmpty(path, text);
 };
 
 /** Holds the answer to a request, however bad, to what its caller is owed while upstreams are well. */

@@ -1,25 +1,35 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
+import {
+  CALLER_PROTOCOLS,
+  type CallerProtocolName,
+  UPSTREAM_PROTOCOLS,
+  type UpstreamProtocolName,
+} from '../../lambdas/protocols/protocol-name.ts';
 
 const FIXTURES = fileURLToPath(new URL('../fixtures', import.meta.url));
 
 /** A text of one wire that is known to be understood, or refused, as it should be. */
-export type Sample = { name: string; wire: UpstreamProtocolName; text: string };
+export type Sample<W extends CallerProtocolName = UpstreamProtocolName> = {
+  name: string;
+  wire: W;
+  text: string;
+};
 
-const SIDE = /^(?:request|upstream)\.(?<wire>chat|messages)\.(?:json|sse)$/;
+const SIDE = /^(?:request|upstream)\.(?<wire>\w+)\.(?:json|sse)$/;
 
-const samplesOf = (area: string): Sample[] =>
+const samplesOf = <W extends CallerProtocolName>(area: string, wires: readonly W[]): Sample<W>[] =>
   readdirSync(join(FIXTURES, area)).flatMap((name) =>
     readdirSync(join(FIXTURES, area, name)).flatMap((file) => {
-      const wire = SIDE.exec(file)?.groups?.wire;
-      if (wire !== 'chat' && wire !== 'messages') return [];
+      const side = SIDE.exec(file)?.groups?.wire;
+      const wire = wires.find((one) => one === side);
+      if (wire === undefined) return [];
       return [{ name, wire, text: readFileSync(join(FIXTURES, area, name, file), 'utf8') }];
     }),
   );
 
 /** What the tables of cases ask, and what they answer: the best seeds that there are. */
-export const requestSamples = samplesOf('requests');
-export const streamSamples = samplesOf('streams');
-export const responseSamples = samplesOf('responses');
+export const requestSamples = samplesOf('requests', CALLER_PROTOCOLS);
+export const streamSamples = samplesOf('streams', UPSTREAM_PROTOCOLS);
+export const responseSamples = samplesOf('responses', UPSTREAM_PROTOCOLS);

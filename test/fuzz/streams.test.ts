@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { collect } from '../../lambdas/protocols/collect.ts';
 import type { GenerationEvent } from '../../lambdas/protocols/generation.ts';
-import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
+import { CALLER_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 import { callerProtocols, upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
 import { UpstreamError } from '../../lambdas/protocols/upstream-error.ts';
 import { ChatCompletion } from '../support/chat-schema.ts';
 import { WholeMessage } from '../support/messages-schema.ts';
+import { EndedResponse } from '../support/responses-schema.ts';
 import { fc } from '../support/seeds.ts';
 import { assertWellFormed, LABEL, requestOf, translate } from '../support/translate.ts';
 import { responseSamples, streamSamples } from './corpus.ts';
@@ -24,7 +25,7 @@ import {
 const SHARE = 0.1;
 const MAX_CHUNKS = 2_000;
 
-const family = fc.constantFrom<UpstreamProtocolName>('chat', 'messages');
+const family = fc.constantFrom(...CALLER_PROTOCOLS);
 
 test(
   'a mutated upstream stream reaches the caller as a well-formed stream or an error',
@@ -67,7 +68,7 @@ test(
   timeoutOf(SHARE),
 );
 
-const WHOLE = { chat: ChatCompletion, messages: WholeMessage };
+const WHOLE = { chat: ChatCompletion, messages: WholeMessage, responses: EndedResponse };
 
 async function* once(events: GenerationEvent[]): AsyncGenerator<GenerationEvent[]> {
   yield events;

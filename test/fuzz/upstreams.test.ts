@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createCatalog } from '../../lambdas/catalog/catalog.ts';
-import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
+import {
+  CALLER_PROTOCOLS,
+  type CallerProtocolName,
+} from '../../lambdas/protocols/protocol-name.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { modelOn, targetAt } from '../support/models.ts';
@@ -15,9 +18,10 @@ import { familyFor, pick, some, withKnownStops } from './wire-inputs.ts';
 
 const SHARE = 0.2;
 
-const PATHS: Record<UpstreamProtocolName, string> = {
+const PATHS: Record<CallerProtocolName, string> = {
   chat: '/v1/chat/completions',
   messages: '/v1/messages',
+  responses: '/v1/responses',
 };
 
 const STATUSES = [
@@ -62,7 +66,7 @@ const frame = (sample: Sample, body: Uint8Array, status: string, by: (typeof FRA
 
 const input = fc.record({
   sample: pick([...streamSamples, ...responseSamples]),
-  family: fc.constantFrom<UpstreamProtocolName>('chat', 'messages'),
+  family: fc.constantFrom(...CALLER_PROTOCOLS),
   isStreamed: fc.boolean(),
   status: fc.oneof(
     { weight: 9, arbitrary: fc.constant('200 OK') },
@@ -118,8 +122,10 @@ test(
       },
       act: ({ family, from, isStreamed, pieces }) => {
         upstream.say(pieces);
-        const messages = [{ role: 'user', content: 'hi' }];
-        const body = { model: from, max_tokens: 100, stream: isStreamed, messages };
+        const turns = [{ role: 'user', content: 'hi' }];
+        const conversation =
+          family === 'responses' ? { input: turns } : { max_tokens: 100, messages: turns };
+        const body = { model: from, stream: isStreamed, ...conversation };
         return deliver(handler, 'a Function URL', {
           method: 'POST',
           path: PATHS[family],

@@ -1,4 +1,4 @@
-import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { fc } from '../support/seeds.ts';
 import type { Sample } from './corpus.ts';
 import { type JsonMutation, jsonMutation, mutateJson } from './mutate-json.ts';
@@ -52,8 +52,8 @@ const RIDING =
 /** The family to ask in: what rides along to callers of its own family keeps whatever shape it has. */
 export const familyFor = (
   { wire, text }: Sample,
-  wished: UpstreamProtocolName,
-): UpstreamProtocolName => {
-  if (!RIDING.test(text)) return wished;
+  wished: CallerProtocolName,
+): CallerProtocolName => {
+  if (wire !== wished || !RIDING.test(text)) return wished;
   return wire === 'chat' ? 'messages' : 'chat';
 };
