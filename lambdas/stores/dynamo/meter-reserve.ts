@@ -180,7 +180,13 @@ export const createReserve = (
     return { ...snapshot, outcome, hasStaleMarks: false };
   };
 
-  const guarded =
+  const noteFailure = (error: unknown, reservation: Reservation): void => {
+    if (error instanceof StoreThrottled) countThrottle(reservation);
+    // If it failed before its first write was sent, there is nothing to refund.
+    if (!reservation.isRepeat) ledger.begin(reservation.requestId, reservation.meterId);
+  };
+
+  const noting =
     <Result extends ReserveResult | undefined>(
       send: (reservation: Reservation) => Promise<Result>,
     ) =>
@@ -191,16 +197,14 @@ export const createReserve = (
         if (result && result.outcome !== 'admitted') ledger.end(reservation.requestId);
         return result;
       } catch (error) {
-        if (error instanceof StoreThrottled) countThrottle(reservation);
-        // If it failed before its first write was sent, there is nothing to refund.
-        if (!reservation.isRepeat) ledger.begin(reservation.requestId, reservation.meterId);
+        noteFailure(error, reservation);
         throw error;
       }
     };
 
   return {
-    reserve: guarded(reserve),
-    reserveUnconfirmed: guarded(async (reservation) =>
+    reserve: noting(reserve),
+    reserveUnconfirmed: noting(async (reservation) =>
       roots.get(reservation.meterId) ? undefined : reserveInOne(reservation),
     ),
   };
