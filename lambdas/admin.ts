@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
-import models from '#models' with { type: 'json' };
 import type { ConsoleFiles, ConsoleParts } from './admin/console.ts';
 import { identify } from './admin/identify.ts';
 import { readEndpoint } from './aws/endpoint.ts';
 import { createUserPool, type UserPool } from './aws/user-pool.ts';
-import { parseModels } from './catalog/catalog.ts';
+import { bundledModels } from './catalog/bundled-models.ts';
 import { createAdmin } from './create-admin.ts';
 import { type AdminEnv, readAdminEnv } from './env.ts';
 import type { HttpEvent } from './http/read-event.ts';
@@ -69,7 +68,7 @@ const readMembers = ({ USER_POOL: id }: AdminEnv): UserPool | undefined =>
       });
 
 const admin = createAdmin({
-  models: parseModels(models),
+  models: bundledModels,
   ...createDynamoStores({
     client,
     tableNames: {

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
-import models from '#models' with { type: 'json' };
 import { createBucket } from './aws/bucket.ts';
 import { type AwsServiceName, readEndpoint } from './aws/endpoint.ts';
 import { createEventBus } from './aws/event-bus.ts';
-import { createCatalog, parseModels } from './catalog/catalog.ts';
+import { bundledModels } from './catalog/bundled-models.ts';
+import { createCatalog } from './catalog/catalog.ts';
 import { createRouter } from './create-router.ts';
 import { readRouterEnv } from './env.ts';
 import { createAuthenticate } from './keys/authenticate.ts';
@@ -19,10 +19,9 @@ import { createReadSecret } from './upstreams/read-secret.ts';
 import { createSecretsManagerSecrets } from './upstreams/secrets-manager.ts';
 
 const env = readRouterEnv(process.env);
-const catalog = parseModels(models);
 const log = createTelemetry({
   stage: env.STAGE,
-  labels: labelsOf(catalog, Number(env.MAX_SERIES)),
+  labels: labelsOf(bundledModels, Number(env.MAX_SERIES)),
   clock: systemClock,
   write: (line) => process.stdout.write(line),
 });
@@ -57,7 +56,7 @@ export const authenticate = createAuthenticate({ ...stores, clock: systemClock }
 
 /** The router function on AWS. */
 export const handler = createRouter({
-  catalog: createCatalog(catalog),
+  catalog: createCatalog(bundledModels),
   ...stores,
   announce: (event) => events.put('Usage threshold reached', event),
   keepMs: env.REPLAY_HOURS === undefined ? undefined : Number(env.REPLAY_HOURS) * HOUR_MS,

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Node } from 'constructs';
-import { type Model, parseModels } from '../lambdas/catalog/catalog.ts';
 import defaultModels from '../lambdas/catalog/models.json' with { type: 'json' };
+import { type Model, parseModels } from '../lambdas/catalog/parse-models.ts';
 import { ConfigurationError } from './configuration-error.ts';
 
 export type CatalogChoice = {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
-import { parseModels } from '../lambdas/catalog/catalog.ts';
+import { parseModels } from '../lambdas/catalog/parse-models.ts';
 import { missingCredentials } from './local-catalog.ts';
 import type { LocalOptions } from './start.ts';
 import { UsageError } from './usage-error.ts';

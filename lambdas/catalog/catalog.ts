@@ -1,124 +1,8 @@
-import * as z from 'zod/mini';
-import { readBedrockAddress } from '../bedrock.ts';
-import { UPSTREAM_PROTOCOLS } from '../protocols/protocol-name.ts';
-import { describeIssue } from '../support/describe-issue.ts';
 import { invalidRequest } from '../support/errors.ts';
-import { TargetCounting } from './families.ts';
 import { nearMatches } from './near-matches.ts';
-import { TargetProfile } from './profiles.ts';
+import type { Model, Target } from './parse-models.ts';
 
-/** Token of RFC 9110; Node throws on any other header name. */
-const HeaderName = z.string().check(z.regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be a header name'));
-const HeaderValue = z.string().check(z.regex(/^[\x20-\x7e]*$/, 'must be printable ASCII'));
-
-const TargetFields = z.strictObject({
-  /** Name of the provider connection, for logs, metrics and the breaker. */
-  upstream: z
-    .string()
-    .check(
-      z.regex(/^[a-z0-9][a-z0-9-]{0,39}$/, 'must be 1 to 40 lower-case letters, digits or dashes'),
-    ),
-  protocol: z.enum(UPSTREAM_PROTOCOLS),
-  /**
-   * URL before the protocol's path (`/chat/completions` or `/v1/messages`), e.g.
-   * `https://api.example.com/v1`; a query string in it is kept.
-   */
-  baseUrl: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }),
-  /** The provider's name of the model. */
-  model: z.string().check(z.minLength(1)),
-  /** Field of the upstream secret that holds the credential; absent if the role signs. */
-  secret: z.optional(z.string().check(z.minLength(1))),
-  /** Calls of Amazon Bedrock are signed with the credentials of the function's role. */
-  auth: z.optional(z.literal('iam')),
-  /** Header of the credential, if the provider does not use the protocol's default. */
-  authHeader: z.optional(z.enum(['authorization', 'x-api-key', 'api-key'])),
-  /** Extra headers, e.g. a protocol version. Never a credential. */
-  headers: z.optional(z.record(HeaderName, HeaderValue)),
-  /** Header by which the provider recognizes a repeat of a call, e.g. `Idempotency-Key`. */
-  idempotencyHeader: z.optional(HeaderName),
-  maxTokensField: z.optional(z.enum(['max_tokens', 'max_completion_tokens'])),
-  /** On chat: the upstream rejects (`refused`) or requires `reasoning_content` in earlier responses. */
-  reasoningHistory: z.optional(z.enum(['required', 'refused'])),
-  /** On chat: the upstream accepts only tool-call ids of nine letters and digits, as Mistral does. */
-  toolCallIds: z.optional(z.literal('short')),
-  /** On messages: the upstream rejects role `system` in `messages`. */
-  systemTurns: z.optional(z.literal('leading')),
-  /** What the model accepts: the name of a preset, or its members, with or without a preset. */
-  profile: z.optional(TargetProfile),
-  /** Timeout of the first event in ms, for models with long thinking. */
-  firstEventTimeoutMs: z.optional(z.int().check(z.positive(), z.maximum(300_000))),
-  /** How the provider counts tokens; by default as the model's name says. */
-  counting: z.optional(TargetCounting),
-});
-
-const NEEDS_SECRET =
-  'is required: the field of the upstream secret with the credential; only Amazon Bedrock can be called without one, with "auth": "iam"';
-const SIGNED = 'must be removed: with "auth": "iam" calls are signed with the function\'s role';
-const NOT_BEDROCK =
-  'must be https://bedrock-runtime.REGION.amazonaws.com/… or https://bedrock-mantle.REGION.api.aws/…, without a query: "auth": "iam" is for Amazon Bedrock';
-
-/** What is wrong with how the target is authenticated, by the member at fault. */
-const authIssues = (target: z.infer<typeof TargetFields>): [member: string, message: string][] => {
-  const { auth, secret, authHeader, baseUrl } = target;
-  if (auth === undefined) return secret === undefined ? [['secret', NEEDS_SECRET]] : [];
-  const isBedrock = readBedrockAddress(baseUrl) !== undefined && new URL(baseUrl).search === '';
-  return [
-    ...(secret === undefined ? [] : [['secret', SIGNED] as [string, string]]),
-    ...(authHeader === undefined ? [] : [['authHeader', SIGNED] as [string, string]]),
-    ...(isBedrock ? [] : [['baseUrl', NOT_BEDROCK] as [string, string]]),
-  ];
-};
-
-/** An upstream deployment that serves a model. Targets are tried in the order of the list. */
-export const Target = TargetFields.check(({ value, issues }) => {
-  for (const [member, message] of authIssues(value)) {
-    issues.push({ code: 'custom', input: value, path: [member], message });
-  }
-});
-export type Target = z.infer<typeof Target>;
-
-const ALIAS_FORM = 'must be 1 to 100 characters without white space';
-
-/** A catalog entry: the fields of `GET /v1/models`, and the targets. */
-export const Model = z.strictObject({
-  id: z.string().check(z.regex(/^[^/\s]+\/[^\s]+$/, 'must look like <vendor>/<model_name>')),
-  /** Other names that callers may use in `model`: of clients that know only their vendor's names. */
-  aliases: z.optional(z.array(z.string().check(z.regex(/^[^\s]{1,100}$/, ALIAS_FORM)))),
-  display_name: z.string().check(z.minLength(1)),
-  /** Unix seconds. */
-  created: z.int().check(z.nonnegative()),
-  owned_by: z.string().check(z.minLength(1)),
-  context_length: z.int().check(z.positive()),
-  max_output_tokens: z.int().check(z.positive()),
-  streaming: z.boolean(),
-  tools: z.boolean(),
-  vision: z.boolean(),
-  input_price_per_m: z.number().check(z.nonnegative()),
-  output_price_per_m: z.number().check(z.nonnegative()),
-  /** Of input tokens that the provider read from its cache; the input price if absent. */
-  cached_input_price_per_m: z.optional(z.number().check(z.nonnegative())),
-  targets: z.array(Target).check(z.minLength(1)),
-});
-export type Model = z.infer<typeof Model>;
-
-type Naming = Pick<Model, 'id' | 'aliases'>;
-
-/** Every name of the catalog with its place, in the order of the file. */
-const placedNames = (models: Naming[]): { name: string; path: (string | number)[] }[] => [
-  ...models.map(({ id }, index) => ({ name: id, path: [index, 'id'] })),
-  ...models.flatMap(({ aliases = [] }, index) =>
-    aliases.map((name, at) => ({ name, path: [index, 'aliases', at] })),
-  ),
-];
-
-const Models = z.array(Model).check(z.minLength(1), ({ value, issues }) => {
-  const owners = new Set<string>();
-  for (const { name, path } of placedNames(value)) {
-    const message = `'${name}' is already the name of a model: ids and aliases must be unique`;
-    if (owners.has(name)) issues.push({ code: 'custom', input: name, path, message });
-    owners.add(name);
-  }
-});
+export type { Model, Target };
 
 export type Catalog = {
   /** The models a plan may route to, in catalog order. */
@@ -149,13 +33,6 @@ const validModelsText = (id: string, valid: string[]): string => {
   const more = valid.length - LIST_LIMIT;
   const rest = more > 0 ? ` and ${more} more (GET /v1/models lists all)` : '';
   return `${hint}Valid models: ${valid.slice(0, LIST_LIMIT).join(', ')}${rest}.`;
-};
-
-/** @throws Error that names the path of every invalid value in `data`. */
-export const parseModels = (data: unknown): Model[] => {
-  const parsed = Models.safeParse(data, { error: describeIssue });
-  if (parsed.success) return parsed.data;
-  throw new Error(`The catalog is not valid.\n${z.prettifyError(parsed.error)}`);
 };
 
 /** Ids and aliases have two or three segments; clients add one or two. */

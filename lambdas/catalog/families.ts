@@ -1,24 +1,19 @@
-import * as z from 'zod/mini';
-
-const amount = z.number().check(z.nonnegative(), z.maximum(10_000));
-
 /** How a vendor writes a request into its prompt. None is below 0: a longer prompt never counts less. */
-export const Framing = z.strictObject({
+export type Framing = {
   /** Tokens of every prompt, of each message, call and member of its arguments. */
-  prompt: amount,
-  message: amount,
-  call: amount,
-  argument: amount,
+  prompt: number;
+  message: number;
+  call: number;
+  argument: number;
   /** Tokens of the first tool, of each, and of each member of their schemas. */
-  withTools: amount,
-  tool: amount,
-  member: amount,
+  withTools: number;
+  tool: number;
+  member: number;
   /** Factors of the tokens of tools' names and descriptions, of their schemas, of all other text. */
-  descriptions: amount,
-  schema: amount,
-  text: amount,
-});
-export type Framing = z.infer<typeof Framing>;
+  descriptions: number;
+  schema: number;
+  text: number;
+};
 
 const O200K = [
   626, 0, 1286, 955, 363, 129, 77, 687, 252, 871, 548, 16, 45, 35, 0, 0, 0, 0, 31, 0, 46, 0, 0, 0,
@@ -225,11 +220,3 @@ export const FAMILIES = {
 } satisfies Record<string, { weights: number[]; framing: Framing }>;
 
 export type Family = keyof typeof FAMILIES;
-const FAMILY_NAMES = Object.keys(FAMILIES) as Family[];
-
-/** Of a catalog target: how its vendor counts, where its model's name does not tell. */
-export const TargetCounting = z.strictObject({
-  family: z.optional(z.enum(FAMILY_NAMES as [Family, ...Family[]])),
-  /** Replaces the family's, where the vendor's template differs. */
-  framing: z.optional(Framing),
-});

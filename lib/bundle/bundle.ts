@@ -1,8 +1,10 @@
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync, type Metafile } from 'esbuild';
 import { bundleConsole } from '../../console/bundle.ts';
+import { parseModels } from '../../lambdas/catalog/parse-models.ts';
 
 const fromRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
@@ -46,44 +48,58 @@ const bundledIn = ({ outputs }: Metafile): Record<string, number> =>
     ),
   );
 
+/** Runs `use` with a file of the parsed catalog: the functions trust what they are bundled with. */
+const withParsedModels = <Result>(catalog: string, use: (file: string) => Result): Result => {
+  const folder = mkdtempSync(join(tmpdir(), 'models-'));
+  try {
+    const file = join(folder, 'models.json');
+    writeFileSync(file, JSON.stringify(parseModels(JSON.parse(readFileSync(catalog, 'utf8')))));
+    return use(file);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+};
+
 /**
  * Bundles an entry for Lambda; synth deploys the result and tests load it.
- * @throws on build errors.
+ * @throws on build errors, or if the catalog is not valid.
  */
 export const bundle = ({
   entry,
   outdir,
-  catalog,
+  catalog = fromRoot('lambdas/catalog/models.json'),
   credentials = 'environment',
   fileName = 'index.cjs',
 }: BundleOptions): Bundled => {
   const folder = outdir.startsWith('/') ? outdir : fromRoot(outdir);
   const file = join(folder, fileName);
-  const { metafile } = buildSync({
-    absWorkingDir: fromRoot('.'),
-    entryPoints: [entry],
-    outfile: file,
-    bundle: true,
-    minify: true,
-    platform: 'node',
-    target: 'node24',
-    // Loads in 86 ms of CPU; as ESM it takes 113 ms, because each `node:` import is expensive.
-    format: 'cjs',
-    // Selects the SDK's ESM sources: only those can be tree-shaken.
-    mainFields: ['module', 'main'],
-    // `import()` becomes `require`: as a module namespace `node:http` evaluates its lazy members, one of which
-    // loads undici, for 21 ms of CPU in the first request.
-    supported: { 'dynamic-import': false },
-    metafile: true,
-    alias: {
-      ...(credentials === 'environment' && {
-        '@aws-sdk/credential-provider-node': fromRoot('lib/bundle/env-credentials.ts'),
-      }),
-      ...(catalog !== undefined && { '#models': catalog }),
-    },
-    legalComments: 'none',
-    logLevel: 'warning',
-  });
+  const { metafile } = withParsedModels(catalog, (models) =>
+    buildSync({
+      absWorkingDir: fromRoot('.'),
+      entryPoints: [entry],
+      outfile: file,
+      bundle: true,
+      minify: true,
+      platform: 'node',
+      target: 'node24',
+      // Loads in 86 ms of CPU; as ESM it takes 113 ms, because each `node:` import is expensive.
+      format: 'cjs',
+      // Selects the SDK's ESM sources: only those can be tree-shaken.
+      mainFields: ['module', 'main'],
+      // `import()` becomes `require`: as a module namespace `node:http` evaluates its lazy members, one of which
+      // loads undici, for 21 ms of CPU in the first request.
+      supported: { 'dynamic-import': false },
+      metafile: true,
+      alias: {
+        ...(credentials === 'environment' && {
+          '@aws-sdk/credential-provider-node': fromRoot('lib/bundle/env-credentials.ts'),
+        }),
+        '#models': models,
+      },
+      legalComments: 'none',
+      logLevel: 'warning',
+    }),
+  );
   return { folder, file, sources: bundledIn(metafile) };
 };
 

@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Model, parseModels } from '../../lambdas/catalog/catalog.ts';
 import defaultModels from '../../lambdas/catalog/models.json' with { type: 'json' };
+import { type Model, parseModels } from '../../lambdas/catalog/parse-models.ts';
 import type { LogFields } from '../../lambdas/log-events.ts';
 import { type LocalRouter, startLocal } from '../../local/start.ts';
 import type { Agent, Desk } from './agent.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { parseModels, Target } from '../../lambdas/catalog/catalog.ts';
+import { parseModels, Target } from '../../lambdas/catalog/parse-models.ts';
 import { PRESETS } from '../../lambdas/catalog/profiles.ts';
 import { upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
 import { urlOf } from '../../lambdas/upstreams/http-upstream.ts';

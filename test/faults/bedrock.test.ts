@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { parseModels, type Target } from '../../lambdas/catalog/catalog.ts';
+import { parseModels, type Target } from '../../lambdas/catalog/parse-models.ts';
 import { DAY_MS } from '../../lambdas/support/clock.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';

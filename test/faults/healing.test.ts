@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { doctorHandlers } from '../../lambdas/admin/doctor.ts';
-import { type Model, Target } from '../../lambdas/catalog/catalog.ts';
+import { type Model, Target } from '../../lambdas/catalog/parse-models.ts';
 import { differenceIn } from '../../lambdas/protocols/model-difference.ts';
 import { DAY_MS } from '../../lambdas/support/clock.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';

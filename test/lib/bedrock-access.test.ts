@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseModels, type Target } from '../../lambdas/catalog/catalog.ts';
+import { parseModels, type Target } from '../../lambdas/catalog/parse-models.ts';
 import { modelOn } from '../support/models.ts';
 import { models, synthTemplate } from './synth.ts';
 

@@ -7,8 +7,8 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import { afterAll } from 'vitest';
 import cdk from '../../cdk.json' with { type: 'json' };
-import { parseModels } from '../../lambdas/catalog/catalog.ts';
 import catalog from '../../lambdas/catalog/models.json' with { type: 'json' };
+import { parseModels } from '../../lambdas/catalog/parse-models.ts';
 import { RouterStack } from '../../lib/router-stack.ts';
 import { readStage } from '../../lib/stage.ts';
 

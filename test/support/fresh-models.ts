@@ -1,5 +1,5 @@
-import { type Model, parseModels } from '../../lambdas/catalog/catalog.ts';
 import defaultModels from '../../lambdas/catalog/models.json' with { type: 'json' };
+import { type Model, parseModels } from '../../lambdas/catalog/parse-models.ts';
 import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 
 export type FreshModels = {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
-import { type Model, parseModels } from '../../lambdas/catalog/catalog.ts';
 import defaultModels from '../../lambdas/catalog/models.json' with { type: 'json' };
+import { type Model, parseModels } from '../../lambdas/catalog/parse-models.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { localCredentials } from '../../local/local-catalog.ts';
 import { type LocalOptions, type LocalRouter, startLocal } from '../../local/start.ts';

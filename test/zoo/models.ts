@@ -1,4 +1,4 @@
-import { type Model, parseModels } from '../../lambdas/catalog/catalog.ts';
+import { type Model, parseModels } from '../../lambdas/catalog/parse-models.ts';
 import type { Wire } from '../support/strict-upstream/server.ts';
 
 const WIRES: Wire[] = ['chat', 'messages'];

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createCatalog, parseModels } from '../../../lambdas/catalog/catalog.ts';
+import { createCatalog } from '../../../lambdas/catalog/catalog.ts';
+import { parseModels } from '../../../lambdas/catalog/parse-models.ts';
 import { createKeyLifecycle } from '../../../lambdas/keys/lifecycle.ts';
 import { createCountingClock } from '../../support/counting-clock.ts';
 import { type Fleet, startFleet } from '../../support/fleet.ts';

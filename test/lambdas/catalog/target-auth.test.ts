@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseModels } from '../../../lambdas/catalog/catalog.ts';
+import { parseModels } from '../../../lambdas/catalog/parse-models.ts';
 import { modelOn } from '../../support/models.ts';
 
 const RUNTIME = 'https://bedrock-runtime.eu-central-1.amazonaws.com/openai/v1';
