@@ -17,7 +17,7 @@ import { Navigation } from './parts/navigation.tsx';
 import { Notices } from './parts/notice.tsx';
 import { useRoute } from './parts/route.ts';
 import { SecretDialog } from './parts/secret-dialog.tsx';
-import { Empty, Shown } from './parts/states.tsx';
+import { Shown } from './parts/states.tsx';
 
 const PAGES = {
   overview: OverviewPage,
@@ -63,11 +63,6 @@ export const Shell = ({ session }: { session: Session }) => {
         projects={loaded.value?.projects ?? []}
       />
       <main id="main" tabIndex={-1}>
-        {session.isWithoutRole && (
-          <Empty icon="person" title="No project is yours yet">
-            <p>You are signed in. Ask an operator to add you to a project.</p>
-          </Empty>
-        )}
         <Shown of={loaded}>
           {({ projects, plans }) => (
             <SharedProvider

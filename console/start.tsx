@@ -1,8 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type ApiFailure, asFailure } from './api/failure.ts';
 import { localSession, type Session, userSession } from './api/session.ts';
-import { finishSignIn, goToSignIn, hasSignedOut } from './api/sign-in.ts';
+import { finishSignIn, goToSignIn, hasSignedOut, returnAddress } from './api/sign-in.ts';
+import type { SignIn } from './api/user-pool.ts';
 import { MyUsagePage } from './pages/my-usage.tsx';
+import { Dialog } from './parts/dialog.tsx';
 import { Logo } from './parts/icons.tsx';
 import { hrefOf, useRoute } from './parts/route.ts';
 import { FailureBox } from './parts/states.tsx';
@@ -10,7 +12,6 @@ import { settings } from './settings.ts';
 import { Shell } from './shell.tsx';
 
 type State = 'starting' | 'signed-out' | { session: Session } | { failure: ApiFailure };
-type SignIn = NonNullable<typeof settings.signIn>;
 
 const SignedOut = ({ signIn, failure }: { signIn: SignIn; failure: ApiFailure | undefined }) => (
   <main class="gate">
@@ -25,52 +26,74 @@ const SignedOut = ({ signIn, failure }: { signIn: SignIn; failure: ApiFailure | 
   </main>
 );
 
-const SignedOutBar = ({ session }: { session: Session }) => (
-  <div class="bar" role="alert">
-    You were signed out. What you typed is still here; it is lost when you sign in again.
-    <button type="button" class="button is-small" onClick={session.signInAgain}>
-      Sign in again
+const WithoutRole = ({ session: { person, signOut } }: { session: Session }) => (
+  <main class="gate">
+    <Logo />
+    <h1>No project is yours yet</h1>
+    <p>You are signed in as {person}. Ask an operator to add you to a project.</p>
+    <button type="button" class="button" onClick={signOut}>
+      Sign out
     </button>
-  </div>
+    <a href={hrefOf('my-usage')}>See the usage of a key instead</a>
+  </main>
+);
+
+/** Above every page and dialog, which keep what was typed. */
+const SignedOutDialog = ({ onClose }: { onClose: () => void }) => (
+  <Dialog title="You were signed out" onClose={onClose}>
+    <p>Sign in again in a new tab. This page then continues with what you typed.</p>
+    <div class="dialog-actions">
+      <button type="button" class="button" onClick={onClose}>
+        Not now
+      </button>
+      <a class="button is-primary" href={returnAddress()} target="_blank" rel="noreferrer">
+        Sign in again
+      </a>
+    </div>
+  </Dialog>
+);
+
+/** The page of key holders needs no account. */
+const ForKeyHolders = () => (
+  <main class="gate-page">
+    <MyUsagePage />
+  </main>
 );
 
 /** Signs in where the stage has a user pool, then shows the pages. */
 const WithSignIn = ({ signIn }: { signIn: SignIn }) => {
+  const isForKeyHolders = useRoute().page === 'my-usage';
   const [state, setState] = useState<State>('starting');
   const [isOver, setOver] = useState(false);
   useEffect(() => {
     const start = async () => {
       const tokens = await finishSignIn(signIn);
       if (tokens) {
-        setState({ session: userSession({ signIn, tokens, onSignedOut: () => setOver(true) }) });
-      } else if (hasSignedOut()) setState('signed-out');
+        setState({ session: userSession({ signIn, tokens, onOver: setOver }) });
+      } else if (hasSignedOut() || isForKeyHolders) setState('signed-out');
       else await goToSignIn(signIn);
     };
     start().catch((error) => setState({ failure: asFailure(error) }));
+    // At the first page only: later ones find a session, or the gate.
   }, [signIn]);
   if (state === 'starting') return null;
-  if (state !== 'signed-out' && 'session' in state) {
+  const session = state !== 'signed-out' && 'session' in state ? state.session : undefined;
+  if (session && !session.isWithoutRole) {
     return (
       <>
-        {isOver && <SignedOutBar session={state.session} />}
-        <Shell session={state.session} />
+        <Shell session={session} />
+        {isOver && <SignedOutDialog onClose={() => setOver(false)} />}
       </>
     );
   }
-  return <SignedOut signIn={signIn} failure={state === 'signed-out' ? undefined : state.failure} />;
+  if (isForKeyHolders) return <ForKeyHolders />;
+  if (session) return <WithoutRole session={session} />;
+  const failure = state !== 'signed-out' && 'failure' in state ? state.failure : undefined;
+  return <SignedOut signIn={signIn} failure={failure} />;
 };
 
-/** The page of key holders needs no account; every other page needs a session. */
 export const Start = () => {
-  const { page } = useRoute();
   const [local] = useState(() => (settings.signIn ? undefined : localSession()));
   if (local) return <Shell session={local} />;
-  if (page === 'my-usage') {
-    return (
-      <main class="gate-page">
-        <MyUsagePage />
-      </main>
-    );
-  }
   return settings.signIn ? <WithSignIn signIn={settings.signIn} /> : null;
 };

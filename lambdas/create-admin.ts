@@ -71,11 +71,12 @@ export const createAdmin = (parts: AdminParts): Admin => {
     newKeyId: () => newIdOf('key', parts.randomBytes),
   });
   const audit = createAudit(parts);
-  const serve = (prefix: string) => createAdminHandler({ ...parts, prefix, routes, audit });
-  const serveAdmin = serve('/admin');
+  const serve = (prefix: string, unidentified: string) =>
+    createAdminHandler({ ...parts, prefix, unidentified, routes, audit });
+  const serveAdmin = serve('/admin', 'Operators sign their requests with AWS credentials.');
   const { console } = parts;
   if (!console) return { handler: serveAdmin, runHistory };
-  const serveCalls = serve(CONSOLE_API);
+  const serveCalls = serve(CONSOLE_API, 'This page may not call any more. Reload it.');
   const serveFiles = createConsoleHandler({ ...parts, console });
   const handlerOf = (path: string): AdminHandler => {
     if (isConsoleFile(path)) return serveFiles;

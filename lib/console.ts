@@ -1,6 +1,7 @@
 import { Duration, Fn, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import {
   AuthorizationType,
+  type CfnAuthorizer,
   CognitoUserPoolsAuthorizer,
   LambdaIntegration,
   type RestApi,
@@ -135,15 +136,21 @@ export class Console extends Construct {
         'AwsSolutions-COG4': 'The page and its files are public; its calls are authorized.',
       });
     }
-    page
-      .addResource('api')
-      .addResource('{proxy+}')
-      .addMethod('ANY', integration, {
-        authorizationType: AuthorizationType.COGNITO,
-        authorizer: new CognitoUserPoolsAuthorizer(this, 'Authorizer', {
-          cognitoUserPools: [this.userPool],
-        }),
-      });
+    page.addResource('api').addResource('{proxy+}').addMethod('ANY', integration, {
+      authorizationType: AuthorizationType.COGNITO,
+      authorizer: this.createAuthorizer(),
+    });
+  }
+
+  /** Accepts ID tokens that the pool issued to the page: other clients of the pool have other purposes. */
+  private createAuthorizer(): CognitoUserPoolsAuthorizer {
+    const authorizer = new CognitoUserPoolsAuthorizer(this, 'Authorizer', {
+      cognitoUserPools: [this.userPool],
+    });
+    const resource = authorizer.node.defaultChild as CfnAuthorizer;
+    // Matched against `aud`; without it, tokens for every client of the pool are accepted.
+    resource.identityValidationExpression = this.client.userPoolClientId;
+    return authorizer;
   }
 }
 

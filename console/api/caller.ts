@@ -1,6 +1,6 @@
 import { pageBase } from '../settings.ts';
-import { request } from './client.ts';
 import { ApiFailure, failureOf } from './failure.ts';
+import { request } from './request.ts';
 
 /** Calls of the public API with a caller's key, which is in memory only. @throws ApiFailure */
 const callAs = async (key: string, path: string, init: RequestInit = {}): Promise<Response> => {

@@ -1,5 +1,6 @@
 import { pageBase } from '../settings.ts';
-import { ApiFailure, failureOf } from './failure.ts';
+import { failureOf } from './failure.ts';
+import { request } from './request.ts';
 
 /** The REST API ends a request after 29 s. */
 const TIMEOUT_MS = 32_000;
@@ -24,15 +25,6 @@ const addressOf = (path: string, query: Query): URL => {
     if (value !== undefined && value !== '') url.searchParams.set(name, String(value));
   }
   return url;
-};
-
-/** Sends a request. @throws ApiFailure without a status if no response arrives in time */
-export const request = async (url: URL, init: RequestInit): Promise<Response> => {
-  try {
-    return await fetch(url, { cache: 'no-store', ...init });
-  } catch {
-    throw new ApiFailure(`No answer from ${url.origin}.`);
-  }
 };
 
 /** Calls of the admin API under the page's prefix. No call is repeated: a change may have been applied. */

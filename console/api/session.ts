@@ -1,18 +1,21 @@
 import { settings } from '../settings.ts';
 import { type Api, createApi } from './client.ts';
-import { claimsOf, goToSignIn, refresh, signOut, type Tokens } from './sign-in.ts';
+import { ApiFailure } from './failure.ts';
+import { goToSignOut, openChannel } from './sign-in.ts';
+import { claimsOf, refreshTokens, revokeTokens, type SignIn, type Tokens } from './user-pool.ts';
 
 export type Session = {
   api: Api;
   /** How the page names the signed-in person; undefined on the loopback address. */
   person: string | undefined;
   isOperator: boolean;
+  /** An operator or a viewer; members see their projects. */
+  seesAll: boolean;
   /** Whether the role may change keys of a project; the server checks each call again. */
   mayChange: (project: string) => boolean;
   /** No group of the pool: no call will succeed. */
   isWithoutRole: boolean;
   signOut: (() => void) | undefined;
-  signInAgain: () => void;
 };
 
 /** The loopback address needs no sign-in: the token of the page identifies it. */
@@ -23,49 +26,84 @@ export const localSession = (): Session => ({
   }),
   person: undefined,
   isOperator: true,
+  seesAll: true,
   mayChange: () => true,
   isWithoutRole: false,
   signOut: undefined,
-  signInAgain: () => location.reload(),
 });
 
 /** The ID token is replaced this long before it ends. */
 const MARGIN_MS = 60_000;
 
 type UserOptions = {
-  signIn: NonNullable<typeof settings.signIn>;
+  signIn: SignIn;
   tokens: Tokens;
-  /** Runs when the sign-in is over; what was typed stays in the page. */
-  onSignedOut: () => void;
+  /** Runs when the sign-in is over, and when another tab has signed in the same user again. */
+  onOver: (isOver: boolean) => void;
 };
 
-export const userSession = ({ signIn, tokens: first, onSignedOut }: UserOptions): Session => {
+/** What authorizes the calls of a user: an ID token that is renewed until the sign-in is over. */
+const createCredentials = ({ signIn, tokens: first, onOver }: UserOptions) => {
   let tokens = first;
+  let isOver = false;
   let renewal: Promise<Tokens> | undefined;
+  const end = () => {
+    isOver = true;
+    onOver(true);
+  };
+  const tell = openChannel((message) => {
+    if (message === 'signed out') {
+      end();
+      void revokeTokens(signIn, tokens);
+    } else if (isOver && claimsOf(message.signedIn).sub === claimsOf(first).sub) {
+      tokens = message.signedIn;
+      isOver = false;
+      onOver(false);
+    }
+  });
+  tell({ signedIn: first });
+
   const renew = async (): Promise<void> => {
-    renewal ??= refresh(signIn, tokens);
+    renewal ??= refreshTokens(signIn, tokens);
     try {
       tokens = await renewal;
     } catch (error) {
-      onSignedOut();
+      if (error instanceof ApiFailure && error.status === 401) end();
       throw error;
     } finally {
       renewal = undefined;
     }
   };
-  const headers = async () => {
-    if (Date.now() > tokens.expiresAt - MARGIN_MS) await renew();
-    return { authorization: tokens.idToken };
+
+  return {
+    end,
+    headers: async () => {
+      if (isOver) {
+        end();
+        throw new ApiFailure('You were signed out.', { status: 401 });
+      }
+      if (Date.now() > tokens.expiresAt - MARGIN_MS) await renew();
+      return { authorization: tokens.idToken };
+    },
+    signOut: () => {
+      tell('signed out');
+      void revokeTokens(signIn, tokens);
+      goToSignOut(signIn);
+    },
   };
-  const { email, sub, 'cognito:groups': groups = [] } = claimsOf(first);
+};
+
+export const userSession = (options: UserOptions): Session => {
+  const { headers, end, signOut } = createCredentials(options);
+  const { email, sub, 'cognito:groups': groups = [] } = claimsOf(options.tokens);
   const isOperator = groups.includes('operator');
   return {
-    api: createApi({ headers, onSignedOut }),
+    api: createApi({ headers, onSignedOut: end }),
     person: email ?? sub,
     isOperator,
+    seesAll: isOperator || groups.includes('viewer'),
     mayChange: (project) => isOperator || groups.includes(`project:${project}`),
     isWithoutRole: !groups.some((group) => /^(?:operator$|viewer$|project:)/.test(group)),
-    signOut: () => signOut(signIn),
-    signInAgain: () => void goToSignIn(signIn),
+    signOut,
   };
 };

@@ -4,11 +4,8 @@ import { localClock } from './format.ts';
 import { Icon, type IconName } from './icons.tsx';
 import type { Loaded } from './load.ts';
 
-const hintOf = ({ status }: ApiFailure): string | undefined => {
-  if (status === 403) return 'Your role does not allow this. Ask an operator.';
-  if (status === 503) return 'The tables did not answer. Look before you repeat a change.';
-  return undefined;
-};
+const hintOf = ({ status }: ApiFailure): string | undefined =>
+  status === 503 ? 'The tables did not answer. Look before you repeat a change.' : undefined;
 
 /** Why a panel has no fresh data, with the id to ask about. */
 export const FailureBox = ({

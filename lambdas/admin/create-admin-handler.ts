@@ -25,6 +25,8 @@ export type AdminHandlerOptions = {
   routes: AdminRoute[];
   /** What the paths of the routes begin with: `/admin`. */
   prefix: string;
+  /** What a caller without an identity can do about it. */
+  unidentified: string;
   /** Whom the public endpoint has authenticated; undefined rejects the request with 403. */
   identify: (event: HttpEvent) => Identity | undefined;
   audit: Audit;
@@ -39,12 +41,14 @@ type AdminRouted = Identified & Pick<AdminRequest, 'parameters'> & { route: Admi
 type Authorized = AdminRouted & { readonly isAuthorized: true };
 
 /** Defence in depth: rejects requests that API Gateway did not authenticate. @throws ApiError 403 */
-export const requireIdentity = (received: Received, identity: Identity | undefined): Identified => {
-  if (identity) {
-    received.notes.operator = identity.name;
-    return { ...received, identity };
-  }
-  throw invalidRequest('Operators sign their requests with AWS credentials.', { status: 403 });
+export const requireIdentity = (
+  received: Received,
+  identity: Identity | undefined,
+  unidentified: string,
+): Identified => {
+  if (!identity) throw invalidRequest(unidentified, { status: 403 });
+  received.notes.operator = identity.name;
+  return { ...received, identity };
 };
 
 /** @throws ApiError 404, or 405 with `allow` */
@@ -126,12 +130,13 @@ export const withMiddlewares = (
 
 /** The admin routes. */
 export const createAdminHandler = (options: AdminHandlerOptions): AdminHandler => {
-  const { routes, prefix, identify, audit } = options;
+  const { routes, prefix, unidentified, identify, audit } = options;
   const findRoute = createFindRoute(routes, prefix);
   const operate = createOperate(audit);
   const handler = withMiddlewares(options, async (received, context) => {
     const { identity } = context as AdminContext;
-    return operate(requireRole(findRoute(requireIdentity(received, identity))));
+    const identified = requireIdentity(received, identity, unidentified);
+    return operate(requireRole(findRoute(identified)));
   });
   return (event, context) => handler(event, { ...context, identity: identify(event) });
 };

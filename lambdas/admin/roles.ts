@@ -48,11 +48,12 @@ export const authorize = (identity: Identity, need: Need, projectId?: string): v
     throw denied('No project is yours yet. Ask an operator to add you.');
   }
   if (projectId !== undefined && !maySee(identity, projectId)) throw projectNotFound(projectId);
-  if (need === 'operate' && !isOperator(identity)) throw denied('Only operators may do this.');
+  if (need === 'operate' && !isOperator(identity))
+    throw denied('Only operators may do this. Ask one of them.');
   if (need === 'see-all' && !seesAll(identity)) {
-    throw denied('Only operators and viewers may see this.');
+    throw denied('Only operators and viewers may see this. Ask an operator.');
   }
   if (need === 'manage-project' && !mayManage(identity, projectId)) {
-    throw denied('Only operators and members of the project may do this.');
+    throw denied('Only operators and members of the project may do this. Ask an operator.');
   }
 };

@@ -15,7 +15,12 @@ export type Tab = {
   errors: string[];
 };
 
-export type TabOptions = { width?: number; isDark?: boolean };
+export type TabOptions = {
+  width?: number;
+  isDark?: boolean;
+  /** @default the page's */
+  origins?: string[];
+};
 
 const watch = (context: BrowserContext, page: Page): Tab => {
   const tab: Tab = { page, context, requests: [], responses: [], errors: [] };
@@ -36,14 +41,47 @@ const watch = (context: BrowserContext, page: Page): Tab => {
   return tab;
 };
 
+// Containers often forbid the namespaces of Chromium's sandbox; the tests open only local pages.
+export const launchChromium = (args: string[] = []): Promise<Browser> =>
+  chromium.launch({ executablePath: findChromium() ?? '', args: ['--no-sandbox', ...args] });
+
+/** Opens a tab for `use`; then the tab must have had no error and no request to an origin that is not listed. */
+export const withTabOf = async (
+  browser: Browser,
+  url: string,
+  use: (tab: Tab) => Promise<void>,
+  { width = 1360, isDark = false, origins = [new URL(url).origin] }: TabOptions = {},
+): Promise<void> => {
+  const context = await browser.newContext({
+    viewport: { width, height: 820 },
+    colorScheme: isDark ? 'dark' : 'light',
+    permissions: ['clipboard-read', 'clipboard-write'],
+    reducedMotion: 'reduce',
+    locale: 'en-GB',
+    timezoneId: 'Europe/Berlin',
+    ignoreHTTPSErrors: true,
+  });
+  try {
+    context.setDefaultTimeout(10_000);
+    const tab = watch(context, await context.newPage());
+    await tab.page.goto(url);
+    await use(tab);
+    expect(tab.errors).toEqual([]);
+    const asked = tab.requests.map((line) => new URL(line.split(' ')[1] ?? '').origin);
+    expect(origins).toEqual(
+      expect.arrayContaining([...new Set(asked)].filter((origin) => origin !== 'null')),
+    );
+  } finally {
+    await context.close();
+  }
+};
+
 /** One browser and one router for all tests of a file; every tab is checked and closed after its use. */
 export const useConsole = (options: LocalOptions = {}) => {
   let browser: Browser;
   let router: LocalRouter;
   beforeAll(async () => {
-    const executablePath = findChromium() ?? '';
-    // Containers often forbid the namespaces of Chromium's sandbox; the tests open only the local page.
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+    browser = await launchChromium();
     router = await startLocal(options);
   });
   afterAll(async () => {
@@ -52,33 +90,8 @@ export const useConsole = (options: LocalOptions = {}) => {
   });
 
   /** Opens a page of the console, such as `#/keys`. */
-  const withTab = async (
-    hash: string,
-    use: (tab: Tab) => Promise<void>,
-    { width = 1360, isDark = false }: TabOptions = {},
-  ): Promise<void> => {
-    const context = await browser.newContext({
-      viewport: { width, height: 820 },
-      colorScheme: isDark ? 'dark' : 'light',
-      permissions: ['clipboard-read', 'clipboard-write'],
-      reducedMotion: 'reduce',
-      locale: 'en-GB',
-      timezoneId: 'Europe/Berlin',
-    });
-    try {
-      context.setDefaultTimeout(10_000);
-      const tab = watch(context, await context.newPage());
-      await tab.page.goto(`${router.baseUrl}/dashboard${hash}`);
-      await use(tab);
-      expect(tab.errors).toEqual([]);
-      const origins = tab.requests.map((line) => new URL(line.split(' ')[1] ?? '').origin);
-      expect(new Set(origins.filter((origin) => origin !== 'null'))).toEqual(
-        new Set([new URL(router.baseUrl).origin]),
-      );
-    } finally {
-      await context.close();
-    }
-  };
+  const withTab = (hash: string, use: (tab: Tab) => Promise<void>, tabOptions: TabOptions = {}) =>
+    withTabOf(browser, `${router.baseUrl}/dashboard${hash}`, use, tabOptions);
   return { router: () => router, withTab };
 };
 

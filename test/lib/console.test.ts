@@ -40,10 +40,11 @@ describe('the console on AWS', () => {
     for (const { integration } of ofConsole) expect(integration).toContain('AdminFunction');
   });
 
-  test('the authorizer checks the ID token in the authorization header against the pool', () => {
+  test("the authorizer checks that the ID token in the authorization header is the pool's, for the page", () => {
     dev.hasResourceProperties('AWS::ApiGateway::Authorizer', {
       Type: 'COGNITO_USER_POOLS',
       IdentitySource: 'method.request.header.Authorization',
+      IdentityValidationExpression: { Ref: idOf('AWS::Cognito::UserPoolClient') },
       ProviderARNs: [{ 'Fn::GetAtt': [idOf('AWS::Cognito::UserPool'), 'Arn'] }],
     });
   });

@@ -132,6 +132,15 @@ describe('calls of the console on the loopback address', () => {
     expect((await send('/admin/projects')).text).not.toContain('refused');
   });
 
+  test('a page of an earlier start gets a text for its reader, and the CLI one for its own', async () => {
+    const stale = await send(PROJECTS, {
+      headers: { ...fromPage(), 'x-console-token': 'earlier' },
+    });
+    expect(stale.text).toContain('This page may not call any more. Reload it.');
+    const signed = await send('/admin/projects', { headers: { origin: router.baseUrl } });
+    expect(signed.text).toContain('Operators sign their requests with AWS credentials.');
+  });
+
   test('the page is not served under another host, whose pages could read its token', async () => {
     const { status, text } = await send('/dashboard', { headers: { host: 'rebound.example' } });
     expect(status).toBe(403);

@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { expect } from 'vitest';
+import type { ConsoleParts } from '../../lambdas/admin/console.ts';
+import type { AdminHandler } from '../../lambdas/admin/create-admin-handler.ts';
 import { identify } from '../../lambdas/admin/identify.ts';
 import type { Members } from '../../lambdas/admin/members.ts';
+import type { Model } from '../../lambdas/catalog/catalog.ts';
 import { createAdmin } from '../../lambdas/create-admin.ts';
 import { createDynamoProjectStore } from '../../lambdas/stores/dynamo/project-store.ts';
 import { type Clock, systemClock } from '../../lambdas/support/clock.ts';
@@ -38,22 +41,18 @@ export type Sent = {
 const eventOf = (sent: Sent) => {
   const { method = 'GET', path, body = '' } = sent;
   const by: Authenticated = 'by' in sent ? sent.by : { userArn: OPERATOR };
-  const { pathname, searchParams } = new URL(path.replace(/^\/+/, '/'), 'http://router.test');
-  const url = path.includes('?') ? pathname : path;
   const rawHeaders = ['Host', 'router.test', 'Content-Type', 'application/json'];
   const headers = { host: 'router.test' };
   const socket = { remoteAddress: '127.0.0.1' };
-  const request = { method, url, rawHeaders, headers, httpVersion: '1.1', socket };
+  const request = { method, url: path, rawHeaders, headers, httpVersion: '1.1', socket };
   const event = restApiEvent(request as unknown as IncomingMessage, Buffer.from(body), 0);
-  event.multiValueQueryStringParameters = Object.fromEntries(
-    [...searchParams].map(([name, value]) => [name, [value]]),
-  );
   if (by && 'userArn' in by) event.requestContext.identity.userArn = by.userArn;
   if (by && 'claims' in by) event.requestContext.authorizer = { claims: by.claims };
   return event;
 };
 
 export type AdminBench = {
+  handler: AdminHandler;
   lines: string[];
   send(sent: Sent): Promise<{ status: number; headers: Record<string, string>; body: unknown }>;
   post(path: string, body: object, by?: Authenticated): ReturnType<AdminBench['send']>;
@@ -62,13 +61,19 @@ export type AdminBench = {
 /** The admin function on a DynamoDB, called with the events of the REST API. */
 export const adminOn = (
   client: TestDynamo['client'],
-  { clock = systemClock, members }: { clock?: Clock; members?: Members } = {},
+  {
+    clock = systemClock,
+    models = [],
+    console,
+    members,
+  }: { clock?: Clock; models?: Model[]; console?: ConsoleParts; members?: Members } = {},
 ): AdminBench => {
   const lines: string[] = [];
   const secrets = fixedSecrets('secret');
   const { handler } = createAdmin({
     ...storesOn(client),
-    models: [],
+    models,
+    console,
     lessons: { readLessons: async () => ({}) },
     secrets,
     upstream: createHttpUpstream({ secrets, clock }),
@@ -87,5 +92,5 @@ export const adminOn = (
   };
   const post: AdminBench['post'] = (path, body, by = { userArn: OPERATOR }) =>
     send({ method: 'POST', path, body: JSON.stringify(body), by });
-  return { lines, send, post };
+  return { handler, lines, send, post };
 };

@@ -11,7 +11,10 @@ const valuesByName = (rawHeaders: string[]): Record<string, string[]> => {
   return values;
 };
 
-/** The proxy event (1.0) in which a REST API would deliver the request: names as sent, the stage only aside. */
+/**
+ * The proxy event (1.0) in which a REST API would deliver the request: names as sent, the query decoded, the stage
+ * only aside.
+ */
 export const restApiEvent = (
   request: IncomingMessage,
   body: Buffer,
@@ -19,6 +22,7 @@ export const restApiEvent = (
 ): APIGatewayProxyEvent => {
   const event = functionUrlEvent(request, body, now);
   const multiValueHeaders = valuesByName(request.rawHeaders);
+  const parameters = new URLSearchParams(event.rawQueryString);
   return {
     resource: '/{proxy+}',
     path: event.rawPath,
@@ -28,7 +32,9 @@ export const restApiEvent = (
     ),
     multiValueHeaders,
     queryStringParameters: null,
-    multiValueQueryStringParameters: null,
+    multiValueQueryStringParameters: Object.fromEntries(
+      [...parameters.keys()].map((name) => [name, parameters.getAll(name)]),
+    ),
     pathParameters: null,
     stageVariables: null,
     body: event.body ?? null,

@@ -189,6 +189,15 @@ describe('the roles', () => {
     expect(await entriesInAudit()).toBe(before);
   });
 
+  test.each([
+    ['operate', 'POST', '/plans', 'Only operators may do this. Ask one of them.'],
+    ['see all', 'GET', '/targets', 'Only operators and viewers may see this. Ask an operator.'],
+  ])('a member who may not %s learns whom to ask', async (_, method, path, message) => {
+    const by = userIn('project:own');
+    const { body } = await admin.send({ method, path: `/admin${path}`, body: '{}', by });
+    expect(JSON.stringify(body)).toContain(message);
+  });
+
   test('a project that a member may not see is reported like one that does not exist', async () => {
     const by = userIn('project:own');
     const paths = ['/projects/ID/keys', '/projects/ID/usage', '/usage?project=ID'];

@@ -43,9 +43,9 @@ test('a request whose stages run in a wrong order does not compile', () => {
     // @ts-expect-error admin routes are matched only for a known identity
     () => createFindRoute([], '')(received),
     // @ts-expect-error roles are checked only on a matched route
-    () => requireRole(requireIdentity(received, identity)),
+    () => requireRole(requireIdentity(received, identity, '')),
     // @ts-expect-error an operation runs only after the check of its roles
-    () => createOperate(audit)(createFindRoute([], '')(requireIdentity(received, identity))),
+    () => createOperate(audit)(createFindRoute([], '')(requireIdentity(received, identity, ''))),
   ];
   expect(wrongOrders).toBeTypeOf('function');
 });
