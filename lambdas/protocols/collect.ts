@@ -28,7 +28,10 @@ const createCollector = () => {
       case 'start':
         return;
       case 'block-start':
-        blocks[event.index] = begin(event.block);
+        blocks[event.index] = {
+          ...begin(event.block),
+          ...(event.choice !== undefined && { choice: event.choice }),
+        };
         return;
       case 'block-delta':
         append(blockAt(event.index), event.delta);
@@ -47,7 +50,12 @@ const createCollector = () => {
         return;
       }
       case 'finish':
-        generation = { blocks, reason: event.reason, usage: event.usage };
+        generation = {
+          blocks,
+          reason: event.reason,
+          ...(event.others && { others: event.others }),
+          usage: event.usage,
+        };
         return;
       default:
         event satisfies never;

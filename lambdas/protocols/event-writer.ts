@@ -26,7 +26,7 @@ export type EventWriter = {
 
 // --- open blocks ---
 
-/** `key` is the decoder's name of the block; `text` is kept of tool calls only. */
+/** `key` is the decoder's name of the block; `text` is kept of JSON arguments only. */
 type OpenBlock = { key: string; index: number; head: BlockHead; text: string };
 
 /** The blocks that have started and not ended, numbered in the order of their start. */
@@ -71,12 +71,16 @@ type Content = {
   brokenTool: string | undefined;
 };
 
+/** A call whose arguments are JSON; those of a custom tool are any text. */
+const isJsonCall = (head: BlockHead): head is BlockHead & { type: 'tool-call' } =>
+  head.type === 'tool-call' && !head.custom;
+
 /** Drops white space before arguments: if no other text follows, it would not be valid JSON. */
 const trimLead = ({ head, text }: OpenBlock, delta: string): string =>
-  head.type === 'tool-call' && text === '' ? delta.trimStart() : delta;
+  isJsonCall(head) && text === '' ? delta.trimStart() : delta;
 
 const brokenToolIn = ({ head, text }: OpenBlock): string | undefined =>
-  head.type === 'tool-call' && text !== '' && !isJsonObject(text) ? head.name : undefined;
+  isJsonCall(head) && text !== '' && !isJsonObject(text) ? head.name : undefined;
 
 const createBlockEvents = (emit: (event: GenerationEvent) => void) => {
   const blocks = createOpenBlocks();
@@ -106,7 +110,7 @@ const createBlockEvents = (emit: (event: GenerationEvent) => void) => {
     const trimmed = trimLead(block, text);
     if (trimmed === '') return;
     content.hasContent = true;
-    if (block.head.type === 'tool-call') blocks.appendArguments(block, trimmed);
+    if (isJsonCall(block.head)) blocks.appendArguments(block, trimmed);
     emit({ type: 'block-delta', index: block.index, delta: trimmed });
   };
 

@@ -28,12 +28,16 @@ export type DocumentBlock = {
   title?: string;
   extras?: Extras;
 };
-/** `arguments` is the JSON text of the model, unchanged; an empty string means no arguments. */
+/**
+ * `arguments` is the JSON text of the model, unchanged; an empty string means no arguments. Of a `custom`
+ * tool it is the free text that such a tool takes.
+ */
 export type ToolCallBlock = {
   type: 'tool-call';
   id: string;
   name: string;
   arguments: string;
+  custom?: true;
   extras?: Extras;
 };
 export type ToolResultBlock = {
@@ -68,9 +72,11 @@ export type Tool = {
   /** JSON Schema of the arguments. */
   parameters: Record<string, unknown>;
   strict?: boolean;
+  /** Takes one free text; `parameters` are those of the function that represents it elsewhere. */
+  custom?: true;
   extras?: Extras;
 };
-/** A tool that only `protocol` has (server tools, custom tools); `value` is its wire form. */
+/** A tool that only `protocol` has, e.g. one that the vendor runs; `value` is its wire form. */
 export type NativeTool = { native: true; protocol: ProtocolName; value: Record<string, unknown> };
 
 /** `only` limits the choice to some of the tools. */
@@ -98,6 +104,10 @@ export type GenerationRequest = {
   model: string;
   turns: Turn[];
   stream: boolean;
+  /** The vendor cannot stream what the request asks for, e.g. audio as a file. */
+  isWhole?: true;
+  /** How many responses are generated; absent: one. Only chat has several. */
+  choices?: number;
   maxTokens?: number;
   temperature?: number;
   topP?: number;
@@ -140,7 +150,7 @@ export type FinishReason = {
 export type BlockHead =
   | { type: 'text'; refusal?: true }
   | { type: 'thinking'; redacted?: true }
-  | { type: 'tool-call'; id: string; name: string; extras?: Extras }
+  | { type: 'tool-call'; id: string; name: string; custom?: true; extras?: Extras }
   | NativeBlock;
 
 /**
@@ -150,25 +160,37 @@ export type BlockHead =
  */
 export type GenerationEvent =
   | { type: 'start'; usage?: Partial<Usage> }
-  | { type: 'block-start'; index: number; block: BlockHead }
+  /** `choice`: which of several responses the block belongs to; absent: the first. */
+  | { type: 'block-start'; index: number; block: BlockHead; choice?: number }
   | { type: 'block-delta'; index: number; delta: string }
   /** A delta that only one protocol has: citations, log probabilities, parts of a native block. */
   | { type: 'block-extra'; index: number; extras: Extras }
   | { type: 'block-end'; index: number; signature?: string }
-  /** `isEmpty`: the upstream ended the response properly, without any content and with no reason for that. */
-  | { type: 'finish'; reason: FinishReason; usage: Usage | undefined; isEmpty?: true };
+  /**
+   * `others`: the reasons of the responses after the first. `isEmpty`: the upstream ended the response
+   * properly, without any content and with no reason for that.
+   */
+  | {
+      type: 'finish';
+      reason: FinishReason;
+      others?: FinishReason[];
+      usage: Usage | undefined;
+      isEmpty?: true;
+    };
 
 export type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>;
 
 /** A block of a response. `extra` holds, in order, the deltas that only one protocol has. */
 export type AnswerBlock = (TextBlock | ThinkingBlock | ToolCallBlock | NativeBlock) & {
   extra?: Extras[];
+  choice?: number;
 };
 
 /** A whole response: the sum of a stream's events. */
 export type Generation = {
   blocks: AnswerBlock[];
   reason: FinishReason;
+  others?: FinishReason[];
   usage: Usage | undefined;
 };
 

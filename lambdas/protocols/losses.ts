@@ -14,8 +14,6 @@ export const HARMLESS: Partial<Record<ProtocolName, readonly string[]>> = {
     'prompt_cache_key',
     'prompt_cache_retention',
     'stream_options',
-    'max_completion_tokens',
-    'modalities',
     'prediction',
     'verbosity',
   ],
@@ -30,9 +28,12 @@ export const HARMLESS: Partial<Record<ProtocolName, readonly string[]>> = {
   ],
 };
 
+/** Fields that have a canonical form, and stay in `extras` because a target of the protocol gets them too. */
+const CARRIED = ['max_completion_tokens', 'functions'];
+
 /** Fields without which the response is another one: only targets of the protocol are called. */
 export const ESSENTIAL: Partial<Record<ProtocolName, readonly string[]>> = {
-  chat: ['web_search_options'],
+  chat: ['web_search_options', 'modalities', 'audio'],
   messages: ['mcp_servers'],
 };
 
@@ -50,13 +51,15 @@ export const isDefault = (name: string, value: unknown): boolean =>
   value === undefined ||
   value === null ||
   value === DEFAULTS[name] ||
-  (Array.isArray(value) && value.length === 0);
+  (Array.isArray(value) && value.every((item) => name === 'modalities' && item === 'text'));
 
 /** The caller's fields that a target of `protocol` lacks, without the harmless ones. */
 export const fieldsBeyond = (protocol: ProtocolName, { extras }: GenerationRequest): string[] => {
   if (extras.protocol === protocol || HARMLESS[extras.protocol] === undefined) return [];
   return Object.entries(extras.fields).flatMap(([name, value]) =>
-    HARMLESS[extras.protocol]?.includes(name) || isDefault(name, value) ? [] : [name],
+    CARRIED.includes(name) || HARMLESS[extras.protocol]?.includes(name) || isDefault(name, value)
+      ? []
+      : [name],
   );
 };
 

@@ -88,9 +88,9 @@ export const urlOf = (baseUrl: string, path: string): URL => {
   return url;
 };
 
-/** Always streamed: that gives a first-event and an idle limit, and shows a truncated answer as one. */
+/** Streamed if possible: that gives a first-event and an idle limit, and shows a truncated answer as one. */
 const encodeBody = ({ request, protocol }: UpstreamCall, target: WireTarget) => {
-  const wire = protocol.encodeRequest({ ...request, stream: true }, target);
+  const wire = protocol.encodeRequest({ ...request, stream: !request.isWhole }, target);
   return { wire, body: Buffer.from(JSON.stringify(wire)) };
 };
 

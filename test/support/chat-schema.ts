@@ -3,86 +3,75 @@ import * as z from 'zod';
 /** The part of the chat family's published schema that this router writes: required and nullable as there. */
 const LogProbs = z.looseObject({ content: z.array(z.unknown()).nullable() });
 const FinishReason = z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'function_call']);
-/** Counts beyond the vendor's: every one is a number of tokens. */
-const Tokens = z.int().nonnegative();
-const Usage = z
-  .object({
-    prompt_tokens: z.int().nonnegative(),
-    completion_tokens: z.int().nonnegative(),
-    total_tokens: z.int().nonnegative(),
-    prompt_tokens_details: z
-      .object({ cached_tokens: z.int().optional(), cache_write_tokens: z.int().optional() })
-      .catchall(Tokens)
-      .optional(),
-    completion_tokens_details: z.record(z.string(), Tokens).optional(),
-  })
-  .catchall(Tokens);
+/** Loose, as all objects with members of providers, which are passed on. */
+const Usage = z.looseObject({
+  prompt_tokens: z.int().nonnegative(),
+  completion_tokens: z.int().nonnegative(),
+  total_tokens: z.int().nonnegative(),
+});
 
 const Envelope = {
   id: z.string().startsWith('chatcmpl-'),
   created: z.int(),
   model: z.string().min(1),
 };
-/** Fields of providers that are passed on. */
-const List = z.array(z.unknown()).optional();
-const ResponseFields = {
-  service_tier: z.string().optional(),
-  system_fingerprint: z.string().optional(),
-  citations: List,
-  search_results: List,
-  related_questions: List,
-};
-const MessageFields = { annotations: List, reasoning_details: List, images: List };
 
-/** A provider's own field, which it wants to see again in the next request. */
-const Extension = { extra_content: z.unknown().optional() };
+const FunctionCall = z.looseObject({ name: z.string().min(1), arguments: z.string() });
+const Id = { id: z.string().min(1) };
+const ToolCall = z.union([
+  z.looseObject({ ...Id, type: z.literal('function'), function: FunctionCall }),
+  z.looseObject({
+    ...Id,
+    type: z.literal('custom'),
+    custom: z.strictObject({ name: z.string().min(1), input: z.string() }),
+  }),
+]);
 
-const ToolCall = z.strictObject({
-  id: z.string().min(1),
-  type: z.literal('function'),
-  function: z.strictObject({ name: z.string().min(1), arguments: z.string() }),
-  ...Extension,
-});
-
-export const ChatCompletion = z.strictObject({
+export const ChatCompletion = z.looseObject({
   ...Envelope,
-  ...ResponseFields,
   object: z.literal('chat.completion'),
-  choices: z.tuple([
-    z.strictObject({
-      index: z.literal(0),
-      finish_reason: FinishReason,
-      logprobs: LogProbs.nullable(),
-      message: z.strictObject({
-        role: z.literal('assistant'),
-        content: z.string().nullable(),
-        refusal: z.string().nullable(),
-        tool_calls: z.array(ToolCall).min(1).optional(),
-        // Beyond the vendor: the name by which the family's other servers and its clients know it.
-        reasoning_content: z.string().optional(),
-        ...MessageFields,
+  choices: z
+    .array(
+      z.looseObject({
+        index: z.int(),
+        finish_reason: FinishReason,
+        logprobs: LogProbs.nullable(),
+        message: z.looseObject({
+          role: z.literal('assistant'),
+          content: z.string().nullable(),
+          refusal: z.string().nullable(),
+          tool_calls: z.array(ToolCall).min(1).optional(),
+          function_call: FunctionCall.optional(),
+          // Beyond the vendor: the name by which the family's other servers and its clients know it.
+          reasoning_content: z.string().optional(),
+        }),
       }),
-    }),
-  ]),
+    )
+    .min(1),
   usage: Usage,
 });
 
-const ToolFragment = z.strictObject({
-  index: z.int().nonnegative(),
-  id: z.string().min(1).optional(),
-  type: z.literal('function').optional(),
-  function: z.strictObject({
-    name: z.string().min(1).optional(),
-    arguments: z.string().optional(),
-  }),
-  ...Extension,
+const Called = z.looseObject({
+  name: z.string().min(1).optional(),
+  arguments: z.string().optional(),
 });
+const ToolFragment = z
+  .looseObject({
+    index: z.int().nonnegative(),
+    id: z.string().min(1).optional(),
+    type: z.enum(['function', 'custom']).optional(),
+    function: Called.optional(),
+    custom: z.strictObject({ name: z.string().optional(), input: z.string() }).optional(),
+  })
+  .refine((call) => (call.function === undefined) !== (call.custom === undefined));
 
 const Delta = z.strictObject({
   role: z.literal('assistant').optional(),
   content: z.string().nullable().optional(),
   refusal: z.string().nullable().optional(),
   tool_calls: z.array(ToolFragment).min(1).optional(),
+  function_call: Called.optional(),
+  audio: z.looseObject({}).optional(),
   reasoning_content: z.string().optional(),
 });
 
@@ -92,7 +81,7 @@ const ContentChunk = z.strictObject({
   ...ChunkEnvelope,
   choices: z.tuple([
     z.strictObject({
-      index: z.literal(0),
+      index: z.int(),
       delta: Delta,
       finish_reason: z.null(),
       logprobs: LogProbs.nullable().optional(),
@@ -101,23 +90,24 @@ const ContentChunk = z.strictObject({
   usage: z.null().optional(),
 });
 
-/** The last chunk with a choice. It has the usage unless the request states whether it wants it. */
-const FinishChunk = z.strictObject({
+/**
+ * The last chunk of a choice, with what is passed on. That of the last choice has the usage unless the request
+ * states whether it wants it.
+ */
+const FinishChunk = z.looseObject({
   ...ChunkEnvelope,
-  ...ResponseFields,
   choices: z.tuple([
-    z.strictObject({
-      index: z.literal(0),
-      delta: z.strictObject(MessageFields),
+    z.looseObject({
+      index: z.int(),
+      delta: z.looseObject({}),
       finish_reason: FinishReason,
     }),
   ]),
   usage: Usage.nullish(),
 });
 
-const UsageChunk = z.strictObject({
+const UsageChunk = z.looseObject({
   ...ChunkEnvelope,
-  ...ResponseFields,
   choices: z.tuple([]),
   usage: Usage,
 });

@@ -19,16 +19,18 @@ const SOMETHING = expect.stringMatching(/.+/);
 /** The rules of one fragment: the first one of a call names it, indices are dense. */
 const addTool = (tools: WireTool[], call: Json) => {
   const index = call.index as number;
-  const called = call.function as Json;
+  const called = (call.function ?? call.custom) as Json;
   if (index === tools.length) {
-    expect(call).toMatchObject({ type: 'function', id: SOMETHING, function: { name: SOMETHING } });
+    expect(call).toMatchObject({ id: SOMETHING });
+    expect(called).toMatchObject({ name: SOMETHING });
     tools.push({ id: call.id, name: called.name, arguments: '' });
   } else {
     expect(index, 'tool indices are dense').toBeLessThan(tools.length);
     expect(call, 'id and name only once').not.toHaveProperty('id');
   }
   const tool = tools[index];
-  if (tool) tool.arguments += (called.arguments as string | undefined) ?? '';
+  const text = called.arguments ?? called.input;
+  if (tool) tool.arguments += (text as string | undefined) ?? '';
 };
 
 const readChunks = (chunks: Json[]) => {

@@ -13,8 +13,6 @@ export type Generated = {
 /** A vendor's 400, as the message of its error. */
 export type Refusal = string | undefined;
 
-const sse = { 'content-type': 'text/event-stream' };
-
 const CHAT = chatWire([
   { choices: [{ index: 0, delta: { role: 'assistant', content: 'Hello' }, finish_reason: null }] },
   { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
@@ -33,9 +31,18 @@ const reject = (response: ServerResponse, message: string) => {
   response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(error));
 };
 
-/** An upstream of both protocols that answers `Hello`, or rejects what `refuse` finds. */
+/** A body with its media type. */
+export type Answered = { type: 'text/event-stream' | 'application/json'; text: string };
+
+const hello = ({ url }: Generated): Answered => ({
+  type: 'text/event-stream',
+  text: url.includes('/messages') ? MESSAGES : CHAT,
+});
+
+/** An upstream of both protocols that rejects what `refuse` finds, and answers, by default `Hello`. */
 export const startGenerationUpstream = async (
   refuse: (request: Generated) => Refusal = () => undefined,
+  answer: (request: Generated) => Answered = hello,
 ) => {
   const seen: Generated[] = [];
   const server = createServer(async (request, response) => {
@@ -44,8 +51,9 @@ export const startGenerationUpstream = async (
     const received = { url, headers, body };
     seen.push(received);
     const message = refuse(received);
-    if (message !== undefined) reject(response, message);
-    else response.writeHead(200, sse).end(url.includes('/messages') ? MESSAGES : CHAT);
+    if (message !== undefined) return reject(response, message);
+    const { type, text } = answer(received);
+    return response.writeHead(200, { 'content-type': type }).end(text);
   });
   const { url, close } = await listen(server);
   return {

@@ -1,5 +1,5 @@
-import { createEventWriter } from '../event-writer.ts';
-import type { FinishReason, GenerationEvent, GenerationRequest, Usage } from '../generation.ts';
+import { createEventWriter, type EventWriter } from '../event-writer.ts';
+import type { FinishReason, GenerationRequest, Usage } from '../generation.ts';
 import {
   asArray,
   asRecord,
@@ -10,6 +10,7 @@ import {
 } from '../json.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamError } from '../upstream-error.ts';
+import { type ChoiceReader, type ChoicesReader, createSeveralChoices } from './choices.ts';
 import { decodeFinishReason } from './finish-reason.ts';
 import { NAME } from './name.ts';
 import { createResponseFields } from './response-fields.ts';
@@ -22,9 +23,6 @@ export const assertNoError = (wire: Json) => {
   if (error === undefined || error === null) return;
   throw new UpstreamError('error-event', 'the upstream sent an error', { sent: wire });
 };
-
-/** The only choice: `decodeRequest` rejects `n` above 1. */
-export const firstChoice = (wire: Json): Json | undefined => asRecord(asArray(wire.choices)[0]);
 
 type Prose = 'text' | 'thinking' | 'refusal';
 
@@ -48,9 +46,8 @@ const readContent = (content: unknown): [Prose, string][] => {
 const readReasoning = (delta: Json): string =>
   asString(delta.reasoning_content) || asString(delta.reasoning) || '';
 
-/** Decodes one choice, whole (`message`) or in parts (`delta`), into canonical events. */
-export const createChoiceReader = (request: GenerationRequest) => {
-  const writer = createEventWriter({ mayBeEmpty: (request.stop ?? []).length > 0 });
+/** Writes the messages of one choice as canonical events. */
+const createMessageReader = (request: GenerationRequest, writer: EventWriter) => {
   /** Created at the first tool call: it indexes the names and ids of the whole request. */
   let tools: ReturnType<typeof createToolFragments> | undefined;
 
@@ -70,8 +67,14 @@ export const createChoiceReader = (request: GenerationRequest) => {
     tools.add(fragment);
   };
 
+  const addAudio = (audio: Json) => {
+    if (!writer.isOpen('audio')) {
+      writer.open('audio', { type: 'native', protocol: NAME, value: { audio: {} } });
+    }
+    writer.extra('audio', { protocol: NAME, fields: { audio } });
+  };
+
   return {
-    writer,
     // One chunk may hold reasoning, text and tools; the model generated them in this order.
     read(delta: Json, logprobs: unknown) {
       writer.start();
@@ -80,55 +83,97 @@ export const createChoiceReader = (request: GenerationRequest) => {
       write('refusal', asString(delta.refusal) ?? '');
       const key = writer.isOpen('refusal') ? 'refusal' : 'text';
       if (asRecord(logprobs)) writer.extra(key, { protocol: NAME, fields: { logprobs } });
+      const audio = asRecord(delta.audio);
+      if (audio) addAudio(audio);
       for (const call of asArray(delta.tool_calls)) addTool(asRecord(call) ?? {});
-      const legacy = asRecord(delta.function_call);
-      if (legacy) addTool({ index: 0, function: legacy });
+      const functionCall = asRecord(delta.function_call);
+      if (functionCall) addTool({ index: 0, function: functionCall });
     },
-    finish(reason: FinishReason, usage: Usage | undefined) {
-      tools?.finish();
-      writer.finish(reason, usage);
-    },
+    finish: () => tools?.finish(),
   };
 };
 
-/** @throws UpstreamError on `push` or `end` if the upstream fails, breaks its protocol or ends early. */
-export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
-  const reader = createChoiceReader(request);
-  let reason: FinishReason | undefined;
-  let usage: Usage | undefined;
+const createChoiceReader = (request: GenerationRequest): ChoiceReader => {
+  const writer = createEventWriter({ mayBeEmpty: (request.stop ?? []).length > 0 });
+  const message = createMessageReader(request, writer);
   const fields = createResponseFields();
-
-  const conclude = (): GenerationEvent[] => {
-    if (reader.writer.finished) return [];
-    if (!reason) throw new UpstreamError('truncated', 'the stream ended without a finish_reason');
-    reader.finish(fields.addTo(reason), usage);
-    return reader.writer.drain();
-  };
-
+  let reason: FinishReason | undefined;
   return {
     get hasReason() {
       return reason !== undefined;
     },
+    get finished() {
+      return writer.finished;
+    },
+    addFields: (wire) => fields.add('response', wire),
+    read: (choice) => {
+      const delta = asRecord(choice.delta) ?? asRecord(choice.message) ?? {};
+      fields.add('choice', choice);
+      fields.add('message', delta);
+      message.read(delta, choice.logprobs);
+      // Not the end: usage may follow, and with some upstreams content.
+      reason = decodeFinishReason(choice, request) ?? reason;
+    },
+    finish: (usage) => {
+      if (!reason) throw new UpstreamError('truncated', 'the response has no finish_reason');
+      message.finish();
+      writer.finish(fields.addTo(reason), usage);
+    },
+    drain: writer.drain,
+  };
+};
+
+/** The first choice in the list. */
+export const firstChoice = (wire: Json): Json | undefined => asRecord(asArray(wire.choices)[0]);
+
+const createOneChoice = (reader: ChoiceReader): ChoicesReader => ({
+  get hasReason() {
+    return reader.hasReason;
+  },
+  get finished() {
+    return reader.finished;
+  },
+  read: (wire) => {
+    reader.addFields(wire);
+    const choice = firstChoice(wire);
+    if (choice) reader.read(choice);
+    return reader.drain();
+  },
+  finish: (usage) => {
+    reader.finish(usage);
+    return reader.drain();
+  },
+});
+
+/** Decodes the choices of a response, whole or in chunks, into canonical events. */
+export const createChoices = (request: GenerationRequest): ChoicesReader => {
+  const { choices: count } = request;
+  if (count === undefined) return createOneChoice(createChoiceReader(request));
+  return createSeveralChoices(Array.from({ length: count }, () => createChoiceReader(request)));
+};
+
+/** @throws UpstreamError on `push` or `end` if the upstream fails, breaks its protocol or ends early. */
+export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
+  const choices = createChoices(request);
+  let usage: Usage | undefined;
+
+  return {
+    get hasReason() {
+      return choices.hasReason;
+    },
     push: ({ data }) => {
-      if (reader.writer.finished) return [];
-      if (data.trim() === '[DONE]') return conclude();
+      if (choices.finished) return [];
+      if (data.trim() === '[DONE]') return choices.finish(usage);
       // Some upstreams keep the connection alive with empty events.
       if (data.trim() === '') return [];
       // After a finish_reason, a truncated chunk loses no content.
-      const chunk = reason ? readJsonObject(data) : parseUpstreamJson(data);
-      if (!chunk) return conclude();
+      const chunk = choices.hasReason ? readJsonObject(data) : parseUpstreamJson(data);
+      if (!chunk) return choices.finish(usage);
       assertNoError(chunk);
       // Usage comes on a separate chunk, on the last one, or cumulatively on each: the last one counts.
-      const choice = firstChoice(chunk);
-      usage = readUsage(chunk, choice) ?? usage;
-      const delta = asRecord(choice?.delta) ?? asRecord(choice?.message) ?? {};
-      fields.add(chunk, delta);
-      if (!choice) return [];
-      reader.read(delta, choice.logprobs);
-      // Not the end: usage may follow, and with some upstreams content.
-      reason = decodeFinishReason(choice, request) ?? reason;
-      return reader.writer.drain();
+      usage = readUsage(chunk, firstChoice(chunk)) ?? usage;
+      return choices.read(chunk);
     },
-    end: conclude,
+    end: () => (choices.finished ? [] : choices.finish(usage)),
   };
 };

@@ -1,11 +1,18 @@
-import { extraFieldsFor } from '../extras.ts';
-import type { EventOf, GenerationEvent, GenerationRequest, ResponseMeta } from '../generation.ts';
+import type {
+  BlockHead,
+  EventOf,
+  GenerationEvent,
+  GenerationRequest,
+  ResponseMeta,
+} from '../generation.ts';
 import type { Json } from '../json.ts';
 import type { EventEncoder } from '../protocol.ts';
 import type { SseMessage } from '../sse.ts';
 import { encodeFinishReason } from './finish-reason.ts';
+import { usesFunctions } from './functions.ts';
 import { NAME } from './name.ts';
 import { includesUsage } from './request.ts';
+import { toolCall } from './response.ts';
 import { responseFieldsOf } from './response-fields.ts';
 import { encodeUsage } from './usage.ts';
 
@@ -20,90 +27,141 @@ const chunkOf = (meta: ResponseMeta, fields: Json): SseMessage => ({
   }),
 });
 
+type Call = BlockHead & { type: 'tool-call' };
+/** The member of a message that holds a call. */
+type CallField = 'function' | 'custom' | 'function_call';
+
+const fieldOf = ({ custom }: Call, request: GenerationRequest): CallField => {
+  if (usesFunctions(request)) return 'function_call';
+  return custom ? 'custom' : 'function';
+};
+
 type WriteChunk = (delta: Json, rest?: Json) => SseMessage;
 
-/** Writes blocks as deltas: a tool call by its index among the calls, prose by its field. */
-const createBlockWriter = (chunk: WriteChunk) => {
+/** Writes the blocks of one choice as deltas: a tool call by its index among the calls, prose by its field. */
+const createBlockWriter = (chunk: WriteChunk, request: GenerationRequest) => {
   /** Canonical block index -> index among the tool calls. */
-  const toolIndex = new Map<number, number>();
+  const calls = new Map<number, { index: number; field: CallField; isEmpty: boolean }>();
   const proseField = new Map<number, string>();
-  const toolsWithoutArguments = new Set<number>();
 
-  const toolChunk = (index: number, call: Json): SseMessage =>
-    chunk({ tool_calls: [{ index, ...call }] });
+  const startCall = (index: number, call: Call): SseMessage[] => {
+    const field = fieldOf(call, request);
+    const started = { index: calls.size, field, isEmpty: true };
+    calls.set(index, started);
+    const wire = toolCall(call, '');
+    // A message has one call of the older form.
+    if (field === 'function_call')
+      return started.index > 0 ? [] : [chunk({ function_call: wire.function })];
+    return [chunk({ tool_calls: [{ index: started.index, ...wire }] })];
+  };
+
+  const continueCall = (index: number, field: CallField, text: string): SseMessage[] => {
+    if (field === 'function_call')
+      return index > 0 ? [] : [chunk({ function_call: { arguments: text } })];
+    const part = field === 'custom' ? { input: text } : { arguments: text };
+    return [chunk({ tool_calls: [{ index, [field]: part }] })];
+  };
 
   return {
     start({ index, block }: EventOf<'block-start'>): SseMessage[] {
       if (block.type === 'native') return [];
-      if (block.type !== 'tool-call') {
-        const text = block.type === 'text' && block.refusal ? 'refusal' : 'content';
-        proseField.set(index, block.type === 'text' ? text : 'reasoning_content');
-        return [];
-      }
-      const wireIndex = toolIndex.size;
-      toolIndex.set(index, wireIndex);
-      toolsWithoutArguments.add(index);
-      const { id, name, extras } = block;
-      const called = { id, type: 'function', function: { name, arguments: '' } };
-      return [toolChunk(wireIndex, { ...extraFieldsFor(NAME, extras), ...called })];
+      if (block.type === 'tool-call') return startCall(index, block);
+      const text = block.type === 'text' && block.refusal ? 'refusal' : 'content';
+      proseField.set(index, block.type === 'text' ? text : 'reasoning_content');
+      return [];
     },
     append({ index, delta }: EventOf<'block-delta'>): SseMessage[] {
-      const wireIndex = toolIndex.get(index);
-      if (wireIndex !== undefined) {
-        toolsWithoutArguments.delete(index);
-        return [toolChunk(wireIndex, { function: { arguments: delta } })];
+      const call = calls.get(index);
+      if (call) {
+        call.isEmpty = false;
+        return continueCall(call.index, call.field, delta);
       }
       const field = proseField.get(index);
       return field === undefined ? [] : [chunk({ [field]: delta })];
     },
+    /** Log probabilities are next to the delta, parts of audio within it. */
+    extend({ extras }: EventOf<'block-extra'>): SseMessage[] {
+      if (extras.protocol !== NAME) return [];
+      const { audio, ...fields } = extras.fields;
+      return [audio === undefined ? chunk({}, fields) : chunk({ audio })];
+    },
     /** Empty arguments are sent as `{}`: callers JSON.parse them. */
     end({ index }: EventOf<'block-end'>): SseMessage[] {
-      const wireIndex = toolIndex.get(index);
-      if (wireIndex === undefined || !toolsWithoutArguments.has(index)) return [];
-      return [toolChunk(wireIndex, { function: { arguments: '{}' } })];
+      const call = calls.get(index);
+      return call?.isEmpty && call.field !== 'custom'
+        ? continueCall(call.index, call.field, '{}')
+        : [];
     },
   };
 };
+
+type BlockWriter = ReturnType<typeof createBlockWriter>;
 
 export const streamEncoder = (request: GenerationRequest, meta: ResponseMeta): EventEncoder => {
   const isIncluded = includesUsage(request);
   // If usage is requested, the vendor sends `usage: null` on every chunk but the last.
   const common = isIncluded ? { usage: null } : {};
+  const chunkFor =
+    (index: number): WriteChunk =>
+    (delta, rest = {}) =>
+      chunkOf(meta, { choices: [{ index, delta, finish_reason: null, ...rest }], ...common });
 
-  const chunk = (delta: Json, rest: Json = {}): SseMessage =>
-    chunkOf(meta, { choices: [{ index: 0, delta, finish_reason: null, ...rest }], ...common });
+  const first = createBlockWriter(chunkFor(0), request);
+  const writers = [first];
+  /** The writers of blocks that are not of the first choice. */
+  const writerOf = new Map<number, BlockWriter>();
+  const writerFor = ({ index }: { index: number }) => writerOf.get(index) ?? first;
+
+  const open = (choice: number): SseMessage => chunkFor(choice)({ role: 'assistant', content: '' });
+
+  const startBlock = (event: EventOf<'block-start'>): SseMessage[] => {
+    const { choice = 0, index } = event;
+    const known = writers[choice];
+    const writer = known ?? createBlockWriter(chunkFor(choice), request);
+    writers[choice] = writer;
+    if (choice > 0) writerOf.set(index, writer);
+    return [...(known ? [] : [open(choice)]), ...writer.start(event)];
+  };
 
   /**
    * If usage is requested, the vendor sends it on a last chunk without choices. If the request does not
-   * state it, usage is on the chunk with the finish reason, which stays the last one: clients that never
+   * state it, usage is on the last chunk with a finish reason, which stays the last one: clients that never
    * ask read it there and would show 0 tokens.
    */
-  const finish = ({ reason, usage }: EventOf<'finish'>): SseMessage[] => {
-    const { response, message } = responseFieldsOf(reason.extras);
-    const choice = { index: 0, delta: message, finish_reason: encodeFinishReason(reason) };
+  const finish = ({ reason, others = [], usage }: EventOf<'finish'>): SseMessage[] => {
+    const { response } = responseFieldsOf(reason.extras);
     const counts = { usage: encodeUsage(usage, meta.estimateInput) };
-    const last = { ...common, ...(isIncluded === undefined && counts) };
+    const ends = [...writers.keys()].map((index) => {
+      const ofChoice = others[index - 1] ?? reason;
+      const { choice, message: delta } = responseFieldsOf(ofChoice.extras);
+      const finish_reason = encodeFinishReason(ofChoice, request);
+      const isLast = index === writers.length - 1;
+      return chunkOf(meta, {
+        ...response,
+        choices: [{ index, delta, finish_reason, ...choice }],
+        ...common,
+        ...(isLast && isIncluded === undefined && counts),
+      });
+    });
     return [
-      chunkOf(meta, { ...response, choices: [choice], ...last }),
+      ...ends,
       ...(isIncluded ? [chunkOf(meta, { ...response, choices: [], ...counts })] : []),
       { data: '[DONE]' },
     ];
   };
 
-  const blocks = createBlockWriter(chunk);
-
   const push = (event: GenerationEvent): SseMessage[] => {
     switch (event.type) {
       case 'start':
-        return [chunk({ role: 'assistant', content: '' })];
+        return [open(0)];
       case 'block-start':
-        return blocks.start(event);
+        return startBlock(event);
       case 'block-delta':
-        return blocks.append(event);
+        return writerFor(event).append(event);
       case 'block-extra':
-        return event.extras.protocol === NAME ? [chunk({}, event.extras.fields)] : [];
+        return writerFor(event).extend(event);
       case 'block-end':
-        return blocks.end(event);
+        return writerFor(event).end(event);
       case 'finish':
         return finish(event);
       default:

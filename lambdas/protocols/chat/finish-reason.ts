@@ -1,6 +1,7 @@
 import type { FinishReason, GenerationRequest } from '../generation.ts';
 import { asString, type Json } from '../json.ts';
 import { UpstreamError } from '../upstream-error.ts';
+import { usesFunctions } from './functions.ts';
 
 /** The values of the vendor and of compatible servers, in lower case. */
 const UNIFIED = new Map<string, FinishReason['unified']>([
@@ -64,4 +65,7 @@ export const decodeFinishReason = (
   return { unified: UNIFIED.get(word) ?? 'stop' };
 };
 
-export const encodeFinishReason = ({ unified }: FinishReason): string => WIRE[unified];
+export const encodeFinishReason = (
+  { unified }: FinishReason,
+  request: GenerationRequest,
+): string => (unified === 'tool-calls' && usesFunctions(request) ? 'function_call' : WIRE[unified]);

@@ -8,15 +8,10 @@ import { listOf, parseWire } from '../parse-wire.ts';
 import { effortOfBudget, fitEffort, type Profile } from '../profile.ts';
 import type { WireTarget } from '../protocol.ts';
 import { withReasoningHistory, withShortCallIds } from './compat.ts';
+import { MARK } from './functions.ts';
 import { NAME } from './name.ts';
 import { decodeResponseFormat, encodeResponseFormat } from './response-format.ts';
-import {
-  decodeParallel,
-  decodeTool,
-  decodeToolChoice,
-  encodeToolChoice,
-  encodeTools,
-} from './tools.ts';
+import { decodeToolFields, encodeToolFields } from './tools.ts';
 import { decodeMessage, encodeTurns } from './turns.ts';
 import { ChatRequest } from './wire.ts';
 
@@ -24,6 +19,7 @@ import { ChatRequest } from './wire.ts';
 
 /** @throws ApiError 400 that names the first invalid field. */
 export const decodeRequest = (body: unknown): GenerationRequest => {
+  const wire = parseWire(ChatRequest, body);
   const {
     model,
     messages,
@@ -32,35 +28,36 @@ export const decodeRequest = (body: unknown): GenerationRequest => {
     temperature,
     top_p: topP,
     top_k: topK,
-    n: _n,
+    n: choices = 1,
     stop,
-    tools,
-    tool_choice: toolChoice,
-    functions: _functions,
-    function_call: _call,
-    parallel_tool_calls: parallelToolCalls,
+    tools: _tools,
+    tool_choice: _choice,
+    functions,
+    function_call: _called,
+    parallel_tool_calls: _parallel,
     response_format: responseFormat,
     reasoning_effort: effort,
     user,
     ...fields
-  } = parseWire(ChatRequest, body);
+  } = wire;
   return omitUndefined({
     model,
     turns: messages.map(decodeMessage),
     stream: stream ?? false,
+    // The vendor streams audio in one raw format only.
+    isWhole: !stream && fields.modalities?.includes('audio') ? (true as const) : undefined,
+    choices: choices > 1 ? choices : undefined,
     // The newer name also stays in `extras`: from it the encoder knows which of the two to write.
     maxTokens: fields.max_completion_tokens ?? maxTokens,
     temperature,
     topP,
     topK,
     stop: listOf(typeof stop === 'string' ? [stop] : stop),
-    tools: tools?.map(decodeTool),
-    toolChoice: decodeToolChoice(toolChoice),
-    parallelToolCalls: decodeParallel(parallelToolCalls, toolChoice),
+    ...decodeToolFields(wire),
     responseFormat: responseFormat && decodeResponseFormat(responseFormat),
     reasoning: effort === undefined ? undefined : { effort },
     user,
-    extras: makeExtras(NAME, fields),
+    extras: makeExtras(NAME, { ...fields, ...(functions && MARK) }),
   });
 };
 
@@ -154,10 +151,10 @@ export const encodeRequest = (
   const {
     max_completion_tokens: newerName,
     stream_options: options,
+    functions: _mark,
     ...fields
   } = { ...sharedFields(request), ...extraFieldsFor(NAME, request.extras) };
   const sameProtocol = request.extras.protocol === NAME;
-  const tools = encodeTools(request);
   const tokensField = newerName === undefined ? 'max_tokens' : 'max_completion_tokens';
   return omitUndefined({
     ...fields,
@@ -171,9 +168,8 @@ export const encodeRequest = (
     top_p: request.topP,
     top_k: sameProtocol ? request.topK : undefined,
     stop: request.stop,
-    tools: tools.length > 0 ? tools : undefined,
-    tool_choice: tools.length > 0 ? encodeToolChoice(request.toolChoice) : undefined,
-    parallel_tool_calls: tools.length > 0 ? request.parallelToolCalls : undefined,
+    n: request.choices,
+    ...encodeToolFields(request),
     response_format:
       request.responseFormat && encodeResponseFormat(request.responseFormat, sameProtocol),
     reasoning_effort: request.reasoning?.effort,

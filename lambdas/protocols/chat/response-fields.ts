@@ -1,23 +1,25 @@
-import { extrasIfAny } from '../extras.ts';
 import type { Extras, FinishReason } from '../generation.ts';
-import { asArray, asRecord, asString, type Json } from '../json.ts';
+import { asRecord, asString, type Json } from '../json.ts';
 import { NAME } from './name.ts';
 
-/**
- * Fields next to the content of a response, by their names in the vendor's types and at providers whose
- * product they are. Other fields may expose the operator's account, such as costs.
- */
-const OF_RESPONSE = [
-  'service_tier',
-  'system_fingerprint',
-  'citations',
-  'search_results',
-  'related_questions',
-];
-const OF_MESSAGE = ['annotations', 'reasoning_details', 'images'];
+/** Members of a response that have a canonical form, or that the router writes itself. */
+const CANONICAL = {
+  response: ['id', 'object', 'created', 'model', 'choices', 'usage', 'error', 'obfuscation'],
+  choice: ['index', 'message', 'delta', 'logprobs', 'finish_reason', 'usage'],
+  message: [
+    ...['role', 'content', 'refusal', 'reasoning_content', 'reasoning'],
+    ...['tool_calls', 'function_call', 'audio'],
+  ],
+};
+type Place = keyof typeof CANONICAL;
+const PLACES: Place[] = ['response', 'choice', 'message'];
 
-const pick = (wire: Json, names: string[]): Json =>
-  Object.fromEntries(names.flatMap((name) => (wire[name] == null ? [] : [[name, wire[name]]])));
+/** Members that show the operator's account at a provider. */
+const OF_ACCOUNT = /cost|byok|billing|account|^(?:provider|organization)$/;
+
+/** The members of `wire` that only this protocol has, without those that callers must not see. */
+export const membersBeyond = (wire: Json, canonical: readonly string[]): [string, unknown][] =>
+  Object.entries(wire).filter(([name]) => !canonical.includes(name) && !OF_ACCOUNT.test(name));
 
 /** Members of a fragment that continue those of the fragments before it. */
 const GROWING = ['text', 'summary', 'data', 'signature'];
@@ -37,42 +39,47 @@ const joined = (one: Json, next: Json): Json => {
 };
 
 /** A list of a stream: items are added, and fragments of one item joined. */
-const append = (items: Json[], added: unknown): Json[] => {
+const append = (items: unknown[], added: unknown[]): unknown[] => {
   const list = [...items];
-  for (const item of asArray(added)) {
-    const next = asRecord(item) ?? {};
-    const last = list.at(-1);
-    if (last && isNext(last, next)) list[list.length - 1] = joined(last, next);
-    else list.push(next);
+  for (const item of added) {
+    const next = asRecord(item);
+    const last = asRecord(list.at(-1));
+    if (last && next && isNext(last, next)) list[list.length - 1] = joined(last, next);
+    else list.push(item);
   }
   return list;
 };
 
-/** Collects the fields of all chunks; those of the response are the last one's. */
+/** A member of several chunks: a message's lists grow, of others the last value counts. */
+const merged = (place: Place, known: unknown, value: unknown): unknown => {
+  if (value === null && known !== undefined) return known;
+  const isGrowing = place === 'message' && Array.isArray(known) && Array.isArray(value);
+  return isGrowing ? append(known, value) : value;
+};
+
+/** Collects the members of all chunks that only this protocol has. */
 export const createResponseFields = () => {
-  let response: Json = {};
-  const lists = new Map<string, Json[]>();
+  const fields: Record<Place, Json> = { response: {}, choice: {}, message: {} };
   return {
-    add: (wire: Json, message: Json) => {
-      response = { ...response, ...pick(wire, OF_RESPONSE) };
-      for (const [name, items] of Object.entries(pick(message, OF_MESSAGE))) {
-        lists.set(name, append(lists.get(name) ?? [], items));
+    add: (place: Place, wire: Json) => {
+      for (const [name, value] of membersBeyond(wire, CANONICAL[place])) {
+        fields[place][name] = merged(place, fields[place][name], value);
       }
     },
     /** The reason with the fields, which only callers of this protocol get. */
-    addTo: (reason: FinishReason): FinishReason => {
-      const message = Object.fromEntries([...lists].filter(([, items]) => items.length > 0));
-      const some = (fields: Json) => (Object.keys(fields).length > 0 ? fields : undefined);
-      return {
-        ...reason,
-        ...extrasIfAny(NAME, { response: some(response), message: some(message) }),
-      };
-    },
+    addTo: (reason: FinishReason): FinishReason =>
+      PLACES.some((place) => Object.keys(fields[place]).length > 0)
+        ? { ...reason, extras: { protocol: NAME, fields } }
+        : reason,
   };
 };
 
 /** The fields by their place in a response; none of another protocol's. */
-export const responseFieldsOf = (extras: Extras | undefined): { response: Json; message: Json } => {
-  const fields = extras?.protocol === NAME ? extras.fields : {};
-  return { response: asRecord(fields.response) ?? {}, message: asRecord(fields.message) ?? {} };
+export const responseFieldsOf = (extras: Extras | undefined): Record<Place, Json> => {
+  const { response, choice, message } = extras?.protocol === NAME ? extras.fields : {};
+  return {
+    response: asRecord(response) ?? {},
+    choice: asRecord(choice) ?? {},
+    message: asRecord(message) ?? {},
+  };
 };

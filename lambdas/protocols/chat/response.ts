@@ -5,13 +5,15 @@ import type {
   GenerationEvent,
   GenerationRequest,
   ResponseMeta,
+  ToolCallBlock,
 } from '../generation.ts';
-import { asArray, asRecord } from '../json.ts';
+import { asArray, asRecord, asString, type Json } from '../json.ts';
 import { UpstreamError } from '../upstream-error.ts';
-import { assertNoError, createChoiceReader, firstChoice } from './decode-stream.ts';
-import { decodeFinishReason, encodeFinishReason } from './finish-reason.ts';
+import { assertNoError, createChoices, firstChoice } from './decode-stream.ts';
+import { encodeFinishReason } from './finish-reason.ts';
+import { usesFunctions } from './functions.ts';
 import { NAME } from './name.ts';
-import { createResponseFields, responseFieldsOf } from './response-fields.ts';
+import { responseFieldsOf } from './response-fields.ts';
 import { encodeUsage, readUsage } from './usage.ts';
 
 /** @throws UpstreamError when the body is not a response, or one without a good finish. */
@@ -20,16 +22,10 @@ export const decodeResponse = (body: unknown, request: GenerationRequest): Gener
   if (!wire) throw new UpstreamError('malformed', 'the answer is not a JSON object');
   assertNoError(wire);
   const choice = firstChoice(wire);
-  const message = asRecord(choice?.message);
-  if (!choice || !message) throw new UpstreamError('malformed', 'the answer holds no choice');
-  const reason = decodeFinishReason(choice, request);
-  if (!reason) throw new UpstreamError('truncated', 'the answer has no finish_reason');
-  const reader = createChoiceReader(request);
-  const fields = createResponseFields();
-  fields.add(wire, message);
-  reader.read(message, choice.logprobs);
-  reader.finish(fields.addTo(reason), readUsage(wire, choice));
-  return reader.writer.drain();
+  if (!asRecord(choice?.message))
+    throw new UpstreamError('malformed', 'the answer holds no choice');
+  const choices = createChoices(request);
+  return [...choices.read(wire), ...choices.finish(readUsage(wire, choice))];
 };
 
 const thinkingOf = ({ blocks }: Generation): string =>
@@ -41,12 +37,21 @@ const textOf = ({ blocks }: Generation): string =>
 const refusalOf = ({ blocks }: Generation): string =>
   blocks.map((block) => (block.type === 'text' && block.refusal ? block.text : '')).join('');
 
+/** A call, whole or the start of a streamed one. */
+export const toolCall = (
+  { id, name, custom, extras }: Pick<ToolCallBlock, 'id' | 'name' | 'custom' | 'extras'>,
+  text: string,
+): Json => {
+  const { function: nested, ...fields } = extraFieldsFor(NAME, extras);
+  return custom
+    ? { ...fields, id, type: 'custom', custom: { name, input: text } }
+    : { ...fields, id, type: 'function', function: { ...asRecord(nested), name, arguments: text } };
+};
+
 const toolCallsOf = ({ blocks }: Generation) =>
   blocks.flatMap((block) => {
     if (block.type !== 'tool-call') return [];
-    const called = { name: block.name, arguments: block.arguments || '{}' };
-    const fields = extraFieldsFor(NAME, block.extras);
-    return [{ ...fields, id: block.id, type: 'function', function: called }];
+    return [toolCall(block, block.custom ? block.arguments : block.arguments || '{}')];
   });
 
 const logprobsOf = ({ blocks }: Generation): unknown => {
@@ -64,32 +69,63 @@ const logprobsOf = ({ blocks }: Generation): unknown => {
     : { ...parts[0], content };
 };
 
-export const encodeResponse = (
-  generation: Generation,
-  _request: GenerationRequest,
-  meta: ResponseMeta,
-): Record<string, unknown> => {
+/** Members of which a stream sends parts. */
+const IN_PARTS = ['data', 'transcript'];
+
+/** The audio of a spoken response, its parts joined. */
+const audioOf = ({ blocks }: Generation): Json | undefined => {
+  const spoken = blocks.find((block) => block.type === 'native' && block.protocol === NAME);
+  const parts = spoken?.extra?.map(({ fields }) => asRecord(fields.audio) ?? {});
+  const joined = IN_PARTS.flatMap((name): [string, string][] => {
+    const texts = parts?.flatMap((part) => asString(part[name]) ?? []) ?? [];
+    return texts.length > 0 ? [[name, texts.join('')]] : [];
+  });
+  return parts && Object.assign({}, ...parts, Object.fromEntries(joined));
+};
+
+const encodeMessage = (generation: Generation, request: GenerationRequest): Json => {
   const text = textOf(generation);
   const refusal = refusalOf(generation);
-  const reasoning = thinkingOf(generation);
   const calls = toolCallsOf(generation);
-  const fields = responseFieldsOf(generation.reason.extras);
-  const message = omitUndefined({
-    ...fields.message,
+  const audio = audioOf(generation);
+  const hasOther = calls.length > 0 || refusal !== '' || audio !== undefined;
+  return omitUndefined({
+    ...responseFieldsOf(generation.reason.extras).message,
     role: 'assistant',
-    content: text === '' && (calls.length > 0 || refusal !== '') ? null : text,
+    content: text === '' && hasOther ? null : text,
     refusal: refusal || null,
-    reasoning_content: reasoning === '' ? undefined : reasoning,
-    tool_calls: calls.length > 0 ? calls : undefined,
+    reasoning_content: thinkingOf(generation) || undefined,
+    audio,
+    ...(usesFunctions(request)
+      ? { function_call: calls[0]?.function }
+      : { tool_calls: calls.length > 0 ? calls : undefined }),
   });
-  const finishReason = encodeFinishReason(generation.reason);
-  return {
-    id: `chatcmpl-${meta.id}`,
-    ...fields.response,
-    object: 'chat.completion',
-    created: meta.created,
-    model: meta.model,
-    choices: [{ index: 0, message, logprobs: logprobsOf(generation), finish_reason: finishReason }],
-    usage: encodeUsage(generation.usage, meta.estimateInput),
-  };
 };
+
+/** The choices, each as a separate response. */
+const choicesIn = ({ blocks, reason, others = [], usage }: Generation): Generation[] =>
+  [reason, ...others].map((ofChoice, index) => ({
+    blocks: blocks.filter(({ choice = 0 }) => choice === index),
+    reason: ofChoice,
+    usage,
+  }));
+
+export const encodeResponse = (
+  generation: Generation,
+  request: GenerationRequest,
+  meta: ResponseMeta,
+): Record<string, unknown> => ({
+  id: `chatcmpl-${meta.id}`,
+  ...responseFieldsOf(generation.reason.extras).response,
+  object: 'chat.completion',
+  created: meta.created,
+  model: meta.model,
+  choices: choicesIn(generation).map((choice, index) => ({
+    index,
+    message: encodeMessage(choice, request),
+    logprobs: logprobsOf(choice),
+    finish_reason: encodeFinishReason(choice.reason, request),
+    ...responseFieldsOf(choice.reason.extras).choice,
+  })),
+  usage: encodeUsage(generation.usage, meta.estimateInput),
+});

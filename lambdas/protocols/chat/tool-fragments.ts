@@ -1,4 +1,5 @@
-import { omitUndefined } from '../../support/omit-undefined.ts';
+import { isEmpty } from '../../support/omit-undefined.ts';
+import { hasCustomTool } from '../custom-tools.ts';
 import type { EventWriter } from '../event-writer.ts';
 import { extrasIfAny } from '../extras.ts';
 import type { GenerationRequest } from '../generation.ts';
@@ -13,6 +14,7 @@ type Call = {
   id: string | undefined;
   name: string;
   text: string;
+  custom: boolean;
   opened: boolean;
   /** Fields that the upstream requires to be sent back, e.g. a signature of its thinking. */
   fields: Json;
@@ -23,6 +25,7 @@ type Fragment = {
   id: string | undefined;
   name: string;
   text: string;
+  custom: boolean;
   fields: Json;
 };
 
@@ -30,16 +33,22 @@ const readArguments = (value: unknown): string =>
   asString(value) ?? (asRecord(value) ? JSON.stringify(value) : '');
 
 const readFragment = (wire: Json): Fragment => {
-  const { index, id, extra_content: extraContent } = wire;
-  const called = asRecord(wire.function) ?? {};
+  const { index, id, type: _, function: ofFunction, custom, ...fields } = wire;
+  const input = asRecord(custom);
+  const { name, arguments: text, ...nested } = asRecord(ofFunction) ?? {};
   return {
     index,
     id: asString(id) || undefined,
-    name: asString(called.name) ?? '',
-    text: readArguments(called.arguments),
-    fields: { extra_content: asRecord(extraContent) },
+    name: asString(input?.name) ?? asString(name) ?? '',
+    text: asString(input?.input) ?? readArguments(text),
+    custom: input !== undefined,
+    fields: { ...fields, ...(!isEmpty(nested) && { function: nested }) },
   };
 };
+
+/** Callers of other protocols get the fields within the call's id: only those that must be sent back. */
+const keptFields = ({ extras }: GenerationRequest, fields: Json): Json =>
+  extras.protocol === NAME ? fields : { extra_content: asRecord(fields.extra_content) };
 
 /** Whether a fragment with a call's index starts another call: some upstreams number all calls 0. */
 const isAnother = (call: Call, { id, name, text }: Fragment): boolean => {
@@ -60,7 +69,7 @@ const createCallFinder = () => {
 
   const begin = (id: string | undefined): Call => {
     const key = `tool:${calls.length}`;
-    const call: Call = { key, id, name: '', text: '', opened: false, fields: {} };
+    const call: Call = { key, id, name: '', text: '', custom: false, opened: false, fields: {} };
     calls.push(call);
     return call;
   };
@@ -106,7 +115,8 @@ export const createToolFragments = (request: GenerationRequest, writer: EventWri
       type: 'tool-call',
       id: uniqueId(call.id),
       name: callerName(call.name),
-      ...extrasIfAny(NAME, call.fields),
+      ...(call.custom && { custom: true }),
+      ...extrasIfAny(NAME, keptFields(request, call.fields)),
     });
     call.opened = true;
     writer.delta(call.key, call.text);
@@ -126,7 +136,8 @@ export const createToolFragments = (request: GenerationRequest, writer: EventWri
       const fragment = readFragment(wire);
       const call = find(fragment);
       if (call.name === '') call.name = fragment.name;
-      if (!call.opened) call.fields = { ...call.fields, ...omitUndefined(fragment.fields) };
+      call.custom ||= fragment.custom && hasCustomTool(request, callerName(call.name));
+      if (!call.opened) call.fields = { ...call.fields, ...fragment.fields };
       append(call, fragment.text);
       if (!call.opened && call.name !== '') open(call);
     },

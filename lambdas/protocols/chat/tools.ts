@@ -1,15 +1,25 @@
+import { invalidRequest } from '../../support/errors.ts';
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
+import { functionFor, hasCustomTool } from '../custom-tools.ts';
 import { extraFieldsFor, extrasIfAny } from '../extras.ts';
 import type { GenerationRequest, NativeTool, Tool, ToolChoice } from '../generation.ts';
 import { asRecord, type Json } from '../json.ts';
+import { listOf } from '../parse-wire.ts';
 import { fittingToolName } from '../tool-names.ts';
+import { asTool, asToolChoice, encodeFunctions, usesFunctions } from './functions.ts';
 import { NAME } from './name.ts';
 import { isStrictSchema } from './response-format.ts';
-import type { WireTool, WireToolChoice } from './wire.ts';
+import type { ChatRequest, WireTool, WireToolChoice } from './wire.ts';
+
+// --- wire -> canonical ---
 
 const NO_ARGUMENTS = { type: 'object', properties: {} };
 
 type FunctionTool = Extract<WireTool, { type: 'function' }>;
+type CustomTool = Extract<WireTool, { custom: object }>;
+
+const isCustom = (tool: WireTool): tool is CustomTool =>
+  tool.type === 'custom' && !('input_schema' in tool);
 
 const decodeFunction = ({ type: _, function: called, ...fields }: FunctionTool): Tool => {
   const { name, description, parameters, strict, ...nested } = called;
@@ -21,7 +31,20 @@ const decodeFunction = ({ type: _, function: called, ...fields }: FunctionTool):
   };
 };
 
-export const decodeTool = (tool: WireTool): Tool | NativeTool => {
+/** The members of `custom` are also kept as they are, for targets that have such tools. */
+const decodeCustom = ({ type: _, custom, ...fields }: CustomTool): Tool => {
+  const { name, ...nested } = custom;
+  const { description, format } = nested;
+  return {
+    name,
+    ...functionFor({ description, format: format?.grammar }),
+    custom: true,
+    ...extrasIfAny(NAME, { ...fields, custom: nested }),
+  };
+};
+
+const decodeTool = (tool: WireTool): Tool | NativeTool => {
+  if (isCustom(tool)) return decodeCustom(tool);
   switch (tool.type) {
     case 'function':
       return decodeFunction(tool);
@@ -34,17 +57,20 @@ export const decodeTool = (tool: WireTool): Tool | NativeTool => {
   }
 };
 
-export const decodeToolChoice = (choice: WireToolChoice | undefined): ToolChoice | undefined => {
+const decodeToolChoice = (choice: WireToolChoice | undefined): ToolChoice | undefined => {
   if (choice === undefined) return undefined;
   if (typeof choice === 'string') return { type: choice };
   switch (choice.type) {
     case 'function':
       return { type: 'tool', name: choice.function.name };
+    case 'custom':
+      return { type: 'tool', name: choice.custom.name };
     case 'tool':
       return { type: 'tool', name: choice.name };
     case 'allowed_tools': {
       const { mode, tools } = choice.allowed_tools;
-      return { type: mode, only: tools.map((tool) => tool.function.name) };
+      const only = tools.map((tool) => ('custom' in tool ? tool.custom.name : tool.function.name));
+      return { type: mode, only };
     }
     case 'any':
       return { type: 'required' };
@@ -54,11 +80,34 @@ export const decodeToolChoice = (choice: WireToolChoice | undefined): ToolChoice
 };
 
 /** `parallel_tool_calls`, or the negated switch of the messages protocol on the choice. */
-export const decodeParallel = (
+const decodeParallel = (
   parallel: boolean | undefined,
   choice: WireToolChoice | undefined,
 ): boolean | undefined =>
   parallel ?? (asRecord(choice)?.disable_parallel_tool_use === true ? false : undefined);
+
+/** @throws ApiError 400 for tools in both of their forms. */
+export const decodeToolFields = (wire: ChatRequest) => {
+  const { tools, tool_choice: choice, functions, function_call: called } = wire;
+  if (functions && tools) {
+    throw invalidRequest('functions: must not be sent with tools.', { param: 'functions' });
+  }
+  if (functions) {
+    return {
+      tools: listOf(functions.map((one) => decodeTool(asTool(one)))),
+      toolChoice: decodeToolChoice(called && asToolChoice(called)),
+      // A message has one call of this form.
+      parallelToolCalls: false,
+    };
+  }
+  return {
+    tools: tools?.map(decodeTool),
+    toolChoice: decodeToolChoice(choice),
+    parallelToolCalls: decodeParallel(wire.parallel_tool_calls, choice),
+  };
+};
+
+// --- canonical -> wire ---
 
 /** The vendor rejects an object schema without `properties`, even if it has none. */
 const withProperties = (parameters: Tool['parameters']): Tool['parameters'] =>
@@ -86,20 +135,45 @@ const encodeFunction = (tool: Tool, sameProtocol: boolean): Json => {
   };
 };
 
-export const encodeTools = ({ tools = [], extras }: GenerationRequest): Json[] =>
+const encodeCustom = ({ name, extras }: Tool): Json => {
+  const { custom: nested, ...fields } = extraFieldsFor(NAME, extras);
+  return {
+    ...fields,
+    type: 'custom',
+    custom: { ...asRecord(nested), name: fittingToolName(name) },
+  };
+};
+
+const encodeTools = ({ tools = [], extras }: GenerationRequest): Json[] =>
   tools.flatMap((tool) => {
     if ('native' in tool) return tool.protocol === NAME ? [tool.value] : [];
-    return [encodeFunction(tool, extras.protocol === NAME)];
+    return [tool.custom ? encodeCustom(tool) : encodeFunction(tool, extras.protocol === NAME)];
   });
 
-const named = (name: string) => ({ type: 'function', function: { name: fittingToolName(name) } });
-
-export const encodeToolChoice = (choice: ToolChoice | undefined): unknown => {
+const encodeToolChoice = (request: GenerationRequest): unknown => {
+  const { toolChoice: choice } = request;
   if (choice === undefined) return undefined;
+  const named = (name: string): Json => {
+    const type = hasCustomTool(request, name) ? 'custom' : 'function';
+    return { type, [type]: { name: fittingToolName(name) } };
+  };
   if (choice.type === 'tool') return named(choice.name);
   if (choice.type === 'none' || choice.only === undefined) return choice.type;
   return {
     type: 'allowed_tools',
     allowed_tools: { mode: choice.type, tools: choice.only.map(named) },
+  };
+};
+
+/** The fields about tools; the vendor rejects the others without `tools`. */
+export const encodeToolFields = (request: GenerationRequest): Json => {
+  const tools = encodeTools(request);
+  if (tools.length === 0) return {};
+  const { toolChoice, parallelToolCalls } = request;
+  if (usesFunctions(request)) return encodeFunctions(tools, toolChoice);
+  return {
+    tools,
+    tool_choice: encodeToolChoice(request),
+    parallel_tool_calls: parallelToolCalls,
   };
 };

@@ -8,7 +8,7 @@ import type {
   ToolResultBlock,
   Turn,
 } from '../generation.ts';
-import type { Json } from '../json.ts';
+import { asRecord, type Json } from '../json.ts';
 import { fittingToolName } from '../tool-names.ts';
 import {
   decodeContent,
@@ -17,6 +17,13 @@ import {
   joinTexts,
   type WireContent,
 } from './content.ts';
+import {
+  decodeFunctionCall,
+  decodeFunctionResult,
+  encodeFunctionCall,
+  isOfFunction,
+  unmarked,
+} from './functions.ts';
 import { NAME } from './name.ts';
 import type { Message } from './wire.ts';
 
@@ -25,12 +32,15 @@ type WireToolCall = NonNullable<MessageOf<'assistant'>['tool_calls']>[number];
 
 // --- wire -> canonical ---
 
-const decodeToolCall = ({
-  id,
-  type: _,
-  function: called,
-  ...rest
-}: WireToolCall): ToolCallBlock => {
+const decodeToolCall = (wire: WireToolCall): ToolCallBlock => {
+  if (wire.type === 'custom') {
+    const { id, type: _, custom, ...rest } = wire;
+    const { name, input, ...extra } = custom;
+    const nested = isEmpty(extra) ? {} : { custom: extra };
+    const call = { type: 'tool-call' as const, id, name, arguments: input, custom: true as const };
+    return { ...call, ...extrasIfAny(NAME, { ...rest, ...nested }) };
+  }
+  const { id, type: _, function: called, ...rest } = wire;
   // The OpenAI SDK adds what it parsed to the calls that it sends back; strict providers reject it.
   const { name, arguments: text, parsed_arguments: _parsed, ...extra } = called;
   const nested = isEmpty(extra) ? {} : { function: extra };
@@ -39,23 +49,24 @@ const decodeToolCall = ({
 };
 
 /** Client libraries add `parsed` and `provider_specific_fields` to the answers that they send back. */
-const decodeAssistant = (message: MessageOf<'assistant'>, param: string): Turn => {
+const decodeAssistant = (message: MessageOf<'assistant'>, index: number): Turn => {
   const {
     role,
     content,
     refusal,
     reasoning_content: reasoning,
     tool_calls: calls,
-    function_call: _,
+    function_call: called,
     parsed: _parsed,
     provider_specific_fields: _specific,
     ...fields
   } = message;
   const blocks: Block[] = [
     ...(reasoning ? [{ type: 'thinking' as const, text: reasoning }] : []),
-    ...decodeContent(content, param),
+    ...decodeContent(content, `messages.${index}`),
     ...(refusal ? [{ type: 'text' as const, text: refusal, refusal: true as const }] : []),
     ...(calls ?? []).map(decodeToolCall),
+    ...(called ? [decodeFunctionCall(called, index)] : []),
   ];
   return { role, blocks, ...extrasIfAny(NAME, fields) };
 };
@@ -66,7 +77,7 @@ const decodeToolMessage = (message: MessageOf<'tool'>, param: string): Turn => {
   return { role: 'user', blocks: [{ ...result, ...extrasIfAny(NAME, fields) }] };
 };
 
-export const decodeMessage = (message: Message, index: number): Turn => {
+export const decodeMessage = (message: Message, index: number, messages: Message[]): Turn => {
   const param = `messages.${index}`;
   switch (message.role) {
     case 'system':
@@ -84,9 +95,11 @@ export const decodeMessage = (message: Message, index: number): Turn => {
       return { role, blocks: decodeContent(content, param), ...extrasIfAny(NAME, fields) };
     }
     case 'assistant':
-      return decodeAssistant(message, param);
+      return decodeAssistant(message, index);
     case 'tool':
       return decodeToolMessage(message, param);
+    case 'function':
+      return decodeFunctionResult(message, index, messages);
     default:
       return message satisfies never;
   }
@@ -98,9 +111,13 @@ export const decodeMessage = (message: Message, index: number): Turn => {
 const contentOf = (blocks: Block[], sameProtocol: boolean) =>
   sameProtocol ? encodeContent(blocks) : joinTexts(blocks, '\n\n');
 
-const encodeToolCall = ({ id, name, arguments: text, extras }: ToolCallBlock): Json => {
-  const { function: nested, ...fields } = extraFieldsFor(NAME, extras);
-  const called = { ...(nested ?? {}), name: fittingToolName(name), arguments: text || '{}' };
+const encodeToolCall = (call: ToolCallBlock): Json => {
+  const { id, name: ownName, arguments: text, extras } = call;
+  const { function: nested, custom, ...fields } = extraFieldsFor(NAME, extras);
+  const name = fittingToolName(ownName);
+  if (call.custom)
+    return { ...fields, id, type: 'custom', custom: { ...asRecord(custom), name, input: text } };
+  const called = { ...asRecord(nested), name, arguments: text || '{}' };
   return { ...fields, id, type: 'function', function: called };
 };
 
@@ -117,25 +134,29 @@ const reasoningOf = ({ blocks }: Turn): string =>
 const refusalOf = ({ blocks }: Turn): string =>
   blocks.map((block) => (block.type === 'text' && block.refusal ? block.text : '')).join('');
 
+/** A spoken response is sent back by its id, without its content. */
+const hasAudio = ({ extras }: Turn): boolean => extraFieldsFor(NAME, extras).audio !== undefined;
+
 const encodeAssistant = (turn: Turn, sameProtocol: boolean): Json[] => {
   const prose = turn.blocks.filter(
     (block) => !NOT_CONTENT.includes(block.type) && !('refusal' in block),
   );
   const content = contentOf(prose, sameProtocol);
-  const calls = turn.blocks.flatMap((block) =>
-    block.type === 'tool-call' ? [encodeToolCall(block)] : [],
-  );
+  const called = turn.blocks.filter((block) => block.type === 'tool-call');
+  const calls = called.filter((call) => !isOfFunction(call)).map(encodeToolCall);
+  const [functionCall] = called.filter(isOfFunction).map(encodeFunctionCall);
   const refusal = refusalOf(turn);
-  const isEmptyTurn = content.length === 0 && calls.length === 0 && refusal === '';
+  const isEmptyTurn = content.length === 0 && called.length === 0 && refusal === '';
   // No content is left, e.g. of a turn that held only thinking of another upstream.
   if (isEmptyTurn && !sameProtocol) return [];
   const wire = omitUndefined({
     ...extraFieldsFor(NAME, turn.extras),
     role: 'assistant',
-    content: content.length === 0 && !isEmptyTurn ? null : content,
+    content: content.length === 0 && (!isEmptyTurn || hasAudio(turn)) ? null : content,
     reasoning_content: reasoningOf(turn) || undefined,
     refusal: refusal || undefined,
     tool_calls: calls.length > 0 ? calls : undefined,
+    function_call: functionCall,
   });
   return [wire];
 };
@@ -175,16 +196,15 @@ const pointAt = (content: WireContent): WireContent =>
     ? `${content}\n[attached below]`.trim()
     : [...content, { type: 'text', text: '[attached below]' }];
 
-const encodeResult = ({ callId, content, isError, extras }: ToolResultBlock): Json => {
+const encodeResult = (result: ToolResultBlock): Json => {
+  const { callId, content, isError, extras } = result;
   const text = content.filter((block) => !isMedia(block)).map(asText);
   const joined = joinTexts(text, '\n');
-  const wire = content.some(isMedia) ? pointAt(joined) : joined;
-  return {
-    ...extraFieldsFor(NAME, extras),
-    role: 'tool',
-    tool_call_id: callId,
-    content: isError ? markError(wire) : wire,
-  };
+  const pointed = content.some(isMedia) ? pointAt(joined) : joined;
+  const wire = isError ? markError(pointed) : pointed;
+  return isOfFunction(result)
+    ? { ...unmarked(extras), role: 'function', content: wire }
+    : { ...extraFieldsFor(NAME, extras), role: 'tool', tool_call_id: callId, content: wire };
 };
 
 const attachmentsOf = ({ callId, content }: ToolResultBlock): Json[] => {

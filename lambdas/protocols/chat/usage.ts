@@ -1,8 +1,9 @@
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
-import { extraFieldsFor, extrasIfAny } from '../extras.ts';
+import { extraFieldsFor } from '../extras.ts';
 import type { Usage } from '../generation.ts';
 import { asCount, asRecord, type Json } from '../json.ts';
 import { NAME } from './name.ts';
+import { membersBeyond } from './response-fields.ts';
 
 /** Some upstreams count reasoning separately from the completion; their total shows it. */
 const outputOf = (wire: Json, input: number, output: number, reasoning: number): number =>
@@ -14,22 +15,17 @@ const outputOf = (wire: Json, input: number, output: number, reasoning: number):
 const CANONICAL = ['prompt_tokens', 'completion_tokens', 'total_tokens'];
 const CANONICAL_DETAILS = ['cached_tokens', 'cache_write_tokens', 'reasoning_tokens'];
 
-const countsIn = (wire: Json, canonical: string[]): Json =>
+/** The members that only this protocol has. */
+const nativeUsage = (wire: Json): Json =>
   Object.fromEntries(
-    Object.entries(wire).filter(
-      ([name, value]) =>
-        /(?:^|_)tokens$/.test(name) && asCount(value) !== undefined && !canonical.includes(name),
-    ),
+    membersBeyond(wire, CANONICAL).map(([name, value]) => {
+      const details = /^(?:prompt|completion)_tokens_details$/.test(name) && asRecord(value);
+      return [
+        name,
+        details ? Object.fromEntries(membersBeyond(details, CANONICAL_DETAILS)) : value,
+      ];
+    }),
   );
-
-/** Token counts that only this protocol has; other members may be costs of the operator's account. */
-const nativeCounts = (wire: Json): Json => {
-  const details = ['prompt_tokens_details', 'completion_tokens_details'].map((name) => {
-    const counts = countsIn(asRecord(wire[name]) ?? {}, CANONICAL_DETAILS);
-    return [name, Object.keys(counts).length > 0 ? counts : undefined] as const;
-  });
-  return { ...countsIn(wire, CANONICAL), ...Object.fromEntries(details) };
-};
 
 /**
  * `prompt_tokens` includes cached tokens, as in the canonical form; their field differs between
@@ -53,7 +49,7 @@ const decodeUsage = (value: unknown): Usage | undefined => {
       cacheWriteTokens: asCount(prompt?.cache_write_tokens),
       reasoningTokens: reasoning,
     }),
-    ...extrasIfAny(NAME, nativeCounts(wire)),
+    extras: { protocol: NAME, fields: nativeUsage(wire) },
   };
 };
 
@@ -66,10 +62,10 @@ export const readUsage = (chunk: Json, choice: Json | undefined): Usage | undefi
   decodeUsage(choice?.usage) ??
   decodeUsage(asRecord(chunk.x_groq)?.usage);
 
-/** Canonical counts with native ones; undefined if there are none. */
-const detailsOf = (native: unknown, canonical: Json): Json | undefined => {
+/** Canonical counts with native ones; without counts what the upstream sent in their place. */
+const detailsOf = (native: unknown, canonical: Json): unknown => {
   const details = omitUndefined({ ...asRecord(native), ...canonical });
-  return isEmpty(details) ? undefined : details;
+  return isEmpty(details) ? native : details;
 };
 
 /** The counts; `estimate` replaces an input count that the upstream did not send. */

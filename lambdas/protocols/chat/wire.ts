@@ -1,6 +1,8 @@
 import * as z from 'zod/mini';
 import { each, JsonObject, ofOtherType, optional } from '../parse-wire.ts';
 
+const Name = z.string().check(z.minLength(1));
+
 /** The chat-completions request. Loose: fields that are not listed are kept in `extras`. */
 const TextPart = z.looseObject({ type: z.literal('text'), text: z.string() });
 const RefusalPart = z.looseObject({ type: z.literal('refusal'), refusal: z.string() });
@@ -20,7 +22,7 @@ const FilePart = z.looseObject({
 const ToolUsePart = z.looseObject({
   type: z.literal('tool_use'),
   id: z.string(),
-  name: z.string().check(z.minLength(1)),
+  name: Name,
   input: z.unknown(),
 });
 const ToolResultPart = z.looseObject({
@@ -59,17 +61,21 @@ const Arguments = z.pipe(
   z.transform((value) => (typeof value === 'string' ? value : JSON.stringify(value))),
 );
 
-const ToolCall = z.looseObject({
-  // Empty ids come from upstreams that send them; the result has an empty id too.
-  id: z.string(),
-  type: z._default(z.literal('function', 'only function calls are supported'), 'function'),
-  function: z.looseObject({
-    name: z.string().check(z.minLength(1)),
-    arguments: optional(Arguments),
+const FunctionCall = z.looseObject({ name: Name, arguments: optional(Arguments) });
+// Empty ids come from upstreams that send them; the result has an empty id too.
+const Id = { id: z.string() };
+const ToolCall = z.union([
+  z.looseObject({
+    ...Id,
+    type: z._default(z.literal('function'), 'function'),
+    function: FunctionCall,
   }),
-});
-
-const NO_FUNCTIONS = 'functions are no longer supported; use tools';
+  z.looseObject({
+    ...Id,
+    type: z.literal('custom'),
+    custom: z.looseObject({ name: Name, input: z.string() }),
+  }),
+]);
 
 const SystemMessage = z.looseObject({
   role: z.enum(['system', 'developer']),
@@ -82,17 +88,23 @@ const AssistantMessage = z.looseObject({
   refusal: optional(z.string()),
   reasoning_content: optional(z.string()),
   tool_calls: optional(each(ToolCall)),
-  function_call: optional(z.never(NO_FUNCTIONS)),
+  function_call: optional(FunctionCall),
 });
 const ToolMessage = z.looseObject({
   role: z.literal('tool'),
   tool_call_id: z.string(),
   content: optional(Content),
 });
-const ROLES = 'must be one of system, developer, user, assistant, tool';
+/** The result of a `function_call`; tool calls replaced both in 2023. */
+const FunctionMessage = z.looseObject({
+  role: z.literal('function'),
+  name: Name,
+  content: optional(Content),
+});
+const ROLES = 'must be one of system, developer, user, assistant, tool, function';
 export const Message = z.discriminatedUnion(
   'role',
-  [SystemMessage, UserMessage, AssistantMessage, ToolMessage],
+  [SystemMessage, UserMessage, AssistantMessage, ToolMessage, FunctionMessage],
   ROLES,
 );
 export type Message = z.infer<typeof Message>;
@@ -102,48 +114,58 @@ const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 /** No provider accepts arguments of another type; some callers leave the type out. */
 const Parameters = z.looseObject({ type: z.optional(z.literal('object')) });
 
-const FunctionTool = z.looseObject({
-  type: z.literal('function'),
-  function: z.looseObject({
-    name: z.string().check(z.regex(TOOL_NAME, 'must be 1 to 64 letters, digits, _ or -')),
+const ToolName = z.string().check(z.regex(TOOL_NAME, 'must be 1 to 64 letters, digits, _ or -'));
+const FunctionDefinition = z.looseObject({
+  name: ToolName,
+  description: optional(z.string()),
+  parameters: optional(Parameters),
+  strict: optional(z.boolean()),
+});
+const FunctionTool = z.looseObject({ type: z.literal('function'), function: FunctionDefinition });
+/** Takes one free text, which a grammar may restrict. */
+const CustomTool = z.looseObject({
+  type: z.literal('custom'),
+  custom: z.looseObject({
+    name: ToolName,
     description: optional(z.string()),
-    parameters: optional(Parameters),
-    strict: optional(z.boolean()),
+    format: optional(
+      z.looseObject({
+        grammar: optional(
+          z.looseObject({ syntax: optional(z.string()), definition: optional(z.string()) }),
+        ),
+      }),
+    ),
   }),
 });
 /** A tool of the messages protocol; some agents send it if a model's name suggests that protocol. */
 const SchemaTool = z.looseObject({
   type: z.optional(z.literal('custom')),
-  name: z.string().check(z.regex(TOOL_NAME, 'must be 1 to 64 letters, digits, _ or -')),
+  name: ToolName,
   description: optional(z.string()),
   input_schema: Parameters,
 });
-/** Tools that an upstream runs. Custom tools take free text, which the canonical form lacks. */
-const OtherTool = ofOtherType(['function'], 'Invalid tool').check(
-  z.refine(({ value }) => value.type !== 'custom', {
-    error: 'custom tools are not supported; use function tools',
-    path: ['type'],
-  }),
-);
-export const WireTool = z.union([FunctionTool, SchemaTool, OtherTool]);
+/** Tools that an upstream runs. */
+const OtherTool = ofOtherType(['function', 'custom'], 'Invalid tool');
+export const WireTool = z.union([FunctionTool, CustomTool, SchemaTool, OtherTool]);
 export type WireTool = z.infer<typeof WireTool>;
 
+const Named = z.looseObject({ name: Name });
+const FunctionChoice = z.looseObject({ type: z.literal('function'), function: Named });
+const CustomChoice = z.looseObject({ type: z.literal('custom'), custom: Named });
 const WireToolChoice = z.union([
   z.enum(['none', 'auto', 'required']),
-  z.looseObject({
-    type: z.literal('function'),
-    function: z.looseObject({ name: z.string().check(z.minLength(1)) }),
-  }),
+  FunctionChoice,
+  CustomChoice,
   z.looseObject({
     type: z.literal('allowed_tools'),
     allowed_tools: z.looseObject({
       mode: z.enum(['auto', 'required']),
-      tools: z.array(z.looseObject({ function: z.looseObject({ name: z.string() }) })),
+      tools: z.array(z.union([z.object({ custom: Named }), z.object({ function: Named })])),
     }),
   }),
   // Choices of the messages protocol, from agents that send its tools.
   z.looseObject({ type: z.enum(['auto', 'any', 'none']) }),
-  z.looseObject({ type: z.literal('tool'), name: z.string().check(z.minLength(1)) }),
+  z.looseObject({ type: z.literal('tool'), name: Name }),
 ]);
 export type WireToolChoice = z.infer<typeof WireToolChoice>;
 
@@ -169,6 +191,8 @@ const MAX_STOP_SEQUENCES = 4;
 /** The router's limit against oversized requests. */
 const MAX_MESSAGES = 10_000;
 const MAX_TOOLS = 256;
+/** The vendor's limit. */
+const MAX_CHOICES = 128;
 
 const StopSequence = z.string().check(z.minLength(1));
 
@@ -182,7 +206,7 @@ export const ChatRequest = z.looseObject({
   temperature: optional(z.number().check(z.minimum(0), z.maximum(2))),
   top_p: optional(z.number().check(z.minimum(0), z.maximum(1))),
   top_k: optional(z.int().check(z.nonnegative())),
-  n: optional(z.literal(1, 'only one choice per request is supported')),
+  n: optional(z.int().check(z.positive(), z.maximum(MAX_CHOICES))),
   stop: optional(
     z.union([
       StopSequence,
@@ -191,9 +215,9 @@ export const ChatRequest = z.looseObject({
   ),
   tools: optional(each(WireTool, z.array(z.unknown()).check(z.maxLength(MAX_TOOLS)))),
   tool_choice: optional(WireToolChoice),
-  functions: optional(z.never(NO_FUNCTIONS)),
-  function_call: optional(z.never(NO_FUNCTIONS)),
-  modalities: optional(z.array(z.literal('text', 'only text is generated'))),
+  functions: optional(each(FunctionDefinition, z.array(z.unknown()).check(z.maxLength(MAX_TOOLS)))),
+  function_call: optional(z.union([z.enum(['none', 'auto']), Named])),
+  modalities: optional(z.array(z.string())),
   parallel_tool_calls: optional(z.boolean()),
   response_format: optional(WireResponseFormat),
   reasoning_effort: optional(z.string()),

@@ -139,7 +139,8 @@ export const parseArguments = (text: string): Json =>
   readJsonObject(text) ?? {};
 
 /** @throws ApiError 400 when the arguments nest too deep to be encoded. */
-const inputOf = ({ id, arguments: text }: ToolCallBlock): Json => {
+const inputOf = ({ id, arguments: text, custom }: ToolCallBlock): Json => {
+  if (custom) return { input: text };
   const input = parseArguments(text);
   if (!isTooDeep(input)) return input;
   throw invalidRequest(`The arguments of tool call '${id}' are nested deeper than 500 levels.`);

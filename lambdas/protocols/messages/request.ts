@@ -226,4 +226,5 @@ export const cannotSay = (request: GenerationRequest, profile: Profile = {}): st
   ...essentialBeyond(NAME, request),
   ...partsRefused(request, profile),
   ...(request.stop?.some(isBlank) ? ['stop sequence of white space'] : []),
+  ...(request.choices === undefined ? [] : ['n above 1']),
 ];

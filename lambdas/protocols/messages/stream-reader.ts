@@ -1,3 +1,4 @@
+import { hasCustomTool, unwrapInput } from '../custom-tools.ts';
 import { createEventWriter, type EventWriter } from '../event-writer.ts';
 import { extrasIfAny } from '../extras.ts';
 import type { BlockHead, GenerationRequest } from '../generation.ts';
@@ -7,18 +8,20 @@ import { UpstreamError } from '../upstream-error.ts';
 import { plainToolId } from './ids.ts';
 import { NAME } from './name.ts';
 
-type UniqueId = (id: string | undefined) => string;
+/** What the head of a tool call depends on. */
+type Call = { request: GenerationRequest; uniqueId: (id: string | undefined) => string };
 
-const toolHead = (block: Json, uniqueId: UniqueId): BlockHead => {
+const toolHead = (block: Json, { request, uniqueId }: Call): BlockHead => {
   const name = asString(block.name) ?? '';
   if (name === '') throw new UpstreamError('malformed', 'a tool call lacks its name');
   const id = uniqueId(plainToolId(asString(block.id) ?? ''));
   // The origin of the call: the model, or a program of the upstream. Callers send it back.
   const caller = asRecord(block.caller);
-  return { type: 'tool-call', id, name, ...extrasIfAny(NAME, { caller }) };
+  const custom = hasCustomTool(request, name) && { custom: true as const };
+  return { type: 'tool-call', id, name, ...custom, ...extrasIfAny(NAME, { caller }) };
 };
 
-const headOf = (block: Json, uniqueId: UniqueId): BlockHead => {
+const headOf = (block: Json, call: Call): BlockHead => {
   switch (block.type) {
     case 'text':
       return { type: 'text' };
@@ -27,7 +30,7 @@ const headOf = (block: Json, uniqueId: UniqueId): BlockHead => {
     case 'redacted_thinking':
       return { type: 'thinking', redacted: true };
     case 'tool_use':
-      return toolHead(block, uniqueId);
+      return toolHead(block, call);
     default:
       // Unknown kinds are sent to callers of the same protocol; a block without a kind cannot be.
       if (!asString(block.type)) throw new UpstreamError('malformed', 'a block without a type');
@@ -73,7 +76,11 @@ type StartedBlock = {
   signature: string;
   /** Input in the start event; used only if no fragments follow. */
   wholeInput: string;
+  /** Fragments of a custom tool's input, which is not a text before they are whole. */
+  input: string;
 };
+
+const isCustom = (head: BlockHead): boolean => head.type === 'tool-call' && head.custom === true;
 
 const signatureIn = (block: Json, head: BlockHead): string => {
   if (head.type !== 'thinking') return '';
@@ -94,8 +101,11 @@ const createDeltaReader = (writer: EventWriter) => {
   };
 
   const appendArguments = (block: StartedBlock, text: string) => {
-    if (text !== '') block.wholeInput = '';
-    writer.delta(block.key, text);
+    if (isCustom(block.head)) block.input += text;
+    else {
+      if (text !== '') block.wholeInput = '';
+      writer.delta(block.key, text);
+    }
   };
 
   return (block: StartedBlock, delta: Json) => {
@@ -130,9 +140,9 @@ export const createBlockReader = (request: GenerationRequest) => {
   const start = (key: string, wire: Json) => {
     // A second start under the same key ends the block, with its input and signature.
     stop(key);
-    const head = headOf(wire, uniqueId);
+    const head = headOf(wire, { request, uniqueId });
     const wholeInput = head.type === 'tool-call' ? initialArguments(wire) : '';
-    blocks.set(key, { key, head, signature: signatureIn(wire, head), wholeInput });
+    blocks.set(key, { key, head, signature: signatureIn(wire, head), wholeInput, input: '' });
     writer.open(key, head);
     if (head.type === 'text' || (head.type === 'thinking' && !isRedacted(head))) {
       writer.delta(key, initialText(wire));
@@ -148,7 +158,8 @@ export const createBlockReader = (request: GenerationRequest) => {
   const stop = (key: string) => {
     const block = blocks.get(key);
     if (!block || !writer.isOpen(key)) return;
-    writer.delta(key, block.wholeInput);
+    const input = block.input || block.wholeInput;
+    writer.delta(key, isCustom(block.head) ? unwrapInput(input) : input);
     writer.close(key, block.signature || undefined);
   };
 

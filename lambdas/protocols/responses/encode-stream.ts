@@ -1,4 +1,5 @@
 import type { ApiError } from '../../support/errors.ts';
+import { unwrapInput } from '../custom-tools.ts';
 import type {
   BlockHead,
   EventOf,
@@ -23,7 +24,7 @@ import {
   responseOf,
   summaryPart,
 } from './response.ts';
-import { callerNameOf, unwrapInput } from './tools.ts';
+import { callerNameOf } from './tools.ts';
 
 /** Writes an event of the stream; every one has a number, without gaps. */
 type Send = (name: string, fields: Json) => SseMessage;

@@ -1,4 +1,5 @@
 import { carryingId } from '../carried-ids.ts';
+import { unwrapInput } from '../custom-tools.ts';
 import { extraFieldsFor } from '../extras.ts';
 import type {
   AnswerBlock,
@@ -13,7 +14,7 @@ import type {
 import { asRecord, type Json } from '../json.ts';
 import { NAME } from './name.ts';
 import { sealThinking } from './sealed-thinking.ts';
-import { callerNameOf, unwrapInput } from './tools.ts';
+import { callerNameOf } from './tools.ts';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 

@@ -1,21 +1,14 @@
 import { invalidRequest } from '../../support/errors.ts';
 import { omitUndefined } from '../../support/omit-undefined.ts';
+import { functionFor } from '../custom-tools.ts';
 import { extraFieldsFor } from '../extras.ts';
 import type { GenerationRequest, Tool, ToolChoice } from '../generation.ts';
-import { asString, readJsonObject } from '../json.ts';
+import { asString } from '../json.ts';
 import { fittingToolName } from '../tool-names.ts';
 import { NAME } from './name.ts';
 import type { ResponsesRequest, WireTool, WireToolChoice } from './wire.ts';
 
 const NO_ARGUMENTS = { type: 'object', properties: {} };
-
-/** Parameters of the function that represents a custom tool, whose input is one text. */
-const TEXT_INPUT = {
-  type: 'object',
-  properties: { input: { type: 'string' } },
-  required: ['input'],
-  additionalProperties: false,
-};
 
 /** A tool as the caller names it. */
 type CallerName = { name: string; namespace?: string | undefined; isCustom?: boolean };
@@ -26,17 +19,6 @@ export const flatName = ({ name, namespace }: CallerName): string =>
 
 /** Arguments of the function that represents a custom tool. */
 export const wrapInput = (input: string): string => JSON.stringify({ input });
-
-/** An escape that the token cap cut. */
-const CUT_ESCAPE = /\\(?:u[0-9a-f]{0,3})?$/i;
-
-/** The inverse, also of a part. A model that ignores the schema has another member, or none. */
-export const unwrapInput = (text: string): string => {
-  const fields = readJsonObject(text) ?? readJsonObject(`${text.replace(CUT_ESCAPE, '')}"}`);
-  if (!fields) return text;
-  const [only, ...others] = Object.values(fields);
-  return asString(fields.input) ?? (others.length === 0 ? asString(only) : undefined) ?? text;
-};
 
 type FunctionTool = Extract<WireTool, { type: 'function' }>;
 type CustomTool = Extract<WireTool, { type: 'custom' }>;
@@ -58,20 +40,11 @@ const decodeFunction = (tool: FunctionTool, namespace: string | undefined): Tool
   };
 };
 
-/** The model reads a custom tool's grammar in the description; no other protocol can enforce it. */
-const describeCustom = ({ description, format }: CustomTool): string | undefined => {
-  const grammar =
-    format?.definition &&
-    `The input must match this ${format.syntax ?? ''} grammar:\n${format.definition}`;
-  return [description, grammar].filter(Boolean).join('\n\n') || undefined;
-};
-
 const decodeCustom = (tool: CustomTool, namespace: string | undefined): Tool => {
   const named = { name: tool.name, namespace, isCustom: true };
   return {
     name: flatName(named),
-    ...omitUndefined({ description: describeCustom(tool) }),
-    parameters: TEXT_INPUT,
+    ...functionFor(tool),
     ...keep(named),
   };
 };

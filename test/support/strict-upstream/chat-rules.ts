@@ -1,4 +1,11 @@
 import {
+  checkCall,
+  checkFunctionCall,
+  checkFunctions,
+  checkTools,
+  NAME,
+} from './chat-tool-rules.ts';
+import {
   type Checker,
   createChecker,
   each,
@@ -6,14 +13,12 @@ import {
   IMAGE_TYPES,
   inRange,
   isBase64,
-  isJsonObjectText,
   isObject,
   isText,
   type Json,
   listOf,
   oneOf,
   onlyMembers,
-  requireSchema,
 } from './checker.ts';
 
 /**
@@ -25,10 +30,6 @@ const FIELDS =
   'tool_choice parallel_tool_calls response_format reasoning_effort user safety_identifier ' +
   'prompt_cache_key frequency_penalty presence_penalty logit_bias logprobs top_logprobs n seed metadata ' +
   'store service_tier modalities audio prediction verbosity web_search_options functions function_call';
-const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
-/** "string too long. Expected a string with maximum length 40". */
-const MAX_CALL_ID = 40;
-const MAX_TOOLS = 128;
 const MAX_STOPS = 4;
 const DATA_URL = /^data:(?<type>[a-z]+\/[a-z0-9.+-]+);base64,(?<data>.*)$/s;
 
@@ -81,22 +82,17 @@ const checkContent = (check: Checker, content: unknown, path: string, kinds: str
   });
 };
 
-const checkCall = (check: Checker, call: unknown, path: string) => {
-  if (!isObject(call)) return check.reject(path, 'must be an object');
-  onlyMembers(check, call, path, 'id type function');
-  check.require(call.type === 'function', `${path}.type`, 'must be function');
-  const isId = isText(call.id) && call.id.length >= 1 && call.id.length <= MAX_CALL_ID;
-  check.require(isId, `${path}.id`, `must have 1 to ${MAX_CALL_ID} characters`);
-  const { function: called } = call;
-  if (!isObject(called)) return check.reject(`${path}.function`, 'must be an object');
-  onlyMembers(check, called, `${path}.function`, 'name arguments');
-  check.require(NAME.test(String(called.name)), `${path}.function.name`, `must match ${NAME}`);
-  const isJson = isText(called.arguments) && isJsonObjectText(called.arguments);
-  return check.require(isJson, `${path}.function.arguments`, 'must be JSON of an object');
+const checkAudioId = (check: Checker, audio: unknown, path: string) => {
+  if (!isObject(audio)) return check.reject(path, 'must be an object');
+  onlyMembers(check, audio, path, 'id');
+  return check.require(isText(audio.id), `${path}.id`, 'is required');
 };
 
 const checkAssistant = (check: Checker, message: Json, path: string) => {
-  onlyMembers(check, message, path, 'role content name tool_calls refusal audio');
+  onlyMembers(check, message, path, 'role content name tool_calls refusal audio function_call');
+  const { function_call: called, audio } = message;
+  if (called !== undefined) checkFunctionCall(check, called, `${path}.function_call`);
+  if (audio !== undefined) checkAudioId(check, audio, `${path}.audio`);
   const calls = message.tool_calls;
   if (calls !== undefined) {
     const isList = Array.isArray(calls) && calls.length > 0;
@@ -105,7 +101,7 @@ const checkAssistant = (check: Checker, message: Json, path: string) => {
     const ids = listOf(calls).map((call) => (isObject(call) ? call.id : undefined));
     check.require(new Set(ids).size === ids.length, `${path}.tool_calls`, 'ids must be unique');
   }
-  const mayLackContent = calls !== undefined || message.refusal !== undefined;
+  const mayLackContent = [calls, message.refusal, called, audio].some((one) => one !== undefined);
   const isAbsent = message.content === null || message.content === undefined;
   if (isAbsent) return check.require(mayLackContent, `${path}.content`, 'is required');
   return checkContent(check, message.content, `${path}.content`, 'text refusal');
@@ -122,6 +118,11 @@ const ROLES: Record<string, (check: Checker, message: Json, path: string) => voi
     onlyMembers(check, message, path, 'role content tool_call_id name');
     check.require(isText(message.tool_call_id), `${path}.tool_call_id`, 'is required');
     checkContent(check, message.content, `${path}.content`, 'text');
+  },
+  function: (check, message, path) => {
+    onlyMembers(check, message, path, 'role content name');
+    check.require(NAME.test(String(message.name)), `${path}.name`, `must match ${NAME}`);
+    check.require(isText(message.content), `${path}.content`, 'must be a string');
   },
 };
 const checkInstruction = (check: Checker, message: Json, path: string) => {
@@ -160,41 +161,17 @@ const checkMessages = (check: Checker, messages: unknown) => {
   return checkPairs(check, messages);
 };
 
-const checkTool = (check: Checker, tool: unknown, path: string) => {
-  if (!isObject(tool) || tool.type !== 'function' || !isObject(tool.function)) {
-    return check.reject(path, 'must be a function tool');
-  }
-  onlyMembers(check, tool, path, 'type function');
-  const { name, description, parameters, strict } = tool.function;
-  onlyMembers(check, tool.function, `${path}.function`, 'name description parameters strict');
-  check.require(NAME.test(String(name)), `${path}.function.name`, `must match ${NAME}`);
-  check.require(
-    description === undefined || isText(description),
-    `${path}.function.description`,
-    'must be a string',
-  );
-  if (parameters !== undefined) requireSchema(check, parameters, `${path}.function.parameters`);
-  return flag(check, strict, `${path}.function.strict`);
-};
+const MAX_CHOICES = 128;
 
-const nameOfTool = (tool: unknown): unknown =>
-  isObject(tool) && isObject(tool.function) ? tool.function.name : undefined;
-
-const checkTools = (check: Checker, { tools, tool_choice: choice, ...rest }: Json) => {
-  if (tools === undefined) {
-    check.require(choice === undefined, 'tool_choice', 'is only allowed with tools');
-    const { parallel_tool_calls: parallel } = rest;
-    check.require(parallel === undefined, 'parallel_tool_calls', 'is only allowed with tools');
-    return;
-  }
-  const count = listOf(tools).length;
-  check.require(count >= 1 && count <= MAX_TOOLS, 'tools', `must hold 1 to ${MAX_TOOLS} tools`);
-  each(tools, 'tools', (tool, path) => checkTool(check, tool, path));
-  flag(check, rest.parallel_tool_calls, 'parallel_tool_calls');
-  if (!isObject(choice)) return oneOf(check, choice, 'tool_choice', 'none auto required');
-  if (choice.type === 'allowed_tools') return;
-  const isKnown = listOf(tools).map(nameOfTool).includes(nameOfTool(choice));
-  check.require(isKnown, 'tool_choice.function.name', 'must be one of the tools');
+/** Several choices, and spoken responses: streamed ones in one format only. */
+const checkOutput = (check: Checker, { n, modalities, audio, stream }: Json) => {
+  inRange(check, n, 'n', [1, MAX_CHOICES]);
+  each(modalities, 'modalities', (one, path) => oneOf(check, one, path, 'text audio'));
+  const isSpoken = listOf(modalities).includes('audio');
+  check.require(isSpoken === (audio !== undefined), 'audio', 'goes with the modality audio');
+  if (!isObject(audio)) return;
+  onlyMembers(check, audio, 'audio', 'voice format');
+  oneOf(check, audio.format, 'audio.format', stream === true ? 'pcm16' : 'wav mp3 flac opus pcm16');
 };
 
 const checkFormat = (check: Checker, format: unknown, messages: unknown) => {
@@ -244,6 +221,8 @@ export const chatRejections = (body: unknown): string[] => {
   check.require(isText(body.model) && body.model !== '', 'model', 'is required');
   checkMessages(check, body.messages);
   checkTools(check, body);
+  checkFunctions(check, body);
+  checkOutput(check, body);
   checkFormat(check, body.response_format, body.messages);
   checkSampling(check, body);
   checkCaps(check, body);
