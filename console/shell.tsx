@@ -3,6 +3,7 @@ import type { Session } from './api/session.ts';
 import type { List, NewKey, Plan, Project } from './api/types.ts';
 import { AuditPage } from './pages/audit.tsx';
 import { KeysPage } from './pages/keys.tsx';
+import { MembersPage } from './pages/members.tsx';
 import { ModelsPage } from './pages/models.tsx';
 import { MyUsagePage } from './pages/my-usage.tsx';
 import { OverviewPage } from './pages/overview.tsx';
@@ -29,6 +30,7 @@ const PAGES = {
   keys: KeysPage,
   plans: PlansPage,
   projects: ProjectsPage,
+  members: MembersPage,
   audit: AuditPage,
 };
 type PageName = keyof typeof PAGES;

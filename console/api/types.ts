@@ -1,4 +1,5 @@
 import type { publicEntry } from '../../lambdas/admin/audit.ts';
+import type { publicMember } from '../../lambdas/admin/members.ts';
 import type { publicProject } from '../../lambdas/admin/projects.ts';
 import type { publicKey } from '../../lambdas/admin/public-key.ts';
 import type { KeyUsage } from '../../lambdas/admin/quota-usage.ts';
@@ -22,12 +23,14 @@ export type { CallOutcome, KeyUsage };
 
 export type UsageSums = ReturnType<ReturnType<typeof createUsageGroups>['total']>;
 /** Sums with the name that they are grouped by. */
-export type UsageRow = UsageSums & Partial<Record<Grouping, string>>;
+export type UsageRow = UsageSums & Partial<Record<Grouping | 'name', string>>;
 export type Usage = List<UsageRow> & { by: Grouping; from: string; to: string; total: UsageSums };
 
 export type RequestSummary = ReturnType<typeof summaryOf>;
 export type RequestPage = PagedList<RequestSummary>;
 export type RequestRecord = ReturnType<typeof recordForOperator>;
+
+export type Member = ReturnType<typeof publicMember>;
 
 export type AuditEntry = ReturnType<typeof publicEntry>;
 

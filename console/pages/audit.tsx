@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
-import type { AuditEntry, PagedList } from '../api/types.ts';
+import type { AuditEntry } from '../api/types.ts';
 import { useShared } from '../parts/context.ts';
-import { Icon } from '../parts/icons.tsx';
-import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
+import { More, usePaged } from '../parts/paged.tsx';
+import { Search, useSettled } from '../parts/search.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Instant } from '../parts/time.tsx';
@@ -22,7 +22,7 @@ const changesOf = ({ before, after = {} }: AuditEntry): string[] => {
 };
 
 /** An ARN is long, and its end names the person. */
-const nameIn = (who: string): string => who.slice(who.lastIndexOf('/') + 1);
+export const nameInAudit = (who: string): string => who.slice(who.lastIndexOf('/') + 1);
 
 const COLUMNS: Column<AuditEntry>[] = [
   { title: 'Time', cell: ({ at }) => <Instant at={at} /> },
@@ -30,15 +30,15 @@ const COLUMNS: Column<AuditEntry>[] = [
     title: 'Who',
     cell: ({ who }) => (
       <span class="clip" title={who}>
-        {nameIn(who)}
+        {nameInAudit(who)}
       </span>
     ),
   },
   { title: 'Action', cell: ({ action }) => <code>{action}</code> },
   {
     title: 'What',
-    cell: ({ project, plan, key }) => (
-      <span class="mono clip">{[project, key ?? plan].filter(Boolean).join(' / ')}</span>
+    cell: ({ project, plan, key, member }) => (
+      <span class="mono clip">{[project, key ?? plan ?? member].filter(Boolean).join(' / ')}</span>
     ),
   },
   {
@@ -57,49 +57,29 @@ const COLUMNS: Column<AuditEntry>[] = [
 export const AuditPage = () => {
   const { session, project } = useShared();
   const [who, setWho] = useState('');
-  const load = (cursor?: string) =>
-    session.api.get<PagedList<AuditEntry>>('audit', { project, who, cursor });
-  const audit = useLoad(`${project} ${who}`, () => load());
-  const loadMore = async (cursor: string) => {
-    const next = await load(cursor);
-    audit.change(({ data }) => ({ ...next, data: [...data, ...next.data] }));
-  };
+  const settled = useSettled(who);
+  const audit = usePaged<AuditEntry>(`${project} ${settled}`, (cursor) =>
+    session.api.get('audit', { project, who: settled, cursor }),
+  );
   return (
     <Page title="Audit" subtitle="Who changed what, the last 90 days.">
       <div class="toolbar">
-        <label class="search">
-          <Icon name="search" />
-          <span class="sr-only">Part of a name</span>
-          <input
-            type="search"
-            placeholder="Who"
-            value={who}
-            onInput={({ currentTarget }) => setWho(currentTarget.value)}
-          />
-        </label>
+        <Search label="Part of a name" placeholder="Who" value={who} onChange={setWho} />
       </div>
       <Shown of={audit}>
         {({ data, next_cursor: cursor }) =>
           data.length === 0 && !cursor ? (
             <Empty icon="audit" title="No changes">
-              <p>Each change of a project, a plan or a key is kept here.</p>
+              <p>Each change of a project, a plan, a key or a member is kept here.</p>
             </Empty>
           ) : (
-            <>
-              <div class="panel scroll">
-                <Table caption="Changes" columns={COLUMNS} rows={data} keyOf={({ id }) => id} />
-              </div>
-              {cursor && (
-                <p class="more">
-                  <button type="button" class="button" onClick={() => loadMore(cursor)}>
-                    Show more
-                  </button>
-                </p>
-              )}
-            </>
+            <div class="panel scroll">
+              <Table caption="Changes" columns={COLUMNS} rows={data} keyOf={({ id }) => id} />
+            </div>
           )
         }
       </Shown>
+      <More of={audit} />
     </Page>
   );
 };

@@ -1,17 +1,17 @@
 import { useState } from 'preact/hooks';
 import type { Key, KeyUsage, NewKey, Plan } from '../api/types.ts';
+import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
 import { FormDialog } from '../parts/dialog.tsx';
 import { Expiry, expiresAt } from '../parts/expiry.tsx';
-import { Choices, Field } from '../parts/field.tsx';
+import { Choices, SelectField, TextField } from '../parts/field.tsx';
 import { count, localTime, plural } from '../parts/format.ts';
 import { announce } from '../parts/notice.tsx';
 import { Instant } from '../parts/time.tsx';
-import { type KeyRow, pathOf } from './keys-data.ts';
+import { type KeyRow, nameOf, pathOf } from './keys-data.ts';
+import { LimitFields, limitsIn, NO_LIMITS } from './limit-fields.tsx';
 
 type Props = { project: string; onClose: () => void; onChanged: (row: KeyRow) => void };
-
-export const nameOf = ({ name, id }: Pick<Key, 'name' | 'id'>): string => name ?? id;
 
 /** What a plan allows, in one line. */
 export const PlanSummary = ({ plan }: { plan: Plan }) => (
@@ -30,17 +30,29 @@ const unusedCounts = ({ id, status }: Key, { id: plan, rpm, quota, period }: Pla
   ...{ rpm, quota, period, used_this_minute: 0 },
 });
 
+/** Plans that keys of a project may have. */
+export const usePlansOf = (project: string): Plan[] => {
+  const { plans, projects } = useShared();
+  const allowed = projects.find(({ id }) => id === project)?.plans;
+  return allowed ? plans.filter(({ id }) => allowed.includes(id)) : plans;
+};
+
+export const MODELS_HINT = 'One id a line. Empty: the models of the plan.';
+
 export const CreateKey = ({ project, onClose, onChanged }: Props) => {
-  const { session, plans, showSecret } = useShared();
+  const { session, showSecret } = useShared();
+  const plans = usePlansOf(project);
   const [name, setName] = useState('');
   const [plan, setPlan] = useState(plans[0]?.id ?? '');
   const [expiry, setExpiry] = useState('never');
+  const [limits, setLimits] = useState(NO_LIMITS);
   const chosen = plans.find(({ id }) => id === plan);
   const create = async () => {
     const key = await session.api.post<NewKey>(pathOf(project), {
       plan,
       ...(name.trim() !== '' && { name }),
       ...expiresAt(expiry),
+      ...limitsIn(limits, undefined),
     });
     onClose();
     onChanged({ ...key, ...(chosen && { counts: unusedCounts(key, chosen) }) });
@@ -56,39 +68,36 @@ export const CreateKey = ({ project, onClose, onChanged }: Props) => {
     >
       {(failure) => (
         <>
-          <Field label="Name" param="name" failure={failure} hint="Where the key is used.">
-            {(attributes) => (
-              <input
-                {...attributes}
-                type="text"
-                maxLength={100}
-                placeholder="checkout-service, prod"
-                value={name}
-                onInput={({ currentTarget }) => setName(currentTarget.value)}
-              />
-            )}
-          </Field>
-          <Field
+          <TextField
+            label="Name"
+            param="name"
+            maxLength={100}
+            placeholder="checkout-service, prod"
+            failure={failure}
+            hint="Where the key is used."
+            value={name}
+            onChange={setName}
+          />
+          <SelectField
             label="Plan"
             param="plan"
             failure={failure}
             hint={chosen && <PlanSummary plan={chosen} />}
-          >
-            {(attributes) => (
-              <select
-                {...attributes}
-                value={plan}
-                onChange={({ currentTarget }) => setPlan(currentTarget.value)}
-              >
-                {plans.map(({ id }) => (
-                  <option key={id} value={id}>
-                    {id}
-                  </option>
-                ))}
-              </select>
-            )}
-          </Field>
+            value={plan}
+            options={plans.map(({ id }) => ({ value: id, label: id }))}
+            onChange={setPlan}
+          />
           <Expiry value={expiry} failure={failure} onChange={setExpiry} />
+          <details class="more-fields">
+            <summary>Limits below those of the plan</summary>
+            <LimitFields
+              texts={limits}
+              failure={failure}
+              onChange={setLimits}
+              defaults={chosen ?? {}}
+              modelsHint={MODELS_HINT}
+            />
+          </details>
         </>
       )}
     </FormDialog>
@@ -166,7 +175,6 @@ export const RotateKey = ({ project, row, onClose, onChanged }: KeyProps) => {
 
 export const RevokeKey = ({ project, row, onClose, onChanged }: KeyProps) => {
   const { session } = useShared();
-  const [typed, setTyped] = useState('');
   const name = nameOf(row);
   const { counts } = row;
   const revoke = async () => {
@@ -176,43 +184,26 @@ export const RevokeKey = ({ project, row, onClose, onChanged }: KeyProps) => {
     announce(`Revoked “${name}”. Requests with it get 401.`);
   };
   return (
-    <FormDialog
+    <ConfirmDialog
       title={`Revoke “${name}”?`}
       action="Revoke now"
       busyAction="Revoking…"
-      isDangerous
-      isReady={typed.trim() === name}
+      name={name}
       onClose={onClose}
-      onSubmit={revoke}
+      onConfirm={revoke}
     >
-      {() => (
-        <>
-          <p>
-            Requests with this key are rejected from now on, everywhere. A revoked key cannot be
-            restored.
-          </p>
-          {counts?.last_used_at ? (
-            <p class="callout">
-              Last used <Instant at={counts.last_used_at} isRelative />,{' '}
-              {plural(counts.used ?? 0, 'request')} this {counts.period}.
-            </p>
-          ) : (
-            <p class="callout">Never used.</p>
-          )}
-          <Field label={`Type ${name} to confirm`}>
-            {(attributes) => (
-              <input
-                {...attributes}
-                type="text"
-                autoComplete="off"
-                spellcheck={false}
-                value={typed}
-                onInput={({ currentTarget }) => setTyped(currentTarget.value)}
-              />
-            )}
-          </Field>
-        </>
+      <p>
+        Requests with this key are rejected from now on, everywhere. A revoked key cannot be
+        restored.
+      </p>
+      {counts?.last_used_at ? (
+        <p class="callout">
+          Last used <Instant at={counts.last_used_at} isRelative />,{' '}
+          {plural(counts.used ?? 0, 'request')} this {counts.period}.
+        </p>
+      ) : (
+        <p class="callout">Never used.</p>
       )}
-    </FormDialog>
+    </ConfirmDialog>
   );
 };

@@ -1,9 +1,17 @@
 import type { Api } from '../api/client.ts';
 import { ApiFailure } from '../api/failure.ts';
-import type { Key, KeyUsage, List, PagedList } from '../api/types.ts';
+import type { Key, KeyUsage, List, PagedList, Usage } from '../api/types.ts';
 
-/** A key with its counts, which are absent while they load and if its plan does not exist. */
-export type KeyRow = Key & { counts?: KeyUsage | undefined };
+export type KeyRow = Key & {
+  /** Absent while they load, and if its plan does not exist. */
+  counts?: KeyUsage | undefined;
+  /** Upstream cost of this month, in dollars; absent while it loads. */
+  spend?: number | undefined;
+  /** A change that not every environment has yet. */
+  pending?: 'pausing' | 'resuming' | undefined;
+};
+
+export const nameOf = ({ name, id }: Pick<Key, 'name' | 'id'>): string => name ?? id;
 
 export const isEnded = ({ status }: Pick<Key, 'status'>): boolean =>
   status === 'revoked' || status === 'expired';
@@ -59,6 +67,13 @@ export const loadCounts = async (api: Api, project: string): Promise<Map<string,
   return new Map(data.map((row) => [row.id, row]));
 };
 
+/** Upstream cost of this month by key, in dollars. */
+export const loadSpend = async (api: Api, project: string): Promise<Map<string, number>> => {
+  const since = `${new Date().toISOString().slice(0, 7)}-01T00:00:00Z`;
+  const { data } = await api.get<Usage>('usage', { project, by: 'key', since });
+  return new Map(data.map(({ key = '', cost_usd: cost }) => [key, cost]));
+};
+
 /** The rows with a changed or a new one, without the key itself. */
 export const withKey = (
   rows: KeyRow[],
@@ -73,7 +88,9 @@ export const statusOf = ({
   status,
   replaced_by: successor,
   counts,
+  pending,
 }: KeyRow): { text: string; tone: string } => {
+  if (pending) return { text: `${pending}…`, tone: 'warn' };
   if (status === 'paused') return { text: 'paused', tone: 'warn' };
   if (status !== 'active') return { text: status, tone: 'off' };
   if (successor !== undefined) return { text: 'replaced', tone: 'warn' };

@@ -1,31 +1,30 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { asFailure } from '../api/failure.ts';
-import type { Key, KeyUsage } from '../api/types.ts';
+import type { KeyUsage } from '../api/types.ts';
 import { useShared } from '../parts/context.ts';
 import { csvOf, saveFile } from '../parts/csv.ts';
 import { Choices } from '../parts/field.tsx';
-import { count, plural } from '../parts/format.ts';
-import { Icon } from '../parts/icons.tsx';
+import { plural } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
 import { announce } from '../parts/notice.tsx';
 import { Page } from '../parts/page.tsx';
+import { More, usePaged } from '../parts/paged.tsx';
 import { hrefOf, useRoute } from '../parts/route.ts';
+import { Search, useSettled } from '../parts/search.tsx';
 import { Empty, FailureBox, Shown } from '../parts/states.tsx';
-import { CreateKey, nameOf, RevokeKey, RotateKey } from './key-dialogs.tsx';
-import { EditKey, MoveKey } from './key-settings.tsx';
-import { type KeyAction, KeyTable } from './key-table.tsx';
+import { useKeyActions } from './key-actions.tsx';
+import { KeyPage } from './key-page.tsx';
+import { KeyTable } from './key-table.tsx';
 import {
   findByHash,
   hashIn,
   type KeyRow,
   loadCounts,
   loadKeys,
-  pathOf,
+  loadSpend,
   withKey,
   withoutSecret,
 } from './keys-data.ts';
-
-type Opened = { kind: 'create' } | { kind: Exclude<KeyAction, 'pause' | 'resume'>; row: KeyRow };
 
 const FILTERS = [
   { value: '', label: 'All' },
@@ -36,10 +35,7 @@ const FILTERS = [
 ] as const;
 type Filter = (typeof FILTERS)[number]['value'];
 
-/** Wait after the last letter before a search is sent. */
-const SEARCH_MS = 250;
-
-const csvRow = ({ counts, models, ...key }: KeyRow) => ({
+const csvRow = ({ counts, models, pending: _, ...key }: KeyRow) => ({
   ...key,
   models: models?.join(' '),
   used: counts?.used,
@@ -47,10 +43,10 @@ const csvRow = ({ counts, models, ...key }: KeyRow) => ({
   last_used_at: counts?.last_used_at,
 });
 
-/** Settings, API keys: the keys of one project. */
+/** Settings, API keys: the keys of one project, or one of them. */
 export const KeysPage = () => {
   const { project, projects } = useShared();
-  const { query } = useRoute();
+  const { id, query } = useRoute();
   const chosen = project ?? projects[0]?.id;
   if (chosen === undefined) {
     return (
@@ -64,19 +60,16 @@ export const KeysPage = () => {
       </Page>
     );
   }
+  if (id !== undefined) return <KeyPage key={id} project={chosen} id={id} />;
   const found = query.get('q') ?? '';
   return <ProjectKeys key={`${chosen} ${found}`} project={chosen} search={found} />;
 };
 
-const Search = ({ value, onSearch }: { value: string; onSearch: (text: string) => void }) => {
+type KeySearchProps = { value: string; onChange: (text: string) => void };
+
+/** A pasted key is looked for in every project, by its hash. */
+const KeySearch = (props: KeySearchProps) => {
   const { session } = useShared();
-  const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
-  useEffect(() => {
-    const timer = setTimeout(() => onSearch(text), SEARCH_MS);
-    return () => clearTimeout(timer);
-  }, [text, onSearch]);
-  /** A pasted key is looked for in every project, by its hash. */
   const find = async (typed: string) => {
     const hash = await hashIn(typed);
     if (hash === undefined) return;
@@ -87,82 +80,67 @@ const Search = ({ value, onSearch }: { value: string; onSearch: (text: string) =
     if (key) location.hash = hrefOf('keys', { project: key.project, q: key.id });
     else announce('No key has this secret.');
   };
+  const keep = (typed: string) => {
+    void find(typed);
+    return withoutSecret(typed);
+  };
   return (
-    <label class="search">
-      <Icon name="search" />
-      <span class="sr-only">Search keys</span>
-      <input
-        type="search"
-        placeholder="Name or id, or paste a key"
-        value={text}
-        onInput={({ currentTarget }) => {
-          void find(currentTarget.value);
-          currentTarget.value = withoutSecret(currentTarget.value);
-          setText(currentTarget.value);
-        }}
-      />
-    </label>
+    <Search {...props} keep={keep} label="Search keys" placeholder="Name or id, or paste a key" />
   );
 };
+
+const withCounts = (
+  rows: KeyRow[],
+  counts: Map<string, KeyUsage> | undefined,
+  spend: Map<string, number> | undefined,
+): KeyRow[] =>
+  rows.map((row) => ({
+    ...row,
+    counts: row.counts ?? counts?.get(row.id),
+    spend: spend && (spend.get(row.id) ?? 0),
+  }));
 
 const useKeys = (project: string, q: string, status: Filter) => {
-  const { session } = useShared();
-  const keys = useLoad(`${project} ${status} ${q}`, () =>
-    loadKeys(session.api, project, { q, status }),
+  const { api } = useShared().session;
+  const keys = usePaged<KeyRow>(`${project} ${status} ${q}`, (cursor) =>
+    loadKeys(api, project, { q, status, cursor }),
   );
-  const counts = useLoad(project, () => loadCounts(session.api, project));
-  const more = async (cursor: string) => {
-    const next = await loadKeys(session.api, project, { q, status, cursor });
-    keys.change(({ data }) => ({ ...next, data: [...data, ...next.data] }));
-  };
+  const counts = useLoad(project, () => loadCounts(api, project));
+  const spend = useLoad(project, () => loadSpend(api, project));
   const change = (row: KeyRow) =>
     keys.change(({ data, ...rest }) => ({ ...rest, data: withKey(data, row) }));
-  return { keys, counts, more, change };
+  const rows = withCounts(keys.value?.data ?? [], counts.value, spend.value);
+  return { keys, counts, rows, change };
 };
-
-const withCounts = (rows: KeyRow[], counts: Map<string, KeyUsage> | undefined): KeyRow[] =>
-  rows.map((row) => ({ ...row, counts: row.counts ?? counts?.get(row.id) }));
 
 const ProjectKeys = ({ project, search }: { project: string; search: string }) => {
   const { session, plans } = useShared();
-  const mayChange = session.mayChange(project);
-  const [q, setQ] = useState(search);
+  const [typed, setTyped] = useState(search);
+  const q = useSettled(typed);
   const [status, setStatus] = useState<Filter>('');
-  const { keys, counts, more, change } = useKeys(project, q, status);
-  const [opened, setOpened] = useState<Opened>();
-  const onClose = () => setOpened(undefined);
-  const onAction = (action: KeyAction, row: KeyRow) => {
-    if (action === 'pause' || action === 'resume') void pauseOrResume(action, row);
-    else setOpened({ kind: action, row });
-  };
-  const pauseOrResume = async (action: 'pause' | 'resume', row: KeyRow) => {
-    try {
-      change(await session.api.post<Key>(pathOf(project, row.id, action)));
-      const paused = `Paused “${nameOf(row)}”: its requests get 401 within 15 seconds.`;
-      announce(action === 'pause' ? paused : `“${nameOf(row)}” works again within 15 seconds.`);
-    } catch (error) {
-      announce(asFailure(error).message);
-    }
-  };
-  const create = (
+  const { keys, counts, rows, change } = useKeys(project, q, status);
+  const actions = useKeyActions(project, change);
+  const create = session.mayChange(project) && (
     <button
       type="button"
       class="button is-primary"
-      disabled={!mayChange || plans.length === 0}
-      onClick={() => setOpened({ kind: 'create' })}
+      disabled={plans.length === 0}
+      onClick={actions.create}
     >
       Create key
     </button>
   );
-  const isSearch = q !== '' || status !== '';
-  const rows = withCounts(keys.value?.data ?? [], counts.value);
+  const clear = () => {
+    setTyped('');
+    setStatus('');
+  };
   const size = keys.value
     ? ` · ${plural(rows.length, 'key')}${keys.value.next_cursor ? ' shown' : ''}`
     : '';
   return (
     <Page title="API keys" subtitle={`Project ${project}${size}`} actions={create}>
       <div class="toolbar">
-        <Search value={q} onSearch={setQ} />
+        <KeySearch value={typed} onChange={setTyped} />
         <Choices
           legend="Status"
           isLegendHidden
@@ -184,21 +162,12 @@ const ProjectKeys = ({ project, search }: { project: string; search: string }) =
         {({ next_cursor: cursor }) => {
           if (rows.length > 0 || cursor) {
             return (
-              <>
-                <div class="panel">
-                  <KeyTable rows={rows} mayChange={mayChange} onAction={onAction} />
-                </div>
-                {cursor && <More size={rows.length} onMore={() => more(cursor)} />}
-              </>
+              <div class="panel">
+                <KeyTable rows={rows} actionsOf={actions.actionsOf} />
+              </div>
             );
           }
-          if (isSearch) {
-            const clear = () => {
-              setQ('');
-              setStatus('');
-            };
-            return <NoMatch text={q} onClear={clear} />;
-          }
+          if (q !== '' || status !== '') return <NoMatch text={q} onClear={clear} />;
           return (
             <Empty icon="keys" title="No keys in this project">
               <p>A key lets one program use the models of a plan, and counts what it uses.</p>
@@ -207,7 +176,8 @@ const ProjectKeys = ({ project, search }: { project: string; search: string }) =
           );
         }}
       </Shown>
-      {opened && <OpenedDialog {...{ opened, project, onClose, onChanged: change }} />}
+      <More of={keys} />
+      {actions.dialog}
     </Page>
   );
 };
@@ -219,36 +189,3 @@ const NoMatch = ({ text, onClear }: { text: string; onClear: () => void }) => (
     </button>
   </Empty>
 );
-
-const More = ({ size, onMore }: { size: number; onMore: () => Promise<void> }) => {
-  const [isBusy, setBusy] = useState(false);
-  const load = () => {
-    setBusy(true);
-    onMore()
-      .catch((error) => announce(asFailure(error).message))
-      .finally(() => setBusy(false));
-  };
-  return (
-    <p class="more">
-      {count(size)} keys shown.{' '}
-      <button type="button" class="button" disabled={isBusy} onClick={load}>
-        {isBusy ? 'Loading…' : 'Show more'}
-      </button>
-    </p>
-  );
-};
-
-type DialogProps = {
-  opened: Opened;
-  project: string;
-  onClose: () => void;
-  onChanged: (row: KeyRow) => void;
-};
-
-const DIALOGS = { rotate: RotateKey, revoke: RevokeKey, edit: EditKey, move: MoveKey };
-
-const OpenedDialog = ({ opened, ...props }: DialogProps) => {
-  if (opened.kind === 'create') return <CreateKey {...props} />;
-  const KeyDialog = DIALOGS[opened.kind];
-  return <KeyDialog {...props} row={opened.row} />;
-};

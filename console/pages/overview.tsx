@@ -8,7 +8,8 @@ import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
 import { Empty, Shown } from '../parts/states.tsx';
-import { isEnded, type KeyRow, loadCounts, loadKeys } from './keys-data.ts';
+import { Instant } from '../parts/time.tsx';
+import { isEnded, type KeyRow, loadCounts, loadKeys, nameOf } from './keys-data.ts';
 import { RequestTable } from './requests.tsx';
 import { Sums } from './usage.tsx';
 import { barsOf, loadUsage } from './usage-data.ts';
@@ -16,10 +17,16 @@ import { barsOf, loadUsage } from './usage-data.ts';
 const DAYS = 14;
 /** Projects whose keys are looked at: each is a call. */
 const MAX_PROJECTS = 5;
-const NEAR = 0.8;
 
-const isNear = ({ counts, ...key }: KeyRow): boolean =>
-  !isEnded(key) && counts?.quota !== undefined && (counts.used ?? 0) >= NEAR * counts.quota;
+const shareOf = ({ counts }: KeyRow): number =>
+  counts?.quota === undefined ? 0 : (counts.used ?? 0) / Math.max(1, counts.quota);
+
+/** The shares of a quota at which an event is sent. */
+const THRESHOLDS = [1, 0.8, 0.5];
+const TONES = { 1: 'bad', 0.8: 'warn', 0.5: 'off' } as Record<number, string>;
+
+const thresholdOf = (row: KeyRow): number | undefined =>
+  THRESHOLDS.find((threshold) => shareOf(row) >= threshold);
 
 const rowsOf = async (api: Api, project: string): Promise<KeyRow[]> => {
   const query = { q: '', status: 'active' };
@@ -39,19 +46,27 @@ const Section = ({ title, children }: { title: string; children: ComponentChildr
 
 const NearKeys = ({ rows }: { rows: KeyRow[] }) => (
   <ul class="panel list">
-    {rows.map(({ id, name, project, counts }) => (
-      <li key={id}>
-        <span class={`pill is-${counts?.remaining === 0 ? 'bad' : 'warn'}`}>
-          {percent(counts?.used ?? 0, counts?.quota ?? 0)} used
-        </span>
-        <a class="clip" href={hrefOf('keys', { project })}>
-          {name ?? id}
-        </a>
-        <span class="quiet number">
-          {count(counts?.used ?? 0)} of {count(counts?.quota ?? 0)} this {counts?.period}
-        </span>
-      </li>
-    ))}
+    {rows.map((row) => {
+      const { id, project, counts } = row;
+      return (
+        <li key={id}>
+          <span class={`pill is-${TONES[thresholdOf(row) ?? 0.5]}`}>
+            {percent(thresholdOf(row) ?? 0, 1)} reached
+          </span>
+          <a class="clip" href={hrefOf('keys', { id, project })}>
+            {nameOf(row)}
+          </a>
+          <span class="quiet number">
+            {count(counts?.used ?? 0)} of {count(counts?.quota ?? 0)} this {counts?.period}
+          </span>
+          {counts?.resets_at && (
+            <span class="quiet push">
+              resets <Instant at={counts.resets_at} isRelative />
+            </span>
+          )}
+        </li>
+      );
+    })}
   </ul>
 );
 
@@ -67,7 +82,10 @@ export const OverviewPage = () => {
   const near = useLoad(subject, async () => {
     const ids = project === undefined ? projects.map(({ id }) => id) : [project];
     const rows = await Promise.all(ids.slice(0, MAX_PROJECTS).map((id) => rowsOf(api, id)));
-    return rows.flat().filter(isNear);
+    return rows
+      .flat()
+      .filter((row) => !isEnded(row) && thresholdOf(row) !== undefined)
+      .toSorted((one, other) => shareOf(other) - shareOf(one));
   });
   return (
     <Page title="Overview" subtitle={`The last ${DAYS} days (UTC)`}>
@@ -85,16 +103,21 @@ export const OverviewPage = () => {
           </>
         )}
       </Shown>
-      <Section title="Needs attention">
+      <Section title="Quota thresholds reached">
         <Shown of={near}>
           {(rows) =>
             rows.length === 0 ? (
-              <p class="panel is-padded quiet">No key is near the end of its quota.</p>
+              <p class="panel is-padded quiet">No key has used half of its quota.</p>
             ) : (
               <NearKeys rows={rows} />
             )
           }
         </Shown>
+        {project === undefined && projects.length > MAX_PROJECTS && (
+          <p class="hint">
+            Of the first {MAX_PROJECTS} projects. Choose a project to see those of its keys.
+          </p>
+        )}
       </Section>
       <Section title="Failed in the last 24 hours">
         <Shown of={failed}>

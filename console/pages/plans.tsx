@@ -1,73 +1,41 @@
 import { useState } from 'preact/hooks';
 import type { Plan } from '../api/types.ts';
+import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
 import { FormDialog } from '../parts/dialog.tsx';
-import { Field } from '../parts/field.tsx';
+import { SelectField, TextField } from '../parts/field.tsx';
 import { count } from '../parts/format.ts';
 import { announce } from '../parts/notice.tsx';
 import { Page } from '../parts/page.tsx';
+import { RowActions } from '../parts/row-actions.tsx';
 import { Empty } from '../parts/states.tsx';
 import { type Column, Table } from '../parts/table.tsx';
+import { LimitFields, limitsIn, NO_LIMITS, textsOf } from './limit-fields.tsx';
 
-type Fields = {
-  id: string;
-  rpm: string;
-  quota: string;
-  period: string;
-  concurrency: string;
-  models: string;
-};
+const NEW = { ...NO_LIMITS, rpm: '60', quota: '10000' };
 
-const EMPTY: Fields = {
-  id: '',
-  rpm: '60',
-  quota: '10000',
-  period: 'month',
-  concurrency: '',
-  models: '',
-};
+const PERIODS = ['hour', 'day', 'month'].map((value) => ({ value, label: value }));
+const REPLAYS = [
+  { value: 'header', label: 'of requests with Idempotency-Key' },
+  { value: 'retries', label: 'of those, and of retries of SDKs' },
+  { value: 'off', label: 'never' },
+];
 
-const fieldsOf = ({ id, rpm, quota, period, concurrency, models }: Plan): Fields => ({
-  id,
-  rpm: String(rpm),
-  quota: String(quota),
-  period,
-  concurrency: String(concurrency ?? ''),
-  models: models?.join('\n') ?? '',
-});
-
-const listIn = (text: string): string[] => text.split(/[\s,]+/).filter((item) => item !== '');
-
-/** The body of a change: what is left empty is removed, which a new plan cannot have. */
-const bodyOf = ({ id, rpm, quota, period, concurrency, models }: Fields, isNew: boolean) => {
-  const none = isNew ? undefined : null;
-  return {
-    ...(isNew && { id }),
-    rpm: Number(rpm),
-    quota: Number(quota),
-    period,
-    concurrency: concurrency === '' ? none : Number(concurrency),
-    models: listIn(models).length === 0 ? none : listIn(models),
-  };
-};
-
-const NUMBERS = [
-  { name: 'rpm', label: 'Requests a minute' },
-  { name: 'quota', label: 'Quota' },
-  { name: 'concurrency', label: 'At a time' },
-] as const;
+const pathOf = (id: string, ...rest: string[]): string =>
+  ['plans', encodeURIComponent(id), ...rest].join('/');
 
 const PlanDialog = ({ plan, onClose }: { plan: Plan | undefined; onClose: () => void }) => {
   const { session, reloadShared } = useShared();
-  const [fields, setFields] = useState(plan ? fieldsOf(plan) : EMPTY);
-  const set = (name: keyof Fields) => (event: { currentTarget: { value: string } }) =>
-    setFields({ ...fields, [name]: event.currentTarget.value });
+  const [id, setId] = useState('');
+  const [texts, setTexts] = useState(plan ? textsOf(plan) : NEW);
+  const [period, setPeriod] = useState<string>(plan?.period ?? 'month');
+  const [replay, setReplay] = useState<string>(plan?.replay ?? 'header');
   const save = async () => {
-    const path = plan ? `plans/${encodeURIComponent(plan.id)}` : 'plans';
-    await session.api.post(path, bodyOf(fields, !plan));
+    const body = { ...limitsIn(texts, plan ? null : undefined), period, replay };
+    await session.api.post(plan ? pathOf(plan.id) : 'plans', plan ? body : { id, ...body });
     onClose();
     reloadShared();
-    announce(plan ? 'Saved. The new limits hold within 15 seconds.' : `Created plan ${fields.id}.`);
+    announce(plan ? 'Saved. The new limits hold within 15 seconds.' : `Created plan ${id}.`);
   };
   return (
     <FormDialog
@@ -81,59 +49,75 @@ const PlanDialog = ({ plan, onClose }: { plan: Plan | undefined; onClose: () => 
         <>
           {plan && <p>What keys have used is kept. The new limits hold within 15 seconds.</p>}
           {!plan && (
-            <Field label="Id" param="id" failure={failure} hint="Letters, digits, dots, dashes.">
-              {(attributes) => (
-                <input {...attributes} type="text" value={fields.id} onInput={set('id')} />
-              )}
-            </Field>
+            <TextField
+              label="Id"
+              param="id"
+              failure={failure}
+              hint="Letters, digits, dots, dashes."
+              value={id}
+              onChange={setId}
+            />
           )}
-          <div class="fields">
-            {NUMBERS.map(({ name, label }) => (
-              <Field
-                key={name}
-                label={label}
-                param={name}
-                failure={failure}
-                hint={name === 'concurrency' ? 'Empty: no limit.' : undefined}
-              >
-                {(attributes) => (
-                  <input
-                    {...attributes}
-                    type="number"
-                    min="0"
-                    value={fields[name]}
-                    onInput={set(name)}
-                  />
-                )}
-              </Field>
-            ))}
-            <Field label="Period of the quota" param="period" failure={failure}>
-              {(attributes) => (
-                <select {...attributes} value={fields.period} onChange={set('period')}>
-                  <option value="hour">hour</option>
-                  <option value="day">day</option>
-                  <option value="month">month</option>
-                </select>
-              )}
-            </Field>
-          </div>
-          <Field
-            label="Models"
-            param="models"
+          <LimitFields
+            texts={texts}
             failure={failure}
-            hint="One id a line. Empty: all models, also later ones."
-          >
-            {(attributes) => (
-              <textarea {...attributes} value={fields.models} onInput={set('models')} />
-            )}
-          </Field>
+            onChange={setTexts}
+            defaults={{}}
+            modelsHint="One id a line. Empty: all models, also later ones."
+          />
+          <div class="fields">
+            <SelectField
+              label="Period of the quota"
+              param="period"
+              failure={failure}
+              value={period}
+              options={PERIODS}
+              onChange={setPeriod}
+            />
+            <SelectField
+              label="Repeats get the same response"
+              param="replay"
+              failure={failure}
+              value={replay}
+              options={REPLAYS}
+              onChange={setReplay}
+            />
+          </div>
+          <p class="hint">
+            An event is sent when a key reaches 50, 80 and 100 % of its quota; the overview lists
+            these keys.
+          </p>
         </>
       )}
     </FormDialog>
   );
 };
 
-const columnsWith = (onEdit: ((plan: Plan) => void) | undefined): Column<Plan>[] => [
+const DeletePlan = ({ plan: { id }, onClose }: { plan: Plan; onClose: () => void }) => {
+  const { session, reloadShared } = useShared();
+  const remove = async () => {
+    await session.api.post(pathOf(id, 'delete'));
+    onClose();
+    reloadShared();
+    announce(`Deleted plan ${id}.`);
+  };
+  return (
+    <ConfirmDialog
+      title={`Delete plan “${id}”?`}
+      action="Delete plan"
+      busyAction="Deleting…"
+      name={id}
+      onClose={onClose}
+      onConfirm={remove}
+    >
+      <p>A plan with a usable key is not deleted: move or revoke its keys before.</p>
+    </ConfirmDialog>
+  );
+};
+
+type Opened = { kind: 'create' } | { kind: 'edit' | 'delete'; plan: Plan };
+
+const COLUMNS: Column<Plan>[] = [
   { title: 'Plan', cell: ({ id }) => <strong class="clip">{id}</strong> },
   { title: 'A minute', kind: 'number', cell: ({ rpm }) => count(rpm) },
   {
@@ -158,36 +142,29 @@ const columnsWith = (onEdit: ((plan: Plan) => void) | undefined): Column<Plan>[]
         <span class="quiet">all</span>
       ),
   },
-  {
-    title: 'Actions',
-    kind: 'actions',
-    cell: (plan) =>
-      onEdit && (
-        <span class="row-actions">
-          <button
-            type="button"
-            class="button is-small"
-            aria-label={`Edit ${plan.id}`}
-            onClick={() => onEdit(plan)}
-          >
-            Edit
-          </button>
-        </span>
-      ),
-  },
 ];
+
+const actionsWith = (open: (opened: Opened) => void): Column<Plan> => ({
+  title: 'Actions',
+  kind: 'actions',
+  cell: (plan) => (
+    <RowActions
+      name={plan.id}
+      main={{ label: 'Edit', onChoose: () => open({ kind: 'edit', plan }) }}
+      more={[
+        { label: 'Delete…', isDangerous: true, onChoose: () => open({ kind: 'delete', plan }) },
+      ]}
+    />
+  ),
+});
 
 /** Settings, Plans: how much a key may do. */
 export const PlansPage = () => {
   const { session, plans } = useShared();
-  const [opened, setOpened] = useState<{ plan: Plan | undefined }>();
-  const create = (
-    <button
-      type="button"
-      class="button is-primary"
-      disabled={!session.isOperator}
-      onClick={() => setOpened({ plan: undefined })}
-    >
+  const [opened, setOpened] = useState<Opened>();
+  const onClose = () => setOpened(undefined);
+  const create = session.isOperator && (
+    <button type="button" class="button is-primary" onClick={() => setOpened({ kind: 'create' })}>
       Create plan
     </button>
   );
@@ -199,16 +176,18 @@ export const PlansPage = () => {
           {create}
         </Empty>
       ) : (
-        <div class="panel scroll">
+        <div class="panel">
           <Table
             caption="Plans"
-            columns={columnsWith(session.isOperator ? (plan) => setOpened({ plan }) : undefined)}
+            columns={session.isOperator ? [...COLUMNS, actionsWith(setOpened)] : COLUMNS}
             rows={plans}
             keyOf={({ id }) => id}
           />
         </div>
       )}
-      {opened && <PlanDialog plan={opened.plan} onClose={() => setOpened(undefined)} />}
+      {opened?.kind === 'create' && <PlanDialog plan={undefined} onClose={onClose} />}
+      {opened?.kind === 'edit' && <PlanDialog plan={opened.plan} onClose={onClose} />}
+      {opened?.kind === 'delete' && <DeletePlan plan={opened.plan} onClose={onClose} />}
     </Page>
   );
 };

@@ -1,61 +1,123 @@
 import { useState } from 'preact/hooks';
 import type { Project } from '../api/types.ts';
+import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
 import { FormDialog } from '../parts/dialog.tsx';
-import { Field } from '../parts/field.tsx';
+import { CheckList, TextField } from '../parts/field.tsx';
+import { count } from '../parts/format.ts';
 import { announce } from '../parts/notice.tsx';
 import { Page } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
+import { RowActions } from '../parts/row-actions.tsx';
 import { Empty } from '../parts/states.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Instant } from '../parts/time.tsx';
 
-const CreateProject = ({ onClose }: { onClose: () => void }) => {
-  const { session, reloadShared } = useShared();
+const pathOf = (id: string, ...rest: string[]): string =>
+  ['projects', encodeURIComponent(id), ...rest].join('/');
+
+type DialogProps = { project: Project | undefined; onClose: () => void };
+
+const ProjectDialog = ({ project, onClose }: DialogProps) => {
+  const { session, plans, reloadShared } = useShared();
   const [id, setId] = useState('');
-  const [name, setName] = useState('');
-  const create = async () => {
-    await session.api.post('projects', { id, ...(name.trim() !== '' && { name }) });
+  const [name, setName] = useState(project?.name ?? '');
+  const [maxKeys, setMaxKeys] = useState(String(project?.max_keys ?? ''));
+  const [allowed, setAllowed] = useState(project?.plans ?? []);
+  const save = async () => {
+    // A new project has no fields that could be removed.
+    const none = project ? null : undefined;
+    const body = {
+      name: name.trim() === '' ? none : name,
+      max_keys: maxKeys === '' ? none : Number(maxKeys),
+      plans: allowed.length === 0 ? none : allowed,
+    };
+    await session.api.post(
+      project ? pathOf(project.id) : 'projects',
+      project ? body : { id, ...body },
+    );
     onClose();
     reloadShared();
-    announce(`Created project ${id}.`);
+    announce(project ? 'Saved. It applies to new keys.' : `Created project ${id}.`);
   };
   return (
     <FormDialog
-      title="Create project"
-      action="Create project"
-      busyAction="Creating…"
+      title={project ? `Edit project “${project.id}”` : 'Create project'}
+      action={project ? 'Save' : 'Create project'}
+      busyAction="Saving…"
       onClose={onClose}
-      onSubmit={create}
+      onSubmit={save}
     >
       {(failure) => (
         <>
-          <Field label="Id" param="id" failure={failure} hint="Letters, digits, dots, dashes.">
-            {(attributes) => (
-              <input
-                {...attributes}
-                type="text"
-                value={id}
-                onInput={({ currentTarget }) => setId(currentTarget.value)}
-              />
-            )}
-          </Field>
-          <Field label="Name" param="name" failure={failure} hint="What people call it.">
-            {(attributes) => (
-              <input
-                {...attributes}
-                type="text"
-                maxLength={100}
-                value={name}
-                onInput={({ currentTarget }) => setName(currentTarget.value)}
-              />
-            )}
-          </Field>
+          {!project && (
+            <TextField
+              label="Id"
+              param="id"
+              failure={failure}
+              hint="Letters, digits, dots, dashes."
+              value={id}
+              onChange={setId}
+            />
+          )}
+          <TextField
+            label="Name"
+            param="name"
+            maxLength={100}
+            failure={failure}
+            hint="What people call it."
+            value={name}
+            onChange={setName}
+          />
+          <TextField
+            label="Active keys at most"
+            param="max_keys"
+            kind="number"
+            placeholder="any number"
+            failure={failure}
+            hint="Each key has its own quota: without a maximum, members multiply it."
+            value={maxKeys}
+            onChange={setMaxKeys}
+          />
+          <CheckList
+            legend="Plans that its keys may have"
+            hint="None ticked: all plans. Keys that exist keep theirs."
+            options={plans.map((plan) => ({ value: plan.id, label: plan.id }))}
+            chosen={allowed}
+            onChange={setAllowed}
+          />
         </>
       )}
     </FormDialog>
   );
 };
+
+const DeleteProject = ({ project: { id }, onClose }: { project: Project; onClose: () => void }) => {
+  const { session, reloadShared } = useShared();
+  const remove = async () => {
+    await session.api.post(pathOf(id, 'delete'));
+    onClose();
+    reloadShared();
+    announce(`Deleted project ${id}.`);
+  };
+  return (
+    <ConfirmDialog
+      title={`Delete project “${id}”?`}
+      action="Delete project"
+      busyAction="Deleting…"
+      name={id}
+      onClose={onClose}
+      onConfirm={remove}
+    >
+      <p>
+        Its history, requests and audit remain, and its id cannot be used again. A project with
+        usable keys is not deleted: revoke them before.
+      </p>
+    </ConfirmDialog>
+  );
+};
+
+type Opened = { kind: 'create' } | { kind: 'edit' | 'delete'; project: Project };
 
 const COLUMNS: Column<Project>[] = [
   {
@@ -69,7 +131,24 @@ const COLUMNS: Column<Project>[] = [
       </>
     ),
   },
-  { title: 'Created', cell: ({ created_at }) => <Instant at={created_at} /> },
+  {
+    title: 'Plans',
+    cell: ({ plans }) =>
+      plans ? (
+        <span class="clip" title={plans.join(', ')}>
+          {plans.join(', ')}
+        </span>
+      ) : (
+        <span class="quiet">all</span>
+      ),
+  },
+  {
+    title: 'Active keys at most',
+    kind: 'number',
+    cell: ({ max_keys: maxKeys }) =>
+      maxKeys === undefined ? <span class="quiet">no limit</span> : count(maxKeys),
+  },
+  { title: 'Created', kind: 'wide', cell: ({ created_at }) => <Instant at={created_at} /> },
   {
     title: 'Show',
     cell: ({ id }) => (
@@ -82,17 +161,33 @@ const COLUMNS: Column<Project>[] = [
   },
 ];
 
+const actionsWith = (open: (opened: Opened) => void): Column<Project> => ({
+  title: 'Actions',
+  kind: 'actions',
+  cell: (project) => (
+    <RowActions
+      name={project.id}
+      main={{ label: 'Edit', onChoose: () => open({ kind: 'edit', project }) }}
+      more={[
+        {
+          label: 'Its members',
+          onChoose: () => {
+            location.hash = hrefOf('members', { project: project.id });
+          },
+        },
+        { label: 'Delete…', isDangerous: true, onChoose: () => open({ kind: 'delete', project }) },
+      ]}
+    />
+  ),
+});
+
 /** Settings, Projects: what keys belong to. */
 export const ProjectsPage = () => {
   const { session, projects } = useShared();
-  const [isOpen, setOpen] = useState(false);
-  const create = (
-    <button
-      type="button"
-      class="button is-primary"
-      disabled={!session.isOperator}
-      onClick={() => setOpen(true)}
-    >
+  const [opened, setOpened] = useState<Opened>();
+  const onClose = () => setOpened(undefined);
+  const create = session.isOperator && (
+    <button type="button" class="button is-primary" onClick={() => setOpened({ kind: 'create' })}>
       Create project
     </button>
   );
@@ -108,11 +203,18 @@ export const ProjectsPage = () => {
           {create}
         </Empty>
       ) : (
-        <div class="panel scroll">
-          <Table caption="Projects" columns={COLUMNS} rows={projects} keyOf={({ id }) => id} />
+        <div class="panel">
+          <Table
+            caption="Projects"
+            columns={session.isOperator ? [...COLUMNS, actionsWith(setOpened)] : COLUMNS}
+            rows={projects}
+            keyOf={({ id }) => id}
+          />
         </div>
       )}
-      {isOpen && <CreateProject onClose={() => setOpen(false)} />}
+      {opened?.kind === 'create' && <ProjectDialog project={undefined} onClose={onClose} />}
+      {opened?.kind === 'edit' && <ProjectDialog project={opened.project} onClose={onClose} />}
+      {opened?.kind === 'delete' && <DeleteProject project={opened.project} onClose={onClose} />}
     </Page>
   );
 };

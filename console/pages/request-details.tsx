@@ -58,7 +58,7 @@ const Facts = ({ record }: { record: RequestRecord }) => (
     </dd>
     <dt>Key</dt>
     <dd>
-      <a class="mono" href={hrefOf('requests', { project: record.project, key: record.key })}>
+      <a class="mono" href={hrefOf('keys', { project: record.project, id: record.key })}>
         {record.key}
       </a>{' '}
       · project {record.project} · plan {record.plan}

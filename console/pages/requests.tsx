@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks';
-import type { RequestPage, RequestSummary } from '../api/types.ts';
+import type { RequestSummary } from '../api/types.ts';
 import { useShared } from '../parts/context.ts';
 import { Choices } from '../parts/field.tsx';
 import { milliseconds } from '../parts/format.ts';
 import { Icon } from '../parts/icons.tsx';
-import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
+import { More, usePaged } from '../parts/paged.tsx';
 import { hrefOf, useRoute } from '../parts/route.ts';
+import { Search } from '../parts/search.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { StatusPill } from '../parts/status-pill.tsx';
 import { type Column, Table } from '../parts/table.tsx';
@@ -42,7 +43,15 @@ const COLUMNS: Column<RequestSummary>[] = [
   },
   { title: 'Time', cell: ({ created_at }) => <Instant at={created_at} /> },
   { title: 'Model', cell: ({ model }) => <span class="clip">{model}</span> },
-  { title: 'Key', kind: 'wide', cell: ({ key }) => <span class="mono clip">{key}</span> },
+  {
+    title: 'Key',
+    kind: 'wide',
+    cell: ({ key, project }) => (
+      <a class="mono clip" href={hrefOf('keys', { id: key, project })}>
+        {key}
+      </a>
+    ),
+  },
   { title: 'Status', cell: StatusPill },
   {
     title: 'Charged',
@@ -66,16 +75,7 @@ const FindRequest = () => {
   };
   return (
     <form class="page-actions" onSubmit={find}>
-      <label class="search">
-        <Icon name="search" />
-        <span class="sr-only">Request id</span>
-        <input
-          type="search"
-          placeholder="req_…"
-          value={id}
-          onInput={({ currentTarget }) => setId(currentTarget.value)}
-        />
-      </label>
+      <Search label="Request id" placeholder="req_…" value={id} onChange={setId} />
       <button type="submit" class="button">
         Show
       </button>
@@ -89,21 +89,15 @@ const RequestList = () => {
   const key = query.get('key') ?? undefined;
   const [status, setStatus] = useState<Status>('');
   const [days, setDays] = useState<Days>('1');
-  const [isLoadingMore, setLoadingMore] = useState(false);
-  const load = (cursor?: string) =>
-    session.api.get<RequestPage>('requests', {
+  const requests = usePaged<RequestSummary>(`${project} ${key} ${status} ${days}`, (cursor) =>
+    session.api.get('requests', {
       project,
       key,
       status,
       cursor,
       since: new Date(Date.now() - Number(days) * DAY_MS).toISOString(),
-    });
-  const requests = useLoad(`${project} ${key} ${status} ${days}`, () => load());
-  const loadMore = async (cursor: string) => {
-    setLoadingMore(true);
-    const next = await load(cursor).finally(() => setLoadingMore(false));
-    requests.change(({ data }) => ({ ...next, data: [...data, ...next.data] }));
-  };
+    }),
+  );
   return (
     <Page
       title="Requests"
@@ -132,24 +126,11 @@ const RequestList = () => {
               <p>Requests appear here as soon as they end.</p>
             </Empty>
           ) : (
-            <>
-              <RequestTable rows={data} />
-              {cursor && (
-                <p class="more">
-                  <button
-                    type="button"
-                    class="button"
-                    disabled={isLoadingMore}
-                    onClick={() => loadMore(cursor)}
-                  >
-                    {isLoadingMore ? 'Loading…' : 'Show more'}
-                  </button>
-                </p>
-              )}
-            </>
+            <RequestTable rows={data} />
           )
         }
       </Shown>
+      <More of={requests} />
     </Page>
   );
 };

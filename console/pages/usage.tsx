@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { Key, List, Usage, UsageRow, UsageSums } from '../api/types.ts';
+import type { Usage, UsageRow, UsageSums } from '../api/types.ts';
 import { Bars } from '../parts/bars.tsx';
 import { useShared } from '../parts/context.ts';
 import { csvOf, saveFile } from '../parts/csv.ts';
@@ -124,17 +124,6 @@ const BreakDown = ({
   );
 };
 
-/** Ids of keys are hard to tell apart: their names, where the project is known. */
-const useKeyNames = (project: string | undefined): Map<string, string> => {
-  const { session } = useShared();
-  const keys = useLoad(project ?? '', async (id) =>
-    id === ''
-      ? []
-      : (await session.api.get<List<Key>>(`projects/${encodeURIComponent(id)}/keys`)).data,
-  );
-  return new Map((keys.value ?? []).map(({ id, name }) => [id, name ?? id]));
-};
-
 /** Requests, tokens and cost of a range: by day as bars, and by one of their names as a table. */
 export const UsagePage = () => {
   const { session, project } = useShared();
@@ -146,12 +135,11 @@ export const UsagePage = () => {
   const groups = useLoad(`${project} ${range} ${group}`, () =>
     loadUsage(session.api, group, query),
   );
-  const names = useKeyNames(group === 'key' ? project : undefined);
   const nameOf: NameOf = (row) => {
     const name = row[group] ?? '';
     if (name === 'All') return name;
     if (group === 'day') return utcDay(name);
-    return names.get(name) ?? name;
+    return row.name ?? name;
   };
   const { value: usage } = days;
   const subtitle = usage

@@ -10,14 +10,14 @@ type BarsProps = {
   format: (value: number) => string;
 };
 
-/** Their halves have no more digits than they. */
-const STEPS = [2, 4, 6, 8, 10];
+const STEPS = [2, 3, 4, 5, 6, 8, 10];
 
-/** The top of the axis: a step times a power of ten that is not below the value. */
+/** The top of the axis: a step times a power of ten that is not below the value. Half of one request is no value. */
 const ceilingOf = (value: number): number => {
-  if (value <= 0) return STEPS[0] ?? 2;
+  if (value <= 0) return 2;
   const power = 10 ** Math.floor(Math.log10(value));
-  return (STEPS.find((step) => step * power >= value) ?? 10) * power;
+  const steps = power === 1 ? STEPS.filter((step) => step % 2 === 0) : STEPS;
+  return (steps.find((step) => step * power >= value) ?? 10) * power;
 };
 
 const HEIGHT = 100;

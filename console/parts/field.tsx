@@ -31,6 +31,92 @@ export const Field = ({ label, param, failure, hint, children }: FieldProps) => 
   );
 };
 
+type Typed = { currentTarget: { value: string } };
+
+type TextFieldProps = Omit<FieldProps, 'children'> & {
+  value: string;
+  onChange: (text: string) => void;
+  kind?: 'line' | 'number' | 'lines';
+  placeholder?: string;
+  maxLength?: number;
+};
+
+/** A labelled line of text, or several. */
+export const TextField = ({
+  value,
+  onChange,
+  kind = 'line',
+  placeholder,
+  maxLength,
+  ...field
+}: TextFieldProps) => (
+  <Field {...field}>
+    {(attributes) => {
+      const onInput = ({ currentTarget }: Typed) => onChange(currentTarget.value);
+      const control = { ...attributes, value, onInput, placeholder, autoComplete: 'off' };
+      if (kind === 'number') return <input {...control} type="number" min={0} />;
+      if (kind === 'lines') return <textarea {...control} spellcheck={false} />;
+      return <input {...control} type="text" maxLength={maxLength} spellcheck={false} />;
+    }}
+  </Field>
+);
+
+type SelectFieldProps = Omit<FieldProps, 'children'> & {
+  value: string;
+  options: readonly { value: string; label: string }[];
+  onChange: (value: string) => void;
+};
+
+/** A labelled choice of one value, out of sight until it is opened. */
+export const SelectField = ({ value, options, onChange, ...field }: SelectFieldProps) => (
+  <Field {...field}>
+    {(attributes) => (
+      <select
+        {...attributes}
+        value={value}
+        onChange={({ currentTarget }) => onChange(currentTarget.value)}
+      >
+        {options.map(({ value: one, label }) => (
+          <option key={one} value={one}>
+            {label}
+          </option>
+        ))}
+      </select>
+    )}
+  </Field>
+);
+
+type CheckListProps = {
+  legend: string;
+  hint?: ComponentChildren;
+  options: readonly { value: string; label: string }[];
+  chosen: readonly string[];
+  onChange: (chosen: string[]) => void;
+};
+
+/** Any number of values. */
+export const CheckList = ({ legend, hint, options, chosen, onChange }: CheckListProps) => (
+  <fieldset class="check-list field">
+    <legend>{legend}</legend>
+    <div class="checks">
+      {options.map(({ value, label }) => (
+        <label key={value} class="tick">
+          <input
+            type="checkbox"
+            checked={chosen.includes(value)}
+            onChange={({ currentTarget }) => {
+              const others = chosen.filter((one) => one !== value);
+              onChange(currentTarget.checked ? [...others, value] : others);
+            }}
+          />
+          <span class="clip">{label}</span>
+        </label>
+      ))}
+    </div>
+    {hint && <p class="hint">{hint}</p>}
+  </fieldset>
+);
+
 type ChoicesProps<T extends string> = {
   legend: string;
   value: T;

@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from './icons.tsx';
 
 export type MenuItem = { label: string; isDangerous?: boolean; onChoose: () => void };
@@ -29,7 +29,8 @@ export const Menu = ({ label, items }: { label: string; items: readonly MenuItem
     setOpen(false);
     button.current?.focus();
   };
-  useEffect(() => {
+  // Before the next key is pressed.
+  useLayoutEffect(() => {
     if (!isOpen) return undefined;
     list.current?.querySelector<HTMLElement>('[role=menuitem]')?.focus();
     const onPointer = ({ target }: PointerEvent) => {

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'preact/hooks';
 import type { Session } from '../api/session.ts';
 import type { Project } from '../api/types.ts';
 import { settings, version } from '../settings.ts';
@@ -25,6 +26,7 @@ const GROUPS: { title: string; entries: Entry[] }[] = [
       { page: 'keys', title: 'API keys', icon: 'keys' },
       { page: 'plans', title: 'Plans', icon: 'plans' },
       { page: 'projects', title: 'Projects', icon: 'projects' },
+      { page: 'members', title: 'Members', icon: 'members' },
       { page: 'audit', title: 'Audit', icon: 'audit' },
     ],
   },
@@ -36,6 +38,8 @@ type NavigationProps = {
   project: string | undefined;
   projects: Project[];
 };
+
+type LinkProps = Entry & { isCurrent: boolean; project: string | undefined };
 
 const ProjectSelect = ({ page, project, projects }: Omit<NavigationProps, 'session'>) => (
   <label class="project">
@@ -56,6 +60,25 @@ const ProjectSelect = ({ page, project, projects }: Omit<NavigationProps, 'sessi
   </label>
 );
 
+/** The link of the page that is shown; on narrow screens it is scrolled into sight. */
+const PageLink = ({ page, title, icon, isCurrent, project }: LinkProps) => {
+  const link = useRef<HTMLAnchorElement>(null);
+  useEffect(() => {
+    if (isCurrent) link.current?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [isCurrent]);
+  return (
+    <a
+      ref={link}
+      href={hrefOf(page, { project })}
+      aria-current={isCurrent ? 'page' : undefined}
+      title={title}
+    >
+      <Icon name={icon} />
+      <span>{title}</span>
+    </a>
+  );
+};
+
 /** The pages, in two groups, and who is signed in. */
 export const Navigation = ({ session, ...place }: NavigationProps) => (
   <nav class="nav" aria-label="Pages">
@@ -69,16 +92,13 @@ export const Navigation = ({ session, ...place }: NavigationProps) => (
         <div key={title} class="nav-group">
           <h2>{title}</h2>
           <ul>
-            {entries.map(({ page, title: text, icon }) => (
-              <li key={page}>
-                <a
-                  href={hrefOf(page, { project: place.project })}
-                  aria-current={page === place.page ? 'page' : undefined}
-                  title={text}
-                >
-                  <Icon name={icon} />
-                  <span>{text}</span>
-                </a>
+            {entries.map((entry) => (
+              <li key={entry.page}>
+                <PageLink
+                  {...entry}
+                  isCurrent={entry.page === place.page}
+                  project={place.project}
+                />
               </li>
             ))}
           </ul>

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 export type Column<Row> = {
   title: string;
   cell: (row: Row) => ComponentChildren;
-  /** `number` aligns to the right; `wide` is left out below 1200 px; `actions` has a hidden title. */
+  /** `number` aligns to the right; `wide` is left out below 1360 px; `actions` has a hidden title. */
   kind?: 'number' | 'wide' | 'actions';
 };
 

@@ -2,21 +2,33 @@ import { useEffect, useState } from 'preact/hooks';
 import { Icon } from './icons.tsx';
 
 const NAME = 'theme';
-const isDark = (): boolean => matchMedia('(prefers-color-scheme: dark)').matches;
+const DARK = matchMedia('(prefers-color-scheme: dark)');
 
-/** The reader's choice, or the one of the system. */
-const readTheme = (): 'light' | 'dark' => {
+type Theme = 'light' | 'dark';
+
+/** The reader's choice; undefined: the theme of the system. */
+const readChoice = (): Theme | undefined => {
   const chosen = localStorage.getItem(NAME);
-  if (chosen === 'light' || chosen === 'dark') return chosen;
-  return isDark() ? 'dark' : 'light';
+  return chosen === 'light' || chosen === 'dark' ? chosen : undefined;
+};
+
+const useSystemTheme = (): Theme => {
+  const [isDark, setDark] = useState(DARK.matches);
+  useEffect(() => {
+    const onChange = () => setDark(DARK.matches);
+    DARK.addEventListener('change', onChange);
+    return () => DARK.removeEventListener('change', onChange);
+  }, []);
+  return isDark ? 'dark' : 'light';
 };
 
 export const ThemeButton = () => {
-  const [theme, setTheme] = useState(readTheme);
+  const [chosen, setChosen] = useState(readChoice);
+  const system = useSystemTheme();
   useEffect(() => {
-    document.documentElement.style.colorScheme = theme;
-  }, [theme]);
-  const next = theme === 'dark' ? 'light' : 'dark';
+    document.documentElement.style.colorScheme = chosen ?? '';
+  }, [chosen]);
+  const next = (chosen ?? system) === 'dark' ? 'light' : 'dark';
   return (
     <button
       type="button"
@@ -24,7 +36,7 @@ export const ThemeButton = () => {
       aria-label={`Use the ${next} theme`}
       onClick={() => {
         localStorage.setItem(NAME, next);
-        setTheme(next);
+        setChosen(next);
       }}
     >
       <Icon name="sun" />

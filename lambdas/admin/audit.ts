@@ -109,6 +109,7 @@ const AuditQuery = z.strictObject({
   /** A part of the name, in any case. */
   who: z.string().exactOptional(),
   project: z.string().exactOptional(),
+  key: z.string().exactOptional(),
   limit: z.coerce.number().int().min(1).max(1_000).default(100),
   cursor: z
     .string()
@@ -129,7 +130,7 @@ export const createListAudit =
   async ({ query, identity }) => {
     const wanted = readQuery(AuditQuery, query);
     const { since = clock.now() - DEFAULT_DAYS * DAY_MS, until = clock.now() + 1_000 } = wanted;
-    const { project, limit, cursor } = wanted;
+    const { project, key, limit, cursor } = wanted;
     const who = wanted.who?.toLowerCase() ?? '';
     if (project !== undefined && !maySee(identity, project)) throw projectNotFound(project);
     const entries = audit.listEntries({ from: since, to: until, before: cursor });
@@ -140,6 +141,7 @@ export const createListAudit =
         entry.outcome !== 'unchanged' &&
         (entry.project === undefined ? seesAll(identity) : maySee(identity, entry.project)) &&
         (project === undefined || entry.project === project) &&
+        (key === undefined || entry.key === key) &&
         entry.who.toLowerCase().includes(who),
     });
     return { status: 200, body: { ...page, data: page.data.map(publicEntry) } };

@@ -1,3 +1,4 @@
+import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { type LocalOptions, type LocalRouter, startLocal } from '../../local/start.ts';
@@ -77,12 +78,12 @@ export const withTabOf = async (
 };
 
 /** One browser and one router for all tests of a file; every tab is checked and closed after its use. */
-export const useConsole = (options: LocalOptions = {}) => {
+export const useConsole = (readOptions: () => LocalOptions = () => ({})) => {
   let browser: Browser;
   let router: LocalRouter;
   beforeAll(async () => {
     browser = await launchChromium();
-    router = await startLocal(options);
+    router = await startLocal(readOptions());
   });
   afterAll(async () => {
     await browser?.close();
@@ -93,6 +94,25 @@ export const useConsole = (options: LocalOptions = {}) => {
   const withTab = (hash: string, use: (tab: Tab) => Promise<void>, tabOptions: TabOptions = {}) =>
     withTabOf(browser, `${router.baseUrl}/dashboard${hash}`, use, tabOptions);
   return { router: () => router, withTab };
+};
+
+/** Rules that the page violates, with the elements. */
+export const violationsOn = async (page: Page): Promise<string[]> => {
+  await page.evaluate(axe.source);
+  return page.evaluate(
+    'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html)))',
+  );
+};
+
+export const overflowOf = (page: Page): Promise<number> =>
+  page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+
+export const rowOf = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name });
+
+/** Chooses an item of a row's menu. */
+export const chooseFor = async (page: Page, name: string, item: string): Promise<void> => {
+  await page.getByRole('button', { name: `More actions for ${name}` }).click();
+  await page.getByRole('menuitem', { name: item }).click();
 };
 
 /** Confirms that the key of the dialog is saved, closes it, and returns the key. */
@@ -107,7 +127,8 @@ export const takeSecret = async (page: Page): Promise<string> => {
 
 /** Creates a key in the page of the keys, and returns it. */
 export const createKey = async (page: Page, name: string): Promise<string> => {
-  await page.getByRole('button', { name: 'Create key' }).click();
+  // An empty project offers it a second time.
+  await page.getByRole('button', { name: 'Create key' }).first().click();
   const dialog = page.getByRole('dialog', { name: 'Create API key' });
   await dialog.getByLabel('Name').fill(name);
   await dialog.getByRole('button', { name: 'Create key' }).click();

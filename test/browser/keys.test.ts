@@ -4,7 +4,7 @@ import OpenAI from 'openai';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { MODEL_ON } from '../support/local.ts';
-import { createKey, takeSecret, useConsole } from './browser.ts';
+import { chooseFor, createKey, rowOf, takeSecret, useConsole } from './browser.ts';
 
 const { router, withTab } = useConsole();
 
@@ -44,8 +44,6 @@ const focusedName = (page: Page): Promise<string> =>
     '(document.activeElement.ariaLabel ?? document.activeElement.labels?.[0]?.innerText ?? document.activeElement.innerText ?? "").trim()',
   );
 
-const rowOf = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name });
-
 test('a key created in the console works with both SDKs, and its row shows their requests', async () => {
   await withTab('#/keys', async ({ page }) => {
     const key = await createKey(page, 'checkout');
@@ -68,7 +66,7 @@ test('a rotated key and its successor share their counts, and a revoked one gets
     await page.reload();
     const rows = rowOf(page, 'nightly');
     await expect.poll(() => rows.count()).toBe(2);
-    expect(await rows.first().innerText()).toContain('2 / 100K');
+    await expect.poll(() => rows.first().innerText()).toContain('2 / 100K');
     expect(await rows.last().innerText()).toContain('2 / 100K');
 
     const replaced = rows.filter({ hasText: 'replaced' });
@@ -152,14 +150,13 @@ test('a key is paused and resumed from its menu, and a moved one has the limits 
   await adminPost('/admin/plans', { id: 'tiny', rpm: 5, quota: 7, period: 'day' });
   await withTab('#/keys?project=local', async ({ page }) => {
     await createKey(page, 'switchable');
-    const choose = async (item: string) => {
-      await page.getByRole('button', { name: 'More actions for switchable' }).click();
-      await page.getByRole('menuitem', { name: item }).click();
-    };
+    const choose = (item: string) => chooseFor(page, 'switchable', item);
     await choose('Pause');
+    await rowOf(page, 'switchable').getByText('pausing…').waitFor();
+    await page.reload();
     await rowOf(page, 'switchable').getByText('paused').waitFor();
     await choose('Resume');
-    await rowOf(page, 'switchable').getByText('active').waitFor();
+    await rowOf(page, 'switchable').getByText('resuming…').waitFor();
     await choose('Move to a plan…');
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Plan').selectOption('tiny');

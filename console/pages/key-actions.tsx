@@ -1,0 +1,88 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { asFailure } from '../api/failure.ts';
+import type { Key } from '../api/types.ts';
+import { useShared } from '../parts/context.ts';
+import { announce } from '../parts/notice.tsx';
+import { hrefOf } from '../parts/route.ts';
+import { RowActions } from '../parts/row-actions.tsx';
+import { CreateKey, RevokeKey, RotateKey } from './key-dialogs.tsx';
+import { EditKey, MoveKey } from './key-settings.tsx';
+import { isEnded, type KeyRow, nameOf, pathOf } from './keys-data.ts';
+
+const DIALOGS = { rotate: RotateKey, revoke: RevokeKey, edit: EditKey, move: MoveKey };
+type Opened = { kind: 'create' } | { kind: keyof typeof DIALOGS; row: KeyRow };
+
+/** Every environment has the changed key by then. */
+const SETTLED_MS = 15_000;
+
+export type KeyActions = {
+  create: () => void;
+  /** The actions of a key; none for a key that has ended, or without the role. */
+  actionsOf: (row: KeyRow) => ComponentChildren;
+  /** The dialog that is open. */
+  dialog: ComponentChildren;
+};
+
+/** What can be done with the keys of a project; `onChanged` gets each key that a change returns. */
+export const useKeyActions = (project: string, onChanged: (row: KeyRow) => void): KeyActions => {
+  const { session } = useShared();
+  const [opened, setOpened] = useState<Opened>();
+
+  const pauseOrResume = async (row: KeyRow) => {
+    const isPaused = row.status === 'paused';
+    try {
+      const action = isPaused ? 'resume' : 'pause';
+      const key = await session.api.post<Key>(pathOf(project, row.id, action));
+      onChanged({ ...key, pending: isPaused ? 'resuming' : 'pausing' });
+      setTimeout(() => onChanged({ ...key, pending: undefined }), SETTLED_MS);
+      announce(
+        isPaused
+          ? `“${nameOf(row)}” works again within 15 seconds.`
+          : `“${nameOf(row)}” gets 401 within 15 seconds. Revoking ends a key at once.`,
+      );
+    } catch (error) {
+      announce(asFailure(error).message);
+    }
+  };
+
+  const actionsOf = (row: KeyRow) => {
+    if (!session.mayChange(project) || isEnded(row)) return null;
+    const open = (kind: keyof typeof DIALOGS) => () => setOpened({ kind, row });
+    const move = { label: 'Move to a plan…', onChoose: open('move') };
+    return (
+      <RowActions
+        name={nameOf(row)}
+        main={{ label: 'Rotate', onChoose: open('rotate') }}
+        more={[
+          { label: 'Edit…', onChoose: open('edit') },
+          ...(session.isOperator ? [move] : []),
+          {
+            label: row.status === 'paused' ? 'Resume' : 'Pause',
+            onChoose: () => void pauseOrResume(row),
+          },
+          {
+            label: 'Its requests',
+            onChoose: () => {
+              location.hash = hrefOf('requests', { project, key: row.id });
+            },
+          },
+          { label: 'Revoke…', isDangerous: true, onChoose: open('revoke') },
+        ]}
+      />
+    );
+  };
+
+  const dialogOf = (shown: Opened) => {
+    const props = { project, onChanged, onClose: () => setOpened(undefined) };
+    if (shown.kind === 'create') return <CreateKey {...props} />;
+    const KeyDialog = DIALOGS[shown.kind];
+    return <KeyDialog {...props} row={shown.row} />;
+  };
+
+  return {
+    create: () => setOpened({ kind: 'create' }),
+    actionsOf,
+    dialog: opened && dialogOf(opened),
+  };
+};

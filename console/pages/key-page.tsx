@@ -1,0 +1,193 @@
+import type { AuditEntry, Key, PagedList, RequestPage } from '../api/types.ts';
+import { Bars } from '../parts/bars.tsx';
+import { useShared } from '../parts/context.ts';
+import { count, dollars, plural } from '../parts/format.ts';
+import { useLoad } from '../parts/load.ts';
+import { Meter } from '../parts/meter.tsx';
+import { Page } from '../parts/page.tsx';
+import { hrefOf } from '../parts/route.ts';
+import { Empty, Shown } from '../parts/states.tsx';
+import { Instant } from '../parts/time.tsx';
+import { nameInAudit } from './audit.tsx';
+import { useKeyActions } from './key-actions.tsx';
+import { KeyStatus } from './key-table.tsx';
+import { type KeyRow, loadCounts, nameOf, pathOf } from './keys-data.ts';
+import { RequestTable } from './requests.tsx';
+import { barsOf, loadUsage } from './usage-data.ts';
+
+const DAYS = 30;
+const LAST_REQUESTS = 5;
+
+const ownLimitsOf = ({ rpm, quota, concurrency }: Key): string =>
+  [
+    rpm !== undefined && `${count(rpm)} requests a minute`,
+    quota !== undefined && `a quota of ${count(quota)}`,
+    concurrency !== undefined && `${count(concurrency)} at a time`,
+  ]
+    .filter(Boolean)
+    .join(', ');
+
+const Facts = ({ row }: { row: KeyRow }) => {
+  const { counts, models, project, replaced_by: successor } = row;
+  return (
+    <dl class="facts">
+      <dt>Key</dt>
+      <dd>
+        <code>{row.start}…</code> <span class="mono quiet">{row.id}</span>
+      </dd>
+      <dt>Plan</dt>
+      <dd>{row.plan}</dd>
+      <dt>Own limits</dt>
+      <dd>{ownLimitsOf(row) || 'those of the plan'}</dd>
+      <dt>Models</dt>
+      <dd>{models ? models.join(', ') : 'those of the plan'}</dd>
+      {counts?.quota !== undefined && (
+        <>
+          <dt>This {counts.period}</dt>
+          <dd>
+            <Meter used={counts.used ?? 0} limit={counts.quota} />
+            {counts.resets_at && (
+              <span class="quiet">
+                resets <Instant at={counts.resets_at} />
+              </span>
+            )}
+          </dd>
+        </>
+      )}
+      {counts?.rpm !== undefined && (
+        <>
+          <dt>This minute</dt>
+          <dd>
+            {count(counts.used_this_minute ?? 0)} / {count(counts.rpm)}
+          </dd>
+        </>
+      )}
+      <dt>Last used</dt>
+      <dd>{counts?.last_used_at ? <Instant at={counts.last_used_at} isRelative /> : 'never'}</dd>
+      <dt>Expires</dt>
+      <dd>{row.expires_at ? <Instant at={row.expires_at} /> : 'never'}</dd>
+      {successor && (
+        <>
+          <dt>Replaced by</dt>
+          <dd>
+            <a class="mono" href={hrefOf('keys', { id: successor, project })}>
+              {successor}
+            </a>
+          </dd>
+        </>
+      )}
+    </dl>
+  );
+};
+
+/** Who did what with the key, the first entry last: it names the creator. */
+const History = ({ entries, row }: { entries: AuditEntry[]; row: KeyRow }) => (
+  <ul class="panel list">
+    {entries.map(({ id, action, who, at, outcome }) => (
+      <li key={id}>
+        <strong>{action.replace('keys.', '')}</strong>
+        <span class="quiet">by {nameInAudit(who)}</span>
+        {outcome === 'unknown' && <span class="pill is-warn">unknown outcome</span>}
+        <span class="quiet push">
+          <Instant at={at} />
+        </span>
+      </li>
+    ))}
+    {!entries.some(({ action }) => action === 'keys.create') && (
+      <li>
+        <strong>create</strong>
+        <span class="quiet push">
+          <Instant at={row.created_at} />
+        </span>
+      </li>
+    )}
+  </ul>
+);
+
+const useKey = (project: string, id: string) => {
+  const { api } = useShared().session;
+  const filter = { project, key: id };
+  return {
+    row: useLoad<KeyRow>(id, async () => {
+      const [key, counts] = await Promise.all([
+        api.get<Key>(pathOf(project, id)),
+        loadCounts(api, project),
+      ]);
+      return { ...key, counts: counts.get(id) };
+    }),
+    usage: useLoad(id, () => loadUsage(api, 'day', { ...filter, days: DAYS })),
+    requests: useLoad(id, () =>
+      api.get<RequestPage>('requests', { ...filter, limit: LAST_REQUESTS }),
+    ),
+    history: useLoad(id, () => api.get<PagedList<AuditEntry>>('audit', filter)),
+  };
+};
+
+/** One key: what it may do, what it has used, its last requests and its history. */
+export const KeyPage = ({ project, id }: { project: string; id: string }) => {
+  const { row, usage, requests, history } = useKey(project, id);
+  const actions = useKeyActions(project, (changed) => {
+    // A successor is another key.
+    if (changed.id === id) row.change((old) => ({ ...old, ...changed }));
+    history.reload();
+  });
+  return (
+    <Page
+      title={row.value ? nameOf(row.value) : 'API key'}
+      subtitle={<a href={hrefOf('keys', { project })}>API keys of project {project}</a>}
+      actions={
+        row.value && (
+          <>
+            <KeyStatus row={row.value} />
+            {actions.actionsOf(row.value)}
+          </>
+        )
+      }
+    >
+      <Shown of={row}>
+        {(shown) => (
+          <div class="panel is-padded">
+            <Facts row={shown} />
+          </div>
+        )}
+      </Shown>
+      <section class="section">
+        <h2>The last {DAYS} days</h2>
+        <Shown of={usage}>
+          {(loaded) => (
+            <div class="panel is-padded">
+              <Bars
+                bars={barsOf(loaded, DAYS, 'requests')}
+                label={`${plural(loaded.total.charged, 'request')}, ${dollars(loaded.total.cost_usd)} upstream`}
+                format={count}
+              />
+            </div>
+          )}
+        </Shown>
+      </section>
+      <section class="section">
+        <h2>
+          Last requests <a href={hrefOf('requests', { project, key: id })}>All</a>
+        </h2>
+        <Shown of={requests}>
+          {({ data }) =>
+            data.length === 0 ? (
+              <Empty icon="requests" title="No requests in the last 24 hours" />
+            ) : (
+              <RequestTable rows={data} />
+            )
+          }
+        </Shown>
+      </section>
+      <section class="section">
+        <h2>History</h2>
+        {row.value && (
+          <Shown of={history}>
+            {({ data }) => row.value && <History entries={data} row={row.value} />}
+          </Shown>
+        )}
+      </section>
+      {actions.dialog}
+    </Page>
+  );
+};

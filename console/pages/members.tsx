@@ -1,0 +1,270 @@
+import { useState } from 'preact/hooks';
+import type { Member } from '../api/types.ts';
+import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
+import { useShared } from '../parts/context.ts';
+import { FormDialog } from '../parts/dialog.tsx';
+import { CheckList, SelectField, TextField } from '../parts/field.tsx';
+import { announce } from '../parts/notice.tsx';
+import { Page } from '../parts/page.tsx';
+import { More, usePaged } from '../parts/paged.tsx';
+import { hrefOf } from '../parts/route.ts';
+import { RowActions } from '../parts/row-actions.tsx';
+import { Search, useSettled } from '../parts/search.tsx';
+import { Empty, Shown } from '../parts/states.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { Instant } from '../parts/time.tsx';
+
+const pathOf = (email: string, ...rest: string[]): string =>
+  ['members', encodeURIComponent(email), ...rest].join('/');
+
+const PROJECT = 'project:';
+
+/** Every role that can be given. */
+const useRoles = (): { value: string; label: string }[] => {
+  const { projects } = useShared();
+  return [
+    { value: 'operator', label: 'Operator: everything' },
+    { value: 'viewer', label: 'Viewer: sees everything, changes nothing' },
+    ...projects.map(({ id, name = id }) => ({
+      value: `${PROJECT}${id}`,
+      label: `Member of ${name}: its keys, usage and requests`,
+    })),
+  ];
+};
+
+type DialogProps = { onClose: () => void; onChanged: () => void };
+
+const InviteMember = ({ onClose, onChanged }: DialogProps) => {
+  const { session, project } = useShared();
+  const roles = useRoles();
+  const [email, setEmail] = useState('');
+  const [role, setRole] = useState(project === undefined ? 'viewer' : `${PROJECT}${project}`);
+  const invite = async () => {
+    const { invitation } = await session.api.post<{ invitation: string }>('members', {
+      email,
+      role,
+    });
+    onClose();
+    onChanged();
+    announce(
+      invitation === 'none'
+        ? `${email} has the role, and signs in as before.`
+        : `Invited ${email}. The password in the e-mail is valid for 3 days.`,
+    );
+  };
+  return (
+    <FormDialog
+      title="Invite member"
+      action="Send invitation"
+      busyAction="Sending…"
+      onClose={onClose}
+      onSubmit={invite}
+    >
+      {(failure) => (
+        <>
+          <TextField
+            label="E-mail address"
+            param="email"
+            failure={failure}
+            hint="Who was invited before gets another e-mail."
+            value={email}
+            onChange={setEmail}
+          />
+          <SelectField
+            label="Role"
+            param="role"
+            failure={failure}
+            value={role}
+            options={roles}
+            onChange={setRole}
+          />
+        </>
+      )}
+    </FormDialog>
+  );
+};
+
+type MemberProps = DialogProps & { member: Member };
+
+const ChangeRoles = ({ member, onClose, onChanged }: MemberProps) => {
+  const { session } = useShared();
+  const roles = useRoles();
+  const [chosen, setChosen] = useState(
+    roles.map(({ value }) => value).filter((role) => member.roles.some((own) => own === role)),
+  );
+  const save = async () => {
+    await session.api.post(pathOf(member.email), { roles: chosen });
+    onClose();
+    onChanged();
+    announce('Saved. A page that is open has the earlier roles for up to 15 minutes.');
+  };
+  return (
+    <FormDialog
+      title={`Roles of ${member.email}`}
+      action="Save"
+      busyAction="Saving…"
+      isReady={chosen.length > 0}
+      onClose={onClose}
+      onSubmit={save}
+    >
+      {() => (
+        <CheckList
+          legend="Roles"
+          hint="A member has at least one. Remove the member to end its access."
+          options={roles}
+          chosen={chosen}
+          onChange={setChosen}
+        />
+      )}
+    </FormDialog>
+  );
+};
+
+const RemoveMember = ({ member: { email }, onClose, onChanged }: MemberProps) => {
+  const { session } = useShared();
+  const remove = async () => {
+    await session.api.post(pathOf(email, 'remove'));
+    onClose();
+    onChanged();
+    announce(`Removed ${email}.`);
+  };
+  return (
+    <ConfirmDialog
+      title={`Remove ${email}?`}
+      action="Remove member"
+      busyAction="Removing…"
+      name={email}
+      onClose={onClose}
+      onConfirm={remove}
+    >
+      <p>
+        The member cannot sign in any more; a page that is open works for up to 15 minutes. Keys
+        that the member created keep working.
+      </p>
+    </ConfirmDialog>
+  );
+};
+
+const Role = ({ role }: { role: string }) => {
+  const { projects } = useShared();
+  if (!role.startsWith(PROJECT)) return <span class="tag">{role}</span>;
+  const id = role.slice(PROJECT.length);
+  const name = projects.find((project) => project.id === id)?.name ?? id;
+  return (
+    <a class="tag" href={hrefOf('members', { project: id })}>
+      {name}
+    </a>
+  );
+};
+
+const TONES = { invited: 'warn', active: 'good', disabled: 'off' };
+
+const COLUMNS: Column<Member>[] = [
+  { title: 'Member', cell: ({ email }) => <strong class="clip">{email}</strong> },
+  {
+    title: 'Roles',
+    cell: ({ roles }) => (
+      <span class="tags">
+        {roles.length === 0 && <span class="quiet">none</span>}
+        {roles.map((role) => (
+          <Role key={role} role={role} />
+        ))}
+      </span>
+    ),
+  },
+  {
+    title: 'Status',
+    cell: ({ status }) => <span class={`pill is-${TONES[status]}`}>{status}</span>,
+  },
+  { title: 'Invited', cell: ({ invited_at }) => <Instant at={invited_at} /> },
+];
+
+type Opened = { kind: 'invite' } | { kind: 'roles' | 'remove'; member: Member };
+
+const actionsWith = (open: (opened: Opened) => void): Column<Member> => ({
+  title: 'Actions',
+  kind: 'actions',
+  cell: (member) => (
+    <RowActions
+      name={member.email}
+      main={{ label: 'Roles…', onChoose: () => open({ kind: 'roles', member }) }}
+      more={[
+        { label: 'Remove…', isDangerous: true, onChoose: () => open({ kind: 'remove', member }) },
+      ]}
+    />
+  ),
+});
+
+/** The loopback address, and a stage without a console. */
+const NoSignIn = () => (
+  <Empty icon="person" title="This address needs no sign-in, so it has no members">
+    <p>
+      On AWS members sign in to a user pool of the stack. Invite the first operator from a terminal;
+      operators invite others on this page.
+    </p>
+    <code>npm run admin -- operators invite EMAIL --stack NAME</code>
+  </Empty>
+);
+
+/** Settings, Members: who may sign in, and in which roles. */
+export const MembersPage = () => {
+  const { session, project } = useShared();
+  const [typed, setTyped] = useState('');
+  const q = useSettled(typed);
+  const members = usePaged<Member>(`${project} ${q}`, (cursor) =>
+    session.api.get('members', { project, q, cursor }),
+  );
+  const [opened, setOpened] = useState<Opened>();
+  const dialog = { onClose: () => setOpened(undefined), onChanged: members.reload };
+  const invite = session.isOperator && (
+    <button type="button" class="button is-primary" onClick={() => setOpened({ kind: 'invite' })}>
+      Invite member
+    </button>
+  );
+  if (members.failure?.status === 404) {
+    return (
+      <Page title="Members" subtitle="Who may sign in, and in which roles.">
+        <NoSignIn />
+      </Page>
+    );
+  }
+  const subtitle = project
+    ? `Members of project ${project}`
+    : 'Who may sign in, and in which roles.';
+  return (
+    <Page title="Members" subtitle={subtitle} actions={invite}>
+      {project === undefined && (
+        <div class="toolbar">
+          <Search
+            label="Search members"
+            placeholder="Beginning of an address"
+            value={typed}
+            onChange={setTyped}
+          />
+        </div>
+      )}
+      <Shown of={members}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty icon="person" title={q ? `No address begins with “${q}”` : 'No members yet'}>
+              <p>Operators and viewers see every project, members those that they are added to.</p>
+            </Empty>
+          ) : (
+            <div class="panel">
+              <Table
+                caption="Members"
+                columns={session.isOperator ? [...COLUMNS, actionsWith(setOpened)] : COLUMNS}
+                rows={data}
+                keyOf={({ email }) => email}
+              />
+            </div>
+          )
+        }
+      </Shown>
+      <More of={members} />
+      {opened?.kind === 'invite' && <InviteMember {...dialog} />}
+      {opened?.kind === 'roles' && <ChangeRoles {...dialog} member={opened.member} />}
+      {opened?.kind === 'remove' && <RemoveMember {...dialog} member={opened.member} />}
+    </Page>
+  );
+};

@@ -1,0 +1,42 @@
+import { useState } from 'preact/hooks';
+import { asFailure } from '../api/failure.ts';
+import type { PagedList } from '../api/types.ts';
+import { count } from './format.ts';
+import { type Loaded, useLoad } from './load.ts';
+import { announce } from './notice.tsx';
+
+type Paged<Row> = Loaded<PagedList<Row>> & { more: (cursor: string) => Promise<void> };
+
+/** A list of which the first page is loaded, and further ones on demand. */
+export const usePaged = <Row,>(
+  subject: string,
+  load: (cursor?: string) => Promise<PagedList<Row>>,
+): Paged<Row> => {
+  const list = useLoad(subject, () => load());
+  const more = async (cursor: string) => {
+    const next = await load(cursor);
+    list.change(({ data }) => ({ ...next, data: [...data, ...next.data] }));
+  };
+  return { ...list, more };
+};
+
+/** The way to the next page, while there is one. */
+export const More = <Row,>({ of: { value, more } }: { of: Paged<Row> }) => {
+  const [isBusy, setBusy] = useState(false);
+  const cursor = value?.next_cursor;
+  if (!cursor) return null;
+  const load = () => {
+    setBusy(true);
+    more(cursor)
+      .catch((error) => announce(asFailure(error).message))
+      .finally(() => setBusy(false));
+  };
+  return (
+    <p class="more">
+      {count(value.data.length)} shown.{' '}
+      <button type="button" class="button" disabled={isBusy} onClick={load}>
+        {isBusy ? 'Loading…' : 'Show more'}
+      </button>
+    </p>
+  );
+};

@@ -1,0 +1,23 @@
+import { Menu, type MenuItem } from './menu.tsx';
+
+type RowActionsProps = {
+  /** Names the row to readers who do not see it. */
+  name: string;
+  main: MenuItem;
+  more: readonly MenuItem[];
+};
+
+/** What can be done with a row: the most frequent action as a button, the others in a menu. */
+export const RowActions = ({ name, main, more }: RowActionsProps) => (
+  <span class="row-actions">
+    <button
+      type="button"
+      class="button is-small"
+      aria-label={`${main.label.replace('…', '')} ${name}`}
+      onClick={main.onChoose}
+    >
+      {main.label}
+    </button>
+    <Menu label={`More actions for ${name}`} items={more} />
+  </span>
+);

@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest';
+import { chooseFor, createKey, rowOf, useConsole, violationsOn } from './browser.ts';
+
+const { withTab } = useConsole();
+
+test('a plan is created, edited and deleted in the console', async () => {
+  await withTab('#/plans', async ({ page }) => {
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Create plan' }).click();
+    await page.getByLabel('Id').fill('shop');
+    await page.getByLabel('Models').fill('no/such');
+    await dialog.getByRole('button', { name: 'Create plan' }).click();
+    await dialog.getByText('unknown model no/such').waitFor();
+    expect(await violationsOn(page)).toEqual([]);
+    await page.getByLabel('Models').fill('aurora/scribe-1');
+    await page.getByLabel('At a time').fill('3');
+    await dialog.getByRole('button', { name: 'Create plan' }).click();
+    const row = rowOf(page, 'shop');
+    await row.getByText('10,000 a month').waitFor();
+    await page.getByRole('button', { name: 'Edit shop' }).click();
+    await page.getByLabel('Quota', { exact: true }).fill('20');
+    await page.getByLabel('At a time').fill('');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await row.getByText('20 a month').waitFor();
+    await row.getByText('no limit').waitFor();
+    await chooseFor(page, 'shop', 'Delete…');
+    await dialog.getByLabel('Type shop to confirm').fill('shop');
+    await dialog.getByRole('button', { name: 'Delete plan' }).click();
+    await row.waitFor({ state: 'detached' });
+  });
+});
+
+test('a plan of a key and a project with one are not deleted, and the dialog states why', async () => {
+  for (const [hash, button, reason] of [
+    ['#/plans', 'Delete plan', /Plan 'local' (?:has 1 keys|got a key)/],
+    ['#/projects', 'Delete project', /Project 'local' (?:has 1 keys|got a key)/],
+  ] as const) {
+    await withTab(hash, async ({ page }) => {
+      await chooseFor(page, 'local', 'Delete…');
+      const dialog = page.getByRole('dialog');
+      expect(await dialog.getByRole('button', { name: button }).isDisabled()).toBe(true);
+      await dialog.getByLabel('Type local to confirm').fill('local');
+      await dialog.getByRole('button', { name: button }).click();
+      await dialog.getByText(reason).waitFor();
+      expect(await violationsOn(page)).toEqual([]);
+    });
+  }
+});
+
+test('a project allows its plans and number of keys only, and is deleted when it has none', async () => {
+  await withTab('#/plans', async ({ page }) => {
+    await page.getByRole('button', { name: 'Create plan' }).click();
+    await page.getByLabel('Id').fill('allowed');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create plan' }).click();
+    await rowOf(page, 'allowed').waitFor();
+    await page.getByRole('link', { name: 'Projects' }).click();
+    await page.getByRole('button', { name: 'Create project' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Id').fill('shop');
+    await dialog.getByLabel('Active keys at most').fill('1');
+    await dialog.getByLabel('allowed').check();
+    expect(await violationsOn(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Create project' }).click();
+    await rowOf(page, 'shop').getByRole('link', { name: 'Keys' }).click();
+
+    await createKey(page, 'the only one');
+    await page.getByRole('button', { name: 'Create key' }).click();
+    const plans = dialog.getByLabel('Plan').locator('option');
+    expect(await plans.allInnerTexts()).toEqual(['allowed']);
+    await dialog.getByRole('button', { name: 'Create key' }).click();
+    await dialog.getByText("Project 'shop' has 1 active keys, its maximum.").waitFor();
+    await page.keyboard.press('Escape');
+
+    await page.getByRole('link', { name: 'Projects' }).click();
+    await page.getByRole('button', { name: 'Create project' }).click();
+    await dialog.getByLabel('Id').fill('empty');
+    await dialog.getByRole('button', { name: 'Create project' }).click();
+    await chooseFor(page, 'empty', 'Delete…');
+    await dialog.getByLabel('Type empty to confirm').fill('empty');
+    await dialog.getByRole('button', { name: 'Delete project' }).click();
+    await rowOf(page, 'empty').waitFor({ state: 'detached' });
+  });
+});
+
+test('a key with limits of its own shows them with its usage, requests and history on its page', async () => {
+  await withTab('#/keys?project=local', async ({ page }) => {
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await dialog.getByLabel('Name').fill('limited');
+    await dialog.getByLabel('Plan').selectOption('local');
+    await dialog.getByText('Limits below those of the plan').click();
+    await dialog.getByLabel('Requests a minute').fill('9999');
+    await dialog.getByRole('button', { name: 'Create key' }).click();
+    await dialog.getByText('rpm: must be at most 600').waitFor();
+    expect(await violationsOn(page)).toEqual([]);
+    await dialog.getByLabel('Requests a minute').fill('7');
+    await dialog.getByLabel('Models').fill('aurora/scribe-1');
+    await dialog.getByRole('button', { name: 'Create key' }).click();
+    await page.getByLabel('I have saved it').check();
+    await page.getByRole('button', { name: 'Done' }).click();
+
+    await page.getByRole('link', { name: 'limited' }).click();
+    await page.getByText('7 requests a minute').waitFor();
+    await page.getByText('aurora/scribe-1').first().waitFor();
+    await page.getByText('No requests in the last 24 hours').waitFor();
+    await page.getByText('create', { exact: true }).waitFor();
+    await page.getByText('by local').waitFor();
+    expect(await violationsOn(page)).toEqual([]);
+    await chooseFor(page, 'limited', 'Pause');
+    await page.getByText('pausing…').waitFor();
+    await page.getByText('pause', { exact: true }).waitFor();
+  });
+});
