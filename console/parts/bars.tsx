@@ -12,7 +12,7 @@ type BarsProps = {
 
 const STEPS = [2, 3, 4, 5, 6, 8, 10];
 
-/** The top of the axis: a step times a power of ten that is not below the value. Half of one request is no value. */
+/** The top of the axis: a step times a power of ten that is not below the value. Half a request does not exist. */
 const ceilingOf = (value: number): number => {
   if (value <= 0) return 2;
   const power = 10 ** Math.floor(Math.log10(value));
