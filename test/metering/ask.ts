@@ -6,19 +6,19 @@ export type Asked = {
   signal?: AbortSignal;
 };
 
-/** One generation of either family, of eight words. */
+const TURNS = [{ role: 'user', content: 'say one two three four five six seven eight' }];
+
+/** One generation on any of the three routes, of eight words. */
 export const askFor = (
   url: string,
   { path, key, model, stream = false, signal }: Asked,
-): Promise<Response> =>
-  fetch(`${url}${path}`, {
+): Promise<Response> => {
+  const conversation =
+    path === '/v1/responses' ? { input: TURNS } : { max_tokens: 50, messages: TURNS };
+  return fetch(`${url}${path}`, {
     method: 'POST',
     headers: { 'x-api-key': key, 'content-type': 'application/json' },
-    body: JSON.stringify({
-      model,
-      stream,
-      max_tokens: 50,
-      messages: [{ role: 'user', content: 'say one two three four five six seven eight' }],
-    }),
+    body: JSON.stringify({ model, stream, ...conversation }),
     ...(signal && { signal }),
   });
+};

@@ -18,8 +18,8 @@ afterAll(() => router.close());
 
 /** A backstop for busy machines. */
 const PATIENT = { timeout: 20_000 };
-const FAMILIES = ['/v1/chat/completions', '/v1/messages'];
-const CONTENT = /"content":"[^"]|"text_delta"/;
+const FAMILIES = ['/v1/chat/completions', '/v1/messages', '/v1/responses'];
+const CONTENT = /"content":"[^"]|"text_delta"|output_text\.delta/;
 const FAILURE = /event: error/;
 
 const ask = (asked: Asked): Promise<Response> => askFor(router.url, asked);

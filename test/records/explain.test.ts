@@ -36,8 +36,10 @@ type Asked = { model: string; stream?: boolean; path?: string; headers?: Record<
 
 /** Sends one generation to its end and returns its id. */
 const ask = async ({ model, stream = false, path = '/v1/chat/completions', headers }: Asked) => {
-  const messages = [{ role: 'user', content: `${CANARIES.prompt} say one two three four five` }];
-  const body = { model, stream, max_tokens: 50, messages };
+  const turns = [{ role: 'user', content: `${CANARIES.prompt} say one two three four five` }];
+  const conversation =
+    path === '/v1/responses' ? { input: turns } : { max_tokens: 50, messages: turns };
+  const body = { model, stream, ...conversation };
   const response = await post(router(), path, body, { ...(headers && { headers }) });
   await response.text();
   return response.headers.get('x-request-id') ?? '';
@@ -71,17 +73,20 @@ const foreignKey = async (): Promise<string> => {
 
 describe('an explained request', () => {
   test.each([
-    ['/v1/chat/completions', false],
-    ['/v1/messages', true],
+    ['/v1/chat/completions', false, 'chat'],
+    ['/v1/messages', true, 'messages'],
+    ['/v1/responses', false, 'responses'],
+    ['/v1/responses', true, 'responses'],
   ])(
     'GET /v1/requests/{id} explains a finished request of %s (streamed: %s) with tokens, cost and charge',
-    async (path, stream) => {
+    async (path, stream, protocol) => {
       const id = await ask({ model: 'test/answers', path, stream });
       const record = await explained(id);
       expect(record).toMatchObject({
         id,
         project: 'local',
         model: 'test/answers',
+        protocol,
         streamed: stream,
         status: 200,
         outcome: 'finished',

@@ -43,6 +43,8 @@ describe.each(Object.entries(openAi))('%s', (_, connect) => {
       const lost = connect(`${router().baseUrl}${path}`);
       const completion = await lost.chat.completions.create(asked(MODEL_ON.chat));
       expect(completion.choices[0]?.message.content).toBe('hi');
+      const response = await lost.responses.create({ model: MODEL_ON.chat, input: 'say hi' });
+      expect(response.output_text).toBe('hi');
     },
   );
 
@@ -71,6 +73,8 @@ test('the Azure client of the OpenAI SDK is served with its path, its query and 
     model: MODEL_ON.messages,
     choices: [{ message: { content: 'hi' } }],
   });
+  const response = await azure.responses.create({ model: MODEL_ON.chat, input: 'say hi' });
+  expect(response.output_text).toBe('hi');
 });
 
 describe.each(Object.entries(anthropic))('%s', (_, connect) => {

@@ -236,18 +236,42 @@ test('reading, cancelling and deleting a stored response is a 400 that names POS
   }
 });
 
-test('a wrong key, an exhausted quota and an exhausted rate are 401, 402 and 429 in the chat envelope', async () => {
-  const poor = await router().createKey({ plan: { quota: 0 } });
-  const slow = await router().createKey({ plan: { rpm: 0 } });
-  const asked = { model: MODEL_ON.chat, input: 'say hi' };
-  const ask = async (key: string) => {
-    const response = await post(router(), '/v1/responses', asked, { key });
-    const { error } = (await response.json()) as { error: { type: string; code: string } };
-    return [response.status, error.type, error.code];
-  };
-  expect(await ask('mrk_wrong')).toEqual([401, 'authentication_error', 'invalid_api_key']);
-  expect(await ask(poor)).toEqual([402, 'insufficient_quota', 'insufficient_quota']);
-  expect(await ask(slow)).toEqual([429, 'rate_limit_error', 'rate_limit_exceeded']);
+/** Headers that differ between any two responses. */
+const IDS = ['date', 'request-id', 'x-request-id', 'content-length'];
+
+test.each([
+  [401, 'authentication_error', 'invalid_api_key', undefined],
+  [402, 'insufficient_quota', 'insufficient_quota', { quota: 0 }],
+  [429, 'rate_limit_error', 'rate_limit_exceeded', { rpm: 0 }],
+])(
+  'a %i has the error type %s, and the headers and body of chat',
+  async (status, type, code, plan) => {
+    const key = plan ? await router().createKey({ plan }) : 'mrk_wrong';
+    const model = MODEL_ON.chat;
+    const ask = async (path: string, conversation: object) => {
+      const response = await post(router(), path, { model, ...conversation }, { key });
+      const headers = [...response.headers].filter(([name]) => !IDS.includes(name));
+      return { status: response.status, headers, body: await response.json() };
+    };
+    const refusal = await ask('/v1/responses', { input: 'say hi' });
+    expect(refusal).toMatchObject({ status, body: { error: { type, code } } });
+    const messages = [{ role: 'user', content: 'say hi' }];
+    expect(refusal).toEqual(await ask('/v1/chat/completions', { messages }));
+  },
+);
+
+test('one key has one meter on chat and responses', async () => {
+  const key = await router().createKey({ plan: { quota: 2 } });
+  const client = connect(key);
+  const messages = [{ role: 'user' as const, content: 'say hi' }];
+  await client.chat.completions.create({ model: MODEL_ON.chat, messages });
+  await client.responses.create({ model: MODEL_ON.chat, input: 'say hi' });
+  expect(await usedBy(key)).toBe(2);
+  const refusals = [
+    client.responses.create({ model: MODEL_ON.chat, input: 'say hi' }),
+    client.chat.completions.create({ model: MODEL_ON.chat, messages }),
+  ];
+  for (const refusal of refusals) expect(await rejection(refusal)).toMatchObject({ status: 402 });
 });
 
 test('errors name the fields of the responses protocol', async () => {

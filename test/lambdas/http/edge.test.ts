@@ -131,14 +131,21 @@ describe.each([
       ['/v1/v1/messages', 'messages'],
       ['/anthropic/v1/messages?beta=true', 'messages'],
       ['/api/anthropic/messages/', 'messages'],
-    ])('POST %s is served as %s, and logged by the pattern of its route', async (path, family) => {
-      const sent = await post('{"model":"vendor/name"}', {}, path);
-      expect(JSON.parse(sent.text)).toMatchObject({ family, body: { model: 'vendor/name' } });
-      expect(edge.lines.at(-1)).toMatchObject({
-        status: 200,
-        route: family === 'chat' ? CHAT : MESSAGES,
-      });
-    });
+      ['/responses', 'responses'],
+      ['/v1/v1/responses', 'responses'],
+      ['//v1//responses/', 'responses'],
+      ['/openai/v1/responses', 'responses'],
+      ['/openai/responses?api-version=2025-04-01-preview', 'responses'],
+      ['/api/v1/responses', 'responses'],
+    ] as const)(
+      'POST %s is served as %s, and logged by the pattern of its route',
+      async (path, family) => {
+        const sent = await post('{"model":"vendor/name"}', {}, path);
+        expect(JSON.parse(sent.text)).toMatchObject({ family, body: { model: 'vendor/name' } });
+        const route = { chat: CHAT, messages: MESSAGES, responses: '/v1/responses' }[family];
+        expect(edge.lines.at(-1)).toMatchObject({ status: 200, route });
+      },
+    );
 
     test.each([
       [
@@ -149,14 +156,16 @@ describe.each([
       ['/openai/deployments/vendor%2Fname/chat/completions', {}, 'vendor/name'],
       ['/deployments/name/chat/completions', { model: null }, 'name'],
       ['/openai/deployments/name/chat/completions', { model: 'vendor/other' }, 'vendor/other'],
+      ['/openai/deployments/vendor/name/responses', {}, 'vendor/name'],
     ])('POST %s with the body %j asks for the model %s', async (path, body, model) => {
       const sent = await send(edge.url, path, {
         method: 'POST',
         headers: { 'api-key': edge.key },
         body: JSON.stringify(body),
       });
-      expect(JSON.parse(sent.text)).toMatchObject({ family: 'chat', body: { model } });
-      expect(edge.lines.at(-1)).toMatchObject({ status: 200, route: CHAT });
+      const route = path.endsWith('/responses') ? '/v1/responses' : CHAT;
+      expect(JSON.parse(sent.text)).toMatchObject({ body: { model } });
+      expect(edge.lines.at(-1)).toMatchObject({ status: 200, route });
       expect(edge.logText()).not.toContain('deployments');
     });
 
