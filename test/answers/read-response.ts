@@ -128,6 +128,8 @@ const readStreamedMessages = (text: string): Read => {
       read.usage = messagesUsage(member(event, 'usage'));
     }
   }
+  // No delta: the input is the one of the block's start.
+  for (const call of read.calls) call.arguments ||= '{}';
   return read;
 };
 
