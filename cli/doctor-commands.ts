@@ -1,6 +1,8 @@
 import type { Check } from './check.ts';
 import type { Command } from './command.ts';
 import { runDoctor, runTargetTests } from './doctor.ts';
+import { isRows, type Row, textOf } from './format.ts';
+import { pastIn, withQuery } from './read-options.ts';
 
 const COLUMNS = ['result', 'check', 'model', 'upstream', 'ms', 'place', 'reason'];
 
@@ -17,6 +19,22 @@ const failure: Command['failure'] = ({ failed }) =>
   failed === 0
     ? undefined
     : `${failed} checks failed. PLACE is a path in the catalog; docs/operations.md#doctor explains each.`;
+
+/** A target's calibration, with the block to paste. */
+const blockOf = (row: Row): string => {
+  const { target, place, receipts, counting } = row;
+  const title = `${textOf(target)}  ${textOf(place)}  ${textOf(receipts)} receipts`;
+  if (counting === null) {
+    return `${title}\nToo few to fit: 10 requests without images are needed, of up to 64 KB, whose tokens the provider reported.`;
+  }
+  const error = (when: string) =>
+    `${textOf(row[`median_error_${when}`])} % (9 of 10 within ${textOf(row[`p90_error_${when}`])} %)`;
+  return [
+    title,
+    `median error before: ${error('before')}, after: ${error('after')}, on receipts that the fit did not see`,
+    `"counting": ${JSON.stringify(counting, null, 2)}`,
+  ].join('\n');
+};
 
 export const DOCTOR_COMMANDS: Record<string, Command> = {
   doctor: {
@@ -44,5 +62,18 @@ export const DOCTOR_COMMANDS: Record<string, Command> = {
     lists: { checks: COLUMNS },
     note,
     failure,
+  },
+  calibrate: {
+    operands: ['[MODEL]'],
+    options: ['since'],
+    request: ({ operands: [model], options, now }) => ({
+      method: 'GET',
+      path: withQuery('/calibration', { model, since: pastIn(options, 'since', now) }),
+    }),
+    print: ({ data }) => (isRows(data) ? data : []).map(blockOf).join('\n\n'),
+    note: ({ data }) =>
+      isRows(data) && data.some(({ counting }) => counting !== null)
+        ? 'Paste the block into the target in the catalog, and deploy.'
+        : undefined,
   },
 };

@@ -56,6 +56,8 @@ const USAGE = `Usage: npm run admin -- <resource> <verb> [options]
   doctor [--no-calls]      check endpoints, clock, quotas, catalog, credentials, tables, and call every target
   targets list             the catalog's targets and the states of their breakers
   targets test [MODEL]     call every target: whole, streamed, with a tool
+  calibrate [MODEL] [--since WHEN]
+                           how its providers frame a prompt, from what they counted; a block for the catalog
   apply FILE [--force]     create the projects and plans of a JSON file; --force overwrites plans
 
 The default verb is list. WHEN is 12h, 90d, a day or a time like 2027-01-31T00:00:00Z; --since and --until

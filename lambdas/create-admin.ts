@@ -8,7 +8,9 @@ import type { Members } from './admin/members.ts';
 import { createOperations } from './admin/operations.ts';
 import { createCheckModels } from './admin/plans.ts';
 import type { Identity } from './admin/roles.ts';
+import { calibrate } from './catalog/calibrate.ts';
 import type { Model } from './catalog/catalog.ts';
+import { countingOf } from './catalog/estimate-tokens.ts';
 import { createHistoryJob, type HistoryJob } from './history/history-job.ts';
 import { type HttpEvent, pathOf } from './http/read-event.ts';
 import { createKeyLifecycle } from './keys/lifecycle.ts';
@@ -67,6 +69,7 @@ export const createAdmin = (parts: AdminParts): Admin => {
     runHistory,
     lifecycle,
     checkModels,
+    calibrate: (receipts, target) => calibrate(receipts, countingOf(target)),
     admitKey: createAdmitKey(parts),
     newKeyId: () => newIdOf('key', parts.randomBytes),
   });

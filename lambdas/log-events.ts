@@ -36,6 +36,10 @@ type Fields = {
   firstContentMs: number;
   finish: string;
   inputTokens: number;
+  /** The provider reported none: `inputTokens` is the router's estimate. */
+  inputEstimated: boolean;
+  /** The router's estimate of what the provider reported as `inputTokens`. */
+  estimatedInputTokens: number;
   outputTokens: number;
   /** Part of `inputTokens`. */
   cacheReadTokens: number;
@@ -85,6 +89,8 @@ type OfAnswer =
   | 'firstContentMs'
   | 'finish'
   | 'inputTokens'
+  | 'inputEstimated'
+  | 'estimatedInputTokens'
   | 'outputTokens'
   | 'cacheReadTokens'
   | 'cacheWriteTokens'

@@ -50,7 +50,13 @@ export const SCOPES = {
   route: { dimensions: ['Stage', 'Route'], metrics: ['Requests', 'Status4xx', 'Status5xx'] },
   model: {
     dimensions: ['Stage', 'Model'],
-    metrics: ['NoHealthyTarget', 'InputTokens', 'OutputTokens'],
+    metrics: [
+      'NoHealthyTarget',
+      'InputTokens',
+      'OutputTokens',
+      /** Percent by which the estimate of a prompt is above what the provider counted, or below. */
+      'TokenEstimateError',
+    ],
   },
   target: {
     dimensions: ['Stage', 'Model', 'Upstream'],
@@ -68,8 +74,10 @@ export const METRIC_NAMES: MetricName[] = [
   ...new Set(Object.values(SCOPES).flatMap<MetricName>(({ metrics }) => metrics)),
 ];
 
-export const unitOf = (name: MetricName): 'Count' | 'Milliseconds' =>
-  name.endsWith('Ms') ? 'Milliseconds' : 'Count';
+export const unitOf = (name: MetricName): 'Count' | 'Milliseconds' | 'Percent' => {
+  if (name === 'TokenEstimateError') return 'Percent';
+  return name.endsWith('Ms') ? 'Milliseconds' : 'Count';
+};
 
 /** Label shared by routes, models and upstreams without a series. */
 export const OTHER = 'other';
@@ -92,8 +100,8 @@ type ModelTargets = { id: string; targets: { upstream: string }[] };
 /** A model and its upstreams, each once. */
 export type Labelled = { model: string; upstreams: string[] };
 
-/** Default of the stage option `maxSeries`: $21.60 a month. Four models of two upstreams make 66. */
-export const DEFAULT_MAX_SERIES = 72;
+/** Default of the stage option `maxSeries`: $22.80 a month. Four models of two upstreams make 73. */
+export const DEFAULT_MAX_SERIES = 76;
 
 /** US dollars a month of one custom metric. */
 export const SERIES_PRICE = 0.3;

@@ -1,8 +1,8 @@
 import { Duration } from 'aws-cdk-lib';
 import type { IWidget } from 'aws-cdk-lib/aws-cloudwatch';
-import { type Labelled, routeSeries } from '../lambdas/metrics.ts';
-import { stacked, third } from './dashboard-widgets.ts';
-import type { RouterMetrics } from './router-metrics.ts';
+import { type Labelled, type MetricIn, routeSeries } from '../lambdas/metrics.ts';
+import { quarter, stacked, third } from './dashboard-widgets.ts';
+import type { Reading, RouterMetrics } from './router-metrics.ts';
 
 export type ProductSources = { metrics: RouterMetrics; labels: Labelled[] };
 
@@ -71,17 +71,28 @@ const speedRow = ({ metrics, labels }: ProductSources): IWidget[] => {
 };
 
 const modelRow = ({ metrics, labels }: ProductSources): IWidget[] => {
-  const perModel = (name: 'NoHealthyTarget' | 'InputTokens' | 'OutputTokens', suffix: string) =>
+  const perModel = (name: MetricIn<'model'>, reading: Reading = {}) =>
     labels.map(({ model }) =>
-      metrics.byModel(name, { Model: model }, { label: `${model}${suffix}` }),
+      metrics.byModel(
+        name,
+        { Model: model },
+        { ...reading, label: `${model}${reading.label ?? ''}` },
+      ),
     );
   const errors = targetsOf(labels).map((target) =>
     metrics.byTarget('UpstreamErrors', target.labels, { label: target.name }),
   );
   return [
-    stacked('Errors by model and upstream', errors),
-    third('No healthy target, by model', perModel('NoHealthyTarget', '')),
-    third('Tokens', [...perModel('InputTokens', ' in'), ...perModel('OutputTokens', ' out')]),
+    quarter('Errors by model and upstream', errors),
+    quarter('No healthy target, by model', perModel('NoHealthyTarget')),
+    quarter('Tokens', [
+      ...perModel('InputTokens', { label: ' in' }),
+      ...perModel('OutputTokens', { label: ' out' }),
+    ]),
+    quarter(
+      'Token estimate, median error (%)',
+      perModel('TokenEstimateError', { statistic: 'p50' }),
+    ),
   ];
 };
 

@@ -10,6 +10,10 @@ export const THIRD = { width: 8, height: 6 };
 export const third = (title: string, left: IMetric[], right: IMetric[] = []): GraphWidget =>
   new GraphWidget({ title, left, right, ...THIRD });
 
+/** Returns a line graph; four fit in a row. */
+export const quarter = (title: string, left: IMetric[]): GraphWidget =>
+  new GraphWidget({ title, left, width: 6, height: 6 });
+
 /** Returns a stacked area graph; three fit in a row. */
 export const stacked = (title: string, left: IMetric[]): GraphWidget =>
   new GraphWidget({ title, left, stacked: true, ...THIRD });

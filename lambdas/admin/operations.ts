@@ -1,5 +1,6 @@
 import { createApplySeed } from './apply-seed.ts';
 import { createListAudit } from './audit.ts';
+import { createCalibration } from './calibration.ts';
 import { deleteHandlers } from './delete.ts';
 import { doctorHandlers, TargetTest } from './doctor.ts';
 import { historyHandlers } from './history.ts';
@@ -31,6 +32,7 @@ import { createListTargets } from './targets.ts';
 /** What the operations need. */
 export type OperationParts = Parameters<typeof createApplySeed>[0] &
   Parameters<typeof createListAudit>[0] &
+  Parameters<typeof createCalibration>[0] &
   Parameters<typeof createListTargets>[0] &
   Parameters<typeof deleteHandlers>[0] &
   Parameters<typeof doctorHandlers>[0] &
@@ -99,6 +101,7 @@ export const createOperations = (parts: OperationParts): AdminRoute[] => {
 
     read('operate', '/checks', doctor.check),
     read('see-all', '/targets', createListTargets(parts)),
+    read('see-all', '/calibration', createCalibration(parts)),
     run('operate', '/targets/test', TargetTest, doctor.test),
 
     change('operate', '/apply', 'apply', Seed, createApplySeed(parts)),

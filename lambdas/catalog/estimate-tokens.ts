@@ -40,29 +40,43 @@ const tokensOfImages = (images: (Size | undefined)[], model: string): number => 
   return images.reduce((sum, size) => sum + (rule && size ? rule(size) : TOKENS_PER_MEDIUM), 0);
 };
 
-/** Tokens that the vendor writes around the texts. */
-const tokensOfFraming = (framing: Framing, parts: RequestParts): number =>
-  framing.prompt +
-  framing.message * parts.messages +
-  framing.call * parts.calls +
-  framing.argument * parts.arguments +
-  framing.tool * parts.tools +
-  framing.member * parts.members +
-  (parts.tools > 0 ? framing.withTools : 0);
+/** The members of a framing, in the order of a prompt's counts. */
+export const FRAMING_MEMBERS = [
+  'prompt',
+  'message',
+  'call',
+  'argument',
+  'withTools',
+  'tool',
+  'member',
+  'descriptions',
+  'schema',
+  'text',
+] as const satisfies (keyof Framing)[];
+
+/** What each member of a framing is multiplied by: numbers of things, and tokens of three kinds of text. */
+export const countPrompt = (parts: RequestParts, { weights }: Counting): number[] => [
+  1,
+  parts.messages,
+  parts.calls,
+  parts.arguments,
+  parts.tools > 0 ? 1 : 0,
+  parts.tools,
+  parts.members,
+  dot(weights, parts.descriptions),
+  dot(weights, parts.schema),
+  dot(weights, parts.text),
+];
+
+/** Tokens of a prompt without its media, as a vendor of this framing counts them. */
+export const framedTokens = (framing: Framing, counts: readonly number[]): number =>
+  FRAMING_MEMBERS.reduce((sum, member, index) => sum + framing[member] * (counts[index] ?? 0), 0);
 
 /** Estimates a request's input tokens as its vendor counts them, by rules (decision 5). */
-export const estimateInputTokens = (
-  parts: RequestParts,
-  { framing, weights, model }: Counting,
-): number => {
-  const texts =
-    framing.descriptions * dot(weights, parts.descriptions) +
-    framing.schema * dot(weights, parts.schema) +
-    framing.text * dot(weights, parts.text);
+export const estimateInputTokens = (parts: RequestParts, counting: Counting): number => {
   const tokens =
-    tokensOfFraming(framing, parts) +
-    texts +
-    tokensOfImages(parts.images, model) +
+    framedTokens(counting.framing, countPrompt(parts, counting)) +
+    tokensOfImages(parts.images, counting.model) +
     parts.mediaTokens;
   return Math.max(1, Math.ceil(tokens));
 };

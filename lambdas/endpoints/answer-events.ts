@@ -51,6 +51,7 @@ export const createUsageRecorder = (estimateInput: () => number, note: Call['not
       inputTokens: usage.inputTokens,
       outputTokens: usage.outputTokens,
       ...omitUndefined({
+        inputEstimated: event.usage?.inputTokens ? undefined : true,
         cacheReadTokens: usage.cacheReadTokens,
         cacheWriteTokens: usage.cacheWriteTokens,
         reasoningTokens: usage.reasoningTokens,

@@ -1,6 +1,6 @@
 import { assertCapable, assertFits, targetsFor } from '../catalog/capabilities.ts';
 import type { Catalog, Model, Target } from '../catalog/catalog.ts';
-import { countingOf, estimateInputTokens } from '../catalog/estimate-tokens.ts';
+import { countingOf, countPrompt, estimateInputTokens } from '../catalog/estimate-tokens.ts';
 import { partsOf } from '../catalog/request-parts.ts';
 import { assertConsistent } from '../protocols/assert-consistent.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
@@ -21,6 +21,8 @@ export type CheckedCall = {
    * estimate is first needed: it costs 1 ms of CPU for the 29 KB of an agent.
    */
   estimateInput(target?: Target): number;
+  /** What the target's framing counts; undefined if the prompt has media, which no framing counts. */
+  countPrompt(target: Target): number[] | undefined;
   /** The instant of the unit's reservation, in ms: of an earlier attempt too, whose unit is used again. */
   reservedAt?: number;
 };
@@ -46,7 +48,14 @@ export const checkCall = (catalog: Catalog, call: Call): CheckedCall => {
     target ? estimateInputTokens(parts(), countingOf(target)) : 0;
   const estimate = () => Math.min(...targets.map(estimateInput));
   assertFits(model, request, { bodyBytes: call.bodyBytes, parts, estimate });
-  return { call, request, model, targets, estimateInput };
+  return {
+    ...{ call, request, model, targets, estimateInput },
+    countPrompt: (target) => {
+      const { images, mediaTokens } = parts();
+      const hasMedia = images.length > 0 || mediaTokens > 0;
+      return hasMedia ? undefined : countPrompt(parts(), countingOf(target));
+    },
+  };
 };
 
 type Sent = { request: GenerationRequest; model: Model };

@@ -41,8 +41,10 @@ export type RequestRecord = {
   attempts: Attempt[];
   /** From the admission to the first content. */
   firstContentMs?: number;
-  /** The router's own estimate, for bodies of up to 64 KB. */
+  /** The router's own estimate, for bodies of up to 64 KB and some larger ones. */
   estimatedInputTokens?: number;
+  /** What it was made of, without a text: the numbers that a framing multiplies; if the provider counted too. */
+  promptCounts?: number[];
   /** Includes what was read from and written to a cache. */
   inputTokens?: number;
   outputTokens?: number;

@@ -47,6 +47,12 @@ const statusValues = (status: number): Values =>
 const answerValues = ({ firstContentMs, ms }: RequestFields): Values =>
   omitUndefined({ FirstContentMs: firstContentMs, DurationMs: ms });
 
+/** Zero is a value too, not the absence of one. */
+const estimateValues = ({ estimatedInputTokens, inputTokens }: RequestFields): Values => {
+  if (estimatedInputTokens === undefined || !inputTokens) return {};
+  return { TokenEstimateError: Math.round((estimatedInputTokens / inputTokens - 1) * 1_000) / 10 };
+};
+
 const storeValues = (failure = ''): Values => {
   const isThrottled = THROTTLED.some((name) => failure.includes(name));
   return count({
@@ -62,6 +68,7 @@ const requestValues = (fields: RequestFields): Values => {
     ...statusValues(status),
     ...storeValues(fields.failure),
     ...(upstream === undefined ? {} : answerValues(fields)),
+    ...estimateValues(fields),
     ...count({
       // Without an answer the last failure led to no other target.
       Failovers: upstream === undefined ? Math.max(0, failedAttempts - 1) : failedAttempts,

@@ -362,7 +362,7 @@ describe('the metric budget at synth', () => {
     Annotations.fromStack(synthStack()).hasInfo(
       '*',
       Match.stringLikeRegexp(
-        'Metric series: 60 of at most 72 \\(maxSeries\\), \\$18\\.00 a month\\.',
+        'Metric series: 63 of at most 76 \\(maxSeries\\), \\$18\\.90 a month\\.',
       ),
     );
   });

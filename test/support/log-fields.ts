@@ -73,6 +73,8 @@ export const LOG_FIELDS: Record<'level' | 'event' | keyof LogFields, Check> = {
   replayed: flag,
   finish: text(/^[a-z-]+$/),
   inputTokens: number,
+  inputEstimated: flag,
+  estimatedInputTokens: number,
   outputTokens: number,
   cacheReadTokens: number,
   cacheWriteTokens: number,

@@ -108,6 +108,7 @@ const OPERATIONS: [string, string, Group, object?][] = [
   ['GET', '/audit', 'all with a role'],
   ['GET', '/checks', 'operators'],
   ['GET', '/targets', 'operators and viewers'],
+  ['GET', '/calibration', 'operators and viewers'],
   ['POST', '/targets/test', 'operators', { place: '[0].targets[0]', call: 'whole' }],
   ['POST', '/apply', 'operators', {}],
 ];

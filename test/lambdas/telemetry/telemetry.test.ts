@@ -58,6 +58,7 @@ describe('a request', () => {
       [`OutputTokens{Stage=test Model=${MODEL_ON.chat}}`]: expect.any(Number),
       [`FirstContentMs{${target('aurora')}}`]: expect.any(Number),
       [`DurationMs{${target('aurora')}}`]: expect.any(Number),
+      [`TokenEstimateError{Stage=test Model=${MODEL_ON.chat}}`]: expect.any(Number),
     });
   });
 
@@ -266,7 +267,7 @@ describe('the labels of a catalog', () => {
     expect(labels, budgetOf(labels)).toEqual(labelsOf(models, DEFAULT_MAX_SERIES));
   });
 
-  test('name all of 4 models with 2 upstreams each within 72 series', () => {
+  test('name all of 4 models with 2 upstreams each within 76 series', () => {
     const labels = labelsOf(catalogOf(4), DEFAULT_MAX_SERIES);
     expect(
       labels.map(({ model }) => model),

@@ -31,7 +31,7 @@ type Body = ReturnType<typeof readRequests>[number];
 type Message = Body['messages'][number];
 
 /** The body as a client sends it: arguments of calls are JSON text. */
-const bodyOf = ({ messages, tools }: Body) => ({
+export const bodyOf = ({ messages, tools }: Body) => ({
   model: 'vendor/model',
   tools,
   messages: messages.map((message: Message) =>
@@ -49,6 +49,10 @@ const bodyOf = ({ messages, tools }: Body) => ({
 
 const readTrueCounts = (): TrueCounts =>
   JSON.parse(readFileSync(new URL('true-counts.json', import.meta.url), 'utf8'));
+
+/** A vendor's counts of a request by family; undefined if the packages have other texts now. */
+export const trueCountsOf = (body: Body): Record<string, number> | undefined =>
+  readTrueCounts().requests.find(({ digest }) => digest === digestOf(JSON.stringify(body)))?.counts;
 
 /** Of the text alone, as the file of a prompt. */
 const wordsOnly = ({ framing, ...counting }: Counting): Counting => ({
