@@ -1,4 +1,3 @@
-import { createParser } from 'eventsource-parser';
 import { type Clock, withTimeout } from '../support/clock.ts';
 
 /** One Server-Sent Event with data. A client that reconnects sends the last `id` in `Last-Event-ID`. */
@@ -22,22 +21,57 @@ export const formatSse = (message: SseMessage): string => {
   return `${id}${event}data: ${message.data}\n\n`;
 };
 
+/** Any of the three ends a line. */
+const LINE_END = /\r\n|\r|\n/;
+
+/** Splits a text that arrives in pieces into lines; each fragment of a long line is copied once. */
+const createLineReader = () => {
+  let fragments: string[] = [];
+  let endsInReturn = false;
+  return (text: string): string[] => {
+    if (text === '') return [];
+    // The second half of a CRLF, whose first half ended the line already.
+    const rest = endsInReturn && text.startsWith('\n') ? text.slice(1) : text;
+    endsInReturn = text.endsWith('\r');
+    const [first = '', ...lines] = rest.split(LINE_END);
+    fragments.push(first);
+    const last = lines.pop();
+    if (last === undefined) return [];
+    const line = fragments.join('');
+    fragments = [last];
+    return [line, ...lines];
+  };
+};
+
+/** Collects the fields of an event up to the blank line after it; comments and other fields are ignored. */
+const createEventReader = () => {
+  let event: string | undefined;
+  let data: string[] = [];
+  return (line: string): SseEvent[] => {
+    if (line === '') {
+      const complete = { ...(event && { event }), data: data.join('\n') };
+      const hasData = data.length > 0;
+      event = undefined;
+      data = [];
+      return hasData ? [complete] : [];
+    }
+    const [field = ''] = line.split(':', 1);
+    const value = line.slice(field.length + 1).replace(/^ /, '');
+    if (field === 'data') data.push(value);
+    if (field === 'event') event = value;
+    return [];
+  };
+};
+
 /**
  * Reads the Server-Sent Events of one body. Bytes may be split anywhere, also inside a UTF-8 character or
  * between CR and LF: the messages are the same.
  */
 export const createSseReader = () => {
-  let messages: SseEvent[] = [];
-  const parser = createParser({
-    onEvent: ({ event, data }) => messages.push(event === undefined ? { data } : { event, data }),
-  });
+  const readText = createLineReader();
+  const readLine = createEventReader();
   const decoder = new TextDecoder();
-  const feed = (text: string): SseEvent[] => {
-    parser.feed(text);
-    const complete = messages;
-    messages = [];
-    return complete;
-  };
+  const feed = (text: string): SseEvent[] => readText(text).flatMap(readLine);
   return {
     /** Returns the messages that `bytes` complete, in order. */
     push: (bytes: Uint8Array): SseEvent[] => feed(decoder.decode(bytes, { stream: true })),
