@@ -111,7 +111,7 @@ const useKey = (project: string, id: string) => {
     row: useLoad<KeyRow>(id, async () => {
       const [key, counts] = await Promise.all([
         api.get<Key>(pathOf(project, id)),
-        loadCounts(api, project),
+        loadCounts(api, project, { keys: id }),
       ]);
       return { ...key, counts: counts.get(id) };
     }),

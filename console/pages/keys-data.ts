@@ -3,7 +3,7 @@ import { ApiFailure } from '../api/failure.ts';
 import type { Key, KeyUsage, List, PagedList, Usage } from '../api/types.ts';
 
 export type KeyRow = Key & {
-  /** Absent while they load, and if its plan does not exist. */
+  /** Without its numbers if its plan does not exist; absent for a new key. */
   counts?: KeyUsage | undefined;
   /** Upstream cost of this month, in dollars; absent while it loads. */
   spend?: number | undefined;
@@ -24,7 +24,7 @@ export const pathOf = (project: string, ...rest: string[]): string =>
 
 export type KeyQuery = { q: string; status: string; cursor?: string | undefined };
 
-/** Rows that are loaded and drawn at once. */
+/** Rows that are loaded and drawn at once; the API returns no more counts. */
 const PAGE_SIZE = 200;
 const WHOLE_KEY = /mrk_live_[0-9A-Za-z]{30,}/;
 const START_LENGTH = 13;
@@ -51,20 +51,30 @@ export const findByHash = async (api: Api, sha256: string): Promise<Key | undefi
   }
 };
 
-/** A page of a project's keys: active ones first, then the newest. */
-export const loadKeys = async (
+/** Counts of the keys of a page, or of named ones, by key. */
+export const loadCounts = async (
   api: Api,
   project: string,
-  query: KeyQuery,
-): Promise<PagedList<KeyRow>> => {
-  const page = await api.get<PagedList<Key>>(pathOf(project), { ...query, limit: PAGE_SIZE });
-  return { ...page, data: page.data.toSorted(byNewest) };
+  query: (KeyQuery & { limit: number }) | { keys: string },
+): Promise<Map<string, KeyUsage>> => {
+  const path = `projects/${encodeURIComponent(project)}/usage`;
+  const { data } = await api.get<List<KeyUsage>>(path, query);
+  return new Map(data.map((row) => [row.id, row]));
 };
 
-/** Counts of a project's keys, by key. */
-export const loadCounts = async (api: Api, project: string): Promise<Map<string, KeyUsage>> => {
-  const { data } = await api.get<List<KeyUsage>>(`projects/${encodeURIComponent(project)}/usage`);
-  return new Map(data.map((row) => [row.id, row]));
+/** A page of a project's keys with their counts: active ones first, then the newest. */
+export const loadRows = async (
+  api: Api,
+  project: string,
+  filter: KeyQuery,
+): Promise<PagedList<KeyRow>> => {
+  const query = { ...filter, limit: PAGE_SIZE };
+  const [page, counts] = await Promise.all([
+    api.get<PagedList<Key>>(pathOf(project), query),
+    loadCounts(api, project, query),
+  ]);
+  const rows = page.data.map((row) => ({ ...row, counts: counts.get(row.id) }));
+  return { ...page, data: rows.toSorted(byNewest) };
 };
 
 /** Upstream cost of this month by key, in dollars. */

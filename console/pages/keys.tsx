@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks';
 import { asFailure } from '../api/failure.ts';
-import type { KeyUsage } from '../api/types.ts';
 import { useShared } from '../parts/context.ts';
 import { csvOf, saveFile } from '../parts/csv.ts';
 import { Choices } from '../parts/field.tsx';
@@ -11,7 +10,7 @@ import { Page } from '../parts/page.tsx';
 import { More, usePaged } from '../parts/paged.tsx';
 import { hrefOf, useRoute } from '../parts/route.ts';
 import { Search, useSettled } from '../parts/search.tsx';
-import { Empty, FailureBox, Shown } from '../parts/states.tsx';
+import { Empty, Shown } from '../parts/states.tsx';
 import { useKeyActions } from './key-actions.tsx';
 import { KeyPage } from './key-page.tsx';
 import { KeyTable } from './key-table.tsx';
@@ -19,8 +18,7 @@ import {
   findByHash,
   hashIn,
   type KeyRow,
-  loadCounts,
-  loadKeys,
+  loadRows,
   loadSpend,
   withKey,
   withoutSecret,
@@ -89,28 +87,19 @@ const KeySearch = (props: KeySearchProps) => {
   );
 };
 
-const withCounts = (
-  rows: KeyRow[],
-  counts: Map<string, KeyUsage> | undefined,
-  spend: Map<string, number> | undefined,
-): KeyRow[] =>
-  rows.map((row) => ({
-    ...row,
-    counts: row.counts ?? counts?.get(row.id),
-    spend: spend && (spend.get(row.id) ?? 0),
-  }));
-
 const useKeys = (project: string, q: string, status: Filter) => {
   const { api } = useShared().session;
   const keys = usePaged<KeyRow>(`${project} ${status} ${q}`, (cursor) =>
-    loadKeys(api, project, { q, status, cursor }),
+    loadRows(api, project, { q, status, cursor }),
   );
-  const counts = useLoad(project, () => loadCounts(api, project));
   const spend = useLoad(project, () => loadSpend(api, project));
   const change = (row: KeyRow) =>
     keys.change(({ data, ...rest }) => ({ ...rest, data: withKey(data, row) }));
-  const rows = withCounts(keys.value?.data ?? [], counts.value, spend.value);
-  return { keys, counts, rows, change };
+  const rows = (keys.value?.data ?? []).map((row) => ({
+    ...row,
+    spend: spend.value && (spend.value.get(row.id) ?? 0),
+  }));
+  return { keys, rows, change };
 };
 
 const ProjectKeys = ({ project, search }: { project: string; search: string }) => {
@@ -118,7 +107,7 @@ const ProjectKeys = ({ project, search }: { project: string; search: string }) =
   const [typed, setTyped] = useState(search);
   const q = useSettled(typed);
   const [status, setStatus] = useState<Filter>('');
-  const { keys, counts, rows, change } = useKeys(project, q, status);
+  const { keys, rows, change } = useKeys(project, q, status);
   const actions = useKeyActions(project, change);
   const create = session.mayChange(project) && (
     <button
@@ -157,7 +146,6 @@ const ProjectKeys = ({ project, search }: { project: string; search: string }) =
           Export CSV
         </button>
       </div>
-      {counts.failure && <FailureBox failure={counts.failure} onRetry={counts.reload} />}
       <Shown of={keys}>
         {({ next_cursor: cursor }) => {
           if (rows.length > 0 || cursor) {

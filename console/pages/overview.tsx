@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Api } from '../api/client.ts';
-import type { RequestPage } from '../api/types.ts';
+import type { KeyUsage, RequestPage } from '../api/types.ts';
 import { Bars } from '../parts/bars.tsx';
 import { useShared } from '../parts/context.ts';
 import { count, percent } from '../parts/format.ts';
@@ -9,32 +9,42 @@ import { Page } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
 import { Empty, Shown } from '../parts/states.tsx';
 import { Instant } from '../parts/time.tsx';
-import { isEnded, type KeyRow, loadCounts, loadKeys, nameOf } from './keys-data.ts';
+import { isEnded, loadCounts, nameOf } from './keys-data.ts';
 import { RequestTable } from './requests.tsx';
 import { Sums } from './usage.tsx';
 import { barsOf, loadUsage } from './usage-data.ts';
 
 const DAYS = 14;
-/** Projects whose keys are looked at: each is a call. */
-const MAX_PROJECTS = 5;
+/** The busiest keys of these days, as long as the longest period, are looked at. */
+const BUSY_DAYS = 31;
+const MAX_KEYS = 100;
 
-const shareOf = ({ counts }: KeyRow): number =>
-  counts?.quota === undefined ? 0 : (counts.used ?? 0) / Math.max(1, counts.quota);
+type ProjectKey = KeyUsage & { project: string };
+
+const shareOf = ({ used = 0, quota }: KeyUsage): number =>
+  quota === undefined ? 0 : used / Math.max(1, quota);
 
 /** The shares of a quota at which an event is sent. */
 const THRESHOLDS = [1, 0.8, 0.5];
 const TONES = { 1: 'bad', 0.8: 'warn', 0.5: 'off' } as Record<number, string>;
 
-const thresholdOf = (row: KeyRow): number | undefined =>
+const thresholdOf = (row: KeyUsage): number | undefined =>
   THRESHOLDS.find((threshold) => shareOf(row) >= threshold);
 
-const rowsOf = async (api: Api, project: string): Promise<KeyRow[]> => {
-  const query = { q: '', status: 'active' };
-  const [{ data }, counts] = await Promise.all([
-    loadKeys(api, project, query),
-    loadCounts(api, project),
-  ]);
-  return data.map((row) => ({ ...row, counts: counts.get(row.id) }));
+/** Keys over a threshold, the fullest first. */
+const loadNear = async (api: Api, project: string | undefined): Promise<ProjectKey[]> => {
+  const { data } = await loadUsage(api, 'key', { project, days: BUSY_DAYS });
+  const busiest = data.toSorted((one, other) => other.charged - one.charged).slice(0, MAX_KEYS);
+  const byProject = Object.groupBy(busiest, (row) => row.project ?? '');
+  const loads = Object.entries(byProject).map(async ([id, rows = []]) => {
+    const keys = rows.map(({ key }) => key).join(',');
+    const counts = await loadCounts(api, id, { keys });
+    return [...counts.values()].map((row) => ({ ...row, project: id }));
+  });
+  return (await Promise.all(loads))
+    .flat()
+    .filter((row) => !isEnded(row) && thresholdOf(row) !== undefined)
+    .toSorted((one, other) => shareOf(other) - shareOf(one));
 };
 
 const Section = ({ title, children }: { title: string; children: ComponentChildren }) => (
@@ -44,10 +54,10 @@ const Section = ({ title, children }: { title: string; children: ComponentChildr
   </section>
 );
 
-const NearKeys = ({ rows }: { rows: KeyRow[] }) => (
+const NearKeys = ({ rows }: { rows: ProjectKey[] }) => (
   <ul class="panel list">
     {rows.map((row) => {
-      const { id, project, counts } = row;
+      const { id, project, used = 0, quota = 0, period, resets_at: end } = row;
       return (
         <li key={id}>
           <span class={`pill is-${TONES[thresholdOf(row) ?? 0.5]}`}>
@@ -57,11 +67,11 @@ const NearKeys = ({ rows }: { rows: KeyRow[] }) => (
             {nameOf(row)}
           </a>
           <span class="quiet number">
-            {count(counts?.used ?? 0)} of {count(counts?.quota ?? 0)} this {counts?.period}
+            {count(used)} of {count(quota)} this {period}
           </span>
-          {counts?.resets_at && (
+          {end && (
             <span class="quiet push">
-              resets <Instant at={counts.resets_at} isRelative />
+              resets <Instant at={end} isRelative />
             </span>
           )}
         </li>
@@ -72,21 +82,14 @@ const NearKeys = ({ rows }: { rows: KeyRow[] }) => (
 
 /** The start: the last days, what needs attention, the last failures. */
 export const OverviewPage = () => {
-  const { session, project, projects } = useShared();
+  const { session, project } = useShared();
   const { api } = session;
   const subject = project ?? '';
   const usage = useLoad(subject, () => loadUsage(api, 'day', { project, days: DAYS }));
   const failed = useLoad(subject, () =>
     api.get<RequestPage>('requests', { project, status: 'failed', limit: 5 }),
   );
-  const near = useLoad(subject, async () => {
-    const ids = project === undefined ? projects.map(({ id }) => id) : [project];
-    const rows = await Promise.all(ids.slice(0, MAX_PROJECTS).map((id) => rowsOf(api, id)));
-    return rows
-      .flat()
-      .filter((row) => !isEnded(row) && thresholdOf(row) !== undefined)
-      .toSorted((one, other) => shareOf(other) - shareOf(one));
-  });
+  const near = useLoad(subject, () => loadNear(api, project));
   return (
     <Page title="Overview" subtitle={`The last ${DAYS} days (UTC)`}>
       <Shown of={usage}>
@@ -113,11 +116,6 @@ export const OverviewPage = () => {
             )
           }
         </Shown>
-        {project === undefined && projects.length > MAX_PROJECTS && (
-          <p class="hint">
-            Of the first {MAX_PROJECTS} projects. Choose a project to see those of its keys.
-          </p>
-        )}
       </Section>
       <Section title="Failed in the last 24 hours">
         <Shown of={failed}>

@@ -45,11 +45,14 @@ const daysOf = (since: number, until: number): Days => {
 };
 
 export const historyHandlers = ({ history, runHistory, projects, keys, clock }: Parts) => {
-  /** Rows by key, each with the key's name. Names are looked up here: a log line or a record has the id only. */
+  /** Rows by key with its name and project. Names are looked up here: a log line or a record has the id only. */
   const withNames = async <Row extends Record<string, unknown>>(rows: Row[], ids: string[]) => {
     const all = (await Promise.all(ids.map((id) => keys.listKeys(id)))).flat();
-    const names = new Map(all.map(({ keyId, name }) => [keyId, name]));
-    return rows.map((row) => ({ name: names.get(String(row.key)) ?? null, ...row }));
+    const byId = new Map(all.map((record) => [record.keyId, record]));
+    return rows.map((row) => {
+      const { name = null, projectId: project = null } = byId.get(String(row.key)) ?? {};
+      return { name, project, ...row };
+    });
   };
 
   const projectsOf = async ({ project }: UsageQuery, identity: Identity): Promise<string[]> => {

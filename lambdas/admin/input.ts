@@ -159,6 +159,8 @@ export const FindKey = z
   .refine((fields) => Object.keys(fields).length === 1, 'must have one of sha256, start and id');
 export type FindKey = z.infer<typeof FindKey>;
 
+const KEY_ID = /^key_\w{1,40}$/;
+
 export const KeyQuery = z.strictObject({
   /** Part of a name, an id or the first characters, in any case. */
   q: z.string().max(100).exactOptional(),
@@ -166,7 +168,22 @@ export const KeyQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1_000).default(1_000),
   cursor: z
     .string()
-    .regex(/^key_\w{1,40}$/, 'must be the next_cursor of an earlier response')
+    .regex(KEY_ID, 'must be the next_cursor of an earlier response')
+    .exactOptional(),
+});
+export type KeyQuery = z.output<typeof KeyQuery>;
+
+/** Each key of a page is a read of its meter. */
+const MAX_METERS = 200;
+
+/** Counts of a page of keys, or of the keys that it names. */
+export const KeyUsageQuery = z.strictObject({
+  ...KeyQuery.shape,
+  limit: z.coerce.number().int().min(1).max(MAX_METERS).default(MAX_METERS),
+  keys: z
+    .string()
+    .transform((ids) => ids.split(','))
+    .pipe(z.array(z.string().regex(KEY_ID)).max(MAX_METERS))
     .exactOptional(),
 });
 

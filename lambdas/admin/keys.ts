@@ -45,19 +45,28 @@ const requireFuture = (expiresAt: number | undefined, now: number): void => {
 const matches = ({ name = '', keyId, start }: KeyRecord, text: string): boolean =>
   [name, keyId, start].some((field) => field.toLowerCase().includes(text));
 
+/** A page of a project's keys that match a query. */
+export const readKeyPage = (
+  keys: Pick<KeyStore, 'readKeys'>,
+  project: string,
+  { q = '', status, limit, cursor }: KeyQuery,
+  now: number,
+) =>
+  readPage(keys.readKeys(project, cursor), {
+    limit,
+    placeOf: ({ keyId }) => keyId,
+    isWanted: (record) =>
+      matches(record, q.toLowerCase()) &&
+      (status === undefined || status === statusAt(record, now)),
+  });
+
 /** Reads keys. */
 const keyLists = ({ lifecycle, keys, projects, clock }: Parts) => {
   const list: AdminOperation = async ({ parameters: { project = '' }, query }) => {
-    const { q = '', status, limit, cursor } = readQuery(KeyQuery, query);
+    const wanted = readQuery(KeyQuery, query);
     await requireProject(projects, project);
     const now = clock.now();
-    const page = await readPage(keys.readKeys(project, cursor), {
-      limit,
-      placeOf: ({ keyId }) => keyId,
-      isWanted: (record) =>
-        matches(record, q.toLowerCase()) &&
-        (status === undefined || status === statusAt(record, now)),
-    });
+    const page = await readKeyPage(keys, project, wanted, now);
     return {
       status: 200,
       body: { ...page, data: page.data.map((record) => publicKey(record, now)) },

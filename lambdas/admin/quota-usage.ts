@@ -1,20 +1,21 @@
 import { limitPlan } from '../keys/authenticate.ts';
-import type { KeyLifecycle } from '../keys/lifecycle.ts';
 import { periodOf } from '../metering/limits.ts';
 import { createReadSnapshot, createReaper } from '../metering/quota-usage.ts';
-import type { KeyRecord } from '../stores/key-store.ts';
+import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { MeterStore, UsageSnapshot } from '../stores/meter-store.ts';
 import type { Plan, PlanStore } from '../stores/plan-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { formatInstant, minuteOf } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
+import { KeyUsageQuery, readQuery } from './input.ts';
+import { readKeyPage } from './keys.ts';
 import type { AdminOperation } from './operation.ts';
 import { requireProject } from './projects.ts';
 import { publicKey } from './public-key.ts';
 
 type Parts = {
-  lifecycle: Pick<KeyLifecycle, 'list'>;
+  keys: Pick<KeyStore, 'findKeyById' | 'readKeys'>;
   plans: Pick<PlanStore, 'listPlans'>;
   projects: Pick<ProjectStore, 'findProject'>;
   meters: Pick<MeterStore, 'readUsage' | 'reap'>;
@@ -44,11 +45,12 @@ export type KeyUsage = Pick<ReturnType<typeof publicKey>, 'id' | 'name' | 'statu
 } & Partial<ReturnType<typeof countsOf>>;
 
 /**
- * `list` returns one row per key. A rotated key and its successor share a meter and therefore their counts:
- * rows with the same `meter` must not be added. Units of dead processes are refunded first.
+ * `list` returns one row per key, a page at a time: the reads of a response do not grow with the project. A rotated
+ * key and its successor share a meter and therefore their counts: rows with the same `meter` must not be added. Units
+ * of dead processes are refunded first.
  */
 export const usageHandlers = (parts: Parts) => {
-  const { lifecycle, plans, projects, meters, clock } = parts;
+  const { keys, plans, projects, meters, clock } = parts;
   const readSnapshot = createReadSnapshot({
     store: meters,
     reaper: createReaper({ store: meters, log: parts.log }),
@@ -73,13 +75,25 @@ export const usageHandlers = (parts: Parts) => {
     return { ...key, meter: meterId, ...countsOf(limitPlan(plan, record), snapshot, now) };
   };
 
-  const list: AdminOperation = async ({ parameters: { project = '' } }) => {
+  /** The keys with these ids; unknown ones are left out. */
+  const findKeys = async (project: string, ids: string[]): Promise<KeyRecord[]> => {
+    const found = await Promise.all(ids.map((id) => keys.findKeyById(project, id)));
+    return found.filter((record) => record !== undefined);
+  };
+
+  const list: AdminOperation = async ({ parameters: { project = '' }, query }) => {
+    const { keys: ids, ...wanted } = readQuery(KeyUsageQuery, query);
     await requireProject(projects, project);
-    const [records, allPlans] = await Promise.all([lifecycle.list(project), plans.listPlans()]);
-    const byId = new Map(allPlans.map((plan) => [plan.id, plan]));
     const now = clock.now();
-    const rows = records.map((record) => rowOf(record, byId.get(record.planId), now));
-    return { status: 200, body: { data: await Promise.all(rows) } };
+    const [page, allPlans] = await Promise.all([
+      ids === undefined
+        ? readKeyPage(keys, project, wanted, now)
+        : { data: await findKeys(project, ids), next_cursor: null },
+      plans.listPlans(),
+    ]);
+    const byId = new Map(allPlans.map((plan) => [plan.id, plan]));
+    const rows = page.data.map((record) => rowOf(record, byId.get(record.planId), now));
+    return { status: 200, body: { ...page, data: await Promise.all(rows) } };
   };
 
   return { list };

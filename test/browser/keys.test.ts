@@ -67,7 +67,7 @@ test('a rotated key and its successor share their counts, and a revoked one gets
     const rows = rowOf(page, 'nightly');
     await expect.poll(() => rows.count()).toBe(2);
     await expect.poll(() => rows.first().innerText()).toContain('2 / 100K');
-    expect(await rows.last().innerText()).toContain('2 / 100K');
+    await expect.poll(() => rows.last().innerText()).toContain('2 / 100K');
 
     const replaced = rows.filter({ hasText: 'replaced' });
     await replaced.getByRole('button', { name: 'More actions for nightly' }).click();

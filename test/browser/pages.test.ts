@@ -20,11 +20,10 @@ const PAGES: [hash: string, text: string][] = [
   ['#/audit', 'projects.create'],
 ];
 
-const ask = (content: string) =>
-  post(router(), '/v1/chat/completions', {
-    model: 'aurora/scribe-1',
-    messages: [{ role: 'user', content }],
-  }).then((response) => response.text());
+const ask = async (content: string, key = router().key): Promise<string> => {
+  const body = { model: 'aurora/scribe-1', messages: [{ role: 'user', content }] };
+  return (await post(router(), '/v1/chat/completions', body, { key })).text();
+};
 
 beforeAll(async () => {
   await ask('say hello');
@@ -75,6 +74,14 @@ test('every dialog of the keys has no axe violation', async () => {
       expect(await violationsOn(page)).toEqual([]);
       await page.keyboard.press('Escape');
     }
+  });
+});
+
+test('the overview names a key that has used four fifths of its quota', async () => {
+  const key = await router().createKey({ plan: { quota: 5 } });
+  for (let sent = 0; sent < 4; sent += 1) await ask('say hello', key);
+  await withTab('#/overview', async ({ page }) => {
+    await page.getByText('4 of 5 this month').waitFor();
   });
 });
 

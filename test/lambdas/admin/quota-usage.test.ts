@@ -16,7 +16,7 @@ test("the operator's usage refunds units of dead processes after 17 minutes, on 
   const clock = createManualClock(NOW);
   const log = createLog(() => undefined);
   const lifecycle = createKeyLifecycle({ keys, meters, clock, randomBytes });
-  const usage = usageHandlers({ lifecycle, plans, projects, meters, clock, log });
+  const usage = usageHandlers({ keys, plans, projects, meters, clock, log });
   await projects.createProject({ id: 'prj', createdAt: NOW });
   await plans.putPlan({ id: 'p', rpm: 9, quota: 9, period: 'month' });
   const { record } = await lifecycle.create({ projectId: 'prj', planId: 'p' });
