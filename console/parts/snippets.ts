@@ -38,13 +38,20 @@ const message = await client.messages.create({
 });
 console.log(message.content);`;
 
+/** Claude Code chooses one of them by the task. */
+const CLAUDE_MODELS = [
+  'ANTHROPIC_MODEL',
+  'ANTHROPIC_DEFAULT_HAIKU_MODEL',
+  'ANTHROPIC_DEFAULT_SONNET_MODEL',
+  'ANTHROPIC_DEFAULT_OPUS_MODEL',
+];
+
 const claudeCode = ({ url, model }: Address): string => {
   const name = shellQuoted(model);
   return [
     `export ANTHROPIC_BASE_URL=${shellQuoted(url)}`,
     `export ANTHROPIC_AUTH_TOKEN="$${KEY_VARIABLE}"`,
-    `export ANTHROPIC_MODEL=${name}`,
-    `export ANTHROPIC_DEFAULT_HAIKU_MODEL=${name}`,
+    ...CLAUDE_MODELS.map((variable) => `export ${variable}=${name}`),
     'claude',
   ].join('\n');
 };
