@@ -28,7 +28,7 @@ export type Usage = List<UsageRow> & { by: Grouping; from: string; to: string; t
 
 export type RequestSummary = ReturnType<typeof summaryOf>;
 export type RequestPage = PagedList<RequestSummary>;
-export type RequestRecord = ReturnType<typeof recordForOperator>;
+export type RequestRecord = ReturnType<typeof recordForOperator> & { key_name: string | null };
 
 export type Member = ReturnType<typeof publicMember>;
 

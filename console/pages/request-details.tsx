@@ -59,7 +59,7 @@ const Facts = ({ record }: { record: RequestRecord }) => (
     <dt>Key</dt>
     <dd>
       <a class="mono" href={hrefOf('keys', { project: record.project, id: record.key })}>
-        {record.key}
+        {record.key_name ?? record.key}
       </a>{' '}
       · project {record.project} · plan {record.plan}
     </dd>

@@ -10,7 +10,7 @@ export const NOW = Date.UTC(2026, 10, 21, 14, 30);
 const DAYS = 30;
 
 const PLANS = [
-  { id: 'small', rpm: 60, quota: 50, period: 'month', models: ['aurora/scribe-1'] },
+  { id: 'small', rpm: 60, quota: 50, period: 'month' },
   { id: 'large', rpm: 600, quota: 50_000, period: 'month', concurrency: 20 },
   { id: 'trial', rpm: 10, quota: 4, period: 'day' },
 ];
@@ -66,7 +66,7 @@ const requestsOn = (start: number, day: number, requestsADay: number): number =>
 };
 
 const ask = (router: LocalRouter, key: string, number: number) => {
-  const content = number % 19 === 18 ? 'fault status=500' : `say ${'word '.repeat(20 + number)}`;
+  const content = number % 15 === 0 ? 'fault status=500' : `say ${'word '.repeat(20 + number)}`;
   const model = MODELS[number % MODELS.length];
   return post(
     router,

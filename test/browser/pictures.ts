@@ -70,7 +70,7 @@ const drawDocs = async (folder: string) => {
     await save(page, join(folder, `${name}.webp`));
     if (name === 'keys') {
       await page.getByRole('link', { name: 'checkout-service, prod' }).click();
-      await page.getByText('Last requests').waitFor();
+      await page.locator('.chart').waitFor();
       await page.waitForLoadState('networkidle');
       await save(page, join(folder, 'key.webp'));
       await page.goBack();
