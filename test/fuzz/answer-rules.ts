@@ -4,6 +4,7 @@ import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { ChatCompletion, ChatError } from '../support/chat-schema.ts';
 import { MessagesError, WholeMessage } from '../support/messages-schema.ts';
 import { EndedResponse, ResponsesError } from '../support/responses-schema.ts';
+import { parseJson, readSse } from '../support/sse-text.ts';
 import { assertWellFormed } from '../support/translate.ts';
 import type { Answer } from './read-http.ts';
 
@@ -45,9 +46,19 @@ const NATURAL_END = /"(?:finish_reason":"stop|stop_reason":"end_turn)"/;
 /** A whole response, or the one of a stream's last event. */
 const EMPTY_RESPONSE = /"output":\[\],.*"status":"completed"/;
 
+/** Without the members that a chat response carries unread: a misspelt `choices` may be one of them. */
+const choicesIn = (text: string): string => {
+  const bodies = text.startsWith('{') ? [text] : readSse(text).map(({ data }) => data);
+  return bodies
+    .filter((body) => body.startsWith('{'))
+    .map((body) => JSON.stringify(parseJson(body).choices))
+    .join('\n');
+};
+
 const goodOrEmpty = (path: string, text: string): Ending => {
   if (path === RESPONSES) return EMPTY_RESPONSE.test(text) ? 'empty' : 'good';
-  return NATURAL_END.test(text) && !CONTENT.test(text) ? 'empty' : 'good';
+  const shown = path === CHAT ? choicesIn(text) : text;
+  return NATURAL_END.test(shown) && !CONTENT.test(shown) ? 'empty' : 'good';
 };
 
 const PROTOCOLS: Record<string, CallerProtocolName> = {
