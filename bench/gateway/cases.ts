@@ -48,7 +48,8 @@ const ROUNDS = Array.from({ length: 6 }, (_, index) => [
     ],
   },
 ]).flat();
-const AGENT = {
+/** The body of an agent with 20 tools. */
+export const AGENT = {
   system: SYSTEM,
   tools: TOOLS,
   messages: [{ role: 'user', content: 'Fix the test.' }, ...ROUNDS],

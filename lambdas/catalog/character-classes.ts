@@ -71,9 +71,6 @@ export const HAN_TRADITIONAL = SCRIPT + ROWS.length;
 const LATIN_GERMANIC = HAN_TRADITIONAL + 1;
 export const CLASSES = LATIN_GERMANIC + 1;
 
-const isMarked = (code: number): boolean =>
-  (code >= 0xc0 && code <= 0x36f) || (code >= 0x1e00 && code <= 0x1eff);
-
 const asciiClass = (code: number): number => {
   if (code === 0) return NONE;
   if (code === 0x0a || code === 0x0d) return NEWLINE;
@@ -85,7 +82,7 @@ const asciiClass = (code: number): number => {
 
 const createClasses = (): Uint8Array => {
   const classes = new Uint8Array(0x1_0000);
-  for (const first of ROWS) classes.fill(rowOf(first), first);
+  for (const [index, first] of ROWS.entries()) classes.fill(rowOf(first), first, ROWS[index + 1]);
   for (const letter of TRADITIONAL) classes[letter.charCodeAt(0)] = HAN_TRADITIONAL;
   for (const letter of GERMANIC) classes[letter.charCodeAt(0)] = LATIN_GERMANIC;
   classes[0x0111] = rowOf(0x01a0); // đ: Vietnamese
@@ -94,14 +91,15 @@ const createClasses = (): Uint8Array => {
 };
 export const CLASS_OF = createClasses();
 
+const VIETNAMESE = 29;
+
 /** Letters of Latin words: 1 to 26 for a to z of either case, above for letters with marks, 0 for all else. */
 const createLetters = (): Uint8Array => {
   const letters = new Uint8Array(0x1_0000);
-  for (let code = 0xc0; code < 0x1f00; code += 1) {
-    if (!isMarked(code)) continue;
-    const isVietnamese = code >= 0x300 || [0x1a0, 0x1a1, 0x1af, 0x1b0].includes(code);
-    letters[code] = isVietnamese ? 29 : code <= 0xff ? 27 : 28;
-  }
+  letters.fill(27, 0xc0, 0x100).fill(28, 0x100, 0x300);
+  // Marks to combine, and ạ ế.
+  letters.fill(VIETNAMESE, 0x300, 0x370).fill(VIETNAMESE, 0x1e00, 0x1f00);
+  for (const letter of 'ƠơƯư') letters[letter.charCodeAt(0)] = VIETNAMESE;
   for (let index = 1; index <= 26; index += 1) {
     letters[0x40 + index] = index;
     letters[0x60 + index] = index;
