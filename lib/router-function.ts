@@ -87,8 +87,8 @@ export class RouterFunction extends Construct {
       ...FUNCTION_SHAPE,
       description: `Model router (${stage.name}): chat completions, messages, models, token counts`,
       code,
-      // Most billed time is waiting for upstreams, and its price grows with memory. Below 512 MB a
-      // 6 MB body, which is in memory three times, and the CPU share at cold start get tight.
+      // Most billed time is waiting for upstreams, and its price grows with memory. By default 256 MB, of which a body
+      // of 4.5 MB leaves 90 free (bench/memory.ts).
       memorySize: stage.memoryMb,
       // Lambda's maximum. The router's deadline ends every response 15 s earlier.
       timeout: Duration.minutes(15),

@@ -132,9 +132,9 @@ const StageContext = z
     traceparent: z.enum(['keep', 'pass']).default('keep'),
     /**
      * Memory of the router function in MB; CPU grows with it, and so does the price of waiting.
-     * @default 512
+     * @default 256
      */
-    memory: WholeNumber.pipe(z.int().min(128).max(10_240)).default(512),
+    memory: WholeNumber.pipe(z.int().min(128).max(10_240)).default(256),
     /**
      * Requests per second of all callers of the REST API together, and the largest burst.
      * @default 1000, and twice the rate

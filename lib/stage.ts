@@ -48,7 +48,7 @@ export type Stage = {
    * @default undefined: no firewall
    */
   firewallRate: number | undefined;
-  /** @default 512 */
+  /** @default 256 */
   memoryMb: number;
   /**
    * Limits of the REST API. 1,000 environments at 5 s per response serve 200 requests per second,

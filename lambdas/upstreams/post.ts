@@ -142,7 +142,8 @@ export const post = ({ agent, signal, ...options }: PostOptions): Post => {
       },
       // A connection that was replaced is not this request's any more.
       onClose: () => {
-        if (sending === request) reject(errorOf(new Error('closed without a response')));
+        if (sending === request && !response)
+          reject(errorOf(new Error('closed without a response')));
       },
     });
     request = sending;

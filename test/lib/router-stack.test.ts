@@ -93,11 +93,11 @@ describe('the role of the router', () => {
 });
 
 describe('the function', () => {
-  test('the router function runs Node 24 on arm64 with 512 MB and a timeout of 15 minutes', () => {
+  test('the router function runs Node 24 on arm64 with 256 MB and a timeout of 15 minutes', () => {
     dev.hasResourceProperties('AWS::Lambda::Function', {
       Runtime: 'nodejs24.x',
       Architectures: ['arm64'],
-      MemorySize: 512,
+      MemorySize: 256,
       Timeout: 900,
       Handler: 'index.handler',
     });

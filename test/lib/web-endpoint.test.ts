@@ -9,7 +9,7 @@ const web = Template.fromStack(
 );
 
 const routerFunction = Object.values(
-  web.findResources('AWS::Lambda::Function', { Properties: { Timeout: 900, MemorySize: 512 } }),
+  web.findResources('AWS::Lambda::Function', { Properties: { Timeout: 900, MemorySize: 256 } }),
 )[0];
 
 describe('the Web Function', () => {
