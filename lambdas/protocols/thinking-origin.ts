@@ -16,6 +16,10 @@ import { asRecord, asString } from './json.ts';
  */
 const TAG = /^mrs1\.([0-9a-f]{12})\.(.*)$/s;
 
+/** Whether a tagged signature proves thinking: that of an upstream that does not sign is empty. */
+export const isSigned = (signature: string | undefined): boolean =>
+  Boolean(TAG.exec(signature ?? '')?.[2]);
+
 /** Identifies an upstream and model without naming them. */
 export const originOf = (upstream: string, model: string): string =>
   createHash('sha256').update(`${upstream}\n${model}`).digest('hex').slice(0, 12);

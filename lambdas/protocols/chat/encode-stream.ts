@@ -14,6 +14,7 @@ import { NAME } from './name.ts';
 import { includesUsage } from './request.ts';
 import { toolCall } from './response.ts';
 import { responseFieldsOf } from './response-fields.ts';
+import { encodeThoughts, type Thought } from './signed-thinking.ts';
 import { encodeUsage } from './usage.ts';
 
 /** A chunk with the fields that all chunks of a response share. */
@@ -43,6 +44,8 @@ const createBlockWriter = (chunk: WriteChunk, request: GenerationRequest) => {
   /** Canonical block index -> index among the tool calls. */
   const calls = new Map<number, { index: number; field: CallField; isEmpty: boolean }>();
   const proseField = new Map<number, string>();
+  const thoughts = new Map<number, Thought>();
+  let characters = 0;
 
   const startCall = (index: number, call: Call): SseMessage[] => {
     const field = fieldOf(call, request);
@@ -68,6 +71,11 @@ const createBlockWriter = (chunk: WriteChunk, request: GenerationRequest) => {
       if (block.type === 'tool-call') return startCall(index, block);
       const text = block.type === 'text' && block.refusal ? 'refusal' : 'content';
       proseField.set(index, block.type === 'text' ? text : 'reasoning_content');
+      if (block.type === 'thinking') {
+        const { redacted } = block;
+        const thought = { text: '', ...(redacted && { redacted }), characters, calls: calls.size };
+        thoughts.set(index, thought);
+      }
       return [];
     },
     append({ index, delta }: EventOf<'block-delta'>): SseMessage[] {
@@ -77,7 +85,11 @@ const createBlockWriter = (chunk: WriteChunk, request: GenerationRequest) => {
         return continueCall(call.index, call.field, delta);
       }
       const field = proseField.get(index);
-      return field === undefined ? [] : [chunk({ [field]: delta })];
+      if (field === undefined) return [];
+      const thought = thoughts.get(index);
+      if (thought) thought.text += delta;
+      else if (field === 'content') characters += delta.length;
+      return [chunk({ [field]: delta })];
     },
     /** Log probabilities are next to the delta, parts of audio within it. */
     extend({ extras }: EventOf<'block-extra'>): SseMessage[] {
@@ -86,12 +98,16 @@ const createBlockWriter = (chunk: WriteChunk, request: GenerationRequest) => {
       return [audio === undefined ? chunk({}, fields) : chunk({ audio })];
     },
     /** Empty arguments are sent as `{}`: callers JSON.parse them. */
-    end({ index }: EventOf<'block-end'>): SseMessage[] {
+    end({ index, signature }: EventOf<'block-end'>): SseMessage[] {
+      const thought = thoughts.get(index);
+      if (thought && signature !== undefined) thought.signature = signature;
       const call = calls.get(index);
       return call?.isEmpty && call.field !== 'custom'
         ? continueCall(call.index, call.field, '{}')
         : [];
     },
+    /** The signed thinking, whole: clients differ in how they join parts of a list. */
+    thoughts: (): Json => (thoughts.size > 0 ? encodeThoughts([...thoughts.values()]) : {}),
   };
 };
 
@@ -131,9 +147,10 @@ export const streamEncoder = (request: GenerationRequest, meta: ResponseMeta): E
   const finish = ({ reason, others = [], usage }: EventOf<'finish'>): SseMessage[] => {
     const { response } = responseFieldsOf(reason.extras);
     const counts = { usage: encodeUsage(usage, meta.estimateInput) };
-    const ends = [...writers.keys()].map((index) => {
+    const ends = writers.map((writer, index) => {
       const ofChoice = others[index - 1] ?? reason;
-      const { choice, message: delta } = responseFieldsOf(ofChoice.extras);
+      const { choice, message } = responseFieldsOf(ofChoice.extras);
+      const delta = { ...message, ...writer.thoughts() };
       const finish_reason = encodeFinishReason(ofChoice, request);
       const isLast = index === writers.length - 1;
       return chunkOf(meta, {

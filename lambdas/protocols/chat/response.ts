@@ -14,6 +14,7 @@ import { encodeFinishReason } from './finish-reason.ts';
 import { usesFunctions } from './functions.ts';
 import { NAME } from './name.ts';
 import { responseFieldsOf } from './response-fields.ts';
+import { encodeThoughts, thoughtsIn } from './signed-thinking.ts';
 import { encodeUsage, readUsage } from './usage.ts';
 
 /** @throws UpstreamError when the body is not a response, or one without a good finish. */
@@ -95,6 +96,7 @@ const encodeMessage = (generation: Generation, request: GenerationRequest): Json
     content: text === '' && hasOther ? null : text,
     refusal: refusal || null,
     reasoning_content: thinkingOf(generation) || undefined,
+    ...encodeThoughts(thoughtsIn(generation.blocks)),
     audio,
     ...(usesFunctions(request)
       ? { function_call: calls[0]?.function }

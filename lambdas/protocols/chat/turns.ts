@@ -25,6 +25,7 @@ import {
   unmarked,
 } from './functions.ts';
 import { NAME } from './name.ts';
+import { decodeThoughts, joinPieces, placeThoughts } from './signed-thinking.ts';
 import type { Message } from './wire.ts';
 
 type MessageOf<R extends Message['role']> = Extract<Message, { role: R }>;
@@ -55,20 +56,27 @@ const decodeAssistant = (message: MessageOf<'assistant'>, index: number): Turn =
     content,
     refusal,
     reasoning_content: reasoning,
+    reasoning_details: details,
     tool_calls: calls,
     function_call: called,
     parsed: _parsed,
     provider_specific_fields: _specific,
     ...fields
   } = message;
-  const blocks: Block[] = [
-    ...(reasoning ? [{ type: 'thinking' as const, text: reasoning }] : []),
-    ...decodeContent(content, `messages.${index}`),
+  const parts = decodeContent(content, `messages.${index}`);
+  const later: Block[] = [
     ...(refusal ? [{ type: 'text' as const, text: refusal, refusal: true as const }] : []),
     ...(calls ?? []).map(decodeToolCall),
     ...(called ? [decodeFunctionCall(called, index)] : []),
   ];
-  return { role, blocks, ...extrasIfAny(NAME, fields) };
+  const thoughts = decodeThoughts(details);
+  if (thoughts.length > 0) {
+    return { role, blocks: placeThoughts(thoughts, parts, later), ...extrasIfAny(NAME, fields) };
+  }
+  const thinking: Block[] = reasoning ? [{ type: 'thinking', text: reasoning }] : [];
+  // Details of another service are for the target that wrote them.
+  const extras = extrasIfAny(NAME, { ...fields, reasoning_details: details });
+  return { role, blocks: [...thinking, ...parts, ...later], ...extras };
 };
 
 const decodeToolMessage = (message: MessageOf<'tool'>, param: string): Turn => {
@@ -81,18 +89,12 @@ export const decodeMessage = (message: Message, index: number, messages: Message
   const param = `messages.${index}`;
   switch (message.role) {
     case 'system':
-    case 'developer': {
-      // `developer` is the newer name of the role; every upstream knows `system`.
-      const { role: _, content, ...fields } = message;
-      return {
-        role: 'system',
-        blocks: decodeContent(content, param),
-        ...extrasIfAny(NAME, fields),
-      };
-    }
+    case 'developer':
     case 'user': {
       const { role, content, ...fields } = message;
-      return { role, blocks: decodeContent(content, param), ...extrasIfAny(NAME, fields) };
+      const turn = { blocks: decodeContent(content, param), ...extrasIfAny(NAME, fields) };
+      // `developer` is the newer name of a role; every upstream knows `system`.
+      return { role: role === 'user' ? role : 'system', ...turn };
     }
     case 'assistant':
       return decodeAssistant(message, index);
@@ -134,14 +136,11 @@ const reasoningOf = ({ blocks }: Turn): string =>
 const refusalOf = ({ blocks }: Turn): string =>
   blocks.map((block) => (block.type === 'text' && block.refusal ? block.text : '')).join('');
 
-/** A spoken response is sent back by its id, without its content. */
-const hasAudio = ({ extras }: Turn): boolean => extraFieldsFor(NAME, extras).audio !== undefined;
-
 const encodeAssistant = (turn: Turn, sameProtocol: boolean): Json[] => {
   const prose = turn.blocks.filter(
     (block) => !NOT_CONTENT.includes(block.type) && !('refusal' in block),
   );
-  const content = contentOf(prose, sameProtocol);
+  const content = contentOf(joinPieces(prose), sameProtocol);
   const called = turn.blocks.filter((block) => block.type === 'tool-call');
   const calls = called.filter((call) => !isOfFunction(call)).map(encodeToolCall);
   const [functionCall] = called.filter(isOfFunction).map(encodeFunctionCall);
@@ -149,10 +148,13 @@ const encodeAssistant = (turn: Turn, sameProtocol: boolean): Json[] => {
   const isEmptyTurn = content.length === 0 && called.length === 0 && refusal === '';
   // No content is left, e.g. of a turn that held only thinking of another upstream.
   if (isEmptyTurn && !sameProtocol) return [];
+  const fields = extraFieldsFor(NAME, turn.extras);
+  // A spoken response is sent back by its id, without its content.
+  const mayLackContent = !isEmptyTurn || fields.audio !== undefined;
   const wire = omitUndefined({
-    ...extraFieldsFor(NAME, turn.extras),
+    ...fields,
     role: 'assistant',
-    content: content.length === 0 && (!isEmptyTurn || hasAudio(turn)) ? null : content,
+    content: content.length === 0 && mayLackContent ? null : content,
     reasoning_content: reasoningOf(turn) || undefined,
     refusal: refusal || undefined,
     tool_calls: calls.length > 0 ? calls : undefined,

@@ -93,6 +93,11 @@ const checkThinking: Rule = (check, block, path) => {
   check.require(isSigned, `${path}.signature`, 'must be the signature of the vendor');
 };
 
+const checkRedacted: Rule = (check, block, path) => {
+  onlyMembers(check, block, path, 'type data');
+  check.require(isText(block.data) && block.data !== '', `${path}.data`, 'is required');
+};
+
 const BLOCKS: Record<string, Rule> = {
   text: checkText,
   image: checkImage,
@@ -100,10 +105,11 @@ const BLOCKS: Record<string, Rule> = {
   tool_use: checkToolUse,
   tool_result: checkToolResult,
   thinking: checkThinking,
+  redacted_thinking: checkRedacted,
 };
 const OF_ROLE: Record<string, string[]> = {
   user: ['text', 'image', 'document', 'tool_result'],
-  assistant: ['text', 'tool_use', 'thinking'],
+  assistant: ['text', 'tool_use', 'thinking', 'redacted_thinking'],
 };
 
 const checkContent = (check: Checker, message: Json, path: string, isLast: boolean) => {
