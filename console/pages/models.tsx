@@ -180,14 +180,16 @@ export const ModelsPage = () => {
       title="Models"
       subtitle="Each model's targets, in the order in which they are tried."
       actions={
-        <button
-          type="button"
-          class="button"
-          disabled={!session.isOperator || all.length === 0}
-          onClick={() => void testAll(all)}
-        >
-          Test all
-        </button>
+        session.isOperator && (
+          <button
+            type="button"
+            class="button"
+            disabled={all.length === 0}
+            onClick={() => void testAll(all)}
+          >
+            Test all
+          </button>
+        )
       }
     >
       <Shown of={listed}>

@@ -6,7 +6,13 @@ import { Icon, type IconName, Logo } from './icons.tsx';
 import { hrefOf } from './route.ts';
 import { ThemeButton } from './theme.tsx';
 
-type Entry = { page: string; title: string; icon: IconName };
+type Entry = {
+  page: string;
+  title: string;
+  icon: IconName;
+  /** Not for members of a project: the page shows every project. */
+  isGlobal?: boolean;
+};
 
 const GROUPS: { title: string; entries: Entry[] }[] = [
   {
@@ -15,7 +21,7 @@ const GROUPS: { title: string; entries: Entry[] }[] = [
       { page: 'overview', title: 'Overview', icon: 'overview' },
       { page: 'usage', title: 'Usage', icon: 'usage' },
       { page: 'requests', title: 'Requests', icon: 'requests' },
-      { page: 'models', title: 'Models', icon: 'models' },
+      { page: 'models', title: 'Models', icon: 'models', isGlobal: true },
       { page: 'playground', title: 'Playground', icon: 'playground' },
       { page: 'my-usage', title: 'My usage', icon: 'person' },
     ],
@@ -26,7 +32,7 @@ const GROUPS: { title: string; entries: Entry[] }[] = [
       { page: 'keys', title: 'API keys', icon: 'keys' },
       { page: 'plans', title: 'Plans', icon: 'plans' },
       { page: 'projects', title: 'Projects', icon: 'projects' },
-      { page: 'members', title: 'Members', icon: 'members' },
+      { page: 'members', title: 'Members', icon: 'members', isGlobal: true },
       { page: 'audit', title: 'Audit', icon: 'audit' },
     ],
   },
@@ -92,15 +98,17 @@ export const Navigation = ({ session, ...place }: NavigationProps) => (
         <div key={title} class="nav-group">
           <h2>{title}</h2>
           <ul>
-            {entries.map((entry) => (
-              <li key={entry.page}>
-                <PageLink
-                  {...entry}
-                  isCurrent={entry.page === place.page}
-                  project={place.project}
-                />
-              </li>
-            ))}
+            {entries
+              .filter(({ isGlobal }) => !isGlobal || session.seesAll)
+              .map((entry) => (
+                <li key={entry.page}>
+                  <PageLink
+                    {...entry}
+                    isCurrent={entry.page === place.page}
+                    project={place.project}
+                  />
+                </li>
+              ))}
           </ul>
         </div>
       ))}

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { createAuthenticate } from '../../../lambdas/keys/authenticate.ts';
+import { confirmedCaller, createAuthenticate } from '../../../lambdas/keys/authenticate.ts';
 import type { LocalRouter } from '../../../local/start.ts';
 import { connectBoth, storesOn } from '../../support/dynamo.ts';
 import { MODEL_ON, post, useRouter, withRouter } from '../../support/local.ts';
@@ -69,7 +69,9 @@ describe('a change of a key', () => {
     await withRouter({ clock }, async (router) => {
       const { key, path } = await newKey(router);
       const { client, close } = connectBoth(router.endpoints.dynamo);
-      const elsewhere = createAuthenticate({ ...storesOn(client), clock });
+      const authenticate = createAuthenticate({ ...storesOn(client), clock });
+      const elsewhere = async (sent: Record<string, string>) =>
+        confirmedCaller(await authenticate(sent));
       const headers = { authorization: `Bearer ${key}` };
       await elsewhere(headers);
       expect((await ask(router, key)).status).toBe(200);
