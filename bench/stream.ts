@@ -8,6 +8,7 @@
  * To compare with another commit, copy this file and event-cost.ts into a worktree of it and run it there.
  */
 import { createCatalog } from '../lambdas/catalog/catalog.ts';
+import { createTokenizers } from '../lambdas/catalog/tokenizer.ts';
 import type { Call } from '../lambdas/endpoints/endpoint.ts';
 import { createFetchAnswer } from '../lambdas/endpoints/fetch-answer.ts';
 import { createGenerate } from '../lambdas/endpoints/generate.ts';
@@ -91,6 +92,7 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
   };
   return createGenerate({
     catalog: createCatalog([modelOn([targetAt('http://127.0.0.1', { protocol: from.name })])]),
+    tokenizers: createTokenizers(() => new Uint8Array()),
     replay: createReplay({ answers, meter, clock: systemClock, log, keepMs: 1_000 }),
     meter,
     prefetch: failover.prefetch,

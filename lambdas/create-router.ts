@@ -1,4 +1,5 @@
 import type { Catalog } from './catalog/catalog.ts';
+import { createTokenizers } from './catalog/tokenizer.ts';
 import { createCancel } from './endpoints/cancel.ts';
 import { createCancellations } from './endpoints/cancellations.ts';
 import { createCountTokens } from './endpoints/count-tokens.ts';
@@ -34,6 +35,11 @@ import type { Upstream } from './upstreams/upstream.ts';
 
 export type RouterParts = {
   catalog: Catalog;
+  /**
+   * Reads the flat file of a tokenizer that the catalog names.
+   * @default none: for catalogs that name none
+   */
+  readTokenizer?: ((name: string) => Uint8Array) | undefined;
   keys: KeyStore;
   plans: PlanStore;
   meters: MeterStore;
@@ -80,9 +86,14 @@ export type RouterParts = {
   passesTraceparent?: boolean;
 };
 
+const noTokenizer = (name: string): never => {
+  throw new Error(`There is no tokenizer '${name}'.`);
+};
+
 /** Composition root of the router, on Lambda, locally and in tests. */
 export const createRouter = ({
   catalog,
+  readTokenizer = noTokenizer,
   keys,
   plans,
   meters,
@@ -121,11 +132,13 @@ export const createRouter = ({
     log,
     passesTraceparent,
   });
+  const tokenizers = createTokenizers(readTokenizer);
   const recorder = createRecorder({ store: records, clock, randomBytes, log });
   const replay = createReplay(answers && { answers, meter, clock, log, keepMs });
   const endpoints = {
     generate: createGenerate({
       catalog,
+      tokenizers,
       replay,
       meter,
       prefetch: (targets) => {
@@ -136,7 +149,7 @@ export const createRouter = ({
       recorder,
       clock,
     }),
-    countTokens: createCountTokens({ catalog, meter }),
+    countTokens: createCountTokens({ catalog, tokenizers, meter }),
     cancel: createCancel({ cancellations, meter }),
     listModels: createListModels({ catalog, meter }),
     getModel: createGetModel({ catalog, meter }),

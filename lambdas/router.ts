@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import { createBucket } from './aws/bucket.ts';
 import { type AwsServiceName, readEndpoint } from './aws/endpoint.ts';
@@ -57,6 +59,7 @@ export const authenticate = createAuthenticate({ ...stores, clock: systemClock }
 /** The router function on AWS. */
 export const handler = createRouter({
   catalog: createCatalog(bundledModels),
+  readTokenizer: (name) => readFileSync(join(import.meta.dirname, name)),
   ...stores,
   announce: (event) => events.put('Usage threshold reached', event),
   keepMs: env.REPLAY_HOURS === undefined ? undefined : Number(env.REPLAY_HOURS) * HOUR_MS,

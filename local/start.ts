@@ -40,6 +40,8 @@ export type LocalOptions = {
    * embedded upstream serves every target.
    */
   secrets?: Record<string, string>;
+  /** Flat files of the tokenizers that the catalog names. */
+  readTokenizer?: (name: string) => Uint8Array;
   /** Sign the calls of targets that the function's role calls on AWS. */
   roleCredentials?: AwsIdentity['credentials'];
   log?: Log;
@@ -150,6 +152,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
   const authenticate = createAuthenticate({ ...stores.parts, clock });
   const router = createRouter({
     catalog: createCatalog(models),
+    readTokenizer: options.readTokenizer,
     ...stores.parts,
     authenticate,
     upstream,

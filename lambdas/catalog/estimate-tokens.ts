@@ -2,7 +2,8 @@ import type { Target } from './catalog.ts';
 import { FAMILIES, type Family, type Framing } from './families.ts';
 import type { Size } from './image-size.ts';
 import { imageRuleOf } from './image-tokens.ts';
-import { type RequestParts, TOKENS_PER_MEDIUM } from './request-parts.ts';
+import { countTexts, type RequestParts, TOKENS_PER_MEDIUM } from './request-parts.ts';
+import type { Tokenizer } from './tokenizer.ts';
 
 /** The tokenizer of a model by the provider's name of it; the first that matches. */
 const FAMILY_OF: [name: RegExp, family: Family][] = [
@@ -72,11 +73,24 @@ export const countPrompt = (parts: RequestParts, { weights }: Counting): number[
 export const framedTokens = (framing: Framing, counts: readonly number[]): number =>
   FRAMING_MEMBERS.reduce((sum, member, index) => sum + framing[member] * (counts[index] ?? 0), 0);
 
+const withMedia = (tokens: number, { images, mediaTokens }: RequestParts, model: string): number =>
+  Math.max(1, Math.ceil(tokens + tokensOfImages(images, model) + mediaTokens));
+
 /** Estimates a request's input tokens as its vendor counts them, by rules (decision 5). */
-export const estimateInputTokens = (parts: RequestParts, counting: Counting): number => {
-  const tokens =
-    framedTokens(counting.framing, countPrompt(parts, counting)) +
-    tokensOfImages(parts.images, counting.model) +
-    parts.mediaTokens;
-  return Math.max(1, Math.ceil(tokens));
+export const estimateInputTokens = (parts: RequestParts, counting: Counting): number =>
+  withMedia(framedTokens(counting.framing, countPrompt(parts, counting)), parts, counting.model);
+
+/** The same with the vendor's vocabulary for its texts. */
+export const countInputTokens = (
+  parts: RequestParts,
+  target: Pick<Target, 'model' | 'counting'>,
+  tokenizer: Tokenizer,
+): number => {
+  const { framing, weights, model } = countingOf(target);
+  const { descriptions, schema, text } = parts.texts;
+  const texts = [descriptions, schema, text].map((each) => countTexts(each, tokenizer));
+  // A family's factor for text corrects its weights.
+  const exact = target.counting?.framing ?? { ...framing, text: 1 };
+  const counts = [...countPrompt(parts, { framing, weights, model }).slice(0, -3), ...texts];
+  return withMedia(framedTokens(exact, counts), parts, model);
 };

@@ -10,7 +10,8 @@ import type {
 } from '../protocols/generation.ts';
 import { isTooDeep, type Json, readJsonObject } from '../protocols/json.ts';
 import { type Size, sizeOfImage } from './image-size.ts';
-import { type Scan, scanText, startScan } from './text-features.ts';
+import { scanText, startScan } from './text-features.ts';
+import type { Tokenizer } from './tokenizer.ts';
 
 /** What a request's tokens depend on, the same for every vendor. */
 export type RequestParts = {
@@ -30,6 +31,8 @@ export type RequestParts = {
   images: (Size | undefined)[];
   /** Tokens of documents and other media, by their size. */
   mediaTokens: number;
+  /** The texts that the features are of. */
+  texts: Record<'descriptions' | 'schema' | 'text', string[]>;
   /** UTF-8 bytes of all texts: no vendor's tokenizer counts more. */
   bytes: number;
 };
@@ -49,37 +52,66 @@ const MAX_PARSED = 65_536;
 const MAX_SCANNED = 131_072;
 const SLICE = 512;
 
+/** How much is read, in slices of which size. */
+type Sampling = { scanned: number; slice: number; read(slice: string): void };
+
 /** Reads slices spread evenly over the texts, as if they were one. Returns how many characters it read. */
-const scanSlices = (scan: Scan, texts: string[], step: number): number => {
+const readSlices = (texts: string[], total: number, sampling: Sampling): number => {
+  const { slice: size, read } = sampling;
+  const step = Math.floor(total / (sampling.scanned / size));
   let scanned = 0;
-  let left = SLICE;
+  let left = size;
   let gap = 0;
   for (const text of texts) {
     let from = gap;
     while (from < text.length) {
       const slice = text.slice(from, from + left);
-      scanText(scan, slice);
+      read(slice);
       scanned += slice.length;
       left -= slice.length;
       from += slice.length;
       if (left > 0) continue;
-      left = SLICE;
-      from += step - SLICE;
+      left = size;
+      from += step - size;
     }
     gap = from - text.length;
   }
   return scanned;
 };
 
+const lengthOf = (texts: string[]): number => texts.reduce((sum, { length }) => sum + length, 0);
+
+/** Counting takes up to 100 ms for so many characters, of any kind. */
+const MAX_COUNTED = 65_536;
+/** A token at each end of a slice is cut: these are long enough that it does not count. */
+const COUNTED_SLICE = 4_096;
+
+/** The tokens of texts, of long ones by samples. */
+export const countTexts = (texts: string[], { count }: Tokenizer): number => {
+  const total = lengthOf(texts);
+  let tokens = 0;
+  const read = (text: string) => {
+    tokens += count(text);
+  };
+  if (total > MAX_COUNTED) {
+    const sampling = { scanned: MAX_COUNTED, slice: COUNTED_SLICE, read };
+    const scanned = readSlices(texts, total, sampling);
+    return (tokens * total) / scanned;
+  }
+  for (const text of texts) read(text);
+  return tokens;
+};
+
 /** The features of texts, of long ones by samples. */
 export const scanTexts = (texts: string[]): Float64Array => {
   const scan = startScan();
-  const total = texts.reduce((sum, { length }) => sum + length, 0);
+  const total = lengthOf(texts);
   if (total <= MAX_SCANNED) {
     for (const text of texts) scanText(scan, text);
     return scan.counts;
   }
-  const scanned = scanSlices(scan, texts, Math.floor(total / (MAX_SCANNED / SLICE)));
+  const read = (text: string) => scanText(scan, text);
+  const scanned = readSlices(texts, total, { scanned: MAX_SCANNED, slice: SLICE, read });
   return scan.counts.map((feature) => (feature * total) / scanned);
 };
 
@@ -204,6 +236,7 @@ export const partsOf = ({ turns, tools = [] }: GenerationRequest): RequestParts 
   const { descriptions, schema, text, ...numbers } = parts;
   return {
     ...numbers,
+    texts: { descriptions, schema, text },
     tools: tools.length,
     descriptions: scanTexts(descriptions),
     schema: scanTexts(schema),

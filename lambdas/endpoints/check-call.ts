@@ -1,7 +1,19 @@
-import { assertCapable, assertFits, targetsFor } from '../catalog/capabilities.ts';
+import {
+  assertCapable,
+  assertFits,
+  BAND,
+  EXACT_BAND,
+  targetsFor,
+} from '../catalog/capabilities.ts';
 import type { Catalog, Model, Target } from '../catalog/catalog.ts';
-import { countingOf, countPrompt, estimateInputTokens } from '../catalog/estimate-tokens.ts';
+import {
+  countInputTokens,
+  countingOf,
+  countPrompt,
+  estimateInputTokens,
+} from '../catalog/estimate-tokens.ts';
 import { partsOf } from '../catalog/request-parts.ts';
+import type { Tokenizers } from '../catalog/tokenizer.ts';
 import { assertConsistent } from '../protocols/assert-consistent.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import { type HeaderMap, wireTargetOf } from '../protocols/protocol.ts';
@@ -35,8 +47,13 @@ const once = <Value>(compute: () => Value): (() => Value) => {
   };
 };
 
+export type CheckDeps = {
+  catalog: Catalog;
+  tokenizers: Tokenizers;
+};
+
 /** Runs every check that is free of quota. @throws ApiError 400, 404 */
-export const checkCall = (catalog: Catalog, call: Call): CheckedCall => {
+export const checkCall = ({ catalog, tokenizers }: CheckDeps, call: Call): CheckedCall => {
   const request = call.protocol.decodeRequest(call.body, call.header);
   assertConsistent(request);
   const model = catalog.require(request.model, call.caller.plan);
@@ -46,8 +63,17 @@ export const checkCall = (catalog: Catalog, call: Call): CheckedCall => {
   const parts = once(() => partsOf(request));
   const estimateInput = (target = targets[0]) =>
     target ? estimateInputTokens(parts(), countingOf(target)) : 0;
-  const estimate = () => Math.min(...targets.map(estimateInput));
-  assertFits(model, request, { bodyBytes: call.bodyBytes, parts, estimate });
+  const countOn = (target: Target) => {
+    const tokens = estimateInput(target);
+    const name = target.counting?.tokenizer;
+    const isDoubtful = tokens * (1 + BAND) > model.context_length;
+    if (name === undefined || !isDoubtful) return { tokens, least: tokens * (1 - BAND) };
+    const counted = countInputTokens(parts(), target, tokenizers(name));
+    return { tokens: counted, least: counted * (1 - EXACT_BAND) };
+  };
+  const lowest = () =>
+    targets.map(countOn).reduce((one, other) => (other.least < one.least ? other : one));
+  assertFits(model, request, { bodyBytes: call.bodyBytes, parts, lowest });
   return {
     ...{ call, request, model, targets, estimateInput },
     countPrompt: (target) => {

@@ -1,4 +1,3 @@
-import type { Catalog } from '../catalog/catalog.ts';
 import { LimitReached, type Limits, limitHeaders } from '../metering/limits.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { ResponseMeta } from '../protocols/generation.ts';
@@ -16,7 +15,7 @@ import {
   createCallRecord,
   recordRefusal,
 } from './call-record.ts';
-import { type CheckedCall, checkCall } from './check-call.ts';
+import { type CheckDeps, type CheckedCall, checkCall } from './check-call.ts';
 import type { Call, Endpoint } from './endpoint.ts';
 import { discard, type FetchAnswer, type Fetched } from './fetch-answer.ts';
 import { publicError } from './public-error.ts';
@@ -41,8 +40,7 @@ const withProtocolHeaders = (error: unknown, { protocol }: Call): unknown =>
     ? withHeaders(error, protocol.limitHeaders(error.limits.requests))
     : error;
 
-export type GenerateDeps = {
-  catalog: Catalog;
+export type GenerateDeps = CheckDeps & {
   replay: Replay;
   meter: Meter;
   /** Starts to read what the call of a target needs. */
@@ -88,7 +86,7 @@ const metaOf = (
  * Reserves one unit, calls a target, responds, settles, records. `keeper` stores the response of a keyed
  * request.
  */
-const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'replay'>): Run => {
+const createRun = (deps: Omit<GenerateDeps, keyof CheckDeps | 'replay'>): Run => {
   const { prefetch, recorder, clock } = deps;
   return async (checked, keeper) => {
     const { call } = checked;
@@ -123,10 +121,10 @@ const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'replay'>): Run => {
 };
 
 /** Handles a generation: checks for free, then runs it, or replays the response of an earlier attempt. */
-export const createGenerate = ({ catalog, replay, ...deps }: GenerateDeps): Endpoint => {
+export const createGenerate = ({ replay, ...deps }: GenerateDeps): Endpoint => {
   const run = createRun(deps);
   return async (call) => {
-    const checked = await recordRefusal(deps.recorder, call, async () => checkCall(catalog, call));
+    const checked = await recordRefusal(deps.recorder, call, async () => checkCall(deps, call));
     return replay(checked, run);
   };
 };

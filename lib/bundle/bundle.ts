@@ -1,10 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync, type Metafile } from 'esbuild';
 import { bundleConsole } from '../../console/bundle.ts';
+import { flattenTokenizers } from '../../lambdas/catalog/flatten-tokenizer.ts';
 import { parseModels } from '../../lambdas/catalog/parse-models.ts';
+import { ConfigurationError } from '../configuration-error.ts';
 
 const fromRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
@@ -48,12 +50,28 @@ const bundledIn = ({ outputs }: Metafile): Record<string, number> =>
     ),
   );
 
+/** @throws ConfigurationError that names the tokenizer */
+const readTokenizers: typeof flattenTokenizers = (models, folder) => {
+  try {
+    return flattenTokenizers(models, folder);
+  } catch (cause) {
+    throw new ConfigurationError(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+};
+
 /** Runs `use` with a file of the parsed catalog: the functions trust what they are bundled with. */
-const withParsedModels = <Result>(catalog: string, use: (file: string) => Result): Result => {
+const withParsedModels = <Result>(
+  { catalog, outdir }: { catalog: string; outdir: string },
+  use: (file: string) => Result,
+): Result => {
   const folder = mkdtempSync(join(tmpdir(), 'models-'));
   try {
     const file = join(folder, 'models.json');
-    writeFileSync(file, JSON.stringify(parseModels(JSON.parse(readFileSync(catalog, 'utf8')))));
+    const models = parseModels(JSON.parse(readFileSync(catalog, 'utf8')));
+    const { models: flat, files } = readTokenizers(models, dirname(catalog));
+    mkdirSync(outdir, { recursive: true });
+    for (const [name, bytes] of files) writeFileSync(join(outdir, name), bytes);
+    writeFileSync(file, JSON.stringify(flat));
     return use(file);
   } finally {
     rmSync(folder, { recursive: true });
@@ -73,7 +91,7 @@ export const bundle = ({
 }: BundleOptions): Bundled => {
   const folder = outdir.startsWith('/') ? outdir : fromRoot(outdir);
   const file = join(folder, fileName);
-  const { metafile } = withParsedModels(catalog, (models) =>
+  const { metafile } = withParsedModels({ catalog, outdir: folder }, (models) =>
     buildSync({
       absWorkingDir: fromRoot('.'),
       entryPoints: [entry],
@@ -96,6 +114,7 @@ export const bundle = ({
         }),
         '#models': models,
       },
+      define: { 'import.meta.dirname': '__dirname' },
       legalComments: 'none',
       logLevel: 'warning',
     }),

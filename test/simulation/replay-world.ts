@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createCatalog } from '../../lambdas/catalog/catalog.ts';
+import { createTokenizers } from '../../lambdas/catalog/tokenizer.ts';
 import type { Call, Endpoint, Reply } from '../../lambdas/endpoints/endpoint.ts';
 import type { FetchAnswer } from '../../lambdas/endpoints/fetch-answer.ts';
 import { createGenerate } from '../../lambdas/endpoints/generate.ts';
@@ -125,6 +126,7 @@ const startProcess = (world: World): Environment => {
   }
   const generate = createGenerate({
     catalog,
+    tokenizers: createTokenizers(() => new Uint8Array()),
     replay: createReplay({ answers, meter, clock, log, keepMs: 60 * MINUTE }),
     meter,
     prefetch: () => undefined,
