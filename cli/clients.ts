@@ -23,7 +23,7 @@ export type Configuration = {
 
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
-const codex = ({ url, model, context }: Connection): Configuration => ({
+export const codex = ({ url, model, context }: Connection) => ({
   file: {
     path: '~/.codex/config.toml',
     text: `model = "${model}"
@@ -42,7 +42,7 @@ stream_max_retries = 2
   },
 });
 
-const claude = ({ url, model }: Connection): Configuration => ({
+export const claude = ({ url, model }: Connection) => ({
   variables: {
     ANTHROPIC_BASE_URL: url,
     ANTHROPIC_AUTH_TOKEN: `$${KEY}`,
@@ -53,7 +53,7 @@ const claude = ({ url, model }: Connection): Configuration => ({
   },
 });
 
-const opencode = ({ url, model, context, output }: Connection): Configuration => ({
+export const opencode = ({ url, model, context, output }: Connection) => ({
   file: {
     path: 'opencode.json',
     text: json({

@@ -80,11 +80,15 @@ const write = ({ path, text }: NonNullable<Configuration['file']>, folder: strin
   return `Wrote ${target}`;
 };
 
+/** The client's file, or that it is written in `folder`. */
+const formatFile = (file: Configuration['file'], folder: string | undefined) => {
+  if (folder === undefined) return file && `# ${file.path}\n${file.text}`;
+  return file ? write(file, folder) : '# Wrote nothing: this client is configured without a file.';
+};
+
 const format = ({ variables = {}, file, code }: Configuration, folder: string | undefined) => {
   const exports = Object.entries(variables).map(([name, value]) => `export ${name}="${value}"`);
-  const written = file && folder !== undefined ? write(file, folder) : undefined;
-  const shown = file && (written ?? `# ${file.path}\n${file.text}`);
-  return [exports.join('\n'), shown, code].filter(Boolean).join('\n\n');
+  return [exports.join('\n'), formatFile(file, folder), code].filter(Boolean).join('\n\n');
 };
 
 const run = async (args: string[]): Promise<string> => {

@@ -1,3 +1,5 @@
+import type { Connection } from '../../cli/clients.ts';
+
 /** A fresh home and a folder to work in; both are thrown away. */
 export type Desk = { home: string; folder: string };
 
@@ -32,6 +34,14 @@ export type Agent = {
   };
   ask(ask: Ask): Promise<AgentAnswer>;
 };
+
+/** What `npm run connect` configures a client with. */
+export const connectionOf = ({ baseUrl, model }: Pick<Ask, 'baseUrl' | 'model'>): Connection => ({
+  url: baseUrl,
+  model,
+  context: 200_000,
+  output: 32_000,
+});
 
 /** An agent that hangs is a failure like any other. */
 export const ASK_MS = 60_000;

@@ -1,24 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { type Agent, ASK_MS, type Ask, offlineEnv } from './agent.ts';
+import { codex as codexConfiguration, KEY } from '../../cli/clients.ts';
+import { type Agent, ASK_MS, connectionOf, offlineEnv } from './agent.ts';
 import { commandOf } from './install-agents.ts';
 import { run } from './run.ts';
 
 /** Without repeats, each of which would be a unit: a scene counts the requests of one attempt. */
-const configOf = ({ model, baseUrl }: Ask): string => `
-model = "${model}"
-model_provider = "router"
-approval_policy = "never"
-sandbox_mode = "danger-full-access"
-[model_providers.router]
-name = "Router"
-base_url = "${baseUrl}/v1"
-env_key = "ROUTER_API_KEY"
-wire_api = "responses"
-request_max_retries = 0
-stream_max_retries = 0
-`;
+const OVERRIDES = [
+  'approval_policy="never"',
+  'sandbox_mode="danger-full-access"',
+  'model_providers.router.request_max_retries=0',
+  'model_providers.router.stream_max_retries=0',
+].flatMap((override) => ['-c', override]);
 
 const Line = z.object({
   type: z.string(),
@@ -29,16 +23,20 @@ const Line = z.object({
 const shell = (command: string) => `call exec_command ${JSON.stringify({ cmd: command })}`;
 const patch = (text: string) => `call apply_patch ${JSON.stringify({ input: text })}`;
 
-/** Codex's `exec`, which takes one prompt; it speaks the responses protocol only. */
+/**
+ * Codex's `exec`, which takes one prompt, configured by `npm run connect -- codex`; it speaks the responses
+ * protocol only.
+ */
 export const codex: Agent = {
   name: 'Codex',
   call: { read: (file) => shell(`cat ${file}`), shell },
   ask: async (ask) => {
-    writeFileSync(join(ask.desk.home, 'config.toml'), configOf(ask));
-    const args = ['exec', '--json', '--skip-git-repo-check', '-'];
+    const { file } = codexConfiguration(connectionOf(ask));
+    writeFileSync(join(ask.desk.home, 'config.toml'), file.text);
+    const args = ['exec', '--json', '--skip-git-repo-check', ...OVERRIDES, '-'];
     const { code, stdout, stderr } = await run(commandOf('codex'), args, {
       cwd: ask.desk.folder,
-      env: { ...offlineEnv(ask.desk), CODEX_HOME: ask.desk.home, ROUTER_API_KEY: ask.key },
+      env: { ...offlineEnv(ask.desk), CODEX_HOME: ask.desk.home, [KEY]: ask.key },
       input: ask.prompt,
       timeoutMs: ASK_MS,
     });

@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { type Agent, ASK_MS, type Ask, offlineEnv } from './agent.ts';
+import { KEY, opencode as opencodeConfiguration } from '../../cli/clients.ts';
+import { type Agent, ASK_MS, type Ask, connectionOf, offlineEnv } from './agent.ts';
 import { commandOf } from './install-agents.ts';
 import { run } from './run.ts';
 
@@ -11,23 +12,23 @@ type Family = keyof typeof PACKAGES;
 /** Every conversation's title is asked for next to the first step; of another model, to tell them apart. */
 const TITLE_MODEL = 'cirrus/vista-3';
 
-const limit = { context: 200_000, output: 32_000 };
-
-const configOf = (family: Family, { model, baseUrl, key }: Ask) => ({
-  autoupdate: false,
-  share: 'disabled',
-  permission: { '*': 'allow' },
-  model: `router/${model}`,
-  small_model: `router/${TITLE_MODEL}`,
-  provider: {
-    router: {
-      npm: PACKAGES[family],
-      name: 'Router',
-      options: { baseURL: `${baseUrl}/v1`, apiKey: key },
-      models: { [model]: { name: model, limit }, [TITLE_MODEL]: { name: TITLE_MODEL, limit } },
-    },
-  },
-});
+/** As `npm run connect -- opencode` has it, with the package of the family and the title's model. */
+const configOf = (family: Family, ask: Ask) => {
+  const { provider, ...configuration } = JSON.parse(
+    opencodeConfiguration(connectionOf(ask)).file.text,
+  );
+  const { router } = provider;
+  const limit = router.models[ask.model].limit;
+  const models = { ...router.models, [TITLE_MODEL]: { name: TITLE_MODEL, limit } };
+  return {
+    ...configuration,
+    autoupdate: false,
+    share: 'disabled',
+    permission: { '*': 'allow' },
+    small_model: `router/${TITLE_MODEL}`,
+    provider: { router: { ...router, npm: PACKAGES[family], models } },
+  };
+};
 
 const Line = z.object({
   type: z.string(),
@@ -51,6 +52,7 @@ export const opencode = (family: Family): Agent => ({
       env: {
         ...offlineEnv(ask.desk),
         OPENCODE_CONFIG: config,
+        [KEY]: ask.key,
         OPENCODE_DISABLE_MODELS_FETCH: '1',
         OPENCODE_DISABLE_AUTOUPDATE: '1',
         OPENCODE_DISABLE_LSP_DOWNLOAD: '1',

@@ -13,10 +13,10 @@ const router = useRouter();
 const folder = mkdtempSync(join(tmpdir(), 'connect-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const connect = (args: string[], key = router().key) =>
+const connect = (args: string[], { key = router().key, home = folder } = {}) =>
   runCli(
     ['--url', `${router().baseUrl}/v1/`, ...args],
-    { ROUTER_API_KEY: key, HOME: folder },
+    { ROUTER_API_KEY: key, HOME: home },
     'cli/connect.ts',
   );
 
@@ -31,6 +31,36 @@ describe('connect', () => {
       expect(out).toContain('borealis/swift-2');
       expect(out).toContain('ROUTER_API_KEY');
       expect(out).not.toContain(router().key);
+    },
+  );
+
+  const files = mkdtempSync(join(tmpdir(), 'connect-'));
+  afterAll(() => rmSync(files, { recursive: true }));
+
+  test.concurrent.each([
+    ['codex', '.codex/config.toml'],
+    ['opencode', 'opencode.json'],
+    ['aider', '.aider.model.metadata.json'],
+    ['continue', '.continue/models/router.yaml'],
+  ])(
+    'connect --write writes the file of %s with the model, and without the key',
+    async (name, path) => {
+      const { code, out } = await connect([name, '--write', '--folder', files], { home: files });
+      expect(code).toBe(0);
+      expect(out).toContain(join(files, path));
+      const text = readFileSync(join(files, path), 'utf8');
+      expect(text).toContain('aurora/scribe-1');
+      expect(text).not.toContain(router().key);
+    },
+  );
+
+  test.concurrent.each(['claude', 'curl'])(
+    'connect --write prints the configuration of %s and states that it has no file',
+    async (name) => {
+      const { code, out } = await connect([name, '--write', '--folder', files]);
+      expect(code).toBe(0);
+      expect(out).toContain('# Wrote nothing');
+      expect(out).toContain('aurora/scribe-1');
     },
   );
 
@@ -77,7 +107,7 @@ describe('connect', () => {
   });
 
   test('a wrong key and an address without a router exit with 1', async () => {
-    expect(await connect(['curl'], 'mrk_wrong')).toMatchObject({
+    expect(await connect(['curl'], { key: 'mrk_wrong' })).toMatchObject({
       code: 1,
       err: expect.stringContaining('is invalid'),
     });
