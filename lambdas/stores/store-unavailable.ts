@@ -21,3 +21,9 @@ export class StoreThrottled extends StoreUnavailable {
     this.name = STORE_THROTTLED;
   }
 }
+
+/** The failure of a write as that of another one, which was not sent because of it. */
+export const asNotSent = (cause: unknown): StoreUnavailable =>
+  cause instanceof StoreThrottled
+    ? new StoreThrottled(cause.message, { cause, mayBeApplied: false })
+    : new StoreUnavailable('The write before it failed.', { cause, mayBeApplied: false });

@@ -40,6 +40,7 @@ const SHARDING = {
   maxShards: 8,
   limitsHoldMs: 0,
   throttledToSpread: 3,
+  writesInFlight: 2,
 };
 
 test.each(['always', 'never'] as const)(

@@ -86,7 +86,8 @@ export const meterStoreContract = (
           return result;
         };
         const results = await Promise.all(Array.from({ length: 150 }, caller));
-        expect(Object.keys(tally(results)).toSorted()).toEqual(['admitted', 'quota-reserved']);
+        const others = results.filter(({ outcome }) => outcome !== 'admitted');
+        expect(others.filter(({ outcome }) => outcome !== 'quota-reserved')).toEqual([]);
         expect(await used(first)).toBe(0);
       });
 

@@ -102,6 +102,24 @@ test('the first byte of an idle environment waits for one call of the tables: th
   await body?.cancel();
 });
 
+test('40 concurrent requests of a key in one environment write its meter at most 20 times', async () => {
+  const key = await newKey(1_000);
+  await warmUp(key);
+  const isMeterWrite = (call: TableCall) => nameOf(call) === 'write meters';
+  // As far away as a busy table, so that writes meet.
+  router.proxy.decide((call) => (isMeterWrite(call) ? 'slow' : 'none'));
+  const first = router.proxy.calls.length;
+  const statuses = await Promise.all(Array.from({ length: 40 }, () => request(key)));
+  expect(new Set(statuses)).toEqual(new Set([200]));
+  const usage = async () => {
+    const response = await fetch(`${router.url}/v1/usage`, { headers: { 'x-api-key': key } });
+    return ((await response.json()) as { period: object }).period;
+  };
+  await expect.poll(usage, PATIENT).toMatchObject({ used: 41, reserved: 0 });
+  const writes = router.proxy.calls.slice(first).filter(isMeterWrite);
+  expect(writes.length).toBeLessThanOrEqual(20);
+});
+
 test('a denied request writes its meter and its count once, and further ones read the meter once a second', async () => {
   const key = await newKey(1);
   await warmUp(key);

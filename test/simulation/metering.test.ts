@@ -5,7 +5,15 @@ import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import { SEED } from '../support/seeds.ts';
 import { type Faults, NO_FAULTS } from './faulty-network.ts';
 import { createPlainAddStore } from './plain-add-store.ts';
-import { type CreateStore, DENSE, type Load, SPARSE, simulate, TOO_MUCH } from './world.ts';
+import {
+  CROWDED,
+  type CreateStore,
+  DENSE,
+  type Load,
+  SPARSE,
+  simulate,
+  TOO_MUCH,
+} from './world.ts';
 
 const FAULT_SETS: Record<string, Faults> = {
   calm: NO_FAULTS,
@@ -27,6 +35,7 @@ const SEEDS = Number(process.env.SIMULATION_SEEDS ?? 5_000);
 
 /** A schedule of several items takes seven times as long. */
 const SHARDED_SEEDS = Math.ceil(SEEDS / 10);
+const GROUPED_SEEDS = Math.ceil(SEEDS / 50);
 
 /** Broken promises by seed, up to `enough` seeds. */
 const failures = async (
@@ -54,6 +63,14 @@ const shardedStore: CreateStore = (client) =>
     sharding: { ...SHARDING, marksPerItem: 1, minShards: 2, maxShards: 8 },
   });
 
+/** One that sends one write of an item at a time, and those that wait for it as one; in one item, then in several. */
+const groupingStore: CreateStore = (client) =>
+  createDynamoMeterStore({
+    client: createSdkClient(client),
+    tableName: 'meters',
+    sharding: { ...SHARDING, marksPerItem: 12, minShards: 2, maxShards: 4, writesInFlight: 1 },
+  });
+
 describe(`in ${SEEDS} schedules`, () => {
   test.each(Object.entries(FAULT_SETS))(
     'meters under %s exceed no limit and charge correctly',
@@ -68,6 +85,15 @@ describe(`in ${SEEDS} schedules`, () => {
     async (_, faults) => {
       const dense = { seeds: SHARDED_SEEDS, load: DENSE };
       expect(await failures(faults, shardedStore, 5, dense)).toEqual([]);
+    },
+    600_000,
+  );
+
+  test.each(Object.entries(FAULT_SETS))(
+    'meters whose writes travel in groups under %s exceed no limit and charge correctly',
+    async (_, faults) => {
+      const crowded = { seeds: GROUPED_SEEDS, load: CROWDED };
+      expect(await failures(faults, groupingStore, 5, crowded)).toEqual([]);
     },
     600_000,
   );

@@ -19,7 +19,14 @@ export type CreateStore = (client: DynamoDBDocumentClient) => MeterStore;
  * One request as its caller saw it. `charge` is 0 until its response has ended, since a process that dies before
  * that refunds its unit; 1 once the charge is written; undefined if it is not known whether it is.
  */
-type Entry = { requestId: string; minute: number; period: number; charge: 0 | 1 | undefined };
+type Entry = {
+  requestId: string;
+  minute: number;
+  period: number;
+  charge: 0 | 1 | undefined;
+  /** Until its refund begins. */
+  holdsUnit: boolean;
+};
 
 type Ledger = {
   entries: Entry[];
@@ -43,6 +50,8 @@ export type Load = { limits: [number, number]; requests: [number, number]; withi
 export const SPARSE: Load = { limits: [0, 5], requests: [1, 6], withinMs: 5_000 };
 /** Many requests meet in the same moments. */
 export const DENSE: Load = { limits: [1, 12], requests: [4, 12], withinMs: 400 };
+/** So many that the writes of one item wait for one another. */
+export const CROWDED: Load = { limits: [3, 60], requests: [5, 20], withinMs: 60 };
 
 const planFrom = (random: Random, { limits }: Load): Plan => ({
   id: 'plan',
@@ -82,12 +91,17 @@ const runRequest = async (
   if (ledger.inFlight > concurrency) ledger.broken.push('more in flight than the concurrency');
   const { requests, quota } = admission.limits;
   const minute = requests.resetAt / MINUTE - 1;
-  const entry: Entry = { requestId, minute, period: quota.resetAt, charge: 0 };
+  const entry: Entry = { requestId, minute, period: quota.resetAt, charge: 0, holdsUnit: true };
   ledger.entries.push(entry);
+  const held = ledger.entries.filter(
+    ({ period, holdsUnit }) => holdsUnit && period === entry.period,
+  );
+  if (held.length > caller.plan.quota) ledger.broken.push('more units than the quota');
   await scheduler.sleep(random.between(0, 8_000));
   const isFailure = random.chance(0.35);
   ledger.inFlight -= 1;
   entry.charge = undefined;
+  entry.holdsUnit = !isFailure;
   await (isFailure ? admission.refund() : admission.charge());
   entry.charge = isFailure ? 0 : 1;
   await admission.finished();

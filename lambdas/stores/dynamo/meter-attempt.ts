@@ -6,21 +6,24 @@ import {
   type ReserveResult,
 } from '../meter-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
+import { createGroups } from './meter-groups.ts';
 import {
   countsIn,
   EPOCH,
   IN_FLIGHT,
   isFirstMark,
   itemKey,
+  markName,
   numberIn,
   ownOutcomeIn,
   type PastCounters,
   pastCountersIn,
+  withoutOthers,
 } from './meter-item.ts';
 import { reserveInShard } from './meter-shard-writes.ts';
-import type { Sharding } from './meter-shards.ts';
-import { bindReservation, RESERVE } from './meter-writes.ts';
-import type { Bindings, ConditionalWrite, Item, Table, WriteResult } from './table.ts';
+import { budgetsIn, type Sharding } from './meter-shards.ts';
+import { bindReservation, type ItemLimits, RESERVE, reserveAll } from './meter-writes.ts';
+import type { Item, Table, WriteResult } from './table.ts';
 
 /** Requests in flight in one process; the marks of an evicted one stay for the reaper. */
 const MAX_ENTRIES = 10_000;
@@ -37,21 +40,22 @@ export type LedgerEntry = {
   past: PastCounters | undefined;
 };
 
-/** One reservation of one item. */
-type ReserveWrite = { key: string; write: ConditionalWrite; bindings: Bindings };
-
 /** Sends the reserves of requests and remembers which of them may be applied again later. */
 export type WriteLedger = {
   entryOf(requestId: string): LedgerEntry | undefined;
   /** Without an entry a refund assumes that another process reserved the unit; a new entry holds none. */
   begin(requestId: string, key: string): LedgerEntry;
   /** Reserves in another item only after one was denied for good. @throws StoreUnavailable */
-  reserve(requestId: string, reserve: ReserveWrite): Promise<WriteResult>;
+  reserve<Result extends WriteResult>(
+    requestId: string,
+    key: string,
+    send: () => Promise<Result>,
+  ): Promise<Result>;
   end(requestId: string): void;
 };
 
 /** Entries are kept in this process's memory only. */
-export const createWriteLedger = (table: Table): WriteLedger => {
+export const createWriteLedger = (): WriteLedger => {
   const entries = createLruCache<LedgerEntry>(MAX_ENTRIES);
 
   const begin = (requestId: string, key: string): LedgerEntry => {
@@ -68,7 +72,7 @@ export const createWriteLedger = (table: Table): WriteLedger => {
   return {
     entryOf: (requestId) => entries.get(requestId),
     begin,
-    reserve: async (requestId, { key, write, bindings }) => {
+    reserve: async (requestId, key, send) => {
       const entry = begin(requestId, key);
       // A reserve that another item denied leaves no mark there.
       entry.key = key;
@@ -80,7 +84,7 @@ export const createWriteLedger = (table: Table): WriteLedger => {
         entry.mayHoldUnit = mayHaveHeld || applied || mayBeDuplicated;
       };
       try {
-        const result = await table.apply(key, write, bindings);
+        const result = await send();
         remember(result);
         return result;
       } catch (error) {
@@ -136,14 +140,75 @@ export type AttemptParts = {
   table: Table;
   ledger: WriteLedger;
   refund: MeterStore['refund'];
-  sharding: Pick<Sharding, 'marksPerItem'>;
+  sharding: Pick<Sharding, 'marksPerItem' | 'writesInFlight'>;
 };
 
-export const createTry = ({ table, ledger, refund, sharding: { marksPerItem } }: AttemptParts) => {
-  const writeFor = (reservation: Reservation, { epoch }: Place) =>
-    epoch === undefined
-      ? { write: RESERVE, bindings: bindReservation(reservation, marksPerItem) }
-      : reserveInShard(reservation, epoch, marksPerItem);
+/** What the counts of an item may reach, as this process knows it. */
+const limitsIn = (
+  item: Item | undefined,
+  reservation: Reservation,
+  { epoch }: Place,
+  marksPerItem: number,
+): ItemLimits => {
+  const {
+    rpm,
+    quota,
+    concurrency = marksPerItem,
+  } = epoch === undefined ? reservation : budgetsIn(item, epoch, reservation);
+  return { rpm, quota, concurrency: Math.min(concurrency, marksPerItem) };
+};
+
+type Try = { reservation: Reservation; place: Place };
+
+const keyOf = ({ reservation, place }: Try): string => itemKey(reservation.meterId, place.shard);
+
+/** Reservations that may be one write: of one item, key and window, under the same limits. */
+const groupName = (one: Try): string => {
+  const { keyId, minute, period, rpm, quota, concurrency } = one.reservation;
+  const same = [one.place.epoch, keyId, minute, period, rpm, quota, concurrency];
+  return [keyOf(one), ...same].join('|');
+};
+
+/** Sends reserves, several of one item as one write. */
+const createSend = ({ table, sharding }: Pick<AttemptParts, 'table' | 'sharding'>) => {
+  const { marksPerItem, writesInFlight } = sharding;
+
+  const sendOne = (one: Try) => {
+    const { reservation, place } = one;
+    const { write, bindings } =
+      place.epoch === undefined
+        ? { write: RESERVE, bindings: bindReservation(reservation, marksPerItem) }
+        : reserveInShard(reservation, place.epoch, marksPerItem);
+    return table.apply(keyOf(one), write, bindings);
+  };
+
+  const sendAll = (tries: Try[], item: Item | undefined) => {
+    const [first] = tries;
+    const marks = new Set(tries.map(({ reservation }) => markName(reservation.requestId)));
+    if (!first || marks.size < tries.length) return undefined;
+    const { reservation, place } = first;
+    const limits = limitsIn(item, reservation, place, marksPerItem);
+    const { minuteCount, periodCount, inFlightCount } = countsIn(item, reservation);
+    const room = Math.min(
+      limits.rpm - minuteCount,
+      limits.quota - periodCount,
+      limits.concurrency - inFlightCount,
+    );
+    if (room < tries.length) return undefined;
+    const { epoch } = place;
+    const reservations = tries.map((one) => one.reservation);
+    const { write, bindings } = reserveAll(reservations, reservation, { limits, epoch });
+    return table.apply(keyOf(first), write, bindings);
+  };
+
+  const groups = createGroups({ writesInFlight, sendOne, sendAll });
+  return (one: Try) => groups(groupName(one), one);
+};
+
+export const createTry = (parts: AttemptParts) => {
+  const { table, ledger, refund, sharding } = parts;
+  const { marksPerItem } = sharding;
+  const send = createSend(parts);
 
   /** What this process has to remember until the request is settled. */
   const onAdmitted = (
@@ -160,10 +225,12 @@ export const createTry = ({ table, ledger, refund, sharding: { marksPerItem } }:
 
   /** Tries a reservation in one item. */
   return async (reservation: Reservation, place: Place): Promise<Attempt> => {
-    const { meterId, requestId } = reservation;
-    const key = itemKey(meterId, place.shard);
-    const result = await ledger.reserve(requestId, { key, ...writeFor(reservation, place) });
-    const item = result.item ?? (await table.read(key));
+    const { requestId } = reservation;
+    const one = { reservation, place };
+    const result = await ledger.reserve(requestId, keyOf(one), () => send(one));
+    const left = result.item ?? (await table.read(keyOf(one)));
+    const { others } = result;
+    const item = left && others > 0 ? withoutOthers(left, reservation, others) : left;
     const outcome = result.applied ? 'admitted' : outcomeIn(item, reservation, place, marksPerItem);
     const entry = ledger.entryOf(requestId);
     let isTombstoned = false;

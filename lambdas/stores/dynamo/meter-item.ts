@@ -134,6 +134,19 @@ export const countsIn = (
   inFlightCount: numberIn(item, IN_FLIGHT),
 });
 
+/** The item that a write for several requests left, without the counts of `others` of them. */
+export const withoutOthers = (
+  item: Item,
+  { minute, period }: Pick<Reservation, 'minute' | 'period'>,
+  others: number,
+): Item => {
+  const lower = (name: string) => [name, numberIn(item, name) - others];
+  return {
+    ...item,
+    ...Object.fromEntries([minuteName(minute), periodName(period), IN_FLIGHT].map(lower)),
+  };
+};
+
 /**
  * The outcome of a reservation that the item determines independent of limits, undefined if none.
  * `admitted`: an earlier copy of the same write was applied.

@@ -10,6 +10,7 @@ import {
   numberIn,
   periodName,
 } from './meter-item.ts';
+import type { ItemLimits } from './meter-writes.ts';
 import type { Item } from './table.ts';
 
 /**
@@ -52,6 +53,8 @@ export type Sharding = {
   limitsHoldMs: number;
   /** Throttled reservations that one process sees in a minute before it spreads a meter over more items. */
   throttledToSpread: number;
+  /** Writes of one item that a process sends one by one; while they are in flight, further ones wait and travel as one. */
+  writesInFlight: number;
 };
 export const SHARDING: Sharding = {
   marksPerItem: 60,
@@ -59,6 +62,7 @@ export const SHARDING: Sharding = {
   maxShards: 64,
   limitsHoldMs: 15_000,
   throttledToSpread: 3,
+  writesInFlight: 2,
 };
 
 const LIMITS = 'p';
@@ -172,6 +176,20 @@ export const budgetsToCopy = (
     .filter(
       ({ counter, budget }) => budget > numberIn(item, budgetName(numberIn(root, EPOCH), counter)),
     );
+
+/** What a shard's counts may reach for sure: its budgets as it was seen, which only grow in an epoch. */
+export const budgetsIn = (
+  shard: Item | undefined,
+  epoch: number,
+  { minute, period }: Pick<Reservation, 'minute' | 'period'>,
+): ItemLimits => {
+  const budget = (counter: string) => numberIn(shard, budgetName(epoch, counter));
+  return {
+    quota: budget(periodName(period)),
+    rpm: budget(minuteName(minute)),
+    concurrency: budget(IN_FLIGHT),
+  };
+};
 
 /** Names of the budgets of all epochs in a shard. */
 export const budgetNamesIn = (item: Item): string[] =>

@@ -4,10 +4,12 @@ import { StoreUnavailable } from '../store-unavailable.ts';
 import type { DynamoClient } from './dynamo-client.ts';
 import { createWriteLedger, type LedgerEntry, type WriteLedger } from './meter-attempt.ts';
 import { type Bank, createBank } from './meter-bank.ts';
+import { createGroups } from './meter-groups.ts';
 import {
   endedPeriodsIn,
   itemKey,
   keyEndName,
+  markName,
   numberIn,
   periodName,
   revokedAt,
@@ -35,6 +37,7 @@ import {
   REFUND_DUPLICATED,
   reapAll,
   removingPast,
+  settleAll,
   TOMBSTONE,
   WITHDRAW,
 } from './meter-writes.ts';
@@ -49,11 +52,30 @@ const FREE_ITEM_LIFE_SECONDS = 3_600;
 /** Periods that one write forgets. */
 const MAX_FORGOTTEN = 40;
 
+/** A charge or refund of a unit in the item `key`. */
+type Settlement = { unit: ReservedUnit; key: string; write: ConditionalWrite };
+
+const createSettleGroups = (table: Table, writesInFlight: number) => {
+  const sendOne = ({ unit, key, write }: Settlement) => table.apply(key, write, bindUnit(unit));
+  const sendAll = (settlements: Settlement[]) => {
+    const [first] = settlements;
+    const units = settlements.map(({ unit }) => unit);
+    const marks = new Set(units.map(({ requestId }) => markName(requestId)));
+    if (!first || marks.size < units.length) return undefined;
+    const { write, bindings } = settleAll(first.write, units, first.unit);
+    return table.apply(first.key, write, bindings);
+  };
+  return createGroups({ writesInFlight, sendOne, sendAll });
+};
+
 /** Settles each unit once, also if copies of its writes are still in flight. */
 const createSettle = (
   table: Table,
   ledger: WriteLedger,
+  { writesInFlight }: Sharding,
 ): Pick<MeterStore, 'charge' | 'refund' | 'withdraw'> => {
+  const sendInGroup = createSettleGroups(table, writesInFlight);
+
   /** For a request whose reserve was sent once. Not applied means already settled or reaped. */
   const settleOnce = async (unit: ReservedUnit, write: ConditionalWrite, entry: LedgerEntry) => {
     const bindings = bindUnit(unit);
@@ -64,7 +86,11 @@ const createSettle = (
       const { applied } = await table.apply(entry.key, larger.write, larger.bindings);
       if (applied) return;
     }
-    await table.apply(entry.key, write, bindings);
+    const { key } = entry;
+    const group = [key, write.update, unit.minute, unit.period].join('|');
+    const { applied, mayBeDuplicated } = await sendInGroup(group, { unit, key, write });
+    // Either an earlier copy settled it, or another unit of its group was reaped.
+    if (!applied && mayBeDuplicated) await table.apply(key, write, bindings);
   };
 
   const refundDuplicated = async (unit: ReservedUnit, key: string): Promise<void> => {
@@ -199,8 +225,8 @@ export const createDynamoMeterStore = ({
   sharding?: Sharding;
 }): MeterStore => {
   const table = createTable(deps);
-  const ledger = createWriteLedger(table);
-  const settle = createSettle(table, ledger);
+  const ledger = createWriteLedger();
+  const settle = createSettle(table, ledger, sharding);
   const bank = createBank({ table, sharding });
   const endKey = createEndKey(table);
 

@@ -81,6 +81,71 @@ export const WITHDRAW: ConditionalWrite = {
   condition: '#mark = :open',
 };
 
+/** The counts of an item up to which its requests are admitted. */
+export type ItemLimits = { rpm: number; quota: number; concurrency: number };
+
+/**
+ * `RESERVE` for several requests of one key and minute, for all of them or for none; in a shard its epoch is given. A
+ * late copy meets the mark or the tombstone of at least one of them, so it changes nothing.
+ */
+export const reserveAll = (
+  reservations: Reservation[],
+  first: Reservation,
+  { limits, epoch }: { limits: ItemLimits; epoch: number | undefined },
+): { write: ConditionalWrite; bindings: Bindings } => {
+  const marks = bindMarks(reservations);
+  const others = reservations.length - 1;
+  const { names, values } = bindReservation(first, limits.concurrency);
+  const { update, condition = '' } = RESERVE;
+  const set = Object.keys(marks).map((mark) => `${mark} = :open`);
+  const isNew = Object.keys(marks).map((mark) => `attribute_not_exists(${mark})`);
+  const inEpoch = epoch === undefined ? 'attribute_not_exists(#epoch)' : '#epoch = :epoch';
+  return {
+    write: {
+      update: update.replace('#mark = :open', set.join(', ')),
+      condition: condition
+        .replace('attribute_not_exists(#mark)', isNew.join(' AND '))
+        .replace('attribute_not_exists(#epoch)', inEpoch),
+    },
+    bindings: {
+      names: { ...names, ...marks },
+      values: {
+        ...values,
+        ':one': reservations.length,
+        ':now': Math.max(...reservations.map(({ now }) => now)),
+        ':quota': limits.quota - others,
+        ':rpm': limits.rpm - others,
+        ':concurrency': limits.concurrency - others,
+        ':epoch': epoch,
+      },
+    },
+  };
+};
+
+/** The same settlement of several units of one minute and period, of which no copies can be in flight: all or none. */
+export const settleAll = (
+  { update }: ConditionalWrite,
+  units: ReservedUnit[],
+  first: ReservedUnit,
+): { write: ConditionalWrite; bindings: Bindings } => {
+  const marks = bindMarks(units);
+  const { names, values } = bindUnit(first);
+  const open = Object.fromEntries(units.map((unit, index) => [`:open${index}`, markOf(unit)]));
+  return {
+    write: {
+      update: update.replace('#mark', Object.keys(marks).join(', ')),
+      condition: units.map((_, index) => `#mark${index} = :open${index}`).join(' AND '),
+    },
+    bindings: {
+      names: { ...names, ...marks },
+      values: { ...values, ...open, ':minusOne': -units.length },
+    },
+  };
+};
+
+const bindMarks = (units: ReservedUnit[]): Record<string, string> =>
+  Object.fromEntries(units.map(({ requestId }, index) => [`#mark${index}`, markName(requestId)]));
+
 /** The same write, which also removes counters of past windows, unless another write raised the floor. */
 export const removingPast = (
   { update, condition }: ConditionalWrite,
