@@ -25,6 +25,12 @@ export const PRESETS = {
   'claude-4.7': CLAUDE_5,
   'claude-5': CLAUDE_5,
   'claude-fable-5': { ...CLAUDE_5, thinking: ['adaptive'] },
+  'claude-haiku-5.5': CLAUDE_5,
+  'claude-sonnet-5.5': {
+    ...CLAUDE_5,
+    thinking: ['adaptive', 'between_tools'],
+    forcedTool: false,
+  },
   'claude-5.5': { ...CLAUDE_5, thinking: ['adaptive'], forcedTool: false },
   'gpt-4': { effort: [] },
   'o-series': { ...GPT_5, effort: ['low', 'medium', 'high'] },

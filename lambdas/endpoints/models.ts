@@ -1,14 +1,27 @@
-import { type Catalog, type Model, unknownModelText } from '../catalog/catalog.ts';
+import { type Catalog, type Model, type Target, unknownModelText } from '../catalog/catalog.ts';
 import type { Meter } from '../metering/meter.ts';
 import { notFound } from '../support/errors.ts';
+import { isEmpty, omitUndefined } from '../support/omit-undefined.ts';
 import type { Endpoint } from './endpoint.ts';
+
+/** What the model's first target accepts, as far as its profile states it. */
+const reasoningOf = (target: Target | undefined) => {
+  const { thinking: forms, effort: efforts } = target?.profile ?? {};
+  const reasoning = omitUndefined({ forms, efforts });
+  return isEmpty(reasoning) ? {} : { reasoning };
+};
 
 /**
  * Returns the fields that the SDKs of every protocol and the model discovery of agents read. Aliases are
  * left out: a client that lists models would offer one model several times.
  */
-const publicModel = ({ targets: _, aliases: __, ...model }: Model): Record<string, unknown> => ({
+const publicModel = ({
+  targets: [first],
+  aliases: _,
+  ...model
+}: Model): Record<string, unknown> => ({
   ...model,
+  ...reasoningOf(first),
   object: 'model',
   type: 'model',
   created_at: new Date(model.created * 1000).toISOString(),

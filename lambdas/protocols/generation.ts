@@ -95,7 +95,7 @@ export type Reasoning = {
   /** Cap on thinking tokens, if the protocol has one. */
   budgetTokens?: number;
   /** `thinking.type` of the messages protocol; absent on chat. */
-  mode?: 'enabled' | 'adaptive' | 'disabled';
+  mode?: 'enabled' | 'adaptive' | 'disabled' | 'between_tools';
 };
 
 /** One request for one generation, validated, independent of any protocol. */

@@ -1,4 +1,4 @@
-import { type Profile, SAMPLING_FIELDS, type SamplingField, THINKING_FORMS } from './profile.ts';
+import { COMMON_FORMS, type Profile, SAMPLING_FIELDS, type SamplingField } from './profile.ts';
 
 /** One member of a profile, as a provider's rejection shows that it must be. */
 export type ModelDifference =
@@ -90,7 +90,7 @@ const samplingOf = (field: string): string => {
 export const withDifference = (profile: Profile, difference: ModelDifference): Profile => {
   switch (difference.member) {
     case 'thinking': {
-      const { thinking = THINKING_FORMS } = profile;
+      const { thinking = COMMON_FORMS }: Profile = profile;
       const forms = thinking.filter((form) => form !== difference.without);
       // The models without the adaptive form are those before the effort, but for one.
       const isEarly = difference.without === 'adaptive' && profile.effort === undefined;

@@ -37,7 +37,10 @@ export type Profile = {
   systemTurns?: 'leading' | undefined;
 };
 
-export const THINKING_FORMS = ['adaptive', 'enabled', 'disabled'] as const;
+/** The forms that several generations of models have. */
+export const COMMON_FORMS = ['adaptive', 'enabled', 'disabled'] as const;
+/** `between_tools`: the least that some models think. */
+export const THINKING_FORMS = [...COMMON_FORMS, 'between_tools'] as const;
 export type ThinkingForm = (typeof THINKING_FORMS)[number];
 
 export const SAMPLING_FIELDS = [

@@ -64,6 +64,22 @@ export const CLAUDE_GENERATIONS: Record<string, Generation> = {
     mayForceTools: true,
     mayPrefill: false,
   },
+  'claude-haiku-5.5': {
+    models: /haiku-5[-.]5/,
+    forms: ['adaptive', 'disabled'],
+    efforts: ALL,
+    hasSampling: false,
+    mayForceTools: true,
+    mayPrefill: false,
+  },
+  'claude-sonnet-5.5': {
+    models: /sonnet-5[-.]5/,
+    forms: ['adaptive', 'between_tools'],
+    efforts: ALL,
+    hasSampling: false,
+    mayForceTools: false,
+    mayPrefill: false,
+  },
   'claude-5.5': {
     models: /opus-5[-.]5|fable-5[-.]1/,
     forms: ['adaptive'],

@@ -36,9 +36,12 @@ const lowest = ({ effort }: Profile): Reasoning => {
 type Chosen = { reasoning: Reasoning; isLost?: boolean };
 
 const chooseAdaptive = (wanted: Reasoning): Chosen => {
-  const { budgetTokens, effort } = wanted;
+  const { budgetTokens, effort, mode } = wanted;
   const level = effort ?? (budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens));
-  return { reasoning: { mode: 'adaptive', ...(level !== undefined && { effort: level }) } };
+  return {
+    reasoning: { mode: 'adaptive', ...(level !== undefined && { effort: level }) },
+    isLost: mode === 'between_tools',
+  };
 };
 
 const chooseEnabled = (
@@ -61,6 +64,9 @@ const choose = (wanted: Reasoning, request: GenerationRequest, target: WireTarge
   const { mode } = wanted;
   if (isOff(wanted)) {
     if (forms.includes('disabled')) return { reasoning: wanted };
+    if (forms.includes('between_tools')) {
+      return { reasoning: { mode: 'between_tools' }, isLost: true };
+    }
     // A model that cannot think needs no switch; one that always does thinks as little as it can.
     return forms.length === 0 ? { reasoning: {} } : { reasoning: lowest(target), isLost: true };
   }

@@ -1,15 +1,14 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import type { GenerationRequest, Reasoning, Turn } from '../generation.ts';
 import { asArray, asRecord, asString, type Json } from '../json.ts';
+import { THINKING_FORMS } from '../profile.ts';
 import type { WireTarget } from '../protocol.ts';
 import { requestsBeta } from './betas.ts';
 import { NAME } from './name.ts';
 import type { CountRequest } from './wire.ts';
 
-const REASONING_MODES = ['enabled', 'adaptive', 'disabled'] as const;
-
 export const modeOf = (thinking: CountRequest['thinking']): Reasoning['mode'] =>
-  REASONING_MODES.find((mode) => mode === thinking?.type);
+  THINKING_FORMS.find((mode) => mode === thinking?.type);
 
 const isFromSameProtocol = ({ extras }: GenerationRequest): boolean => extras.protocol === NAME;
 

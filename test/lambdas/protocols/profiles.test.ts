@@ -195,6 +195,34 @@ describe('a generation of Claude by its preset', () => {
     expect(dropped).toBe('thinking');
   });
 
+  test('thinking that cannot be turned off runs between tools where the model can', async () => {
+    const fields = { thinking: { type: 'disabled' } };
+    const { wire, dropped } = await ask('claude-sonnet-5.5', { path: 'messages', fields });
+    expect([wire.thinking, dropped]).toEqual([{ type: 'between_tools' }, 'thinking']);
+  });
+
+  test('thinking between tools becomes adaptive where the model has no such form, and is named', async () => {
+    const fields = { thinking: { type: 'between_tools' } };
+    const same = await ask('claude-sonnet-5.5', { path: 'messages', fields });
+    expect([same.wire.thinking, same.dropped]).toEqual([{ type: 'between_tools' }, undefined]);
+    const { wire, dropped } = await ask('claude-5.5', { path: 'messages', fields });
+    expect([wire.thinking, dropped]).toEqual([{ type: 'adaptive' }, 'thinking']);
+  });
+
+  test('GET /v1/models shows the forms of thinking and the efforts of a model whose profile states them', async () => {
+    const { text } = await send(fleet.urls[0] ?? '', '/v1/models', {
+      headers: { authorization: `Bearer ${fleet.key}` },
+    });
+    const { data } = parseJson(text) as { data: { id: string; reasoning?: unknown }[] };
+    const shown = (id: string) => data.find((model) => model.id === `vendor/${id}`)?.reasoning;
+    expect(shown('claude-sonnet-5.5')).toEqual({
+      forms: ['adaptive', 'between_tools'],
+      efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
+    });
+    expect(shown('gpt-oss')).toEqual({ efforts: ['low', 'medium', 'high'] });
+    expect(shown('listed')).toBeUndefined();
+  });
+
   test('a tool that may not be forced is asked for in the system prompt', async () => {
     const fields = { ...TOOLS, tool_choice: { type: 'tool', name: 'f' }, system: 'Be brief.' };
     const { wire, dropped } = await ask('claude-5.5', { path: 'messages', fields });
