@@ -29,6 +29,7 @@ const measure = async ({ pid, ...target }: Measured, current: Case): Promise<Sam
 type Row = {
   name: string;
   d: number[];
+  cpu: Record<string, number[]>;
   ratios: Record<string, number[]>;
   addedMs: Record<string, number[]>;
 };
@@ -41,6 +42,7 @@ const runRound = async (d: Measured, targets: Record<string, Measured>, rows: Ro
       const sample = await measure(target, current);
       const row = rows[index];
       row?.d.push(floor.cpu);
+      (row?.cpu[name] ?? []).push(sample.cpu);
       (row?.ratios[name] ?? []).push(sample.cpu / floor.cpu);
       (row?.addedMs[name] ?? []).push(sample.firstByteMs - floor.firstByteMs);
     }
@@ -49,7 +51,7 @@ const runRound = async (d: Measured, targets: Record<string, Measured>, rows: Ro
 
 const print = (rows: Row[], names: string[]) => {
   const line = (label: string, cells: string[]) =>
-    console.log(label.padEnd(36) + cells.map((cell) => cell.padStart(18)).join(''));
+    console.log(label.padEnd(36) + cells.map((cell) => cell.padStart(20)).join(''));
   line('CPU, and added ms to the first byte', ['D, us', ...names.map((name) => `${name}, x D`)]);
   for (const { name, d, ratios, addedMs } of rows) {
     const cells = names.map((target) => {
@@ -57,6 +59,10 @@ const print = (rows: Row[], names: string[]) => {
       return `${median(ratios[target] ?? []).toFixed(1)} (+${added})`;
     });
     line(name, [median(d).toFixed(1), ...cells]);
+  }
+  const rate = (microseconds: number[] = []) => (1e6 / median(microseconds)).toFixed(0);
+  for (const { name, d, cpu } of rows.slice(0, 2)) {
+    line(`requests/s: ${name}`, [rate(d), ...names.map((target) => rate(cpu[target]))]);
   }
 };
 
@@ -69,15 +75,24 @@ try {
   writeFileSync(catalog, JSON.stringify(modelsAt(upstream.url)));
   const { file } = bundle({ ...WEB_BUNDLE, outdir: folder, catalog });
   const d: Measured = { ...pipe, headers: {} };
-  const targets: Record<string, Measured> = {};
+  const headers = { authorization: `Bearer ${key}` };
+  const apart = bundle({
+    ...{ ...WEB_BUNDLE, entry: 'bench/gateway/store-apart.ts' },
+    ...{ outdir: join(folder, 'apart'), catalog },
+  });
+  const targets: Record<string, Measured> = {
+    'store apart': { ...(await startRouter(apart.file, { BENCH_KEY: key })), headers },
+  };
   for (const [name, store] of Object.entries(stores)) {
     const router = await startRouter(file, environmentOn(store));
-    targets[name] = { ...router, headers: { authorization: `Bearer ${key}` } };
+    targets[name] = { ...router, headers };
   }
   const names = Object.keys(targets);
   const empty = () => Object.fromEntries(names.map((name): [string, number[]] => [name, []]));
   const newRows = (): Row[] =>
-    CASES.map(({ name }) => ({ name, d: [], ratios: empty(), addedMs: empty() }));
+    CASES.map(({ name }) => ({
+      ...{ name, d: [], cpu: empty(), ratios: empty(), addedMs: empty() },
+    }));
   // The first round compiles the code of every case, and is discarded.
   await runRound(d, targets, newRows());
   const rows = newRows();

@@ -55,6 +55,12 @@ export const AGENT = {
   messages: [{ role: 'user', content: 'Fix the test.' }, ...ROUNDS],
 };
 
+/** A message of 4,500 bytes. */
+const lengthen = (message: object | undefined) => ({
+  ...message,
+  content: QUESTION.repeat(33).slice(0, 4_450),
+});
+
 const chat = { path: '/v1/chat/completions' as const };
 const messages = { path: '/v1/messages' as const };
 const bodyOf = (events: number, stream: boolean, rest: object): string =>
@@ -74,6 +80,12 @@ export const CASES: Case[] = [
   caseOf('whole, 20 events, translated', messages, WHOLE),
   caseOf('whole, 200 events, translated', messages, { ...WHOLE, requests: 150, events: 200 }),
   caseOf('agent body 29 KB, translated', messages, { ...WHOLE, requests: 150 }, AGENT),
+  caseOf(
+    '4.5 MB body, pass-through',
+    chat,
+    { ...WHOLE, requests: 8, connections: 1 },
+    { messages: Array.from({ length: 1_001 }, () => SMALL[0]).map(lengthen) },
+  ),
   caseOf('stream of 20 events, translated', messages, { ...WHOLE, stream: true }),
   caseOf('stream of 10,000 events, translated', messages, {
     ...{ requests: 3, connections: 1, events: 10_000, stream: true },

@@ -41,7 +41,7 @@ const STAGES: Stage[] = [
   },
   ...CASES.map(({ name, path, body, events }) => ({
     name: `generation: ${name}`,
-    batch: Math.max(1, Math.min(20, Math.floor(1_000 / events))),
+    batch: Math.max(1, Math.min(20, Math.floor(1_000 / events), Math.floor(1e6 / body.length))),
     event: eventOf('POST', path, body),
   })),
 ];

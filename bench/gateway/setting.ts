@@ -23,7 +23,7 @@ export type Store = { dynamo: string; secrets: string };
 export const modelsAt = (url: string): Model[] =>
   EVENT_COUNTS.map((events) => ({
     ...{ id: `bench/${events}`, display_name: 'Bench', created: 1, owned_by: 'bench' },
-    ...{ context_length: 1_000_000, max_output_tokens: 100_000 },
+    ...{ context_length: 10_000_000, max_output_tokens: 100_000 },
     ...{ streaming: true, tools: true, vision: false, input_price_per_m: 1, output_price_per_m: 2 },
     targets: [
       {
