@@ -26,9 +26,10 @@ export type UsageSums = ReturnType<ReturnType<typeof createUsageGroups>['total']
 export type UsageRow = UsageSums & Partial<Record<Grouping | 'name', string>>;
 export type Usage = List<UsageRow> & { by: Grouping; from: string; to: string; total: UsageSums };
 
-export type RequestSummary = ReturnType<typeof summaryOf>;
+type NamedKey = { key_name: string | null };
+export type RequestSummary = ReturnType<typeof summaryOf> & NamedKey;
 export type RequestPage = PagedList<RequestSummary>;
-export type RequestRecord = ReturnType<typeof recordForOperator> & { key_name: string | null };
+export type RequestRecord = ReturnType<typeof recordForOperator> & NamedKey;
 
 export type Member = ReturnType<typeof publicMember>;
 

@@ -1,6 +1,7 @@
 import type { AuditEntry, Key, PagedList, RequestPage } from '../api/types.ts';
 import { Bars } from '../parts/bars.tsx';
 import { useShared } from '../parts/context.ts';
+import { Copied } from '../parts/copy.tsx';
 import { count, dollars, plural } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
 import { Meter } from '../parts/meter.tsx';
@@ -13,7 +14,7 @@ import { useKeyActions } from './key-actions.tsx';
 import { KeyStatus } from './key-table.tsx';
 import { type KeyRow, loadCounts, nameOf, pathOf } from './keys-data.ts';
 import { RequestTable } from './requests.tsx';
-import { barsOf, loadUsage } from './usage-data.ts';
+import { barsOf, lastDays, loadUsage } from './usage-data.ts';
 
 const DAYS = 30;
 const LAST_REQUESTS = 5;
@@ -33,7 +34,7 @@ const Facts = ({ row }: { row: KeyRow }) => {
     <dl class="facts">
       <dt>Key</dt>
       <dd>
-        <code>{row.start}…</code> <span class="mono quiet">{row.id}</span>
+        <code>{row.start}…</code> <Copied text={row.id} label="the key id" />
       </dd>
       <dt>Plan</dt>
       <dd>{row.plan}</dd>
@@ -115,7 +116,7 @@ const useKey = (project: string, id: string) => {
       ]);
       return { ...key, counts: counts.get(id) };
     }),
-    usage: useLoad(id, () => loadUsage(api, 'day', { ...filter, days: DAYS })),
+    usage: useLoad(id, () => loadUsage(api, 'day', { ...filter, days: lastDays(DAYS) })),
     requests: useLoad(id, () =>
       api.get<RequestPage>('requests', { ...filter, limit: LAST_REQUESTS }),
     ),
@@ -157,7 +158,7 @@ export const KeyPage = ({ project, id }: { project: string; id: string }) => {
           {(loaded) => (
             <div class="panel is-padded">
               <Bars
-                bars={barsOf(loaded, DAYS, 'requests')}
+                bars={barsOf(loaded, lastDays(DAYS), 'requests')}
                 label={`${plural(loaded.total.charged, 'request')}, ${dollars(loaded.total.cost_usd)} upstream`}
                 format={count}
               />

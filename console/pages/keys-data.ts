@@ -94,16 +94,23 @@ export const withKey = (
   return (isListed ? next : [changed, ...next]).toSorted(byNewest);
 };
 
+/** A key that is not used for this long is better revoked. */
+const UNUSED_MS = 30 * 86_400_000;
+
+const isUnused = (lastUsed: string): boolean => Date.now() - Date.parse(lastUsed) > UNUSED_MS;
+
 export const statusOf = ({
   status,
   replaced_by: successor,
   counts,
   pending,
+  created_at: createdAt,
 }: KeyRow): { text: string; tone: string } => {
   if (pending) return { text: `${pending}…`, tone: 'warn' };
   if (status === 'paused') return { text: 'paused', tone: 'warn' };
   if (status !== 'active') return { text: status, tone: 'off' };
   if (successor !== undefined) return { text: 'replaced', tone: 'warn' };
   if (counts?.remaining === 0) return { text: 'used up', tone: 'warn' };
+  if (counts && isUnused(counts.last_used_at ?? createdAt)) return { text: 'unused', tone: 'off' };
   return { text: 'active', tone: 'good' };
 };

@@ -12,7 +12,7 @@ import { Instant } from '../parts/time.tsx';
 import { isEnded, loadCounts, nameOf } from './keys-data.ts';
 import { RequestTable } from './requests.tsx';
 import { Sums } from './usage.tsx';
-import { barsOf, loadUsage } from './usage-data.ts';
+import { barsOf, lastDays, loadUsage } from './usage-data.ts';
 
 const DAYS = 14;
 /** The busiest keys of these days, as long as the longest period, are looked at. */
@@ -33,7 +33,7 @@ const thresholdOf = (row: KeyUsage): number | undefined =>
 
 /** Keys over a threshold, the fullest first. */
 const loadNear = async (api: Api, project: string | undefined): Promise<ProjectKey[]> => {
-  const { data } = await loadUsage(api, 'key', { project, days: BUSY_DAYS });
+  const { data } = await loadUsage(api, 'key', { project, days: lastDays(BUSY_DAYS) });
   const busiest = data.toSorted((one, other) => other.charged - one.charged).slice(0, MAX_KEYS);
   const byProject = Object.groupBy(busiest, (row) => row.project ?? '');
   const loads = Object.entries(byProject).map(async ([id, rows = []]) => {
@@ -85,7 +85,7 @@ export const OverviewPage = () => {
   const { session, project } = useShared();
   const { api } = session;
   const subject = project ?? '';
-  const usage = useLoad(subject, () => loadUsage(api, 'day', { project, days: DAYS }));
+  const usage = useLoad(subject, () => loadUsage(api, 'day', { project, days: lastDays(DAYS) }));
   const failed = useLoad(subject, () =>
     api.get<RequestPage>('requests', { project, status: 'failed', limit: 5 }),
   );
@@ -98,7 +98,7 @@ export const OverviewPage = () => {
             <Sums sums={loaded.total} />
             <div class="panel is-padded">
               <Bars
-                bars={barsOf(loaded, DAYS, 'requests')}
+                bars={barsOf(loaded, lastDays(DAYS), 'requests')}
                 label="Charged requests"
                 format={count}
               />

@@ -1,5 +1,6 @@
 import type { RequestRecord } from '../api/types.ts';
 import { useShared } from '../parts/context.ts';
+import { Copied } from '../parts/copy.tsx';
 import { count, dollars, milliseconds } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
@@ -85,7 +86,7 @@ export const RequestDetails = ({ id }: { id: string }) => {
     session.api.get<RequestRecord>(`requests/${encodeURIComponent(id)}`),
   );
   return (
-    <Page title="Request" subtitle={<span class="mono">{id}</span>}>
+    <Page title="Request" subtitle={<Copied text={id} label="the request id" />}>
       <Shown of={request}>
         {(record) => (
           <div class="panel is-padded">

@@ -46,9 +46,9 @@ const COLUMNS: Column<RequestSummary>[] = [
   {
     title: 'Key',
     kind: 'wide',
-    cell: ({ key, project }) => (
-      <a class="mono clip" href={hrefOf('keys', { id: key, project })}>
-        {key}
+    cell: ({ key, key_name: name, project }) => (
+      <a class="clip" title={key} href={hrefOf('keys', { id: key, project })}>
+        {name ?? key}
       </a>
     ),
   },
@@ -56,6 +56,11 @@ const COLUMNS: Column<RequestSummary>[] = [
   {
     title: 'Charged',
     cell: ({ charged }) => (charged ? 'charged' : <span class="quiet">not charged</span>),
+  },
+  {
+    title: 'First content',
+    kind: 'number',
+    cell: ({ first_content_ms: ms }) => (ms === null ? '–' : milliseconds(ms)),
   },
   { title: 'Duration', kind: 'number', cell: ({ ms }) => milliseconds(ms) },
 ];

@@ -9,6 +9,8 @@ export const RANGES = [
   { value: '7', label: '7 days' },
   { value: '30', label: '30 days' },
   { value: '90', label: '90 days' },
+  { value: 'month', label: 'This month' },
+  { value: 'last', label: 'Last month' },
 ] as const;
 export type RangeName = (typeof RANGES)[number]['value'];
 
@@ -34,24 +36,44 @@ export type Measure = keyof typeof MEASURES;
 
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
+const daysFrom = (firstMs: number, days: number): string[] =>
+  Array.from({ length: days }, (_, index) => dayOf(firstMs + index * DAY_MS));
+
 /** The UTC days of a range that ends today. */
-const daysOf = (days: number): string[] =>
-  Array.from({ length: days }, (_, index) => dayOf(Date.now() - (days - 1 - index) * DAY_MS));
+export const lastDays = (days: number): string[] =>
+  daysFrom(Date.now() - (days - 1) * DAY_MS, days);
 
-export type UsageQuery = { project: string | undefined; key?: string | undefined; days: number };
+/** The UTC days of a range; of this month until today. */
+export const daysIn = (range: RangeName): string[] => {
+  if (range !== 'month' && range !== 'last') return lastDays(Number(range));
+  const now = new Date();
+  if (range === 'month') return lastDays(now.getUTCDate());
+  const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
+  return daysFrom(Date.UTC(year, month - 1), new Date(Date.UTC(year, month, 0)).getUTCDate());
+};
 
-/** Sums of a range by one of their names; every group of one range has the same total. */
+export type UsageQuery = {
+  project: string | undefined;
+  key?: string | undefined;
+  days: readonly string[];
+};
+
+/** Sums of some days by one of their names; every group of the same days has the same total. */
 export const loadUsage = (
   api: Api,
   by: Group,
   { project, key, days }: UsageQuery,
 ): Promise<Usage> =>
-  api.get<Usage>('usage', { by, project, key, since: `${daysOf(days)[0]}T00:00:00Z` });
+  api.get<Usage>('usage', {
+    ...{ by, project, key },
+    since: `${days[0]}T00:00:00Z`,
+    until: `${days.at(-1)}T23:59:59.999Z`,
+  });
 
-/** One bar for each day of the range, also for days without a request. */
-export const barsOf = ({ data }: Usage, days: number, measure: Measure): Bar[] => {
+/** One bar for each day, also for days without a request. */
+export const barsOf = ({ data }: Usage, days: readonly string[], measure: Measure): Bar[] => {
   const byDay = new Map(data.map((row) => [row.day, row]));
-  return daysOf(days).map((day) => {
+  return days.map((day) => {
     const row = byDay.get(day);
     return { day, value: row ? MEASURES[measure].of(row) : 0 };
   });

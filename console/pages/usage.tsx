@@ -11,6 +11,7 @@ import { Empty, Shown } from '../parts/states.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import {
   barsOf,
+  daysIn,
   GROUPS,
   type Group,
   loadUsage,
@@ -130,7 +131,7 @@ export const UsagePage = () => {
   const [range, setRange] = useState<RangeName>('30');
   const [measure, setMeasure] = useState<Measure>('requests');
   const [group, setGroup] = useState<Group>('model');
-  const query = { project, days: Number(range) };
+  const query = { project, days: daysIn(range) };
   const days = useLoad(`${project} ${range}`, () => loadUsage(session.api, 'day', query));
   const groups = useLoad(`${project} ${range} ${group}`, () =>
     loadUsage(session.api, group, query),

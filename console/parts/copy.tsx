@@ -27,6 +27,14 @@ const CopyButton = ({ text, label }: { text: string; label: string }) => {
   );
 };
 
+/** An id within a line, with a button that copies it. */
+export const Copied = ({ text, label }: { text: string; label: string }) => (
+  <span class="copied" data-copied>
+    <code class="quiet">{text}</code>
+    <CopyButton text={text} label={`Copy ${label}`} />
+  </span>
+);
+
 /** A text to copy, in one line or as a block. */
 export const Copyable = ({
   text,

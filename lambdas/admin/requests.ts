@@ -16,7 +16,7 @@ import type { Identity } from './roles.ts';
 type Parts = {
   records: Pick<RecordStore, 'findRecord' | 'listRecords'>;
   projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
-  keys: Pick<KeyStore, 'listKeys'>;
+  keys: Pick<KeyStore, 'findKeyById' | 'listKeys'>;
   clock: Clock;
 };
 
@@ -71,6 +71,19 @@ export const requestHandlers = ({ records, projects, keys, clock }: Parts) => {
     return owners.flat();
   };
 
+  /** Names of keys are looked up here: a record has the id only. One read for each key. */
+  const readNames = async (found: RequestRecord[]) => {
+    const refs = new Map(found.map(({ keyId, projectId }) => [keyId, projectId]));
+    const names = await Promise.all(
+      [...refs].map(async ([keyId, projectId]) => {
+        const key = await keys.findKeyById(projectId, keyId);
+        return [keyId, key?.name ?? null] as const;
+      }),
+    );
+    const byId = new Map(names);
+    return ({ keyId }: RequestRecord): string | null => byId.get(keyId) ?? null;
+  };
+
   const list: AdminOperation = async ({ query, identity }) => {
     const wanted = readQuery(ListQuery, query);
     const { since = clock.now() - DAY_MS, until = clock.now() + 1_000, cursor: before } = wanted;
@@ -84,7 +97,9 @@ export const requestHandlers = ({ records, projects, keys, clock }: Parts) => {
       isWanted: (record) =>
         (key === undefined || key === record.keyId) && hasStatus(record, status),
     });
-    return { status: 200, body: { ...page, data: page.data.map(summaryOf) } };
+    const nameOf = await readNames(page.data);
+    const data = page.data.map((record) => ({ ...summaryOf(record), key_name: nameOf(record) }));
+    return { status: 200, body: { ...page, data } };
   };
 
   const find: AdminOperation = async ({ parameters: { request = '' }, identity }) => {
@@ -93,9 +108,8 @@ export const requestHandlers = ({ records, projects, keys, clock }: Parts) => {
     );
     const record = found.find((one) => one !== undefined);
     if (record) {
-      const { name = null } =
-        (await keys.listKeys(record.projectId)).find(({ keyId }) => keyId === record.keyId) ?? {};
-      return { status: 200, body: { ...recordForOperator(record), key_name: name } };
+      const nameOf = await readNames([record]);
+      return { status: 200, body: { ...recordForOperator(record), key_name: nameOf(record) } };
     }
     throw notFound(
       `Request '${request.slice(0, 100)}' not found. It took no unit, its record has expired, or its id is wrong.`,

@@ -69,6 +69,7 @@ export const summaryOf = (record: RequestRecord) => ({
   error: record.error ?? null,
   charged: record.isCharged,
   ms: record.ms,
+  first_content_ms: record.firstContentMs ?? null,
 });
 
 const detailsOf = (record: RequestRecord, isWithReason: boolean) => {
@@ -78,7 +79,6 @@ const detailsOf = (record: RequestRecord, isWithReason: boolean) => {
     plan: record.planId,
     protocol: record.protocol,
     finish_reason: record.finish ?? null,
-    first_content_ms: record.firstContentMs ?? null,
     what,
     whose_fault: blame,
     charged_why: whyCharged(record),
