@@ -13,8 +13,9 @@ import { ProjectsPage } from './pages/projects.tsx';
 import { RequestsPage } from './pages/requests.tsx';
 import { UsagePage } from './pages/usage.tsx';
 import { SharedProvider } from './parts/context.ts';
+import { GoTo } from './parts/go-to.tsx';
 import { useLoad } from './parts/load.ts';
-import { Navigation } from './parts/navigation.tsx';
+import { Navigation, placesFor } from './parts/navigation.tsx';
 import { Notices } from './parts/notice.tsx';
 import { useRoute } from './parts/route.ts';
 import { SecretDialog } from './parts/secret-dialog.tsx';
@@ -82,6 +83,7 @@ export const Shell = ({ session }: { session: Session }) => {
           )}
         </Shown>
       </main>
+      <GoTo api={session.api} pages={placesFor(project)} projects={loaded.value?.projects ?? []} />
       {secret && <SecretDialog secret={secret} onDone={() => setSecret(undefined)} />}
       <Notices />
     </div>

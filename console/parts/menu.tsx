@@ -1,23 +1,8 @@
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from './icons.tsx';
+import { moveFocus } from './move-focus.ts';
 
 export type MenuItem = { label: string; isDangerous?: boolean; onChoose: () => void };
-
-/** Moves the focus among the items: arrows, Home and End. */
-const moveFocus = (list: HTMLElement, key: string): boolean => {
-  const items = [...list.querySelectorAll<HTMLElement>('[role=menuitem]')];
-  const { activeElement } = document;
-  const index = activeElement instanceof HTMLElement ? items.indexOf(activeElement) : -1;
-  const next = {
-    ArrowDown: (index + 1) % items.length,
-    ArrowUp: (index - 1 + items.length) % items.length,
-    Home: 0,
-    End: items.length - 1,
-  }[key];
-  if (next === undefined) return false;
-  items[next]?.focus();
-  return true;
-};
 
 /** A button with a menu of further actions. */
 export const Menu = ({ label, items }: { label: string; items: readonly MenuItem[] }) => {
@@ -42,7 +27,9 @@ export const Menu = ({ label, items }: { label: string; items: readonly MenuItem
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === 'Escape') close();
     else if (event.key === 'Tab') setOpen(false);
-    else if (list.current && moveFocus(list.current, event.key)) event.preventDefault();
+    else if (list.current && moveFocus(list.current, '[role=menuitem]', event.key)) {
+      event.preventDefault();
+    }
   };
   return (
     <div class="menu">

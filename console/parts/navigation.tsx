@@ -2,6 +2,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { Session } from '../api/session.ts';
 import type { Project } from '../api/types.ts';
 import { settings, version } from '../settings.ts';
+import type { Place } from './go-to.tsx';
 import { Icon, type IconName, Logo } from './icons.tsx';
 import { hrefOf } from './route.ts';
 import { ThemeButton } from './theme.tsx';
@@ -37,6 +38,12 @@ const GROUPS: { title: string; entries: Entry[] }[] = [
     ],
   },
 ];
+
+/** The pages as places to go to. */
+export const placesFor = (project: string | undefined): Place[] =>
+  GROUPS.flatMap(({ entries }) =>
+    entries.map(({ page, title }) => ({ title, href: hrefOf(page, { project }) })),
+  );
 
 type NavigationProps = {
   session: Session;

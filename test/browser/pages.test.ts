@@ -96,6 +96,16 @@ test('a request has its timeline, and what to do when it failed', async () => {
   });
 });
 
+test.each([
+  ['This month', new Date().getUTCDate()],
+  ['Last month', new Date(new Date().setUTCDate(0)).getUTCDate()],
+])('the usage of %s has a bar for each of its %i UTC days', async (range, days) => {
+  await withTab('#/usage', async ({ page }) => {
+    await page.getByText(range, { exact: true }).click();
+    await expect.poll(() => page.locator('.plot rect').count()).toBe(days);
+  });
+});
+
 test('the sums of the usage agree by day, model and key', async () => {
   await withTab('#/usage', async ({ page }) => {
     const totals = [];
@@ -142,6 +152,37 @@ test('a key shows its usage to its holder, and stays out of the address', async 
     await page.getByRole('button', { name: 'Show usage' }).click();
     await page.getByText(/\/ 100K/).waitFor();
     expect(page.url()).not.toContain(router().key);
+  });
+});
+
+test('Ctrl+K leads to a page by a few letters, and to a key and a request by their ids', async () => {
+  await withTab('#/overview', async ({ page }) => {
+    const goTo = async (text: string) => {
+      await page.keyboard.press('Control+k');
+      const dialog = page.getByRole('dialog', { name: 'Go to' });
+      await dialog.getByRole('searchbox').fill(text);
+      expect(await violationsOn(page)).toEqual([]);
+      await page.keyboard.press('Enter');
+      await dialog.waitFor({ state: 'detached' });
+    };
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    await goTo('keys loc');
+    await page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor();
+    await page.getByRole('table').getByRole('link').first().click();
+    await page.getByRole('button', { name: 'Copy the key id' }).waitFor();
+    const id = decodeURIComponent(/key_\w+/.exec(page.url())?.[0] ?? '');
+    await goTo('aud');
+    await page.getByRole('heading', { name: 'Audit', level: 1 }).waitFor();
+    await goTo(id);
+    await page.getByRole('button', { name: 'Copy the key id' }).waitFor();
+    expect(page.url()).toContain(id);
+    await page.getByRole('link', { name: /^req_/ }).first().click();
+    await page.getByText('The request was answered.').waitFor();
+    const request = /req_\w+/.exec(page.url())?.[0] ?? '';
+    await goTo('plans');
+    await goTo(request);
+    await page.getByText('The request was answered.').waitFor();
+    expect(page.url()).toContain(request);
   });
 });
 

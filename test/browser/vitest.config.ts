@@ -18,6 +18,7 @@ export default defineConfig({
     env: { CHROMIUM: chromium ?? '' },
     pool: 'threads',
     maxWorkers: 2,
+    expect: { poll: { timeout: 10_000 } },
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

@@ -173,6 +173,19 @@ describe('npm run admin -- requests', () => {
     });
   });
 
+  test('requests list has the name of each key, and the time of the first content', async () => {
+    const created = await admin('POST', '/projects/local/keys', { plan: 'local', name: 'nightly' });
+    const { key } = z.object({ key: z.string() }).parse(created);
+    const headers = { authorization: `Bearer ${key}` };
+    const id = await ask({ model: 'test/answers', headers });
+    const Row = z.looseObject({ id: z.string() });
+    const { data } = z.object({ data: z.array(Row) }).parse(await admin('GET', '/requests'));
+    expect(data.find((row) => row.id === id)).toMatchObject({
+      key_name: 'nightly',
+      first_content_ms: expect.any(Number),
+    });
+  });
+
   test('requests list filters by project, key, status and time, the newest first, in pages', async () => {
     const ids = [await ask({ model: 'test/answers' }), await ask({ model: 'test/refuses' })];
     const key = z
