@@ -168,7 +168,7 @@ test('Ctrl+K leads to a page by a few letters, and to a key and a request by the
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
     await goTo('keys loc');
     await page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor();
-    await page.getByRole('table').getByRole('link').first().click();
+    await page.getByRole('link', { name: 'unnamed' }).last().click();
     await page.getByRole('button', { name: 'Copy the key id' }).waitFor();
     const id = decodeURIComponent(/key_\w+/.exec(page.url())?.[0] ?? '');
     await goTo('aud');
