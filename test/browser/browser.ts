@@ -63,7 +63,7 @@ export const withTabOf = async (
     ignoreHTTPSErrors: true,
   });
   try {
-    context.setDefaultTimeout(10_000);
+    context.setDefaultTimeout(20_000);
     const tab = watch(context, await context.newPage());
     await tab.page.goto(url);
     await use(tab);

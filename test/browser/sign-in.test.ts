@@ -115,7 +115,7 @@ test('an ID token near its end is renewed once for all calls of a page', async (
     await heading(page, 'Plans').waitFor();
     await pass(14.5, [page]);
     await page.getByRole('link', { name: 'Overview' }).click();
-    await page.getByText('No key is near the end of its quota.').waitFor();
+    await page.getByText('No key has used half of its quota.').waitFor();
     await page.getByRole('link', { name: 'Audit' }).click();
     await heading(page, 'Audit').waitFor();
     const renewals = sentTo('oauth2/token', tab).filter((line) => line.includes('refresh_token'));

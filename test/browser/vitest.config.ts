@@ -18,8 +18,9 @@ export default defineConfig({
     env: { CHROMIUM: chromium ?? '' },
     pool: 'threads',
     maxWorkers: 2,
-    expect: { poll: { timeout: 10_000 } },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Far above what any state takes on a busy machine.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 20_000 } },
   },
 });

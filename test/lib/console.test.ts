@@ -49,15 +49,45 @@ describe('the console on AWS', () => {
     });
   });
 
-  test('the page signs in by code without a secret, and its ID token ends after 15 minutes', () => {
+  test('the page signs in by code alone, without a secret, and revoked tokens end', () => {
     dev.hasResourceProperties('AWS::Cognito::UserPoolClient', {
       GenerateSecret: false,
       AllowedOAuthFlows: ['code'],
       AllowedOAuthScopes: ['openid', 'email'],
-      IdTokenValidity: 15,
-      TokenValidityUnits: Match.objectLike({ IdToken: 'minutes' }),
       SupportedIdentityProviders: ['COGNITO'],
+      EnableTokenRevocation: true,
+      PreventUserExistenceErrors: 'ENABLED',
     });
+  });
+
+  test('ID and access tokens end after 15 minutes, and are renewed for 12 hours', () => {
+    dev.hasResourceProperties('AWS::Cognito::UserPoolClient', {
+      IdTokenValidity: 15,
+      AccessTokenValidity: 15,
+      RefreshTokenValidity: 12 * 60,
+      TokenValidityUnits: { IdToken: 'minutes', AccessToken: 'minutes', RefreshToken: 'minutes' },
+    });
+  });
+
+  test('the console has no preflight and no header for other origins, with corsOrigins too', () => {
+    const ofConsole = methodsIn(Resources.parse(prod.toJSON().Resources)).filter(({ path }) =>
+      path.startsWith('/dashboard'),
+    );
+    expect(ofConsole.map(({ httpMethod }) => httpMethod)).not.toContain('OPTIONS');
+    expect(JSON.stringify(ofConsole)).not.toMatch(/access-control|MOCK/i);
+  });
+
+  test('the REST API may call the admin function for the paths of the console and of /admin only', () => {
+    const paths = Object.entries(dev.findResources('AWS::Lambda::Permission'))
+      .filter(([, { Properties }]) => JSON.stringify(Properties).includes('AdminFunction'))
+      .map(([, { Properties }]) => JSON.stringify(Properties.SourceArn))
+      .flatMap((arn) => /"(\/[^"]*)"\]\]/.exec(arn)?.[1] ?? []);
+    expect(paths.toSorted()).toEqual([
+      '/*/admin/*',
+      '/*/dashboard/api/*',
+      '/GET/dashboard',
+      '/GET/dashboard/*',
+    ]);
   });
 
   test('the sign-in returns to the page at the REST API, and at the custom domain if there is one', () => {
