@@ -1,14 +1,7 @@
 import type { Reservation } from '../meter-store.ts';
 import { EPOCH, FLOOR, type PastCounters } from './meter-item.ts';
-import {
-  countersOf,
-  type Grant,
-  LAYOUT,
-  type Layout,
-  limitsText,
-  type PlanLimits,
-} from './meter-shards.ts';
-import { bindRemoved, bindReservation, RESERVE } from './meter-writes.ts';
+import { type Grant, LAYOUT, type Layout, limitsText, type PlanLimits } from './meter-shards.ts';
+import { bindReservation, RESERVE } from './meter-writes.ts';
 import type { Bindings, ConditionalWrite } from './table.ts';
 
 /**
@@ -24,52 +17,81 @@ import type { Bindings, ConditionalWrite } from './table.ts';
  */
 type Write = { write: ConditionalWrite; bindings: Bindings };
 
-/** A write from its parts: `names` and `values` by placeholder, conditions joined by AND. */
+/** An attribute that is absent, that compares to a value, or that is absent or compares to it. */
+type Condition =
+  | [attribute: string, 'is absent']
+  | [attribute: string, operator: '=' | '< or absent' | '<= or absent', value: unknown];
+
+/** A write from the attributes that it changes and the conditions that all hold. */
 const writeOf = (
-  { set = [], remove = [], add = [] }: { set?: string[]; remove?: string[]; add?: string[] },
-  conditions: string[],
-  bindings: Bindings,
+  {
+    set = [],
+    remove = [],
+    add = [],
+  }: { set?: [string, unknown][]; remove?: string[]; add?: [string, number][] },
+  conditions: Condition[],
 ): Write => {
-  const clauses = Object.entries({ SET: set, REMOVE: remove, ADD: add });
-  const update = clauses
-    .filter(([, parts]) => parts.length > 0)
-    .map(([verb, parts]) => `${verb} ${parts.join(', ')}`)
-    .join(' ');
-  const condition = conditions.join(' AND ');
-  return { write: condition ? { update, condition } : { update }, bindings };
+  const names: Record<string, string> = {};
+  const values: Record<string, unknown> = {};
+  const bind = <Value>(bound: Record<string, Value>, prefix: string, value: Value): string => {
+    const placeholder = `${prefix}${Object.keys(bound).length}`;
+    bound[placeholder] = value;
+    return placeholder;
+  };
+  const bindName = (attribute: string) => bind(names, '#n', attribute);
+  const bindValue = (value: unknown) => bind(values, ':v', value);
+  const clause = (verb: string, parts: string[]) =>
+    parts.length > 0 ? [`${verb} ${parts.join(', ')}`] : [];
+
+  const update = [
+    ...clause(
+      'SET',
+      set.map(([attribute, value]) => `${bindName(attribute)} = ${bindValue(value)}`),
+    ),
+    ...clause('REMOVE', remove.map(bindName)),
+    ...clause(
+      'ADD',
+      add.map(([attribute, value]) => `${bindName(attribute)} ${bindValue(value)}`),
+    ),
+  ].join(' ');
+  const condition = conditions
+    .map(([attribute, operator, value]) => {
+      const name = bindName(attribute);
+      const [comparison, , mayBeAbsent] = operator.split(' ');
+      if (comparison === 'is') return `attribute_not_exists(${name})`;
+      const compares = `${name} ${comparison} ${bindValue(value)}`;
+      return mayBeAbsent ? `(attribute_not_exists(${name}) OR ${compares})` : compares;
+    })
+    .join(' AND ');
+  return { write: { update, condition }, bindings: { names, values } };
 };
 
-/** Placeholders with an index, bound to the values of a list. */
-const indexed = <Value>(prefix: string, list: Value[]): Record<string, Value> =>
-  Object.fromEntries(list.map((value, index) => [`${prefix}${index}`, value]));
-
 /** `RESERVE` in a shard, whose budgets stand for the limits. */
+const RESERVE_IN_SHARD: ConditionalWrite = {
+  update: RESERVE.update,
+  condition: [
+    'attribute_not_exists(#mark)',
+    '(attribute_not_exists(#floor) OR #floor < :minute)',
+    '(attribute_not_exists(#keyEnd) OR #keyEnd > :now)',
+    '#epoch = :epoch',
+    '#period < #periodBudget AND #minute < #minuteBudget AND #inFlight < #inFlightBudget',
+    '#inFlight < :marks',
+  ].join(' AND '),
+};
+
 export const reserveInShard = (reservation: Reservation, epoch: number, marks: number): Write => {
-  const counters = countersOf(reservation, reservation).map(({ name }) => name);
   const { names, values } = bindReservation(reservation, marks);
+  const budgetOf = (counter: string) => LAYOUT.budgetName(epoch, counter);
+  const budgets = {
+    '#periodBudget': budgetOf(names['#period']),
+    '#minuteBudget': budgetOf(names['#minute']),
+    '#inFlightBudget': budgetOf(names['#inFlight']),
+  };
   return {
-    write: {
-      update: RESERVE.update,
-      condition: [
-        'attribute_not_exists(#mark)',
-        '(attribute_not_exists(#floor) OR #floor < :minute)',
-        '(attribute_not_exists(#keyEnd) OR #keyEnd > :now)',
-        '#epoch = :epoch',
-        ...counters.map((_, index) => `#count${index} < #budget${index}`),
-        '#inFlight < :concurrency',
-      ].join(' AND '),
-    },
+    write: RESERVE_IN_SHARD,
     bindings: {
-      names: {
-        ...names,
-        ...indexed('#count', counters),
-        ...indexed(
-          '#budget',
-          counters.map((counter) => LAYOUT.budgetName(epoch, counter)),
-        ),
-      },
-      // The limit of requests in flight is a budget, too.
-      values: { ...values, ':epoch': epoch, ':concurrency': marks },
+      names: { ...names, ...budgets },
+      values: { ...values, ':epoch': epoch, ':marks': marks },
     },
   };
 };
@@ -80,41 +102,29 @@ export const beginEpoch = (
   { limits, now, shards }: { limits: PlanLimits; now: number; shards: number },
 ): Write =>
   writeOf(
-    { set: ['#epoch = :next', '#limits = :limits', '#since = :now', '#shards = :shards'] },
-    last ? ['#epoch = :last', '#shards = :shards'] : ['attribute_not_exists(#epoch)'],
     {
-      names: {
-        '#epoch': EPOCH,
-        '#limits': LAYOUT.LIMITS,
-        '#since': LAYOUT.SINCE,
-        '#shards': LAYOUT.SHARDS,
-      },
-      values: {
-        ':next': (last?.epoch ?? 0) + 1,
-        ':last': last?.epoch,
-        ':limits': limitsText(limits),
-        ':now': now,
-        ':shards': shards,
-      },
+      set: [
+        [EPOCH, (last?.epoch ?? 0) + 1],
+        [LAYOUT.LIMITS, limitsText(limits)],
+        [LAYOUT.SINCE, now],
+        [LAYOUT.SHARDS, shards],
+      ],
     },
+    last
+      ? [
+          [EPOCH, '=', last.epoch],
+          [LAYOUT.SHARDS, '=', shards],
+        ]
+      : [[EPOCH, 'is absent']],
   );
 
 /** Registers further shards. */
 export const addShards = (from: number, to: number): Write =>
-  writeOf({ set: ['#shards = :to'] }, ['#shards = :from'], {
-    names: { '#shards': LAYOUT.SHARDS },
-    values: { ':from': from, ':to': to },
-  });
+  writeOf({ set: [[LAYOUT.SHARDS, to]] }, [[LAYOUT.SHARDS, '=', from]]);
 
 /** Moves a shard to the root's epoch. From then on its counts rise by grants of that epoch only. */
-export const joinEpoch = (epoch: number, budgets: string[]): Write => {
-  const removed = bindRemoved(budgets);
-  return writeOf(
-    { set: ['#epoch = :epoch'], remove: Object.keys(removed) },
-    ['(attribute_not_exists(#epoch) OR #epoch < :epoch)'],
-    { names: { '#epoch': EPOCH, ...removed }, values: { ':epoch': epoch } },
-  );
-};
+export const joinEpoch = (epoch: number, budgets: string[]): Write =>
+  writeOf({ set: [[EPOCH, epoch]], remove: budgets }, [[EPOCH, '< or absent', epoch]]);
 
 /** Reduces the grants of a shard that has joined to its counts. */
 export const takeBack = (
@@ -124,35 +134,19 @@ export const takeBack = (
 ): Write =>
   writeOf(
     {
-      set: ['#joined = :epoch', ...excess.map((_, index) => `#g${index} = :g${index}`)],
-      add: excess.map((_, index) => `#lent${index} :lent${index}`),
+      set: [
+        [LAYOUT.joinedName(shard), epoch],
+        ...excess.map(({ counter, count }): [string, number] => [
+          LAYOUT.grantedName(shard, counter),
+          count,
+        ]),
+      ],
+      add: excess.map((part) => [LAYOUT.lentName(part.counter), -part.excess]),
     },
-    ['#epoch = :epoch', '(attribute_not_exists(#joined) OR #joined < :epoch)'],
-    {
-      names: {
-        '#epoch': EPOCH,
-        '#joined': LAYOUT.joinedName(shard),
-        ...indexed(
-          '#g',
-          excess.map(({ counter }) => LAYOUT.grantedName(shard, counter)),
-        ),
-        ...indexed(
-          '#lent',
-          excess.map(({ counter }) => LAYOUT.lentName(counter)),
-        ),
-      },
-      values: {
-        ':epoch': epoch,
-        ...indexed(
-          ':g',
-          excess.map(({ count }) => count),
-        ),
-        ...indexed(
-          ':lent',
-          excess.map((part) => -part.excess),
-        ),
-      },
-    },
+    [
+      [EPOCH, '=', epoch],
+      [LAYOUT.joinedName(shard), '< or absent', epoch],
+    ],
   );
 
 /** Grants a shard what it lacks for one more request of the minute, and removes what past minutes left. */
@@ -162,102 +156,45 @@ export const grant = (
   grants: Grant[],
   past: PastCounters | undefined,
 ): Write => {
-  const removed = bindRemoved(past?.names ?? []);
-  const hasOf = ({ from }: Grant, index: number) =>
-    from === undefined ? `attribute_not_exists(#g${index})` : `#g${index} = :from${index}`;
+  const granted = ({ counter }: Grant) => LAYOUT.grantedName(shard, counter);
+  const set = grants.map((one): [string, number] => [granted(one), one.to]);
+  const isUnchanged = (one: Grant): Condition =>
+    one.from === undefined ? [granted(one), 'is absent'] : [granted(one), '=', one.from];
   return writeOf(
     {
-      set: [
-        ...grants.map((_, index) => `#g${index} = :to${index}`),
-        ...(past ? ['#floor = :floor'] : []),
-      ],
-      remove: Object.keys(removed),
-      add: grants.map((_, index) => `#lent${index} :amount${index}`),
+      set: past ? [...set, [FLOOR, past.floor]] : set,
+      remove: past?.names ?? [],
+      add: grants.map(({ counter, amount }) => [LAYOUT.lentName(counter), amount]),
     },
     [
-      '#epoch = :epoch AND #joined = :epoch',
-      '(attribute_not_exists(#floor) OR #floor < :minute)',
-      ...(past ? ['(attribute_not_exists(#floor) OR #floor <= :floor)'] : []),
-      ...grants.map(hasOf),
-      ...grants.map((_, n) => `(attribute_not_exists(#lent${n}) OR #lent${n} <= :max${n})`),
+      [EPOCH, '=', epoch],
+      [LAYOUT.joinedName(shard), '=', epoch],
+      [FLOOR, '< or absent', minute],
+      ...(past ? [[FLOOR, '<= or absent', past.floor] satisfies Condition] : []),
+      ...grants.map(isUnchanged),
+      ...grants.map((one): Condition => [LAYOUT.lentName(one.counter), '<= or absent', one.max]),
     ],
-    {
-      names: {
-        '#epoch': EPOCH,
-        '#joined': LAYOUT.joinedName(shard),
-        '#floor': FLOOR,
-        ...indexed(
-          '#g',
-          grants.map(({ counter }) => LAYOUT.grantedName(shard, counter)),
-        ),
-        ...indexed(
-          '#lent',
-          grants.map(({ counter }) => LAYOUT.lentName(counter)),
-        ),
-        ...removed,
-      },
-      values: {
-        ':epoch': epoch,
-        ':minute': minute,
-        ':floor': past?.floor,
-        ...indexed(
-          ':from',
-          grants.map(({ from }) => from),
-        ),
-        ...indexed(
-          ':to',
-          grants.map(({ to }) => to),
-        ),
-        ...indexed(
-          ':amount',
-          grants.map(({ amount }) => amount),
-        ),
-        ...indexed(
-          ':max',
-          grants.map(({ max }) => max),
-        ),
-      },
-    },
   );
 };
 
 /** Copies what the root granted to the shard's budgets; a count that is absent becomes 0, so that it compares. */
-export const copyBudgets = (epoch: number, budgets: { counter: string; budget: number }[]): Write =>
-  writeOf(
+export const copyBudgets = (
+  epoch: number,
+  budgets: { counter: string; budget: number }[],
+): Write => {
+  const nameOf = (counter: string) => LAYOUT.budgetName(epoch, counter);
+  return writeOf(
     {
-      set: budgets.map((_, index) => `#b${index} = :b${index}`),
-      add: budgets.map((_, index) => `#c${index} :zero`),
+      set: budgets.map(({ counter, budget }) => [nameOf(counter), budget]),
+      add: budgets.map(({ counter }) => [counter, 0]),
     },
     [
-      '#epoch = :epoch',
-      ...budgets.map((_, n) => `(attribute_not_exists(#b${n}) OR #b${n} <= :b${n})`),
+      [EPOCH, '=', epoch],
+      ...budgets.map(({ counter, budget }): Condition => [nameOf(counter), '<= or absent', budget]),
     ],
-    {
-      names: {
-        '#epoch': EPOCH,
-        ...indexed(
-          '#b',
-          budgets.map(({ counter }) => LAYOUT.budgetName(epoch, counter)),
-        ),
-        ...indexed(
-          '#c',
-          budgets.map(({ counter }) => counter),
-        ),
-      },
-      values: {
-        ':epoch': epoch,
-        ':zero': 0,
-        ...indexed(
-          ':b',
-          budgets.map(({ budget }) => budget),
-        ),
-      },
-    },
   );
+};
 
 /** Fixes the final count of a period before its counters are removed one item at a time. */
 export const fixPeriod = (period: string, used: number): Write =>
-  writeOf({ set: ['#final = :used'] }, ['attribute_not_exists(#final)'], {
-    names: { '#final': LAYOUT.finalName(period) },
-    values: { ':used': used },
-  });
+  writeOf({ set: [[LAYOUT.finalName(period), used]] }, [[LAYOUT.finalName(period), 'is absent']]);
