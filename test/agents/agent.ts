@@ -44,7 +44,7 @@ export const connectionOf = ({ baseUrl, model }: Pick<Ask, 'baseUrl' | 'model'>)
 });
 
 /** An agent that hangs is a failure like any other. */
-export const ASK_MS = 60_000;
+export const ASK_MS = 120_000;
 
 /** Nothing of the developer's own environment, and no way to anywhere but this machine. */
 export const offlineEnv = ({ home }: Desk): NodeJS.ProcessEnv => ({

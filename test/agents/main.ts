@@ -20,6 +20,10 @@ const AGENTS: Agent[] = [
   opencode('messages'),
 ];
 const DEFAULTS = parseModels(defaultModels);
+
+const wanted = process.argv.slice(2);
+const isWanted = ({ name }: Agent): boolean =>
+  wanted.length === 0 || wanted.some((part) => name.includes(part));
 const QUOTE = 200;
 
 type Stage = { router: LocalRouter; requests: LogFields[]; root: string };
@@ -87,7 +91,7 @@ const review = async (stage: Stage, play: Play): Promise<boolean> => {
 
 const performAll = async (stage: Stage): Promise<number> => {
   let failures = 0;
-  for (const agent of AGENTS) {
+  for (const agent of AGENTS.filter(isWanted)) {
     for (const { id: model, targets } of modelsOf(agent)) {
       print(`\n${agent.name} with ${model}, on an upstream that speaks ${targets[0]?.protocol}`);
       for (const scene of scenesOf(agent)) {

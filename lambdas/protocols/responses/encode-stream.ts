@@ -108,7 +108,7 @@ const createItem = (send: Send, head: ItemHead, index: number, context: Context)
       return events.isLate ? [] : sendDelta(delta);
     },
     end: (): SseMessage[] => {
-      // Redacted thinking.
+      // Redacted thinking has no text.
       if (events.part && !hasDelta) return [];
       const whole = events.wholeOf?.(text) ?? text;
       const late = hasDelta ? [] : sendDelta(whole);
