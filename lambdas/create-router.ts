@@ -31,6 +31,7 @@ import type { Clock } from './support/clock.ts';
 import { DAY_MS } from './support/clock.ts';
 import type { RandomBytes } from './support/ids.ts';
 import type { Log } from './support/log.ts';
+import type { CountAtProvider } from './upstreams/count-at-provider.ts';
 import type { Upstream } from './upstreams/upstream.ts';
 
 export type RouterParts = {
@@ -67,6 +68,11 @@ export type RouterParts = {
   keepMs?: number | undefined;
   upstream: Upstream;
   /**
+   * Asked for the counts of `count_tokens`.
+   * @default none: they are estimated
+   */
+  countAtProvider?: CountAtProvider | undefined;
+  /**
    * For servers that check keys before a body is read, and share its cache.
    * @default one on `keys` and `plans`
    */
@@ -94,6 +100,7 @@ const noTokenizer = (name: string): never => {
 export const createRouter = ({
   catalog,
   readTokenizer = noTokenizer,
+  countAtProvider,
   keys,
   plans,
   meters,
@@ -149,7 +156,7 @@ export const createRouter = ({
       recorder,
       clock,
     }),
-    countTokens: createCountTokens({ catalog, tokenizers, meter }),
+    countTokens: createCountTokens({ catalog, tokenizers, countAtProvider, meter }),
     cancel: createCancel({ cancellations, meter }),
     listModels: createListModels({ catalog, meter }),
     getModel: createGetModel({ catalog, meter }),

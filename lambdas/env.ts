@@ -16,6 +16,8 @@ export const RouterEnv = z.object({
   HISTORY_TABLE: z.string().check(z.minLength(3)),
   /** Stage option `recordDays`. */
   RECORD_DAYS: z.string().check(z.regex(/^[1-9]\d*$/, 'must be a whole number above 0')),
+  /** Stage option `countTokens`. */
+  COUNT_TOKENS: z.exactOptional(z.enum(['estimate', 'provider'])),
   /** Stage option `traceparent`. */
   TRACEPARENT: z._default(z.enum(['keep', 'pass']), 'keep'),
   /** Absent if the stage keeps no responses. */

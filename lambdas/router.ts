@@ -16,6 +16,7 @@ import { createDynamoStores } from './stores/dynamo/stores.ts';
 import { BUCKET_TIMEOUTS, createBucketBodies } from './stores/s3/body-store.ts';
 import { HOUR_MS, systemClock } from './support/clock.ts';
 import { createTelemetry } from './telemetry/create-telemetry.ts';
+import { createCountAtProvider } from './upstreams/count-at-provider.ts';
 import { createHttpUpstream } from './upstreams/http-upstream.ts';
 import { createReadSecret } from './upstreams/read-secret.ts';
 import { createSecretsManagerSecrets } from './upstreams/secrets-manager.ts';
@@ -52,6 +53,12 @@ const stores = createDynamoStores({
 });
 
 const events = createEventBus(aws('events'));
+const secrets = createSecretsManagerSecrets({
+  readSecret: createReadSecret(aws('secretsmanager')),
+  secretId: env.UPSTREAM_SECRET,
+  clock: systemClock,
+  log,
+});
 
 /** For the server that checks keys before it reads a body (web.ts). */
 export const authenticate = createAuthenticate({ ...stores, clock: systemClock });
@@ -64,16 +71,11 @@ export const handler = createRouter({
   announce: (event) => events.put('Usage threshold reached', event),
   keepMs: env.REPLAY_HOURS === undefined ? undefined : Number(env.REPLAY_HOURS) * HOUR_MS,
   authenticate,
-  upstream: createHttpUpstream({
-    secrets: createSecretsManagerSecrets({
-      readSecret: createReadSecret(aws('secretsmanager')),
-      secretId: env.UPSTREAM_SECRET,
-      clock: systemClock,
-      log,
-    }),
-    roleCredentials: credentials,
-    clock: systemClock,
-  }),
+  upstream: createHttpUpstream({ secrets, roleCredentials: credentials, clock: systemClock }),
+  countAtProvider:
+    env.COUNT_TOKENS === 'provider'
+      ? createCountAtProvider({ secrets, clock: systemClock })
+      : undefined,
   log,
   clock: systemClock,
   randomBytes,

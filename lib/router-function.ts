@@ -73,6 +73,7 @@ export class RouterFunction extends Construct {
       RECORDS_TABLE: tables.records.tableName,
       HISTORY_TABLE: tables.history.tableName,
       RECORD_DAYS: String(stage.recordDays),
+      COUNT_TOKENS: stage.countTokens,
       TRACEPARENT: stage.passesTraceparent ? 'pass' : 'keep',
       ...(tables.answers && {
         ANSWERS_TABLE: tables.answers.tableName,

@@ -126,6 +126,12 @@ const StageContext = z
      */
     recordDays: WholeNumber.pipe(z.int().min(3).max(400)).default(DEFAULT_RECORD_DAYS),
     /**
+     * `provider` asks the provider of a model's first target for the counts of `count_tokens`, where it has a
+     * counter; the estimate is the fallback.
+     * @default 'estimate'
+     */
+    countTokens: z.enum(['estimate', 'provider']).default('estimate'),
+    /**
      * `pass` sends the caller's `traceparent` header to providers; records keep it in either case.
      * @default 'keep'
      */

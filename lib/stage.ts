@@ -75,6 +75,8 @@ export type Stage = {
   maxSeries: number;
   /** Days that the record of a request is kept. @default 35 */
   recordDays: number;
+  /** What `count_tokens` asks first. @default 'estimate' */
+  countTokens: 'estimate' | 'provider';
   /** Whether upstreams get the caller's `traceparent`. @default false */
   passesTraceparent: boolean;
   /** Hours that a response is kept for repeats of its request; 0: none is kept. @default 24 */
@@ -126,6 +128,7 @@ export const readStage = (node: Node): Stage => {
     firewallRate,
     maxSeries: context.maxSeries,
     recordDays: context.recordDays,
+    countTokens: context.countTokens,
     passesTraceparent: context.traceparent === 'pass',
     memoryMb: context.memory,
     restThrottle: { rate: context.restRate, burst: context.restBurst ?? 2 * context.restRate },

@@ -3,31 +3,55 @@ import { countInputTokens, countingOf, estimateInputTokens } from '../catalog/es
 import { partsOf, type RequestParts } from '../catalog/request-parts.ts';
 import type { Tokenizers } from '../catalog/tokenizer.ts';
 import type { Meter } from '../metering/meter.ts';
+import type { GenerationRequest } from '../protocols/generation.ts';
+import { upstreamProtocols } from '../protocols/protocols.ts';
+import type { CountAtProvider } from '../upstreams/count-at-provider.ts';
 import type { Endpoint } from './endpoint.ts';
 
-type CountDeps = { catalog: Catalog; tokenizers: Tokenizers; meter: Meter };
+type CountDeps = {
+  catalog: Catalog;
+  tokenizers: Tokenizers;
+  /** @default none: no provider is asked */
+  countAtProvider?: CountAtProvider | undefined;
+  meter: Meter;
+};
+
+/** A count, and what it is from: the response header `x-router-counted-by`. */
+type Count = { tokens: number; by: 'provider' | 'tokenizer' | 'estimate' };
 
 /** With the model's vocabulary where the catalog names one, else by rules. */
-const countFor = (target: Target, parts: RequestParts, tokenizers: Tokenizers): number => {
+const countHere = (target: Target, parts: RequestParts, tokenizers: Tokenizers): Count => {
   const name = target.counting?.tokenizer;
   return name === undefined
-    ? estimateInputTokens(parts, countingOf(target))
-    : countInputTokens(parts, target, tokenizers(name));
+    ? { tokens: estimateInputTokens(parts, countingOf(target)), by: 'estimate' }
+    : { tokens: countInputTokens(parts, target, tokenizers(name)), by: 'tokenizer' };
 };
 
 /**
- * POST /v1/messages/count_tokens: an estimate for planning context use, as the first target of the model counts,
+ * POST /v1/messages/count_tokens: a count for planning context use, as the first target of the model counts,
  * free of quota. Agents count parts of a conversation too, so it need not be one that could be sent.
  */
-export const createCountTokens =
-  ({ catalog, tokenizers, meter }: CountDeps): Endpoint =>
-  async (call) => {
+export const createCountTokens = (deps: CountDeps): Endpoint => {
+  const { catalog, tokenizers, countAtProvider = async () => undefined, meter } = deps;
+
+  const countOn = async (target: Target, request: GenerationRequest): Promise<Count> => {
+    const protocol = upstreamProtocols[target.protocol];
+    const tokens = await countAtProvider({ target, protocol, request });
+    return tokens === undefined
+      ? countHere(target, partsOf(request), tokenizers)
+      : { tokens, by: 'provider' };
+  };
+
+  return async (call) => {
     const { decodeRequest, decodeCountRequest = decodeRequest } = call.protocol;
     const request = decodeCountRequest(call.body);
     const model = catalog.require(request.model, call.caller.plan);
     call.note({ model: model.id });
     await meter.admitFree(call.caller);
     const [target] = model.targets;
-    const tokens = target ? countFor(target, partsOf(request), tokenizers) : 0;
-    return { status: 200, body: { input_tokens: tokens } };
+    if (!target) throw new Error('A model has at least one target.');
+    const { tokens, by } = await countOn(target, request);
+    const headers = { 'x-router-counted-by': by };
+    return { status: 200, headers, body: { input_tokens: tokens } };
   };
+};

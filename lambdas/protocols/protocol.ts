@@ -123,6 +123,13 @@ export type UpstreamProtocol = {
   cannotSay(request: GenerationRequest, profile?: Profile): string[];
   /** The caller's fields that the target does not get, or gets with another meaning. */
   losses(request: GenerationRequest, target: WireTarget): string[];
+  /** How providers of the protocol count a prompt's tokens, if they offer it. */
+  counter?: {
+    path: string;
+    encodeRequest(request: GenerationRequest, target: WireTarget): Record<string, unknown>;
+    /** Undefined if the body is not a count. */
+    decodeResponse(body: unknown): number | undefined;
+  };
   /** The target's static headers with those that the request adds. */
   headers?(request: GenerationRequest, target: WireTarget): HeaderMap;
 

@@ -110,6 +110,17 @@ describe('functionUrl', () => {
   });
 });
 
+describe('countTokens', () => {
+  test.each([
+    [{}, 'estimate'],
+    [{ countTokens: 'provider' }, 'provider'],
+  ])('the context %j sets COUNT_TOKENS of the router to %s', (context, value) => {
+    synthTemplate(context).hasResourceProperties('AWS::Lambda::Function', {
+      Environment: { Variables: Match.objectLike({ COUNT_TOKENS: value }) },
+    });
+  });
+});
+
 describe('traceparent', () => {
   test.each([
     [{}, 'keep'],

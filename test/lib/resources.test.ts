@@ -64,6 +64,7 @@ const OPTIONS: Record<string, Parameters<typeof synthTemplate>> = {
       tags: 'team=ai',
       corsOrigins: 'https://app.example',
       recordDays: '90',
+      countTokens: 'provider',
       traceparent: 'pass',
     },
   ],

@@ -11,6 +11,7 @@ import type { BreakerStore } from '../../lambdas/stores/breaker-store.ts';
 import type { Clock } from '../../lambdas/support/clock.ts';
 import { minuteOf } from '../../lambdas/support/clock.ts';
 import type { Log } from '../../lambdas/support/log.ts';
+import { createCountAtProvider } from '../../lambdas/upstreams/count-at-provider.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
 import { type ServerOptions, startServer } from '../../lambdas/web/server.ts';
 import { type LocalStores, startLocalStores } from '../../local/local-stores.ts';
@@ -50,6 +51,8 @@ export type FleetOptions = {
   answersAt?: (endpoint: string) => AnswerStore | Promise<AnswerStore>;
   toEvent?: ServerOptions['toEvent'];
   secret?: string;
+  /** Stage option `countTokens`. */
+  countTokens?: 'estimate' | 'provider';
   /** Of the role, for targets with `auth: "iam"`. */
   roleCredentials?: AwsIdentity['credentials'];
   /** Stage option `traceparent`. */
@@ -82,6 +85,10 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
         roleCredentials: options.roleCredentials,
         clock,
       }),
+      countAtProvider:
+        options.countTokens === 'provider'
+          ? createCountAtProvider({ secrets: fixedSecrets(secret), clock })
+          : undefined,
       log: options.log ?? createWatchedLog(models, clock, (line) => written.push(line)),
       clock,
       randomBytes,

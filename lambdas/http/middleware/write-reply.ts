@@ -96,6 +96,7 @@ const EXPOSED = [
   'retry-after',
   'x-should-retry',
   ...['replayed', 'request-id', 'stored'].map((name) => `idempotent-${name}`),
+  'x-router-counted-by',
   'x-router-dropped',
   ...['limit', 'remaining', 'reset'].map((name) => `x-ratelimit-${name}-requests`),
   ...['limit', 'remaining', 'reset'].map((name) => `anthropic-ratelimit-requests-${name}`),

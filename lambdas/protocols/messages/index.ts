@@ -1,3 +1,5 @@
+import { omitUndefined } from '../../support/omit-undefined.ts';
+import { asCount, asRecord } from '../json.ts';
 import {
   type CallerProtocol,
   credentialHeader,
@@ -44,6 +46,22 @@ export const messages: CallerProtocol & UpstreamProtocol & { name: typeof NAME }
       'anthropic-version': VERSION,
     }),
   }),
+  counter: {
+    path: '/v1/messages/count_tokens',
+    encodeRequest: (request, target) => {
+      // The vendor rejects every other field.
+      const {
+        model,
+        messages: turns,
+        system,
+        tools,
+        tool_choice,
+        thinking,
+      } = encodeRequest(request, target);
+      return omitUndefined({ model, messages: turns, system, tools, tool_choice, thinking });
+    },
+    decodeResponse: (body) => asCount(asRecord(body)?.input_tokens),
+  },
   cannotSay,
   losses,
   headers: (request, target) => withCallerBetas(target, request).headers ?? {},

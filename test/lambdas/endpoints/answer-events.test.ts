@@ -24,7 +24,9 @@ describe('recordUsage', () => {
   test('a finish without usage gets the input estimate and one output token per 4 characters', () => {
     const { events, notes } = recordAll([delta('four'), delta('five5'), finish(undefined)]);
     expect(events.at(-1)).toEqual(finish({ inputTokens: 11, outputTokens: 3 }));
-    expect(notes).toEqual([{ finish: 'stop', inputTokens: 11, outputTokens: 3 }]);
+    expect(notes).toEqual([
+      { finish: 'stop', inputTokens: 11, inputEstimated: true, outputTokens: 3 },
+    ]);
   });
 
   test('a finish with usage 0 gets the estimates', () => {
@@ -82,7 +84,10 @@ describe('answerEvents', () => {
         usage: { inputTokens: 11, outputTokens: 1 },
       },
     ]);
-    expect(notes).toEqual([{ cut: true }, { finish: 'length', inputTokens: 11, outputTokens: 1 }]);
+    expect(notes).toEqual([
+      { cut: true },
+      { finish: 'length', inputTokens: 11, inputEstimated: true, outputTokens: 1 },
+    ]);
   });
 
   test('an error that is not a deadline is thrown unchanged, without further events', async () => {

@@ -1,0 +1,79 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { text } from 'node:stream/consumers';
+import type { Target } from '../catalog/catalog.ts';
+import type { GenerationRequest } from '../protocols/generation.ts';
+import { type UpstreamProtocol, wireTargetOf } from '../protocols/protocol.ts';
+import type { Clock } from '../support/clock.ts';
+import { urlOf } from './http-upstream.ts';
+import { post } from './post.ts';
+import type { UpstreamSecrets } from './secrets.ts';
+
+export type CountCall = {
+  target: Target;
+  /** The target's protocol. */
+  protocol: UpstreamProtocol;
+  request: GenerationRequest;
+};
+
+/**
+ * Asks the provider of a target how many tokens a prompt has. Never throws: undefined if its protocol has no
+ * counter, if the role calls it, or without a count within the deadline.
+ */
+export type CountAtProvider = (call: CountCall) => Promise<number | undefined>;
+
+/** An agent waits for the count before it continues; the estimate is there at once. */
+const DEADLINE_MS = 800;
+
+export const createCountAtProvider = (parts: {
+  secrets: UpstreamSecrets;
+  clock: Clock;
+}): CountAtProvider => {
+  const { secrets, clock } = parts;
+  const agents = {
+    http: new HttpAgent({ keepAlive: true }),
+    https: new HttpsAgent({ keepAlive: true }),
+  };
+
+  const ask = async ({ target, protocol, request }: CountCall, signal: AbortSignal) => {
+    const { counter } = protocol;
+    if (counter === undefined || target.secret === undefined) return undefined;
+    const wireTarget = wireTargetOf(target, request.maxTokens ?? 1);
+    const url = urlOf(target.baseUrl, counter.path);
+    const body = Buffer.from(JSON.stringify(counter.encodeRequest(request, wireTarget)));
+    const { value: secret } = await secrets.get(target.secret, signal);
+    const credential = await protocol
+      .endpoint(wireTarget)
+      .headers({ secret, url, body, now: clock.now() });
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': String(body.byteLength),
+      'user-agent': 'model-router',
+      ...credential,
+      ...target.headers,
+    };
+    const agent = url.protocol === 'https:' ? agents.https : agents.http;
+    const sent = post({ url, headers, body, agent, clock, signal });
+    try {
+      const response = await sent.response;
+      if (response.statusCode !== 200) return undefined;
+      const count = counter.decodeResponse(JSON.parse(await text(response)));
+      sent.complete();
+      return count;
+    } finally {
+      sent.close();
+    }
+  };
+
+  return async (call) => {
+    const deadline = new AbortController();
+    const cancel = clock.after(DEADLINE_MS, () => deadline.abort());
+    try {
+      return await ask(call, deadline.signal);
+    } catch {
+      return undefined;
+    } finally {
+      cancel();
+    }
+  };
+};
