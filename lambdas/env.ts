@@ -33,29 +33,30 @@ export const RouterEnv = z.object({
 });
 export type RouterEnv = z.infer<typeof RouterEnv>;
 
-/** CONTRACT with lib/: the environment variables of the admin function. */
-export const AdminEnv = z.object({
-  /** Name of the stage, on every metric. */
-  STAGE: z.string().check(z.minLength(1)),
-  KEYS_TABLE: z.string().check(z.minLength(3)),
-  PLANS_TABLE: z.string().check(z.minLength(3)),
-  PROJECTS_TABLE: z.string().check(z.minLength(3)),
-  METERS_TABLE: z.string().check(z.minLength(3)),
-  RECORDS_TABLE: z.string().check(z.minLength(3)),
-  HISTORY_TABLE: z.string().check(z.minLength(3)),
-  /** The secret with the providers' credentials, for the doctor's calls. */
-  UPSTREAM_SECRET: z.string().check(z.minLength(1)),
-  /** Files of the console, from the folder of the code. Absent if the stage has no console. */
-  CONSOLE_FILES: z.exactOptional(z.string().check(z.minLength(1))),
-  /** Host of the managed login, and the client that the page is. */
-  SIGN_IN_DOMAIN: z.exactOptional(z.string().check(z.minLength(1))),
-  SIGN_IN_CLIENT: z.exactOptional(z.string().check(z.minLength(1))),
-  /** Id of the pool of the console's users. */
-  USER_POOL: z.exactOptional(z.string().check(z.minLength(1))),
-  /** Base address for callers, in the console's code. Absent: the REST API. */
-  CALLER_URL: z.exactOptional(z.url()),
-});
-export type AdminEnv = z.infer<typeof AdminEnv>;
+/** CONTRACT with lib/: the environment variables of the admin function. A function, which the router's bundle leaves out. */
+export const adminEnv = () =>
+  z.object({
+    /** Name of the stage, on every metric. */
+    STAGE: z.string().check(z.minLength(1)),
+    KEYS_TABLE: z.string().check(z.minLength(3)),
+    PLANS_TABLE: z.string().check(z.minLength(3)),
+    PROJECTS_TABLE: z.string().check(z.minLength(3)),
+    METERS_TABLE: z.string().check(z.minLength(3)),
+    RECORDS_TABLE: z.string().check(z.minLength(3)),
+    HISTORY_TABLE: z.string().check(z.minLength(3)),
+    /** The secret with the providers' credentials, for the doctor's calls. */
+    UPSTREAM_SECRET: z.string().check(z.minLength(1)),
+    /** Files of the console, from the folder of the code. Absent if the stage has no console. */
+    CONSOLE_FILES: z.exactOptional(z.string().check(z.minLength(1))),
+    /** Host of the managed login, and the client that the page is. */
+    SIGN_IN_DOMAIN: z.exactOptional(z.string().check(z.minLength(1))),
+    SIGN_IN_CLIENT: z.exactOptional(z.string().check(z.minLength(1))),
+    /** Id of the pool of the console's users. */
+    USER_POOL: z.exactOptional(z.string().check(z.minLength(1))),
+    /** Base address for callers, in the console's code. Absent: the REST API. */
+    CALLER_URL: z.exactOptional(z.url()),
+  });
+export type AdminEnv = z.infer<ReturnType<typeof adminEnv>>;
 
 type Variables = Record<string, string | undefined>;
 
@@ -69,7 +70,7 @@ const read = <Env>(schema: z.ZodMiniType<Env>, env: Variables): Env => {
 export const readRouterEnv = (env: Variables): RouterEnv => read(RouterEnv, env);
 
 /** @throws Error that names every missing or invalid variable */
-export const readAdminEnv = (env: Variables): AdminEnv => read(AdminEnv, env);
+export const readAdminEnv = (env: Variables): AdminEnv => read(adminEnv(), env);
 
 const HTTP_ENDPOINT = /^(?<host>.+):(?<port>\d{1,5})$/;
 
