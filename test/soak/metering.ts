@@ -13,7 +13,10 @@ const VITEST = fileURLToPath(new URL('vitest.mjs', import.meta.resolve('vitest/p
 type Part = { file: string; variables: Record<string, string> };
 
 const PARTS: Record<string, Part> = {
-  /** Five sets of faults, so 125,000 schedules. A failing seed is printed with what it broke. */
+  /**
+   * Six sets of faults, so 150,000 schedules of one item and 18,000 of several or with groups. A failing seed is printed
+   * with what it broke.
+   */
   simulation: {
     file: 'test/simulation/metering.test.ts',
     variables: { SIMULATION_SEEDS: '25000' },
