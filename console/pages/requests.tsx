@@ -41,7 +41,14 @@ const COLUMNS: Column<RequestSummary>[] = [
       </a>
     ),
   },
-  { title: 'Time', cell: ({ created_at }) => <Instant at={created_at} /> },
+  {
+    title: 'Time',
+    cell: ({ created_at }) => (
+      <span class="nowrap">
+        <Instant at={created_at} />
+      </span>
+    ),
+  },
   { title: 'Model', cell: ({ model }) => <span class="clip">{model}</span> },
   {
     title: 'Key',
@@ -55,7 +62,7 @@ const COLUMNS: Column<RequestSummary>[] = [
   { title: 'Status', cell: StatusPill },
   {
     title: 'Charged',
-    cell: ({ charged }) => (charged ? 'charged' : <span class="quiet">not charged</span>),
+    cell: ({ charged }) => (charged ? 'charged' : <span class="quiet nowrap">not charged</span>),
   },
   {
     title: 'First content',

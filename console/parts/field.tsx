@@ -109,7 +109,7 @@ export const CheckList = ({ legend, hint, options, chosen, onChange }: CheckList
               onChange(currentTarget.checked ? [...others, value] : others);
             }}
           />
-          <span class="clip">{label}</span>
+          <span>{label}</span>
         </label>
       ))}
     </div>

@@ -4,9 +4,6 @@ import { localClock } from './format.ts';
 import { Icon, type IconName } from './icons.tsx';
 import type { Loaded } from './load.ts';
 
-const hintOf = ({ status }: ApiFailure): string | undefined =>
-  status === 503 ? 'The tables did not answer. Look before you repeat a change.' : undefined;
-
 /** Why a panel has no fresh data, with the id to ask about. */
 export const FailureBox = ({
   failure,
@@ -22,7 +19,6 @@ export const FailureBox = ({
     <Icon name="alert" />
     <div>
       <p>{failure.message}</p>
-      {hintOf(failure) && <p class="quiet">{hintOf(failure)}</p>}
       {since ? <p class="quiet">Shown below: the state of {localClock(since)}.</p> : null}
       {failure.requestId && <p class="mono quiet">{failure.requestId}</p>}
     </div>

@@ -75,9 +75,11 @@ export const requireRole = (routed: AdminRouted): Authorized => {
   return { ...routed, isAuthorized: true };
 };
 
-const storageUnavailable = (cause: StoreUnavailable) =>
+const storageUnavailable = (cause: StoreUnavailable, isChange: boolean) =>
   apiError(
-    'Storage unavailable; the change may or may not have been applied. Check before retrying.',
+    isChange
+      ? 'Storage unavailable; the change may or may not have been applied. Check before retrying.'
+      : 'Storage unavailable. Retry.',
     { status: 503, cause },
   );
 
@@ -96,7 +98,8 @@ export const createOperate =
         ? await perform()
         : await audit({ requestId, startedAt, who, action, parameters, input }, perform);
     } catch (error) {
-      throw error instanceof StoreUnavailable ? storageUnavailable(error) : error;
+      if (!(error instanceof StoreUnavailable)) throw error;
+      throw storageUnavailable(error, action !== undefined);
     }
   };
 
