@@ -12,6 +12,9 @@ type ModelKey = {
   usedAt: number | undefined;
   /** Per process: when it last looked the key up while the keys table worked. */
   lookedUpAt: number[];
+  isPaused: boolean;
+  /** When it was last paused or resumed. */
+  turnedAt: number;
 };
 
 /** The keys of one project, all of one meter or another. */
@@ -25,6 +28,9 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 /** Caches serve a key for 10 minutes while the table fails, counted from a read up to 10 s before the use. */
 const SURELY_CACHED_MS = 10 * MINUTE - 11 * SECOND;
+
+/** A pause and a resumption hold everywhere after 15 s. */
+const PAUSE_HOLDS_MS = 15 * SECOND;
 
 const command = (name: string, run: Command['run']): Command => ({
   check: () => true,
@@ -45,6 +51,8 @@ const addKey = (model: KeysModel, { status, body }: Answer, endsAt: number): voi
     endsAt,
     usedAt: undefined,
     lookedUpAt: [],
+    isPaused: false,
+    turnedAt: Number.NEGATIVE_INFINITY,
   };
   model.keys.push(key);
 };
@@ -68,7 +76,7 @@ const rotate = (index: number, overlap: keyof typeof OVERLAPS_MS): Command =>
     if (!old) return;
     const path = `/projects/${model.project}/keys/${old.id}/rotate`;
     const rotated = await lab.admin('POST', path, { overlap });
-    if (isEnded(old, lab.clock.now())) {
+    if (isEnded(old, lab.clock.now()) || old.isPaused) {
       expect(rotated.status).toBe(409);
       return;
     }
@@ -85,15 +93,32 @@ const revoke = (index: number): Command =>
     key.endsAt = Math.min(key.endsAt, lab.clock.now());
   });
 
+const setPaused = (index: number, isPaused: boolean): Command =>
+  command(`${isPaused ? 'pause' : 'resume'} key ${index}`, async (model, lab) => {
+    const key = keyAt(model, index);
+    if (!key) return;
+    const path = `/projects/${model.project}/keys/${key.id}/${isPaused ? 'pause' : 'resume'}`;
+    const { status } = await lab.admin('POST', path, {});
+    if (status !== 200) {
+      expect([status, isEnded(key, lab.clock.now())]).toEqual([409, true]);
+      return;
+    }
+    if (key.isPaused !== isPaused) key.turnedAt = lab.clock.now();
+    key.isPaused = isPaused;
+  });
+
 /** The status that the caller must see; undefined if a failing table allows its 503 as well. */
 const expectStatus = (
   { model, key, process, now }: { model: KeysModel; key: ModelKey; process: number; now: number },
   status: number,
 ): void => {
-  const expected = isEnded(key, now) ? 401 : 200;
+  const expected = isEnded(key, now) || key.isPaused ? 401 : 200;
   const lookedUpAt = key.lookedUpAt[process] ?? Number.NEGATIVE_INFINITY;
   const mayBeUnknown = model.isDown && now - lookedUpAt >= SURELY_CACHED_MS;
-  expect(mayBeUnknown ? [expected, 503] : [expected]).toContain(status);
+  // The table must be readable for a process to learn of it.
+  const mayBeStale = !isEnded(key, now) && (model.isDown || now - key.turnedAt < PAUSE_HOLDS_MS);
+  const possible = mayBeStale ? [200, 401] : [expected];
+  expect(mayBeUnknown ? [...possible, 503] : possible).toContain(status);
   if (!model.isDown) key.lookedUpAt[process] = now;
 };
 
@@ -143,6 +168,7 @@ export const keyCommands = fc.commands(
       .tuple(index, fc.constantFrom('none', '1h', '24h', '7d'))
       .map(([key, overlap]) => rotate(key, overlap as keyof typeof OVERLAPS_MS)),
     index.map(revoke),
+    fc.tuple(index, fc.boolean()).map(([key, isPaused]) => setPaused(key, isPaused)),
     use,
     use,
     use,
