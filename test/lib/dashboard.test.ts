@@ -69,7 +69,7 @@ describe('the dashboard', () => {
 
   test('the cost graph uses the memory size of the router function', () => {
     const cost = widgets.find(({ properties }) => properties.title === 'Cost of the function');
-    expect(JSON.stringify(cost)).toContain('duration/1000*0.5');
+    expect(JSON.stringify(cost)).toContain('duration/1000*0.25');
   });
 
   test('the dashboard has log tables by key and request, which are not metric dimensions', () => {

@@ -1,6 +1,11 @@
 import type { Clock } from '../../lambdas/support/clock.ts';
 
-export type ManualClock = Clock & { set(now: number): void; advance(ms: number): void };
+export type ManualClock = Clock & {
+  set(now: number): void;
+  advance(ms: number): void;
+  /** Whether something waits for exactly `ms` from now. */
+  hasTimerOf(ms: number): boolean;
+};
 
 /** Stands still until it is told to move; what falls due on the way runs, in order. */
 export const createManualClock = (start: number): ManualClock => {
@@ -27,5 +32,6 @@ export const createManualClock = (start: number): ManualClock => {
     },
     set,
     advance: (ms) => set(now + ms),
+    hasTimerOf: (ms) => timers.some(({ at }) => at === now + ms),
   };
 };
