@@ -190,6 +190,22 @@ const measureCalls = async (): Promise<void> => {
   );
 };
 
+/** Writes that wait for one of the same item travel as one: the more requests at once, the fewer writes each. */
+const measureGroups = async (): Promise<void> => {
+  print('');
+  print('at once, of one key in one environment', 'writes', '$/million');
+  for (const atOnce of [1, 10, 50]) {
+    const caller = callerWith();
+    reset();
+    for (let round = 0; round < ROUNDS / atOnce; round += 1) {
+      const admissions = await Promise.all(Array.from({ length: atOnce }, () => admit(caller)));
+      await Promise.all(admissions.map((admission) => admission.charge()));
+    }
+    const writes = calls.writes / (Math.ceil(ROUNDS / atOnce) * atOnce);
+    print(`${atOnce} requests`, writes.toFixed(2), priceOf(writes, 0));
+  }
+};
+
 const bytesOf = (value: unknown): number =>
   // A number takes a byte for two digits, and one more.
   typeof value === 'number'
@@ -273,6 +289,7 @@ const measureLatency = async (): Promise<void> => {
 };
 
 await measureCalls();
+await measureGroups();
 await measureSize();
 await measureLatency();
 client.destroy();
