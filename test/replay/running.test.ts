@@ -4,6 +4,8 @@ import { CALLER_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 import { assertWellFormed } from '../support/translate.ts';
 import { PATIENT, passing, startReplayBench, textOf } from './replay-bench.ts';
 
+/** Ten seconds in one: a busy machine opens the second request before the silent first one is given up. */
+const SLOWLY_MS = 50;
 const TEXT = 'Answer 1: näive 𝄞 words only';
 const startRunning = async () => {
   const bench = await startReplayBench();
@@ -64,7 +66,7 @@ test('a stream that waits for another process has heartbeats from 10 s on', asyn
   await untilCalls(1);
   lastCall().begin();
   const { opened } = askAndHold({ router: 1 });
-  const [response] = await passing(bench, opened, 500);
+  const [response] = await passing(bench, opened, SLOWLY_MS);
   expect(response.statusCode).toBe(200);
   let text = '';
   response.on('data', (chunk: Buffer) => {
@@ -72,7 +74,7 @@ test('a stream that waits for another process has heartbeats from 10 s on', asyn
   });
   await expect
     .poll(() => {
-      bench.clock.advance(500);
+      bench.clock.advance(SLOWLY_MS);
       return text.match(/: waiting/g)?.length ?? 0;
     }, PATIENT)
     .toBeGreaterThan(1);
@@ -90,7 +92,7 @@ test.each(CALLER_PROTOCOLS)(
     const first = ask({ family });
     await untilCalls(1);
     const { opened } = askAndHold({ family, router: 1 });
-    const [response] = await passing(bench, opened, 500);
+    const [response] = await passing(bench, opened, SLOWLY_MS);
     const repeat = readText(response);
     upstream.state.refusesNext = 1;
     lastCall().refuse(400);
