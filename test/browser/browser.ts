@@ -96,8 +96,13 @@ export const useConsole = (readOptions: () => LocalOptions = () => ({})) => {
   return { router: () => router, withTab };
 };
 
+/** Waits until each panel of the page shows its value or its failure: a read before that sees half a page. */
+export const allLoaded = (page: Page): Promise<void> =>
+  expect.poll(() => page.locator('.skeleton').count()).toBe(0);
+
 /** Rules that the page violates, with the elements. */
 export const violationsOn = async (page: Page): Promise<string[]> => {
+  await allLoaded(page);
   await page.evaluate(axe.source);
   return page.evaluate(
     'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html)))',

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
+import { allLoaded } from './browser.ts';
 import { signInAs, useDeployedConsole } from './deployed.ts';
 
 const { deployment, withTab, newUser } = useDeployedConsole();
@@ -44,9 +45,8 @@ const link = (page: Page, name: string) => page.getByRole('link', { name, exact:
 const buttonsOn = async (page: Page, title: string): Promise<string> => {
   await link(page, title).click();
   await page.getByRole('heading', { name: title, level: 1 }).waitFor();
-  const main = page.getByRole('main');
-  await main.locator('tbody tr').first().waitFor();
-  return (await main.getByRole('button').allInnerTexts()).join();
+  await allLoaded(page);
+  return (await page.getByRole('main').getByRole('button').allInnerTexts()).join();
 };
 
 test('a viewer sees every page and project, and no button that changes something', async () => {
@@ -124,7 +124,6 @@ test('an operator has the buttons of every page', async () => {
     expect(await buttonsOn(page, 'Plans')).toMatch(/Create plan.*Edit/);
     expect(await buttonsOn(page, 'Projects')).toMatch(/Create project.*Edit/);
     expect(await buttonsOn(page, 'Models')).toMatch(/Test all.*Test/);
-    await page.getByRole('button', { name: 'Test all' }).waitFor();
     expect(await link(page, 'Members').count()).toBe(1);
   });
 });
