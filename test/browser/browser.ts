@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
@@ -46,6 +47,16 @@ const watch = (context: BrowserContext, page: Page): Tab => {
 export const launchChromium = (args: string[] = []): Promise<Browser> =>
   chromium.launch({ executablePath: findChromium() ?? '', args: ['--no-sandbox', ...args] });
 
+/** Milliseconds that each call of the console's API waits: a slow network, for a soak of these tests. */
+const delayMs = Number(process.env.CONSOLE_DELAY_MS ?? 0);
+
+const slowDown = (context: BrowserContext) =>
+  context.route('**/dashboard/api/**', async (route) => {
+    await setTimeout(delayMs);
+    // The test may have closed its tab.
+    await route.fallback().catch(() => undefined);
+  });
+
 /** Opens a tab for `use`; then the tab must have had no error and no request to an origin that is not listed. */
 export const withTabOf = async (
   browser: Browser,
@@ -63,7 +74,8 @@ export const withTabOf = async (
     ignoreHTTPSErrors: true,
   });
   try {
-    context.setDefaultTimeout(20_000);
+    context.setDefaultTimeout(60_000);
+    if (delayMs > 0) await slowDown(context);
     const tab = watch(context, await context.newPage());
     await tab.page.goto(url);
     await use(tab);
@@ -103,9 +115,9 @@ export const allLoaded = (page: Page): Promise<void> =>
 /** Rules that the page violates, with the elements. */
 export const violationsOn = async (page: Page): Promise<string[]> => {
   await allLoaded(page);
-  await page.evaluate(axe.source);
+  if (await page.evaluate('typeof axe === "undefined"')) await page.evaluate(axe.source);
   return page.evaluate(
-    'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html)))',
+    'axe.run({ resultTypes: ["violations"] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html)))',
   );
 };
 

@@ -33,7 +33,7 @@ test('a member is invited, gets other roles and is removed in the page of the me
     await page.getByRole('button', { name: 'Roles tom@example.com' }).click();
     const roles = page.getByRole('dialog', { name: 'Roles of tom@example.com' });
     await roles.getByLabel(/^Viewer/).uncheck();
-    expect(await roles.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
+    await expect.poll(() => roles.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
     await roles.getByLabel(/^Member of local/).check();
     await roles.getByRole('button', { name: 'Save' }).click();
     await rowOf(page, 'tom@example.com').getByRole('link', { name: 'local' }).waitFor();

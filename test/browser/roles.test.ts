@@ -69,14 +69,12 @@ test('a viewer sees every page and project, and no button that changes something
 test('a member manages the keys of its project, and no other page has a button for it', async () => {
   await as(['project:shop'], '#/keys?project=shop', async ({ page, call }) => {
     await page.getByText('shop key').waitFor();
-    expect(await page.getByLabel('Project').locator('option').allInnerTexts()).toEqual(['shop']);
+    const projects = page.getByLabel('Project').locator('option');
+    await expect.poll(() => projects.allInnerTexts()).toEqual(['shop']);
     await page.getByRole('button', { name: 'More actions for shop key' }).click();
-    expect(await page.getByRole('menuitem').allInnerTexts()).toEqual([
-      'Edit…',
-      'Pause',
-      'Its requests',
-      'Revoke…',
-    ]);
+    await expect
+      .poll(() => page.getByRole('menuitem').allInnerTexts())
+      .toEqual(['Edit…', 'Pause', 'Its requests', 'Revoke…']);
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByLabel('Name').fill('by a member');

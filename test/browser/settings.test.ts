@@ -66,7 +66,7 @@ test('a project allows its plans and number of keys only, and is deleted when it
     await createKey(page, 'the only one');
     await page.getByRole('button', { name: 'Create key' }).click();
     const plans = dialog.getByLabel('Plan').locator('option');
-    expect(await plans.allInnerTexts()).toEqual(['allowed']);
+    await expect.poll(() => plans.allInnerTexts()).toEqual(['allowed']);
     await dialog.getByRole('button', { name: 'Create key' }).click();
     await dialog.getByText("Project 'shop' has 1 active keys, its maximum.").waitFor();
     await page.keyboard.press('Escape');

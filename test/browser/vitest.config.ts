@@ -19,8 +19,8 @@ export default defineConfig({
     pool: 'threads',
     maxWorkers: 2,
     // Far above what any state takes on a busy machine.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    expect: { poll: { timeout: 20_000 } },
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 });
