@@ -84,10 +84,9 @@ const watchWrites = (socket: Socket) => {
   Object.assign(socket, { write: seeing(socket.write), end: seeing(socket.end) });
 };
 
-const socketOf = (message: unknown): Socket | undefined => {
-  const { socket } = z.object({ socket: z.instanceof(Socket) }).safeParse(message).data ?? {};
-  return socket;
-};
+const OnSocket = z.object({ socket: z.instanceof(Socket) });
+
+const socketOf = (message: unknown): Socket | undefined => OnSocket.safeParse(message).data?.socket;
 
 subscribe('net.server.socket', (message) => {
   const socket = socketOf(message);
