@@ -28,6 +28,9 @@ const LOGPROBS_OVERHEAD = 48_000_000;
 const asksForLogprobs = ({ extras }: GenerationRequest): boolean =>
   Boolean(extras.fields.logprobs || extras.fields.top_logprobs);
 
+/** Ends what still runs for a response that has ended. One for all: an error costs a trace of the stack. */
+const OVER = new UpstreamError('aborted', 'the answer is over');
+
 /** Limits of one response, by the tokens that the caller and the model allow. */
 const answerLimits = (
   request: GenerationRequest,
@@ -60,18 +63,24 @@ export const createCallBudget = (
   { clock, cancellations }: { clock: Clock; cancellations: Cancellations },
 ): CallBudget => {
   const total = request.stream ? TOTAL_STREAMED_MS : TOTAL_BUFFERED_MS;
-  const deadline = new AbortController();
+  // One controller: `AbortSignal.any` takes 40 us of CPU.
+  const budget = new AbortController();
+  const abort = (reason: unknown) => budget.abort(reason);
   const cancel = clock.after(Math.min(total, call.remainingMs() - RESERVE_MS), () =>
-    deadline.abort(new UpstreamError('deadline', 'no time is left')),
+    abort(new UpstreamError('deadline', 'no time is left')),
   );
-  const unwatch = cancellations.watch(call, (reason) => deadline.abort(reason));
+  const unwatch = cancellations.watch(call, abort);
+  const onDisconnect = () => abort(call.signal.reason);
+  call.signal.addEventListener('abort', onDisconnect, { once: true });
+  if (call.signal.aborted) onDisconnect();
   return {
     limits: answerLimits(request, model),
-    signal: AbortSignal.any([call.signal, deadline.signal]),
+    signal: budget.signal,
     end: () => {
       cancel();
       unwatch();
-      deadline.abort(new UpstreamError('aborted', 'the answer is over'));
+      call.signal.removeEventListener('abort', onDisconnect);
+      abort(OVER);
     },
   };
 };

@@ -4,7 +4,7 @@ import type { Recorder } from '../records/recorder.ts';
 import type { ReservedUnit } from '../stores/meter-store.ts';
 import type { Attempt, RequestRecord } from '../stores/record-store.ts';
 import type { Clock } from '../support/clock.ts';
-import { dayOf, MINUTE_MS } from '../support/clock.ts';
+import { createMinuteSample, dayOf, MINUTE_MS } from '../support/clock.ts';
 import type { ApiError } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import type { CheckedCall } from './check-call.ts';
@@ -91,15 +91,35 @@ const costNanosOf = (
 
 // --- record ---
 
-/**
- * An estimate of a larger body takes milliseconds, for a number that only a comparison needs: of those one in
- * 62, by the last character of its id, is estimated.
- */
+/** Requests of a model that an environment estimates within a minute; above that, one in a hundred. */
+const ESTIMATED_PER_MINUTE = 60;
+/** An estimate of a larger body takes milliseconds: of those one in 62, by the last character of its id. */
 const MAX_ESTIMATED_BYTES = 65_536;
-const isEstimated = ({ bodyBytes, requestId }: Call): boolean =>
-  bodyBytes <= MAX_ESTIMATED_BYTES || requestId.endsWith('0');
 
-type Parts = { checked: CheckedCall; unit: ReservedUnit; attempts: AttemptLog; clock: Clock };
+/**
+ * Whether the record of a call has an estimate. Only a comparison with the provider's count needs it, and for
+ * the 29 KB of an agent it is an eighth of the CPU of a request.
+ */
+export type EstimateSample = (checked: CheckedCall) => boolean;
+
+export const createEstimateSample = (clock: Clock): EstimateSample => {
+  // As many entries as the catalog has models.
+  const samples = new Map<string, (now: number) => boolean>();
+  return ({ call: { bodyBytes, requestId }, model: { id } }) => {
+    if (bodyBytes > MAX_ESTIMATED_BYTES) return requestId.endsWith('0');
+    const isSampled = samples.get(id) ?? createMinuteSample(ESTIMATED_PER_MINUTE);
+    samples.set(id, isSampled);
+    return isSampled(clock.now());
+  };
+};
+
+type Parts = {
+  checked: CheckedCall;
+  unit: ReservedUnit;
+  attempts: AttemptLog;
+  isEstimated: boolean;
+  clock: Clock;
+};
 
 /** What the access log line also has. */
 const notedIn = ({ notes }: Call) => ({
@@ -114,9 +134,9 @@ const notedIn = ({ notes }: Call) => ({
 });
 
 /** The estimate, and what it was made of where the provider has counted the same prompt. */
-const estimateOf = ({ checked, attempts }: Parts) => {
+const estimateOf = ({ checked, attempts, isEstimated }: Parts) => {
   const { call, estimateInput, countPrompt } = checked;
-  if (!isEstimated(call)) return {};
+  if (!isEstimated) return {};
   const target = attempts.target();
   const estimatedInputTokens = estimateInput(target);
   const { inputTokens, inputEstimated } = call.notes;
@@ -129,9 +149,10 @@ const estimateOf = ({ checked, attempts }: Parts) => {
 };
 
 const recordOf = (
-  { checked, unit, attempts, clock }: Parts,
+  parts: Parts,
   { charge, error }: { charge: Charge; error: ApiError | undefined },
 ): RequestRecord => {
+  const { checked, unit, attempts, clock } = parts;
   const { call, request, model } = checked;
   const { caller, notes, awsRequestId, traceparent } = call;
   const noted = notedIn(call);
@@ -152,7 +173,7 @@ const recordOf = (
     isCharged: charge === 'charged',
     outcome: notes.outcome ?? 'failed',
     status: error?.status ?? 200,
-    ...estimateOf({ checked, unit, attempts, clock }),
+    ...estimateOf(parts),
     ...omitUndefined({
       ...noted,
       costNanos: noted.inputTokens === undefined ? undefined : costNanosOf(model, noted),

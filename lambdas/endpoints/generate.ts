@@ -13,6 +13,7 @@ import {
   type AttemptLog,
   createAttemptLog,
   createCallRecord,
+  createEstimateSample,
   recordRefusal,
 } from './call-record.ts';
 import { type CheckDeps, type CheckedCall, checkCall } from './check-call.ts';
@@ -88,6 +89,7 @@ const metaOf = (
  */
 const createRun = (deps: Omit<GenerateDeps, keyof CheckDeps | 'replay'>): Run => {
   const { prefetch, recorder, clock } = deps;
+  const isEstimated = createEstimateSample(clock);
   return async (checked, keeper) => {
     const { call } = checked;
     prefetch(checked.targets);
@@ -95,7 +97,10 @@ const createRun = (deps: Omit<GenerateDeps, keyof CheckDeps | 'replay'>): Run =>
     const start = () => startCall(deps, checked, attempts);
     const { admission, fetched } = await recordRefusal(recorder, call, start);
     const { limits, unit } = admission;
-    const record = createCallRecord({ checked, unit, attempts, clock, recorder });
+    const record = createCallRecord({
+      ...{ checked, unit, attempts, clock, recorder },
+      isEstimated: isEstimated(checked),
+    });
     const settlement = createSettlement(admission, clock, record.write);
     const admittedAt = clock.now();
     try {

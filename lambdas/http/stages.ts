@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type middy from '@middy/core';
 import type { Call, Endpoint, Reply } from '../endpoints/endpoint.ts';
@@ -159,10 +159,7 @@ export const readCall = async (authenticated: Authenticated): Promise<Call> => {
     confirm,
     body: withModel(body?.value, deployment),
     bodyBytes: body?.bytes.byteLength ?? 0,
-    bodyDigest: () =>
-      createHash('sha256')
-        .update(body?.bytes ?? '')
-        .digest('hex'),
+    bodyDigest: () => hash('sha256', body?.bytes ?? ''),
     header: (name) => request.headers[name],
     pathParameter,
     query: request.query,

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { unauthenticated } from '../support/errors.ts';
 import { type RandomBytes, randomBase62, toBase62 } from '../support/ids.ts';
@@ -27,7 +27,7 @@ export const isWellFormedKey = (text: string): boolean =>
   FORMAT.test(text) && text.endsWith(checksumOf(text.slice(0, -CHECKSUM_LENGTH)));
 
 /** SHA-256 in hex. Sufficient without salt or stretching, because a random secret is in no dictionary. */
-export const hashKey = (key: string): string => createHash('sha256').update(key).digest('hex');
+export const hashKey = (key: string): string => hash('sha256', key);
 
 /** The part of a key that lists show, e.g. `mrk_live_a1B2`. */
 export const startOf = (key: string): string => key.slice(0, PREFIX.length + START_LENGTH);

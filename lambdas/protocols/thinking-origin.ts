@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type {
   Block,
   Extras,
@@ -22,7 +22,7 @@ export const isSigned = (signature: string | undefined): boolean =>
 
 /** Identifies an upstream and model without naming them. */
 export const originOf = (upstream: string, model: string): string =>
-  createHash('sha256').update(`${upstream}\n${model}`).digest('hex').slice(0, 12);
+  hash('sha256', `${upstream}\n${model}`).slice(0, 12);
 
 /** The id of a container belongs to the operator's account at one upstream, as a signature does. */
 const tagContainer = (reason: FinishReason, origin: string): FinishReason => {

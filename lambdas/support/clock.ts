@@ -73,6 +73,24 @@ export const minuteOf = (now: number): number => Math.floor(now / MINUTE_MS);
 
 export const minuteResetsAt = (minute: number): number => (minute + 1) * MINUTE_MS;
 
+/** One in so many, above the calls of a minute that a sample has in full. */
+const ONE_IN = 100;
+
+/** A sample of calls that come at any rate: true for the first `full` within a minute, then for one in a hundred. */
+export const createMinuteSample = (full: number): ((now: number) => boolean) => {
+  let minute = Number.NEGATIVE_INFINITY;
+  let count = 0;
+  return (now) => {
+    const current = minuteOf(now);
+    if (current !== minute) {
+      minute = current;
+      count = 0;
+    }
+    count += 1;
+    return count <= full || count % ONE_IN === 0;
+  };
+};
+
 /** Whole seconds, rounded up: 1 to 60 until a minute's end. */
 export const secondsUntil = (instant: number, now: number): number =>
   Math.max(1, Math.ceil((instant - now) / 1_000));

@@ -1,9 +1,9 @@
 import type { LogEvent, LogFields } from '../log-events.ts';
 import { type Labelled, METRIC_NAMES } from '../metrics.ts';
 import type { Clock } from '../support/clock.ts';
-import { minuteOf } from '../support/clock.ts';
+import { createMinuteSample } from '../support/clock.ts';
 import { createLog, type Log } from '../support/log.ts';
-import { formatEmf, type Point } from './format-emf.ts';
+import { createFormatEmf, type Point } from './format-emf.ts';
 import { createMeasure } from './measure.ts';
 
 type Options = {
@@ -26,27 +26,11 @@ const FLOODING = [401, 429];
 const isFloodable = (event: LogEvent, { status = 0 }: LogFields): boolean =>
   event === 'request' && FLOODING.includes(status);
 
-/** Error lines written in full within a minute; above that, one in a hundred. */
-const FULL_PER_MINUTE = 10;
-const ONE_IN = 100;
-
 /**
- * Whether the line of a floodable error at `now` (ms) is written. A flood of errors must not become a
- * flood of log lines: at 1,000 a second they are $15 a day.
+ * Lines of floodable errors within a minute. A flood of errors must not become a flood of log lines: at
+ * 1,000 a second they are $15 a day.
  */
-const createSampleErrors = (): ((now: number) => boolean) => {
-  let minute = Number.NEGATIVE_INFINITY;
-  let count = 0;
-  return (now) => {
-    const current = minuteOf(now);
-    if (current !== minute) {
-      minute = current;
-      count = 0;
-    }
-    count += 1;
-    return count <= FULL_PER_MINUTE || count % ONE_IN === 0;
-  };
-};
+const FULL_PER_MINUTE = 10;
 
 const add = (total: Point, { labels, values }: Point): Point => {
   const sum: Point['values'] = { ...total.values };
@@ -81,11 +65,12 @@ const createBacklog = () => {
 export const createTelemetry = ({ stage, labels, events, clock, write }: Options): Log => {
   const log = createLog(write);
   const measure = createMeasure(labels);
-  const isSampled = createSampleErrors();
+  const format = createFormatEmf(stage);
+  const isSampled = createMinuteSample(FULL_PER_MINUTE);
   const backlog = createBacklog();
 
   const flush = () => {
-    for (const point of backlog.take()) write(formatEmf(stage, point, clock.now()));
+    for (const point of backlog.take()) write(format(point, clock.now()));
   };
 
   const at =

@@ -27,12 +27,15 @@ const THROTTLED = [
 /** Turns the facts of a log line into metrics; undefined when it has none. */
 export type Measure = <E extends LogEvent>(event: E, fields: LogEvents[E]) => Point | undefined;
 
-const count = (wanted: Partial<Record<MetricName, unknown>>): Values =>
-  Object.fromEntries(
-    Object.entries(wanted)
-      .filter(([, happened]) => happened)
-      .map(([name, happened]) => [name, happened === true ? 1 : happened]),
-  );
+/** What happened, and how much of it. A count that is 0 has no value. */
+type Happened = { [name in MetricName]?: boolean | number | undefined };
+
+const count = (happened: Happened): Values => {
+  const values: Values = {};
+  let name: MetricName;
+  for (name in happened) if (happened[name]) values[name] = Number(happened[name]);
+  return values;
+};
 
 const statusValues = (status: number): Values =>
   count({

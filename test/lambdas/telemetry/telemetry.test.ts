@@ -62,6 +62,19 @@ describe('a request', () => {
     });
   });
 
+  test('the estimates of the first 60 requests of a model within a minute are compared, that of the 61st is not', async () => {
+    const { lines } = await countedAfter(
+      async (router) => {
+        for (let sent = 0; sent < 61; sent += 1) await ask(router);
+      },
+      { clock: createManualClock(1_000_000) },
+    );
+    const compared = lines
+      .filter((line) => line.includes('"_aws"'))
+      .map((line) => line.includes('"TokenEstimateError":'));
+    expect(compared).toEqual([...Array(60).fill(true), false]);
+  });
+
   test('metrics contain no key and no prompt', async () => {
     const { lines, key } = await countedAfter((router) =>
       ask(router, { messages: [{ role: 'user', content: 'canary' }] }),
