@@ -12,7 +12,7 @@ import { createLruCache } from '../support/lru-cache.ts';
 import { accessLog } from './middleware/access-log.ts';
 import { errorEnvelope } from './middleware/error-envelope.ts';
 import { receive } from './middleware/receive.ts';
-import { bytesOf, writeReply } from './middleware/write-reply.ts';
+import { writableBody, writeReply } from './middleware/write-reply.ts';
 import { readAddress } from './read-address.ts';
 import type { HttpEvent } from './read-event.ts';
 import {
@@ -150,7 +150,7 @@ export const createHttpHandler = (options: HttpHandlerOptions): HttpHandler => {
   })
     .use([
       receive({ clock, randomBytes, readAddress }),
-      writeReply({ log, textBody: bytesOf, corsOrigins }),
+      writeReply({ log, textBody: writableBody, corsOrigins }),
       accessLog({ log, clock }),
       errorEnvelope({ log }),
     ])

@@ -31,7 +31,6 @@ const writeHead = (response: ServerResponse, prelude: Prelude) => {
     ...multiValueHeaders,
     ...(cookies.length > 0 && { 'set-cookie': cookies }),
   });
-  response.flushHeaders();
 };
 
 /**
@@ -53,13 +52,26 @@ const writeWithin = (
   });
 };
 
-/** The stream that a handler writes to; the headers are sent with its first write, even an empty one. */
+/**
+ * The stream that a handler writes to. The headers are sent with its first bytes, in one packet, or without
+ * any in the turn after an empty write.
+ */
 export const createResponseStream = (response: ServerResponse, clock: Clock): Writable => {
+  let hasBytes = false;
   const stream: Writable = new Writable({
     write: (chunk: Buffer, _encoding, callback) => {
-      if (!response.headersSent) writeHead(response, preludes.get(stream) ?? NO_PRELUDE);
-      if (chunk.byteLength === 0) callback();
-      else writeWithin(response, chunk, { clock, callback });
+      if (!response.headersSent) {
+        writeHead(response, preludes.get(stream) ?? NO_PRELUDE);
+        setImmediate(() => {
+          if (!hasBytes) response.flushHeaders();
+        });
+      }
+      if (chunk.byteLength === 0) {
+        callback();
+        return;
+      }
+      hasBytes = true;
+      writeWithin(response, chunk, { clock, callback });
     },
     final: (callback) => {
       if (!response.headersSent) writeHead(response, NO_PRELUDE);

@@ -62,16 +62,25 @@ const LIMITS = {
 };
 
 /** The whole body, or undefined if it alone is over the platform's limit. */
-const readBody = async (request: IncomingMessage): Promise<Buffer | undefined> => {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  // An oversized body is still read to its end: few clients read a response before that.
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.byteLength;
-    if (size <= MAX_EVENT_BYTES) chunks.push(chunk);
-  }
-  return size <= MAX_EVENT_BYTES ? Buffer.concat(chunks, size) : undefined;
-};
+const readBody = (request: IncomingMessage): Promise<Buffer | undefined> =>
+  // Without an iterator, which takes 30 us of CPU.
+  new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.byteLength;
+      // An oversized body is still read to its end: few clients read a response before that.
+      if (size <= MAX_EVENT_BYTES) chunks.push(chunk);
+    });
+    request.on('end', () => {
+      resolve(size <= MAX_EVENT_BYTES ? Buffer.concat(chunks, size) : undefined);
+    });
+    const onClose = () => {
+      if (!request.complete) reject(new Error('The client disconnected.'));
+    };
+    if (request.destroyed) onClose();
+    request.on('close', onClose);
+  });
 
 /** Consumes the body without keeping it: few clients read a response before their body is sent. */
 const discardBody = (request: IncomingMessage): Buffer => {
@@ -82,7 +91,11 @@ const discardBody = (request: IncomingMessage): Buffer => {
 const lacksHost = ({ httpVersion, headers }: IncomingMessage): boolean =>
   httpVersion === '1.1' && headers.host === undefined;
 
+/** Each unit takes at most six bytes in the event, and the head at most 300 KB. */
+const ALWAYS_DELIVERABLE_LENGTH = 900_000;
+
 const isDeliverable = (event: HttpEvent): boolean =>
+  (event.body ?? '').length <= ALWAYS_DELIVERABLE_LENGTH ||
   Buffer.byteLength(JSON.stringify(event)) <= MAX_EVENT_BYTES;
 
 /** A signal that aborts if the client disconnects before its response is complete. */

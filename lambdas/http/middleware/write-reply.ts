@@ -144,11 +144,15 @@ const corsHeaders = (
 
 type TextBody = (text: string) => PlatformResponse['body'];
 
+/** UTF-16 units that middy writes at once. */
+const PIECE_LENGTH = 16_384;
+
 /**
- * A body for streaming functions, as bytes. Middy writes a string in pieces of 16,384 UTF-16 units and
- * each is encoded alone, so that a character whose two units fall into two pieces becomes two U+FFFD.
+ * A body for streaming functions: a text of one piece, a longer one as bytes. Middy encodes each piece alone,
+ * so that a character whose two units fall into two pieces becomes two U+FFFD. A text needs no pipeline.
  */
-export const bytesOf: TextBody = (text) => Readable.from(Buffer.from(text), { objectMode: false });
+export const writableBody: TextBody = (text) =>
+  text.length <= PIECE_LENGTH ? text : Readable.from(Buffer.from(text), { objectMode: false });
 
 type WriteOptions = {
   log: Log;
