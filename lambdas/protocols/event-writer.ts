@@ -1,3 +1,4 @@
+import { omitUndefined } from '../support/omit-undefined.ts';
 import type { BlockHead, Extras, FinishReason, GenerationEvent, Usage } from './generation.ts';
 import { isJsonObject } from './json.ts';
 import { UpstreamError } from './upstream-error.ts';
@@ -8,7 +9,7 @@ import { UpstreamError } from './upstream-error.ts';
  * blocks by keys of their protocol (`tool:3`), so interleaved fragments find their block.
  */
 export type EventWriter = {
-  start(usage?: Partial<Usage>): void;
+  start(usage?: Partial<Usage>, extras?: Extras): void;
   isOpen(key: string): boolean;
   open(key: string, head: BlockHead): void;
   /** Appends to an open block; an empty delta writes no event. @throws UpstreamError if not open */
@@ -166,10 +167,10 @@ export const createEventWriter = ({ mayBeEmpty = false } = {}): EventWriter => {
     events.push(event);
   });
 
-  const start = (usage?: Partial<Usage>) => {
+  const start = (usage?: Partial<Usage>, extras?: Extras) => {
     if (started) return;
     started = true;
-    events.push(usage ? { type: 'start', usage } : { type: 'start' });
+    events.push(omitUndefined({ type: 'start' as const, usage, extras }));
   };
 
   return {

@@ -159,7 +159,7 @@ export type BlockHead =
  * ends before `finish`; `finish` once and last. A failure is a throw, never an event.
  */
 export type GenerationEvent =
-  | { type: 'start'; usage?: Partial<Usage> }
+  | { type: 'start'; usage?: Partial<Usage>; extras?: Extras }
   /** `choice`: which of several responses the block belongs to; absent: the first. */
   | { type: 'block-start'; index: number; block: BlockHead; choice?: number }
   | { type: 'block-delta'; index: number; delta: string }

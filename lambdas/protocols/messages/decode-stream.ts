@@ -2,7 +2,7 @@ import type { FinishReason, GenerationEvent, GenerationRequest } from '../genera
 import { asRecord, asString, type Json, parseUpstreamJson, readJsonObject } from '../json.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamError } from '../upstream-error.ts';
-import { decodeFinishReason } from './finish-reason.ts';
+import { decodeFinishReason, membersOf } from './finish-reason.ts';
 import { createBlockReader } from './stream-reader.ts';
 import { decodeUsage, mergeUsage, readUsage, type WireUsage } from './usage.ts';
 
@@ -15,10 +15,17 @@ const assertSameMessage = (current: string | undefined, id: string | undefined) 
 /** The key of an event's block; some upstreams leave the index out. */
 const keyOf = ({ index }: Json): string => (typeof index === 'number' ? `${index}` : 'unnamed');
 
-/** The fields that end a message: the edits of its context are next to the delta. */
-const endOf = ({ delta, context_management: edits }: Json): Json => ({
+/** The fields that end a message; two of them are next to the delta. */
+const endOf = ({ delta, context_management, input_transformations }: Json): Json => ({
   ...asRecord(delta),
-  context_management: edits,
+  context_management,
+  input_transformations,
+});
+
+/** The fields that SDKs read at the start; a container is read at the end, with its time of expiry. */
+const startOf = ({ diagnostics, input_transformations }: Json = {}): Json => ({
+  diagnostics,
+  input_transformations,
 });
 
 /** Decodes the events of one message. */
@@ -34,7 +41,7 @@ const createMessageReader = (request: GenerationRequest) => {
     assertSameMessage(id, messageId);
     id ??= messageId;
     usage = mergeUsage(usage, readUsage(message?.usage));
-    writer.start(decodeUsage(usage));
+    writer.start(decodeUsage(usage), membersOf(startOf(message)).extras);
   };
 
   return {

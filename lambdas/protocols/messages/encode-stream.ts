@@ -108,7 +108,7 @@ export const streamEncoder = (_request: GenerationRequest, meta: ResponseMeta): 
   const { id, model, estimateInput } = meta;
   const blocks = createSequencer(createBlockWriter(), isWritable);
 
-  const start = ({ usage }: EventOf<'start'>): SseMessage[] => {
+  const start = ({ usage, extras }: EventOf<'start'>): SseMessage[] => {
     // SDKs and agents read the input size from this event.
     const counts: Usage = { inputTokens: 0, outputTokens: 0, ...usage };
     const fields = {
@@ -122,6 +122,7 @@ export const streamEncoder = (_request: GenerationRequest, meta: ResponseMeta): 
       stop_reason: null,
       stop_sequence: null,
       diagnostics: null,
+      ...extraFieldsFor(NAME, extras),
       usage: encodeMessageUsage(counts, estimateInput),
     };
     return [message('message_start', { message: fields })];
@@ -129,15 +130,10 @@ export const streamEncoder = (_request: GenerationRequest, meta: ResponseMeta): 
 
   const finish = ({ reason, usage }: EventOf<'finish'>): SseMessage[] => {
     const counts = usage ?? { inputTokens: 0, outputTokens: 0 };
-    const { context_management: edits, ...delta } = encodeFinishReason(reason);
-    return [
-      message('message_delta', {
-        delta,
-        ...(edits !== undefined && { context_management: edits }),
-        usage: encodeUsage(counts, estimateInput),
-      }),
-      message('message_stop', {}),
-    ];
+    const { context_management, input_transformations, ...delta } = encodeFinishReason(reason);
+    const usageFields = encodeUsage(counts, estimateInput);
+    const rest = { context_management, input_transformations, usage: usageFields };
+    return [message('message_delta', { delta, ...rest }), message('message_stop', {})];
   };
 
   const push = (event: GenerationEvent): SseMessage[] => {

@@ -1,7 +1,7 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { extraFieldsFor, extrasIfAny } from '../extras.ts';
-import type { FinishReason } from '../generation.ts';
-import { asRecord, asString, type Json } from '../json.ts';
+import type { Extras, FinishReason } from '../generation.ts';
+import { asArray, asRecord, asString, type Json } from '../json.ts';
 import { NAME } from './name.ts';
 
 const UNIFIED = new Map<string, FinishReason['unified']>([
@@ -22,6 +22,16 @@ const WIRE: Record<FinishReason['unified'], string> = {
   'content-filter': 'refusal',
 };
 
+/** What only this protocol states about a message: its container, its input, its cache. */
+export const membersOf = (wire: Json): { extras?: Extras } =>
+  extrasIfAny(NAME, {
+    stop_details: asRecord(wire.stop_details),
+    container: asRecord(wire.container),
+    context_management: asRecord(wire.context_management),
+    diagnostics: asRecord(wire.diagnostics),
+    input_transformations: wire.input_transformations && asArray(wire.input_transformations),
+  });
+
 /** Reads `stop_reason` and `stop_sequence`; undefined if the message has no reason yet. */
 export const decodeFinishReason = (wire: Json): FinishReason | undefined => {
   const word = asString(wire.stop_reason);
@@ -32,11 +42,7 @@ export const decodeFinishReason = (wire: Json): FinishReason | undefined => {
     // Kept only if it is more specific than the canonical reason.
     ...(WIRE[unified] === word ? {} : { raw: { protocol: NAME, value: word } }),
     ...omitUndefined({ stopSequence: asString(wire.stop_sequence) }),
-    ...extrasIfAny(NAME, {
-      stop_details: asRecord(wire.stop_details),
-      container: asRecord(wire.container),
-      context_management: asRecord(wire.context_management),
-    }),
+    ...membersOf(wire),
   };
 };
 

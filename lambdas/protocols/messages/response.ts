@@ -91,14 +91,15 @@ export const encodeResponse = (
   meta: ResponseMeta,
 ): Record<string, unknown> => {
   const counts = usage ?? { inputTokens: 0, outputTokens: 0 };
+  const { diagnostics = null, ...end } = encodeFinishReason(reason);
   return {
     id: `msg_${meta.id}`,
     type: 'message',
     role: 'assistant',
     model: meta.model,
     content: blocks.flatMap(encodeBlock),
-    ...encodeFinishReason(reason),
-    diagnostics: null,
+    ...end,
+    diagnostics,
     usage: encodeMessageUsage(counts, meta.estimateInput),
   };
 };

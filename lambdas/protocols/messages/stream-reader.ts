@@ -2,7 +2,7 @@ import { hasCustomTool, unwrapInput } from '../custom-tools.ts';
 import { createEventWriter, type EventWriter } from '../event-writer.ts';
 import { extrasIfAny } from '../extras.ts';
 import type { BlockHead, GenerationRequest } from '../generation.ts';
-import { asRecord, asString, type Json } from '../json.ts';
+import { asCount, asRecord, asString, type Json } from '../json.ts';
 import { createToolIds } from '../tool-ids.ts';
 import { UpstreamError } from '../upstream-error.ts';
 import { plainToolId } from './ids.ts';
@@ -15,10 +15,11 @@ const toolHead = (block: Json, { request, uniqueId }: Call): BlockHead => {
   const name = asString(block.name) ?? '';
   if (name === '') throw new UpstreamError('malformed', 'a tool call lacks its name');
   const id = uniqueId(plainToolId(asString(block.id) ?? ''));
-  // The origin of the call: the model, or a program of the upstream. Callers send it back.
-  const caller = asRecord(block.caller);
+  // The origin of the call and of its tool. Callers send them back.
+  const { caller, toolset_name } = block;
+  const fields = { caller: asRecord(caller), toolset_name: asString(toolset_name) };
   const custom = hasCustomTool(request, name) && { custom: true as const };
-  return { type: 'tool-call', id, name, ...custom, ...extrasIfAny(NAME, { caller }) };
+  return { type: 'tool-call', id, name, ...custom, ...extrasIfAny(NAME, fields) };
 };
 
 const headOf = (block: Json, call: Call): BlockHead => {
@@ -100,6 +101,11 @@ const createDeltaReader = (writer: EventWriter) => {
     if (fields) writer.extra(key, { protocol: NAME, fields });
   };
 
+  /** Thinking that is not shown is counted; clients add the counts up. */
+  const forwardProgress = (key: string, { type, estimated_tokens }: Json) => {
+    if (asCount(estimated_tokens)) forward(key, { type, thinking: '', estimated_tokens });
+  };
+
   const appendArguments = (block: StartedBlock, text: string) => {
     if (isCustom(block.head)) block.input += text;
     else {
@@ -118,7 +124,8 @@ const createDeltaReader = (writer: EventWriter) => {
       case 'text citations_delta':
         return forward(key, delta);
       case 'thinking thinking_delta':
-        return writer.delta(key, asString(delta.thinking) ?? '');
+        writer.delta(key, asString(delta.thinking) ?? '');
+        return forwardProgress(key, delta);
       case 'thinking signature_delta':
         block.signature += asString(delta.signature) ?? '';
         return undefined;

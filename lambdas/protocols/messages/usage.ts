@@ -32,6 +32,9 @@ const VALUES: Record<string, string[]> = {
   speed: ['standard', 'fast'],
 };
 
+/** Kept as they are: the steps of a message, what became of a credit. */
+const WHOLE = ['iterations', 'fallback_credit'];
+
 const nativeCounts = (wire: Json | undefined): Json | undefined => {
   const present = Object.entries(NATIVE_COUNTS).flatMap(([name, counts]): [string, Json][] => {
     const value = asRecord(wire?.[name]);
@@ -42,8 +45,11 @@ const nativeCounts = (wire: Json | undefined): Json | undefined => {
     const word = asString(wire?.[name]);
     return word === undefined || VALUES[name]?.includes(word) === false ? [] : [[name, word]];
   });
-  const steps = asArray(wire?.iterations);
-  const all = [...present, ...words, ...(steps.length > 0 ? [['iterations', steps]] : [])];
+  const whole = WHOLE.flatMap((name): [string, unknown][] => {
+    const value = wire?.[name];
+    return asArray(value).length > 0 || asRecord(value) ? [[name, value]] : [];
+  });
+  const all = [...present, ...words, ...whole];
   return all.length > 0 ? Object.fromEntries(all) : undefined;
 };
 
@@ -98,7 +104,7 @@ export const encodeUsage = (usage: Usage, estimate: () => number): Record<string
     output_tokens_details:
       reasoningTokens === undefined ? null : { thinking_tokens: reasoningTokens },
     server_tool_use: native.server_tool_use ?? null,
-    ...(native.iterations !== undefined && { iterations: native.iterations }),
+    ...Object.fromEntries(WHOLE.flatMap((name) => (name in native ? [[name, native[name]]] : []))),
   };
 };
 

@@ -1,0 +1,117 @@
+import ts from 'typescript';
+import { omitUndefined } from '../../lambdas/support/omit-undefined.ts';
+import {
+  exportedType,
+  type Found,
+  findType,
+  type Member,
+  membersIn,
+  membersOf,
+  type Place,
+} from './type-declarations.ts';
+
+/** A type without unions: a built-in one, a list, or the members of an object. */
+type Form = { type: ts.Node; place: Place; members?: Member[] };
+
+const formsOfFound = (found: Found): Form[] => {
+  const { declaration, place } = found;
+  return ts.isTypeAliasDeclaration(declaration)
+    ? formsOf(declaration.type, place)
+    : [{ type: declaration, place, members: membersOf(found) }];
+};
+
+const formsOf = (type: ts.TypeNode, place: Place): Form[] => {
+  if (ts.isUnionTypeNode(type)) return type.types.flatMap((one) => formsOf(one, place));
+  if (ts.isParenthesizedTypeNode(type)) return formsOf(type.type, place);
+  if (ts.isTypeLiteralNode(type)) return [{ type, place, members: membersIn(type.members) }];
+  const found = ts.isTypeReferenceNode(type) && findType(type.typeName.getText(), place);
+  return found ? formsOfFound(found) : [{ type, place }];
+};
+
+const isNull = ({ type }: Form): boolean =>
+  type.kind === ts.SyntaxKind.UndefinedKeyword ||
+  (ts.isLiteralTypeNode(type) && type.literal.kind === ts.SyntaxKind.NullKeyword);
+
+/** The type of a list's items; undefined if the form is not a list. */
+const itemOf = ({ type }: Form): ts.TypeNode | undefined => {
+  if (ts.isArrayTypeNode(type)) return type.elementType;
+  const isList = ts.isTypeReferenceNode(type) && type.typeName.getText() === 'Array';
+  return isList ? type.typeArguments?.[0] : undefined;
+};
+
+const plainValue = ({ type }: Form, name: string): unknown => {
+  if (ts.isLiteralTypeNode(type)) {
+    const { literal } = type;
+    if (ts.isLiteralExpression(literal)) {
+      return ts.isNumericLiteral(literal) ? Number(literal.text) : literal.text;
+    }
+    return literal.kind === ts.SyntaxKind.TrueKeyword;
+  }
+  switch (type.kind) {
+    case ts.SyntaxKind.StringKeyword:
+    // `string & {}`, next to the words that the vendor knows
+    case ts.SyntaxKind.IntersectionType:
+      return name;
+    case ts.SyntaxKind.NumberKeyword:
+      return 3;
+    case ts.SyntaxKind.BooleanKeyword:
+      return true;
+    default:
+      return { any: 'thing' };
+  }
+};
+
+type Options = {
+  /** Values that the type does not state, or functions that make them, by the end of a member's path; undefined: no member. */
+  values?: Record<string, unknown>;
+};
+
+/**
+ * Values of a type with every member that it has, optional ones too. Of a union a list has an item for each
+ * form; elsewhere the n-th value has the n-th form. A type that was met before has its required members only.
+ */
+export const samplesOf = (specifier: string, typeName: string, { values = {} }: Options = {}) => {
+  let turns = 1;
+  const sample = (turn: number): unknown => {
+    const met = new Set<ts.Node>();
+
+    const objectOf = ({ type, members = [], place }: Form, path: string): unknown => {
+      const shown = met.has(type) ? members.filter(({ isOptional }) => !isOptional) : members;
+      met.add(type);
+      const made = shown.map(({ name, type: of }): [string, unknown] => [
+        name,
+        valueOf(formsOf(of, place), `${path}.${name}`),
+      ]);
+      return omitUndefined(Object.fromEntries(made));
+    };
+
+    const listOf = (item: ts.TypeNode, place: Place, path: string): unknown[] => {
+      const forms = formsOf(item, place);
+      const objects = forms.filter(({ members }) => members);
+      const items = objects.length > 0 ? objects : forms.slice(0, 1);
+      return items.map((form) => valueOf([form], path));
+    };
+
+    const valueOf = (forms: Form[], path: string): unknown => {
+      const given = Object.keys(values).find((end) => path.endsWith(`.${end}`));
+      if (given !== undefined) {
+        const value = values[given];
+        return typeof value === 'function' ? value() : value;
+      }
+      const present = forms.filter((form) => !isNull(form));
+      const rich = present.filter((form) => form.members || itemOf(form));
+      const choices = rich.length > 0 ? rich : present;
+      turns = Math.max(turns, choices.length);
+      const form = choices[turn % choices.length];
+      if (!form) return null;
+      const item = itemOf(form);
+      if (item) return listOf(item, form.place, path);
+      return form.members ? objectOf(form, path) : plainValue(form, path.split('.').at(-1) ?? '');
+    };
+
+    return valueOf(formsOfFound(exportedType(specifier, typeName)), '');
+  };
+  const found: unknown[] = [];
+  for (let turn = 0; turn < turns; turn += 1) found.push(sample(turn));
+  return found;
+};
