@@ -33,33 +33,40 @@ const createLineReader = () => {
     // The second half of a CRLF, whose first half ended the line already.
     const rest = endsInReturn && text.startsWith('\n') ? text.slice(1) : text;
     endsInReturn = text.endsWith('\r');
-    const [first = '', ...lines] = rest.split(LINE_END);
-    fragments.push(first);
-    const last = lines.pop();
-    if (last === undefined) return [];
-    const line = fragments.join('');
-    fragments = [last];
-    return [line, ...lines];
+    // Most bodies have LF only, at which V8 splits several times faster than at a pattern.
+    const lines = rest.split(rest.includes('\r') ? LINE_END : '\n');
+    const unfinished = lines.pop() ?? '';
+    if (lines.length > 0) {
+      lines[0] = fragments.join('') + lines[0];
+      fragments = [];
+    }
+    fragments.push(unfinished);
+    return lines;
   };
+};
+
+/** Splits a line at its colon; a space after it belongs to neither part. */
+const readField = (line: string): [string, string] => {
+  const colon = line.indexOf(':');
+  if (colon < 0) return [line, ''];
+  return [line.slice(0, colon), line.slice(colon + (line[colon + 1] === ' ' ? 2 : 1))];
 };
 
 /** Collects the fields of an event up to the blank line after it; comments and other fields are ignored. */
 const createEventReader = () => {
-  let event: string | undefined;
-  let data: string[] = [];
-  return (line: string): SseEvent[] => {
+  let event = '';
+  let data: string | undefined;
+  return (line: string): SseEvent | undefined => {
     if (line === '') {
-      const complete = { ...(event && { event }), data: data.join('\n') };
-      const hasData = data.length > 0;
-      event = undefined;
-      data = [];
-      return hasData ? [complete] : [];
+      const complete = data === undefined ? undefined : { ...(event && { event }), data };
+      event = '';
+      data = undefined;
+      return complete;
     }
-    const [field = ''] = line.split(':', 1);
-    const value = line.slice(field.length + 1).replace(/^ /, '');
-    if (field === 'data') data.push(value);
+    const [field, value] = readField(line);
+    if (field === 'data') data = data === undefined ? value : `${data}\n${value}`;
     if (field === 'event') event = value;
-    return [];
+    return undefined;
   };
 };
 
@@ -71,7 +78,7 @@ export const createSseReader = () => {
   const readText = createLineReader();
   const readLine = createEventReader();
   const decoder = new TextDecoder();
-  const feed = (text: string): SseEvent[] => readText(text).flatMap(readLine);
+  const feed = (text: string): SseEvent[] => readText(text).flatMap((line) => readLine(line) ?? []);
   return {
     /** Returns the messages that `bytes` complete, in order. */
     push: (bytes: Uint8Array): SseEvent[] => feed(decoder.decode(bytes, { stream: true })),

@@ -19,7 +19,9 @@ const OF_ACCOUNT = /cost|byok|billing|account|^(?:provider|organization)$/;
 
 /** The members of `wire` that only this protocol has, without those that callers must not see. */
 export const membersBeyond = (wire: Json, canonical: readonly string[]): [string, unknown][] =>
-  Object.entries(wire).filter(([name]) => !canonical.includes(name) && !OF_ACCOUNT.test(name));
+  Object.keys(wire)
+    .filter((name) => !canonical.includes(name) && !OF_ACCOUNT.test(name))
+    .map((name) => [name, wire[name]]);
 
 /** Members of a fragment that continue those of the fragments before it. */
 const GROWING = ['text', 'summary', 'data', 'signature'];
