@@ -102,6 +102,19 @@ export const isJsonObject = (text: string): boolean => {
   return readJsonObject(text) !== undefined;
 };
 
+// --- texts that differ in one string ---
+
+/** Stands for the string; no name or id holds it. */
+const HOLE = '\u0000';
+
+/** Returns a function that writes the same JSON as `write`, which stringifies it once, with another string. */
+export const jsonTemplate = (write: (hole: string) => string): ((text: string) => string) => {
+  const [head, tail] = write(HOLE).split(JSON.stringify(HOLE));
+  return (text) => `${head}${JSON.stringify(text)}${tail}`;
+};
+
+// --- depth ---
+
 /** `JSON.stringify` recurses and overflows its stack at about 5,000 levels; `JSON.parse` does not. */
 const MAX_DEPTH = 500;
 

@@ -5,9 +5,9 @@ import type {
   GenerationRequest,
   ResponseMeta,
 } from '../generation.ts';
-import type { Json } from '../json.ts';
+import { type Json, jsonTemplate } from '../json.ts';
 import type { EventEncoder } from '../protocol.ts';
-import type { SseMessage } from '../sse.ts';
+import type { SseEvent, SseMessage } from '../sse.ts';
 import { encodeFinishReason } from './finish-reason.ts';
 import { usesFunctions } from './functions.ts';
 import { NAME } from './name.ts';
@@ -18,7 +18,7 @@ import { encodeThoughts, type Thought } from './signed-thinking.ts';
 import { encodeUsage } from './usage.ts';
 
 /** A chunk with the fields that all chunks of a response share. */
-const chunkOf = (meta: ResponseMeta, fields: Json): SseMessage => ({
+const chunkOf = (meta: ResponseMeta, fields: Json): SseEvent => ({
   data: JSON.stringify({
     id: `chatcmpl-${meta.id}`,
     object: 'chat.completion.chunk',
@@ -32,64 +32,73 @@ type Call = BlockHead & { type: 'tool-call' };
 /** The member of a message that holds a call. */
 type CallField = 'function' | 'custom' | 'function_call';
 
+const proseFieldOf = (block: BlockHead & { type: 'text' | 'thinking' }) => {
+  if (block.type === 'thinking') return 'reasoning_content';
+  return block.refusal ? 'refusal' : 'content';
+};
+
 const fieldOf = ({ custom }: Call, request: GenerationRequest): CallField => {
   if (usesFunctions(request)) return 'function_call';
   return custom ? 'custom' : 'function';
 };
 
-type WriteChunk = (delta: Json, rest?: Json) => SseMessage;
+type WriteChunk = (delta: Json, rest?: Json) => SseEvent;
+
+type Block = {
+  /** The member of a message that holds its text. */
+  field: CallField | 'content' | 'refusal' | 'reasoning_content';
+  isEmpty: boolean;
+  /** Writes a part of its text as data of a chunk. */
+  write(text: string): string;
+};
 
 /** Writes the blocks of one choice as deltas: a tool call by its index among the calls, prose by its field. */
 const createBlockWriter = (chunk: WriteChunk, request: GenerationRequest) => {
-  /** Canonical block index -> index among the tool calls. */
-  const calls = new Map<number, { index: number; field: CallField; isEmpty: boolean }>();
-  const proseField = new Map<number, string>();
+  const blocks = new Map<number, Block>();
   const thoughts = new Map<number, Thought>();
+  let calls = 0;
   let characters = 0;
+
+  const add = (index: number, field: Block['field'], deltaOf: (text: string) => Json) => {
+    const write = jsonTemplate((text) => chunk(deltaOf(text)).data);
+    blocks.set(index, { field, isEmpty: true, write });
+  };
 
   const startCall = (index: number, call: Call): SseMessage[] => {
     const field = fieldOf(call, request);
-    const started = { index: calls.size, field, isEmpty: true };
-    calls.set(index, started);
     const wire = toolCall(call, '');
-    // A message has one call of the older form.
-    if (field === 'function_call')
-      return started.index > 0 ? [] : [chunk({ function_call: wire.function })];
-    return [chunk({ tool_calls: [{ index: started.index, ...wire }] })];
-  };
-
-  const continueCall = (index: number, field: CallField, text: string): SseMessage[] => {
-    if (field === 'function_call')
-      return index > 0 ? [] : [chunk({ function_call: { arguments: text } })];
-    const part = field === 'custom' ? { input: text } : { arguments: text };
-    return [chunk({ tool_calls: [{ index, [field]: part }] })];
+    const place = calls++;
+    if (field === 'function_call') {
+      // A message has one call of the older form.
+      if (place > 0) return [];
+      add(index, field, (text) => ({ function_call: { arguments: text } }));
+      return [chunk({ function_call: wire.function })];
+    }
+    const member = field === 'custom' ? 'input' : 'arguments';
+    add(index, field, (text) => ({ tool_calls: [{ index: place, [field]: { [member]: text } }] }));
+    return [chunk({ tool_calls: [{ index: place, ...wire }] })];
   };
 
   return {
     start({ index, block }: EventOf<'block-start'>): SseMessage[] {
       if (block.type === 'native') return [];
       if (block.type === 'tool-call') return startCall(index, block);
-      const text = block.type === 'text' && block.refusal ? 'refusal' : 'content';
-      proseField.set(index, block.type === 'text' ? text : 'reasoning_content');
+      const field = proseFieldOf(block);
+      add(index, field, (text) => ({ [field]: text }));
       if (block.type === 'thinking') {
         const { redacted } = block;
-        const thought = { text: '', ...(redacted && { redacted }), characters, calls: calls.size };
-        thoughts.set(index, thought);
+        thoughts.set(index, { text: '', ...(redacted && { redacted }), characters, calls });
       }
       return [];
     },
     append({ index, delta }: EventOf<'block-delta'>): SseMessage[] {
-      const call = calls.get(index);
-      if (call) {
-        call.isEmpty = false;
-        return continueCall(call.index, call.field, delta);
-      }
-      const field = proseField.get(index);
-      if (field === undefined) return [];
+      const block = blocks.get(index);
+      if (!block) return [];
+      block.isEmpty = false;
       const thought = thoughts.get(index);
       if (thought) thought.text += delta;
-      else if (field === 'content') characters += delta.length;
-      return [chunk({ [field]: delta })];
+      else if (block.field === 'content') characters += delta.length;
+      return [{ data: block.write(delta) }];
     },
     /** Log probabilities are next to the delta, parts of audio within it. */
     extend({ extras }: EventOf<'block-extra'>): SseMessage[] {
@@ -101,10 +110,9 @@ const createBlockWriter = (chunk: WriteChunk, request: GenerationRequest) => {
     end({ index, signature }: EventOf<'block-end'>): SseMessage[] {
       const thought = thoughts.get(index);
       if (thought && signature !== undefined) thought.signature = signature;
-      const call = calls.get(index);
-      return call?.isEmpty && call.field !== 'custom'
-        ? continueCall(call.index, call.field, '{}')
-        : [];
+      const block = blocks.get(index);
+      const isCall = block?.field === 'function' || block?.field === 'function_call';
+      return isCall && block.isEmpty ? [{ data: block.write('{}') }] : [];
     },
     /** The signed thinking, whole: clients differ in how they join parts of a list. */
     thoughts: (): Json => (thoughts.size > 0 ? encodeThoughts([...thoughts.values()]) : {}),

@@ -7,21 +7,22 @@ import type {
   ResponseMeta,
   Usage,
 } from '../generation.ts';
-import type { Json } from '../json.ts';
+import { type Json, jsonTemplate } from '../json.ts';
 import type { EventEncoder } from '../protocol.ts';
 import { type BlockEvent, type BlockWriter, createSequencer } from '../sequencer.ts';
-import type { SseMessage } from '../sse.ts';
+import type { SseEvent, SseMessage } from '../sse.ts';
 import { encodeFinishReason } from './finish-reason.ts';
 import { responseToolId } from './ids.ts';
 import { NAME } from './name.ts';
 import { encodeMessageUsage, encodeUsage } from './usage.ts';
 
 /** The event's name is sent twice, as SSE event and as `type`: SDKs need both. */
-export const message = (type: string, fields: Json): SseMessage => ({
+export const message = (type: string, fields: Json): SseEvent => ({
   event: type,
   data: JSON.stringify({ type, ...fields }),
 });
 
+const DELTA_EVENT = 'content_block_delta';
 const DELTA = { text: 'text', thinking: 'thinking', 'tool-call': 'partial_json' } as const;
 const DELTA_TYPE = {
   text: 'text_delta',
@@ -59,17 +60,19 @@ const startOf = (head: BlockHead, signature: string | undefined): Json => {
 const createBlockWriter = (): BlockWriter => {
   let wireIndex = -1;
   let started = false;
+  /** Writes a part of the current block's text as data of a delta. */
+  let writeText: ((text: string) => string) | undefined;
+
+  const deltaMessage = (delta: Json): SseEvent => message(DELTA_EVENT, { index: wireIndex, delta });
 
   const start = (head: BlockHead, signature?: string): SseMessage[] => {
     if (started) return [];
     started = true;
+    writeText = undefined;
     wireIndex += 1;
     const block = startOf(head, signature);
     return [message('content_block_start', { index: wireIndex, content_block: block })];
   };
-
-  const deltaMessage = (delta: Json): SseMessage =>
-    message('content_block_delta', { index: wireIndex, delta });
 
   const end = (head: BlockHead, signature: string | undefined): SseMessage[] => {
     // An empty block of prose is omitted: the vendor would reject it in the next request.
@@ -95,9 +98,13 @@ const createBlockWriter = (): BlockWriter => {
           ? [...start(head), deltaMessage(event.extras.fields)]
           : [];
       }
-      if (head.type === 'native') return [];
-      const delta = { type: DELTA_TYPE[head.type], [DELTA[head.type]]: event.delta };
-      return [...start(head), deltaMessage(delta)];
+      const { type } = head;
+      if (type === 'native') return [];
+      const opening = start(head);
+      writeText ??= jsonTemplate(
+        (text) => deltaMessage({ type: DELTA_TYPE[type], [DELTA[type]]: text }).data,
+      );
+      return [...opening, { event: DELTA_EVENT, data: writeText(event.delta) }];
     },
   };
 };

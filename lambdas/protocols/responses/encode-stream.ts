@@ -8,10 +8,10 @@ import type {
   NativeBlock,
   ResponseMeta,
 } from '../generation.ts';
-import type { Json } from '../json.ts';
+import { type Json, jsonTemplate } from '../json.ts';
 import type { StreamEncoder } from '../protocol.ts';
 import { type BlockEvent, type BlockWriter, createSequencer } from '../sequencer.ts';
-import type { SseMessage } from '../sse.ts';
+import type { SseEvent, SseMessage } from '../sse.ts';
 import { errorFields, failureOf } from './error.ts';
 import {
   type Context,
@@ -26,16 +26,26 @@ import {
 } from './response.ts';
 import { callerNameOf } from './tools.ts';
 
-/** Writes an event of the stream; every one has a number, without gaps. */
-type Send = (name: string, fields: Json) => SseMessage;
-
-const createSend = (first: number): Send => {
+/** Writes the events of the stream; every one has a number, without gaps. */
+const createSender = (first: number) => {
   let next = first;
-  return (name, fields) => {
-    const type = name === 'error' ? name : `response.${name}`;
-    return { event: type, data: JSON.stringify({ type, ...fields, sequence_number: next++ }) };
+  const typeOf = (name: string) => (name === 'error' ? name : `response.${name}`);
+  const jsonOf = (name: string, fields: Json) => JSON.stringify({ type: typeOf(name), ...fields });
+  const send = (name: string, json: string): SseEvent => ({
+    event: typeOf(name),
+    data: `${json.slice(0, -1)},"sequence_number":${next++}}`,
+  });
+  return {
+    event: (name: string, fields: Json) => send(name, jsonOf(name, fields)),
+    /** Returns a function that sends events which differ in a text. */
+    texts: (name: string, fieldsOf: (text: string) => Json) => {
+      const write = jsonTemplate((text) => jsonOf(name, fieldsOf(text)));
+      return (text: string) => send(name, write(text));
+    },
   };
 };
+
+type Sender = ReturnType<typeof createSender>;
 
 // --- items ---
 
@@ -85,24 +95,29 @@ const textEventsOf = (head: ItemHead, request: GenerationRequest): TextEvents =>
 };
 
 /** Writes one item, from `output_item.added` to the end of its text. */
-const createItem = (send: Send, head: ItemHead, index: number, context: Context) => {
+const createItem = (sender: Sender, head: ItemHead, index: number, context: Context) => {
   const events = textEventsOf(head, context.request);
   const added = itemOf(blockOf(head, ''), index, 'in_progress', context);
   const place = { item_id: added.id, output_index: index, ...events.position };
+  const sendText = sender.texts(`${events.name}.delta`, (delta) => {
+    return { ...place, delta, ...events.rest };
+  });
   let text = '';
   let hasDelta = false;
 
   const partEvent = (suffix: string, content: string): SseMessage[] => {
     const { part } = events;
-    return part ? [send(`${part.name}.${suffix}`, { ...place, part: part.of(content) })] : [];
+    return part
+      ? [sender.event(`${part.name}.${suffix}`, { ...place, part: part.of(content) })]
+      : [];
   };
   const sendDelta = (delta: string): SseMessage[] => {
     const opening = hasDelta ? [] : partEvent('added', '');
     hasDelta = true;
-    return [...opening, send(`${events.name}.delta`, { ...place, delta, ...events.rest })];
+    return [...opening, sendText(delta)];
   };
   return {
-    added: send('output_item.added', { output_index: index, item: added }),
+    added: sender.event('output_item.added', { output_index: index, item: added }),
     append: (delta: string): SseMessage[] => {
       text += delta;
       return events.isLate ? [] : sendDelta(delta);
@@ -113,7 +128,7 @@ const createItem = (send: Send, head: ItemHead, index: number, context: Context)
       const whole = events.wholeOf?.(text) ?? text;
       const late = hasDelta ? [] : sendDelta(whole);
       const fields = { ...place, [events.member]: whole, ...events.rest };
-      return [...late, send(`${events.name}.done`, fields), ...partEvent('done', whole)];
+      return [...late, sender.event(`${events.name}.done`, fields), ...partEvent('done', whole)];
     },
     done: (signature: string | undefined, status: ItemStatus): Json =>
       itemOf(blockOf(head, text, signature), index, status, context),
@@ -121,7 +136,7 @@ const createItem = (send: Send, head: ItemHead, index: number, context: Context)
 };
 
 /** Writes blocks as items, one after the other, and collects the items that are done. */
-const createItemWriter = (send: Send, context: Context) => {
+const createItemWriter = (sender: Sender, context: Context) => {
   const output: Json[] = [];
   let current: ReturnType<typeof createItem> | undefined;
   /** The last item: its status depends on what follows, another item or the finish. */
@@ -133,14 +148,14 @@ const createItemWriter = (send: Send, context: Context) => {
     const item = ended(status);
     ended = undefined;
     output.push(item);
-    return [send('output_item.done', { output_index: output.length - 1, item })];
+    return [sender.event('output_item.done', { output_index: output.length - 1, item })];
   };
 
   const start = (head: BlockHead): SseMessage[] => {
     if (current || head.type === 'native') return [];
     hasRefusal ||= head.type === 'text' && head.refusal === true;
     const before = flush('completed');
-    current = createItem(send, head, output.length, context);
+    current = createItem(sender, head, output.length, context);
     return [...before, current.added];
   };
 
@@ -179,8 +194,8 @@ export const streamEncoder = (
   first = 0,
 ): StreamEncoder => {
   const context = { request, meta };
-  const send = createSend(first);
-  const items = createItemWriter(send, context);
+  const sender = createSender(first);
+  const items = createItemWriter(sender, context);
   const blocks = createSequencer(items.writer, ({ type }) => type !== 'native');
   let isOpen = first > 0;
 
@@ -188,14 +203,14 @@ export const streamEncoder = (
     if (isOpen) return [];
     isOpen = true;
     const response = responseOf(context, { status: 'in_progress' });
-    return [send('created', { response }), send('in_progress', { response })];
+    return [sender.event('created', { response }), sender.event('in_progress', { response })];
   };
 
   const finish = ({ reason, usage }: EventOf<'finish'>): SseMessage[] => {
     const end = endOf(reason, items.hasRefusal());
     const last = items.flush(end.status);
     const response = endedResponse(context, end, items.output, usage);
-    return [...last, send(end.status, { response })];
+    return [...last, sender.event(end.status, { response })];
   };
 
   const push = (event: GenerationEvent): SseMessage[] => {
@@ -221,8 +236,8 @@ export const streamEncoder = (
       const failed = { status: 'failed', error: failureOf(error), output: items.output };
       return [
         ...opening,
-        send('error', { ...flat, error: fields }),
-        send('failed', { response: responseOf(context, failed) }),
+        sender.event('error', { ...flat, error: fields }),
+        sender.event('failed', { response: responseOf(context, failed) }),
       ];
     },
   };
