@@ -8,6 +8,7 @@ import type { CallerProtocol, UpstreamProtocol } from '../lambdas/protocols/prot
 import { UPSTREAM_PROTOCOLS } from '../lambdas/protocols/protocol-name.ts';
 import { callerProtocols, upstreamProtocols } from '../lambdas/protocols/protocols.ts';
 import { createSseReader, formatSse } from '../lambdas/protocols/sse.ts';
+import { withFrame } from '../lambdas/upstreams/read-answer.ts';
 import { BODY, costPerEvent, META, print, recordChunks } from './event-cost.ts';
 
 const EVENTS_PER_CHUNK = 8;
@@ -19,7 +20,7 @@ const translate = (
   request: GenerationRequest,
 ): number => {
   const sse = createSseReader();
-  const decoder = from.streamDecoder(request);
+  const decoder = withFrame(from.streamDecoder(request));
   const encoder = to.streamEncoder(request, META);
   let bytes = 0;
   for (const chunk of chunks) {

@@ -113,6 +113,34 @@ export const jsonTemplate = (write: (hole: string) => string): ((text: string) =
   return (text) => `${head}${JSON.stringify(text)}${tail}`;
 };
 
+/** Reads the string in which a text differs from a learned one, without parsing the rest. */
+export const createJsonFrame = () => {
+  let frame: { head: string; tail: string } | undefined;
+  return {
+    /** `string` is the value of a member of `text`, which is JSON. */
+    learn: (text: string, string: string) => {
+      const literal = JSON.stringify(string);
+      const start = text.indexOf(literal);
+      const head = text.slice(0, start);
+      const tail = text.slice(start + literal.length);
+      const rest = head + tail;
+      // The literal is that member if it occurs once and no other string is escaped.
+      const isMember = start >= 0 && start === text.lastIndexOf(literal) && !rest.includes('\\');
+      // A second list, next to that of the choices, may be one that grows with each event.
+      const isSingleList = rest.indexOf('[') === rest.lastIndexOf('[');
+      frame = isMember && isSingleList ? { head, tail } : undefined;
+    },
+    forget: () => {
+      frame = undefined;
+    },
+    /** Undefined if `text` differs in anything else. */
+    read: (text: string): string | undefined => {
+      if (!frame || !text.startsWith(frame.head) || !text.endsWith(frame.tail)) return undefined;
+      return asString(readJson(text.slice(frame.head.length, text.length - frame.tail.length)));
+    },
+  };
+};
+
 // --- depth ---
 
 /** `JSON.stringify` recurses and overflows its stack at about 5,000 levels; `JSON.parse` does not. */

@@ -29,7 +29,11 @@ export const wireTargetOf = (
 /** Value of a header of the caller's request; `name` in lower case. */
 export type ReadHeader = (name: string) => string | undefined;
 
-/** Decoder of one stream: a synchronous state machine, wire messages in, canonical events out. */
+/**
+ * Decoder of one stream: a synchronous state machine, wire messages in, canonical events out. A delta of text or
+ * thinking is one string of its message, unchanged, and what the message says besides may be said again without
+ * effect, unless it is in a list: such messages are recognized and not decoded (`withFrame`, read-answer.ts).
+ */
 export type StreamDecoder = {
   /** Whether a finish reason has been read: usage may follow, and the upstream's goodbye. */
   readonly hasReason: boolean;

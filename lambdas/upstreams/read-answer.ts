@@ -1,99 +1,26 @@
 import type { IncomingMessage } from 'node:http';
-import { type Confidential, cleanReason } from '../protocols/clean-reason.ts';
 import { isContent } from '../protocols/event-writer.ts';
-import type { GenerationEvent } from '../protocols/generation.ts';
-import { parseUpstreamText } from '../protocols/json.ts';
-import { differenceIn } from '../protocols/model-difference.ts';
+import type { BlockHead, GenerationEvent } from '../protocols/generation.ts';
+import { createJsonFrame, parseUpstreamText } from '../protocols/json.ts';
+import type { StreamDecoder } from '../protocols/protocol.ts';
 import { createSseReader, type SseEvent } from '../protocols/sse.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
-import { interpretErrorBody, interpretSentError } from '../protocols/upstream-error-body.ts';
 import type { Clock } from '../support/clock.ts';
-import { omitUndefined } from '../support/omit-undefined.ts';
 import { type AnswerMeter, createAnswerMeter } from './answer-meter.ts';
 import { GOODBYE_MS, withIdleLimit } from './deadlines.ts';
 import type { Post } from './post.ts';
 import type { EventBatches, UpstreamCall } from './upstream.ts';
 
-type Chunks = AsyncGenerator<Uint8Array, void, void>;
+export type Chunks = AsyncGenerator<Uint8Array, void, void>;
 
 /** One whole JSON response; the largest model output of the catalog is far below. */
 const MAX_JSON_BYTES = 16_000_000;
 /** One event; images are sent in events of a few megabytes. */
 const MAX_EVENT_BYTES = 5_000_000;
-/** Read of an error body: enough to classify the error. */
-const MAX_ERROR_BYTES = 64 * 1024;
 
 /** Yields the body's bytes; 60 s without any fails the post. */
 export const bytesOf = (response: IncomingMessage, post: Post, clock: Clock): Chunks =>
   withIdleLimit(response.iterator({ destroyOnReturn: false }), clock, post.fail);
-
-/** Returns the first 64 KB of an error body, as text. */
-const readErrorBody = async (chunks: Chunks): Promise<string> => {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of chunks) {
-    parts.push(chunk);
-    size += chunk.byteLength;
-    if (size >= MAX_ERROR_BYTES) break;
-  }
-  return Buffer.concat(parts).toString('utf8', 0, MAX_ERROR_BYTES);
-};
-
-const reasonOf = (words: string | undefined, confidential: Confidential): string | undefined =>
-  words === undefined ? undefined : cleanReason(words, confidential);
-
-/** Returns the error with what the upstream sent about it inside a 200 response; any other unchanged. */
-export const readSentError = (error: unknown, confidential: () => Confidential): unknown => {
-  if (!(error instanceof UpstreamError) || error.sent === undefined) return error;
-  const { words, paths = [], kind = error.kind, ...meaning } = interpretSentError(error.sent);
-  return new UpstreamError(kind, error.message, {
-    ...meaning,
-    rejectedPaths: paths,
-    reason: reasonOf(words, confidential()),
-  });
-};
-
-const SECONDS = /^\d{1,9}$/;
-
-/** Parses a Retry-After header, in seconds or as an HTTP date; undefined if it is invalid or absent. */
-const parseRetryAfter = (value: string | undefined, now: number): number | undefined => {
-  if (value === undefined) return undefined;
-  const text = value.trim();
-  if (SECONDS.test(text)) return Number(text);
-  // Every HTTP date starts with a weekday; without this check Date.parse reads `-1` as a year.
-  const instant = /^[A-Z][a-z]{2}/.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(instant) ? undefined : Math.max(0, Math.ceil((instant - now) / 1000));
-};
-
-/** Statuses of a request that another form may pass with. */
-const REJECTED = [400, 422];
-
-export type ErrorContext = { now: number; credentialVersion: string; confidential: Confidential };
-
-/** Returns the error of a response whose status is not 2xx. */
-export const readError = async (
-  response: IncomingMessage,
-  chunks: Chunks,
-  { now, credentialVersion, confidential }: ErrorContext,
-): Promise<UpstreamError> => {
-  const status = response.statusCode ?? 0;
-  if (status >= 300 && status < 400) {
-    return new UpstreamError('redirect', 'the upstream redirects', { status });
-  }
-  const { words, paths, ...meaning } = interpretErrorBody(status, await readErrorBody(chunks));
-  return new UpstreamError(meaning.kind, `the upstream returned ${status}`, {
-    status,
-    credentialVersion,
-    overflow: meaning.overflow,
-    rejectedPaths: paths,
-    isAboutInput: meaning.isAboutInput,
-    difference: REJECTED.includes(status) ? differenceIn(words) : undefined,
-    reason: reasonOf(words, confidential),
-    ...omitUndefined({
-      retryAfterSeconds: parseRetryAfter(response.headers['retry-after'], now),
-    }),
-  });
-};
 
 /** Decodes one body, chunk by chunk. @throws UpstreamError if it is too large or malformed */
 type BodyReader = {
@@ -108,11 +35,47 @@ type BodyReader = {
   readonly hasReason: boolean;
 };
 
+const isProse = ({ type }: BlockHead): boolean => type === 'text' || type === 'thinking';
+
+/**
+ * Decodes the texts of a stream without parsing each message: most differ from the one before in the text of a
+ * block only, and change nothing else in the decoder. Arguments of tools are left to it, since it collects them.
+ */
+export const withFrame = (decoder: StreamDecoder): StreamDecoder => {
+  const frame = createJsonFrame();
+  const prose = new Set<number>();
+  let index = 0;
+
+  const learn = (data: string, events: GenerationEvent[]) => {
+    for (const event of events) {
+      if (event.type === 'block-start' && isProse(event.block)) prose.add(event.index);
+    }
+    const [only, another] = events;
+    if (another || only?.type !== 'block-delta' || !prose.has(only.index)) return frame.forget();
+    index = only.index;
+    frame.learn(data, only.delta);
+  };
+
+  return {
+    push: (message) => {
+      const delta = frame.read(message.data);
+      if (delta) return [{ type: 'block-delta', index, delta }];
+      const events = decoder.push(message);
+      learn(message.data, events);
+      return events;
+    },
+    end: decoder.end,
+    get hasReason() {
+      return decoder.hasReason;
+    },
+  };
+};
+
 const createStreamReader = (
   { protocol, request }: UpstreamCall,
   meter: AnswerMeter,
 ): BodyReader => {
-  const decoder = protocol.streamDecoder(request);
+  const decoder = withFrame(protocol.streamDecoder(request));
   const sse = createSseReader();
   const decode = (messages: SseEvent[]) =>
     messages.flatMap((message) => {

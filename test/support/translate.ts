@@ -13,6 +13,7 @@ import { createSseReader, formatSse } from '../../lambdas/protocols/sse.ts';
 import { createOriginTagger } from '../../lambdas/protocols/thinking-origin.ts';
 import { UpstreamError } from '../../lambdas/protocols/upstream-error.ts';
 import { apiError } from '../../lambdas/support/errors.ts';
+import { withFrame } from '../../lambdas/upstreams/read-answer.ts';
 import { assertChatStream } from './chat-stream.ts';
 import { assertMessagesStream } from './messages-stream.ts';
 import { assertResponsesStream } from './responses-stream.ts';
@@ -63,7 +64,7 @@ export const decode = async (
   request: GenerationRequest,
   sizes?: number[],
 ): Promise<{ events: GenerationEvent[]; fault: UpstreamError | undefined }> => {
-  const decoder = protocol.streamDecoder(request);
+  const decoder = withFrame(protocol.streamDecoder(request));
   const events: GenerationEvent[] = [];
   try {
     const sse = createSseReader();

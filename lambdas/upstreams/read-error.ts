@@ -1,0 +1,78 @@
+import type { IncomingMessage } from 'node:http';
+import { type Confidential, cleanReason } from '../protocols/clean-reason.ts';
+import { differenceIn } from '../protocols/model-difference.ts';
+import { UpstreamError } from '../protocols/upstream-error.ts';
+import { interpretErrorBody, interpretSentError } from '../protocols/upstream-error-body.ts';
+import { omitUndefined } from '../support/omit-undefined.ts';
+import type { Chunks } from './read-answer.ts';
+
+/** Read of an error body: enough to classify the error. */
+const MAX_ERROR_BYTES = 64 * 1024;
+
+/** Returns the first 64 KB of an error body, as text. */
+const readErrorBody = async (chunks: Chunks): Promise<string> => {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    parts.push(chunk);
+    size += chunk.byteLength;
+    if (size >= MAX_ERROR_BYTES) break;
+  }
+  return Buffer.concat(parts).toString('utf8', 0, MAX_ERROR_BYTES);
+};
+
+const reasonOf = (words: string | undefined, confidential: Confidential): string | undefined =>
+  words === undefined ? undefined : cleanReason(words, confidential);
+
+/** Returns the error with what the upstream sent about it inside a 200 response; any other unchanged. */
+export const readSentError = (error: unknown, confidential: () => Confidential): unknown => {
+  if (!(error instanceof UpstreamError) || error.sent === undefined) return error;
+  const { words, paths = [], kind = error.kind, ...meaning } = interpretSentError(error.sent);
+  return new UpstreamError(kind, error.message, {
+    ...meaning,
+    rejectedPaths: paths,
+    reason: reasonOf(words, confidential()),
+  });
+};
+
+const SECONDS = /^\d{1,9}$/;
+
+/** Parses a Retry-After header, in seconds or as an HTTP date; undefined if it is invalid or absent. */
+const parseRetryAfter = (value: string | undefined, now: number): number | undefined => {
+  if (value === undefined) return undefined;
+  const text = value.trim();
+  if (SECONDS.test(text)) return Number(text);
+  // Every HTTP date starts with a weekday; without this check Date.parse reads `-1` as a year.
+  const instant = /^[A-Z][a-z]{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(instant) ? undefined : Math.max(0, Math.ceil((instant - now) / 1000));
+};
+
+/** Statuses of a request that another form may pass with. */
+const REJECTED = [400, 422];
+
+export type ErrorContext = { now: number; credentialVersion: string; confidential: Confidential };
+
+/** Returns the error of a response whose status is not 2xx. */
+export const readError = async (
+  response: IncomingMessage,
+  chunks: Chunks,
+  { now, credentialVersion, confidential }: ErrorContext,
+): Promise<UpstreamError> => {
+  const status = response.statusCode ?? 0;
+  if (status >= 300 && status < 400) {
+    return new UpstreamError('redirect', 'the upstream redirects', { status });
+  }
+  const { words, paths, ...meaning } = interpretErrorBody(status, await readErrorBody(chunks));
+  return new UpstreamError(meaning.kind, `the upstream returned ${status}`, {
+    status,
+    credentialVersion,
+    overflow: meaning.overflow,
+    rejectedPaths: paths,
+    isAboutInput: meaning.isAboutInput,
+    difference: REJECTED.includes(status) ? differenceIn(words) : undefined,
+    reason: reasonOf(words, confidential),
+    ...omitUndefined({
+      retryAfterSeconds: parseRetryAfter(response.headers['retry-after'], now),
+    }),
+  });
+};

@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest';
+import type { StreamDecoder } from '../../../lambdas/protocols/protocol.ts';
+import type { UPSTREAM_PROTOCOLS } from '../../../lambdas/protocols/protocol-name.ts';
+import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
+import { createSseReader } from '../../../lambdas/protocols/sse.ts';
+import { UpstreamError } from '../../../lambdas/protocols/upstream-error.ts';
+import { withFrame } from '../../../lambdas/upstreams/read-answer.ts';
+import { upstreamCases } from '../../support/golden.ts';
+import { fc } from '../../support/seeds.ts';
+import { requestOf } from '../../support/translate.ts';
+
+const REQUEST = requestOf('chat');
+
+/** The events of each message, up to the first failure. */
+const decodeAll = (decoder: StreamDecoder, messages: string[]) => {
+  const results: unknown[] = [];
+  try {
+    for (const data of messages) results.push(decoder.push({ data }));
+    results.push(decoder.end());
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error;
+    results.push(error.message);
+  }
+  return results;
+};
+
+const assertSame = (name: (typeof UPSTREAM_PROTOCOLS)[number], messages: string[]) => {
+  const decoder = () => upstreamProtocols[name].streamDecoder(REQUEST);
+  expect(decodeAll(withFrame(decoder()), messages)).toEqual(decodeAll(decoder(), messages));
+};
+
+test.each(upstreamCases('streams', 'sse'))(
+  'learned frames change no event of the stream $name',
+  ({ from, input }) => {
+    const sse = createSseReader();
+    const messages = [...sse.push(Buffer.from(input)), ...sse.end()].map(({ data }) => data);
+    assertSame(from, messages);
+    // Each message again and again is where a frame would hide what grows.
+    assertSame(
+      from,
+      messages.flatMap((data) => [data, data, data]),
+    );
+  },
+);
+
+const text = fc.oneof(
+  { arbitrary: fc.constantFrom(' word', ' and', 'content', 'text', ',', ':'), weight: 4 },
+  fc.constantFrom('', '"', '\\', '"}', '"},"finish_reason":null}]}', '\ud83d', '😀 é', '\u0000\n'),
+  fc.string({ unit: 'binary', maxLength: 4 }),
+);
+
+/** A member of a chat delta. */
+const memberOf = (name: string, value: string): [string, unknown] => {
+  if (name === 'annotations') return [name, [{ text: value }]];
+  if (name !== 'tool_calls') return [name, value];
+  return [name, [{ index: 0, id: 'call_1', function: { name: 'look', arguments: value } }]];
+};
+
+const names = fc.uniqueArray(
+  fc.constantFrom('content', 'content', 'reasoning', 'refusal', 'annotations', 'tool_calls'),
+  { minLength: 1, maxLength: 2 },
+);
+
+const around = fc.constantFrom(
+  ...[{}, { id: ' word' }, { usage: { prompt_tokens: 3, completion_tokens: 4 } }, { x: ['a'] }],
+);
+
+/** Messages that differ in their texts only. */
+type Shape = (text: string) => object;
+
+const chatShape: fc.Arbitrary<Shape> = fc
+  .record({ names, around, fixed: text, end: fc.constantFrom(null, null, 'stop') })
+  .map(({ names: [first = '', ...others], around: members, fixed, end }) => (value) => ({
+    ...members,
+    choices: [
+      {
+        delta: Object.fromEntries([
+          ...others.map((name) => memberOf(name, fixed)),
+          memberOf(first, value),
+        ]),
+        finish_reason: end,
+      },
+    ],
+  }));
+
+const content_block = { type: 'tool_use', id: 'toolu_1', name: 'look', input: {} };
+const messagesShape = fc.constantFrom<Shape[]>(
+  (value) => ({
+    ...{ type: 'content_block_start', index: 0 },
+    content_block: { type: 'text', text: value },
+  }),
+  () => ({ type: 'content_block_start', index: 1, content_block }),
+  () => ({ type: 'content_block_stop', index: 0 }),
+  (value) => ({
+    ...{ type: 'content_block_delta', index: 1 },
+    delta: { type: 'input_json_delta', partial_json: value },
+  }),
+  (value) => ({
+    ...{ type: 'content_block_delta', index: 0 },
+    delta: { type: 'text_delta', text: value, citation: 'content' },
+  }),
+);
+
+const escapeAll = (json: string): string =>
+  json.replace(/[a-z](?=[a-z]*")/g, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`);
+
+/** The same JSON as other encoders write it, and JSON that is cut off. */
+const spelled = fc.constantFrom<((value: object) => string)[]>(
+  ...[JSON.stringify, JSON.stringify, JSON.stringify],
+  (value) => JSON.stringify(value, undefined, 1).replaceAll('\n', ''),
+  (value) => escapeAll(JSON.stringify(value)),
+  (value) => JSON.stringify(value).slice(0, -3),
+);
+
+describe.each([
+  { name: 'chat' as const, shape: chatShape },
+  { name: 'messages' as const, shape: messagesShape },
+])('a stream of $name', ({ name, shape }) => {
+  test('decodes to the same events with a learned frame, whatever its messages hold', () => {
+    const texts = fc.array(text, { minLength: 1, maxLength: 4 });
+    const data = fc
+      .tuple(shape, spelled, texts)
+      .map(([messageOf, spell, values]) => values.map((value) => spell(messageOf(value))));
+    fc.assert(
+      fc.property(fc.array(data, { maxLength: 8 }), (messages) =>
+        assertSame(name, messages.flat()),
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+test.each([
+  { where: 'twice', content: '" word"' },
+  { where: 'once, with the same text escaped', content: '"\\u0020word"' },
+])('a member that holds the text of a block $where is never read as that text', ({ content }) => {
+  const messageOf = (id: string) =>
+    `{"id":"${id}","choices":[{"index":0,"delta":{"content":${content}}}]}`;
+  assertSame('chat', [' word', ' word', ' other', ' third'].map(messageOf));
+});
+
+test('the third and later texts of a block are read without the decoder', () => {
+  const decoder = upstreamProtocols.chat.streamDecoder(REQUEST);
+  let decoded = 0;
+  const framed = withFrame({
+    ...decoder,
+    push: (message) => {
+      decoded += 1;
+      return decoder.push(message);
+    },
+  });
+  for (const content of ['one', ' "two"', ' three', ' 😀', ' \\five']) {
+    const data = JSON.stringify({ id: '1', choices: [{ index: 0, delta: { content } }] });
+    expect(framed.push({ data })).toContainEqual({ type: 'block-delta', index: 0, delta: content });
+  }
+  expect(decoded).toBe(2);
+});
