@@ -2,19 +2,20 @@
  * What a cold start costs: `npm run bench:cold`. Each run is a fresh process that holds nothing but the
  * shipped bundle; tables, secret and upstream are the local stand-ins in this process.
  *
- * `npm run bench:cold -- ../other-checkout` also measures the bundle of another checkout, by turns with this
- * one's, so that both have the same machine. Compare the columns; milliseconds differ between machines.
+ * `npm run bench:cold -- v0.1.0` also measures the bundle of an earlier commit, by turns with this
+ * checkout's, so that both have the same machine. Compare the columns; milliseconds differ between machines.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import type { RouterEnv } from '../lambdas/env.ts';
-import { type BundleOptions, bundle, WEB_BUNDLE } from '../lib/bundle/bundle.ts';
+import { bundle, WEB_BUNDLE } from '../lib/bundle/bundle.ts';
 import { type LocalRouter, startLocal } from '../local/start.ts';
+import { bundlerOf } from './checkout.ts';
 import { median } from './median.ts';
 
 const RUNS = 9;
@@ -92,23 +93,20 @@ const ROWS: [label: string, field: keyof Sample][] = [
 ];
 
 type Build = { name: string; file: string; samples: Sample[] };
-type BundleModule = { bundle: (options: BundleOptions) => { file: string } };
-
-/** The bundles of this checkout and of the others, each built by its own sources. */
-const buildAll = async (outdir: string, catalog: string): Promise<Build[]> => {
-  const others = process.argv.slice(2).map((path) => ({ path, url: pathToFileURL(resolve(path)) }));
-  const modules = await Promise.all(
-    others.map(
-      async ({ path, url }): Promise<[string, BundleModule]> => [
-        path,
-        await import(`${url}/lib/bundle/bundle.ts`),
-      ],
-    ),
+/** The bundles of earlier commits and of this checkout, each built by its own sources. */
+const buildAll = async (folder: string, catalog: string): Promise<Build[]> => {
+  const earlier = await Promise.all(
+    process.argv.slice(2).map(async (revision, index) => ({
+      name: revision,
+      builder: await bundlerOf(revision, join(folder, 'sources', String(index))),
+    })),
   );
-  return [...modules, ['this checkout', { bundle }] as const].map(([name, builder], index) => {
-    const options = { entry: 'lambdas/router.ts', outdir: join(outdir, String(index)), catalog };
-    return { name, file: builder.bundle(options).file, samples: [] };
-  });
+  return [...earlier, { name: 'this checkout', builder: { bundle } }].map(
+    ({ name, builder }, index) => {
+      const options = { entry: 'lambdas/router.ts', outdir: join(folder, String(index)), catalog };
+      return { name, file: builder.bundle(options).file, samples: [] };
+    },
+  );
 };
 
 const print = (builds: Build[]) => {
@@ -116,7 +114,7 @@ const print = (builds: Build[]) => {
     console.log(label.padEnd(36) + cells.map((cell) => String(cell).padStart(16)).join(''));
   line(
     `medians of ${RUNS} processes`,
-    builds.map(({ name }) => name.slice(-15)),
+    builds.map(({ name }) => name.slice(0, 15)),
   );
   line(
     'size of the bundle, KB',

@@ -1,6 +1,6 @@
 /**
  * CPU of the whole router per request and per event, as multiples of D, a proxy that parses nothing:
- * `npm run bench`. bench/README.md says how to read the table.
+ * `npm run bench:gateway`, or `-- 60` for a minute per row. bench/README.md says how to read the table.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,8 @@ import { cpuOf, start, startRouter, stopAll } from './gateway/processes.ts';
 import { environmentOn, modelsAt, startStores } from './gateway/setting.ts';
 import { median } from './median.ts';
 
-const ROUNDS = Number(process.argv[2] ?? 3);
+const ROW_MS = Number(process.argv[2] ?? 20) * 1_000;
+const MIN_ROUNDS = 2;
 
 type Measured = Target & { pid: number };
 
@@ -26,43 +27,57 @@ const measure = async ({ pid, ...target }: Measured, current: Case): Promise<Sam
   return { cpu: (cpuOf(pid) - before) / units, firstByteMs: median(firstByteMs) };
 };
 
-type Row = {
-  name: string;
-  d: number[];
-  cpu: Record<string, number[]>;
-  ratios: Record<string, number[]>;
-  addedMs: Record<string, number[]>;
+/** What one target's samples show, each next to the sample of D right before it. */
+type Column = { cpu: number[]; ratios: number[]; addedMs: number[] };
+
+/** D runs right before each target, so that both see the same machine. Returns D's samples. */
+const runRound = async (
+  current: Case,
+  { d, targets, columns }: { d: Measured; targets: Measured[]; columns: Column[] },
+): Promise<number[]> => {
+  const floors: number[] = [];
+  for (const [index, target] of targets.entries()) {
+    const floor = await measure(d, current);
+    const sample = await measure(target, current);
+    floors.push(floor.cpu);
+    columns[index]?.cpu.push(sample.cpu);
+    columns[index]?.ratios.push(sample.cpu / floor.cpu);
+    columns[index]?.addedMs.push(sample.firstByteMs - floor.firstByteMs);
+  }
+  return floors;
 };
 
-/** D runs right before each target, so that both see the same machine. */
-const runRound = async (d: Measured, targets: Record<string, Measured>, rows: Row[]) => {
-  for (const [name, target] of Object.entries(targets)) {
-    for (const [index, current] of CASES.entries()) {
-      const floor = await measure(d, current);
-      const sample = await measure(target, current);
-      const row = rows[index];
-      row?.d.push(floor.cpu);
-      (row?.cpu[name] ?? []).push(sample.cpu);
-      (row?.ratios[name] ?? []).push(sample.cpu / floor.cpu);
-      (row?.addedMs[name] ?? []).push(sample.firstByteMs - floor.firstByteMs);
-    }
+const runRow = async (current: Case, parties: { d: Measured; targets: Measured[] }) => {
+  const empty = () => parties.targets.map((): Column => ({ cpu: [], ratios: [], addedMs: [] }));
+  // The first round compiles the code of the case, and is discarded.
+  await runRound(current, { ...parties, columns: empty() });
+  const columns = empty();
+  const floors: number[] = [];
+  const endsAt = performance.now() + ROW_MS;
+  for (let round = 0; round < MIN_ROUNDS || performance.now() < endsAt; round += 1) {
+    floors.push(...(await runRound(current, { ...parties, columns })));
   }
+  return { name: current.name, floors, columns };
 };
 
-const print = (rows: Row[], names: string[]) => {
-  const line = (label: string, cells: string[]) =>
-    console.log(label.padEnd(36) + cells.map((cell) => cell.padStart(20)).join(''));
-  line('CPU, and added ms to the first byte', ['D, us', ...names.map((name) => `${name}, x D`)]);
-  for (const { name, d, ratios, addedMs } of rows) {
-    const cells = names.map((target) => {
-      const added = median(addedMs[target] ?? []).toFixed(1);
-      return `${median(ratios[target] ?? []).toFixed(1)} (+${added})`;
-    });
-    line(name, [median(d).toFixed(1), ...cells]);
+const print = (label: string, cells: string[]) =>
+  console.log(label.padEnd(40) + cells.map((cell) => cell.padStart(20)).join(''));
+
+const runAll = async (d: Measured, targets: Record<string, Measured>) => {
+  const names = Object.keys(targets);
+  print('CPU, and added ms to the first byte', ['D, us', ...names.map((name) => `${name}, x D`)]);
+  const rows: Awaited<ReturnType<typeof runRow>>[] = [];
+  for (const current of CASES) {
+    const row = await runRow(current, { d, targets: Object.values(targets) });
+    const cells = row.columns.map(
+      ({ ratios, addedMs }) => `${median(ratios).toFixed(1)} (+${median(addedMs).toFixed(1)})`,
+    );
+    print(row.name, [median(row.floors).toFixed(1), ...cells]);
+    rows.push(row);
   }
-  const rate = (microseconds: number[] = []) => (1e6 / median(microseconds)).toFixed(0);
-  for (const { name, d, cpu } of rows.slice(0, 2)) {
-    line(`requests/s: ${name}`, [rate(d), ...names.map((target) => rate(cpu[target]))]);
+  const rate = (microseconds: number[]) => (1e6 / median(microseconds)).toFixed(0);
+  for (const { name, floors, columns } of rows.slice(0, 2)) {
+    print(`requests/s: ${name}`, [rate(floors), ...columns.map(({ cpu }) => rate(cpu))]);
   }
 };
 
@@ -87,17 +102,7 @@ try {
     const router = await startRouter(file, environmentOn(store));
     targets[name] = { ...router, headers };
   }
-  const names = Object.keys(targets);
-  const empty = () => Object.fromEntries(names.map((name): [string, number[]] => [name, []]));
-  const newRows = (): Row[] =>
-    CASES.map(({ name }) => ({
-      ...{ name, d: [], cpu: empty(), ratios: empty(), addedMs: empty() },
-    }));
-  // The first round compiles the code of every case, and is discarded.
-  await runRound(d, targets, newRows());
-  const rows = newRows();
-  for (let round = 0; round < ROUNDS; round += 1) await runRound(d, targets, rows);
-  print(rows, names);
+  await runAll(d, targets);
 } finally {
   stopAll();
   rmSync(folder, { recursive: true });

@@ -1,29 +1,28 @@
 /**
- * Compares this checkout with another one: `npm run bench:guard -- ../other-checkout`. Both bundles run in one
+ * Compares this checkout with an earlier commit: `npm run bench:guard -- v0.1.0`. Both bundles run in one
  * process and answer the same requests by turns, so that a busy machine slows both. A row is a stage of the
  * router or a whole request; a ratio above 1.05 in the first rows shows which stage grew. Run it before a
  * release; no test does, because a timed test fails by chance.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { type BundleOptions, bundle } from '../lib/bundle/bundle.ts';
+import { join } from 'node:path';
+import { bundle } from '../lib/bundle/bundle.ts';
+import { bundlerOf } from './checkout.ts';
 import { start, stopAll } from './gateway/processes.ts';
 import { environmentOn, modelsAt, startStores } from './gateway/setting.ts';
 import { median } from './median.ts';
 
 const GROWN = 1.05;
-const [, , other] = process.argv;
-if (other === undefined) throw new Error('Missing argument: the path of another checkout.');
+const [, , revision] = process.argv;
+if (revision === undefined) throw new Error('Missing argument: a commit, a branch or a tag.');
 
-type BundleModule = { bundle: (options: BundleOptions) => { file: string } };
 type Result = { samples: Record<string, number[][]> };
 
 const print = ({ samples }: Result) => {
   const line = (cells: string[]) =>
     console.log(cells.map((cell, index) => (index ? cell.padStart(12) : cell.padEnd(50))).join(''));
-  line(['median us of CPU a request', 'other', 'this', 'ratio']);
+  line(['median us of CPU a request', revision.slice(0, 10), 'this', 'ratio']);
   for (const [name, costs] of Object.entries(samples)) {
     const columns = [0, 1].map((index) => median(costs.map((pair) => pair[index] ?? 0)));
     const ratio = median(costs.map(([before = 1, now = 1]) => now / before));
@@ -38,12 +37,10 @@ try {
   const { key, stores } = await startStores();
   const catalog = join(folder, 'models.json');
   writeFileSync(catalog, JSON.stringify(modelsAt(upstream.url)));
-  const builder: BundleModule = await import(
-    `${pathToFileURL(resolve(other))}/lib/bundle/bundle.ts`
-  );
+  const other = await bundlerOf(revision, join(folder, 'sources'));
   const entry = 'lambdas/router.ts';
   const files = [
-    builder.bundle({ entry, outdir: join(folder, 'other'), catalog }).file,
+    other.bundle({ entry, outdir: join(folder, 'other'), catalog }).file,
     bundle({ entry, outdir: join(folder, 'this'), catalog }).file,
   ];
   Object.assign(process.env, environmentOn(stores['instant store']));

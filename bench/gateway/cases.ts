@@ -87,6 +87,9 @@ export const CASES: Case[] = [
     { messages: Array.from({ length: 1_001 }, () => SMALL[0]).map(lengthen) },
   ),
   caseOf('stream of 20 events, translated', messages, { ...WHOLE, stream: true }),
+  caseOf('stream of 20 events, one connection', messages, {
+    ...{ requests: 60, connections: 1, events: 20, stream: true },
+  }),
   caseOf('stream of 10,000 events, translated', messages, {
     ...{ requests: 3, connections: 1, events: 10_000, stream: true },
   }),
