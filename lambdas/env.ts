@@ -1,76 +1,83 @@
-import * as z from 'zod/mini';
-import { describeIssue } from './support/describe-issue.ts';
+import {
+  checked,
+  exactOptional,
+  type Infer,
+  matching,
+  nonEmpty,
+  object,
+  oneOf,
+  parse,
+  string,
+  withDefault,
+} from './support/schema.ts';
+
+/** DynamoDB and S3 accept no shorter names. */
+const Name = checked(string, ({ length }) => length >= 3, 'must have at least 3 characters');
+const WholeNumber = matching(/^[1-9]\d*$/, 'must be a whole number above 0');
 
 /** CONTRACT with lib/: the environment variables of the router function. */
-export const RouterEnv = z.object({
+export const RouterEnv = object({
   /** Name of the stage, on every metric. */
-  STAGE: z.string().check(z.minLength(1)),
+  STAGE: nonEmpty,
   /** Stage option `maxSeries`: the dashboard and the function must fold the same models. */
-  MAX_SERIES: z.string().check(z.regex(/^[1-9]\d*$/, 'must be a whole number above 0')),
+  MAX_SERIES: WholeNumber,
   /** Stage option `corsOrigins`, separated by spaces. */
-  CORS_ORIGINS: z._default(z.string(), ''),
-  KEYS_TABLE: z.string().check(z.minLength(3)),
-  PLANS_TABLE: z.string().check(z.minLength(3)),
-  METERS_TABLE: z.string().check(z.minLength(3)),
-  RECORDS_TABLE: z.string().check(z.minLength(3)),
-  HISTORY_TABLE: z.string().check(z.minLength(3)),
+  CORS_ORIGINS: withDefault(string, ''),
+  KEYS_TABLE: Name,
+  PLANS_TABLE: Name,
+  METERS_TABLE: Name,
+  RECORDS_TABLE: Name,
+  HISTORY_TABLE: Name,
   /** Stage option `recordDays`. */
-  RECORD_DAYS: z.string().check(z.regex(/^[1-9]\d*$/, 'must be a whole number above 0')),
+  RECORD_DAYS: WholeNumber,
   /** Stage option `countTokens`. */
-  COUNT_TOKENS: z.exactOptional(z.enum(['estimate', 'provider'])),
+  COUNT_TOKENS: exactOptional(oneOf(['estimate', 'provider'])),
   /** Stage option `traceparent`. */
-  TRACEPARENT: z._default(z.enum(['keep', 'pass']), 'keep'),
+  TRACEPARENT: withDefault(oneOf(['keep', 'pass']), 'keep'),
   /** Absent if the stage keeps no responses. */
-  ANSWERS_TABLE: z.exactOptional(z.string().check(z.minLength(3))),
+  ANSWERS_TABLE: exactOptional(Name),
   /** Name of the bucket for responses above the size of an item; present with the table. */
-  ANSWERS_BUCKET: z.exactOptional(z.string().check(z.minLength(3))),
+  ANSWERS_BUCKET: exactOptional(Name),
   /** Stage option `replayHours`. */
-  REPLAY_HOURS: z.exactOptional(
-    z.string().check(z.regex(/^[1-9]\d*$/, 'must be a whole number above 0')),
-  ),
+  REPLAY_HOURS: exactOptional(WholeNumber),
   /** Name or ARN of the secret whose JSON object holds one credential per field. */
-  UPSTREAM_SECRET: z.string().check(z.minLength(1)),
+  UPSTREAM_SECRET: nonEmpty,
 });
-export type RouterEnv = z.infer<typeof RouterEnv>;
+export type RouterEnv = Infer<typeof RouterEnv>;
 
 /** CONTRACT with lib/: the environment variables of the admin function. A function, which the router's bundle leaves out. */
 export const adminEnv = () =>
-  z.object({
+  object({
     /** Name of the stage, on every metric. */
-    STAGE: z.string().check(z.minLength(1)),
-    KEYS_TABLE: z.string().check(z.minLength(3)),
-    PLANS_TABLE: z.string().check(z.minLength(3)),
-    PROJECTS_TABLE: z.string().check(z.minLength(3)),
-    METERS_TABLE: z.string().check(z.minLength(3)),
-    RECORDS_TABLE: z.string().check(z.minLength(3)),
-    HISTORY_TABLE: z.string().check(z.minLength(3)),
+    STAGE: nonEmpty,
+    KEYS_TABLE: Name,
+    PLANS_TABLE: Name,
+    PROJECTS_TABLE: Name,
+    METERS_TABLE: Name,
+    RECORDS_TABLE: Name,
+    HISTORY_TABLE: Name,
     /** The secret with the providers' credentials, for the doctor's calls. */
-    UPSTREAM_SECRET: z.string().check(z.minLength(1)),
+    UPSTREAM_SECRET: nonEmpty,
     /** Files of the console, from the folder of the code. Absent if the stage has no console. */
-    CONSOLE_FILES: z.exactOptional(z.string().check(z.minLength(1))),
+    CONSOLE_FILES: exactOptional(nonEmpty),
     /** Host of the managed login, and the client that the page is. */
-    SIGN_IN_DOMAIN: z.exactOptional(z.string().check(z.minLength(1))),
-    SIGN_IN_CLIENT: z.exactOptional(z.string().check(z.minLength(1))),
+    SIGN_IN_DOMAIN: exactOptional(nonEmpty),
+    SIGN_IN_CLIENT: exactOptional(nonEmpty),
     /** Id of the pool of the console's users. */
-    USER_POOL: z.exactOptional(z.string().check(z.minLength(1))),
+    USER_POOL: exactOptional(nonEmpty),
     /** Base address for callers, in the console's code. Absent: the REST API. */
-    CALLER_URL: z.exactOptional(z.url()),
+    CALLER_URL: exactOptional(checked(string, URL.canParse, 'must be a URL')),
   });
-export type AdminEnv = z.infer<ReturnType<typeof adminEnv>>;
+export type AdminEnv = Infer<ReturnType<typeof adminEnv>>;
 
 type Variables = Record<string, string | undefined>;
 
-const read = <Env>(schema: z.ZodMiniType<Env>, env: Variables): Env => {
-  const parsed = schema.safeParse(env, { error: describeIssue });
-  if (parsed.success) return parsed.data;
-  throw new Error(`The environment is not valid.\n${z.prettifyError(parsed.error)}`);
-};
+/** @throws Error that names every missing or invalid variable */
+export const readRouterEnv = (env: Variables): RouterEnv =>
+  parse(RouterEnv, env, 'The environment');
 
 /** @throws Error that names every missing or invalid variable */
-export const readRouterEnv = (env: Variables): RouterEnv => read(RouterEnv, env);
-
-/** @throws Error that names every missing or invalid variable */
-export const readAdminEnv = (env: Variables): AdminEnv => read(adminEnv(), env);
+export const readAdminEnv = (env: Variables): AdminEnv => parse(adminEnv(), env, 'The environment');
 
 const HTTP_ENDPOINT = /^(?<host>.+):(?<port>\d{1,5})$/;
 

@@ -16,6 +16,10 @@ export const asArray = (value: unknown): unknown[] => (Array.isArray(value) ? va
 export const asString = (value: unknown): string | undefined =>
   typeof value === 'string' ? value : undefined;
 
+/** An empty list reads as absent: vendors reject it if they require an entry. */
+export const listOf = <T>(list: T[] | undefined): T[] | undefined =>
+  list && list.length > 0 ? list : undefined;
+
 /** A count: not negative, rounded down, at most `MAX_COUNT`. */
 export const asCount = (value: unknown): number | undefined =>
   typeof value === 'number' && value >= 0 && value <= MAX_COUNT ? Math.floor(value) : undefined;

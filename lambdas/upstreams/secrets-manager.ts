@@ -1,4 +1,4 @@
-import * as z from 'zod/mini';
+import { asRecord, asString } from '../protocols/json.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { ReadSecret } from './read-secret.ts';
@@ -23,10 +23,7 @@ const RETRY_MS = 1_000;
 /** One read with its retries; a usual one takes 50 ms. */
 const READ_MS = 4_000;
 
-/** Trimmed: pasted credentials often end in a line break. */
-const Credentials = z.record(z.string(), z.string().check(z.trim(), z.minLength(1)));
-
-type Snapshot = { credentials: z.infer<typeof Credentials>; version: string };
+type Snapshot = { credentials: Record<string, string>; version: string };
 
 /** @throws Error with a fixed text: JSON.parse's message would contain the secret. */
 const parseCredentials = (text: string): Snapshot['credentials'] => {
@@ -36,9 +33,16 @@ const parseCredentials = (text: string): Snapshot['credentials'] => {
   } catch {
     throw new Error('The upstream secret is not JSON.');
   }
-  const parsed = Credentials.safeParse(value);
-  if (!parsed.success) throw new Error('The upstream secret is not a JSON object of strings.');
-  return parsed.data;
+  const fields = asRecord(value);
+  // Trimmed: pasted credentials often end in a line break.
+  const credentials = Object.entries(fields ?? {}).map(([name, credential]): [string, string] => [
+    name,
+    asString(credential)?.trim() ?? '',
+  ]);
+  if (!fields || credentials.some(([, credential]) => credential === '')) {
+    throw new Error('The upstream secret is not a JSON object of strings.');
+  }
+  return Object.fromEntries(credentials);
 };
 
 /** Rejects when `signal` aborts; `promise` continues then. */

@@ -1,10 +1,10 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
+import { parseWire } from '../../support/schema.ts';
 import { extraFieldsFor, makeExtras, partsBeyond } from '../extras.ts';
 import { type Fitted, fitRequest, partsRefused } from '../fit-request.ts';
 import type { DocumentBlock, GenerationRequest } from '../generation.ts';
-import { asRecord, type Json } from '../json.ts';
+import { asRecord, type Json, listOf } from '../json.ts';
 import { essentialBeyond, fieldsBeyond } from '../losses.ts';
-import { listOf, parseWire } from '../parse-wire.ts';
 import { effortOfBudget, fitEffort, type Profile } from '../profile.ts';
 import type { WireTarget } from '../protocol.ts';
 import { withReasoningHistory, withShortCallIds } from './compat.ts';

@@ -1,12 +1,12 @@
 import { invalidRequest } from '../../support/errors.ts';
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
+import { parseWire } from '../../support/schema.ts';
 import { extraFieldsFor, makeExtras, partsBeyond } from '../extras.ts';
 import { type Fitted, fitRequest, partsRefused } from '../fit-request.ts';
 import type { DocumentBlock, GenerationRequest, Reasoning } from '../generation.ts';
-import { asRecord } from '../json.ts';
+import { asRecord, listOf } from '../json.ts';
 import { essentialBeyond, fieldsBeyond, isDefault } from '../losses.ts';
 import { isPdf } from '../media.ts';
-import { listOf, parseWire } from '../parse-wire.ts';
 import type { Profile } from '../profile.ts';
 import type { ReadHeader, WireTarget } from '../protocol.ts';
 import { callerBetas, withCallerBetas } from './betas.ts';

@@ -1,7 +1,8 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
+import { parseWire } from '../../support/schema.ts';
 import { makeExtras } from '../extras.ts';
 import type { GenerationRequest, ResponseFormat, Turn } from '../generation.ts';
-import { listOf, parseWire } from '../parse-wire.ts';
+import { listOf } from '../json.ts';
 import { decodeInput } from './items.ts';
 import { NAME } from './name.ts';
 import { decodeToolChoice, decodeTools, joinTools } from './tools.ts';

@@ -1,109 +1,132 @@
-import * as z from 'zod/mini';
-import { each, JsonObject, ofOtherType, optional } from '../parse-wire.ts';
+import {
+  atLeast,
+  atMost,
+  boolean,
+  exactOptional,
+  type Infer,
+  jsonObject,
+  list,
+  literal,
+  looseObject,
+  mapped,
+  matching,
+  maxItems,
+  minItems,
+  nonEmpty,
+  number,
+  ofOtherType,
+  oneOf,
+  optional,
+  positive,
+  selectedBy,
+  string,
+  union,
+  withDefault,
+} from '../../support/schema.ts';
 
-const OptionalText = optional(z.string());
-const NonEmptyText = z.string().check(z.minLength(1));
+const OptionalText = optional(string);
+const NonEmptyText = nonEmpty;
 
 /** The responses request. Loose: members that are not listed are ignored. */
-const TextPart = z.looseObject({
-  type: z.enum(['input_text', 'output_text', 'text']),
-  text: z.string(),
+const TextPart = looseObject({
+  type: oneOf(['input_text', 'output_text', 'text']),
+  text: string,
 });
-const RefusalPart = z.looseObject({ type: z.literal('refusal'), refusal: z.string() });
-const ImagePart = z.looseObject({
-  type: z.literal('input_image'),
+const RefusalPart = looseObject({ type: literal('refusal'), refusal: string });
+const ImagePart = looseObject({
+  type: literal('input_image'),
   image_url: OptionalText,
   file_id: OptionalText,
 });
-const FilePart = z.looseObject({
-  type: z.literal('input_file'),
+const FilePart = looseObject({
+  type: literal('input_file'),
   file_data: OptionalText,
   file_url: OptionalText,
   file_id: OptionalText,
   filename: OptionalText,
 });
-const ContentPart = z.union(
+const ContentPart = union(
   [TextPart, RefusalPart, ImagePart, FilePart],
   'must be one of input_text, output_text, refusal, input_image, input_file',
 );
-export type ContentPart = z.infer<typeof ContentPart>;
+export type ContentPart = Infer<typeof ContentPart>;
 
-const Content = z.union([z.string(), each(ContentPart)]);
-export type Content = z.infer<typeof Content>;
+const Content = union([string, list(ContentPart)]);
+export type Content = Infer<typeof Content>;
 
-const MessageItem = z.looseObject({
-  type: z._default(z.literal('message'), 'message'),
-  role: z.enum(['user', 'assistant', 'system', 'developer']),
+const MessageItem = looseObject({
+  type: withDefault(literal('message'), 'message'),
+  role: oneOf(['user', 'assistant', 'system', 'developer']),
   content: Content,
 });
-const FunctionCallItem = z.looseObject({
-  type: z.literal('function_call'),
+const FunctionCallItem = looseObject({
+  type: literal('function_call'),
   call_id: NonEmptyText,
   name: NonEmptyText,
   namespace: OptionalText,
-  arguments: z.string(),
+  arguments: string,
 });
-const CustomCallItem = z.looseObject({
-  type: z.literal('custom_tool_call'),
+const CustomCallItem = looseObject({
+  type: literal('custom_tool_call'),
   call_id: NonEmptyText,
   name: NonEmptyText,
   namespace: OptionalText,
-  input: z.string(),
+  input: string,
 });
-const OutputItem = z.looseObject({
-  type: z.enum(['function_call_output', 'custom_tool_call_output']),
+const OutputItem = looseObject({
+  type: oneOf(['function_call_output', 'custom_tool_call_output']),
   call_id: NonEmptyText,
   output: Content,
 });
-const ReasoningItem = z.looseObject({
-  type: z.literal('reasoning'),
-  summary: optional(each(z.looseObject({ text: z.string() }))),
+const ReasoningItem = looseObject({
+  type: literal('reasoning'),
+  summary: optional(list(looseObject({ text: string }))),
   encrypted_content: OptionalText,
 });
 
-const ToolFormat = z.looseObject({
-  type: z.string(),
+const ToolFormat = looseObject({
+  type: string,
   syntax: OptionalText,
   definition: OptionalText,
 });
 /** The vendor's limit is 64; functions of other vendors' tools have longer names. */
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
-const ToolName = z.string().check(z.regex(TOOL_NAME, 'must be 1 to 128 letters, digits, _ or -'));
-const FunctionTool = z.looseObject({
-  type: z.literal('function'),
+const ToolName = matching(TOOL_NAME, 'must be 1 to 128 letters, digits, _ or -');
+const FunctionTool = looseObject({
+  type: literal('function'),
   name: ToolName,
   description: OptionalText,
-  parameters: optional(z.looseObject({ type: z.optional(z.literal('object')) })),
-  strict: optional(z.boolean()),
+  parameters: optional(looseObject({ type: exactOptional(literal('object')) })),
+  strict: optional(boolean),
 });
-const CustomTool = z.looseObject({
-  type: z.literal('custom'),
+const CustomTool = looseObject({
+  type: literal('custom'),
   name: ToolName,
   description: OptionalText,
   format: optional(ToolFormat),
 });
 /** Tools that the vendor runs. */
 const HostedTool = ofOtherType(['function', 'custom', 'namespace'], 'Invalid tool');
-const NamespaceTool = z.looseObject({
-  type: z.literal('namespace'),
+const NamespaceTool = looseObject({
+  type: literal('namespace'),
   name: ToolName,
-  tools: each(z.union([FunctionTool, CustomTool, HostedTool])),
+  tools: list(union([FunctionTool, CustomTool, HostedTool])),
 });
-const WireTool = z.union([FunctionTool, CustomTool, NamespaceTool, HostedTool]);
-export type WireTool = z.infer<typeof WireTool>;
+const WireTool = union([FunctionTool, CustomTool, NamespaceTool, HostedTool]);
+export type WireTool = Infer<typeof WireTool>;
 
 /** The router's limit against oversized requests. */
 const MAX_ITEMS = 10_000;
 const MAX_TOOLS = 256;
-const Tools = each(WireTool, z.array(z.unknown()).check(z.maxLength(MAX_TOOLS)));
+const Tools = list(WireTool, maxItems(MAX_TOOLS));
 
-const ToolsItem = z.looseObject({ type: z.literal('additional_tools'), tools: Tools });
-const ReferenceItem = z.looseObject({ type: z.literal('item_reference'), id: z.string() });
+const ToolsItem = looseObject({ type: literal('additional_tools'), tools: Tools });
+const ReferenceItem = looseObject({ type: literal('item_reference'), id: string });
 const PLAIN_ITEMS = [
   ...['message', 'function_call', 'custom_tool_call', 'function_call_output'],
   ...['custom_tool_call_output', 'reasoning', 'additional_tools', 'item_reference'],
 ];
-const InputItem = z.union([
+const InputItem = union([
   MessageItem,
   FunctionCallItem,
   CustomCallItem,
@@ -113,51 +136,47 @@ const InputItem = z.union([
   ReferenceItem,
   ofOtherType(PLAIN_ITEMS, 'Invalid item'),
 ]);
-export type InputItem = z.infer<typeof InputItem>;
+export type InputItem = Infer<typeof InputItem>;
 
-const NamedChoice = z.looseObject({
-  type: z.enum(['function', 'custom']),
+const NamedChoice = looseObject({
+  type: oneOf(['function', 'custom']),
   name: NonEmptyText,
   namespace: OptionalText,
 });
-const WireToolChoice = z.union([
-  z.enum(['none', 'auto', 'required']),
+const WireToolChoice = union([
+  oneOf(['none', 'auto', 'required']),
   NamedChoice,
-  z.looseObject({
-    type: z.literal('allowed_tools'),
-    mode: z.enum(['auto', 'required']),
-    tools: z.array(z.looseObject({ type: z.string(), name: OptionalText })),
+  looseObject({
+    type: literal('allowed_tools'),
+    mode: oneOf(['auto', 'required']),
+    tools: list(looseObject({ type: string, name: OptionalText })),
   }),
 ]);
-export type WireToolChoice = z.infer<typeof WireToolChoice>;
+export type WireToolChoice = Infer<typeof WireToolChoice>;
 
-const TextFormat = z.discriminatedUnion(
+const TextFormat = selectedBy(
   'type',
-  [
-    z.looseObject({ type: z.literal('text') }),
-    z.looseObject({ type: z.literal('json_object') }),
-    z.looseObject({
-      type: z.literal('json_schema'),
+  {
+    text: looseObject({ type: literal('text') }),
+    json_object: looseObject({ type: literal('json_object') }),
+    json_schema: looseObject({
+      type: literal('json_schema'),
       name: OptionalText,
-      schema: optional(JsonObject),
-      strict: optional(z.boolean()),
+      schema: optional(jsonObject),
+      strict: optional(boolean),
     }),
-  ],
+  },
   'must be one of text, json_object, json_schema',
 );
-export type TextFormat = z.infer<typeof TextFormat>;
+export type TextFormat = Infer<typeof TextFormat>;
 
 const WHOLE =
   'is not supported, because no response is stored here: send the whole conversation in input';
 
 /** A field of the vendor's state; null and false read as absent. */
-const absent = (message: string) =>
-  z.pipe(
-    optional(z.literal(false, message)),
-    z.transform(() => undefined),
-  );
+const absent = (message: string) => mapped(optional(oneOf([false], message)), () => undefined);
 
-export const ResponsesRequest = z.looseObject({
+export const ResponsesRequest = looseObject({
   // First: a request with one of these often lacks the input.
   previous_response_id: absent(WHOLE),
   conversation: absent(WHOLE),
@@ -165,23 +184,20 @@ export const ResponsesRequest = z.looseObject({
   prompt: absent('is not supported, because no prompt is stored here: send instructions and input'),
   context_management: absent('is not supported: shorten the conversation before it is sent'),
   model: NonEmptyText,
-  input: z.union([
-    z.string(),
-    each(InputItem, z.array(z.unknown()).check(z.minLength(1), z.maxLength(MAX_ITEMS))),
-  ]),
+  input: union([string, list(InputItem, maxItems(MAX_ITEMS, { items: minItems(1) }))]),
   instructions: OptionalText,
-  stream: optional(z.boolean()),
-  store: optional(z.boolean()),
-  max_output_tokens: optional(z.int().check(z.positive())),
-  temperature: optional(z.number().check(z.minimum(0), z.maximum(2))),
-  top_p: optional(z.number().check(z.minimum(0), z.maximum(1))),
+  stream: optional(boolean),
+  store: optional(boolean),
+  max_output_tokens: optional(positive),
+  temperature: optional(atMost(atLeast(number, 0), 2)),
+  top_p: optional(atMost(atLeast(number, 0), 1)),
   tools: optional(Tools),
   tool_choice: optional(WireToolChoice),
-  parallel_tool_calls: optional(z.boolean()),
-  text: optional(z.looseObject({ format: optional(TextFormat), verbosity: OptionalText })),
-  reasoning: optional(z.looseObject({ effort: OptionalText, summary: OptionalText })),
+  parallel_tool_calls: optional(boolean),
+  text: optional(looseObject({ format: optional(TextFormat), verbosity: OptionalText })),
+  reasoning: optional(looseObject({ effort: OptionalText, summary: OptionalText })),
   user: OptionalText,
-  metadata: optional(JsonObject),
-  truncation: optional(z.enum(['auto', 'disabled'])),
+  metadata: optional(jsonObject),
+  truncation: optional(oneOf(['auto', 'disabled'])),
 });
-export type ResponsesRequest = z.infer<typeof ResponsesRequest>;
+export type ResponsesRequest = Infer<typeof ResponsesRequest>;

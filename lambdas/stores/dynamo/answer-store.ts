@@ -1,4 +1,12 @@
-import * as z from 'zod/mini';
+import {
+  exactOptional,
+  type Infer,
+  number,
+  object,
+  oneOf,
+  readIfValid,
+  string,
+} from '../../support/schema.ts';
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type {
   AnswerClaim,
@@ -11,21 +19,21 @@ import { StoreUnavailable } from '../store-unavailable.ts';
 import type { DynamoClient, Item } from './dynamo-client.ts';
 import { type ConditionalWrite, createTable, type Table } from './table.ts';
 
-const StoredEntry = z.object({
-  owner: z.string(),
-  requestId: z.string(),
-  route: z.string(),
-  model: z.string(),
-  bodyHash: z.string(),
-  startedAt: z.number(),
-  leaseUntil: z.number(),
-  expiresAt: z.number(),
+const StoredEntry = object({
+  owner: string,
+  requestId: string,
+  route: string,
+  model: string,
+  bodyHash: string,
+  startedAt: number,
+  leaseUntil: number,
+  expiresAt: number,
   /** Absent while the request runs. */
-  kind: z.exactOptional(z.enum(['stream', 'whole'])),
+  kind: exactOptional(oneOf(['stream', 'whole'])),
   /** The compressed body in base64; absent if it is in the body store. */
-  content: z.exactOptional(z.string()),
+  content: exactOptional(string),
 });
-type StoredEntry = z.infer<typeof StoredEntry>;
+type StoredEntry = Infer<typeof StoredEntry>;
 
 const NAMES = Object.fromEntries(
   [...Object.keys(StoredEntry.shape), TTL_ATTRIBUTE].map((name) => [`#${name}`, name]),
@@ -103,8 +111,8 @@ const valuesOf = ({ owner, requestId, fingerprint, startedAt, leaseUntil, now }:
 
 /** Undefined if the entry was released, is expired, or does not exist. */
 const parseItem = (item: Item | undefined, now: number): StoredEntry | undefined => {
-  const parsed = StoredEntry.safeParse(item);
-  return parsed.success && parsed.data.expiresAt > now ? parsed.data : undefined;
+  const entry = readIfValid(StoredEntry, item);
+  return entry && entry.expiresAt > now ? entry : undefined;
 };
 
 type ReadEntry = (

@@ -1,14 +1,10 @@
-import * as z from 'zod/mini';
+import { number, object, parse } from '../../support/schema.ts';
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { BreakerStore } from '../breaker-store.ts';
 import type { DynamoClient } from './dynamo-client.ts';
 import { type ConditionalWrite, createTable } from './table.ts';
 
-const StoredBreaker = z.object({
-  openUntil: z.number(),
-  openings: z.number(),
-  version: z.number(),
-});
+const StoredBreaker = object({ openUntil: number, openings: number, version: number });
 
 const TRANSITION: ConditionalWrite = {
   update: `SET #openUntil = :openUntil, #openings = :openings, #version = :next, #ttl = :ttl
@@ -44,7 +40,7 @@ export const createDynamoBreakerStore = (deps: {
   return {
     readBreaker: async (target) => {
       const item = await table.read(keyOf(target));
-      return item && StoredBreaker.parse(item);
+      return item && parse(StoredBreaker, item, 'A breaker');
     },
     transitionBreaker: async (target, { openUntil, openings }, seen) => {
       const values = {

@@ -1,32 +1,32 @@
-import * as z from 'zod/mini';
+import { exactOptional, list, number, object, oneOf, parse, string } from '../../support/schema.ts';
 import { KEYS_BY_PROJECT, PARTITION_KEY } from '../../tables.ts';
 import type { KeyChange, KeyRecord, KeyStore } from '../key-store.ts';
 import type { DynamoClient } from './dynamo-client.ts';
 import { createTable, type Item } from './table.ts';
 
-const StoredKey = z.object({
-  [PARTITION_KEY]: z.string(),
-  keyId: z.string(),
-  projectId: z.string(),
-  planId: z.string(),
-  meterId: z.string(),
-  start: z.string(),
-  name: z.exactOptional(z.string()),
-  status: z.enum(['active', 'paused', 'revoked']),
-  createdAt: z.number(),
-  expiresAt: z.exactOptional(z.number()),
-  replacedBy: z.exactOptional(z.string()),
-  rpm: z.exactOptional(z.number()),
-  quota: z.exactOptional(z.number()),
-  concurrency: z.exactOptional(z.number()),
-  models: z.exactOptional(z.array(z.string())),
+const StoredKey = object({
+  [PARTITION_KEY]: string,
+  keyId: string,
+  projectId: string,
+  planId: string,
+  meterId: string,
+  start: string,
+  name: exactOptional(string),
+  status: oneOf(['active', 'paused', 'revoked']),
+  createdAt: number,
+  expiresAt: exactOptional(number),
+  replacedBy: exactOptional(string),
+  rpm: exactOptional(number),
+  quota: exactOptional(number),
+  concurrency: exactOptional(number),
+  models: exactOptional(list(string)),
 });
 
 /** Keys of one read of a list. */
 const PAGE = 500;
 
 const readKey = (item: Item): KeyRecord => {
-  const { [PARTITION_KEY]: hash, ...record } = StoredKey.parse(item);
+  const { [PARTITION_KEY]: hash, ...record } = parse(StoredKey, item, 'A key');
   return { hash, ...record };
 };
 

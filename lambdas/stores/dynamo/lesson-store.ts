@@ -1,9 +1,9 @@
-import * as z from 'zod/mini';
+import { number, object, readIfValid, string } from '../../support/schema.ts';
 import type { LessonStore } from '../lesson-store.ts';
 import type { DynamoClient } from './dynamo-client.ts';
 import { type ConditionalWrite, createTable } from './table.ts';
 
-const Stored = z.object({ profile: z.string(), until: z.number() });
+const Stored = object({ profile: string, until: number });
 
 /** Safe to repeat: the same lesson is written again. */
 const WRITE: ConditionalWrite = { update: 'SET #target = :lesson' };
@@ -23,8 +23,8 @@ export const createDynamoLessonStore = (deps: {
       const item = (await table.read(KEY)) ?? {};
       return Object.fromEntries(
         Object.entries(item).flatMap(([name, value]) => {
-          const lesson = name.startsWith(PREFIX) ? Stored.safeParse(value) : undefined;
-          return lesson?.success ? [[name.slice(PREFIX.length), lesson.data]] : [];
+          const lesson = name.startsWith(PREFIX) ? readIfValid(Stored, value) : undefined;
+          return lesson ? [[name.slice(PREFIX.length), lesson]] : [];
         }),
       );
     },

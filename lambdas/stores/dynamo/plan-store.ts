@@ -1,23 +1,23 @@
-import * as z from 'zod/mini';
+import { exactOptional, list, number, object, oneOf, parse, string } from '../../support/schema.ts';
 import { PARTITION_KEY } from '../../tables.ts';
 import { isSamePlan, type Plan, type PlanStore, REPLAY_MODES } from '../plan-store.ts';
 import type { DynamoClient } from './dynamo-client.ts';
 import { createTable, type Item } from './table.ts';
 
-const StoredPlan = z.object({
-  [PARTITION_KEY]: z.string(),
-  rpm: z.number(),
-  quota: z.number(),
-  period: z.enum(['hour', 'day', 'month']),
-  concurrency: z.exactOptional(z.number()),
-  models: z.exactOptional(z.array(z.string())),
-  replay: z.exactOptional(z.enum(REPLAY_MODES)),
+const StoredPlan = object({
+  [PARTITION_KEY]: string,
+  rpm: number,
+  quota: number,
+  period: oneOf(['hour', 'day', 'month']),
+  concurrency: exactOptional(number),
+  models: exactOptional(list(string)),
+  replay: exactOptional(oneOf(REPLAY_MODES)),
   /** Incremented by every write; absent in plans of version 0.1.0. */
-  revision: z.exactOptional(z.number()),
+  revision: exactOptional(number),
 });
 
 const readPlan = (item: Item): Plan => {
-  const { [PARTITION_KEY]: id, revision: _, ...plan } = StoredPlan.parse(item);
+  const { [PARTITION_KEY]: id, revision: _, ...plan } = parse(StoredPlan, item, 'A plan');
   return { id, ...plan };
 };
 
@@ -103,7 +103,7 @@ export const createDynamoPlanStore = (deps: {
     changePlan: async (id, change) => {
       const item = await table.read(id);
       if (!isPlan(item)) return { outcome: 'missing' };
-      const { revision } = StoredPlan.parse(item);
+      const { revision } = parse(StoredPlan, item, 'A plan');
       const before = readPlan(item);
       const plan = change(before);
       const condition = revision === undefined ? NO_REVISION : SAME_REVISION;

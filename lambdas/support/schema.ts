@@ -1,0 +1,273 @@
+/**
+ * Schemas of what comes from outside: requests, stored items, the environment. A schema is a plain function, which takes
+ * no time to build: zod's objects were a fifth of the function's import (docs/decisions/0022-own-schemas.md).
+ */
+import { invalidRequest } from './errors.ts';
+
+/** What is wrong with a value, in words that follow its path: `max_tokens: is required`. */
+type Issue = {
+  path: (string | number)[];
+  text: string;
+  /** What the value must be, if its type is wrong. */
+  kind?: string;
+};
+
+/** Returns the value as it is used, or adds to `issues` why it is not valid; the result is unused then. */
+export type Schema<T> = (value: unknown, issues: Issue[]) => T;
+export type Infer<S> = S extends (...args: never[]) => infer T ? T : never;
+
+type Loose = Record<string, unknown>;
+
+const ofKind =
+  <T>(kind: string, is: (value: unknown) => value is T): Schema<T> =>
+  (value, issues) => {
+    if (!is(value)) {
+      const text = value === undefined ? 'is required' : `must be ${kind}`;
+      issues.push({ path: [], text, kind });
+    }
+    return value as T;
+  };
+
+export const string = ofKind('a string', (value) => typeof value === 'string');
+export const boolean = ofKind('a boolean', (value) => typeof value === 'boolean');
+export const number = ofKind('a number', (value): value is number => Number.isFinite(value));
+/** Any value, but not none. */
+export const anything = ofKind('present', (value): value is unknown => value !== undefined);
+export const jsonObject = ofKind(
+  'an object',
+  (value): value is Loose => typeof value === 'object' && value !== null && !Array.isArray(value),
+);
+const array = ofKind('an array', (value): value is unknown[] => Array.isArray(value));
+
+/** @param text what a value must be that fails the test */
+export const checked =
+  <T>(schema: Schema<T>, isValid: (value: T) => boolean, text: string): Schema<T> =>
+  (value, issues) => {
+    const before = issues.length;
+    const output = schema(value, issues);
+    if (issues.length === before && !isValid(output)) issues.push({ path: [], text });
+    return output;
+  };
+
+export const atLeast = (schema: Schema<number>, min: number): Schema<number> =>
+  checked(schema, (value) => value >= min, `must be at least ${min}`);
+export const atMost = (schema: Schema<number>, max: number): Schema<number> =>
+  checked(schema, (value) => value <= max, `must be at most ${max}`);
+export const integer = atMost(
+  checked(number, Number.isInteger, 'must be an integer'),
+  Number.MAX_SAFE_INTEGER,
+);
+export const positive = checked(integer, (value) => value > 0, 'must be more than 0');
+export const nonEmpty = checked(string, (value) => value !== '', 'must have at least 1 character');
+export const matching = (pattern: RegExp, text: string): Schema<string> =>
+  checked(string, (value) => pattern.test(value), text);
+
+export const mapped =
+  <T, U>(schema: Schema<T>, map: (value: T) => U): Schema<U> =>
+  (value, issues) => {
+    const before = issues.length;
+    const output = schema(value, issues);
+    return issues.length === before ? map(output) : (output as never);
+  };
+
+const anyOf = (values: readonly unknown[]): string => {
+  const [first, ...others] = values.map((value) => JSON.stringify(value));
+  return others.length === 0
+    ? `must be ${first}`
+    : `must be one of ${[first, ...others].join(', ')}`;
+};
+
+export const oneOf =
+  <const T>(values: readonly T[], text?: string): Schema<T> =>
+  (value, issues) => {
+    if (!values.includes(value as T)) {
+      const rule = value === undefined ? 'is required' : anyOf(values);
+      issues.push({ path: [], text: text ?? rule });
+    }
+    return value as T;
+  };
+export const literal = <const T>(value: T): Schema<T> => oneOf([value]);
+
+/** `null` reads as absent. */
+export const optional =
+  <T>(schema: Schema<T>): Schema<T | undefined> =>
+  (value, issues) =>
+    value === undefined || value === null ? undefined : schema(value, issues);
+
+/** Accepts no `null`. */
+export const exactOptional = <T>(schema: Schema<T>): Schema<T> & { isOptional: true } =>
+  Object.assign(
+    (value: unknown, issues: Issue[]) =>
+      value === undefined ? (value as never) : schema(value, issues),
+    { isOptional: true } as const,
+  );
+
+export const withDefault =
+  <T>(schema: Schema<T>, value: T): Schema<T> =>
+  (given, issues) =>
+    given === undefined ? value : schema(given, issues);
+
+const prefix = (issues: Issue[], from: number, name: string | number): void => {
+  for (let index = from; index < issues.length; index += 1) issues[index]?.path.unshift(name);
+};
+
+/** Reads up to the first invalid item: an error names one, and 100,000 invalid items took 1.7 s. */
+export const list = <T>(item: Schema<T>, items: Schema<unknown[]> = array): Schema<T[]> => {
+  return (value, issues) => {
+    const before = issues.length;
+    const values = items(value, issues);
+    if (issues.length > before) return [];
+    const output: T[] = [];
+    for (const [index, entry] of values.entries()) {
+      output.push(item(entry, issues));
+      if (issues.length > before) {
+        prefix(issues, before, index);
+        break;
+      }
+    }
+    return output;
+  };
+};
+
+const sized = (count: number): string => `${count} item${count === 1 ? '' : 's'}`;
+export const minItems = (min: number): Schema<unknown[]> =>
+  checked(array, ({ length }) => length >= min, `must have at least ${sized(min)}`);
+export const maxItems = (
+  max: number,
+  { items = array, text = `must have at most ${sized(max)}` } = {},
+): Schema<unknown[]> => checked(items, ({ length }) => length <= max, text);
+
+type Shape = Record<string, Schema<unknown>>;
+type OptionalNames<S extends Shape> = {
+  [Name in keyof S]: S[Name] extends { isOptional: true } ? Name : never;
+}[keyof S];
+type Members<S extends Shape> = {
+  [Name in Exclude<keyof S, OptionalNames<S>>]: Infer<S[Name]>;
+} & { [Name in OptionalNames<S>]?: Infer<S[Name]> };
+
+/** Reads the members of `shape` into what `start` returns for the value; copies it only if it is the value itself. */
+const objectOf =
+  (shape: Shape, start: (value: Loose) => Loose) =>
+  (value: unknown, issues: Issue[]): Loose => {
+    const first = issues.length;
+    const given = jsonObject(value, issues);
+    if (issues.length > first) return {};
+    let output = start(given);
+    for (const name in shape) {
+      const before = issues.length;
+      const member = shape[name]?.(given[name], issues);
+      prefix(issues, before, name);
+      if (member === output[name]) continue;
+      if (output === given) output = { ...given };
+      output[name] = member;
+    }
+    return output;
+  };
+
+/** An object without the members that are not listed, and without those that are absent. */
+export const object = <S extends Shape>(shape: S): Schema<Members<S>> & { shape: S } =>
+  Object.assign(objectOf(shape, () => ({})) as Schema<Members<S>>, { shape });
+
+/** An object that keeps the members that are not listed. */
+export const looseObject = <S extends Shape>(shape: S) =>
+  objectOf(shape, (value) => value) as Schema<Members<S> & Loose>;
+
+/** Members that select a branch of a union. */
+const DISCRIMINATORS = ['type', 'role'];
+
+const isOtherBranch = (issues: Issue[]): boolean =>
+  issues.some(({ path }) => path.length === 1 && DISCRIMINATORS.includes(String(path[0])));
+
+/** An issue inside a value is more specific than one about its type, the deepest one most. */
+const weight = ({ path, kind }: Issue): number => 2 * path.length + (kind === undefined ? 1 : 0);
+
+const heaviest = (issues: Issue[]): Issue | undefined =>
+  issues.toSorted((one, other) => weight(other) - weight(one))[0];
+
+/** The issue of the branch that the value's `type` selects, else the deepest one; undefined if all are of types. */
+const decisive = (branches: Issue[][]): Issue | undefined => {
+  const selected = branches.filter((issues) => !isOtherBranch(issues));
+  const found = heaviest(selected.flat()) ?? heaviest(branches.flat());
+  return found && weight(found) > 0 ? found : undefined;
+};
+
+/** `must be a string or an array`, if that is all that the branches require. */
+const kindsOf = (branches: Issue[][]): string => {
+  const kinds = branches.map(([issue]) => (issue?.path.length === 0 ? issue.kind : undefined));
+  const known = new Set(kinds.filter((kind) => kind !== undefined));
+  return known.size === kinds.length ? `must be ${[...known].join(' or ')}` : 'is not valid';
+};
+
+/** The first schema that accepts the value. @param text of the issue if no branch has a better one */
+export const union =
+  <S extends Schema<unknown>[]>(
+    schemas: readonly [...S],
+    text?: string,
+  ): Schema<Infer<S[number]>> =>
+  (value, issues) => {
+    const branches: Issue[][] = [];
+    for (const schema of schemas) {
+      const found: Issue[] = [];
+      const output = schema(value, found);
+      if (found.length === 0) return output as Infer<S[number]>;
+      branches.push(found);
+    }
+    const rule = value === undefined ? 'is required' : kindsOf(branches);
+    issues.push(decisive(branches) ?? { path: [], text: text ?? rule });
+    return value as never;
+  };
+
+/** The object schema that the member `name` selects. */
+export const selectedBy =
+  <S extends Shape>(name: string, schemas: S, text?: string): Schema<Infer<S[keyof S]>> =>
+  (value, issues) => {
+    const before = issues.length;
+    const given = jsonObject(value, issues);
+    if (issues.length > before) {
+      if (text !== undefined) issues.splice(before, 1, { path: [], text });
+      return value as never;
+    }
+    const choice = Object.keys(schemas).find((key) => key === given[name]);
+    if (choice === undefined)
+      issues.push({ path: [name], text: text ?? anyOf(Object.keys(schemas)) });
+    return schemas[choice ?? '']?.(value, issues) as never;
+  };
+
+/**
+ * An object of a type that is not in `listed`, kept whole: the last branch of a union whose other
+ * branches are the listed types. In the output, `type: 'other'` distinguishes it.
+ */
+export const ofOtherType = (listed: string[], text: string) =>
+  mapped(
+    looseObject({ type: checked(string, (type) => !listed.includes(type), text) }),
+    (value) => ({ type: 'other' as const, value }),
+  );
+
+const readAs = <T>(schema: Schema<T>, value: unknown) => {
+  const issues: Issue[] = [];
+  return { output: schema(value, issues), issues };
+};
+
+/** Undefined if the value is not valid. */
+export const readIfValid = <T>(schema: Schema<T>, value: unknown): T | undefined => {
+  const { output, issues } = readAs(schema, value);
+  return issues.length === 0 ? output : undefined;
+};
+
+/** @throws Error that names every issue of `name` */
+export const parse = <T>(schema: Schema<T>, value: unknown, name: string): T => {
+  const { output, issues } = readAs(schema, value);
+  if (issues.length === 0) return output;
+  const list = issues.map(({ path, text }) => `${path.join('.')} ${text}`).join(', ');
+  throw new Error(`${name} is not valid: ${list}`);
+};
+
+/** Checks a request body. @throws ApiError 400 that names the first invalid path. */
+export const parseWire = <T>(schema: Schema<T>, body: unknown): T => {
+  const { output, issues } = readAs(schema, body);
+  const [first] = issues;
+  if (!first) return output;
+  const param = first.path.join('.');
+  if (param === '') throw invalidRequest(`The body ${first.text}.`);
+  throw invalidRequest(`${param}: ${first.text}.`, { param });
+};
