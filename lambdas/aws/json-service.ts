@@ -6,6 +6,7 @@ import {
 } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import type { Socket } from 'node:net';
+import { urlToHttpOptions } from 'node:url';
 import type { Clock } from '../support/clock.ts';
 import { type AwsIdentity, createSigner, skewIn } from './sign.ts';
 
@@ -39,6 +40,15 @@ const collect = (response: IncomingMessage, onBody: (body: Buffer) => void) => {
   response.on('end', () => onBody(Buffer.concat(chunks)));
 };
 
+const addresses = new WeakMap<URL, ReturnType<typeof urlToHttpOptions>>();
+
+/** What Node's `request` reads of a URL, for 15 us of CPU: read once for a URL that is used again. */
+export const addressOf = (url: URL): ReturnType<typeof urlToHttpOptions> => {
+  const address = addresses.get(url) ?? urlToHttpOptions(url);
+  addresses.set(url, address);
+  return address;
+};
+
 /**
  * Sends one request and reads the whole response; never repeats it and never follows a redirect. Whether a
  * request that failed has arrived is unknown. @throws Error; a TimeoutError, or the reason of `signal`
@@ -49,7 +59,7 @@ const sendOnce = (
 ): Promise<AwsResponse> =>
   new Promise((resolve, reject) => {
     const open = url.protocol === 'https:' ? requestHttps : requestHttp;
-    const request = open(url, { method, headers, agent });
+    const request = open({ ...addressOf(url), method, headers, agent });
     const cancels: (() => void)[] = [];
     const end = () => {
       for (const cancel of cancels) cancel();

@@ -26,6 +26,17 @@ const MAX_FAILING_SHARE = 0.5;
 const MAX_ROW = 10;
 const MAX_RECENT = 50;
 
+/** Appends in place: a target is called hundreds of times a second. */
+const append = (
+  outcomes: Outcome[],
+  outcome: Outcome,
+  { windowMs, limit }: { windowMs: number; limit: number },
+): void => {
+  const oldest = outcome.at - windowMs;
+  while (outcomes[0] && (outcomes[0].at <= oldest || outcomes.length >= limit)) outcomes.shift();
+  outcomes.push(outcome);
+};
+
 const isFailure = ({ failure }: Outcome): boolean => failure !== undefined;
 
 /** The project with the most failures. */
@@ -48,15 +59,13 @@ const exceedsShare = (outcomes: Outcome[]): boolean =>
 
 export const createTargetHealth = (clock: Clock): TargetHealth => {
   /** Failures since the last success. */
-  let row: Outcome[] = [];
-  let recent: Outcome[] = [];
+  const row: Outcome[] = [];
+  const recent: Outcome[] = [];
 
   const add = (outcome: Outcome) => {
-    const { at } = outcome;
-    recent = [...recent.filter((one) => one.at > at - WINDOW_MS), outcome].slice(-MAX_RECENT);
-    if (outcome.failure) {
-      row = [...row.filter((one) => one.at > at - ROW_WINDOW_MS), outcome].slice(-MAX_ROW);
-    } else row = [];
+    append(recent, outcome, { windowMs: WINDOW_MS, limit: MAX_RECENT });
+    if (outcome.failure) append(row, outcome, { windowMs: ROW_WINDOW_MS, limit: MAX_ROW });
+    else row.length = 0;
   };
 
   const isMostlyFailing = () => recent.length >= MIN_CALLS && exceedsShare(recent);
@@ -86,8 +95,8 @@ export const createTargetHealth = (clock: Clock): TargetHealth => {
       );
     },
     reset: () => {
-      row = [];
-      recent = [];
+      row.length = 0;
+      recent.length = 0;
     },
   };
 };

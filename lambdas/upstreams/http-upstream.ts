@@ -82,10 +82,17 @@ const credentialFor = async (secret: SecretOf, secrets: UpstreamSecrets): Promis
 const isRefusal = (error: unknown): boolean =>
   error instanceof UpstreamError && (error.kind === 'credential-refused' || error.status === 403);
 
+/** As many entries as the catalog has targets, times the paths of a protocol. */
+const urls = new Map<string, URL>();
+
 /** URL of a target: `path` below its base URL, whose query is kept. */
 export const urlOf = (baseUrl: string, path: string): URL => {
+  const name = `${baseUrl} ${path}`;
+  const known = urls.get(name);
+  if (known) return known;
   const url = new URL(baseUrl);
   url.pathname = url.pathname.replace(/\/$/, '') + path;
+  urls.set(name, url);
   return url;
 };
 

@@ -6,6 +6,7 @@ import {
 } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Socket } from 'node:net';
+import { addressOf } from '../aws/json-service.ts';
 import type { HeaderMap } from '../protocols/protocol.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
@@ -91,7 +92,7 @@ const sendRequest = (
     cancelTimeout();
     onConnected();
   };
-  return open(url, { method: 'POST', headers, agent })
+  return open({ ...addressOf(url), method: 'POST', headers, agent })
     .on('socket', (socket) => whenConnected(socket, url.protocol, connected))
     .on('response', onResponse)
     .on('error', onError)

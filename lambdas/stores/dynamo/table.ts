@@ -66,13 +66,24 @@ const keyOf = (key: ItemKey): Record<string, string> =>
     ? { [PARTITION_KEY]: key }
     : { [PARTITION_KEY]: key.partition, [SORT_KEY]: key.sort };
 
+/** Of writes that are constants; a write that is made for one call is forgotten with it. */
+const placeholders = new WeakMap<ConditionalWrite, Set<string>>();
+
+const placeholdersOf = (write: ConditionalWrite): Set<string> => {
+  const known = placeholders.get(write);
+  if (known) return known;
+  const found = new Set(`${write.update} ${write.condition ?? ''}`.match(/[#:]\w+/g));
+  placeholders.set(write, found);
+  return found;
+};
+
 /** Bindings that the expressions use; DynamoDB rejects the others. */
 const bindingsOf = <Value>(
   write: ConditionalWrite,
   bindings: Record<string, Value>,
 ): Record<string, Value> | undefined => {
-  const placeholders = new Set(`${write.update} ${write.condition ?? ''}`.match(/[#:]\w+/g));
-  const entries = Object.entries(bindings).filter(([name]) => placeholders.has(name));
+  const used = placeholdersOf(write);
+  const entries = Object.entries(bindings).filter(([name]) => used.has(name));
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 };
 
