@@ -9,11 +9,12 @@ export type Outcome = 'charged' | 'free' | 'broken' | 'unknown';
 const CONTENT = /"delta":\{"(?:role":"assistant",")?content":"[^"]|"text_delta"/;
 const FAILURE = /event: error/;
 
-const readStream = async (response: Response): Promise<Outcome> => {
+const readStream = async (response: Response, onContent: () => void): Promise<Outcome> => {
   let text = '';
   try {
     for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
       text += chunk;
+      if (CONTENT.test(text)) onContent();
     }
   } catch {
     return CONTENT.test(text) ? 'broken' : 'unknown';
@@ -30,10 +31,14 @@ const readWhole = async (response: Response): Promise<Outcome> => {
   }
 };
 
-/** Sends one generation and judges it by the published rules of what is charged. */
+/**
+ * Sends one generation and judges it by the published rules of what is charged. `onContent` is called
+ * with each chunk of a stream that has content.
+ */
 export const generate = async (
   url: string,
   asked: Asked & { stream: boolean },
+  onContent: () => void = () => undefined,
 ): Promise<Outcome> => {
   let response: Response;
   try {
@@ -45,5 +50,5 @@ export const generate = async (
     await response.text().catch(() => '');
     return 'free';
   }
-  return asked.stream ? readStream(response) : readWhole(response);
+  return asked.stream ? readStream(response, onContent) : readWhole(response);
 };

@@ -1,6 +1,5 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
@@ -36,16 +35,17 @@ const OVERFLOWS = {
 };
 const FAILS = { type: 'overloaded_error', message: `${BUSY} ${PLANTED_TEXT}` };
 
-/** Sends each part as a chunk: what arrives with the first content still comes before it. */
+/** Resolves when the caller of a stream has its first content. */
+let firstContent: Promise<unknown>;
+
+/** Sends the second part after the first content: what arrives with it still comes before it. */
 const sse =
-  (...parts: string[]) =>
+  (first: string, second = '') =>
   async (response: ServerResponse) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (const part of parts) {
-      response.write(part);
-      await pause(50);
-    }
-    response.end();
+    response.write(first);
+    if (second !== '') await firstContent;
+    response.end(second);
   };
 const status = (code: number, error: object) => (response: ServerResponse) =>
   void response
@@ -100,7 +100,9 @@ const Explained = z.looseObject({
 const ask = async (model: string, path: string, stream: boolean) => {
   const messages = [{ role: 'user', content: `${CANARIES.prompt} say one` }];
   const body = { model, stream, max_tokens: 50, temperature: 0.9, messages };
-  const response = await post(router, path, body);
+  const posted = post(router, path, body);
+  firstContent = stream ? posted : Promise.resolve();
+  const response = await posted;
   const id = response.headers.get('x-request-id') ?? '';
   const sent = { status: response.status, text: await response.text() };
   const read = async (url: string) =>
