@@ -1,4 +1,3 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';
 
 /** How long one turn of the event loop may take, in milliseconds. */
@@ -9,9 +8,8 @@ const TICK_MS = 10;
 export type StallMeter = {
   /**
    * Runs `action` and gives its longest turn, in CPU time of this thread: others cannot make it longer.
-   * `wallMs` is the same by the clock on the wall; on a busy machine it tells of the others too.
    */
-  during<T>(action: () => Promise<T>): Promise<{ got: T; turnMs: number; wallMs: number }>;
+  during<T>(action: () => Promise<T>): Promise<{ got: T; turnMs: number }>;
   stop(): void;
 };
 
@@ -25,24 +23,17 @@ export const startStallMeter = (): StallMeter => {
     longest = Math.max(longest, (user + system) / 1000 - TICK_MS);
   };
   const timer = setInterval(tick, TICK_MS);
-  const delays = monitorEventLoopDelay({ resolution: TICK_MS });
-  delays.enable();
   return {
     during: async (action) => {
       // Two turns, so that the timers of what went before have run.
       await setImmediate();
       await setImmediate();
-      delays.reset();
       before = process.threadCpuUsage();
       longest = 0;
       const got = await action();
       tick();
-      await setImmediate();
-      return { got, turnMs: longest, wallMs: delays.max / 1e6 - TICK_MS };
+      return { got, turnMs: longest };
     },
-    stop: () => {
-      clearInterval(timer);
-      delays.disable();
-    },
+    stop: () => clearInterval(timer),
   };
 };
