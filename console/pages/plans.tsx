@@ -1,15 +1,15 @@
 import { useState } from 'preact/hooks';
 import type { Plan } from '../api/types.ts';
-import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
+import { DeleteDialog } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
 import { FormDialog } from '../parts/dialog.tsx';
-import { SelectField, TextField } from '../parts/field.tsx';
+import { IdField, SelectField } from '../parts/field.tsx';
 import { count } from '../parts/format.ts';
 import { announce } from '../parts/notice.tsx';
 import { Page } from '../parts/page.tsx';
 import { RowActions } from '../parts/row-actions.tsx';
 import { Empty } from '../parts/states.tsx';
-import { type Column, Table } from '../parts/table.tsx';
+import { AllowedNames, type Column, Maximum, Table } from '../parts/table.tsx';
 import { LimitFields, limitsIn, NO_LIMITS, textsOf } from './limit-fields.tsx';
 
 const NEW = { ...NO_LIMITS, rpm: '60', quota: '10000' };
@@ -21,9 +21,6 @@ const REPLAYS = [
   { value: 'off', label: 'never' },
 ];
 
-const pathOf = (id: string, ...rest: string[]): string =>
-  ['plans', encodeURIComponent(id), ...rest].join('/');
-
 const PlanDialog = ({ plan, onClose }: { plan: Plan | undefined; onClose: () => void }) => {
   const { session, reloadShared } = useShared();
   const [id, setId] = useState('');
@@ -32,7 +29,8 @@ const PlanDialog = ({ plan, onClose }: { plan: Plan | undefined; onClose: () => 
   const [replay, setReplay] = useState<string>(plan?.replay ?? 'header');
   const save = async () => {
     const body = { ...limitsIn(texts, plan ? null : undefined), period, replay };
-    await session.api.post(plan ? pathOf(plan.id) : 'plans', plan ? body : { id, ...body });
+    if (plan) await session.api.post(`plans/${encodeURIComponent(plan.id)}`, body);
+    else await session.api.post('plans', { id, ...body });
     onClose();
     reloadShared();
     announce(plan ? 'Saved. The new limits hold within 15 seconds.' : `Created plan ${id}.`);
@@ -48,16 +46,7 @@ const PlanDialog = ({ plan, onClose }: { plan: Plan | undefined; onClose: () => 
       {(failure) => (
         <>
           {plan && <p>What keys have used is kept. The new limits hold within 15 seconds.</p>}
-          {!plan && (
-            <TextField
-              label="Id"
-              param="id"
-              failure={failure}
-              hint="Letters, digits, dots, dashes."
-              value={id}
-              onChange={setId}
-            />
-          )}
+          {!plan && <IdField failure={failure} value={id} onChange={setId} />}
           <LimitFields
             texts={texts}
             failure={failure}
@@ -93,28 +82,6 @@ const PlanDialog = ({ plan, onClose }: { plan: Plan | undefined; onClose: () => 
   );
 };
 
-const DeletePlan = ({ plan: { id }, onClose }: { plan: Plan; onClose: () => void }) => {
-  const { session, reloadShared } = useShared();
-  const remove = async () => {
-    await session.api.post(pathOf(id, 'delete'));
-    onClose();
-    reloadShared();
-    announce(`Deleted plan ${id}.`);
-  };
-  return (
-    <ConfirmDialog
-      title={`Delete plan “${id}”?`}
-      action="Delete plan"
-      busyAction="Deleting…"
-      name={id}
-      onClose={onClose}
-      onConfirm={remove}
-    >
-      <p>A plan with a usable key is not deleted: move or revoke its keys before.</p>
-    </ConfirmDialog>
-  );
-};
-
 type Opened = { kind: 'create' } | { kind: 'edit' | 'delete'; plan: Plan };
 
 const COLUMNS: Column<Plan>[] = [
@@ -128,20 +95,9 @@ const COLUMNS: Column<Plan>[] = [
   {
     title: 'At a time',
     kind: 'number',
-    cell: ({ concurrency }) =>
-      concurrency === undefined ? <span class="quiet">no limit</span> : count(concurrency),
+    cell: ({ concurrency }) => <Maximum value={concurrency} />,
   },
-  {
-    title: 'Models',
-    cell: ({ models }) =>
-      models ? (
-        <span class="clip" title={models.join(', ')}>
-          {models.join(', ')}
-        </span>
-      ) : (
-        <span class="quiet">all</span>
-      ),
-  },
+  { title: 'Models', cell: ({ models }) => <AllowedNames names={models} /> },
 ];
 
 const actionsWith = (open: (opened: Opened) => void): Column<Plan> => ({
@@ -187,7 +143,11 @@ export const PlansPage = () => {
       )}
       {opened?.kind === 'create' && <PlanDialog plan={undefined} onClose={onClose} />}
       {opened?.kind === 'edit' && <PlanDialog plan={opened.plan} onClose={onClose} />}
-      {opened?.kind === 'delete' && <DeletePlan plan={opened.plan} onClose={onClose} />}
+      {opened?.kind === 'delete' && (
+        <DeleteDialog kind="plan" id={opened.plan.id} onClose={onClose}>
+          <p>A plan with a usable key is not deleted: move or revoke its keys before.</p>
+        </DeleteDialog>
+      )}
     </Page>
   );
 };

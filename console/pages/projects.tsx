@@ -1,20 +1,16 @@
 import { useState } from 'preact/hooks';
 import type { Project } from '../api/types.ts';
-import { ConfirmDialog } from '../parts/confirm-dialog.tsx';
+import { DeleteDialog } from '../parts/confirm-dialog.tsx';
 import { useShared } from '../parts/context.ts';
 import { FormDialog } from '../parts/dialog.tsx';
-import { CheckList, TextField } from '../parts/field.tsx';
-import { count } from '../parts/format.ts';
+import { CheckList, IdField, TextField } from '../parts/field.tsx';
 import { announce } from '../parts/notice.tsx';
 import { Page } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
 import { RowActions } from '../parts/row-actions.tsx';
 import { Empty } from '../parts/states.tsx';
-import { type Column, Table } from '../parts/table.tsx';
+import { AllowedNames, type Column, Maximum, Table } from '../parts/table.tsx';
 import { Instant } from '../parts/time.tsx';
-
-const pathOf = (id: string, ...rest: string[]): string =>
-  ['projects', encodeURIComponent(id), ...rest].join('/');
 
 type DialogProps = { project: Project | undefined; onClose: () => void };
 
@@ -32,10 +28,8 @@ const ProjectDialog = ({ project, onClose }: DialogProps) => {
       max_keys: maxKeys === '' ? none : Number(maxKeys),
       plans: allowed.length === 0 ? none : allowed,
     };
-    await session.api.post(
-      project ? pathOf(project.id) : 'projects',
-      project ? body : { id, ...body },
-    );
+    if (project) await session.api.post(`projects/${encodeURIComponent(project.id)}`, body);
+    else await session.api.post('projects', { id, ...body });
     onClose();
     reloadShared();
     announce(project ? 'Saved. It applies to new keys.' : `Created project ${id}.`);
@@ -50,16 +44,7 @@ const ProjectDialog = ({ project, onClose }: DialogProps) => {
     >
       {(failure) => (
         <>
-          {!project && (
-            <TextField
-              label="Id"
-              param="id"
-              failure={failure}
-              hint="Letters, digits, dots, dashes."
-              value={id}
-              onChange={setId}
-            />
-          )}
+          {!project && <IdField failure={failure} value={id} onChange={setId} />}
           <TextField
             label="Name"
             param="name"
@@ -92,31 +77,6 @@ const ProjectDialog = ({ project, onClose }: DialogProps) => {
   );
 };
 
-const DeleteProject = ({ project: { id }, onClose }: { project: Project; onClose: () => void }) => {
-  const { session, reloadShared } = useShared();
-  const remove = async () => {
-    await session.api.post(pathOf(id, 'delete'));
-    onClose();
-    reloadShared();
-    announce(`Deleted project ${id}.`);
-  };
-  return (
-    <ConfirmDialog
-      title={`Delete project “${id}”?`}
-      action="Delete project"
-      busyAction="Deleting…"
-      name={id}
-      onClose={onClose}
-      onConfirm={remove}
-    >
-      <p>
-        Its history, requests and audit remain, and its id cannot be used again. A project with
-        usable keys is not deleted: revoke them before.
-      </p>
-    </ConfirmDialog>
-  );
-};
-
 type Opened = { kind: 'create' } | { kind: 'edit' | 'delete'; project: Project };
 
 const COLUMNS: Column<Project>[] = [
@@ -131,22 +91,11 @@ const COLUMNS: Column<Project>[] = [
       </>
     ),
   },
-  {
-    title: 'Plans',
-    cell: ({ plans }) =>
-      plans ? (
-        <span class="clip" title={plans.join(', ')}>
-          {plans.join(', ')}
-        </span>
-      ) : (
-        <span class="quiet">all</span>
-      ),
-  },
+  { title: 'Plans', cell: ({ plans }) => <AllowedNames names={plans} /> },
   {
     title: 'Active keys at most',
     kind: 'number',
-    cell: ({ max_keys: maxKeys }) =>
-      maxKeys === undefined ? <span class="quiet">no limit</span> : count(maxKeys),
+    cell: ({ max_keys: maxKeys }) => <Maximum value={maxKeys} />,
   },
   { title: 'Created', kind: 'wide', cell: ({ created_at }) => <Instant at={created_at} /> },
   {
@@ -214,7 +163,14 @@ export const ProjectsPage = () => {
       )}
       {opened?.kind === 'create' && <ProjectDialog project={undefined} onClose={onClose} />}
       {opened?.kind === 'edit' && <ProjectDialog project={opened.project} onClose={onClose} />}
-      {opened?.kind === 'delete' && <DeleteProject project={opened.project} onClose={onClose} />}
+      {opened?.kind === 'delete' && (
+        <DeleteDialog kind="project" id={opened.project.id} onClose={onClose}>
+          <p>
+            Its history, requests and audit remain, and its id cannot be used again. A project with
+            usable keys is not deleted: revoke them before.
+          </p>
+        </DeleteDialog>
+      )}
     </Page>
   );
 };

@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { useShared } from './context.ts';
 import { FormDialog } from './dialog.tsx';
 import { TextField } from './field.tsx';
+import { announce } from './notice.tsx';
 
 type ConfirmProps = {
   title: string;
@@ -27,5 +29,35 @@ export const ConfirmDialog = ({ name, onConfirm, children, ...dialog }: ConfirmP
         </>
       )}
     </FormDialog>
+  );
+};
+
+type DeleteProps = {
+  kind: 'plan' | 'project';
+  id: string;
+  onClose: () => void;
+  children: ComponentChildren;
+};
+
+/** Confirms the deletion of a plan or a project, and deletes it. */
+export const DeleteDialog = ({ kind, id, onClose, children }: DeleteProps) => {
+  const { session, reloadShared } = useShared();
+  const remove = async () => {
+    await session.api.post(`${kind}s/${encodeURIComponent(id)}/delete`);
+    onClose();
+    reloadShared();
+    announce(`Deleted ${kind} ${id}.`);
+  };
+  return (
+    <ConfirmDialog
+      title={`Delete ${kind} “${id}”?`}
+      action={`Delete ${kind}`}
+      busyAction="Deleting…"
+      name={id}
+      onClose={onClose}
+      onConfirm={remove}
+    >
+      {children}
+    </ConfirmDialog>
   );
 };

@@ -61,6 +61,11 @@ export const TextField = ({
   </Field>
 );
 
+/** The id of what is created. */
+export const IdField = (field: Pick<TextFieldProps, 'failure' | 'value' | 'onChange'>) => (
+  <TextField label="Id" param="id" hint="Letters, digits, dots, dashes." {...field} />
+);
+
 type SelectFieldProps = Omit<FieldProps, 'children'> & {
   value: string;
   options: readonly { value: string; label: string }[];

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { count } from './format.ts';
 
 export type Column<Row> = {
   title: string;
@@ -52,3 +53,16 @@ export const Table = <Row,>({ caption, columns, rows, keyOf, classOf, total }: T
     </table>
   );
 };
+
+/** The names that something is limited to. */
+export const AllowedNames = ({ names }: { names: readonly string[] | undefined }) =>
+  names ? (
+    <span class="clip" title={names.join(', ')}>
+      {names.join(', ')}
+    </span>
+  ) : (
+    <span class="quiet">all</span>
+  );
+
+export const Maximum = ({ value }: { value: number | undefined }) =>
+  value === undefined ? <span class="quiet">no limit</span> : <span>{count(value)}</span>;
