@@ -17,6 +17,8 @@ export default defineConfig({
     globalSetup: 'test/house/leftovers.ts',
     setupFiles: ['test/support/fail-on-leaks.ts', 'test/support/fail-on-shapes.ts'],
     pool: 'threads',
+    // Files of one worker share its modules: loading them anew for each costs a second of CPU a file.
+    isolate: false,
     // For two cores; with more workers the SDK and bundle tests starve each other.
     maxWorkers: 2,
     // Ends hanging tests; far above the duration of any test on a busy machine.

@@ -15,8 +15,10 @@ export default defineConfig({
     root: fileURLToPath(new URL('../..', import.meta.url)),
     include: chromium === undefined ? [] : ['test/browser/**/*.test.ts'],
     passWithNoTests: chromium === undefined,
+    globalSetup: 'test/house/leftovers.ts',
     env: { CHROMIUM: chromium ?? '' },
     pool: 'threads',
+    isolate: false,
     maxWorkers: 2,
     // Far above what any state takes on a busy machine.
     testTimeout: 240_000,

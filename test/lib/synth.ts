@@ -1,27 +1,22 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { Code } from 'aws-cdk-lib/aws-lambda';
-import { afterAll } from 'vitest';
 import cdk from '../../cdk.json' with { type: 'json' };
 import catalog from '../../lambdas/catalog/models.json' with { type: 'json' };
 import { parseModels } from '../../lambdas/catalog/parse-models.ts';
 import { RouterStack } from '../../lib/router-stack.ts';
 import { readStage } from '../../lib/stage.ts';
-
-/** Created by the first app: `afterAll` does not run in a file whose tests are all skipped. */
-let outdirs: string | undefined;
-afterAll(() => outdirs && rmSync(outdirs, { recursive: true }));
+import { sharedFolder } from '../house/leftovers.ts';
 
 const createOutdir = (): string => {
-  outdirs ??= mkdtempSync(join(tmpdir(), 'apps-'));
-  return mkdtempSync(join(outdirs, 'app-'));
+  mkdirSync(sharedFolder(), { recursive: true });
+  return mkdtempSync(join(sharedFolder(), 'app-'));
 };
 
-/** A CDK app with `context` on top of that in cdk.json. Its output is deleted after the tests. */
+/** A CDK app with `context` on top of that in cdk.json. Its output is deleted after all tests. */
 export const createApp = (context: Record<string, unknown> = {}): App =>
   new App({
     outdir: createOutdir(),
@@ -71,5 +66,12 @@ export const createStack = (app: App, props: Props = {}): RouterStack =>
 export const synthStack = (context: Record<string, unknown> = {}, props: Props = {}): RouterStack =>
   createStack(createApp(context), props);
 
-export const synthTemplate = (...args: Parameters<typeof synthStack>): Template =>
-  Template.fromStack(synthStack(...args));
+const templates = new Map<string, Template>();
+
+/** The template of `synthStack`, synthesized once for all files of a worker. */
+export const synthTemplate = (...args: Parameters<typeof synthStack>): Template => {
+  const name = JSON.stringify(args);
+  const template = templates.get(name) ?? Template.fromStack(synthStack(...args));
+  templates.set(name, template);
+  return template;
+};

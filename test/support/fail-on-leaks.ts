@@ -1,8 +1,11 @@
 import { afterAll, afterEach, expect } from 'vitest';
-import { takeLeaks } from './leak-watch.ts';
+import { restartWatch, takeLeaks } from './leak-watch.ts';
 
 const expectNoLeaks = () => expect(takeLeaks(), 'what must stay inside').toEqual([]);
 
 afterEach(expectNoLeaks);
 // What was written while the routers closed.
-afterAll(expectNoLeaks);
+afterAll(() => {
+  expectNoLeaks();
+  restartWatch();
+});

@@ -1,7 +1,5 @@
 import { afterAll, afterEach } from 'vitest';
-import { takeBroken, watchShapes } from './shape-watch.ts';
-
-watchShapes();
+import { takeBroken } from './shape-watch.ts';
 
 const failOnBroken = () => {
   const [first] = takeBroken();

@@ -18,7 +18,7 @@ const MOST_LEAKS = 20;
 /** As much of an answer as a secret may be cut by a write. */
 const OVERLAP = 200;
 
-const secrets = new Set([process.cwd(), CANARIES.upstreamKey]);
+const secrets = new Set<string>();
 const watchedPorts = new Set<number>();
 let leaks: string[] = [];
 
@@ -56,6 +56,15 @@ export const watchAnswers = (url: string, inside: string[]): void => {
 export const forgetAnswers = (url: string): void => {
   watchedPorts.delete(Number(new URL(url).port));
 };
+
+/** Ends the watch of the last file of tests: its hosts and ports may be others in the next one. */
+export const restartWatch = (): void => {
+  watchedPorts.clear();
+  secrets.clear();
+  secrets.add(process.cwd()).add(CANARIES.upstreamKey);
+};
+
+restartWatch();
 
 /** What was found since the last time, which is to be nothing. */
 export const takeLeaks = (): string[] => {

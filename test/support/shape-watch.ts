@@ -98,11 +98,10 @@ const Start = z.object({
   response: z.instanceof(ServerResponse),
 });
 
-/** Looks at every answer that a server of this process gives from now on. */
-export const watchShapes = (): void =>
-  subscribe('http.server.request.start', (message) => {
-    const { request, response } = Start.parse(message);
-    const [path = ''] = (request.url ?? '').split('?');
-    if (!path.startsWith('/v1/') || request.method === 'HEAD') return;
-    watch({ path, isContinued: request.headers['last-event-id'] !== undefined }, response);
-  });
+// Every answer that a server of this process gives.
+subscribe('http.server.request.start', (message) => {
+  const { request, response } = Start.parse(message);
+  const [path = ''] = (request.url ?? '').split('?');
+  if (!path.startsWith('/v1/') || request.method === 'HEAD') return;
+  watch({ path, isContinued: request.headers['last-event-id'] !== undefined }, response);
+});
