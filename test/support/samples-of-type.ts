@@ -61,57 +61,75 @@ const plainValue = ({ type }: Form, name: string): unknown => {
   }
 };
 
-type Options = {
-  /** Values that the type does not state, or functions that make them, by the end of a member's path; undefined: no member. */
-  values?: Record<string, unknown>;
+/** Values that the type does not state, or functions that make them; undefined: no member. */
+type Values = Record<string, unknown>;
+
+/** The entry for the end of a member's path. */
+const given = (values: Values, path: string): { value: unknown } | undefined => {
+  const end = Object.keys(values).find((name) => path.endsWith(`.${name}`));
+  if (end === undefined) return undefined;
+  const value = values[end];
+  return { value: typeof value === 'function' ? value() : value };
+};
+
+/** The forms to choose from: objects and lists, if there are any. */
+const choicesOf = (forms: Form[]): Form[] => {
+  const present = forms.filter((form) => !isNull(form));
+  const rich = present.filter((form) => form.members || itemOf(form));
+  return rich.length > 0 ? rich : present;
+};
+
+/** Makes the n-th value; `turns` counts the forms of the widest union. */
+const createSampler = (values: Values, turn: number) => {
+  const met = new Set<ts.Node>();
+  let turns = 1;
+
+  const objectOf = ({ type, members = [], place }: Form, path: string): unknown => {
+    const shown = met.has(type) ? members.filter(({ isOptional }) => !isOptional) : members;
+    met.add(type);
+    const made = shown.map(({ name, type: of }): [string, unknown] => [
+      name,
+      sampleOf(formsOf(of, place), `${path}.${name}`),
+    ]);
+    return omitUndefined(Object.fromEntries(made));
+  };
+
+  const listOf = (item: ts.TypeNode, place: Place, path: string): unknown[] => {
+    const forms = formsOf(item, place);
+    const objects = forms.filter(({ members }) => members);
+    return (objects.length > 0 ? objects : forms.slice(0, 1)).map((form) => sampleOf([form], path));
+  };
+
+  const sampleOf = (forms: Form[], path: string): unknown => {
+    const stated = given(values, path);
+    if (stated) return stated.value;
+    const choices = choicesOf(forms);
+    turns = Math.max(turns, choices.length);
+    const form = choices[turn % choices.length];
+    if (!form) return null;
+    const item = itemOf(form);
+    if (item) return listOf(item, form.place, path);
+    return form.members ? objectOf(form, path) : plainValue(form, path.split('.').at(-1) ?? '');
+  };
+
+  return { sampleOf, turns: () => turns };
 };
 
 /**
  * Values of a type with every member that it has, optional ones too. Of a union a list has an item for each
  * form; elsewhere the n-th value has the n-th form. A type that was met before has its required members only.
  */
-export const samplesOf = (specifier: string, typeName: string, { values = {} }: Options = {}) => {
-  let turns = 1;
-  const sample = (turn: number): unknown => {
-    const met = new Set<ts.Node>();
-
-    const objectOf = ({ type, members = [], place }: Form, path: string): unknown => {
-      const shown = met.has(type) ? members.filter(({ isOptional }) => !isOptional) : members;
-      met.add(type);
-      const made = shown.map(({ name, type: of }): [string, unknown] => [
-        name,
-        valueOf(formsOf(of, place), `${path}.${name}`),
-      ]);
-      return omitUndefined(Object.fromEntries(made));
-    };
-
-    const listOf = (item: ts.TypeNode, place: Place, path: string): unknown[] => {
-      const forms = formsOf(item, place);
-      const objects = forms.filter(({ members }) => members);
-      const items = objects.length > 0 ? objects : forms.slice(0, 1);
-      return items.map((form) => valueOf([form], path));
-    };
-
-    const valueOf = (forms: Form[], path: string): unknown => {
-      const given = Object.keys(values).find((end) => path.endsWith(`.${end}`));
-      if (given !== undefined) {
-        const value = values[given];
-        return typeof value === 'function' ? value() : value;
-      }
-      const present = forms.filter((form) => !isNull(form));
-      const rich = present.filter((form) => form.members || itemOf(form));
-      const choices = rich.length > 0 ? rich : present;
-      turns = Math.max(turns, choices.length);
-      const form = choices[turn % choices.length];
-      if (!form) return null;
-      const item = itemOf(form);
-      if (item) return listOf(item, form.place, path);
-      return form.members ? objectOf(form, path) : plainValue(form, path.split('.').at(-1) ?? '');
-    };
-
-    return valueOf(formsOfFound(exportedType(specifier, typeName)), '');
-  };
-  const found: unknown[] = [];
-  for (let turn = 0; turn < turns; turn += 1) found.push(sample(turn));
-  return found;
+export const samplesOf = (
+  specifier: string,
+  typeName: string,
+  { values = {} }: { values?: Values } = {},
+): unknown[] => {
+  const forms = formsOfFound(exportedType(specifier, typeName));
+  const samples: unknown[] = [];
+  for (let turn = 0, turns = 1; turn < turns; turn += 1) {
+    const sampler = createSampler(values, turn);
+    samples.push(sampler.sampleOf(forms, ''));
+    turns = Math.max(turns, sampler.turns());
+  }
+  return samples;
 };
