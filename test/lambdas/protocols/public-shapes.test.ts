@@ -111,7 +111,7 @@ const SHAPES: Shape[] = [
     changed: {},
   },
   {
-    source: 'kaito-project/kaito, the response of a vLLM server in its guide to body-based routing',
+    source: 'kaito-project/kaito website/docs/gateway-api-inference-extension.md (vLLM)',
     from: 'chat',
     answer: completion({
       choices: [
