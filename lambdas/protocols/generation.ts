@@ -87,7 +87,13 @@ export type ToolChoice =
 
 export type ResponseFormat =
   | { type: 'json' }
-  | { type: 'json-schema'; schema: Record<string, unknown>; name?: string; strict?: boolean };
+  | {
+      type: 'json-schema';
+      schema: Record<string, unknown>;
+      name?: string;
+      description?: string;
+      strict?: boolean;
+    };
 
 export type Reasoning = {
   /** `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`; open for new levels. */

@@ -1,4 +1,5 @@
-import type { GenerationRequest } from './generation.ts';
+import type { Block, Extras, GenerationRequest, Turn } from './generation.ts';
+import { asRecord, type Json } from './json.ts';
 import type { ProtocolName } from './protocol-name.ts';
 
 /**
@@ -31,6 +32,12 @@ export const HARMLESS: Partial<Record<ProtocolName, readonly string[]>> = {
 /** Fields that have a canonical form, and stay in `extras` because a target of the protocol gets them too. */
 const CARRIED = ['max_completion_tokens', 'functions'];
 
+/** Members of turns, parts and tools without which a response may be another one. */
+const NAMED_WITHIN = [
+  ...['name', 'detail', 'citations', 'context', 'transformations', 'clear_at', 'output_config'],
+  ...['input_examples', 'allowed_callers'],
+];
+
 /** Fields without which the response is another one: only targets of the protocol are called. */
 export const ESSENTIAL: Partial<Record<ProtocolName, readonly string[]>> = {
   chat: ['web_search_options', 'modalities', 'audio'],
@@ -45,22 +52,56 @@ const DEFAULTS: Record<string, unknown> = {
   presence_penalty: 0,
   logprobs: false,
   top_logprobs: 0,
+  detail: 'auto',
 };
 
 export const isDefault = (name: string, value: unknown): boolean =>
   value === undefined ||
   value === null ||
   value === DEFAULTS[name] ||
+  asRecord(value)?.enabled === false ||
   (Array.isArray(value) && value.every((item) => name === 'modalities' && item === 'text'));
 
+const extrasOf = (block: Block): (Extras | undefined)[] => {
+  if (block.type === 'native') return [];
+  return [block.extras, ...(block.type === 'tool-result' ? block.content.flatMap(extrasOf) : [])];
+};
+
+const named = (extras: Extras | undefined): string[] => {
+  const fields = { ...extras?.fields, ...asRecord(extras?.fields.image_url) };
+  return NAMED_WITHIN.filter((name) => !isDefault(name, fields[name]));
+};
+
+/** Of the assistant's turns, of which agents echo every member, only speech: its upstream alone has it. */
+const namedOfTurn = ({ role, blocks, extras }: Turn): string[] => {
+  if (role === 'assistant') return extras?.fields.audio === undefined ? [] : ['audio'];
+  return [extras, ...blocks.flatMap(extrasOf)].flatMap(named);
+};
+
+const namedWithin = ({ turns, tools = [] }: GenerationRequest): string[] => [
+  ...turns.flatMap(namedOfTurn),
+  ...tools.flatMap((tool) => ('native' in tool ? [] : named(tool.extras))),
+];
+
+/** Whether a tool is strict, and the target's strict mode does not support its schema. */
+const losesStrict = ({ tools = [] }: GenerationRequest, isStrict: (schema: Json) => boolean) =>
+  tools.some((tool) => !('native' in tool) && tool.strict && !isStrict(tool.parameters));
+
 /** The caller's fields that a target of `protocol` lacks, without the harmless ones. */
-export const fieldsBeyond = (protocol: ProtocolName, { extras }: GenerationRequest): string[] => {
-  if (extras.protocol === protocol || HARMLESS[extras.protocol] === undefined) return [];
-  return Object.entries(extras.fields).flatMap(([name, value]) =>
-    CARRIED.includes(name) || HARMLESS[extras.protocol]?.includes(name) || isDefault(name, value)
-      ? []
-      : [name],
+export const fieldsBeyond = (
+  protocol: ProtocolName,
+  request: GenerationRequest,
+  isStrict: (schema: Json) => boolean,
+): string[] => {
+  const { extras } = request;
+  if (extras.protocol === protocol) return [];
+  const strict = losesStrict(request, isStrict) ? ['strict'] : [];
+  const harmless = HARMLESS[extras.protocol];
+  if (harmless === undefined) return strict;
+  const fields = Object.entries(extras.fields).flatMap(([name, value]) =>
+    CARRIED.includes(name) || harmless.includes(name) || isDefault(name, value) ? [] : [name],
   );
+  return [...fields, ...namedWithin(request), ...strict];
 };
 
 /** Of them, those that a target must get. */

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 /** Members of JSON values by path: `content[text].citations`. Lists have no segment. */
 type Json = Record<string, unknown>;
 type Visit = (path: string, owner: Json, name: string) => void;
@@ -66,30 +68,40 @@ export const differencesIn = (value: unknown, read: unknown): string[] => {
   return different;
 };
 
+/** What is sent, and the names of what is reported as not sent. */
+export type Translated = { sent: unknown; reported?: unknown };
+type Translate = (value: unknown) => Promise<Translated> | Translated;
+
+/** What differs from the whole when a member is absent: also what is sent, if the rest is rejected. */
+const effectOf = async (
+  translate: () => Promise<Translated> | Translated,
+  whole: Translated,
+): Promise<'sent' | 'reported' | 'none'> => {
+  try {
+    const without = await translate();
+    if (!isDeepStrictEqual(without.sent, whole.sent)) return 'sent';
+    return isDeepStrictEqual(without.reported, whole.reported) ? 'none' : 'reported';
+  } catch {
+    return 'sent';
+  }
+};
+
 /**
- * The members without which a translation is the same, so that they are dropped; of an object only itself.
- * Each is tried in the first value that has it.
+ * The members that are dropped in silence: without them the same is sent and reported. An object that is
+ * dropped or reported stands for its members; each is tried in the first value that has it.
  */
-export const withoutEffect = async (
-  values: unknown[],
-  translate: (value: unknown) => unknown,
-): Promise<string[]> => {
-  const written = async (value: unknown) => {
-    try {
-      return JSON.stringify(await translate(value));
-    } catch (error) {
-      return String(error);
-    }
-  };
-  const tried = new Set<string>();
-  const dropped: string[] = [];
+export const withoutEffect = async (values: unknown[], translate: Translate): Promise<string[]> => {
+  const found = { sent: new Set<string>(), reported: new Set<string>(), none: new Set<string>() };
+  const isDecided = (path: string) =>
+    [...found.none, ...found.reported].some((outer) => covers(outer, path));
   for (const value of values) {
-    const whole = JSON.stringify(await translate(value));
-    for (const path of membersByPath(value).keys()) {
-      if (tried.has(path) || isKind(path) || dropped.some((outer) => covers(outer, path))) continue;
-      tried.add(path);
-      if ((await written(withoutMember(value, path))) === whole) dropped.push(path);
+    const whole = await translate(value);
+    for (const [path, [first]] of membersByPath(value)) {
+      const member = isObject(first) ? `${path}${kindOf(first)}` : path;
+      if (found.sent.has(member) || isKind(path) || isDecided(path)) continue;
+      const effect = await effectOf(() => translate(withoutMember(value, path)), whole);
+      found[effect].add(member);
     }
   }
-  return dropped;
+  return [...found.none];
 };

@@ -10,7 +10,7 @@ import type { WireTarget } from '../protocol.ts';
 import { withReasoningHistory, withShortCallIds } from './compat.ts';
 import { MARK } from './functions.ts';
 import { NAME } from './name.ts';
-import { decodeResponseFormat, encodeResponseFormat } from './response-format.ts';
+import { decodeResponseFormat, encodeResponseFormat, isStrictSchema } from './response-format.ts';
 import { decodeToolFields, encodeToolFields } from './tools.ts';
 import { decodeMessage, encodeTurns } from './turns.ts';
 import { ChatRequest } from './wire.ts';
@@ -137,7 +137,7 @@ const fitTo = (original: GenerationRequest, target: WireTarget): Fitted => {
 /** The caller's fields that the target does not get, or gets with another meaning. */
 export const losses = (request: GenerationRequest, target: WireTarget): string[] => [
   ...fitTo(request, target).dropped,
-  ...fieldsBeyond(NAME, request),
+  ...fieldsBeyond(NAME, request, isStrictSchema),
   // A field of the protocol at some providers, and of every messages upstream.
   ...(request.topK !== undefined && request.extras.protocol !== NAME ? ['top_k'] : []),
 ];

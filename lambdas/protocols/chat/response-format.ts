@@ -10,8 +10,8 @@ export const decodeResponseFormat = (
     case 'json_object':
       return { type: 'json' };
     case 'json_schema': {
-      const { name, schema, strict } = format.json_schema;
-      return { type: 'json-schema', schema: schema ?? {}, ...omitUndefined({ name, strict }) };
+      const { name, description, schema = {}, strict } = format.json_schema;
+      return { type: 'json-schema', schema, ...omitUndefined({ name, description, strict }) };
     }
     default:
       return undefined;
@@ -56,8 +56,8 @@ export const isStrictSchema = (schema: Json): boolean =>
  */
 export const encodeResponseFormat = (format: ResponseFormat, sameProtocol: boolean): Json => {
   if (format.type === 'json') return { type: 'json_object' };
-  const { name, schema } = format;
+  const { name = 'output', description, schema } = format;
   const strict = format.strict ?? (!sameProtocol && isStrictSchema(schema));
-  const wire = { name: name ?? 'output', schema, strict: strict || format.strict };
+  const wire = { name, description, schema, strict: strict || format.strict };
   return { type: 'json_schema', json_schema: omitUndefined(wire) };
 };

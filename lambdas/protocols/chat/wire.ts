@@ -204,6 +204,7 @@ const WireResponseFormat = selectedBy(
       type: literal('json_schema'),
       json_schema: looseObject({
         name: optional(string),
+        description: optional(string),
         schema: optional(jsonObject),
         strict: optional(boolean),
       }),

@@ -12,7 +12,12 @@ import type { ReadHeader, WireTarget } from '../protocol.ts';
 import { callerBetas, withCallerBetas } from './betas.ts';
 import { fitThinking } from './fit-thinking.ts';
 import { NAME } from './name.ts';
-import { decodeResponseFormat, encodeResponseFormat, withInstruction } from './response-format.ts';
+import {
+  decodeResponseFormat,
+  encodeResponseFormat,
+  isWithinStrict,
+  withInstruction,
+} from './response-format.ts';
 import { encodeThinking, modeOf } from './thinking.ts';
 import {
   decodeParallel,
@@ -167,7 +172,11 @@ const lostSampling = (request: GenerationRequest, target: WireTarget): string[] 
 /** The caller's fields that the target does not get, or gets with another meaning. */
 export const losses = (original: GenerationRequest, target: WireTarget): string[] => {
   const { request, dropped } = fitTo(original, target);
-  return [...dropped, ...lostSampling(request, target), ...fieldsBeyond(NAME, request)];
+  return [
+    ...dropped,
+    ...lostSampling(request, target),
+    ...fieldsBeyond(NAME, request, isWithinStrict),
+  ];
 };
 
 /** @throws ApiError 400 when no part of the conversation has a form in this protocol. */

@@ -1,19 +1,25 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isEmpty } from '../../support/omit-undefined.ts';
+import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import type { GenerationRequest, ResponseFormat } from '../generation.ts';
 import { asRecord, type Json } from '../json.ts';
 import { closedSchema } from './closed-schema.ts';
 import { NAME } from './name.ts';
+
+type JsonSchemaFormat = Extract<ResponseFormat, { type: 'json-schema' }>;
 
 export const decodeResponseFormat = (format: unknown): ResponseFormat | undefined => {
   const schema = asRecord(asRecord(format)?.schema);
   return schema && { type: 'json-schema', schema };
 };
 
+/** Chat describes a schema next to it. */
+const describedSchema = ({ description, schema }: JsonSchemaFormat): Json =>
+  omitUndefined({ description, ...schema });
+
 /** Schemas of other protocols' callers may need closing; those of the same protocol are unchanged. */
 const schemaOf = ({ responseFormat: format, extras }: GenerationRequest): Json | undefined => {
   if (format?.type !== 'json-schema') return undefined;
-  return extras.protocol === NAME ? format.schema : closedSchema(format.schema);
+  return extras.protocol === NAME ? format.schema : closedSchema(describedSchema(format));
 };
 
 export const encodeResponseFormat = (request: GenerationRequest): Json | undefined => {
@@ -28,7 +34,7 @@ export const isWithinStrict = (parameters: Json): boolean =>
 const instructionFor = (format: ResponseFormat): string =>
   format.type === 'json' || isEmpty(format.schema)
     ? 'Reply with one JSON object and nothing else.'
-    : `Reply with JSON that fits this JSON Schema, and with nothing else:\n${JSON.stringify(format.schema)}`;
+    : `Reply with JSON that fits this JSON Schema, and with nothing else:\n${JSON.stringify(describedSchema(format))}`;
 
 /** Instructs the model if the format is plain JSON or a schema that structured mode cannot express. */
 export const withInstruction = (request: GenerationRequest): GenerationRequest => {

@@ -13,8 +13,8 @@ const decodeFormat = (format: TextFormat | undefined): ResponseFormat | undefine
     case 'json_object':
       return { type: 'json' };
     case 'json_schema': {
-      const { name, schema = {}, strict } = format;
-      return { type: 'json-schema', schema, ...omitUndefined({ name, strict }) };
+      const { name, description, schema = {}, strict } = format;
+      return { type: 'json-schema', schema, ...omitUndefined({ name, description, strict }) };
     }
     default:
       return undefined;

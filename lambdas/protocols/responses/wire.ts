@@ -162,6 +162,7 @@ const TextFormat = selectedBy(
     json_schema: looseObject({
       type: literal('json_schema'),
       name: OptionalText,
+      description: OptionalText,
       schema: optional(jsonObject),
       strict: optional(boolean),
     }),
