@@ -7,6 +7,7 @@ import { bundleConsole } from '../../console/bundle.ts';
 import { flattenTokenizers } from '../../lambdas/catalog/flatten-tokenizer.ts';
 import { parseModels } from '../../lambdas/catalog/parse-models.ts';
 import { ConfigurationError } from '../configuration-error.ts';
+import { makeFunctionsSkippable } from './skippable-functions.ts';
 
 const fromRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
@@ -112,6 +113,7 @@ export const bundle = ({
         ...(credentials === 'environment' && {
           '@aws-sdk/credential-provider-node': fromRoot('lib/bundle/env-credentials.ts'),
         }),
+        'node:stream/web': fromRoot('lib/bundle/web-streams.ts'),
         '#models': models,
       },
       define: { 'import.meta.dirname': '__dirname' },
@@ -119,6 +121,7 @@ export const bundle = ({
       logLevel: 'warning',
     }),
   );
+  writeFileSync(file, makeFunctionsSkippable(readFileSync(file, 'utf8')));
   return { folder, file, sources: bundledIn(metafile) };
 };
 
