@@ -38,24 +38,26 @@ const checkContentType = (contentType: string | undefined) => {
 const isOutputLimit = (error: unknown): boolean =>
   error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
 
-const gunzipped = async (bytes: Uint8Array): Promise<Uint8Array> => {
+type Body = HttpRequest['body'];
+
+const gunzipped = async (body: Body): Promise<Body> => {
   try {
-    return await inflate(bytes, { maxOutputLength: MAX_BODY_BYTES });
+    return await inflate(body, { maxOutputLength: MAX_BODY_BYTES });
   } catch (error) {
     if (isOutputLimit(error)) throw tooLarge();
     throw invalidRequest('The request body is not valid gzip.', { cause: error });
   }
 };
 
-const decodeContent = (encoding: string | undefined, bytes: Uint8Array) => {
+const decodeContent = (encoding: string | undefined, body: Body) => {
   switch (encoding?.trim().toLowerCase()) {
     case undefined:
     case '':
     case 'identity':
-      return bytes;
+      return body;
     case 'gzip':
     case 'x-gzip':
-      return gunzipped(bytes);
+      return gunzipped(body);
     default:
       throw unsupported("The request's content-encoding must be gzip or identity.");
   }
@@ -69,18 +71,26 @@ const decodeUtf8 = (bytes: Uint8Array): string => {
   }
 };
 
+const BYTE_ORDER_MARK = /^\uFEFF/;
+
+const textOf = (body: Body): string =>
+  typeof body === 'string' ? body.replace(BYTE_ORDER_MARK, '') : decodeUtf8(body);
+
+/** `content` is the decoded body, and `size` its bytes. */
+type ReadBody = { value: Record<string, unknown>; content: Body; size: number };
+
 /**
- * Reads and parses the JSON body of a POST, with its decoded bytes; undefined for other methods, whose
+ * Reads and parses the JSON body of a POST; undefined for other methods, whose
  * bodies are ignored. @throws ApiError 400, 413 or 415
  */
 export const readBody = async ({
   method,
   headers,
   body,
-}: HttpRequest): Promise<{ value: Record<string, unknown>; bytes: Uint8Array } | undefined> => {
+}: HttpRequest): Promise<ReadBody | undefined> => {
   if (method !== 'POST') return undefined;
-  if (body.byteLength > MAX_BODY_BYTES) throw tooLarge();
+  if (Buffer.byteLength(body) > MAX_BODY_BYTES) throw tooLarge();
   checkContentType(headers['content-type']);
-  const bytes = await decodeContent(headers['content-encoding'], body);
-  return { value: parseJsonObject(decodeUtf8(bytes)), bytes };
+  const content = await decodeContent(headers['content-encoding'], body);
+  return { value: parseJsonObject(textOf(content)), content, size: Buffer.byteLength(content) };
 };

@@ -11,17 +11,15 @@ export type HttpRequest = {
   source: string;
   /** Parameters of the query, decoded; the last one of a repeated name. */
   query: Readonly<Record<string, string>>;
-  /** The body's bytes as sent; empty when there is none. */
-  body: Uint8Array;
+  /** The body as sent: its text, or its bytes where the event has them in base64; empty when there is none. */
+  body: string | Uint8Array;
 };
 
 /** A Function URL's event (payload 2.0) or a REST API's proxy event (1.0). */
 export type HttpEvent = APIGatewayProxyEventV2 | APIGatewayProxyEvent;
 
-const NO_BODY = new Uint8Array(0);
-
-const readBody = (body: string | null | undefined, isBase64Encoded: boolean): Uint8Array =>
-  body ? Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8') : NO_BODY;
+const readBody = (body: string | null | undefined, isBase64Encoded: boolean) =>
+  isBase64Encoded ? Buffer.from(body ?? '', 'base64') : (body ?? '').toWellFormed();
 
 const lowerCased = (headers: [string, string | undefined][]): Record<string, string> =>
   Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value ?? '']));
