@@ -5,12 +5,14 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { partsOf } from '../lambdas/catalog/request-parts.ts';
+import type { CallerProtocol } from '../lambdas/protocols/protocol.ts';
 import { callerProtocols } from '../lambdas/protocols/protocols.ts';
 import { CHECKED, createScore, shareWithin } from '../test/lambdas/catalog/counting/score.ts';
+import { AGENT } from './gateway/cases.ts';
 import { median } from './median.ts';
 
-const ROUNDS = 15;
-const SIZES = [30_000, 130_000, 500_000, 1_500_000, 5_000_000];
+const ROUNDS = 40;
+const SIZES = [3_000, 30_000, 300_000, 2_000_000];
 
 const percent = (share: number): string => `${Math.round(100 * share)} %`;
 const size = (errors: number[]): string => `${(100 * median(errors.map(Math.abs))).toFixed(1)} %`;
@@ -41,33 +43,52 @@ const code = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   .map((name) => readFileSync(new URL(name, folder), 'utf8'))
   .join('\n');
 
-/** A conversation of messages of 700 characters. */
-const bodyOf = (characters: number): string => {
+/** A conversation of messages of 700 characters: parsing it is as fast as parsing gets. */
+const messagesOf = (characters: number) => {
   const text = code.repeat(Math.ceil(characters / code.length)).slice(0, characters);
-  const messages = (text.match(/.{1,700}/gs) ?? []).map((content) => ({ role: 'user', content }));
-  return JSON.stringify({ model: 'vendor/model', messages });
+  return (text.match(/.{1,700}/gs) ?? []).map((content) => ({ role: 'user', content }));
 };
 
-const millisecondsOf = (run: () => unknown): number =>
-  median(
-    Array.from({ length: ROUNDS }, () => {
+/** The calls and results of an agent with 20 tools, repeated. */
+const agentOf = (characters: number) => {
+  const rounds = AGENT.messages.slice(1);
+  const times = Math.max(1, Math.round(characters / JSON.stringify(rounds).length));
+  return {
+    ...AGENT,
+    messages: [
+      ...AGENT.messages,
+      ...Array(times - 1)
+        .fill(rounds)
+        .flat(),
+    ],
+  };
+};
+
+const fastestOf = (run: () => unknown): number =>
+  Math.min(
+    ...Array.from({ length: ROUNDS }, () => {
       const from = performance.now();
       run();
       return performance.now() - from;
     }),
   );
 
-console.table(
-  SIZES.map((characters) => {
-    const body = bodyOf(characters);
-    const request = callerProtocols.chat.decodeRequest(JSON.parse(body));
-    const parse = millisecondsOf(() => JSON.parse(body));
-    const estimate = millisecondsOf(() => partsOf(request));
-    return {
-      characters,
-      'JSON.parse, ms': parse.toFixed(2),
-      'estimate, ms': estimate.toFixed(2),
-      ratio: (estimate / parse).toFixed(1),
-    };
-  }),
-);
+const rowOf = (kind: string, { decodeRequest }: CallerProtocol, fields: object) => {
+  const body = JSON.stringify({ model: 'vendor/model', max_tokens: 1, ...fields });
+  const request = decodeRequest(JSON.parse(body));
+  const parse = fastestOf(() => JSON.parse(body));
+  const estimate = fastestOf(() => partsOf(request));
+  return {
+    body: kind,
+    bytes: body.length,
+    'JSON.parse, ms': parse.toFixed(3),
+    'estimate, ms': estimate.toFixed(3),
+    ratio: (estimate / parse).toFixed(1),
+  };
+};
+
+const { chat, messages } = callerProtocols;
+console.table([
+  ...SIZES.map((size) => rowOf('messages', chat, { messages: messagesOf(size) })),
+  ...SIZES.slice(1).map((size) => rowOf('agent with 20 tools', messages, agentOf(size))),
+]);

@@ -3,7 +3,7 @@ import type { UpstreamProtocol } from '../protocols/protocol.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
 import { contextOverflow, invalidRequest } from '../support/errors.ts';
 import type { Model, Target } from './catalog.ts';
-import { type RequestParts, TOKENS_PER_MEDIUM } from './request-parts.ts';
+import { bytesOf, type RequestParts, TOKENS_PER_MEDIUM } from './request-parts.ts';
 
 const holdsImage = (block: Block): boolean => {
   switch (block.type) {
@@ -34,7 +34,7 @@ export const assertCapable = (model: Model, request: GenerationRequest) => {
 };
 
 /**
- * Share of the estimate that may be too much: no checked request, and one of 45 documents in 22 languages, is
+ * Share of the estimate that may be too much: no checked request, and two of 45 documents in 22 languages, are
  * estimated higher (docs/decisions/0005-token-estimate.md).
  */
 export const BAND = 0.15;
@@ -68,8 +68,9 @@ export const assertFits = (
   const { tokens, least } = count.lowest();
   if (least <= context_length) return;
   // No vendor's tokenizer makes more than a token of a byte.
-  const { bytes, images, mediaTokens } = count.parts();
-  if (bytes + TOKENS_PER_MEDIUM * images.length + mediaTokens <= context_length) return;
+  const parts = count.parts();
+  const { images, mediaTokens } = parts;
+  if (bytesOf(parts) + TOKENS_PER_MEDIUM * images.length + mediaTokens <= context_length) return;
   throw contextOverflow({ tokens, most: context_length });
 };
 

@@ -1,15 +1,17 @@
 /** The class of each UTF-16 code, and of which scripts the features of a text count letters. */
 
 /** Between two texts; counts nothing. */
-const NONE = 0;
+export const NONE = 0;
 export const NEWLINE = 1;
 export const BLANK = 2;
 export const DIGIT = 3;
 export const UPPER = 4;
-const LOWER = 5;
-export const SIGN = 6;
+export const LOWER = 5;
+const SIGN = 6;
+/** All that is blank, but the space. */
+export const TAB = 7;
 /** The first script: the row below, added to it. */
-export const SCRIPT = 7;
+export const SCRIPT = 8;
 
 /** First code of each row; a row ends where the next begins. Letters with marks are part of Latin words. */
 const ROWS = [
@@ -70,17 +72,23 @@ export const HAN = rowOf(0x3100);
 export const HAN_TRADITIONAL = SCRIPT + ROWS.length;
 const LATIN_GERMANIC = HAN_TRADITIONAL + 1;
 export const CLASSES = LATIN_GERMANIC + 1;
+/** Scripts whose letters are part of Latin words. */
+export const LATIN = new Set([
+  ...[0x00c0, 0x0100, 0x01a0, 0x01b1, 0x1e00].map(rowOf),
+  LATIN_GERMANIC,
+]);
 
 const asciiClass = (code: number): number => {
   if (code === 0) return NONE;
   if (code === 0x0a || code === 0x0d) return NEWLINE;
-  if (code <= 0x20 || code === 0x7f) return BLANK;
+  if (code === 0x20) return BLANK;
+  if (code < 0x20 || code === 0x7f) return TAB;
   if (code >= 0x30 && code <= 0x39) return DIGIT;
   if (code >= 0x41 && code <= 0x5a) return UPPER;
   return code >= 0x61 && code <= 0x7a ? LOWER : SIGN;
 };
 
-const createClasses = (): Uint8Array => {
+export const createClasses = (): Uint8Array => {
   const classes = new Uint8Array(0x1_0000);
   for (const [index, first] of ROWS.entries()) classes.fill(rowOf(first), first, ROWS[index + 1]);
   for (const letter of TRADITIONAL) classes[letter.charCodeAt(0)] = HAN_TRADITIONAL;
@@ -89,21 +97,29 @@ const createClasses = (): Uint8Array => {
   for (let code = 0; code < 0x80; code += 1) classes[code] = asciiClass(code);
   return classes;
 };
-export const CLASS_OF = createClasses();
 
 const VIETNAMESE = 29;
+export const FIRST_SIGN = 32;
 
-/** Letters of Latin words: 1 to 26 for a to z of either case, above for letters with marks, 0 for all else. */
-const createLetters = (): Uint8Array => {
-  const letters = new Uint8Array(0x1_0000);
-  letters.fill(27, 0xc0, 0x100).fill(28, 0x100, 0x300);
+/**
+ * What splits are known between: 1 to 26 for a to z of either case, three above for letters with marks, the signs of
+ * ASCII from 32; 0 for all else.
+ */
+export const createUnits = (classes: Uint8Array): Uint8Array => {
+  const units = new Uint8Array(0x1_0000);
+  units.fill(27, 0xc0, 0x100).fill(28, 0x100, 0x300);
   // Marks to combine, and ạ ế.
-  letters.fill(VIETNAMESE, 0x300, 0x370).fill(VIETNAMESE, 0x1e00, 0x1f00);
-  for (const letter of 'ƠơƯư') letters[letter.charCodeAt(0)] = VIETNAMESE;
+  units.fill(VIETNAMESE, 0x300, 0x370).fill(VIETNAMESE, 0x1e00, 0x1f00);
+  for (const letter of 'ƠơƯư') units[letter.charCodeAt(0)] = VIETNAMESE;
   for (let index = 1; index <= 26; index += 1) {
-    letters[0x40 + index] = index;
-    letters[0x60 + index] = index;
+    units[0x40 + index] = index;
+    units[0x60 + index] = index;
   }
-  return letters;
+  let sign = FIRST_SIGN;
+  for (let code = 0; code < 0x80; code += 1) {
+    if (classes[code] !== SIGN) continue;
+    units[code] = sign;
+    sign += 1;
+  }
+  return units;
 };
-export const LETTER_OF = createLetters();

@@ -24,52 +24,66 @@ const readWeights = (text: string): number[] => {
 };
 
 const O200K = readWeights(
-  'JyAAUGO7FrCBBNKvD8NnIkAQAtAjAAAAAAAAAfAAAuAAAAAAI9DLEKCiAAa5AAAAAAAAELCTAABPFycrXwAAKABm' +
-    'GCi/H1FTFkAANXN/LELcZnRcAASsFqAUAAFzIcAVATX1PmE8AAMaPZAyFbFgLaFwExJWFAEJHgFpEbIhGnZLIMCn' +
-    'fOJhH0AAHvDlQrC6XnanGlK7H0KjSTAAKpgrAAAPH0H0H0H0HqbaamAAciHVAAAAAAIxCiHCQRDjJYPDH0AAYoIK' +
-    'RWIMGpH0H0HvKMQrffAAAAAAAAH0BLAAH0DxGJH0',
+  'AAAAAADNAzAABoFwKdNvAANEPwA+PnRqHIBTAATMSPFdDaTPPXErFgEYMuGOFGJDFvFVHJGIFiJwGJaCIUEsfYJkH0AA' +
+    'H0AAS+GEgTSJIRKSH0IOcTCoNJf7AAGAH0H0H0H0HGGYZsAAC/JZHLAAAAIxKGG0GcJGIKHAICJcMULeCsH0KMH0H0Hz' +
+    'NHZRKhC8HUD7AAH0M7GOH0H8HGH0DMAAVQPwI3IeI3GcQlYYI6I/OIEsGpAMKXG0CHL8EsEuExK8PTAAYSFGNOCsOwE+' +
+    'DtEaEsCzAAKUS1LxBSEnUbJYAAODXXSBAAAAOZLnNQhJBpNiFmRyWREuK1B0KyNPMoKDEsA/DzPVAAFIQqAyTWAAQML5' +
+    'AAJ6AySPAANJAAK/AABSAALQAADvCAD3HHOLDsAAQlAyBmEkLGJFB0AuAyAAJDFBELJZATAyCaAAS6RnAAL3AyBnAAOC' +
+    'Q5CEAAAy',
 );
 
 const GLM = readWeights(
-  'KaAASXT7GKAAAAIbE4KnJcAAAdAfAAAAAAAAAAAAAHAAAAAAIJCEBaE3KnepAAAAAAAAEeDuAAAALkjomBAAAAAA' +
-    'RVfkK+EqAABrRGS8K0MNW+PYAAN3ECAfAAFAPABLAAAAR6GfAAVozOQTQDHURVQZQlcCc7W8eDeDbQfqOZRyQdQZ' +
-    'uHP4H0AAHrAAOWDkfaZLGuIUH0OvUHAAdyuGAADzH0H0H0H0DpcwdBAAI+KDAAAUChHhNQL7KUJHJRJlMUAA8QBf' +
-    'GLIcGfH0H0HrOuOWfbAAAAHmBdH0AAAAH0G4PxH0',
+  'AAAAAADyDDAAEPDLLXU+A5LEQQAANvNcJ3CCAAAAUVFqC0cu2nQJQBFbP9PDPpdsfeXqfIfQcOinNpS+PVPltXPrH0AA' +
+    'H0AAMTF6dQSWIuHcH0MlWkC+VCuAAAHGH0H0H0H0AAAAZgAALbLbAADSJ2NZUvNPJ/LjL4JzN8JESvO/M/H1KSH0H0Hy' +
+    'JtMNJQEgH7IvAAH0CzG+H0IKGcH0EbAAUSOnGJIAFsHLM2YfCZF7MfEsG5AVKpFCATOtEsErFlK8QhAAYrFQQAEVQZDC' +
+    'BCHCEsCTCTF7QJHmAzEjSuPjAvLXV4RAAADKRLQcPhhCNQMyGZUvX4ErNnHwL7OMMzOKEsAXHhRxAAIeS8AyPgAAQEJZ' +
+    'AAG5AyRZBlLMAAJqBOABAALBAAB+CNC8HJSrCbAATnAyCNDAKyKpDmAAAyAAOHClElJ2AAAyC8AARwSoAAM1AyCoAAQQ' +
+    'SuB7AAAy',
 );
 
 const MINIMAX = readWeights(
-  'L7AAJnRGFUDcAAFFEzIxLRAAAAAuA8AAAAAPA7AAAlAABpAAJzAAI6GdMLX8FeAAAAAAEPDcBuEPCxlJO5AAAAAA' +
-    'G+asKjEDEoAANEPPM4LqWCPcAAgyGgAWAAAxFDAAAAAAASLhAAMC0tavMxFigcK4MlhyYfKmM8fodAfrQXgtf8Un' +
-    't/fWH0FsHwLwMkBfbTc3CyHkH0KDRRAALQd1VHAAH0H0H0H0FIhKnWAAN+I/AAH1AAJARULFNjMHIZIPMVAAUVFo' +
-    'JjIcIMH0H0HwAUMklNAAAAN5AmH0AAAAH0E6TpH0',
+  'AAAAAAEGCLAPD2AAFvLkAAOwSbI6LYInD8AAAAAAAALNEHVj34dHMvC8hAKgMflQa+LINkhKejjPPxhZgNVVtPfwH0ID' +
+    'H0AANKEYhuTuEgG4H0IOXSBDNae8KnFiH0H0H0H0GVAAZ/A5L6KMEkQcAAKeZnMPH/IeMMKCOFI5LSN7LyH1KLH0H0Hz' +
+    'PnM/JmAAHUJ0AAH0AjBFH0H/IAH0AAAAamP3HOHhLnIJSvajH2KbN3EsFUACKMIvFvIzEsEsDwK8NDBrZLFQNgDRO4CF' +
+    'EKGnEsAAB+JVODNUBUElU7HHAAPiW0SGAAAAPdJsOaekK+LXGCM8XcEsNvILL5OrM+PhEsBbAANeAABcR6AySBDKL9LQ' +
+    'AAN1AyVrAAL4AALNAAAsAAMXAACXDIBgDARrAAAAR+AyCFHJLeM6EbAqAyAAKPFsHPGvAAAyCoAAQqRFAAMfAyBZAAOw' +
+    'P7BuAAAy',
 );
 
 const QWEN = readWeights(
-  'HDAAQGRGCIAAAAHjBOGYJIAAAVAAAAAAAAAABBAAAcAjAbAALQFxOdGQVbd9AAAAAAAAEpBrAADzK3ftJjAAAAAA' +
-    'AAgGL6EwAmNEEMQOMrOTYKWLAAMNJ+AVAADLL/AAAAAAAAFNAASEleJhHLFXPhH7HWM3KkHAKFKjIpMkEBTBJdIn' +
-    'ctPSH0AAHvDsMeDOd7lYC3HSH0G9WpAANoVAE2E6H0H0H0H0GHa6kDAAP5H4AAAAAAHHIoITIcERFqLjIsAADMEm' +
-    'GAIKHSH0H0HvPOMed1AAAAN3AAH0HvAAH0FhH5H0',
+  'AAAAAADlCyAACTAAITJuAAGuMZAAPULWJYAAAAAAAAFgDoaDodLSG9D+PtHxG5NRLQHDJtKYJENcDkTNJEIEc6PgH0AA' +
+    'H0GcPkGkfKV4FIHNH0HIcbEPOsWIAAGVH0H0H0H0CKAAdtAAHXIVC5CQAAJDNAIdHtJFJlHnJAJnGbLEKpH0JnH0H0Hz' +
+    'OSRyKpGrH1JvANH0GGLBH0IFGjH0CkAhbLReIhLbIQGhOtY2FKGeOGEsGpASKoGmBuPTEsEsFUK8QSAAavFLaNDPQWAw' +
+    'AAFOEsOpBLGbQVJcBMEhQBOWNKPWWuSWAAJ/R6SNO+e5HfMrGJevS/EsPHITL8OZNANdEsAAKDQoAADIUfAyPvAARvJS' +
+    'GxJHAySTAALfAAKjAsA2AALRAeCXCdC1JvSwH4AAR7AyBqLLK4KsFtAqAyBlNpFDD+KWAAAyCzAAUMPuAAMhAyBzAAQL' +
+    'SaBdAAAy',
 );
 
 const DEEPSEEK = readWeights(
-  'OFAANcSDHSBiAAGIH4PBIpDTAABEBCAAAAAAAZAAAzAADrA5HABZEiLGEDQeAAAAAAAACzFAB7CDKKk+aFAAAAAA' +
-    'MFegI8FVDAAAOYOgLxMjYBQYAAXwExAdAABkSeCQAJPxM9HFAAZMuiGbG8GrQvKeGSPnNdHtLgLeMRPmFgTuOYLa' +
-    'jkTAH0AAHwDyJsCcYlh+HXHhH0MlUwAAKYaRMbGgH0H0H0H0GDernXAAVbHiAAAAAAIJHtI5ORL1JiPUJRHvn4HI' +
-    'IuIRICH0H0HwQ6Jsc1AAAAL9BsH0AAAAH0FsM/H0',
+  'AAABAAD9B7BICTFGOqSVAASXLPIQLsJvNkDWAAJQOuG4D5jSxJInGUFoQUKUFePqOaIOMELuNTQzFPUlOOLTjfTNH0AA' +
+    'H0AAKtFMeaW6JKGzH0K+aECQOrakD9HQH0H0H0H0EHAAhlAAEzG8AXEbAMIoNfJRHMH/I3ItJ3ImQwMKKWH0JrH0H0Hz' +
+    'NtIeJFDCH9J7C8H0D5GBH0ILGsH0AAAAYkOPD8HzMKImR8a7D5L/PIEsG2AKKBHaEGK1EsEtElK8M4D+UwFmMnDVOvG6' +
+    'JVGGEsAiAAKIOeNaBVEoUkGnAAOPXgRJAAAAO0KjNngzIvK4I0RrZpEtLYIoMBOTMzRVEsFfAAMSAAA0Q8AyT9CDKTLL' +
+    'AAMdAybUAAISAAK0ARAAAAL8AADpCfBnBjRIAAAAPlAyCIKaKiJcFLBGAyAALlDQIkJaAAAyCdAARcRbAAM9AyB0AANy' +
+    'QaC9AAAy',
 );
 
 const CLAUDE = readWeights(
-  'FBFcORdwGmAAAAAASlO3XXAAAAAAAoAAAIAAAAAAAAAACSAAG6AAAABhAAD4C+AwAAAACvF6GUDTBTwLwbVkBpAA' +
-    'RfOiKgEzJrCDE7E7OdM4WWSKAAZ6AAAAAAE4NuEqAAAAE/SZEIZU4wfdOcQmZtVNeNtmubfjjejWkrbWcCuyO4T5' +
-    'uKuyH0TNH0BFNVBYqBK4M5O8H0QMXpAAQ38bDTDwH0H0H0H0MVdfqcAAMPJtCaSgAALEUkPTJKIuI2LNLjDlTsKg' +
-    'LAIcJLH0H0H0PWNVlqAAAAAAAAH0LJAAH0AAAAH0',
+  'AAAAANCvDcB3CxAAO2Z5KDJpR6Q7FgTrKZCWAAAAGeS/Hdh97MhPN6Ooa3UgfYyEyQgmk8kymPdNbpvcO2UVtuvOH0TE' +
+    'H0BqNzFGkvJpPMOVH0Q7aEDYQo4FAAH4H0H0H0H0K5AAdoEuNaKAJpP2F8O7eMRbLJMeMxK9MyI7LiIoKzH1K0H0H0H0' +
+    'HvMOLzGiE4EAAAH0IxJjH0HNGVH0CaAAfeUpLzRyMDKQHYQyDSNiQcEsHAAAKIFZBwIVEsEsHPK8Q2IxSFB0YVECPDL0' +
+    'SIJFEsLpA0ThNrFjBTEodeEVAPTyOjO0GoANSGJ9OudjRKKJFPIDRSEsEIAAJ5MUMbMTEsLhBhQVAAAAO0AyKnAFAALY' +
+    'AAI2AyTlFSObAAJgBfExAAMYAADtC8DDENU0AgAAb0AyDQJVLxMZAAAwAyAAL5FkFUDuE5AyDRAAOEWEAALKAyCcAARl' +
+    'QXBkAAAy',
 );
 
 const OTHER = readWeights(
-  'MqAAOMRGGqBpAAJvFkNSIGAAAGAyA/AAAAAAAtAAAjAABhAAHuBjFJFjGGY1AAAAAAAAD+EFAqBqIzhdXuAAAAAA' +
-    'NqbqJNFMBpBsPzQdL3MkXFRQAANfGHAYAADQKbAAAAAKHfG/AAUHntMyJsGHTMKbJiTyQcKrOXR2QeT9JVYKP/MI' +
-    'lASKH0AAHxF0NIDwYQbrFnInH0LiUcAAMaedFsEsH0H0H0H0GHdcYCAAMkIVAAAAAAIDKkJhK5IqImKPKHCYUwGq' +
-    'IXISH9H0H0HxLKNIZhAADHG/AAH0AOAAH0HfLqH0',
+  'AAAAAADeCDAGC2FELsQsDGOdQDGKMAMOI3AQAAAAILGgDialnRNpJREjSdJ3I+U6RWK7OnSYRGVbI5YmP3MCjjSOH0AA' +
+    'H0D9MGGTVjQ8HwIHH0JTV9E3MicVAAHJH0H0H0H0EgAATdDGIhImAyEUApI6ObKDIDI8JuIwK9IhLDK0JdH0JDH0H0Hz' +
+    'LBNiI5FRHzIxC2H0D4IHH0H9H6H0CSAXVIRPJtKJJyF3OjYbHSMANPEsFhARKqKGHMNAEsEsFOK8NtEmVNFhO6CpQVEI' +
+    'GiFREsESCIJQQyOKBhEoMRLdDzMRWIRWC/BfOsOINte0KzL6JkREWHEsImGVLaNeMsMKEsAJAALSAAC0QzAyPDAANxKd' +
+    'AAJuAyRXAAKgAAKuAAE5AALQAAGuCUCAESNcDfAAOsAyBTDlK6KREJDvAyAgGnHCFDGTBPAyBqAAPBO9AAMLAyBnAAPd' +
+    'Q5CbCPAy',
 );
 
 /**
@@ -80,121 +94,121 @@ export const FAMILIES = {
   o200k: {
     weights: O200K,
     framing: {
-      prompt: 4.083,
-      message: 3.535,
-      call: 7.029,
-      argument: 4.772,
-      withTools: 9.58,
-      tool: 6.41,
-      member: 0.094,
-      descriptions: 1.075,
-      schema: 0.51,
-      text: 0.996,
+      prompt: 4.355,
+      message: 4.252,
+      call: 10.144,
+      argument: 7.688,
+      withTools: 16.365,
+      tool: 2.719,
+      member: 0,
+      descriptions: 1.081,
+      schema: 0.48,
+      text: 1.003,
     },
   },
   glm: {
     weights: GLM,
     framing: {
-      prompt: 9.906,
-      message: 2.204,
-      call: 4.058,
-      argument: 3.339,
-      withTools: 93.643,
-      tool: 20.836,
-      member: 0.636,
-      descriptions: 1.096,
-      schema: 1.141,
-      text: 0.996,
+      prompt: 9.932,
+      message: 2.933,
+      call: 7.663,
+      argument: 6.845,
+      withTools: 94.298,
+      tool: 19.865,
+      member: 0.58,
+      descriptions: 1.103,
+      schema: 1.091,
+      text: 1.006,
     },
   },
   minimax: {
     weights: MINIMAX,
     framing: {
-      prompt: 170.178,
-      message: 5.705,
-      call: 21.221,
-      argument: 6.481,
-      withTools: 165.942,
-      tool: 25.062,
-      member: 0.571,
-      descriptions: 1.066,
-      schema: 1.25,
-      text: 0.991,
+      prompt: 170.336,
+      message: 6.262,
+      call: 23.835,
+      argument: 9.001,
+      withTools: 169.908,
+      tool: 23.124,
+      member: 0.5,
+      descriptions: 1.067,
+      schema: 1.179,
+      text: 1.005,
     },
   },
   qwen: {
     weights: QWEN,
     framing: {
-      prompt: 4.946,
-      message: 5.112,
-      call: 17.538,
-      argument: 8.193,
-      withTools: 199.65,
-      tool: 30.632,
-      member: 0.603,
-      descriptions: 1.063,
-      schema: 1.165,
-      text: 0.995,
+      prompt: 4.855,
+      message: 5.866,
+      call: 21.378,
+      argument: 11.976,
+      withTools: 197.373,
+      tool: 29.205,
+      member: 0.518,
+      descriptions: 1.07,
+      schema: 1.083,
+      text: 1.006,
     },
   },
   deepseek: {
     weights: DEEPSEEK,
     framing: {
-      prompt: 2.017,
-      message: 2.03,
-      call: 32.978,
-      argument: 12.143,
-      withTools: 222.413,
-      tool: 16.696,
-      member: 0.554,
-      descriptions: 1.08,
-      schema: 1.255,
-      text: 0.982,
+      prompt: 2.054,
+      message: 2.264,
+      call: 34.12,
+      argument: 13.237,
+      withTools: 223.357,
+      tool: 15.189,
+      member: 0.485,
+      descriptions: 1.09,
+      schema: 1.177,
+      text: 1.001,
     },
   },
   claude: {
     weights: CLAUDE,
     framing: {
-      prompt: 3.494,
-      message: 4.455,
-      call: 20.331,
-      argument: 15.597,
-      withTools: 333.355,
-      tool: 17.054,
-      member: 0.783,
-      descriptions: 1.101,
-      schema: 1.367,
-      text: 1.052,
+      prompt: 4.159,
+      message: 4.866,
+      call: 21.506,
+      argument: 16.149,
+      withTools: 349.977,
+      tool: 16.121,
+      member: 0.738,
+      descriptions: 1.129,
+      schema: 1.291,
+      text: 1.044,
     },
   },
   'claude-4.7': {
     weights: CLAUDE,
     framing: {
-      prompt: 5.268,
-      message: 6.371,
-      call: 27.669,
-      argument: 22.023,
-      withTools: 327.711,
-      tool: 24.089,
-      member: 0.933,
-      descriptions: 1.537,
-      schema: 1.961,
-      text: 1.469,
+      prompt: 6.204,
+      message: 6.944,
+      call: 29.292,
+      argument: 22.754,
+      withTools: 351.103,
+      tool: 22.843,
+      member: 0.869,
+      descriptions: 1.577,
+      schema: 1.854,
+      text: 1.457,
     },
   },
   other: {
     weights: OTHER,
     framing: {
-      prompt: 4.946,
-      message: 4.455,
-      call: 20.331,
-      argument: 8.193,
-      withTools: 199.65,
-      tool: 20.836,
-      member: 0.603,
-      descriptions: 1.08,
-      schema: 1.25,
-      text: 0.995,
+      prompt: 4.855,
+      message: 4.866,
+      call: 21.506,
+      argument: 11.976,
+      withTools: 197.373,
+      tool: 19.865,
+      member: 0.518,
+      descriptions: 1.09,
+      schema: 1.177,
+      text: 1.006,
     },
   },
 } satisfies Record<string, { weights: number[]; framing: Framing }>;

@@ -10,7 +10,7 @@ import type {
 } from '../protocols/generation.ts';
 import { isTooDeep, type Json, readJsonObject } from '../protocols/json.ts';
 import { type Size, sizeOfImage } from './image-size.ts';
-import { scanText, startScan } from './text-features.ts';
+import { addFeatures, createFeatures } from './text-features.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 /** What a request's tokens depend on, the same for every vendor. */
@@ -33,8 +33,6 @@ export type RequestParts = {
   mediaTokens: number;
   /** The texts that the features are of. */
   texts: Record<'descriptions' | 'schema' | 'text', string[]>;
-  /** UTF-8 bytes of all texts: no vendor's tokenizer counts more. */
-  bytes: number;
 };
 
 /** Tokens of a medium of unknown size. */
@@ -48,35 +46,25 @@ const OPAQUE = /^(?:data:[^,]*,)?[A-Za-z0-9+/_=-]{512,}$/;
 /** Longer arguments are read as one text, so that they are not parsed a second time. */
 const MAX_PARSED = 65_536;
 
-/** Characters that are looked at: counting 5 MB whole would hold up a small function for a second. */
-const MAX_SCANNED = 131_072;
-const SLICE = 512;
+/** Where texts are read, as if they were one: from the middle of each period, `size` characters. */
+type Sampling = { from: number; to: number; period: number; size: number };
 
-/** How much is read, in slices of which size. */
-type Sampling = { scanned: number; slice: number; read(slice: string): void };
-
-/** Reads slices spread evenly over the texts, as if they were one. Returns how many characters it read. */
-const readSlices = (texts: string[], total: number, sampling: Sampling): number => {
-  const { slice: size, read } = sampling;
-  const step = Math.floor(total / (sampling.scanned / size));
-  let scanned = 0;
-  let left = size;
-  let gap = 0;
+const slicesOf = (texts: string[], { from, to, period, size }: Sampling): string[] => {
+  const slices: string[] = [];
+  let next = from + Math.floor((period - size) / 2);
+  let start = 0;
   for (const text of texts) {
-    let from = gap;
-    while (from < text.length) {
-      const slice = text.slice(from, from + left);
-      read(slice);
-      scanned += slice.length;
-      left -= slice.length;
-      from += slice.length;
-      if (left > 0) continue;
-      left = size;
-      from += step - size;
+    const end = Math.min(start + text.length, to);
+    while (next < end) {
+      slices.push(text.slice(Math.max(0, next - start), Math.min(next + size, end) - start));
+      // The rest of a slice that reaches the end of its text is in the text after it.
+      if (next + size > end) break;
+      next += period;
     }
-    gap = from - text.length;
+    start += text.length;
+    if (start >= to) break;
   }
-  return scanned;
+  return slices;
 };
 
 const lengthOf = (texts: string[]): number => texts.reduce((sum, { length }) => sum + length, 0);
@@ -89,30 +77,36 @@ const COUNTED_SLICE = 4_096;
 /** The tokens of texts, of long ones by samples. */
 export const countTexts = (texts: string[], { count }: Tokenizer): number => {
   const total = lengthOf(texts);
-  let tokens = 0;
-  const read = (text: string) => {
-    tokens += count(text);
-  };
-  if (total > MAX_COUNTED) {
-    const sampling = { scanned: MAX_COUNTED, slice: COUNTED_SLICE, read };
-    const scanned = readSlices(texts, total, sampling);
-    return (tokens * total) / scanned;
-  }
-  for (const text of texts) read(text);
-  return tokens;
+  const countAll = (each: string[]) => each.reduce((sum, text) => sum + count(text), 0);
+  if (total <= MAX_COUNTED) return countAll(texts);
+  const period = Math.floor(total / (MAX_COUNTED / COUNTED_SLICE));
+  const slices = slicesOf(texts, { from: 0, to: total, period, size: COUNTED_SLICE });
+  return (countAll(slices) * total) / lengthOf(slices);
 };
 
-/** The features of texts, of long ones by samples. */
+/**
+ * The more text, the less of it is read, so that an estimate costs no more than the parsing of its body. What is read
+ * depends on nothing that follows it: a prompt that grows never counts less.
+ */
+const SAMPLINGS: Sampling[] = [
+  { from: 0, to: 2_048, period: 2_048, size: 2_048 },
+  { from: 2_048, to: 131_072, period: 256, size: 64 },
+  { from: 131_072, to: Number.POSITIVE_INFINITY, period: 2_048, size: 64 },
+];
+const BETWEEN_TEXTS = '\0';
+
+/** The features of texts, of all but the first characters by samples. */
 export const scanTexts = (texts: string[]): Float64Array => {
-  const scan = startScan();
   const total = lengthOf(texts);
-  if (total <= MAX_SCANNED) {
-    for (const text of texts) scanText(scan, text);
-    return scan.counts;
+  const features = createFeatures();
+  for (const sampling of SAMPLINGS) {
+    if (sampling.from >= total) break;
+    const weight = sampling.period / sampling.size;
+    // A word that a sample cuts is continued by the next one.
+    const read = slicesOf(texts, sampling).join(weight === 1 ? BETWEEN_TEXTS : '');
+    addFeatures(features, read, weight);
   }
-  const read = (text: string) => scanText(scan, text);
-  const scanned = readSlices(texts, total, { scanned: MAX_SCANNED, slice: SLICE, read });
-  return scan.counts.map((feature) => (feature * total) / scanned);
+  return features;
 };
 
 type Collected = {
@@ -199,24 +193,36 @@ const addTurn = (parts: Collected, { role, blocks }: Turn): void => {
   for (const block of blocks) addBlock(parts, block);
 };
 
-/** Splits its schema into descriptions, which every vendor writes, and the rest, which each writes differently. */
+/** Writes a schema as JSON, without its descriptions: every vendor writes those, and the rest in different ways. */
+const writeSchema = (parts: Collected, value: unknown): string => {
+  parts.members += 1;
+  if (typeof value === 'string') return `"${value}"`;
+  if (Array.isArray(value)) return `[${value.map((item) => writeSchema(parts, item)).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return String(value);
+  let text = '';
+  for (const [key, member] of Object.entries(value)) {
+    if (key === 'description' && typeof member === 'string') {
+      parts.members += 1;
+      parts.descriptions.push(member);
+    } else text += `${text === '' ? '' : ','}"${key}":${writeSchema(parts, member)}`;
+  }
+  return `{${text}}`;
+};
+
 const addTool = (parts: Collected, tool: Tool | NativeTool): void => {
   if ('native' in tool) {
     parts.schema.push(JSON.stringify(tool.value));
     return;
   }
   parts.descriptions.push(tool.name, tool.description ?? '');
-  const schema = JSON.stringify(tool.parameters, (key, value: unknown) => {
-    parts.members += 1;
-    if (key !== 'description' || typeof value !== 'string') return value;
-    parts.descriptions.push(value);
-    return undefined;
-  });
-  parts.schema.push(schema);
+  parts.schema.push(writeSchema(parts, tool.parameters));
 };
 
-const bytesOf = (texts: string[]): number =>
-  texts.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0);
+/** UTF-8 bytes of all texts: no vendor's tokenizer counts more tokens. */
+export const bytesOf = ({ texts }: RequestParts): number =>
+  Object.values(texts)
+    .flat()
+    .reduce((bytes, text) => bytes + Buffer.byteLength(text), 0);
 
 /** Reads a request once. Its texts are sampled if they are long, so that no prompt holds up its own request. */
 export const partsOf = ({ turns, tools = [] }: GenerationRequest): RequestParts => {
@@ -241,6 +247,5 @@ export const partsOf = ({ turns, tools = [] }: GenerationRequest): RequestParts 
     descriptions: scanTexts(descriptions),
     schema: scanTexts(schema),
     text: scanTexts(text),
-    bytes: bytesOf(descriptions) + bytesOf(schema) + bytesOf(text),
   };
 };

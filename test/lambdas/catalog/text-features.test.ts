@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { countingOf } from '../../../lambdas/catalog/estimate-tokens.ts';
 import { scanTexts } from '../../../lambdas/catalog/request-parts.ts';
+import { addFeatures, createFeatures } from '../../../lambdas/catalog/text-features.ts';
 import { fc } from '../../support/seeds.ts';
 import { TOKEN_SAMPLES } from './token-samples.ts';
 
@@ -10,11 +11,12 @@ const { weights } = countingOf({ model: 'gpt-6' });
 const sumOf = (features: Float64Array): number =>
   weights.reduce((sum, weight, index) => sum + weight * (features[index] ?? 0), 0) / 1_000;
 const tokensOf = (...texts: string[]): number => sumOf(scanTexts(texts));
-/** Without samples, which begin above 131,072 characters. */
-const wholeCount = (texts: string[]): number =>
-  texts
-    .flatMap((text) => text.match(/.{1,100000}/gs) ?? [])
-    .reduce((total, text) => total + tokensOf(text), 0);
+/** Without samples, which begin above 2,048 characters. */
+const wholeCount = (texts: string[]): number => {
+  const features = createFeatures();
+  addFeatures(features, texts.join('\0'), 1);
+  return sumOf(features);
+};
 
 const root = new URL('../../../', import.meta.url);
 const readAll = (folder: string, ending: string): string =>
@@ -55,6 +57,15 @@ describe('a long prompt', () => {
       expect(Math.abs(tokensOf(...texts) / wholeCount(texts) - 1)).toBeLessThan(0.03);
     },
   );
+
+  test('a prompt that grows never counts less, however much of it is sampled', () => {
+    let before = 0;
+    for (let length = 500; length < code.length; length += 7_919) {
+      const tokens = tokensOf(code.slice(0, length), 'Hm.');
+      expect(tokens).toBeGreaterThanOrEqual(before);
+      before = tokens;
+    }
+  });
 
   test('repeated text counts twice as many tokens', () => {
     expect(Math.abs(tokensOf(code, code) / tokensOf(code) - 2)).toBeLessThan(0.06);

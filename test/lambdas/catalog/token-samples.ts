@@ -10,6 +10,8 @@ export interface TokenSample {
 /** What most prompts are made of. */
 const STRICT = 0.06;
 const LOOSE = 0.1;
+/** Frequent emoji are a token, rare ones three: no rule knows which. */
+const VAGUE = 0.25;
 
 export const TOKEN_SAMPLES: TokenSample[] = [
   {
@@ -201,7 +203,7 @@ ab872f75df1fb1e92b9ea11748cd7aafa5e1dd3c17b03abe0ae2897afa614dbc
   {
     of: 'Emoji',
     o200k: 157,
-    within: LOOSE,
+    within: VAGUE,
     text: `Great job everyone! 🎉🎉🎉 We shipped it 🚀🔥 and nobody panicked 😅😂🤣 Thanks to the whole team 👏👏🏽👩‍💻👨‍👩‍👧‍👦 ❤️💙💚 see you at the party 🍕🍻🥳 tomorrow ☀️⛅🌧️
 Release 4.2 is out 🎊🚀 Thanks to everyone who tested it 🙌🧑‍💻 Known issues: dark mode flickers 🌙⚡, uploads over 2 GB fail 📁❌, search is slow 🐢. Next week: 🔐 passkeys, 🌍 translations, 🧹 cleanup. Questions? 💬👇 😊❤️🔥`,
   },
