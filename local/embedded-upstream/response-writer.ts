@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 
 /** Writes one HTTP response. Once the router disconnected, its methods do nothing and resolve. */
 export type ResponseWriter = {
@@ -40,7 +40,10 @@ export const createResponseWriter = (response: ServerResponse): ResponseWriter =
       await untilClosed((signal) => once(response, 'drain', { signal }));
     },
     wait: async (ms) => {
-      if (ms > 0) await untilClosed((signal) => sleep(ms, undefined, { signal }));
+      if (ms === 0) return;
+      await untilClosed((signal) => sleep(ms, undefined, { signal }));
+      // In a busy process a timer fires before the router has read what was written.
+      await setImmediate();
     },
     end: (text = '') => {
       response.end(text);

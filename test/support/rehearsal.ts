@@ -117,8 +117,6 @@ export const replayTable = async ({
   const { url, proxy, createKey, close } = await startTroubledRouter({ log, patience: 30_000 });
   const ask = async (key: string) =>
     (await post({ baseUrl: url, key }, CHAT, bodyFor('test/answers'))).status;
-  const askTimes = (count: number, key: string) =>
-    Promise.all(Array.from({ length: count }, () => ask(key)));
   try {
     const [hot, other] = [await createKey(), await createKey()];
     if (of === 'one key') expect(await ask(hot)).toBe(200);
@@ -126,8 +124,10 @@ export const replayTable = async ({
     proxy.decide((call) =>
       isMeterWrite(call) && (of === 'all keys' || call.key === meter) ? trouble : 'none',
     );
-    expect(new Set(await askTimes(requests, hot))).toEqual(new Set([503]));
-    if (of === 'one key') expect(new Set(await askTimes(30, other))).toEqual(new Set([200]));
+    const denied = Array.from({ length: requests }, () => ask(hot));
+    expect(new Set(await Promise.all(denied))).toEqual(new Set([503]));
+    // In turn: a machine that is busy with all of them at once loses records, which is another alarm.
+    for (let sent = 0; of === 'one key' && sent < 30; sent += 1) expect(await ask(other)).toBe(200);
   } finally {
     await close();
   }

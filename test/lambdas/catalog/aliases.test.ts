@@ -4,6 +4,7 @@ import { createCatalog } from '../../../lambdas/catalog/catalog.ts';
 import { parseModels } from '../../../lambdas/catalog/parse-models.ts';
 import { createKeyLifecycle } from '../../../lambdas/keys/lifecycle.ts';
 import { createCountingClock } from '../../support/counting-clock.ts';
+import { cpuMsOf } from '../../support/cpu-time.ts';
 import { type Fleet, startFleet } from '../../support/fleet.ts';
 import { startGenerationUpstream } from '../../support/generation-upstream.ts';
 import { CANARIES } from '../../support/leak-watch.ts';
@@ -124,10 +125,9 @@ describe('the names of a catalog', () => {
     },
   );
 
-  test('a name of 100,000 slashes is not found within 50 ms', () => {
+  test('a name of 100,000 slashes is not found in 50 ms of CPU', () => {
     const catalog = createCatalog([named('v/a', ['x'])]);
-    const startedAt = performance.now();
-    expect(catalog.find(`${'/'.repeat(100_000)}x`, {})).toBeUndefined();
-    expect(performance.now() - startedAt).toBeLessThan(50);
+    const find = () => expect(catalog.find(`${'/'.repeat(100_000)}x`, {})).toBeUndefined();
+    expect(cpuMsOf(find)).toBeLessThan(50);
   });
 });

@@ -1,6 +1,7 @@
 import { createParser } from 'eventsource-parser';
 import { expect, test } from 'vitest';
 import { createSseReader, type SseEvent } from '../../../lambdas/protocols/sse.ts';
+import { cpuMsOf } from '../../support/cpu-time.ts';
 import { fc } from '../../support/seeds.ts';
 
 /** The events of a text by an implementation of the standard that shares no code with the router. */
@@ -41,12 +42,13 @@ test('an SSE body gives the events of the standard, wherever its bytes are cut',
   );
 });
 
-test('an event of 4 MB in pieces of 1 KB is read within a second', () => {
+test('an event of 4 MB in pieces of 1 KB is read in a second of CPU', () => {
   const reader = createSseReader();
   const piece = new TextEncoder().encode('x'.repeat(1024));
-  const startedAt = performance.now();
-  reader.push(new TextEncoder().encode('data: '));
-  for (let count = 0; count < 4096; count += 1) reader.push(piece);
-  expect(reader.end()[0]?.data).toHaveLength(4096 * 1024);
-  expect(performance.now() - startedAt).toBeLessThan(1_000);
+  const read = () => {
+    reader.push(new TextEncoder().encode('data: '));
+    for (let count = 0; count < 4096; count += 1) reader.push(piece);
+    expect(reader.end()[0]?.data).toHaveLength(4096 * 1024);
+  };
+  expect(cpuMsOf(read)).toBeLessThan(1_000);
 });
