@@ -55,12 +55,21 @@ type Mark = {
   period: string;
 };
 
-const readMark = (name: string, value: string): Mark => {
+/** The start of a minute as ISO text, once for all marks of an item: they are of few minutes, and a text takes 1 us. */
+const createMinuteTexts = () => {
+  const texts = new Map<number, string>();
+  return (minute: number): string => {
+    const text = texts.get(minute) ?? new Date(minute * MINUTE_MS).toISOString();
+    texts.set(minute, text);
+    return text;
+  };
+};
+
+const readMark = (name: string, value: string, textOf: (minute: number) => string): Mark => {
   const isOpen = !value.startsWith(TOMBSTONE);
   const text = isOpen ? value : value.slice(1);
   const minute = Number.parseInt(text.slice(1), 36);
-  const instant = new Date(minute * MINUTE_MS).toISOString();
-  const period = instant.slice(0, LABEL_LENGTHS[text.charAt(0)]);
+  const period = textOf(minute).slice(0, LABEL_LENGTHS[text.charAt(0)]);
   return { name, value, isOpen, isCounted: isOpen, minute, period };
 };
 
@@ -73,9 +82,10 @@ const readOldMark = (name: string, value: string): Mark => {
 
 const marksIn = (item: Item): Mark[] => {
   const marks: Mark[] = [];
+  const textOf = createMinuteTexts();
   for (const [name, value] of Object.entries(item)) {
     if (typeof value !== 'string') continue;
-    if (name.startsWith(MARK)) marks.push(readMark(name, value));
+    if (name.startsWith(MARK)) marks.push(readMark(name, value, textOf));
     else if (/^[ocx]/.test(name) && value.includes('|')) marks.push(readOldMark(name, value));
   }
   return marks;
