@@ -41,7 +41,11 @@ const ask = async (model: string, { key = fleet.key, path = '/v1/chat/completion
   const sent = await send(fleet.urls[0] ?? '', path, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}` },
-    body: JSON.stringify({ model, max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] }),
+    body: JSON.stringify(
+      path === '/v1/responses'
+        ? { model, input: 'hi' }
+        : { model, max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] },
+    ),
   });
   return { ...sent, body: parseJson(sent.text) as Record<string, unknown> };
 };
@@ -64,7 +68,7 @@ describe('names of a model', () => {
       'vendor/nested/mini',
     ],
   ])('a request that names a model by %s gets 200 with its id', async (_, name, id) => {
-    for (const path of ['/v1/chat/completions', '/v1/messages']) {
+    for (const path of ['/v1/chat/completions', '/v1/messages', '/v1/responses']) {
       const { status, body } = await ask(name, { path });
       expect([status, body.model]).toEqual([200, id]);
     }
