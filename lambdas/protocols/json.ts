@@ -117,22 +117,27 @@ export const jsonTemplate = (write: (hole: string) => string): ((text: string) =
   return (text) => `${head}${JSON.stringify(text)}${tail}`;
 };
 
+/** OpenAI ends each event with random characters, which hide the length of its text and mean nothing. */
+const PADDING = /,"obfuscation":"\w*"\}$/;
+
 /** Reads the string in which a text differs from a learned one, without parsing the rest. */
 export const createJsonFrame = () => {
-  let frame: { head: string; tail: string } | undefined;
+  let frame: { head: string; tail: string; isPadded: boolean } | undefined;
   return {
     /** `string` is the value of a member of `text`, which is JSON. */
     learn: (text: string, string: string) => {
       const literal = JSON.stringify(string);
       const start = text.indexOf(literal);
       const head = text.slice(0, start);
-      const tail = text.slice(start + literal.length);
+      const padding = text.search(PADDING);
+      const isPadded = padding >= 0;
+      const tail = text.slice(start + literal.length, isPadded ? padding : text.length);
       const rest = head + tail;
       // The literal is that member if it occurs once and no other string is escaped.
       const isMember = start >= 0 && start === text.lastIndexOf(literal) && !rest.includes('\\');
       // A second list, next to that of the choices, may be one that grows with each event.
       const isSingleList = rest.indexOf('[') === rest.lastIndexOf('[');
-      frame = isMember && isSingleList ? { head, tail } : undefined;
+      frame = isMember && isSingleList ? { head, tail, isPadded } : undefined;
     },
     forget: () => {
       frame = undefined;
@@ -140,11 +145,12 @@ export const createJsonFrame = () => {
     /** Undefined if `text` differs in anything else. */
     read: (text: string): string | undefined => {
       if (!frame) return undefined;
-      const { head, tail } = frame;
-      const end = text.length - tail.length;
+      const { head, tail, isPadded } = frame;
+      const limit = isPadded ? text.search(PADDING) : text.length;
+      const end = limit - tail.length;
       // V8 compares slices ten times faster than `startsWith` does.
-      const isFramed = text.slice(0, head.length) === head && text.slice(end) === tail;
-      return isFramed ? asString(readJson(text.slice(head.length, end))) : undefined;
+      const isFramed = text.slice(0, head.length) === head && text.slice(end, limit) === tail;
+      return isFramed && limit > 0 ? asString(readJson(text.slice(head.length, end))) : undefined;
     },
   };
 };

@@ -107,6 +107,7 @@ const escapeAll = (json: string): string =>
 /** The same JSON as other encoders write it, and JSON that is cut off. */
 const spelled = fc.constantFrom<((value: object) => string)[]>(
   ...[JSON.stringify, JSON.stringify, JSON.stringify],
+  (value) => JSON.stringify({ ...value, obfuscation: 'xY1' }),
   (value) => JSON.stringify(value, undefined, 1).replaceAll('\n', ''),
   (value) => escapeAll(JSON.stringify(value)),
   (value) => JSON.stringify(value).slice(0, -3),
@@ -139,7 +140,10 @@ test.each([
   assertSame('chat', [' word', ' word', ' other', ' third'].map(messageOf));
 });
 
-test('the third and later texts of a block are read without the decoder', () => {
+test.each([
+  { kind: 'a block', paddings: [''] },
+  { kind: 'a block with random padding', paddings: ['aB3', '', 'word', '0_1xyz', 'q'] },
+])('the third and later texts of $kind are read without the decoder', ({ paddings }) => {
   const decoder = upstreamProtocols.chat.streamDecoder(REQUEST);
   let decoded = 0;
   const framed = withFrame({
@@ -149,9 +153,19 @@ test('the third and later texts of a block are read without the decoder', () => 
       return decoder.push(message);
     },
   });
-  for (const content of ['one', ' "two"', ' three', ' 😀', ' \\five']) {
-    const data = JSON.stringify({ id: '1', choices: [{ index: 0, delta: { content } }] });
-    expect(framed.push({ data })).toContainEqual({ type: 'block-delta', index: 0, delta: content });
+  for (const [index, content] of ['one', ' "two"', ' three', ' 😀', ' \\five'].entries()) {
+    const chunk = { id: '1', choices: [{ index: 0, delta: { content } }] };
+    const padding = paddings.length > 1 ? { obfuscation: paddings[index] } : {};
+    expect(framed.push({ data: JSON.stringify({ ...chunk, ...padding }) })).toContainEqual({
+      ...{ type: 'block-delta', index: 0, delta: content },
+    });
   }
   expect(decoded).toBe(2);
+});
+
+test('an event that ends where the padding of the events before began is decoded', () => {
+  const chunk = '{"choices":[{"index":0,"delta":{"content":" a"}}],"usage":{}';
+  const padded = `${chunk},"obfuscation":"xY"}`;
+  assertSame('chat', [padded, padded, chunk]);
+  assertSame('chat', [padded, padded, `${chunk}]`]);
 });
