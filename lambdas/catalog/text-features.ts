@@ -169,14 +169,17 @@ const createCells = (): Int32Array => {
   return cells;
 };
 
-/** The hexadecimal digits of a square table. */
-const digitsOf = (text: string): Buffer => Buffer.from(text.replace(/./g, '0$&'), 'hex');
+/** The numbers of four bits in a text of base64. */
+const nibblesOf = (text: string): Buffer => {
+  const digits = Buffer.from(text, 'base64').toString('hex');
+  return Buffer.from(digits.replace(/./g, '0$&'), 'hex');
+};
 
 /** Chances in fifteenths: of letters in the low bits with a one above them, of signs in the high bits. */
 const createSplits = (): Int32Array => {
   const splits = new Int32Array(ROW * ROW);
   const fill = (text: string, size: number, from: number, cellFor: (chance: number) => number) => {
-    const chances = digitsOf(text);
+    const chances = nibblesOf(text);
     for (let row = 0; row < size; row += 1) {
       for (let column = 0; column < size; column += 1) {
         const cell = cellFor(chances[row * size + column] ?? 0);
