@@ -83,8 +83,8 @@ const REPEAT_PAUSES_MS = [25, 50, 100, 200, 400, 800];
 type Hold = { until: number; ms: number };
 
 /**
- * Sheds overload before the table. DynamoDB limits the writes of one item; once it throttles a meter, this
- * environment sends no reservation of that meter for a moment, so that the writes of admitted requests get
+ * Sheds overload before the table. DynamoDB limits the writes of one item; once it throttles a reservation, this
+ * environment sends no other one of that meter for a moment, so that the writes of admitted requests get
  * through; `assertNotHeld` throws StoreThrottled until then. Otherwise the marks of requests that wait for their writes
  * would make the item larger, and each write more expensive.
  */
@@ -115,25 +115,25 @@ const shedOverload = ({
     }
   };
 
-  const repeat = async <Value>(meterId: string, verb: () => Promise<Value>): Promise<Value> => {
+  const repeat = async <Value>(verb: () => Promise<Value>): Promise<Value> => {
     for (const ms of REPEAT_PAUSES_MS) {
       try {
-        return await send(meterId, verb);
+        return await verb();
       } catch (error) {
         if (!(error instanceof StoreThrottled)) throw error;
         await pause(clock, ms);
       }
     }
-    return send(meterId, verb);
+    return verb();
   };
 
   const shed: MeterStore = {
     reserve: (reservation) => send(reservation.meterId, () => store.reserve(reservation)),
     reserveUnconfirmed: (reservation) =>
       send(reservation.meterId, () => store.reserveUnconfirmed(reservation)),
-    charge: (unit) => repeat(unit.meterId, () => store.charge(unit)),
-    refund: (unit) => repeat(unit.meterId, () => store.refund(unit)),
-    withdraw: (unit) => repeat(unit.meterId, () => store.withdraw(unit)),
+    charge: (unit) => repeat(() => store.charge(unit)),
+    refund: (unit) => repeat(() => store.refund(unit)),
+    withdraw: (unit) => repeat(() => store.withdraw(unit)),
     reap: (meterId, now) => send(meterId, () => store.reap(meterId, now)),
     readUsage: (query) => store.readUsage(query),
     endedPeriods: (meterId, now) => store.endedPeriods(meterId, now),

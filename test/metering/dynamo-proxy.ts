@@ -29,6 +29,8 @@ export type DynamoProxy = {
   url: string;
   /** All calls since the start, attempts counted one by one. */
   calls: TableCall[];
+  /** Whether a call waits for its response. */
+  isBusy(): boolean;
   /** Decides what befalls each call; a promise holds the call until it resolves. */
   decide(trouble: (call: TableCall) => Trouble | Promise<Trouble>): void;
   /** Shows the body of each answer of the table, before it is sent on. */
@@ -104,13 +106,19 @@ export const startDynamoProxy = async (target: string): Promise<DynamoProxy> => 
     return trouble === 'lost answer' ? undefined : reply(answer);
   };
 
+  let open = 0;
   const server = createServer((incoming, response) => {
+    open += 1;
+    response.once('close', () => {
+      open -= 1;
+    });
     handle(incoming, response).catch(() => incoming.socket.destroy());
   });
   const { url, close } = await listen(server);
   return {
     url,
     calls,
+    isBusy: () => open > 0,
     decide: (next) => {
       troubleOf = next;
     },

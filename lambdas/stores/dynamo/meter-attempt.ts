@@ -3,9 +3,10 @@ import {
   limitReached,
   type MeterStore,
   type Reservation,
+  type ReservedUnit,
   type ReserveResult,
 } from '../meter-store.ts';
-import { StoreUnavailable } from '../store-unavailable.ts';
+import { StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
 import { createGroups } from './meter-groups.ts';
 import {
   countsIn,
@@ -100,6 +101,38 @@ export const createWriteLedger = (): WriteLedger => {
   };
 };
 
+const MAX_METERS = 1_000;
+
+/**
+ * Throttled writes of requests, by meter, within a minute. The root's loans are not among them: more shards would make it
+ * busier.
+ */
+export const createThrottles = ({ throttledToSpread }: Pick<Sharding, 'throttledToSpread'>) => {
+  const meters = createLruCache<{ minute: number; count: number }>(MAX_METERS);
+  return {
+    count: async <Result>(
+      { meterId, minute }: Pick<ReservedUnit, 'meterId' | 'minute'>,
+      write: () => Promise<Result>,
+    ): Promise<Result> => {
+      try {
+        return await write();
+      } catch (error) {
+        if (error instanceof StoreThrottled) {
+          const last = meters.get(meterId);
+          meters.set(meterId, { minute, count: last?.minute === minute ? last.count + 1 : 1 });
+        }
+        throw error;
+      }
+    },
+    areMany: (meterId: string): boolean => (meters.get(meterId)?.count ?? 0) >= throttledToSpread,
+    forget: (meterId: string): void => {
+      meters.delete(meterId);
+    },
+  };
+};
+
+export type Throttles = ReturnType<typeof createThrottles>;
+
 /** Where a reservation is tried: the root of a meter that is not sharded, or a shard in an epoch. */
 export type Place = { shard: number; epoch: number | undefined };
 export const WHOLE_METER: Place = { shard: 0, epoch: undefined };
@@ -139,6 +172,7 @@ const outcomeIn = (
 export type AttemptParts = {
   table: Table;
   ledger: WriteLedger;
+  throttles: Throttles;
   refund: MeterStore['refund'];
   sharding: Pick<Sharding, 'marksPerItem' | 'writesInFlight'>;
 };
@@ -206,7 +240,7 @@ const createSend = ({ table, sharding }: Pick<AttemptParts, 'table' | 'sharding'
 };
 
 export const createTry = (parts: AttemptParts) => {
-  const { table, ledger, refund, sharding } = parts;
+  const { table, ledger, throttles, refund, sharding } = parts;
   const { marksPerItem } = sharding;
   const send = createSend(parts);
 
@@ -227,7 +261,8 @@ export const createTry = (parts: AttemptParts) => {
   return async (reservation: Reservation, place: Place): Promise<Attempt> => {
     const { requestId } = reservation;
     const one = { reservation, place };
-    const result = await ledger.reserve(requestId, keyOf(one), () => send(one));
+    const counted = () => throttles.count(reservation, () => send(one));
+    const result = await ledger.reserve(requestId, keyOf(one), counted);
     const left = result.item ?? (await table.read(keyOf(one)));
     const { others } = result;
     const item = left && others > 0 ? withoutOthers(left, reservation, others) : left;

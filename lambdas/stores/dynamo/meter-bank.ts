@@ -5,6 +5,7 @@ import {
   type UsageSnapshot,
 } from '../meter-store.ts';
 import { StoreThrottled } from '../store-unavailable.ts';
+import { budgetsToCopy, grantsFor, grantsForNew, hasJoined } from './meter-grants.ts';
 import { EPOCH, IN_FLIGHT, itemKey, numberIn, pastCountersIn } from './meter-item.ts';
 import {
   addShards,
@@ -15,17 +16,14 @@ import {
   takeBack,
 } from './meter-shard-writes.ts';
 import {
-  budgetNamesIn,
-  budgetsToCopy,
   countersOf,
-  excessIn,
-  grantsFor,
-  hasJoined,
+  LAYOUT,
   type Layout,
   layoutIn,
   limitsText,
   type PlanLimits,
   type Sharding,
+  shardsAfter,
   snapshotOf,
 } from './meter-shards.ts';
 import { END_KEY } from './meter-writes.ts';
@@ -44,6 +42,8 @@ export type Refusal = { shard: number; item: Item | undefined; isFull: boolean; 
 
 /** Lends units of a sharded meter's root to its shards (layout and rules: meter-shards.ts). */
 export type Bank = {
+  /** Reads the root; undefined if the meter is not sharded. */
+  find(meterId: string): Promise<Root | undefined>;
   /** Reads the root, and shards the meter if it is not. */
   open(reservation: Reservation): Promise<Root>;
   /** Registers twice as many shards, unless there are more than `seen` already. */
@@ -54,6 +54,26 @@ export type Bank = {
   makeRoom(reservation: Reservation, refusal: Refusal): Promise<Room>;
   /** All items of a meter, the root first. */
   readAll(meterId: string): Promise<(Item | undefined)[]>;
+};
+
+/** Names of the budgets of all epochs in a shard. */
+const budgetNamesIn = (item: Item): string[] =>
+  Object.keys(item).filter((name) => /^b\d+:/.test(name));
+
+/** Grants to a shard that its counts, when it joins an epoch, allow to take back. */
+const excessIn = (
+  root: Item,
+  shard: number,
+  item: Item,
+): { counter: string; count: number; excess: number }[] => {
+  const prefix = LAYOUT.grantedName(shard, '');
+  return Object.keys(root)
+    .filter((name) => name.startsWith(prefix))
+    .map((name) => {
+      const counter = name.slice(prefix.length);
+      const count = numberIn(item, counter);
+      return { counter, count, excess: numberIn(root, name) - count };
+    });
 };
 
 export const createBank = ({ table, sharding }: { table: Table; sharding: Sharding }): Bank => {
@@ -89,12 +109,17 @@ export const createBank = ({ table, sharding }: { table: Table; sharding: Shardi
   const renew = ({ now }: Reservation, layout: Layout | undefined, limits: PlanLimits) =>
     beginEpoch(layout, { limits, now, shards: layout?.shards ?? minShards });
 
+  const find: Bank['find'] = async (meterId) => {
+    const item = await table.read(meterId);
+    const layout = layoutIn(item);
+    return item && layout && { item, layout };
+  };
+
   /** The root, in an epoch whose limits hold for the reservation. */
   const open: Bank['open'] = async (reservation) => {
-    const item = await table.read(reservation.meterId);
-    const layout = layoutIn(item);
-    if (item && layout && holds(layout, reservation)) return { item, layout };
-    return writeRoot(reservation, renew(reservation, layout, reservation));
+    const root = await find(reservation.meterId);
+    if (root && holds(root.layout, reservation)) return root;
+    return writeRoot(reservation, renew(reservation, root?.layout, reservation));
   };
 
   /**
@@ -113,10 +138,14 @@ export const createBank = ({ table, sharding }: { table: Table; sharding: Shardi
     const joining = joinEpoch(layout.epoch, budgetNamesIn(before));
     const result = await table.apply(key, joining.write, joining.bindings);
     const item = result.item ?? (await table.read(key)) ?? {};
-    if (item[EPOCH] !== layout.epoch) return;
+    if (item[EPOCH] !== layout.epoch || hasJoined(root, shard)) return;
     const taking = takeBack(shard, layout.epoch, excessIn(root, shard, item));
     await table.apply(meterId, taking.write, taking.bindings);
   };
+
+  /** A shard that was registered with the epoch has joined it before its item exists. */
+  const isOpen = ({ item: root, layout }: Root, shard: number, item: Item | undefined): boolean =>
+    hasJoined(root, shard) && item?.[EPOCH] === layout.epoch;
 
   /** Grants a shard what it lacks, and copies the grants to its budgets. */
   const lend = async (
@@ -151,7 +180,7 @@ export const createBank = ({ table, sharding }: { table: Table; sharding: Shardi
     const counters = countersOf(reservation, layout.limits);
     const shards = await readShards(meterId, layout);
     const order = shards.map((_, n) => 1 + ((from + n) % layout.shards));
-    const late = order.filter((shard) => !hasJoined(root.item, shard));
+    const late = order.filter((shard) => !isOpen(root, shard, shards[shard - 1]));
     for (const shard of late) await join(meterId, root, shard);
     if (late.length > 0) return { root, shard: from };
 
@@ -175,13 +204,16 @@ export const createBank = ({ table, sharding }: { table: Table; sharding: Shardi
     const root = await open(reservation);
     const { shards } = root.layout;
     if (shards > seen || shards >= maxShards) return root;
-    return writeRoot(reservation, addShards(shards, Math.min(2 * shards, maxShards)));
+    const to = Math.min(2 * shards, maxShards);
+    const counters = countersOf(reservation, root.layout.limits);
+    const grants = grantsForNew(root.item, shardsAfter(shards, to), counters);
+    return writeRoot(reservation, addShards(root.layout, to, reservation.minute, grants));
   };
 
   const makeRoom: Bank['makeRoom'] = async (reservation, refusal) => {
     const root = await open(reservation);
     const { shard, item } = refusal;
-    if (!hasJoined(root.item, shard)) {
+    if (!isOpen(root, shard, item)) {
       await join(reservation.meterId, root, shard);
       return { root, shard };
     }
@@ -197,5 +229,5 @@ export const createBank = ({ table, sharding }: { table: Table; sharding: Shardi
     return { root: await lend(reservation, root, refusal, grants), shard };
   };
 
-  return { open, grow, holds, makeRoom, readAll };
+  return { find, open, grow, holds, makeRoom, readAll };
 };

@@ -109,8 +109,8 @@ const KEY_END_KEPT_MS = 30 * DAY_MS;
 const KEY_ENDS_KEPT = 4;
 /** Even if more keys end: longer than any cache serves one. */
 const KEY_END_KEPT_AT_LEAST_MS = DAY_MS;
-/** Counters that one write removes at most; keeps the expression far below DynamoDB's 4 KB. */
-const MAX_REMOVED = 40;
+/** Counters that one write removes at most, more than a minute of 64 shards leaves; keeps the expression below 4 KB. */
+const MAX_REMOVED = 100;
 
 /** Value of a numeric attribute; an absent counter is 0. */
 export const numberIn = (item: Item | undefined, name: string): number => {

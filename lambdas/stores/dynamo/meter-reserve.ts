@@ -9,13 +9,7 @@ import { StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
 import { type AttemptParts, createTry, WHOLE_METER } from './meter-attempt.ts';
 import type { Bank, Refusal, Root } from './meter-bank.ts';
 import { countsIn, hasStaleMarks, markName, ownOutcomeIn } from './meter-item.ts';
-import {
-  estimateCounts,
-  homeShard,
-  limitsText,
-  type Sharding,
-  snapshotOf,
-} from './meter-shards.ts';
+import { estimateCounts, homeShard, limitsText, snapshotOf } from './meter-shards.ts';
 
 /** Attempts of one reservation while other writes change the meter between its steps; then StoreUnavailable. */
 const MAX_TRIES = 64;
@@ -36,16 +30,14 @@ const otherThan = (tombstoned: number, next: number, shards: number): number =>
  * or throttled; then it is sharded.
  */
 export const createReserve = (
-  parts: AttemptParts & { bank: Bank; sharding: Sharding },
+  parts: AttemptParts & { bank: Bank },
 ): Pick<MeterStore, 'reserve' | 'reserveUnconfirmed'> => {
-  const { bank, ledger } = parts;
+  const { bank, ledger, throttles } = parts;
   const tryIn = createTry(parts);
   /** Sharded meters, as this process saw them last. */
   const roots = createLruCache<Root>(MAX_METERS);
   /** The last of the reservations of a window that make room. */
   const turns = new Map<string, Promise<Sought>>();
-  /** Throttled reservations of meters within a minute. */
-  const throttles = createLruCache<{ minute: number; count: number }>(MAX_METERS);
 
   const remember = ({ meterId }: Reservation, root: Root): Root => {
     roots.set(meterId, root);
@@ -130,19 +122,14 @@ export const createReserve = (
     return 'outcome' in first ? first : seekInTurn(reservation, first);
   };
 
-  const countThrottle = ({ meterId, minute }: Reservation): void => {
-    const last = throttles.get(meterId);
-    throttles.set(meterId, { minute, count: last?.minute === minute ? last.count + 1 : 1 });
-  };
-
   /** The root as this process knows it, if the reservation may use its budgets. */
   const knownRoot = async (reservation: Reservation): Promise<Root | undefined> => {
     const { meterId } = reservation;
     const root = roots.get(meterId);
-    if ((throttles.get(meterId)?.count ?? 0) >= parts.sharding.throttledToSpread) {
-      throttles.delete(meterId);
-      const spread = root ? bank.grow(reservation, root.layout.shards) : bank.open(reservation);
-      return remember(reservation, await spread);
+    if (throttles.areMany(meterId)) {
+      const spread = await bank.grow(reservation, root?.layout.shards ?? 0);
+      throttles.forget(meterId);
+      return remember(reservation, spread);
     }
     if (!root || bank.holds(root.layout, reservation)) return root;
     return remember(reservation, await bank.open(reservation));
@@ -158,14 +145,41 @@ export const createReserve = (
     return reserveInShards(reservation, await bank.open(reservation), shard);
   };
 
-  const reserve = async (reservation: Reservation): Promise<ReserveResult> => {
-    const repeated = reservation.isRepeat ? await reserveAgain(reservation) : undefined;
-    if (repeated) return repeated;
+  const reserveFirst = async (reservation: Reservation): Promise<ReserveResult> => {
     const root = await knownRoot(reservation);
     if (root) return reserveInShards(reservation, root);
     const result = await reserveInOne(reservation);
     if (result) return result;
     return reserveInShards(reservation, remember(reservation, await bank.open(reservation)));
+  };
+
+  /**
+   * Once in another shard, if the meter has any: other processes may have added some since this one read the root, and
+   * of two shards that a hash chooses one is rarely as busy as the other.
+   */
+  const reserveElsewhere = async (
+    reservation: Reservation,
+    throttled: StoreThrottled,
+  ): Promise<ReserveResult> => {
+    // A write that may be applied later has to be settled where it was sent.
+    if (ledger.entryOf(reservation.requestId)?.mayHoldUnit) throw throttled;
+    const root = await bank.find(reservation.meterId);
+    if (!root) throw throttled;
+    remember(reservation, root);
+    const { shards } = root.layout;
+    const home = homeShard(reservation.requestId, shards);
+    return reserveInShards(reservation, root, otherThan(home, home, shards));
+  };
+
+  const reserve = async (reservation: Reservation): Promise<ReserveResult> => {
+    const repeated = reservation.isRepeat ? await reserveAgain(reservation) : undefined;
+    if (repeated) return repeated;
+    try {
+      return await reserveFirst(reservation);
+    } catch (error) {
+      if (!(error instanceof StoreThrottled)) throw error;
+      return reserveElsewhere(reservation, error);
+    }
   };
 
   /** A limit of 0, which a condition cannot distinguish from an absent counter: no write. */
@@ -180,12 +194,6 @@ export const createReserve = (
     return { ...snapshot, outcome, hasStaleMarks: false };
   };
 
-  const noteFailure = (error: unknown, reservation: Reservation): void => {
-    if (error instanceof StoreThrottled) countThrottle(reservation);
-    // If it failed before its first write was sent, there is nothing to refund.
-    if (!reservation.isRepeat) ledger.begin(reservation.requestId, reservation.meterId);
-  };
-
   const noting =
     <Result extends ReserveResult | undefined>(
       send: (reservation: Reservation) => Promise<Result>,
@@ -197,7 +205,8 @@ export const createReserve = (
         if (result && result.outcome !== 'admitted') ledger.end(reservation.requestId);
         return result;
       } catch (error) {
-        noteFailure(error, reservation);
+        // If it failed before its first write was sent, there is nothing to refund.
+        if (!reservation.isRepeat) ledger.begin(reservation.requestId, reservation.meterId);
         throw error;
       }
     };
@@ -205,7 +214,9 @@ export const createReserve = (
   return {
     reserve: noting(reserve),
     reserveUnconfirmed: noting(async (reservation) =>
-      roots.get(reservation.meterId) ? undefined : reserveInOne(reservation),
+      roots.get(reservation.meterId) || throttles.areMany(reservation.meterId)
+        ? undefined
+        : reserveInOne(reservation),
     ),
   };
 };

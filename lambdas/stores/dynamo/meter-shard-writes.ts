@@ -1,6 +1,7 @@
 import type { Reservation } from '../meter-store.ts';
+import type { Grant } from './meter-grants.ts';
 import { EPOCH, FLOOR, type PastCounters } from './meter-item.ts';
-import { type Grant, LAYOUT, type Layout, limitsText, type PlanLimits } from './meter-shards.ts';
+import { LAYOUT, type Layout, limitsText, type PlanLimits, shardsAfter } from './meter-shards.ts';
 import { bindReservation, RESERVE } from './meter-writes.ts';
 import type { Bindings, ConditionalWrite } from './table.ts';
 
@@ -8,10 +9,10 @@ import type { Bindings, ConditionalWrite } from './table.ts';
  * The conditional writes of a sharded meter (layout: meter-shards.ts), in the order in which they meet. An epoch and
  * a grant only grow, so that a repeated or late copy of any of them changes nothing.
  *
- *   open, or begin an epoch   root    e + 1
+ *   open, or begin an epoch   root    e + 1; new shards: d = e
  *   join                      shard   e = the root's, all budgets end; its counts stand still
  *   take back                 root    d = e, g = count, a - what g was too high
- *   grant                     root    g + k, a + k, if a leaves room in every limit
+ *   grant                     root    g + k, a + k, if a leaves room in every limit; the first of a counter: each g
  *   copy                      shard   b = g
  *   reserve                   shard   as in one item, if each count < b
  */
@@ -96,6 +97,24 @@ export const reserveInShard = (reservation: Reservation, epoch: number, marks: n
   };
 };
 
+/** New shards have nothing to take back: they join as they are registered. */
+const joinNew = (epoch: number, from: number, to: number): [string, number][] =>
+  shardsAfter(from, to).map((shard) => [LAYOUT.joinedName(shard), epoch]);
+
+const granting = ({ shards, counter, to }: Grant): [string, number][] =>
+  shards.map((shard) => [LAYOUT.grantedName(shard, counter), to]);
+
+const lending = ({ counter, shards, amount }: Grant): [string, number] => [
+  LAYOUT.lentName(counter),
+  amount * shards.length,
+];
+
+const leavingRoom = ({ counter, max }: Grant): Condition => [
+  LAYOUT.lentName(counter),
+  '<= or absent',
+  max,
+];
+
 /** Begins an epoch with these limits; the first one shards the meter. */
 export const beginEpoch = (
   last: Layout | undefined,
@@ -108,6 +127,7 @@ export const beginEpoch = (
         [LAYOUT.LIMITS, limitsText(limits)],
         [LAYOUT.SINCE, now],
         [LAYOUT.SHARDS, shards],
+        ...(last ? [] : joinNew(1, 0, shards)),
       ],
     },
     last
@@ -118,9 +138,25 @@ export const beginEpoch = (
       : [[EPOCH, 'is absent']],
   );
 
-/** Registers further shards. */
-export const addShards = (from: number, to: number): Write =>
-  writeOf({ set: [[LAYOUT.SHARDS, to]] }, [[LAYOUT.SHARDS, '=', from]]);
+/** Registers further shards, with what they are granted. */
+export const addShards = (
+  { epoch, shards }: Layout,
+  to: number,
+  minute: number,
+  grants: Grant[],
+): Write =>
+  writeOf(
+    {
+      set: [[LAYOUT.SHARDS, to], ...joinNew(epoch, shards, to), ...grants.flatMap(granting)],
+      add: grants.map(lending),
+    },
+    [
+      [EPOCH, '=', epoch],
+      [LAYOUT.SHARDS, '=', shards],
+      [FLOOR, '< or absent', minute],
+      ...grants.map(leavingRoom),
+    ],
+  );
 
 /** Moves a shard to the root's epoch. From then on its counts rise by grants of that epoch only. */
 export const joinEpoch = (epoch: number, budgets: string[]): Write =>
@@ -149,22 +185,27 @@ export const takeBack = (
     ],
   );
 
-/** Grants a shard what it lacks for one more request of the minute, and removes what past minutes left. */
+/** Grants what a shard lacks for one more request of the minute, and removes what past minutes left. */
 export const grant = (
   shard: number,
   { epoch, minute }: { epoch: number; minute: number },
   grants: Grant[],
   past: PastCounters | undefined,
 ): Write => {
-  const granted = ({ counter }: Grant) => LAYOUT.grantedName(shard, counter);
-  const set = grants.map((one): [string, number] => [granted(one), one.to]);
-  const isUnchanged = (one: Grant): Condition =>
-    one.from === undefined ? [granted(one), 'is absent'] : [granted(one), '=', one.from];
+  const set = grants.flatMap(granting);
+  const isUnchanged = ({ counter, from }: Grant): Condition => {
+    const granted = LAYOUT.grantedName(shard, counter);
+    return from === undefined ? [granted, 'is absent'] : [granted, '=', from];
+  };
+  // Of several shards none has been granted any.
+  const isFirst = grants
+    .filter(({ shards }) => shards.length > 1)
+    .map(({ counter }): Condition => [LAYOUT.lentName(counter), 'is absent']);
   return writeOf(
     {
       set: past ? [...set, [FLOOR, past.floor]] : set,
       remove: past?.names ?? [],
-      add: grants.map(({ counter, amount }) => [LAYOUT.lentName(counter), amount]),
+      add: grants.map(lending),
     },
     [
       [EPOCH, '=', epoch],
@@ -172,7 +213,8 @@ export const grant = (
       [FLOOR, '< or absent', minute],
       ...(past ? [[FLOOR, '<= or absent', past.floor] satisfies Condition] : []),
       ...grants.map(isUnchanged),
-      ...grants.map((one): Condition => [LAYOUT.lentName(one.counter), '<= or absent', one.max]),
+      ...grants.map(leavingRoom),
+      ...isFirst,
     ],
   );
 };

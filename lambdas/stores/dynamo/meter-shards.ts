@@ -51,7 +51,7 @@ export type Sharding = {
    * has not seen the change yet must not undo the epoch of one that has.
    */
   limitsHoldMs: number;
-  /** Throttled reservations that one process sees in a minute before it spreads a meter over more items. */
+  /** Reserves that one process sees throttled in a minute before it spreads a meter over more items. */
   throttledToSpread: number;
   /** Writes of one item that a process sends one by one; while they are in flight, further ones wait and travel as one. */
   writesInFlight: number;
@@ -109,6 +109,10 @@ export const layoutIn = (root: Item | undefined): Layout | undefined =>
         since: numberIn(root, SINCE),
       };
 
+/** The numbers of the shards after `from`. */
+export const shardsAfter = (from: number, to: number): number[] =>
+  Array.from({ length: to - from }, (_, n) => from + n + 1);
+
 /** The shard that a request tries first: all are used alike, and a repeat finds its mark. */
 export const homeShard = (requestId: string, shards: number): number => {
   let hash = 0;
@@ -121,7 +125,8 @@ export const homeShard = (requestId: string, shards: number): number => {
 /** A plan without a limit of requests in flight. */
 const UNLIMITED = 1_000_000_000;
 
-type Counter = { name: string; limit: number };
+/** A counter of the root or a shard, and the limit of the meter. */
+export type Counter = { name: string; limit: number };
 
 /** The counters that one request adds to. */
 export const countersOf = (
@@ -132,50 +137,6 @@ export const countersOf = (
   { name: minuteName(minute), limit: rpm },
   { name: IN_FLIGHT, limit: concurrency },
 ];
-
-/** `max`: the sum of all grants that leaves room for this one. */
-export type Grant = { counter: string; from: unknown; to: number; amount: number; max: number };
-
-/**
- * What the root must grant before this shard can admit a request; an empty list if it has been granted enough.
- * Undefined if a limit leaves none.
- */
-export const grantsFor = (
-  root: Item,
-  shard: number,
-  item: Item | undefined,
-  counters: Counter[],
-): Grant[] | undefined => {
-  const grants: Grant[] = [];
-  for (const { name, limit } of counters) {
-    const from = root[grantedName(shard, name)];
-    const granted = Number(from ?? 0);
-    if (numberIn(item, name) < granted) continue;
-    const left = limit - numberIn(root, name) - numberIn(root, lentName(name));
-    if (left < 1) return undefined;
-    const amount = Math.max(1, Math.floor(left / (2 * numberIn(root, SHARDS))));
-    const max = limit - numberIn(root, name) - amount;
-    grants.push({ counter: name, from, to: granted + amount, amount, max });
-  }
-  return grants;
-};
-
-/** Whether the shard has joined the root's epoch. */
-export const hasJoined = (root: Item, shard: number): boolean =>
-  root[joinedName(shard)] === root[EPOCH];
-
-/** Budgets of the shard that are below what the root granted. */
-export const budgetsToCopy = (
-  root: Item,
-  shard: number,
-  item: Item | undefined,
-  counters: Counter[],
-): { counter: string; budget: number }[] =>
-  counters
-    .map(({ name }) => ({ counter: name, budget: numberIn(root, grantedName(shard, name)) }))
-    .filter(
-      ({ counter, budget }) => budget > numberIn(item, budgetName(numberIn(root, EPOCH), counter)),
-    );
 
 /** What a shard's counts may reach for sure: its budgets as it was seen, which only grow in an epoch. */
 export const budgetsIn = (
@@ -189,26 +150,6 @@ export const budgetsIn = (
     rpm: budget(minuteName(minute)),
     concurrency: budget(IN_FLIGHT),
   };
-};
-
-/** Names of the budgets of all epochs in a shard. */
-export const budgetNamesIn = (item: Item): string[] =>
-  Object.keys(item).filter((name) => /^b\d+:/.test(name));
-
-/** Grants to a shard that its counts, when it joins an epoch, allow to take back. */
-export const excessIn = (
-  root: Item,
-  shard: number,
-  item: Item,
-): { counter: string; count: number; excess: number }[] => {
-  const prefix = grantedName(shard, '');
-  return Object.keys(root)
-    .filter((name) => name.startsWith(prefix))
-    .map((name) => {
-      const counter = name.slice(prefix.length);
-      const count = numberIn(item, counter);
-      return { counter, count, excess: numberIn(root, name) - count };
-    });
 };
 
 /** Names of all attributes of a period. */

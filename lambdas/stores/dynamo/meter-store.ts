@@ -2,7 +2,13 @@ import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { EndedPeriod, MeterStore, ReservedUnit } from '../meter-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import type { DynamoClient } from './dynamo-client.ts';
-import { createWriteLedger, type LedgerEntry, type WriteLedger } from './meter-attempt.ts';
+import {
+  createThrottles,
+  createWriteLedger,
+  type LedgerEntry,
+  type Throttles,
+  type WriteLedger,
+} from './meter-attempt.ts';
 import { type Bank, createBank } from './meter-bank.ts';
 import { createGroups } from './meter-groups.ts';
 import {
@@ -71,7 +77,7 @@ const createSettleGroups = (table: Table, writesInFlight: number) => {
 /** Settles each unit once, also if copies of its writes are still in flight. */
 const createSettle = (
   table: Table,
-  ledger: WriteLedger,
+  { ledger, throttles }: { ledger: WriteLedger; throttles: Throttles },
   { writesInFlight }: Sharding,
 ): Pick<MeterStore, 'charge' | 'refund' | 'withdraw'> => {
   const sendInGroup = createSettleGroups(table, writesInFlight);
@@ -112,10 +118,13 @@ const createSettle = (
     settleDuplicated: (key: string) => Promise<unknown>,
   ): Promise<void> => {
     const entry = ledger.entryOf(unit.requestId);
+    const { key, mayBeDuplicated } = entry ?? { key: unit.meterId, mayBeDuplicated: true };
+    const send = () =>
+      entry && !mayBeDuplicated ? settleOnce(unit, write, entry) : settleDuplicated(key);
     // Otherwise its reserve was rejected: no unit is reserved, and no copy of it is in flight.
     if (!entry || entry.mayHoldUnit) {
-      if (!entry || entry.mayBeDuplicated) await settleDuplicated(entry?.key ?? unit.meterId);
-      else await settleOnce(unit, write, entry);
+      // What is in flight in the first item when its meter is sharded says nothing about the shards.
+      await (key === unit.meterId ? send() : throttles.count(unit, send));
     }
     ledger.end(unit.requestId);
   };
@@ -226,12 +235,13 @@ export const createDynamoMeterStore = ({
 }): MeterStore => {
   const table = createTable(deps);
   const ledger = createWriteLedger();
-  const settle = createSettle(table, ledger, sharding);
+  const throttles = createThrottles(sharding);
+  const settle = createSettle(table, { ledger, throttles }, sharding);
   const bank = createBank({ table, sharding });
   const endKey = createEndKey(table);
 
   return {
-    ...createReserve({ table, ledger, bank, refund: settle.refund, sharding }),
+    ...createReserve({ table, ledger, throttles, bank, refund: settle.refund, sharding }),
     ...settle,
     reap: createReap(table, bank),
     readUsage: async (query) => snapshotOf(await bank.readAll(query.meterId), query),

@@ -116,6 +116,37 @@ describe("a meter's item", () => {
     expect(await itemOf('m7')).toEqual({});
   });
 
+  test('in a new minute all shards of a meter get their units by one write of its first item', async () => {
+    const written: unknown[] = [];
+    const counting: DynamoClient = {
+      ...dynamo.client,
+      call: (operation, input) => {
+        if (operation === 'UpdateItem' && 'Key' in input) written.push(input.Key[PARTITION_KEY]);
+        return dynamo.client.call(operation, input);
+      },
+    };
+    const sharding = { ...SHARDING, marksPerItem: 1, maxShards: SHARDING.minShards };
+    const sharded = createDynamoMeterStore({
+      client: counting,
+      tableName: TABLE_NAMES.meters,
+      sharding,
+    });
+    const serveTwenty = async (minute: number) => {
+      for (let n = 0; n < 20; n += 1) {
+        const one = request('m8', 20 * minute + n, START + minute * 60_000, '2026-11');
+        expect(await sharded.reserve(one)).toMatchObject({ outcome: 'admitted' });
+        await sharded.charge(one);
+      }
+    };
+    await Promise.all(
+      [1, 2].map((id) => sharded.reserve(request('m8', 900 + id, START, '2026-11'))),
+    );
+    await serveTwenty(1);
+    written.length = 0;
+    await serveTwenty(2);
+    expect(written.filter((key) => key === 'm8')).toHaveLength(1);
+  });
+
   test('60 requests in flight of two keys keep the item of a meter under 1 KB', async () => {
     const wide = { meterId: `mtr_${'a'.repeat(20)}`, rpm: 1e6, quota: 1e6 };
     for (let n = 0; n < 66; n += 1) {

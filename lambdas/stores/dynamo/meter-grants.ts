@@ -1,0 +1,88 @@
+import { EPOCH, numberIn } from './meter-item.ts';
+import { type Counter, LAYOUT, shardsAfter } from './meter-shards.ts';
+import type { Item } from './table.ts';
+
+/** Units of a counter that the root grants, to each of some shards. */
+export type Grant = {
+  counter: string;
+  shards: number[];
+  from: unknown;
+  to: number;
+  amount: number;
+  /** The sum of all grants that leaves room for this one. */
+  max: number;
+};
+
+const leftOf = (root: Item, { name, limit }: Counter): number =>
+  limit - numberIn(root, name) - numberIn(root, LAYOUT.lentName(name));
+
+/** What shards without a grant of the counter get at once; undefined if too little is left. */
+const firstGrant = (
+  root: Item,
+  shards: number[],
+  counter: Counter,
+  sharedBy: number,
+): Grant | undefined => {
+  const amount = Math.floor(leftOf(root, counter) / (2 * sharedBy));
+  const { name, limit } = counter;
+  const max = limit - numberIn(root, name) - amount * shards.length;
+  return amount > 0
+    ? { counter: name, shards, from: undefined, to: amount, amount, max }
+    : undefined;
+};
+
+/** What new shards are granted as they are registered, so that each costs no further write of the root. */
+export const grantsForNew = (root: Item, shards: number[], counters: Counter[]): Grant[] => {
+  const sharedBy = numberIn(root, LAYOUT.SHARDS) + shards.length;
+  const grants = counters.map((counter) => firstGrant(root, shards, counter, sharedBy));
+  return grants.filter((grant) => grant !== undefined);
+};
+
+/** Whether the shard has joined the root's epoch. */
+export const hasJoined = (root: Item, shard: number): boolean =>
+  root[LAYOUT.joinedName(shard)] === root[EPOCH];
+
+/**
+ * What the root must grant before this shard can admit a request; an empty list if it has been granted enough.
+ * Undefined if a limit leaves none. The first grant of a counter serves all shards, so that a minute costs one write of
+ * the root.
+ */
+export const grantsFor = (
+  root: Item,
+  shard: number,
+  item: Item | undefined,
+  counters: Counter[],
+): Grant[] | undefined => {
+  const grants: Grant[] = [];
+  const shards = numberIn(root, LAYOUT.SHARDS);
+  for (const counter of counters) {
+    const { name, limit } = counter;
+    const from = root[LAYOUT.grantedName(shard, name)];
+    const granted = Number(from ?? 0);
+    if (numberIn(item, name) < granted) continue;
+    const left = leftOf(root, counter);
+    if (left < 1) return undefined;
+    const joined = shardsAfter(0, shards).filter((one) => hasJoined(root, one));
+    const first =
+      root[LAYOUT.lentName(name)] === undefined && firstGrant(root, joined, counter, shards);
+    const amount = Math.max(1, Math.floor(left / (2 * shards)));
+    const max = limit - numberIn(root, name) - amount;
+    const to = granted + amount;
+    grants.push(first || { counter: name, shards: [shard], from, to, amount, max });
+  }
+  return grants;
+};
+
+/** Budgets of the shard that are below what the root granted. */
+export const budgetsToCopy = (
+  root: Item,
+  shard: number,
+  item: Item | undefined,
+  counters: Counter[],
+): { counter: string; budget: number }[] =>
+  counters
+    .map(({ name }) => ({ counter: name, budget: numberIn(root, LAYOUT.grantedName(shard, name)) }))
+    .filter(
+      ({ counter, budget }) =>
+        budget > numberIn(item, LAYOUT.budgetName(numberIn(root, EPOCH), counter)),
+    );
