@@ -156,7 +156,7 @@ export const createRouter = ({
       recorder,
       clock,
     }),
-    countTokens: createCountTokens({ catalog, tokenizers, countAtProvider, meter }),
+    countTokens: createCountTokens({ catalog, tokenizers, countAtProvider, meter, breaker }),
     cancel: createCancel({ cancellations, meter }),
     listModels: createListModels({ catalog, meter }),
     getModel: createGetModel({ catalog, meter }),

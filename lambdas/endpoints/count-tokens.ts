@@ -5,6 +5,7 @@ import type { Tokenizers } from '../catalog/tokenizer.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
+import type { Breaker } from '../routing/breaker.ts';
 import type { CountAtProvider } from '../upstreams/count-at-provider.ts';
 import type { Endpoint } from './endpoint.ts';
 
@@ -14,6 +15,7 @@ type CountDeps = {
   /** @default none: no provider is asked */
   countAtProvider?: CountAtProvider | undefined;
   meter: Meter;
+  breaker: Pick<Breaker, 'acquire'>;
 };
 
 /** A count, and what it is from: the response header `x-router-counted-by`. */
@@ -32,11 +34,28 @@ const countHere = (target: Target, parts: RequestParts, tokenizers: Tokenizers):
  * free of quota. Agents count parts of a conversation too, so it need not be one that could be sent.
  */
 export const createCountTokens = (deps: CountDeps): Endpoint => {
-  const { catalog, tokenizers, countAtProvider = async () => undefined, meter } = deps;
+  const { catalog, tokenizers, countAtProvider, meter, breaker } = deps;
 
-  const countOn = async (target: Target, request: GenerationRequest): Promise<Count> => {
+  /**
+   * Undefined without a call where the target's breaker is open. How the call ends is not reported to the breaker:
+   * counters have limits of their own, and many providers have none, so it is not evidence about generations.
+   */
+  const askProvider = async (target: Target, request: GenerationRequest, projectId: string) => {
+    if (countAtProvider === undefined) return undefined;
+    const acquired = await breaker.acquire(target, projectId);
+    if (acquired.isOpen) return undefined;
     const protocol = upstreamProtocols[target.protocol];
     const tokens = await countAtProvider({ target, protocol, request });
+    await acquired.permit.onAbandon();
+    return tokens;
+  };
+
+  const countOn = async (
+    target: Target,
+    request: GenerationRequest,
+    projectId: string,
+  ): Promise<Count> => {
+    const tokens = await askProvider(target, request, projectId);
     return tokens === undefined
       ? countHere(target, partsOf(request), tokenizers)
       : { tokens, by: 'provider' };
@@ -50,7 +69,7 @@ export const createCountTokens = (deps: CountDeps): Endpoint => {
     await meter.admitFree(call.caller);
     const [target] = model.targets;
     if (!target) throw new Error('A model has at least one target.');
-    const { tokens, by } = await countOn(target, request);
+    const { tokens, by } = await countOn(target, request, call.caller.projectId);
     const headers = { 'x-router-counted-by': by };
     return { status: 200, headers, body: { input_tokens: tokens } };
   };

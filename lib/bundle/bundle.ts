@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -60,24 +60,25 @@ const readTokenizers: typeof flattenTokenizers = (models, folder) => {
   }
 };
 
-/** Runs `use` with a file of the parsed catalog: the functions trust what they are bundled with. */
+/** Runs `use` with a file of the parsed catalog, which the functions trust, and the tables of its tokenizers. */
 const withParsedModels = <Result>(
-  { catalog, outdir }: { catalog: string; outdir: string },
-  use: (file: string) => Result,
+  catalog: string,
+  use: (file: string, tokenizers: ReturnType<typeof flattenTokenizers>['files']) => Result,
 ): Result => {
   const folder = mkdtempSync(join(tmpdir(), 'models-'));
   try {
     const file = join(folder, 'models.json');
     const models = parseModels(JSON.parse(readFileSync(catalog, 'utf8')));
     const { models: flat, files } = readTokenizers(models, dirname(catalog));
-    mkdirSync(outdir, { recursive: true });
-    for (const [name, bytes] of files) writeFileSync(join(outdir, name), bytes);
     writeFileSync(file, JSON.stringify(flat));
-    return use(file);
+    return use(file, files);
   } finally {
     rmSync(folder, { recursive: true });
   }
 };
+
+/** Reads the tables of tokenizers: a function without it does not count. */
+const COUNTER = 'lambdas/catalog/tokenizer.ts';
 
 /**
  * Bundles an entry for Lambda; synth deploys the result and tests load it.
@@ -92,8 +93,8 @@ export const bundle = ({
 }: BundleOptions): Bundled => {
   const folder = outdir.startsWith('/') ? outdir : fromRoot(outdir);
   const file = join(folder, fileName);
-  const { metafile } = withParsedModels({ catalog, outdir: folder }, (models) =>
-    buildSync({
+  return withParsedModels(catalog, (models, tokenizers) => {
+    const { metafile } = buildSync({
       absWorkingDir: fromRoot('.'),
       entryPoints: [entry],
       outfile: file,
@@ -119,10 +120,13 @@ export const bundle = ({
       define: { 'import.meta.dirname': '__dirname' },
       legalComments: 'none',
       logLevel: 'warning',
-    }),
-  );
-  writeFileSync(file, makeFunctionsSkippable(readFileSync(file, 'utf8')));
-  return { folder, file, sources: bundledIn(metafile) };
+    });
+    writeFileSync(file, makeFunctionsSkippable(readFileSync(file, 'utf8')));
+    const sources = bundledIn(metafile);
+    const tables = COUNTER in sources ? tokenizers : [];
+    for (const [name, bytes] of tables) writeFileSync(join(folder, name), bytes);
+    return { folder, file, sources };
+  });
 };
 
 /** Name of the console's files in the folder of the admin function: one JSON text, read when the page is asked for. */

@@ -112,4 +112,12 @@ describe('a model whose target names its tokenizer', () => {
       expect.stringMatching(/^tokenizer-[\da-f]{12}\.bin$/),
     ]);
   });
+
+  test('the folder of the admin function, which counts no text, has no flat file', () => {
+    const { folder: code } = bundle({
+      ...{ entry: 'lambdas/admin.ts', outdir: join(folder, 'admin') },
+      catalog: join(folder, 'catalog.json'),
+    });
+    expect(readdirSync(code)).toEqual(['index.cjs']);
+  });
 });

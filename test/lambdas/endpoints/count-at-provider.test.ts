@@ -26,6 +26,8 @@ const calls: { url: string; body: Record<string, unknown> }[] = [];
 
 const clock = createManualClock(Date.UTC(2026, 10, 22, 12));
 const DEADLINE_MS = 800;
+/** A breaker is open for 10 s after a 429, and some more by chance. */
+const COOLDOWN_MS = 15_000;
 
 let counter: Awaited<ReturnType<typeof listen>>;
 let asking: Fleet;
@@ -39,7 +41,7 @@ beforeAll(async () => {
         request.headers['x-api-key'] === CANARIES.upstreamKey &&
         request.headers['anthropic-version'] === '2023-06-01' &&
         Object.keys(body).every((field) => FIELDS.includes(field));
-      if (isValid) act(response);
+      if (isValid || request.url === '/v1/messages') act(response);
       else answer(400, '{}')(response);
     }),
   );
@@ -107,6 +109,20 @@ describe('count_tokens with the stage option countTokens=provider', () => {
     clock.advance(DEADLINE_MS);
     expect((await counted).by).toBe('estimate');
     act = COUNTED;
+  });
+
+  test('a target whose breaker is open is not asked for a count until it closes', async () => {
+    act = answer(429, '{}');
+    const generated = await send(asking.urls[0] ?? '', '/v1/messages', {
+      method: 'POST',
+      headers: { 'x-api-key': asking.key },
+      body: JSON.stringify({ model: 'vendor/messages', max_tokens: 10, ...REQUEST }),
+    });
+    expect(generated.status).toBe(503);
+    act = COUNTED;
+    expect([(await count(asking)).by, calls]).toEqual(['estimate', []]);
+    clock.advance(COOLDOWN_MS);
+    expect((await count(asking)).by).toBe('provider');
   });
 
   test('a target on chat has no counter: the estimate is the response, without a call', async () => {
