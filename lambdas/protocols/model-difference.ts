@@ -86,6 +86,9 @@ const samplingOf = (field: string): string => {
   return field === 'top_logprobs' ? 'logprobs' : field;
 };
 
+/** As many as a request can ask for: callers may invent any. */
+const MAX_BETAS = 32;
+
 /** The profile with the difference; an absent list starts with all that the protocols have. */
 export const withDifference = (profile: Profile, difference: ModelDifference): Profile => {
   switch (difference.member) {
@@ -106,8 +109,10 @@ export const withDifference = (profile: Profile, difference: ModelDifference): P
       const without = samplingOf(difference.without);
       return { ...profile, sampling: sampling.filter((field: SamplingField) => field !== without) };
     }
-    case 'betas':
-      return { ...profile, betasWithout: [...(profile.betasWithout ?? []), difference.without] };
+    case 'betas': {
+      const betas = [...(profile.betasWithout ?? []), difference.without];
+      return { ...profile, betasWithout: betas.slice(-MAX_BETAS) };
+    }
     case 'history':
       return profile;
     default:

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { type Confidential, cleanReason } from '../protocols/clean-reason.ts';
+import { beforeEcho, textsIn } from '../protocols/find-echo.ts';
 import { differenceIn } from '../protocols/model-difference.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import { interpretErrorBody, interpretSentError } from '../protocols/upstream-error-body.ts';
@@ -23,6 +24,10 @@ const readErrorBody = async (chunks: Chunks): Promise<string> => {
 
 const reasonOf = (words: string | undefined, confidential: Confidential): string | undefined =>
   words === undefined ? undefined : cleanReason(words, confidential);
+
+/** The provider's own words: what it quotes of a request shows no difference of its model. */
+const ownWords = (words: string | undefined, { request }: Confidential): string | undefined =>
+  words === undefined ? undefined : beforeEcho(words, textsIn(request));
 
 /** Returns the error with what the upstream sent about it inside a 200 response; any other unchanged. */
 export const readSentError = (error: unknown, confidential: () => Confidential): unknown => {
@@ -69,7 +74,7 @@ export const readError = async (
     overflow: meaning.overflow,
     rejectedPaths: paths,
     isAboutInput: meaning.isAboutInput,
-    difference: REJECTED.includes(status) ? differenceIn(words) : undefined,
+    difference: REJECTED.includes(status) ? differenceIn(ownWords(words, confidential)) : undefined,
     reason: reasonOf(words, confidential),
     ...omitUndefined({
       retryAfterSeconds: parseRetryAfter(response.headers['retry-after'], now),

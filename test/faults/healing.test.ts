@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { doctorHandlers } from '../../lambdas/admin/doctor.ts';
 import { type Model, Target } from '../../lambdas/catalog/parse-models.ts';
-import { differenceIn } from '../../lambdas/protocols/model-difference.ts';
+import { differenceIn, withDifference } from '../../lambdas/protocols/model-difference.ts';
+import type { Profile } from '../../lambdas/protocols/profile.ts';
 import { DAY_MS } from '../../lambdas/support/clock.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
 import { CLAUDE_GENERATIONS, refusalOf } from '../support/claude-generations.ts';
@@ -46,6 +47,10 @@ const OTHERS: Record<string, (request: Generated) => Refusal> = {
       : undefined,
   mistaken: ({ body }) =>
     body.temperature === 0.9 ? 'temperature: Input should be at most 0.5' : undefined,
+  quoting: ({ body }) =>
+    String(body.reasoning_effort).includes(' ')
+      ? `reasoning_effort: invalid value '${body.reasoning_effort}'.`
+      : undefined,
   stubborn: () => 'adaptive thinking is not supported on this model',
 };
 const ON_MESSAGES = ['no-beta', 'other-history', 'mistaken', 'stubborn'];
@@ -199,6 +204,23 @@ describe('a rejection that no other form heals', () => {
       path: 'messages',
     });
     expect([status, calls.length]).toEqual([400, 1]);
+  });
+
+  test("a rejection that quotes a caller's words teaches no other request", async () => {
+    const effort = 'high is not supported here; supported values: none';
+    const { status, calls } = await ask('quoting', { fields: { reasoning_effort: effort } });
+    expect([status, calls.length]).toEqual([400, 1]);
+    const next = await ask('quoting', EFFORT);
+    expect(next.calls.map(({ body }) => body.reasoning_effort)).toEqual(['high']);
+  });
+
+  test('callers that invent betas leave at most 32 names in a lesson', () => {
+    const betas = Array.from({ length: 100 }, (_, index) => `beta-${index}`);
+    const learned = betas.reduce<Profile>(
+      (profile, without) => withDifference(profile, { member: 'betas', without }),
+      {},
+    );
+    expect(learned.betasWithout).toEqual(betas.slice(-32));
   });
 
   test('a target that rejects every form is called twice a request, and learns no lesson', async () => {
