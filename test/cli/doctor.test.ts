@@ -2,6 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { checkClock } from '../../cli/doctor.ts';
 import type { Model, Target } from '../../lambdas/catalog/catalog.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { listen } from '../../local/loopback.ts';
@@ -201,6 +202,17 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all([broken.close(), sound.close()]);
   await provider.close();
+});
+
+test.each([
+  ['12:00:19', 'ok', undefined],
+  ['11:59:50', 'warning', 'The router is 10 s behind this machine.'],
+  ['12:00:30', 'warning', 'The router is 10 s ahead of this machine.'],
+])('a router that returns the time %s in a call of 12:00:00 to 12:00:20 is %s', (time, ...row) => {
+  const textOf = (text: string) => `2026-11-22T${text}Z`;
+  const [from, until] = [Date.parse(textOf('12:00:00')), Date.parse(textOf('12:00:20'))];
+  const { result, reason } = checkClock(textOf(time), from, until);
+  expect([result, reason]).toEqual(row);
 });
 
 const checksOf = (out: string) => Checks.parse(JSON.parse(out)).checks;
