@@ -62,7 +62,7 @@ export const meterStoreContract = (
         { rpm: 60, quota: 900, of: 200, expected: { admitted: 60, 'rate-limited': 140 } },
         { rpm: 900, quota: 60, of: 200, expected: { admitted: 60, 'quota-reserved': 140 } },
         { rpm: 60, quota: 60, of: 200, expected: { admitted: 60, 'rate-limited': 140 } },
-        { rpm: 600, quota: 900, of: 1_000, expected: { admitted: 600, 'rate-limited': 400 } },
+        { rpm: 300, quota: 900, of: 500, expected: { admitted: 300, 'rate-limited': 200 } },
       ])(
         '$of concurrent reservations with rpm $rpm and quota $quota: $expected',
         async (limits) => {
