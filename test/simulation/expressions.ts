@@ -1,3 +1,5 @@
+import { createLruCache } from '../../lambdas/support/lru-cache.ts';
+
 /**
  * The part of DynamoDB's expression language that our writes use, evaluated in memory, so that a simulation
  * runs the very expressions that production sends. Anything else throws.
@@ -9,7 +11,12 @@ type Scope = Bound & { item: Item };
 
 const TOKEN = /\s*([(),]|<=|>=|<|>|=|[#:]?\w+)/y;
 
+/** Tokens of each expression: the stores send few, thousands of times. */
+const tokenized = createLruCache<string[]>(1_000);
+
 const tokenize = (text: string): string[] => {
+  const known = tokenized.get(text);
+  if (known) return known;
   const tokens: string[] = [];
   TOKEN.lastIndex = 0;
   while (TOKEN.lastIndex < text.trimEnd().length) {
@@ -17,6 +24,7 @@ const tokenize = (text: string): string[] => {
     if (token === undefined) throw new Error(`Not understood: ${text}`);
     tokens.push(token);
   }
+  tokenized.set(text, tokens);
   return tokens;
 };
 
