@@ -1,8 +1,7 @@
 import type { Target } from './catalog.ts';
 import { FAMILIES, type Family, type Framing } from './families.ts';
-import type { Size } from './image-size.ts';
 import { imageRuleOf } from './image-tokens.ts';
-import { countTexts, type RequestParts, TOKENS_PER_MEDIUM } from './request-parts.ts';
+import { countTexts, type Image, type RequestParts, TOKENS_PER_MEDIUM } from './request-parts.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 /** The tokenizer of a model by the provider's name of it; the first that matches. */
@@ -35,10 +34,12 @@ const dot = (weights: readonly number[], features: Float64Array): number =>
   weights.reduce((sum, weight, index) => sum + weight * (features[index] ?? 0), 0) / 1_000;
 
 /** An image by URL, or of a format that the router does not read, counts as one of ordinary size. */
-const tokensOfImages = (images: (Size | undefined)[], model: string): number => {
+const tokensOfImages = (images: Image[], model: string): number => {
   if (images.length === 0) return 0;
   const rule = imageRuleOf(model);
-  return images.reduce((sum, size) => sum + (rule && size ? rule(size) : TOKENS_PER_MEDIUM), 0);
+  const tokensOf = ({ size, isLow }: Image) =>
+    rule && size ? rule(size, isLow) : TOKENS_PER_MEDIUM;
+  return images.reduce((sum, image) => sum + tokensOf(image), 0);
 };
 
 /** The members of a framing, in the order of a prompt's counts. */

@@ -1,7 +1,7 @@
 import type { Size } from './image-size.ts';
 
-/** Tokens of an image of a size, as a vendor documents them. */
-export type ImageRule = (size: Size) => number;
+/** Tokens of an image of a size, as a vendor documents them; `isLow`: the caller asked for `detail: "low"`. */
+export type ImageRule = (size: Size, isLow?: boolean) => number;
 
 const patches = ({ width, height }: Size, side: number): number =>
   Math.ceil(width / side) * Math.ceil(height / side);
@@ -35,10 +35,14 @@ const scaled = ({ width, height }: Size, by: number): Size => ({
   height: height * by,
 });
 
-/** Shrinks an image into 2,048 pixels, then to a short side of 768, and cuts it in tiles of 512. */
+/**
+ * Shrinks an image into 2,048 pixels, then to a short side of 768, and cuts it in tiles of 512; of low detail it is the
+ * base alone (https://platform.openai.com/docs/guides/images-vision#calculating-costs).
+ */
 const openAiTiles =
   (base: number, perTile: number): ImageRule =>
-  (size) => {
+  (size, isLow) => {
+    if (isLow) return base;
     const inside = scaled(size, Math.min(1, 2_048 / Math.max(size.width, size.height)));
     const short = Math.min(inside.width, inside.height);
     return base + perTile * patches(scaled(inside, Math.min(1, 768 / short)), 512);

@@ -2,16 +2,19 @@ import type {
   Block,
   DocumentBlock,
   GenerationRequest,
-  MediaSource,
+  ImageBlock,
   NativeTool,
   Tool,
   ToolCallBlock,
   Turn,
 } from '../protocols/generation.ts';
-import { isTooDeep, type Json, readJsonObject } from '../protocols/json.ts';
+import { asRecord, isTooDeep, type Json, readJsonObject } from '../protocols/json.ts';
 import { type Size, sizeOfImage } from './image-size.ts';
 import { addFeatures, createFeatures } from './text-features.ts';
 import type { Tokenizer } from './tokenizer.ts';
+
+/** An image; without a size where the router cannot read one. */
+export type Image = { size: Size | undefined; isLow: boolean };
 
 /** What a request's tokens depend on, the same for every vendor. */
 export type RequestParts = {
@@ -27,8 +30,7 @@ export type RequestParts = {
   descriptions: Float64Array;
   schema: Float64Array;
   text: Float64Array;
-  /** Sizes of images, undefined where the router cannot read one. */
-  images: (Size | undefined)[];
+  images: Image[];
   /** Tokens of documents and other media, by their size. */
   mediaTokens: number;
   /** The texts that the features are of. */
@@ -117,12 +119,14 @@ type Collected = {
   descriptions: string[];
   schema: string[];
   text: string[];
-  images: (Size | undefined)[];
+  images: Image[];
   mediaTokens: number;
 };
 
-const sizeOf = (source: MediaSource): Size | undefined =>
-  source.kind === 'base64' ? sizeOfImage(source.data) : undefined;
+const imageOf = ({ source, extras }: ImageBlock): Image => ({
+  size: source.kind === 'base64' ? sizeOfImage(source.data) : undefined,
+  isLow: asRecord(extras?.fields.image_url)?.detail === 'low',
+});
 
 const addDocument = (parts: Collected, { source }: DocumentBlock): void => {
   if (source.kind === 'text') parts.text.push(source.text);
@@ -167,7 +171,7 @@ const addBlock = (parts: Collected, block: Block): void => {
       parts.text.push(block.text);
       return;
     case 'image':
-      parts.images.push(sizeOf(block.source));
+      parts.images.push(imageOf(block));
       return;
     case 'document':
       addDocument(parts, block);

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { countingOf, estimateInputTokens } from '../../../lambdas/catalog/estimate-tokens.ts';
+import {
+  countingOf,
+  estimateInputTokens,
+  FRAMING_MEMBERS,
+} from '../../../lambdas/catalog/estimate-tokens.ts';
+import type { Framing } from '../../../lambdas/catalog/families.ts';
 import { sizeOfImage } from '../../../lambdas/catalog/image-size.ts';
 import { imageRuleOf } from '../../../lambdas/catalog/image-tokens.ts';
 import { partsOf } from '../../../lambdas/catalog/request-parts.ts';
@@ -53,6 +58,9 @@ const jpeg = (width: number, height: number, before = 4_000) => [
   ...u16(height),
   ...u16(width),
 ];
+
+/** A framing that counts nothing but media. */
+const FREE = Object.fromEntries(FRAMING_MEMBERS.map((member) => [member, 0])) as Framing;
 
 const FILES: [format: string, bytes: number[]][] = [
   ['PNG', png(1_920, 1_080)],
@@ -131,6 +139,23 @@ describe('tokens of an image', () => {
     expect(count(png(200, 200), 'claude-sonnet-4-5')).toBe(without + 64);
     expect(count(ascii('unknown'), 'claude-sonnet-4-5')).toBe(without + 1_600);
   });
+
+  test.each([
+    ['gpt-4o', 85, 765],
+    ['gpt-5', 70, 630],
+    ['gpt-6', 1_229, 1_229],
+  ])(
+    '%s counts an image of 1,024² pixels as %d tokens with detail low, as %d with high',
+    (model, low, high) => {
+      const count = (detail: string) => {
+        const url = `data:image/png;base64,${encode(png(1_024, 1_024))}`;
+        const content = [{ type: 'image_url', image_url: { url, detail } }];
+        const parts = partsOf(requestOf('chat', { messages: [{ role: 'user', content }] }));
+        return estimateInputTokens(parts, { ...countingOf({ model }), framing: FREE });
+      };
+      expect([count('low'), count('high')]).toEqual([low, high]);
+    },
+  );
 
   test('700 images of one pixel are not too long for a context of 1,048,576 tokens', async () => {
     const { askFor, primary } = await startLab([answer], {
