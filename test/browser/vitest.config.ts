@@ -15,7 +15,7 @@ export default defineConfig({
     root: fileURLToPath(new URL('../..', import.meta.url)),
     include: chromium === undefined ? [] : ['test/browser/**/*.test.ts'],
     passWithNoTests: chromium === undefined,
-    globalSetup: 'test/house/leftovers.ts',
+    globalSetup: fileURLToPath(new URL('../house/leftovers.ts', import.meta.url)),
     env: { CHROMIUM: chromium ?? '' },
     pool: 'threads',
     isolate: false,

@@ -28,7 +28,7 @@ const startOf = (value: unknown) => (Array.isArray(value) ? START_OF_LIST : '');
 const cleaned = (path: string) => path.replace(/^ \.?/, '');
 
 /** The values of every member. */
-export const membersByPath = (value: unknown): Map<string, unknown[]> => {
+const membersByPath = (value: unknown): Map<string, unknown[]> => {
   const found = new Map<string, unknown[]>();
   visitMembers(value, startOf(value), (path, owner, name) => {
     const key = cleaned(path);
@@ -38,7 +38,7 @@ export const membersByPath = (value: unknown): Map<string, unknown[]> => {
 };
 
 /** A copy in which the members at the path are absent. */
-export const withoutMember = (value: unknown, path: string): unknown => {
+const withoutMember = (value: unknown, path: string): unknown => {
   const copy: unknown = structuredClone(value);
   visitMembers(copy, startOf(copy), (member, owner, name) => {
     if (cleaned(member) === path) delete owner[name];
@@ -51,7 +51,7 @@ export const covers = (entry: string, path: string): boolean =>
   path === entry || (path.startsWith(entry) && ['.', '['].includes(path[entry.length] ?? ''));
 
 /** Members of which the last name is the kind of its owner: they are read wherever the owner is. */
-export const isKind = (path: string): boolean => /(?:^|\.)(?:type|role)$/.test(path);
+const isKind = (path: string): boolean => /(?:^|\.)(?:type|role)$/.test(path);
 
 /** The members of `value` that `read` has with other values, or not at all; of an object only itself. */
 export const differencesIn = (value: unknown, read: unknown): string[] => {
