@@ -41,8 +41,10 @@ export type RequestParts = {
 export const TOKENS_PER_MEDIUM = 1_600;
 /** Four bytes of text a token, and three bytes in four characters of base64. */
 const TEXT_CHARACTERS_PER_TOKEN = 5.3;
-/** A page of a PDF is some 3,000 tokens, as text and as a picture, and some 75 KB. */
-const PDF_CHARACTERS_PER_TOKEN = 33;
+/** As text and as a picture: 7,000 for 3 pages (https://platform.claude.com/docs/en/build-with-claude/pdf-support). */
+const TOKENS_PER_PAGE = 2_300;
+/** Of a PDF whose pages are compressed: some 75 KB each. */
+const PDF_CHARACTERS_PER_TOKEN = 43;
 /** Audio, encrypted search results: text that a model does not read as letters. */
 const OPAQUE = /^(?:data:[^,]*,)?[A-Za-z0-9+/_=-]{512,}$/;
 /** Longer arguments are read as one text, so that they are not parsed a second time. */
@@ -128,13 +130,22 @@ const imageOf = ({ source, extras }: ImageBlock): Image => ({
   isLow: asRecord(extras?.fields.image_url)?.detail === 'low',
 });
 
+const PAGE = /\/Type ?\/Page\b/g;
+
+const tokensOfPdf = (base64: string): number => {
+  const pages = Buffer.from(base64, 'base64').toString('latin1').match(PAGE)?.length;
+  return pages ? pages * TOKENS_PER_PAGE : base64.length / PDF_CHARACTERS_PER_TOKEN;
+};
+
 const addDocument = (parts: Collected, { source }: DocumentBlock): void => {
   if (source.kind === 'text') parts.text.push(source.text);
   else if (source.kind === 'url') parts.mediaTokens += TOKENS_PER_MEDIUM;
   else {
-    const isText = source.mediaType.startsWith('text/');
-    const perToken = isText ? TEXT_CHARACTERS_PER_TOKEN : PDF_CHARACTERS_PER_TOKEN;
-    parts.mediaTokens += Math.ceil(source.data.length / perToken);
+    const { mediaType, data } = source;
+    const isText = mediaType.startsWith('text/');
+    parts.mediaTokens += Math.ceil(
+      isText ? data.length / TEXT_CHARACTERS_PER_TOKEN : tokensOfPdf(data),
+    );
   }
 };
 

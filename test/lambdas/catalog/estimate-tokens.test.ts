@@ -19,6 +19,19 @@ const pdf = (kilobytes: number) => ({
   source: { type: 'base64', media_type: 'application/pdf', data: bytesOf(kilobytes) },
 });
 
+test('a PDF counts by the pages in its file, not by its size', () => {
+  const pageTree = '1 0 obj << /Type /Pages /Count 2 >> endobj';
+  const page = '<< /Type /Page /Parent 1 0 R >>';
+  const count = (file: string) => {
+    const data = Buffer.from(`%PDF-1.7\n${file}`).toString('base64');
+    const source = { type: 'base64', media_type: 'application/pdf', data };
+    return tokensOf('messages', { type: 'document', source });
+  };
+  const one = count(`${pageTree} ${page}`);
+  expect(count(`${pageTree} ${page} ${page}`)).toBe(one + 2_300);
+  expect(count(`${pageTree} ${page} ${'x'.repeat(500_000)}`)).toBe(one);
+});
+
 test('a PDF of 25 pages and 2 MB fits a model of 200,000 tokens, and is not taken for nothing', () => {
   expect(tokensOf('messages', pdf(2_000))).toBeLessThan(100_000);
   expect(tokensOf('messages', pdf(2_000))).toBeGreaterThan(50_000);
