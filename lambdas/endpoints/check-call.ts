@@ -63,13 +63,15 @@ export const checkCall = ({ catalog, tokenizers }: CheckDeps, call: Call): Check
   const parts = once(() => partsOf(request));
   const estimateInput = (target = targets[0]) =>
     target ? estimateInputTokens(parts(), countingOf(target)) : 0;
+  // A page of a document is 258 tokens at one vendor and 2,300 at another: the provider decides on those.
+  const leastOf = (tokens: number, band: number) => (tokens - parts().mediaTokens) * (1 - band);
   const countOn = (target: Target) => {
     const tokens = estimateInput(target);
     const name = target.counting?.tokenizer;
     const isDoubtful = tokens * (1 + BAND) > model.context_length;
-    if (name === undefined || !isDoubtful) return { tokens, least: tokens * (1 - BAND) };
+    if (name === undefined || !isDoubtful) return { tokens, least: leastOf(tokens, BAND) };
     const counted = countInputTokens(parts(), target, tokenizers(name));
-    return { tokens: counted, least: counted * (1 - EXACT_BAND) };
+    return { tokens: counted, least: leastOf(counted, EXACT_BAND) };
   };
   const lowest = () =>
     targets.map(countOn).reduce((one, other) => (other.least < one.least ? other : one));

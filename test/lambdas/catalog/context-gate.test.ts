@@ -45,6 +45,16 @@ describe('a prompt near the context of its model', () => {
     expect(primary.attempts).toBe(1);
   });
 
+  test('a PDF of 500 pages reaches its provider, which alone knows the tokens of a page', async () => {
+    const { askFor, primary } = await startLab([answer], { model: { context_length: 262_144 } });
+    const pages = `%PDF-1.7\n${'<< /Type /Page /Parent 1 0 R >>\n'.repeat(500)}${'x'.repeat(300_000)}`;
+    const file_data = `data:application/pdf;base64,${Buffer.from(pages).toString('base64')}`;
+    const file = { filename: 'a.pdf', file_data };
+    const messages = [{ role: 'user', content: [{ type: 'file', file }] }];
+    expect((await askFor({ messages })).status).toBe(200);
+    expect(primary.attempts).toBe(1);
+  });
+
   test('a prompt in doubt that the provider rejects as too long is the same 400 and costs no unit', async () => {
     const messages = say('All is well today, and the build has passed. '.repeat(80));
     const parts = partsOf(requestOf('chat', { messages }));
