@@ -1,8 +1,13 @@
 import { describe } from 'vitest';
 import type { DynamoClient } from '../../lambdas/stores/dynamo/dynamo-client.ts';
+import { createBank } from '../../lambdas/stores/dynamo/meter-bank.ts';
+import { SHARDING } from '../../lambdas/stores/dynamo/meter-shards.ts';
+import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
 import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import type { Stores } from '../../lambdas/stores/dynamo/stores.ts';
-import { storesOn, type TestDynamo } from '../support/dynamo.ts';
+import { createTable } from '../../lambdas/stores/dynamo/table.ts';
+import type { MeterStore } from '../../lambdas/stores/meter-store.ts';
+import { storesOn, TABLE_NAMES, type TestDynamo } from '../support/dynamo.ts';
 import { onEveryDynamo } from './dynamo-servers.ts';
 import { keyStoreContract } from './key-store.contract.ts';
 import { meterStoreContract } from './meter-store.contract.ts';
@@ -12,6 +17,25 @@ const CLIENTS: [name: string, clientOf: (dynamo: TestDynamo) => DynamoClient][] 
   ["the router's client", ({ client }) => client],
   ["AWS's SDK", ({ sdk }) => createSdkClient(sdk)],
 ];
+
+/** A store that shards each meter before its first reservation, and again as soon as a few are in flight. */
+const createShardedMeters = (client: DynamoClient): MeterStore => {
+  const tableName = TABLE_NAMES.meters;
+  const sharding = { ...SHARDING, marksPerItem: 16, minShards: 2, limitsHoldMs: 0 };
+  const store = createDynamoMeterStore({ client, tableName, sharding });
+  const bank = createBank({ table: createTable({ client, tableName }), sharding });
+  const opened = new Map<string, Promise<unknown>>();
+  return {
+    ...store,
+    reserve: async (reservation) => {
+      const { meterId } = reservation;
+      const opening = opened.get(meterId) ?? bank.open(reservation);
+      opened.set(meterId, opening);
+      await opening;
+      return store.reserve(reservation);
+    },
+  };
+};
 
 type StoresUnderTest = Pick<Stores, 'keys' | 'plans' | 'meters'>;
 
@@ -26,4 +50,9 @@ onEveryDynamo((start: () => Promise<TestDynamo>) => {
     keyStoreContract(() => open('keys'));
     planStoreContract(() => open('plans'));
   });
+  const setUpSharded = async () => {
+    const dynamo = await start();
+    return { store: createShardedMeters(dynamo.client), close: dynamo.close };
+  };
+  meterStoreContract('DynamoDB whose meters are sharded', setUpSharded, { isSharded: true });
 });
