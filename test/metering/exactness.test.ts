@@ -1,81 +1,43 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SHARDING } from '../../lambdas/stores/dynamo/meter-shards.ts';
-import type { Period } from '../../lambdas/stores/plan-store.ts';
+import { type Call, callAtOnce, isReserved, type Seen, tally, usageOf } from './callers.ts';
 import { type Fleet, startFleet } from './fleet.ts';
 
-/** A border of a minute, an hour, a day, a month and a year. */
-const BORDER = Date.parse('2027-01-01T00:00:00Z');
+const START = Date.parse('2026-12-02T00:00:00Z');
 const MINUTE = 60_000;
 const PLENTY = 1_000_000;
+/** A backstop for busy machines. */
+const PATIENT = { timeout: 20_000 };
 
 let fleet: Fleet;
-/** Each test has separate minutes. */
-let now = BORDER - 30 * 24 * 60 * MINUTE;
+let now = START;
 beforeAll(async () => {
   fleet = await startFleet({ now, skews: [0, 0, 0, 0] });
 });
 afterAll(() => fleet.close());
 
-type Seen = { status: number; type: string | undefined; headers: Record<string, string> };
+const setNow = (next: number) => {
+  now = next;
+  fleet.setNow(now);
+};
 
-/** While the last units are in flight a request over the quota gets the retryable 429. */
-const isReserved = ({ status, headers }: Seen): boolean =>
-  status === 429 && headers['x-should-retry'] === 'true' && headers['retry-after'] === '1';
+/** Each test has separate minutes, in which a breaker that an earlier one opened lets a call pass. */
+const startMinute = () => setNow(now - (now % MINUTE) + 10 * MINUTE);
 
 const asExhausted = (one: Seen): Seen => ({ ...one, status: 402, type: 'insufficient_quota' });
 
-const BODY = {
-  model: 'test/answers',
-  max_tokens: 50,
-  messages: [{ role: 'user', content: 'say hi' }],
-};
+const answersFor = (callers: number, key: string): Call[] =>
+  Array.from({ length: callers }, () => ({ key, model: 'test/answers' }));
 
-const post = async (url: string, path: string, key: string): Promise<Seen> => {
-  const response = await fetch(`${url}${path}`, {
-    method: 'POST',
-    headers: { 'x-api-key': key, 'content-type': 'application/json' },
-    body: JSON.stringify(BODY),
-  });
-  const body = (await response.json()) as { error?: { type: string } };
-  const headers = Object.fromEntries(response.headers);
-  return { status: response.status, type: body.error?.type, headers };
-};
+const askAtOnce = (callers: number, key: string): Promise<Seen[]> =>
+  callAtOnce(fleet.servers, answersFor(callers, key));
 
-const PATHS = ['/v1/chat/completions', '/v1/messages'];
-
-const callAtOnce = (callers: number, key: string, at = fleet.servers): Promise<Seen[]> =>
-  Promise.all(
-    Array.from({ length: callers }, (_, n) =>
-      post(at[n % at.length]?.url ?? '', PATHS[n % PATHS.length] ?? '', key),
-    ),
-  );
-
-const callInRounds = async (callers: number, key: string): Promise<Seen[]> => {
+const askInRounds = async (callers: number, key: string): Promise<Seen[]> => {
   const seen: Seen[] = [];
   while (seen.length < callers) {
-    seen.push(...(await callAtOnce(Math.min(AT_ONCE, callers - seen.length), key)));
+    seen.push(...(await askAtOnce(Math.min(AT_ONCE, callers - seen.length), key)));
   }
   return seen;
-};
-
-const usedIn = async (key: string): Promise<{ minute: number; period: number }> => {
-  const response = await fetch(`${fleet.servers[0]?.url}/v1/usage`, {
-    headers: { 'x-api-key': key },
-  });
-  const { minute, period } = (await response.json()) as Record<
-    'minute' | 'period',
-    { used: number }
-  >;
-  return { minute: minute.used, period: period.used };
-};
-
-const tally = (seen: Seen[]): Record<string, number> => {
-  const counts: Record<string, number> = {};
-  for (const { status, type = 'answer' } of seen) {
-    const name = `${status} ${type}`;
-    counts[name] = (counts[name] ?? 0) + 1;
-  }
-  return counts;
 };
 
 const isFull = process.env.METERING_MATRIX === 'full';
@@ -115,10 +77,9 @@ describe('four processes on one table', () => {
   test.each(cells)(
     'four processes with a $of of $limit admit exactly $limit of $callers callers',
     async ({ limit, callers, of, plan, refusal }) => {
-      now += MINUTE;
-      fleet.setNow(now);
+      startMinute();
       const key = await fleet.createKey({ plan });
-      const seen = await callInRounds(callers, key);
+      const seen = await askInRounds(callers, key);
       const passed = Math.min(limit, callers);
       // After 60 denials of a small plan a process sends 429 (client-error-limit.ts); only the soak has so many.
       const isMinuteFull = (one: Seen) => of === 'rate and quota' && one.status === 429;
@@ -129,9 +90,9 @@ describe('four processes on one table', () => {
         [refusal]: callers - passed,
       });
       // With no unit in flight, and a second later, because a process repeats a 429 for that long.
-      fleet.setNow(now + 1_000);
-      if (!isFull) expect(tally(await callAtOnce(1, key))).toEqual({ [refusal]: 1 });
-      expect(await usedIn(key)).toEqual({ minute: passed, period: passed });
+      setNow(now + 1_000);
+      if (!isFull) expect(tally(await askAtOnce(1, key))).toEqual({ [refusal]: 1 });
+      expect(await usageOf(fleet, key)).toEqual({ minute: passed, period: passed, reserved: 0 });
       const left = seen
         .filter(({ status }) => status === 200)
         .map(({ headers }) => Number(headers['x-ratelimit-remaining-requests']));
@@ -148,11 +109,10 @@ describe('four processes on one table', () => {
   );
 
   test('every denied caller gets the limits in the headers of the protocol', async () => {
-    now += MINUTE;
-    fleet.setNow(now);
+    startMinute();
     const key = await fleet.createKey({ plan: { rpm: 1, quota: 5, period: 'day' } });
-    await callAtOnce(1, key);
-    const [chat, messages] = await callAtOnce(2, key);
+    await askAtOnce(1, key);
+    const [chat, messages] = await askAtOnce(2, key);
     const shared = {
       'x-ratelimit-limit-requests': '1',
       'x-ratelimit-remaining-requests': '0',
@@ -175,57 +135,114 @@ describe('four processes on one table', () => {
   });
 });
 
-describe('across the border of a year, with clocks six seconds apart', () => {
-  let skewed: Fleet;
-  beforeAll(async () => {
-    skewed = await startFleet({ now: BORDER, skews: [-3_000, -1_000, 1_000, 3_000] });
-  });
-  afterAll(() => skewed.close());
+const FAILURES = {
+  none: undefined,
+  'status 500': { model: 'test/fails', whole: '502 api_error', streamed: '502 api_error' },
+  'a cut in mid-stream': { model: 'test/cut', whole: '502 api_error', streamed: '200 error event' },
+};
 
-  test.each(['hour', 'day', 'month'] satisfies Period[])(
-    'no minute and no %s at the end of a year admits more than its limit, and each is used up',
-    async (period) => {
-      const key = await skewed.createKey({ plan: { rpm: 6, quota: 5, period } });
-      const seen: Seen[] = [];
-      for (let second = -5; second <= 5; second += 1) {
-        skewed.setNow(BORDER + second * 1_000);
-        seen.push(...(await callAtOnce(8, key, skewed.servers)));
-      }
-      const admitted = seen.filter(({ status }) => status === 200);
-      const inPeriod = new Map<string, number>();
-      for (const { headers } of admitted) {
-        const end = headers['x-quota-reset'] ?? '';
-        inPeriod.set(end, (inPeriod.get(end) ?? 0) + 1);
-      }
-      expect([...inPeriod.values()]).toEqual([5, 5]);
-      expect(inPeriod.has('2027-01-01T00:00:00Z')).toBe(true);
-      const denied = seen.filter((one) => one.status !== 200 && !isReserved(one));
-      expect(new Set(denied.map(({ status }) => status))).toEqual(new Set([402]));
+type Mix = {
+  of: 'rate' | 'quota';
+  shape: 'whole' | 'streamed';
+  processes: 1 | 4;
+  failure: keyof typeof FAILURES;
+};
+
+const [NONE, STATUS, CUT] = ['none', 'status 500', 'a cut in mid-stream'] as const;
+
+/** Each pair of values is in one of these six of the 24. */
+const PAIRS: Mix[] = [
+  { of: 'rate', shape: 'whole', processes: 1, failure: NONE },
+  { of: 'quota', shape: 'streamed', processes: 4, failure: NONE },
+  { of: 'rate', shape: 'streamed', processes: 4, failure: STATUS },
+  { of: 'quota', shape: 'whole', processes: 1, failure: STATUS },
+  { of: 'rate', shape: 'streamed', processes: 1, failure: CUT },
+  { of: 'quota', shape: 'whole', processes: 4, failure: CUT },
+];
+
+const ALL = PAIRS.flatMap(({ of, failure }) =>
+  (['whole', 'streamed'] as const).flatMap((shape) =>
+    ([1, 4] as const).map((processes): Mix => ({ of, shape, processes, failure })),
+  ),
+);
+
+const mixes = isFull
+  ? [1, 60, 250].flatMap((limit) => ALL.map((mix) => ({ ...mix, limit, callers: 2 * limit + 50 })))
+  : PAIRS.map((mix) => ({ ...mix, limit: 20, callers: 60 }));
+
+/** Callers of a retryable 429 call again a second later, as its headers ask them to. */
+const askUntilDecided = async (servers: Fleet['servers'], calls: Call[]): Promise<Seen[]> => {
+  const seen = await callAtOnce(servers, calls);
+  const waiting = seen.filter(isReserved).map(({ call }) => call);
+  if (waiting.length === 0) return seen;
+  setNow(now + 1_000);
+  const decided = seen.filter((one) => !isReserved(one));
+  return [...decided, ...(await askUntilDecided(servers, waiting))];
+};
+
+const isDenied = ({ status }: Seen): boolean => status === 402 || status === 429;
+
+/** The kind of a denial with what its headers advise. */
+const adviceOf = ({ status, type, headers }: Seen): string => {
+  const wait = Number(headers['retry-after']) <= 60 ? 'next minute' : 'next period';
+  return `${status} ${type}: ${wait}, ${headers['x-should-retry'] ?? 'may retry'}`;
+};
+
+const ADVICE = {
+  rate: '429 rate_limit_error: next minute, may retry',
+  quota: '402 insufficient_quota: next period, false',
+};
+
+describe('requests that fail among requests that are answered', () => {
+  test.each(mixes)(
+    'a $of of $limit is used up exactly by $callers callers, failure: $failure, responses: $shape, processes: $processes',
+    async ({ of, limit, callers, failure: name, shape, processes }) => {
+      startMinute();
+      const plan = { rpm: PLENTY, quota: PLENTY, [of === 'rate' ? 'rpm' : 'quota']: limit };
+      const key = await fleet.createKey({ plan });
+      const servers = fleet.servers.slice(0, processes);
+      const answered: Call = { key, model: 'test/answers', stream: shape === 'streamed' };
+      const failure = FAILURES[name];
+      const failing: Call = { ...answered, model: failure?.model ?? answered.model };
+      // The first fails alone: with a limit of 1 none of the others might.
+      const first = await callAtOnce(servers, failure ? [failing] : []);
+      expect(tally(first)).toEqual(failure ? { [failure[shape]]: 1 } : {});
+      const calls = Array.from({ length: callers }, (_, n) => (n % 3 === 0 ? failing : answered));
+      const seen = [...first, ...(await askUntilDecided(servers, calls))];
+      const passed = seen.filter(({ type }) => type === 'answer');
+      const denied = seen.filter(isDenied);
+      const failed = seen.filter((one) => one.type !== 'answer' && !isDenied(one));
+      // A failure returns its unit of the quota, and not its place in the minute.
+      const admitted = passed.length + failed.length;
+      expect(of === 'rate' ? admitted : passed.length).toBe(limit);
+      expect(failed.filter(({ call }) => call.model !== failure?.model)).toEqual([]);
+      expect([...new Set(denied.map(adviceOf))]).toEqual([ADVICE[of]]);
+      const used = { minute: admitted, period: passed.length, reserved: 0 };
+      await expect.poll(() => usageOf(fleet, key), PATIENT).toEqual(used);
     },
+    300_000,
   );
 });
 
 describe('a plan that changes', () => {
   test('a changed plan keeps what was used: lowered it denies, raised it admits', async () => {
-    now += MINUTE;
-    fleet.setNow(now);
+    startMinute();
     const plan = { id: 'changing', rpm: PLENTY, quota: 5 };
     const key = await fleet.createKey({ plan });
-    expect(tally(await callAtOnce(4, key))).toEqual({ '200 answer': 4 });
+    expect(tally(await askAtOnce(4, key))).toEqual({ '200 answer': 4 });
     const change = async (quota: number) => {
       await fleet.createKey({ plan: { ...plan, quota } });
       // Plans are cached for ten seconds.
-      now += 10_000;
-      fleet.setNow(now);
+      setNow(now + 10_000);
     };
     await change(2);
-    const [refused] = await callAtOnce(1, key);
+    const [refused] = await askAtOnce(1, key);
     expect(refused).toMatchObject({
       status: 402,
       headers: { 'x-quota-limit': '2', 'x-quota-remaining': '0' },
     });
     await change(6);
-    const last = await callAtOnce(8, key);
+    const last = await askAtOnce(8, key);
     expect(tally(last.map((one) => (isReserved(one) ? asExhausted(one) : one)))).toEqual({
       '200 answer': 2,
       '402 insufficient_quota': 6,

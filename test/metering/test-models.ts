@@ -15,7 +15,9 @@ export const testModels = (): Model[] => {
   return [
     doing('answers', ''),
     doing('refuses', '!status=503'),
+    doing('fails', '!status=500'),
     doing('breaks', '!error=3'),
+    doing('cut', '!reset=3'),
     doing('hangs', '!stall'),
     doing('fails-late', '!stall', 2_000),
     doing('stops', '!stall=4'),

@@ -21,7 +21,10 @@ const PARTS: Record<string, Part> = {
     file: 'test/simulation/metering.test.ts',
     variables: { SIMULATION_SEEDS: '25000' },
   },
-  /** Four processes over HTTP: limits of 0, 1, 2, 5, 60 and 600, up to 1,000 callers at once. */
+  /**
+   * Over HTTP: limits of 0 to 600 with up to 1,000 callers of four processes at once, and 72 cells of failures, whole and
+   * streamed responses, one and four processes.
+   */
   matrix: { file: 'test/metering/exactness.test.ts', variables: { METERING_MATRIX: 'full' } },
   /** Kills at random moments; the totals are printed next to the test. */
   kills: { file: 'test/metering/crashes.test.ts', variables: { METERING_KILLS: '50' } },
