@@ -9,13 +9,18 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 type BundleModule = { bundle: typeof bundle };
 
 /**
- * Copies the sources of an earlier commit into `folder`, which uses this checkout's node_modules, and returns that
- * commit's own bundler. @throws Error if git does not know the revision
+ * Copies the sources of an earlier commit into `folder`, which uses this checkout's node_modules.
+ * @throws Error if git does not know the revision
  */
-export const bundlerOf = async (revision: string, folder: string): Promise<BundleModule> => {
+export const copySources = (revision: string, folder: string): void => {
   const archive = execFileSync('git', ['archive', revision], { cwd: ROOT, maxBuffer: 2 ** 30 });
   mkdirSync(folder, { recursive: true });
   execFileSync('tar', ['-x', '-C', folder], { input: archive });
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+};
+
+/** An earlier commit's own bundler, of its sources in `folder`. */
+export const bundlerOf = async (revision: string, folder: string): Promise<BundleModule> => {
+  copySources(revision, folder);
   return import(pathToFileURL(join(folder, 'lib/bundle/bundle.ts')).href);
 };

@@ -1,7 +1,7 @@
 /**
  * What metering costs: calls of the tables by outcome, the size of a meter's item and of a record, what a
- * reservation adds to a request's latency, and the price of a million. Run it with `npm run bench:metering`. Calls, bytes and
- * ratios hold on any machine, milliseconds do not.
+ * reservation adds to a request's latency, and the price of a million; then what one key admits, here and in 0.1, in
+ * simulated time. Run it with `npm run bench:metering`. Calls, bytes and ratios hold on any machine, milliseconds do not.
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -24,13 +24,12 @@ import { createLog } from '../lambdas/support/log.ts';
 import { PARTITION_KEY } from '../lambdas/tables.ts';
 import { startEmbeddedDynamo } from '../local/embedded-dynamo.ts';
 import { LOCAL_AWS } from '../local/local-aws.ts';
+import { bytesOf, unitsOf } from '../test/simulation/scaled-table.ts';
 import { createManualClock } from '../test/support/manual-clock.ts';
 import { median } from './median.ts';
+import { compareDesigns } from './metering/compare-designs.ts';
+import { priceOf, print } from './metering/print.ts';
 
-/** On demand, us-east-1, of a million units; a write of up to 1 KB and a consistent read of up to 4 KB take one. */
-const WRITE_PRICE = 0.625;
-const READ_PRICE = 0.125;
-const UNIT_BYTES = 1_024;
 const MINUTE = 60_000;
 const REPEATS = 100;
 const FLOOD = 5_990;
@@ -134,18 +133,10 @@ const newRecord = ({ keyId, meterId, projectId, plan }: Caller): RequestRecord =
   traceparent: `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`,
 });
 
-const print = (...cells: (string | number)[]) => {
-  const [first = '', ...rest] = cells.map(String);
-  process.stdout.write(`${first.padEnd(48)}${rest.map((cell) => cell.padStart(10)).join('')}\n`);
-};
-
 const reset = () => {
   calls.writes = 0;
   calls.reads = 0;
 };
-
-const priceOf = (writes: number, reads: number): string =>
-  (writes * WRITE_PRICE + reads * READ_PRICE).toFixed(3);
 
 /** Calls of a hundred repetitions, as a row for one. */
 const row = async (what: string, run: (n: number) => Promise<void>): Promise<void> => {
@@ -190,48 +181,20 @@ const measureCalls = async (): Promise<void> => {
   );
 };
 
-/** Writes that wait for one of the same item travel as one: the more requests at once, the fewer writes each. */
-const measureGroups = async (): Promise<void> => {
-  print('');
-  print('at once, of one key in one environment', 'writes', '$/million');
-  for (const atOnce of [1, 10, 50]) {
-    const caller = callerWith();
-    reset();
-    for (let round = 0; round < ROUNDS / atOnce; round += 1) {
-      const admissions = await Promise.all(Array.from({ length: atOnce }, () => admit(caller)));
-      await Promise.all(admissions.map((admission) => admission.charge()));
-    }
-    const writes = calls.writes / (Math.ceil(ROUNDS / atOnce) * atOnce);
-    print(`${atOnce} requests`, writes.toFixed(2), priceOf(writes, 0));
-  }
-};
-
-const bytesOf = (value: unknown): number =>
-  // A number takes a byte for two digits, and one more.
-  typeof value === 'number'
-    ? Math.ceil(String(Math.abs(value)).length / 2) + 1
-    : Buffer.byteLength(String(value));
-
-const sizeIn = (item: Record<string, unknown>): number =>
-  Object.entries(item).reduce(
-    (sum, [name, value]) => sum + Buffer.byteLength(name) + bytesOf(value),
-    0,
-  );
-
 const sizeOf = async (meterId: string): Promise<number> => {
   const Key = { [PARTITION_KEY]: meterId };
   const { Item = {} } = await client.send(
     new GetCommand({ TableName: tableName, Key, ConsistentRead: true }),
   );
-  return sizeIn(Item);
+  return bytesOf(Item);
 };
 
 const printRecordSize = async (): Promise<void> => {
   const { Items = [] } = await client.send(
     new ScanCommand({ TableName: recordsTable, Limit: 1, ConsistentRead: true }),
   );
-  const size = sizeIn(Items[0] ?? {});
-  print('a record with two attempts', size, Math.ceil(size / UNIT_BYTES));
+  const size = bytesOf(Items[0] ?? {});
+  print('a record with two attempts', size, unitsOf(size));
 };
 
 const measureSize = async (): Promise<void> => {
@@ -244,8 +207,7 @@ const measureSize = async (): Promise<void> => {
   print('a meter in use for half an hour', 'bytes', 'units');
   for (let open = 0; open <= 100; open += 1) {
     const size = await sizeOf(caller.meterId);
-    if ([0, 1, 10, 20, 50, 60, 100].includes(open))
-      print(`${open} in flight`, size, Math.ceil(size / UNIT_BYTES));
+    if ([0, 1, 10, 20, 50, 60, 100].includes(open)) print(`${open} in flight`, size, unitsOf(size));
     await admit(caller);
   }
   await printRecordSize();
@@ -289,8 +251,8 @@ const measureLatency = async (): Promise<void> => {
 };
 
 await measureCalls();
-await measureGroups();
 await measureSize();
 await measureLatency();
 client.destroy();
 await dynamo.close();
+await compareDesigns();

@@ -13,27 +13,30 @@ const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 /** Time that moves from event to event. */
 export const createScheduler = (start: number): Scheduler => {
   let now = start;
-  let sequence = 0;
-  let events: { at: number; order: number; action: () => void }[] = [];
+  /** The next event is the last; of one instant, the first added is. */
+  const events: { at: number; action: () => void }[] = [];
+  /** Where the events begin that are due at that instant or before. */
+  const indexFor = (instant: number): number => {
+    let low = 0;
+    let high = events.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((events[middle]?.at ?? instant) > instant) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
   const after: Clock['after'] = (ms, action) => {
-    sequence += 1;
-    const event = { at: now + ms, order: sequence, action };
-    events.push(event);
+    const event = { at: now + ms, action };
+    events.splice(indexFor(event.at), 0, event);
     return () => {
-      events = events.filter((other) => other !== event);
+      const index = events.indexOf(event);
+      if (index >= 0) events.splice(index, 1);
     };
   };
   const takeNext = (end: number) => {
-    const next = events.reduce<(typeof events)[number] | undefined>(
-      (best, event) =>
-        !best || event.at < best.at || (event.at === best.at && event.order < best.order)
-          ? event
-          : best,
-      undefined,
-    );
-    if (!next || next.at > end) return undefined;
-    events.splice(events.indexOf(next), 1);
-    return next;
+    const next = events.at(-1);
+    return next && next.at <= end ? events.pop() : undefined;
   };
   return {
     now: () => now,

@@ -1,4 +1,3 @@
-import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, test } from 'vitest';
 import type { Caller } from '../../lambdas/keys/authenticate.ts';
 import { createMeter, type Meter } from '../../lambdas/metering/meter.ts';
@@ -6,9 +5,8 @@ import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.
 import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import { ApiError } from '../../lambdas/support/errors.ts';
 import { createLog } from '../../lambdas/support/log.ts';
-import { PARTITION_KEY } from '../../lambdas/tables.ts';
-import { answerOf, clientFrom, createMemoryTable, throwThrottled } from './memory-table.ts';
 import { createRandom } from './random.ts';
+import { createScaledTable } from './scaled-table.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
 
 /** An eighth of the thousand units a second that DynamoDB gives one item. */
@@ -28,38 +26,6 @@ const CALLER: Caller = {
   plan: { id: 'plan', rpm: 1_000_000, quota: 1_000_000, period: 'month' },
 };
 
-const bytesOf = (item: Record<string, unknown> = {}): number =>
-  Object.entries(item).reduce(
-    (sum, [name, value]) => sum + name.length + (typeof value === 'string' ? value.length : 8),
-    PARTITION_KEY.length + CALLER.meterId.length,
-  );
-
-/** A table that charges each write, also one whose condition fails, `ceil(size / 1 KB)` units from a bucket. */
-const createScaledTable = (scheduler: Scheduler) => {
-  const table = createMemoryTable();
-  /** Capacity of each item. */
-  const buckets = new Map<string, { units: number; filledAt: number }>();
-  const charge = (key: string, bytes: number) => {
-    const now = scheduler.now();
-    const last = buckets.get(key) ?? { units: UNITS_PER_SECOND, filledAt: now };
-    const filled = last.units + ((now - last.filledAt) / SECOND) * UNITS_PER_SECOND;
-    const units = Math.min(UNITS_PER_SECOND, filled);
-    const price = Math.max(1, Math.ceil(bytes / 1_024));
-    const isThrottled = units < price;
-    buckets.set(key, { units: isThrottled ? units : units - price, filledAt: now });
-    if (isThrottled) throwThrottled();
-  };
-  const client = clientFrom(async (command) => {
-    await scheduler.sleep(4);
-    const key = String(command.input.Key?.[PARTITION_KEY]);
-    if (command instanceof GetCommand) return { $metadata: {}, Item: table.get(key) };
-    const bytes = bytesOf(table.get(key));
-    charge(key, bytes);
-    return answerOf(table.update(command.input), 'always');
-  });
-  return client;
-};
-
 const serve = async (meter: Meter, scheduler: Scheduler, requestId: string): Promise<boolean> => {
   try {
     const admission = await meter.admit(CALLER, requestId);
@@ -77,7 +43,7 @@ const serve = async (meter: Meter, scheduler: Scheduler, requestId: string): Pro
 const createLoad = (environments: number) => {
   const scheduler = createScheduler(START);
   const random = createRandom(1);
-  const client = createScaledTable(scheduler);
+  const { client } = createScaledTable(scheduler, UNITS_PER_SECOND);
   const meters = Array.from({ length: environments }, () =>
     createMeter({
       store: createDynamoMeterStore({ client: createSdkClient(client), tableName: 'meters' }),
