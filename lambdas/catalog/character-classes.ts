@@ -88,7 +88,7 @@ const asciiClass = (code: number): number => {
   return code >= 0x61 && code <= 0x7a ? LOWER : SIGN;
 };
 
-export const createClasses = (): Uint8Array => {
+const createClasses = (): Uint8Array => {
   const classes = new Uint8Array(0x1_0000);
   for (const [index, first] of ROWS.entries()) classes.fill(rowOf(first), first, ROWS[index + 1]);
   for (const letter of TRADITIONAL) classes[letter.charCodeAt(0)] = HAN_TRADITIONAL;
@@ -105,7 +105,7 @@ export const FIRST_SIGN = 32;
  * What splits are known between: 1 to 26 for a to z of either case, three above for letters with marks, the signs of
  * ASCII from 32; 0 for all else.
  */
-export const createUnits = (classes: Uint8Array): Uint8Array => {
+const createUnits = (classes: Uint8Array): Uint8Array => {
   const units = new Uint8Array(0x1_0000);
   units.fill(27, 0xc0, 0x100).fill(28, 0x100, 0x300);
   // Marks to combine, and ạ ế.
@@ -122,4 +122,19 @@ export const createUnits = (classes: Uint8Array): Uint8Array => {
     sign += 1;
   }
   return units;
+};
+
+export const UNIT_BITS = 6;
+export const CLASS = (1 << UNIT_BITS) - 1;
+export const UNIT = CLASS << UNIT_BITS;
+
+/** The class of each code, and above it the unit. */
+export const createKinds = (): Uint16Array => {
+  const kinds = new Uint16Array(0x1_0000);
+  const classes = createClasses();
+  const units = createUnits(classes);
+  for (let code = 0; code < kinds.length; code += 1) {
+    kinds[code] = ((units[code] ?? 0) << UNIT_BITS) | (classes[code] ?? 0);
+  }
+  return kinds;
 };

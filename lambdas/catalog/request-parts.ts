@@ -212,12 +212,9 @@ const addTurn = (parts: Collected, { role, blocks }: Turn): void => {
 const writeSchema = (parts: Collected, value: unknown): string => {
   parts.members += 1;
   if (typeof value === 'string') return `"${value}"`;
+  if (Array.isArray(value)) return `[${value.map((item) => writeSchema(parts, item)).join(',')}]`;
   if (typeof value !== 'object' || value === null) return String(value);
   let text = '';
-  if (Array.isArray(value)) {
-    for (const item of value) text += `${text === '' ? '' : ','}${writeSchema(parts, item)}`;
-    return `[${text}]`;
-  }
   for (const key of Object.keys(value)) {
     const member = (value as Json)[key];
     if (key === 'description' && typeof member === 'string') {
