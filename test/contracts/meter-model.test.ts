@@ -14,7 +14,8 @@ import {
   refund,
   reserve,
 } from './meter-model/commands.ts';
-import { countMeters, setUpModel } from './meter-model/real.ts';
+import { faultyCommands } from './meter-model/faulty-commands.ts';
+import { countMeters, setUpFaultyModel, setUpModel } from './meter-model/real.ts';
 
 const property = (newClient: () => DynamoClient) =>
   fc.asyncProperty(meterCommands(anyFault), (commands) =>
@@ -54,6 +55,14 @@ test.each(['always', 'never'] as const)(
   },
   600_000,
 );
+
+test(`a sharded meter counts what one of the possible outcomes of each unanswered write explains after any of ${SHARDED_RUNS} histories with faults`, async () => {
+  const newClient = () => createSdkClient(createMemoryClient(createMemoryTable(), 'always'));
+  const histories = fc.asyncProperty(faultyCommands, (commands) =>
+    fc.asyncModelRun(setUpFaultyModel(newClient, SHARDING), commands),
+  );
+  await fc.assert(histories, { numRuns: SHARDED_RUNS });
+}, 600_000);
 
 test('the store on DynamoDB counts as the model does after any of 40 histories', async () => {
   const dynamo = await startDynamo();

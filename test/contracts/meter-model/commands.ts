@@ -26,7 +26,7 @@ const MINUTE = 60_000;
 /** A request lives for 15 minutes at most, and so does a signed write. */
 const LIFE = 15 * MINUTE;
 
-const settle = async <Value>(verb: Promise<Value>): Promise<Effect<Value>> => {
+export const settle = async <Value>(verb: Promise<Value>): Promise<Effect<Value>> => {
   try {
     return { value: await verb };
   } catch (error) {

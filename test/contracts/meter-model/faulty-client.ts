@@ -17,10 +17,12 @@ export const FAULTS: Fault[] = [
 
 export type FaultyClient = {
   client: DynamoClient;
-  /** Sets the fault of the next call. */
-  injectNext(fault: Fault): void;
+  /** Sets the fault of the next call, or of one after it. */
+  injectNext(fault: Fault, callsBefore?: number): void;
   /** Applies the oldest late write; false if there is none. */
   landLate(): Promise<boolean>;
+  /** Late writes that are still to be applied. */
+  countLate(): number;
   /** Drops the writes in flight: their signatures have expired. */
   expireLate(): void;
 };
@@ -35,6 +37,7 @@ const isWrite = (operation: DynamoOperation): boolean => operation === 'UpdateIt
 /** A client that injects one fault at a time, chosen by the test. */
 export const createFaultyClient = (base: DynamoClient): FaultyClient => {
   let next: Fault = 'none';
+  let callsBeforeNext = 0;
   let late: (() => Promise<void>)[] = [];
   /** Inputs of calls without a response; each repeat is dropped. */
   const silent = new WeakSet<object>();
@@ -47,6 +50,8 @@ export const createFaultyClient = (base: DynamoClient): FaultyClient => {
         if (!(error instanceof DynamoError)) throw error;
       });
     };
+    callsBeforeNext -= 1;
+    if (callsBeforeNext >= 0) return send();
     const fault = next;
     next = 'none';
     if (fault === 'throttled') throw throttled();
@@ -64,14 +69,16 @@ export const createFaultyClient = (base: DynamoClient): FaultyClient => {
 
   return {
     client: { ...base, call },
-    injectNext: (fault) => {
+    injectNext: (fault, callsBefore = 0) => {
       next = fault;
+      callsBeforeNext = callsBefore;
     },
     landLate: async () => {
       const apply = late.shift();
       await apply?.();
       return apply !== undefined;
     },
+    countLate: () => late.length,
     expireLate: () => {
       late = [];
     },

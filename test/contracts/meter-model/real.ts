@@ -5,6 +5,7 @@ import { PARTITION_KEY } from '../../../lambdas/tables.ts';
 import { TABLE_NAMES } from '../../support/dynamo.ts';
 import type { Real } from './commands.ts';
 import { createFaultyClient } from './faulty-client.ts';
+import { createFaultyModel } from './faulty-commands.ts';
 import { createMeterModel } from './model.ts';
 
 /** Nine minutes before a year ends: histories cross the end of every kind of window. */
@@ -46,6 +47,12 @@ export const setUpModel =
     model: createMeterModel(START),
     real: createReal(newClient(), sharding),
   });
+
+/** What callers know of a meter, and a store whose sharded meters are on a faulty client. */
+export const setUpFaultyModel = (newClient: () => DynamoClient, sharding: Sharding) => () => ({
+  model: createFaultyModel(START),
+  real: createReal(newClient(), sharding),
+});
 
 /** Meters that this process has set up. */
 export const countMeters = (): number => meters;
