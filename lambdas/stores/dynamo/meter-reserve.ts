@@ -8,7 +8,7 @@ import {
 import { StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
 import { type AttemptParts, createTry, WHOLE_METER } from './meter-attempt.ts';
 import type { Bank, Refusal, Root } from './meter-bank.ts';
-import { countsIn, hasStaleMarks, markName, ownOutcomeIn } from './meter-item.ts';
+import { countsIn, hasStaleMarks, markName, markOf, ownOutcomeIn } from './meter-item.ts';
 import { estimateCounts, homeShard, limitsText, snapshotOf } from './meter-shards.ts';
 
 /** Attempts of one reservation while other writes change the meter between its steps; then StoreUnavailable. */
@@ -139,7 +139,10 @@ export const createReserve = (
   const reserveAgain = async (reservation: Reservation): Promise<ReserveResult | undefined> => {
     const name = markName(reservation.requestId);
     const items = await bank.readAll(reservation.meterId);
-    const shard = items.findIndex((item) => item?.[name] !== undefined);
+    const marks = items.map((item) => item?.[name]);
+    // An item that was full keeps a tombstone, and the open mark is in another one.
+    const open = marks.indexOf(markOf(reservation));
+    const shard = open < 0 ? marks.findIndex((mark) => mark !== undefined) : open;
     if (shard < 0) return undefined;
     if (shard === 0) return reserveInOne(reservation);
     return reserveInShards(reservation, await bank.open(reservation), shard);
