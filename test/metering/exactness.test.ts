@@ -170,14 +170,18 @@ const mixes = isFull
   ? [1, 60, 250].flatMap((limit) => ALL.map((mix) => ({ ...mix, limit, callers: 2 * limit + 50 })))
   : PAIRS.map((mix) => ({ ...mix, limit: 20, callers: 60 }));
 
-/** Callers of a retryable 429 call again a second later, as its headers ask them to. */
-const askUntilDecided = async (servers: Fleet['servers'], calls: Call[]): Promise<Seen[]> => {
+/** Callers of a retryable 429 call again a second later, as its headers ask them to, within the same minute. */
+const askUntilDecided = async (
+  servers: Fleet['servers'],
+  calls: Call[],
+  retries = 50,
+): Promise<Seen[]> => {
   const seen = await callAtOnce(servers, calls);
   const waiting = seen.filter(isReserved).map(({ call }) => call);
-  if (waiting.length === 0) return seen;
+  if (waiting.length === 0 || retries === 0) return seen;
   setNow(now + 1_000);
   const decided = seen.filter((one) => !isReserved(one));
-  return [...decided, ...(await askUntilDecided(servers, waiting))];
+  return [...decided, ...(await askUntilDecided(servers, waiting, retries - 1))];
 };
 
 const isDenied = ({ status }: Seen): boolean => status === 402 || status === 429;

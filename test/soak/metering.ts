@@ -1,7 +1,7 @@
 /**
  * The metering suites at full length and on a random seed; `npm test` runs the same files in short on a fixed one.
- * `npm run soak:metering` takes about 20 minutes, `npm run soak:metering -- kills` runs one part. Variables of
- * the environment take precedence; TEST_SEED replays a run.
+ * `npm run soak:metering` takes about 45 minutes on two busy cores, `npm run soak:metering -- kills` runs one part.
+ * Variables of the environment take precedence; TEST_SEED replays a run.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
