@@ -87,7 +87,7 @@ export const simulateLoad = async (design: Design, load: Load): Promise<LoadResu
   const earlier = { ...counts };
   await scheduler.run(end);
   const measured = since(counts, earlier);
-  // The load goes on while the measured responses end.
+  // The load continues while the measured responses end.
   await scheduler.run(end + load.responseMs + 2 * SECOND);
   return { offered, served, counts: measured, items: countItems() };
 };
