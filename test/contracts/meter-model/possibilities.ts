@@ -32,6 +32,8 @@ export const createPossibilities = () => {
   let worlds: World[] = [new Map()];
   const reservations = new Map<string, Reservation>();
   const keyEnds = new Map<string, number>();
+  /** Requests of which a write had no response: until it cannot be applied any more, a shard that is full denies them for good. */
+  const unsure = new Set<string>();
 
   const keep = (next: World[]) => {
     const byText = new Map(next.map((world) => [[...world].toSorted().join(), world]));
@@ -77,7 +79,10 @@ export const createPossibilities = () => {
     /** Each world in which the reservation has this outcome. A request that was denied is over. */
     see: (r: Reservation, outcome: ReserveResult['outcome']) => {
       const state = outcome === 'admitted' ? 'open' : 'closed';
-      const agreeing = worlds.filter((world) => outcomeIn(world, r) === outcome);
+      const isDenied = outcome === 'too-late' && unsure.has(r.requestId);
+      const explains = (world: World) =>
+        outcomeIn(world, r) === outcome || (isDenied && stateIn(world, r) === 'none');
+      const agreeing = worlds.filter(explains);
       keep(
         agreeing.map((world) =>
           stateIn(world, r) === 'none' ? applied(world, r, () => state) : world,
@@ -87,8 +92,10 @@ export const createPossibilities = () => {
     /** A write with a response. */
     apply: (r: Reservation, effect: Effect) => keep(worlds.map((w) => applied(w, r, effect))),
     /** A write that may be applied or not. */
-    fork: (r: Reservation, effect: Effect) =>
-      keep(worlds.flatMap((world) => [world, applied(world, r, effect)])),
+    fork: (r: Reservation, effect: Effect) => {
+      unsure.add(r.requestId);
+      keep(worlds.flatMap((world) => [world, applied(world, r, effect)]));
+    },
     /** How many units the reaper found. */
     seeReaped: (now: number, count: number) => {
       const isDead = (world: World) => (r: Reservation) =>
@@ -110,5 +117,3 @@ export const createPossibilities = () => {
     ) => keep(worlds.filter((world) => isSeen(countsIn(world, window)))),
   };
 };
-
-export type Possibilities = ReturnType<typeof createPossibilities>;
