@@ -104,30 +104,30 @@ export const createWriteLedger = (): WriteLedger => {
 const MAX_METERS = 1_000;
 
 /**
- * Throttled writes of requests, by meter, within a minute. The root's loans are not among them: more shards would make it
- * busier.
+ * Requests whose writes were throttled, by meter, within a minute; one that is repeated counts once. The root's loans are
+ * not among them: more shards would make it busier.
  */
 export const createThrottles = ({ throttledToSpread }: Pick<Sharding, 'throttledToSpread'>) => {
-  const meters = createLruCache<{ minute: number; count: number }>(MAX_METERS);
+  const meters = createLruCache<{ minute: number; requests: Set<string> }>(MAX_METERS);
+  const note = ({ meterId, minute, requestId }: ReservedUnit): void => {
+    const last = meters.get(meterId);
+    // A unit is settled in a later minute than it was reserved in.
+    const current = last && last.minute >= minute ? last : { minute, requests: new Set<string>() };
+    if (current.requests.size < throttledToSpread) current.requests.add(requestId);
+    meters.set(meterId, current);
+  };
   return {
-    count: async <Result>(
-      { meterId, minute }: Pick<ReservedUnit, 'meterId' | 'minute'>,
-      write: () => Promise<Result>,
-    ): Promise<Result> => {
+    count: async <Result>(unit: ReservedUnit, write: () => Promise<Result>): Promise<Result> => {
       try {
         return await write();
       } catch (error) {
-        if (error instanceof StoreThrottled) {
-          const last = meters.get(meterId);
-          meters.set(meterId, { minute, count: last?.minute === minute ? last.count + 1 : 1 });
-        }
+        if (error instanceof StoreThrottled) note(unit);
         throw error;
       }
     },
-    areMany: (meterId: string): boolean => (meters.get(meterId)?.count ?? 0) >= throttledToSpread,
-    forget: (meterId: string): void => {
-      meters.delete(meterId);
-    },
+    areMany: (meterId: string): boolean =>
+      (meters.get(meterId)?.requests.size ?? 0) >= throttledToSpread,
+    forget: (meterId: string): void => void meters.delete(meterId),
   };
 };
 

@@ -6,7 +6,7 @@ import {
 } from '../meter-store.ts';
 import { StoreThrottled } from '../store-unavailable.ts';
 import { budgetsToCopy, grantsFor, grantsForNew, hasJoined } from './meter-grants.ts';
-import { EPOCH, IN_FLIGHT, itemKey, numberIn, pastCountersIn } from './meter-item.ts';
+import { EPOCH, FLOOR, IN_FLIGHT, itemKey, numberIn, pastCountersIn } from './meter-item.ts';
 import {
   addShards,
   beginEpoch,
@@ -32,10 +32,10 @@ import type { Item, Table } from './table.ts';
 /** A sharded meter as this process saw it last. */
 export type Root = { item: Item; layout: Layout };
 
-/** A shard that may admit the reservation now, or the limit that was reached. */
+/** A shard that may admit the reservation now, or why none will. */
 export type Room =
   | { root: Root; shard: number }
-  | { denied: UsageSnapshot & { outcome: LimitName } };
+  | { denied: UsageSnapshot & { outcome: LimitName | 'too-late' } };
 
 /** What a shard that did not admit a reservation contained, and how many shards there were. */
 export type Refusal = { shard: number; item: Item | undefined; isFull: boolean; shards: number };
@@ -213,6 +213,10 @@ export const createBank = ({ table, sharding }: { table: Table; sharding: Shardi
   const makeRoom: Bank['makeRoom'] = async (reservation, refusal) => {
     const root = await open(reservation);
     const { shard, item } = refusal;
+    // The root grants nothing for a closed minute, however often a shard asks.
+    if (numberIn(root.item, FLOOR) >= reservation.minute) {
+      return { denied: { ...snapshotOf([root.item], reservation), outcome: 'too-late' } };
+    }
     if (!isOpen(root, shard, item)) {
       await join(reservation.meterId, root, shard);
       return { root, shard };

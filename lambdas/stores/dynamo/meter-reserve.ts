@@ -18,7 +18,7 @@ const MAX_METERS = 1_000;
 /** A shard, in the epoch of a root. */
 type Spot = { root: Root; shard: number };
 type Refused = Refusal & { isTombstoned: boolean };
-/** The spot is undefined if a limit is reached, in all shards together. */
+/** The spot is undefined if no shard will admit it: a limit is reached in their sum, or its minute is closed. */
 type Sought = { result: ReserveResult; spot: Spot | undefined };
 
 /** A tombstone denies the request itself, too. */

@@ -51,7 +51,7 @@ export type Sharding = {
    * has not seen the change yet must not undo the epoch of one that has.
    */
   limitsHoldMs: number;
-  /** Reserves that one process sees throttled in a minute before it spreads a meter over more items. */
+  /** Requests that one process sees throttled in a minute before it spreads a meter over more items. */
   throttledToSpread: number;
   /** Writes of one item that a process sends one by one; while they are in flight, further ones wait and travel as one. */
   writesInFlight: number;

@@ -147,6 +147,25 @@ describe("a meter's item", () => {
     expect(written.filter((key) => key === 'm8')).toHaveLength(1);
   });
 
+  test('a repeat of a closed minute is too late on a sharded meter', async () => {
+    const sharding = { ...SHARDING, marksPerItem: 1 };
+    const tableName = TABLE_NAMES.meters;
+    const sharded = createDynamoMeterStore({ client: dynamo.client, tableName, sharding });
+    await Promise.all(
+      [1, 2].map((id) => sharded.reserve(request('m9', 900 + id, START, '2026-11'))),
+    );
+    for (let minute = 1; minute <= 20; minute += 1) {
+      const one = request('m9', minute, START + minute * 60_000, '2026-11');
+      await sharded.reserve(one);
+      await sharded.charge(one);
+    }
+    for (let n = 0; n < 8; n += 1) {
+      const late = request('m9', 100 + n, START + 12 * 60_000, '2026-11');
+      const repeat = { ...late, isRepeat: true };
+      expect(await sharded.reserve(repeat)).toMatchObject({ outcome: 'too-late' });
+    }
+  });
+
   test('60 requests in flight of two keys keep the item of a meter under 1 KB', async () => {
     const wide = { meterId: `mtr_${'a'.repeat(20)}`, rpm: 1e6, quota: 1e6 };
     for (let n = 0; n < 66; n += 1) {
