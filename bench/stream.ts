@@ -69,6 +69,7 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
   const breaker = {
     prefetch: () => undefined,
     acquire: async () => ({ isOpen: false as const, permit }),
+    isOpen: async () => false,
     acquireTrickle: async () => undefined,
   };
   const failover = createFailover({ breaker });

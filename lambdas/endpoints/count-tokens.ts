@@ -15,7 +15,7 @@ type CountDeps = {
   /** @default none: no provider is asked */
   countAtProvider?: CountAtProvider | undefined;
   meter: Meter;
-  breaker: Pick<Breaker, 'acquire'>;
+  breaker: Pick<Breaker, 'isOpen'>;
 };
 
 /** A count, and what it is from: the response header `x-router-counted-by`. */
@@ -37,17 +37,14 @@ export const createCountTokens = (deps: CountDeps): Endpoint => {
   const { catalog, tokenizers, countAtProvider, meter, breaker } = deps;
 
   /**
-   * Undefined without a call where the target's breaker is open. How the call ends is not reported to the breaker:
-   * counters have limits of their own, and many providers have none, so it is not evidence about generations.
+   * Undefined without a call where the target's breaker is open. How the call ends is not reported to the breaker, and it
+   * takes no probe: counters have limits of their own, so it is not evidence about generations.
    */
   const askProvider = async (target: Target, request: GenerationRequest, projectId: string) => {
     if (countAtProvider === undefined) return undefined;
-    const acquired = await breaker.acquire(target, projectId);
-    if (acquired.isOpen) return undefined;
+    if (await breaker.isOpen(target, projectId)) return undefined;
     const protocol = upstreamProtocols[target.protocol];
-    const tokens = await countAtProvider({ target, protocol, request });
-    await acquired.permit.onAbandon();
-    return tokens;
+    return countAtProvider({ target, protocol, request });
   };
 
   const countOn = async (

@@ -41,6 +41,8 @@ export type Breaker = {
   /** Starts to read the states of `targets`, so that they are read before they are needed. */
   prefetch(targets: Target[]): void;
   acquire(target: Target, projectId: string): Promise<Acquired>;
+  /** Whether the target must not be called now. Takes no probe: for calls that tell nothing about its health. */
+  isOpen(target: Target, projectId: string): Promise<boolean>;
   /**
    * Returns the best of a model's targets whose breakers are all open, about once a second; undefined for
    * all other requests.
@@ -198,13 +200,25 @@ export const createBreaker = (parts: BreakerParts): Breaker => {
     return (await states.takeProbe(name)) ? probePermit(permitParts, state) : FRESH_MS;
   };
 
-  const acquire = async (target: Target, projectId: string): Promise<Acquired> => {
+  /** An open breaker of this environment. */
+  const findLocal = (target: Target, projectId: string): OpenBreaker | undefined => {
     const heldMs = projects.waitMs(nameOf(target), projectId);
-    if (heldMs > 0) return { isOpen: true, target, waitMs: heldMs, of: 'project' };
+    if (heldMs > 0) return { target, waitMs: heldMs, of: 'project' };
     const refusedMs = credentials.waitMs(target);
-    if (refusedMs > 0) return { isOpen: true, target, waitMs: refusedMs, of: 'credential' };
+    if (refusedMs > 0) return { target, waitMs: refusedMs, of: 'credential' };
     const unreachableMs = connections.waitMs(nameOf(target));
-    if (unreachableMs > 0) return { isOpen: true, target, waitMs: unreachableMs, of: 'connection' };
+    return unreachableMs > 0 ? { target, waitMs: unreachableMs, of: 'connection' } : undefined;
+  };
+
+  const isOpen = async (target: Target, projectId: string): Promise<boolean> => {
+    if (findLocal(target, projectId)) return true;
+    const state = await states.read(nameOf(target));
+    return (state?.openUntil ?? 0) > clock.now();
+  };
+
+  const acquire = async (target: Target, projectId: string): Promise<Acquired> => {
+    const open = findLocal(target, projectId);
+    if (open) return { isOpen: true, ...open };
     // Entered before the shared state is awaited, so that only one call is a local probe.
     const local = localPermits(target, projectId);
     const shared = await acquireShared(target, projectId);
@@ -235,6 +249,7 @@ export const createBreaker = (parts: BreakerParts): Breaker => {
       for (const target of targets) void states.read(nameOf(target));
     },
     acquire,
+    isOpen,
     acquireTrickle,
   };
 };
