@@ -12,9 +12,9 @@ const LEAVING = Array.from({ length: RUN }).reduce<number>((power) => Math.imul(
 const SPACE = 0x20;
 const NO_BREAK_SPACE = 0xa0;
 
-/** White space, and the escapes of JSON for it, as one space: providers quote prompts in either form. */
+/** White space, and the escapes of JSON and Python for it, as one space: providers quote prompts in any form. */
 const plain = (text: string): string =>
-  text.replace(/\\[nrtbf]|\s/g, ' ').replace(/\\(["\\/])/g, '$1');
+  text.replace(/\\[nrtbf]|\s/g, ' ').replace(/\\(["'\\/])/g, '$1');
 
 /** The same for one character. */
 const unitAt = (text: string, index: number): number => {

@@ -134,7 +134,9 @@ export const createJsonFrame = () => {
       const tail = text.slice(start + literal.length, isPadded ? padding : text.length);
       const rest = head + tail;
       // The literal is that member if it occurs once and no other string is escaped.
-      const isMember = start >= 0 && start === text.lastIndexOf(literal) && !rest.includes('\\');
+      // Not `lastIndexOf`, which compares 40,000 quotes at each of 40,000 places.
+      const isOnce = start >= 0 && text.indexOf(literal, start + 1) < 0;
+      const isMember = isOnce && !rest.includes('\\');
       // A second list, next to that of the choices, may be one that grows with each event.
       const isSingleList = rest.indexOf('[') === rest.lastIndexOf('[');
       frame = isMember && isSingleList ? { head, tail, isPadded } : undefined;
@@ -150,6 +152,8 @@ export const createJsonFrame = () => {
       const end = limit - tail.length;
       // V8 compares slices ten times faster than `startsWith` does.
       const isFramed = text.slice(0, head.length) === head && text.slice(end, limit) === tail;
+      // Anything but a string may have more levels than are parsed here.
+      if (text[head.length] !== '"') return undefined;
       return isFramed && limit > 0 ? asString(readJson(text.slice(head.length, end))) : undefined;
     },
   };

@@ -5,6 +5,7 @@ import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { createSseReader } from '../../../lambdas/protocols/sse.ts';
 import { UpstreamError } from '../../../lambdas/protocols/upstream-error.ts';
 import { withFrame } from '../../../lambdas/upstreams/read-answer.ts';
+import { cpuMsOf } from '../../support/cpu-time.ts';
 import { upstreamCases } from '../../support/golden.ts';
 import { fc } from '../../support/seeds.ts';
 import { requestOf } from '../../support/translate.ts';
@@ -161,6 +162,19 @@ test.each([
     });
   }
   expect(decoded).toBe(2);
+});
+
+test.each([
+  { what: 'quotes', value: '"'.repeat(60_000), pad: `${'"'.repeat(60_000)}x` },
+  { what: 'lists', value: [], pad: '' },
+])('a stream whose texts become $what takes no longer with a learned frame', ({ value, pad }) => {
+  const chunk = (content: unknown) =>
+    JSON.stringify({ id: '1', choices: [{ index: 0, delta: { content } }], pad });
+  const nested = chunk('HOLE').replace('"HOLE"', '['.repeat(1_000_000) + ']'.repeat(1_000_000));
+  const last = typeof value === 'string' ? chunk(value) : nested;
+  const decoder = withFrame(upstreamProtocols.chat.streamDecoder(REQUEST));
+  const ms = cpuMsOf(() => decodeAll(decoder, [chunk(' a'), chunk(' b'), last]));
+  expect(ms).toBeLessThan(500);
 });
 
 test('an event that ends where the padding of the events before began is decoded', () => {
