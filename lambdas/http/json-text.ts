@@ -123,7 +123,7 @@ const hasLoneSurrogate = (text: string): boolean => {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const MAY_HOLD_PROTO = /__proto__|\\u005f/i;
+const MAY_HOLD_PROTO = /__proto__|\\u00(?:5f|6f|7[024])/i;
 
 /** `__proto__` is an ordinary key to JSON.parse and a prototype to some of what runs later. Changes `value`. */
 const dropProto = (value: unknown): void => {

@@ -76,7 +76,7 @@ const readBody = (request: IncomingMessage): Promise<Buffer | undefined> =>
       resolve(size <= MAX_EVENT_BYTES ? Buffer.concat(chunks, size) : undefined);
     });
     const onClose = () => {
-      if (!request.complete) reject(new Error('The client disconnected.'));
+      if (!request.readableEnded) reject(new Error('The client disconnected.'));
     };
     if (request.destroyed) onClose();
     request.on('close', onClose);

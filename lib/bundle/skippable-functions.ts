@@ -3,6 +3,8 @@ import ts from 'typescript';
 /** Whether an arrow function uses what a `function` has itself. */
 const usesOuterThis = (node: ts.Node): boolean =>
   node.kind === ts.SyntaxKind.ThisKeyword ||
+  node.kind === ts.SyntaxKind.SuperKeyword ||
+  ts.isMetaProperty(node) ||
   (ts.isIdentifier(node) && node.text === 'arguments') ||
   ts.forEachChild(node, (child) => usesOuterThis(child) || undefined) === true;
 

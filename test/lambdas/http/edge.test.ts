@@ -326,6 +326,7 @@ describe.each([
     test.each([
       '{"__proto__":{"x":1},"a":{"__proto__":{"x":1}}}',
       '{"\\u005f_proto__":{"x":1},"a":{}}',
+      '{"__\\u0070roto__":{"x":1},"a":{}}',
     ])('the key __proto__ neither pollutes nor passes: %s', async (body) => {
       const sent = await post(body);
       expect(sent.text).not.toContain('proto');
