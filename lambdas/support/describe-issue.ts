@@ -1,4 +1,5 @@
 import type * as z from 'zod/mini';
+import { anyOf } from './schema.ts';
 
 type Issue = z.core.$ZodRawIssue;
 
@@ -20,11 +21,6 @@ const sized = (origin: string, bound: string, size: number | bigint): string => 
   return unit
     ? `must have ${bound} ${size} ${unit}${size === 1 ? '' : 's'}`
     : `must be ${bound} ${size}`;
-};
-
-const anyOf = (choices: unknown[]): string => {
-  const [first, ...rest] = choices.map((choice) => JSON.stringify(choice));
-  return rest.length === 0 ? `must be ${first}` : `must be one of ${[first, ...rest].join(', ')}`;
 };
 
 /** `must be a string or an array`, where that is all that a union's branches ask for. */

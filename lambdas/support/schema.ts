@@ -70,7 +70,8 @@ export const mapped =
     return issues.length === before ? map(output) : (output as never);
   };
 
-const anyOf = (values: readonly unknown[]): string => {
+/** `must be one of "a", "b"` */
+export const anyOf = (values: readonly unknown[]): string => {
   const [first, ...others] = values.map((value) => JSON.stringify(value));
   return others.length === 0
     ? `must be ${first}`
@@ -111,7 +112,7 @@ const prefix = (issues: Issue[], from: number, name: string | number): void => {
   for (let index = from; index < issues.length; index += 1) issues[index]?.path.unshift(name);
 };
 
-/** Reads up to the first invalid item: an error names one, and 100,000 invalid items took 1.7 s. */
+/** Reads up to the first invalid item, because an error names one. */
 export const list = <T>(item: Schema<T>, items: Schema<unknown[]> = array): Schema<T[]> => {
   return (value, issues) => {
     const before = issues.length;

@@ -36,8 +36,11 @@ export const createFormatEmf = (stage: string): FormatEmf => {
     const dimensionNames = Object.keys(known);
     const metricNames = Object.keys(values);
     const form = `${dimensionNames} ${metricNames}`;
-    const directives = forms.get(form) ?? directivesOf(dimensionNames, metricNames);
-    forms.set(form, directives);
+    let directives = forms.get(form);
+    if (directives === undefined) {
+      directives = directivesOf(dimensionNames, metricNames);
+      forms.set(form, directives);
+    }
     const members = JSON.stringify({ ...known, ...values }).slice(1);
     return `{"_aws":{"Timestamp":${now},"CloudWatchMetrics":${directives}},${members}\n`;
   };

@@ -27,8 +27,6 @@ import {
   withDefault,
 } from '../../support/schema.ts';
 
-const Name = nonEmpty;
-
 /** The chat-completions request. Loose: fields that are not listed are kept in `extras`. */
 const TextPart = looseObject({ type: literal('text'), text: string });
 const RefusalPart = looseObject({ type: literal('refusal'), refusal: string });
@@ -48,7 +46,7 @@ const FilePart = looseObject({
 const ToolUsePart = looseObject({
   type: literal('tool_use'),
   id: string,
-  name: Name,
+  name: nonEmpty,
   input: anything,
 });
 const ToolResultPart = looseObject({
@@ -86,7 +84,7 @@ const Arguments = mapped(union([string, jsonObject]), (value) =>
   typeof value === 'string' ? value : JSON.stringify(value),
 );
 
-const FunctionCall = looseObject({ name: Name, arguments: optional(Arguments) });
+const FunctionCall = looseObject({ name: nonEmpty, arguments: optional(Arguments) });
 // Empty ids come from upstreams that send them; the result has an empty id too.
 const Id = { id: string };
 const ToolCall = union([
@@ -98,7 +96,7 @@ const ToolCall = union([
   looseObject({
     ...Id,
     type: literal('custom'),
-    custom: looseObject({ name: Name, input: string }),
+    custom: looseObject({ name: nonEmpty, input: string }),
   }),
 ]);
 
@@ -123,7 +121,7 @@ const ToolMessage = looseObject({
 /** The result of a `function_call`; tool calls replaced both in 2023. */
 const FunctionMessage = looseObject({
   role: literal('function'),
-  name: Name,
+  name: nonEmpty,
   content: optional(Content),
 });
 const ROLES = 'must be one of system, developer, user, assistant, tool, function';
@@ -175,7 +173,7 @@ const OtherTool = ofOtherType(['function', 'custom'], 'Invalid tool');
 export const WireTool = union([FunctionTool, CustomTool, SchemaTool, OtherTool]);
 export type WireTool = Infer<typeof WireTool>;
 
-const Named = looseObject({ name: Name });
+const Named = looseObject({ name: nonEmpty });
 const FunctionChoice = looseObject({ type: literal('function'), function: Named });
 const CustomChoice = looseObject({ type: literal('custom'), custom: Named });
 const WireToolChoice = union([
@@ -191,7 +189,7 @@ const WireToolChoice = union([
   }),
   // Choices of the messages protocol, from agents that send its tools.
   looseObject({ type: oneOf(['auto', 'any', 'none']) }),
-  looseObject({ type: literal('tool'), name: Name }),
+  looseObject({ type: literal('tool'), name: nonEmpty }),
 ]);
 export type WireToolChoice = Infer<typeof WireToolChoice>;
 
@@ -221,8 +219,6 @@ const MAX_TOOLS = 256;
 /** The vendor's limit. */
 const MAX_CHOICES = 128;
 
-const StopSequence = nonEmpty;
-
 export const ChatRequest = looseObject({
   model: nonEmpty,
   messages: list(Message, maxItems(MAX_MESSAGES, { items: minItems(1) })),
@@ -236,8 +232,8 @@ export const ChatRequest = looseObject({
   n: optional(atMost(positive, MAX_CHOICES)),
   stop: optional(
     union([
-      StopSequence,
-      list(StopSequence, maxItems(MAX_STOP_SEQUENCES, { text: 'at most 4 sequences' })),
+      nonEmpty,
+      list(nonEmpty, maxItems(MAX_STOP_SEQUENCES, { text: 'at most 4 sequences' })),
     ]),
   ),
   tools: optional(list(WireTool, maxItems(MAX_TOOLS))),

@@ -25,8 +25,6 @@ import {
 } from '../../support/schema.ts';
 
 const OptionalText = optional(string);
-const NonEmptyText = nonEmpty;
-
 /** The responses request. Loose: members that are not listed are ignored. */
 const TextPart = looseObject({
   type: oneOf(['input_text', 'output_text', 'text']),
@@ -61,21 +59,21 @@ const MessageItem = looseObject({
 });
 const FunctionCallItem = looseObject({
   type: literal('function_call'),
-  call_id: NonEmptyText,
-  name: NonEmptyText,
+  call_id: nonEmpty,
+  name: nonEmpty,
   namespace: OptionalText,
   arguments: string,
 });
 const CustomCallItem = looseObject({
   type: literal('custom_tool_call'),
-  call_id: NonEmptyText,
-  name: NonEmptyText,
+  call_id: nonEmpty,
+  name: nonEmpty,
   namespace: OptionalText,
   input: string,
 });
 const OutputItem = looseObject({
   type: oneOf(['function_call_output', 'custom_tool_call_output']),
-  call_id: NonEmptyText,
+  call_id: nonEmpty,
   output: Content,
 });
 const ReasoningItem = looseObject({
@@ -140,7 +138,7 @@ export type InputItem = Infer<typeof InputItem>;
 
 const NamedChoice = looseObject({
   type: oneOf(['function', 'custom']),
-  name: NonEmptyText,
+  name: nonEmpty,
   namespace: OptionalText,
 });
 const WireToolChoice = union([
@@ -184,7 +182,7 @@ export const ResponsesRequest = looseObject({
   background: absent('is not supported: wait for the response, or stream it'),
   prompt: absent('is not supported, because no prompt is stored here: send instructions and input'),
   context_management: absent('is not supported: shorten the conversation before it is sent'),
-  model: NonEmptyText,
+  model: nonEmpty,
   input: union([string, list(InputItem, maxItems(MAX_ITEMS, { items: minItems(1) }))]),
   instructions: OptionalText,
   stream: optional(boolean),
