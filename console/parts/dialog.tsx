@@ -35,8 +35,10 @@ export const Dialog = ({ title, onClose, isWide = false, children }: DialogProps
       }}
       // Chromium closes a dialog at the second Escape without asking.
       onClose={({ currentTarget }) => {
-        if (currentTarget.isConnected && !onClose) currentTarget.showModal();
-        else onClose?.();
+        // The event of a dialog that was removed comes late, and would close the one that has opened since.
+        if (!currentTarget.isConnected) return;
+        if (onClose) onClose();
+        else currentTarget.showModal();
       }}
     >
       <h2 id={id}>{title}</h2>

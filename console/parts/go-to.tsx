@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Api } from '../api/client.ts';
-import { asFailure } from '../api/failure.ts';
+import { type ApiFailure, asFailure } from '../api/failure.ts';
 import type { Key, List, Project } from '../api/types.ts';
 import { Dialog } from './dialog.tsx';
 import { moveFocus } from './move-focus.ts';
-import { announce } from './notice.tsx';
 import { hrefOf } from './route.ts';
 import { Search } from './search.tsx';
+import { FailureBox } from './states.tsx';
 
 export type Place = { title: string; href: string };
 
@@ -18,6 +18,8 @@ const placesOf = (projects: Project[]): Place[] =>
     { title: `Keys of ${name}`, href: hrefOf('keys', { project: id }) },
     { title: `Usage of ${name}`, href: hrefOf('usage', { project: id }) },
   ]);
+
+const isId = (text: string): boolean => /^\s*(?:req|key)_/.test(text);
 
 /** Opens the request or the key of an id; false for any other text. */
 const openId = async (api: Api, text: string): Promise<boolean> => {
@@ -35,6 +37,7 @@ type GoToProps = { api: Api; pages: readonly Place[]; projects: Project[]; onClo
 
 const GoToDialog = ({ api, pages, projects, onClose }: GoToProps) => {
   const [text, setText] = useState('');
+  const [failure, setFailure] = useState<ApiFailure>();
   const form = useRef<HTMLFormElement>(null);
   const words = text.toLowerCase().split(/\s+/);
   const found = [...pages, ...placesOf(projects)].filter(({ title }) =>
@@ -43,11 +46,15 @@ const GoToDialog = ({ api, pages, projects, onClose }: GoToProps) => {
   const go = async (event: Event) => {
     event.preventDefault();
     const [first] = found;
+    setFailure(undefined);
     try {
-      if (!(await openId(api, text.trim())) && first) location.hash = first.href;
-      onClose();
+      if (await openId(api, text.trim())) onClose();
+      else if (first) {
+        location.hash = first.href;
+        onClose();
+      }
     } catch (error) {
-      announce(asFailure(error).message);
+      setFailure(asFailure(error));
     }
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -73,6 +80,10 @@ const GoToDialog = ({ api, pages, projects, onClose }: GoToProps) => {
             </li>
           ))}
         </ul>
+        <p class="quiet" role="status">
+          {found.length === 0 && !isId(text) ? 'No page or project has this name.' : ''}
+        </p>
+        {failure && <FailureBox failure={failure} />}
       </form>
     </Dialog>
   );

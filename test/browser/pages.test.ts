@@ -188,6 +188,45 @@ test('Ctrl+K leads to a page by a few letters, and to a key and a request by the
   });
 });
 
+test('Ctrl+K with a name or an id that does not exist says so and stays open', async () => {
+  await withTab('#/overview', async ({ page }) => {
+    const dialog = page.getByRole('dialog', { name: 'Go to' });
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    await page.keyboard.press('Control+k');
+    await dialog.getByRole('searchbox').fill('nowhere');
+    await page.keyboard.press('Enter');
+    await dialog.getByText('No page or project has this name.').waitFor();
+    await dialog.getByRole('searchbox').fill('key_nowhere');
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('alert').waitFor();
+    expect(await violationsOn(page)).toEqual([]);
+    await dialog.getByRole('searchbox').fill('plans');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Plans', level: 1 }).waitFor();
+  });
+});
+
+test('a dialog that opens right after another has closed stays open', async () => {
+  await withTab('#/overview', async ({ page }) => {
+    const dialog = page.getByRole('dialog', { name: 'Go to' });
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    await page.keyboard.press('Control+k');
+    await dialog.waitFor();
+    // Within one task, as between two keys of a fast typist: the event that the first has closed is still to come.
+    await page.evaluate(`(async () => {
+      const find = () => document.querySelector('dialog[open]');
+      const first = find();
+      first.dispatchEvent(new Event('cancel', { cancelable: true }));
+      while (first.isConnected) await undefined;
+      dispatchEvent(new KeyboardEvent('keydown', { key: 'k', ctrlKey: true }));
+      while (!find()) await undefined;
+      await new Promise((resolve) => first.addEventListener('close', resolve));
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+    })()`);
+    expect(await dialog.isVisible()).toBe(true);
+  });
+});
+
 test('a target is tested with each call from the models page', async () => {
   await withTab('#/models', async ({ page }) => {
     await page.getByRole('button', { name: 'Test aurora/scribe-1 at aurora' }).click();
