@@ -20,6 +20,8 @@ export default defineConfig({
     pool: 'threads',
     isolate: false,
     maxWorkers: 2,
+    // A browser that the machine stops for seconds: the second attempt is shown as such. Soaks pass --retry=0.
+    retry: 1,
     // Far above what any state takes on a busy machine.
     testTimeout: 240_000,
     hookTimeout: 240_000,
