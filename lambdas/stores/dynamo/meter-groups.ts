@@ -1,5 +1,10 @@
+import type { Reservation, ReservedUnit } from '../meter-store.ts';
 import { asNotSent } from '../store-unavailable.ts';
-import type { Item, WriteResult } from './table.ts';
+import { IN_FLIGHT, itemKey, markName, minuteName, numberIn, periodName } from './meter-item.ts';
+import { reserveInShard } from './meter-shard-writes.ts';
+import { budgetsIn, type Sharding } from './meter-shards.ts';
+import { bindReservation, bindUnit, RESERVE, reserveAll, settleAll } from './meter-writes.ts';
+import type { ConditionalWrite, Item, Table, WriteResult } from './table.ts';
 
 /** Members of one write; its expressions stay below DynamoDB's 4 KB. */
 const MAX_GROUP = 40;
@@ -17,7 +22,7 @@ type Queue<Member> = {
  * Group commit: writes of one item that would be in flight with `writesInFlight` others of this process wait for one of
  * them, and travel as one. If its condition fails, each is sent alone. Writes that wait for one that fails are not sent.
  */
-export const createGroups = <Member>({
+const createGroups = <Member>({
   writesInFlight,
   sendOne,
   sendAll,
@@ -76,4 +81,87 @@ export const createGroups = <Member>({
     // An earlier copy of it may be why it was not applied.
     return { ...(joint?.mayBeDuplicated ? joint : await sendOne(member)), others: 0 };
   };
+};
+
+type GroupParts = {
+  table: Table;
+  sharding: Pick<Sharding, 'marksPerItem' | 'writesInFlight'>;
+};
+
+/** Whether two of them have the same mark, which one write cannot set twice. */
+const shareMark = (units: ReservedUnit[]): boolean =>
+  new Set(units.map(({ requestId }) => markName(requestId))).size < units.length;
+
+/** Where a reservation is tried: the root of a meter that is not sharded, or a shard in an epoch. */
+export type Place = { shard: number; epoch: number | undefined };
+export const WHOLE_METER: Place = { shard: 0, epoch: undefined };
+
+type Try = { reservation: Reservation; place: Place };
+
+export const placeKey = ({ meterId }: Reservation, { shard }: Place): string =>
+  itemKey(meterId, shard);
+
+/** Reservations that may be one write: of one item, key and window, under the same limits. */
+const reserveGroup = ({ reservation, place }: Try): string => {
+  const { keyId, minute, period, rpm, quota, concurrency } = reservation;
+  const same = [place.epoch, keyId, minute, period, rpm, quota, concurrency];
+  return [placeKey(reservation, place), ...same].join('|');
+};
+
+/** Sends reserves, several of one item as one write. */
+export const createReserveGroups = ({
+  table,
+  sharding: { marksPerItem, writesInFlight },
+}: GroupParts) => {
+  const sendOne = ({ reservation, place }: Try) => {
+    const { write, bindings } =
+      place.epoch === undefined
+        ? { write: RESERVE, bindings: bindReservation(reservation, marksPerItem) }
+        : reserveInShard(reservation, place.epoch, marksPerItem);
+    return table.apply(placeKey(reservation, place), write, bindings);
+  };
+
+  const sendAll = (tries: Try[], item: Item | undefined) => {
+    const [first] = tries;
+    const reservations = tries.map(({ reservation }) => reservation);
+    if (!first || shareMark(reservations)) return undefined;
+    const { reservation, place } = first;
+    const { epoch } = place;
+    const { rpm, quota, concurrency } =
+      epoch === undefined ? reservation : budgetsIn(item, epoch, reservation);
+    const limits = { rpm, quota, concurrency: Math.min(concurrency ?? marksPerItem, marksPerItem) };
+    const room = Math.min(
+      limits.rpm - numberIn(item, minuteName(reservation.minute)),
+      limits.quota - numberIn(item, periodName(reservation.period)),
+      limits.concurrency - numberIn(item, IN_FLIGHT),
+    );
+    if (room < tries.length) return undefined;
+    const { write, bindings } = reserveAll(reservations, reservation, { limits, epoch });
+    return table.apply(placeKey(reservation, place), write, bindings);
+  };
+
+  const send = createGroups({ writesInFlight, sendOne, sendAll });
+  return (reservation: Reservation, place: Place) => {
+    const one = { reservation, place };
+    return send(reserveGroup(one), one);
+  };
+};
+
+/** Sends charges or refunds of units in the item `key`, several of one minute and period as one write. */
+export const createSettleGroups = ({ table, sharding: { writesInFlight } }: GroupParts) => {
+  type Settlement = { unit: ReservedUnit; key: string; write: ConditionalWrite };
+
+  const sendOne = ({ unit, key, write }: Settlement) => table.apply(key, write, bindUnit(unit));
+
+  const sendAll = (settlements: Settlement[]) => {
+    const [first] = settlements;
+    const units = settlements.map(({ unit }) => unit);
+    if (!first || shareMark(units)) return undefined;
+    const { write, bindings } = settleAll(first.write, units, first.unit);
+    return table.apply(first.key, write, bindings);
+  };
+
+  const send = createGroups({ writesInFlight, sendOne, sendAll });
+  return (unit: ReservedUnit, key: string, write: ConditionalWrite) =>
+    send([key, write.update, unit.minute, unit.period].join('|'), { unit, key, write });
 };

@@ -80,10 +80,11 @@ const readOldMark = (name: string, value: string): Mark => {
   return { name, value, isOpen, isCounted: false, minute: Number(minute), period };
 };
 
-const marksIn = (item: Item): Mark[] => {
+const marksIn = (item: Item | undefined): Mark[] => {
   const marks: Mark[] = [];
   const textOf = createMinuteTexts();
-  for (const [name, value] of Object.entries(item)) {
+  for (const name in item) {
+    const value = item[name];
     if (typeof value !== 'string') continue;
     if (name.startsWith(MARK)) marks.push(readMark(name, value, textOf));
     else if (/^[ocx]/.test(name) && value.includes('|')) marks.push(readOldMark(name, value));
@@ -131,18 +132,8 @@ export const isKeyEnded = (
 };
 
 /** Open units of the period: a refund may still return them. */
-const reservedIn = (item: Item | undefined, period: string): number =>
-  marksIn(item ?? {}).filter((mark) => mark.isOpen && mark.period === period).length;
-
-export const countsIn = (
-  item: Item | undefined,
-  { minute, period }: Pick<Reservation, 'minute' | 'period'>,
-): MeterCounts => ({
-  minuteCount: numberIn(item, minuteName(minute)),
-  periodCount: numberIn(item, periodName(period)),
-  reservedCount: reservedIn(item, period),
-  inFlightCount: numberIn(item, IN_FLIGHT),
-});
+const reservedIn = (marks: Mark[], period: string): number =>
+  marks.filter((mark) => mark.isOpen && mark.period === period).length;
 
 /** The item that a write for several requests left, without the counts of `others` of them. */
 export const withoutOthers = (
@@ -181,10 +172,10 @@ export type StaleMarks = {
 };
 
 /** Marks of keys that ended long ago. A mark of 0 is undated (revoked by version 0.1.0), so it is kept. */
-const expiredKeyEnds = (item: Item, now: number): string[] =>
-  Object.entries(item)
-    .filter(([name, value]) => name[0] === 'u' && value !== 0)
-    .map(([name, value]) => ({ id: name.slice(1), age: now - Math.abs(Number(value)) }))
+const expiredKeyEnds = (item: Item | undefined, now: number): string[] =>
+  Object.keys(item ?? {})
+    .filter((name) => name[0] === 'u' && numberIn(item, name) !== 0)
+    .map((name) => ({ id: name.slice(1), age: now - Math.abs(numberIn(item, name)) }))
     .toSorted((one, other) => one.age - other.age)
     .filter(
       ({ age }, index) =>
@@ -192,10 +183,12 @@ const expiredKeyEnds = (item: Item, now: number): string[] =>
     )
     .flatMap(({ id }) => [keyEndName(id), lastUsedName(id)]);
 
+const isStale = ({ minute }: Mark, now: number): boolean =>
+  minute * MINUTE_MS + ABANDONED_AFTER_MS <= now;
+
 /** What `reap` refunds and removes at `now`. */
 export const staleMarksIn = (item: Item, now: number): StaleMarks => {
-  const isStale = ({ minute }: Mark) => minute * MINUTE_MS + ABANDONED_AFTER_MS <= now;
-  const stale = marksIn(item).filter(isStale);
+  const stale = marksIn(item).filter((mark) => isStale(mark, now));
   const tombstones = stale.filter(({ isOpen }) => !isOpen).map(({ name }) => name);
   return {
     abandoned: stale.filter(({ isOpen }) => isOpen),
@@ -204,10 +197,19 @@ export const staleMarksIn = (item: Item, now: number): StaleMarks => {
   };
 };
 
-export const hasStaleMarks = (item: Item | undefined, now: number): boolean => {
-  if (!item) return false;
-  const { abandoned, expired } = staleMarksIn(item, now);
-  return abandoned.length > 0 || expired.length > 0;
+/** The counts of an item, and whether it has stale marks: one walk over its marks for both. */
+export const countsIn = (
+  item: Item | undefined,
+  { minute, period, now }: Pick<Reservation, 'minute' | 'period' | 'now'>,
+): MeterCounts & { hasStaleMarks: boolean } => {
+  const marks = marksIn(item);
+  return {
+    minuteCount: numberIn(item, minuteName(minute)),
+    periodCount: numberIn(item, periodName(period)),
+    reservedCount: reservedIn(marks, period),
+    inFlightCount: numberIn(item, IN_FLIGHT),
+    hasStaleMarks: marks.some((mark) => isStale(mark, now)) || expiredKeyEnds(item, now).length > 0,
+  };
 };
 
 /** ISO text begins with its period's label and sorts like time, so a later text is a later period. */
@@ -245,7 +247,7 @@ export const endedPeriodsIn = (items: Item[], now: number): EndedPeriod[] => {
     .filter(
       ({ period }) =>
         isPeriodOver(period, now - PERIOD_KEPT_MS) &&
-        items.every((item) => reservedIn(item, period) === 0),
+        items.every((item) => reservedIn(marksIn(item), period) === 0),
     );
 };
 

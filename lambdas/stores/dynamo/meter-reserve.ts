@@ -6,9 +6,10 @@ import {
   type ReserveResult,
 } from '../meter-store.ts';
 import { StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
-import { type AttemptParts, createTry, WHOLE_METER } from './meter-attempt.ts';
+import { type AttemptParts, createTry } from './meter-attempt.ts';
 import type { Bank, Refusal, Root } from './meter-bank.ts';
-import { countsIn, hasStaleMarks, markName, markOf, ownOutcomeIn } from './meter-item.ts';
+import { WHOLE_METER } from './meter-groups.ts';
+import { countsIn, markName, markOf, ownOutcomeIn } from './meter-item.ts';
 import { estimateCounts, homeShard, limitsText, snapshotOf } from './meter-shards.ts';
 
 /** Attempts of one reservation while other writes change the meter between its steps; then StoreUnavailable. */
@@ -51,8 +52,7 @@ export const createReserve = (
       if (outcome === 'other-epoch' || outcome === 'full' || outcome === 'no-budget')
         return undefined;
       if (outcome === 'changed') continue;
-      const counts = countsIn(item, reservation);
-      return { outcome, ...counts, hasStaleMarks: hasStaleMarks(item, reservation.now) };
+      return { outcome, ...countsIn(item, reservation) };
     }
     throw new StoreUnavailable('The meter changed faster than it could be read.');
   };
@@ -62,8 +62,7 @@ export const createReserve = (
     const { shards, epoch } = root.layout;
     const { outcome, item, isTombstoned } = await tryIn(reservation, { shard, epoch });
     if (outcome === 'admitted' || outcome === 'key-ended' || outcome === 'too-late') {
-      const counts = estimateCounts(item, root.item, reservation);
-      return { outcome, ...counts, hasStaleMarks: hasStaleMarks(item, reservation.now) };
+      return { outcome, ...estimateCounts(item, root.item, reservation) };
     }
     return { shard, item, shards, isFull: outcome === 'full', isTombstoned };
   };

@@ -1,8 +1,7 @@
-import type { EndedPeriod, MeterCounts, Reservation } from '../meter-store.ts';
+import type { EndedPeriod, MeterCounts, Reservation, UsageSnapshot } from '../meter-store.ts';
 import {
   countsIn,
   EPOCH,
-  hasStaleMarks,
   IN_FLIGHT,
   isKeyEnded,
   lastUsedName,
@@ -159,33 +158,24 @@ export const periodNamesIn = (item: Item, period: string): string[] =>
       name === finalName(period) || name.replace(/^(?:a|g\d+:|b\d+:)/, '') === periodName(period),
   );
 
-/** Sum of the counts of a meter's items. */
-const sumCounts = (
-  items: (Item | undefined)[],
-  window: Pick<Reservation, 'minute' | 'period'>,
-): MeterCounts => {
-  const sum = { minuteCount: 0, periodCount: 0, reservedCount: 0, inFlightCount: 0 };
-  for (const item of items) {
-    const counts = countsIn(item, window);
-    sum.minuteCount += counts.minuteCount;
-    sum.periodCount += counts.periodCount;
-    sum.reservedCount += counts.reservedCount;
-    sum.inFlightCount += counts.inFlightCount;
-  }
-  return sum;
-};
-
 /** The state of a meter, from all its items. */
 export const snapshotOf = (
   items: (Item | undefined)[],
   query: Pick<Reservation, 'keyId' | 'minute' | 'period' | 'now'>,
-) => ({
-  ...sumCounts(items, query),
-  isKeyEnded: isKeyEnded(items[0], query),
-  lastUsedAt:
-    Math.max(...items.map((item) => numberIn(item, lastUsedName(query.keyId)))) || undefined,
-  hasStaleMarks: items.some((item) => hasStaleMarks(item, query.now)),
-});
+): UsageSnapshot => {
+  const counts = items.map((item) => countsIn(item, query));
+  const sumOf = (name: keyof MeterCounts) => counts.reduce((sum, one) => sum + one[name], 0);
+  return {
+    minuteCount: sumOf('minuteCount'),
+    periodCount: sumOf('periodCount'),
+    reservedCount: sumOf('reservedCount'),
+    inFlightCount: sumOf('inFlightCount'),
+    hasStaleMarks: counts.some(({ hasStaleMarks }) => hasStaleMarks),
+    isKeyEnded: isKeyEnded(items[0], query),
+    lastUsedAt:
+      Math.max(...items.map((item) => numberIn(item, lastUsedName(query.keyId)))) || undefined,
+  };
+};
 
 /**
  * Counts at an admitted request, by its shard's item and by the root as this process saw it last: the other shards
@@ -194,8 +184,9 @@ export const snapshotOf = (
 export const estimateCounts = (
   item: Item | undefined,
   root: Item,
-  reservation: Pick<Reservation, 'minute' | 'period'>,
-): MeterCounts => {
+  reservation: Pick<Reservation, 'minute' | 'period' | 'now'>,
+): ReturnType<typeof countsIn> => {
+  const { inFlightCount, hasStaleMarks } = countsIn(item, reservation);
   const shards = numberIn(root, SHARDS);
   const estimate = (counter: string): number => {
     const count = numberIn(item, counter);
@@ -207,7 +198,8 @@ export const estimateCounts = (
   return {
     minuteCount: estimate(minuteName(reservation.minute)),
     periodCount: estimate(periodName(reservation.period)),
-    reservedCount: numberIn(item, IN_FLIGHT) * shards,
-    inFlightCount: numberIn(item, IN_FLIGHT) * shards,
+    reservedCount: inFlightCount * shards,
+    inFlightCount: inFlightCount * shards,
+    hasStaleMarks,
   };
 };

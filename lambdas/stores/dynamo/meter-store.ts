@@ -2,25 +2,24 @@ import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { EndedPeriod, MeterStore, ReservedUnit } from '../meter-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import type { DynamoClient } from './dynamo-client.ts';
+import { type Bank, createBank } from './meter-bank.ts';
+import { createSettleGroups } from './meter-groups.ts';
+import {
+  endedPeriodsIn,
+  itemKey,
+  keyEndName,
+  numberIn,
+  periodName,
+  revokedAt,
+  staleMarksIn,
+} from './meter-item.ts';
 import {
   createThrottles,
   createWriteLedger,
   type LedgerEntry,
   type Throttles,
   type WriteLedger,
-} from './meter-attempt.ts';
-import { type Bank, createBank } from './meter-bank.ts';
-import { createGroups } from './meter-groups.ts';
-import {
-  endedPeriodsIn,
-  itemKey,
-  keyEndName,
-  markName,
-  numberIn,
-  periodName,
-  revokedAt,
-  staleMarksIn,
-} from './meter-item.ts';
+} from './meter-ledger.ts';
 import { createReserve } from './meter-reserve.ts';
 import { fixPeriod } from './meter-shard-writes.ts';
 import {
@@ -43,7 +42,6 @@ import {
   REFUND_DUPLICATED,
   reapAll,
   removingPast,
-  settleAll,
   TOMBSTONE,
   WITHDRAW,
 } from './meter-writes.ts';
@@ -58,29 +56,19 @@ const FREE_ITEM_LIFE_SECONDS = 3_600;
 /** Periods that one write forgets. */
 const MAX_FORGOTTEN = 40;
 
-/** A charge or refund of a unit in the item `key`. */
-type Settlement = { unit: ReservedUnit; key: string; write: ConditionalWrite };
-
-const createSettleGroups = (table: Table, writesInFlight: number) => {
-  const sendOne = ({ unit, key, write }: Settlement) => table.apply(key, write, bindUnit(unit));
-  const sendAll = (settlements: Settlement[]) => {
-    const [first] = settlements;
-    const units = settlements.map(({ unit }) => unit);
-    const marks = new Set(units.map(({ requestId }) => markName(requestId)));
-    if (!first || marks.size < units.length) return undefined;
-    const { write, bindings } = settleAll(first.write, units, first.unit);
-    return table.apply(first.key, write, bindings);
-  };
-  return createGroups({ writesInFlight, sendOne, sendAll });
-};
-
 /** Settles each unit once, also if copies of its writes are still in flight. */
-const createSettle = (
-  table: Table,
-  { ledger, throttles }: { ledger: WriteLedger; throttles: Throttles },
-  { writesInFlight }: Sharding,
-): Pick<MeterStore, 'charge' | 'refund' | 'withdraw'> => {
-  const sendInGroup = createSettleGroups(table, writesInFlight);
+const createSettle = ({
+  table,
+  ledger,
+  throttles,
+  sharding,
+}: {
+  table: Table;
+  ledger: WriteLedger;
+  throttles: Throttles;
+  sharding: Sharding;
+}): Pick<MeterStore, 'charge' | 'refund' | 'withdraw'> => {
+  const sendInGroup = createSettleGroups({ table, sharding });
 
   /** For a request whose reserve was sent once. Not applied means already settled or reaped. */
   const settleOnce = async (unit: ReservedUnit, write: ConditionalWrite, entry: LedgerEntry) => {
@@ -92,11 +80,9 @@ const createSettle = (
       const { applied } = await table.apply(entry.key, larger.write, larger.bindings);
       if (applied) return;
     }
-    const { key } = entry;
-    const group = [key, write.update, unit.minute, unit.period].join('|');
-    const { applied, mayBeDuplicated } = await sendInGroup(group, { unit, key, write });
+    const { applied, mayBeDuplicated } = await sendInGroup(unit, entry.key, write);
     // Either an earlier copy settled it, or another unit of its group was reaped.
-    if (!applied && mayBeDuplicated) await table.apply(key, write, bindings);
+    if (!applied && mayBeDuplicated) await table.apply(entry.key, write, bindings);
   };
 
   const refundDuplicated = async (unit: ReservedUnit, key: string): Promise<void> => {
@@ -236,7 +222,7 @@ export const createDynamoMeterStore = ({
   const table = createTable(deps);
   const ledger = createWriteLedger();
   const throttles = createThrottles(sharding);
-  const settle = createSettle(table, { ledger, throttles }, sharding);
+  const settle = createSettle({ table, ledger, throttles, sharding });
   const bank = createBank({ table, sharding });
   const endKey = createEndKey(table);
 
