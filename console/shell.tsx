@@ -48,12 +48,13 @@ const loadShared = async ({ api }: Session) => {
 
 /** Navigation, the page that the address names, and what lies above every page. */
 export const Shell = ({ session }: { session: Session }) => {
-  const { page, query } = useRoute();
+  const route = useRoute();
   const loaded = useLoad('', () => loadShared(session));
-  const [secret, setSecret] = useState<NewKey>();
-  const name = isPage(page) ? page : 'overview';
+  // A second one may arrive before the first is saved, from a page that was left.
+  const [[secret], setSecrets] = useState<NewKey[]>([]);
+  const name = isPage(route.page) ? route.page : 'overview';
   const PageBody = PAGES[name];
-  const project = query.get('project') ?? undefined;
+  const project = route.query.get('project') ?? undefined;
   return (
     <div class="shell">
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
@@ -71,11 +72,12 @@ export const Shell = ({ session }: { session: Session }) => {
             <SharedProvider
               value={{
                 session,
+                route,
                 projects,
                 plans,
                 project,
                 reloadShared: loaded.reload,
-                showSecret: setSecret,
+                showSecret: (key) => setSecrets((others) => [...others, key]),
               }}
             >
               <PageBody />
@@ -83,8 +85,14 @@ export const Shell = ({ session }: { session: Session }) => {
           )}
         </Shown>
       </main>
-      <GoTo api={session.api} pages={placesFor(project)} projects={loaded.value?.projects ?? []} />
-      {secret && <SecretDialog secret={secret} onDone={() => setSecret(undefined)} />}
+      <GoTo api={session.api} pages={placesFor(project)} projects={loaded.value?.projects} />
+      {secret && (
+        <SecretDialog
+          key={secret.id}
+          secret={secret}
+          onDone={() => setSecrets(([, ...others]) => others)}
+        />
+      )}
       <Notices />
     </div>
   );

@@ -25,9 +25,11 @@ export const returnAddress = (): string => new URL('dashboard', pageBase).href;
 /** Leaves the page for the sign-in; it returns to the same hash. */
 export const goToSignIn = async (signIn: SignIn): Promise<void> => {
   const pending: Pending = { ...newAttempt(), hash: location.hash };
+  const url = await authorizeUrl(signIn, pending, returnAddress());
+  // Together: a second click replaces both, and the return finds what it was sent with.
   sessionStorage.setItem(STORED, JSON.stringify(pending));
   sessionStorage.removeItem(SIGNED_OUT);
-  location.assign(await authorizeUrl(signIn, pending, returnAddress()));
+  location.assign(url);
 };
 
 /** Leaves the page for the end of the pool's session; on return the page offers a sign-in. */

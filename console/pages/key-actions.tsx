@@ -28,14 +28,16 @@ export type KeyActions = {
 export const useKeyActions = (project: string, onChanged: (row: KeyRow) => void): KeyActions => {
   const { session } = useShared();
   const [opened, setOpened] = useState<Opened>();
+  const [, redraw] = useState(0);
 
   const pauseOrResume = async (row: KeyRow) => {
     const isPaused = row.status === 'paused';
     try {
       const action = isPaused ? 'resume' : 'pause';
       const key = await session.api.post<Key>(pathOf(project, row.id, action));
-      onChanged({ ...key, pending: isPaused ? 'resuming' : 'pausing' });
-      setTimeout(() => onChanged({ ...key, pending: undefined }), SETTLED_MS);
+      const until = Date.now() + SETTLED_MS;
+      onChanged({ ...key, pending: { change: isPaused ? 'resuming' : 'pausing', until } });
+      setTimeout(() => redraw(until), SETTLED_MS);
       announce(
         isPaused
           ? `“${nameOf(row)}” works again within 15 seconds.`

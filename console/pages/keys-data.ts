@@ -7,8 +7,8 @@ export type KeyRow = Key & {
   counts?: KeyUsage | undefined;
   /** Upstream cost of this month, in dollars; absent while it loads. */
   spend?: number | undefined;
-  /** A change that not every environment has yet. */
-  pending?: 'pausing' | 'resuming' | undefined;
+  /** A change that not every environment has until then, in milliseconds since the epoch. */
+  pending?: { change: 'pausing' | 'resuming'; until: number };
 };
 
 export const nameOf = ({ name, id }: Pick<Key, 'name' | 'id'>): string => name ?? id;
@@ -33,20 +33,24 @@ const START_LENGTH = 13;
 export const withoutSecret = (text: string): string =>
   text.replace(WHOLE_KEY, (key) => key.slice(0, START_LENGTH));
 
-/** The SHA-256 in hex of a whole key in a text; the key itself never leaves the page. */
-export const hashIn = async (text: string): Promise<string | undefined> => {
-  const [key] = WHOLE_KEY.exec(text) ?? [];
-  if (key === undefined) return undefined;
+/** The SHA-256 in hex. */
+const hashOf = async (key: string): Promise<string> => {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(key));
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
 };
 
-/** The key with this hash, in any project that the reader may see; undefined if there is none. */
-export const findByHash = async (api: Api, sha256: string): Promise<Key | undefined> => {
+/**
+ * The key that a text contains, in any project that the reader may see; undefined for any other text. Only its
+ * hash leaves the page. @throws ApiFailure
+ */
+export const findPasted = async (api: Api, text: string): Promise<Key | 'none' | undefined> => {
+  const [key] = WHOLE_KEY.exec(text) ?? [];
+  if (key === undefined) return undefined;
   try {
-    return (await api.post<List<Key>>('keys/find', { sha256 })).data[0];
+    const { data } = await api.post<List<Key>>('keys/find', { sha256: await hashOf(key) });
+    return data[0] ?? 'none';
   } catch (error) {
-    if (error instanceof ApiFailure && error.status === 404) return undefined;
+    if (error instanceof ApiFailure && error.status === 404) return 'none';
     throw error;
   }
 };
@@ -106,9 +110,9 @@ export const statusOf = ({
   pending,
   created_at: createdAt,
 }: KeyRow): { text: string; tone: string } => {
-  if (pending) return { text: `${pending}…`, tone: 'warn' };
+  if (isEnded({ status })) return { text: status, tone: 'off' };
+  if (pending && Date.now() < pending.until) return { text: `${pending.change}…`, tone: 'warn' };
   if (status === 'paused') return { text: 'paused', tone: 'warn' };
-  if (status !== 'active') return { text: status, tone: 'off' };
   if (successor !== undefined) return { text: 'replaced', tone: 'warn' };
   if (counts?.remaining === 0) return { text: 'used up', tone: 'warn' };
   if (counts && isUnused(counts.last_used_at ?? createdAt)) return { text: 'unused', tone: 'off' };

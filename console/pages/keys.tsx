@@ -1,22 +1,22 @@
 import { useState } from 'preact/hooks';
-import { asFailure } from '../api/failure.ts';
+import type { Key } from '../api/types.ts';
 import { useShared } from '../parts/context.ts';
 import { csvOf, saveFile } from '../parts/csv.ts';
 import { Choices } from '../parts/field.tsx';
 import { plural } from '../parts/format.ts';
+import { useLatest } from '../parts/latest.ts';
 import { useLoad } from '../parts/load.ts';
 import { announce } from '../parts/notice.tsx';
 import { Page } from '../parts/page.tsx';
 import { More, usePaged } from '../parts/paged.tsx';
-import { hrefOf, useRoute } from '../parts/route.ts';
+import { hrefOf } from '../parts/route.ts';
 import { Search, useSettled } from '../parts/search.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { useKeyActions } from './key-actions.tsx';
 import { KeyPage } from './key-page.tsx';
 import { KeyTable } from './key-table.tsx';
 import {
-  findByHash,
-  hashIn,
+  findPasted,
   type KeyRow,
   loadRows,
   loadSpend,
@@ -43,8 +43,8 @@ const csvRow = ({ counts, models, pending: _, ...key }: KeyRow) => ({
 
 /** Settings, API keys: the keys of one project, or one of them. */
 export const KeysPage = () => {
-  const { project, projects } = useShared();
-  const { id, query } = useRoute();
+  const { project, projects, route } = useShared();
+  const { id, query } = route;
   const chosen = project ?? projects[0]?.id;
   if (chosen === undefined) {
     return (
@@ -58,7 +58,7 @@ export const KeysPage = () => {
       </Page>
     );
   }
-  if (id !== undefined) return <KeyPage key={id} project={chosen} id={id} />;
+  if (id !== undefined) return <KeyPage key={`${chosen} ${id}`} project={chosen} id={id} />;
   const found = query.get('q') ?? '';
   return <ProjectKeys key={`${chosen} ${found}`} project={chosen} search={found} />;
 };
@@ -68,18 +68,13 @@ type KeySearchProps = { value: string; onChange: (text: string) => void };
 /** A pasted key is looked for in every project, by its hash. */
 const KeySearch = (props: KeySearchProps) => {
   const { session } = useShared();
-  const find = async (typed: string) => {
-    const hash = await hashIn(typed);
-    if (hash === undefined) return;
-    const key = await findByHash(session.api, hash).catch((error) => {
-      announce(asFailure(error).message);
-      return undefined;
-    });
-    if (key) location.hash = hrefOf('keys', { project: key.project, q: key.id });
-    else announce('No key has this secret.');
-  };
+  const { follow } = useLatest();
   const keep = (typed: string) => {
-    void find(typed);
+    const show = (found: Key | 'none' | undefined) => {
+      if (found === 'none') announce('No key has this secret.');
+      else if (found) location.hash = hrefOf('keys', { project: found.project, q: found.id });
+    };
+    follow(findPasted(session.api, typed), show, ({ message }) => announce(message));
     return withoutSecret(typed);
   };
   return (

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { asFailure } from '../api/failure.ts';
 import type { CallOutcome, Check, List, Target } from '../api/types.ts';
 import { useShared } from '../parts/context.ts';
@@ -60,6 +60,9 @@ const State = ({ state, open_until: until }: Target) => {
   );
 };
 
+const isTesting = (outcomes: Outcomes, { place, calls }: Target): boolean =>
+  calls.map((call) => keyOf(place, call)).some((key) => key in outcomes && !outcomes[key]);
+
 const columnsWith = (
   outcomes: Outcomes,
   onTest: ((target: Target) => void) | undefined,
@@ -111,6 +114,7 @@ const columnsWith = (
             type="button"
             class="button is-small"
             aria-label={`Test ${target.model} at ${target.upstream}`}
+            disabled={isTesting(outcomes, target)}
             onClick={() => onTest(target)}
           >
             Test
@@ -158,10 +162,19 @@ export const ModelsPage = () => {
   const { session } = useShared();
   const listed = useLoad('', () => session.api.get<List<Target>>('targets'));
   const [outcomes, setOutcomes] = useState<Outcomes>({});
+  // Each call is paid for: none begins once the page is left.
+  const isLeft = useRef(false);
+  useLayoutEffect(
+    () => () => {
+      isLeft.current = true;
+    },
+    [],
+  );
   const put = (place: string, call: string, outcome: CallOutcome | undefined) =>
     setOutcomes((old) => ({ ...old, [keyOf(place, call)]: outcome }));
   const test = async ({ place, calls }: Target) => {
     for (const call of calls) {
+      if (isLeft.current) return;
       put(place, call, undefined);
       const outcome = await session.api
         .post<CallOutcome>('targets/test', { place, call })
@@ -184,7 +197,7 @@ export const ModelsPage = () => {
           <button
             type="button"
             class="button"
-            disabled={all.length === 0}
+            disabled={all.length === 0 || all.some((target) => isTesting(outcomes, target))}
             onClick={() => void testAll(all)}
           >
             Test all

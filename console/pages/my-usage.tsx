@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
 import { usageOf } from '../api/caller.ts';
-import { type ApiFailure, asFailure } from '../api/failure.ts';
+import type { ApiFailure } from '../api/failure.ts';
 import { Field } from '../parts/field.tsx';
+import { useLatest } from '../parts/latest.ts';
 import { Meter } from '../parts/meter.tsx';
 import { Page } from '../parts/page.tsx';
 import { FailureBox } from '../parts/states.tsx';
@@ -38,17 +39,15 @@ const Shown = ({ usage }: { usage: Usage }) => (
 /** What a key has used, for its holder: no account, and the key stays in the memory of the page. */
 export const MyUsagePage = () => {
   const [key, setKey] = useState('');
-  const [usage, setUsage] = useState<Usage>();
-  const [failure, setFailure] = useState<ApiFailure>();
-  const show = async (event: Event) => {
+  const [shown, setShown] = useState<{ usage?: Usage; failure?: ApiFailure }>({});
+  const { follow } = useLatest();
+  const show = (event: Event) => {
     event.preventDefault();
-    try {
-      setUsage(await usageOf(key.trim()));
-      setFailure(undefined);
-    } catch (error) {
-      setUsage(undefined);
-      setFailure(asFailure(error));
-    }
+    follow(
+      usageOf(key.trim()),
+      (usage) => setShown({ usage }),
+      (failure) => setShown({ failure }),
+    );
   };
   return (
     <Page title="My usage" subtitle="Paste a key to see what it has used.">
@@ -74,8 +73,8 @@ export const MyUsagePage = () => {
           )}
         </Field>
       </form>
-      <div class="section">{failure && <FailureBox failure={failure} />}</div>
-      {usage && <Shown usage={usage} />}
+      <div class="section">{shown.failure && <FailureBox failure={shown.failure} />}</div>
+      {shown.usage && <Shown usage={shown.usage} />}
     </Page>
   );
 };

@@ -1,10 +1,12 @@
-import { useRef, useState } from 'preact/hooks';
-import { type CallerModel, modelsOf, streamText } from '../api/caller.ts';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { modelsOf, streamText } from '../api/caller.ts';
 import { type ApiFailure, asFailure } from '../api/failure.ts';
 import { Copyable } from '../parts/copy.tsx';
 import { Choices, Field } from '../parts/field.tsx';
+import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
 import { hrefOf } from '../parts/route.ts';
+import { useSettled } from '../parts/search.tsx';
 import { snippetsFor } from '../parts/snippets.ts';
 import { FailureBox } from '../parts/states.tsx';
 import { Tabs } from '../parts/tabs.tsx';
@@ -34,25 +36,40 @@ const Output = ({ answer }: { answer: Answer }) => (
   </section>
 );
 
+/** A shorter text is not a whole key. */
+const KEY_LENGTH = 30;
+
+/** The models of a typed key: the chosen one, or the first. */
+const useModels = (key: string) => {
+  const [chosen, setChosen] = useState('');
+  const loaded = useLoad(useSettled(key), async (typed) =>
+    typed.length < KEY_LENGTH ? [] : modelsOf(typed),
+  );
+  const ids = (loaded.value ?? []).map(({ id }) => id);
+  const model = ids.includes(chosen) ? chosen : (ids[0] ?? '');
+  return {
+    ids,
+    model,
+    setChosen,
+    hint: loaded.failure?.message ?? 'Models of the key appear here.',
+  };
+};
+
 /** One prompt to one model over either API, streamed, with the code that does the same. */
 export const PlaygroundPage = () => {
   const [key, setKey] = useState('');
-  const [models, setModels] = useState<CallerModel[]>([]);
-  const [model, setModel] = useState('');
+  const { ids, model, setChosen, hint } = useModels(key.trim());
   const [protocol, setProtocol] = useState<Protocol>('chat');
   const [prompt, setPrompt] = useState('Tell me something nice.');
   const [answer, setAnswer] = useState<Answer>();
   const running = useRef<AbortController>(undefined);
-
-  const readModels = async (text: string) => {
-    setKey(text);
-    const found = text.trim().length < 30 ? [] : await modelsOf(text.trim()).catch(() => []);
-    setModels(found);
-    setModel((old) => (found.some(({ id }) => id === old) ? old : (found[0]?.id ?? '')));
-  };
+  // A response that is not read any more still costs tokens.
+  useLayoutEffect(() => () => running.current?.abort(), []);
 
   const send = async (event: Event) => {
     event.preventDefault();
+    // Enter in a field sends the form also while its button is another one.
+    if (running.current) return;
     running.current = new AbortController();
     const { signal } = running.current;
     let text = '';
@@ -68,6 +85,8 @@ export const PlaygroundPage = () => {
     } catch (error) {
       if (signal.aborted) show({ isRunning: false });
       else show({ isRunning: false, failure: asFailure(error) });
+    } finally {
+      running.current = undefined;
     }
   };
   const isReady = model !== '' && prompt.trim() !== '';
@@ -84,19 +103,19 @@ export const PlaygroundPage = () => {
                 autoComplete="off"
                 placeholder="mrk_live_…"
                 value={key}
-                onInput={({ currentTarget }) => void readModels(currentTarget.value)}
+                onInput={({ currentTarget }) => setKey(currentTarget.value)}
               />
             )}
           </Field>
-          <Field label="Model" hint={models.length === 0 ? 'Models of the key appear here.' : ''}>
+          <Field label="Model" hint={ids.length === 0 ? hint : ''}>
             {(attributes) => (
               <select
                 {...attributes}
                 value={model}
-                disabled={models.length === 0}
-                onChange={({ currentTarget }) => setModel(currentTarget.value)}
+                disabled={ids.length === 0}
+                onChange={({ currentTarget }) => setChosen(currentTarget.value)}
               >
-                {models.map(({ id }) => (
+                {ids.map((id) => (
                   <option key={id} value={id}>
                     {id}
                   </option>

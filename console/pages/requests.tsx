@@ -6,7 +6,7 @@ import { milliseconds } from '../parts/format.ts';
 import { Icon } from '../parts/icons.tsx';
 import { Page } from '../parts/page.tsx';
 import { More, usePaged } from '../parts/paged.tsx';
-import { hrefOf, useRoute } from '../parts/route.ts';
+import { hrefOf } from '../parts/route.ts';
 import { Search } from '../parts/search.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { StatusPill } from '../parts/status-pill.tsx';
@@ -96,9 +96,8 @@ const FindRequest = () => {
 };
 
 const RequestList = () => {
-  const { session, project } = useShared();
-  const { query } = useRoute();
-  const key = query.get('key') ?? undefined;
+  const { session, project, route } = useShared();
+  const key = route.query.get('key') ?? undefined;
   const [status, setStatus] = useState<Status>('');
   const [days, setDays] = useState<Days>('1');
   const requests = usePaged<RequestSummary>(`${project} ${key} ${status} ${days}`, (cursor) =>
@@ -149,6 +148,6 @@ const RequestList = () => {
 
 /** The list of requests, or one of them. */
 export const RequestsPage = () => {
-  const { id } = useRoute();
+  const { id } = useShared().route;
   return id === undefined ? <RequestList /> : <RequestDetails key={id} id={id} />;
 };

@@ -2,10 +2,12 @@ import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Session } from '../api/session.ts';
 import type { NewKey, Plan, Project } from '../api/types.ts';
+import type { Route } from './route.ts';
 
 /** What every page may read; loaded once, and again after a change. */
 export type Shared = {
   session: Session;
+  route: Route;
   projects: Project[];
   plans: Plan[];
   /** The project that the pages show; undefined: all. */

@@ -1,12 +1,13 @@
-import { useRef, useState } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
+import { useBriefly } from './briefly.ts';
 import { Icon } from './icons.tsx';
 
 const SHOWN_MS = 2_000;
-const RESULTS = { none: 'Copy', copied: 'Copied', selected: 'Press Ctrl+C' };
+const RESULTS = { copied: 'Copied', selected: 'Press Ctrl+C' };
 
 /** Copies a text; where the clipboard denies it, selects the text instead. */
 const CopyButton = ({ text, label }: { text: string; label: string }) => {
-  const [result, setResult] = useState<keyof typeof RESULTS>('none');
+  const [result, setResult] = useBriefly<keyof typeof RESULTS>(SHOWN_MS);
   const button = useRef<HTMLButtonElement>(null);
   const copy = async () => {
     try {
@@ -17,12 +18,11 @@ const CopyButton = ({ text, label }: { text: string; label: string }) => {
       if (source) getSelection()?.selectAllChildren(source);
       setResult('selected');
     }
-    setTimeout(() => setResult('none'), SHOWN_MS);
   };
   return (
     <button ref={button} type="button" class="button is-small" aria-label={label} onClick={copy}>
       <Icon name={result === 'copied' ? 'check' : 'copy'} />
-      <span aria-live="polite">{RESULTS[result]}</span>
+      <span aria-live="polite">{result ? RESULTS[result] : 'Copy'}</span>
     </button>
   );
 };

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type ApiFailure, asFailure } from '../api/failure.ts';
+import { announce } from './notice.tsx';
 import { FailureBox } from './states.tsx';
 
 type DialogProps = {
@@ -66,6 +67,7 @@ export const FormDialog = (props: FormProps) => {
   const [failure, setFailure] = useState<ApiFailure>();
   const [isBusy, setBusy] = useState(false);
   const inFlight = useRef(false);
+  const form = useRef<HTMLFormElement>(null);
   const submit = async (event: Event) => {
     event.preventDefault();
     if (inFlight.current || !isReady) return;
@@ -75,7 +77,9 @@ export const FormDialog = (props: FormProps) => {
     try {
       await props.onSubmit();
     } catch (error) {
-      setFailure(asFailure(error));
+      // The browser's button closes a page during a call.
+      if (form.current) setFailure(asFailure(error));
+      else announce(asFailure(error).message);
     } finally {
       inFlight.current = false;
       setBusy(false);
@@ -83,7 +87,7 @@ export const FormDialog = (props: FormProps) => {
   };
   return (
     <Dialog title={title} onClose={isBusy ? undefined : props.onClose}>
-      <form onSubmit={submit} noValidate>
+      <form ref={form} onSubmit={submit} noValidate>
         {props.children(failure)}
         {failure && failure.param === undefined && <FailureBox failure={failure} />}
         <div class="dialog-actions">

@@ -1,8 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Api } from '../api/client.ts';
-import { type ApiFailure, asFailure } from '../api/failure.ts';
+import type { ApiFailure } from '../api/failure.ts';
 import type { Key, List, Project } from '../api/types.ts';
 import { Dialog } from './dialog.tsx';
+import { useLatest } from './latest.ts';
 import { moveFocus } from './move-focus.ts';
 import { hrefOf } from './route.ts';
 import { Search } from './search.tsx';
@@ -21,41 +22,46 @@ const placesOf = (projects: Project[]): Place[] =>
 
 const isId = (text: string): boolean => /^\s*(?:req|key)_/.test(text);
 
-/** Opens the request or the key of an id; false for any other text. */
-const openId = async (api: Api, text: string): Promise<boolean> => {
-  if (text.startsWith('req_')) {
-    location.hash = hrefOf('requests', { id: text });
-    return true;
-  }
-  if (!text.startsWith('key_')) return false;
+/** The address of a request or a key by its id; undefined for any other text. @throws ApiFailure */
+const hrefOfId = async (api: Api, text: string): Promise<string | undefined> => {
+  if (text.startsWith('req_')) return hrefOf('requests', { id: text });
+  if (!text.startsWith('key_')) return undefined;
   const { data } = await api.post<List<Key>>('keys/find', { id: text });
-  location.hash = hrefOf('keys', { id: text, project: data[0]?.project });
-  return true;
+  return hrefOf('keys', { id: text, project: data[0]?.project });
 };
 
-type GoToProps = { api: Api; pages: readonly Place[]; projects: Project[]; onClose: () => void };
+const NONE = 'No page or project has this name.';
+
+type GoToProps = {
+  api: Api;
+  pages: readonly Place[];
+  /** Undefined until they are loaded. */
+  projects: Project[] | undefined;
+  onClose: () => void;
+};
 
 const GoToDialog = ({ api, pages, projects, onClose }: GoToProps) => {
   const [text, setText] = useState('');
   const [failure, setFailure] = useState<ApiFailure>();
+  const { follow, drop } = useLatest();
   const form = useRef<HTMLFormElement>(null);
   const words = text.toLowerCase().split(/\s+/);
-  const found = [...pages, ...placesOf(projects)].filter(({ title }) =>
+  const found = [...pages, ...placesOf(projects ?? [])].filter(({ title }) =>
     words.every((word) => title.toLowerCase().includes(word)),
   );
-  const go = async (event: Event) => {
-    event.preventDefault();
-    const [first] = found;
+  const type = (typed: string) => {
+    drop();
     setFailure(undefined);
-    try {
-      if (await openId(api, text.trim())) onClose();
-      else if (first) {
-        location.hash = first.href;
-        onClose();
-      }
-    } catch (error) {
-      setFailure(asFailure(error));
-    }
+    setText(typed);
+  };
+  const go = (event: Event) => {
+    event.preventDefault();
+    const show = (href = found[0]?.href) => {
+      if (href === undefined) return;
+      location.hash = href;
+      onClose();
+    };
+    follow(hrefOfId(api, text.trim()), show, setFailure);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     // Home and End are those of the field.
@@ -69,7 +75,7 @@ const GoToDialog = ({ api, pages, projects, onClose }: GoToProps) => {
           label="Page, project, or id of a key or request"
           placeholder="Page, project, key_… or req_…"
           value={text}
-          onChange={setText}
+          onChange={type}
         />
         <ul>
           {found.slice(0, 12).map(({ title, href }) => (
@@ -81,7 +87,8 @@ const GoToDialog = ({ api, pages, projects, onClose }: GoToProps) => {
           ))}
         </ul>
         <p class="quiet" role="status">
-          {found.length === 0 && !isId(text) ? 'No page or project has this name.' : ''}
+          {found.length === 0 && !isId(text) ? NONE : ''}
+          {projects ? '' : ' Projects are still loading.'}
         </p>
         {failure && <FailureBox failure={failure} />}
       </form>

@@ -1,64 +1,63 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { type ApiFailure, asFailure } from '../api/failure.ts';
+import type { ApiFailure } from '../api/failure.ts';
+import { useLatest } from './latest.ts';
 
-/** What a panel shows: the last good value stays while it is loaded again and when that fails. */
-export type Loaded<T> = {
+type State<T> = {
+  subject: string;
   value: T | undefined;
   failure: ApiFailure | undefined;
-  isLoading: boolean;
   /** When `value` was loaded, in milliseconds since the epoch. */
   loadedAt: number;
+};
+
+/** What a panel shows: the last good value stays while it is loaded again and when that fails. */
+export type Loaded<T> = State<T> & {
   reload: () => void;
   /** Replaces the value by what a change has returned: lists are a second behind. */
   change: (next: (value: T) => T) => void;
-};
-
-type State<T> = Pick<Loaded<T>, 'value' | 'failure' | 'isLoading' | 'loadedAt'> & {
-  subject: string;
 };
 
 const loading = (subject: string) => ({
   subject,
   value: undefined,
   failure: undefined,
-  isLoading: true,
   loadedAt: 0,
 });
 
 /** Loads a value, again whenever `subject` changes; a response to an earlier subject is ignored. */
 export const useLoad = <T>(subject: string, load: (subject: string) => Promise<T>): Loaded<T> => {
   const [state, setState] = useState<State<T>>(() => loading(subject));
-  const latest = useRef(load);
-  latest.current = load;
-  const turn = useRef(0);
+  const { follow } = useLatest();
+  // A dialog may ask for a reload with the function of an earlier subject.
+  const wanted = useRef({ subject, load });
+  wanted.current = { subject, load };
+  /** Since the last load began: its response may be older than they are. */
+  const changes = useRef<((value: T) => T)[]>([]);
 
-  const run = useCallback((wanted: string, isKept: boolean) => {
-    turn.current += 1;
-    const own = turn.current;
-    const settle = (next: (old: State<T>) => State<T>) => {
-      if (own === turn.current) setState(next);
+  const reload = useCallback(() => {
+    const { subject: asked, load: call } = wanted.current;
+    changes.current = [];
+    const onValue = (loaded: T) => {
+      const value = changes.current.reduce((old, next) => next(old), loaded);
+      setState({ ...loading(asked), value, loadedAt: Date.now() });
     };
-    setState((old) => (isKept ? { ...old, isLoading: true } : loading(wanted)));
-    latest.current(wanted).then(
-      (value) =>
-        settle(() => ({ ...loading(wanted), value, isLoading: false, loadedAt: Date.now() })),
-      (error) => settle((old) => ({ ...old, failure: asFailure(error), isLoading: false })),
-    );
-  }, []);
+    follow(call(asked), onValue, (failure) => setState((old) => ({ ...old, failure })));
+  }, [follow]);
 
-  useEffect(() => run(subject, false), [subject, run]);
+  useEffect(() => {
+    setState(loading(subject));
+    reload();
+  }, [subject, reload]);
 
   const change = useCallback(
     (next: (value: T) => T) => {
-      setState((old) =>
-        old.value === undefined || old.subject !== subject
-          ? old
-          : { ...old, value: next(old.value) },
-      );
+      if (wanted.current.subject !== subject) return;
+      changes.current.push(next);
+      setState((old) => (old.value === undefined ? old : { ...old, value: next(old.value) }));
     },
     [subject],
   );
   // The effect runs after the first frame of a new subject, which must not show the value of the last one.
   const current = state.subject === subject ? state : loading(subject);
-  return { ...current, reload: () => run(subject, true), change };
+  return { ...current, reload, change };
 };

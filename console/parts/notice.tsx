@@ -1,4 +1,5 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
+import { useBriefly } from './briefly.ts';
 
 const SHOWN_MS = 6_000;
 
@@ -10,15 +11,10 @@ export const announce = (text: string): void => listener(text);
 
 /** The one place where results of actions appear. */
 export const Notices = () => {
-  const [text, setText] = useState('');
+  const [text = '', show] = useBriefly<string>(SHOWN_MS);
   useEffect(() => {
-    listener = setText;
-  }, []);
-  useEffect(() => {
-    if (text === '') return undefined;
-    const timer = setTimeout(() => setText(''), SHOWN_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
+    listener = show;
+  }, [show]);
   return (
     <div class={text === '' ? 'notice' : 'notice is-shown'} aria-live="polite" role="status">
       {text}

@@ -21,15 +21,16 @@ export const usePaged = <Row,>(
 };
 
 /** The way to the next page, while there is one. */
-export const More = <Row,>({ of: { value, more } }: { of: Paged<Row> }) => {
-  const [isBusy, setBusy] = useState(false);
+export const More = <Row,>({ of: { subject, value, more } }: { of: Paged<Row> }) => {
+  const [busy, setBusy] = useState<string>();
+  const isBusy = busy === subject;
   const cursor = value?.next_cursor;
   if (!cursor) return null;
   const load = () => {
-    setBusy(true);
+    setBusy(subject);
     more(cursor)
       .catch((error) => announce(asFailure(error).message))
-      .finally(() => setBusy(false));
+      .finally(() => setBusy((now) => (now === subject ? undefined : now)));
   };
   return (
     <p class="more">

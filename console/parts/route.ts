@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 
 /** The hash of the address: `#/requests/req_1?project=team`. The server knows one document. */
 export type Route = { page: string; id: string | undefined; query: URLSearchParams };
@@ -25,7 +25,8 @@ export const hrefOf = (
 
 export const useRoute = (): Route => {
   const [route, setRoute] = useState(readRoute);
-  useEffect(() => {
+  // Before the next change of the address, which an effect after the frame would miss.
+  useLayoutEffect(() => {
     const onHash = () => setRoute(readRoute());
     addEventListener('hashchange', onHash);
     return () => removeEventListener('hashchange', onHash);

@@ -112,6 +112,44 @@ export const useConsole = (readOptions: () => LocalOptions = () => ({})) => {
 export const allLoaded = (page: Page): Promise<void> =>
   expect.poll(() => page.locator('.skeleton').count()).toBe(0);
 
+export type Held = {
+  /** The call has been made, and its response is that of this time. */
+  asked: Promise<void>;
+  /** Lets the response through, and waits until the page has drawn what it made of it. */
+  release: () => Promise<void>;
+};
+
+/** Holds the response of the next call whose `METHOD address` matches. */
+export const holdNext = async (page: Page, call: RegExp): Promise<Held> => {
+  const asked = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<void>();
+  let isHeld = false;
+  await page.route('**', async (route) => {
+    const request = route.request();
+    if (isHeld || !call.test(`${request.method()} ${request.url()}`)) return route.fallback();
+    isHeld = true;
+    // Chromium adds it after the interception.
+    const headers = { ...request.headers(), 'sec-fetch-site': 'same-origin' };
+    const response = await route.fetch({ headers });
+    asked.resolve();
+    await released.promise;
+    await route.fulfill({ response });
+    await (await request.response())?.finished();
+    ended.resolve();
+  });
+  return {
+    asked: asked.promise,
+    release: async () => {
+      released.resolve();
+      await ended.promise;
+      await page.evaluate(
+        'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))',
+      );
+    },
+  };
+};
+
 /** Rules that the page violates, with the elements. */
 export const violationsOn = async (page: Page): Promise<string[]> => {
   await allLoaded(page);

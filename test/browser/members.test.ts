@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startUserPool, type UserPoolStandIn } from '../support/user-pool.ts';
-import { chooseFor, overflowOf, rowOf, useConsole, violationsOn } from './browser.ts';
+import { chooseFor, holdNext, overflowOf, rowOf, useConsole, violationsOn } from './browser.ts';
 
 let cognito: UserPoolStandIn;
 beforeAll(async () => {
@@ -62,6 +62,44 @@ test('members are found by the beginning of an address, by project, and on furth
     await page.getByLabel('Project').selectOption('local');
     await rowOf(page, 'olga@example.com').waitFor({ state: 'detached' });
     await rowOf(page, 'u12@example.com').waitFor();
+  });
+});
+
+test('a page of members that arrives after a new search is not among what was found', async () => {
+  for (let index = 10; index < 70; index += 1) {
+    const groups = new Set(['viewer']);
+    cognito.users.set(`u${index}@example.com`, { status: 'CONFIRMED', groups, emails: 0 });
+  }
+  await withTab('#/members', async ({ page }) => {
+    const { asked, release } = await holdNext(page, /members\?.*cursor=/);
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await asked;
+    await page.getByLabel('Search members').fill('u');
+    await rowOf(page, 'olga@example.com').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Show more' }).click();
+    const rows = page.getByRole('row').filter({ hasText: '@example.com' });
+    await expect.poll(() => rows.count()).toBeGreaterThan(30);
+    const found = await rows.count();
+    await release();
+    expect(await rows.count()).toBe(found);
+  });
+});
+
+test('roles that are saved after the project was changed reload the members of the new project', async () => {
+  const groups = new Set(['project:local']);
+  cognito.users.set('tom@example.com', { status: 'CONFIRMED', groups, emails: 0 });
+  await withTab('#/members', async ({ page }) => {
+    await rowOf(page, 'olga@example.com').waitFor();
+    await page.getByLabel('Project').selectOption('local');
+    await rowOf(page, 'olga@example.com').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Roles tom@example.com' }).click();
+    const { asked, release } = await holdNext(page, /^POST .*members/);
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await asked;
+    await page.evaluate('history.back()');
+    await page.getByText('olga@example.com').waitFor({ state: 'attached' });
+    await release();
+    await rowOf(page, 'olga@example.com').waitFor();
   });
 });
 

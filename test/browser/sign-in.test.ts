@@ -235,6 +235,28 @@ test('an error of the login is shown, with a way to try again', async () => {
   });
 });
 
+test('a second click on the sign-in does not end it', async () => {
+  const user = newUser('operator');
+  await withTab('?error=access_denied', async ({ page }) => {
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    // The first click is the last to be ready.
+    await page.evaluate(`(() => {
+      const digest = crypto.subtle.digest.bind(crypto.subtle);
+      const second = Promise.withResolvers();
+      let calls = 0;
+      crypto.subtle.digest = async (...input) => {
+        calls += 1;
+        if (calls === 1) await second.promise;
+        else second.resolve();
+        return digest(...input);
+      };
+    })()`);
+    await page.getByRole('button', { name: 'Sign in' }).dblclick();
+    await signInAs(page, user);
+    await heading(page, 'Overview').waitFor();
+  });
+});
+
 test('a user without a role sees whom to ask, and no page', async () => {
   const user = newUser();
   await withTab('#/keys', async ({ page }) => {
