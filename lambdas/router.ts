@@ -15,6 +15,7 @@ import { createDynamoClient } from './stores/dynamo/client.ts';
 import { createDynamoStores } from './stores/dynamo/stores.ts';
 import { BUCKET_TIMEOUTS, createBucketBodies } from './stores/s3/body-store.ts';
 import { HOUR_MS, systemClock } from './support/clock.ts';
+import { pooled } from './support/ids.ts';
 import { createTelemetry } from './telemetry/create-telemetry.ts';
 import { createCountAtProvider } from './upstreams/count-at-provider.ts';
 import { createHttpUpstream } from './upstreams/http-upstream.ts';
@@ -78,7 +79,7 @@ export const handler = createRouter({
       : undefined,
   log,
   clock: systemClock,
-  randomBytes,
+  randomBytes: pooled(randomBytes),
   passesTraceparent: env.TRACEPARENT === 'pass',
   corsOrigins: env.CORS_ORIGINS.split(' ').filter((origin) => origin !== ''),
 });

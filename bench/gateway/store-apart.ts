@@ -9,6 +9,7 @@ import { hashKey } from '../../lambdas/keys/api-key.ts';
 import { labelsOf } from '../../lambdas/metrics.ts';
 import type { ReserveResult } from '../../lambdas/stores/meter-store.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
+import { pooled } from '../../lambdas/support/ids.ts';
 import { createTelemetry } from '../../lambdas/telemetry/create-telemetry.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
 import { startServer } from '../../lambdas/web/server.ts';
@@ -80,7 +81,7 @@ const handler = createRouter({
   }),
   log,
   clock: systemClock,
-  randomBytes,
+  randomBytes: pooled(randomBytes),
 });
 startServer({
   handler,

@@ -21,13 +21,13 @@ import {
 import { omitUndefined } from '../support/omit-undefined.ts';
 
 /** A UTC time window. Instants are ms since the epoch; `resetsAt` is the first one after it. */
-export type Window = { label: string; startsAt: number; resetsAt: number };
+export type Window = Readonly<{ label: string; startsAt: number; resetsAt: number }>;
 
 /** Length of an ISO 8601 text that names the period: `2026-11-21T09`, `2026-11-21`, `2026-11`. */
 const LABEL_LENGTH: Record<Period, number> = { hour: 13, day: 10, month: 7 };
 
-/** The current window of a period. UTC has no daylight saving; `Date.UTC` normalizes an overflowing part. */
-export const periodOf = (period: Period, now: number): Window => {
+/** UTC has no daylight saving; `Date.UTC` normalizes an overflowing part. */
+const windowAt = (period: Period, now: number): Window => {
   const date = new Date(now);
   const year = date.getUTCFullYear();
   const month = date.getUTCMonth();
@@ -39,6 +39,18 @@ export const periodOf = (period: Period, now: number): Window => {
     startsAt: Date.UTC(year, month, day, hour),
     resetsAt: Date.UTC(year, month + step('month'), day + step('day'), hour + step('hour')),
   };
+};
+
+/** The last window of each period that was asked for. */
+const windows: Partial<Record<Period, Window>> = {};
+
+/** The current window of a period. */
+export const periodOf = (period: Period, now: number): Window => {
+  const last = windows[period];
+  if (last && now >= last.startsAt && now < last.resetsAt) return last;
+  const current = windowAt(period, now);
+  windows[period] = current;
+  return current;
 };
 
 /** Reservation of one unit for a caller's request at `now` (ms). */

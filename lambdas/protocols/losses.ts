@@ -68,7 +68,8 @@ const extrasOf = (block: Block): (Extras | undefined)[] => {
 };
 
 const named = (extras: Extras | undefined): string[] => {
-  const fields = { ...extras?.fields, ...asRecord(extras?.fields.image_url) };
+  if (extras === undefined || Object.keys(extras.fields).length === 0) return [];
+  const fields = { ...extras.fields, ...asRecord(extras.fields.image_url) };
   return NAMED_WITHIN.filter((name) => !isDefault(name, fields[name]));
 };
 

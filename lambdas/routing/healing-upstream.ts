@@ -15,8 +15,8 @@ import type { Upstream, UpstreamCall } from '../upstreams/upstream.ts';
 export type Lessons = {
   /** Starts to read the lessons, concurrently with what a request awaits. */
   prefetch(): void;
-  /** The target's profile in the catalog with what was learned about it. */
-  profileOf(target: Target): Promise<Profile>;
+  /** The target, its profile that of the catalog with what was learned about it. */
+  adapt(target: Target): Promise<Target>;
   learn(target: Target, profile: Profile): Promise<void>;
 };
 
@@ -36,15 +36,21 @@ const catalogProfile = (target: Target): Profile => {
   return { ...target.profile, ...own };
 };
 
-/** What the lesson adds to the profile; none if it is expired, or of a form that this version cannot read. */
-const readLesson = (lesson: Lesson | undefined, now: number): Profile => {
-  if (lesson === undefined || lesson.until <= now) return {};
+/** What the lesson adds to the profile; none if it is of a form that this version cannot read. */
+const readLesson = (lesson: Lesson | undefined): Profile => {
   try {
-    return JSON.parse(lesson.profile);
+    return JSON.parse(lesson?.profile ?? '{}');
   } catch {
     return {};
   }
 };
+
+/** A member that was learned replaces the target's own one, too. */
+const withProfile = (target: Target, profile: Profile): Target => ({
+  ...target,
+  ...profile,
+  profile,
+});
 
 /** The members of `learned` in which it differs from `known`. */
 const difference = (learned: Profile, known: Profile): Profile =>
@@ -61,6 +67,13 @@ export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Lo
   let lessons: Record<string, Lesson> = {};
   let readAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<unknown> | undefined;
+  /** The last form of each target, which holds until its lesson is another: to copy a target takes 5 us. */
+  const adapted = new WeakMap<Target, { target: Target; lesson: Lesson | undefined }>();
+
+  const lessonFor = (target: Target): Lesson | undefined => {
+    const lesson = lessons[nameOf(target)];
+    return lesson && lesson.until > clock.now() ? lesson : undefined;
+  };
 
   const read = async () => {
     try {
@@ -79,10 +92,16 @@ export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Lo
 
   return {
     prefetch,
-    profileOf: async (target) => {
+    adapt: async (original) => {
       prefetch();
       await reading;
-      return { ...catalogProfile(target), ...readLesson(lessons[nameOf(target)], clock.now()) };
+      const lesson = lessonFor(original);
+      const last = adapted.get(original);
+      if (last && last.lesson === lesson) return last.target;
+      const profile = { ...catalogProfile(original), ...readLesson(lesson) };
+      const target = withProfile(original, profile);
+      adapted.set(original, { target, lesson });
+      return target;
     },
     learn: async (target, learned) => {
       const profile = JSON.stringify(difference(learned, catalogProfile(target)));
@@ -98,12 +117,6 @@ export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Lo
   };
 };
 
-const withProfile = (call: UpstreamCall, profile: Profile): UpstreamCall => ({
-  ...call,
-  // A member that was learned replaces the target's own one, too.
-  target: { ...call.target, ...profile, profile },
-});
-
 const withoutThinking = (request: GenerationRequest): GenerationRequest => ({
   ...request,
   turns: request.turns.map((turn) => ({
@@ -113,10 +126,13 @@ const withoutThinking = (request: GenerationRequest): GenerationRequest => ({
 });
 
 /** The call in the form that the rejection leaves. */
-const heal = (call: UpstreamCall, difference: ModelDifference): UpstreamCall =>
-  difference.member === 'history'
-    ? { ...call, request: withoutThinking(call.request) }
-    : withProfile(call, withDifference(call.target.profile ?? {}, difference));
+const heal = (call: UpstreamCall, difference: ModelDifference): UpstreamCall => {
+  if (difference.member === 'history') {
+    return { ...call, request: withoutThinking(call.request) };
+  }
+  const profile = withDifference(call.target.profile ?? {}, difference);
+  return { ...call, target: withProfile(call.target, profile) };
+};
 
 const sentBy = ({ request, target, protocol, maxOutputTokens }: UpstreamCall) => {
   const wire = wireTargetOf(target, maxOutputTokens);
@@ -166,8 +182,7 @@ export const createHealingUpstream = (parts: {
   };
 
   const open: Upstream['open'] = async (original) => {
-    const profile = await lessons.profileOf(original.target);
-    const call = withProfile(original, profile);
+    const call = { ...original, target: await lessons.adapt(original.target) };
     try {
       return await upstream.open(call);
     } catch (error) {

@@ -1,6 +1,20 @@
 /** Returns `size` random bytes; injected so that tests and simulations are repeatable. */
 export type RandomBytes = (size: number) => Uint8Array;
 
+/** As many bytes as 30 ids take. */
+const POOL_BYTES = 1_024;
+
+/** Reads many bytes at once, and returns each of them once: a read takes 4 us, however few they are. */
+export const pooled = (randomBytes: RandomBytes): RandomBytes => {
+  let pool: Uint8Array = new Uint8Array();
+  return (size) => {
+    if (pool.length < size) pool = randomBytes(Math.max(size, POOL_BYTES));
+    const bytes = pool.subarray(0, size);
+    pool = pool.subarray(size);
+    return bytes;
+  };
+};
+
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** The largest multiple of 62 in a byte: values at or above it would favour the first letters. */
 const UNBIASED = 248;

@@ -16,8 +16,8 @@ type Options = {
    */
   events?: readonly LogEvent[];
   clock: Clock;
-  /** Writes one line; `process.stdout.write` in the entries. */
-  write: (line: string) => void;
+  /** Writes whole lines; `process.stdout.write` in the entries. */
+  write: (lines: string) => void;
 };
 
 /** Errors that callers can cause at any rate; no SDK retries a 402. */
@@ -58,20 +58,22 @@ const createBacklog = () => {
 };
 
 /**
- * A log that also writes metrics: one EMF line after each log line that has any. In a flood of 401s or 429s
+ * A log that also writes metrics: one EMF line after each log line that has any, both in one write. In a flood of 401s or 429s
  * few lines are written, but all are counted: the skipped ones are added to the next line. At most 99
  * counts wait, and are lost only if the platform ends the process first.
  */
 export const createTelemetry = ({ stage, labels, events, clock, write }: Options): Log => {
-  const log = createLog(write);
   const measure = createMeasure(labels);
   const format = createFormatEmf(stage);
   const isSampled = createMinuteSample(FULL_PER_MINUTE);
   const backlog = createBacklog();
 
-  const flush = () => {
-    for (const point of backlog.take()) write(format(point, clock.now()));
-  };
+  const takeMetrics = (): string =>
+    backlog
+      .take()
+      .map((point) => format(point, clock.now()))
+      .join('');
+  const log = createLog((line) => write(line + takeMetrics()));
 
   const at =
     (level: keyof Log): Log[typeof level] =>
@@ -81,7 +83,6 @@ export const createTelemetry = ({ stage, labels, events, clock, write }: Options
       if (point) backlog.add(point);
       if (isFloodable(event, fields) && !isSampled(clock.now())) return;
       log[level](event, fields);
-      flush();
     };
   return { info: at('info'), warn: at('warn'), error: at('error') };
 };

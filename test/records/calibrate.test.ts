@@ -12,6 +12,7 @@ import { readRequests } from '../lambdas/catalog/counting/checking-texts.ts';
 import { bodyOf, trueCountsOf } from '../lambdas/catalog/counting/score.ts';
 import { watchLine } from '../support/leak-watch.ts';
 import { post, startWatched } from '../support/local.ts';
+import { linesIn } from '../support/log-line.ts';
 import { pointsIn } from '../support/metrics.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { runCli } from '../support/run-cli.ts';
@@ -67,9 +68,10 @@ const startRouter = async (counting: NonNullable<Target['counting']>) => {
   const catalog = parseModels([modelOn([targetAt(provider.url, { model: 'unknown', counting })])]);
   const log = createTelemetry({
     ...{ stage: 'test', labels: labelsOf(catalog, 100), clock: systemClock },
-    write: (line) => {
-      watchLine(line);
-      written.push(line);
+    write: (text) => {
+      const lines = linesIn(text);
+      lines.forEach(watchLine);
+      written.push(...lines);
     },
   });
   const router = await startWatched({ catalog, secrets: { secret: 'credential' }, log });

@@ -3,6 +3,7 @@ import { DEFAULT_MAX_SERIES, type Labelled, labelsOf } from '../../lambdas/metri
 import { type Clock, systemClock } from '../../lambdas/support/clock.ts';
 import { createTelemetry } from '../../lambdas/telemetry/create-telemetry.ts';
 import { watchLine } from './leak-watch.ts';
+import { linesIn } from './log-line.ts';
 import { seriesIn } from './metrics.ts';
 
 type Options = { stage: string; clock: Clock; labels: Labelled[] };
@@ -18,9 +19,11 @@ export const createRecordedTelemetry = ({
     stage,
     labels,
     clock,
-    write: (line) => {
-      watchLine(line);
-      lines.push(line);
+    write: (text) => {
+      for (const line of linesIn(text)) {
+        watchLine(line);
+        lines.push(line);
+      }
     },
   });
   return { log, lines, series: () => seriesIn(lines) };

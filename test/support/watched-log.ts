@@ -3,6 +3,7 @@ import type { Clock } from '../../lambdas/support/clock.ts';
 import { createLog, type Log } from '../../lambdas/support/log.ts';
 import { createTelemetry } from '../../lambdas/telemetry/create-telemetry.ts';
 import { watchLine } from './leak-watch.ts';
+import { linesIn } from './log-line.ts';
 
 type Labelled = Parameters<typeof labelsOf>[0];
 
@@ -20,8 +21,8 @@ export const createWatchedLog = (
     stage: 'test',
     labels: labelsOf(models, DEFAULT_MAX_SERIES),
     clock,
-    write: (line) => {
-      if (line.includes('"_aws"')) watchLine(line);
+    write: (text) => {
+      for (const line of linesIn(text)) if (line.includes('"_aws"')) watchLine(line);
     },
   });
   const both =

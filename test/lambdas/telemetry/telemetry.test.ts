@@ -9,10 +9,11 @@ import {
 } from '../../../lambdas/metrics.ts';
 import { ROUTES } from '../../../lambdas/routes.ts';
 import type { Log } from '../../../lambdas/support/log.ts';
+import { createTelemetry } from '../../../lambdas/telemetry/create-telemetry.ts';
 import type { LocalOptions, LocalRouter } from '../../../local/start.ts';
 import { PATIENT } from '../../support/fleet-lab.ts';
 import { MODEL_ON, post, withRouter } from '../../support/local.ts';
-import { parseLine } from '../../support/log-line.ts';
+import { linesIn, parseLine } from '../../support/log-line.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { createRecordedTelemetry } from '../../support/recorded-telemetry.ts';
 
@@ -202,6 +203,17 @@ describe('a request', () => {
       'Requests{Stage=test}': 4,
     });
   });
+});
+
+test('a line of the log and the metrics that it counts are one write', () => {
+  const writes: string[] = [];
+  const log = createTelemetry({
+    ...{ stage: 'test', labels: [], clock: createManualClock(1_000_000) },
+    write: (text) => writes.push(text),
+  });
+  log.info('request', { ...REQUEST, status: 200 });
+  expect(writes).toHaveLength(1);
+  expect(writes.flatMap(linesIn).map((line) => '_aws' in JSON.parse(line))).toEqual([false, true]);
 });
 
 test('what counts nothing makes no metric', () => {
