@@ -12,7 +12,7 @@ import { createTokenizers } from '../lambdas/catalog/tokenizer.ts';
 import type { Call } from '../lambdas/endpoints/endpoint.ts';
 import { createFetchAnswer } from '../lambdas/endpoints/fetch-answer.ts';
 import { createGenerate } from '../lambdas/endpoints/generate.ts';
-import { eventStream } from '../lambdas/http/middleware/write-reply.ts';
+import { format } from '../lambdas/http/middleware/write-reply.ts';
 import type { Meter } from '../lambdas/metering/meter.ts';
 import { chat } from '../lambdas/protocols/chat/index.ts';
 import { messages } from '../lambdas/protocols/messages/index.ts';
@@ -146,10 +146,10 @@ const respond = async (
   const reply = await createEndpoint(from, chunks)(callOf(to, { signal, isKeyed }));
   if (!('messages' in reply)) throw new Error('expected a stream');
   let bytes = 0;
-  const body = eventStream(reply.messages, signal, (error) => {
+  const texts = format(reply.messages, (error) => {
     throw error;
   });
-  for await (const chunk of body) bytes += chunk.length;
+  for await (const text of texts) bytes += text.length;
   return bytes;
 };
 

@@ -122,7 +122,7 @@ export const withMiddlewares = (
         randomBytes,
         readAddress: (path) => ({ path, protocol: callerProtocols.chat, routes: [] }),
       }),
-      writeReply({ log, textBody: (text) => text }),
+      writeReply({ log }),
       accessLog({ log, clock }),
       errorEnvelope({ log }),
     ])

@@ -1,6 +1,5 @@
 import type { Writable } from 'node:stream';
 import middy from '@middy/core';
-import { executionModeStreamifyResponse } from '@middy/core/StreamifyResponse';
 import type { Call, Endpoint, Reply } from '../endpoints/endpoint.ts';
 import { type Authenticate, type Caller, CallerChanged } from '../keys/authenticate.ts';
 import type { Clock } from '../support/clock.ts';
@@ -12,7 +11,7 @@ import { createLruCache } from '../support/lru-cache.ts';
 import { accessLog } from './middleware/access-log.ts';
 import { errorEnvelope } from './middleware/error-envelope.ts';
 import { receive } from './middleware/receive.ts';
-import { writableBody, writeReply } from './middleware/write-reply.ts';
+import { writeReply } from './middleware/write-reply.ts';
 import { readAddress } from './read-address.ts';
 import type { HttpEvent } from './read-event.ts';
 import {
@@ -20,10 +19,12 @@ import {
   type Endpoints,
   type InvocationContext,
   identifyCaller,
+  type PlatformResponse,
   type Received,
   readCall,
   routeRequest,
 } from './stages.ts';
+import { writeResponse } from './write-response.ts';
 
 /** Client errors a minute: at least 60, which leaves a small plan room for mistakes, else ten per generation. */
 const MIN_ERRORS = 60;
@@ -137,24 +138,26 @@ const createServe = ({ endpoints, authenticate, log, clock }: HttpHandlerOptions
   };
 };
 
+type Respond = (event: HttpEvent, context: InvocationContext) => Promise<PlatformResponse>;
+
 /**
  * The one stack in front of all routes. Read the middlewares downwards on the way in, upwards on the way
  * out. `globalThis.awslambda` must exist before this is called.
  */
 export const createHttpHandler = (options: HttpHandlerOptions): HttpHandler => {
   const { log, clock, randomBytes, corsOrigins } = options;
-  const handler = middy<Received, Reply>({
-    executionMode: executionModeStreamifyResponse,
-    // Middy's timer stops when the handler returns, before a stream begins; endpoints have deadlines.
-    timeoutEarlyInMillis: 0,
-  })
+  // Middy's timer stops when the handler returns, before a stream begins; endpoints have deadlines.
+  const handler = middy<Received, Reply>({ timeoutEarlyInMillis: 0 })
     .use([
       receive({ clock, randomBytes, readAddress }),
-      writeReply({ log, textBody: writableBody, corsOrigins }),
+      writeReply({ log, corsOrigins }),
       accessLog({ log, clock }),
       errorEnvelope({ log }),
     ])
     .handler(createServe(options));
-  // Middy types its result as the handler it was given; streamifyResponse returns the streaming one.
-  return handler as unknown as HttpHandler;
+  // Middy types its result as the handler it was given; the middlewares change event and response.
+  const respond = handler as unknown as Respond;
+  return awslambda.streamifyResponse(async (event, stream, context) =>
+    writeResponse(stream, await respond(event, context)),
+  ) as unknown as HttpHandler;
 };

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import type { Readable } from 'node:stream';
 import type middy from '@middy/core';
 import type { Call, Endpoint, Reply } from '../endpoints/endpoint.ts';
 import { type Authenticate, confirmedCaller, type Identity } from '../keys/authenticate.ts';
@@ -19,11 +18,14 @@ export type InvocationContext = {
   signal?: AbortSignal;
 };
 
-/** What the runtime of the platform accepts: headers first, then a text or a stream. */
+/** The pieces of a streamed body. */
+export type Texts = AsyncGenerator<string, void, void>;
+
+/** What the platform sends: headers first, then a text, or the pieces of a stream. */
 export type PlatformResponse = {
   statusCode: number;
   headers: Record<string, string>;
-  body: string | Readable;
+  body: string | Texts;
 };
 
 /*

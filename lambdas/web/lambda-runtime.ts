@@ -17,7 +17,7 @@ const STREAMING = Symbol.for('aws.lambda.runtime.handler.streaming');
 /** The platform's content type for a response without a prelude. */
 const NO_PRELUDE: Prelude = { headers: { 'content-type': 'application/octet-stream' } };
 
-/** Limit of a write's first bytes. */
+/** Limit of the first bytes that wait for a client. */
 const STALL_MS = 60_000;
 /** Slower than any line in use (16 KB a second); a whole response is one write of up to megabytes. */
 const MIN_BYTES_PER_MS = 16;
@@ -34,30 +34,22 @@ const writeHead = (response: ServerResponse, prelude: Prelude) => {
 };
 
 /**
- * Writes to a client and calls back when the bytes are sent. A client that stops reading holds its
- * response back, and with it the upstream; after a minute it counts as disconnected.
- */
-const writeWithin = (
-  response: ServerResponse,
-  chunk: Buffer,
-  { clock, callback }: { clock: Clock; callback: (error?: Error | null) => void },
-): void => {
-  const limitMs = STALL_MS + chunk.byteLength / MIN_BYTES_PER_MS;
-  const cancel = clock.after(limitMs, () => response.destroy());
-  response.once('close', cancel);
-  response.write(chunk, (error) => {
-    cancel();
-    response.off('close', cancel);
-    callback(error);
-  });
-};
-
-/**
  * The stream that a handler writes to. The headers are sent with its first bytes, in one packet, or without
- * any in the turn after an empty write.
+ * any in the turn after an empty write. A client that stops reading holds its response back, and with it the
+ * upstream; after a minute it counts as disconnected.
  */
 export const createResponseStream = (response: ServerResponse, clock: Clock): Writable => {
   let hasBytes = false;
+  let cancelStall = () => {};
+  /** Calls back once the client has taken what waits for it; most of it the kernel takes at once. */
+  const waitFor = (event: 'drain' | 'finish', callback: () => void) => {
+    const limitMs = STALL_MS + response.writableLength / MIN_BYTES_PER_MS;
+    cancelStall = clock.after(limitMs, () => response.destroy());
+    response.once(event, () => {
+      cancelStall();
+      callback();
+    });
+  };
   const stream: Writable = new Writable({
     write: (chunk: Buffer, _encoding, callback) => {
       if (!response.headersSent) {
@@ -66,19 +58,19 @@ export const createResponseStream = (response: ServerResponse, clock: Clock): Wr
           if (!hasBytes) response.flushHeaders();
         });
       }
-      if (chunk.byteLength === 0) {
-        callback();
-        return;
-      }
-      hasBytes = true;
-      writeWithin(response, chunk, { clock, callback });
+      hasBytes ||= chunk.byteLength > 0;
+      if (chunk.byteLength === 0 || response.write(chunk)) callback();
+      else waitFor('drain', callback);
     },
     final: (callback) => {
       if (!response.headersSent) writeHead(response, NO_PRELUDE);
-      response.end(callback);
+      response.end();
+      if (response.writableFinished) callback();
+      else waitFor('finish', callback);
     },
   });
   response.once('close', () => {
+    cancelStall();
     if (!response.writableFinished) stream.destroy(new Error('The client disconnected.'));
   });
   return stream.on('error', () => undefined);

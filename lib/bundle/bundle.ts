@@ -114,7 +114,6 @@ export const bundle = ({
         ...(credentials === 'environment' && {
           '@aws-sdk/credential-provider-node': fromRoot('lib/bundle/env-credentials.ts'),
         }),
-        'node:stream/web': fromRoot('lib/bundle/web-streams.ts'),
         '#models': models,
       },
       define: { 'import.meta.dirname': '__dirname' },

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import type { Reply, StreamReply } from '../../endpoints/endpoint.ts';
 import { formatSse, type MessageBatches, type SseMessage } from '../../protocols/sse.ts';
 import { toApiError } from '../../support/errors.ts';
@@ -6,7 +5,7 @@ import { suffixOf } from '../../support/ids.ts';
 import type { Log } from '../../support/log.ts';
 import { describeFailure } from '../describe-failure.ts';
 import type { HttpRequest } from '../read-event.ts';
-import type { PlatformResponse, Received } from '../stages.ts';
+import type { PlatformResponse, Received, Texts } from '../stages.ts';
 
 // --- streams ---
 
@@ -40,10 +39,8 @@ const onStreamFailure =
     return protocol.encodeStreamError(toApiError(error), requestId, meta, sent);
   };
 
-async function* format(
-  batches: MessageBatches,
-  onFailure: OnFailure,
-): AsyncGenerator<string, void, void> {
+/** Text of each batch, for one write. Never throws: an error of `batches` becomes the last messages. */
+export async function* format(batches: MessageBatches, onFailure: OnFailure): Texts {
   let sent = '';
   try {
     for await (const batch of batches) {
@@ -56,36 +53,6 @@ async function* format(
     yield onFailure(error, sent).map(formatSse).join('');
   }
 }
-
-/**
- * Returns a body of Server-Sent Events, one write per batch. It never errors: an error of `batches` becomes
- * the last messages, from `onFailure`. `batches` always runs its `finally`, also when `signal` aborts.
- */
-export const eventStream = (
-  batches: MessageBatches,
-  signal: AbortSignal,
-  onFailure: OnFailure,
-): Readable => {
-  const texts = format(batches, onFailure);
-  // Started at once: a generator that never ran skips its `finally`, and the client may disconnect before
-  // the first read. `throw` is not passed on: a disconnected client is not an error of the source.
-  let first: Promise<IteratorResult<string, void>> | undefined = texts.next();
-  const source: AsyncIterable<string, void, void> = {
-    [Symbol.asyncIterator]: () => ({
-      next: () => {
-        const next = first ?? texts.next();
-        first = undefined;
-        return next;
-      },
-      return: () => texts.return(),
-    }),
-  };
-  const body = Readable.from(source, { objectMode: false });
-  // A pipeline into a closed response throws and does not destroy its source.
-  if (signal.aborted) body.destroy();
-  signal.addEventListener('abort', () => body.destroy(), { once: true });
-  return body;
-};
 
 // --- CORS ---
 
@@ -142,22 +109,8 @@ const corsHeaders = (
 
 // --- replies ---
 
-type TextBody = (text: string) => PlatformResponse['body'];
-
-/** UTF-16 units that middy writes at once. */
-const PIECE_LENGTH = 16_384;
-
-/**
- * A body for streaming functions: a text of one piece, a longer one as bytes. Middy encodes each piece alone,
- * so that a character whose two units fall into two pieces becomes two U+FFFD. A text needs no pipeline.
- */
-export const writableBody: TextBody = (text) =>
-  text.length <= PIECE_LENGTH ? text : Readable.from(Buffer.from(text), { objectMode: false });
-
 type WriteOptions = {
   log: Log;
-  /** The form of a body that is not a stream. */
-  textBody: TextBody;
   /**
    * Origins whose pages may read replies.
    * @default none
@@ -174,14 +127,13 @@ const textOf = (reply: Exclude<Reply, StreamReply>): string => {
 const encodeBody = (
   received: Received,
   reply: Reply,
-  { log, textBody }: WriteOptions,
+  { log }: WriteOptions,
 ): Pick<PlatformResponse, 'headers' | 'body'> => {
   if ('messages' in reply) {
-    const body = eventStream(reply.messages, received.signal, onStreamFailure(received, log));
-    return { headers: SSE_HEADERS, body };
+    return { headers: SSE_HEADERS, body: format(reply.messages, onStreamFailure(received, log)) };
   }
   if (reply.status === NO_CONTENT) return { headers: {}, body: '' };
-  const body = received.request.method === 'HEAD' ? '' : textBody(textOf(reply));
+  const body = received.request.method === 'HEAD' ? '' : textOf(reply);
   return { headers: 'text' in reply ? {} : JSON_HEADERS, body };
 };
 
