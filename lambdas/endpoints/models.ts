@@ -49,6 +49,8 @@ export const createGetModel =
   async ({ caller, pathParameter = '' }) => {
     await meter.admitFree(caller);
     const model = catalog.find(pathParameter, caller.plan);
-    if (!model) throw notFound(unknownModelText(pathParameter));
+    if (!model) {
+      throw notFound(unknownModelText(pathParameter), { code: 'model_not_found', param: 'model' });
+    }
     return { status: 200, body: publicModel(model) };
   };

@@ -71,7 +71,8 @@ export const unauthenticated = (message: string): ApiError =>
     code: 'invalid_api_key',
   });
 
-export const notFound = (message: string): ApiError => invalidRequest(message, { status: 404 });
+export const notFound = (message: string, options: ApiErrorOptions = {}): ApiError =>
+  invalidRequest(message, { status: 404, ...options });
 
 /**
  * The prompt exceeds the model's context; `counts` are its tokens and the maximum. Agents parse both

@@ -77,6 +77,22 @@ describe.each(OPENAI)('%s', (name, connect) => {
     expect(listed).toContain(' and 14 more (GET /v1/models lists all).');
   });
 
+  test(`${name} gets a NotFoundError with the code model_not_found for a model that it reads`, async () => {
+    const error = await rejection(connect(router().key).models.retrieve('no/such'));
+    expect(error).toMatchObject({ status: 404, code: 'model_not_found', param: 'model' });
+  });
+
+  test(`${name} gets the parts that responses accept for a part of chat`, async () => {
+    const content = [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }];
+    // The types of the client forbid what its users send.
+    const input = [{ role: 'user', content }] as unknown as string;
+    const error = await rejection(
+      connect(router().key).responses.create({ model: MODEL_ON.chat, input }),
+    );
+    expect(error).toMatchObject({ status: 400, param: 'input.0.content.0.type' });
+    expect(String(error)).toContain('input_text, output_text, refusal, input_image, input_file');
+  });
+
   test.each([
     [{ quota: 0 }, 402, 'insufficient_quota'],
     [{ rpm: 0 }, 429, 'rate_limit_exceeded'],

@@ -51,6 +51,12 @@ describe.each(Object.entries(MODEL_ON))('an upstream that speaks %s', (protocol,
     expect(response.headers.get('x-request-id')).toMatch(/^req_/);
   });
 
+  test('a prompt of developer messages alone gets a response', async () => {
+    const input = [{ role: 'developer' as const, content: 'Say anything.' }];
+    const { status, output_text } = await connect().responses.create({ model, input });
+    expect([status, output_text]).toEqual(['completed', expect.stringContaining('Hello from')]);
+  });
+
   test('the stream helper of the OpenAI SDK adds up reasoning, text and parallel calls', async () => {
     const stream = connect().responses.stream({
       model,

@@ -250,11 +250,6 @@ const runsOf = (turns: Turn[]): Turn[][] => {
   return runs;
 };
 
-/** Joins the leading system turns of other protocols' callers: many upstreams accept only one. */
-const joinLead = (run: Turn[]): Turn[] => [
-  { role: 'system', blocks: run.flatMap(({ blocks }) => blocks) },
-];
-
 const encodeRun = (run: Turn[], position: number, sameProtocol: boolean): Json[] => {
   switch (run[0]?.role) {
     case 'assistant':
@@ -262,8 +257,10 @@ const encodeRun = (run: Turn[], position: number, sameProtocol: boolean): Json[]
     case 'user':
       return encodeUsers(run, sameProtocol);
     default: {
-      const turns = position === 0 && !sameProtocol ? joinLead(run) : run;
-      return turns.flatMap((turn) => encodeSystem(turn, sameProtocol));
+      // Many upstreams accept only one leading system message.
+      const isJoined = position === 0 && !sameProtocol;
+      const joined = { role: 'system' as const, blocks: run.flatMap(({ blocks }) => blocks) };
+      return (isJoined ? [joined] : run).flatMap((turn) => encodeSystem(turn, sameProtocol));
     }
   }
 };
@@ -275,6 +272,8 @@ const encodeRun = (run: Turn[], position: number, sameProtocol: boolean): Json[]
 export const encodeTurns = ({ turns, extras }: GenerationRequest): Json[] => {
   const sameProtocol = extras.protocol === NAME;
   const messages = runsOf(turns).flatMap((run, position) => encodeRun(run, position, sameProtocol));
-  if (!sameProtocol && messages.every(({ role }) => role === 'system')) throw noContent();
+  const isSpoken = turns.some(({ role }) => role !== 'system');
+  const isLost = messages.every(({ role }) => isSpoken && role === 'system');
+  if (!sameProtocol && isLost) throw noContent();
   return messages;
 };

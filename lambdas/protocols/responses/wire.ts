@@ -30,21 +30,24 @@ const TextPart = looseObject({
   type: oneOf(['input_text', 'output_text', 'text']),
   text: string,
 });
-const RefusalPart = looseObject({ type: literal('refusal'), refusal: string });
-const ImagePart = looseObject({
-  type: literal('input_image'),
-  image_url: OptionalText,
-  file_id: OptionalText,
-});
-const FilePart = looseObject({
-  type: literal('input_file'),
-  file_data: OptionalText,
-  file_url: OptionalText,
-  file_id: OptionalText,
-  filename: OptionalText,
-});
-const ContentPart = union(
-  [TextPart, RefusalPart, ImagePart, FilePart],
+const ContentPart = selectedBy(
+  'type',
+  {
+    ...{ input_text: TextPart, output_text: TextPart, text: TextPart },
+    refusal: looseObject({ type: literal('refusal'), refusal: string }),
+    input_image: looseObject({
+      type: literal('input_image'),
+      image_url: OptionalText,
+      file_id: OptionalText,
+    }),
+    input_file: looseObject({
+      type: literal('input_file'),
+      file_data: OptionalText,
+      file_url: OptionalText,
+      file_id: OptionalText,
+      filename: OptionalText,
+    }),
+  },
   'must be one of input_text, output_text, refusal, input_image, input_file',
 );
 export type ContentPart = Infer<typeof ContentPart>;
