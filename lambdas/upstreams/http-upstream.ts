@@ -14,6 +14,7 @@ import {
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
 import { firstEventMs } from './deadlines.ts';
+import { encodeJson } from './encode-json.ts';
 import { closing, type Post, post } from './post.ts';
 import { bytesOf, readAnswer } from './read-answer.ts';
 import { readError, readSentError } from './read-error.ts';
@@ -97,9 +98,9 @@ export const urlOf = (baseUrl: string, path: string): URL => {
 };
 
 /** Streamed if possible: that gives a first-event and an idle limit, and shows a truncated answer as one. */
-const encodeBody = ({ request, protocol }: UpstreamCall, target: WireTarget) => {
+const encodeBody = ({ request, protocol, bodyBytes = 0 }: UpstreamCall, target: WireTarget) => {
   const wire = protocol.encodeRequest({ ...request, stream: !request.isWhole }, target);
-  return { wire, body: Buffer.from(JSON.stringify(wire)) };
+  return { wire, body: encodeJson(wire, bodyBytes) };
 };
 
 /** What an error's text must not contain. The model's name may stay: it is the catalog's, and often the cause. */

@@ -20,6 +20,8 @@ export type UpstreamCall = {
   target: Target;
   /** The target's protocol. */
   protocol: UpstreamProtocol;
+  /** Size of the caller's body, which the upstream's is about as large as. */
+  bodyBytes?: number | undefined;
   /** Cap for wires that demand one: the catalog's `max_output_tokens`. */
   maxOutputTokens: number;
   limits: AnswerLimits;
