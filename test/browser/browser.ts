@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { setTimeout } from 'node:timers/promises';
-import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { type LocalOptions, type LocalRouter, startLocal } from '../../local/start.ts';
+import { post } from '../support/local.ts';
 import { findChromium } from './find-chromium.ts';
 
 /** A tab of the console, and what crossed its network. */
@@ -47,15 +49,22 @@ const watch = (context: BrowserContext, page: Page): Tab => {
 export const launchChromium = (args: string[] = []): Promise<Browser> =>
   chromium.launch({ executablePath: findChromium() ?? '', args: ['--no-sandbox', ...args] });
 
-/** Milliseconds that each call of the console's API waits: a slow network, for a soak of these tests. */
-const delayMs = Number(process.env.CONSOLE_DELAY_MS ?? 0);
+/*
+ * For a soak of these tests: each call of the console's API waits for a random time up to so many milliseconds,
+ * which changes the order of responses, and the tab's processor is so many times slower.
+ */
+const maxDelayMs = Number(process.env.CONSOLE_DELAY_MS ?? 0);
+const slowness = Number(process.env.CONSOLE_SLOWNESS ?? 1);
 
-const slowDown = (context: BrowserContext) =>
-  context.route('**/dashboard/api/**', async (route) => {
-    await setTimeout(delayMs);
+const slowDown = async (context: BrowserContext, page: Page): Promise<void> => {
+  await context.route('**/dashboard/api/**', async (route) => {
+    await setTimeout(Math.random() * maxDelayMs);
     // The test may have closed its tab.
     await route.fallback().catch(() => undefined);
   });
+  const session = await context.newCDPSession(page);
+  await session.send('Emulation.setCPUThrottlingRate', { rate: slowness });
+};
 
 /** Opens a tab for `use`; then the tab must have had no error and no request to an origin that is not listed. */
 export const withTabOf = async (
@@ -75,8 +84,8 @@ export const withTabOf = async (
   });
   try {
     context.setDefaultTimeout(60_000);
-    if (delayMs > 0) await slowDown(context);
     const tab = watch(context, await context.newPage());
+    if (maxDelayMs > 0 || slowness > 1) await slowDown(context, tab.page);
     await tab.page.goto(url);
     await use(tab);
     expect(tab.errors).toEqual([]);
@@ -89,13 +98,43 @@ export const withTabOf = async (
   }
 };
 
+/** Sends a request with the router's key, or another; returns the body of the response. */
+export const ask = async (
+  router: LocalRouter,
+  content = 'say hello',
+  key = router.key,
+): Promise<string> => {
+  const body = { model: 'aurora/scribe-1', messages: [{ role: 'user', content }] };
+  return (await post(router, '/v1/chat/completions', body, { key })).text();
+};
+
+type ConsoleOptions = {
+  /** @default those of the local run */
+  readOptions?: () => LocalOptions;
+  /** Requests and objects that every test of the file finds. */
+  prepare?: (router: LocalRouter) => Promise<unknown>;
+};
+
 /** One browser and one router for all tests of a file; every tab is checked and closed after its use. */
-export const useConsole = (readOptions: () => LocalOptions = () => ({})) => {
+export const useConsole = ({
+  readOptions = () => ({}),
+  prepare = async () => undefined,
+}: ConsoleOptions = {}) => {
   let browser: Browser;
   let router: LocalRouter;
+  const start = async () => {
+    router = await startLocal(readOptions());
+    await prepare(router);
+  };
   beforeAll(async () => {
     browser = await launchChromium();
-    router = await startLocal(readOptions());
+    await start();
+  });
+  beforeEach(async ({ task }) => {
+    // The first attempt has created what the second one would create again.
+    if (!task.result?.retryCount) return;
+    await router.close();
+    await start();
   });
   afterAll(async () => {
     await browser?.close();
@@ -107,6 +146,9 @@ export const useConsole = (readOptions: () => LocalOptions = () => ({})) => {
     withTabOf(browser, `${router.baseUrl}/dashboard${hash}`, use, tabOptions);
   return { router: () => router, withTab };
 };
+
+const require = createRequire(import.meta.url);
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
 /** Waits until each panel of the page shows its value or its failure: a read before that sees half a page. */
 export const allLoaded = (page: Page): Promise<void> =>
@@ -153,7 +195,7 @@ export const holdNext = async (page: Page, call: RegExp): Promise<Held> => {
 /** Rules that the page violates, with the elements. */
 export const violationsOn = async (page: Page): Promise<string[]> => {
   await allLoaded(page);
-  if (await page.evaluate('typeof axe === "undefined"')) await page.evaluate(axe.source);
+  if (await page.evaluate('typeof axe === "undefined"')) await page.evaluate(axe);
   return page.evaluate(
     'axe.run({ resultTypes: ["violations"] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html)))',
   );

@@ -10,7 +10,12 @@ const HOUR_MS = 3_600_000;
 
 let passedMs = 0;
 const clock = { now: () => Date.now() + passedMs, after: systemClock.after };
-const { router, withTab } = useConsole(() => ({ clock }));
+const { router, withTab } = useConsole({
+  readOptions: () => {
+    passedMs = 0;
+    return { clock };
+  },
+});
 const runCode = useRunCode();
 
 const MESSAGES = [{ role: 'user' as const, content: 'say hello' }];

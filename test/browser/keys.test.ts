@@ -83,8 +83,10 @@ test('the dialog of a new key closes only after the box is ticked, and then the 
       await dialog.waitFor();
     }
     expect(await dialog.getByRole('button', { name: 'Done' }).isDisabled()).toBe(true);
+    // It is shown for two seconds.
+    const copied = dialog.getByText('Copied').waitFor();
     await dialog.getByRole('button', { name: 'Copy the API key' }).click();
-    await dialog.getByText('Copied').waitFor();
+    await copied;
     const key = await takeSecret(page);
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(key);
 
@@ -130,12 +132,15 @@ test('a key is paused and resumed from its menu, and a moved one has the limits 
   await withTab('#/keys?project=local', async ({ page }) => {
     await createKey(page, 'switchable');
     const choose = (item: string) => chooseFor(page, 'switchable', item);
+    // Each is shown for fifteen seconds.
+    const pausing = rowOf(page, 'switchable').getByText('pausing…').waitFor();
     await choose('Pause');
-    await rowOf(page, 'switchable').getByText('pausing…').waitFor();
+    await pausing;
     await page.reload();
     await rowOf(page, 'switchable').getByText('paused').waitFor();
+    const resuming = rowOf(page, 'switchable').getByText('resuming…').waitFor();
     await choose('Resume');
-    await rowOf(page, 'switchable').getByText('resuming…').waitFor();
+    await resuming;
     await choose('Move to a plan…');
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Plan').selectOption('tiny');

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => cognito.close());
 
-const { withTab } = useConsole(() => ({ members: cognito.pool }));
+const { withTab } = useConsole({ readOptions: () => ({ members: cognito.pool }) });
 
 const rolesOf = (email: string) => [...(cognito.users.get(email)?.groups ?? [])].toSorted();
 

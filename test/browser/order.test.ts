@@ -1,12 +1,12 @@
 import type { Page } from 'playwright-core';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { post } from '../support/local.ts';
-import { chooseFor, createKey, holdNext, rowOf, useConsole } from './browser.ts';
+import { ask, chooseFor, createKey, holdNext, rowOf, useConsole } from './browser.ts';
 
 /* Responses that arrive late or in another order, second clicks, and pages that are left before a response. */
 
-const { router, withTab } = useConsole();
+const { router, withTab } = useConsole({ prepare: (started) => ask(started) });
 
 const NewKey = z.object({ id: z.string(), key: z.string() });
 
@@ -29,11 +29,6 @@ const leave = async (page: Page, title: string): Promise<void> => {
 /** Requests of a tab to a path. */
 const sentTo = (path: string, requests: string[]): string[] =>
   requests.filter((line) => line.startsWith('POST') && line.includes(path));
-
-beforeAll(async () => {
-  const body = { model: 'aurora/scribe-1', messages: [{ role: 'user', content: 'say hello' }] };
-  await (await post(router(), '/v1/chat/completions', body)).text();
-});
 
 describe('rows of a list', () => {
   test('a new filter shows no row of the last one, not even until the next frame', async () => {

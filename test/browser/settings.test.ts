@@ -106,8 +106,9 @@ test('a key with limits of its own shows them with its usage, requests and histo
     await page.getByText('create', { exact: true }).waitFor();
     await page.getByText('by local').waitFor();
     expect(await violationsOn(page)).toEqual([]);
+    const pausing = page.getByText('pausing…').waitFor();
     await chooseFor(page, 'limited', 'Pause');
-    await page.getByText('pausing…').waitFor();
+    await pausing;
     await page.getByText('pause', { exact: true }).waitFor();
   });
 });
