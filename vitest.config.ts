@@ -24,6 +24,8 @@ export default defineConfig({
     // Ends hanging tests; far above the duration of any test on a busy machine.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // A backstop too, and soon seen: most of what is awaited comes within milliseconds.
+    expect: { poll: { timeout: 20_000, interval: 5 } },
     reporters: ['default', closingLine()],
   },
 });

@@ -30,7 +30,7 @@ type Moment = {
   status: number;
 };
 
-const upstreamAsked = () => bench.poll(() => bench.control.calls.length).toBe(1);
+const upstreamAsked = () => expect.poll(() => bench.control.calls.length).toBe(1);
 
 /** The heartbeats of both families, which are no content. */
 const BEAT = /: waiting|event: ping/;
@@ -58,11 +58,11 @@ const MOMENTS: Moment[] = [
     modes: [true],
     comes: async ({ received }) => {
       await upstreamAsked();
-      await bench.poll(bench.clock.waits).toContain(10_000);
+      await expect.poll(bench.clock.waits).toContain(10_000);
       bench.clock.advance(10_000);
-      await bench.poll(bench.clock.waits).toContain(10_000);
+      await expect.poll(bench.clock.waits).toContain(10_000);
       bench.clock.advance(10_000);
-      await bench.poll(received).toMatch(BEAT);
+      await expect.poll(received).toMatch(BEAT);
     },
     charged: 0,
     status: 200,
@@ -73,7 +73,7 @@ const MOMENTS: Moment[] = [
     modes: [false],
     // Only the limit on the silence between two chunks is left: the first content has been read.
     comes: () =>
-      bench
+      expect
         .poll(() => bench.clock.waits().toSorted())
         .toEqual([3_000, 590_000, 60_000, 60_000].toSorted()),
     charged: 0,
@@ -126,7 +126,7 @@ describe('a hundred clients that leave at once', () => {
     );
     const streams = clients.filter((_, at) => at % 4 === 0);
     await Promise.all(streams.map(({ has }) => has('two')));
-    await bench.poll(() => bench.control.calls.length).toBe(100);
+    await expect.poll(() => bench.control.calls.length).toBe(100);
     for (const { socket } of clients) socket.resetAndDestroy();
   };
 

@@ -6,7 +6,6 @@ import type { HttpEvent } from '../../lambdas/http/read-event.ts';
 import { functionUrl } from '../runtime/events.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
 import { startEnvironments } from '../support/environments.ts';
-import { PATIENT } from '../support/fleet-lab.ts';
 import { CANARIES } from '../support/leak-watch.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { startPromptedUpstream } from '../support/prompted-upstream.ts';
@@ -121,7 +120,7 @@ test('a Secrets Manager that hangs delays no request while a credential is known
   environment?.secrets.decide(() => 'silence');
   clock.advance(16 * 60_000);
   expect((await ask(0)).status).toBe(200);
-  await expect.poll(() => environment?.secrets.calls.length, PATIENT).toBeGreaterThan(1);
+  await expect.poll(() => environment?.secrets.calls.length).toBeGreaterThan(1);
   expect((await ask(0)).status).toBe(200);
 });
 
@@ -134,7 +133,7 @@ test('a first read of the secret that hangs ends as a 503 after 4 s, and is trie
   const [environment] = fleet.environments;
   environment?.secrets.decide(() => 'silence');
   const asked = ask(0);
-  await expect.poll(() => environment?.secrets.calls.length, PATIENT).toBe(1);
+  await expect.poll(() => environment?.secrets.calls.length).toBe(1);
   clock.advance(4_000);
   expect((await asked).status).toBe(503);
   expect(environment?.lines().some(({ event }) => event === 'request')).toBe(true);
@@ -156,7 +155,7 @@ test.each([true, false])(
     const context = { getRemainingTimeInMillis: () => 12_500 };
     const handled = environment.handler(event as unknown as HttpEvent, out, context);
     const said = text(out);
-    await expect.poll(() => environment.secrets.calls.length, PATIENT).toBe(1);
+    await expect.poll(() => environment.secrets.calls.length).toBe(1);
     lab.clock.advance(2_499);
     expect(lines()).toEqual([]);
     lab.clock.advance(1);
@@ -167,7 +166,7 @@ test.each([true, false])(
     environment.secrets.decide(() => 'none');
     lab.clock.advance(5_000);
     expect((await lab.ask(0)).status).toBe(200);
-    await expect.poll(lab.clock.waits, PATIENT).toEqual([]);
+    await expect.poll(lab.clock.waits).toEqual([]);
   },
 );
 
@@ -181,14 +180,14 @@ test.each([true, false])(
       headers: { 'x-api-key': tenant.key },
     }).on('error', () => undefined);
     sent.end(JSON.stringify({ ...body, stream }));
-    await expect.poll(() => environment.secrets.calls.length, PATIENT).toBe(1);
+    await expect.poll(() => environment.secrets.calls.length).toBe(1);
     sent.destroy();
-    await expect.poll(lines, PATIENT).toEqual([expect.objectContaining({ status: 499 })]);
+    await expect.poll(lines).toEqual([expect.objectContaining({ status: 499 })]);
     expect(await tenant.charged()).toBe(0);
     // The read itself serves the next request, and ends at its own timeout.
     environment.secrets.decide(() => 'none');
     lab.clock.advance(5_000);
     expect((await lab.ask(0)).status).toBe(200);
-    await expect.poll(lab.clock.waits, PATIENT).toEqual([]);
+    await expect.poll(lab.clock.waits).toEqual([]);
   },
 );

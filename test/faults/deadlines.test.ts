@@ -10,7 +10,6 @@ import {
 import { functionUrl } from '../runtime/events.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
 import { startFleet } from '../support/fleet.ts';
-import { PATIENT } from '../support/fleet-lab.ts';
 import { type Act, begin, startUpstream } from '../support/fleet-upstream.ts';
 import { CANARIES } from '../support/leak-watch.ts';
 import { modelOn, targetAt } from '../support/models.ts';
@@ -104,7 +103,7 @@ describe.each([PLATFORM, TOTAL])('at $name', ({ remainingMs, whole, streamed }) 
     );
     const started = clock.now();
     const said = ask(family, stream);
-    await expect.poll(chunksAwaited, { ...PATIENT, interval: 2 }).toBeGreaterThanOrEqual(2);
+    await expect.poll(chunksAwaited).toBeGreaterThanOrEqual(2);
     const limit = stream ? streamed : whole;
     let words = 'Hello';
     while (clock.now() - started + TRICKLE_MS < limit) {
@@ -112,16 +111,16 @@ describe.each([PLATFORM, TOTAL])('at $name', ({ remainingMs, whole, streamed }) 
       const before = chunksAwaited();
       held[0]?.write(WORD);
       words += ' x';
-      await expect.poll(chunksAwaited, { ...PATIENT, interval: 2 }).toBe(before + 1);
+      await expect.poll(chunksAwaited).toBe(before + 1);
     }
     clock.set(started + limit - 1);
     expect(lines()).toEqual([]);
     clock.advance(1);
     expectCut(family, stream, await said, words);
-    await expect.poll(() => upstream.sockets.size, PATIENT).toBe(0);
+    await expect.poll(() => upstream.sockets.size).toBe(0);
     expect(lines()).toMatchObject([{ status: 200, outcome: 'finished', cut: true, ms: limit }]);
     expect(await fleet.charged()).toBe(1);
-    await expect.poll(() => clock.waits(), PATIENT).toEqual([]);
+    await expect.poll(() => clock.waits()).toEqual([]);
   });
 });
 
@@ -130,14 +129,14 @@ test.each(GRID)(
   async (family, stream) => {
     const { clock, upstream, fleet, ask, lines } = await startTimed(() => undefined, 15_000);
     const said = ask(family, stream);
-    await expect.poll(() => upstream.attempts, PATIENT).toBe(1);
+    await expect.poll(() => upstream.attempts).toBe(1);
     clock.advance(4_999);
     expect(lines()).toEqual([]);
     clock.advance(1);
     expect(parseJson(await said).error).toMatchObject({ type: 'api_error' });
     expect(lines()).toMatchObject([{ status: 504, outcome: 'failed', fault: 'deadline' }]);
     expect(await fleet.charged()).toBe(0);
-    await expect.poll(() => upstream.sockets.size, PATIENT).toBe(0);
-    await expect.poll(() => clock.waits(), PATIENT).toEqual([]);
+    await expect.poll(() => upstream.sockets.size).toBe(0);
+    await expect.poll(() => clock.waits()).toEqual([]);
   },
 );

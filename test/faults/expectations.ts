@@ -1,3 +1,5 @@
+import { FIRST_EVENT_MS } from '../support/fault-bench.ts';
+
 /** What becomes of an answer whose only target has the fault. */
 export type Expected =
   /** The caller gets the answer. */
@@ -32,7 +34,6 @@ const rows = (expected: Expected, faults: string[]): Row[] =>
 
 const named = (kind: string, names: string[]): string[] => names.map((name) => `${kind}=${name}`);
 
-const FIRST_EVENT_MS = 30_000;
 const IDLE_MS = 60_000;
 
 const wait = (seconds: string) => failed(503, { 'retry-after': seconds });

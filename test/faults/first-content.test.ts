@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { createCountingClock } from '../support/counting-clock.ts';
 import { startFleet } from '../support/fleet.ts';
-import { PATIENT } from '../support/fleet-lab.ts';
 import { type Act, answer, startUpstream } from '../support/fleet-upstream.ts';
 import { CANARIES } from '../support/leak-watch.ts';
 import { modelOn, targetAt } from '../support/models.ts';
@@ -77,11 +76,11 @@ test.each([
   async (protocol, stream) => {
     const { clock, held, healthy, stalled, fleet, ask, reads } = await startStalled(protocol);
     const asked = ask(stream);
-    await expect.poll(reads, { ...PATIENT, interval: 2 }).toBe(2);
+    await expect.poll(reads).toBe(2);
     for (let ping = 1; ping <= 5; ping += 1) {
       clock.advance(5_000);
       held[0]?.write(PINGS[protocol]);
-      await expect.poll(reads, { ...PATIENT, interval: 2 }).toBe(2 + ping);
+      await expect.poll(reads).toBe(2 + ping);
     }
     expect(healthy.attempts).toBe(0);
     clock.advance(5_000);
@@ -89,6 +88,6 @@ test.each([
     expect(sent.text).toContain('Hello');
     expect([stalled.attempts, healthy.attempts]).toEqual([1, 1]);
     expect(await fleet.charged()).toBe(1);
-    await expect.poll(() => stalled.sockets.size, PATIENT).toBe(0);
+    await expect.poll(() => stalled.sockets.size).toBe(0);
   },
 );

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { createCountingClock } from '../support/counting-clock.ts';
-import { PATIENT, startLab } from '../support/fleet-lab.ts';
+import { startLab } from '../support/fleet-lab.ts';
 import type { Act } from '../support/fleet-upstream.ts';
 import { startUpstream } from '../support/fleet-upstream.ts';
 import { modelOn, targetAt } from '../support/models.ts';
@@ -39,8 +39,7 @@ const startUnending = async (protocol: keyof typeof FINISHED) => {
   const clock = createCountingClock(Date.UTC(2026, 10, 21, 12));
   const models = [modelOn([targetAt(upstream.url, { protocol })])];
   const { askFor, fleet } = await startLab([act], { models, clock });
-  const waiting = () =>
-    expect.poll(() => clock.waits(), { ...PATIENT, interval: 2 }).toContain(GOODBYE_MS);
+  const waiting = () => expect.poll(() => clock.waits()).toContain(GOODBYE_MS);
   return { held, upstream, clock, askFor, fleet, waiting };
 };
 
@@ -56,7 +55,7 @@ test.each(GRID)(
     await waiting();
     clock.advance(1_500);
     held[0]?.write(USAGE[protocol]);
-    await expect.poll(() => clock.waits(), { ...PATIENT, interval: 2 }).toContain(500);
+    await expect.poll(() => clock.waits()).toContain(500);
     clock.advance(500);
     const sent = await asked;
     expect(sent.text).toContain('Hello');
@@ -67,7 +66,7 @@ test.each(GRID)(
       outputTokens: 4_321,
     });
     expect(await fleet.charged()).toBe(1);
-    await expect.poll(() => upstream.sockets.size, PATIENT).toBe(0);
-    await expect.poll(() => clock.waits(), PATIENT).toEqual([]);
+    await expect.poll(() => upstream.sockets.size).toBe(0);
+    await expect.poll(() => clock.waits()).toEqual([]);
   },
 );

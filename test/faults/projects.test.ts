@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { withBystander } from '../support/bystander.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
 import { type Environments, startEnvironments, type Tenant } from '../support/environments.ts';
-import { PATIENT } from '../support/fleet-lab.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { PROVOKED, startPromptedUpstream } from '../support/prompted-upstream.ts';
 import { fc } from '../support/seeds.ts';
@@ -54,7 +53,7 @@ const askToTheEnd = async (tenant: Tenant, asked: Asked) => {
   const seen = upstream.state.prompts.length;
   const sent = ask(tenant, asked);
   if (asked.prompt === 'slow') {
-    await expect.poll(() => upstream.state.prompts.length, PATIENT).toBe(seen + 1);
+    await expect.poll(() => upstream.state.prompts.length).toBe(seen + 1);
     clock.advance(FIRST_CONTENT_MS);
   }
   return sent;
@@ -67,7 +66,7 @@ const settle = async (sent: Promise<unknown>[]) => {
     clock.advance(1_000);
     return Promise.race([over, pause(20)]);
   };
-  await expect.poll(step, PATIENT).toBe(true);
+  await expect.poll(step).toBe(true);
 };
 
 describe('a project with a quota of one unit', () => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { FAMILIES } from '../support/client-bench.ts';
-import { PATIENT, startLab } from '../support/fleet-lab.ts';
+import { startLab } from '../support/fleet-lab.ts';
 import type { Act } from '../support/fleet-upstream.ts';
 import { openSocketsAt } from '../support/open-sockets.ts';
 import { connectTo, postBytes } from '../support/raw-client.ts';
@@ -65,10 +65,10 @@ describe.each(FAMILIES)('a client of %s that stops reading', (family) => {
     const held = sentByUpstream();
     expect(held).toBeLessThan(MOST_BYTES);
     client.socket.resume();
-    await expect.poll(sentByUpstream, PATIENT).toBeGreaterThan(2 * held);
+    await expect.poll(sentByUpstream).toBeGreaterThan(2 * held);
     client.socket.destroy();
-    await expect.poll(() => primary.sockets.size, PATIENT).toBe(0);
-    await expect.poll(() => clock.waits(), PATIENT).toEqual([]);
+    await expect.poll(() => primary.sockets.size).toBe(0);
+    await expect.poll(() => clock.waits()).toEqual([]);
     expect(await fleet.charged()).toBe(1);
   });
 
@@ -79,13 +79,13 @@ describe.each(FAMILIES)('a client of %s that stops reading', (family) => {
     clock.advance(59_000);
     expect(openSocketsAt(url)).toHaveLength(1);
     clock.advance(60_000);
-    await expect.poll(() => openSocketsAt(url), PATIENT).toEqual([]);
-    await expect.poll(() => primary.sockets.size, PATIENT).toBe(0);
-    await expect.poll(() => count('request'), PATIENT).toBe(1);
+    await expect.poll(() => openSocketsAt(url)).toEqual([]);
+    await expect.poll(() => primary.sockets.size).toBe(0);
+    await expect.poll(() => count('request')).toBe(1);
     expect(fleet.lines()).toContainEqual(
       expect.objectContaining({ event: 'request', status: 200, outcome: 'abandoned' }),
     );
-    await expect.poll(() => clock.waits(), PATIENT).toEqual([]);
+    await expect.poll(() => clock.waits()).toEqual([]);
     expect(await fleet.charged()).toBe(1);
     client.socket.destroy();
   });

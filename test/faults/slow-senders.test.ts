@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Edge, startEdge } from '../support/edge.ts';
-import { PATIENT } from '../support/fleet-lab.ts';
 import { openSocketsAt } from '../support/open-sockets.ts';
 import { connectTo, postBytes, type RawClient } from '../support/raw-client.ts';
 import { send } from '../support/send.ts';
@@ -25,12 +24,12 @@ const cut = (path: string, body: number): string => {
 const open = async (bytes: string): Promise<RawClient> => {
   const client = await connectTo(edge.url);
   client.socket.write(bytes);
-  await expect.poll(() => openSocketsAt(edge.url).length, PATIENT).toBeGreaterThan(0);
+  await expect.poll(() => openSocketsAt(edge.url).length).toBeGreaterThan(0);
   return client;
 };
 
 const expectNothingLeft = async () => {
-  await expect.poll(() => openSocketsAt(edge.url), PATIENT).toEqual([]);
+  await expect.poll(() => openSocketsAt(edge.url)).toEqual([]);
   expect(edge.lines.filter(({ method }) => method === 'POST')).toEqual([]);
   const sent = await send(edge.url, '/v1/models', { headers: { 'x-api-key': edge.key } });
   expect(sent.status).toBe(200);

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { HttpEvent } from '../../lambdas/http/read-event.ts';
 import { functionUrl } from '../runtime/events.ts';
-import { PATIENT, startLab } from '../support/fleet-lab.ts';
+import { startLab } from '../support/fleet-lab.ts';
 import { begin } from '../support/fleet-upstream.ts';
 
 const BODY = {
@@ -24,17 +24,17 @@ test('without a signal, destroying the body of a silent stream ends the upstream
   expect(first.toString()).toContain('Hello');
   expect(primary.sockets.size).toBe(1);
   // The heartbeat's timer shows that the pipe waits for the silent upstream.
-  await expect.poll(clock.waits, PATIENT).toContain(10_000);
+  await expect.poll(clock.waits).toContain(10_000);
   body.destroy();
   // `return()` reaches the pipe some ticks after the body has closed.
   await once(body, 'close');
   await setImmediate();
   clock.advance(10_000);
-  await expect.poll(() => primary.sockets.size, PATIENT).toBe(0);
-  await expect.poll(() => count('request'), PATIENT).toBe(1);
+  await expect.poll(() => primary.sockets.size).toBe(0);
+  await expect.poll(() => count('request')).toBe(1);
   expect(fleet.lines()).toContainEqual(
     expect.objectContaining({ event: 'request', status: 200, outcome: 'abandoned' }),
   );
-  await expect.poll(clock.waits, PATIENT).toEqual([]);
+  await expect.poll(clock.waits).toEqual([]);
   expect(await fleet.charged()).toBe(1);
 });

@@ -16,8 +16,6 @@ beforeEach(() => {
 });
 afterAll(() => router.close());
 
-/** A backstop for busy machines. */
-const PATIENT = { timeout: 20_000 };
 const FAMILIES = ['/v1/chat/completions', '/v1/messages', '/v1/responses'];
 const CONTENT = /"content":"[^"]|"text_delta"|output_text\.delta/;
 const FAILURE = /event: error/;
@@ -72,21 +70,19 @@ const writesOf = async (request: () => Promise<unknown>, expected: number): Prom
   router.lines.length = 0;
   await request();
   await untilOver();
-  await expect.poll(count, PATIENT).toBeGreaterThanOrEqual(expected);
+  await expect.poll(count).toBeGreaterThanOrEqual(expected);
   return count();
 };
 
 const untilOver = () =>
-  expect
-    .poll(() => router.lines.filter(({ event }) => event === 'request').length, PATIENT)
-    .toBe(1);
+  expect.poll(() => router.lines.filter(({ event }) => event === 'request').length).toBe(1);
 
 const leaveAfter = async (asked: Asked, seen: 'status' | 'content'): Promise<void> => {
   const leaving = new AbortController();
   const response = ask({ ...asked, signal: leaving.signal });
   if (seen === 'content') await readUntil(await response, CONTENT);
   // A model that hangs never sends its status: leave while the upstream is being asked.
-  else await expect.poll(() => router.upstreams.calls.at(-1)?.outcome, PATIENT).toBe('open');
+  else await expect.poll(() => router.upstreams.calls.at(-1)?.outcome).toBe('open');
   leaving.abort();
   await response.catch(() => undefined);
 };

@@ -20,8 +20,6 @@ afterAll(() => router.close());
 /** Mid-minute and mid-month: nothing ends during a test but what it lets pass. */
 const NOW = Date.parse('2026-11-10T11:30:30Z');
 const IDLE_MS = 60_000;
-/** A backstop for busy machines. */
-const PATIENT = { timeout: 20_000 };
 const PATH = '/v1/chat/completions';
 
 const admin = async (path: string, fields: object): Promise<Record<string, unknown>> => {
@@ -98,11 +96,11 @@ test.each([
     await change(key);
     const { release } = holdReads();
     const response = ask(key.key, 'test/stops', true);
-    await expect.poll(outcomeOfLastCall, PATIENT).toBe('open');
+    await expect.poll(outcomeOfLastCall).toBe('open');
     release();
     expect((await response).status).toBe(status);
     expect(await (await response).text()).not.toContain('delta');
-    await expect.poll(outcomeOfLastCall, PATIENT).toBe('abandoned');
+    await expect.poll(outcomeOfLastCall).toBe('abandoned');
     if (status === 401) await admin(`${key.keyPath}/resume`, {});
     router.advance(10_000);
     expect(await usageOf(key.key)).toEqual({ minute: 0, used: 1, reserved: 0 });
@@ -115,7 +113,7 @@ test('the first request of a key after an idle minute in which it moved to anoth
   await admin(`${keyPath}/move`, { plan: `${teams}-daily` });
   const { release } = holdReads();
   const response = ask(key, 'test/dawdles', true);
-  await expect.poll(outcomeOfLastCall, PATIENT).toBe('open');
+  await expect.poll(outcomeOfLastCall).toBe('open');
   release();
   expect((await response).status).toBe(200);
   expect((await response).headers.get('x-quota-limit')).toBe('7');
@@ -141,7 +139,7 @@ test('the first request of a key after an idle minute sends no content before ke
     isAnswered = true;
     return answered;
   });
-  await expect.poll(outcomeOfLastCall, PATIENT).toBe('answered');
+  await expect.poll(outcomeOfLastCall).toBe('answered');
   await pause(100);
   expect(isAnswered).toBe(false);
   release();

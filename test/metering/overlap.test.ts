@@ -15,9 +15,6 @@ beforeEach(() => {
 });
 afterAll(() => router.close());
 
-/** A backstop for busy machines. */
-const PATIENT = { timeout: 20_000 };
-
 const ask = (asked: Asked): Promise<Response> => askFor(router.url, asked);
 const newKey = (quota: number) =>
   router.createKey({ plan: { rpm: 1_000_000, quota, period: 'month' } });
@@ -57,7 +54,7 @@ describe.each(['/v1/chat/completions', '/v1/messages'])('on %s', (path) => {
         return answered;
       });
       const sent = () => router.upstreams.calls.slice(before).map(({ outcome }) => outcome);
-      await expect.poll(sent, PATIENT).toEqual(['answered']);
+      await expect.poll(sent).toEqual(['answered']);
       await pause(50);
       expect(isAnswered).toBe(false);
       release('none');
@@ -77,7 +74,7 @@ describe.each(['/v1/chat/completions', '/v1/messages'])('on %s', (path) => {
     const before = router.upstreams.calls.length;
     const { isHeld, release } = holdReservation();
     const response = ask(asked);
-    await expect.poll(isHeld, PATIENT).toBe(true);
+    await expect.poll(isHeld).toBe(true);
     await pause(100);
     expect(router.upstreams.calls.length).toBe(before);
     release('none');
@@ -90,11 +87,11 @@ describe.each(['/v1/chat/completions', '/v1/messages'])('on %s', (path) => {
     await (await ask({ path, key, model: 'test/answers' })).text();
     const { release } = holdReservation();
     const response = ask({ path, key, model: 'test/stops', stream: true });
-    await expect.poll(() => router.upstreams.calls.at(-1)?.outcome, PATIENT).toBe('open');
+    await expect.poll(() => router.upstreams.calls.at(-1)?.outcome).toBe('open');
     release('throttled');
     expect((await response).status).toBe(503);
     expect(await (await response).text()).not.toContain('delta');
-    await expect.poll(() => router.upstreams.calls.at(-1)?.outcome, PATIENT).toBe('abandoned');
+    await expect.poll(() => router.upstreams.calls.at(-1)?.outcome).toBe('abandoned');
     expect(await usageOf(key)).toEqual({ used: 1, reserved: 0 });
     router.advance(2_000);
     expect((await ask({ path, key, model: 'test/answers' })).status).toBe(200);

@@ -35,14 +35,11 @@ const nameOf = ({ operation, table }: TableCall): string =>
 const callsAfter = (first: number): string[] =>
   router.proxy.calls.slice(first).map(nameOf).toSorted();
 
-/** A backstop for busy machines. */
-const PATIENT = { timeout: 20_000 };
-
 /** Asserts that `work` causes these calls and no more; a unit is settled while the last bytes are sent. */
 const expectCalls = async (work: () => Promise<unknown>, expected: string[]) => {
   const first = router.proxy.calls.length;
   await work();
-  await expect.poll(() => callsAfter(first), PATIENT).toEqual(expected);
+  await expect.poll(() => callsAfter(first)).toEqual(expected);
   await pause(150);
   expect(callsAfter(first)).toEqual(expected);
 };
@@ -54,7 +51,7 @@ const warmUp = async (key: string) => {
   const first = router.proxy.calls.length;
   await request(key);
   const writes = () => callsAfter(first).filter((name) => name.startsWith('write'));
-  await expect.poll(writes, PATIENT).toEqual(WARM);
+  await expect.poll(writes).toEqual(WARM);
 };
 
 test.each([false, true])(
@@ -93,7 +90,7 @@ test('the first byte of an idle environment waits for one call of the tables: th
   router.proxy.decide(() => inFlight.promise);
   const response = askFor(router.url, { path: PATH, key, model: 'test/answers', stream: true });
   const calls = ['read keys', 'read meters', 'read meters', 'read plans', 'write meters'];
-  await expect.poll(() => callsAfter(first), PATIENT).toEqual(calls);
+  await expect.poll(() => callsAfter(first)).toEqual(calls);
   router.proxy.decide(() => later.promise);
   inFlight.resolve('none');
   const body = (await response).body?.getReader();
@@ -115,7 +112,7 @@ test('40 concurrent requests of a key in one environment write its meter at most
     const response = await fetch(`${router.url}/v1/usage`, { headers: { 'x-api-key': key } });
     return ((await response.json()) as { period: object }).period;
   };
-  await expect.poll(usage, PATIENT).toMatchObject({ used: 41, reserved: 0 });
+  await expect.poll(usage).toMatchObject({ used: 41, reserved: 0 });
   const writes = router.proxy.calls.slice(first).filter(isMeterWrite);
   expect(writes.length).toBeLessThanOrEqual(20);
 });

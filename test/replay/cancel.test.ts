@@ -6,7 +6,7 @@ import {
 } from '../../lambdas/protocols/protocol-name.ts';
 import { send } from '../support/send.ts';
 import { assertWellFormed } from '../support/translate.ts';
-import { PATIENT, passing, startReplayBench } from './replay-bench.ts';
+import { passing, startReplayBench } from './replay-bench.ts';
 
 const startRunning = async () => {
   const bench = await startReplayBench();
@@ -44,7 +44,7 @@ test.each([0, 1])(
     ]);
     expect(clock.now() - startedAt).toBeLessThanOrEqual(5_000);
     expect(await text).toMatch(/event: error\ndata: .*The request was cancelled\./);
-    await expect.poll(() => lastCall().isClosed(), PATIENT).toBe(true);
+    await expect.poll(() => lastCall().isClosed()).toBe(true);
     expect(await fleet.charged()).toBe(1);
   },
 );
@@ -71,7 +71,7 @@ test('a whole response that is cancelled is a 499 and free', async () => {
       lastCall().proceed();
       clock.advance(500);
       return idOfRunning();
-    }, PATIENT)
+    })
     .toBeDefined();
   const id = String(idOfRunning()?.requestId);
   expect((await cancel(id)).status).toBe(200);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { openSocketsAt } from '../support/open-sockets.ts';
-import { PATIENT, startReplayBench, textOf } from './replay-bench.ts';
+import { startReplayBench, textOf } from './replay-bench.ts';
 
 const SHAPES = [
   { family: 'chat', stream: true },
@@ -128,7 +128,7 @@ test.each([true, false])(
     await untilCalls(1);
     lastCall().begin();
     leave();
-    await expect.poll(() => openSocketsAt(fleet.urls[0] ?? '').length, PATIENT).toBe(0);
+    await expect.poll(() => openSocketsAt(fleet.urls[0] ?? '').length).toBe(0);
     expect(lastCall().isClosed()).toBe(false);
     const again = ask({ stream });
     lastCall().finish();
@@ -146,10 +146,10 @@ test('the access-log line of a keyed request whose client disconnected has the t
   lastCall().begin();
   await opened;
   leave();
-  await expect.poll(() => openSocketsAt(fleet.urls[0] ?? '').length, PATIENT).toBe(0);
+  await expect.poll(() => openSocketsAt(fleet.urls[0] ?? '').length).toBe(0);
   const lines = () => fleet.lines().filter(({ event }) => event === 'request');
   expect(lines()).toEqual([]);
   lastCall().finish();
-  await expect.poll(() => lines().length, PATIENT).toBe(1);
+  await expect.poll(() => lines().length).toBe(1);
   expect(lines()[0]).toMatchObject({ outcome: 'finished', inputTokens: 7, outputTokens: 5 });
 });

@@ -7,7 +7,7 @@ import { createRandom } from '../simulation/random.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
 import { SEED } from '../support/seeds.ts';
 import { BUCKET_SECRET, type BucketTrouble, startStrictBucket } from '../support/strict-bucket.ts';
-import { PATIENT, type ReplayBench, startReplayBench } from './replay-bench.ts';
+import { type ReplayBench, startReplayBench } from './replay-bench.ts';
 
 const LENGTH = 450_000;
 
@@ -88,9 +88,9 @@ test.each<{ trouble: BucketTrouble; stream: boolean }>([
     s3.decide(() => trouble);
     const asked = ask({ stream });
     if (trouble === 'silence') {
-      await expect.poll(() => s3.requests.length, PATIENT).toBe(1);
+      await expect.poll(() => s3.requests.length).toBe(1);
       clock.advance(1_500);
-      await expect.poll(() => s3.requests.length, PATIENT).toBe(2);
+      await expect.poll(() => s3.requests.length).toBe(2);
       clock.advance(1_500);
     }
     const { status, text, headers } = await asked;

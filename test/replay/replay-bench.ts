@@ -9,9 +9,6 @@ import { modelOn, targetAt } from '../support/models.ts';
 import { type Sent, send } from '../support/send.ts';
 import { startHeldUpstream } from './held-upstream.ts';
 
-/** A backstop, not a bound: the machine may be busy. */
-export const PATIENT = { timeout: 20_000, interval: 5 };
-
 const PATHS: Record<CallerProtocolName, string> = {
   chat: '/v1/chat/completions',
   messages: '/v1/messages',
@@ -87,8 +84,7 @@ export const startReplayBench = async (options: Partial<FleetOptions> = {}) => {
   };
 
   /** Resolves when the provider has `count` calls. */
-  const untilCalls = (count: number) =>
-    expect.poll(() => upstream.calls.length, PATIENT).toBe(count);
+  const untilCalls = (count: number) => expect.poll(() => upstream.calls.length).toBe(count);
 
   const lastCall = () => {
     const call = upstream.calls.at(-1);
@@ -115,7 +111,7 @@ export const passing = async <T>(
     .poll(() => {
       if (!isSettled) clock.advance(step);
       return isSettled;
-    }, PATIENT)
+    })
     .toBe(true);
   return settled;
 };

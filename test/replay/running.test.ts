@@ -2,7 +2,7 @@ import { text as readText } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { CALLER_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 import { assertWellFormed } from '../support/translate.ts';
-import { PATIENT, passing, startReplayBench, textOf } from './replay-bench.ts';
+import { passing, startReplayBench, textOf } from './replay-bench.ts';
 
 /** Ten seconds in one: a busy machine opens the second request before the silent first one is given up. */
 const SLOWLY_MS = 50;
@@ -78,7 +78,7 @@ test('a stream that waits for another process has heartbeats from 10 s on', asyn
     .poll(() => {
       bench.clock.advance(SLOWLY_MS);
       return text.match(/: waiting/g)?.length ?? 0;
-    }, PATIENT)
+    })
     .toBeGreaterThan(1);
   lastCall().finish();
   await passing(bench, first);
@@ -129,7 +129,7 @@ test('a request that runs for minutes keeps its lease', async () => {
   const repeat = ask({ router: 1 });
   // The next renewal is planned once the last one is written.
   for (let renewal = 0; renewal < 6; renewal += 1) {
-    await expect.poll(() => clock.hasTimerOf(RENEWAL_MS), PATIENT).toBe(true);
+    await expect.poll(() => clock.hasTimerOf(RENEWAL_MS)).toBe(true);
     clock.advance(RENEWAL_MS);
   }
   lastCall().finish();

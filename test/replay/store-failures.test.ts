@@ -4,7 +4,7 @@ import { createDynamoClient } from '../../lambdas/stores/dynamo/client.ts';
 import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { type DynamoProxy, startDynamoProxy, type Trouble } from '../metering/dynamo-proxy.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
-import { PATIENT, passing, type ReplayBench, startReplayBench } from './replay-bench.ts';
+import { passing, type ReplayBench, startReplayBench } from './replay-bench.ts';
 
 /** Routers whose table of responses has faults, and no other table. */
 const startWithFaults = async () => {
@@ -51,7 +51,7 @@ test.each<{ step: 'claim' | 'finish'; trouble: Trouble; stream: boolean }>([
     const isInStream = stream && step === 'finish';
     if (isInStream) expect(text).toMatch(/^: idempotent-stored: false$/m);
     else expect(headers['idempotent-stored']).toBe('false');
-    await expect.poll(() => fleet.charged(), PATIENT).toBe(1);
+    await expect.poll(() => fleet.charged()).toBe(1);
     expect(fleet.lines().filter(({ event }) => event === 'answer_not_stored')).toHaveLength(1);
   },
 );
@@ -110,7 +110,7 @@ test('a repeat that waits outlasts reads that fail', async () => {
     .poll(() => {
       bench.clock.advance(200);
       return reads;
-    }, PATIENT)
+    })
     .toBeGreaterThan(6);
   lastCall().finish();
   const [{ text }, again] = await passing(bench, Promise.all([first, repeat]));

@@ -21,12 +21,9 @@ const GRID = CALLERS.flatMap((caller) =>
   PROTOCOLS.map((protocol) => ({ caller, protocol, name: caller.name })),
 );
 
-/** Waits for what is sure to come; the limit is for a broken router. */
-const eventually = <T>(value: () => T) => expect.poll(value, { interval: 5, timeout: 10_000 });
-
 /** Ten seconds later, once the response waits for that: its unit may still be reserved when its target is asked. */
 const beat = async () => {
-  await eventually(() => clock.hasTimerOf(TEN_SECONDS)).toBe(true);
+  await expect.poll(() => clock.hasTimerOf(TEN_SECONDS)).toBe(true);
   clock.advance(TEN_SECONDS);
 };
 
@@ -46,14 +43,14 @@ describe.each(GRID)('$name on an upstream that speaks $protocol', ({ caller, pro
   test('an SDK gets headers and heartbeats while the first target is silent, then the response of the second', async () => {
     router().upstreams.inject({ fault: { kind: 'stall' }, times: 1 });
     const { recording, answer } = ask(caller, protocol);
-    await eventually(() => router().upstreams.calls.length).toBe(1);
+    await expect.poll(() => router().upstreams.calls.length).toBe(1);
     expect(recording.statuses).toEqual([]);
 
     await beat();
-    await eventually(() => recording.statuses).toEqual([200]);
-    await eventually(() => recording.text).toBe(caller.heartbeat);
+    await expect.poll(() => recording.statuses).toEqual([200]);
+    await expect.poll(() => recording.text).toBe(caller.heartbeat);
     await beat();
-    await eventually(() => recording.text).toBe(caller.heartbeat.repeat(2));
+    await expect.poll(() => recording.text).toBe(caller.heartbeat.repeat(2));
 
     // After thirty seconds without a first event, the second target is asked.
     await beat();
@@ -66,9 +63,9 @@ describe.each(GRID)('$name on an upstream that speaks $protocol', ({ caller, pro
     router().upstreams.inject({ fault: { kind: 'stall' }, times: 1 });
     router().upstreams.inject({ fault: { kind: 'status', status: 500 } });
     const { recording, answer } = ask(caller, protocol);
-    await eventually(() => router().upstreams.calls.length).toBe(1);
+    await expect.poll(() => router().upstreams.calls.length).toBe(1);
     await beat();
-    await eventually(() => recording.statuses).toEqual([200]);
+    await expect.poll(() => recording.statuses).toEqual([200]);
     clock.advance(2 * TEN_SECONDS);
     const error = await rejection(answer);
     expect(String(error)).toContain('The model is temporarily unavailable.');
@@ -78,11 +75,11 @@ describe.each(GRID)('$name on an upstream that speaks $protocol', ({ caller, pro
   test('an SDK gets heartbeats in mid-stream and an error event after a minute of silence', async () => {
     router().upstreams.inject({ fault: { kind: 'stall', after: 5 }, times: 1 });
     const { recording, answer } = ask(caller, protocol);
-    await eventually(() => recording.text).toContain(LAST_WORD[protocol]);
+    await expect.poll(() => recording.text).toContain(LAST_WORD[protocol]);
     const { length } = recording.text;
     for (let beats = 1; beats <= 5; beats += 1) {
       await beat();
-      await eventually(() => recording.text.slice(length)).toBe(caller.heartbeat.repeat(beats));
+      await expect.poll(() => recording.text.slice(length)).toBe(caller.heartbeat.repeat(beats));
     }
     await beat();
     const error = await rejection(answer);

@@ -3,7 +3,6 @@ import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import type { Fault } from '../../local/embedded-upstream/faults.ts';
 import { createCountingClock } from './counting-clock.ts';
 import { startFleet } from './fleet.ts';
-import { PATIENT } from './fleet-lab.ts';
 import { startInstantUpstream } from './instant-upstream.ts';
 import { CANARIES } from './leak-watch.ts';
 import type { LogLine } from './log-line.ts';
@@ -55,7 +54,6 @@ export const startClientBench = async () => {
   const url = fleet.urls[0] ?? '';
   const upstreamUrl = new URL(embedded.baseUrl('chat')).origin;
   const { control } = embedded;
-  const poll = <T>(value: () => T) => expect.poll(value, { ...PATIENT, interval: 5 });
 
   const bodyOf = ({ family, stream, prompt = 'say one two three four five' }: Question) => ({
     model: `vendor/${family}`,
@@ -93,10 +91,12 @@ export const startClientBench = async () => {
     const [charged, written] = [await fleet.charged(), fleet.lines().length];
     const before = requestLines().length;
     await misbehave();
-    await poll(() => requestLines().length - before).toBe(requests);
-    await poll(() => control.calls.filter(({ outcome }) => outcome === 'open').length).toBe(0);
-    await poll(() => openSocketsAt(url).length).toBe(0);
-    await poll(() => clock.waits()).toEqual([]);
+    await expect.poll(() => requestLines().length - before).toBe(requests);
+    await expect
+      .poll(() => control.calls.filter(({ outcome }) => outcome === 'open').length)
+      .toBe(0);
+    await expect.poll(() => openSocketsAt(url).length).toBe(0);
+    await expect.poll(() => clock.waits()).toEqual([]);
     return {
       calls: control.calls.map(({ outcome }) => outcome),
       charged: (await fleet.charged()) - charged,
@@ -109,7 +109,6 @@ export const startClientBench = async () => {
     upstreamUrl,
     clock,
     control,
-    poll,
     ask,
     bytesOf,
     traceOf,

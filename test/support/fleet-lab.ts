@@ -10,9 +10,6 @@ import { CANARIES } from './leak-watch.ts';
 import { modelOn, targetAt } from './models.ts';
 import { send } from './send.ts';
 
-/** A backstop, not a bound: the machine may be busy. */
-export const PATIENT = { timeout: 20_000 };
-
 const NOW = Date.UTC(2026, 10, 21, 12);
 
 const bodyWith = (fields: object) =>
@@ -76,9 +73,9 @@ export const startLab = async (
       headers: headersOf(fleet),
     }).on('error', () => undefined);
     sent.end(BODY);
-    await expect.poll(() => upstreams[0]?.attempts, PATIENT).toBe(attempts + 1);
+    await expect.poll(() => upstreams[0]?.attempts).toBe(attempts + 1);
     sent.destroy();
-    await expect.poll(() => count('request'), PATIENT).toBe(lines + 1);
+    await expect.poll(() => count('request')).toBe(lines + 1);
     expect(upstreams[0]?.sockets.size).toBe(0);
   };
   /** Sends a request and returns once its answer has begun. */

@@ -8,7 +8,6 @@ import { functionUrl } from '../runtime/events.ts';
 import type { DataPoint } from './alarm-states.ts';
 import { createCountingClock } from './counting-clock.ts';
 import { startFleet } from './fleet.ts';
-import { PATIENT } from './fleet-lab.ts';
 import { startUpstream } from './fleet-upstream.ts';
 import { startInstantUpstream } from './instant-upstream.ts';
 import { CANARIES } from './leak-watch.ts';
@@ -148,7 +147,7 @@ export const replayPendingRefund = async (): Promise<DataPoint[]> => {
     });
     await post({ baseUrl: url, key }, CHAT, bodyFor('test/refuses'));
     await expect
-      .poll(() => points().filter(({ series }) => series.includes('RefundPending')), PATIENT)
+      .poll(() => points().filter(({ series }) => series.includes('RefundPending')))
       .toHaveLength(1);
   } finally {
     await close();
@@ -166,7 +165,7 @@ export const replayLostRecord = async (): Promise<DataPoint[]> => {
     const { status } = await post({ baseUrl: url, key }, CHAT, bodyFor('test/answers'));
     expect(status).toBe(200);
     await expect
-      .poll(() => points().filter(({ series }) => series.includes('RecordsLost')), PATIENT)
+      .poll(() => points().filter(({ series }) => series.includes('RecordsLost')))
       .toHaveLength(1);
   } finally {
     await close();
@@ -199,7 +198,7 @@ export const replayDeadline = async (): Promise<DataPoint[]> => {
     const context = { getRemainingTimeInMillis: () => 15_000 };
     const served = fleet.handlers[0]?.(event as unknown as HttpEvent, out, context);
     const said = text(out);
-    await expect.poll(() => upstream.attempts, PATIENT).toBe(1);
+    await expect.poll(() => upstream.attempts).toBe(1);
     clock.advance(5_000);
     await served;
     await said;

@@ -13,7 +13,6 @@ import {
   startEnvironments,
   type Tenant,
 } from '../../support/environments.ts';
-import { PATIENT } from '../../support/fleet-lab.ts';
 import { answer, status } from '../../support/fleet-upstream.ts';
 import { assertMessagesStream } from '../../support/messages-stream.ts';
 import { modelOn, targetAt } from '../../support/models.ts';
@@ -282,8 +281,8 @@ const runCell = async (
   const [{ sent, tookMs }, bystander] = await Promise.all([asked, askAsBystander(bench, at)]);
   proxyOf(environment, cell).decide(() => 'none');
   const later = await untilUsual(usualOf(cell), () => ask(bench, at));
-  await expect.poll(() => pendingRefundsIn(environment), PATIENT).toEqual([]);
-  await expect.poll(() => countUnsettled(bench, at), PATIENT).toBeLessThanOrEqual(0);
+  await expect.poll(() => pendingRefundsIn(environment)).toEqual([]);
+  await expect.poll(() => countUnsettled(bench, at)).toBeLessThanOrEqual(0);
   return { at, sent, bystander, tookMs, isMet, later };
 };
 

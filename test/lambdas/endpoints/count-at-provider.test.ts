@@ -4,7 +4,6 @@ import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listen } from '../../../local/loopback.ts';
 import { type Fleet, startFleet } from '../../support/fleet.ts';
-import { PATIENT } from '../../support/fleet-lab.ts';
 import { CANARIES } from '../../support/leak-watch.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { modelOn, targetAt } from '../../support/models.ts';
@@ -105,7 +104,7 @@ describe('count_tokens with the stage option countTokens=provider', () => {
   test('a counter that is silent for 800 ms leads to the estimate', async () => {
     act = () => {};
     const counted = count(asking);
-    await expect.poll(() => clock.hasTimerOf(DEADLINE_MS), PATIENT).toBe(true);
+    await expect.poll(() => clock.hasTimerOf(DEADLINE_MS)).toBe(true);
     clock.advance(DEADLINE_MS);
     expect((await counted).by).toBe('estimate');
     act = COUNTED;

@@ -5,7 +5,6 @@ import type { HttpEvent } from '../../../lambdas/http/read-event.ts';
 import { functionUrl } from '../../runtime/events.ts';
 import { createCountingClock } from '../../support/counting-clock.ts';
 import { startFleet } from '../../support/fleet.ts';
-import { PATIENT } from '../../support/fleet-lab.ts';
 import { type Act, answer, startUpstream, status } from '../../support/fleet-upstream.ts';
 import { CANARIES } from '../../support/leak-watch.ts';
 import { modelOn, targetAt } from '../../support/models.ts';
@@ -37,7 +36,7 @@ const invoke = async (act: Act, { stream = true, path = '/v1/chat/completions' }
 
 test('a request that still runs after 60 s is logged once, with both ids, key and model', async () => {
   const { clock, upstream, find, fleet } = await invoke(() => undefined);
-  await expect.poll(() => upstream.attempts, PATIENT).toBe(1);
+  await expect.poll(() => upstream.attempts).toBe(1);
   clock.advance(RUNNING_AFTER_MS - 1);
   expect(find('request_running')).toEqual([]);
   clock.advance(1);
@@ -52,7 +51,7 @@ test('a request that still runs after 60 s is logged once, with both ids, key an
   clock.advance(100_000);
   expect(find('request_running')).toHaveLength(1);
   clock.advance(900_000);
-  await expect.poll(() => find('request').length, PATIENT).toBe(1);
+  await expect.poll(() => find('request').length).toBe(1);
   expect(find('request')[0]?.[1]).toMatchObject({ requestId: running?.requestId });
   expect(fleet.logText()).not.toContain(CANARIES.upstreamKey);
 });
@@ -64,16 +63,16 @@ test.each([
 ])('%s that ends within 60 s leaves no timer and no early line', async (_, act, options) => {
   const { clock, said, find } = await invoke(act, options);
   await said;
-  await expect.poll(() => find('request').length, PATIENT).toBe(1);
+  await expect.poll(() => find('request').length).toBe(1);
   expect(find('request')[0]?.[1].awsRequestId).toBe(AWS_REQUEST_ID);
-  await expect.poll(() => clock.waits(), PATIENT).not.toContain(RUNNING_AFTER_MS);
+  await expect.poll(() => clock.waits()).not.toContain(RUNNING_AFTER_MS);
   expect(find('request_running')).toEqual([]);
 });
 
 test('a failed request has the id of its invocation in each of its lines', async () => {
   const { said, find } = await invoke(status(503), { stream: false });
   await said;
-  await expect.poll(() => find('request').length, PATIENT).toBe(1);
+  await expect.poll(() => find('request').length).toBe(1);
   for (const name of ['request', 'request_failed']) {
     expect(find(name)[0]?.[1].awsRequestId).toBe(AWS_REQUEST_ID);
   }
@@ -81,7 +80,7 @@ test('a failed request has the id of its invocation in each of its lines', async
 
 test('a request that AWS ends at any moment leaves a line with the ids of its invocation and its key', async () => {
   const { upstream, find } = await invoke(() => undefined);
-  await expect.poll(() => upstream.attempts, PATIENT).toBe(1);
+  await expect.poll(() => upstream.attempts).toBe(1);
   expect(find('request_started')).toEqual([
     [
       'request_started',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { BreakerStore } from '../../../lambdas/stores/breaker-store.ts';
 import { StoreUnavailable } from '../../../lambdas/stores/store-unavailable.ts';
-import { PATIENT, startLab, statusesOf } from '../../support/fleet-lab.ts';
+import { startLab, statusesOf } from '../../support/fleet-lab.ts';
 import { type Act, answer, breakOff, status } from '../../support/fleet-upstream.ts';
 
 describe('a target that is down for a minute under load', () => {
@@ -226,7 +226,7 @@ describe('a caller who leaves', () => {
     primary.act = hang;
     await askAndLeave();
     primary.act = answer;
-    await expect.poll(async () => (await ask()).status, PATIENT).toBe(200);
+    await expect.poll(async () => (await ask()).status).toBe(200);
   });
 });
 
@@ -244,7 +244,7 @@ test('a read of a breaker that hangs delays a request by 250 ms at most', async 
   const breakers: BreakerStore = { readBreaker: hang, transitionBreaker: hang, takeProbe: hang };
   const { clock, primary, ask } = await startLab([answer], { breakers });
   const asked = ask();
-  await expect.poll(clock.waits, PATIENT).toContain(250);
+  await expect.poll(clock.waits).toContain(250);
   expect(primary.attempts).toBe(0);
   clock.advance(250);
   expect((await asked).status).toBe(200);
@@ -258,7 +258,7 @@ test('a write of a breaker that hangs delays a request by 1 s at most', async ()
   const { clock, askInTurn, count } = await startLab([status(429)], { breakers });
   expect((await askInTurn()).status).toBe(503);
   const refused = askInTurn();
-  await expect.poll(clock.waits, PATIENT).toContain(1_000);
+  await expect.poll(clock.waits).toContain(1_000);
   clock.advance(1_000);
   expect((await refused).status).toBe(503);
   expect(count('breaker_unwritable')).toBe(1);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { PATIENT, startLab, statusesOf } from '../../support/fleet-lab.ts';
+import { startLab, statusesOf } from '../../support/fleet-lab.ts';
 import { type Act, answer, begin, breakOff, status } from '../../support/fleet-upstream.ts';
 
 describe('two routers on the same tables', () => {
@@ -22,7 +22,7 @@ describe('two routers on the same tables', () => {
     const held: Parameters<Act>[0][] = [];
     primary.act = (response) => void held.push(response);
     const asked = Array.from({ length: 20 }, (_, turn) => ask(turn % 2));
-    await expect.poll(() => second?.attempts, PATIENT).toBe(5 + 19);
+    await expect.poll(() => second?.attempts).toBe(5 + 19);
     expect(primary.attempts).toBe(5 + 1);
 
     primary.act = answer;

@@ -11,7 +11,6 @@ import { ROUTES } from '../../../lambdas/routes.ts';
 import type { Log } from '../../../lambdas/support/log.ts';
 import { createTelemetry } from '../../../lambdas/telemetry/create-telemetry.ts';
 import type { LocalOptions, LocalRouter } from '../../../local/start.ts';
-import { PATIENT } from '../../support/fleet-lab.ts';
 import { MODEL_ON, post, withRouter } from '../../support/local.ts';
 import { linesIn, parseLine } from '../../support/log-line.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
@@ -152,15 +151,15 @@ describe('a request', () => {
         router.upstreams.inject({ fault: { kind: 'stall' } });
         const left = new AbortController();
         const asked = ask(router, body, left.signal).catch(() => undefined);
-        await expect.poll(() => router.upstreams.calls.length, PATIENT).toBe(1);
+        await expect.poll(() => router.upstreams.calls.length).toBe(1);
         left.abort();
         await asked;
-        await expect.poll(() => router.upstreams.calls[0]?.outcome, PATIENT).toBe('abandoned');
+        await expect.poll(() => router.upstreams.calls[0]?.outcome).toBe('abandoned');
         // Its access line follows the abandoned call: the counts are written with the next line.
         const logged = () => lines.filter((line) => parseLine(line).event === 'request').length;
-        await expect.poll(logged, PATIENT).toBe(1);
+        await expect.poll(logged).toBe(1);
         await post(router, '/v1/nothing', {});
-        await expect.poll(logged, PATIENT).toBe(2);
+        await expect.poll(logged).toBe(2);
       });
       expect(series).toMatchObject({
         'Requests{Stage=test}': 2,

@@ -5,7 +5,6 @@ import { LOCAL_AWS } from '../../../local/local-aws.ts';
 import { UPSTREAM_SECRET } from '../../../local/local-upstream.ts';
 import type { TableCall } from '../../metering/dynamo-proxy.ts';
 import { startTroubledRouter } from '../../metering/troubled-router.ts';
-import { PATIENT } from '../../support/fleet-lab.ts';
 import { MODEL_ON, post, withRouter } from '../../support/local.ts';
 import { createRecordedTelemetry } from '../../support/recorded-telemetry.ts';
 
@@ -55,7 +54,7 @@ describe('a table that does not answer', () => {
       return writes > 1;
     });
     expect((await ask('test/refuses')).status).toBe(503);
-    await expect.poll(series, PATIENT).toMatchObject({ 'RefundPending{Stage=test}': 1 });
+    await expect.poll(series).toMatchObject({ 'RefundPending{Stage=test}': 1 });
   });
 });
 

@@ -5,7 +5,6 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { mintKey } from '../../../lambdas/keys/api-key.ts';
 import { functionUrlEvent } from '../../../lambdas/web/function-url-event.ts';
 import { type Edge, startEdge } from '../../support/edge.ts';
-import { PATIENT } from '../../support/fleet-lab.ts';
 import { MODEL_ON, post, withRouter } from '../../support/local.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { openSocketsAt } from '../../support/open-sockets.ts';
@@ -57,7 +56,7 @@ describe('a request without a well-formed key', () => {
       for (let sent = 0; sent < 4; sent += 1) {
         for (const { socket } of clients) socket.write(part);
         const waiting = () => clients.reduce((sum, { socket }) => sum + socket.writableLength, 0);
-        await expect.poll(waiting, PATIENT).toBe(0);
+        await expect.poll(waiting).toBe(0);
       }
       // Of 400 MB that were sent; what the collector has not freed yet is included.
       const held = process.memoryUsage().arrayBuffers - before;
@@ -133,7 +132,7 @@ describe('a request without a well-formed key', () => {
     await client.closed;
     expect(statusesOf(client)).toEqual(['HTTP/1.1 401']);
     client.socket.destroy();
-    await expect.poll(() => openSocketsAt(url), PATIENT).toEqual([]);
+    await expect.poll(() => openSocketsAt(url)).toEqual([]);
   });
 });
 

@@ -129,3 +129,23 @@ test('500 abandoned units of one item are refunded at the first look by one read
   expect(cost).toMatchObject({ reads: 1, writes: 5 });
   expect(await store.readUsage(reservation(500, LATER))).toMatchObject(NOTHING_IN_FLIGHT);
 });
+
+test('a meter that was sharded once costs a key with one request a minute six writes at most for each', async () => {
+  const { client, costOf } = createCountingTable();
+  const newStore = () => createDynamoMeterStore({ client, tableName });
+  const busy = newStore();
+  const units = Array.from({ length: 500 }, (_, id) => reservation(id, START));
+  for (const unit of units) await busy.reserve(unit);
+  for (const unit of units) await busy.charge(unit);
+
+  const store = newStore();
+  const cost = await costOf(async () => {
+    for (let minute = 20; minute < 120; minute += 1) {
+      const unit = reservation(500 + minute, START + minute * 60_000);
+      expect(await store.reserve(unit)).toMatchObject({ outcome: 'admitted' });
+      await store.charge(unit);
+    }
+  });
+  expect(cost.writes / 100).toBeLessThanOrEqual(6);
+  expect(cost.reads / 100).toBeLessThanOrEqual(2);
+});
