@@ -1,7 +1,7 @@
 /** The class of each UTF-16 code, and of which scripts the features of a text count letters. */
 
 /** Between two texts; counts nothing. */
-export const NONE = 0;
+const NONE = 0;
 export const NEWLINE = 1;
 export const BLANK = 2;
 export const DIGIT = 3;

@@ -1,7 +1,9 @@
 import type { Target } from './catalog.ts';
 import { FAMILIES, type Family, type Framing } from './families.ts';
 import { imageRuleOf } from './image-tokens.ts';
-import { countTexts, type Image, type RequestParts, TOKENS_PER_MEDIUM } from './request-parts.ts';
+import { type Image, type RequestParts, TOKENS_PER_MEDIUM } from './request-parts.ts';
+import type { Weights } from './text-reader.ts';
+import { countTexts, estimateTexts } from './text-samples.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 /** The tokenizer of a model by the provider's name of it; the first that matches. */
@@ -18,7 +20,7 @@ const FAMILY_OF: [name: RegExp, family: Family][] = [
 /** How a target counts: as its catalog entry states, else by its model's name. */
 export type Counting = {
   framing: Framing;
-  weights: readonly number[];
+  weights: Weights;
   /** The provider's name of the model, by which its images count. */
   model: string;
 };
@@ -29,9 +31,6 @@ export const countingOf = ({ model, counting }: Pick<Target, 'model' | 'counting
   const { weights, framing } = FAMILIES[family];
   return { weights, framing: counting?.framing ?? framing, model };
 };
-
-const dot = (weights: readonly number[], features: Float64Array): number =>
-  weights.reduce((sum, weight, index) => sum + weight * (features[index] ?? 0), 0) / 1_000;
 
 /** An image by URL, or of a format that the router does not read, counts as one of ordinary size. */
 const tokensOfImages = (images: Image[], model: string): number => {
@@ -57,7 +56,7 @@ export const FRAMING_MEMBERS = [
 ] as const satisfies (keyof Framing)[];
 
 /** What each member of a framing is multiplied by: numbers of things, and tokens of three kinds of text. */
-export const countPrompt = (parts: RequestParts, { weights }: Counting): number[] => [
+const countParts = (parts: RequestParts, tokensOf: (texts: string[]) => number): number[] => [
   1,
   parts.messages,
   parts.calls,
@@ -65,10 +64,13 @@ export const countPrompt = (parts: RequestParts, { weights }: Counting): number[
   parts.tools > 0 ? 1 : 0,
   parts.tools,
   parts.members,
-  dot(weights, parts.descriptions),
-  dot(weights, parts.schema),
-  dot(weights, parts.text),
+  tokensOf(parts.descriptions),
+  tokensOf(parts.schema),
+  tokensOf(parts.text),
 ];
+
+export const countPrompt = (parts: RequestParts, { weights }: Counting): number[] =>
+  countParts(parts, (texts) => estimateTexts(texts, weights));
 
 /** Tokens of a prompt without its media, as a vendor of this framing counts them. */
 export const framedTokens = (framing: Framing, counts: readonly number[]): number =>
@@ -78,8 +80,11 @@ const withMedia = (tokens: number, { images, mediaTokens }: RequestParts, model:
   Math.max(1, Math.ceil(tokens + tokensOfImages(images, model) + mediaTokens));
 
 /** Estimates a request's input tokens as its vendor counts them, by rules (decision 5). */
-export const estimateInputTokens = (parts: RequestParts, counting: Counting): number =>
-  withMedia(framedTokens(counting.framing, countPrompt(parts, counting)), parts, counting.model);
+export const estimateInputTokens = (
+  parts: RequestParts,
+  counting: Counting,
+  counts = countPrompt(parts, counting),
+): number => withMedia(framedTokens(counting.framing, counts), parts, counting.model);
 
 /** The same with the vendor's vocabulary for its texts. */
 export const countInputTokens = (
@@ -87,11 +92,9 @@ export const countInputTokens = (
   target: Pick<Target, 'model' | 'counting'>,
   tokenizer: Tokenizer,
 ): number => {
-  const { framing, weights, model } = countingOf(target);
-  const { descriptions, schema, text } = parts.texts;
-  const texts = [descriptions, schema, text].map((each) => countTexts(each, tokenizer));
+  const { framing, model } = countingOf(target);
   // A family's factor for text corrects its weights.
   const exact = target.counting?.framing ?? { ...framing, text: 1 };
-  const counts = [...countPrompt(parts, { framing, weights, model }).slice(0, -3), ...texts];
+  const counts = countParts(parts, (texts) => countTexts(texts, tokenizer));
   return withMedia(framedTokens(exact, counts), parts, model);
 };

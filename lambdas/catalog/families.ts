@@ -69,7 +69,8 @@ const OTHER = readWeights(
 );
 
 /**
- * Tokenizers, with the thousandths of a token that each feature of a text counts (text-features.ts, in its order) and the vendor's framing.
+ * Tokenizers, with the thousandths of a token that each feature of a text counts (text-automaton.ts, in its order), and the
+ * vendor's framing.
  * Fitted; docs/decisions/0005-token-estimate.md has the texts, the errors on others, and where Claude's come from.
  */
 export const FAMILIES = {

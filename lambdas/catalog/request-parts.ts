@@ -10,8 +10,6 @@ import type {
 } from '../protocols/generation.ts';
 import { asRecord, isTooDeep, type Json, readJsonObject } from '../protocols/json.ts';
 import { type Size, sizeOfImage } from './image-size.ts';
-import { addFeatures, createFeatures } from './text-features.ts';
-import type { Tokenizer } from './tokenizer.ts';
 
 /** An image; without a size where the router cannot read one. */
 export type Image = { size: Size | undefined; isLow: boolean };
@@ -26,15 +24,13 @@ export type RequestParts = {
   tools: number;
   /** Members and items in the schemas of tools: vendors write them with a space after each sign. */
   members: number;
-  /** Features of the names and descriptions of tools, of their schemas without those, of all other text. */
-  descriptions: Float64Array;
-  schema: Float64Array;
-  text: Float64Array;
+  /** Names and descriptions of tools, their schemas without those, all other text. */
+  descriptions: string[];
+  schema: string[];
+  text: string[];
   images: Image[];
   /** Tokens of documents and other media, by their size. */
   mediaTokens: number;
-  /** The texts that the features are of. */
-  texts: Record<'descriptions' | 'schema' | 'text', string[]>;
 };
 
 /** Tokens of a medium of unknown size. */
@@ -50,81 +46,6 @@ const OPAQUE = /^(?:data:[^,]*,)?[A-Za-z0-9+/_=-]{512,}$/;
 /** Longer arguments are read as one text, so that they are not parsed a second time. */
 const MAX_PARSED = 65_536;
 
-/** Where texts are read, as if they were one: from the middle of each period, `size` characters. */
-type Sampling = { from: number; to: number; period: number; size: number };
-
-const slicesOf = (texts: string[], { from, to, period, size }: Sampling): string[] => {
-  const slices: string[] = [];
-  let next = from + Math.floor((period - size) / 2);
-  let start = 0;
-  for (const text of texts) {
-    const end = Math.min(start + text.length, to);
-    while (next < end) {
-      slices.push(text.slice(Math.max(0, next - start), Math.min(next + size, end) - start));
-      // The rest of a slice that reaches the end of its text is in the text after it.
-      if (next + size > end) break;
-      next += period;
-    }
-    start += text.length;
-    if (start >= to) break;
-  }
-  return slices;
-};
-
-const lengthOf = (texts: string[]): number => texts.reduce((sum, { length }) => sum + length, 0);
-
-/** Counting takes up to 100 ms for so many characters, of any kind. */
-const MAX_COUNTED = 65_536;
-/** A token at each end of a slice is cut: these are long enough that it does not count. */
-const COUNTED_SLICE = 4_096;
-
-/** The tokens of texts, of long ones by samples. */
-export const countTexts = (texts: string[], { count }: Tokenizer): number => {
-  const total = lengthOf(texts);
-  const countAll = (each: string[]) => each.reduce((sum, text) => sum + count(text), 0);
-  if (total <= MAX_COUNTED) return countAll(texts);
-  const period = Math.floor(total / (MAX_COUNTED / COUNTED_SLICE));
-  const slices = slicesOf(texts, { from: 0, to: total, period, size: COUNTED_SLICE });
-  return (countAll(slices) * total) / lengthOf(slices);
-};
-
-/**
- * The more text, the less of it is read, so that an estimate costs no more than the parsing of its body. What is read
- * depends on nothing that follows it: a prompt that grows never counts less.
- */
-const SAMPLINGS: Sampling[] = [
-  { from: 0, to: 2_048, period: 2_048, size: 2_048 },
-  { from: 2_048, to: 131_072, period: 256, size: 64 },
-  { from: 131_072, to: Number.POSITIVE_INFINITY, period: 2_048, size: 64 },
-];
-const BETWEEN_TEXTS = '\0';
-
-/** The features of texts, of all but the first characters by samples. */
-export const scanTexts = (texts: string[]): Float64Array => {
-  const total = lengthOf(texts);
-  const features = createFeatures();
-  for (const sampling of SAMPLINGS) {
-    if (sampling.from >= total) break;
-    const weight = sampling.period / sampling.size;
-    // A word that a sample cuts is continued by the next one.
-    const read = slicesOf(texts, sampling).join(weight === 1 ? BETWEEN_TEXTS : '');
-    addFeatures(features, read, weight);
-  }
-  return features;
-};
-
-type Collected = {
-  messages: number;
-  calls: number;
-  arguments: number;
-  members: number;
-  descriptions: string[];
-  schema: string[];
-  text: string[];
-  images: Image[];
-  mediaTokens: number;
-};
-
 const imageOf = ({ source, extras }: ImageBlock): Image => ({
   size: source.kind === 'base64' ? sizeOfImage(source.data) : undefined,
   isLow: asRecord(extras?.fields.image_url)?.detail === 'low',
@@ -137,7 +58,7 @@ const tokensOfPdf = (base64: string): number => {
   return pages ? pages * TOKENS_PER_PAGE : base64.length / PDF_CHARACTERS_PER_TOKEN;
 };
 
-const addDocument = (parts: Collected, { source }: DocumentBlock): void => {
+const addDocument = (parts: RequestParts, { source }: DocumentBlock): void => {
   if (source.kind === 'text') parts.text.push(source.text);
   else if (source.kind === 'url') parts.mediaTokens += TOKENS_PER_MEDIUM;
   else {
@@ -150,7 +71,7 @@ const addDocument = (parts: Collected, { source }: DocumentBlock): void => {
 };
 
 /** Its text, and for each of its media the tokens of an image, or fewer if it is short. */
-const addNative = (parts: Collected, value: Json): void => {
+const addNative = (parts: RequestParts, value: Json): void => {
   const text = JSON.stringify(value, (_, member: unknown) => {
     if (typeof member !== 'string' || !OPAQUE.test(member)) return member;
     const tokens = Math.ceil(member.length / TEXT_CHARACTERS_PER_TOKEN);
@@ -161,7 +82,7 @@ const addNative = (parts: Collected, value: Json): void => {
 };
 
 /** The members of its arguments: vendors write text in them as it is, not as JSON. */
-const addCall = (parts: Collected, call: ToolCallBlock): void => {
+const addCall = (parts: RequestParts, call: ToolCallBlock): void => {
   parts.calls += 1;
   parts.text.push(call.name);
   const members = call.arguments.length <= MAX_PARSED ? readJsonObject(call.arguments) : undefined;
@@ -175,7 +96,7 @@ const addCall = (parts: Collected, call: ToolCallBlock): void => {
   }
 };
 
-const addBlock = (parts: Collected, block: Block): void => {
+const addBlock = (parts: RequestParts, block: Block): void => {
   switch (block.type) {
     case 'text':
     case 'thinking':
@@ -202,14 +123,14 @@ const addBlock = (parts: Collected, block: Block): void => {
   }
 };
 
-const addTurn = (parts: Collected, { role, blocks }: Turn): void => {
+const addTurn = (parts: RequestParts, { role, blocks }: Turn): void => {
   const isResults = role === 'user' && blocks.every(({ type }) => type === 'tool-result');
   if (!isResults) parts.messages += 1;
   for (const block of blocks) addBlock(parts, block);
 };
 
 /** Writes a schema as JSON, without its descriptions: every vendor writes those, and the rest in different ways. */
-const writeSchema = (parts: Collected, value: unknown): string => {
+const writeSchema = (parts: RequestParts, value: unknown): string => {
   parts.members += 1;
   if (typeof value === 'string') return `"${value}"`;
   if (Array.isArray(value)) return `[${value.map((item) => writeSchema(parts, item)).join(',')}]`;
@@ -225,7 +146,7 @@ const writeSchema = (parts: Collected, value: unknown): string => {
   return `{${text}}`;
 };
 
-const addTool = (parts: Collected, tool: Tool | NativeTool): void => {
+const addTool = (parts: RequestParts, tool: Tool | NativeTool): void => {
   if ('native' in tool) {
     parts.schema.push(JSON.stringify(tool.value));
     return;
@@ -235,17 +156,15 @@ const addTool = (parts: Collected, tool: Tool | NativeTool): void => {
 };
 
 /** UTF-8 bytes of all texts: no vendor's tokenizer counts more tokens. */
-export const bytesOf = ({ texts }: RequestParts): number =>
-  Object.values(texts)
-    .flat()
-    .reduce((bytes, text) => bytes + Buffer.byteLength(text), 0);
+export const bytesOf = ({ descriptions, schema, text }: RequestParts): number =>
+  [descriptions, schema, text].flat().reduce((bytes, each) => bytes + Buffer.byteLength(each), 0);
 
-/** Reads a request once. Its texts are sampled if they are long, so that no prompt holds up its own request. */
 export const partsOf = ({ turns, tools = [] }: GenerationRequest): RequestParts => {
-  const parts: Collected = {
+  const parts: RequestParts = {
     messages: 0,
     calls: 0,
     arguments: 0,
+    tools: tools.length,
     members: 0,
     descriptions: [],
     schema: [],
@@ -255,13 +174,5 @@ export const partsOf = ({ turns, tools = [] }: GenerationRequest): RequestParts 
   };
   for (const turn of turns) addTurn(parts, turn);
   for (const tool of tools) addTool(parts, tool);
-  const { descriptions, schema, text, ...numbers } = parts;
-  return {
-    ...numbers,
-    texts: { descriptions, schema, text },
-    tools: tools.length,
-    descriptions: scanTexts(descriptions),
-    schema: scanTexts(schema),
-    text: scanTexts(text),
-  };
+  return parts;
 };

@@ -1,22 +1,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { countingOf } from '../../../lambdas/catalog/estimate-tokens.ts';
-import { scanTexts } from '../../../lambdas/catalog/request-parts.ts';
-import { addFeatures, createFeatures } from '../../../lambdas/catalog/text-features.ts';
+import { read, startReading } from '../../../lambdas/catalog/text-reader.ts';
+import { estimateTexts } from '../../../lambdas/catalog/text-samples.ts';
 import { cpuMsOf } from '../../support/cpu-time.ts';
 import { fc } from '../../support/seeds.ts';
 import { TOKEN_SAMPLES } from './token-samples.ts';
 
 const { weights } = countingOf({ model: 'gpt-6' });
 
-const sumOf = (features: Float64Array): number =>
-  weights.reduce((sum, weight, index) => sum + weight * (features[index] ?? 0), 0) / 1_000;
-const tokensOf = (...texts: string[]): number => sumOf(scanTexts(texts));
+const tokensOf = (...texts: string[]): number => estimateTexts(texts, weights);
 /** Without samples, which begin above 2,048 characters. */
 const wholeCount = (texts: string[]): number => {
-  const features = createFeatures();
-  addFeatures(features, texts.join('\0'), 1);
-  return sumOf(features);
+  const reading = startReading(weights);
+  read(reading, texts.join('\0'));
+  return reading.tokens / 1_000;
 };
 
 const root = new URL('../../../', import.meta.url);
