@@ -87,7 +87,7 @@ const aider = ({ url, model, context, output }: Connection): Configuration => ({
   code: `aider --model openai/${model}`,
 });
 
-const openAiVariables = ({ url, model }: Connection): Configuration => ({
+export const qwen = ({ url, model }: Connection) => ({
   variables: { OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: `$${KEY}`, OPENAI_MODEL: model },
 });
 
@@ -96,10 +96,13 @@ const cline = ({ url, model, context }: Connection): Configuration => ({
 Base URL: ${url}/v1
 API Key: the value of ${KEY}
 Model ID: ${model}
-Context Window Size: ${context}`,
+Context Window Size: ${context}
+
+# The command line, which stores the key in its settings
+cline auth -p openai -k "$${KEY}" -m ${model} -b ${url}/v1`,
 });
 
-const continueDev = ({ url, model, context, output }: Connection): Configuration => ({
+export const continueDev = ({ url, model, context, output }: Connection) => ({
   file: {
     path: '.continue/models/router.yaml',
     text: `name: Router
@@ -116,6 +119,24 @@ models:
       maxTokens: ${output}
 `,
   },
+});
+
+export const pi = ({ url, model, context, output }: Connection) => ({
+  file: {
+    path: '~/.pi/agent/models.json',
+    text: json({
+      providers: {
+        router: {
+          baseUrl: `${url}/v1`,
+          api: 'openai-completions',
+          // The name of the variable that holds it.
+          apiKey: KEY,
+          models: [{ id: model, contextWindow: context, maxTokens: output }],
+        },
+      },
+    }),
+  },
+  code: `pi --model router/${model}`,
 });
 
 const llamaIndex = ({ url, model, context }: Connection): Configuration => ({
@@ -185,7 +206,8 @@ export const CLIENTS: Record<string, (connection: Connection) => Configuration> 
   aider,
   cline,
   continue: continueDev,
-  qwen: openAiVariables,
+  qwen,
+  pi,
   'llama-index': llamaIndex,
   'agents-js': agentsJs,
   'agents-python': agentsPython,

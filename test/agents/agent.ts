@@ -1,4 +1,5 @@
 import type { Connection } from '../../cli/clients.ts';
+import type { AgentPackage } from './install-agents.ts';
 
 /** A fresh home and a folder to work in; both are thrown away. */
 export type Desk = { home: string; folder: string };
@@ -21,10 +22,12 @@ export type AgentAnswer = {
 /** A coding agent that is run once per prompt, without a person. */
 export type Agent = {
   name: string;
+  package: AgentPackage;
+  endpoint: 'chat' | 'messages' | 'responses';
   /** Last part of the ids of its models, if the agent chooses its tools by it. */
   modelName?: string;
-  /** Its reasoning comes back without a signature, which a messages upstream requires. */
-  losesSignatures?: boolean;
+  /** What it sends back of its reasoning, if that is not all: a messages upstream requires the signature. */
+  reasoning?: 'unsigned' | 'dropped';
   /** The prompt's words for calling its tools, as the embedded model understands them. */
   call: {
     read(file: string): string;

@@ -9,6 +9,8 @@ const Result = z.object({ result: z.string(), is_error: z.boolean() });
 /** Claude Code in print mode, configured by `npm run connect -- claude`. */
 export const claudeCode: Agent = {
   name: 'Claude Code',
+  package: '@anthropic-ai/claude-code',
+  endpoint: 'messages',
   call: {
     read: (file) => `call Read ${JSON.stringify({ file_path: file })}`,
     shell: (command) => `call Bash ${JSON.stringify({ command })}`,

@@ -29,6 +29,8 @@ const patch = (text: string) => `call apply_patch ${JSON.stringify({ input: text
  */
 export const codex: Agent = {
   name: 'Codex',
+  package: '@openai/codex',
+  endpoint: 'responses',
   call: { read: (file) => shell(`cat ${file}`), shell },
   ask: async (ask) => {
     const { file } = codexConfiguration(connectionOf(ask));

@@ -3,12 +3,20 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { run } from './run.ts';
 
-/** Most of a gigabyte together, which is why they are no dependencies of the project. */
+/** Almost two gigabytes together, which is why they are no dependencies of the project. */
 const AGENTS = {
   '@anthropic-ai/claude-code': '2.1.329',
   '@openai/codex': '0.169.0',
   'opencode-ai': '1.18.33',
+  '@qwen-code/qwen-code': '0.24.4',
+  cline: '3.0.65',
+  '@continuedev/cli': '1.5.47',
+  '@mariozechner/pi-coding-agent': '0.73.1',
 };
+
+export type AgentPackage = keyof typeof AGENTS;
+
+export const versionOf = (name: AgentPackage): string => AGENTS[name];
 
 const FOLDER = fileURLToPath(new URL('../../.tmp/agents', import.meta.url));
 const INSTALL_MS = 600_000;
@@ -23,8 +31,9 @@ const installed = (name: string): string | undefined => {
 };
 
 /** The path of an installed agent's command. */
-export const commandOf = (name: 'claude' | 'codex' | 'opencode'): string =>
-  join(FOLDER, 'node_modules/.bin', name);
+export const commandOf = (
+  name: 'claude' | 'codex' | 'opencode' | 'qwen' | 'cline' | 'cn' | 'pi',
+): string => join(FOLDER, 'node_modules/.bin', name);
 
 /** Brings the agents into an ignored folder, unless these versions are there. @throws Error */
 export const installAgents = async (): Promise<void> => {

@@ -1,15 +1,21 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import defaultModels from '../../lambdas/catalog/models.json' with { type: 'json' };
 import { type Model, parseModels } from '../../lambdas/catalog/parse-models.ts';
 import type { LogFields } from '../../lambdas/log-events.ts';
 import { type LocalRouter, startLocal } from '../../local/start.ts';
 import type { Agent, Desk } from './agent.ts';
 import { claudeCode } from './claude-code.ts';
+import { cline } from './cline.ts';
 import { codex, codexWithPatches } from './codex.ts';
+import { continueCli } from './continue.ts';
 import { installAgents } from './install-agents.ts';
 import { opencode } from './opencode.ts';
+import { type Row, renderPage } from './page.ts';
+import { pi } from './pi.ts';
+import { qwenCode } from './qwen-code.ts';
 import { FILE_TEXT, type Outcome, type Scene, scenesOf } from './scenes.ts';
 
 const AGENTS: Agent[] = [
@@ -18,9 +24,16 @@ const AGENTS: Agent[] = [
   codexWithPatches,
   opencode('chat'),
   opencode('messages'),
+  qwenCode,
+  cline,
+  continueCli,
+  pi,
 ];
 const DEFAULTS = parseModels(defaultModels);
 
+const PAGE = fileURLToPath(new URL('../../docs/agents.md', import.meta.url));
+
+/** Arguments name the agents to play, by a part of their names; then the page is left as it is. */
 const wanted = process.argv.slice(2);
 const isWanted = ({ name }: Agent): boolean =>
   wanted.length === 0 || wanted.some((part) => name.includes(part));
@@ -89,14 +102,14 @@ const review = async (stage: Stage, play: Play): Promise<boolean> => {
   }
 };
 
-const performAll = async (stage: Stage): Promise<number> => {
-  let failures = 0;
-  for (const agent of AGENTS.filter(isWanted)) {
-    for (const { id: model, targets } of modelsOf(agent)) {
-      print(`\n${agent.name} with ${model}, on an upstream that speaks ${targets[0]?.protocol}`);
-      for (const scene of scenesOf(agent)) {
-        if (!(await review(stage, { agent, model, scene }))) failures += 1;
-      }
+/** The names of the scenes that failed, one for each model. */
+const performAgent = async (stage: Stage, agent: Agent): Promise<string[]> => {
+  const failures: string[] = [];
+  for (const { id: model, targets } of modelsOf(agent)) {
+    const { name, endpoint } = agent;
+    print(`\n${name} (${endpoint}), ${model} on an upstream that speaks ${targets[0]?.protocol}`);
+    for (const scene of scenesOf(agent)) {
+      if (!(await review(stage, { agent, model, scene }))) failures.push(scene.name);
     }
   }
   return failures;
@@ -117,8 +130,13 @@ const router = await startLocal({
   },
 });
 try {
-  const failures = await performAll({ router, requests, root });
+  const rows: Row[] = [];
+  for (const agent of AGENTS.filter(isWanted)) {
+    rows.push({ agent, failures: await performAgent({ router, requests, root }, agent) });
+  }
+  const failures = rows.flatMap((row) => row.failures).length;
   print(`\nagents: ${failures} failures`);
+  if (wanted.length === 0) writeFileSync(PAGE, renderPage(rows, new Date()));
   process.exitCode = failures > 0 ? 1 : 0;
 } finally {
   await router.close();

@@ -38,8 +38,10 @@ const Line = z.object({
 
 /** opencode's `run`, which takes one prompt, through either family of the router. */
 export const opencode = (family: Family): Agent => ({
-  name: `opencode (${family})`,
-  losesSignatures: family === 'chat',
+  name: 'opencode',
+  package: 'opencode-ai',
+  endpoint: family,
+  ...(family === 'chat' && { reasoning: 'unsigned' }),
   call: {
     read: (file) => `call read ${JSON.stringify({ filePath: file })}`,
     shell: (command) => `call bash ${JSON.stringify({ command, description: 'A test' })}`,

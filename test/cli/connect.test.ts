@@ -42,6 +42,7 @@ describe('connect', () => {
     ['opencode', 'opencode.json'],
     ['aider', '.aider.model.metadata.json'],
     ['continue', '.continue/models/router.yaml'],
+    ['pi', '.pi/agent/models.json'],
   ])(
     'connect --write writes the file of %s with the model, and without the key',
     async (name, path) => {
