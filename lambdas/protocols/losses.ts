@@ -1,3 +1,4 @@
+import { isEmpty } from '../support/omit-undefined.ts';
 import type { Block, Extras, GenerationRequest, Turn } from './generation.ts';
 import { asRecord, type Json } from './json.ts';
 import type { ProtocolName } from './protocol-name.ts';
@@ -13,6 +14,7 @@ export const HARMLESS: Partial<Record<ProtocolName, readonly string[]>> = {
     'service_tier',
     'safety_identifier',
     'prompt_cache_key',
+    'prompt_cache_options',
     'prompt_cache_retention',
     'stream_options',
     'prediction',
@@ -32,11 +34,11 @@ export const HARMLESS: Partial<Record<ProtocolName, readonly string[]>> = {
 /** Fields that have a canonical form, and stay in `extras` because a target of the protocol gets them too. */
 const CARRIED = ['max_completion_tokens', 'functions'];
 
-/** Members of turns, parts and tools without which a response may be another one. */
-const NAMED_WITHIN = [
+/** Members of turns and their parts, and of tools, without which a response may be another one. */
+const NAMED_IN_TURNS = [
   ...['name', 'detail', 'citations', 'context', 'transformations', 'clear_at', 'output_config'],
-  ...['input_examples', 'allowed_callers'],
 ];
+const NAMED_IN_TOOLS = ['input_examples', 'allowed_callers', 'async', 'output_schema'];
 
 /** Fields without which the response is another one: only targets of the protocol are called. */
 export const ESSENTIAL: Partial<Record<ProtocolName, readonly string[]>> = {
@@ -53,35 +55,44 @@ const DEFAULTS: Record<string, unknown> = {
   logprobs: false,
   top_logprobs: 0,
   detail: 'auto',
+  async: false,
 };
+
+/** The item of a list that asks for what a target does anyway. */
+const DEFAULT_ITEMS: Record<string, unknown> = { modalities: 'text', allowed_callers: 'direct' };
 
 export const isDefault = (name: string, value: unknown): boolean =>
   value === undefined ||
   value === null ||
   value === DEFAULTS[name] ||
   asRecord(value)?.enabled === false ||
-  (Array.isArray(value) && value.every((item) => name === 'modalities' && item === 'text'));
+  (Array.isArray(value) && value.every((item) => item === DEFAULT_ITEMS[name]));
 
 const extrasOf = (block: Block): (Extras | undefined)[] => {
   if (block.type === 'native') return [];
   return [block.extras, ...(block.type === 'tool-result' ? block.content.flatMap(extrasOf) : [])];
 };
 
-const named = (extras: Extras | undefined): string[] => {
-  if (extras === undefined || Object.keys(extras.fields).length === 0) return [];
-  const fields = { ...extras.fields, ...asRecord(extras.fields.image_url) };
-  return NAMED_WITHIN.filter((name) => !isDefault(name, fields[name]));
-};
+type Dropped = (extras: Extras | undefined, names: string[]) => string[];
+
+/** Of the members `names` in `extras`, those that a target of `protocol` does not get. */
+const droppedFor =
+  (protocol: ProtocolName): Dropped =>
+  (extras, names) => {
+    if (extras === undefined || extras.protocol === protocol || isEmpty(extras.fields)) return [];
+    const fields = { ...extras.fields, ...asRecord(extras.fields.image_url) };
+    return names.filter((name) => !isDefault(name, fields[name]));
+  };
 
 /** Of the assistant's turns, of which agents echo every member, only speech: its upstream alone has it. */
-const namedOfTurn = ({ role, blocks, extras }: Turn): string[] => {
-  if (role === 'assistant') return extras?.fields.audio === undefined ? [] : ['audio'];
-  return [extras, ...blocks.flatMap(extrasOf)].flatMap(named);
-};
+const namedOfTurn = ({ role, blocks, extras }: Turn, dropped: Dropped): string[] =>
+  role === 'assistant'
+    ? dropped(extras, ['audio'])
+    : [extras, ...blocks.flatMap(extrasOf)].flatMap((one) => dropped(one, NAMED_IN_TURNS));
 
-const namedWithin = ({ turns, tools = [] }: GenerationRequest): string[] => [
-  ...turns.flatMap(namedOfTurn),
-  ...tools.flatMap((tool) => ('native' in tool ? [] : named(tool.extras))),
+const namedWithin = ({ turns, tools = [] }: GenerationRequest, dropped: Dropped): string[] => [
+  ...turns.flatMap((turn) => namedOfTurn(turn, dropped)),
+  ...tools.flatMap((tool) => ('native' in tool ? [] : dropped(tool.extras, NAMED_IN_TOOLS))),
 ];
 
 /** Whether a tool is strict, and the target's strict mode does not support its schema. */
@@ -97,12 +108,14 @@ export const fieldsBeyond = (
   const { extras } = request;
   if (extras.protocol === protocol) return [];
   const strict = losesStrict(request, isStrict) ? ['strict'] : [];
+  const within = namedWithin(request, droppedFor(protocol));
   const harmless = HARMLESS[extras.protocol];
-  if (harmless === undefined) return strict;
-  const fields = Object.entries(extras.fields).flatMap(([name, value]) =>
-    CARRIED.includes(name) || harmless.includes(name) || isDefault(name, value) ? [] : [name],
+  // The decoder of responses names its fields; of the rest chat has the same.
+  const entries = harmless ? Object.entries(extras.fields) : [];
+  const fields = entries.flatMap(([name, value]) =>
+    CARRIED.includes(name) || harmless?.includes(name) || isDefault(name, value) ? [] : [name],
   );
-  return [...fields, ...namedWithin(request), ...strict];
+  return [...fields, ...within, ...strict];
 };
 
 /** Of them, those that a target must get. */

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { expect } from 'vitest';
 
 /** Members of JSON values by path: `content[text].citations`. Lists have no segment. */
 type Json = Record<string, unknown>;
@@ -50,6 +51,25 @@ const withoutMember = (value: unknown, path: string): unknown => {
 export const covers = (entry: string, path: string): boolean =>
   path === entry || (path.startsWith(entry) && ['.', '['].includes(path[entry.length] ?? ''));
 
+/** Why members are listed, by their paths; an entry holds for all members below it. */
+export type Reasons = Record<string, string>;
+
+/** Both ways: a member without an entry, and an entry without a member. */
+export const expectListed = (paths: Iterable<string>, reasons: Reasons): void => {
+  const entries = Object.keys(reasons);
+  const found = [...paths];
+  expect({
+    'not listed': found.filter((path) => !entries.some((entry) => covers(entry, path))),
+    'no longer so': entries.filter((entry) => !found.some((path) => covers(entry, path))),
+  }).toEqual({ 'not listed': [], 'no longer so': [] });
+};
+
+/** The path, and those of the members that hold it. */
+const outersOf = (path: string): string[] => [
+  path,
+  ...[...path.matchAll(/[.[]/g)].map(({ index }) => path.slice(0, index)),
+];
+
 /** Members of which the last name is the kind of its owner: they are read wherever the owner is. */
 const isKind = (path: string): boolean => /(?:^|\.)(?:type|role)$/.test(path);
 
@@ -93,12 +113,12 @@ const effectOf = async (
 export const withoutEffect = async (values: unknown[], translate: Translate): Promise<string[]> => {
   const found = { sent: new Set<string>(), reported: new Set<string>(), none: new Set<string>() };
   const isDecided = (path: string) =>
-    [...found.none, ...found.reported].some((outer) => covers(outer, path));
+    outersOf(path).some((outer) => found.none.has(outer) || found.reported.has(outer));
   for (const value of values) {
     const whole = await translate(value);
     for (const [path, [first]] of membersByPath(value)) {
       const member = isObject(first) ? `${path}${kindOf(first)}` : path;
-      if (found.sent.has(member) || isKind(path) || isDecided(path)) continue;
+      if (found.sent.has(member) || isKind(path) || isDecided(member)) continue;
       const effect = await effectOf(() => translate(withoutMember(value, path)), whole);
       found[effect].add(member);
     }

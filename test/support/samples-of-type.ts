@@ -73,16 +73,33 @@ const given = (values: Values, path: string): { value: unknown } | undefined => 
 };
 
 /** The forms to choose from: objects and lists, if there are any. */
+const isRich = (form: Form): boolean => Boolean(form.members || itemOf(form));
+
 const choicesOf = (forms: Form[]): Form[] => {
   const present = forms.filter((form) => !isNull(form));
-  const rich = present.filter((form) => form.members || itemOf(form));
+  const rich = present.filter(isRich);
   return rich.length > 0 ? rich : present;
 };
 
-/** Makes the n-th value; `turns` counts the forms of the widest union. */
-const createSampler = (values: Values, turn: number) => {
-  const met = new Set<ts.Node>();
-  let turns = 1;
+/** Makes values in which every union has its next form each time. */
+const createSampler = (values: Values) => {
+  /** How often a union was met, and how many forms it has. */
+  const unions = new Map<string, { count: number; forms: number }>();
+  let met = new Set<ts.Node>();
+  let turn = -1;
+  let widest = 1;
+
+  const nextOf = (choices: Form[], path: string): Form | undefined => {
+    if (!choices.some(isRich)) {
+      widest = Math.max(widest, choices.length);
+      return choices[turn % choices.length];
+    }
+    if (choices.length < 2) return choices[0];
+    const key = `${path} ${choices.map(({ type }) => type.pos)}`;
+    const { count } = unions.get(key) ?? { count: 0 };
+    unions.set(key, { count: count + 1, forms: choices.length });
+    return choices[count % choices.length];
+  };
 
   const objectOf = ({ type, members = [], place }: Form, path: string): unknown => {
     const shown = met.has(type) ? members.filter(({ isOptional }) => !isOptional) : members;
@@ -103,21 +120,28 @@ const createSampler = (values: Values, turn: number) => {
   const sampleOf = (forms: Form[], path: string): unknown => {
     const stated = given(values, path);
     if (stated) return stated.value;
-    const choices = choicesOf(forms);
-    turns = Math.max(turns, choices.length);
-    const form = choices[turn % choices.length];
+    const form = nextOf(choicesOf(forms), path);
     if (!form) return null;
     const item = itemOf(form);
     if (item) return listOf(item, form.place, path);
     return form.members ? objectOf(form, path) : plainValue(form, path.split('.').at(-1) ?? '');
   };
 
-  return { sampleOf, turns: () => turns };
+  return {
+    sample: (forms: Form[]): unknown => {
+      met = new Set();
+      turn += 1;
+      return sampleOf(forms, '');
+    },
+    isComplete: () =>
+      turn + 1 >= widest && [...unions.values()].every(({ count, forms }) => count >= forms),
+  };
 };
 
 /**
  * Values of a type with every member that it has, optional ones too. Of a union a list has an item for each
- * form; elsewhere the n-th value has the n-th form. A type that was met before has its required members only.
+ * form; elsewhere the values have its forms by turns, until they have all. A type that was met before in a
+ * value has its required members only.
  */
 export const samplesOf = (
   specifier: string,
@@ -125,11 +149,8 @@ export const samplesOf = (
   { values = {} }: { values?: Values } = {},
 ): unknown[] => {
   const forms = formsOfFound(exportedType(specifier, typeName));
-  const samples: unknown[] = [];
-  for (let turn = 0, turns = 1; turn < turns; turn += 1) {
-    const sampler = createSampler(values, turn);
-    samples.push(sampler.sampleOf(forms, ''));
-    turns = Math.max(turns, sampler.turns());
-  }
+  const { sample, isComplete } = createSampler(values);
+  const samples = [sample(forms)];
+  while (!isComplete()) samples.push(sample(forms));
   return samples;
 };

@@ -1,8 +1,10 @@
 import { invalidRequest } from '../../support/errors.ts';
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { readCarriedId } from '../carried-ids.ts';
+import { extrasIfAny } from '../extras.ts';
 import type { Block, Tool, Turn } from '../generation.ts';
 import { assertImage, isPdf, parseMediaUrl } from '../media.ts';
+import { NAME } from './name.ts';
 import { openThinking } from './sealed-thinking.ts';
 import { decodeTools, flatName, wrapInput } from './tools.ts';
 import type { Content, ContentPart, InputItem, ResponsesRequest } from './wire.ts';
@@ -17,23 +19,24 @@ const reject = (param: string, message: string) =>
 
 const NO_FILES = 'files are not stored here; send the content itself, as a data URL.';
 
-const decodeImage = ({ image_url: url }: PartOf<'input_image'>, param: string): Block => {
+const decodeImage = ({ image_url: url, detail }: PartOf<'input_image'>, param: string): Block => {
   if (url === undefined) throw reject(`${param}.file_id`, NO_FILES);
   const field = `${param}.image_url`;
   const source = parseMediaUrl(url, field);
-  return isPdf(source)
-    ? { type: 'document', source }
-    : { type: 'image', source: assertImage(source, field) };
+  if (isPdf(source)) return { type: 'document', source, ...extrasIfAny(NAME, { detail }) };
+  // Chat has the same member.
+  const extras = detail === undefined ? {} : extrasIfAny('chat', { image_url: { detail } });
+  return { type: 'image', source: assertImage(source, field), ...extras };
 };
 
 const decodeFile = (part: PartOf<'input_file'>, param: string): Block => {
-  const { file_data: data, file_url: url, filename: title } = part;
+  const { file_data: data, file_url: url, filename: title, detail } = part;
   if (data === undefined && url === undefined) throw reject(`${param}.file_id`, NO_FILES);
   const source =
     data === undefined
       ? parseMediaUrl(url ?? '', `${param}.file_url`)
       : parseMediaUrl(data, `${param}.file_data`);
-  return { type: 'document', source, ...omitUndefined({ title }) };
+  return { type: 'document', source, ...omitUndefined({ title }), ...extrasIfAny(NAME, { detail }) };
 };
 
 const decodePart = (part: ContentPart, param: string): Block => {
@@ -58,10 +61,12 @@ const decodeContent = (content: Content, param: string): Block[] => {
 
 // --- items ---
 
-const decodeReasoning = ({ summary = [], encrypted_content: sealed }: ItemOf<'reasoning'>) => {
+const decodeReasoning = (item: ItemOf<'reasoning'>) => {
+  const { summary = [], content = [], encrypted_content: sealed } = item;
   const opened = sealed === undefined ? undefined : openThinking(sealed);
-  // Of another service: its text may help, its seal cannot be checked.
-  const text = summary.map((part) => part.text).join('\n\n');
+  // Of another service: its text may help, its seal cannot be checked. Open models send it whole.
+  const parts = content.length > 0 ? content : summary;
+  const text = parts.map((part) => part.text).join('\n\n');
   const thinking = opened ?? { text };
   return opened || text !== '' ? [{ type: 'thinking' as const, ...thinking }] : [];
 };

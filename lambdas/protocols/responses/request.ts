@@ -2,7 +2,7 @@ import { omitUndefined } from '../../support/omit-undefined.ts';
 import { parseWire } from '../../support/schema.ts';
 import { makeExtras } from '../extras.ts';
 import type { GenerationRequest, ResponseFormat, Turn } from '../generation.ts';
-import { listOf } from '../json.ts';
+import { asArray, listOf } from '../json.ts';
 import { decodeInput } from './items.ts';
 import { NAME } from './name.ts';
 import { decodeToolChoice, decodeTools, joinTools } from './tools.ts';
@@ -24,28 +24,38 @@ const decodeFormat = (format: TextFormat | undefined): ResponseFormat | undefine
 const instructionsTurn = (text: string | undefined): Turn[] =>
   text ? [{ role: 'system', blocks: [{ type: 'text', text }] }] : [];
 
-/** Fields that agents and SDKs send to every provider, and that do not change a response. */
-const WITHOUT_EFFECT = new Set([
-  ...['include', 'client_metadata', 'prompt_cache_key', 'prompt_cache_retention'],
-  ...['prompt_cache_options', 'stream_options'],
-]);
+/** Fields that are carried, or that agents and SDKs send to every provider and that do not change a response. */
+const KNOWN = [
+  ...['service_tier', 'safety_identifier', 'client_metadata', 'stream_options'],
+  ...['prompt_cache_key', 'prompt_cache_retention', 'prompt_cache_options'],
+];
 
-/** Fields for which a chat upstream has the same name. */
-const SHARED = ['service_tier', 'safety_identifier'];
+/** Members of `reasoning` and `text` that are carried, or without effect: thinking is always in the summary. */
+const KNOWN_MEMBERS = ['effort', 'summary', 'generate_summary', 'format', 'verbosity'];
 
-const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
+/** All else that may be included is included, or belongs to hosted tools. */
+const LOGPROBS = 'message.output_text.logprobs';
+
+/** Values that ask for what every target does. */
+const DEFAULTS: Record<string, unknown> = { context: 'auto', mode: 'standard' };
+
+const unknownIn = (fields: object | undefined, known: string[], prefix = ''): string[] =>
+  Object.entries(fields ?? {}).flatMap(([name, value]) =>
+    known.includes(name) || value == null || value === DEFAULTS[name] ? [] : `${prefix}${name}`,
+  );
 
 /** Names of the fields that a response would depend on, and that are not carried. */
 const droppedFields = (
-  { store, truncation }: ResponsesRequest,
+  { store, truncation, include, reasoning, text }: ResponsesRequest,
   rest: Record<string, unknown>,
 ): string[] => [
   // The vendor stores a response unless the request states otherwise.
   ...(store === false ? [] : ['store']),
   ...(truncation === 'auto' ? ['truncation'] : []),
-  ...Object.keys(rest).filter(
-    (name) => isPresent(rest[name]) && !WITHOUT_EFFECT.has(name) && !SHARED.includes(name),
-  ),
+  ...(asArray(include).includes(LOGPROBS) ? ['include'] : []),
+  ...unknownIn(reasoning, KNOWN_MEMBERS, 'reasoning.'),
+  ...unknownIn(text, KNOWN_MEMBERS, 'text.'),
+  ...unknownIn(rest, KNOWN),
 ];
 
 /** @throws ApiError 400 that names the first invalid field. */
@@ -68,6 +78,7 @@ export const decodeRequest = (body: unknown): GenerationRequest => {
     user,
     metadata,
     truncation: _truncation,
+    include: _include,
     ...rest
   } = wire;
   const { turns, tools: added, dropped: droppedItems } = decodeInput(input);

@@ -1,7 +1,7 @@
 import { invalidRequest } from '../../support/errors.ts';
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { functionFor } from '../custom-tools.ts';
-import { extraFieldsFor } from '../extras.ts';
+import { extraFieldsFor, extrasIfAny } from '../extras.ts';
 import type { GenerationRequest, Tool, ToolChoice } from '../generation.ts';
 import { asString } from '../json.ts';
 import { fittingToolName } from '../tool-names.ts';
@@ -22,12 +22,14 @@ export const wrapInput = (input: string): string => JSON.stringify({ input });
 
 type FunctionTool = Extract<WireTool, { type: 'function' }>;
 type CustomTool = Extract<WireTool, { type: 'custom' }>;
+type NamespaceTool = Extract<WireTool, { type: 'namespace' }>;
 
-/** Kept in `extras` where the name or the kind differs from a plain function's. */
-const keep = (named: CallerName): Pick<Tool, 'extras'> =>
-  named.namespace === undefined && !named.isCustom
-    ? {}
-    : { extras: { protocol: NAME, fields: omitUndefined(named) } };
+/** The name and the kind, where they differ from a plain function's, and the members that no target gets. */
+const keep = (named: CallerName, tool: FunctionTool | CustomTool): Pick<Tool, 'extras'> => {
+  const { allowed_callers, async, output_schema } = tool;
+  const isPlain = named.namespace === undefined && !named.isCustom;
+  return extrasIfAny(NAME, { ...(!isPlain && named), allowed_callers, async, output_schema });
+};
 
 const decodeFunction = (tool: FunctionTool, namespace: string | undefined): Tool => {
   const { name, description, parameters = NO_ARGUMENTS, strict } = tool;
@@ -36,7 +38,7 @@ const decodeFunction = (tool: FunctionTool, namespace: string | undefined): Tool
     name: flatName(named),
     ...omitUndefined({ description, strict: strict || undefined }),
     parameters: { ...parameters },
-    ...keep(named),
+    ...keep(named, tool),
   };
 };
 
@@ -45,11 +47,18 @@ const decodeCustom = (tool: CustomTool, namespace: string | undefined): Tool => 
   return {
     name: flatName(named),
     ...functionFor(tool),
-    ...keep(named),
+    ...keep(named, tool),
   };
 };
 
-/** The tools, those of namespaces among them, and the types of the hosted ones, which are dropped. */
+/** The tools of a namespace, without its description. */
+const decodeNamespace = ({ name, description, tools }: NamespaceTool) => {
+  const found = decodeTools(tools, name);
+  const named = description ? ['namespace.description'] : [];
+  return { ...found, dropped: [...named, ...found.dropped] };
+};
+
+/** The tools, those of namespaces among them, and the names of what is dropped, hosted tools by their type. */
 export const decodeTools = (
   tools: WireTool[],
   namespace?: string,
@@ -61,7 +70,7 @@ export const decodeTools = (
       case 'custom':
         return { tools: [decodeCustom(tool, namespace)], dropped: [] };
       case 'namespace':
-        return decodeTools(tool.tools, tool.name);
+        return decodeNamespace(tool);
       default:
         return { tools: [], dropped: [tool.value.type] };
     }
@@ -82,7 +91,10 @@ export const joinTools = (tools: Tool[], added: Tool[]): Tool[] => {
 const decodeChoice = (choice: WireToolChoice): ToolChoice => {
   if (typeof choice === 'string') return { type: choice };
   if (choice.type !== 'allowed_tools') return { type: 'tool', name: flatName(choice) };
-  return { type: choice.mode, only: choice.tools.flatMap(({ name }) => name ?? []) };
+  const named = choice.tools.flatMap(({ name, namespace }) =>
+    name === undefined ? [] : [{ name, namespace }],
+  );
+  return { type: choice.mode, only: named.map(flatName) };
 };
 
 /** @throws ApiError 400 for a choice that leaves only hosted tools, which no model here can call. */

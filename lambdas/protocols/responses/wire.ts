@@ -39,6 +39,7 @@ const ContentPart = selectedBy(
       type: literal('input_image'),
       image_url: OptionalText,
       file_id: OptionalText,
+      detail: OptionalText,
     }),
     input_file: looseObject({
       type: literal('input_file'),
@@ -79,9 +80,11 @@ const OutputItem = looseObject({
   call_id: nonEmpty,
   output: Content,
 });
+const ReasoningTexts = optional(list(looseObject({ text: string })));
 const ReasoningItem = looseObject({
   type: literal('reasoning'),
-  summary: optional(list(looseObject({ text: string }))),
+  summary: ReasoningTexts,
+  content: ReasoningTexts,
   encrypted_content: OptionalText,
 });
 
@@ -150,7 +153,7 @@ const WireToolChoice = union([
   looseObject({
     type: literal('allowed_tools'),
     mode: oneOf(['auto', 'required']),
-    tools: list(looseObject({ type: string, name: OptionalText })),
+    tools: list(looseObject({ type: string, name: OptionalText, namespace: OptionalText })),
   }),
 ]);
 export type WireToolChoice = Infer<typeof WireToolChoice>;

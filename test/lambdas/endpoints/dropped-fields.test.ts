@@ -22,7 +22,7 @@ const PATHS: Record<From, string> = {
 
 const page = readFileSync(new URL('../../../docs/translation.md', import.meta.url), 'utf8');
 const namesIn = (text: string | undefined): string[] =>
-  [...(text ?? '').matchAll(/`([a-z_]+)`/g)].flatMap(([, name]) => name ?? []);
+  [...(text ?? '').matchAll(/`([a-z_.]+)`/g)].flatMap(([, name]) => name ?? []);
 const listed = (from: From): string[] =>
   namesIn(new RegExp(`^- Named, of ${from}: (.+)$`, 'm').exec(page)?.[1]);
 
@@ -42,8 +42,19 @@ const later = (fields: object) => ({
   messages: [...user('a').messages, { role: 'system', content: 'b', ...fields }],
 });
 
+const responsesTool = (fields: object) => ({
+  tools: [{ type: 'function', name: 'f', parameters, ...fields }],
+});
+const namespace = {
+  type: 'namespace',
+  name: 'n',
+  description: 'about files',
+  tools: responsesTool({}).tools,
+};
+const pdf = 'data:application/pdf;base64,JVBERi0=';
+
 /** Members of turns, parts and tools. */
-const WITHIN: Record<'chat' | 'messages', Record<string, object>> = {
+const WITHIN: Record<From, Record<string, object>> = {
   chat: {
     name: user('hi', { name: 'Ann' }),
     detail: user([
@@ -59,30 +70,57 @@ const WITHIN: Record<'chat' | 'messages', Record<string, object>> = {
     clear_at: later({ clear_at: 3 }),
     output_config: later({ output_config: { effort: 'low' } }),
     input_examples: tool({ input_examples: [{ a: 'b' }] }),
-    allowed_callers: tool({ allowed_callers: ['direct'] }),
+    allowed_callers: tool({ allowed_callers: ['code_execution_20260120'] }),
     strict: tool({ strict: true }),
+  },
+  responses: {
+    detail: {
+      input: [
+        { role: 'user', content: [{ type: 'input_file', file_data: pdf, detail: 'high' }] },
+      ],
+    },
+    allowed_callers: responsesTool({ allowed_callers: ['programmatic'] }),
+    async: responsesTool({ async: true }),
+    output_schema: responsesTool({ output_schema: parameters }),
+    'namespace.description': { tools: [namespace] },
+    'reasoning.context': { reasoning: { context: 'all_turns' } },
+    'reasoning.mode': { reasoning: { mode: 'pro' } },
   },
 };
 
-const OF_RESPONSES = {
-  store: { store: true },
-  truncation: { truncation: 'auto' },
-  top_logprobs: { top_logprobs: 2 },
-  max_tool_calls: { max_tool_calls: 2 },
-  web_search: { tools: [{ type: 'web_search' }] },
+/** Values of the responses protocol's fields, where any other is a 400. */
+const VALUES: Record<string, unknown> = {
+  include: ['message.output_text.logprobs'],
+  store: true,
+  truncation: 'auto',
+};
+const image_url = 'https://a.test/a.png';
+const HOSTED = { web_search: { tools: [{ type: 'web_search' }] } };
+/** On chat it is carried. */
+const ON_MESSAGES = {
+  detail: {
+    input: [{ role: 'user', content: [{ type: 'input_image', image_url, detail: 'low' }] }],
+  },
 };
 
-const ROWS: Row[] = (['chat', 'messages'] as const).flatMap((from): Row[] => {
-  const to = from === 'chat' ? 'messages' : 'chat';
-  const fields = listed(from).map((name) => ({ name, from, to, fields: { [name]: 1 } }) as const);
-  const within = Object.entries(WITHIN[from]);
-  const ofResponses = Object.entries(OF_RESPONSES);
-  return [
-    ...fields,
-    ...within.map(([name, body]) => ({ name, from, to, fields: body }) as const),
-    ...ofResponses.map(([name, body]) => ({ name, from: 'responses', to, fields: body }) as const),
-  ];
-});
+const rowsOf = (from: From, to: Row['to'], bodies: Record<string, object>): Row[] =>
+  Object.entries(bodies).map(([name, fields]) => ({ name, from, to, fields }));
+
+const rowsTo = (from: From, to: Row['to']): Row[] => [
+  ...listed(from).flatMap((name) =>
+    rowsOf(from, to, { [name]: { [name]: from === 'responses' ? (VALUES[name] ?? 1) : 1 } }),
+  ),
+  ...rowsOf(from, to, WITHIN[from]),
+];
+
+const ROWS: Row[] = [
+  ...rowsTo('chat', 'messages'),
+  ...rowsTo('messages', 'chat'),
+  ...rowsTo('responses', 'chat'),
+  ...rowsTo('responses', 'messages'),
+  ...rowsOf('responses', 'chat', HOSTED),
+  ...rowsOf('responses', 'messages', { ...HOSTED, ...ON_MESSAGES }),
+];
 
 let fleet: Fleet;
 let upstream: GenerationUpstream;
@@ -145,3 +183,60 @@ test('every member that the page names within turns, parts and tools is driven',
   const driven = [...new Set(Object.values(WITHIN).flatMap(Object.keys))];
   expect(namesIn(sentence).toSorted()).toEqual(driven.toSorted());
 });
+
+/** Members of a responses request that are translated, or whose loss changes no response. */
+const KEPT = {
+  include: ['reasoning.encrypted_content'],
+  client_metadata: { a: 'b' },
+  metadata: { a: 'b' },
+  prompt_cache_key: 'k',
+  prompt_cache_options: { mode: 'explicit' },
+  service_tier: 'flex',
+  stream_options: { include_obfuscation: false },
+  truncation: 'disabled',
+  text: { format: { type: 'json_object' }, verbosity: 'low' },
+  reasoning: { effort: 'low', summary: 'auto', context: 'auto', mode: 'standard' },
+  ...responsesTool({ allowed_callers: ['direct'], async: false, defer_loading: true }),
+  tool_choice: { type: 'function', name: 'f' },
+};
+
+test.each(['chat', 'messages'] as const)(
+  'a strict responses request gets 200 on a %s target if each of its members is carried or harmless',
+  async (to) => {
+    const row = { name: '', from: 'responses', to, fields: KEPT } as const;
+    const { status, headers } = await ask(row, false, { 'x-router-strict': '1' });
+    expect([status, headers['x-router-dropped']]).toEqual([200, undefined]);
+  },
+);
+
+const itemOf = (type: string) => ({ input: [{ type, id: 'msg_1' }] });
+const REFUSED = [
+  ['previous_response_id', { previous_response_id: 'resp_1' }],
+  ['conversation', { conversation: 'conv_1' }],
+  ['background', { background: true }],
+  ['prompt', { prompt: { id: 'pmpt_1' } }],
+  ['context_management', { context_management: [{ type: 'compaction' }] }],
+  ['input.0.type', itemOf('compaction')],
+  ['input.0', itemOf('item_reference')],
+  ['tool_choice', { ...responsesTool({}), tool_choice: { type: 'web_search_preview' } }],
+] as const;
+
+test.each(REFUSED)(
+  'a responses request gets 400 for %s, strict or not, and calls no upstream',
+  async (param, fields) => {
+    upstream.take();
+    for (const headers of [{}, { 'x-router-strict': '1' }]) {
+      const { status, text } = await ask(
+        { name: param, from: 'responses', to: 'chat', fields },
+        false,
+        headers,
+      );
+      expect([status, JSON.parse(text)]).toEqual([
+        400,
+        { error: expect.objectContaining({ type: 'invalid_request_error' }) },
+      ]);
+      expect(JSON.parse(text).error.param).toContain(param);
+    }
+    expect(upstream.take()).toEqual([]);
+  },
+);

@@ -33,7 +33,7 @@ const FIELDS: Record<'chat' | 'messages', Record<string, [Fate, unknown]>> = {
     prediction: ['harmless', { type: 'content', content: 'x' }],
     presence_penalty: ['named', 1],
     prompt_cache_key: ['harmless', 'k'],
-    prompt_cache_options: ['named', { mode: 'x' }],
+    prompt_cache_options: ['harmless', { mode: 'x' }],
     prompt_cache_retention: ['harmless', '24h'],
     reasoning_effort: ['carried', 'low'],
     response_format: ['carried', { type: 'json_object' }],
