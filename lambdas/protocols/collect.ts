@@ -17,6 +17,7 @@ const append = (block: AnswerBlock, delta: string) => {
 const createCollector = () => {
   const blocks: AnswerBlock[] = [];
   let generation: Generation | undefined;
+  let extras: Generation['extras'];
   const blockAt = (index: number): AnswerBlock => {
     const block = blocks[index];
     if (!block)
@@ -26,6 +27,7 @@ const createCollector = () => {
   const add = (event: GenerationEvent) => {
     switch (event.type) {
       case 'start':
+        extras = event.extras;
         return;
       case 'block-start':
         blocks[event.index] = {
@@ -55,6 +57,7 @@ const createCollector = () => {
           reason: event.reason,
           ...(event.others && { others: event.others }),
           usage: event.usage,
+          ...(extras && { extras }),
         };
         return;
       default:

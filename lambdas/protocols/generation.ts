@@ -198,6 +198,8 @@ export type Generation = {
   reason: FinishReason;
   others?: FinishReason[];
   usage: Usage | undefined;
+  /** Of the stream's start. */
+  extras?: Extras;
 };
 
 /** Metadata of a response: the router's id and clock, the catalog's model id. */

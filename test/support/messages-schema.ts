@@ -86,12 +86,22 @@ const OtherDelta = z.looseObject({
   type: z.string().regex(/^(?!(text|thinking|input_json)_delta$)./),
 });
 
+/** Why a prompt's cache was not reused. */
+const CacheMiss = z.union([
+  z.strictObject({
+    type: z.enum(['model_changed', 'system_changed', 'tools_changed', 'messages_changed']),
+    cache_missed_input_tokens: Tokens,
+  }),
+  z.strictObject({ type: z.enum(['previous_message_not_found', 'unavailable']) }),
+]);
+
 const Opening = {
   id: z.string().startsWith('msg_'),
   type: z.literal('message'),
   role: z.literal('assistant'),
   model: z.string().min(1),
-  diagnostics: z.null(),
+  diagnostics: z.strictObject({ cache_miss_reason: CacheMiss.nullable() }).nullable(),
+  input_transformations: z.array(z.looseObject({ type: z.string() })).optional(),
   usage: MessageUsage,
 };
 

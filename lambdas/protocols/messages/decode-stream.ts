@@ -2,7 +2,7 @@ import type { FinishReason, GenerationEvent, GenerationRequest } from '../genera
 import { asRecord, asString, type Json, parseUpstreamJson, readJsonObject } from '../json.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamError } from '../upstream-error.ts';
-import { decodeFinishReason, membersOf } from './finish-reason.ts';
+import { decodeFinishReason, startMembersOf } from './finish-reason.ts';
 import { createBlockReader } from './stream-reader.ts';
 import { decodeUsage, mergeUsage, readUsage, type WireUsage } from './usage.ts';
 
@@ -22,12 +22,6 @@ const endOf = ({ delta, context_management, input_transformations }: Json): Json
   input_transformations,
 });
 
-/** The fields that SDKs read at the start; a container is read at the end, with its time of expiry. */
-const startOf = ({ diagnostics, input_transformations }: Json = {}): Json => ({
-  diagnostics,
-  input_transformations,
-});
-
 /** Decodes the events of one message. */
 const createMessageReader = (request: GenerationRequest) => {
   const blocks = createBlockReader(request);
@@ -41,7 +35,7 @@ const createMessageReader = (request: GenerationRequest) => {
     assertSameMessage(id, messageId);
     id ??= messageId;
     usage = mergeUsage(usage, readUsage(message?.usage));
-    writer.start(decodeUsage(usage), membersOf(startOf(message)).extras);
+    writer.start(decodeUsage(usage), startMembersOf(message ?? {}).extras);
   };
 
   return {

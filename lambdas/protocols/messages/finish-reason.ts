@@ -22,17 +22,19 @@ const WIRE: Record<FinishReason['unified'], string> = {
   'content-filter': 'refusal',
 };
 
-/** What only this protocol states about a message: its container, its input, its cache. */
-export const membersOf = (wire: Json): { extras?: Extras } =>
+const transformationsOf = ({ input_transformations: found }: Json) => found && asArray(found);
+
+/** What only this protocol states at the start of a message: its cache, and the changes of its input. */
+export const startMembersOf = (wire: Json): { extras?: Extras } =>
   extrasIfAny(NAME, {
-    stop_details: asRecord(wire.stop_details),
-    container: asRecord(wire.container),
-    context_management: asRecord(wire.context_management),
     diagnostics: asRecord(wire.diagnostics),
-    input_transformations: wire.input_transformations && asArray(wire.input_transformations),
+    input_transformations: transformationsOf(wire),
   });
 
-/** Reads `stop_reason` and `stop_sequence`; undefined if the message has no reason yet. */
+/**
+ * Reads the members that end a message; undefined if it has no `stop_reason` yet. A container is read here and not
+ * at the start, with its time of expiry.
+ */
 export const decodeFinishReason = (wire: Json): FinishReason | undefined => {
   const word = asString(wire.stop_reason);
   if (word === undefined || word === '') return undefined;
@@ -42,7 +44,12 @@ export const decodeFinishReason = (wire: Json): FinishReason | undefined => {
     // Kept only if it is more specific than the canonical reason.
     ...(WIRE[unified] === word ? {} : { raw: { protocol: NAME, value: word } }),
     ...omitUndefined({ stopSequence: asString(wire.stop_sequence) }),
-    ...membersOf(wire),
+    ...extrasIfAny(NAME, {
+      stop_details: asRecord(wire.stop_details),
+      container: asRecord(wire.container),
+      context_management: asRecord(wire.context_management),
+      input_transformations: transformationsOf(wire),
+    }),
   };
 };
 

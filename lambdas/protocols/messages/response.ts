@@ -10,7 +10,7 @@ import type {
 import { asArray, asRecord, isTooDeep, type Json } from '../json.ts';
 import { UpstreamError } from '../upstream-error.ts';
 import { parseArguments } from './content.ts';
-import { decodeFinishReason, encodeFinishReason } from './finish-reason.ts';
+import { decodeFinishReason, encodeFinishReason, startMembersOf } from './finish-reason.ts';
 import { responseToolId } from './ids.ts';
 import { NAME } from './name.ts';
 import { createBlockReader } from './stream-reader.ts';
@@ -25,9 +25,11 @@ export const decodeResponse = (body: unknown, request: GenerationRequest): Gener
   if (wire?.type !== 'message') {
     throw new UpstreamError('malformed', 'the response is not a message');
   }
-  const reason = decodeFinishReason(wire);
+  const { input_transformations: _ofStart, ...ending } = wire;
+  const reason = decodeFinishReason(ending);
   if (!reason) throw new UpstreamError('truncated', 'the response has no stop_reason');
   const { writer, ...blocks } = createBlockReader(request);
+  writer.start(undefined, startMembersOf(wire).extras);
   asArray(wire.content).forEach((block, index) => {
     blocks.start(String(index), asRecord(block) ?? {});
     for (const citation of asArray(asRecord(block)?.citations)) {
@@ -86,19 +88,20 @@ const encodeBlock = (block: AnswerBlock): Record<string, unknown>[] => {
 };
 
 export const encodeResponse = (
-  { blocks, reason, usage }: Generation,
+  { blocks, reason, usage, extras }: Generation,
   _request: GenerationRequest,
   meta: ResponseMeta,
 ): Record<string, unknown> => {
   const counts = usage ?? { inputTokens: 0, outputTokens: 0 };
-  const { diagnostics = null, ...end } = encodeFinishReason(reason);
+  const { diagnostics = null, ...start } = extraFieldsFor(NAME, extras);
   return {
     id: `msg_${meta.id}`,
     type: 'message',
     role: 'assistant',
     model: meta.model,
     content: blocks.flatMap(encodeBlock),
-    ...end,
+    ...start,
+    ...encodeFinishReason(reason),
     diagnostics,
     usage: encodeMessageUsage(counts, meta.estimateInput),
   };

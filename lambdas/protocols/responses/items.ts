@@ -36,7 +36,12 @@ const decodeFile = (part: PartOf<'input_file'>, param: string): Block => {
     data === undefined
       ? parseMediaUrl(url ?? '', `${param}.file_url`)
       : parseMediaUrl(data, `${param}.file_data`);
-  return { type: 'document', source, ...omitUndefined({ title }), ...extrasIfAny(NAME, { detail }) };
+  return {
+    type: 'document',
+    source,
+    ...omitUndefined({ title }),
+    ...extrasIfAny(NAME, { detail }),
+  };
 };
 
 const decodePart = (part: ContentPart, param: string): Block => {

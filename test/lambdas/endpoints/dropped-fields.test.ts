@@ -75,9 +75,7 @@ const WITHIN: Record<From, Record<string, object>> = {
   },
   responses: {
     detail: {
-      input: [
-        { role: 'user', content: [{ type: 'input_file', file_data: pdf, detail: 'high' }] },
-      ],
+      input: [{ role: 'user', content: [{ type: 'input_file', file_data: pdf, detail: 'high' }] }],
     },
     allowed_callers: responsesTool({ allowed_callers: ['programmatic'] }),
     async: responsesTool({ async: true }),

@@ -158,7 +158,12 @@ const CARRIED = {
   ],
   tools: ['function', 'custom', 'namespace'],
 };
-const REFUSED_ITEMS = ['compaction', 'compaction_trigger', 'configuration_update', 'item_reference'];
+const REFUSED_ITEMS = [
+  'compaction',
+  'compaction_trigger',
+  'configuration_update',
+  'item_reference',
+];
 const REFUSED_CHOICES = [
   ...['apply_patch', 'code_interpreter', 'computer', 'computer_use', 'computer_use_preview'],
   ...['file_search', 'image_generation', 'mcp', 'programmatic_tool_calling', 'shell'],
@@ -166,10 +171,7 @@ const REFUSED_CHOICES = [
 ];
 
 /** The fate of the first value of each kind. */
-const fatesByKind = (
-  values: Json[],
-  fate: (value: Json) => Fate,
-): Record<string, Fate> =>
+const fatesByKind = (values: Json[], fate: (value: Json) => Fate): Record<string, Fate> =>
   Object.fromEntries(
     [...Map.groupBy(values, kindOf)].map(([kind, [first = {}]]) => [kind, fate(first)]),
   );
