@@ -1,7 +1,7 @@
 import type { Target } from './catalog.ts';
 import { FAMILIES, type Family, type Framing } from './families.ts';
-import { imageRuleOf } from './image-tokens.ts';
-import { type Image, type RequestParts, TOKENS_PER_MEDIUM } from './request-parts.ts';
+import { type Image, tokensOfImage } from './image-tokens.ts';
+import { type RequestParts, TOKENS_PER_MEDIUM } from './request-parts.ts';
 import type { Weights } from './text-reader.ts';
 import { countTexts, estimateTexts } from './text-samples.ts';
 import type { Tokenizer } from './tokenizer.ts';
@@ -32,14 +32,9 @@ export const countingOf = ({ model, counting }: Pick<Target, 'model' | 'counting
   return { weights, framing: counting?.framing ?? framing, model };
 };
 
-/** An image by URL, or of a format that the router does not read, counts as one of ordinary size. */
-const tokensOfImages = (images: Image[], model: string): number => {
-  if (images.length === 0) return 0;
-  const rule = imageRuleOf(model);
-  const tokensOf = ({ size, isLow }: Image) =>
-    rule && size ? rule(size, isLow) : TOKENS_PER_MEDIUM;
-  return images.reduce((sum, image) => sum + tokensOf(image), 0);
-};
+/** An image of unknown size counts as one of ordinary size: by URL, or of a format that the router does not read. */
+const tokensOfImages = (images: Image[], model: string): number =>
+  images.reduce((sum, image) => sum + (tokensOfImage(model, image) ?? TOKENS_PER_MEDIUM), 0);
 
 /** The members of a framing, in the order of a prompt's counts. */
 export const FRAMING_MEMBERS = [

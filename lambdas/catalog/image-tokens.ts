@@ -1,7 +1,10 @@
 import type { Size } from './image-size.ts';
 
-/** Tokens of an image of a size, as a vendor documents them; `isLow`: the caller asked for `detail: "low"`. */
-export type ImageRule = (size: Size, isLow?: boolean) => number;
+/** An image; without a size where the router cannot read one. `isLow`: the caller asked for `detail: "low"`. */
+export type Image = { size: Size | undefined; isLow: boolean };
+
+/** Tokens of an image of a size, as a vendor documents them. */
+type ImageRule = (size: Size) => number;
 
 const patches = ({ width, height }: Size, side: number): number =>
   Math.ceil(width / side) * Math.ceil(height / side);
@@ -36,13 +39,12 @@ const scaled = ({ width, height }: Size, by: number): Size => ({
 });
 
 /**
- * Shrinks an image into 2,048 pixels, then to a short side of 768, and cuts it in tiles of 512; of low detail it is the
- * base alone (https://platform.openai.com/docs/guides/images-vision#calculating-costs).
+ * Shrinks an image into 2,048 pixels, then to a short side of 768, and cuts it in tiles of 512
+ * (https://platform.openai.com/docs/guides/images-vision#calculating-costs).
  */
 const openAiTiles =
   (base: number, perTile: number): ImageRule =>
-  (size, isLow) => {
-    if (isLow) return base;
+  (size) => {
     const inside = scaled(size, Math.min(1, 2_048 / Math.max(size.width, size.height)));
     const short = Math.min(inside.width, inside.height);
     return base + perTile * patches(scaled(inside, Math.min(1, 768 / short)), 512);
@@ -66,14 +68,14 @@ const byArea =
 const gemini: ImageRule = ({ width, height }) =>
   258 * (width <= 384 && height <= 384 ? 1 : patches({ width, height }, 768));
 
-/** By the provider's name of the model; the first that matches. */
-const RULES: [name: RegExp, rule: ImageRule][] = [
+/** By the provider's name of the model, the first that matches; `low`: tokens of any image with `detail: "low"`. */
+const RULES: [name: RegExp, rule: ImageRule, low?: number][] = [
   [/claude-(?:[a-z]+-)?(?:4[.-][7-9]\b|[5-9]|\d\d)/i, claude(2_576, 4_784)],
   [/claude/i, claude(1_568, 1_568)],
   [/gpt-4\.1-mini/i, openAiPatches(1.62, 1_536)],
   [/gpt-4\.1-nano/i, openAiPatches(2.46, 1_536)],
-  [/gpt-4|(?:^|\/)o\d/i, openAiTiles(85, 170)],
-  [/gpt-5(?:$|[^.]|\.[0-5])/i, openAiTiles(70, 140)],
+  [/gpt-4|(?:^|\/)o\d/i, openAiTiles(85, 170), 85],
+  [/gpt-5(?:$|[^.]|\.[0-5])/i, openAiTiles(70, 140), 70],
   [/gpt-/i, openAiPatches(1.2)],
   [/minimax/i, byArea(28, 28 ** 2 * 4, 451_584)],
   [/qwen-?2/i, byArea(28, 28 ** 2 * 4, 28 ** 2 * 16_384)],
@@ -82,6 +84,9 @@ const RULES: [name: RegExp, rule: ImageRule][] = [
   [/gemini/i, gemini],
 ];
 
-/** How a model's vendor counts images; undefined if that is not published. */
-export const imageRuleOf = (model: string): ImageRule | undefined =>
-  RULES.find(([name]) => name.test(model))?.[1];
+/** How a model's vendor counts an image; undefined if that is not published, or depends on an unknown size. */
+export const tokensOfImage = (model: string, { size, isLow }: Image): number | undefined => {
+  const [, rule, low] = RULES.find(([name]) => name.test(model)) ?? [];
+  if (isLow && low !== undefined) return low;
+  return size && rule?.(size);
+};

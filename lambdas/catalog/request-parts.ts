@@ -9,10 +9,8 @@ import type {
   Turn,
 } from '../protocols/generation.ts';
 import { asRecord, isTooDeep, type Json, readJsonObject } from '../protocols/json.ts';
-import { type Size, sizeOfImage } from './image-size.ts';
-
-/** An image; without a size where the router cannot read one. */
-export type Image = { size: Size | undefined; isLow: boolean };
+import { sizeOfImage } from './image-size.ts';
+import type { Image } from './image-tokens.ts';
 
 /** What a request's tokens depend on, the same for every vendor. */
 export type RequestParts = {

@@ -6,10 +6,11 @@ import {
 } from '../../../lambdas/catalog/estimate-tokens.ts';
 import type { Framing } from '../../../lambdas/catalog/families.ts';
 import { sizeOfImage } from '../../../lambdas/catalog/image-size.ts';
-import { imageRuleOf } from '../../../lambdas/catalog/image-tokens.ts';
+import { tokensOfImage } from '../../../lambdas/catalog/image-tokens.ts';
 import { partsOf } from '../../../lambdas/catalog/request-parts.ts';
 import { startLab } from '../../support/fleet-lab.ts';
-import { answer } from '../../support/fleet-upstream.ts';
+import { answer, startUpstream } from '../../support/fleet-upstream.ts';
+import { modelOn, targetAt } from '../../support/models.ts';
 import { requestOf } from '../../support/translate.ts';
 
 const u16 = (value: number) => [value >> 8, value & 0xff];
@@ -111,13 +112,14 @@ describe('tokens of an image', () => {
     ['gemini-2.5-pro', 300, 300, 258],
     ['gemini-2.5-pro', 1_000, 700, 516],
   ])('%s counts an image of %d × %d pixels as %d tokens', (model, width, height, tokens) => {
-    expect(imageRuleOf(model)?.({ width, height })).toBe(tokens);
+    expect(tokensOfImage(model, { size: { width, height }, isLow: false })).toBe(tokens);
   });
 
   test.each(['claude-opus-4-8', 'gpt-6', 'gpt-4o', 'MiniMax-M3', 'qwen3.5', 'gemini-2.5-pro'])(
     'an image of 1 × 2³¹ pixels has a finite count at %s',
     (model) => {
-      const tokens = imageRuleOf(model)?.({ width: 1, height: 2 ** 31 }) ?? 0;
+      const size = { width: 1, height: 2 ** 31 };
+      const tokens = tokensOfImage(model, { size, isLow: false }) ?? 0;
       expect(Number.isFinite(tokens) && tokens > 0).toBe(true);
     },
   );
@@ -154,6 +156,28 @@ describe('tokens of an image', () => {
         return estimateInputTokens(parts, { ...countingOf({ model }), framing: FREE });
       };
       expect([count('low'), count('high')]).toEqual([low, high]);
+    },
+  );
+
+  test.each([
+    ['gpt-4o', 85, 1_600],
+    ['gpt-5', 70, 1_600],
+    ['claude-sonnet-4-5', 1_600, 1_600],
+  ])(
+    'the usage of %s counts an image by URL as %d tokens with detail low, as %d with high',
+    async (model, low, high) => {
+      const { url } = await startUpstream(answer);
+      const target = targetAt(url, { model, counting: { framing: FREE } });
+      const { askFor } = await startLab([answer], {
+        models: [modelOn([target], { vision: true })],
+      });
+      const count = async (detail: string) => {
+        const image_url = { url: 'https://images.example/a.png', detail };
+        const messages = [{ role: 'user', content: [{ type: 'image_url', image_url }] }];
+        const { text } = await askFor({ messages, stream_options: { include_usage: true } });
+        return Number(/"prompt_tokens":(\d+)/.exec(text)?.[1]);
+      };
+      expect([await count('low'), await count('high')]).toEqual([low, high]);
     },
   );
 
