@@ -1,5 +1,5 @@
-import { type Counting, FRAMING_MEMBERS, framedTokens } from './estimate-tokens.ts';
-import { FAMILIES, type Framing } from './families.ts';
+import { type Counting, framedTokens } from './estimate-tokens.ts';
+import { FAMILIES, FRAMING_MEMBERS, type Framing } from './families.ts';
 
 /** A prompt that the provider has counted: the numbers of the estimate, and the provider's count. */
 export type Receipt = { counts: readonly number[]; tokens: number };

@@ -1,5 +1,5 @@
 import type { Target } from './catalog.ts';
-import { FAMILIES, type Family, type Framing } from './families.ts';
+import { FAMILIES, type Family, FRAMING_MEMBERS, type Framing } from './families.ts';
 import { type Image, tokensOfImage } from './image-tokens.ts';
 import { type RequestParts, TOKENS_PER_MEDIUM } from './request-parts.ts';
 import type { Weights } from './text-reader.ts';
@@ -35,20 +35,6 @@ export const countingOf = ({ model, counting }: Pick<Target, 'model' | 'counting
 /** An image of unknown size counts as one of ordinary size: by URL, or of a format that the router does not read. */
 const tokensOfImages = (images: Image[], model: string): number =>
   images.reduce((sum, image) => sum + (tokensOfImage(model, image) ?? TOKENS_PER_MEDIUM), 0);
-
-/** The members of a framing, in the order of a prompt's counts. */
-export const FRAMING_MEMBERS = [
-  'prompt',
-  'message',
-  'call',
-  'argument',
-  'withTools',
-  'tool',
-  'member',
-  'descriptions',
-  'schema',
-  'text',
-] as const satisfies (keyof Framing)[];
 
 /** What each member of a framing is multiplied by: numbers of things, and tokens of three kinds of text. */
 const countParts = (parts: RequestParts, tokensOf: (texts: string[]) => number): number[] => [

@@ -1,18 +1,30 @@
-/** How a vendor writes a request into its prompt. None is below 0: a longer prompt never counts less. */
-export type Framing = {
-  /** Tokens of every prompt, of each message, call and member of its arguments. */
-  prompt: number;
-  message: number;
-  call: number;
-  argument: number;
-  /** Tokens of the first tool, of each, and of each member of their schemas. */
-  withTools: number;
-  tool: number;
-  member: number;
-  /** Factors of the tokens of tools' names and descriptions, of their schemas, of all other text. */
-  descriptions: number;
-  schema: number;
-  text: number;
+/** How a vendor writes a request into its prompt, in the order of a prompt's counts. */
+export const FRAMING_MEMBERS = [
+  // Tokens of every prompt, of each message, call and member of its arguments.
+  'prompt',
+  'message',
+  'call',
+  'argument',
+  // Tokens of the first tool, of each, and of each member of their schemas.
+  'withTools',
+  'tool',
+  'member',
+  // Factors of the tokens of tools' names and descriptions, of their schemas, of all other text.
+  'descriptions',
+  'schema',
+  'text',
+] as const;
+
+/** None is below 0: a longer prompt never counts less. */
+export type Framing = Record<(typeof FRAMING_MEMBERS)[number], number>;
+
+/** The numbers of its framing in the order of their members. */
+const familyOf = (
+  weights: number[],
+  ...numbers: number[]
+): { weights: number[]; framing: Framing } => {
+  const members = FRAMING_MEMBERS.map((name, index) => [name, numbers[index]]);
+  return { weights, framing: Object.fromEntries(members) as Framing };
 };
 
 /** Thousandths of a token, as a byte each: four times its square root, so that small weights are as exact as large ones. */
@@ -74,126 +86,62 @@ const OTHER = readWeights(
  * Fitted; docs/decisions/0005-token-estimate.md has the texts, the errors on others, and where Claude's come from.
  */
 export const FAMILIES = {
-  o200k: {
-    weights: O200K,
-    framing: {
-      prompt: 4.355,
-      message: 4.252,
-      call: 10.144,
-      argument: 7.688,
-      withTools: 16.365,
-      tool: 2.719,
-      member: 0,
-      descriptions: 1.081,
-      schema: 0.48,
-      text: 1.003,
-    },
-  },
-  glm: {
-    weights: GLM,
-    framing: {
-      prompt: 9.932,
-      message: 2.933,
-      call: 7.663,
-      argument: 6.845,
-      withTools: 94.298,
-      tool: 19.865,
-      member: 0.58,
-      descriptions: 1.103,
-      schema: 1.091,
-      text: 1.006,
-    },
-  },
-  minimax: {
-    weights: MINIMAX,
-    framing: {
-      prompt: 170.336,
-      message: 6.262,
-      call: 23.835,
-      argument: 9.001,
-      withTools: 169.908,
-      tool: 23.124,
-      member: 0.5,
-      descriptions: 1.067,
-      schema: 1.179,
-      text: 1.005,
-    },
-  },
-  qwen: {
-    weights: QWEN,
-    framing: {
-      prompt: 4.855,
-      message: 5.866,
-      call: 21.378,
-      argument: 11.976,
-      withTools: 197.373,
-      tool: 29.205,
-      member: 0.518,
-      descriptions: 1.07,
-      schema: 1.083,
-      text: 1.006,
-    },
-  },
-  deepseek: {
-    weights: DEEPSEEK,
-    framing: {
-      prompt: 2.054,
-      message: 2.264,
-      call: 34.12,
-      argument: 13.237,
-      withTools: 223.357,
-      tool: 15.189,
-      member: 0.485,
-      descriptions: 1.09,
-      schema: 1.177,
-      text: 1.001,
-    },
-  },
-  claude: {
-    weights: CLAUDE,
-    framing: {
-      prompt: 4.159,
-      message: 4.866,
-      call: 21.506,
-      argument: 16.149,
-      withTools: 349.977,
-      tool: 16.121,
-      member: 0.738,
-      descriptions: 1.129,
-      schema: 1.291,
-      text: 1.044,
-    },
-  },
-  'claude-4.7': {
-    weights: CLAUDE,
-    framing: {
-      prompt: 6.204,
-      message: 6.944,
-      call: 29.292,
-      argument: 22.754,
-      withTools: 351.103,
-      tool: 22.843,
-      member: 0.869,
-      descriptions: 1.577,
-      schema: 1.854,
-      text: 1.457,
-    },
-  },
-  other: {
-    weights: OTHER,
-    framing: {
-      prompt: 4.855,
-      message: 4.866,
-      call: 21.506,
-      argument: 11.976,
-      withTools: 197.373,
-      tool: 19.865,
-      member: 0.518,
-      descriptions: 1.09,
-      schema: 1.177,
-      text: 1.006,
-    },
-  },
+  o200k: familyOf(O200K, 4.355, 4.252, 10.144, 7.688, 16.365, 2.719, 0, 1.081, 0.48, 1.003),
+  glm: familyOf(GLM, 9.932, 2.933, 7.663, 6.845, 94.298, 19.865, 0.58, 1.103, 1.091, 1.006),
+  minimax: familyOf(
+    MINIMAX,
+    170.336,
+    6.262,
+    23.835,
+    9.001,
+    169.908,
+    23.124,
+    0.5,
+    1.067,
+    1.179,
+    1.005,
+  ),
+  qwen: familyOf(QWEN, 4.855, 5.866, 21.378, 11.976, 197.373, 29.205, 0.518, 1.07, 1.083, 1.006),
+  deepseek: familyOf(
+    DEEPSEEK,
+    2.054,
+    2.264,
+    34.12,
+    13.237,
+    223.357,
+    15.189,
+    0.485,
+    1.09,
+    1.177,
+    1.001,
+  ),
+  claude: familyOf(
+    CLAUDE,
+    4.159,
+    4.866,
+    21.506,
+    16.149,
+    349.977,
+    16.121,
+    0.738,
+    1.129,
+    1.291,
+    1.044,
+  ),
+  'claude-4.7': familyOf(
+    CLAUDE,
+    6.204,
+    6.944,
+    29.292,
+    22.754,
+    351.103,
+    22.843,
+    0.869,
+    1.577,
+    1.854,
+    1.457,
+  ),
+  other: familyOf(OTHER, 4.855, 4.866, 21.506, 11.976, 197.373, 19.865, 0.518, 1.09, 1.177, 1.006),
 } satisfies Record<string, { weights: number[]; framing: Framing }>;
 
 export type Family = keyof typeof FAMILIES;

@@ -1,10 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  countingOf,
-  estimateInputTokens,
-  FRAMING_MEMBERS,
-} from '../../../lambdas/catalog/estimate-tokens.ts';
-import type { Framing } from '../../../lambdas/catalog/families.ts';
+import { countingOf, estimateInputTokens } from '../../../lambdas/catalog/estimate-tokens.ts';
+import { FRAMING_MEMBERS, type Framing } from '../../../lambdas/catalog/families.ts';
 import { sizeOfImage } from '../../../lambdas/catalog/image-size.ts';
 import { tokensOfImage } from '../../../lambdas/catalog/image-tokens.ts';
 import { partsOf } from '../../../lambdas/catalog/request-parts.ts';
