@@ -152,7 +152,7 @@ const protocolOf = (path: string): CallerProtocol => {
   return callerProtocols[row?.protocol ?? 'chat'];
 };
 
-/** Of the last paths: most requests have one of two or three, and to read it takes 10 us. */
+/** Of the last paths: most requests have one of two or three. */
 const addresses = createLruCache<Address>(50);
 
 /**

@@ -22,7 +22,7 @@ export type WireTarget = {
 
 type CatalogTarget = Omit<WireTarget, 'maxOutputTokens'> & { profile?: Profile | undefined };
 
-/** The last form of each target: to make one takes 5 us, and a request needs two. */
+/** The last form of each target: it has many members to copy, and a request needs it twice. */
 const wireTargets = new WeakMap<CatalogTarget, WireTarget>();
 
 /** A target of the catalog as its protocol reads it: its own members before those of its profile. */

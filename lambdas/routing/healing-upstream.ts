@@ -67,7 +67,7 @@ export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Lo
   let lessons: Record<string, Lesson> = {};
   let readAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<unknown> | undefined;
-  /** The last form of each target, which holds until its lesson is another: to copy a target takes 5 us. */
+  /** The last form of each target, which holds until its lesson is another: it has many members to copy. */
   const adapted = new WeakMap<Target, { target: Target; lesson: Lesson | undefined }>();
 
   const lessonFor = (target: Target): Lesson | undefined => {

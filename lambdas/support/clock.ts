@@ -47,7 +47,7 @@ export const DAY_MS = 86_400_000;
 /** Lambda's longest invocation. */
 export const MAX_INVOCATION_MS = 900_000;
 
-/** Formats instants, and an instant of the same unit of time as the last one without `Date`, whose text takes 3 us. */
+/** Formats instants, and an instant of the same unit of time as the last one without `Date`. */
 const perUnit = (
   unitMs: number,
   format: (instant: Date) => string,
