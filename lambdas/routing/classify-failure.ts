@@ -1,3 +1,4 @@
+import { NO_HEALTHY_TARGET } from '../log-events.ts';
 import type { UpstreamError, UpstreamErrorKind } from '../protocols/upstream-error.ts';
 import {
   type ApiError,
@@ -7,9 +8,10 @@ import {
   invalidRequest,
   withHeaders,
 } from '../support/errors.ts';
+import type { OpenBreaker } from './breaker.ts';
 
 /** How a request reacts to an upstream's failure. */
-export type FailureClass = {
+type FailureClass = {
   /** Whether to try the next target. */
   retryNextTarget: boolean;
   /** What the caller gets if no target responds. Never the upstream's text. */
@@ -63,7 +65,7 @@ const unreadableCredential = (cause: UpstreamError): ApiError =>
 const outOfTime = (cause: UpstreamError): ApiError =>
   apiError('The model did not answer in time.', { status: 504, headers: DO_NOT_RETRY, cause });
 
-export const CREDENTIALS_REJECTED =
+const CREDENTIALS_REJECTED =
   "The model is unavailable: the router's provider credentials were rejected. The operator must act.";
 
 const misconfigured = lasting(CREDENTIALS_REJECTED, 500);
@@ -129,7 +131,7 @@ const MAX_SECONDS = 60;
 const DEFAULT_SECONDS = 10;
 
 /** Whether SDKs are asked not to retry. */
-export const isFinal = ({ headers }: ApiError): boolean => headers['x-should-retry'] === 'false';
+const isFinal = ({ headers }: ApiError): boolean => headers['x-should-retry'] === 'false';
 
 /**
  * Adds a `retry-after` of 1 to 60 s to errors that may be retried: the shortest wait that any target asked
@@ -141,4 +143,34 @@ export const withRetryHint = (error: ApiError, askedSeconds: number[]): ApiError
   const shortest = Math.min(...(askedSeconds.length > 0 ? askedSeconds : [DEFAULT_SECONDS]));
   const seconds = Math.min(MAX_SECONDS, Math.max(1, Math.ceil(shortest)));
   return withHeaders(error, { 'retry-after': String(seconds) });
+};
+
+// --- of all targets ---
+
+/** SDKs retry twice, at most a minute apart: a longer wait exceeds both retries. */
+const MAX_USEFUL_WAIT_MS = 120_000;
+
+const isUseful = ({ waitMs }: OpenBreaker): boolean => waitMs <= MAX_USEFUL_WAIT_MS;
+
+const allOpen = (open: OpenBreaker[]): ApiError => {
+  const isRefused = open.every(({ of }) => of === 'credential');
+  const message = isRefused ? CREDENTIALS_REJECTED : 'The model is temporarily unavailable.';
+  const error = apiError(message, { status: 503, code: NO_HEALTHY_TARGET });
+  const seconds = open.map(({ waitMs }) => waitMs / 1000);
+  return withHeaders(withRetryHint(error, seconds), open.some(isUseful) ? {} : DO_NOT_RETRY);
+};
+
+/**
+ * The caller's error after the failures of all targets that were called, beside those with an open breaker. Final only
+ * if every failure is: another target may respond to a retry.
+ */
+export const errorOfAll = (failures: UpstreamError[], open: OpenBreaker[]): ApiError => {
+  const classes = failures.map(classifyFailure);
+  const last = classes.at(-1);
+  if (!last) return allOpen(open);
+  const askedSeconds = failures.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
+  if (!last.retryNextTarget) return withRetryHint(last.error, askedSeconds);
+  const retryable = classes.findLast(({ error }) => !isFinal(error));
+  if (!retryable && open.some(isUseful)) return allOpen(open);
+  return withRetryHint((retryable ?? last).error, askedSeconds);
 };

@@ -1,19 +1,11 @@
 import type { Target } from '../catalog/catalog.ts';
-import { NO_HEALTHY_TARGET } from '../log-events.ts';
 import { isContent } from '../protocols/event-writer.ts';
 import type { GenerationEvent } from '../protocols/generation.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
-import { type ApiError, apiError, DO_NOT_RETRY, withHeaders } from '../support/errors.ts';
 import { createLruCache } from '../support/lru-cache.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import type { Breaker, OpenBreaker } from './breaker.ts';
-import {
-  CREDENTIALS_REJECTED,
-  classifyFailure,
-  type FailureClass,
-  isFinal,
-  withRetryHint,
-} from './classify-failure.ts';
+import { classifyFailure, errorOfAll } from './classify-failure.ts';
 import type { Permit } from './permits.ts';
 import { tripRuleFor } from './trip-policy.ts';
 
@@ -84,30 +76,10 @@ const createRetryBudget = (): RetryBudget => {
   };
 };
 
-// --- failures ---
+// --- attempts ---
 
 /** Each on another target: a target is not retried. */
 const MAX_ATTEMPTS = 3;
-
-/** SDKs retry twice, at most a minute apart: a longer wait exceeds both retries. */
-const MAX_USEFUL_WAIT_MS = 120_000;
-
-const isUseful = ({ waitMs }: OpenBreaker): boolean => waitMs <= MAX_USEFUL_WAIT_MS;
-
-const allOpen = (open: OpenBreaker[]): ApiError => {
-  const isRefused = open.every(({ of }) => of === 'credential');
-  const message = isRefused ? CREDENTIALS_REJECTED : 'The model is temporarily unavailable.';
-  const error = apiError(message, { status: 503, code: NO_HEALTHY_TARGET });
-  const seconds = open.map(({ waitMs }) => waitMs / 1000);
-  return withHeaders(withRetryHint(error, seconds), open.some(isUseful) ? {} : DO_NOT_RETRY);
-};
-
-const isEmptyAnswer = (events: GenerationEvent[]): boolean => {
-  const last = events.at(-1);
-  return last?.type === 'finish' && last.isEmpty === true;
-};
-
-// --- attempts ---
 
 /**
  * Reads until the first content and returns what it read.
@@ -148,33 +120,15 @@ async function* reportOutcome(
   }
 }
 
-/** Collects the failures of all targets into the caller's error. */
-const createFailureSummary = () => {
-  let last: FailureClass | undefined;
-  let lastRetryable: ApiError | undefined;
-  const retryAfters: number[] = [];
-  const open: OpenBreaker[] = [];
-  return {
-    open,
-    add: (failure: UpstreamError) => {
-      last = classifyFailure(failure);
-      if (!isFinal(last.error)) lastRetryable = last.error;
-      if (failure.retryAfterSeconds !== undefined) retryAfters.push(failure.retryAfterSeconds);
-    },
-    /** Final only if every target's failure is: another target may respond to a retry. */
-    error: (): ApiError => {
-      if (!last) return allOpen(open);
-      if (!last.retryNextTarget) return withRetryHint(last.error, retryAfters);
-      if (!lastRetryable && open.some(isUseful)) return allOpen(open);
-      return withRetryHint(lastRetryable ?? last.error, retryAfters);
-    },
-  };
-};
-
 /** A response that is complete before it is asked for. */
 async function* whole(events: GenerationEvent[]): EventBatches {
   yield events;
 }
+
+const isEmptyAnswer = (events: GenerationEvent[]): boolean => {
+  const last = events.at(-1);
+  return last?.type === 'finish' && last.isEmpty === true;
+};
 
 type Result = Pick<Opened, 'batches' | 'isEmpty'> | UpstreamError;
 
@@ -204,17 +158,6 @@ const createAttempt =
       return error;
     }
   };
-
-/** @throws UpstreamError if the client disconnected: nothing is left to do for it */
-const report = (
-  { onFailure }: FailoverOptions,
-  failed: FailedAttempt,
-  add: (failure: UpstreamError) => void,
-) => {
-  onFailure(failed);
-  add(failed.error);
-  if (failed.error.kind === 'aborted') throw classifyFailure(failed.error).error;
-};
 
 /** Whether the attempt was the one that could do better than an empty response, or failed for good. */
 const isLast = (result: Result, empty: Opened | undefined, attempts: number): boolean => {
@@ -252,14 +195,18 @@ export const createFailover = ({ breaker }: { breaker: Breaker }): Failover => {
 
   const open = async (options: FailoverOptions): Promise<Opened> => {
     const { projectId, call } = options;
-    const failures = createFailureSummary();
+    const failures: UpstreamError[] = [];
+    const unavailable: OpenBreaker[] = [];
     let empty: Opened | undefined;
     let attempts = 0;
-    for await (const { target, permit } of candidates(options, failures.open)) {
+    for await (const { target, permit } of candidates(options, unavailable)) {
       attempts += 1;
       const result = await attempt(call(target), permit, projectId);
       if (result instanceof UpstreamError) {
-        report(options, { target, error: result }, failures.add);
+        options.onFailure({ target, error: result });
+        failures.push(result);
+        // The client disconnected: nothing is left to do for it, not even an empty response.
+        if (result.kind === 'aborted') throw errorOfAll(failures, unavailable);
       } else {
         if (!result.isEmpty) return { target, attempts, ...result };
         empty ??= { target, attempts, ...result };
@@ -267,7 +214,7 @@ export const createFailover = ({ breaker }: { breaker: Breaker }): Failover => {
       if (isLast(result, empty, attempts) || !mayTry(projectId, attempts)) break;
     }
     if (empty) return { ...empty, attempts };
-    throw failures.error();
+    throw errorOfAll(failures, unavailable);
   };
 
   return { prefetch: breaker.prefetch, open };
