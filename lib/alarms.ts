@@ -12,8 +12,10 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import { type AlarmSources, type AlarmSpec, alarmSpecs } from './alarm-specs.ts';
+import type { AlarmSources, AlarmSpec } from './alarm-specs.ts';
 import { AlarmTopic } from './alarm-topic.ts';
+import { platformAlarms } from './platform-alarms.ts';
+import { requestAlarms } from './request-alarms.ts';
 
 export type AlarmsProps = AlarmSources & {
   /** Log group of the router, which every description links. */
@@ -74,7 +76,8 @@ export class Alarms extends Construct {
     const links = createLinks(this, props);
     this.dashboardUrl = links.dashboard;
     this.describe = createDescribe(props, links);
-    const alarms = alarmSpecs(props).map((spec) => ({ id: spec.id, alarm: this.add(spec) }));
+    const specs = [...requestAlarms(props), ...platformAlarms(props)];
+    const alarms = specs.map((spec) => ({ id: spec.id, alarm: this.add(spec) }));
     const serviceDown = this.addServiceDown(
       alarms.flatMap(({ id: name, alarm }) => (DOWN.includes(name) ? [alarm] : [])),
     );

@@ -161,8 +161,8 @@ const allOpen = (open: OpenBreaker[]): ApiError => {
 };
 
 /**
- * The caller's error after the failures of all targets that were called, beside those with an open breaker. Final only
- * if every failure is: another target may respond to a retry.
+ * The caller's error after the failures of all targets that were called; the breakers of the others are `open`. Final
+ * only if every failure is: another target may respond to a retry.
  */
 export const errorOfAll = (failures: UpstreamError[], open: OpenBreaker[]): ApiError => {
   const classes = failures.map(classifyFailure);

@@ -159,6 +159,12 @@ const createAttempt =
     }
   };
 
+/** @throws ApiError if the client disconnected: nothing is left to do for it, not even an empty response */
+const report = ({ onFailure }: FailoverOptions, failed: FailedAttempt): void => {
+  onFailure(failed);
+  if (failed.error.kind === 'aborted') throw classifyFailure(failed.error).error;
+};
+
 /** Whether the attempt was the one that could do better than an empty response, or failed for good. */
 const isLast = (result: Result, empty: Opened | undefined, attempts: number): boolean => {
   if (empty) return empty.attempts < attempts;
@@ -203,10 +209,8 @@ export const createFailover = ({ breaker }: { breaker: Breaker }): Failover => {
       attempts += 1;
       const result = await attempt(call(target), permit, projectId);
       if (result instanceof UpstreamError) {
-        options.onFailure({ target, error: result });
         failures.push(result);
-        // The client disconnected: nothing is left to do for it, not even an empty response.
-        if (result.kind === 'aborted') throw errorOfAll(failures, unavailable);
+        report(options, { target, error: result });
       } else {
         if (!result.isEmpty) return { target, attempts, ...result };
         empty ??= { target, attempts, ...result };
