@@ -33,28 +33,37 @@ const createBell = () => {
   };
 };
 
+/** After `index` members; `characters` and `texts` are the same place in the tail, which may become a member. */
+type Position = { index: number; characters: number; texts: number };
+const START: Position = { index: 0, characters: 0, texts: 0 };
+
 export const createRecording = (): Recording => {
   const bell = createBell();
   const whenEnded = Promise.withResolvers<void>();
   /** Each is one gzip member; members in a row are one gzip file. */
   const members: Uint8Array[] = [];
-  let tail = '';
+  /** Texts since the last member, joined when they are read: a slice of one growing text would copy all of it each time. */
+  let tail: string[] = [];
+  let tailLength = 0;
   let isEnded = false;
 
-  /** The text that has `index` members before it: a member, or the tail. */
-  const textAt = (index: number): string => {
+  /** The text that follows a position, and where it ends. */
+  const readFrom = ({ index, characters, texts }: Position): { text: string; end: Position } => {
     const member = members[index];
-    return member ? gunzipSync(member).toString() : tail;
+    if (member) {
+      const text = gunzipSync(member).toString().slice(characters);
+      return { text, end: { ...START, index: index + 1 } };
+    }
+    const text = tail.slice(texts).join('');
+    return { text, end: { index, characters: characters + text.length, texts: tail.length } };
   };
 
   async function* read(): AsyncGenerator<string, void, void> {
-    for (let index = 0, offset = 0; ; ) {
-      const isMember = index < members.length;
-      const text = textAt(index);
-      const rest = text.slice(offset);
-      // The tail may become a member while this reader is suspended; its offset stays valid.
-      [index, offset] = isMember ? [index + 1, 0] : [index, text.length];
-      if (rest !== '') yield rest;
+    for (let position = START; ; ) {
+      const { text, end } = readFrom(position);
+      const isMember = end.index > position.index;
+      position = end;
+      if (text !== '') yield text;
       else if (isMember) continue;
       else if (isEnded) return;
       else await bell.wait();
@@ -63,10 +72,12 @@ export const createRecording = (): Recording => {
 
   return {
     append: (text) => {
-      tail += text;
-      if (tail.length > TAIL_LENGTH) {
-        members.push(gzipSync(tail));
-        tail = '';
+      tail.push(text);
+      tailLength += text.length;
+      if (tailLength > TAIL_LENGTH) {
+        members.push(gzipSync(tail.join('')));
+        tail = [];
+        tailLength = 0;
       }
       bell.ring();
     },
@@ -76,8 +87,8 @@ export const createRecording = (): Recording => {
       whenEnded.resolve();
     },
     ended: whenEnded.promise,
-    isEmpty: () => members.length === 0 && tail === '',
+    isEmpty: () => members.length === 0 && tailLength === 0,
     read,
-    compress: (rest) => Buffer.concat([...members, gzipSync(tail + rest)]),
+    compress: (rest) => Buffer.concat([...members, gzipSync(tail.join('') + rest)]),
   };
 };
