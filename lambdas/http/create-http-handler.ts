@@ -11,7 +11,7 @@ import { createLruCache } from '../support/lru-cache.ts';
 import { accessLog } from './middleware/access-log.ts';
 import { errorEnvelope } from './middleware/error-envelope.ts';
 import { receive } from './middleware/receive.ts';
-import { writeReply } from './middleware/write-reply.ts';
+import { writeReply, writeResponse } from './middleware/write-reply.ts';
 import { readAddress } from './read-address.ts';
 import type { HttpEvent } from './read-event.ts';
 import {
@@ -24,7 +24,6 @@ import {
   readCall,
   routeRequest,
 } from './stages.ts';
-import { writeResponse } from './write-response.ts';
 
 /** Client errors a minute: at least 60, which leaves a small plan room for mistakes, else ten per generation. */
 const MIN_ERRORS = 60;

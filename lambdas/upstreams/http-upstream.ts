@@ -14,8 +14,7 @@ import {
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
 import { firstEventMs } from './deadlines.ts';
-import { encodeJson } from './encode-json.ts';
-import { closing, type Post, post } from './post.ts';
+import { closing, encodeJson, type Post, post } from './post.ts';
 import { bytesOf, readAnswer } from './read-answer.ts';
 import { readError, readSentError } from './read-error.ts';
 import { createRoleSigner, type RoleSigner } from './role-signer.ts';

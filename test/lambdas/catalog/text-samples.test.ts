@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { countingOf } from '../../../lambdas/catalog/estimate-tokens.ts';
+import { countingOf, estimateTexts } from '../../../lambdas/catalog/estimate-tokens.ts';
 import { read, startReading } from '../../../lambdas/catalog/text-reader.ts';
-import { estimateTexts } from '../../../lambdas/catalog/text-samples.ts';
 import { cpuMsOf } from '../../support/cpu-time.ts';
 import { fc } from '../../support/seeds.ts';
 import { TOKEN_SAMPLES } from './token-samples.ts';

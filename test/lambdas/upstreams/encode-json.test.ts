@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { encodeJson } from '../../../lambdas/upstreams/encode-json.ts';
+import { encodeJson } from '../../../lambdas/upstreams/post.ts';
 import { startLab } from '../../support/fleet-lab.ts';
 import { answer } from '../../support/fleet-upstream.ts';
 import { fc } from '../../support/seeds.ts';
