@@ -2,7 +2,7 @@
  * What a cold start costs: `npm run bench:cold`. Each run is a fresh process that holds nothing but the
  * shipped bundle; tables, secret and upstream are the local stand-ins in this process.
  *
- * `npm run bench:cold -- v0.1.0` also measures the bundle of an earlier commit, by turns with this
+ * `npm run bench:cold -- HEAD~1` also measures the bundle of an earlier commit, by turns with this
  * checkout's, so that both have the same machine. Compare the columns; milliseconds differ between machines.
  */
 import { spawn } from 'node:child_process';

@@ -1,5 +1,5 @@
 /**
- * Compares this checkout with an earlier commit: `npm run bench:guard -- v0.1.0`. Both bundles run in one
+ * Compares this checkout with an earlier commit: `npm run bench:guard -- HEAD~1`. Both bundles run in one
  * process and answer the same requests by turns, so that a busy machine slows both. A row is a stage of the
  * router or a whole request; a ratio above 1.05 in the first rows shows which stage grew. Run it before a
  * release; no test does, because a timed test fails by chance.

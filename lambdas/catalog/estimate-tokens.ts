@@ -73,7 +73,8 @@ const countTexts = (texts: string[], { count }: Tokenizer): number => {
 
 /**
  * The more text, the less of it is read, so that an estimate costs no more than the parsing of its body. What is read
- * depends on nothing that follows it: a prompt that grows never counts less.
+ * depends on nothing that follows it: a prompt that grows counts no less, up to a few tokens where a piece of ASCII gets
+ * its first other character.
  */
 const SAMPLINGS: Sampling[] = [
   { from: 0, to: 2_048, period: 2_048, size: 2_048 },

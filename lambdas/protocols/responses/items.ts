@@ -71,7 +71,7 @@ const decodeReasoning = (item: ItemOf<'reasoning'>) => {
   const opened = sealed === undefined ? undefined : openThinking(sealed);
   // Of another service: its text may help, its seal cannot be checked. Open models send it whole.
   const parts = content.length > 0 ? content : summary;
-  const text = parts.map((part) => part.text).join('\n\n');
+  const text = parts.flatMap((part) => part.text ?? []).join('\n\n');
   const thinking = opened ?? { text };
   return opened || text !== '' ? [{ type: 'thinking' as const, ...thinking }] : [];
 };

@@ -37,7 +37,7 @@ const KNOWN_MEMBERS = ['effort', 'summary', 'generate_summary', 'format', 'verbo
 const LOGPROBS = 'message.output_text.logprobs';
 
 /** Values that ask for what every target does. */
-const DEFAULTS: Record<string, unknown> = { context: 'auto', mode: 'standard' };
+const DEFAULTS: Record<string, unknown> = { context: 'auto', mode: 'standard', top_logprobs: 0 };
 
 const unknownIn = (fields: object | undefined, known: string[], prefix = ''): string[] =>
   Object.entries(fields ?? {}).flatMap(([name, value]) =>

@@ -80,7 +80,8 @@ const OutputItem = looseObject({
   call_id: nonEmpty,
   output: Content,
 });
-const ReasoningTexts = optional(list(looseObject({ text: string })));
+/** Lenient: reasoning that is lost costs quality, not content. */
+const ReasoningTexts = optional(list(looseObject({ text: OptionalText })));
 const ReasoningItem = looseObject({
   type: literal('reasoning'),
   summary: ReasoningTexts,
