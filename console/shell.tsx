@@ -85,7 +85,11 @@ export const Shell = ({ session }: { session: Session }) => {
           )}
         </Shown>
       </main>
-      <GoTo api={session.api} pages={placesFor(project)} projects={loaded.value?.projects} />
+      <GoTo
+        api={session.api}
+        pages={placesFor(project)}
+        projects={loaded.value?.projects ?? (loaded.failure && [])}
+      />
       {secret && (
         <SecretDialog
           key={secret.id}

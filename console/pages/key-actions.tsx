@@ -37,7 +37,8 @@ export const useKeyActions = (project: string, onChanged: (row: KeyRow) => void)
       const key = await session.api.post<Key>(pathOf(project, row.id, action));
       const until = Date.now() + SETTLED_MS;
       onChanged({ ...key, pending: { change: isPaused ? 'resuming' : 'pausing', until } });
-      setTimeout(() => redraw(until), SETTLED_MS);
+      // The clock of the day may run slower than the timer.
+      setTimeout(() => redraw(until), SETTLED_MS + 500);
       announce(
         isPaused
           ? `“${nameOf(row)}” works again within 15 seconds.`

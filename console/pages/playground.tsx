@@ -51,7 +51,16 @@ const useModels = (key: string) => {
     ids,
     model,
     setChosen,
-    hint: loaded.failure?.message ?? 'Models of the key appear here.',
+    hint: loaded.failure ? (
+      <>
+        {loaded.failure.message}{' '}
+        <button type="button" class="button" onClick={loaded.reload}>
+          Try again
+        </button>
+      </>
+    ) : (
+      'Models of the key appear here.'
+    ),
   };
 };
 

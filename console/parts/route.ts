@@ -3,12 +3,21 @@ import { useLayoutEffect, useState } from 'preact/hooks';
 /** The hash of the address: `#/requests/req_1?project=team`. The server knows one document. */
 export type Route = { page: string; id: string | undefined; query: URLSearchParams };
 
+/** The text itself where it is not percent-encoded, as of a cut address. */
+const decode = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};
+
 const readRoute = (): Route => {
   const [path = '', query] = location.hash.slice(2).split('?');
   const [page = '', id] = path.split('/');
   return {
     page,
-    id: id === undefined ? id : decodeURIComponent(id),
+    id: id === undefined ? id : decode(id),
     query: new URLSearchParams(query),
   };
 };

@@ -117,14 +117,6 @@ const withSingleSlashes = (path: string): string => {
   return single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single;
 };
 
-const decoded = (text: string): string | undefined => {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
-};
-
 type Known = Omit<Address, 'protocol'>;
 
 /** The address of a path in a route's own form, or of an endpoint that is not offered. */
@@ -140,7 +132,7 @@ const findAddress = (path: string): Known | undefined => {
   if (exact) return exact;
   const rest = tidy.replace(PREFIX, '');
   const [, name = '', endpoint = rest] = DEPLOYMENT.exec(rest) ?? [];
-  const deployment = decoded(name);
+  const deployment = decode(name);
   const known = deployment === undefined ? undefined : addressOf(`/v1${endpoint}`);
   return known && (deployment ? { ...known, deployment } : known);
 };

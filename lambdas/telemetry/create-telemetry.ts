@@ -58,9 +58,9 @@ const createBacklog = () => {
 };
 
 /**
- * A log that also writes metrics: one EMF line after each log line that has any, both in one write. In a flood of 401s or 429s
- * few lines are written, but all are counted: the skipped ones are added to the next line. At most 99
- * counts wait, and are lost only if the platform ends the process first.
+ * A log that also writes metrics: one EMF line after each log line that has any, both in one write. In a
+ * flood of 401s or 429s few lines are written, but all are counted: the skipped ones are added to the next
+ * line. At most 99 counts wait, and are lost only if the platform ends the process first.
  */
 export const createTelemetry = ({ stage, labels, events, clock, write }: Options): Log => {
   const measure = createMeasure(labels);

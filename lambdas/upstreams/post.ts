@@ -208,7 +208,7 @@ const ROOM = 1.125;
 function* piecesOfList(items: unknown[]): Generator<string, void, void> {
   yield '[';
   for (const [index, item] of items.entries()) {
-    yield `${index === 0 ? '' : ','}${JSON.stringify(item)}`;
+    yield `${index === 0 ? '' : ','}${JSON.stringify(item) ?? 'null'}`;
   }
   yield ']';
 }

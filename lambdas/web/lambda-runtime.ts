@@ -69,10 +69,13 @@ export const createResponseStream = (response: ServerResponse, clock: Clock): Wr
       else waitFor('finish', callback);
     },
   });
-  response.once('close', () => {
+  const onClose = () => {
     cancelStall();
     if (!response.writableFinished) stream.destroy(new Error('The client disconnected.'));
-  });
+  };
+  // The client may have disconnected while its key was checked: no event follows.
+  if (response.destroyed) onClose();
+  else response.once('close', onClose);
   return stream.on('error', () => undefined);
 };
 

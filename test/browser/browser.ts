@@ -173,8 +173,10 @@ export const holdNext = async (page: Page, call: RegExp): Promise<Held> => {
     isHeld = true;
     // Chromium adds it after the interception.
     const headers = { ...request.headers(), 'sec-fetch-site': 'same-origin' };
-    const response = await route.fetch({ headers });
+    // The test may have closed its tab.
+    const response = await route.fetch({ headers }).catch(() => undefined);
     asked.resolve();
+    if (!response) return undefined;
     await released.promise;
     await route.fulfill({ response });
     await (await request.response())?.finished();

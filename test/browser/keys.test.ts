@@ -84,9 +84,10 @@ test('the dialog of a new key closes only after the box is ticked, and then the 
     }
     expect(await dialog.getByRole('button', { name: 'Done' }).isDisabled()).toBe(true);
     // It is shown for two seconds.
-    const copied = dialog.getByText('Copied').waitFor();
-    await dialog.getByRole('button', { name: 'Copy the API key' }).click();
-    await copied;
+    await Promise.all([
+      dialog.getByText('Copied').waitFor(),
+      dialog.getByRole('button', { name: 'Copy the API key' }).click(),
+    ]);
     const key = await takeSecret(page);
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(key);
 
@@ -133,14 +134,11 @@ test('a key is paused and resumed from its menu, and a moved one has the limits 
     await createKey(page, 'switchable');
     const choose = (item: string) => chooseFor(page, 'switchable', item);
     // Each is shown for fifteen seconds.
-    const pausing = rowOf(page, 'switchable').getByText('pausing…').waitFor();
-    await choose('Pause');
-    await pausing;
+    const row = rowOf(page, 'switchable');
+    await Promise.all([row.getByText('pausing…').waitFor(), choose('Pause')]);
     await page.reload();
-    await rowOf(page, 'switchable').getByText('paused').waitFor();
-    const resuming = rowOf(page, 'switchable').getByText('resuming…').waitFor();
-    await choose('Resume');
-    await resuming;
+    await row.getByText('paused').waitFor();
+    await Promise.all([row.getByText('resuming…').waitFor(), choose('Resume')]);
     await choose('Move to a plan…');
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Plan').selectOption('tiny');

@@ -14,6 +14,7 @@ const rolesOf = (email: string) => [...(cognito.users.get(email)?.groups ?? [])]
 
 beforeEach(() => {
   cognito.users.clear();
+  cognito.failWith(undefined);
   const groups = new Set(['operator']);
   cognito.users.set('olga@example.com', { status: 'CONFIRMED', groups, emails: 0 });
 });

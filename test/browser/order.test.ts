@@ -73,6 +73,12 @@ describe('rows of a list', () => {
     });
   });
 
+  test('an address that is cut within a percent sign shows its page', async () => {
+    await withTab('#/keys/100%', async ({ page }) => {
+      await page.getByRole('heading', { level: 1 }).waitFor();
+    });
+  });
+
   test('an address that changes while its page appears is shown', async () => {
     const { id } = await newKey();
     await withTab('#/overview', async ({ page }) => {
@@ -130,9 +136,10 @@ describe('a search', () => {
     await withTab('#/keys?project=local', async ({ page }) => {
       const json = { error: { message: 'The tables are unavailable.' } };
       await page.route('**/keys/find', (route) => route.fulfill({ status: 503, json }));
-      const notice = page.getByText('The tables are unavailable.').waitFor();
-      await page.getByRole('searchbox').fill(key);
-      await notice;
+      await Promise.all([
+        page.getByText('The tables are unavailable.').waitFor(),
+        page.getByRole('searchbox').fill(key),
+      ]);
       expect(await page.getByText('No key has this secret.').count()).toBe(0);
     });
   });
@@ -142,10 +149,14 @@ test('a notice that is repeated is shown as long as a new one', async () => {
   await withTab('#/keys?project=local', async ({ page }) => {
     const notice = page.getByText('No key has this secret.');
     const search = async () => {
-      const found = page.waitForResponse(/keys\/find/);
       await page.getByRole('searchbox').fill('');
-      await page.getByRole('searchbox').fill(`mrk_live_${'x'.repeat(40)}`);
-      await (await found).finished();
+      const [found] = await Promise.all([
+        page.waitForResponse(/keys\/find/),
+        page.getByRole('searchbox').fill(`mrk_live_${'x'.repeat(40)}`),
+      ]);
+      await found.finished();
+      // The page has handled the response when one more has come.
+      await page.evaluate('fetch(location.pathname).then((one) => one.text())');
       await notice.waitFor();
       await page.clock.runFor(100);
     };
@@ -201,9 +212,8 @@ describe('a key of its holder', () => {
       await page.getByRole('button', { name: 'Send' }).click();
       await page.getByText(/^word/).waitFor();
       await page.getByLabel('API key').press('Enter');
-      const ended = page.waitForEvent('requestfailed');
-      await open(page, 'Plans');
-      expect((await ended).url()).toContain('/v1/chat/completions');
+      const [ended] = await Promise.all([page.waitForEvent('requestfailed'), open(page, 'Plans')]);
+      expect(ended.url()).toContain('/v1/chat/completions');
       expect(sentTo('/v1/', requests)).toHaveLength(1);
     });
   });
@@ -213,19 +223,21 @@ describe('a change', () => {
   test('a key that is revoked while a pause settles stays revoked, and another becomes paused', async () => {
     await withTab('#/keys?project=local', async ({ page }) => {
       await page.clock.install();
-      for (const name of ['paused, revoked', 'only paused']) {
+      for (const name of ['key to end', 'key to stay']) {
         await createKey(page, name);
-        await chooseFor(page, name, 'Pause');
-        await rowOf(page, name).getByText('paused').waitFor({ state: 'attached' });
+        await Promise.all([
+          rowOf(page, name).getByText('pausing…').waitFor(),
+          chooseFor(page, name, 'Pause'),
+        ]);
       }
-      await chooseFor(page, 'paused, revoked', 'Revoke…');
+      await chooseFor(page, 'key to end', 'Revoke…');
       const dialog = page.getByRole('dialog');
-      await dialog.getByLabel('Type paused, revoked to confirm').fill('paused, revoked');
+      await dialog.getByLabel('Type key to end to confirm').fill('key to end');
       await dialog.getByRole('button', { name: 'Revoke now' }).click();
-      await rowOf(page, 'paused, revoked').getByText('revoked', { exact: true }).waitFor();
-      await page.clock.fastForward(15_000);
-      await rowOf(page, 'only paused').getByText('paused', { exact: true }).waitFor();
-      await rowOf(page, 'paused, revoked').getByText('revoked', { exact: true }).waitFor();
+      await rowOf(page, 'key to end').getByText('revoked', { exact: true }).waitFor();
+      await page.clock.fastForward(15_500);
+      await rowOf(page, 'key to stay').getByText('paused', { exact: true }).waitFor();
+      await rowOf(page, 'key to end').getByText('revoked', { exact: true }).waitFor();
     });
   });
 
@@ -238,9 +250,7 @@ describe('a change', () => {
       await page.getByRole('dialog').getByRole('button', { name: 'Create plan' }).click();
       await asked;
       await leave(page, 'Overview');
-      const notice = page.getByText(/local.* already exists/).waitFor();
-      await release();
-      await notice;
+      await Promise.all([page.getByText(/local.* already exists/).waitFor(), release()]);
     });
   });
 

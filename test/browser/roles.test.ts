@@ -19,9 +19,11 @@ type Setup = { page: Page; call: (path: string, body?: object) => Promise<[numbe
 /** Signs in as a user in these groups; `call` sends what the page could, with its token. */
 const as = (groups: string[], hash: string, use: (setup: Setup) => Promise<void>): Promise<void> =>
   withTab(hash, async ({ page }) => {
-    const authorized = page.waitForRequest(/\/dashboard\/api\//);
-    await signInAs(page, newUser(...groups));
-    const token = (await authorized).headers().authorization ?? '';
+    const [authorized] = await Promise.all([
+      page.waitForRequest(/\/dashboard\/api\//),
+      signInAs(page, newUser(...groups)),
+    ]);
+    const token = authorized.headers().authorization ?? '';
     const call: Setup['call'] = (path, body) =>
       page.evaluate(
         async ([url, authorization, text]) => {

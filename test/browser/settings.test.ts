@@ -106,9 +106,7 @@ test('a key with limits of its own shows them with its usage, requests and histo
     await page.getByText('create', { exact: true }).waitFor();
     await page.getByText('by local').waitFor();
     expect(await violationsOn(page)).toEqual([]);
-    const pausing = page.getByText('pausing…').waitFor();
-    await chooseFor(page, 'limited', 'Pause');
-    await pausing;
+    await Promise.all([page.getByText('pausing…').waitFor(), chooseFor(page, 'limited', 'Pause')]);
     await page.getByText('pause', { exact: true }).waitFor();
   });
 });

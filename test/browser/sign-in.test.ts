@@ -54,10 +54,12 @@ test('after the sign-in the tokens, the code and the verifier are nowhere but in
   const user = newUser('operator');
   await withTab('#/keys?project=local', async (tab) => {
     const { page, context } = tab;
-    const answered = page.waitForResponse(/oauth2\/token/);
-    await signInAs(page, user);
+    const [answered] = await Promise.all([
+      page.waitForResponse(/oauth2\/token/),
+      signInAs(page, user),
+    ]);
     await page.getByText('mrk_live_').first().waitFor();
-    const tokens = Tokens.parse(await (await answered).json());
+    const tokens = Tokens.parse(await answered.json());
     const [exchange = ''] = sentTo('oauth2/token', tab);
     const { code = '', code_verifier = '' } = Object.fromEntries(
       new URLSearchParams(exchange.split(' ')[2]),
@@ -139,9 +141,11 @@ test('a sign-in that is over keeps the typed form, which is sent after a sign-in
     await pass(12 * 60 + 1, [page]);
     await form.getByRole('button', { name: 'Create key' }).click();
     const ended = page.getByRole('dialog', { name: 'You were signed out' });
-    const opened = context.waitForEvent('page');
-    await ended.getByRole('link', { name: 'Sign in again' }).click();
-    await signInAs(await opened, user);
+    const [opened] = await Promise.all([
+      context.waitForEvent('page'),
+      ended.getByRole('link', { name: 'Sign in again' }).click(),
+    ]);
+    await signInAs(opened, user);
     await ended.waitFor({ state: 'detached' });
     expect(await form.getByLabel('Name').inputValue()).toBe('typed before');
     await form.getByRole('button', { name: 'Create key' }).click();
@@ -217,9 +221,11 @@ test('the address of a finished sign-in, opened again, is rejected without a req
   const user = newUser('operator');
   await withTab('', async (tab) => {
     const { page, context } = tab;
-    const returned = page.waitForRequest(/dashboard\?code=/);
-    await signInAs(page, user);
-    const copied = (await returned).url();
+    const [returned] = await Promise.all([
+      page.waitForRequest(/dashboard\?code=/),
+      signInAs(page, user),
+    ]);
+    const copied = returned.url();
     const second = await context.newPage();
     await second.goto(copied);
     await second.getByText('The sign-in was not started in this tab.').waitFor();

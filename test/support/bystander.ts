@@ -19,10 +19,8 @@ export type Account = {
 type Response = { status: number; text: string };
 
 export type BystanderOptions = {
-  /** One request of the second tenant. */
+  /** One request of the second tenant; status 200 is right. */
   ask: () => Promise<Response>;
-  /** Whether its response is right; default: status 200. */
-  isGood?: (response: Response) => boolean;
 };
 
 const longestGap = (times: number[]): number =>
@@ -43,10 +41,7 @@ const accountOf = (seen: Witnessed[], from: number, to: number): Account => {
   };
 };
 
-const createWitness = (
-  { ask, isGood = ({ status }) => status === 200 }: BystanderOptions,
-  now: () => number,
-) => {
+const createWitness = ({ ask }: BystanderOptions, now: () => number) => {
   const seen: Witnessed[] = [];
   const pending = new Set<Promise<void>>();
   const from = now();
@@ -54,7 +49,7 @@ const createWitness = (
     const askedAt = now();
     const asked = ask()
       .then(
-        (response) => ({ status: response.status, isGood: isGood(response) }),
+        ({ status }) => ({ status, isGood: status === 200 }),
         () => ({ status: 0, isGood: false }),
       )
       .then((outcome) => {

@@ -51,3 +51,16 @@ test('a response that is read at once sets no timer', async () => {
   expect(text()).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\nonetwo$/);
   expect(clock.waits()).toEqual([]);
 });
+
+test('a response whose client disconnected before it began ends at once, without a timer', async () => {
+  const { response, clock } = startResponse(0);
+  response.destroy();
+  await once(response, 'close');
+  const late = createResponseStream(response, clock);
+  const closed = new Promise((resolve) => {
+    late.once('close', resolve);
+  });
+  late.end('late');
+  await closed;
+  expect(clock.waits()).toEqual([]);
+});
