@@ -80,12 +80,11 @@ const OutputItem = looseObject({
   call_id: nonEmpty,
   output: Content,
 });
-/** Lenient: reasoning that is lost costs quality, not content. */
-const ReasoningTexts = optional(list(looseObject({ text: OptionalText })));
 const ReasoningItem = looseObject({
   type: literal('reasoning'),
-  summary: ReasoningTexts,
-  content: ReasoningTexts,
+  summary: optional(list(looseObject({ text: string }))),
+  // Lenient: reasoning that is lost costs quality, not content.
+  content: optional(list(looseObject({ text: OptionalText }))),
   encrypted_content: OptionalText,
 });
 
