@@ -21,7 +21,7 @@ export type Framing = Record<(typeof FRAMING_MEMBERS)[number], number>;
 /** The numbers of its framing in the order of their members. */
 const familyOf = (
   weights: number[],
-  ...numbers: number[]
+  numbers: number[],
 ): { weights: number[]; framing: Framing } => {
   const members = FRAMING_MEMBERS.map((name, index) => [name, numbers[index]]);
   return { weights, framing: Object.fromEntries(members) as Framing };
@@ -86,62 +86,29 @@ const OTHER = readWeights(
  * Fitted; docs/decisions/0005-token-estimate.md has the texts, the errors on others, and where Claude's come from.
  */
 export const FAMILIES = {
-  o200k: familyOf(O200K, 4.355, 4.252, 10.144, 7.688, 16.365, 2.719, 0, 1.081, 0.48, 1.003),
-  glm: familyOf(GLM, 9.932, 2.933, 7.663, 6.845, 94.298, 19.865, 0.58, 1.103, 1.091, 1.006),
+  o200k: familyOf(O200K, [4.355, 4.252, 10.144, 7.688, 16.365, 2.719, 0, 1.081, 0.48, 1.003]),
+  glm: familyOf(GLM, [9.932, 2.933, 7.663, 6.845, 94.298, 19.865, 0.58, 1.103, 1.091, 1.006]),
   minimax: familyOf(
     MINIMAX,
-    170.336,
-    6.262,
-    23.835,
-    9.001,
-    169.908,
-    23.124,
-    0.5,
-    1.067,
-    1.179,
-    1.005,
+    [170.336, 6.262, 23.835, 9.001, 169.908, 23.124, 0.5, 1.067, 1.179, 1.005],
   ),
-  qwen: familyOf(QWEN, 4.855, 5.866, 21.378, 11.976, 197.373, 29.205, 0.518, 1.07, 1.083, 1.006),
+  qwen: familyOf(QWEN, [4.855, 5.866, 21.378, 11.976, 197.373, 29.205, 0.518, 1.07, 1.083, 1.006]),
   deepseek: familyOf(
     DEEPSEEK,
-    2.054,
-    2.264,
-    34.12,
-    13.237,
-    223.357,
-    15.189,
-    0.485,
-    1.09,
-    1.177,
-    1.001,
+    [2.054, 2.264, 34.12, 13.237, 223.357, 15.189, 0.485, 1.09, 1.177, 1.001],
   ),
   claude: familyOf(
     CLAUDE,
-    4.159,
-    4.866,
-    21.506,
-    16.149,
-    349.977,
-    16.121,
-    0.738,
-    1.129,
-    1.291,
-    1.044,
+    [4.159, 4.866, 21.506, 16.149, 349.977, 16.121, 0.738, 1.129, 1.291, 1.044],
   ),
   'claude-4.7': familyOf(
     CLAUDE,
-    6.204,
-    6.944,
-    29.292,
-    22.754,
-    351.103,
-    22.843,
-    0.869,
-    1.577,
-    1.854,
-    1.457,
+    [6.204, 6.944, 29.292, 22.754, 351.103, 22.843, 0.869, 1.577, 1.854, 1.457],
   ),
-  other: familyOf(OTHER, 4.855, 4.866, 21.506, 11.976, 197.373, 19.865, 0.518, 1.09, 1.177, 1.006),
+  other: familyOf(
+    OTHER,
+    [4.855, 4.866, 21.506, 11.976, 197.373, 19.865, 0.518, 1.09, 1.177, 1.006],
+  ),
 } satisfies Record<string, { weights: number[]; framing: Framing }>;
 
 export type Family = keyof typeof FAMILIES;

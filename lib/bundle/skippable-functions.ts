@@ -8,7 +8,7 @@ const usesOuterThis = (node: ts.Node): boolean =>
   (ts.isIdentifier(node) && node.text === 'arguments') ||
   ts.forEachChild(node, (child) => usesOuterThis(child) || undefined) === true;
 
-/** A shorter body is parsed as fast as it is skipped: `function` would be bytes for no time. Characters. */
+/** Characters. To skip shorter bodies too takes 2 KB, for 3 to 4 % of the import (medians of 31 processes at load 8 to 17). */
 const MIN_BODY = 150;
 
 /** The outermost arrow functions that have a block of some length as their body. */

@@ -273,7 +273,7 @@ export const encodeTurns = ({ turns, extras }: GenerationRequest): Json[] => {
   const sameProtocol = extras.protocol === NAME;
   const messages = runsOf(turns).flatMap((run, position) => encodeRun(run, position, sameProtocol));
   const isSpoken = turns.some(({ role }) => role !== 'system');
-  const isLost = messages.every(({ role }) => isSpoken && role === 'system');
-  if (!sameProtocol && isLost) throw noContent();
+  const isLost = isSpoken && messages.every(({ role }) => role === 'system');
+  if (!sameProtocol && (messages.length === 0 || isLost)) throw noContent();
   return messages;
 };
