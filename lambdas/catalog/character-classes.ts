@@ -88,53 +88,56 @@ const asciiClass = (code: number): number => {
   return code >= 0x61 && code <= 0x7a ? LOWER : SIGN;
 };
 
-const createClasses = (): Uint8Array => {
-  const classes = new Uint8Array(0x1_0000);
-  for (const [index, first] of ROWS.entries()) classes.fill(rowOf(first), first, ROWS[index + 1]);
-  for (const letter of TRADITIONAL) classes[letter.charCodeAt(0)] = HAN_TRADITIONAL;
-  for (const letter of GERMANIC) classes[letter.charCodeAt(0)] = LATIN_GERMANIC;
-  classes[0x0111] = rowOf(0x01a0); // đ: Vietnamese
-  for (let code = 0; code < 0x80; code += 1) classes[code] = asciiClass(code);
-  return classes;
-};
-
 const VIETNAMESE = 29;
 export const FIRST_SIGN = 32;
-
-/**
- * What splits are known between: 1 to 26 for a to z of either case, three above for letters with marks, the signs of
- * ASCII from 32; 0 for all else.
- */
-const createUnits = (classes: Uint8Array): Uint8Array => {
-  const units = new Uint8Array(0x1_0000);
-  units.fill(27, 0xc0, 0x100).fill(28, 0x100, 0x300);
-  // Marks to combine, and ạ ế.
-  units.fill(VIETNAMESE, 0x300, 0x370).fill(VIETNAMESE, 0x1e00, 0x1f00);
-  for (const letter of 'ƠơƯư') units[letter.charCodeAt(0)] = VIETNAMESE;
-  for (let index = 1; index <= 26; index += 1) {
-    units[0x40 + index] = index;
-    units[0x60 + index] = index;
-  }
-  let sign = FIRST_SIGN;
-  for (let code = 0; code < 0x80; code += 1) {
-    if (classes[code] !== SIGN) continue;
-    units[code] = sign;
-    sign += 1;
-  }
-  return units;
-};
 
 export const UNIT_BITS = 6;
 export const CLASS = (1 << UNIT_BITS) - 1;
 export const UNIT = CLASS << UNIT_BITS;
 
-/** The class of each code, and above it the unit. */
+/** Codes from one to before another. */
+type Range = [from: number, to: number];
+
+const addUnit = (kinds: Uint16Array, unit: number, [from, to]: Range): void => {
+  for (let code = from; code < to; code += 1) {
+    kinds[code] = (unit << UNIT_BITS) | ((kinds[code] ?? 0) & CLASS);
+  }
+};
+
+const addClasses = (kinds: Uint16Array): void => {
+  for (const [index, first] of ROWS.entries()) kinds.fill(SCRIPT + index, first, ROWS[index + 1]);
+  for (const letter of TRADITIONAL) kinds[letter.charCodeAt(0)] = HAN_TRADITIONAL;
+  for (const letter of GERMANIC) kinds[letter.charCodeAt(0)] = LATIN_GERMANIC;
+  kinds[0x0111] = rowOf(0x01a0); // đ: Vietnamese
+  for (let code = 0; code < 0x80; code += 1) kinds[code] = asciiClass(code);
+};
+
+/**
+ * What splits are known between: 1 to 26 for a to z of either case, three above for letters with marks, the signs of
+ * ASCII from 32; 0 for all else.
+ */
+const addUnits = (kinds: Uint16Array): void => {
+  addUnit(kinds, 27, [0xc0, 0x100]);
+  addUnit(kinds, 28, [0x100, 0x300]);
+  // Marks to combine, and ạ ế.
+  addUnit(kinds, VIETNAMESE, [0x300, 0x370]);
+  addUnit(kinds, VIETNAMESE, [0x1e00, 0x1f00]);
+  const add = (unit: number, code: number) => addUnit(kinds, unit, [code, code + 1]);
+  for (const letter of 'ƠơƯư') add(VIETNAMESE, letter.charCodeAt(0));
+  let sign = FIRST_SIGN;
+  for (let code = 0; code < 0x80; code += 1) {
+    const kind = kinds[code];
+    if (kind === UPPER || kind === LOWER) add(code & 0x1f, code);
+    if (kind !== SIGN) continue;
+    add(sign, code);
+    sign += 1;
+  }
+};
+
+/** The class of each code, and above it the unit. Few codes are walked: the first request of a process waits for it. */
 export const createKinds = (): Uint16Array => {
   const kinds = new Uint16Array(0x1_0000);
-  const classes = createClasses();
-  const units = createUnits(classes);
-  for (let code = 0; code < kinds.length; code += 1) {
-    kinds[code] = ((units[code] ?? 0) << UNIT_BITS) | (classes[code] ?? 0);
-  }
+  addClasses(kinds);
+  addUnits(kinds);
   return kinds;
 };

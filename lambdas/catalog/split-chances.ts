@@ -29,12 +29,6 @@ const BETWEEN_SIGNS =
   'jYjehajidYGHiI+M6KjICIjoisP4ZkyA0pJozIzHmJFIh5GIWG6IiIF4iIiAg4iMCBiMjIjIiIjoiIhYiHGKiICIhqaI' +
   'exiAUBUAjYfBaMI4CIiIiMWIiIiIiIiIiIiMiII=';
 
-/** The numbers of four bits in a text of base64. */
-const nibblesOf = (text: string): Buffer => {
-  const digits = Buffer.from(text, 'base64').toString('hex');
-  return Buffer.from(digits.replace(/./g, '0$&'), 'hex');
-};
-
 /** The low bits of a sum of chances are those between letters, above are the pairs of letters, and chances between signs. */
 export const PAIR = 12;
 export const SIGN = 20;
@@ -43,19 +37,25 @@ export const CERTAIN = 15;
 /** So many chances can be summed. */
 export const MAX_SUMMED = 128;
 
+/** How often units from `from` are split among each other; `shift` and `flag` are where a sum counts them. */
+type Chances = { text: string; size: number; from: number; shift: number; flag: number };
+
+const addChances = (splits: Int32Array, { text, size, from, shift, flag }: Chances): void => {
+  const bytes = Buffer.from(text, 'base64');
+  let index = 0;
+  for (let first = from; first < from + size; first += 1) {
+    for (let second = from; second < from + size; second += 1) {
+      const chance = ((bytes[index >> 1] ?? 0) >> (4 * (~index & 1))) & CERTAIN;
+      splits[(first << UNIT_BITS) | second] = (chance << shift) | flag;
+      index += 1;
+    }
+  }
+};
+
 /** The chance of a split by the units of two characters (character-classes.ts), that of the first in the high bits. */
 export const createSplits = (): Int32Array => {
   const splits = new Int32Array(1 << (2 * UNIT_BITS));
-  const fill = (text: string, size: number, from: number, splitFor: (chance: number) => number) => {
-    const chances = nibblesOf(text);
-    for (let row = 0; row < size; row += 1) {
-      for (let column = 0; column < size; column += 1) {
-        const split = splitFor(chances[row * size + column] ?? 0);
-        splits[((from + row) << UNIT_BITS) | (from + column)] = split;
-      }
-    }
-  };
-  fill(BETWEEN_LETTERS, LETTERS, 1, (chance) => chance | (1 << PAIR));
-  fill(BETWEEN_SIGNS, SIGNS, FIRST_SIGN, (chance) => chance << SIGN);
+  addChances(splits, { text: BETWEEN_LETTERS, size: LETTERS, from: 1, shift: 0, flag: 1 << PAIR });
+  addChances(splits, { text: BETWEEN_SIGNS, size: SIGNS, from: FIRST_SIGN, shift: SIGN, flag: 0 });
   return splits;
 };

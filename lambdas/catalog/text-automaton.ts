@@ -10,6 +10,7 @@ import {
   NEWLINE,
   SCRIPT,
   TAB,
+  UNIT_BITS,
   UPPER,
 } from './character-classes.ts';
 
@@ -96,12 +97,20 @@ const SCRIPT_LETTERS = HAN_AMONG_KANA + 1;
 const SCRIPT_RUNS = SCRIPT_LETTERS + SCRIPTS;
 const STEPS = SCRIPT_RUNS + SCRIPTS;
 
-/** The reading of a character. `isPlain`: it and the one before are in a plain word or in a run of signs. */
-export type Step = { next: State; feature: number | undefined; isPlain: boolean };
+/** Of the table of steps: a row for each state, a column for each class of characters. */
+export const COLUMNS = 1 << UNIT_BITS;
 
-const stepTo = (next: State, feature: number | undefined): Step => {
-  const isPlain = isWord(next) || next === 'Capital2' || next === 'signs';
-  return { next, feature, isPlain };
+/** What the step over a character leads to and counts, by its cell; that over the end of a text counts nothing. */
+export type Steps = {
+  /** The next state's row, and in bit 0 whether the character and the one before are in a plain word or in a run of signs. */
+  next: Uint16Array;
+  feature: Uint16Array;
+};
+const NO_FEATURE = 0xffff;
+
+const nextCell = (state: State): number => {
+  const isPlain = isWord(state) || state === 'Capital2' || state === 'signs';
+  return STATES.indexOf(state) * COLUMNS + (isPlain ? 1 : 0);
 };
 
 const groupOf = (state: State): string => {
@@ -116,42 +125,43 @@ const nameOf = (state: State, kind: number): string => {
   return `${isGrouped ? groupOf(state) : state} ${kind}`;
 };
 
-/** The steps of a state over the classes of scripts. */
-const addScripts = (row: Step[], state: State): void => {
-  const lower = afterLower(state);
+/** Adds the steps of a state over the classes of scripts. */
+const addScripts = ({ next, feature }: Steps, state: State): void => {
+  const row = STATES.indexOf(state) * COLUMNS;
   const base = state.startsWith('space') ? SCRIPT_RUNS : SCRIPT_LETTERS;
-  const other = state === 'kana' ? 'kana' : 'script';
-  for (let script = 0; script < SCRIPTS; script += 1) {
-    row[SCRIPT + script] = stepTo(other, base + script);
-  }
+  next.fill(nextCell(state === 'kana' ? 'kana' : 'script'), row + SCRIPT, row + CLASSES);
+  for (let script = 0; script < SCRIPTS; script += 1)
+    feature[row + SCRIPT + script] = base + script;
+  const lower = afterLower(state);
+  const lowerCell = nextCell(lower);
+  const lowerFeature = feature[row + LOWER] ?? NO_FEATURE;
   for (const kind of LATIN) {
-    const first = row[LOWER];
-    if (lower !== 'word1' || !first) row[kind] = stepTo(lower, SCRIPT_LETTERS + kind - SCRIPT);
-    else row[kind] = first;
+    next[row + kind] = lowerCell;
+    feature[row + kind] = lower === 'word1' ? lowerFeature : SCRIPT_LETTERS + kind - SCRIPT;
   }
-  row[KANA] = stepTo('kana', base + KANA - SCRIPT);
+  next[row + KANA] = nextCell('kana');
   if (state !== 'kana') return;
-  row[HAN] = stepTo('kana', HAN_AMONG_KANA);
-  row[HAN_TRADITIONAL] = stepTo('kana', HAN_AMONG_KANA);
+  feature[row + HAN] = HAN_AMONG_KANA;
+  feature[row + HAN_TRADITIONAL] = HAN_AMONG_KANA;
 };
 
-/**
- * The automaton that reads a text: from each state, in their order, the step over each class of characters. Each counts
- * one feature, but that over the end of a text.
- */
-export const createSteps = (): Step[][] => {
+/** Returns the steps of the automaton that reads a text: few and plain, since the first request of a process waits for them. */
+export const createSteps = (): Steps => {
+  const size = STATES.length * COLUMNS;
+  const steps = { next: new Uint16Array(size), feature: new Uint16Array(size).fill(NO_FEATURE) };
   const features = new Map<string, number>();
   const featureOf = (name: string): number => {
     const feature = features.get(name) ?? STEPS + features.size;
     features.set(name, feature);
     return feature;
   };
-  return STATES.map((state) => {
-    const row = [stepTo('start', undefined)];
+  for (const [index, state] of STATES.entries()) {
     for (let kind = NEWLINE; kind < SCRIPT; kind += 1) {
-      row[kind] = stepTo(after(state, kind), featureOf(nameOf(state, kind)));
+      const cell = index * COLUMNS + kind;
+      steps.next[cell] = nextCell(after(state, kind));
+      steps.feature[cell] = featureOf(nameOf(state, kind));
     }
-    addScripts(row, state);
-    return row;
-  });
+    addScripts(steps, state);
+  }
+  return steps;
 };

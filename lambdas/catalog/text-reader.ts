@@ -1,6 +1,14 @@
 import { CLASS, createKinds, UNIT, UNIT_BITS } from './character-classes.ts';
 import { CERTAIN, createSplits, MAX_SUMMED, PAIR, SIGN } from './split-chances.ts';
-import { createSteps, LEVELS, PAIR_SPLITS, PAIRS, SIGN_SPLITS, STATES } from './text-automaton.ts';
+import {
+  COLUMNS,
+  createSteps,
+  LEVELS,
+  PAIR_SPLITS,
+  PAIRS,
+  SIGN_SPLITS,
+  STATES,
+} from './text-automaton.ts';
 
 /** Thousandths of a token for each feature of a text (text-automaton.ts, in its order). */
 export type Weights = readonly number[];
@@ -28,7 +36,6 @@ const levelOf = (strange: number): number => {
 };
 
 /** A cell has in bit 0 whether its step is plain, then the row of the next state, then the step's weight. */
-const COLUMNS = 1 << UNIT_BITS;
 const MAX_ROWS = 512;
 const ROWS = (MAX_ROWS - 1) * COLUMNS;
 const WEIGHT_BITS = 15;
@@ -63,15 +70,9 @@ const createTables = () => {
   const rows = new Map<Weights, number>();
 
   const addSingle = (start: number, weights: Weights) => {
-    for (const [state, row] of steps.entries()) {
-      for (const [kind, { next, feature, isPlain }] of row.entries()) {
-        const weight = Math.round(
-          SIXTEENTHS * (feature === undefined ? 0 : (weights[feature] ?? 0)),
-        );
-        const nextRow = start + STATES.indexOf(next) * COLUMNS;
-        single[start + state * COLUMNS + kind] =
-          (weight << WEIGHT_BITS) | nextRow | (isPlain ? 1 : 0);
-      }
+    for (let cell = 0; cell < steps.next.length; cell += 1) {
+      const weight = Math.round(SIXTEENTHS * (weights[steps.feature[cell] ?? 0] ?? 0));
+      single[start + cell] = (weight << WEIGHT_BITS) | (start + (steps.next[cell] ?? 0));
     }
   };
 

@@ -1,4 +1,3 @@
-import { isIPv6 } from 'node:net';
 import type { Clock } from '../support/clock.ts';
 import { minuteOf, minuteResetsAt, retryAfterMinute } from '../support/clock.ts';
 import { rateLimited } from '../support/errors.ts';
@@ -17,7 +16,7 @@ const groupsIn = (text: string): string[] => (text === '' ? [] : text.split(':')
  * 64 its holder chooses freely (RFC 6177). An IPv4 address that is written as IPv6 counts as itself.
  */
 const networkOf = (address: string): string => {
-  if (!isIPv6(address)) return address;
+  if (!address.includes(':')) return address;
   const [ipv4] = /[\d.]{7,15}$/.exec(address) ?? [];
   if (ipv4?.includes('.')) return ipv4;
   const [head = [], tail = []] = address.split('::').map(groupsIn);
