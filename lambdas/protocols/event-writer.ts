@@ -20,7 +20,7 @@ export type EventWriter = {
   closeCompleteTools(): void;
   /** @throws UpstreamError if tool arguments are not a JSON object. */
   finish(reason: FinishReason, usage: Usage | undefined): void;
-  readonly finished: boolean;
+  isFinished(): boolean;
   /** The events written since the last call. */
   drain(): GenerationEvent[];
 };
@@ -188,9 +188,7 @@ export const createEventWriter = ({ mayBeEmpty = false } = {}): EventWriter => {
       const isEmpty = !content.hasContent && !isCut(reason) && !mayBeEmpty;
       events.push({ type: 'finish', reason: fitting, usage, ...(isEmpty && { isEmpty }) });
     },
-    get finished() {
-      return finished;
-    },
+    isFinished: () => finished,
     drain: () => {
       const drained = events;
       events = [];

@@ -45,7 +45,7 @@ export type ReadHeader = (name: string) => string | undefined;
  */
 export type StreamDecoder = {
   /** Whether a finish reason has been read: usage may follow, and the upstream's goodbye. */
-  readonly hasReason: boolean;
+  hasReason(): boolean;
   /** @throws UpstreamError when the upstream reports a failure or breaks its protocol. */
   push(message: { event?: string; data: string }): GenerationEvent[];
   /** Call when the upstream closes. @throws UpstreamError unless the generation has finished. */

@@ -32,7 +32,7 @@ type BodyReader = {
   /** Whether the body contains its own end, so that a connection error after it does not matter. */
   readonly endsItself: boolean;
   /** Whether a finish reason has been read, so that only usage may follow. */
-  readonly hasReason: boolean;
+  hasReason(): boolean;
 };
 
 const isProse = ({ type }: BlockHead): boolean => type === 'text' || type === 'thinking';
@@ -65,9 +65,7 @@ export const withFrame = (decoder: StreamDecoder): StreamDecoder => {
       return events;
     },
     end: decoder.end,
-    get hasReason() {
-      return decoder.hasReason;
-    },
+    hasReason: decoder.hasReason,
   };
 };
 
@@ -97,9 +95,7 @@ const createStreamReader = (
     flush: () => decode(sse.end()),
     end: () => decoder.end(),
     endsItself: true,
-    get hasReason() {
-      return decoder.hasReason;
-    },
+    hasReason: decoder.hasReason,
   };
 };
 
@@ -117,7 +113,7 @@ const createJsonReader = ({ protocol, request }: UpstreamCall): BodyReader => {
     flush: () => [],
     end: () => protocol.decodeResponse(parse(), request),
     endsItself: false,
-    hasReason: false,
+    hasReason: () => false,
   };
 };
 
@@ -140,7 +136,7 @@ const createGoodbye = (reader: BodyReader, { clock, fail }: Expiry) => {
   return {
     next: (chunks: Chunks): Promise<IteratorResult<Uint8Array, void>> => {
       const next = chunks.next();
-      if (!reader.hasReason) return next;
+      if (!reader.hasReason()) return next;
       until ??= clock.now() + GOODBYE_MS;
       const cancel = clock.after(Math.max(0, until - clock.now()), () =>
         fail(new UpstreamError('idle-timeout', `no end within ${GOODBYE_MS} ms of the finish`)),

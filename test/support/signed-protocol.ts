@@ -10,7 +10,7 @@ export const signatureOf = ({ secret = '', url, body, now }: UnsignedRequest): s
 const streamDecoder: UpstreamProtocol['streamDecoder'] = () => {
   const writer = createEventWriter({ mayBeEmpty: true });
   const push = ({ data }: { data: string }) => {
-    if (writer.finished) return [];
+    if (writer.isFinished()) return [];
     const { text, end } = parseUpstreamJson(data);
     if (!writer.isOpen('text')) writer.open('text', { type: 'text' });
     writer.delta('text', asString(text) ?? '');
@@ -18,10 +18,11 @@ const streamDecoder: UpstreamProtocol['streamDecoder'] = () => {
     return writer.drain();
   };
   const end = () => {
-    if (!writer.finished) throw new UpstreamError('truncated', 'the stream ended without `end`');
+    if (!writer.isFinished())
+      throw new UpstreamError('truncated', 'the stream ended without `end`');
     return [];
   };
-  return { push, end, hasReason: false };
+  return { push, end, hasReason: () => false };
 };
 
 /**

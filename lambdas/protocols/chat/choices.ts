@@ -3,8 +3,8 @@ import { asArray, asRecord, type Json } from '../json.ts';
 
 /** Reads one choice, whole (`message`) or in parts (`delta`). */
 export type ChoiceReader = {
-  readonly hasReason: boolean;
-  readonly finished: boolean;
+  hasReason(): boolean;
+  isFinished(): boolean;
   /** Keeps the fields next to the choices. */
   addFields(wire: Json): void;
   read(choice: Json): void;
@@ -15,7 +15,7 @@ export type ChoiceReader = {
 };
 
 /** Reads all choices of a response. */
-export type ChoicesReader = Pick<ChoiceReader, 'hasReason' | 'finished'> & {
+export type ChoicesReader = Pick<ChoiceReader, 'hasReason' | 'isFinished'> & {
   read(wire: Json): GenerationEvent[];
   /** @throws UpstreamError as that of a choice. */
   finish(usage: Usage | undefined): GenerationEvent[];
@@ -68,12 +68,8 @@ export const createSeveralChoices = (readers: ChoiceReader[]): ChoicesReader => 
     return merge(index, reader.drain());
   };
   return {
-    get hasReason() {
-      return readers.every(({ hasReason }) => hasReason);
-    },
-    get finished() {
-      return readers.some(({ finished }) => finished);
-    },
+    hasReason: () => readers.every((reader) => reader.hasReason()),
+    isFinished: () => readers.some((reader) => reader.isFinished()),
     read: (wire) => {
       readers[0]?.addFields(wire);
       return asArray(wire.choices).flatMap((choice) => readChoice(asRecord(choice) ?? {}));

@@ -99,12 +99,8 @@ const createChoiceReader = (request: GenerationRequest): ChoiceReader => {
   const fields = createResponseFields();
   let reason: FinishReason | undefined;
   return {
-    get hasReason() {
-      return reason !== undefined;
-    },
-    get finished() {
-      return writer.finished;
-    },
+    hasReason: () => reason !== undefined,
+    isFinished: writer.isFinished,
     addFields: (wire) => fields.add('response', wire),
     read: (choice) => {
       const delta = asRecord(choice.delta) ?? asRecord(choice.message) ?? {};
@@ -127,12 +123,8 @@ const createChoiceReader = (request: GenerationRequest): ChoiceReader => {
 export const firstChoice = (wire: Json): Json | undefined => asRecord(asArray(wire.choices)[0]);
 
 const createOneChoice = (reader: ChoiceReader): ChoicesReader => ({
-  get hasReason() {
-    return reader.hasReason;
-  },
-  get finished() {
-    return reader.finished;
-  },
+  hasReason: reader.hasReason,
+  isFinished: reader.isFinished,
   read: (wire) => {
     reader.addFields(wire);
     const choice = firstChoice(wire);
@@ -158,22 +150,20 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   let usage: Usage | undefined;
 
   return {
-    get hasReason() {
-      return choices.hasReason;
-    },
+    hasReason: choices.hasReason,
     push: ({ data }) => {
-      if (choices.finished) return [];
+      if (choices.isFinished()) return [];
       if (data.trim() === '[DONE]') return choices.finish(usage);
       // Some upstreams keep the connection alive with empty events.
       if (data.trim() === '') return [];
       // After a finish_reason, a truncated chunk loses no content.
-      const chunk = choices.hasReason ? readJsonObject(data) : parseUpstreamJson(data);
+      const chunk = choices.hasReason() ? readJsonObject(data) : parseUpstreamJson(data);
       if (!chunk) return choices.finish(usage);
       assertNoError(chunk);
       // Usage comes on a separate chunk, on the last one, or cumulatively on each: the last one counts.
       usage = readUsage(chunk, firstChoice(chunk)) ?? usage;
       return choices.read(chunk);
     },
-    end: () => (choices.finished ? [] : choices.finish(usage)),
+    end: () => (choices.isFinished() ? [] : choices.finish(usage)),
   };
 };

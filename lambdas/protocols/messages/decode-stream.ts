@@ -77,17 +77,15 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const { writer } = message;
 
   const conclude = (): GenerationEvent[] => {
-    if (!writer.finished) message.finish();
+    if (!writer.isFinished()) message.finish();
     return writer.drain();
   };
 
   return {
-    get hasReason() {
-      return message.hasReason();
-    },
+    hasReason: message.hasReason,
     push: ({ data }) => {
       // Some upstreams keep the connection alive with empty events.
-      if (writer.finished || data.trim() === '') return [];
+      if (writer.isFinished() || data.trim() === '') return [];
       // Some proxies append the chat protocol's `[DONE]`.
       if (data.trim() === '[DONE]') return conclude();
       // After a stop_reason, a truncated event loses no content.
