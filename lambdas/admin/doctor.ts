@@ -126,13 +126,16 @@ const checkPlans = async ({ models, plans }: DoctorParts): Promise<Check[]> => {
 
 // --- what targets turned out to accept ---
 
+/** The lesson of a provider that came back to what the profile states. */
+const NO_DIFFERENCE = '{}';
+
 const checkLessons = async ({ models, lessons, clock }: DoctorParts): Promise<Check[]> => {
   const known = await lessons.readLessons().catch(() => ({}));
   const learned = new Map(Object.entries<Lesson>(known));
   const now = clock.now();
   return placedTargets(models).flatMap(({ place, target }) => {
     const lesson = learned.get(`${target.upstream}/${target.model}`);
-    if (lesson === undefined || lesson.until <= now) return [];
+    if (lesson === undefined || lesson.until <= now || lesson.profile === NO_DIFFERENCE) return [];
     const reason = `The provider rejects what the profile states or leaves open; add ${lesson.profile} to it.`;
     return [warning('profile', `${place}.profile`, reason)];
   });

@@ -13,6 +13,11 @@ const CLAUDE_5: Profile = {
   prefill: false,
 };
 const GPT_5: Profile = { maxTokensField: 'max_completion_tokens', sampling: [] };
+const GPT_5_2: Profile = {
+  maxTokensField: 'max_completion_tokens',
+  effort: ['none', 'low', 'medium', 'high', 'xhigh'],
+  samplingWithEffort: false,
+};
 
 export const PRESETS = {
   'claude-4.5': EARLY_CLAUDE,
@@ -35,21 +40,14 @@ export const PRESETS = {
   'gpt-4': { effort: [] },
   'o-series': { ...GPT_5, effort: ['low', 'medium', 'high'] },
   'gpt-5': { ...GPT_5, effort: ['minimal', 'low', 'medium', 'high'] },
-  'gpt-5.1': {
-    maxTokensField: 'max_completion_tokens',
-    effort: ['none', 'low', 'medium', 'high'],
-    samplingWithEffort: false,
-  },
-  'gpt-5.2': {
-    maxTokensField: 'max_completion_tokens',
-    effort: ['none', 'low', 'medium', 'high', 'xhigh'],
-    samplingWithEffort: false,
-  },
+  'gpt-5.1': { ...GPT_5_2, effort: ['none', 'low', 'medium', 'high'] },
+  'gpt-5.2': GPT_5_2,
+  'gpt-5.4': { ...GPT_5_2, effortWithTools: false },
+  // Thinks unless the effort is `none`, and accepts no sampling field while it does.
   'gpt-5.6': {
-    maxTokensField: 'max_completion_tokens',
+    ...GPT_5,
     effort: ['none', 'low', 'medium', 'high', 'xhigh', 'max'],
     effortWithTools: false,
-    samplingWithEffort: false,
   },
   'gpt-oss': { effort: ['low', 'medium', 'high'] },
   deepseek: { reasoningHistory: 'required' },

@@ -1,104 +1,171 @@
-import { COMMON_FORMS, type Profile, SAMPLING_FIELDS, type SamplingField } from './profile.ts';
+import {
+  ADAPTIVE_EFFORTS,
+  COMMON_FORMS,
+  levelsAmong,
+  type Profile,
+  SAMPLING_FIELDS,
+  type SamplingField,
+  THINKING_FORMS,
+  type ThinkingForm,
+} from './profile.ts';
 
 /** One member of a profile, as a provider's rejection shows that it must be. */
 export type ModelDifference =
-  | { member: 'thinking' | 'sampling' | 'betas'; without: string }
+  | { member: 'thinking'; without: ThinkingForm }
+  | { member: 'sampling'; without: SamplingField }
+  | { member: 'betas'; without: string[] }
   | { member: 'effort'; only: string[] }
   | { member: 'effortWithTools' | 'forcedTool'; is: false }
   | { member: 'systemTurns'; is: 'leading' }
-  | { member: 'maxTokensField'; is: 'max_completion_tokens' }
-  /** Of one conversation, not of the model: the thinking in its history is not valid. */
-  | { member: 'history' };
+  | { member: 'toolCallIds'; is: 'short' }
+  | { member: 'reasoningHistory'; is: 'required' | 'refused' }
+  | { member: 'maxTokensField'; is: 'max_tokens' | 'max_completion_tokens' }
+  | OfRequest;
 
-type Rule = { words: RegExp; read: (found: string[]) => ModelDifference };
+/** Of one request, not of the model: the thinking in its history is not valid, or it thinks and may not force a tool. */
+type OfRequest = { member: 'history' } | { member: 'toolChoice' };
 
-/** `[low medium high]`, `low, medium and high` */
-const levelsIn = (text: string): string[] =>
-  text.match(/none|minimal|low|medium|xhigh|high|max/g) ?? [];
+export const isOfModel = ({ member }: ModelDifference): boolean =>
+  member !== 'history' && member !== 'toolChoice';
 
-/** Published words of providers. A rule knows only what no caller's mistake is rejected with. */
+/** The difference that rejections with these words name; `found` is what the first group matched. */
+type Rule = [words: RegExp, read: (found: string) => ModelDifference | undefined];
+
+/** The names of a list in a sentence: `low, medium and high`. */
+const namesIn = (text: string): string[] => text.match(/\w[\w.-]*\w/g) ?? [];
+
+const thinkingWithout = (form: string): ModelDifference | undefined => {
+  const without = THINKING_FORMS.find((name) => name === form);
+  return without && { member: 'thinking', without };
+};
+
+/** `top_logprobs` and, at one provider, `toplogprobs`. */
+const samplingWithout = (field: string): ModelDifference | undefined => {
+  const name = field.replaceAll('_', '');
+  const without = name.endsWith('penalty')
+    ? 'penalties'
+    : SAMPLING_FIELDS.find((one) => name.endsWith(one.replaceAll('_', '')));
+  return without && { member: 'sampling', without };
+};
+
+const effortOnly = (levels: string): ModelDifference => ({
+  member: 'effort',
+  only: levelsAmong(namesIn(levels)),
+});
+
+const betasWithout = (betas: string): ModelDifference => ({
+  member: 'betas',
+  without: namesIn(betas),
+});
+
+const capIs = (is: 'max_tokens' | 'max_completion_tokens') => (): ModelDifference => ({
+  member: 'maxTokensField',
+  is,
+});
+
+const historyIs = (is: 'required' | 'refused') => (): ModelDifference => ({
+  member: 'reasoningHistory',
+  is,
+});
+
+/**
+ * Published words of providers, in lower case and without quotation marks. A rule knows only what no caller's
+ * mistake is rejected with.
+ */
 const RULES: Rule[] = [
-  {
-    words: /adaptive thinking is not supported on this model/i,
-    read: () => ({ member: 'thinking', without: 'adaptive' }),
-  },
-  {
-    words: /["'`]?thinking\.type\.(enabled|disabled|adaptive)["'`]? is not supported/i,
-    read: ([form = '']) => ({ member: 'thinking', without: form.toLowerCase() }),
-  },
-  {
-    words: /does not support (?:the effort parameter|reasoning[ _.]effort)/i,
-    read: () => ({ member: 'effort', only: [] }),
-  },
-  {
-    words: /effort.{1,100}not supported.{1,100}supported values:? (.{1,100})/i,
-    read: ([levels = '']) => ({ member: 'effort', only: levelsIn(levels) }),
-  },
-  {
-    words:
-      /\b(temperature|top_p|top_k|presence_penalty|frequency_penalty|logit_bias|logprobs|top_logprobs)["'`]? is (?:deprecated for|not supported (?:with|by|for)) this model/i,
-    read: ([field = '']) => ({ member: 'sampling', without: field.toLowerCase() }),
-  },
-  {
-    words: /function tools with reasoning_effort are not supported/i,
-    read: () => ({ member: 'effortWithTools', is: false }),
-  },
-  {
-    words: /tool_choice.{0,60}(?:forc\w+ tool use|tool use is forced).{0,20} not supported/i,
-    read: () => ({ member: 'forcedTool', is: false }),
-  },
-  {
-    words: /role ["'`]?system["'`]? is not supported on this model/i,
-    read: () => ({ member: 'systemTurns', is: 'leading' }),
-  },
-  {
-    words: /unsupported parameter.{0,5}max_tokens.{0,80}max_completion_tokens/i,
-    read: () => ({ member: 'maxTokensField', is: 'max_completion_tokens' }),
-  },
-  {
-    words: /unsupported beta header:? ["'`]?([\w.-]{1,80})/i,
-    read: ([beta = '']) => ({ member: 'betas', without: beta }),
-  },
-  {
-    words: /invalid ["'`]?signature["'`]? in ["'`]?thinking["'`]? block/i,
-    read: () => ({ member: 'history' }),
-  },
+  [/(adaptive) thinking is not supported on this model/, thinkingWithout],
+  [/thinking\.type\.(\w{1,20}) is not supported/, thinkingWithout],
+  [/\bthinking(?:\.type)?: input tag (\w{1,20}) found/, thinkingWithout],
+  [
+    /does not support (?:the effort parameter|(?:parameter )?reasoning[ _.]?effort)/,
+    () => effortOnly(''),
+  ],
+  [/(?:unsupported parameter|argument supplied): reasoning_effort/, () => effortOnly('')],
+  [/effort.{1,100}\bsupported (?:levels|values)(?: are)?:? (.{1,100})/, effortOnly],
+  [/effort(?:: input should be| must be one of) (.{1,100})/, effortOnly],
+  [/\b(\w{1,20}) is (?:deprecated for|not supported (?:with|by|for)) this model/, samplingWithout],
+  [/\b(\w{1,20}) does not support \S{1,20} with this model/, samplingWithout],
+  [/invalid (\w{1,20}): only \S{1,20} is allowed for this model/, samplingWithout],
+  [/does not support parameter (\w{1,20})/, samplingWithout],
+  [
+    /function tools with reasoning_effort are not supported/,
+    () => ({ member: 'effortWithTools', is: false }),
+  ],
+  [
+    /tool_choice: (?:forced tool use is|type tool and any are) not supported/,
+    () => ({ member: 'forcedTool', is: false }),
+  ],
+  [
+    /thinking mode does not support this tool_choice|tool_choice .{1,60}in thinking mode|tool_choice .{1,20} is incompatible with thinking/,
+    () => ({ member: 'toolChoice' }),
+  ],
+  [
+    /role system is not supported on this model|messages: unexpected role system/,
+    () => ({ member: 'systemTurns', is: 'leading' }),
+  ],
+  // The rest quotes the id.
+  [/^tool call id was\b/, () => ({ member: 'toolCallIds', is: 'short' })],
+  [
+    /reasoning_content (?:in the thinking mode must be passed|is missing in assistant)/,
+    historyIs('required'),
+  ],
+  [/reasoning_content is unsupported/, historyIs('refused')],
+  [
+    /unsupported parameter: max_tokens .{1,80}max_completion_tokens/,
+    capIs('max_completion_tokens'),
+  ],
+  [/(?:unsupported parameter|argument supplied): max_completion_tokens/, capIs('max_tokens')],
+  [/max_completion_tokens\W.{1,20}inputs are not permitted/, capIs('max_tokens')],
+  [/unsupported beta header:? (\S{1,80})/, betasWithout],
+  [/unexpected value\(s\) (.{1,400}) for the anthropic-beta/, betasWithout],
+  [/invalid signature in thinking block/, () => ({ member: 'history' })],
 ];
 
 /** Rejections are one sentence; the rest may quote the request. */
 const MAX_WORDS = 500;
 
 /** The known difference that a provider's rejection names; undefined for every other rejection. */
-export const differenceIn = (words: string | undefined): ModelDifference | undefined => {
-  if (words === undefined) return undefined;
-  const text = words.slice(0, MAX_WORDS);
-  for (const { words: pattern, read } of RULES) {
+export const differenceIn = (words = ''): ModelDifference | undefined => {
+  const text = words.slice(0, MAX_WORDS).toLowerCase().replaceAll(/["'`]/g, '');
+  for (const [pattern, read] of RULES) {
     const found = pattern.exec(text);
-    if (found) return read(found.slice(1));
+    const difference = found && read(found[1] ?? '');
+    if (difference) return difference;
   }
   return undefined;
 };
 
-const PENALTIES = ['presence_penalty', 'frequency_penalty'];
+/** The forms of `thinking` in which a model thinks, the newer first. */
+const THINKING_ON: readonly ThinkingForm[] = ['adaptive', 'enabled'];
+const thinks = (form: ThinkingForm): boolean => THINKING_ON.includes(form);
 
-const samplingOf = (field: string): string => {
-  if (PENALTIES.includes(field)) return 'penalties';
-  return field === 'top_logprobs' ? 'logprobs' : field;
+/**
+ * The forms that are left. If the model cannot think by any of them, those that the profile lacks replace them: the
+ * provider may have changed its model. Both rejected by one request: it does not think.
+ */
+const formsWithout = (forms: readonly ThinkingForm[], rejected: ThinkingForm[]) => {
+  const isLeft = (form: ThinkingForm) => !rejected.includes(form);
+  const left = forms.filter(isLeft);
+  return left.some(thinks) || !rejected.some(thinks)
+    ? left
+    : [...THINKING_ON.filter(isLeft), ...left];
+};
+
+/** Models without the adaptive form accept no effort, but for one, and a budget asks that one for the same. */
+const withoutForms = (profile: Profile, rejected: ThinkingForm[]): Profile => {
+  if (rejected.length === 0) return profile;
+  const { thinking: known = COMMON_FORMS, effort } = profile;
+  const thinking = formsWithout(known, rejected);
+  if (rejected.includes('adaptive')) return { ...profile, thinking, effort: [] };
+  const isNewer = thinking.includes('adaptive') && !known.includes('adaptive');
+  return { ...profile, thinking, ...(isNewer && !effort?.length && { effort: ADAPTIVE_EFFORTS }) };
 };
 
 /** As many as a request can ask for: callers may invent any. */
 const MAX_BETAS = 32;
 
-/** The profile with the difference; an absent list starts with all that the protocols have. */
-export const withDifference = (profile: Profile, difference: ModelDifference): Profile => {
+const withDifference = (profile: Profile, difference: ModelDifference): Profile => {
   switch (difference.member) {
-    case 'thinking': {
-      const { thinking = COMMON_FORMS }: Profile = profile;
-      const forms = thinking.filter((form) => form !== difference.without);
-      // The models without the adaptive form are those before the effort, but for one.
-      const isEarly = difference.without === 'adaptive' && profile.effort === undefined;
-      return { ...profile, thinking: forms, ...(isEarly && { effort: [] }) };
-    }
     case 'effort': {
       const isEarly = difference.only.length === 0 && profile.thinking === undefined;
       const early = isEarly ? { thinking: ['enabled', 'disabled'] as const } : {};
@@ -106,16 +173,27 @@ export const withDifference = (profile: Profile, difference: ModelDifference): P
     }
     case 'sampling': {
       const { sampling = SAMPLING_FIELDS } = profile;
-      const without = samplingOf(difference.without);
-      return { ...profile, sampling: sampling.filter((field: SamplingField) => field !== without) };
+      return { ...profile, sampling: sampling.filter((field) => field !== difference.without) };
     }
     case 'betas': {
-      const betas = [...(profile.betasWithout ?? []), difference.without];
-      return { ...profile, betasWithout: betas.slice(-MAX_BETAS) };
+      const betas = new Set([...(profile.betasWithout ?? []), ...difference.without]);
+      return { ...profile, betasWithout: [...betas].slice(-MAX_BETAS) };
     }
+    case 'toolChoice':
+      return { ...profile, forcedTool: false };
+    case 'thinking':
     case 'history':
       return profile;
     default:
       return { ...profile, [difference.member]: difference.is };
   }
+};
+
+/**
+ * The profile with the differences that the rejections of one request named. An absent list starts with all
+ * that the protocols have.
+ */
+export const withDifferences = (profile: Profile, differences: ModelDifference[]): Profile => {
+  const rejected = differences.flatMap((one) => (one.member === 'thinking' ? one.without : []));
+  return differences.reduce(withDifference, withoutForms(profile, rejected));
 };

@@ -60,14 +60,22 @@ export type Medium = (typeof MEDIA)[number];
 
 /** Every level that a vendor has, the lowest first. */
 const LEVELS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+/** Those of every model that thinks adaptively; some have fewer. */
+export const ADAPTIVE_EFFORTS = LEVELS.slice(2);
+
+/** Those of the names that are levels, the lowest first. */
+export const levelsAmong = (names: readonly string[]): string[] =>
+  LEVELS.filter((level) => names.includes(level));
 
 /**
  * The level itself if the model has it, else the nearest lower one, else its lowest. Undefined if the
- * model has no levels. `none` is not a level to fall back to: it turns thinking off.
+ * model has no levels. `none` is not a level to fall back to: it turns thinking off. A word that no vendor
+ * has as a level is the caller's mistake, which the provider names.
  */
 export const fitEffort = (wanted: string, levels: readonly string[] | undefined) => {
   if (levels === undefined || levels.includes(wanted)) return wanted;
   const rank = LEVELS.indexOf(wanted);
+  if (rank === -1 && levels.length > 0) return wanted;
   const thinking = levels.filter((level) => level !== 'none');
   return thinking.findLast((level) => LEVELS.indexOf(level) < rank) ?? thinking[0];
 };

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Target } from '../catalog/catalog.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
-import { type ModelDifference, withDifference } from '../protocols/model-difference.ts';
+import { isOfModel, type ModelDifference, withDifferences } from '../protocols/model-difference.ts';
 import type { Profile } from '../protocols/profile.ts';
 import { wireTargetOf } from '../protocols/protocol.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
@@ -9,7 +9,7 @@ import type { Lesson, LessonStore } from '../stores/lesson-store.ts';
 import { type Clock, DAY_MS, MINUTE_MS, withTimeout } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
-import type { Upstream, UpstreamCall } from '../upstreams/upstream.ts';
+import type { EventBatches, Upstream, UpstreamCall } from '../upstreams/upstream.ts';
 
 /** What the models of targets turned out to accept, shared by all environments. Nothing here throws. */
 export type Lessons = {
@@ -77,8 +77,10 @@ export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Lo
 
   const read = async () => {
     try {
-      // Those of this process may not have arrived in the table.
-      lessons = { ...lessons, ...(await store.readLessons()) };
+      // Newer ones of this process may not have arrived in the table.
+      const stored = Object.entries(await store.readLessons());
+      const newer = stored.filter(([name, { until }]) => until >= (lessons[name]?.until ?? 0));
+      lessons = { ...lessons, ...Object.fromEntries(newer) };
     } catch {
       log.warn('lessons_unreadable', {});
     }
@@ -125,14 +127,14 @@ const withoutThinking = (request: GenerationRequest): GenerationRequest => ({
   })),
 });
 
-/** The call in the form that the rejection leaves. */
-const heal = (call: UpstreamCall, difference: ModelDifference): UpstreamCall => {
-  if (difference.member === 'history') {
-    return { ...call, request: withoutThinking(call.request) };
-  }
-  const profile = withDifference(call.target.profile ?? {}, difference);
-  return { ...call, target: withProfile(call.target, profile) };
-};
+/** The call in the form that the rejections leave. */
+const heal = (call: UpstreamCall, differences: ModelDifference[]): UpstreamCall => ({
+  ...call,
+  request: differences.some(({ member }) => member === 'history')
+    ? withoutThinking(call.request)
+    : call.request,
+  target: withProfile(call.target, withDifferences(call.target.profile ?? {}, differences)),
+});
 
 const sentBy = ({ request, target, protocol, maxOutputTokens }: UpstreamCall) => {
   const wire = wireTargetOf(target, maxOutputTokens);
@@ -142,13 +144,34 @@ const sentBy = ({ request, target, protocol, maxOutputTokens }: UpstreamCall) =>
 const differenceOf = (error: unknown): ModelDifference | undefined =>
   error instanceof UpstreamError ? error.difference : undefined;
 
-/** A call in another form, why, and its target in the catalog. */
-type Healed = { call: UpstreamCall; difference: ModelDifference; original: Target };
+/** A request in the form that the rejections so far leave. */
+type Form = {
+  /** Its target in the catalog. */
+  original: Target;
+  first: UpstreamCall;
+  call: UpstreamCall;
+  named: ModelDifference[];
+  /** What was sent and rejected. */
+  rejected: unknown[];
+};
+
+/** The form that another rejection leaves; undefined if that form was rejected, too. */
+const nextForm = (form: Form, difference: ModelDifference): Form | undefined => {
+  const named = [...form.named, difference];
+  const call = heal(form.first, named);
+  const rejected = [...form.rejected, sentBy(form.call)];
+  const next = sentBy(call);
+  const isKnown = rejected.some((sent) => isDeepStrictEqual(sent, next));
+  return isKnown ? undefined : { ...form, call, named, rejected };
+};
+
+/** Of one request. A model that never thinks names two: each form of thinking that it is sent. */
+const MAX_DIFFERENCES = 2;
 
 /**
- * Calls a target once more in another form when its rejection names a known difference of its model: before
- * any content, for no unit and without an effect on its breaker. What was learned holds for every later
- * request of every environment. A rejection that no other form changes is the caller's, and is thrown.
+ * Calls a target again in another form when its rejection names a known difference of its model: before any
+ * content, for no unit and without an effect on its breaker. What was learned holds for every later request of
+ * every environment. A rejection that leaves no other form is the caller's, and is thrown.
  */
 export const createHealingUpstream = (parts: {
   upstream: Upstream;
@@ -157,41 +180,39 @@ export const createHealingUpstream = (parts: {
 }): Upstream => {
   const { upstream, lessons, log } = parts;
 
-  const learn = async (healed: Healed) => {
-    if (healed.difference.member === 'history') return;
-    const { target } = healed.call;
-    log.warn('target_learned', {
-      target: `${target.upstream}/${target.model}`,
-      upstream: target.upstream,
-      field: healed.difference.member,
-    });
-    await lessons.learn(healed.original, target.profile ?? {});
+  /** Learns what the rejections named, which adapts later requests from their start. */
+  const learn = async ({ original, first, named }: Form) => {
+    const differences = named.filter(isOfModel);
+    if (differences.length === 0) return;
+    for (const { member } of differences) {
+      log.warn('target_learned', {
+        target: nameOf(original),
+        upstream: original.upstream,
+        field: member,
+      });
+    }
+    await lessons.learn(original, withDifferences(first.target.profile ?? {}, differences));
   };
 
-  const openHealed = async (healed: Healed) => {
+  const openForm = async (form: Form): Promise<EventBatches> => {
     try {
-      const batches = await upstream.open(healed.call);
-      await learn(healed);
+      const batches = await upstream.open(form.call);
+      await learn(form);
       return batches;
     } catch (error) {
-      // Another known difference: this form was right as far as it goes, and the next request adapts the rest.
-      const next = differenceOf(error);
-      if (next && next.member !== healed.difference.member) await learn(healed);
+      const difference = differenceOf(error);
+      const next = difference && nextForm(form, difference);
+      if (!next) throw error;
+      if (next.named.length <= MAX_DIFFERENCES) return openForm(next);
+      // This form was right as far as it goes, and the next request adapts the rest.
+      await learn(form);
       throw error;
     }
   };
 
   const open: Upstream['open'] = async (original) => {
     const call = { ...original, target: await lessons.adapt(original.target) };
-    try {
-      return await upstream.open(call);
-    } catch (error) {
-      const difference = differenceOf(error);
-      if (!difference) throw error;
-      const healed = heal(call, difference);
-      if (isDeepStrictEqual(sentBy(healed), sentBy(call))) throw error;
-      return openHealed({ call: healed, difference, original: original.target });
-    }
+    return openForm({ original: original.target, first: call, call, named: [], rejected: [] });
   };
 
   return { open, credentialVersion: upstream.credentialVersion };

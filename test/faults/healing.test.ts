@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { doctorHandlers } from '../../lambdas/admin/doctor.ts';
 import { type Model, Target } from '../../lambdas/catalog/parse-models.ts';
-import { differenceIn, withDifference } from '../../lambdas/protocols/model-difference.ts';
+import { differenceIn, withDifferences } from '../../lambdas/protocols/model-difference.ts';
 import type { Profile } from '../../lambdas/protocols/profile.ts';
 import { DAY_MS } from '../../lambdas/support/clock.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
@@ -25,22 +25,10 @@ const GENERATIONS = Object.entries(CLAUDE_GENERATIONS);
 
 /** Other differences, in the providers' words. */
 const OTHERS: Record<string, (request: Generated) => Refusal> = {
-  'tools-or-effort': ({ body }) =>
-    body.tools && body.reasoning_effort
-      ? "Function tools with reasoning_effort are not supported for gpt-5.6 in /v1/chat/completions. Please use /v1/responses or set reasoning_effort to 'none'."
-      : undefined,
   'other-cap': ({ body }) =>
     body.max_tokens === undefined
       ? undefined
       : "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
-  'no-temperature': ({ body }) =>
-    body.temperature === undefined
-      ? undefined
-      : "Unsupported parameter: 'temperature' is not supported with this model.",
-  'no-beta': ({ headers }) =>
-    String(headers['anthropic-beta']).includes('context-1m')
-      ? 'Unsupported beta header: context-1m-2025-08-07'
-      : undefined,
   'other-history': ({ body }) =>
     JSON.stringify(body).includes('"signature"')
       ? 'messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.'
@@ -53,7 +41,7 @@ const OTHERS: Record<string, (request: Generated) => Refusal> = {
       : undefined,
   stubborn: () => 'adaptive thinking is not supported on this model',
 };
-const ON_MESSAGES = ['no-beta', 'other-history', 'mistaken', 'stubborn'];
+const ON_MESSAGES = ['other-history', 'mistaken', 'stubborn'];
 
 const clock = createCountingClock(Date.UTC(2026, 10, 22, 12));
 const upstreams = new Map<string, GenerationUpstream>();
@@ -135,28 +123,6 @@ describe('a target whose profile does not state what its model accepts', () => {
     expect((await ask('claude-4.5', EFFORT)).calls).toHaveLength(1);
   });
 
-  test.each([
-    [
-      'tools-or-effort',
-      { reasoning_effort: 'low', tools: [{ type: 'function', function: { name: 'f' } }] },
-    ],
-    ['other-cap', {}],
-    ['no-temperature', { temperature: 0.2 }],
-  ])('a chat target that rejects %s is called again without it', async (name, fields) => {
-    const { status, calls } = await ask(name, { fields });
-    expect([status, calls.length]).toEqual([200, 2]);
-    expect((await ask(name, { fields })).calls).toHaveLength(1);
-  });
-
-  test('a beta that the provider rejects is left out, the others are forwarded', async () => {
-    const headers = { 'anthropic-beta': 'context-1m-2025-08-07,mcp-client-2025-11-20' };
-    const asked = { fields: {}, path: 'messages', headers };
-    expect((await ask('no-beta', asked)).calls).toHaveLength(2);
-    const { status, calls } = await ask('no-beta', asked);
-    expect(status).toBe(200);
-    expect(calls.map((call) => call.headers['anthropic-beta'])).toEqual(['mcp-client-2025-11-20']);
-  });
-
   test('an invalid signature in the history is left out of this request, and of no other', async () => {
     const origin = createHash('sha256').update('other-history\nlarge').digest('hex').slice(0, 12);
     const thinking = { type: 'thinking', thinking: 'why', signature: `mrs1.${origin}.abc` };
@@ -217,7 +183,7 @@ describe('a rejection that no other form heals', () => {
   test('callers that invent betas leave at most 32 names in a lesson', () => {
     const betas = Array.from({ length: 100 }, (_, index) => `beta-${index}`);
     const learned = betas.reduce<Profile>(
-      (profile, without) => withDifference(profile, { member: 'betas', without }),
+      (profile, beta) => withDifferences(profile, [{ member: 'betas', without: [beta] }]),
       {},
     );
     expect(learned.betasWithout).toEqual(betas.slice(-32));
@@ -239,7 +205,10 @@ describe('a rejection that no other form heals', () => {
     const healed = PROVIDER_ERRORS.filter((error) => differenceIn(textOf(error)) !== undefined);
     expect(healed.map(({ id }) => id).toSorted()).toEqual([
       'anthropic: unsupported thinking',
+      'cerebras: unsupported field of the history',
       'openai: unsupported parameter',
+      'openai: unsupported value',
+      'openrouter: error of the provider behind it',
     ]);
   });
 });

@@ -125,7 +125,7 @@ const ofEffort = ({ output_config: config, thinking }: Wire, generation: Generat
   const highest = thinking?.type === 'disabled' && !forms.includes('enabled') ? 3 : undefined;
   return efforts.slice(0, highest).includes(effort)
     ? undefined
-    : `output_config.effort "${effort}" is not supported by this model; supported values: [${efforts.join(' ')}]`;
+    : `This model does not support effort level '${effort}'. Supported levels: ${efforts.toSorted().join(', ')}.`;
 };
 
 const ofSampling = (wire: Wire, { hasSampling }: Generation): Refusal => {
@@ -145,7 +145,7 @@ const ofSampling = (wire: Wire, { hasSampling }: Generation): Refusal => {
 const ofToolChoice = (wire: Wire, { mayForceTools }: Generation): Refusal => {
   const { type = 'auto' } = wire.tool_choice ?? {};
   if (type !== 'any' && type !== 'tool') return undefined;
-  if (!mayForceTools) return 'tool_choice: forcing tool use is not supported on this model';
+  if (!mayForceTools) return 'tool_choice: type "tool" and "any" are not supported for this model.';
   const thinks = wire.thinking !== undefined && wire.thinking.type !== 'disabled';
   return thinks ? 'Thinking may not be enabled when tool_choice forces tool use.' : undefined;
 };

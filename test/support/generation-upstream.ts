@@ -10,8 +10,8 @@ export type Generated = {
   body: Record<string, unknown>;
 };
 
-/** A vendor's 400, as the message of its error. */
-export type Refusal = string | undefined;
+/** A vendor's 400 as the message of its error, or the 422 of a server that lists `detail`. */
+export type Refusal = string | { detail: unknown } | undefined;
 
 const CHAT = chatWire([
   { choices: [{ index: 0, delta: { role: 'assistant', content: 'Hello' }, finish_reason: null }] },
@@ -26,9 +26,12 @@ const MESSAGES = messagesWire([
   { type: 'message_stop' },
 ]);
 
-const reject = (response: ServerResponse, message: string) => {
-  const error = { type: 'error', error: { type: 'invalid_request_error', message } };
-  response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(error));
+const reject = (response: ServerResponse, refusal: NonNullable<Refusal>) => {
+  const [status, body] =
+    typeof refusal === 'string'
+      ? [400, { type: 'error', error: { type: 'invalid_request_error', message: refusal } }]
+      : [422, refusal];
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 };
 
 /** A body with its media type. */
@@ -50,8 +53,8 @@ export const startGenerationUpstream = async (
     const body = JSON.parse((await buffer(request)).toString());
     const received = { url, headers, body };
     seen.push(received);
-    const message = refuse(received);
-    if (message !== undefined) return reject(response, message);
+    const refusal = refuse(received);
+    if (refusal !== undefined) return reject(response, refusal);
     const { type, text } = answer(received);
     return response.writeHead(200, { 'content-type': type }).end(text);
   });

@@ -91,13 +91,18 @@ const wantedEffort = (
 const offersFunctions = ({ tools = [] }: GenerationRequest): boolean =>
   tools.some((tool) => !('native' in tool));
 
+/** Next to functions, models that think by default need the level `none`. */
+const withoutEffort = ({ effort: levels = ['none'] }: Profile): string | undefined =>
+  levels.includes('none') ? 'none' : undefined;
+
 /** Spells the effort as the target's model accepts it: a level that it has, or none. */
 const fitReasoning = (request: GenerationRequest, profile: Profile): Fitted => {
   const wanted = wantedEffort(request, profile.effort);
   const isExcluded = profile.effortWithTools === false && offersFunctions(request);
-  const effort = wanted === undefined || isExcluded ? undefined : fitEffort(wanted, profile.effort);
+  const effort = isExcluded ? withoutEffort(profile) : wanted && fitEffort(wanted, profile.effort);
   // Without the field, a model without levels does not think.
-  const isSaid = effort === wanted || (wanted === 'none' && profile.effort?.length === 0);
+  const isOff = wanted === 'none' && profile.effort?.length === 0;
+  const isSaid = wanted === undefined || effort === wanted || isOff;
   const { reasoning: _, ...rest } = request;
   return {
     request: effort === undefined ? rest : { ...rest, reasoning: { effort } },

@@ -9,12 +9,14 @@ import {
   type GenerationUpstream,
   startGenerationUpstream,
 } from '../../support/generation-upstream.ts';
+import { GPT_GENERATIONS, gptRefusalOf } from '../../support/gpt-generations.ts';
 import { CANARIES } from '../../support/leak-watch.ts';
 import { modelOn, targetAt } from '../../support/models.ts';
 import { send } from '../../support/send.ts';
 import { parseJson } from '../../support/sse-text.ts';
 
-const NAMES = Object.keys(CLAUDE_GENERATIONS);
+const CLAUDES = Object.keys(CLAUDE_GENERATIONS);
+const GPTS = Object.keys(GPT_GENERATIONS);
 const clock = createCountingClock(Date.UTC(2026, 10, 22, 12));
 const upstreams = new Map<string, GenerationUpstream>();
 let fleet: Fleet;
@@ -23,10 +25,8 @@ let fleet: Fleet;
 const read = (url: string, profile: unknown, extra: object = {}): Target =>
   Target.parse({ ...targetAt(url, { protocol: 'messages' }), profile, ...extra });
 
-/** Profiles that are no generation of Claude, with the body's fields in the test that uses them. */
+/** Profiles that are no generation of Claude or GPT, with the body's fields in the test that uses them. */
 const OTHERS: Record<string, [profile: unknown, extra?: object]> = {
-  'gpt-5.6': ['gpt-5.6', { protocol: 'chat' }],
-  'gpt-5': ['gpt-5', { protocol: 'chat' }],
   groq: ['groq', { protocol: 'chat' }],
   'gpt-oss': ['gpt-oss', { protocol: 'chat' }],
   narrow: [{ schemaWithout: ['$schema', 'format'], maxTools: 2, media: [] }, { protocol: 'chat' }],
@@ -37,10 +37,16 @@ const OTHERS: Record<string, [profile: unknown, extra?: object]> = {
   listed: [{ betas: ['mcp-client-2025-11-20'] }],
 };
 
+/** What the vendor of a preset rejects. */
+const strictRule = (name: string) => {
+  const [claude, gpt] = [CLAUDE_GENERATIONS[name], GPT_GENERATIONS[name]];
+  if (claude) return refusalOf(claude);
+  return gpt && gptRefusalOf(gpt);
+};
+
 beforeAll(async () => {
   const start = async (name: string, profile: unknown, extra: object = {}) => {
-    const generation = CLAUDE_GENERATIONS[name];
-    const upstream = await startGenerationUpstream(generation && refusalOf(generation));
+    const upstream = await startGenerationUpstream(strictRule(name));
     upstreams.set(name, upstream);
     return modelOn([read(upstream.url, profile, { upstream: name.replace('.', '-'), ...extra })], {
       id: `vendor/${name}`,
@@ -48,7 +54,8 @@ beforeAll(async () => {
     });
   };
   const models = await Promise.all([
-    ...NAMES.map((name) => start(name, name)),
+    ...CLAUDES.map((name) => start(name, name)),
+    ...GPTS.map((name) => start(name, name, { protocol: 'chat' })),
     ...Object.entries(OTHERS).map(([name, [profile, extra]]) => start(name, profile, extra)),
   ]);
   fleet = await startFleet({ models, clock, secret: CANARIES.upstreamKey });
@@ -150,8 +157,8 @@ const FORMS: Record<string, Form> = {
   },
 };
 
-describe('a generation of Claude by its preset', () => {
-  test.each(NAMES)(
+describe('a generation of Claude or GPT by its preset', () => {
+  test.each([...CLAUDES, ...GPTS])(
     'every form of thinking, effort and sampling gets 200 from a strict %s at the first call',
     async (name) => {
       for (const [form, sent] of Object.entries(FORMS)) {
@@ -243,10 +250,12 @@ describe('a generation of Claude by its preset', () => {
 });
 
 describe('a chat model by its preset', () => {
-  test('an effort next to function tools is left out where the provider rejects both', async () => {
+  test('next to function tools the effort is none where the provider rejects both, also if none is asked for', async () => {
     const fields = { ...TOOLS, output_config: { effort: 'high' }, thinking: { type: 'adaptive' } };
     const { wire, dropped } = await ask('gpt-5.6', { path: 'messages', fields });
-    expect([wire.reasoning_effort, dropped]).toEqual([undefined, 'output_config']);
+    expect([wire.reasoning_effort, dropped]).toEqual(['none', 'output_config']);
+    const unasked = await ask('gpt-5.6', { path: 'chat', fields: CHAT_TOOLS });
+    expect([unasked.wire.reasoning_effort, unasked.dropped]).toEqual(['none', undefined]);
     const { wire: alone } = await ask('gpt-5.6', {
       path: 'chat',
       fields: { reasoning_effort: 'max' },
@@ -257,10 +266,10 @@ describe('a chat model by its preset', () => {
   test('sampling fields are left out next to an effort, and sent without one', async () => {
     const sampling = { temperature: 0.2, frequency_penalty: 0.5, logprobs: true };
     const fields = { ...sampling, reasoning_effort: 'low' };
-    const { wire, dropped } = await ask('gpt-5.6', { path: 'chat', fields });
+    const { wire, dropped } = await ask('gpt-5.2', { path: 'chat', fields });
     expect(Object.keys(wire)).not.toContain('temperature');
     expect(dropped).toBe('temperature, frequency_penalty, logprobs');
-    expect((await ask('gpt-5.6', { path: 'chat', fields: sampling })).wire).toMatchObject(sampling);
+    expect((await ask('gpt-5.2', { path: 'chat', fields: sampling })).wire).toMatchObject(sampling);
   });
 
   test('a sampling field at its default is left out without being named', async () => {

@@ -1,0 +1,306 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Target } from '../../lambdas/catalog/parse-models.ts';
+import { createCountingClock } from '../support/counting-clock.ts';
+import { type Fleet, startFleet } from '../support/fleet.ts';
+import {
+  type Generated,
+  type GenerationUpstream,
+  type Refusal,
+  startGenerationUpstream,
+} from '../support/generation-upstream.ts';
+import { CANARIES } from '../support/leak-watch.ts';
+import { modelOn, targetAt } from '../support/models.ts';
+import { send } from '../support/send.ts';
+
+/** A difference in a provider's published words, and a request that meets it. */
+type Row = {
+  words: Refusal;
+  /** Whether the provider rejects this request. */
+  isRejected: (request: Generated) => boolean;
+  fields: Record<string, unknown>;
+  /** What is sent instead; absent members are not sent. */
+  sent: Record<string, unknown>;
+  protocol?: 'messages';
+  headers?: Record<string, string>;
+  /** The next request meets it again, because it is of the request, not of the model. */
+  isOfRequest?: boolean;
+};
+
+const tools = [{ type: 'function', function: { name: 'f' } }];
+const ID = 'call_0123456789abcdefghijklmn';
+const loop = (assistant: object) => [
+  { role: 'user', content: 'a' },
+  {
+    role: 'assistant',
+    content: '',
+    tool_calls: [{ id: ID, type: 'function', function: { name: 'f', arguments: '{}' } }],
+    ...assistant,
+  },
+  { role: 'tool', tool_call_id: ID, content: 'b' },
+];
+
+const has = (name: string) => (request: Generated) => request.body[name] !== undefined;
+const hasText = (text: string) => (request: Generated) =>
+  JSON.stringify(request.body).includes(text);
+const isForced = ({ body }: Generated) => body.tool_choice !== 'auto';
+const effortIs = (effort: string) => (request: Generated) =>
+  request.body.reasoning_effort === effort;
+const EFFORT = { reasoning_effort: 'max' };
+const FORCED = { tools, tool_choice: 'required' };
+const CAP = { max_tokens: undefined, max_completion_tokens: 50 };
+const OTHER_CAP = { max_tokens: 50, max_completion_tokens: undefined };
+
+const ROWS: Record<string, Row> = {
+  "OpenAI's, of a temperature": {
+    words:
+      "Unsupported value: 'temperature' does not support 0.2 with this model. Only the default (1) value is supported.",
+    isRejected: has('temperature'),
+    fields: { temperature: 0.2, top_p: 0.5 },
+    sent: { temperature: undefined, top_p: 0.5 },
+  },
+  "OpenAI's, of a sampling field": {
+    words: "Unsupported parameter: 'top_p' is not supported with this model.",
+    isRejected: has('top_p'),
+    fields: { temperature: 0.2, top_p: 0.5 },
+    sent: { temperature: 0.2, top_p: undefined },
+  },
+  "Moonshot's, of a temperature": {
+    words: 'invalid temperature: only 1 is allowed for this model',
+    isRejected: has('temperature'),
+    fields: { temperature: 0.2 },
+    sent: { temperature: undefined },
+  },
+  "xAI's, of a penalty": {
+    words: 'Model grok-4.5 does not support parameter presencePenalty.',
+    isRejected: has('presence_penalty'),
+    fields: { presence_penalty: 0.5, temperature: 0.2 },
+    sent: { presence_penalty: undefined, temperature: 0.2 },
+  },
+  "xAI's, of an effort": {
+    words: 'Model grok-4.20 does not support parameter reasoningEffort.',
+    isRejected: has('reasoning_effort'),
+    fields: EFFORT,
+    sent: { reasoning_effort: undefined },
+  },
+  "OpenAI's, of an effort": {
+    words: 'Unrecognized request argument supplied: reasoning_effort',
+    isRejected: has('reasoning_effort'),
+    fields: EFFORT,
+    sent: { reasoning_effort: undefined },
+  },
+  "OpenAI's, of a level": {
+    words:
+      "Unsupported value: 'reasoning_effort' does not support 'max' with this model. Supported values are: 'none', 'low', 'medium', 'high', and 'xhigh'.",
+    isRejected: effortIs('max'),
+    fields: EFFORT,
+    sent: { reasoning_effort: 'xhigh' },
+  },
+  "Groq's, of a level": {
+    words: '`reasoning_effort` must be one of `low`, `medium`, or `high`',
+    isRejected: effortIs('max'),
+    fields: EFFORT,
+    sent: { reasoning_effort: 'high' },
+  },
+  "Anthropic's, of a level": {
+    words: "output_config.effort: Input should be 'low', 'medium', 'high' or 'max'",
+    isRejected: hasText('xhigh'),
+    protocol: 'messages',
+    fields: { thinking: { type: 'adaptive' }, output_config: { effort: 'xhigh' } },
+    sent: { output_config: { effort: 'high' } },
+  },
+  "Anthropic's schema, of a form of thinking": {
+    words:
+      "thinking: Input tag 'adaptive' found using 'type' does not match any of the expected tags: 'disabled', 'enabled'",
+    isRejected: hasText('"adaptive"'),
+    protocol: 'messages',
+    fields: { max_tokens: 9_000, thinking: { type: 'adaptive' } },
+    sent: { thinking: { type: 'enabled', budget_tokens: 7_200 } },
+  },
+  "OpenAI's, of functions that a model does not think next to": {
+    words:
+      "Function tools with reasoning_effort are not supported for gpt-5.6 in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.",
+    // The model thinks by default: https://github.com/BerriAI/litellm/pull/34569
+    isRejected: ({ body }) => body.tools !== undefined && body.reasoning_effort !== 'none',
+    fields: { tools },
+    sent: { reasoning_effort: 'none' },
+  },
+  "Anthropic's, of a forced tool": {
+    words: 'tool_choice: type "tool" and "any" are not supported for this model.',
+    isRejected: hasText('"any"'),
+    protocol: 'messages',
+    fields: {
+      tools: [{ name: 'f', input_schema: { type: 'object' } }],
+      tool_choice: { type: 'any' },
+    },
+    sent: { tool_choice: { type: 'auto' } },
+  },
+  "DeepSeek's, of a forced tool": {
+    words: 'Thinking mode does not support this tool_choice',
+    isRejected: isForced,
+    fields: FORCED,
+    sent: { tool_choice: 'auto' },
+    isOfRequest: true,
+  },
+  "Qwen's, of a forced tool": {
+    words:
+      '<400> InternalError.Algo.InvalidParameter: The tool_choice parameter does not support being set to required or object in thinking mode',
+    isRejected: isForced,
+    fields: FORCED,
+    sent: { tool_choice: 'auto' },
+    isOfRequest: true,
+  },
+  "Moonshot's, of a forced tool": {
+    words: "tool_choice 'required' is incompatible with thinking enabled",
+    isRejected: isForced,
+    fields: FORCED,
+    sent: { tool_choice: 'auto' },
+    isOfRequest: true,
+  },
+  "Anthropic's, of a system turn": {
+    words:
+      'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an input message role.',
+    isRejected: hasText('"role":"system"'),
+    protocol: 'messages',
+    fields: {
+      messages: [
+        { role: 'user', content: 'a' },
+        { role: 'system', content: 'b' },
+      ],
+    },
+    sent: { system: undefined },
+  },
+  "Mistral's, of the ids of calls": {
+    words: `Tool call id was ${ID} but must be a-z, A-Z, 0-9, with a length of 9.`,
+    isRejected: hasText(ID),
+    fields: { tools, messages: loop({}) },
+    sent: { tools },
+  },
+  "DeepSeek's, of earlier reasoning": {
+    words: 'The `reasoning_content` in the thinking mode must be passed back to the API.',
+    isRejected: (request) => !hasText('reasoning_content')(request),
+    fields: { tools, messages: loop({}) },
+    sent: { tools },
+  },
+  "Moonshot's, of earlier reasoning": {
+    words:
+      'thinking is enabled but reasoning_content is missing in assistant tool call message at index 1',
+    isRejected: (request) => !hasText('reasoning_content')(request),
+    fields: { tools, messages: loop({}) },
+    sent: { tools },
+  },
+  "Groq's, of earlier reasoning": {
+    words:
+      "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'reasoning_content' is unsupported)]",
+    isRejected: hasText('reasoning_content'),
+    fields: { tools, messages: loop({ reasoning_content: 'why' }) },
+    sent: { tools },
+  },
+  "OpenAI's, of a token cap": {
+    words:
+      "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+    isRejected: has('max_tokens'),
+    fields: OTHER_CAP,
+    sent: CAP,
+  },
+  "Azure's, of a token cap": {
+    words: 'Unrecognized request argument supplied: max_completion_tokens',
+    isRejected: has('max_completion_tokens'),
+    fields: CAP,
+    sent: OTHER_CAP,
+  },
+  "Mistral's, of a token cap": {
+    words: {
+      detail: [
+        {
+          type: 'extra_forbidden',
+          loc: ['body', 'max_completion_tokens'],
+          msg: 'Extra inputs are not permitted',
+          input: 50,
+        },
+      ],
+    },
+    isRejected: has('max_completion_tokens'),
+    fields: CAP,
+    sent: OTHER_CAP,
+  },
+  "Anthropic's, of a beta": {
+    words:
+      'Unexpected value(s) `context-1m-2025-08-07`, `effort-2025-11-24` for the `anthropic-beta` header. Please consult our documentation or try again without the header.',
+    isRejected: ({ headers }) => String(headers['anthropic-beta']).includes('context-1m'),
+    protocol: 'messages',
+    headers: {
+      'anthropic-beta': 'context-1m-2025-08-07,mcp-client-2025-11-20,effort-2025-11-24',
+    },
+    fields: {},
+    sent: {},
+  },
+};
+const NAMES = Object.keys(ROWS);
+
+const clock = createCountingClock(Date.UTC(2026, 10, 22, 12));
+let upstreams: GenerationUpstream[];
+let fleet: Fleet;
+
+beforeAll(async () => {
+  upstreams = await Promise.all(
+    Object.values(ROWS).map(({ words, isRejected }) =>
+      startGenerationUpstream((request) => (isRejected(request) ? words : undefined)),
+    ),
+  );
+  const models = Object.values(ROWS).map(({ protocol = 'chat' }, index) => {
+    const options = { protocol, upstream: `provider-${index}`, profile: { betas: 'forward' } };
+    const target = Target.parse({ ...targetAt(upstreams[index]?.url ?? ''), ...options });
+    return modelOn([target], { id: `vendor/${index}` });
+  });
+  fleet = await startFleet({ models, clock, secret: CANARIES.upstreamKey });
+});
+afterAll(async () => {
+  await fleet.close();
+  await Promise.all(upstreams.map(({ close }) => close()));
+});
+
+const ask = async (name: string, fields: object) => {
+  const { protocol = 'chat', headers } = ROWS[name] as Row;
+  const path = { chat: '/v1/chat/completions', messages: '/v1/messages' }[protocol];
+  const body = {
+    model: `vendor/${NAMES.indexOf(name)}`,
+    max_tokens: 50,
+    messages: [{ role: 'user', content: 'hi' }],
+    ...fields,
+  };
+  const { status } = await send(fleet.urls[0] ?? '', path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${fleet.key}`, ...headers },
+    body: JSON.stringify(body),
+  });
+  return { status, calls: upstreams[NAMES.indexOf(name)]?.take() ?? [] };
+};
+
+describe('a rejection in the words of a provider that name a difference', () => {
+  test.each(NAMES)(
+    '%s is healed by one more call, and by none in the next request',
+    async (name) => {
+      const { fields, sent, isOfRequest = false } = ROWS[name] as Row;
+      const first = await ask(name, fields);
+      expect([first.status, first.calls.length]).toEqual([200, 2]);
+      const wire = first.calls[1]?.body ?? {};
+      expect(Object.fromEntries(Object.keys(sent).map((key) => [key, wire[key]]))).toMatchObject(
+        sent,
+      );
+      const next = await ask(name, fields);
+      expect([next.status, next.calls.length]).toEqual([200, isOfRequest ? 2 : 1]);
+    },
+  );
+
+  test('betas that the provider rejects are left out, the others are forwarded', async () => {
+    const { calls } = await ask("Anthropic's, of a beta", {});
+    expect(calls.at(-1)?.headers['anthropic-beta']).toBe('mcp-client-2025-11-20');
+  });
+
+  test("an effort that no vendor has is sent as it is, and is the caller's 400", async () => {
+    const { status, calls } = await ask("Anthropic's, of a level", {
+      output_config: { effort: 'xhighest' },
+    });
+    expect([status, calls.length]).toEqual([400, 1]);
+  });
+});
