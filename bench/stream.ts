@@ -127,7 +127,7 @@ const callOf = (
   },
   body: BODY,
   bodyBytes: 100,
-  bodyDigest: () => '',
+  bodyText: '',
   header: (name) => (isKeyed && name === 'idempotency-key' ? 'one' : undefined),
   pathParameter: undefined,
   query: {},

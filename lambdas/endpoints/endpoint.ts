@@ -18,8 +18,8 @@ export type Call = Identity & {
   body: unknown;
   /** Size of the body in bytes, decoded. */
   bodyBytes: number;
-  /** SHA-256 of the decoded body, in hex. */
-  bodyDigest(): string;
+  /** The body, decoded; empty for GET. */
+  bodyText: string;
   /** Value of a header; `name` in lower case. */
   header(name: string): string | undefined;
   /** The part of the path that a route captured, percent-decoded. */

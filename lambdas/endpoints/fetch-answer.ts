@@ -110,7 +110,7 @@ export const createFetchAnswer = ({
           request: stripForeignThinking(request, originOf(candidate.upstream, candidate.model)),
           target: candidate,
           protocol: upstreamProtocols[candidate.protocol],
-          bodyBytes: call.bodyBytes,
+          source: { text: call.bodyText, value: call.body, bytes: call.bodyBytes },
           maxOutputTokens: model.max_output_tokens,
           limits,
           signal,

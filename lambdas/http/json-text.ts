@@ -1,3 +1,4 @@
+import { endOfString } from '../protocols/json.ts';
 import { invalidRequest } from '../support/errors.ts';
 
 /** JSON.parse takes millions of levels, but code that walks the value afterwards overflows its stack. */
@@ -11,19 +12,6 @@ const MAX_MEMBERS = 10_000;
  * them block the process for up to 150 ms, 2.6 million values did for a second.
  */
 const MAX_VALUES = 100_000;
-
-const BACKSLASH = 0x5c;
-
-/** Index of the quote that closes a string whose content begins at `from`; the text's end if none does. */
-const endOfString = (text: string, from: number): number => {
-  for (let quote = text.indexOf('"', from); quote !== -1; quote = text.indexOf('"', quote + 1)) {
-    let start = quote;
-    while (start > from && text.charCodeAt(start - 1) === BACKSLASH) start -= 1;
-    // Escaped by an odd number of backslashes.
-    if ((quote - start) % 2 === 0) return quote;
-  }
-  return text.length;
-};
 
 const createTally = () => {
   /** Members so far of each object that is open, by its level. */
@@ -88,6 +76,7 @@ const assertBounds = (text: string): void => {
   }
 };
 
+const BACKSLASH = 0x5c;
 const LOWER_CASE = 0x20;
 const LETTER_U = 0x75;
 const LETTER_C = 0x63;
@@ -123,7 +112,7 @@ const hasLoneSurrogate = (text: string): boolean => {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const MAY_HOLD_PROTO = /__proto__|\\u00(?:5f|6f|7[024])/i;
+const MAY_SPELL_PROTO = /\\u00(?:5f|6f|7[024])/i;
 
 /** `__proto__` is an ordinary key to JSON.parse and a prototype to some of what runs later. Changes `value`. */
 const dropProto = (value: unknown): void => {
@@ -149,9 +138,11 @@ export const parseJsonObject = (text: string): Record<string, unknown> => {
   assertBounds(text);
   const parsed = parse(text);
   if (!isObject(parsed)) throw invalidRequest('The request body must be a JSON object.');
-  if (hasLoneSurrogate(text)) {
+  // As plain texts first: an expression takes 3 ms of CPU for 4.5 MB.
+  const hasEscapes = text.includes('\\u');
+  if (hasEscapes && hasLoneSurrogate(text)) {
     throw invalidRequest('The request body contains an unpaired UTF-16 surrogate.');
   }
-  if (MAY_HOLD_PROTO.test(text)) dropProto(parsed);
+  if (text.includes('__proto__') || (hasEscapes && MAY_SPELL_PROTO.test(text))) dropProto(parsed);
   return parsed;
 };

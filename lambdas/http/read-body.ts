@@ -76,8 +76,8 @@ const BYTE_ORDER_MARK = /^\uFEFF/;
 const textOf = (body: Body): string =>
   typeof body === 'string' ? body.replace(BYTE_ORDER_MARK, '') : decodeUtf8(body);
 
-/** `content` is the decoded body, and `size` its bytes. */
-type ReadBody = { value: Record<string, unknown>; content: Body; size: number };
+/** `text` is the decoded body, and `size` its bytes. */
+type ReadBody = { value: Record<string, unknown>; text: string; size: number };
 
 /**
  * Reads and parses the JSON body of a POST; undefined for other methods, whose
@@ -89,8 +89,11 @@ export const readBody = async ({
   body,
 }: HttpRequest): Promise<ReadBody | undefined> => {
   if (method !== 'POST') return undefined;
-  if (Buffer.byteLength(body) > MAX_BODY_BYTES) throw tooLarge();
+  const sentBytes = Buffer.byteLength(body);
+  if (sentBytes > MAX_BODY_BYTES) throw tooLarge();
   checkContentType(headers['content-type']);
   const content = await decodeContent(headers['content-encoding'], body);
-  return { value: parseJsonObject(textOf(content)), content, size: Buffer.byteLength(content) };
+  const text = textOf(content);
+  const size = content === body ? sentBytes : content.length;
+  return { value: parseJsonObject(text), text, size };
 };

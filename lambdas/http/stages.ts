@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type middy from '@middy/core';
 import type { Call, Endpoint, Reply } from '../endpoints/endpoint.ts';
 import { type Authenticate, confirmedCaller, type Identity } from '../keys/authenticate.ts';
@@ -161,7 +160,7 @@ export const readCall = async (authenticated: Authenticated): Promise<Call> => {
     confirm,
     body: withModel(body?.value, deployment),
     bodyBytes: body?.size ?? 0,
-    bodyDigest: () => hash('sha256', body?.content ?? ''),
+    bodyText: body?.text ?? '',
     header: (name) => request.headers[name],
     pathParameter,
     query: request.query,

@@ -49,11 +49,17 @@ const MAX_UPSTREAM_DEPTH = 1_000;
 /** A shorter text is parsed within milliseconds, even if it is all brackets. */
 const SHORT_TEXT = 64 * 1024;
 
-/** Index of the quote that closes the string whose content starts at `from`. */
-const endOfString = (text: string, from: number): number => {
-  let index = from;
-  while (index < text.length && text[index] !== '"') index += text[index] === '\\' ? 2 : 1;
-  return index;
+const BACKSLASH = 0x5c;
+
+/** Index of the quote that closes a string whose content begins at `from`; the text's end if none does. */
+export const endOfString = (text: string, from: number): number => {
+  for (let quote = text.indexOf('"', from); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    let start = quote;
+    while (start > from && text.charCodeAt(start - 1) === BACKSLASH) start -= 1;
+    // Escaped by an odd number of backslashes.
+    if ((quote - start) % 2 === 0) return quote;
+  }
+  return text.length;
 };
 
 /** Whether a text, not parsed yet, nests deeper than 1,000 levels. */

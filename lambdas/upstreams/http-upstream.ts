@@ -97,9 +97,9 @@ export const urlOf = (baseUrl: string, path: string): URL => {
 };
 
 /** Streamed if possible: that gives a first-event and an idle limit, and shows a truncated answer as one. */
-const encodeBody = ({ request, protocol, bodyBytes = 0 }: UpstreamCall, target: WireTarget) => {
+const encodeBody = ({ request, protocol, source }: UpstreamCall, target: WireTarget) => {
   const wire = protocol.encodeRequest({ ...request, stream: !request.isWhole }, target);
-  return { wire, body: encodeJson(wire, bodyBytes) };
+  return { wire, body: encodeJson(wire, source) };
 };
 
 /** What an error's text must not contain. The model's name may stay: it is the catalog's, and often the cause. */

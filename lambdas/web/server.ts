@@ -8,6 +8,7 @@ import { MAX_INVOCATION_MS } from '../support/clock.ts';
 import { apiError, invalidRequest } from '../support/errors.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import { closeServer, createDrain, createInFlight } from './connections.ts';
+import { eventBytes } from './event-size.ts';
 import { functionUrlEvent, joinHeaders, splitTarget } from './function-url-event.ts';
 import { createHttpErrors, type HttpErrors, parserError } from './http-errors.ts';
 import { createResponseStream } from './lambda-runtime.ts';
@@ -91,12 +92,14 @@ const discardBody = (request: IncomingMessage): Buffer => {
 const lacksHost = ({ httpVersion, headers }: IncomingMessage): boolean =>
   httpVersion === '1.1' && headers.host === undefined;
 
-/** Each unit takes at most six bytes in the event, and the head at most 300 KB. */
-const ALWAYS_DELIVERABLE_LENGTH = 900_000;
+/** Each byte takes at most six in the event, and the head at most 300 KB. */
+const ALWAYS_DELIVERABLE_BYTES = 900_000;
 
-const isDeliverable = (event: HttpEvent): boolean =>
-  (event.body ?? '').length <= ALWAYS_DELIVERABLE_LENGTH ||
-  Buffer.byteLength(JSON.stringify(event)) <= MAX_EVENT_BYTES;
+/** Undefined if the platform would not deliver the event. */
+const deliverable = (event: HttpEvent, body: Buffer): HttpEvent | undefined =>
+  body.byteLength <= ALWAYS_DELIVERABLE_BYTES || eventBytes(event, body) <= MAX_EVENT_BYTES
+    ? event
+    : undefined;
 
 /** A signal that aborts if the client disconnects before its response is complete. */
 const disconnectSignal = (response: ServerResponse): AbortSignal => {
@@ -119,8 +122,8 @@ const createListener = (options: ServerOptions, { send }: HttpErrors) => {
     const source = request.socket.remoteAddress ?? '';
     const head = { path, headers: joinHeaders(request.rawHeaders), source };
     const body = (await acceptsBody(head)) ? await readBody(request) : discardBody(request);
-    const event = body && toEvent(request, body, startedAt);
-    if (!event || !isDeliverable(event)) {
+    const event = body && deliverable(toEvent(request, body, startedAt), body);
+    if (!event) {
       send(response, path, invalidRequest('The request is over 6 MB.', { status: 413 }));
       return;
     }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { createCatalog } from '../../lambdas/catalog/catalog.ts';
 import { createTokenizers } from '../../lambdas/catalog/tokenizer.ts';
 import type { Call, Endpoint, Reply } from '../../lambdas/endpoints/endpoint.ts';
@@ -149,7 +148,7 @@ const createCall = (id: number, now: number, stream: boolean): Call => {
     caller: { keyId: 'key', projectId: 'prj', meterId: METER_ID, plan: PLAN },
     body,
     bodyBytes: 100,
-    bodyDigest: () => createHash('sha256').update(JSON.stringify(body)).digest('hex'),
+    bodyText: JSON.stringify(body),
     header: (name) => (name === 'idempotency-key' ? 'one' : undefined),
     pathParameter: undefined,
     query: {},
