@@ -73,14 +73,16 @@ const countTexts = (texts: string[], { count }: Tokenizer): number => {
 
 /**
  * The more text, the less of it is read, so that an estimate costs no more than the parsing of its body. What is read
- * depends on nothing that follows it: a prompt that grows counts no less, up to a few tokens where a piece of ASCII gets
- * its first other character.
+ * depends on nothing that follows it: a prompt that grows counts no less.
  */
 const SAMPLINGS: Sampling[] = [
   { from: 0, to: 2_048, period: 2_048, size: 2_048 },
   { from: 2_048, to: 131_072, period: 256, size: 64 },
   { from: 131_072, to: Number.POSITIVE_INFINITY, period: 2_048, size: 64 },
 ];
+
+/** Counts as nothing, and nothing is split or joined across it. */
+const END_OF_TEXT = '\0';
 
 /** Estimates the tokens of texts, of all but the first characters by samples. */
 export const estimateTexts = (texts: string[], weights: Weights): number => {
@@ -90,11 +92,8 @@ export const estimateTexts = (texts: string[], weights: Weights): number => {
     if (sampling.from >= total) break;
     const times = sampling.period / sampling.size;
     const reading = startReading(weights);
-    for (const slice of slicesOf(texts, sampling)) {
-      // A word that a sample cuts is continued by the next one.
-      if (times === 1) reading.row = reading.start;
-      read(reading, slice);
-    }
+    // A word that a sample cuts is continued by the next one.
+    read(reading, slicesOf(texts, sampling).join(times === 1 ? END_OF_TEXT : ''));
     tokens += reading.tokens * times;
   }
   return tokens / 1_000;

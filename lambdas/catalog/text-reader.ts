@@ -1,4 +1,4 @@
-import { CLASS, createKinds, UNIT, UNIT_BITS } from './character-classes.ts';
+import { createKinds } from './character-classes.ts';
 import { CERTAIN, createSplits, MAX_SUMMED, PAIR, SIGN } from './split-chances.ts';
 import {
   COLUMNS,
@@ -18,9 +18,8 @@ export type Reading = {
   readonly weights: Weights;
   /** Thousandths of a token. */
   tokens: number;
-  /** The state of the automaton, as its row of cells; that in which a text begins. */
+  /** The state of the automaton, as its row of cells. */
   row: number;
-  readonly start: number;
   /** How often the language's letters split, and its level by that. */
   strange: number;
   level: number;
@@ -35,83 +34,64 @@ const levelOf = (strange: number): number => {
   return level;
 };
 
-/** A cell has in bit 0 whether its step is plain, then the row of the next state, then the step's weight. */
-const MAX_ROWS = 512;
-const ROWS = (MAX_ROWS - 1) * COLUMNS;
-const WEIGHT_BITS = 15;
 /** Of a thousandth of a token. */
 const SIXTEENTHS = 16;
 
-/** Classes of ASCII have three bits; those of two characters are above the chance of a split between them. */
-const ASCII_BITS = 3;
-const CLASSES_FROM = 26;
-const CHANCE = (1 << CLASSES_FROM) - 1;
+/** A kind (character-classes.ts) is a class, and above it a unit. */
+const CLASS = 0x3f;
+const UNIT = 0xfc0;
+const UNIT_BITS = 6;
 
-/** By the codes of two ASCII characters, that of the second in the high byte. */
-const createPairs = (kinds: Uint16Array, splits: Int32Array): Int32Array => {
-  const pairs = new Int32Array(1 << 15);
-  for (let second = 0; second < 0x80; second += 1) {
-    const after = kinds[second] ?? 0;
-    for (let first = 0; first < 0x80; first += 1) {
-      const before = kinds[first] ?? 0;
-      const classes = ((before & CLASS) << ASCII_BITS) | (after & CLASS);
-      const chance = splits[(before & UNIT) | (after >> UNIT_BITS)] ?? 0;
-      pairs[(second << 8) | first] = (classes << CLASSES_FROM) | chance;
-    }
-  }
-  return pairs;
-};
+/**
+ * A cell is the steps over two characters: in its low bits the row of the state after them, above it their weight, and as its
+ * sign whether the second is plain. It is 0 until it is needed; so are all cells of row 0.
+ */
+const ROW_BITS = 8;
+const ROW = 0xff;
+/** Of a sum of weights; above it the signs of the cells are counted, to no use. */
+const WEIGHT = 0x7f_ffff;
 
-/** The tables of all vocabularies that were needed until now: `single` by a class, `double` by two of ASCII. */
-const createTables = () => {
+/** The cells of all vocabularies, by the classes of two characters and the row of the state before them. */
+const createCells = () => {
   const steps = createSteps();
-  const single = new Int32Array(MAX_ROWS * COLUMNS);
-  const double = new Int32Array(MAX_ROWS * COLUMNS);
-  const rows = new Map<Weights, number>();
-
-  const addSingle = (start: number, weights: Weights) => {
-    for (let cell = 0; cell < steps.next.length; cell += 1) {
-      const weight = Math.round(SIXTEENTHS * (weights[steps.feature[cell] ?? 0] ?? 0));
-      single[start + cell] = (weight << WEIGHT_BITS) | (start + (steps.next[cell] ?? 0));
-    }
-  };
-
-  const addDouble = (start: number) => {
-    for (let row = start; row < start + STATES.length * COLUMNS; row += COLUMNS) {
-      for (let classes = 0; classes < COLUMNS; classes += 1) {
-        const first = single[row | (classes >> ASCII_BITS)] ?? 0;
-        const second = single[(first & ROWS) | (classes & ((1 << ASCII_BITS) - 1))] ?? 0;
-        double[row | classes] = second + ((first >>> WEIGHT_BITS) << WEIGHT_BITS);
-      }
-    }
-  };
+  const cells = new Int32Array(1 << (2 * UNIT_BITS + ROW_BITS));
+  const vocabularies: Weights[] = [];
 
   /** The row of the state in which a text begins. */
   const startOf = (weights: Weights): number => {
-    const known = rows.get(weights);
-    if (known !== undefined) return known;
-    const start = rows.size * STATES.length * COLUMNS;
-    rows.set(weights, start);
-    addSingle(start, weights);
-    addDouble(start);
-    return start;
+    if (!vocabularies.includes(weights)) vocabularies.push(weights);
+    return 1 + STATES.length * vocabularies.indexOf(weights);
   };
 
-  return { single, double, startOf };
+  const createCell = (place: number): number => {
+    const row = place & ROW;
+    const state = (row - 1) % STATES.length;
+    const weights = vocabularies[Math.floor((row - 1) / STATES.length)] ?? [];
+    const weigh = (step: number) =>
+      Math.round(SIXTEENTHS * (weights[steps.feature[step] ?? 0] ?? 0));
+    const first = state * COLUMNS + (place >>> (UNIT_BITS + ROW_BITS));
+    const between = steps.next[first] ?? 0;
+    const second = (between & ~CLASS) | ((place >>> ROW_BITS) & CLASS);
+    const next = steps.next[second] ?? 0;
+    const nextRow = row - state + (next >> UNIT_BITS);
+    return (next << 31) | ((weigh(first) + weigh(second)) << ROW_BITS) | nextRow;
+  };
+
+  return { cells, startOf, createCell };
 };
 
 /** Characters after which the level follows the language. */
 const CHUNK = MAX_SUMMED;
 
-/** Adds what steps count: their weights, and the chances of splits, of which only one in `oneIn` was looked up. */
-const addSteps = (reading: Reading, weighed: number, sum: number, oneIn: number): void => {
+/** Adds what steps count: their weight, and the chances of splits, of which every other one was looked up. */
+const addSteps = (reading: Reading, weight: number, sum: number): void => {
   const { weights, level } = reading;
   const weigh = (feature: number, count: number) => (weights[feature] ?? 0) * count;
-  const pairs = oneIn * ((sum >>> PAIR) & 0xff);
-  const splits = (oneIn * (sum & 0xfff)) / CERTAIN;
-  const signSplits = (oneIn * (sum >>> SIGN)) / CERTAIN;
+  const pairs = 2 * ((sum >>> PAIR) & 0xff);
+  const splits = (2 * (sum & 0xfff)) / CERTAIN;
+  const signSplits = (2 * (sum >>> SIGN)) / CERTAIN;
   reading.tokens +=
-    weighed / SIXTEENTHS +
+    weight / SIXTEENTHS +
     weigh(PAIRS + level, pairs) +
     weigh(PAIR_SPLITS + level, splits) +
     weigh(SIGN_SPLITS, signSplits);
@@ -122,78 +102,60 @@ const addSteps = (reading: Reading, weighed: number, sum: number, oneIn: number)
 
 /** Characters that are read from a buffer: the codes of an array are read faster than those of a string. */
 const PIECE = 2_048;
-const buffer = Buffer.alloc(2 * PIECE);
-const codes = new Uint16Array(buffer.buffer, buffer.byteOffset, PIECE);
-
-/** Reads so many characters of the buffer. */
-type PieceReader = (reading: Reading, length: number) => void;
+const codes = new Uint16Array(PIECE + 2);
+const twos = new Int32Array(codes.buffer);
+const bytes = Buffer.from(codes.buffer);
 
 /**
- * Two characters of ASCII are one step, and the chance of a split between them stands for two. Tables are constants of
- * the function: compiled, it is a third faster than with arguments.
+ * Two characters are one step, and the chance of a split between them stands for two. The loop of `addTwos` calls no
+ * function, and its constants are of this file: compiled, it is then twice as fast.
  */
-const createAsciiReader = (pairs: Int32Array, double: Int32Array): PieceReader => {
-  return (reading, length) => {
-    const size = (length + 1) >> 1;
-    let { row } = reading;
-    for (let from = 0; from < size; from += CHUNK / 2) {
-      const end = Math.min(size, from + CHUNK / 2);
-      let weighed = 0;
-      let sum = 0;
-      for (let index = from; index < end; index += 1) {
-        const pair = pairs[codes[index] ?? 0] ?? 0;
-        const cell = double[row | (pair >>> CLASSES_FROM)] ?? 0;
-        weighed += cell >>> WEIGHT_BITS;
-        sum += pair & CHANCE & -(cell & 1);
-        row = cell & ROWS;
-      }
-      addSteps(reading, weighed, sum, 2);
-    }
-    reading.row = row;
-  };
-};
-
-const createAnyReader = (
-  kinds: Uint16Array,
-  splits: Int32Array,
-  single: Int32Array,
-): PieceReader => {
-  return (reading, length) => {
-    let { row } = reading;
-    let previous = 0;
-    for (let from = 0; from < length; from += CHUNK) {
-      const end = Math.min(length, from + CHUNK);
-      let weighed = 0;
-      let sum = 0;
-      for (let index = from; index < end; index += 1) {
-        const kind = kinds[codes[index] ?? 0] ?? 0;
-        const cell = single[row | (kind & CLASS)] ?? 0;
-        weighed += cell >>> WEIGHT_BITS;
-        sum += (splits[previous | (kind >> UNIT_BITS)] ?? 0) & -(cell & 1);
-        row = cell & ROWS;
-        previous = kind & UNIT;
-      }
-      addSteps(reading, weighed, sum, 1);
-    }
-    reading.row = row;
-  };
-};
-
 const createReader = () => {
   const kinds = createKinds();
   const splits = createSplits();
-  const { single, double, startOf } = createTables();
-  const readAscii = createAsciiReader(createPairs(kinds, splits), double);
-  const readAny = createAnyReader(kinds, splits, single);
+  const { cells, startOf, createCell } = createCells();
+
+  /** Reads what is in the buffer between two places; false if a cell is missing. */
+  const addTwos = (reading: Reading, from: number, end: number): boolean => {
+    let { row } = reading;
+    let weight = 0;
+    let sum = 0;
+    for (let index = from | 0; index < (end | 0); index += 1) {
+      const two = twos[index] ?? 0;
+      const first = kinds[two & 0xffff] ?? 0;
+      const second = kinds[two >>> 16] ?? 0;
+      const classes = ((first & CLASS) << UNIT_BITS) | (second & CLASS);
+      const cell = cells[(classes << ROW_BITS) | row] ?? 0;
+      weight = (weight + (cell >>> ROW_BITS)) | 0;
+      sum = (sum + ((splits[(first & UNIT) | (second >> UNIT_BITS)] ?? 0) & (cell >> 31))) | 0;
+      row = cell & ROW;
+    }
+    if (row === 0) return false;
+    reading.row = row;
+    addSteps(reading, weight & WEIGHT, sum);
+    return true;
+  };
+
+  const fillCells = (start: number, from: number, end: number) => {
+    let row = start;
+    for (let index = 2 * from; index < 2 * end; index += 2) {
+      const first = (kinds[codes[index] ?? 0] ?? 0) & CLASS;
+      const second = (kinds[codes[index + 1] ?? 0] ?? 0) & CLASS;
+      const place = (((first << UNIT_BITS) | second) << ROW_BITS) | row;
+      cells[place] ||= createCell(place);
+      row = (cells[place] ?? 0) & ROW;
+    }
+  };
+
   const readPiece = (reading: Reading, piece: string) => {
-    const { length } = piece;
-    // UTF-8 has one byte for each character of ASCII, and more for every other.
-    if (buffer.write(piece) === length) {
-      buffer[length] = 0;
-      readAscii(reading, length);
-    } else {
-      buffer.write(piece, 'utf16le');
-      readAny(reading, length);
+    bytes.write(piece, 'utf16le');
+    codes[piece.length] = 0;
+    const size = Math.ceil(piece.length / 2);
+    for (let from = 0; from < size; from += CHUNK / 2) {
+      const end = Math.min(size, from + CHUNK / 2);
+      if (addTwos(reading, from, end)) continue;
+      fillCells(reading.row, from, end);
+      addTwos(reading, from, end);
     }
   };
   return { startOf, readPiece };
@@ -203,8 +165,8 @@ let reader: ReturnType<typeof createReader> | undefined;
 
 export const startReading = (weights: Weights): Reading => {
   reader ??= createReader();
-  const start = reader.startOf(weights);
-  return { weights, start, row: start, tokens: 0, strange: ENGLISH, level: levelOf(ENGLISH) };
+  const row = reader.startOf(weights);
+  return { weights, row, tokens: 0, strange: ENGLISH, level: levelOf(ENGLISH) };
 };
 
 /** Reads a part of a text once, in time linear in its length. */

@@ -110,6 +110,14 @@ describe('any text', () => {
     );
   });
 
+  test('a text that grows by any other never counts less', () => {
+    fc.assert(
+      fc.property(anyText, anyText, (text, more) => {
+        expect(tokensOf(text + more)).toBeGreaterThanOrEqual(tokensOf(text));
+      }),
+    );
+  });
+
   test('five million characters of any run are counted in a second of CPU', () => {
     const runs = [
       'a',
