@@ -20,6 +20,9 @@ export type AttemptLog = {
   start(target: Target): void;
   /** The target of the latest attempt. */
   target(): Target | undefined;
+  /** Notes in which form that target is called. */
+  adapt(form: Target): void;
+  form(): Target | undefined;
   /** Ends the attempt that runs, with its failure or with its first content. */
   end(failure?: UpstreamError): void;
   /** The last attempt failed after its first content. */
@@ -32,6 +35,7 @@ const failureOf = ({ kind: error, status, reason }: UpstreamError) =>
 export const createAttemptLog = ({ startedAt }: Call, clock: Clock): AttemptLog => {
   const attempts: Attempt[] = [];
   let latest: Target | undefined;
+  let latestForm: Target | undefined;
   let isRunning = false;
   const end: AttemptLog['end'] = (failure) => {
     const last = attempts.at(-1);
@@ -50,6 +54,10 @@ export const createAttemptLog = ({ startedAt }: Call, clock: Clock): AttemptLog 
       Object.assign(last, failureOf(failure));
     },
     target: () => latest,
+    adapt: (form) => {
+      latestForm = form;
+    },
+    form: () => latestForm,
     start: (target) => {
       const { upstream, model } = target;
       latest = target;

@@ -28,6 +28,8 @@ export type CheckedCall = {
   model: Model;
   /** The model's targets that can carry the whole request, in catalog order. */
   targets: Target[];
+  /** `x-router-strict: 1`: what would be dropped is a 400. */
+  isStrict: boolean;
   /**
    * Estimates the input as the target counts it, by default the first one. The request is read once for each, when its
    * estimate is first needed.
@@ -68,7 +70,9 @@ export const checkCall = ({ catalog, tokenizers }: CheckDeps, call: Call): Check
   const model = catalog.require(request.model, call.caller.plan);
   call.note({ model: model.id, stream: request.stream });
   assertCapable(model, request);
-  const targets = strictTargets(call, { request, model }, targetsFor(model, request));
+  const isStrict = call.header('x-router-strict') === '1';
+  const capable = targetsFor(model, request);
+  const targets = isStrict ? strictTargets({ request, model }, capable) : capable;
   const parts = once(() => partsOf(request));
   const countOnce = oncePer((target: Target) => countPrompt(parts(), countingOf(target)));
   const estimateInput = (target = targets[0]) =>
@@ -87,7 +91,7 @@ export const checkCall = ({ catalog, tokenizers }: CheckDeps, call: Call): Check
     targets.map(countOn).reduce((one, other) => (other.least < one.least ? other : one));
   assertFits(model, request, { bodyBytes: call.bodyBytes, parts, lowest });
   return {
-    ...{ call, request, model, targets, estimateInput },
+    ...{ call, request, model, targets, isStrict, estimateInput },
     countPrompt: (target) => {
       const { images, mediaTokens } = parts();
       const hasMedia = images.length > 0 || mediaTokens > 0;
@@ -121,20 +125,28 @@ export const droppedHeader = (sent: Sent, target: Target | undefined): HeaderMap
   return names === '' ? {} : { 'x-router-dropped': names };
 };
 
+const strictError = ({ model }: Sent, dropped: string[]) => {
+  const [param] = dropped;
+  return invalidRequest(
+    `x-router-strict: no provider of the model '${model.id}' accepts ${namesIn(dropped)}.`,
+    param === undefined ? {} : { param },
+  );
+};
+
 /**
- * With `x-router-strict: 1`, keeps the targets that get the whole request.
+ * Keeps the targets that get the whole request.
  * @throws ApiError 400 that lists what the best of the others would not get
  */
-const strictTargets = (call: Call, sent: Sent, targets: Target[]): Target[] => {
-  if (call.header('x-router-strict') !== '1') return targets;
+const strictTargets = (sent: Sent, targets: Target[]): Target[] => {
   const candidates = targets.map((target) => ({ target, dropped: droppedOn(sent, target) }));
   const exact = candidates.filter(({ dropped }) => dropped.length === 0);
   if (exact.length > 0) return exact.map(({ target }) => target);
   const [least] = candidates.toSorted((one, other) => one.dropped.length - other.dropped.length);
-  const [param] = least?.dropped ?? [];
-  const names = namesIn(least?.dropped ?? []);
-  throw invalidRequest(
-    `x-router-strict: no provider of the model '${sent.model.id}' accepts ${names}.`,
-    param === undefined ? {} : { param },
-  );
+  throw strictError(sent, least?.dropped ?? []);
+};
+
+/** @throws ApiError 400 if a strict request loses a field on the target, with what was learned about it */
+export const assertWhole = (checked: CheckedCall, target: Target): void => {
+  const dropped = checked.isStrict ? droppedOn(checked, target) : [];
+  if (dropped.length > 0) throw strictError(checked, dropped);
 };

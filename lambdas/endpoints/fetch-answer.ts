@@ -13,7 +13,7 @@ import { answerEvents } from './answer-events.ts';
 import { type CallBudget, createCallBudget } from './call-budget.ts';
 import type { AttemptLog } from './call-record.ts';
 import type { Cancellations } from './cancellations.ts';
-import type { CheckedCall } from './check-call.ts';
+import { assertWhole, type CheckedCall } from './check-call.ts';
 import { mapRejectedInput } from './rejected-input.ts';
 import type { Settlement } from './settlement.ts';
 
@@ -22,6 +22,8 @@ export type Fetched = {
   answer: Promise<Answer>;
   /** The target that responds, or that is called at the moment. */
   target: () => Target | undefined;
+  /** The same in the form in which it was called, with what was learned about it. */
+  form: () => Target | undefined;
   dispose: () => void;
 };
 
@@ -109,6 +111,10 @@ export const createFetchAnswer = ({
         return upstream.open({
           request: stripForeignThinking(request, originOf(candidate.upstream, candidate.model)),
           target: candidate,
+          onForm: (form) => {
+            assertWhole(checked, form);
+            attempts.adapt(form);
+          },
           protocol: upstreamProtocols[candidate.protocol],
           source: { text: call.bodyText, value: call.body, bytes: call.bodyBytes },
           maxOutputTokens: model.max_output_tokens,
@@ -154,6 +160,6 @@ export const createFetchAnswer = ({
     const answer = fetchFromTargets(checked, attempts, budget);
     // Avoids an unhandled rejection if it fails before it is awaited.
     answer.catch(() => {});
-    return { answer, target: attempts.target, dispose: budget.end };
+    return { answer, target: attempts.target, form: attempts.form, dispose: budget.end };
   };
 };

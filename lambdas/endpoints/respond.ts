@@ -103,7 +103,7 @@ export const respondWithStream = async (
   const live = withHeartbeat(kept, call.protocol.heartbeat, clock);
   return {
     status: 200,
-    headers: droppedHeader(answer.checked, fetched.target()),
+    headers: droppedHeader(answer.checked, fetched.form()),
     messages: settleOnEnd(live, answer),
   };
 };
@@ -118,7 +118,7 @@ const collectReply = async (answer: PendingAnswer): Promise<EncodedReply> => {
     const json = JSON.stringify(call.protocol.encodeResponse(generation, request, meta));
     await deliver(settlement, isEmpty);
     call.note({ outcome: 'finished' });
-    return { status: 200, headers: droppedHeader(answer.checked, fetched.target()), json };
+    return { status: 200, headers: droppedHeader(answer.checked, fetched.form()), json };
   } catch (error) {
     call.note(endOf(error));
     throw error;

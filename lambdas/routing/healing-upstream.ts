@@ -196,6 +196,7 @@ export const createHealingUpstream = (parts: {
 
   const openForm = async (form: Form): Promise<EventBatches> => {
     try {
+      form.call.onForm?.(form.call.target);
       const batches = await upstream.open(form.call);
       await learn(form);
       return batches;

@@ -19,6 +19,8 @@ export type AnswerLimits = {
 export type UpstreamCall = {
   request: GenerationRequest;
   target: Target;
+  /** Gets the target in each form before it is called so. @throws ApiError if it must not be */
+  onForm?: ((target: Target) => void) | undefined;
   /** The target's protocol. */
   protocol: UpstreamProtocol;
   /** The caller's body: what it shares with the upstream's is copied from a large one. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Target } from '../../lambdas/catalog/parse-models.ts';
+import { DAY_MS } from '../../lambdas/support/clock.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import {
@@ -20,6 +21,8 @@ type Row = {
   fields: Record<string, unknown>;
   /** What is sent instead; absent members are not sent. */
   sent: Record<string, unknown>;
+  /** The header `x-router-dropped` of the response. */
+  dropped?: string;
   protocol?: 'messages';
   headers?: Record<string, string>;
   /** The next request meets it again, because it is of the request, not of the model. */
@@ -57,36 +60,42 @@ const ROWS: Record<string, Row> = {
     isRejected: has('temperature'),
     fields: { temperature: 0.2, top_p: 0.5 },
     sent: { temperature: undefined, top_p: 0.5 },
+    dropped: 'temperature',
   },
   "OpenAI's, of a sampling field": {
     words: "Unsupported parameter: 'top_p' is not supported with this model.",
     isRejected: has('top_p'),
     fields: { temperature: 0.2, top_p: 0.5 },
     sent: { temperature: 0.2, top_p: undefined },
+    dropped: 'top_p',
   },
   "Moonshot's, of a temperature": {
     words: 'invalid temperature: only 1 is allowed for this model',
     isRejected: has('temperature'),
     fields: { temperature: 0.2 },
     sent: { temperature: undefined },
+    dropped: 'temperature',
   },
   "xAI's, of a penalty": {
     words: 'Model grok-4.5 does not support parameter presencePenalty.',
     isRejected: has('presence_penalty'),
     fields: { presence_penalty: 0.5, temperature: 0.2 },
     sent: { presence_penalty: undefined, temperature: 0.2 },
+    dropped: 'presence_penalty',
   },
   "xAI's, of an effort": {
     words: 'Model grok-4.20 does not support parameter reasoningEffort.',
     isRejected: has('reasoning_effort'),
     fields: EFFORT,
     sent: { reasoning_effort: undefined },
+    dropped: 'reasoning_effort',
   },
   "OpenAI's, of an effort": {
     words: 'Unrecognized request argument supplied: reasoning_effort',
     isRejected: has('reasoning_effort'),
     fields: EFFORT,
     sent: { reasoning_effort: undefined },
+    dropped: 'reasoning_effort',
   },
   "OpenAI's, of a level": {
     words:
@@ -94,12 +103,14 @@ const ROWS: Record<string, Row> = {
     isRejected: effortIs('max'),
     fields: EFFORT,
     sent: { reasoning_effort: 'xhigh' },
+    dropped: 'reasoning_effort',
   },
   "Groq's, of a level": {
     words: '`reasoning_effort` must be one of `low`, `medium`, or `high`',
     isRejected: effortIs('max'),
     fields: EFFORT,
     sent: { reasoning_effort: 'high' },
+    dropped: 'reasoning_effort',
   },
   "Anthropic's, of a level": {
     words: "output_config.effort: Input should be 'low', 'medium', 'high' or 'max'",
@@ -107,6 +118,7 @@ const ROWS: Record<string, Row> = {
     protocol: 'messages',
     fields: { thinking: { type: 'adaptive' }, output_config: { effort: 'xhigh' } },
     sent: { output_config: { effort: 'high' } },
+    dropped: 'output_config',
   },
   "Anthropic's schema, of a form of thinking": {
     words:
@@ -133,6 +145,7 @@ const ROWS: Record<string, Row> = {
       tool_choice: { type: 'any' },
     },
     sent: { tool_choice: { type: 'auto' } },
+    dropped: 'tool_choice',
   },
   "DeepSeek's, of a forced tool": {
     words: 'Thinking mode does not support this tool_choice',
@@ -140,6 +153,7 @@ const ROWS: Record<string, Row> = {
     fields: FORCED,
     sent: { tool_choice: 'auto' },
     isOfRequest: true,
+    dropped: 'tool_choice',
   },
   "Qwen's, of a forced tool": {
     words:
@@ -148,6 +162,7 @@ const ROWS: Record<string, Row> = {
     fields: FORCED,
     sent: { tool_choice: 'auto' },
     isOfRequest: true,
+    dropped: 'tool_choice',
   },
   "Moonshot's, of a forced tool": {
     words: "tool_choice 'required' is incompatible with thinking enabled",
@@ -155,6 +170,7 @@ const ROWS: Record<string, Row> = {
     fields: FORCED,
     sent: { tool_choice: 'auto' },
     isOfRequest: true,
+    dropped: 'tool_choice',
   },
   "Anthropic's, of a system turn": {
     words:
@@ -233,6 +249,7 @@ const ROWS: Record<string, Row> = {
     },
     fields: {},
     sent: {},
+    dropped: 'anthropic-beta',
   },
 };
 const NAMES = Object.keys(ROWS);
@@ -259,7 +276,7 @@ afterAll(async () => {
   await Promise.all(upstreams.map(({ close }) => close()));
 });
 
-const ask = async (name: string, fields: object) => {
+const ask = async (name: string, fields: object, own: Record<string, string> = {}) => {
   const { protocol = 'chat', headers } = ROWS[name] as Row;
   const path = { chat: '/v1/chat/completions', messages: '/v1/messages' }[protocol];
   const body = {
@@ -268,27 +285,49 @@ const ask = async (name: string, fields: object) => {
     messages: [{ role: 'user', content: 'hi' }],
     ...fields,
   };
-  const { status } = await send(fleet.urls[0] ?? '', path, {
+  const sent = await send(fleet.urls[0] ?? '', path, {
     method: 'POST',
-    headers: { authorization: `Bearer ${fleet.key}`, ...headers },
+    headers: { authorization: `Bearer ${fleet.key}`, ...headers, ...own },
     body: JSON.stringify(body),
   });
-  return { status, calls: upstreams[NAMES.indexOf(name)]?.take() ?? [] };
+  const dropped = sent.headers['x-router-dropped'];
+  return { ...sent, dropped, calls: upstreams[NAMES.indexOf(name)]?.take() ?? [] };
 };
 
 describe('a rejection in the words of a provider that name a difference', () => {
   test.each(NAMES)(
-    '%s is healed by one more call, and by none in the next request',
+    '%s is healed by one more call, and by none in the next request; what is dropped is named',
     async (name) => {
-      const { fields, sent, isOfRequest = false } = ROWS[name] as Row;
+      const { fields, sent, dropped, isOfRequest = false } = ROWS[name] as Row;
       const first = await ask(name, fields);
-      expect([first.status, first.calls.length]).toEqual([200, 2]);
+      expect([first.status, first.calls.length, first.dropped]).toEqual([200, 2, dropped]);
       const wire = first.calls[1]?.body ?? {};
-      expect(Object.fromEntries(Object.keys(sent).map((key) => [key, wire[key]]))).toMatchObject(
-        sent,
-      );
+      const changed = Object.fromEntries(Object.keys(sent).map((key) => [key, wire[key]]));
+      expect(changed).toMatchObject(sent);
       const next = await ask(name, fields);
-      expect([next.status, next.calls.length]).toEqual([200, isOfRequest ? 2 : 1]);
+      expect([next.status, next.calls.length, next.dropped]).toEqual([
+        200,
+        isOfRequest ? 2 : 1,
+        dropped,
+      ]);
+    },
+  );
+
+  test.each(NAMES.filter((name) => ROWS[name]?.dropped !== undefined))(
+    '%s is the 400 of a strict request that would lose its field, before and after it was learned, for no unit',
+    async (name) => {
+      // Nothing learned by the test before holds.
+      clock.advance(2 * DAY_MS);
+      const { fields, dropped = '', isOfRequest = false } = ROWS[name] as Row;
+      const before = await fleet.charged();
+      const strict = () => ask(name, fields, { 'x-router-strict': '1' });
+      for (const { status, text, calls } of [await strict(), await strict()]) {
+        expect([status, calls.length]).toEqual([400, 1]);
+        expect(text).toContain(`accepts ${dropped}.`);
+      }
+      expect(await fleet.charged()).toBe(before);
+      expect((await ask(name, fields)).status).toBe(200);
+      expect([(await strict()).calls.length]).toEqual([isOfRequest ? 1 : 0]);
     },
   );
 

@@ -94,7 +94,8 @@ const createProvider =
     }
     const answer = next(0).then((first) => ({ batches: rest(first), isEmpty: false }));
     answer.catch(() => undefined);
-    return { answer, target: () => TARGET, dispose: () => undefined };
+    const target = () => TARGET;
+    return { answer, target, form: target, dispose: () => undefined };
   };
 
 type Environment = { isAlive: () => boolean; generate: Endpoint };

@@ -1,7 +1,7 @@
 import type { GenerationRequest } from '../generation.ts';
 import type { HeaderMap, WireTarget } from '../protocol.ts';
 
-const HEADER = 'anthropic-beta';
+export const BETA_HEADER = 'anthropic-beta';
 const BETA = /^[\w.-]{1,80}$/;
 /** The router's limit against oversized headers. */
 const MAX_BETAS = 32;
@@ -14,7 +14,7 @@ export const callerBetas = (value = ''): string[] =>
     .filter((beta) => BETA.test(beta))
     .slice(0, MAX_BETAS);
 
-const isHeader = (name: string): boolean => name.toLowerCase() === HEADER;
+const isHeader = (name: string): boolean => name.toLowerCase() === BETA_HEADER;
 
 const betasOf = ({ headers = {} }: WireTarget): string[] =>
   Object.entries(headers).flatMap(([name, value]) => (isHeader(name) ? callerBetas(value) : []));
@@ -33,7 +33,7 @@ export const withCallerBetas = (target: WireTarget, request: GenerationRequest):
   const headers: HeaderMap = Object.fromEntries(others);
   return {
     ...target,
-    headers: betas.length > 0 ? { ...headers, [HEADER]: betas.join(',') } : headers,
+    headers: betas.length > 0 ? { ...headers, [BETA_HEADER]: betas.join(',') } : headers,
   };
 };
 
@@ -43,3 +43,7 @@ export const withCallerBetas = (target: WireTarget, request: GenerationRequest):
  */
 export const requestsBeta = (target: WireTarget, name: string): boolean =>
   betasOf(target).some((beta) => beta.startsWith(name));
+
+/** Whether the target, which has the forwarded betas, lacks one that the caller asked for. */
+export const losesBeta = (target: WireTarget, { betas = [] }: GenerationRequest): boolean =>
+  betas.some((beta) => !betasOf(target).includes(beta));

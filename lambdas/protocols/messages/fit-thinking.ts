@@ -3,9 +3,8 @@ import type { GenerationRequest, Reasoning } from '../generation.ts';
 import { budgetOfEffort, effortOfBudget, fitEffort, type Profile } from '../profile.ts';
 import type { WireTarget } from '../protocol.ts';
 import { NAME } from './name.ts';
+import { isToolForced, MIN_BUDGET } from './thinking.ts';
 
-/** The vendor's minimum thinking budget, in tokens. */
-const MIN_BUDGET = 1_024;
 /** Share of the token cap that thinking may use, so that a response has room after it. */
 const MAX_SHARE = 0.8;
 /** The vendor's effort where a request states none. */
@@ -78,9 +77,6 @@ const choose = (wanted: Reasoning, request: GenerationRequest, target: WireTarge
   const { effort } = wanted;
   return { reasoning: effort === undefined ? {} : { effort }, isLost: mode !== undefined };
 };
-
-const isToolForced = ({ toolChoice }: GenerationRequest): boolean =>
-  toolChoice?.type === 'required' || toolChoice?.type === 'tool';
 
 /** With thinking off, the highest levels are rejected. */
 const MAX_WITHOUT_THINKING = ['low', 'medium', 'high'];

@@ -9,7 +9,7 @@ import { essentialBeyond, fieldsBeyond, isDefault } from '../losses.ts';
 import { isPdf } from '../media.ts';
 import type { Profile } from '../profile.ts';
 import type { ReadHeader, WireTarget } from '../protocol.ts';
-import { callerBetas, withCallerBetas } from './betas.ts';
+import { BETA_HEADER, callerBetas, losesBeta, withCallerBetas } from './betas.ts';
 import { fitThinking } from './fit-thinking.ts';
 import { NAME } from './name.ts';
 import {
@@ -116,7 +116,7 @@ const decode = (wire: CountRequest): GenerationRequest => {
 export const decodeRequest = (body: unknown, header?: ReadHeader): GenerationRequest => {
   const request = decode(parseWire(MessagesRequest, body));
   assertContent(request.turns);
-  const betas = callerBetas(header?.('anthropic-beta'));
+  const betas = callerBetas(header?.(BETA_HEADER));
   return betas.length > 0 ? { ...request, betas } : request;
 };
 
@@ -170,12 +170,14 @@ const lostSampling = (request: GenerationRequest, target: WireTarget): string[] 
 };
 
 /** The caller's fields that the target does not get, or gets with another meaning. */
-export const losses = (original: GenerationRequest, target: WireTarget): string[] => {
+export const losses = (original: GenerationRequest, catalogTarget: WireTarget): string[] => {
+  const target = withCallerBetas(catalogTarget, original);
   const { request, dropped } = fitTo(original, target);
   return [
     ...dropped,
     ...lostSampling(request, target),
     ...fieldsBeyond(NAME, request, isWithinStrict),
+    ...(losesBeta(target, original) ? [BETA_HEADER] : []),
   ];
 };
 

@@ -35,7 +35,7 @@ const hasLostThinking = ({ turns }: GenerationRequest): boolean => {
 
 // --- thinking ---
 
-const isToolForced = ({ toolChoice }: GenerationRequest): boolean =>
+export const isToolForced = ({ toolChoice }: GenerationRequest): boolean =>
   toolChoice?.type === 'required' || toolChoice?.type === 'tool';
 
 /**
@@ -48,7 +48,7 @@ const isTurnedOn = (request: GenerationRequest): boolean => {
 };
 
 /** The vendor's minimum thinking budget, in tokens. */
-const MIN_BUDGET = 1_024;
+export const MIN_BUDGET = 1_024;
 
 const encodeEnabled = (passthrough: Json | undefined, budget: number | undefined, cap: number) => {
   // The budget must stay below a lowered token cap.

@@ -71,6 +71,7 @@ const setUpSettlement = (messages: MessageBatches) => {
     fetched: {
       answer: Promise.reject(new Error('not read')),
       target: () => undefined,
+      form: () => undefined,
       dispose: () => calls.push('dispose'),
     },
     settlement: {
