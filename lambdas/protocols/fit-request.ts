@@ -1,7 +1,14 @@
+import { omitUndefined } from '../support/omit-undefined.ts';
 import type { Block, Extras, GenerationRequest, NativeTool, Tool } from './generation.ts';
 import { asRecord, type Json } from './json.ts';
 import { isDefault } from './losses.ts';
-import { MEDIA, type Medium, type Profile, type SamplingField } from './profile.ts';
+import {
+  MEDIA,
+  type Medium,
+  type Profile,
+  SAMPLING_FIELDS,
+  type SamplingField,
+} from './profile.ts';
 
 /** A request that fits a target, and the caller's fields whose meaning it lost on the way. */
 export type Fitted = { request: GenerationRequest; dropped: string[] };
@@ -39,22 +46,21 @@ const withoutFields = (extras: Extras, names: string[]): Extras => ({
 const fitSampling = (request: GenerationRequest, profile: Profile): Fitted => {
   const accepted = acceptedFields(request, profile);
   if (accepted === undefined) return { request, dropped: [] };
-  const { temperature, topP, topK, ...rest } = request;
-  const canonical: Json = { temperature, top_p: topP, top_k: topK };
-  const isAccepted = (name: string) => accepted.some((field) => field === name);
-  const rejected = Object.entries(CHAT_FIELDS).flatMap(([name, fields]) =>
-    isAccepted(name) ? [] : (fields ?? []),
+  const { temperature, topP, topK, extras } = request;
+  const keep = <Value>(name: SamplingField, value: Value): Value | undefined =>
+    accepted.includes(name) ? value : undefined;
+  const removed = SAMPLING_FIELDS.flatMap((name) =>
+    accepted.includes(name) ? [] : (CHAT_FIELDS[name] ?? [name]),
   );
-  const values: Json = { ...canonical, ...request.extras.fields };
-  const removed = [...Object.keys(canonical).filter((name) => !isAccepted(name)), ...rejected];
+  const values: Json = { temperature, top_p: topP, top_k: topK, ...extras.fields };
   return {
-    request: {
-      ...rest,
-      ...(isAccepted('temperature') && temperature !== undefined && { temperature }),
-      ...(isAccepted('top_p') && topP !== undefined && { topP }),
-      ...(isAccepted('top_k') && topK !== undefined && { topK }),
-      extras: withoutFields(request.extras, rejected),
-    },
+    request: omitUndefined({
+      ...request,
+      temperature: keep('temperature', temperature),
+      topP: keep('top_p', topP),
+      topK: keep('top_k', topK),
+      extras: withoutFields(extras, removed),
+    }),
     dropped: removed.filter((name) => !isDefault(name, values[name])),
   };
 };

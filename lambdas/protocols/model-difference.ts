@@ -77,15 +77,15 @@ const RULES: Rule[] = [
   [/thinking\.type\.(\w{1,20}) is not supported/, thinkingWithout],
   [/\bthinking(?:\.type)?: input tag (\w{1,20}) found/, thinkingWithout],
   [
-    /does not support (?:the effort parameter|(?:parameter )?reasoning[ _.]?effort)/,
-    () => effortOnly(''),
+    /does not support (?:the effort parameter|(?:parameter )?reasoning[ _.]?effort)|(?:unsupported parameter|argument supplied): reasoning_effort/,
+    effortOnly,
   ],
-  [/(?:unsupported parameter|argument supplied): reasoning_effort/, () => effortOnly('')],
   [/effort.{1,100}\bsupported (?:levels|values)(?: are)?:? (.{1,100})/, effortOnly],
   [/effort(?:: input should be| must be one of) (.{1,100})/, effortOnly],
-  [/\b(\w{1,20}) is (?:deprecated for|not supported (?:with|by|for)) this model/, samplingWithout],
-  [/\b(\w{1,20}) does not support \S{1,20} with this model/, samplingWithout],
-  [/invalid (\w{1,20}): only \S{1,20} is allowed for this model/, samplingWithout],
+  [
+    /\b(\w{1,20})(?: is (?:deprecated|not supported) (?:with|by|for)| does not support \S{1,20} with|: only \S{1,20} is allowed for) this model/,
+    samplingWithout,
+  ],
   [/does not support parameter (\w{1,20})/, samplingWithout],
   [
     /function tools with reasoning_effort are not supported/,

@@ -32,54 +32,38 @@ export type UpstreamErrorKind =
 /** The prompt's tokens and the model's maximum, as the upstream counted them. */
 export type Overflow = { tokens: number; most: number };
 
+/** What is known of a failure, besides its kind. */
+type Facts = Omit<UpstreamError, keyof Error | 'kind'>;
+
 export class UpstreamError extends Error {
   readonly kind: UpstreamErrorKind;
   /** HTTP status of the upstream's response, if any. */
-  readonly status: number | undefined;
+  declare readonly status?: number | undefined;
   /** `retry-after` of the upstream, in seconds. */
-  readonly retryAfterSeconds: number | undefined;
+  declare readonly retryAfterSeconds?: number | undefined;
   /** By how much the prompt is too long, if the upstream reports it. */
-  readonly overflow: Overflow | undefined;
+  declare readonly overflow?: Overflow | undefined;
   /** Version of the credential that the upstream rejected. */
-  readonly credentialVersion: string | undefined;
+  declare readonly credentialVersion?: string | undefined;
   /** Paths of the parameters that the upstream's error names, by their names in its protocol. */
-  readonly rejectedPaths: readonly string[];
+  readonly rejectedPaths: readonly string[] = [];
   /** Whether it is about what the request contains, e.g. a prompt that the provider flagged. */
-  readonly isAboutInput: boolean;
+  readonly isAboutInput: boolean = false;
   /** The difference of the model that the upstream's rejection names, if it is a known one. */
-  readonly difference: ModelDifference | undefined;
+  declare readonly difference?: ModelDifference | undefined;
   /** The provider's words as records and callers may see them, at most 200 characters. */
-  readonly reason: string | undefined;
+  declare readonly reason?: string | undefined;
   /** The error that a 200 response contained, as it was sent. Private. */
-  readonly sent: Record<string, unknown> | undefined;
+  declare readonly sent?: Record<string, unknown> | undefined;
 
   constructor(
     kind: UpstreamErrorKind,
     message: string,
-    options: {
-      status?: number;
-      retryAfterSeconds?: number;
-      overflow?: Overflow | undefined;
-      rejectedPaths?: readonly string[];
-      isAboutInput?: boolean;
-      reason?: string | undefined;
-      difference?: ModelDifference | undefined;
-      credentialVersion?: string;
-      sent?: Record<string, unknown>;
-      cause?: unknown;
-    } = {},
+    { cause, ...facts }: Partial<Facts> & { cause?: unknown } = {},
   ) {
-    super(message, { cause: options.cause });
+    super(message, { cause });
     this.name = 'UpstreamError';
     this.kind = kind;
-    this.status = options.status;
-    this.retryAfterSeconds = options.retryAfterSeconds;
-    this.overflow = options.overflow;
-    this.credentialVersion = options.credentialVersion;
-    this.rejectedPaths = options.rejectedPaths ?? [];
-    this.isAboutInput = options.isAboutInput ?? false;
-    this.difference = options.difference;
-    this.reason = options.reason;
-    this.sent = options.sent;
+    Object.assign(this, facts);
   }
 }

@@ -53,13 +53,9 @@ const withProfile = (target: Target, profile: Profile): Target => ({
 });
 
 /** The members of `learned` in which it differs from `known`. */
-const difference = (learned: Profile, known: Profile): Profile =>
+const difference = (learned: Profile, known: Record<string, unknown>): Profile =>
   Object.fromEntries(
-    Object.entries(learned).filter(
-      ([name, value]) =>
-        JSON.stringify(value) !==
-        JSON.stringify(Object.entries(known).find(([one]) => one === name)?.[1]),
-    ),
+    Object.entries(learned).filter(([name, value]) => !isDeepStrictEqual(value, known[name])),
   );
 
 export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Log }): Lessons => {
