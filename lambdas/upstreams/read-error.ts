@@ -4,7 +4,6 @@ import { beforeEcho, textsIn } from '../protocols/find-echo.ts';
 import { differenceIn } from '../protocols/model-difference.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import { interpretErrorBody, interpretSentError } from '../protocols/upstream-error-body.ts';
-import { omitUndefined } from '../support/omit-undefined.ts';
 import type { Chunks } from './read-answer.ts';
 
 /** Read of an error body: enough to classify the error. */
@@ -76,8 +75,6 @@ export const readError = async (
     isAboutInput: meaning.isAboutInput,
     difference: REJECTED.includes(status) ? differenceIn(ownWords(words, confidential)) : undefined,
     reason: reasonOf(words, confidential),
-    ...omitUndefined({
-      retryAfterSeconds: parseRetryAfter(response.headers['retry-after'], now),
-    }),
+    retryAfterSeconds: parseRetryAfter(response.headers['retry-after'], now),
   });
 };

@@ -15,7 +15,7 @@ const reset: Act = (response) => void response.socket?.resetAndDestroy();
 const OVERFLOW = new URL('../../fixtures/refusals/overflow-openai.json', import.meta.url);
 
 const REFUSED_TEMPERATURE = new URL(
-  '../../fixtures/refusals/other-openai-unsupported-value.json',
+  '../../fixtures/refusals/other-anthropic-range.json',
   import.meta.url,
 );
 
@@ -83,12 +83,11 @@ describe('a refusal that names a parameter', () => {
     'a rejected parameter that the caller sent is a 400, streamed: %s',
     async (stream) => {
       const { askFor, primary, second, fleet, count } = await startLab([refuse, answer]);
-      const sent = await askFor({ stream, temperature: 0 });
+      const sent = await askFor({ stream, temperature: 2 });
       expect(sent.status).toBe(400);
       expect(JSON.parse(sent.text).error).toEqual({
         type: 'invalid_request_error',
-        message:
-          "The model's provider rejected the request: Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.",
+        message: "The model's provider rejected the request: temperature: range: 0..1",
         param: 'temperature',
         code: null,
       });
