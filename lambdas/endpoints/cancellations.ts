@@ -27,7 +27,7 @@ const POLL_MS = 3_000;
 const ANSWERED_WITHIN_MS = 5_000;
 const PAUSE_MS = 250;
 
-type Running = { projectId: string; abort: (reason: UpstreamError) => void };
+type Running = { projectId: string; abort: ((reason: UpstreamError) => void) | undefined };
 
 /** Runs `poll` every 3 s while it is needed. */
 const createTimer = (clock: Clock, poll: () => Promise<void>) => {
@@ -67,7 +67,7 @@ export const createCancellations = ({
   const abortHere = (projectId: string, requestId: string): boolean => {
     const found = running.get(requestId);
     if (found?.projectId !== projectId) return false;
-    found.abort(new Cancelled());
+    found.abort?.(new Cancelled());
     return true;
   };
 
@@ -93,10 +93,13 @@ export const createCancellations = ({
 
   return {
     watch: ({ requestId, caller: { projectId } }, abort) => {
-      running.set(requestId, { projectId, abort });
+      const entry: Running = { projectId, abort };
+      running.set(requestId, entry);
       timer.start();
       return () => {
         running.delete(requestId);
+        // A map that has grown leaves its former table, with all that it held, to the next full collection.
+        entry.abort = undefined;
         if (running.size === 0) timer.stop();
       };
     },

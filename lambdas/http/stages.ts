@@ -1,4 +1,5 @@
 import type middy from '@middy/core';
+import type { Context } from 'aws-lambda';
 import type { Call, Endpoint, Reply } from '../endpoints/endpoint.ts';
 import { type Authenticate, confirmedCaller, type Identity } from '../keys/authenticate.ts';
 import type { RequestFields } from '../log-events.ts';
@@ -52,8 +53,11 @@ export type Received = {
   readonly notes: Partial<RequestFields>;
 };
 
+/** What middlewares keep of one request. */
+type Internal = { cancelRunning?: () => void };
+
 /** A middy middleware inside the outermost two. */
-export type Middleware = middy.MiddlewareObj<Received, Reply>;
+export type Middleware = middy.MiddlewareObj<Received, Reply, Error, Context, Internal>;
 
 /** A request whose route needs a key. */
 export type Routed = Received & {

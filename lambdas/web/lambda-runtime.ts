@@ -22,7 +22,8 @@ const STALL_MS = 60_000;
 /** Slower than any line in use (16 KB a second); a whole response is one write of up to megabytes. */
 const MIN_BYTES_PER_MS = 16;
 
-const preludes = new WeakMap<Writable, Prelude>();
+/** A stream with its head, which a WeakMap would keep until a full collection, with the response. */
+type ResponseStream = Writable & { prelude?: Prelude };
 
 const writeHead = (response: ServerResponse, prelude: Prelude) => {
   const { statusCode = 200, headers = {}, multiValueHeaders = {}, cookies = [] } = prelude;
@@ -38,7 +39,7 @@ const writeHead = (response: ServerResponse, prelude: Prelude) => {
  * any in the turn after an empty write. A client that stops reading holds its response back, and with it the
  * upstream; after a minute it counts as disconnected.
  */
-export const createResponseStream = (response: ServerResponse, clock: Clock): Writable => {
+export const createResponseStream = (response: ServerResponse, clock: Clock): ResponseStream => {
   let hasBytes = false;
   let cancelStall = () => {};
   /** Calls back once the client has taken what waits for it; most of it the kernel takes at once. */
@@ -50,10 +51,10 @@ export const createResponseStream = (response: ServerResponse, clock: Clock): Wr
       callback();
     });
   };
-  const stream: Writable = new Writable({
+  const stream: ResponseStream = new Writable({
     write: (chunk: Buffer, _encoding, callback) => {
       if (!response.headersSent) {
-        writeHead(response, preludes.get(stream) ?? NO_PRELUDE);
+        writeHead(response, stream.prelude ?? NO_PRELUDE);
         setImmediate(() => {
           if (!hasBytes) response.flushHeaders();
         });
@@ -83,10 +84,8 @@ const streamifyResponse = <T extends Handler>(handler: T): T =>
   Object.assign(handler, { [STREAMING]: 'response' });
 
 /** Sets the prelude of a response stream. */
-export const withPrelude = (stream: Writable, prelude: Prelude): Writable => {
-  preludes.set(stream, prelude);
-  return stream;
-};
+export const withPrelude = (stream: ResponseStream, prelude: Prelude): Writable =>
+  Object.assign(stream, { prelude });
 
 // AWS's runtime client also sets this global, before or after this module runs.
 const existing: unknown = Reflect.get(globalThis, 'awslambda');

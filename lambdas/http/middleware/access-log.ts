@@ -1,4 +1,3 @@
-import type { Reply } from '../../endpoints/endpoint.ts';
 import type { MessageBatches } from '../../protocols/sse.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { Log } from '../../support/log.ts';
@@ -38,23 +37,20 @@ const fieldsOf = (
  * runs out of memory without running this code again.
  */
 export const accessLog = ({ log, clock }: Options): Middleware => {
-  const timers = new WeakMap<Received, () => void>();
-  const accessLogBefore: Middleware['before'] = ({ event }) => {
+  const accessLogBefore: Middleware['before'] = ({ event, internal }) => {
     const writeRunning = () => log.info('request_running', fieldsOf(event, clock.now()));
-    timers.set(event, clock.after(RUNNING_AFTER_MS, writeRunning));
-  };
-  const writeLine = (received: Received, status: number) => {
-    timers.get(received)?.();
-    log.info('request', { ...fieldsOf(received, clock.now()), status });
-  };
-  const observe = (received: Received, reply: Reply): Reply => {
-    const line = () => writeLine(received, reply.status);
-    if ('messages' in reply) return { ...reply, messages: onEnd(reply.messages, line) };
-    line();
-    return reply;
+    internal.cancelRunning = clock.after(RUNNING_AFTER_MS, writeRunning);
   };
   const accessLogAfter: Middleware['after'] = (request) => {
-    if (request.response) request.response = observe(request.event, request.response);
+    const { event, internal, response: reply } = request;
+    if (!reply) return;
+    const writeLine = () => {
+      internal.cancelRunning?.();
+      log.info('request', { ...fieldsOf(event, clock.now()), status: reply.status });
+    };
+    if ('messages' in reply) {
+      request.response = { ...reply, messages: onEnd(reply.messages, writeLine) };
+    } else writeLine();
   };
   return { before: accessLogBefore, after: accessLogAfter, onError: accessLogAfter };
 };
