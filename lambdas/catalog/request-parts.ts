@@ -11,6 +11,7 @@ import type {
 import { asRecord, isTooDeep, type Json, readJsonObject } from '../protocols/json.ts';
 import { sizeOfImage } from './image-size.ts';
 import type { Image } from './image-tokens.ts';
+import { tokensOfPdf } from './pdf-pages.ts';
 
 /** What a request's tokens depend on, the same for every vendor. */
 export type RequestParts = {
@@ -35,10 +36,6 @@ export type RequestParts = {
 export const TOKENS_PER_MEDIUM = 1_600;
 /** Four bytes of text a token, and three bytes in four characters of base64. */
 const TEXT_CHARACTERS_PER_TOKEN = 5.3;
-/** As text and as a picture: 7,000 for 3 pages (https://platform.claude.com/docs/en/build-with-claude/pdf-support). */
-const TOKENS_PER_PAGE = 2_300;
-/** Of a PDF whose pages are compressed: some 75 KB each. */
-const PDF_CHARACTERS_PER_TOKEN = 43;
 /** Audio, encrypted search results: text that a model does not read as letters. */
 const OPAQUE = /^(?:data:[^,]*,)?[A-Za-z0-9+/_=-]{512,}$/;
 /** Longer arguments are read as one text, so that they are not parsed a second time. */
@@ -48,13 +45,6 @@ const imageOf = ({ source, extras }: ImageBlock): Image => ({
   size: source.kind === 'base64' ? sizeOfImage(source.data) : undefined,
   isLow: asRecord(extras?.fields.image_url)?.detail === 'low',
 });
-
-const PAGE = /\/Type ?\/Page\b/g;
-
-const tokensOfPdf = (base64: string): number => {
-  const pages = Buffer.from(base64, 'base64').toString('latin1').match(PAGE)?.length;
-  return pages ? pages * TOKENS_PER_PAGE : base64.length / PDF_CHARACTERS_PER_TOKEN;
-};
 
 const addDocument = (parts: RequestParts, { source }: DocumentBlock): void => {
   if (source.kind === 'text') parts.text.push(source.text);
