@@ -7,6 +7,7 @@ import { partsOf } from '../../../lambdas/catalog/request-parts.ts';
 import { startLab } from '../../support/fleet-lab.ts';
 import { answer, startUpstream } from '../../support/fleet-upstream.ts';
 import { modelOn, targetAt } from '../../support/models.ts';
+import { send } from '../../support/send.ts';
 import { requestOf } from '../../support/translate.ts';
 
 const u16 = (value: number) => [value >> 8, value & 0xff];
@@ -176,6 +177,23 @@ describe('tokens of an image', () => {
       expect([await count('low'), await count('high')]).toEqual([low, high]);
     },
   );
+
+  test('the usage of responses counts an image with detail low as 85 tokens, on a chat target of gpt-4o', async () => {
+    const { url } = await startUpstream(answer);
+    const target = targetAt(url, { model: 'gpt-4o', counting: { framing: FREE } });
+    const { fleet } = await startLab([answer], { models: [modelOn([target], { vision: true })] });
+    const count = async (detail: string) => {
+      const image_url = `data:image/png;base64,${encode(png(1_024, 1_024))}`;
+      const content = [{ type: 'input_image', image_url, detail }];
+      const { text } = await send(fleet.urls[0] ?? '', '/v1/responses', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${fleet.key}` },
+        body: JSON.stringify({ model: 'vendor/model', input: [{ role: 'user', content }] }),
+      });
+      return JSON.parse(text).usage.input_tokens;
+    };
+    expect([await count('low'), await count('high')]).toEqual([85, 765]);
+  });
 
   test('700 images of one pixel are not too long for a context of 1,048,576 tokens', async () => {
     const { askFor, primary } = await startLab([answer], {
