@@ -5,38 +5,31 @@ const TOKENS_PER_PAGE = 2_300;
 /** Of a PDF whose pages are not read: some 75 KB each. */
 const PDF_CHARACTERS_PER_TOKEN = 43;
 
-/** Limits of what is inflated: 10 ms of CPU. */
+/** Limit of what is inflated of a file: 10 ms of CPU. */
 const MAX_INFLATED = 4_194_304;
-const MAX_STREAMS = 256;
+/** Of this, what each stream uses besides its length. */
+const STREAM_COST = 16_384;
 
 const PAGE = /\/Type\s?\/Page\b/g;
 const pagesIn = (objects: Buffer): number => objects.toString('latin1').match(PAGE)?.length ?? 0;
 
-/** The object streams of a file (ISO 32000-1, 7.5.7): most writers keep pages in them since PDF 1.5. */
-const findObjectStreams = (file: Buffer): Buffer[] => {
-  const streams: Buffer[] = [];
-  let name = file.indexOf('/ObjStm');
-  while (name !== -1 && streams.length <= MAX_STREAMS) {
-    const end = file.indexOf('endstream', name);
-    if (end === -1) break;
-    let start = file.indexOf('stream', name) + 'stream'.length;
-    while (file[start] === 0x0d || file[start] === 0x0a) start += 1;
-    streams.push(file.subarray(start, end));
-    name = file.indexOf('/ObjStm', end);
-  }
-  return streams;
-};
-
-/** @throws Error if a stream is not deflated, or the streams exceed the limits */
+/**
+ * Counts the pages of a file, also those in its object streams (ISO 32000-1, 7.5.7), where most writers keep them since PDF
+ * 1.5.
+ * @throws Error if a stream is not deflated, or the streams exceed the limit
+ */
 const countPages = (file: Buffer): number => {
-  const streams = findObjectStreams(file);
-  if (streams.length > MAX_STREAMS) throw new Error('The file has too many object streams.');
   let pages = pagesIn(file);
   let left = MAX_INFLATED;
-  for (const stream of streams) {
-    const objects = inflateSync(stream, { maxOutputLength: left });
-    left -= objects.length;
+  let name = file.indexOf('/ObjStm');
+  while (name !== -1) {
+    const end = file.indexOf('endstream', name);
+    const keywordEnd = file.indexOf('stream', name) + 'stream'.length;
+    const start = keywordEnd + (file[keywordEnd] === 0x0d ? 2 : 1);
+    const objects = inflateSync(file.subarray(start, end), { maxOutputLength: left });
     pages += pagesIn(objects);
+    left -= objects.length + STREAM_COST;
+    name = file.indexOf('/ObjStm', end);
   }
   return pages;
 };
