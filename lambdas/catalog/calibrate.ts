@@ -1,5 +1,11 @@
 import { type Counting, framedTokens } from './estimate-tokens.ts';
-import { FAMILIES, FRAMING_MEMBERS, type Framing } from './families.ts';
+import {
+  FAMILIES,
+  FRAMING_MEMBERS,
+  type Framing,
+  type FramingNumbers,
+  framingOf,
+} from './families.ts';
 
 /** A prompt that the provider has counted: the numbers of the estimate, and the provider's count. */
 export type Receipt = { counts: readonly number[]; tokens: number };
@@ -44,11 +50,9 @@ const solve = (matrix: Matrix, right: number[]): number[] => {
   return found;
 };
 
-const valuesOf = (framing: Framing): number[] => FRAMING_MEMBERS.map((member) => framing[member]);
-
 /** How the framings of the known vendors vary together, which is what is expected of another one. */
 const createPrior = (): Matrix => {
-  const known = Object.values(FAMILIES).map(({ framing }) => valuesOf(framing));
+  const known = Object.values(FAMILIES).map(({ framing }) => framing);
   const means = FRAMING_MEMBERS.map(
     (_, index) => known.reduce((sum, values) => sum + (values[index] ?? 0), 0) / known.length,
   );
@@ -72,7 +76,7 @@ const scaled = ({ counts, tokens }: Receipt): number[] => counts.map((value) => 
  * The framing that explains the receipts best, starting from `start`: the posterior mean of a linear model, in
  * which only the members of `free` may change.
  */
-const fitFree = (receipts: Receipt[], start: number[], free: boolean[]): number[] => {
+const fitFree = (receipts: Receipt[], start: FramingNumbers, free: boolean[]): number[] => {
   const prior = createPrior().map((row, index) =>
     row.map((value, column) => (free[index] && free[column] ? value : 0)),
   );
@@ -91,7 +95,7 @@ const fitFree = (receipts: Receipt[], start: number[], free: boolean[]): number[
 };
 
 /** No member is below 0, so that a longer prompt never counts less: such a one is 0, and the others fit again. */
-const fitFraming = (receipts: Receipt[], start: number[]): number[] => {
+const fitFraming = (receipts: Receipt[], start: FramingNumbers): FramingNumbers => {
   const free = start.map(() => true);
   let values = start;
   for (;;) {
@@ -103,15 +107,10 @@ const fitFraming = (receipts: Receipt[], start: number[]): number[] => {
   }
 };
 
-const framingOf = (values: number[]): Framing => {
-  const named = FRAMING_MEMBERS.map((member, index) => [
-    member,
-    Math.round((values[index] ?? 0) * 1_000) / 1_000,
-  ]);
-  return Object.fromEntries(named) as Framing;
-};
+const rounded = (numbers: FramingNumbers): FramingNumbers =>
+  numbers.map((number) => Math.round(number * 1_000) / 1_000);
 
-const errorOf = (framing: Framing, { counts, tokens }: Receipt): number =>
+const errorOf = (framing: FramingNumbers, { counts, tokens }: Receipt): number =>
   Math.abs(framedTokens(framing, counts) / tokens - 1);
 
 const summarize = (errors: number[]): Errors => {
@@ -130,15 +129,14 @@ export const calibrate = (all: Receipt[], { framing }: Counting): Calibration | 
     return factor < MAX_FACTOR && factor > 1 / MAX_FACTOR;
   });
   if (receipts.length < MIN_RECEIPTS) return undefined;
-  const start = valuesOf(framing);
   const unseen = Array.from({ length: FOLDS }, (_, fold) => {
     const isSeen = (__: Receipt, index: number) => index % FOLDS !== fold;
-    const fitted = framingOf(fitFraming(receipts.filter(isSeen), start));
+    const fitted = fitFraming(receipts.filter(isSeen), framing);
     const others = receipts.filter((one, index) => !isSeen(one, index));
     return others.map((receipt) => errorOf(fitted, receipt));
   }).flat();
   return {
-    framing: framingOf(fitFraming(receipts, start)),
+    framing: framingOf(rounded(fitFraming(receipts, framing))),
     before: summarize(receipts.map((receipt) => errorOf(framing, receipt))),
     after: summarize(unseen),
   };

@@ -1,5 +1,12 @@
 import type { Target } from './catalog.ts';
-import { FAMILIES, type Family, FRAMING_MEMBERS, type Framing } from './families.ts';
+import {
+  CLAUDE_4_7,
+  FAMILIES,
+  type Family,
+  FRAMING_MEMBERS,
+  type FramingNumbers,
+  numbersOf,
+} from './families.ts';
 import { type Image, tokensOfImage } from './image-tokens.ts';
 import { type RequestParts, TOKENS_PER_MEDIUM } from './request-parts.ts';
 import { read, startReading, type Weights } from './text-reader.ts';
@@ -7,7 +14,7 @@ import type { Tokenizer } from './tokenizer.ts';
 
 /** The tokenizer of a model by the provider's name of it; the first that matches. */
 const FAMILY_OF: [name: RegExp, family: Family][] = [
-  [/claude-(?:[a-z]+-)?(?:4[.-][7-9]\b|[5-9]|\d\d)/i, 'claude-4.7'],
+  [CLAUDE_4_7, 'claude-4.7'],
   [/claude/i, 'claude'],
   [/(?:^|[/.])(?:gpt|chatgpt|o\d|codex)/i, 'o200k'],
   [/glm/i, 'glm'],
@@ -18,7 +25,7 @@ const FAMILY_OF: [name: RegExp, family: Family][] = [
 
 /** How a target counts: as its catalog entry states, else by its model's name. */
 export type Counting = {
-  framing: Framing;
+  framing: FramingNumbers;
   weights: Weights;
   /** The provider's name of the model, by which its images count. */
   model: string;
@@ -28,7 +35,8 @@ export const countingOf = ({ model, counting }: Pick<Target, 'model' | 'counting
   const named = FAMILY_OF.find(([name]) => name.test(model))?.[1];
   const family = counting?.family ?? named ?? 'other';
   const { weights, framing } = FAMILIES[family];
-  return { weights, framing: counting?.framing ?? framing, model };
+  const own = counting?.framing;
+  return { weights, framing: own ? numbersOf(own) : framing, model };
 };
 
 // --- texts ---
@@ -105,7 +113,7 @@ export const estimateTexts = (texts: string[], weights: Weights): number => {
 const tokensOfImages = (images: Image[], model: string): number =>
   images.reduce((sum, image) => sum + (tokensOfImage(model, image) ?? TOKENS_PER_MEDIUM), 0);
 
-/** What each member of a framing is multiplied by: numbers of things, and tokens of three kinds of text. */
+/** What each number of a framing is multiplied by: numbers of things, and tokens of three kinds of text. */
 const countParts = (parts: RequestParts, tokensOf: (texts: string[]) => number): number[] => [
   1,
   parts.messages,
@@ -123,8 +131,8 @@ export const countPrompt = (parts: RequestParts, { weights }: Counting): number[
   countParts(parts, (texts) => estimateTexts(texts, weights));
 
 /** Tokens of a prompt without its media, as a vendor of this framing counts them. */
-export const framedTokens = (framing: Framing, counts: readonly number[]): number =>
-  FRAMING_MEMBERS.reduce((sum, member, index) => sum + framing[member] * (counts[index] ?? 0), 0);
+export const framedTokens = (framing: FramingNumbers, counts: readonly number[]): number =>
+  framing.reduce((sum, number, index) => sum + number * (counts[index] ?? 0), 0);
 
 const withMedia = (tokens: number, { images, mediaTokens }: RequestParts, model: string): number =>
   Math.max(1, Math.ceil(tokens + tokensOfImages(images, model) + mediaTokens));
@@ -144,7 +152,9 @@ export const countInputTokens = (
 ): number => {
   const { framing, model } = countingOf(target);
   // A family's factor for text corrects its weights.
-  const exact = target.counting?.framing ?? { ...framing, text: 1 };
+  const exact = target.counting?.framing
+    ? framing
+    : framing.with(FRAMING_MEMBERS.indexOf('text'), 1);
   const counts = countParts(parts, (texts) => countTexts(texts, tokenizer));
   return withMedia(framedTokens(exact, counts), parts, model);
 };

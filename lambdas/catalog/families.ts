@@ -18,14 +18,14 @@ export const FRAMING_MEMBERS = [
 /** None is below 0: a longer prompt never counts less. */
 export type Framing = Record<(typeof FRAMING_MEMBERS)[number], number>;
 
-/** The numbers of its framing in the order of their members. */
-const familyOf = (
-  weights: number[],
-  numbers: number[],
-): { weights: number[]; framing: Framing } => {
-  const members = FRAMING_MEMBERS.map((name, index) => [name, numbers[index]]);
-  return { weights, framing: Object.fromEntries(members) as Framing };
-};
+/** The numbers of a framing in the order of its members: a sum of them is read faster than a sum of named ones. */
+export type FramingNumbers = readonly number[];
+
+export const numbersOf = (framing: Framing): FramingNumbers =>
+  FRAMING_MEMBERS.map((member) => framing[member]);
+
+export const framingOf = (numbers: FramingNumbers): Framing =>
+  Object.fromEntries(FRAMING_MEMBERS.map((name, index) => [name, numbers[index]])) as Framing;
 
 /** Thousandths of a token, as a byte each: four times its square root, so that small weights are as exact as large ones. */
 const readWeights = (text: string): number[] =>
@@ -80,6 +80,8 @@ const OTHER = readWeights(
     'PWpnQT4cF1JVSFAkHCkAfHwAcBwpAH6EMjAc',
 );
 
+const familyOf = (weights: number[], framing: FramingNumbers) => ({ weights, framing });
+
 /**
  * Tokenizers, with the thousandths of a token that each feature of a text counts (text-automaton.ts, in its order), and the
  * vendor's framing.
@@ -109,6 +111,9 @@ export const FAMILIES = {
     OTHER,
     [4.855, 4.866, 21.506, 11.976, 197.373, 19.865, 0.518, 1.09, 1.177, 1.006],
   ),
-} satisfies Record<string, { weights: number[]; framing: Framing }>;
+};
+
+/** Names of Claude 4.7 and later, whose tokenizer and images differ from those before. */
+export const CLAUDE_4_7 = /claude-(?:[a-z]+-)?(?:4[.-][7-9]\b|[5-9]|\d\d)/i;
 
 export type Family = keyof typeof FAMILIES;

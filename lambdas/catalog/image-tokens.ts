@@ -1,3 +1,4 @@
+import { CLAUDE_4_7 } from './families.ts';
 import type { Size } from './image-size.ts';
 
 /** An image; without a size where the router cannot read one. `isLow`: the caller asked for `detail: "low"`. */
@@ -70,7 +71,7 @@ const gemini: ImageRule = ({ width, height }) =>
 
 /** By the provider's name of the model, the first that matches; `low`: tokens of any image with `detail: "low"`. */
 const RULES: [name: RegExp, rule: ImageRule, low?: number][] = [
-  [/claude-(?:[a-z]+-)?(?:4[.-][7-9]\b|[5-9]|\d\d)/i, claude(2_576, 4_784)],
+  [CLAUDE_4_7, claude(2_576, 4_784)],
   [/claude/i, claude(1_568, 1_568)],
   [/gpt-4\.1-mini/i, openAiPatches(1.62, 1_536)],
   [/gpt-4\.1-nano/i, openAiPatches(2.46, 1_536)],

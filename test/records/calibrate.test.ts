@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Target } from '../../lambdas/catalog/catalog.ts';
-import { FAMILIES } from '../../lambdas/catalog/families.ts';
+import { FAMILIES, framingOf } from '../../lambdas/catalog/families.ts';
 import { parseModels } from '../../lambdas/catalog/parse-models.ts';
 import { labelsOf } from '../../lambdas/metrics.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
@@ -99,7 +99,7 @@ const medianOf = (errors: number[]): number =>
 describe('what the router learns from the tokens that providers count', () => {
   test('the block that calibrate prints after 30 requests brings the estimate of others within 2 % of the truth', async () => {
     expect(requests.length).toBeGreaterThan(RECEIPTS + 10);
-    const wrong = await startRouter({ family: FAMILY, framing: FAMILIES.glm.framing });
+    const wrong = await startRouter({ family: FAMILY, framing: framingOf(FAMILIES.glm.framing) });
     for (const request of requests.slice(0, RECEIPTS)) {
       expect(errorIn(await wrong.ask(request))).toBeGreaterThan(20);
     }

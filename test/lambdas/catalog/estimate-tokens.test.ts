@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { countingOf, estimateInputTokens } from '../../../lambdas/catalog/estimate-tokens.ts';
+import { FAMILIES, framingOf } from '../../../lambdas/catalog/families.ts';
 import { partsOf } from '../../../lambdas/catalog/request-parts.ts';
 import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { fc } from '../../support/seeds.ts';
@@ -133,6 +134,6 @@ test('a target counts as its catalog entry states, whatever the name of its mode
     estimateInputTokens(parts, countingOf({ model: 'my-deployment', counting }));
   const glm = estimateInputTokens(parts, countingOf({ model: 'glm-5.2' }));
   expect(countAs({ family: 'glm' })).toBe(glm);
-  const framing = { ...countingOf({ model: 'glm-5.2' }).framing, prompt: 1_000 };
+  const framing = { ...framingOf(FAMILIES.glm.framing), prompt: 1_000 };
   expect(countAs({ family: 'glm', framing })).toBeGreaterThan(1_000);
 });

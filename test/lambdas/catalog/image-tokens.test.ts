@@ -150,7 +150,7 @@ describe('tokens of an image', () => {
         const url = `data:image/png;base64,${encode(png(1_024, 1_024))}`;
         const content = [{ type: 'image_url', image_url: { url, detail } }];
         const parts = partsOf(requestOf('chat', { messages: [{ role: 'user', content }] }));
-        return estimateInputTokens(parts, { ...countingOf({ model }), framing: FREE });
+        return estimateInputTokens(parts, countingOf({ model, counting: { framing: FREE } }));
       };
       expect([count('low'), count('high')]).toEqual([low, high]);
     },

@@ -5,6 +5,7 @@ import {
   countingOf,
   estimateInputTokens,
 } from '../../../../lambdas/catalog/estimate-tokens.ts';
+import { framingOf, numbersOf } from '../../../../lambdas/catalog/families.ts';
 import { partsOf } from '../../../../lambdas/catalog/request-parts.ts';
 import { callerProtocols } from '../../../../lambdas/protocols/protocols.ts';
 import { readDocuments, readRequests } from './checking-texts.ts';
@@ -57,7 +58,7 @@ export const trueCountsOf = (body: Body): Record<string, number> | undefined =>
 /** Of the text alone, as the file of a prompt. */
 const wordsOnly = ({ framing, ...counting }: Counting): Counting => ({
   ...counting,
-  framing: { ...framing, prompt: 0, message: 0 },
+  framing: numbersOf({ ...framingOf(framing), prompt: 0, message: 0 }),
 });
 
 /** The signed errors of the estimate for one family, of those texts that the installed packages still have. */
