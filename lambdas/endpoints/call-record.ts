@@ -113,8 +113,8 @@ export type EstimateSample = (checked: CheckedCall) => boolean;
 export const createEstimateSample = (clock: Clock): EstimateSample => {
   // As many entries as the catalog has models.
   const samples = new Map<string, (now: number) => boolean>();
-  return ({ call: { bodyBytes, requestId }, model: { id } }) => {
-    if (bodyBytes > MAX_ESTIMATED_BYTES) return requestId.endsWith('0');
+  return ({ call: { source, requestId }, model: { id } }) => {
+    if (source.bytes > MAX_ESTIMATED_BYTES) return requestId.endsWith('0');
     const isSampled = samples.get(id) ?? createMinuteSample(ESTIMATED_PER_MINUTE);
     samples.set(id, isSampled);
     return isSampled(clock.now());

@@ -1,5 +1,6 @@
 import type { Identity } from '../keys/authenticate.ts';
 import type { RequestFields } from '../log-events.ts';
+import type { JsonSource } from '../protocols/json.ts';
 import type { CallerProtocol, HeaderMap } from '../protocols/protocol.ts';
 import type { MessageBatches } from '../protocols/sse.ts';
 
@@ -14,12 +15,10 @@ export type Call = Identity & {
   startedAt: number;
   /** The protocol of the path; it shapes responses and errors. */
   protocol: CallerProtocol;
-  /** Parsed JSON of the body; undefined for GET. */
+  /** Parsed JSON of the body, with the model of the path; undefined for GET. */
   body: unknown;
-  /** Size of the body in bytes, decoded. */
-  bodyBytes: number;
-  /** The body, decoded; empty for GET. */
-  bodyText: string;
+  /** The same as it was sent; empty for GET. */
+  source: JsonSource;
   /** Value of a header; `name` in lower case. */
   header(name: string): string | undefined;
   /** The part of the path that a route captured, percent-decoded. */

@@ -116,7 +116,7 @@ export const createFetchAnswer = ({
             attempts.adapt(form);
           },
           protocol: upstreamProtocols[candidate.protocol],
-          source: { text: call.bodyText, value: call.body, bytes: call.bodyBytes },
+          source: call.source,
           maxOutputTokens: model.max_output_tokens,
           limits,
           signal,

@@ -1,4 +1,4 @@
-import { endOfString } from '../protocols/json.ts';
+import { asRecord, endOfString, type JsonSource, type MemberSpan } from '../protocols/json.ts';
 import { invalidRequest } from '../support/errors.ts';
 
 /** JSON.parse takes millions of levels, but code that walks the value afterwards overflows its stack. */
@@ -18,7 +18,11 @@ const createTally = () => {
   const members = new Uint16Array(MAX_DEPTH + 1);
   let depth = 0;
   let values = 0;
+  let names = 0;
   return {
+    depth: () => depth,
+    /** Names of members so far. */
+    names: () => names,
     /** Counts what a comma or an opening bracket announces: at least one value for each but empty brackets. */
     value() {
       values += 1;
@@ -33,6 +37,7 @@ const createTally = () => {
       members[depth] = 0;
     },
     member() {
+      names += 1;
       const count = (members[depth] ?? 0) + 1;
       if (count > MAX_MEMBERS) {
         throw invalidRequest('The request body holds an object of more than 10,000 members.');
@@ -47,13 +52,17 @@ const createTally = () => {
 
 /**
  * Bounds a JSON text before it is parsed: 64 levels, 10,000 members an object, 100,000
- * values in all. One pass without recursion. @throws ApiError 400
+ * values in all. One pass without recursion. Returns where its large members are. @throws ApiError 400
  */
-const assertBounds = (text: string): void => {
+const assertBounds = (text: string): MemberSpan[] => {
   const tally = createTally();
+  const spans: MemberSpan[] = [];
+  let stringStart = 0;
+  let member = { name: '', start: 0, names: 0 };
   for (let index = 0; index < text.length; index++) {
     switch (text[index]) {
       case '"':
+        stringStart = index;
         index = endOfString(text, index + 1);
         break;
       case '{':
@@ -66,59 +75,35 @@ const assertBounds = (text: string): void => {
         break;
       case ':':
         tally.member();
+        if (tally.depth() > 1) break;
+        member = { name: text.slice(stringStart, index), start: index + 1, names: tally.names() };
         break;
       case '}':
       case ']':
         tally.close();
+        if (tally.depth() !== 1) break;
+        spans.push({ ...member, end: index + 1, names: tally.names() - member.names });
         break;
       default:
     }
   }
+  return spans;
 };
 
-const BACKSLASH = 0x5c;
-const LOWER_CASE = 0x20;
-const LETTER_U = 0x75;
-const LETTER_C = 0x63;
-const LETTER_D = 0x64;
-const DIGIT_8 = 0x38;
+/** Escapes of half a surrogate pair, and of the letters of `__proto__`. */
+const SUSPECT = /__proto__|\\ud[89a-f]|\\u00(?:5f|6f|7[024])/i;
 
-/** Which half of a surrogate pair the escape at `index` of a valid JSON text is: `\ud8` to `\udb`, `\udc` to `\udf`. */
-const halfAt = (text: string, index: number): 'high' | 'low' | undefined => {
-  if (text.charCodeAt(index) !== BACKSLASH || text.charCodeAt(index + 1) !== LETTER_U)
-    return undefined;
-  if ((text.charCodeAt(index + 2) | LOWER_CASE) !== LETTER_D) return undefined;
-  const digit = text.charCodeAt(index + 3) | LOWER_CASE;
-  if (digit >= LETTER_C) return 'low';
-  return digit >= DIGIT_8 ? 'high' : undefined;
-};
-
-const MAY_HOLD_SURROGATE = /\\ud[89a-f]/i;
-
-/** Half a surrogate pair has no UTF-8 form: sent on, it would silently become another character. */
-const hasLoneSurrogate = (text: string): boolean => {
-  if (!MAY_HOLD_SURROGATE.test(text)) return false;
-  for (let index = text.indexOf('\\'); index !== -1; index = text.indexOf('\\', index)) {
-    const half = halfAt(text, index);
-    if (half === 'low') return true;
-    if (half === 'high') {
-      if (halfAt(text, index + 6) !== 'low') return true;
-      index += 12;
-    } else index += 2;
+/**
+ * Half a surrogate pair has no UTF-8 form: sent on, it would silently become another character. `__proto__` is an
+ * ordinary key to JSON.parse and a prototype to some of what runs later: it is removed. @throws ApiError 400
+ */
+const clean = (value: unknown): void => {
+  if (typeof value === 'string' && !value.isWellFormed()) {
+    throw invalidRequest('The request body contains an unpaired UTF-16 surrogate.');
   }
-  return false;
-};
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const MAY_SPELL_PROTO = /\\u00(?:5f|6f|7[024])/i;
-
-/** `__proto__` is an ordinary key to JSON.parse and a prototype to some of what runs later. Changes `value`. */
-const dropProto = (value: unknown): void => {
-  if (!isObject(value) && !Array.isArray(value)) return;
-  if (Object.hasOwn(value, '__proto__')) Reflect.deleteProperty(value, '__proto__');
-  for (const member of Object.values(value)) dropProto(member);
+  if (typeof value !== 'object' || value === null) return;
+  Reflect.deleteProperty(value, '__proto__');
+  for (const member of Object.entries(value).flat()) clean(member);
 };
 
 const parse = (text: string): unknown => {
@@ -131,18 +116,15 @@ const parse = (text: string): unknown => {
 };
 
 /** @throws ApiError 400 unless `text` is one JSON object of at most 64 levels and 10,000 members in each. */
-export const parseJsonObject = (text: string): Record<string, unknown> => {
+export const parseJsonObject = (text: string): Omit<JsonSource, 'bytes'> => {
   if (text.trim() === '') {
     throw invalidRequest('The request body is empty; a JSON object is expected.');
   }
-  assertBounds(text);
-  const parsed = parse(text);
-  if (!isObject(parsed)) throw invalidRequest('The request body must be a JSON object.');
+  const spans = assertBounds(text);
+  const value = parse(text);
+  if (!asRecord(value)) throw invalidRequest('The request body must be a JSON object.');
   // As plain texts first: an expression takes 3 ms of CPU for 4.5 MB.
-  const hasEscapes = text.includes('\\u');
-  if (hasEscapes && hasLoneSurrogate(text)) {
-    throw invalidRequest('The request body contains an unpaired UTF-16 surrogate.');
-  }
-  if (text.includes('__proto__') || (hasEscapes && MAY_SPELL_PROTO.test(text))) dropProto(parsed);
-  return parsed;
+  const maySuspect = text.includes('\\u') || text.includes('__proto__');
+  if (maySuspect && SUSPECT.test(text)) clean(value);
+  return { text, value, spans };
 };

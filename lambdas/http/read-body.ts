@@ -1,5 +1,6 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import type { JsonSource } from '../protocols/json.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { parseJsonObject } from './json-text.ts';
 import type { HttpRequest } from './read-event.ts';
@@ -76,9 +77,6 @@ const BYTE_ORDER_MARK = /^\uFEFF/;
 const textOf = (body: Body): string =>
   typeof body === 'string' ? body.replace(BYTE_ORDER_MARK, '') : decodeUtf8(body);
 
-/** `text` is the decoded body, and `size` its bytes. */
-type ReadBody = { value: Record<string, unknown>; text: string; size: number };
-
 /**
  * Reads and parses the JSON body of a POST; undefined for other methods, whose
  * bodies are ignored. @throws ApiError 400, 413 or 415
@@ -87,13 +85,12 @@ export const readBody = async ({
   method,
   headers,
   body,
-}: HttpRequest): Promise<ReadBody | undefined> => {
+}: HttpRequest): Promise<JsonSource | undefined> => {
   if (method !== 'POST') return undefined;
   const sentBytes = Buffer.byteLength(body);
   if (sentBytes > MAX_BODY_BYTES) throw tooLarge();
   checkContentType(headers['content-type']);
   const content = await decodeContent(headers['content-encoding'], body);
-  const text = textOf(content);
-  const size = content === body ? sentBytes : content.length;
-  return { value: parseJsonObject(text), text, size };
+  const bytes = content === body ? sentBytes : content.length;
+  return { ...parseJsonObject(textOf(content)), bytes };
 };

@@ -3,7 +3,7 @@ import type { Context } from 'aws-lambda';
 import type { Call, Endpoint, Reply } from '../endpoints/endpoint.ts';
 import { type Authenticate, confirmedCaller, type Identity } from '../keys/authenticate.ts';
 import type { RequestFields } from '../log-events.ts';
-import { asRecord } from '../protocols/json.ts';
+import { asRecord, type JsonSource } from '../protocols/json.ts';
 import type { CallerProtocol } from '../protocols/protocol.ts';
 import type { EndpointName } from '../routes.ts';
 import { invalidRequest } from '../support/errors.ts';
@@ -148,12 +148,14 @@ const traceparentIn = ({ headers }: HttpRequest): string | undefined => {
   return traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined;
 };
 
+const NO_BODY: JsonSource = { text: '', value: undefined, bytes: 0, spans: [] };
+
 /** Checks the headers, then reads the body of a POST. @throws ApiError 400, 413 or 415 */
 export const readCall = async (authenticated: Authenticated): Promise<Call> => {
   checkDateHeader(authenticated);
   const { request, requestId, protocol, pathParameter, deployment, isBodyless } = authenticated;
   const { caller, confirm, signal, remainingMs, notes, awsRequestId, startedAt } = authenticated;
-  const body = isBodyless ? undefined : await readBody(request);
+  const source = (isBodyless ? undefined : await readBody(request)) ?? NO_BODY;
   return {
     requestId,
     awsRequestId,
@@ -162,9 +164,8 @@ export const readCall = async (authenticated: Authenticated): Promise<Call> => {
     protocol,
     caller,
     confirm,
-    body: withModel(body?.value, deployment),
-    bodyBytes: body?.size ?? 0,
-    bodyText: body?.text ?? '',
+    body: withModel(source.value, deployment),
+    source,
     header: (name) => request.headers[name],
     pathParameter,
     query: request.query,

@@ -1,6 +1,5 @@
 import { type ApiError, invalidRequest } from '../support/errors.ts';
-import type { Block, GenerationRequest, Turn } from './generation.ts';
-import { callIdsIn } from './tool-ids.ts';
+import type { Block, GenerationRequest } from './generation.ts';
 
 const namesOf = ({ tools = [] }: GenerationRequest): string[] =>
   tools.flatMap((tool) =>
@@ -25,9 +24,6 @@ const assertTools = (request: GenerationRequest) => {
   }
 };
 
-const resultsIn = ({ blocks }: Turn): string[] =>
-  blocks.flatMap((block) => (block.type === 'tool-result' ? [block.callId] : []));
-
 /** Names of blocks in error texts. */
 const BLOCK_NAMES = {
   image: 'an image',
@@ -43,29 +39,32 @@ const badHistory = (message: string) => invalidRequest(message, { param: 'messag
 export const noContent = (): ApiError =>
   badHistory('messages: at least one message with content is required.');
 
-/** Every vendor rejects a result without its call; rejecting it here costs the caller no unit. */
-const assertResults = ({ turns }: GenerationRequest) => {
-  const callIds = new Set<string>();
-  for (const turn of turns) {
-    for (const id of callIdsIn(turn)) callIds.add(id);
-    const orphan = resultsIn(turn).find((id) => !callIds.has(id));
-    if (orphan !== undefined) {
-      throw badHistory(
-        `messages: the result for tool call '${orphan}' has no such call before it.`,
-      );
+/**
+ * Every vendor rejects a result without a call before it, or in its turn, and a call without a result; rejecting them
+ * here costs the caller no unit.
+ */
+const assertCalls = ({ turns }: GenerationRequest) => {
+  const calls = new Set<string>();
+  const open = new Set<string>();
+  for (const { blocks } of turns) {
+    for (const block of blocks) {
+      if (block.type !== 'tool-call') continue;
+      calls.add(block.id);
+      open.add(block.id);
+    }
+    for (const block of blocks) {
+      if (block.type !== 'tool-result') continue;
+      const { callId } = block;
+      if (!calls.has(callId)) {
+        throw badHistory(
+          `messages: the result for tool call '${callId}' has no such call before it.`,
+        );
+      }
+      open.delete(callId);
     }
   }
-};
-
-/** Every vendor rejects a call that has no result. */
-const assertAnswered = ({ turns }: GenerationRequest) => {
-  const resultIds = new Set<string>();
-  for (const turn of turns.toReversed()) {
-    for (const id of resultsIn(turn)) resultIds.add(id);
-    const open = callIdsIn(turn).find((id) => !resultIds.has(id));
-    if (open !== undefined) {
-      throw badHistory(`messages: the tool call '${open}' has no result after it.`);
-    }
+  for (const id of open) {
+    throw badHistory(`messages: the tool call '${id}' has no result after it.`);
   }
 };
 
@@ -82,6 +81,5 @@ const assertSystem = ({ turns }: GenerationRequest) => {
 export const assertConsistent = (request: GenerationRequest): void => {
   assertTools(request);
   assertSystem(request);
-  assertResults(request);
-  assertAnswered(request);
+  assertCalls(request);
 };

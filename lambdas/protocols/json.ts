@@ -3,6 +3,18 @@ import { UpstreamError } from './upstream-error.ts';
 /** Readers for external JSON: a value of the wrong type reads as absent, as upstreams send them. */
 export type Json = Record<string, unknown>;
 
+/** An object or list that is a member of the outermost object of a JSON text. `name` is a piece of that text. */
+export type MemberSpan = {
+  name: string;
+  start: number;
+  end: number;
+  /** How many names of members it holds. */
+  names: number;
+};
+
+/** A JSON text, what it is parsed to, its size, and where its large members are. */
+export type JsonSource = { text: string; value: unknown; bytes: number; spans: MemberSpan[] };
+
 /** Sums of several counts of this size are exact. */
 const MAX_COUNT = 2 ** 48;
 

@@ -7,11 +7,12 @@ import {
 import { request as requestHttps } from 'node:https';
 import type { Socket } from 'node:net';
 import { addressOf } from '../aws/json-service.ts';
+import type { JsonSource } from '../protocols/json.ts';
 import type { HeaderMap } from '../protocols/protocol.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
 import { CONNECT_MS } from './deadlines.ts';
-import { type Source, unchangedListsOf } from './unchanged-lists.ts';
+import { unchangedListsOf } from './unchanged-lists.ts';
 
 type SendOptions = {
   url: URL;
@@ -215,7 +216,10 @@ function* piecesOfList(items: unknown[]): Generator<string, void, void> {
 }
 
 /** The JSON of an object, each member a piece: a list as its caller sent it, or each item of a changed one. */
-function* piecesOf(value: Record<string, unknown>, source: Source): Generator<string, void, void> {
+function* piecesOf(
+  value: Record<string, unknown>,
+  source: JsonSource,
+): Generator<string, void, void> {
   const unchanged = unchangedListsOf(source);
   const members = Object.entries(value).filter(([, member]) => member !== undefined);
   yield '{';
@@ -235,7 +239,7 @@ const UTF8 = new TextEncoder();
  * Returns the bytes of an object's JSON. That of a large body is written piece by piece: a text of the whole takes
  * memory twice more before the bytes, 9 MB of a body of 4.5 MB.
  */
-export const encodeJson = (value: Record<string, unknown>, source?: Source): Buffer => {
+export const encodeJson = (value: Record<string, unknown>, source?: JsonSource): Buffer => {
   if (source === undefined || source.bytes < LARGE) return Buffer.from(JSON.stringify(value));
   let bytes = Buffer.allocUnsafe(Math.ceil(source.bytes * ROOM));
   let end = 0;

@@ -1,7 +1,7 @@
 import type { Target } from '../catalog/catalog.ts';
 import type { GenerationEvent, GenerationRequest } from '../protocols/generation.ts';
+import type { JsonSource } from '../protocols/json.ts';
 import type { UpstreamProtocol } from '../protocols/protocol.ts';
-import type { Source } from './unchanged-lists.ts';
 
 /** A response in flight: one batch of events per network chunk; an empty one shows it is alive. */
 export type EventBatches = AsyncGenerator<GenerationEvent[], void, void>;
@@ -24,7 +24,7 @@ export type UpstreamCall = {
   /** The target's protocol. */
   protocol: UpstreamProtocol;
   /** The caller's body: what it shares with the upstream's is copied from a large one. */
-  source?: Source | undefined;
+  source?: JsonSource | undefined;
   /** Cap for wires that demand one: the catalog's `max_output_tokens`. */
   maxOutputTokens: number;
   limits: AnswerLimits;

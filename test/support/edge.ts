@@ -14,13 +14,13 @@ import { type LogLine, parseLine } from './log-line.ts';
 import { createWatchedLog } from './watched-log.ts';
 
 /** Answers with what it was called with. */
-const echo: Endpoint = async ({ protocol, caller, body, bodyBytes, pathParameter }) => ({
+const echo: Endpoint = async ({ protocol, caller, body, source, pathParameter }) => ({
   status: 200,
   body: {
     family: protocol.name,
     project: caller.projectId,
     body: body ?? null,
-    bodyBytes,
+    bodyBytes: source.bytes,
     pathParameter: pathParameter ?? null,
   },
 });
