@@ -92,8 +92,7 @@ const VIETNAMESE = 29;
 export const FIRST_SIGN = 32;
 
 export const UNIT_BITS = 6;
-export const CLASS = (1 << UNIT_BITS) - 1;
-export const UNIT = CLASS << UNIT_BITS;
+const CLASS = (1 << UNIT_BITS) - 1;
 
 /** Codes from one to before another. */
 type Range = [from: number, to: number];
