@@ -57,6 +57,8 @@ export const PRESETS = {
     effort: ['low', 'medium', 'high'],
     sampling: ['temperature', 'top_p', 'penalties'],
   },
+  'kimi-k2.5': { reasoningHistory: 'required', sampling: [], forcedTool: false },
+  'grok-4': { sampling: ['temperature', 'top_p', 'logit_bias', 'logprobs'] },
   mistral: { toolCallIds: 'short' },
 } satisfies Record<string, Profile>;
 

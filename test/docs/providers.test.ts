@@ -54,6 +54,28 @@ describe('the guide to providers', () => {
   });
 });
 
+describe('the other providers of the guide', () => {
+  const [, section = ''] = text.split('## Other providers');
+  const rows = [
+    ...section.matchAll(/^\| ([^|]+) \| `(\w+)` \| `(https:[^`]+)` \| (?:`([^`]+)` )?\|$/gm),
+  ].map(([, name, protocol, baseUrl, profile]) => ({ name, protocol, baseUrl, profile }));
+
+  test('docs/providers.md lists addresses of Gemini, GLM, Grok, Kimi, MiniMax, Mistral and Qwen', () => {
+    const models = new Set(rows.map(({ name }) => name?.split(',')[0]));
+    expect([...models]).toEqual(['Gemini', 'GLM', 'Grok', 'Kimi', 'MiniMax', 'Mistral', 'Qwen']);
+  });
+
+  test.each(rows)(
+    'the row $name with $protocol is a target with a secret and a model',
+    ({ name: _, ...row }) => {
+      const profile = row.profile === undefined ? {} : { profile: row.profile };
+      const { protocol, baseUrl } = row;
+      const target = { upstream: 'a', protocol, baseUrl, model: 'm', secret: 's', ...profile };
+      expect(Target.safeParse(target).error).toBeUndefined();
+    },
+  );
+});
+
 describe('the profiles of the guide', () => {
   const claudes = providers.flatMap(({ targets }) =>
     targets.filter(({ model, protocol }) => protocol === 'messages' && model.includes('claude')),

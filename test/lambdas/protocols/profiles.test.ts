@@ -6,7 +6,9 @@ import { CLAUDE_GENERATIONS, refusalOf } from '../../support/claude-generations.
 import { createCountingClock } from '../../support/counting-clock.ts';
 import { type Fleet, startFleet } from '../../support/fleet.ts';
 import {
+  type Generated,
   type GenerationUpstream,
+  type Refusal,
   startGenerationUpstream,
 } from '../../support/generation-upstream.ts';
 import { GPT_GENERATIONS, gptRefusalOf } from '../../support/gpt-generations.ts';
@@ -37,11 +39,34 @@ const OTHERS: Record<string, [profile: unknown, extra?: object]> = {
   listed: [{ betas: ['mcp-client-2025-11-20'] }],
 };
 
+type Rule = (request: Pick<Generated, 'body'>) => Refusal;
+
+/** What vendors of one model of their own reject, in their words. */
+const RULES: Record<string, Rule> = {
+  'kimi-k2.5': ({ body }) => {
+    if (body.temperature !== undefined && body.temperature !== 1) {
+      return 'invalid temperature: only 1 is allowed for this model';
+    }
+    if (body.tool_choice !== undefined && body.tool_choice !== 'auto') {
+      return "tool_choice 'required' is incompatible with thinking enabled";
+    }
+    const text = JSON.stringify(body.messages);
+    return text.includes('"tool_calls"') && !text.includes('"reasoning_content"')
+      ? 'thinking is enabled but reasoning_content is missing in assistant tool call message at index 1'
+      : undefined;
+  },
+  'grok-4': ({ body }) =>
+    body.presence_penalty === undefined
+      ? undefined
+      : 'Model grok-4.5 does not support parameter presencePenalty.',
+};
+const VENDORS = Object.keys(RULES);
+
 /** What the vendor of a preset rejects. */
-const strictRule = (name: string) => {
+const strictRule = (name: string): Rule | undefined => {
   const [claude, gpt] = [CLAUDE_GENERATIONS[name], GPT_GENERATIONS[name]];
   if (claude) return refusalOf(claude);
-  return gpt && gptRefusalOf(gpt);
+  return gpt ? gptRefusalOf(gpt) : RULES[name];
 };
 
 beforeAll(async () => {
@@ -55,7 +80,7 @@ beforeAll(async () => {
   };
   const models = await Promise.all([
     ...CLAUDES.map((name) => start(name, name)),
-    ...GPTS.map((name) => start(name, name, { protocol: 'chat' })),
+    ...[...GPTS, ...VENDORS].map((name) => start(name, name, { protocol: 'chat' })),
     ...Object.entries(OTHERS).map(([name, [profile, extra]]) => start(name, profile, extra)),
   ]);
   fleet = await startFleet({ models, clock, secret: CANARIES.upstreamKey });
@@ -129,6 +154,7 @@ const FORMS: Record<string, Form> = {
   },
   'an effort in a tool loop': { path: 'chat', fields: { ...LOOP, reasoning_effort: 'medium' } },
   'a temperature': { path: 'chat', fields: { temperature: 0.2, top_p: 0.5 } },
+  'a penalty': { path: 'chat', fields: { presence_penalty: 0.5 } },
   'an effort and a forced tool': {
     path: 'chat',
     fields: { ...CHAT_TOOLS, tool_choice: 'required', reasoning_effort: 'low' },
@@ -157,8 +183,8 @@ const FORMS: Record<string, Form> = {
   },
 };
 
-describe('a generation of Claude or GPT by its preset', () => {
-  test.each([...CLAUDES, ...GPTS])(
+describe('a generation of models by its preset', () => {
+  test.each([...CLAUDES, ...GPTS, ...VENDORS])(
     'every form of thinking, effort and sampling gets 200 from a strict %s at the first call',
     async (name) => {
       for (const [form, sent] of Object.entries(FORMS)) {
