@@ -146,34 +146,32 @@ type Members<S extends Shape> = {
   [Name in Exclude<keyof S, OptionalNames<S>>]: Infer<S[Name]>;
 } & { [Name in OptionalNames<S>]?: Infer<S[Name]> };
 
-/** Reads the members of `shape`; a loose object keeps the others, and is copied only if one of its members changes. */
-const objectOf = (shape: Shape, isLoose: boolean) => {
-  const members = Object.entries(shape);
-  return (value: unknown, issues: Issue[]): Loose => {
+/** Reads the members of `shape` into what `start` returns for the value; copies it only if it is the value itself. */
+const objectOf =
+  (shape: Shape, start: (value: Loose) => Loose) =>
+  (value: unknown, issues: Issue[]): Loose => {
     const first = issues.length;
     const given = jsonObject(value, issues);
     if (issues.length > first) return {};
-    let output = isLoose ? given : {};
-    for (const [name, schema] of members) {
+    let output = start(given);
+    for (const name in shape) {
       const before = issues.length;
-      const sent = given[name];
-      const member = schema(sent, issues);
-      if (issues.length > before) prefix(issues, before, name);
-      if (member === (isLoose ? sent : undefined)) continue;
+      const member = shape[name]?.(given[name], issues);
+      prefix(issues, before, name);
+      if (member === output[name]) continue;
       if (output === given) output = { ...given };
       output[name] = member;
     }
     return output;
   };
-};
 
 /** An object without the members that are not listed, and without those that are absent. */
 export const object = <S extends Shape>(shape: S): Schema<Members<S>> & { shape: S } =>
-  Object.assign(objectOf(shape, false) as Schema<Members<S>>, { shape });
+  Object.assign(objectOf(shape, () => ({})) as Schema<Members<S>>, { shape });
 
 /** An object that keeps the members that are not listed. */
 export const looseObject = <S extends Shape>(shape: S) =>
-  objectOf(shape, true) as Schema<Members<S> & Loose>;
+  objectOf(shape, (value) => value) as Schema<Members<S> & Loose>;
 
 /** Members that select a branch of a union. */
 const DISCRIMINATORS = ['type', 'role'];
