@@ -41,15 +41,15 @@ export type RouterParts = {
    * @default none: for catalogs that name none
    */
   readTokenizer?: ((name: string) => Uint8Array) | undefined;
-  keys: KeyStore;
-  plans: PlanStore;
+  keys: Pick<KeyStore, 'findKey'>;
+  plans: Pick<PlanStore, 'findPlan'>;
   meters: MeterStore;
   breakers: BreakerStore;
   cancels: CancelStore;
   /** What the models of targets turned out to accept. */
   lessons: LessonStore;
-  records: RecordStore;
-  history: HistoryStore;
+  records: Pick<RecordStore, 'putRecord' | 'putRefusals' | 'findRecord'>;
+  history: Pick<HistoryStore, 'readRows' | 'readProgress'>;
   thresholds: ThresholdStore;
   /**
    * Where events of usage go.

@@ -13,7 +13,7 @@ import { readRouterEnv } from './env.ts';
 import { createAuthenticate } from './keys/authenticate.ts';
 import { labelsOf } from './metrics.ts';
 import { createDynamoClient } from './stores/dynamo/client.ts';
-import { createDynamoStores } from './stores/dynamo/stores.ts';
+import { createRouterStores } from './stores/dynamo/stores.ts';
 import { BUCKET_TIMEOUTS, createBucketBodies } from './stores/s3/body-store.ts';
 import { HOUR_MS, systemClock } from './support/clock.ts';
 import { pooled } from './support/ids.ts';
@@ -40,7 +40,7 @@ const aws = (service: AwsServiceName) => ({
   clock: systemClock,
 });
 const { ANSWERS_BUCKET: bucketName } = env;
-const stores = createDynamoStores({
+const stores = createRouterStores({
   client: createDynamoClient(aws('dynamodb')),
   tableNames: {
     keys: env.KEYS_TABLE,

@@ -47,13 +47,33 @@ export const expiryOf = (day: string): number =>
 const rowIn = (item: Item): UsageRow => JSON.parse(String(item.entry)) as UsageRow;
 const periodIn = (item: Item): ClosedPeriod => JSON.parse(String(item.entry)) as ClosedPeriod;
 
-/** `HistoryStore` on the history table: a partition is a project's month. */
-export const createDynamoHistoryStore = (deps: {
-  client: DynamoClient;
-  tableName: string;
-}): HistoryStore => {
+type Deps = { client: DynamoClient; tableName: string };
+
+/** What the router reads of the history. */
+export const createDynamoHistoryReader = (
+  deps: Deps,
+): Pick<HistoryStore, 'readRows' | 'readProgress'> => {
   const table = createTable(deps);
   return {
+    readRows: async function* ({ projectId, from, to }) {
+      for (const month of monthsBetween(from, to)) {
+        const partition = partitionOf(projectId, month);
+        const bounds = { from: dayKey(from), to: dayKey(to) + LAST };
+        for await (const items of table.range({ partition, ...bounds })) yield items.map(rowIn);
+      }
+    },
+    readProgress: async (projectId) => {
+      const item = await table.read(progressKey(projectId));
+      return item && { closedDay: String(item.closedDay), foldedAt: Number(item.foldedAt) };
+    },
+  };
+};
+
+/** `HistoryStore` on the history table: a partition is a project's month. */
+export const createDynamoHistoryStore = (deps: Deps): HistoryStore => {
+  const table = createTable(deps);
+  return {
+    ...createDynamoHistoryReader(deps),
     putRow: async (row, entries) => {
       const { projectId, day, keyId, model } = row;
       const sort = `${dayKey(day)}|${keyId}|${model}`;
@@ -61,13 +81,6 @@ export const createDynamoHistoryStore = (deps: {
         names: NAMES,
         values: { ':entry': JSON.stringify(row), ':entries': entries, ':ttl': expiryOf(day) },
       });
-    },
-    readRows: async function* ({ projectId, from, to }) {
-      for (const month of monthsBetween(from, to)) {
-        const partition = partitionOf(projectId, month);
-        const bounds = { from: dayKey(from), to: dayKey(to) + LAST };
-        for await (const items of table.range({ partition, ...bounds })) yield items.map(rowIn);
-      }
     },
     putPeriod: async (closed) => {
       const { projectId, meterId, period } = closed;
@@ -83,10 +96,6 @@ export const createDynamoHistoryStore = (deps: {
       const bounds = { from: periodKey(month), to: periodKey(month) + LAST };
       const pages = await listOf(table.range({ partition, ...bounds }));
       return pages.flat().map(periodIn);
-    },
-    readProgress: async (projectId) => {
-      const item = await table.read(progressKey(projectId));
-      return item && { closedDay: String(item.closedDay), foldedAt: Number(item.foldedAt) };
     },
     putProgress: async (projectId, { closedDay, foldedAt }) => {
       await table.apply(progressKey(projectId), PUT_PROGRESS, {

@@ -71,17 +71,24 @@ const changeWrite = (change: KeyChange) => {
   };
 };
 
-/** `KeyStore` on the keys table: one item per key, by its hash. */
-export const createDynamoKeyStore = (deps: {
-  client: DynamoClient;
-  tableName: string;
-}): KeyStore => {
+type Deps = { client: DynamoClient; tableName: string };
+
+/** What the router reads of the keys table. */
+export const createDynamoKeyReader = (deps: Deps): Pick<KeyStore, 'findKey'> => {
   const table = createTable(deps);
   return {
     findKey: async (hash) => {
       const item = await table.read(hash);
       return item && readKey(item);
     },
+  };
+};
+
+/** `KeyStore` on the keys table: one item per key, by its hash. */
+export const createDynamoKeyStore = (deps: Deps): KeyStore => {
+  const table = createTable(deps);
+  return {
+    ...createDynamoKeyReader(deps),
     createKey: async ({ hash, ...record }) => {
       const fields = Object.entries(record).filter(([, value]) => value !== undefined);
       const { write, bindings } = createWrite(fields);

@@ -60,11 +60,21 @@ const NAMES = {
 
 const isPlan = (item: Item | undefined): item is Item => item?.rpm !== undefined;
 
+type Deps = { client: DynamoClient; tableName: string };
+
+/** What the router reads of the plans table. */
+export const createDynamoPlanReader = (deps: Deps): Pick<PlanStore, 'findPlan'> => {
+  const table = createTable(deps);
+  return {
+    findPlan: async (id) => {
+      const item = await table.read(id);
+      return isPlan(item) ? readPlan(item) : undefined;
+    },
+  };
+};
+
 /** `PlanStore` on the plans table: one item per plan, by its id. */
-export const createDynamoPlanStore = (deps: {
-  client: DynamoClient;
-  tableName: string;
-}): PlanStore => {
+export const createDynamoPlanStore = (deps: Deps): PlanStore => {
   const table = createTable(deps);
 
   const put = (plan: Plan, condition?: string, revision?: number) => {
@@ -95,10 +105,7 @@ export const createDynamoPlanStore = (deps: {
   };
 
   return {
-    findPlan: async (id) => {
-      const item = await table.read(id);
-      return isPlan(item) ? readPlan(item) : undefined;
-    },
+    ...createDynamoPlanReader(deps),
     createPlan: (plan) => putIf(plan, ABSENT),
     changePlan: async (id, change) => {
       const item = await table.read(id);

@@ -57,20 +57,18 @@ async function* itemsOf(
   for await (const items of pages) yield* items;
 }
 
-/**
- * `RecordStore` on the records table. A partition is a project's UTC day, so that no read of one project can
- * see another's; a request's id contains its second, so that it is found without an index, which would
- * double the cost of a write.
- */
-export const createDynamoRecordStore = ({
-  recordDays = DEFAULT_RECORD_DAYS,
-  ...deps
-}: {
+type Deps = {
   client: DynamoClient;
   tableName: string;
   /** Days that records are kept. */
   recordDays?: number | undefined;
-}): RecordStore => {
+};
+
+/** What the router writes of its requests, and finds by its id. */
+export const createDynamoRecordWriter = ({
+  recordDays = DEFAULT_RECORD_DAYS,
+  ...deps
+}: Deps): Pick<RecordStore, 'putRecord' | 'putRefusals' | 'findRecord'> => {
   const table = createTable(deps);
 
   const put = async (
@@ -90,14 +88,6 @@ export const createDynamoRecordStore = ({
     });
   };
 
-  /** The days of a range, the newest first. */
-  const daysIn = (from: number, to: number): string[] => {
-    const days: string[] = [];
-    for (let instant = to - 1 + MAX_INVOCATION_MS; dayOf(instant) >= dayOf(from); instant -= DAY_MS)
-      days.push(dayOf(instant));
-    return days;
-  };
-
   return {
     putRecord: (record, revision) => put(record, record, { sort: record.id, revision }),
     putRefusals: (batch) => put(batch, batch, { sort: REFUSALS + batch.id, revision: 1 }),
@@ -113,6 +103,26 @@ export const createDynamoRecordStore = ({
       }
       return undefined;
     },
+  };
+};
+
+/** The days of a range, the newest first. */
+const daysIn = (from: number, to: number): string[] => {
+  const days: string[] = [];
+  for (let instant = to - 1 + MAX_INVOCATION_MS; dayOf(instant) >= dayOf(from); instant -= DAY_MS)
+    days.push(dayOf(instant));
+  return days;
+};
+
+/**
+ * `RecordStore` on the records table. A partition is a project's UTC day, so that no read of one project can
+ * see another's; a request's id contains its second, so that it is found without an index, which would
+ * double the cost of a write.
+ */
+export const createDynamoRecordStore = (deps: Deps): RecordStore => {
+  const table = createTable(deps);
+  return {
+    ...createDynamoRecordWriter(deps),
     listRecords: async function* ({ projectId, from, to, before }) {
       const days = daysIn(from, to).filter((day) => before === undefined || day <= before.day);
       for (const day of days) {

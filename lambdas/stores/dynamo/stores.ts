@@ -15,27 +15,35 @@ import { createDynamoAuditStore } from './audit-store.ts';
 import { createDynamoBreakerStore } from './breaker-store.ts';
 import { createDynamoCancelStore } from './cancel-store.ts';
 import type { DynamoClient } from './dynamo-client.ts';
-import { createDynamoHistoryStore } from './history-store.ts';
-import { createDynamoKeyStore } from './key-store.ts';
+import { createDynamoHistoryReader, createDynamoHistoryStore } from './history-store.ts';
+import { createDynamoKeyReader, createDynamoKeyStore } from './key-store.ts';
 import { createDynamoLessonStore } from './lesson-store.ts';
 import { createDynamoMeterStore } from './meter-store.ts';
-import { createDynamoPlanStore } from './plan-store.ts';
-import { createDynamoRecordStore } from './record-store.ts';
+import { createDynamoPlanReader, createDynamoPlanStore } from './plan-store.ts';
+import { createDynamoRecordStore, createDynamoRecordWriter } from './record-store.ts';
 import { createDynamoThresholdStore } from './threshold-store.ts';
 
-export type Stores = {
-  keys: KeyStore;
-  plans: PlanStore;
+/** What the router uses: its bundle has no other part of the stores. */
+export type RouterStores = {
+  keys: Pick<KeyStore, 'findKey'>;
+  plans: Pick<PlanStore, 'findPlan'>;
   meters: MeterStore;
   breakers: BreakerStore;
   cancels: CancelStore;
   lessons: LessonStore;
-  records: RecordStore;
-  history: HistoryStore;
+  records: Pick<RecordStore, 'putRecord' | 'putRefusals' | 'findRecord'>;
+  history: Pick<HistoryStore, 'readRows' | 'readProgress'>;
   thresholds: ThresholdStore;
-  audit: AuditStore;
   /** Undefined without a table for it: no response is kept. */
   answers: AnswerStore | undefined;
+};
+
+export type Stores = RouterStores & {
+  keys: KeyStore;
+  plans: PlanStore;
+  records: RecordStore;
+  history: HistoryStore;
+  audit: AuditStore;
 };
 
 /** The physical names of the router's tables; only the admin function uses projects. */
@@ -43,34 +51,49 @@ export type RouterTables = Record<Exclude<TableName, 'projects' | 'answers'>, st
   answers?: string | undefined;
 };
 
-/** The router's stores. `bodies` hold the kept responses above the size of an item. */
-export const createDynamoStores = ({
-  client,
-  tableNames,
-  recordDays,
-  bodies,
-}: {
+type Options = {
   client: DynamoClient;
   tableNames: RouterTables;
   /** Days that records are kept. */
   recordDays?: number;
+  /** Hold the kept responses above the size of an item. */
   bodies?: BodyStore | undefined;
-}): Stores => {
+};
+
+export const createRouterStores = ({
+  client,
+  tableNames,
+  recordDays,
+  bodies,
+}: Options): RouterStores => {
   const { keys, plans, meters, records, history, answers } = tableNames;
   return {
-    keys: createDynamoKeyStore({ client, tableName: keys }),
-    plans: createDynamoPlanStore({ client, tableName: plans }),
+    keys: createDynamoKeyReader({ client, tableName: keys }),
+    plans: createDynamoPlanReader({ client, tableName: plans }),
     meters: createDynamoMeterStore({ client, tableName: meters }),
     breakers: createDynamoBreakerStore({ client, tableName: meters }),
     cancels: createDynamoCancelStore({ client, tableName: meters }),
     lessons: createDynamoLessonStore({ client, tableName: meters }),
-    records: createDynamoRecordStore({ client, tableName: records, recordDays }),
-    history: createDynamoHistoryStore({ client, tableName: history }),
+    records: createDynamoRecordWriter({ client, tableName: records, recordDays }),
+    history: createDynamoHistoryReader({ client, tableName: history }),
     thresholds: createDynamoThresholdStore({ client, tableName: meters }),
-    audit: createDynamoAuditStore({ client, tableName: history }),
     answers:
       answers === undefined
         ? undefined
         : createDynamoAnswerStore({ client, tableName: answers, bodies }),
+  };
+};
+
+/** All stores, as the admin function and local routers use them. */
+export const createDynamoStores = (options: Options): Stores => {
+  const { client, recordDays } = options;
+  const { keys, plans, records, history } = options.tableNames;
+  return {
+    ...createRouterStores(options),
+    keys: createDynamoKeyStore({ client, tableName: keys }),
+    plans: createDynamoPlanStore({ client, tableName: plans }),
+    records: createDynamoRecordStore({ client, tableName: records, recordDays }),
+    history: createDynamoHistoryStore({ client, tableName: history }),
+    audit: createDynamoAuditStore({ client, tableName: history }),
   };
 };
