@@ -8,12 +8,15 @@ import { countingOf, estimateInputTokens } from '../lambdas/catalog/estimate-tok
 import { partsOf } from '../lambdas/catalog/request-parts.ts';
 import type { CallerProtocol } from '../lambdas/protocols/protocol.ts';
 import { callerProtocols } from '../lambdas/protocols/protocols.ts';
+import { readDocuments } from '../test/lambdas/catalog/counting/checking-texts.ts';
 import { CHECKED, createScore, shareWithin } from '../test/lambdas/catalog/counting/score.ts';
 import { AGENT } from './gateway/cases.ts';
 import { median } from './median.ts';
 
 const SIZES = [600, 1_000, 3_000, 10_000, 30_000, 300_000, 2_000_000];
 const AGENT_SIZES = [30_000, 300_000, 2_000_000];
+const LANGUAGES = { French: 'fr', Russian: 'ru', Chinese: 'zh-cn', Japanese: 'ja', Korean: 'ko' };
+const LANGUAGE_SIZES = [1_000, 3_000, 30_000];
 /** Characters that a batch parses. */
 const BATCH = 100_000;
 const BATCHES = 300;
@@ -47,11 +50,31 @@ const code = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   .map((name) => readFileSync(new URL(name, folder), 'utf8'))
   .join('\n');
 
+const documents = new Map(readDocuments());
+const textsByLanguage = Object.fromEntries(
+  Object.entries(LANGUAGES).map(([language, locale]) => [
+    language,
+    documents.get(`typescript ${locale} 0`),
+  ]),
+);
+const EMOJI = '😀😃👍🏽 ';
+
 /** A conversation of messages of 700 characters: parsing it is as fast as parsing gets. */
-const messagesOf = (characters: number) => {
-  const text = code.repeat(Math.ceil(characters / code.length)).slice(0, characters);
-  return (text.match(/.{1,700}/gs) ?? []).map((content) => ({ role: 'user', content }));
+const messagesOf = (characters: number, text = code) => {
+  const long = text.repeat(Math.ceil(characters / text.length)).slice(0, characters);
+  return (long.match(/.{1,700}/gs) ?? []).map((content) => ({ role: 'user', content }));
 };
+
+const CALL = {
+  id: 'call_a',
+  type: 'function',
+  function: { name: 'read_file', arguments: '{"path":"src/part.ts","limit":20}' },
+};
+const round = [
+  { role: 'assistant', content: null, tool_calls: [CALL] },
+  { role: 'tool', tool_call_id: 'call_a', content: 'export const add = (left, right) => left;' },
+];
+const HUNDRED_CALLS = [...messagesOf(100), ...Array(100).fill(round).flat()];
 
 /** The calls and results of an agent with 20 tools, repeated. */
 const agentOf = (characters: number) => {
@@ -95,5 +118,12 @@ const rowOf = (kind: string, { decodeRequest }: CallerProtocol, fields: object) 
 const { chat, messages } = callerProtocols;
 console.table([
   ...SIZES.map((size) => rowOf('messages', chat, { messages: messagesOf(size) })),
+  rowOf('one message', chat, { messages: [{ role: 'user', content: code.slice(0, 3_000) }] }),
+  rowOf('100 short calls', chat, { messages: HUNDRED_CALLS }),
   ...AGENT_SIZES.map((size) => rowOf('agent with 20 tools', messages, agentOf(size))),
+  ...LANGUAGE_SIZES.flatMap((size) =>
+    Object.entries({ ...textsByLanguage, emoji: EMOJI }).map(([language, text]) =>
+      rowOf(language, chat, { messages: messagesOf(size, text) }),
+    ),
+  ),
 ]);
