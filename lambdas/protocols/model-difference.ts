@@ -69,7 +69,7 @@ const historyIs = (is: 'required' | 'refused') => (): ModelDifference => ({
 });
 
 /**
- * Published words of providers, in lower case and without quotation marks. A rule knows only what no caller's
+ * Published words of providers, in lower case and without quotation marks and their escapes. A rule knows only what no caller's
  * mistake is rejected with.
  */
 const RULES: Rule[] = [
@@ -81,7 +81,12 @@ const RULES: Rule[] = [
     effortOnly,
   ],
   [/effort.{1,100}\bsupported (?:levels|values)(?: are)?:? (.{1,100})/, effortOnly],
-  [/effort(?:: input should be| must be one of) (.{1,100})/, effortOnly],
+  [
+    /effort\W{1,4}(?:msg: )?(?:input should be|must be one of) ((?:(?!, input).){1,100})/,
+    effortOnly,
+  ],
+  // Names no field: a level that some models lack.
+  [/unknown variant (?:minimal|xhigh|max), expected one of (.{1,100})/, effortOnly],
   [
     /\b(\w{1,20})(?: is (?:deprecated|not supported) (?:with|by|for)| does not support \S{1,20} with|: only \S{1,20} is allowed for) this model/,
     samplingWithout,
@@ -104,7 +109,7 @@ const RULES: Rule[] = [
     () => ({ member: 'systemTurns', is: 'leading' }),
   ],
   // The rest quotes the id.
-  [/^tool call id was\b/, () => ({ member: 'toolCallIds', is: 'short' })],
+  [/tool call id was\b/, () => ({ member: 'toolCallIds', is: 'short' })],
   [
     /reasoning_content (?:in the thinking mode must be passed|is missing in assistant)/,
     historyIs('required'),
@@ -126,7 +131,10 @@ const MAX_WORDS = 500;
 
 /** The known difference that a provider's rejection names; undefined for every other rejection. */
 export const differenceIn = (words = ''): ModelDifference | undefined => {
-  const text = words.slice(0, MAX_WORDS).toLowerCase().replaceAll(/["'`]/g, '');
+  const text = words
+    .slice(0, MAX_WORDS)
+    .toLowerCase()
+    .replaceAll(/["'`\\]/g, '');
   for (const [pattern, read] of RULES) {
     const found = pattern.exec(text);
     const difference = found && read(found[1] ?? '');

@@ -112,6 +112,30 @@ const ROWS: Record<string, Row> = {
     sent: { reasoning_effort: 'high' },
     dropped: 'reasoning_effort',
   },
+  "vLLM's, of a level": {
+    words:
+      "[{'type': 'literal_error', 'loc': ('body', 'reasoning_effort'), 'msg': \"Input should be 'low', 'medium' or 'high'\", 'input': 'max'}]",
+    isRejected: effortIs('max'),
+    fields: EFFORT,
+    sent: { reasoning_effort: 'high' },
+    dropped: 'reasoning_effort',
+  },
+  "Bedrock's, of a level": {
+    words:
+      'unknown variant `max`, expected one of `low`, `medium`, `high`, `xhigh` at line 1 column 80',
+    isRejected: effortIs('max'),
+    fields: EFFORT,
+    sent: { reasoning_effort: 'xhigh' },
+    dropped: 'reasoning_effort',
+  },
+  "a gateway's before Anthropic, of a form of thinking": {
+    words:
+      'litellm.BadRequestError: AnthropicException - {"type":"error","error":{"type":"invalid_request_error","message":"\\"thinking.type.enabled\\" is not supported for this model. Use \\"thinking.type.adaptive\\" and \\"output_config.effort\\" to control thinking behavior."}}',
+    isRejected: hasText('"enabled"'),
+    protocol: 'messages',
+    fields: { max_tokens: 9_000, thinking: { type: 'enabled', budget_tokens: 2_000 } },
+    sent: { thinking: { type: 'adaptive' } },
+  },
   "Anthropic's, of a level": {
     words: "output_config.effort: Input should be 'low', 'medium', 'high' or 'max'",
     isRejected: hasText('xhigh'),
