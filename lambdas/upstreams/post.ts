@@ -172,31 +172,24 @@ export const post = ({ agent, signal, ...options }: PostOptions): Post => {
 };
 
 /**
- * Wraps `generator` so that `return` and `throw` run `close` at once. A generator's `finally` does not run
+ * Changes `generator` so that `return` and `throw` run `close` at once. A generator's `finally` does not run
  * if it was never started, and waits behind a pending `next`; the socket must close in both cases.
  */
 export const closing = <T>(
   generator: AsyncGenerator<T, void, void>,
   close: () => void,
 ): AsyncGenerator<T, void, void> => {
-  const end = () => {
-    close();
-    return generator.return();
-  };
-  return {
-    next: () => generator.next(),
-    return: end,
-    throw: (error) => {
+  const { return: end, throw: fail } = generator;
+  return Object.assign(generator, {
+    return: () => {
       close();
-      return generator.throw(error);
+      return end.call(generator);
     },
-    [Symbol.asyncIterator]() {
-      return this;
+    throw: (error: unknown) => {
+      close();
+      return fail.call(generator, error);
     },
-    [Symbol.asyncDispose]: async () => {
-      await end();
-    },
-  };
+  });
 };
 
 // --- bodies ---

@@ -7,14 +7,15 @@ const TEXT_TYPE =
 
 /** Every header with every value it was sent with: Node itself drops a second `authorization`. */
 export const joinHeaders = (rawHeaders: string[]): Record<string, string> => {
-  const headers = new Map<string, string>();
+  // Without a prototype, no name is inherited.
+  const headers: Record<string, string> = Object.create(null);
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = (rawHeaders[index] ?? '').toLowerCase();
     const value = rawHeaders[index + 1] ?? '';
-    const earlier = headers.get(name);
-    headers.set(name, earlier === undefined ? value : `${earlier},${value}`);
+    const earlier = headers[name];
+    headers[name] = earlier === undefined ? value : `${earlier},${value}`;
   }
-  return Object.fromEntries(headers);
+  return headers;
 };
 
 /** Path and query of a request line, neither decoded nor tidied. Proxies send the whole address. */

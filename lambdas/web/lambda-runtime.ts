@@ -52,15 +52,17 @@ export const createResponseStream = (response: ServerResponse, clock: Clock): Re
     });
   };
   const stream: ResponseStream = new Writable({
-    write: (chunk: Buffer, _encoding, callback) => {
+    // Node joins a text with the headers before it; as bytes they would be two parts of a write.
+    decodeStrings: false,
+    write: (chunk: Buffer | string, _encoding, callback) => {
       if (!response.headersSent) {
         writeHead(response, stream.prelude ?? NO_PRELUDE);
         setImmediate(() => {
           if (!hasBytes) response.flushHeaders();
         });
       }
-      hasBytes ||= chunk.byteLength > 0;
-      if (chunk.byteLength === 0 || response.write(chunk)) callback();
+      hasBytes ||= chunk.length > 0;
+      if (chunk.length === 0 || response.write(chunk)) callback();
       else waitFor('drain', callback);
     },
     final: (callback) => {
