@@ -12,7 +12,7 @@ import {
 /** One member of a profile, as a provider's rejection shows that it must be. */
 export type ModelDifference =
   | { member: 'thinking'; without: ThinkingForm }
-  | { member: 'sampling'; without: SamplingField }
+  | { member: 'sampling'; without: readonly SamplingField[] }
   | { member: 'betas'; without: string[] }
   | { member: 'effort'; only: string[] }
   | { member: 'effortWithTools' | 'forcedTool'; is: false }
@@ -45,8 +45,10 @@ const samplingWithout = (field: string): ModelDifference | undefined => {
   const without = name.endsWith('penalty')
     ? 'penalties'
     : SAMPLING_FIELDS.find((one) => name.endsWith(one.replaceAll('_', '')));
-  return without && { member: 'sampling', without };
+  return without && { member: 'sampling', without: [without] };
 };
+
+const NO_SAMPLING: ModelDifference = { member: 'sampling', without: SAMPLING_FIELDS };
 
 const effortOnly = (levels: string): ModelDifference => ({
   member: 'effort',
@@ -87,8 +89,10 @@ const RULES: Rule[] = [
   ],
   // Names no field: a level that some models lack.
   [/unknown variant (?:minimal|xhigh|max), expected one of (.{1,100})/, effortOnly],
+  // One generation of a vendor rejects them together.
+  [/(?:temperature|top_[pk]) is deprecated for this model/, () => NO_SAMPLING],
   [
-    /\b(\w{1,20})(?: is (?:deprecated|not supported) (?:with|by|for)| does not support \S{1,20} with|: only \S{1,20} is allowed for) this model/,
+    /\b(\w{1,20})(?: is not supported (?:with|by|for)| does not support \S{1,20} with|: only \S{1,20} is allowed for) this model/,
     samplingWithout,
   ],
   [/does not support parameter (\w{1,20})/, samplingWithout],
@@ -181,7 +185,8 @@ const withDifference = (profile: Profile, difference: ModelDifference): Profile 
     }
     case 'sampling': {
       const { sampling = SAMPLING_FIELDS } = profile;
-      return { ...profile, sampling: sampling.filter((field) => field !== difference.without) };
+      const { without } = difference;
+      return { ...profile, sampling: sampling.filter((field) => !without.includes(field)) };
     }
     case 'betas': {
       const betas = new Set([...(profile.betasWithout ?? []), ...difference.without]);

@@ -16,12 +16,15 @@ import {
   type Refusal,
   startGenerationUpstream,
 } from '../support/generation-upstream.ts';
+import { GPT_GENERATIONS, gptRefusalOf } from '../support/gpt-generations.ts';
 import { CANARIES } from '../support/leak-watch.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { PROVIDER_ERRORS, textOf } from '../support/provider-errors.ts';
+import { bodyOf, FORMS, type Form, PATHS } from '../support/request-forms.ts';
 import { send } from '../support/send.ts';
 
-const GENERATIONS = Object.entries(CLAUDE_GENERATIONS);
+const CLAUDES = Object.keys(CLAUDE_GENERATIONS);
+const GPTS = Object.keys(GPT_GENERATIONS);
 
 /** Other differences, in the providers' words. */
 const OTHERS: Record<string, (request: Generated) => Refusal> = {
@@ -57,7 +60,10 @@ beforeAll(async () => {
     return modelOn([target], { id: `vendor/${name}` });
   };
   models = await Promise.all([
-    ...GENERATIONS.map(([name, one]) => start(name, refusalOf(one), 'messages')),
+    ...Object.entries(CLAUDE_GENERATIONS).map(([name, one]) =>
+      start(name, refusalOf(one), 'messages'),
+    ),
+    ...Object.entries(GPT_GENERATIONS).map(([name, one]) => start(name, gptRefusalOf(one), 'chat')),
     ...Object.entries(OTHERS).map(([name, refuse]) =>
       start(name, refuse, ON_MESSAGES.includes(name) ? 'messages' : 'chat'),
     ),
@@ -91,7 +97,7 @@ const ask = async (
 const EFFORT = { fields: { reasoning_effort: 'high' } };
 
 describe('a target whose profile does not state what its model accepts', () => {
-  test.each(GENERATIONS.map(([name]) => name))(
+  test.each(CLAUDES)(
     'an effort on a %s without a profile gets 200 after at most one more call, later ones in any environment after none',
     async (name) => {
       const before = await fleet.charged();
@@ -104,6 +110,28 @@ describe('a target whose profile does not state what its model accepts', () => {
         expect([router, status, calls.length]).toEqual([router, 200, 1]);
       }
       expect(await fleet.charged()).toBe(before + 3);
+    },
+  );
+
+  test.each([...CLAUDES, ...GPTS])(
+    'every form of request gets 200 from a strict %s after at most two more calls, and later after none',
+    async (name) => {
+      const askForm = async (form: Form) => {
+        const { status } = await send(fleet.urls[0] ?? '', PATHS[form.path], {
+          method: 'POST',
+          headers: { authorization: `Bearer ${fleet.key}` },
+          body: JSON.stringify({ model: `vendor/${name}`, ...bodyOf(form) }),
+        });
+        return { status, calls: upstreams.get(name)?.take().length };
+      };
+      for (const [label, form] of Object.entries(FORMS)) {
+        const { status, calls } = await askForm(form);
+        expect([label, status]).toEqual([label, 200]);
+        expect(calls).toBeLessThanOrEqual(3);
+      }
+      for (const [label, form] of Object.entries(FORMS)) {
+        expect([label, await askForm(form)]).toEqual([label, { status: 200, calls: 1 }]);
+      }
     },
   );
 

@@ -69,6 +69,14 @@ const ROWS: Record<string, Row> = {
     sent: { temperature: 0.2, top_p: undefined },
     dropped: 'top_p',
   },
+  "Anthropic's, of a temperature": {
+    words: '`temperature` is deprecated for this model.',
+    isRejected: (request) => has('temperature')(request) || has('top_k')(request),
+    protocol: 'messages',
+    fields: { temperature: 0.2, top_k: 5 },
+    sent: { temperature: undefined, top_k: undefined },
+    dropped: 'temperature, top_k',
+  },
   "Moonshot's, of a temperature": {
     words: 'invalid temperature: only 1 is allowed for this model',
     isRejected: has('temperature'),

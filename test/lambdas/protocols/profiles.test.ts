@@ -14,6 +14,15 @@ import {
 import { GPT_GENERATIONS, gptRefusalOf } from '../../support/gpt-generations.ts';
 import { CANARIES } from '../../support/leak-watch.ts';
 import { modelOn, targetAt } from '../../support/models.ts';
+import {
+  bodyOf,
+  CHAT_TOOLS,
+  FORMS,
+  type Form,
+  messages,
+  PATHS,
+  TOOLS,
+} from '../../support/request-forms.ts';
 import { send } from '../../support/send.ts';
 import { parseJson } from '../../support/sse-text.ts';
 
@@ -90,25 +99,11 @@ afterAll(async () => {
   await Promise.all([...upstreams.values()].map(({ close }) => close()));
 });
 
-const PATHS = {
-  chat: '/v1/chat/completions',
-  messages: '/v1/messages',
-  responses: '/v1/responses',
-};
-type Form = { path: keyof typeof PATHS; fields: object };
-
-const FUNCTION = { name: 'f', parameters: { type: 'object', properties: {} } };
-const CHAT_TOOLS = { tools: [{ type: 'function', function: FUNCTION }] };
-const TOOLS = { tools: [{ name: 'f', input_schema: { type: 'object' } }] };
-const messages = [{ role: 'user', content: 'hi' }];
-
-const ask = async (model: string, { path, fields }: Form, headers: Record<string, string> = {}) => {
-  const base =
-    path === 'responses' ? { input: 'hi', store: false } : { messages, max_tokens: 20_000 };
-  const sent = await send(fleet.urls[0] ?? '', PATHS[path], {
+const ask = async (model: string, form: Form, headers: Record<string, string> = {}) => {
+  const sent = await send(fleet.urls[0] ?? '', PATHS[form.path], {
     method: 'POST',
     headers: { authorization: `Bearer ${fleet.key}`, ...headers },
-    body: JSON.stringify({ model: `vendor/${model}`, ...base, ...fields }),
+    body: JSON.stringify({ model: `vendor/${model}`, ...bodyOf(form) }),
   });
   const received = upstreams.get(model)?.take() ?? [];
   const { error } = parseJson(sent.text) as { error?: Record<string, unknown> };
@@ -119,68 +114,6 @@ const ask = async (model: string, { path, fields }: Form, headers: Record<string
     wire: received[0]?.body ?? {},
     dropped: sent.headers['x-router-dropped'],
   };
-};
-
-const LOOP = {
-  ...CHAT_TOOLS,
-  messages: [
-    ...messages,
-    {
-      role: 'assistant',
-      content: null,
-      tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }],
-    },
-    { role: 'tool', tool_call_id: 'c1', content: 'done' },
-  ],
-};
-
-const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
-
-/** What clients of every protocol send, none of it a mistake. */
-const FORMS: Record<string, Form> = {
-  ...Object.fromEntries(
-    EFFORTS.map((effort) => [
-      `reasoning_effort ${effort}`,
-      { path: 'chat' as const, fields: { reasoning_effort: effort } },
-    ]),
-  ),
-  'an effort and a temperature': {
-    path: 'chat',
-    fields: { reasoning_effort: 'high', temperature: 0.2 },
-  },
-  'an effort and a cap of 1,100 tokens': {
-    path: 'chat',
-    fields: { reasoning_effort: 'high', max_tokens: 1100 },
-  },
-  'an effort in a tool loop': { path: 'chat', fields: { ...LOOP, reasoning_effort: 'medium' } },
-  'a temperature': { path: 'chat', fields: { temperature: 0.2, top_p: 0.5 } },
-  'a penalty': { path: 'chat', fields: { presence_penalty: 0.5 } },
-  'an effort and a forced tool': {
-    path: 'chat',
-    fields: { ...CHAT_TOOLS, tool_choice: 'required', reasoning_effort: 'low' },
-  },
-  'adaptive thinking and an effort': {
-    path: 'messages',
-    fields: { thinking: { type: 'adaptive' }, output_config: { effort: 'max' }, ...TOOLS },
-  },
-  'a thinking budget': {
-    path: 'messages',
-    fields: { thinking: { type: 'enabled', budget_tokens: 4096 } },
-  },
-  'thinking turned off': { path: 'messages', fields: { thinking: { type: 'disabled' } } },
-  'thinking turned off and the highest effort': {
-    path: 'messages',
-    fields: { thinking: { type: 'disabled' }, output_config: { effort: 'max' } },
-  },
-  'sampling fields of messages': { path: 'messages', fields: { temperature: 0.3, top_k: 5 } },
-  'a forced tool of messages': {
-    path: 'messages',
-    fields: { ...TOOLS, tool_choice: { type: 'tool', name: 'f' } },
-  },
-  'a reasoning effort of responses': {
-    path: 'responses',
-    fields: { reasoning: { effort: 'high' }, max_output_tokens: 20_000 },
-  },
 };
 
 describe('a generation of models by its preset', () => {
