@@ -194,8 +194,8 @@ export const closing = <T>(
 
 // --- bodies ---
 
-/** A smaller body is encoded as one text, which is simpler for V8. Bytes. */
-const LARGE = 1_000_000;
+/** Bytes. A smaller body is encoded as one text: in pieces 90 KB of tools take a sixth more CPU, 300 KB of code a tenth less. */
+const LARGE = 256_000;
 /** An upstream's body has other fields and other names than the caller's. */
 const ROOM = 1.125;
 

@@ -17,7 +17,7 @@ export const unchangedListsOf = ({ text, value, spans }: JsonSource) => {
   return (wanted: string, list: unknown[]): string | undefined => {
     // Of a repeated name JSON.parse reads the last one, and each may be written with escapes.
     const span = spans.findLast(({ name }) => JSON.parse(name) === wanted);
-    if (!span || namesIn(list) !== span.names) return undefined;
-    return isDeepStrictEqual(list, lists?.[wanted]) ? text.slice(span.start, span.end) : undefined;
+    if (!span || !isDeepStrictEqual(list, lists?.[wanted])) return undefined;
+    return namesIn(list) === span.names ? text.slice(span.start, span.end) : undefined;
   };
 };
