@@ -37,6 +37,7 @@ async function* network(chunks: Buffer[]): AsyncGenerator<Uint8Array> {
 
 /** An upstream that reads `chunks` instead of a socket. */
 const createUpstream = (chunks: Buffer[]): Upstream => ({
+  prefetch: () => undefined,
   credentialVersion: () => undefined,
   open: async (call) => {
     const bytes = withIdleLimit(network(chunks), systemClock, () => undefined);

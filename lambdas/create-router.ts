@@ -151,6 +151,7 @@ export const createRouter = ({
       prefetch: (targets) => {
         lessons.prefetch();
         failover.prefetch(targets);
+        upstream.prefetch(targets);
       },
       fetchAnswer,
       recorder,

@@ -71,6 +71,7 @@ const handler = createRouter({
   ...(stores as Stores),
   upstream: createHttpUpstream({
     secrets: {
+      prefetch: () => {},
       get: async () => credential,
       refused: nothing,
       accepted: () => {},

@@ -212,5 +212,5 @@ export const createHealingUpstream = (parts: {
     return openForm({ original: original.target, first: call, call, named: [], rejected: [] });
   };
 
-  return { open, credentialVersion: upstream.credentialVersion };
+  return { ...upstream, open };
 };

@@ -266,6 +266,9 @@ export const createHttpUpstream = (parts: Parts): Upstream => {
       const { secret } = call.target;
       return secret === undefined ? openAsRole(call) : openWithSecret(call, secret);
     },
+    prefetch: (targets) => {
+      if (targets.some(({ secret }) => secret !== undefined)) secrets.prefetch();
+    },
     credentialVersion: ({ secret }) =>
       secret === undefined ? ROLE_VERSION : secrets.version(secret),
   };

@@ -142,6 +142,7 @@ export const createSecretsManagerSecrets = (options: Options): UpstreamSecrets =
   };
 
   return {
+    prefetch: refreshBehind,
     get: async (name, signal) => {
       const known = cached && credentialIn(cached, name);
       if (known) {

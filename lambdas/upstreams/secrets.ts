@@ -6,6 +6,8 @@ export type Credential = { value: string; version: string };
  * (secrets-manager.ts).
  */
 export type UpstreamSecrets = {
+  /** Starts to read the secret if that is due, concurrently with what comes before the first `get`. */
+  prefetch(): void;
   /**
    * Returns a known credential at once, even while a newer one is read; else reads the secret, until
    * `signal` aborts. @throws Error if there is none; its message never contains a value.

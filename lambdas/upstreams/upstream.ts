@@ -43,6 +43,8 @@ export type Upstream = {
    * @throws UpstreamError before and during the answer.
    */
   open(call: UpstreamCall): Promise<EventBatches>;
+  /** Starts to read what calls of these targets need, concurrently with what the caller awaits. */
+  prefetch(targets: Target[]): void;
   /** Version of the credential that a call of the target would use now; undefined before the first one. */
   credentialVersion(target: Target): string | undefined;
 };

@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import type { HttpEvent } from '../../lambdas/http/read-event.ts';
+import type { Trouble } from '../metering/dynamo-proxy.ts';
 import { functionUrl } from '../runtime/events.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
 import { startEnvironments } from '../support/environments.ts';
@@ -67,6 +68,21 @@ const withHangingSecret = ({ fleet, tenants }: Lab) => {
   const lines = () => environment.lines().filter(({ event }) => event === 'request');
   return { environment, tenant, body, lines };
 };
+
+test('the first request of an environment reads the secret once, while its unit is reserved', async () => {
+  const { fleet, ask } = await setUp(1, { secret: NEW_KEY }, NEW_KEY);
+  const [environment] = fleet.environments;
+  if (!environment) throw new Error('no environment');
+  const reserved = Promise.withResolvers<Trouble>();
+  environment.dynamo.decide(({ operation }) =>
+    operation === 'UpdateItem' ? reserved.promise : 'none',
+  );
+  const answer = ask(0);
+  await expect.poll(() => environment.secrets.calls.length).toBe(1);
+  reserved.resolve('none');
+  expect((await answer).status).toBe(200);
+  expect(environment.secrets.calls).toHaveLength(1);
+});
 
 const secondsOfFailures = (seen: { status: number; second: number }[]) =>
   seen.filter(({ status }) => status !== 200).map(({ second }) => second);
@@ -155,7 +171,8 @@ test.each([true, false])(
     const context = { getRemainingTimeInMillis: () => 12_500 };
     const handled = environment.handler(event as unknown as HttpEvent, out, context);
     const said = text(out);
-    await expect.poll(() => environment.secrets.calls.length).toBe(1);
+    await expect.poll(lab.clock.waits).toContain(2_500);
+    expect(environment.secrets.calls).toHaveLength(1);
     lab.clock.advance(2_499);
     expect(lines()).toEqual([]);
     lab.clock.advance(1);
