@@ -57,11 +57,12 @@ const MEMBERS: Partial<Record<UpstreamErrorKind, string>> = {
 };
 
 const memberOf = (
-  { kind, status, rejectedPaths, reason }: UpstreamError,
+  { kind, status, rejectedPaths, reason, difference }: UpstreamError,
   { auth }: Target,
 ): string | undefined => {
   if (kind === 'unknown-model' && reason === undefined) return 'baseUrl';
   if (rejectedPaths.includes('max_tokens')) return 'maxTokensField';
+  if (difference) return 'profile';
   const member = MEMBERS[kind] ?? (status === 403 ? 'secret' : undefined);
   return member === 'secret' && auth !== undefined ? 'auth' : member;
 };

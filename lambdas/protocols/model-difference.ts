@@ -14,7 +14,7 @@ export type ModelDifference =
   | { member: 'thinking'; without: ThinkingForm }
   | { member: 'sampling'; without: readonly SamplingField[] }
   | { member: 'betas'; without: string[] }
-  | { member: 'effort'; only: string[] }
+  | { member: 'effort'; only: readonly string[] }
   | { member: 'effortWithTools' | 'forcedTool'; is: false }
   | { member: 'systemTurns'; is: 'leading' }
   | { member: 'toolCallIds'; is: 'short' }
@@ -86,6 +86,15 @@ const RULES: Rule[] = [
   [
     /effort\W{1,4}(?:msg: )?(?:input should be|must be one of) ((?:(?!, input).){1,100})/,
     effortOnly,
+  ],
+  // Of known levels, those above `high` are not sent without thinking.
+  [
+    /effort \S{1,10} is not supported when thinking is disabled/,
+    () => ({ member: 'effort', only: ADAPTIVE_EFFORTS }),
+  ],
+  [
+    /this model only works in thinking mode/,
+    () => ({ member: 'effort', only: ['low', 'medium', 'high'] }),
   ],
   // Names no field: a level that some models lack.
   [/unknown variant (?:minimal|xhigh|max), expected one of (.{1,100})/, effortOnly],

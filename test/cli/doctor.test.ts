@@ -43,6 +43,10 @@ const ACTS: Record<string, Act> = {
   'other-cap': reject(400, "Unsupported parameter: 'max_tokens'.", { param: 'max_tokens' }),
   toolless: (response, { tools }) =>
     tools ? reject(400, 'tools are not supported')(response) : answer(response),
+  'no-tools-or-effort': (response, { tools }) =>
+    tools
+      ? reject(400, 'Function tools with reasoning_effort are not supported.')(response)
+      : answer(response),
   empty: (response) => sse(response, chatWire([chunk({}, 'stop')])),
 };
 
@@ -81,6 +85,12 @@ const FAULTS: Fault[] = [
   acts('truncates', '.targets[0].protocol', 'truncated'),
   acts('other-cap', '.targets[0].maxTokensField', "Unsupported parameter: 'max_tokens'"),
   acts('toolless', '.targets[0]', 'status (400): tools are not supported', 'tool call'),
+  acts(
+    'no-tools-or-effort',
+    '.targets[0].profile',
+    'status (400): Function tools with reasoning_effort',
+    'tool call',
+  ),
   acts('empty', '.targets[0]', 'an empty response', 'streamed call'),
   {
     what: 'a credential that the provider rejects',

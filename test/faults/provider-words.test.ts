@@ -120,6 +120,22 @@ const ROWS: Record<string, Row> = {
     sent: { reasoning_effort: 'high' },
     dropped: 'reasoning_effort',
   },
+  "Anthropic's, of a level without thinking": {
+    words:
+      "output_config.effort 'max' is not supported when thinking is disabled on this model. Use effort 'high' or below, or enable thinking.",
+    isRejected: hasText('"max"'),
+    protocol: 'messages',
+    fields: { thinking: { type: 'disabled' }, output_config: { effort: 'max' } },
+    sent: { thinking: { type: 'disabled' }, output_config: { effort: 'high' } },
+    dropped: 'output_config',
+  },
+  "Google's, of thinking turned off": {
+    words: 'Budget 0 is invalid. This model only works in thinking mode.',
+    isRejected: effortIs('none'),
+    fields: { reasoning_effort: 'none' },
+    sent: { reasoning_effort: 'low' },
+    dropped: 'reasoning_effort',
+  },
   "vLLM's, of a level": {
     words:
       "[{'type': 'literal_error', 'loc': ('body', 'reasoning_effort'), 'msg': \"Input should be 'low', 'medium' or 'high'\", 'input': 'max'}]",

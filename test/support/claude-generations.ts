@@ -122,8 +122,11 @@ const ofEffort = ({ output_config: config, thinking }: Wire, generation: Generat
   const { efforts, forms } = generation;
   if (effort === undefined) return undefined;
   if (efforts.length === 0) return 'This model does not support the effort parameter.';
-  const highest = thinking?.type === 'disabled' && !forms.includes('enabled') ? 3 : undefined;
-  return efforts.slice(0, highest).includes(effort)
+  const isOff = thinking?.type === 'disabled' && !forms.includes('enabled');
+  if (isOff && efforts.indexOf(effort) > efforts.indexOf('high')) {
+    return `output_config.effort '${effort}' is not supported when thinking is disabled on this model. Use effort 'high' or below, or enable thinking.`;
+  }
+  return efforts.includes(effort)
     ? undefined
     : `This model does not support effort level '${effort}'. Supported levels: ${efforts.toSorted().join(', ')}.`;
 };
