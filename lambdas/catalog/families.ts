@@ -88,17 +88,11 @@ const familyOf = (weights: number[], framing: FramingNumbers) => ({ weights, fra
  * Fitted; docs/decisions/0005-token-estimate.md has the texts, the errors on others, and where Claude's come from.
  */
 export const FAMILIES = {
-  o200k: familyOf(O200K, [4.355, 4.252, 10.144, 7.688, 16.365, 2.719, 0, 1.081, 0.48, 1.003]),
-  glm: familyOf(GLM, [9.932, 2.933, 7.663, 6.845, 94.298, 19.865, 0.58, 1.103, 1.091, 1.006]),
-  minimax: familyOf(
-    MINIMAX,
-    [170.336, 6.262, 23.835, 9.001, 169.908, 23.124, 0.5, 1.067, 1.179, 1.005],
-  ),
-  qwen: familyOf(QWEN, [4.855, 5.866, 21.378, 11.976, 197.373, 29.205, 0.518, 1.07, 1.083, 1.006]),
-  deepseek: familyOf(
-    DEEPSEEK,
-    [2.054, 2.264, 34.12, 13.237, 223.357, 15.189, 0.485, 1.09, 1.177, 1.001],
-  ),
+  o200k: familyOf(O200K, [4.5, 4, 7, 3, 0, 0.896, 0.133, 1.073, 0.492, 1.024]),
+  glm: familyOf(GLM, [10, 2, 4, 4, 77.454, 19.658, 0.61, 1.1, 1.102, 1.027]),
+  minimax: familyOf(MINIMAX, [170.5, 5.5, 21, 7, 159.718, 23.396, 0.525, 1.062, 1.191, 1.016]),
+  qwen: familyOf(QWEN, [5, 5, 18, 9.5, 181.983, 29.187, 0.547, 1.075, 1.081, 1.024]),
+  deepseek: familyOf(DEEPSEEK, [2, 2, 34, 14, 223.331, 15.766, 0.533, 1.074, 1.196, 0.99]),
   claude: familyOf(
     CLAUDE,
     [4.159, 4.866, 21.506, 16.149, 349.977, 16.121, 0.738, 1.129, 1.291, 1.044],
@@ -107,10 +101,7 @@ export const FAMILIES = {
     CLAUDE,
     [6.204, 6.944, 29.292, 22.754, 351.103, 22.843, 0.869, 1.577, 1.854, 1.457],
   ),
-  other: familyOf(
-    OTHER,
-    [4.855, 4.866, 21.506, 11.976, 197.373, 19.865, 0.518, 1.09, 1.177, 1.006],
-  ),
+  other: familyOf(OTHER, [5, 4.866, 21, 9.5, 181.983, 19.658, 0.547, 1.075, 1.191, 1.024]),
 };
 
 /** Names of Claude 4.7 and later, whose tokenizer and images differ from those before. */
