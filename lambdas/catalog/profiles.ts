@@ -59,6 +59,7 @@ export const PRESETS = {
   },
   'kimi-k2.5': { reasoningHistory: 'required', sampling: [], forcedTool: false },
   'grok-4': { sampling: ['temperature', 'top_p', 'logit_bias', 'logprobs'] },
+  'minimax-m3': { thinking: ['adaptive', 'disabled'] },
   mistral: { toolCallIds: 'short' },
 } satisfies Record<string, Profile>;
 

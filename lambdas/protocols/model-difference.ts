@@ -11,7 +11,7 @@ import {
 
 /** One member of a profile, as a provider's rejection shows that it must be. */
 export type ModelDifference =
-  | { member: 'thinking'; without: ThinkingForm }
+  | { member: 'thinking'; without: ThinkingForm[] }
   | { member: 'sampling'; without: readonly SamplingField[] }
   | { member: 'betas'; without: string[] }
   | { member: 'effort'; only: readonly string[] }
@@ -35,8 +35,16 @@ type Rule = [words: RegExp, read: (found: string) => ModelDifference | undefined
 const namesIn = (text: string): string[] => text.match(/\w[\w.-]*\w/g) ?? [];
 
 const thinkingWithout = (form: string): ModelDifference | undefined => {
-  const without = THINKING_FORMS.find((name) => name === form);
-  return without && { member: 'thinking', without };
+  const without = THINKING_FORMS.filter((name) => name === form);
+  return without.length > 0 ? { member: 'thinking', without } : undefined;
+};
+
+const thinkingOnly = (forms: string): ModelDifference => {
+  const accepted = namesIn(forms);
+  return {
+    member: 'thinking',
+    without: THINKING_FORMS.filter((name) => !accepted.includes(name)),
+  };
 };
 
 /** `top_logprobs` and, at one provider, `toplogprobs`. */
@@ -78,6 +86,7 @@ const RULES: Rule[] = [
   [/(adaptive) thinking is not supported on this model/, thinkingWithout],
   [/thinking\.type\.(\w{1,20}) is not supported/, thinkingWithout],
   [/\bthinking(?:\.type)?: input tag (\w{1,20}) found/, thinkingWithout],
+  [/\bthinking[. ]type(?:: input)? should be (.{1,60})/, thinkingOnly],
   [
     /does not support (?:the effort parameter|(?:parameter )?reasoning[ _.]?effort)|(?:unsupported parameter|argument supplied): reasoning_effort/,
     effortOnly,

@@ -120,6 +120,21 @@ const ROWS: Record<string, Row> = {
     sent: { reasoning_effort: 'high' },
     dropped: 'reasoning_effort',
   },
+  "DeepSeek's, of a form of thinking": {
+    words: 'thinking type should be enabled or disabled',
+    isRejected: hasText('"adaptive"'),
+    protocol: 'messages',
+    fields: { max_tokens: 9_000, thinking: { type: 'adaptive' } },
+    sent: { thinking: { type: 'enabled', budget_tokens: 7_200 } },
+  },
+  "Bedrock's, of a form of thinking": {
+    words:
+      "The model returned the following errors: thinking.type: Input should be 'adaptive' or 'disabled'",
+    isRejected: hasText('"enabled"'),
+    protocol: 'messages',
+    fields: { max_tokens: 9_000, thinking: { type: 'enabled', budget_tokens: 2_000 } },
+    sent: { thinking: { type: 'adaptive' } },
+  },
   "Anthropic's, of a level without thinking": {
     words:
       "output_config.effort 'max' is not supported when thinking is disabled on this model. Use effort 'high' or below, or enable thinking.",
