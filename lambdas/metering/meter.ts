@@ -196,12 +196,13 @@ export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log })
     const errorFor = (exceeded: LimitExceeded): ApiError =>
       limitError(exceeded, limitsAt(caller, reservation, exceeded), caller, clock.now());
 
-    const cached = await mapStoreErrors(() => limitCache.find(reservation));
-    if (cached) throw errorFor(cached);
-
-    await mapStoreErrors(async () => assertNotHeld(caller.meterId));
     const release = createUnitRelease({ ...deps, store, unit: reservation });
-    const result = await mapStoreErrors(() => reserve(reservation, release, isConfirmed));
+    const result = await mapStoreErrors(async () => {
+      const cached = await limitCache.find(reservation);
+      if (cached) throw errorFor(cached);
+      assertNotHeld(caller.meterId);
+      return reserve(reservation, release, isConfirmed);
+    });
     if (!result) return undefined;
     const { outcome } = result;
     if (outcome !== 'admitted') {
