@@ -151,10 +151,8 @@ export const countInputTokens = (
   tokenizer: Tokenizer,
 ): number => {
   const { framing, model } = countingOf(target);
-  // A family's factor for text corrects its weights.
-  const exact = target.counting?.framing
-    ? framing
-    : framing.with(FRAMING_MEMBERS.indexOf('text'), 1);
+  // The factor for text corrects the weights, that of a calibrated framing too.
+  const exact = framing.with(FRAMING_MEMBERS.indexOf('text'), 1);
   const counts = countParts(parts, (texts) => countTexts(texts, tokenizer));
   return withMedia(framedTokens(exact, counts), parts, model);
 };

@@ -7,6 +7,7 @@ import o200k from 'js-tiktoken/ranks/o200k_base';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Model } from '../../../lambdas/catalog/catalog.ts';
+import { FAMILIES, framingOf } from '../../../lambdas/catalog/families.ts';
 import { bundle } from '../../../lib/bundle/bundle.ts';
 import { readOwnCatalog } from '../../../local/own-catalog.ts';
 import type { LocalRouter } from '../../../local/start.ts';
@@ -51,6 +52,10 @@ beforeAll(async () => {
       on(`${name}/english`, Math.round(truth(ENGLISH) / 1.1), tokenizer),
     ];
   });
+  const framing = { ...framingOf(FAMILIES.o200k.framing), text: 1.3 };
+  const counting = { family: 'o200k' as const, framing, tokenizer: './o200k.tiktoken' };
+  const calibrated = targetAt(upstream.url, { model: 'calibrated', counting });
+  models.push(modelOn([calibrated], { id: 'calibrated/roomy' }));
   writeFileSync(join(folder, 'catalog.json'), JSON.stringify(models));
   writeFileSync(join(folder, 'secrets.json'), JSON.stringify({ secret: 'credential' }));
   const paths = { catalog: join(folder, 'catalog.json'), secrets: join(folder, 'secrets.json') };
@@ -82,6 +87,11 @@ describe('a model whose target names its tokenizer', () => {
       errors.push(Math.abs((await countTokens('exact/roomy', text)) / (truth(text) + 8) - 1));
     }
     expect(errors.filter((error) => error <= 0.02).length / errors.length).toBeGreaterThan(0.95);
+  });
+
+  test('the factor for text of a calibrated framing, which corrects estimates, changes no exact count', async () => {
+    const exact = await countTokens('exact/roomy', ENGLISH);
+    expect(await countTokens('calibrated/roomy', ENGLISH)).toBe(exact);
   });
 
   test('a prompt of 150,000 characters is counted by samples within 2 %', async () => {
