@@ -197,7 +197,8 @@ test.each([true, false])(
       headers: { 'x-api-key': tenant.key },
     }).on('error', () => undefined);
     sent.end(JSON.stringify({ ...body, stream }));
-    await expect.poll(() => environment.secrets.calls.length).toBe(1);
+    await expect.poll(tenant.charged).toBe(1);
+    expect(environment.secrets.calls).toHaveLength(1);
     sent.destroy();
     await expect.poll(lines).toEqual([expect.objectContaining({ status: 499 })]);
     expect(await tenant.charged()).toBe(0);
