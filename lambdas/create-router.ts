@@ -23,7 +23,7 @@ import type { CancelStore } from './stores/cancel-store.ts';
 import type { HistoryStore } from './stores/history-store.ts';
 import type { KeyStore } from './stores/key-store.ts';
 import type { LessonStore } from './stores/lesson-store.ts';
-import type { MeterStore } from './stores/meter-store.ts';
+import type { RequestMeters } from './stores/meter-store.ts';
 import type { PlanStore } from './stores/plan-store.ts';
 import type { RecordStore } from './stores/record-store.ts';
 import type { ThresholdStore } from './stores/threshold-store.ts';
@@ -43,7 +43,7 @@ export type RouterParts = {
   readTokenizer?: ((name: string) => Uint8Array) | undefined;
   keys: Pick<KeyStore, 'findKey'>;
   plans: Pick<PlanStore, 'findPlan'>;
-  meters: MeterStore;
+  meters: RequestMeters;
   breakers: BreakerStore;
   cancels: CancelStore;
   /** What the models of targets turned out to accept. */

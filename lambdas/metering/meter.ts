@@ -1,5 +1,5 @@
 import type { Caller } from '../keys/authenticate.ts';
-import type { MeterStore } from '../stores/meter-store.ts';
+import type { RequestMeters } from '../stores/meter-store.ts';
 import { StoreThrottled } from '../stores/store-unavailable.ts';
 import { type Clock, minuteOf, minuteResetsAt, pause } from '../support/clock.ts';
 import type { ApiError } from '../support/errors.ts';
@@ -56,7 +56,7 @@ const createAdmitFree = ({
   store,
   clock,
 }: {
-  store: Pick<MeterStore, 'admitFree'>;
+  store: Pick<RequestMeters, 'admitFree'>;
   clock: Clock;
 }): Meter['admitFree'] => {
   /** Meter id to its last full minute, which stays full: a flood costs one write. */
@@ -92,9 +92,9 @@ const shedOverload = ({
   store,
   clock,
 }: {
-  store: MeterStore;
+  store: RequestMeters;
   clock: Clock;
-}): { store: MeterStore; assertNotHeld: (meterId: string) => void } => {
+}): { store: RequestMeters; assertNotHeld: (meterId: string) => void } => {
   const holds = createLruCache<Hold>(MAX_METERS);
 
   const hold = (meterId: string): void => {
@@ -127,7 +127,7 @@ const shedOverload = ({
     return verb();
   };
 
-  const shed: MeterStore = {
+  const shed: RequestMeters = {
     reserve: (reservation) => send(reservation.meterId, () => store.reserve(reservation)),
     reserveUnconfirmed: (reservation) =>
       send(reservation.meterId, () => store.reserveUnconfirmed(reservation)),
@@ -136,10 +136,6 @@ const shedOverload = ({
     withdraw: (unit) => repeat(() => store.withdraw(unit)),
     reap: (meterId, now) => send(meterId, () => store.reap(meterId, now)),
     readUsage: (query) => store.readUsage(query),
-    endedPeriods: (meterId, now) => store.endedPeriods(meterId, now),
-    forgetPeriods: (meterId, periods) => store.forgetPeriods(meterId, periods),
-    endKey: (meterId, keyId, validUntil) => store.endKey(meterId, keyId, validUntil),
-    revokeKey: (meterId, keyId, now) => store.revokeKey(meterId, keyId, now),
     admitFree: (meterId, minute, cap) => store.admitFree(meterId, minute, cap),
   };
   return {
@@ -174,7 +170,7 @@ const limitError = (
 };
 
 /** Admits exactly as many requests as the plan allows; exactness rests on the store's conditional writes. */
-export const createMeter = (deps: { store: MeterStore; clock: Clock; log: Log }): Meter => {
+export const createMeter = (deps: { store: RequestMeters; clock: Clock; log: Log }): Meter => {
   const { clock } = deps;
   const { store, assertNotHeld } = shedOverload(deps);
   const limitCache = createLimitCache({ store });

@@ -85,8 +85,11 @@ export type UsageSnapshot = MeterCounts & {
 /** Units of a period that can no longer change. */
 export type EndedPeriod = { period: string; used: number };
 
-/** Implemented by `createDynamoMeterStore` (stores/dynamo/meter-store.ts). @throws StoreUnavailable */
-export type MeterStore = {
+/**
+ * What requests need of the meters. Implemented by `createDynamoRequestMeters` (stores/dynamo/meter-store.ts).
+ * @throws StoreUnavailable
+ */
+export type RequestMeters = {
   /** Reserves one unit of the minute and one of the period, or neither. Idempotent. */
   reserve(reservation: Reservation): Promise<ReserveResult>;
   /**
@@ -106,6 +109,12 @@ export type MeterStore = {
   readUsage(
     query: Pick<Reservation, 'meterId' | 'keyId' | 'minute' | 'period' | 'now'>,
   ): Promise<UsageSnapshot>;
+  /** Counts a free call (models, count_tokens) of this minute; false if it would exceed `cap`. */
+  admitFree(meterId: string, minute: number, cap: number): Promise<boolean>;
+};
+
+/** Implemented by `createDynamoMeterStore` (stores/dynamo/meter-store.ts). @throws StoreUnavailable */
+export type MeterStore = RequestMeters & {
   /**
    * The periods that ended and whose counts are final: no request in flight has a unit in them. They stay
    * until `forgetPeriods`, so that the history can move them.
@@ -117,6 +126,4 @@ export type MeterStore = {
   endKey(meterId: string, keyId: string, validUntil: number): Promise<void>;
   /** Denies the key's reservations at once, independent of any clock. `now` (ms) dates the mark. Irreversible. */
   revokeKey(meterId: string, keyId: string, now: number): Promise<void>;
-  /** Counts a free call (models, count_tokens) of this minute; false if it would exceed `cap`. */
-  admitFree(meterId: string, minute: number, cap: number): Promise<boolean>;
 };

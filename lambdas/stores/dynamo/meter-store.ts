@@ -1,5 +1,5 @@
 import { TTL_ATTRIBUTE } from '../../tables.ts';
-import type { EndedPeriod, MeterStore, ReservedUnit } from '../meter-store.ts';
+import type { EndedPeriod, MeterStore, RequestMeters, ReservedUnit } from '../meter-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import type { DynamoClient } from './dynamo-client.ts';
 import { type Bank, createBank } from './meter-bank.ts';
@@ -207,33 +207,24 @@ const createEndKey = (table: Table) => async (meterId: string, keyId: string, en
   for (let shard = 1; shard <= shards; shard += 1) await endIn(itemKey(meterId, shard), earliest);
 };
 
-/**
- * `MeterStore` on the meters table: one item per meter (layout: meter-item.ts), more if it is sharded
- * (meter-shards.ts), and one per minute of free calls. What each write guarantees is drawn in meter-writes.ts.
- */
-export const createDynamoMeterStore = ({
+type Deps = { client: DynamoClient; tableName: string; sharding?: Sharding };
+
+/** What requests need of the meters; the router's bundle has no other part of them. */
+export const createDynamoRequestMeters = ({
   sharding = SHARDING,
   ...deps
-}: {
-  client: DynamoClient;
-  tableName: string;
-  sharding?: Sharding;
-}): MeterStore => {
+}: Deps): RequestMeters => {
   const table = createTable(deps);
   const ledger = createWriteLedger();
   const throttles = createThrottles(sharding);
   const settle = createSettle({ table, ledger, throttles, sharding });
   const bank = createBank({ table, sharding });
-  const endKey = createEndKey(table);
 
   return {
     ...createReserve({ table, ledger, throttles, bank, refund: settle.refund, sharding }),
     ...settle,
     reap: createReap(table, bank),
     readUsage: async (query) => snapshotOf(await bank.readAll(query.meterId), query),
-    ...createPeriods(table, bank),
-    endKey,
-    revokeKey: (meterId, keyId, now) => endKey(meterId, keyId, revokedAt(now)),
     admitFree: async (meterId, minute, cap) => {
       if (cap < 1) return false;
       const { applied } = await table.apply(`${meterId}/free/${minute}`, COUNT_FREE, {
@@ -242,5 +233,21 @@ export const createDynamoMeterStore = ({
       });
       return applied;
     },
+  };
+};
+
+/**
+ * `MeterStore` on the meters table: one item per meter (layout: meter-item.ts), more if it is sharded
+ * (meter-shards.ts), and one per minute of free calls. What each write guarantees is drawn in meter-writes.ts.
+ */
+export const createDynamoMeterStore = (deps: Deps): MeterStore => {
+  const { sharding = SHARDING } = deps;
+  const table = createTable(deps);
+  const endKey = createEndKey(table);
+  return {
+    ...createDynamoRequestMeters(deps),
+    ...createPeriods(table, createBank({ table, sharding })),
+    endKey,
+    revokeKey: (meterId, keyId, now) => endKey(meterId, keyId, revokedAt(now)),
   };
 };

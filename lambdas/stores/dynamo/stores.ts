@@ -6,7 +6,7 @@ import type { CancelStore } from '../cancel-store.ts';
 import type { HistoryStore } from '../history-store.ts';
 import type { KeyStore } from '../key-store.ts';
 import type { LessonStore } from '../lesson-store.ts';
-import type { MeterStore } from '../meter-store.ts';
+import type { MeterStore, RequestMeters } from '../meter-store.ts';
 import type { PlanStore } from '../plan-store.ts';
 import type { RecordStore } from '../record-store.ts';
 import type { ThresholdStore } from '../threshold-store.ts';
@@ -18,7 +18,7 @@ import type { DynamoClient } from './dynamo-client.ts';
 import { createDynamoHistoryReader, createDynamoHistoryStore } from './history-store.ts';
 import { createDynamoKeyReader, createDynamoKeyStore } from './key-store.ts';
 import { createDynamoLessonStore } from './lesson-store.ts';
-import { createDynamoMeterStore } from './meter-store.ts';
+import { createDynamoMeterStore, createDynamoRequestMeters } from './meter-store.ts';
 import { createDynamoPlanReader, createDynamoPlanStore } from './plan-store.ts';
 import { createDynamoRecordStore, createDynamoRecordWriter } from './record-store.ts';
 import { createDynamoThresholdStore } from './threshold-store.ts';
@@ -27,7 +27,7 @@ import { createDynamoThresholdStore } from './threshold-store.ts';
 export type RouterStores = {
   keys: Pick<KeyStore, 'findKey'>;
   plans: Pick<PlanStore, 'findPlan'>;
-  meters: MeterStore;
+  meters: RequestMeters;
   breakers: BreakerStore;
   cancels: CancelStore;
   lessons: LessonStore;
@@ -41,6 +41,7 @@ export type RouterStores = {
 export type Stores = RouterStores & {
   keys: KeyStore;
   plans: PlanStore;
+  meters: MeterStore;
   records: RecordStore;
   history: HistoryStore;
   audit: AuditStore;
@@ -70,7 +71,7 @@ export const createRouterStores = ({
   return {
     keys: createDynamoKeyReader({ client, tableName: keys }),
     plans: createDynamoPlanReader({ client, tableName: plans }),
-    meters: createDynamoMeterStore({ client, tableName: meters }),
+    meters: createDynamoRequestMeters({ client, tableName: meters }),
     breakers: createDynamoBreakerStore({ client, tableName: meters }),
     cancels: createDynamoCancelStore({ client, tableName: meters }),
     lessons: createDynamoLessonStore({ client, tableName: meters }),
@@ -87,11 +88,12 @@ export const createRouterStores = ({
 /** All stores, as the admin function and local routers use them. */
 export const createDynamoStores = (options: Options): Stores => {
   const { client, recordDays } = options;
-  const { keys, plans, records, history } = options.tableNames;
+  const { keys, plans, meters, records, history } = options.tableNames;
   return {
     ...createRouterStores(options),
     keys: createDynamoKeyStore({ client, tableName: keys }),
     plans: createDynamoPlanStore({ client, tableName: plans }),
+    meters: createDynamoMeterStore({ client, tableName: meters }),
     records: createDynamoRecordStore({ client, tableName: records, recordDays }),
     history: createDynamoHistoryStore({ client, tableName: history }),
     audit: createDynamoAuditStore({ client, tableName: history }),
