@@ -44,7 +44,8 @@ const UNIT_BITS = 6;
 
 /**
  * A cell is the steps over two characters: in its low bits the row of the state after them, above it their weight, and as its
- * sign whether the second is plain. It is 0 until it is needed; so are all cells of row 0.
+ * sign whether the second is plain. It is 0 until it is needed; so are all cells of row 0. The rows are enough for the states of
+ * ten vocabularies.
  */
 const ROW_BITS = 8;
 const ROW = 0xff;
