@@ -11,7 +11,7 @@ import {
 
 /** One member of a profile, as a provider's rejection shows that it must be. */
 export type ModelDifference =
-  | { member: 'thinking'; without: ThinkingForm[] }
+  | { member: 'thinking'; without: ThinkingForm[]; use: ThinkingForm[] }
   | { member: 'sampling'; without: readonly SamplingField[] }
   | { member: 'betas'; without: string[] }
   | { member: 'effort'; only: readonly string[] }
@@ -28,27 +28,30 @@ type OfRequest = { member: 'history' } | { member: 'toolChoice' };
 export const isOfModel = ({ member }: ModelDifference): boolean =>
   member !== 'history' && member !== 'toolChoice';
 
-/** The difference that rejections with these words name; `found` is what the first group matched. */
-type Rule = [words: RegExp, read: (found: string) => ModelDifference | undefined];
+/** The difference that rejections with these words name; `found` is what the groups matched. */
+type Rule = [words: RegExp, read: (...found: string[]) => ModelDifference | undefined];
 
 /** The names of a list in a sentence: `low, medium and high`. */
 const namesIn = (text: string): string[] => text.match(/\w[\w.-]*\w/g) ?? [];
 
-const thinkingWithout = (form: string): ModelDifference | undefined => {
-  const without = THINKING_FORMS.filter((name) => name === form);
-  return without.length > 0 ? { member: 'thinking', without } : undefined;
+/** `use`: the form that the provider recommends in its place. */
+const thinkingWithout = (form = '', use = ''): ModelDifference | undefined => {
+  const named = (text: string) => THINKING_FORMS.filter((name) => name === text);
+  const without = named(form);
+  return without.length > 0 ? { member: 'thinking', without, use: named(use) } : undefined;
 };
 
-const thinkingOnly = (forms: string): ModelDifference => {
+const thinkingOnly = (forms = ''): ModelDifference => {
   const accepted = namesIn(forms);
   return {
     member: 'thinking',
     without: THINKING_FORMS.filter((name) => !accepted.includes(name)),
+    use: [],
   };
 };
 
 /** `top_logprobs` and, at one provider, `toplogprobs`. */
-const samplingWithout = (field: string): ModelDifference | undefined => {
+const samplingWithout = (field = ''): ModelDifference | undefined => {
   const name = field.replaceAll('_', '');
   const without = name.endsWith('penalty')
     ? 'penalties'
@@ -58,12 +61,12 @@ const samplingWithout = (field: string): ModelDifference | undefined => {
 
 const NO_SAMPLING: ModelDifference = { member: 'sampling', without: SAMPLING_FIELDS };
 
-const effortOnly = (levels: string): ModelDifference => ({
+const effortOnly = (levels = ''): ModelDifference => ({
   member: 'effort',
   only: levelsAmong(namesIn(levels)),
 });
 
-const betasWithout = (betas: string): ModelDifference => ({
+const betasWithout = (betas = ''): ModelDifference => ({
   member: 'betas',
   without: namesIn(betas),
 });
@@ -84,7 +87,10 @@ const historyIs = (is: 'required' | 'refused') => (): ModelDifference => ({
  */
 const RULES: Rule[] = [
   [/(adaptive) thinking is not supported on this model/, thinkingWithout],
-  [/thinking\.type\.(\w{1,20}) is not supported/, thinkingWithout],
+  [
+    /thinking\.type\.(\w{1,20}) is not supported(?:.{1,20}\. use thinking\.type\.(\w{1,20}))?/,
+    thinkingWithout,
+  ],
   [/\bthinking(?:\.type)?: input tag (\w{1,20}) found/, thinkingWithout],
   [/\bthinking[. ]type(?:: input)? should be (.{1,60})/, thinkingOnly],
   [
@@ -159,7 +165,7 @@ export const differenceIn = (words = ''): ModelDifference | undefined => {
     .replaceAll(/["'`\\]/g, '');
   for (const [pattern, read] of RULES) {
     const found = pattern.exec(text);
-    const difference = found && read(found[1] ?? '');
+    const difference = found && read(...found.slice(1));
     if (difference) return difference;
   }
   return undefined;
@@ -182,10 +188,14 @@ const formsWithout = (forms: readonly ThinkingForm[], rejected: ThinkingForm[]) 
 };
 
 /** Models without the adaptive form accept no effort, but for one, and a budget asks that one for the same. */
-const withoutForms = (profile: Profile, rejected: ThinkingForm[]): Profile => {
+const withoutForms = (
+  profile: Profile,
+  rejected: ThinkingForm[],
+  recommended: ThinkingForm[],
+): Profile => {
   if (rejected.length === 0) return profile;
   const { thinking: known = COMMON_FORMS, effort } = profile;
-  const thinking = formsWithout(known, rejected);
+  const thinking = [...new Set([...formsWithout(known, rejected), ...recommended])];
   if (rejected.includes('adaptive')) return { ...profile, thinking, effort: [] };
   const isNewer = thinking.includes('adaptive') && !known.includes('adaptive');
   return { ...profile, thinking, ...(isNewer && !effort?.length && { effort: ADAPTIVE_EFFORTS }) };
@@ -225,6 +235,11 @@ const withDifference = (profile: Profile, difference: ModelDifference): Profile 
  * that the protocols have.
  */
 export const withDifferences = (profile: Profile, differences: ModelDifference[]): Profile => {
-  const rejected = differences.flatMap((one) => (one.member === 'thinking' ? one.without : []));
-  return differences.reduce(withDifference, withoutForms(profile, rejected));
+  const thinking = differences.filter((one) => one.member === 'thinking');
+  const recommended = thinking.flatMap(({ use }) => use);
+  // Behind one address there may be several versions, of which one rejects what another recommends.
+  const rejected = thinking
+    .flatMap(({ without }) => without)
+    .filter((form) => !recommended.includes(form));
+  return differences.reduce(withDifference, withoutForms(profile, rejected, recommended));
 };

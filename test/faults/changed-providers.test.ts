@@ -163,6 +163,23 @@ describe('a provider that changes its model', () => {
   });
 });
 
+test('a gateway whose versions of one model reject different forms teaches no lesson, and the next request thinks', async () => {
+  const rejections = [
+    "thinking: Input tag 'adaptive' found using 'type' does not match any of the expected tags: 'disabled', 'enabled'",
+    '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.',
+  ];
+  rule = () => rejections.shift();
+  const first = await ask('no profile');
+  expect([first.status, first.calls]).toEqual([400, 2]);
+  rule = ADAPTIVE;
+  const next = await ask('no profile');
+  expect([next.status, next.calls, next.body.thinking]).toMatchObject([
+    200,
+    1,
+    { type: 'adaptive' },
+  ]);
+});
+
 describe('a model that never thinks', () => {
   test.each(NAMES)(
     'behind a target with %s it answers without thinking from the first request on, which learns it for all',

@@ -120,6 +120,15 @@ const ROWS: Record<string, Row> = {
     sent: { reasoning_effort: 'high' },
     dropped: 'reasoning_effort',
   },
+  "Anthropic's, of thinking turned off": {
+    words:
+      '"thinking.type.disabled" is not supported for this model. Use "thinking.type.between_tools" for the lowest thinking setting, or "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.',
+    isRejected: hasText('"disabled"'),
+    protocol: 'messages',
+    fields: { thinking: { type: 'disabled' } },
+    sent: { thinking: { type: 'between_tools' } },
+    dropped: 'thinking',
+  },
   "DeepSeek's, of a form of thinking": {
     words: 'thinking type should be enabled or disabled',
     isRejected: hasText('"adaptive"'),
