@@ -116,10 +116,12 @@ test('the CSV of two days with faults and killed servers sums up to the meter, t
     [FIRST, before],
     [SECOND, after],
   ] as const) {
-    const [charged, unknown] = [known(outcomes, 'charged'), known(outcomes, 'unknown')];
+    const charged = known(outcomes, 'charged');
+    // A server that was killed between the charge and the end of its stream leaves a broken one that is charged.
+    const maybe = known(outcomes, 'unknown') + known(outcomes, 'broken');
     expect(charged).toBeGreaterThan(5);
     expect(exported[day]).toBeGreaterThanOrEqual(charged);
-    expect(exported[day]).toBeLessThanOrEqual(charged + unknown);
+    expect(exported[day]).toBeLessThanOrEqual(charged + maybe);
   }
   // Requests whose server was killed have no record; every other one has.
   const byModel = sumsIn(csv, 'model', 'charged');
