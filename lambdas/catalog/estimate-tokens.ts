@@ -89,8 +89,8 @@ const SAMPLINGS: Sampling[] = [
   { from: 131_072, to: Number.POSITIVE_INFINITY, period: 2_048, size: 64 },
 ];
 
-/** Counts as nothing, and nothing is split or joined across it. */
-const END_OF_TEXT = '\0';
+/** NUL counts as nothing, and nothing is split or joined across it; the text after it begins a step of two. */
+const ended = (text: string): string => text + (text.length % 2 === 1 ? '\0' : '\0\0');
 
 /** Estimates the tokens of texts, of all but the first characters by samples. */
 export const estimateTexts = (texts: string[], weights: Weights): number => {
@@ -101,7 +101,8 @@ export const estimateTexts = (texts: string[], weights: Weights): number => {
     const times = sampling.period / sampling.size;
     const reading = startReading(weights);
     // A word that a sample cuts is continued by the next one.
-    read(reading, slicesOf(texts, sampling).join(times === 1 ? END_OF_TEXT : ''));
+    const slices = slicesOf(texts, sampling);
+    read(reading, (times === 1 ? slices.map(ended) : slices).join(''));
     tokens += reading.tokens * times;
   }
   return tokens / 1_000;

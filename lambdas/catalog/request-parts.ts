@@ -11,7 +11,7 @@ import type {
 import { asRecord, isTooDeep, type Json, readJsonObject } from '../protocols/json.ts';
 import { sizeOfImage } from './image-size.ts';
 import type { Image } from './image-tokens.ts';
-import { tokensOfPdf } from './pdf-pages.ts';
+import { MAX_INFLATED, tokensOfPdf } from './pdf-pages.ts';
 
 /** What a request's tokens depend on, the same for every vendor. */
 export type RequestParts = {
@@ -30,6 +30,8 @@ export type RequestParts = {
   images: Image[];
   /** Tokens of documents and other media, by their size. */
   mediaTokens: number;
+  /** Bytes that may still be inflated of its files. */
+  inflatable: number;
 };
 
 /** Tokens of a medium of unknown size. */
@@ -53,7 +55,7 @@ const addDocument = (parts: RequestParts, { source }: DocumentBlock): void => {
     const { mediaType, data } = source;
     const isText = mediaType.startsWith('text/');
     parts.mediaTokens += Math.ceil(
-      isText ? data.length / TEXT_CHARACTERS_PER_TOKEN : tokensOfPdf(data),
+      isText ? data.length / TEXT_CHARACTERS_PER_TOKEN : tokensOfPdf(data, parts),
     );
   }
 };
@@ -159,6 +161,7 @@ export const partsOf = ({ turns, tools = [] }: GenerationRequest): RequestParts 
     text: [],
     images: [],
     mediaTokens: 0,
+    inflatable: MAX_INFLATED,
   };
   for (const turn of turns) addTurn(parts, turn);
   for (const tool of tools) addTool(parts, tool);

@@ -15,14 +15,18 @@ beforeAll(async () => {
 });
 afterAll(() => fleet.close());
 
-const countTokens = async (file: Buffer): Promise<number> => {
-  const source = { type: 'base64', media_type: 'application/pdf', data: file.toString('base64') };
+const documentOf = (file: Buffer) => ({
+  type: 'document',
+  source: { type: 'base64', media_type: 'application/pdf', data: file.toString('base64') },
+});
+
+const countTokens = async (...files: Buffer[]): Promise<number> => {
   const { status, text } = await send(fleet.urls[0] ?? '', '/v1/messages/count_tokens', {
     method: 'POST',
     headers: { 'x-api-key': fleet.key },
     body: JSON.stringify({
       model: 'vendor/model',
-      messages: [{ role: 'user', content: [{ type: 'document', source }] }],
+      messages: [{ role: 'user', content: files.map(documentOf) }],
     }),
   });
   expect(status).toBe(200);
@@ -63,6 +67,12 @@ test.each<[string, Buffer]>([
   ['whose objects are encrypted', pdf(PAGE, ...objectStream(Buffer.alloc(500, 'Zk9!')))],
 ])('a PDF %s counts by its size', async (_, file) => {
   expect(await countTokens(file)).toBe(await countTokens(pagelessPdf(file.length)));
+});
+
+test('of the PDFs of a request 4 MB are inflated, and the rest counts by its size', async () => {
+  const large = pdf(...objectStream(deflateSync(pages(60_000))));
+  const first = await countTokens(large);
+  expect(await countTokens(large, large)).toBeLessThan(first * 1.01);
 });
 
 test('a PDF that is cut at any byte is counted', async () => {
