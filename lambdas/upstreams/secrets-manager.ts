@@ -63,14 +63,18 @@ const createReader = ({ readSecret, secretId, clock, log }: Options) => {
   let reading: { since: number; done: Promise<Snapshot> } | undefined;
 
   const read = async (): Promise<Snapshot> => {
+    const since = clock.now();
     const timeout = new AbortController();
     const cancel = clock.after(READ_MS, () => timeout.abort());
     try {
       const { text, version } = await readSecret(secretId, timeout.signal);
       return { credentials: parseCredentials(text), version };
     } catch (error) {
-      // Logged even if an older value is still used: fix it before that value is rejected.
-      log.error('upstream_secret_failed', { failure: error instanceof Error ? error.name : '' });
+      // Logged even if an older value is still used: fix it before that value is rejected. A read that ends
+      // long after its timeout was frozen with its request by the platform, and the next one reads again.
+      if (clock.now() - since < 2 * READ_MS) {
+        log.error('upstream_secret_failed', { failure: error instanceof Error ? error.name : '' });
+      }
       throw error;
     } finally {
       cancel();

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { asRecord, type JsonSource } from '../protocols/json.ts';
+import { asRecord, type JsonSource, type MemberSpan } from '../protocols/json.ts';
 
 const namesIn = (value: unknown): number => {
   if (typeof value !== 'object' || value === null) return 0;
@@ -14,9 +14,10 @@ const namesIn = (value: unknown): number => {
  */
 export const unchangedListsOf = ({ text, value, spans }: JsonSource) => {
   const lists = asRecord(value);
+  // Of a repeated name JSON.parse reads the last one, and each may be written with escapes.
+  const spanOf = new Map(spans.map((span): [string, MemberSpan] => [JSON.parse(span.name), span]));
   return (wanted: string, list: unknown[]): string | undefined => {
-    // Of a repeated name JSON.parse reads the last one, and each may be written with escapes.
-    const span = spans.findLast(({ name }) => JSON.parse(name) === wanted);
+    const span = spanOf.get(wanted);
     if (!span || !isDeepStrictEqual(list, lists?.[wanted])) return undefined;
     return namesIn(list) === span.names ? text.slice(span.start, span.end) : undefined;
   };

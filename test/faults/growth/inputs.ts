@@ -1,3 +1,4 @@
+import { deflateSync } from 'node:zlib';
 import { MESSAGE_START, messagesEvent } from '../../support/messages-events.ts';
 
 type Wire = 'chat' | 'messages';
@@ -104,7 +105,20 @@ const schemaOf = (count: number) => ({
   ),
 });
 
-/** Requests near the limit of 5.5 MB, each large in another way. */
+/** A file that inflates to a thousand times its size. */
+const pdfOf = (inflatedBytes: number) =>
+  Buffer.concat([
+    Buffer.from('%PDF-1.7 /ObjStm stream\n'),
+    deflateSync(Buffer.alloc(inflatedBytes)),
+    Buffer.from('endstream'),
+  ]).toString('base64');
+const documentsOf = (count: number, data: string) =>
+  Array.from({ length: count }, () => ({
+    type: 'document',
+    source: { type: 'base64', media_type: 'application/pdf', data },
+  }));
+
+/** Requests near the limit of 5.5 MB or of what a body may hold, each large in another way. */
 export const GROWN: { name: string; path: string; body: () => string }[] = [
   {
     name: 'a text of 5 MB',
@@ -120,6 +134,21 @@ export const GROWN: { name: string; path: string; body: () => string }[] = [
     name: 'a list of 2,600,000 numbers',
     path: '/v1/chat/completions',
     body: () => asked({ list: new Array(2_600_000).fill(0) }),
+  },
+  {
+    name: '9,000 lists beside a text of 400 KB',
+    path: '/v1/chat/completions',
+    body: () =>
+      asked(
+        Object.fromEntries(Array.from({ length: 9_000 }, (_, at) => [`list${at}`, []])),
+        'word '.repeat(80_000),
+      ),
+  },
+  {
+    name: '700 PDFs that inflate to 4 MB each',
+    path: '/v1/messages/count_tokens',
+    body: () =>
+      asked({ messages: [{ role: 'user', content: documentsOf(700, pdfOf(4_194_000)) }] }),
   },
   {
     name: 'a tool schema of 5 MB',

@@ -137,6 +137,23 @@ test('a name that the secret does not hold is an error, also one that every obje
   await expect(get('constructor')).rejects.toThrow("no field 'constructor'");
 });
 
+test('a read that the platform froze with its request logs no failure', async () => {
+  const { promise, reject } = Promise.withResolvers<never>();
+  let now = 0;
+  const written: string[] = [];
+  const secrets = createSecretsManagerSecrets({
+    readSecret: () => promise,
+    secretId: 'upstreams',
+    clock: { now: () => now, after: () => () => {} },
+    log: createLog((line) => written.push(line)),
+  });
+  const reading = secrets.get('a', new AbortController().signal);
+  now = MINUTE;
+  reject(new Error('The connection was reset.'));
+  await expect(reading).rejects.toThrow('reset');
+  expect(written).toEqual([]);
+});
+
 test('a failed read is told even while the last known credentials serve on, without the secret', async () => {
   const { get, clock, put, logText } = await setUp('{"a":"one"}');
   await get('a');
