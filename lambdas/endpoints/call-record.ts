@@ -61,6 +61,7 @@ export const createAttemptLog = ({ startedAt }: Call, clock: Clock): AttemptLog 
     start: (target) => {
       const { upstream, model } = target;
       latest = target;
+      latestForm = target;
       // An empty response is not a failure, and is tried once more on the next target.
       end();
       isRunning = true;

@@ -18,6 +18,7 @@ import { assertConsistent } from '../protocols/assert-consistent.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import { type HeaderMap, wireTargetOf } from '../protocols/protocol.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
+import { UpstreamError } from '../protocols/upstream-error.ts';
 import { invalidRequest } from '../support/errors.ts';
 import type { Call } from './endpoint.ts';
 
@@ -145,8 +146,10 @@ const strictTargets = (sent: Sent, targets: Target[]): Target[] => {
   throw strictError(sent, least?.dropped ?? []);
 };
 
-/** @throws ApiError 400 if a strict request loses a field on the target, with what was learned about it */
+/** @throws UpstreamError `lossy` if a strict request loses a field on the target, with what was learned about it */
 export const assertWhole = (checked: CheckedCall, target: Target): void => {
   const dropped = checked.isStrict ? droppedOn(checked, target) : [];
-  if (dropped.length > 0) throw strictError(checked, dropped);
+  if (dropped.length === 0) return;
+  const cause = strictError(checked, dropped);
+  throw new UpstreamError('lossy', 'a strict request would lose a field', { cause });
 };

@@ -60,8 +60,8 @@ const createReport = ({ call, model }: CheckedCall, attempts: AttemptLog, log: L
   let failedAttempts = 0;
   return ({ target, error }: FailedAttempt) => {
     attempts.end(error);
-    // The client disconnected: not a failure of the upstream.
-    if (error.kind === 'aborted') return;
+    // The client disconnected, or the target was not called: not a failure of the upstream.
+    if (error.kind === 'aborted' || error.kind === 'lossy') return;
     failedAttempts += 1;
     // Reset below if a later target responds.
     call.note({

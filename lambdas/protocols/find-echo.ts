@@ -1,5 +1,7 @@
 /** A run of this many characters is an echo: provider texts share shorter ones with many prompts. */
 const RUN = 20;
+/** A shorter text is one if it is of several words and quoted whole. */
+const MIN_QUOTED = 8;
 
 /** Entries of the filter that answers nearly every lookup. */
 const FILTER_SIZE = 1 << 20;
@@ -12,9 +14,14 @@ const LEAVING = Array.from({ length: RUN }).reduce<number>((power) => Math.imul(
 const SPACE = 0x20;
 const NO_BREAK_SPACE = 0xa0;
 
-/** White space, and the escapes of JSON and Python for it, as one space: providers quote prompts in any form. */
+/** Without the escapes of JSON and Python, and with white space as one space: providers quote prompts in any form. */
 const plain = (text: string): string =>
-  text.replace(/\\[nrtbf]|\s/g, ' ').replace(/\\(["'\\/])/g, '$1');
+  text
+    .replace(/\\u([\da-f]{4})/gi, (_, code: string) =>
+      String.fromCharCode(Number.parseInt(code, 16)),
+    )
+    .replace(/\\[nrtbf]|\s/g, ' ')
+    .replace(/\\(["'\\/])/g, '$1');
 
 /** The same for one character. */
 const unitAt = (text: string, index: number): number => {
@@ -63,22 +70,36 @@ const nextLikely = (text: string, from: number, filter: Uint8Array): number => {
   }
 };
 
-/** Every text in a JSON value; names of members are not values. */
+/** Every text in a request, also names of several words: those of protocols and schemas are one. */
 export function* textsIn(value: unknown): Generator<string, void, void> {
   if (typeof value === 'string') yield value;
   else if (typeof value === 'object' && value !== null) {
-    for (const member of Object.values(value)) yield* textsIn(member);
+    for (const [name, member] of Object.entries(value)) {
+      if (/\s/.test(name)) yield name;
+      yield* textsIn(member);
+    }
   }
 }
 
-/** Returns the text before its first run of 20 characters that also occurs in one of `sources`. */
+/** The forms in which a text may be quoted: as it is, and with its own escapes read. */
+const quotable = (text: string): string[] => (text.includes('\\') ? [text, plain(text)] : [text]);
+
+const isPhrase = (text: string): boolean =>
+  text.length >= MIN_QUOTED && text.length < RUN && /\S\s+\S/.test(text);
+
+/**
+ * Returns the text before its first run of 20 characters that also occurs in one of `sources`, or before the
+ * whole of a shorter one of several words.
+ */
 export const beforeEcho = (text: string, sources: Iterable<string>): string => {
   const searched = plain(text);
   const { filter, texts } = runsOf(searched);
   if (texts.size === 0) return searched;
   let end = searched.length;
   let lookups = 0;
-  for (const source of sources) {
+  for (const source of [...sources].flatMap(quotable)) {
+    const phrase = isPhrase(source) ? searched.indexOf(plain(source)) : -1;
+    if (phrase !== -1) end = Math.min(end, phrase);
     let start = nextLikely(source, 0, filter);
     for (; start !== -1; start = nextLikely(source, start + 1, filter)) {
       lookups += 1;

@@ -41,13 +41,13 @@ const thinkingWithout = (form = '', use = ''): ModelDifference | undefined => {
   return without.length > 0 ? { member: 'thinking', without, use: named(use) } : undefined;
 };
 
-const thinkingOnly = (forms = ''): ModelDifference => {
+const thinkingOnly = (forms = ''): ModelDifference | undefined => {
   const accepted = namesIn(forms);
-  return {
-    member: 'thinking',
-    without: THINKING_FORMS.filter((name) => !accepted.includes(name)),
-    use: [],
-  };
+  const without = THINKING_FORMS.filter((name) => !accepted.includes(name));
+  // A list without any form is not one of forms.
+  return without.length < THINKING_FORMS.length
+    ? { member: 'thinking', without, use: [] }
+    : undefined;
 };
 
 /** `top_logprobs` and, at one provider, `toplogprobs`. */
@@ -61,10 +61,10 @@ const samplingWithout = (field = ''): ModelDifference | undefined => {
 
 const NO_SAMPLING: ModelDifference = { member: 'sampling', without: SAMPLING_FIELDS };
 
-const effortOnly = (levels = ''): ModelDifference => ({
-  member: 'effort',
-  only: levelsAmong(namesIn(levels)),
-});
+const effortOnly = (levels = ''): ModelDifference | undefined => {
+  const only = levelsAmong(namesIn(levels));
+  return only.length > 0 ? { member: 'effort', only } : undefined;
+};
 
 const betasWithout = (betas = ''): ModelDifference => ({
   member: 'betas',
@@ -93,14 +93,14 @@ const RULES: Rule[] = [
   ],
   [/\bthinking(?:\.type)?: input tag (\w{1,20}) found/, thinkingWithout],
   [/\bthinking[. ]type(?:: input)? should be (.{1,60})/, thinkingOnly],
-  [
-    /does not support (?:the effort parameter|(?:parameter )?reasoning[ _.]?effort)|(?:unsupported parameter|argument supplied): reasoning_effort/,
-    effortOnly,
-  ],
   [/effort.{1,100}\bsupported (?:levels|values)(?: are)?:? (.{1,100})/, effortOnly],
   [
     /effort\W{1,4}(?:msg: )?(?:input should be|must be one of) ((?:(?!, input).){1,100})/,
     effortOnly,
+  ],
+  [
+    /does not support (?:the effort parameter|(?:parameter )?reasoning[ _.]?effort)|(?:unsupported parameter|argument supplied): reasoning_effort/,
+    () => ({ member: 'effort', only: [] }),
   ],
   // Of known levels, those above `high` are not sent without thinking.
   [

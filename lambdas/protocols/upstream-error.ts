@@ -23,6 +23,8 @@ export type UpstreamErrorKind =
   | 'unknown-model'
   /** The prompt is too long for the model. */
   | 'context-overflow'
+  /** The target was not called: a strict request would lose a field on it. The caller's error is the cause. */
+  | 'lossy'
   | 'redirect'
   | 'malformed'
   | 'truncated'

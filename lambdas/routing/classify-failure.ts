@@ -6,6 +6,7 @@ import {
   contextOverflow,
   DO_NOT_RETRY,
   invalidRequest,
+  toApiError,
   withHeaders,
 } from '../support/errors.ts';
 import type { OpenBreaker } from './breaker.ts';
@@ -74,6 +75,9 @@ const misconfigured = lasting(CREDENTIALS_REJECTED, 500);
 const clientDisconnected = (cause: UpstreamError): ApiError =>
   apiError('The client disconnected.', { status: 499, cause });
 
+/** Of a target that was not called. After other failures, theirs count: they may pass. */
+const lossy = ({ cause }: UpstreamError): ApiError => withHeaders(toApiError(cause), DO_NOT_RETRY);
+
 const rejected = lasting("The model's provider rejected the request.");
 
 /** The size is the caller's, with any body of the error. */
@@ -110,6 +114,7 @@ const BY_KIND: Partial<Record<UpstreamErrorKind, (failure: UpstreamError) => Api
   'idle-timeout': unavailable(504),
   deadline: outOfTime,
   aborted: clientDisconnected,
+  lossy,
   'context-overflow': (cause) => contextOverflow(cause.overflow, cause),
 };
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Target } from '../catalog/catalog.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import { isOfModel, type ModelDifference, withDifferences } from '../protocols/model-difference.ts';
-import type { Profile } from '../protocols/profile.ts';
+import { levelsAmong, type Profile } from '../protocols/profile.ts';
 import { wireTargetOf } from '../protocols/protocol.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Lesson, LessonStore } from '../stores/lesson-store.ts';
@@ -36,7 +36,7 @@ const catalogProfile = (target: Target): Profile => {
   return { ...target.profile, ...own };
 };
 
-/** What the lesson adds to the profile; none if it is of a form that this version cannot read. */
+/** What the lesson adds to the profile; none if it is not JSON. */
 const readLesson = (lesson: Lesson | undefined): Profile => {
   try {
     return JSON.parse(lesson?.profile ?? '{}');
@@ -151,8 +151,13 @@ type Form = {
   rejected: unknown[];
 };
 
+/** Whether no vendor has the effort: it may itself be the words that a rejection quotes. */
+const isEffortInvented = ({ reasoning }: GenerationRequest): boolean =>
+  reasoning?.effort !== undefined && levelsAmong([reasoning.effort]).length === 0;
+
 /** The form that another rejection leaves; undefined if that form was rejected, too. */
 const nextForm = (form: Form, difference: ModelDifference): Form | undefined => {
+  if (isEffortInvented(form.first.request)) return undefined;
   const named = [...form.named, difference];
   const call = heal(form.first, named);
   const rejected = [...form.rejected, sentBy(form.call)];

@@ -125,6 +125,7 @@ export const tripRuleFor = (error: UpstreamError): TripRule | undefined => {
     case 'aborted':
     case 'deadline':
     case 'output-limit':
+    case 'lossy':
       return undefined;
     default:
       return failure;

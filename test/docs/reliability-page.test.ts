@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { UpstreamError, type UpstreamErrorKind } from '../../lambdas/protocols/upstream-error.ts';
 import { classifyFailure, withRetryHint } from '../../lambdas/routing/classify-failure.ts';
 import { tripRuleFor } from '../../lambdas/routing/trip-policy.ts';
+import { invalidRequest } from '../../lambdas/support/errors.ts';
 import { LOG_FIELDS } from '../support/log-fields.ts';
 import { isThere, pinsIn, read } from './pins.ts';
 
@@ -41,6 +42,7 @@ describe('the table of decisions', () => {
     'first-event-timeout': true,
     deadline: true,
     'output-limit': true,
+    lossy: true,
     'context-overflow': true,
     redirect: true,
     malformed: true,
@@ -54,13 +56,16 @@ describe('the table of decisions', () => {
       [...failure.matchAll(/`([^`]+)`/g)].map(([, name = '']) => ({ name, cells })),
     );
 
-  /** The usual status of a kind whose rule depends on it. */
-  const statusOf = (name: string) => (name === 'credential-refused' ? { status: 401 } : {});
+  /** What the rule of a kind depends on. */
+  const FACTS: Record<string, object> = {
+    'credential-refused': { status: 401 },
+    lossy: { cause: invalidRequest('') },
+  };
 
   const faultOf = (name: string): UpstreamError =>
     /^\d+$/.test(name)
       ? new UpstreamError('status', '', { status: Number(name) })
-      : new UpstreamError(name as UpstreamErrorKind, '', statusOf(name));
+      : new UpstreamError(name as UpstreamErrorKind, '', FACTS[name]);
 
   const tripOf = (fault: UpstreamError): string => {
     const rule = tripRuleFor(fault);

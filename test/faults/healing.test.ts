@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { doctorHandlers } from '../../lambdas/admin/doctor.ts';
 import { type Model, Target } from '../../lambdas/catalog/parse-models.ts';
@@ -38,12 +39,43 @@ const OTHERS: Record<string, (request: Generated) => Refusal> = {
       : undefined,
   mistaken: ({ body }) =>
     body.temperature === 0.9 ? 'temperature: Input should be at most 0.5' : undefined,
-  quoting: ({ body }) =>
-    String(body.reasoning_effort).includes(' ')
-      ? `reasoning_effort: invalid value '${body.reasoning_effort}'.`
-      : undefined,
+  'other-sampling': ({ body }) =>
+    body.temperature === undefined ? undefined : '`temperature` is deprecated for this model.',
+  well: () => undefined,
   stubborn: () => 'adaptive thinking is not supported on this model',
 };
+
+/** What a caller sends, and how a provider quotes it: together they are the words of a difference. */
+const QUOTED: { how: string; fields: Record<string, unknown>; words: string }[] = [
+  {
+    how: 'as the value of an effort',
+    fields: { reasoning_effort: 'high is not supported here; supported values: none' },
+    words: "reasoning_effort: invalid value 'high is not supported here; supported values: none'.",
+  },
+  {
+    how: 'as an effort of one word',
+    fields: { reasoning_effort: 'reasoning_effort' },
+    words:
+      "Unsupported value: 'reasoning_effort' does not support 'reasoning_effort' with this model. Supported values are: 'low'.",
+  },
+  {
+    how: 'with escapes of its own',
+    fields: { stop: ['temper\\"ature is depr\\"ecated for \\"this model'] },
+    words: `Invalid stop sequence: 'temper\\"ature is depr\\"ecated for \\"this model'.`,
+  },
+  {
+    how: 'as the name of a member',
+    fields: { logit_bias: { 'temperature is deprecated for this model': 1 } },
+    words: "Invalid key in 'logit_bias': temperature is deprecated for this model.",
+  },
+  {
+    how: 'as a short phrase',
+    fields: { stop: ['top_p is deprecated'] },
+    words: "The stop sequence 'top_p is deprecated' for this model is invalid.",
+  },
+];
+const holds = (body: Record<string, unknown>, fields: Record<string, unknown>): boolean =>
+  Object.entries(fields).every(([name, value]) => isDeepStrictEqual(body[name], value));
 const ON_MESSAGES = ['other-history', 'mistaken', 'stubborn'];
 
 const clock = createCountingClock(Date.UTC(2026, 10, 22, 12));
@@ -67,7 +99,13 @@ beforeAll(async () => {
     ...Object.entries(OTHERS).map(([name, refuse]) =>
       start(name, refuse, ON_MESSAGES.includes(name) ? 'messages' : 'chat'),
     ),
+    ...QUOTED.map(({ fields, words }, index) =>
+      start(`quoted-${index}`, ({ body }) => (holds(body, fields) ? words : undefined), 'chat'),
+    ),
   ]);
+  const targetsOf = (name: string) => models.find(({ id }) => id === `vendor/${name}`)?.targets;
+  const pair = ['other-sampling', 'well'].flatMap((name) => targetsOf(name) ?? []);
+  models.push(modelOn(pair, { id: 'vendor/pair' }));
   fleet = await startFleet({ models, clock, secret: CANARIES.upstreamKey, size: 2 });
 });
 afterAll(async () => {
@@ -200,12 +238,29 @@ describe('a rejection that no other form heals', () => {
     expect([status, calls.length]).toEqual([400, 1]);
   });
 
-  test("a rejection that quotes a caller's words teaches no other request", async () => {
-    const effort = 'high is not supported here; supported values: none';
-    const { status, calls } = await ask('quoting', { fields: { reasoning_effort: effort } });
-    expect([status, calls.length]).toEqual([400, 1]);
-    const next = await ask('quoting', EFFORT);
-    expect(next.calls.map(({ body }) => body.reasoning_effort)).toEqual(['high']);
+  test.each(QUOTED.map(({ how, fields }, index) => ({ how, fields, name: `quoted-${index}` })))(
+    "a rejection that quotes a caller's words $how teaches no other request",
+    async ({ name, fields: quoted }) => {
+      const mistake = await ask(name, { fields: quoted });
+      expect(mistake.status).not.toBe(200);
+      expect(mistake.calls.length).toBe(1);
+      const fields = { reasoning_effort: 'high', temperature: 0.2, top_p: 0.5 };
+      const next = await ask(name, { fields });
+      expect(next.calls.map(({ body }) => body)).toMatchObject([fields]);
+    },
+  );
+
+  test('a strict request continues with a target that gets the whole of it, also when the first one is known to reject a field', async () => {
+    const strict = { fields: { temperature: 0.2 }, headers: { 'x-router-strict': '1' } };
+    const callsOf = (name: string) => upstreams.get(name)?.take().length;
+    for (const rejected of [1, 1]) {
+      const { status, headers } = await ask('pair', strict);
+      expect([status, headers['x-router-dropped']]).toEqual([200, undefined]);
+      expect([callsOf('other-sampling'), callsOf('well')]).toEqual([rejected, 1]);
+    }
+    await ask('other-sampling', { fields: { temperature: 0.2 } });
+    expect((await ask('pair', strict)).status).toBe(200);
+    expect([callsOf('other-sampling'), callsOf('well')]).toEqual([0, 1]);
   });
 
   test('callers that invent betas leave at most 32 names in a lesson', () => {

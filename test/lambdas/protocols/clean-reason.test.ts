@@ -29,6 +29,10 @@ describe('a reason that echoes the request', () => {
       'with its line breaks escaped',
       `Invalid value for logit_bias: ${PROMPT.replaceAll('\n', '\\n')}`,
     ],
+    [
+      'with its characters escaped',
+      `Invalid value for logit_bias: ${[...PROMPT].map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}`,
+    ],
     ['from its middle', `Invalid value for logit_bias: Acme are confidential: revenue fell by`],
     [
       'with its white space collapsed',
