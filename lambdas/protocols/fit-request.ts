@@ -22,7 +22,8 @@ const CHAT_FIELDS: Partial<Record<SamplingField, string[]>> = {
   logprobs: ['logprobs', 'top_logprobs'],
 };
 
-const thinksAt = ({ reasoning }: GenerationRequest): boolean => {
+/** Whether the request asks the model to think. */
+export const thinksAt = ({ reasoning }: GenerationRequest): boolean => {
   const { effort, mode } = reasoning ?? {};
   return mode === undefined
     ? effort !== undefined && effort !== 'none'

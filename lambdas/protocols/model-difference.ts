@@ -12,10 +12,11 @@ import {
 /** One member of a profile, as a provider's rejection shows that it must be. */
 export type ModelDifference =
   | { member: 'thinking'; without: ThinkingForm[]; use: ThinkingForm[] }
-  | { member: 'sampling'; without: readonly SamplingField[] }
+  /** `whenThinking`: perhaps only where the model thinks. */
+  | { member: 'sampling'; without: readonly SamplingField[]; whenThinking?: true }
   | { member: 'betas'; without: string[] }
   | { member: 'effort'; only: readonly string[] }
-  | { member: 'effortWithTools' | 'forcedTool'; is: false }
+  | { member: 'effortWithTools' | 'forcedTool' | 'samplingWithEffort'; is: false }
   | { member: 'systemTurns'; is: 'leading' }
   | { member: 'toolCallIds'; is: 'short' }
   | { member: 'reasoningHistory'; is: 'required' | 'refused' }
@@ -51,12 +52,18 @@ const thinkingOnly = (forms = ''): ModelDifference | undefined => {
 };
 
 /** `top_logprobs` and, at one provider, `toplogprobs`. */
-const samplingWithout = (field = ''): ModelDifference | undefined => {
+const samplingWithout = (field = '') => {
   const name = field.replaceAll('_', '');
   const without = name.endsWith('penalty')
     ? 'penalties'
     : SAMPLING_FIELDS.find((one) => name.endsWith(one.replaceAll('_', '')));
-  return without && { member: 'sampling', without: [without] };
+  return without && { member: 'sampling' as const, without: [without] };
+};
+
+/** OpenAI's models since GPT-5.1 take sampling fields where they do not think. */
+const samplingOfOpenAi = (field = ''): ModelDifference | undefined => {
+  const difference = samplingWithout(field);
+  return difference && { ...difference, whenThinking: true };
 };
 
 const NO_SAMPLING: ModelDifference = { member: 'sampling', without: SAMPLING_FIELDS };
@@ -117,7 +124,7 @@ const RULES: Rule[] = [
   [/(?:temperature|top_[pk]) is deprecated for this model/, () => NO_SAMPLING],
   [
     /\b(\w{1,20})(?: is not supported (?:with|by|for)| does not support \S{1,20} with|: only \S{1,20} is allowed for) this model/,
-    samplingWithout,
+    samplingOfOpenAi,
   ],
   [/does not support parameter (\w{1,20})/, samplingWithout],
   [
@@ -229,6 +236,12 @@ const withDifference = (profile: Profile, difference: ModelDifference): Profile 
       return { ...profile, [difference.member]: difference.is };
   }
 };
+
+/** What the rejection of a request that thinks, or does not, shows of the model. */
+export const narrowed = (difference: ModelDifference, isThinking: boolean): ModelDifference =>
+  difference.member === 'sampling' && difference.whenThinking && isThinking
+    ? { member: 'samplingWithEffort', is: false }
+    : difference;
 
 /**
  * The profile with the differences that the rejections of one request named. An absent list starts with all

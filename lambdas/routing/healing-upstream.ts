@@ -1,7 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Target } from '../catalog/catalog.ts';
+import { thinksAt } from '../protocols/fit-request.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
-import { isOfModel, type ModelDifference, withDifferences } from '../protocols/model-difference.ts';
+import {
+  isOfModel,
+  type ModelDifference,
+  narrowed,
+  withDifferences,
+} from '../protocols/model-difference.ts';
 import { levelsAmong, type Profile } from '../protocols/profile.ts';
 import { wireTargetOf } from '../protocols/protocol.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
@@ -158,7 +164,7 @@ const isEffortInvented = ({ reasoning }: GenerationRequest): boolean =>
 /** The form that another rejection leaves; undefined if that form was rejected, too. */
 const nextForm = (form: Form, difference: ModelDifference): Form | undefined => {
   if (isEffortInvented(form.first.request)) return undefined;
-  const named = [...form.named, difference];
+  const named = [...form.named, narrowed(difference, thinksAt(form.first.request))];
   const call = heal(form.first, named);
   const rejected = [...form.rejected, sentBy(form.call)];
   const next = sentBy(call);

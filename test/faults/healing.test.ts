@@ -229,6 +229,15 @@ test('doctor prints what was learned as members to add to the catalog', async ()
   });
 });
 
+test('a temperature that is rejected beside an effort is left to requests without one', async () => {
+  clock.advance(2 * DAY_MS);
+  const fields = { reasoning_effort: 'high', temperature: 0.2, max_tokens: undefined };
+  const { status, headers, calls } = await ask('gpt-5.2', { fields });
+  expect([status, headers['x-router-dropped'], calls.length]).toEqual([200, 'temperature', 2]);
+  const plain = await ask('gpt-5.2', { fields: { ...fields, reasoning_effort: undefined } });
+  expect([plain.status, plain.calls.map(({ body }) => body.temperature)]).toEqual([200, [0.2]]);
+});
+
 describe('a rejection that no other form heals', () => {
   test("a caller's mistake is sent once and is a 400", async () => {
     const { status, calls } = await ask('mistaken', {
