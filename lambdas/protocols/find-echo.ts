@@ -17,11 +17,10 @@ const NO_BREAK_SPACE = 0xa0;
 /** Without the escapes of JSON and Python, and with white space as one space: providers quote prompts in any form. */
 const plain = (text: string): string =>
   text
-    .replace(/\\u([\da-f]{4})/gi, (_, code: string) =>
-      String.fromCharCode(Number.parseInt(code, 16)),
+    .replace(/\\u([\da-f]{4})|\\(["'\\/])|\\[nrtbf]/gi, (_, code?: string, mark = ' ') =>
+      code === undefined ? mark : String.fromCharCode(Number.parseInt(code, 16)),
     )
-    .replace(/\\[nrtbf]|\s/g, ' ')
-    .replace(/\\(["'\\/])/g, '$1');
+    .replace(/\s/g, ' ');
 
 /** The same for one character. */
 const unitAt = (text: string, index: number): number => {
@@ -70,10 +69,13 @@ const nextLikely = (text: string, from: number, filter: Uint8Array): number => {
   }
 };
 
-/** Every text in a request, also names of several words: those of protocols and schemas are one. */
+/** Every text in a request that may be quoted, also names of several words: those of protocols and schemas are one. */
 export function* textsIn(value: unknown): Generator<string, void, void> {
-  if (typeof value === 'string') yield value;
-  else if (typeof value === 'object' && value !== null) {
+  if (typeof value === 'string') {
+    if (value.length >= MIN_QUOTED) yield value;
+  } else if (Array.isArray(value)) {
+    for (const member of value) yield* textsIn(member);
+  } else if (typeof value === 'object' && value !== null) {
     for (const [name, member] of Object.entries(value)) {
       if (/\s/.test(name)) yield name;
       yield* textsIn(member);
@@ -81,11 +83,45 @@ export function* textsIn(value: unknown): Generator<string, void, void> {
   }
 }
 
-/** The forms in which a text may be quoted: as it is, and with its own escapes read. */
-const quotable = (text: string): string[] => (text.includes('\\') ? [text, plain(text)] : [text]);
+/** The forms in which texts may be quoted: as they are, and with their own escapes read. */
+function* quotable(texts: Iterable<string>): Generator<string, void, void> {
+  for (const text of texts) {
+    yield text;
+    if (/[\\\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]/.test(text)) yield plain(text);
+  }
+}
+
+/** Without quotation marks and escapes, which nested quotations double. */
+const bare = (text: string): string => text.replace(/["'`\\]/g, '');
+
+function* bareTexts(texts: Iterable<string>): Generator<string, void, void> {
+  for (const text of texts) {
+    yield bare(text);
+    if (text.includes('\\')) yield bare(plain(text));
+  }
+}
+
+/** All starts of a text that are as long as the shortest phrase. */
+const startsOf = (text: string): Set<string> =>
+  new Set(Array.from({ length: text.length }, (_, start) => text.slice(start, start + MIN_QUOTED)));
 
 const isPhrase = (text: string): boolean =>
   text.length >= MIN_QUOTED && text.length < RUN && /\S\s+\S/.test(text);
+
+/** Returns a function that looks up what is quoted of a source: where it is in `text`, or -1, for each lookup. */
+const createLookups = (text: string) => {
+  const { filter, texts } = runsOf(text);
+  const starts = startsOf(text);
+  return function* (source: string): Generator<number, void, void> {
+    const phrase = isPhrase(source) ? plain(source) : '';
+    if (starts.has(phrase.slice(0, MIN_QUOTED))) yield text.indexOf(phrase);
+    let start = nextLikely(source, 0, filter);
+    for (; start !== -1; start = nextLikely(source, start + 1, filter)) {
+      const run = source.slice(start, start + RUN).replace(/\s/g, ' ');
+      yield texts.has(run) ? text.indexOf(run) : -1;
+    }
+  };
+};
 
 /**
  * Returns the text before its first run of 20 characters that also occurs in one of `sources`, or before the
@@ -93,20 +129,20 @@ const isPhrase = (text: string): boolean =>
  */
 export const beforeEcho = (text: string, sources: Iterable<string>): string => {
   const searched = plain(text);
-  const { filter, texts } = runsOf(searched);
-  if (texts.size === 0) return searched;
+  if (searched.length < RUN) return searched;
+  const lookUp = createLookups(searched);
   let end = searched.length;
   let lookups = 0;
-  for (const source of [...sources].flatMap(quotable)) {
-    const phrase = isPhrase(source) ? searched.indexOf(plain(source)) : -1;
-    if (phrase !== -1) end = Math.min(end, phrase);
-    let start = nextLikely(source, 0, filter);
-    for (; start !== -1; start = nextLikely(source, start + 1, filter)) {
+  for (const source of quotable(sources)) {
+    for (const place of lookUp(source)) {
       lookups += 1;
       if (lookups > MAX_LOOKUPS) return '';
-      const run = source.slice(start, start + RUN).replace(/\s/g, ' ');
-      if (texts.has(run)) end = Math.min(end, searched.indexOf(run));
+      if (place !== -1) end = Math.min(end, place);
     }
   }
   return searched.slice(0, end);
 };
+
+/** The same without quotation marks and escapes, in the text and in the sources. */
+export const bareBeforeEcho = (text: string, sources: Iterable<string>): string =>
+  beforeEcho(bare(text), bareTexts(sources));

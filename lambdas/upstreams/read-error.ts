@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { type Confidential, cleanReason } from '../protocols/clean-reason.ts';
-import { beforeEcho, textsIn } from '../protocols/find-echo.ts';
+import { bareBeforeEcho, textsIn } from '../protocols/find-echo.ts';
 import { differenceIn } from '../protocols/model-difference.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import { interpretErrorBody, interpretSentError } from '../protocols/upstream-error-body.ts';
@@ -24,9 +24,12 @@ const readErrorBody = async (chunks: Chunks): Promise<string> => {
 const reasonOf = (words: string | undefined, confidential: Confidential): string | undefined =>
   words === undefined ? undefined : cleanReason(words, confidential);
 
+/** Of a rejection: it names a difference at once, or quotes the request. */
+const MAX_WORDS = 1_000;
+
 /** The provider's own words: what it quotes of a request shows no difference of its model. */
 const ownWords = (words: string | undefined, { request }: Confidential): string | undefined =>
-  words === undefined ? undefined : beforeEcho(words, textsIn(request));
+  words === undefined ? undefined : bareBeforeEcho(words.slice(0, MAX_WORDS), textsIn(request));
 
 /** Returns the error with what the upstream sent about it inside a 200 response; any other unchanged. */
 export const readSentError = (error: unknown, confidential: () => Confidential): unknown => {

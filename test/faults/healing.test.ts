@@ -64,6 +64,21 @@ const QUOTED: { how: string; fields: Record<string, unknown>; words: string }[] 
     words: `Invalid stop sequence: 'temper\\"ature is depr\\"ecated for \\"this model'.`,
   },
   {
+    how: 'with characters as escapes',
+    fields: { stop: ['te\\u006dperature \\u0069s \\u0064eprecated for thi\\u0073 \\u006dodel'] },
+    words: `Invalid stop sequence: ${JSON.stringify('te\\u006dperature \\u0069s \\u0064eprecated for thi\\u0073 \\u006dodel')}.`,
+  },
+  {
+    how: 'with wide spaces',
+    fields: { stop: ['temperature\u3000is\u2003deprecated\u3000for this\u3000model'] },
+    words: 'Invalid stop sequence: temperature\u3000is\u2003deprecated\u3000for this\u3000model.',
+  },
+  {
+    how: 'in a quotation within another',
+    fields: { stop: ['temper"ature is depr"ecated for "this model'] },
+    words: `Upstream: {"error": ${JSON.stringify(JSON.stringify('temper"ature is depr"ecated for "this model'))}}`,
+  },
+  {
     how: 'as the name of a member',
     fields: { logit_bias: { 'temperature is deprecated for this model': 1 } },
     words: "Invalid key in 'logit_bias': temperature is deprecated for this model.",
