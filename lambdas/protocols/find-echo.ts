@@ -92,7 +92,7 @@ function* quotable(texts: Iterable<string>): Generator<string, void, void> {
 }
 
 /** Without quotation marks and escapes, which nested quotations double. */
-const bare = (text: string): string => text.replace(/["'`\\]/g, '');
+export const bare = (text: string): string => text.replace(/["'`\\]/g, '');
 
 function* bareTexts(texts: Iterable<string>): Generator<string, void, void> {
   for (const text of texts) {

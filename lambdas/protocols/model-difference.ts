@@ -1,3 +1,4 @@
+import { bare } from './find-echo.ts';
 import {
   ADAPTIVE_EFFORTS,
   COMMON_FORMS,
@@ -166,10 +167,7 @@ const MAX_WORDS = 500;
 
 /** The known difference that a provider's rejection names; undefined for every other rejection. */
 export const differenceIn = (words = ''): ModelDifference | undefined => {
-  const text = words
-    .slice(0, MAX_WORDS)
-    .toLowerCase()
-    .replaceAll(/["'`\\]/g, '');
+  const text = bare(words.slice(0, MAX_WORDS)).toLowerCase();
   for (const [pattern, read] of RULES) {
     const found = pattern.exec(text);
     const difference = found && read(...found.slice(1));

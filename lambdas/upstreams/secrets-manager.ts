@@ -62,8 +62,7 @@ const until = async <T>(signal: AbortSignal, promise: Promise<T>): Promise<T> =>
 const createReader = ({ readSecret, secretId, clock, log }: Options) => {
   let reading: { since: number; done: Promise<Snapshot> } | undefined;
 
-  const read = async (): Promise<Snapshot> => {
-    const since = clock.now();
+  const read = async (since: number): Promise<Snapshot> => {
     const timeout = new AbortController();
     const cancel = clock.after(READ_MS, () => timeout.abort());
     try {
@@ -85,7 +84,7 @@ const createReader = ({ readSecret, secretId, clock, log }: Options) => {
     const now = clock.now();
     // The platform may have frozen a pending read with the request that began it: it is not joined.
     if (reading && now - reading.since < READ_MS) return reading.done;
-    const done = read().then((snapshot) => {
+    const done = read(now).then((snapshot) => {
       onRead(snapshot);
       return snapshot;
     });

@@ -19,7 +19,7 @@ export type AnswerLimits = {
 export type UpstreamCall = {
   request: GenerationRequest;
   target: Target;
-  /** Gets the target in each form before it is called so. @throws ApiError if it must not be */
+  /** Gets the target in each form before it is called so. @throws UpstreamError if it must not be */
   onForm?: ((target: Target) => void) | undefined;
   /** The target's protocol. */
   protocol: UpstreamProtocol;
