@@ -17,16 +17,7 @@ import { createReplay } from './replay/replay.ts';
 import { createBreaker } from './routing/breaker.ts';
 import { createFailover } from './routing/failover.ts';
 import { createHealingUpstream, createLessons } from './routing/healing-upstream.ts';
-import type { AnswerStore } from './stores/answer-store.ts';
-import type { BreakerStore } from './stores/breaker-store.ts';
-import type { CancelStore } from './stores/cancel-store.ts';
-import type { HistoryStore } from './stores/history-store.ts';
-import type { KeyStore } from './stores/key-store.ts';
-import type { LessonStore } from './stores/lesson-store.ts';
-import type { RequestMeters } from './stores/meter-store.ts';
-import type { PlanStore } from './stores/plan-store.ts';
-import type { RecordStore } from './stores/record-store.ts';
-import type { ThresholdStore } from './stores/threshold-store.ts';
+import type { RouterStores } from './stores/router-stores.ts';
 import type { Clock } from './support/clock.ts';
 import { DAY_MS } from './support/clock.ts';
 import type { RandomBytes } from './support/ids.ts';
@@ -34,33 +25,18 @@ import type { Log } from './support/log.ts';
 import type { CountAtProvider } from './upstreams/count-at-provider.ts';
 import type { Upstream } from './upstreams/upstream.ts';
 
-export type RouterParts = {
+export type RouterParts = RouterStores & {
   catalog: Catalog;
   /**
    * Reads the flat file of a tokenizer that the catalog names.
    * @default none: for catalogs that name none
    */
   readTokenizer?: ((name: string) => Uint8Array) | undefined;
-  keys: Pick<KeyStore, 'findKey'>;
-  plans: Pick<PlanStore, 'findPlan'>;
-  meters: RequestMeters;
-  breakers: BreakerStore;
-  cancels: CancelStore;
-  /** What the models of targets turned out to accept. */
-  lessons: LessonStore;
-  records: Pick<RecordStore, 'putRecord' | 'putRefusals' | 'findRecord'>;
-  history: Pick<HistoryStore, 'readRows' | 'readProgress'>;
-  thresholds: ThresholdStore;
   /**
    * Where events of usage go.
    * @default the log alone
    */
   announce?: Announce | undefined;
-  /**
-   * Responses kept for repeats of their requests.
-   * @default none: requests with an idempotency key are rejected
-   */
-  answers?: AnswerStore | undefined;
   /**
    * Milliseconds that a response is kept.
    * @default 24 hours

@@ -16,8 +16,8 @@ import type {
   KeptAnswer,
 } from '../answer-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
-import type { DynamoClient, Item } from './dynamo-client.ts';
-import { type ConditionalWrite, createTable, type Table } from './table.ts';
+import type { Item } from './dynamo-client.ts';
+import { type ConditionalWrite, createTable, type Table, type TableOptions } from './table.ts';
 
 const StoredEntry = object({
   owner: string,
@@ -176,13 +176,9 @@ const createFinish =
  */
 export const createDynamoAnswerStore = ({
   bodies,
-  ...deps
-}: {
-  client: DynamoClient;
-  tableName: string;
-  bodies?: BodyStore | undefined;
-}): AnswerStore => {
-  const table = createTable(deps);
+  ...options
+}: TableOptions & { bodies?: BodyStore | undefined }): AnswerStore => {
+  const table = createTable(options);
   const readEntry = createReadEntry(bodies);
   const apply = (id: string, write: ConditionalWrite, values: Record<string, unknown>) =>
     table.apply(id, write, { names: NAMES, values });

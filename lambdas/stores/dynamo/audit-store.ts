@@ -2,9 +2,8 @@ import { dayOf, monthsBetween } from '../../support/clock.ts';
 import { firstAuditIdAt } from '../../support/ids.ts';
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { AuditEntry, AuditStore } from '../audit-store.ts';
-import type { DynamoClient } from './dynamo-client.ts';
 import { expiryOf } from './history-store.ts';
-import { type ConditionalWrite, createTable, type Item } from './table.ts';
+import { type ConditionalWrite, createTable, type Item, type TableOptions } from './table.ts';
 
 const PUT: ConditionalWrite = { update: 'SET #entry = :entry, #ttl = :ttl' };
 /** A late copy of the entry before a change leaves the one after it. */
@@ -18,11 +17,8 @@ const partitionOf = (month: string): string => `#audit|${month}`;
 const entryIn = (item: Item): AuditEntry => JSON.parse(String(item.entry)) as AuditEntry;
 
 /** `AuditStore` on the history table: a partition is a month, and ids sort by time. */
-export const createDynamoAuditStore = (deps: {
-  client: DynamoClient;
-  tableName: string;
-}): AuditStore => {
-  const table = createTable(deps);
+export const createDynamoAuditStore = (options: TableOptions): AuditStore => {
+  const table = createTable(options);
   return {
     putEntry: async (entry) => {
       const day = dayOf(entry.changedAt);

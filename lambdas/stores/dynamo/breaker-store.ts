@@ -1,8 +1,7 @@
 import { number, object, parse } from '../../support/schema.ts';
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { BreakerStore } from '../breaker-store.ts';
-import type { DynamoClient } from './dynamo-client.ts';
-import { type ConditionalWrite, createTable } from './table.ts';
+import { type ConditionalWrite, createTable, type TableOptions } from './table.ts';
 
 const StoredBreaker = object({ openUntil: number, openings: number, version: number });
 
@@ -32,11 +31,8 @@ const LIFE_SECONDS = 86_400;
 const keyOf = (target: string): string => `B#${target}`;
 
 /** `BreakerStore` on the meters table: like counters, breakers may be lost. */
-export const createDynamoBreakerStore = (deps: {
-  client: DynamoClient;
-  tableName: string;
-}): BreakerStore => {
-  const table = createTable(deps);
+export const createDynamoBreakerStore = (options: TableOptions): BreakerStore => {
+  const table = createTable(options);
   return {
     readBreaker: async (target) => {
       const item = await table.read(keyOf(target));

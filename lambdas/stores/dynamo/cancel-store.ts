@@ -1,7 +1,6 @@
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { CancelStore } from '../cancel-store.ts';
-import type { DynamoClient } from './dynamo-client.ts';
-import { type ConditionalWrite, createTable } from './table.ts';
+import { type ConditionalWrite, createTable, type TableOptions } from './table.ts';
 
 /** Both may be repeated. */
 const ADD: ConditionalWrite = { update: 'SET #request = :now, #ttl = :ttl' };
@@ -13,11 +12,8 @@ const keyOf = (projectId: string): string => `C#${projectId}`;
 const REQUEST_ID = /^req_/;
 
 /** `CancelStore` on the meters table: one item per project, with an attribute per request. */
-export const createDynamoCancelStore = (deps: {
-  client: DynamoClient;
-  tableName: string;
-}): CancelStore => {
-  const table = createTable(deps);
+export const createDynamoCancelStore = (options: TableOptions): CancelStore => {
+  const table = createTable(options);
   return {
     addCancel: async (projectId, requestId, now) => {
       await table.apply(keyOf(projectId), ADD, {

@@ -2,8 +2,14 @@ import { listOf } from '../../support/async-lists.ts';
 import { DAY_MS, monthsBetween } from '../../support/clock.ts';
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { ClosedPeriod, HistoryStore, UsageRow } from '../history-store.ts';
-import type { DynamoClient } from './dynamo-client.ts';
-import { type ConditionalWrite, createTable, type Item, type ItemKey } from './table.ts';
+import type { RouterStores } from '../router-stores.ts';
+import {
+  type ConditionalWrite,
+  createTable,
+  type Item,
+  type ItemKey,
+  type TableOptions,
+} from './table.ts';
 
 /** Two years and a quarter of a year: a year can be compared with the one before. */
 const HISTORY_DAYS = 820;
@@ -47,13 +53,9 @@ export const expiryOf = (day: string): number =>
 const rowIn = (item: Item): UsageRow => JSON.parse(String(item.entry)) as UsageRow;
 const periodIn = (item: Item): ClosedPeriod => JSON.parse(String(item.entry)) as ClosedPeriod;
 
-type Deps = { client: DynamoClient; tableName: string };
-
 /** What the router reads of the history. */
-export const createDynamoHistoryReader = (
-  deps: Deps,
-): Pick<HistoryStore, 'readRows' | 'readProgress'> => {
-  const table = createTable(deps);
+export const createDynamoHistoryReader = (options: TableOptions): RouterStores['history'] => {
+  const table = createTable(options);
   return {
     readRows: async function* ({ projectId, from, to }) {
       for (const month of monthsBetween(from, to)) {
@@ -70,10 +72,10 @@ export const createDynamoHistoryReader = (
 };
 
 /** `HistoryStore` on the history table: a partition is a project's month. */
-export const createDynamoHistoryStore = (deps: Deps): HistoryStore => {
-  const table = createTable(deps);
+export const createDynamoHistoryStore = (options: TableOptions): HistoryStore => {
+  const table = createTable(options);
   return {
-    ...createDynamoHistoryReader(deps),
+    ...createDynamoHistoryReader(options),
     putRow: async (row, entries) => {
       const { projectId, day, keyId, model } = row;
       const sort = `${dayKey(day)}|${keyId}|${model}`;

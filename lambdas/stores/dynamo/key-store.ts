@@ -1,8 +1,8 @@
 import { exactOptional, list, number, object, oneOf, parse, string } from '../../support/schema.ts';
 import { KEYS_BY_PROJECT, PARTITION_KEY } from '../../tables.ts';
 import type { KeyChange, KeyRecord, KeyStore } from '../key-store.ts';
-import type { DynamoClient } from './dynamo-client.ts';
-import { createTable, type Item } from './table.ts';
+import type { RouterStores } from '../router-stores.ts';
+import { createTable, type Item, type TableOptions } from './table.ts';
 
 const StoredKey = object({
   [PARTITION_KEY]: string,
@@ -71,11 +71,9 @@ const changeWrite = (change: KeyChange) => {
   };
 };
 
-type Deps = { client: DynamoClient; tableName: string };
-
 /** What the router reads of the keys table. */
-export const createDynamoKeyReader = (deps: Deps): Pick<KeyStore, 'findKey'> => {
-  const table = createTable(deps);
+export const createDynamoKeyReader = (options: TableOptions): RouterStores['keys'] => {
+  const table = createTable(options);
   return {
     findKey: async (hash) => {
       const item = await table.read(hash);
@@ -85,10 +83,10 @@ export const createDynamoKeyReader = (deps: Deps): Pick<KeyStore, 'findKey'> => 
 };
 
 /** `KeyStore` on the keys table: one item per key, by its hash. */
-export const createDynamoKeyStore = (deps: Deps): KeyStore => {
-  const table = createTable(deps);
+export const createDynamoKeyStore = (options: TableOptions): KeyStore => {
+  const table = createTable(options);
   return {
-    ...createDynamoKeyReader(deps),
+    ...createDynamoKeyReader(options),
     createKey: async ({ hash, ...record }) => {
       const fields = Object.entries(record).filter(([, value]) => value !== undefined);
       const { write, bindings } = createWrite(fields);

@@ -1,7 +1,6 @@
 import { number, object, readIfValid, string } from '../../support/schema.ts';
 import type { LessonStore } from '../lesson-store.ts';
-import type { DynamoClient } from './dynamo-client.ts';
-import { type ConditionalWrite, createTable } from './table.ts';
+import { type ConditionalWrite, createTable, type TableOptions } from './table.ts';
 
 const Stored = object({ profile: string, until: number });
 
@@ -13,11 +12,8 @@ const KEY = 'L#lessons';
 const PREFIX = 't:';
 
 /** `LessonStore` on the meters table: one item, read at once, with an attribute per target. */
-export const createDynamoLessonStore = (deps: {
-  client: DynamoClient;
-  tableName: string;
-}): LessonStore => {
-  const table = createTable(deps);
+export const createDynamoLessonStore = (options: TableOptions): LessonStore => {
+  const table = createTable(options);
   return {
     readLessons: async () => {
       const item = (await table.read(KEY)) ?? {};

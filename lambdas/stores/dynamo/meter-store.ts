@@ -1,7 +1,6 @@
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { EndedPeriod, MeterStore, RequestMeters, ReservedUnit } from '../meter-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
-import type { DynamoClient } from './dynamo-client.ts';
 import { type Bank, createBank } from './meter-bank.ts';
 import { createSettleGroups } from './meter-groups.ts';
 import {
@@ -45,7 +44,13 @@ import {
   TOMBSTONE,
   WITHDRAW,
 } from './meter-writes.ts';
-import { type ConditionalWrite, createTable, type Item, type Table } from './table.ts';
+import {
+  type ConditionalWrite,
+  createTable,
+  type Item,
+  type Table,
+  type TableOptions,
+} from './table.ts';
 
 /** Attempts of a verb while other writes change the item between its steps; then StoreUnavailable. */
 const MAX_TRIES = 8;
@@ -207,14 +212,14 @@ const createEndKey = (table: Table) => async (meterId: string, keyId: string, en
   for (let shard = 1; shard <= shards; shard += 1) await endIn(itemKey(meterId, shard), earliest);
 };
 
-type Deps = { client: DynamoClient; tableName: string; sharding?: Sharding };
+type Options = TableOptions & { sharding?: Sharding };
 
 /** What requests need of the meters; the router's bundle has no other part of them. */
 export const createDynamoRequestMeters = ({
   sharding = SHARDING,
-  ...deps
-}: Deps): RequestMeters => {
-  const table = createTable(deps);
+  ...options
+}: Options): RequestMeters => {
+  const table = createTable(options);
   const ledger = createWriteLedger();
   const throttles = createThrottles(sharding);
   const settle = createSettle({ table, ledger, throttles, sharding });
@@ -240,12 +245,12 @@ export const createDynamoRequestMeters = ({
  * `MeterStore` on the meters table: one item per meter (layout: meter-item.ts), more if it is sharded
  * (meter-shards.ts), and one per minute of free calls. What each write guarantees is drawn in meter-writes.ts.
  */
-export const createDynamoMeterStore = (deps: Deps): MeterStore => {
-  const { sharding = SHARDING } = deps;
-  const table = createTable(deps);
+export const createDynamoMeterStore = (options: Options): MeterStore => {
+  const { sharding = SHARDING } = options;
+  const table = createTable(options);
   const endKey = createEndKey(table);
   return {
-    ...createDynamoRequestMeters(deps),
+    ...createDynamoRequestMeters(options),
     ...createPeriods(table, createBank({ table, sharding })),
     endKey,
     revokeKey: (meterId, keyId, now) => endKey(meterId, keyId, revokedAt(now)),

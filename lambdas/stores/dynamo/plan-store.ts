@@ -1,8 +1,8 @@
 import { exactOptional, list, number, object, oneOf, parse, string } from '../../support/schema.ts';
 import { PARTITION_KEY } from '../../tables.ts';
 import { isSamePlan, type Plan, type PlanStore, REPLAY_MODES } from '../plan-store.ts';
-import type { DynamoClient } from './dynamo-client.ts';
-import { createTable, type Item } from './table.ts';
+import type { RouterStores } from '../router-stores.ts';
+import { createTable, type Item, type TableOptions } from './table.ts';
 
 const StoredPlan = object({
   [PARTITION_KEY]: string,
@@ -60,11 +60,9 @@ const NAMES = {
 
 const isPlan = (item: Item | undefined): item is Item => item?.rpm !== undefined;
 
-type Deps = { client: DynamoClient; tableName: string };
-
 /** What the router reads of the plans table. */
-export const createDynamoPlanReader = (deps: Deps): Pick<PlanStore, 'findPlan'> => {
-  const table = createTable(deps);
+export const createDynamoPlanReader = (options: TableOptions): RouterStores['plans'] => {
+  const table = createTable(options);
   return {
     findPlan: async (id) => {
       const item = await table.read(id);
@@ -74,8 +72,8 @@ export const createDynamoPlanReader = (deps: Deps): Pick<PlanStore, 'findPlan'> 
 };
 
 /** `PlanStore` on the plans table: one item per plan, by its id. */
-export const createDynamoPlanStore = (deps: Deps): PlanStore => {
-  const table = createTable(deps);
+export const createDynamoPlanStore = (options: TableOptions): PlanStore => {
+  const table = createTable(options);
 
   const put = (plan: Plan, condition?: string, revision?: number) => {
     const { id, rpm, quota, period, concurrency, models, replay } = plan;
@@ -105,7 +103,7 @@ export const createDynamoPlanStore = (deps: Deps): PlanStore => {
   };
 
   return {
-    ...createDynamoPlanReader(deps),
+    ...createDynamoPlanReader(options),
     createPlan: (plan) => putIf(plan, ABSENT),
     changePlan: async (id, change) => {
       const item = await table.read(id);

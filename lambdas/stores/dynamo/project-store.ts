@@ -1,8 +1,7 @@
 import * as z from 'zod/mini';
 import { PARTITION_KEY } from '../../tables.ts';
 import type { Project, ProjectStore } from '../project-store.ts';
-import type { DynamoClient } from './dynamo-client.ts';
-import { createTable, type Item } from './table.ts';
+import { createTable, type Item, type TableOptions } from './table.ts';
 
 const StoredProject = z.object({
   [PARTITION_KEY]: z.string(),
@@ -39,11 +38,8 @@ const updateOf = (project: Project): string => {
 };
 
 /** `ProjectStore` on the projects table: one item per project, by its id. */
-export const createDynamoProjectStore = (deps: {
-  client: DynamoClient;
-  tableName: string;
-}): ProjectStore => {
-  const table = createTable(deps);
+export const createDynamoProjectStore = (options: TableOptions): ProjectStore => {
+  const table = createTable(options);
 
   /** Writes the project as the revision after `revision`, or as its first for undefined. */
   const replace = async (project: Project, revision: number | undefined): Promise<boolean> => {

@@ -3,8 +3,8 @@ import { DAY_MS, dayOf, MAX_INVOCATION_MS } from '../../support/clock.ts';
 import { firstRequestIdAt, requestTimeOf } from '../../support/ids.ts';
 import { DEFAULT_RECORD_DAYS, SORT_KEY, TTL_ATTRIBUTE } from '../../tables.ts';
 import type { RecordEntry, RecordStore, RefusalBatch, RequestRecord } from '../record-store.ts';
-import type { DynamoClient } from './dynamo-client.ts';
-import { type ConditionalWrite, createTable, type Item } from './table.ts';
+import type { RouterStores } from '../router-stores.ts';
+import { type ConditionalWrite, createTable, type Item, type TableOptions } from './table.ts';
 
 /**
  * Partitions of a project's day. One takes 1,000 writes a second, which is more than any of its keys can
@@ -57,9 +57,7 @@ async function* itemsOf(
   for await (const items of pages) yield* items;
 }
 
-type Deps = {
-  client: DynamoClient;
-  tableName: string;
+type Options = TableOptions & {
   /** Days that records are kept. */
   recordDays?: number | undefined;
 };
@@ -67,9 +65,9 @@ type Deps = {
 /** What the router writes of its requests, and finds by its id. */
 export const createDynamoRecordWriter = ({
   recordDays = DEFAULT_RECORD_DAYS,
-  ...deps
-}: Deps): Pick<RecordStore, 'putRecord' | 'putRefusals' | 'findRecord'> => {
-  const table = createTable(deps);
+  ...options
+}: Options): RouterStores['records'] => {
+  const table = createTable(options);
 
   const put = async (
     { id, projectId, day }: { id: string; projectId: string; day: string },
@@ -119,10 +117,10 @@ const daysIn = (from: number, to: number): string[] => {
  * see another's; a request's id contains its second, so that it is found without an index, which would
  * double the cost of a write.
  */
-export const createDynamoRecordStore = (deps: Deps): RecordStore => {
-  const table = createTable(deps);
+export const createDynamoRecordStore = (options: Options): RecordStore => {
+  const table = createTable(options);
   return {
-    ...createDynamoRecordWriter(deps),
+    ...createDynamoRecordWriter(options),
     listRecords: async function* ({ projectId, from, to, before }) {
       const days = daysIn(from, to).filter((day) => before === undefined || day <= before.day);
       for (const day of days) {

@@ -1,15 +1,12 @@
 import type { TableName } from '../../tables.ts';
-import type { AnswerStore, BodyStore } from '../answer-store.ts';
+import type { BodyStore } from '../answer-store.ts';
 import type { AuditStore } from '../audit-store.ts';
-import type { BreakerStore } from '../breaker-store.ts';
-import type { CancelStore } from '../cancel-store.ts';
 import type { HistoryStore } from '../history-store.ts';
 import type { KeyStore } from '../key-store.ts';
-import type { LessonStore } from '../lesson-store.ts';
-import type { MeterStore, RequestMeters } from '../meter-store.ts';
+import type { MeterStore } from '../meter-store.ts';
 import type { PlanStore } from '../plan-store.ts';
 import type { RecordStore } from '../record-store.ts';
-import type { ThresholdStore } from '../threshold-store.ts';
+import type { RouterStores } from '../router-stores.ts';
 import { createDynamoAnswerStore } from './answer-store.ts';
 import { createDynamoAuditStore } from './audit-store.ts';
 import { createDynamoBreakerStore } from './breaker-store.ts';
@@ -22,21 +19,6 @@ import { createDynamoMeterStore, createDynamoRequestMeters } from './meter-store
 import { createDynamoPlanReader, createDynamoPlanStore } from './plan-store.ts';
 import { createDynamoRecordStore, createDynamoRecordWriter } from './record-store.ts';
 import { createDynamoThresholdStore } from './threshold-store.ts';
-
-/** What the router uses: its bundle has no other part of the stores. */
-export type RouterStores = {
-  keys: Pick<KeyStore, 'findKey'>;
-  plans: Pick<PlanStore, 'findPlan'>;
-  meters: RequestMeters;
-  breakers: BreakerStore;
-  cancels: CancelStore;
-  lessons: LessonStore;
-  records: Pick<RecordStore, 'putRecord' | 'putRefusals' | 'findRecord'>;
-  history: Pick<HistoryStore, 'readRows' | 'readProgress'>;
-  thresholds: ThresholdStore;
-  /** Undefined without a table for it: no response is kept. */
-  answers: AnswerStore | undefined;
-};
 
 export type Stores = RouterStores & {
   keys: KeyStore;

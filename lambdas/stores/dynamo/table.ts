@@ -26,6 +26,8 @@ export type WriteResult = {
   mayBeDuplicated: boolean;
 };
 
+export type TableOptions = { client: DynamoClient; tableName: string };
+
 export type Table = {
   /** A strongly consistent read. */
   read(key: ItemKey): Promise<Item | undefined>;
@@ -147,13 +149,7 @@ const applyWrite = async (
 };
 
 /** Reads and conditional writes of one table; the only code that calls DynamoDB. @throws StoreUnavailable */
-export const createTable = ({
-  client,
-  tableName,
-}: {
-  client: DynamoClient;
-  tableName: string;
-}): Table => {
+export const createTable = ({ client, tableName }: TableOptions): Table => {
   const allPages = async (page: (from: Item | undefined) => Promise<Page>): Promise<Item[]> => {
     const items: Item[] = [];
     let from: Item | undefined;

@@ -1,8 +1,7 @@
 import { DAY_MS, MINUTE_MS } from '../../support/clock.ts';
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { ReachedThreshold, ThresholdStore } from '../threshold-store.ts';
-import type { DynamoClient } from './dynamo-client.ts';
-import { type ConditionalWrite, createTable } from './table.ts';
+import { type ConditionalWrite, createTable, type TableOptions } from './table.ts';
 
 const CLAIM: ConditionalWrite = {
   update: 'SET #claimedUntil = :until, #ttl = :ttl',
@@ -24,11 +23,8 @@ const keyOf = ({ meterId, period, quota, threshold }: ReachedThreshold): string 
   `T#${meterId}|${period}|${quota}|${threshold}`;
 
 /** `ThresholdStore` on the meters table: an item per threshold that was reached. */
-export const createDynamoThresholdStore = (deps: {
-  client: DynamoClient;
-  tableName: string;
-}): ThresholdStore => {
-  const table = createTable(deps);
+export const createDynamoThresholdStore = (options: TableOptions): ThresholdStore => {
+  const table = createTable(options);
   return {
     claim: async (reached, now) => {
       const key = keyOf(reached);

@@ -1,0 +1,29 @@
+import type { AnswerStore } from './answer-store.ts';
+import type { BreakerStore } from './breaker-store.ts';
+import type { CancelStore } from './cancel-store.ts';
+import type { HistoryStore } from './history-store.ts';
+import type { KeyStore } from './key-store.ts';
+import type { LessonStore } from './lesson-store.ts';
+import type { RequestMeters } from './meter-store.ts';
+import type { PlanStore } from './plan-store.ts';
+import type { RecordStore } from './record-store.ts';
+import type { ThresholdStore } from './threshold-store.ts';
+
+/** What the router uses of the stores: its bundle has no other part of them. */
+export type RouterStores = {
+  keys: Pick<KeyStore, 'findKey'>;
+  plans: Pick<PlanStore, 'findPlan'>;
+  meters: RequestMeters;
+  breakers: BreakerStore;
+  cancels: CancelStore;
+  /** What the models of targets turned out to accept. */
+  lessons: LessonStore;
+  records: Pick<RecordStore, 'putRecord' | 'putRefusals' | 'findRecord'>;
+  history: Pick<HistoryStore, 'readRows' | 'readProgress'>;
+  thresholds: ThresholdStore;
+  /**
+   * Responses kept for repeats of their requests.
+   * @default none: requests with an idempotency key are rejected
+   */
+  answers?: AnswerStore | undefined;
+};
