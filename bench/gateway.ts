@@ -1,108 +1,134 @@
 /**
- * CPU of the whole router per request and per event, as multiples of D, a proxy that parses nothing:
- * `npm run bench:gateway`, or `-- 60` for a minute per row. bench/README.md says how to read the table.
+ * CPU of the whole router per request and per event, as multiples of D, a proxy that parses nothing, beside other
+ * gateways: `npm run bench:gateway`, or `-- 60` for a minute per row. bench/README.md says how to read the table.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bundle, WEB_BUNDLE } from '../lib/bundle/bundle.ts';
-import { CASES, type Case } from './gateway/cases.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { CASES, type Case, FIRST_EVENT, YOUNG } from './gateway/cases.ts';
 import { load, type Target } from './gateway/client.ts';
-import { cpuOf, start, startRouter, stopAll } from './gateway/processes.ts';
-import { environmentOn, modelsAt, startStores } from './gateway/setting.ts';
+import { type Measured, type Parties, type Party, startParties } from './gateway/parties.ts';
+import { cpuOf, stop, stopAll } from './gateway/processes.ts';
 import { median } from './median.ts';
 
 const ROW_MS = Number(process.argv[2] ?? 20) * 1_000;
+const WARM_MS = 3_000;
 const MIN_ROUNDS = 2;
+/** After it listens, a process still collects what its start left. */
+const SETTLE_MS = 150;
 
-type Measured = Target & { pid: number };
-
-type Sample = { cpu: number; firstByteMs: number };
-
-/** CPU per request, or per event of a stream, and the median time to the first byte. */
-const measure = async ({ pid, ...target }: Measured, current: Case): Promise<Sample> => {
+/** CPU per request, or per event of a stream, in microseconds. */
+const cpuPerUnit = async ({ pid, ...target }: Measured, current: Case): Promise<number> => {
   const before = cpuOf(pid);
-  const { firstByteMs } = await load(target, current);
-  const units = current.requests * (current.stream ? current.events : 1);
-  return { cpu: (cpuOf(pid) - before) / units, firstByteMs: median(firstByteMs) };
+  await load(target, current);
+  return (cpuOf(pid) - before) / (current.requests * (current.stream ? current.events : 1));
 };
 
-/** What one target's samples show, each next to the sample of D right before it. */
-type Column = { cpu: number[]; ratios: number[]; addedMs: number[] };
-
-/** D runs right before each target, so that both see the same machine. Returns D's samples. */
-const runRound = async (
-  current: Case,
-  { d, targets, columns }: { d: Measured; targets: Measured[]; columns: Column[] },
-): Promise<number[]> => {
-  const floors: number[] = [];
-  for (const [index, target] of targets.entries()) {
-    const floor = await measure(d, current);
-    const sample = await measure(target, current);
-    floors.push(floor.cpu);
-    columns[index]?.cpu.push(sample.cpu);
-    columns[index]?.ratios.push(sample.cpu / floor.cpu);
-    columns[index]?.addedMs.push(sample.firstByteMs - floor.firstByteMs);
-  }
-  return floors;
+/** CPU of requests 3 to 22 of a fresh process, in microseconds each. */
+const cpuOfYoung = async (launch: Party['launch']): Promise<number> => {
+  const young = await launch();
+  await delay(SETTLE_MS);
+  await load(young, { ...YOUNG, requests: 2 });
+  const cpu = await cpuPerUnit(young, YOUNG);
+  stop(young.pid);
+  return cpu;
 };
 
-const runRow = async (current: Case, parties: { d: Measured; targets: Measured[] }) => {
-  const empty = () => parties.targets.map((): Column => ({ cpu: [], ratios: [], addedMs: [] }));
-  // The first round compiles the code of the case, and is discarded.
-  await runRound(current, { ...parties, columns: empty() });
-  const columns = empty();
-  const floors: number[] = [];
-  const endsAt = performance.now() + ROW_MS;
+/** Sends the case long enough that V8 has compiled what it needs. */
+const warm = async (target: Target, current: Case): Promise<void> => {
+  const endsAt = performance.now() + WARM_MS;
+  while (performance.now() < endsAt)
+    await load(target, { ...current, requests: current.connections });
+};
+
+/** Whether a gateway answers a case at all: not every one translates. */
+const answers = ({ running }: Party, current: Case): Promise<boolean> =>
+  load(running, { ...current, requests: 1, connections: 1 }).then(
+    () => true,
+    () => false,
+  );
+
+/** What one party's samples show, each next to the sample of D right before it. */
+type Column = { values: number[]; ratios: number[] };
+type Row = { floors: number[]; columns: Map<string, Column> };
+
+/** D is measured right before each party, so that both see the same machine. */
+const compare = async (
+  { d, others }: { d: Party; others: Party[] },
+  measure: (party: Party) => Promise<number>,
+  ms: number,
+): Promise<Row> => {
+  const row: Row = { floors: [], columns: new Map() };
+  for (const { name } of others) row.columns.set(name, { values: [], ratios: [] });
+  const endsAt = performance.now() + ms;
   for (let round = 0; round < MIN_ROUNDS || performance.now() < endsAt; round += 1) {
-    floors.push(...(await runRound(current, { ...parties, columns })));
+    for (const party of others) {
+      const floor = await measure(d);
+      const value = await measure(party);
+      row.floors.push(floor);
+      row.columns.get(party.name)?.values.push(value);
+      row.columns.get(party.name)?.ratios.push(value / floor);
+    }
   }
-  return { name: current.name, floors, columns };
+  return row;
 };
+
+/** The routers, and the peers that answer the case. */
+const measuredIn = async ({ routers, peers }: Parties, current: Case): Promise<Party[]> => {
+  const others = [...routers];
+  for (const peer of peers) if (await answers(peer, current)) others.push(peer);
+  return others;
+};
+
+const runCase = async (parties: Parties, current: Case): Promise<Row> => {
+  const others = await measuredIn(parties, current);
+  for (const { running } of [parties.d, ...others]) await warm(running, current);
+  const measure = ({ running }: Party) => cpuPerUnit(running, current);
+  return compare({ d: parties.d, others }, measure, ROW_MS);
+};
+
+const firstTextMs = async (target: Target): Promise<number> =>
+  median((await load(target, FIRST_EVENT)).firstTextMs);
 
 const print = (label: string, cells: string[]) =>
-  console.log(label.padEnd(40) + cells.map((cell) => cell.padStart(20)).join(''));
+  console.log(label.padEnd(40) + cells.map((cell) => cell.padStart(19)).join(''));
 
-const runAll = async (d: Measured, targets: Record<string, Measured>) => {
-  const names = Object.keys(targets);
-  print('CPU, and added ms to the first byte', ['D, us', ...names.map((name) => `${name}, x D`)]);
-  const rows: Awaited<ReturnType<typeof runRow>>[] = [];
+const runAll = async (parties: Parties, upstream: Target) => {
+  const { d, routers, peers } = parties;
+  const names = [...routers, ...peers].map(({ name }) => name);
+  const printRow = (name: string, { floors, columns }: Row) => {
+    const ratios = names.map((party) => columns.get(party)?.ratios);
+    const cells = ratios.map((values) => (values ? median(values).toFixed(1) : '-'));
+    print(name, [median(floors).toFixed(1), ...cells]);
+  };
+  print('CPU', ['D, us', ...names.map((name) => `${name}, x D`)]);
+  const rows = new Map<string, Row>();
   for (const current of CASES) {
-    const row = await runRow(current, { d, targets: Object.values(targets) });
-    const cells = row.columns.map(
-      ({ ratios, addedMs }) => `${median(ratios).toFixed(1)} (+${median(addedMs).toFixed(1)})`,
-    );
-    print(row.name, [median(row.floors).toFixed(1), ...cells]);
-    rows.push(row);
+    const row = await runCase(parties, current);
+    printRow(current.name, row);
+    rows.set(current.name, row);
   }
-  const rate = (microseconds: number[]) => (1e6 / median(microseconds)).toFixed(0);
-  for (const { name, floors, columns } of rows.slice(0, 2)) {
-    print(`requests/s: ${name}`, [rate(floors), ...columns.map(({ cpu }) => rate(cpu))]);
+  const young = ({ launch }: Party) => cpuOfYoung(launch);
+  const fresh = await compare({ d, others: await measuredIn(parties, YOUNG) }, young, 2 * ROW_MS);
+  printRow('requests 3 to 22 of a process', fresh);
+  const added = async ({ running }: Party) =>
+    1_000 * ((await firstTextMs(running)) - (await firstTextMs(upstream)));
+  const others = await measuredIn(parties, FIRST_EVENT);
+  printRow('time added to the first text', await compare({ d, others }, added, 2 * ROW_MS));
+  const rate = (microseconds?: number[]) =>
+    microseconds ? (1e6 / median(microseconds)).toFixed(0) : '-';
+  for (const { name } of CASES.slice(0, 2)) {
+    const { floors = [], columns } = rows.get(name) ?? {};
+    const rates = names.map((party) => rate(columns?.get(party)?.values));
+    print(`requests/s: ${name}`, [rate(floors), ...rates]);
   }
 };
 
 const folder = mkdtempSync(join(tmpdir(), 'bench-'));
 try {
-  const upstream = await start<{ url: string }>('upstream.ts');
-  const pipe = await start<{ url: string }>('pipe.ts', upstream.url);
-  const { key, stores } = await startStores();
-  const catalog = join(folder, 'models.json');
-  writeFileSync(catalog, JSON.stringify(modelsAt(upstream.url)));
-  const { file } = bundle({ ...WEB_BUNDLE, outdir: folder, catalog });
-  const d: Measured = { ...pipe, headers: {} };
-  const headers = { authorization: `Bearer ${key}` };
-  const apart = bundle({
-    ...{ ...WEB_BUNDLE, entry: 'bench/gateway/store-apart.ts' },
-    ...{ outdir: join(folder, 'apart'), catalog },
-  });
-  const targets: Record<string, Measured> = {
-    'store apart': { ...(await startRouter(apart.file, { BENCH_KEY: key })), headers },
-  };
-  for (const [name, store] of Object.entries(stores)) {
-    const router = await startRouter(file, environmentOn(store));
-    targets[name] = { ...router, headers };
-  }
-  await runAll(d, targets);
+  const { upstream, ...parties } = await startParties(folder);
+  await runAll(parties, upstream);
 } finally {
   stopAll();
   rmSync(folder, { recursive: true });

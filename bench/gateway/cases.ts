@@ -8,6 +8,8 @@ export type Case = {
   events: number;
   stream: boolean;
   path: '/v1/chat/completions' | '/v1/messages';
+  /** The stand-in reads the shape of its response from it: `bench/<events>`, `bench/<events>/<ms between two>`. */
+  model: string;
   body: string;
 };
 
@@ -32,27 +34,40 @@ const TOOLS = Array.from({ length: 20 }, (_, index) => ({
     required: ['path'],
   },
 }));
-const ROUNDS = Array.from({ length: 6 }, (_, index) => [
-  {
-    role: 'assistant',
-    content: [{ type: 'tool_use', id: `toolu_${index}`, name: 'tool_1', input: { path: 'a.ts' } }],
-  },
-  {
-    role: 'user',
-    content: [
-      {
-        type: 'tool_result',
-        tool_use_id: `toolu_${index}`,
-        content: 'const line = 1;\n'.repeat(56),
-      },
-    ],
-  },
-]).flat();
+const CALLS = Array.from({ length: 6 }, (_, index) => `toolu_${index}`);
+const RESULT = 'const line = 1;\n'.repeat(56);
+
 /** The body of an agent with 20 tools. */
 export const AGENT = {
   system: SYSTEM,
   tools: TOOLS,
-  messages: [{ role: 'user', content: 'Fix the test.' }, ...ROUNDS],
+  messages: [
+    { role: 'user', content: 'Fix the test.' },
+    ...CALLS.flatMap((id) => [
+      {
+        role: 'assistant',
+        content: [{ type: 'tool_use', id, name: 'tool_1', input: { path: 'a.ts' } }],
+      },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: RESULT }] },
+    ]),
+  ],
+};
+
+const call = { name: 'tool_1', arguments: '{"path":"a.ts"}' };
+/** The same conversation in the chat protocol. */
+const CHAT_AGENT = {
+  tools: TOOLS.map(({ name, description, input_schema: parameters }) => ({
+    type: 'function',
+    function: { name, description, parameters },
+  })),
+  messages: [
+    { role: 'system', content: SYSTEM },
+    { role: 'user', content: 'Fix the test.' },
+    ...CALLS.flatMap((id) => [
+      { role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: call }] },
+      { role: 'tool', tool_call_id: id, content: RESULT },
+    ]),
+  ],
 };
 
 /** A message of 4,500 bytes. */
@@ -63,23 +78,27 @@ const lengthen = (message: object | undefined) => ({
 
 const chat = { path: '/v1/chat/completions' as const };
 const messages = { path: '/v1/messages' as const };
-const bodyOf = (events: number, stream: boolean, rest: object): string =>
-  JSON.stringify({ model: `bench/${events}`, max_tokens: 100, stream, ...rest });
 
 const caseOf = (
   name: string,
   { path }: Pick<Case, 'path'>,
-  load: Pick<Case, 'requests' | 'connections' | 'events' | 'stream'>,
+  load: Pick<Case, 'requests' | 'connections' | 'events' | 'stream'> & { model?: string },
   rest: object = { messages: SMALL },
-): Case => ({ name, path, ...load, body: bodyOf(load.events, load.stream, rest) });
+): Case => {
+  const { model = `bench/${load.events}`, stream } = load;
+  const body = JSON.stringify({ model, max_tokens: 100, stream, ...rest });
+  return { name, path, ...load, model, body };
+};
 
 const WHOLE = { requests: 300, connections: 20, events: 20, stream: false };
+const AGENT_LOAD = { ...WHOLE, requests: 150, connections: 5 };
 
 export const CASES: Case[] = [
   caseOf('whole, 20 events, pass-through', chat, WHOLE),
   caseOf('whole, 20 events, translated', messages, WHOLE),
   caseOf('whole, 200 events, translated', messages, { ...WHOLE, requests: 150, events: 200 }),
-  caseOf('agent body 29 KB, translated', messages, { ...WHOLE, requests: 150 }, AGENT),
+  caseOf('agent body 29 KB, pass-through', chat, AGENT_LOAD, CHAT_AGENT),
+  caseOf('agent body 29 KB, translated', messages, AGENT_LOAD, AGENT),
   caseOf(
     '4.5 MB body, pass-through',
     chat,
@@ -95,5 +114,12 @@ export const CASES: Case[] = [
   }),
 ];
 
-/** Ids of the models that the cases call. */
-export const EVENT_COUNTS = [...new Set(CASES.map(({ events }) => events))];
+/** Its first event is timed; the second follows a millisecond later, so that they do not share a write. */
+export const FIRST_EVENT = caseOf('first event', messages, {
+  ...{ requests: 60, connections: 1, events: 2, stream: true, model: 'bench/2/1' },
+});
+
+/** The first requests of a process. */
+export const YOUNG = caseOf('young process', chat, { ...WHOLE, requests: 20, connections: 1 });
+
+export const MODELS = [...new Set([...CASES, FIRST_EVENT].map(({ model }) => model))];

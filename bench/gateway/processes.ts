@@ -1,4 +1,4 @@
-import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -16,7 +16,7 @@ export const start = async <Message>(file: string, ...args: string[]) => {
   return { pid: child.pid ?? 0, ...message };
 };
 
-const freePort = async (): Promise<number> => {
+export const freePort = async (): Promise<number> => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
@@ -31,20 +31,36 @@ const isUp = (url: string): Promise<boolean> =>
     () => false,
   );
 
+type Started = { url: string; args: string[]; env: Record<string, string> };
+
+/** Starts a Node process and waits until it answers at `url`. Its stdout is discarded. */
+export const startServer = async ({ url, args, env }: Started, stderr: 'inherit' | 'ignore') => {
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', stderr], env });
+  children.push(child);
+  while (!(await isUp(url))) {
+    if (child.exitCode !== null) throw new Error(`The server ended with ${child.exitCode}.`);
+  }
+  return { pid: child.pid ?? 0, url };
+};
+
 /** Starts a Web Function's bundle as Lambda does, on a free port. */
 export const startRouter = async (file: string, env: Record<string, string>) => {
   const endpoint = `127.0.0.1:${await freePort()}`;
-  const child = spawn(process.execPath, [file], {
-    // Its log lines are written and discarded.
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...env, AWS_LAMBDA_HTTP_ENDPOINT: endpoint },
-  });
-  children.push(child);
-  const url = `http://${endpoint}`;
-  while (!(await isUp(url))) {
-    if (child.exitCode !== null) throw new Error(`The router ended with ${child.exitCode}.`);
+  const own = { ...env, AWS_LAMBDA_HTTP_ENDPOINT: endpoint };
+  return startServer({ url: `http://${endpoint}`, args: [file], env: own }, 'inherit');
+};
+
+/** Ties a process to a core, so that the measured one does not share its caches; a no-op without `taskset`. */
+export const tie = (pid: number, core: number): void => {
+  try {
+    execFileSync('taskset', ['-acp', String(core), String(pid)], { stdio: 'ignore' });
+  } catch {
+    // The machine has one core, or no taskset: the ratios are only noisier.
   }
-  return { pid: child.pid ?? 0, url };
+};
+
+export const stop = (pid: number): void => {
+  children.find((child) => child.pid === pid)?.kill('SIGKILL');
 };
 
 export const stopAll = (): void => {

@@ -7,7 +7,7 @@ import { createDocumentClient } from '../../lambdas/stores/dynamo/sdk-client.ts'
 import { createDynamoStores } from '../../lambdas/stores/dynamo/stores.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { createLocalDynamoClient, LOCAL_AWS } from '../../local/local-aws.ts';
-import { EVENT_COUNTS } from './cases.ts';
+import { MODELS } from './cases.ts';
 import { start } from './processes.ts';
 
 const TABLES = {
@@ -21,8 +21,8 @@ const TABLES = {
 export type Store = { dynamo: string; secrets: string };
 
 export const modelsAt = (url: string): Model[] =>
-  EVENT_COUNTS.map((events) => ({
-    ...{ id: `bench/${events}`, display_name: 'Bench', created: 1, owned_by: 'bench' },
+  MODELS.map((id) => ({
+    ...{ id, display_name: 'Bench', created: 1, owned_by: 'bench' },
     ...{ context_length: 10_000_000, max_output_tokens: 100_000 },
     ...{ streaming: true, tools: true, vision: false, input_price_per_m: 1, output_price_per_m: 2 },
     targets: [
@@ -30,7 +30,7 @@ export const modelsAt = (url: string): Model[] =>
         upstream: 'bench',
         protocol: 'chat',
         baseUrl: url,
-        model: `bench/${events}`,
+        model: id,
         secret: 'bench',
       },
     ],

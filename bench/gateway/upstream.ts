@@ -1,52 +1,70 @@
-/** The provider of the bench, as a process: streams as many text events as the model's name asks for. */
+/** The provider of the bench, as a process: its chat responses have as many texts as the model's name asks for. */
 import { createServer, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { listen } from '../../local/loopback.ts';
 
 const EVENTS_PER_WRITE = 16;
 
-const chunkOf = (delta: object, finish: string | null = null) =>
-  `data: ${JSON.stringify({
-    id: 'chatcmpl-1',
-    object: 'chat.completion.chunk',
-    created: 1,
-    model: 'bench',
-    choices: [{ index: 0, delta, finish_reason: finish }],
-  })}\n\n`;
+const BASE = { id: 'chatcmpl-1', created: 1, model: 'bench' };
 const USAGE = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 };
-const LAST = [
-  chunkOf({}, 'stop'),
-  `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'bench', choices: [], usage: USAGE })}\n\n`,
-  'data: [DONE]\n\n',
-];
+
+const eventOf = (rest: object) =>
+  `data: ${JSON.stringify({ ...BASE, object: 'chat.completion.chunk', ...rest })}\n\n`;
+const chunkOf = (delta: object, finish: string | null = null) =>
+  eventOf({ choices: [{ index: 0, delta, finish_reason: finish }] });
+
+const textsOf = (events: number) => Array.from({ length: events }, (_, index) => ` word${index}`);
 
 /** The messages of a stream of `events` texts. */
 const streamOf = (events: number): string[] => [
   chunkOf({ role: 'assistant', content: '' }),
-  ...Array.from({ length: events }, (_, index) => chunkOf({ content: ` word${index}` })),
-  ...LAST,
+  ...textsOf(events).map((content) => chunkOf({ content })),
+  chunkOf({}, 'stop'),
+  eventOf({ choices: [], usage: USAGE }),
+  'data: [DONE]\n\n',
 ];
-const known = new Map<number, string[]>();
+
+/** The same texts as a whole response. */
+const wholeOf = (events: number): string => {
+  const message = { role: 'assistant', content: textsOf(events).join('') };
+  const choices = [{ index: 0, message, finish_reason: 'stop' }];
+  return JSON.stringify({ ...BASE, object: 'chat.completion', choices, usage: USAGE });
+};
 
 /** Each message is an HTTP chunk, as providers flush each token; at most 16 of them share a write. */
-const send = async (response: ServerResponse, stream: string[]) => {
-  for (let from = 0; from < stream.length; from += EVENTS_PER_WRITE) {
+const send = async (response: ServerResponse, stream: string[], pauseMs: number) => {
+  const step = pauseMs > 0 ? 1 : EVENTS_PER_WRITE;
+  for (let from = 0; from < stream.length; from += step) {
     response.cork();
-    for (const message of stream.slice(from, from + EVENTS_PER_WRITE)) response.write(message);
+    for (const message of stream.slice(from, from + step)) response.write(message);
     response.uncork();
-    await nextTurn();
+    await (pauseMs > 0 ? delay(pauseMs) : nextTurn());
   }
   response.end();
 };
 
+/** Makes the response of a size once. */
+const once = <Result>(make: (events: number) => Result) => {
+  const known = new Map<number, Result>();
+  return (events: number): Result => {
+    const result = known.get(events) ?? make(events);
+    known.set(events, result);
+    return result;
+  };
+};
+const knownStream = once(streamOf);
+const knownWhole = once(wholeOf);
+
 const server = createServer({ noDelay: true }, async (request, response) => {
   const body = await text(request);
-  const events = Number(/"bench\/(\d+)"/.exec(body)?.[1] ?? 1);
-  const stream = known.get(events) ?? streamOf(events);
-  known.set(events, stream);
+  const [, events = '1', pauseMs = '0'] = /"bench\/(\d+)(?:\/(\d+))?"/.exec(body) ?? [];
+  if (!body.includes('"stream":true')) {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(knownWhole(Number(events)));
+    return;
+  }
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  await send(response, stream);
+  await send(response, knownStream(Number(events)), Number(pauseMs));
 });
 const { url } = await listen(server);
 process.send?.({ url });

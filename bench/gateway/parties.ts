@@ -1,0 +1,83 @@
+/** Who is measured: D, the router with each store, and other gateways. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { bundle, WEB_BUNDLE } from '../../lib/bundle/bundle.ts';
+import type { Target } from './client.ts';
+import { installPeers } from './peers.ts';
+import { start, startRouter, tie } from './processes.ts';
+import { environmentOn, modelsAt, startStores } from './setting.ts';
+
+/** Clients, upstream and stores share a core, and the measured process has the other. */
+const OTHERS_CORE = 0;
+const MEASURED_CORE = 1;
+
+export type Measured = Target & { pid: number };
+type Launch = () => Promise<Measured>;
+export type Party = { name: string; launch: Launch; running: Measured };
+/** `d` is the denominator. */
+export type Parties = { d: Party; routers: Party[]; peers: Party[] };
+
+const partyOf = async (name: string, launch: Launch): Promise<Party> => {
+  const tied = async () => {
+    const started = await launch();
+    tie(started.pid, MEASURED_CORE);
+    return started;
+  };
+  return { name, launch: tied, running: await tied() };
+};
+
+const partiesOf = async (launches: Record<string, Launch>): Promise<Party[]> => {
+  const parties: Party[] = [];
+  for (const [name, launch] of Object.entries(launches)) parties.push(await partyOf(name, launch));
+  return parties;
+};
+
+/** What starts the router with each store. */
+const routersOf = async (folder: string, catalog: string): Promise<Record<string, Launch>> => {
+  const { key, stores } = await startStores();
+  const { file } = bundle({ ...WEB_BUNDLE, outdir: folder, catalog });
+  const apart = bundle({
+    ...{ ...WEB_BUNDLE, entry: 'bench/gateway/store-apart.ts' },
+    ...{ outdir: join(folder, 'apart'), catalog },
+  });
+  const headers = { authorization: `Bearer ${key}` };
+  const launches: Record<string, Launch> = {
+    'store apart': async () => ({
+      ...(await startRouter(apart.file, { BENCH_KEY: key })),
+      headers,
+    }),
+  };
+  for (const [name, store] of Object.entries(stores)) {
+    tie(store.pid, OTHERS_CORE);
+    launches[name] = async () => ({ ...(await startRouter(file, environmentOn(store))), headers });
+  }
+  return launches;
+};
+
+const peersOf = (folder: string, upstream: string): Record<string, Launch> => {
+  try {
+    return installPeers(join(folder, 'peers'), upstream);
+  } catch {
+    console.log('Other gateways are left out, because npm could not install them.');
+    return {};
+  }
+};
+
+/** Starts all of them, and the provider that they call. */
+export const startParties = async (folder: string): Promise<Parties & { upstream: Target }> => {
+  tie(process.pid, OTHERS_CORE);
+  const upstream = await start<{ url: string }>('upstream.ts');
+  tie(upstream.pid, OTHERS_CORE);
+  const catalog = join(folder, 'models.json');
+  writeFileSync(catalog, JSON.stringify(modelsAt(upstream.url)));
+  const pipe = async () => ({
+    ...(await start<{ url: string }>('pipe.ts', upstream.url)),
+    headers: {},
+  });
+  return {
+    d: await partyOf('D', pipe),
+    routers: await partiesOf(await routersOf(folder, catalog)),
+    peers: await partiesOf(peersOf(folder, upstream.url)),
+    upstream: { url: upstream.url, headers: {} },
+  };
+};
