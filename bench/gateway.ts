@@ -1,5 +1,5 @@
 /**
- * CPU of the whole router per request and per event, as multiples of D, a proxy that parses nothing, beside other
+ * CPU of the whole router per request and per event, as multiples of D, a proxy that parses nothing, next to other
  * gateways: `npm run bench:gateway`, or `-- 60` for a minute per row. bench/README.md says how to read the table.
  */
 import { mkdtempSync, rmSync } from 'node:fs';

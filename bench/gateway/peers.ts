@@ -1,4 +1,4 @@
-/** Other gateways from npm, which the bench measures beside the router. They meter nothing as they are started here. */
+/** Other gateways from npm, which the bench measures next to the router. They meter nothing as they are started here. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
