@@ -8,7 +8,8 @@ const namesOf = ({ tools = [] }: GenerationRequest): string[] =>
 
 const assertTools = (request: GenerationRequest) => {
   const names = namesOf(request);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  const seen = new Set<string>();
+  const twice = names.find((name) => seen.size === seen.add(name).size);
   if (twice !== undefined) {
     throw invalidRequest(`tools: the name '${twice}' is used twice.`, { param: 'tools' });
   }

@@ -1,5 +1,5 @@
 import type { Extras } from './generation.ts';
-import { asRecord, asString, readJsonObject } from './json.ts';
+import { asRecord, asString, isTooDeep, readJsonObject } from './json.ts';
 import { isProtocolName } from './protocol-name.ts';
 
 /** A tool-call id plus provider fields that must round-trip. */
@@ -27,7 +27,9 @@ export const readCarriedId = (wireId: string): CallId => {
   const id = asString(read?.id);
   const { protocol, fields: wireFields } = asRecord(read?.extras) ?? {};
   const fields = asRecord(wireFields);
-  if (id === undefined || !isProtocolName(protocol) || !fields) return { id: wireId };
+  // Deeper levels, which no response has, could not be encoded again.
+  const isOwn = isProtocolName(protocol) && !isTooDeep(fields);
+  if (id === undefined || !isOwn || !fields) return { id: wireId };
   const extras = { protocol, fields };
   return carryingId(id, extras) === wireId ? { id, extras } : { id: wireId };
 };

@@ -8,10 +8,16 @@ import { type StallMeter, startStallMeter } from '../fuzz/stall-meter.ts';
 import { besideBystander } from '../support/bystander.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { answer } from '../support/fleet-upstream.ts';
+import {
+  type GenerationUpstream,
+  startGenerationUpstream,
+} from '../support/generation-upstream.ts';
 import { CANARIES } from '../support/leak-watch.ts';
 import { modelOn, targetAt } from '../support/models.ts';
 import { send } from '../support/send.ts';
+import { chatWire } from '../support/translate.ts';
 import { ENDLESS, type Endless, endlessOf, GROWN } from './growth/inputs.ts';
+import { TANGLED } from './growth/tangled.ts';
 
 const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages' };
 /** The end of what has no end: without a limit the router takes all of it. */
@@ -45,7 +51,18 @@ const flood = async (response: ServerResponse, { opening, piece }: Endless) => {
   response.destroy();
 };
 
+const LISTS = 25_000;
+
+/** A whole answer, each chunk of which adds to a list of its message. */
+const sendLists = (response: ServerResponse) => {
+  const chunk = { choices: [{ index: 0, delta: { content: 'x', annotations: [{}] } }] };
+  const end = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.end(chatWire([...new Array(LISTS).fill(chunk), end]));
+};
+
 let upstream: Listening;
+let generating: GenerationUpstream;
 let fleet: Fleet;
 let meter: StallMeter;
 beforeAll(async () => {
@@ -54,12 +71,21 @@ beforeAll(async () => {
       const { model } = (await json(incoming)) as { model: string };
       const endless = endlessOf(model);
       if (endless) flood(response, endless).catch(() => response.destroy());
+      else if (model === 'lists') sendLists(response);
       else answer(response);
     }),
   );
   const on = (id: string, extra: object = {}) =>
     modelOn([targetAt(upstream.url, { model: id, upstream: id, ...extra })], { id });
-  const models = [on('vendor/well'), ...ENDLESS.map(({ id, wire }) => on(id, { protocol: wire }))];
+  generating = await startGenerationUpstream();
+  const speaking = (protocol: 'chat' | 'messages') =>
+    modelOn([targetAt(generating.url, { protocol, model: protocol })], {
+      id: `vendor/${protocol}`,
+    });
+  const models = [
+    ...[on('vendor/well'), on('lists'), speaking('chat'), speaking('messages')],
+    ...ENDLESS.map(({ id, wire }) => on(id, { protocol: wire })),
+  ];
   fleet = await startFleet({ models, clock: systemClock, secret: CANARIES.upstreamKey });
   meter = startStallMeter();
 });
@@ -67,6 +93,7 @@ afterAll(async () => {
   meter.stop();
   await fleet.close();
   await upstream.close();
+  await generating.close();
 });
 
 const postTo = (path: string, body: string) =>
@@ -123,6 +150,15 @@ describe('an upstream whose answer has no end', () => {
   );
 });
 
+test('a list that grows with each chunk costs each chunk the same', async () => {
+  const before = process.threadCpuUsage();
+  const messages = [{ role: 'user', content: 'hi' }];
+  const { text } = await postTo(PATHS.chat, JSON.stringify({ model: 'lists', messages }));
+  const { user, system } = process.threadCpuUsage(before);
+  expect(JSON.parse(text).choices[0].message.annotations).toHaveLength(LISTS);
+  expect((user + system) / 1_000).toBeLessThan(SLOW_MS);
+});
+
 describe('a request of the largest size', () => {
   test.each(GROWN)('a large request holds no other caller up: $name', async ({ path, body }) => {
     const text = body();
@@ -130,4 +166,23 @@ describe('a request of the largest size', () => {
     expect([200, 400, 413], got.text.slice(0, 300)).toContain(got.status);
     expect(turnMs, 'the longest turn').toBeLessThan(MAX_TURN_MS);
   });
+});
+
+/** CPU time of this thread; each takes a third of it at most. */
+const MAX_TANGLED_MS = 600;
+/** What the router adds to a request: fields of its own, and the other names of another protocol. */
+const MOST_GROWTH = 4;
+
+describe('a request of many parts that refer to each other', () => {
+  test.each(TANGLED)(
+    'a tangled request costs and sends no more than its size: $name',
+    async (row) => {
+      const text = row.body();
+      const { got, turnMs } = await meter.during(() => postTo(row.path, text));
+      expect(got.status, got.text.slice(0, 300)).toBe(200);
+      expect(turnMs, 'the longest turn').toBeLessThan(MAX_TANGLED_MS);
+      const received = generating.take().at(-1);
+      expect(JSON.stringify(received?.body).length).toBeLessThan(MOST_GROWTH * text.length);
+    },
+  );
 });

@@ -58,19 +58,15 @@ export const decodeFunctionCall = (
   return { ...call, arguments: text ?? '', ...extrasIfAny(NAME, { ...rest, ...MARK }) };
 };
 
-/** Belongs to the last call before it; without one, the check of the conversation names the function. */
+/** Belongs to the last call before it, in the message `called`; without one, the check of the conversation names the function. */
 export const decodeFunctionResult = (
   { role: _, content, ...fields }: MessageOf<'function'>,
   index: number,
-  messages: Message[],
+  called: number | undefined,
 ): Turn => {
-  const called = messages.findLastIndex(
-    (message, position) =>
-      position < index && message.role === 'assistant' && message.function_call !== undefined,
-  );
   const result: ToolResultBlock = {
     type: 'tool-result',
-    callId: called === -1 ? fields.name : callIdAt(called),
+    callId: called === undefined ? fields.name : callIdAt(called),
     content: decodeContent(content, `messages.${index}`),
     ...extrasIfAny(NAME, { ...fields, ...MARK }),
   };

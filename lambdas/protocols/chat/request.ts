@@ -12,7 +12,7 @@ import { MARK } from './functions.ts';
 import { NAME } from './name.ts';
 import { decodeResponseFormat, encodeResponseFormat, isStrictSchema } from './response-format.ts';
 import { decodeToolFields, encodeToolFields } from './tools.ts';
-import { decodeMessage, encodeTurns } from './turns.ts';
+import { decodeMessages, encodeTurns } from './turns.ts';
 import { ChatRequest } from './wire.ts';
 
 // --- wire -> canonical ---
@@ -42,7 +42,7 @@ export const decodeRequest = (body: unknown): GenerationRequest => {
   } = wire;
   return omitUndefined({
     model,
-    turns: messages.map(decodeMessage),
+    turns: decodeMessages(messages),
     stream: stream ?? false,
     // The vendor streams audio in one raw format only.
     isWhole: !stream && fields.modalities?.includes('audio') ? (true as const) : undefined,

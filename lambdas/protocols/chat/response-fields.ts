@@ -40,9 +40,8 @@ const joined = (one: Json, next: Json): Json => {
   return { ...one, ...next, ...Object.fromEntries(grown) };
 };
 
-/** A list of a stream: items are added, and fragments of one item joined. */
-const append = (items: unknown[], added: unknown[]): unknown[] => {
-  const list = [...items];
+/** Adds to a list of a stream, in place: items are added, and fragments of one item joined. */
+const append = (list: unknown[], added: unknown[]): unknown[] => {
   for (const item of added) {
     const next = asRecord(item);
     const last = asRecord(list.at(-1));

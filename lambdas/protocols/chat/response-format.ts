@@ -25,11 +25,11 @@ const UNSUPPORTED = ['oneOf', 'allOf', 'not', 'if', 'patternProperties', 'depend
 
 const isClosed = (schema: Json): boolean => {
   const properties = Object.keys(asRecord(schema.properties) ?? {});
-  const required = asArray(schema.required);
+  const required = new Set(asArray(schema.required));
   const isObject = schema.type === 'object' || properties.length > 0;
   return (
     !isObject ||
-    (schema.additionalProperties === false && properties.every((name) => required.includes(name)))
+    (schema.additionalProperties === false && properties.every((name) => required.has(name)))
   );
 };
 

@@ -103,10 +103,14 @@ export const placeThoughts = (thoughts: Thought[], content: Block[], calls: Bloc
   let last: Position = { characters: 0, calls: 0 };
   const placed = thoughts.flatMap((thought) => {
     const { characters, calls: count } = last;
-    last = thought;
+    // Never back: content would be sent twice, and a small request could become one of gigabytes.
+    last = {
+      characters: Math.max(characters, thought.characters),
+      calls: Math.max(count, thought.calls),
+    };
     return [
-      ...cut(characters, thought.characters),
-      ...calls.slice(count, thought.calls),
+      ...cut(characters, last.characters),
+      ...calls.slice(count, last.calls),
       thinkingOf(thought),
     ];
   });

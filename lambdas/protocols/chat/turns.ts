@@ -10,6 +10,7 @@ import type {
 } from '../generation.ts';
 import { asRecord, type Json } from '../json.ts';
 import { fittingToolName } from '../tool-names.ts';
+import { runsOf } from '../turn-runs.ts';
 import {
   decodeContent,
   encodeContent,
@@ -85,7 +86,7 @@ const decodeToolMessage = (message: MessageOf<'tool'>, param: string): Turn => {
   return { role: 'user', blocks: [{ ...result, ...extrasIfAny(NAME, fields) }] };
 };
 
-export const decodeMessage = (message: Message, index: number, messages: Message[]): Turn => {
+const decodeMessage = (message: Message, index: number, called: number | undefined): Turn => {
   const param = `messages.${index}`;
   switch (message.role) {
     case 'system':
@@ -101,10 +102,18 @@ export const decodeMessage = (message: Message, index: number, messages: Message
     case 'tool':
       return decodeToolMessage(message, param);
     case 'function':
-      return decodeFunctionResult(message, index, messages);
+      return decodeFunctionResult(message, index, called);
     default:
       return message satisfies never;
   }
+};
+
+export const decodeMessages = (messages: Message[]): Turn[] => {
+  let called: number | undefined;
+  return messages.map((message, index) => {
+    if (message.role === 'assistant' && message.function_call !== undefined) called = index;
+    return decodeMessage(message, index, called);
+  });
 };
 
 // --- canonical -> wire ---
@@ -239,17 +248,6 @@ const encodeUsers = (turns: Turn[], sameProtocol: boolean): Json[] => [
   ...turns.flatMap((turn) => encodeUser(turn, sameProtocol)),
 ];
 
-/** Runs of turns of one role, in order. */
-const runsOf = (turns: Turn[]): Turn[][] => {
-  const runs: Turn[][] = [];
-  for (const turn of turns) {
-    const last = runs.at(-1);
-    if (last?.[0]?.role === turn.role) last.push(turn);
-    else runs.push([turn]);
-  }
-  return runs;
-};
-
 const encodeRun = (run: Turn[], position: number, sameProtocol: boolean): Json[] => {
   switch (run[0]?.role) {
     case 'assistant':
@@ -271,7 +269,8 @@ const encodeRun = (run: Turn[], position: number, sameProtocol: boolean): Json[]
  */
 export const encodeTurns = ({ turns, extras }: GenerationRequest): Json[] => {
   const sameProtocol = extras.protocol === NAME;
-  const messages = runsOf(turns).flatMap((run, position) => encodeRun(run, position, sameProtocol));
+  const runs = runsOf(turns, (last, next) => last.role === next.role);
+  const messages = runs.flatMap((run, position) => encodeRun(run, position, sameProtocol));
   const isSpoken = turns.some(({ role }) => role !== 'system');
   const isLost = isSpoken && messages.every(({ role }) => role === 'system');
   if (!sameProtocol && (messages.length === 0 || isLost)) throw noContent();

@@ -46,12 +46,14 @@ const MAX_REFERENCES = 50;
 
 /** Whether the schema is recursive, which the vendor rejects. */
 const isRecursive = (root: Json): boolean => {
-  const finite = new Set<string>();
-  const loops = (ref: string, path: string[]): boolean => {
-    if (finite.has(ref)) return false;
-    if (path.includes(ref) || path.length > MAX_REFERENCES) return true;
-    const found = refsIn(resolveRef(root, ref)).some((next) => loops(next, [...path, ref]));
-    if (!found) finite.add(ref);
+  // By schema: references of many spellings name the same one, and each is read once.
+  const finite = new Set<unknown>();
+  const loops = (ref: string, path: unknown[]): boolean => {
+    const schema = resolveRef(root, ref);
+    if (finite.has(schema)) return false;
+    if (path.includes(schema) || path.length > MAX_REFERENCES) return true;
+    const found = refsIn(schema).some((next) => loops(next, [...path, schema]));
+    if (!found) finite.add(schema);
     return found;
   };
   return refsIn(root).some((ref) => loops(ref, []));

@@ -5,6 +5,7 @@ import type { Block, GenerationRequest, Turn } from '../generation.ts';
 import type { Json } from '../json.ts';
 import type { WireTarget } from '../protocol.ts';
 import { renameCalls } from '../tool-ids.ts';
+import { joinRuns } from '../turn-runs.ts';
 import { decodeContent, encodeContent } from './content.ts';
 import { NAME } from './name.ts';
 import type { ContentBlock, Message } from './wire.ts';
@@ -42,24 +43,24 @@ export const assertContent = (turns: Turn[]): void => {
  */
 const withUniqueCalls = (turns: Turn[]): Turn[] => {
   const used = new Set<string>();
-  /** Original id -> unique ids of its calls without a result so far. */
-  const pending = new Map<string, string[]>();
-  const latest = new Map<string, string>();
+  /** Original id -> unique ids of its calls, and how many of them have a result so far. */
+  const calls = new Map<string, { names: string[]; results: number }>();
 
   const nameCall = (id: string): string => {
-    let unique = id;
-    for (let count = 2; used.has(unique); count += 1) unique = `${id}_${count}`;
+    const { names, results } = calls.get(id) ?? { names: [], results: 0 };
+    let unique = names.length === 0 ? id : `${id}_${names.length + 1}`;
+    for (let count = names.length + 2; used.has(unique); count += 1) unique = `${id}_${count}`;
     used.add(unique);
-    latest.set(id, unique);
-    pending.set(id, [...(pending.get(id) ?? []), unique]);
+    names.push(unique);
+    calls.set(id, { names, results });
     return unique;
   };
 
   /** Results of calls with the same id come in the order of the calls. */
   const nameResult = (id: string): string => {
-    const [next, ...later] = pending.get(id) ?? [];
-    pending.set(id, later);
-    return next ?? latest.get(id) ?? id;
+    const { names, results } = calls.get(id) ?? { names: [], results: 0 };
+    calls.set(id, { names, results: Math.min(results + 1, names.length) });
+    return names[results] ?? names.at(-1) ?? id;
   };
 
   return renameCalls(turns, nameCall, nameResult);
@@ -72,15 +73,10 @@ const resultsFirst = (blocks: Block[]): Block[] => [
 ];
 
 /** Merges consecutive turns of one role; the vendor does the same. */
-const mergeTurns = (turns: Turn[]): Turn[] => {
-  const merged: Turn[] = [];
-  for (const turn of turns) {
-    const last = merged.at(-1);
-    if (last?.role !== turn.role || turn.role === 'system') merged.push(turn);
-    else merged[merged.length - 1] = { ...last, blocks: [...last.blocks, ...turn.blocks] };
-  }
-  return merged.map((turn) => ({ ...turn, blocks: resultsFirst(turn.blocks) }));
-};
+const mergeTurns = (turns: Turn[]): Turn[] =>
+  joinRuns(turns, (last, next) => last.role === next.role && next.role !== 'system').map(
+    (turn) => ({ ...turn, blocks: resultsFirst(turn.blocks) }),
+  );
 
 /** Turns a later system turn into a marked user turn, in its place. */
 const asReminder = (turn: Turn): Turn => {

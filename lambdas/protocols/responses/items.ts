@@ -4,6 +4,7 @@ import { readCarriedId } from '../carried-ids.ts';
 import { extrasIfAny } from '../extras.ts';
 import type { Block, Tool, Turn } from '../generation.ts';
 import { assertImage, isPdf, parseMediaUrl } from '../media.ts';
+import { joinRuns } from '../turn-runs.ts';
 import { NAME } from './name.ts';
 import { openThinking } from './sealed-thinking.ts';
 import { decodeTools, flatName, wrapInput } from './tools.ts';
@@ -140,16 +141,6 @@ const isContinued = (turn: Turn, next: Turn): boolean =>
   turn.role === next.role &&
   (turn.role === 'assistant' || (holdsResults(turn) && holdsResults(next)));
 
-const joinTurns = (turns: Turn[]): Turn[] => {
-  const joined: Turn[] = [];
-  for (const turn of turns) {
-    const last = joined.at(-1);
-    if (!last || !isContinued(last, turn)) joined.push(turn);
-    else joined[joined.length - 1] = { ...last, blocks: [...last.blocks, ...turn.blocks] };
-  }
-  return joined;
-};
-
 /** The conversation, the tools that items add, and the types of what is dropped. */
 export const decodeInput = (
   input: ResponsesRequest['input'],
@@ -164,7 +155,10 @@ export const decodeInput = (
   );
   const hosted = input.flatMap((item) => (item.type === 'other' ? [item.value.type] : []));
   return {
-    turns: joinTurns(turns.filter((turn) => turn !== undefined)),
+    turns: joinRuns(
+      turns.filter((turn) => turn !== undefined),
+      isContinued,
+    ),
     tools: added.tools,
     dropped: [...added.dropped, ...hosted],
   };

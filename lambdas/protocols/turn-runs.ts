@@ -1,0 +1,22 @@
+import type { Turn } from './generation.ts';
+
+type Run = [Turn, ...Turn[]];
+
+/** Splits a conversation into runs of turns that continue each other, in order. */
+export const runsOf = (turns: Turn[], continues: (last: Turn, next: Turn) => boolean): Run[] => {
+  const runs: Run[] = [];
+  for (const turn of turns) {
+    const run = runs.at(-1);
+    const last = run?.at(-1);
+    if (run && last && continues(last, turn)) run.push(turn);
+    else runs.push([turn]);
+  }
+  return runs;
+};
+
+/** Joins the turns of each run. The blocks of a run are copied once: a turn at a time, 10,000 turns took a second. */
+export const joinRuns = (...conversation: Parameters<typeof runsOf>): Turn[] =>
+  runsOf(...conversation).map((run) => ({
+    ...run[0],
+    blocks: run.flatMap(({ blocks }) => blocks),
+  }));
