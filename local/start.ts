@@ -9,7 +9,7 @@ import { parseModels } from '../lambdas/catalog/parse-models.ts';
 import { type Admin, createAdmin } from '../lambdas/create-admin.ts';
 import { createRouter } from '../lambdas/create-router.ts';
 import type { HttpHandler } from '../lambdas/http/create-http-handler.ts';
-import type { HttpEvent } from '../lambdas/http/read-event.ts';
+import type { HttpEvent, HttpRequest } from '../lambdas/http/read-event.ts';
 import {
   type Authenticate,
   createAcceptsBody,
@@ -21,10 +21,12 @@ import { type Clock, systemClock } from '../lambdas/support/clock.ts';
 import type { Log } from '../lambdas/support/log.ts';
 import { createHttpUpstream } from '../lambdas/upstreams/http-upstream.ts';
 import { withPrelude } from '../lambdas/web/lambda-runtime.ts';
-import { type RequestHead, startServer } from '../lambdas/web/server.ts';
+import type { RequestHead } from '../lambdas/web/request-head.ts';
+import { startServer } from '../lambdas/web/server.ts';
 import { startEmbeddedSecrets } from './embedded-secrets.ts';
 import type { UpstreamControl } from './embedded-upstream/recorder.ts';
 import { startEmbeddedUpstream } from './embedded-upstream/server.ts';
+import { deliveredEvent } from './function-url-event.ts';
 import { createIdentifyLocal, isAdminPath, isForLoopback } from './identify-local.ts';
 import { atEmbeddedUpstream, localCredentials } from './local-catalog.ts';
 import { startLocalStores } from './local-stores.ts';
@@ -87,12 +89,13 @@ const createKeySeeder = ({ lifecycle, plans }: SeederParts) => {
   };
 };
 
-const isForAdmin = (event: HttpEvent): boolean => 'rawPath' in event && isAdminPath(event.rawPath);
+const isForAdmin = (event: HttpEvent | HttpRequest): event is HttpEvent =>
+  'rawPath' in event && isAdminPath(event.rawPath);
 
 /** Requests whose responses come from the history, which is a run behind. */
 const HISTORY_PATHS = /^\/(?:admin|dashboard\/api)\/(?:usage$|projects\/[^/]+\/statements\/)/;
 
-const readsHistory = (event: HttpEvent): boolean => {
+const readsHistory = (event: HttpEvent | HttpRequest): boolean => {
   if (!('rawPath' in event)) return false;
   const { rawPath, rawQueryString = '' } = event;
   return HISTORY_PATHS.test(rawPath) || (rawPath === '/v1/usage' && rawQueryString !== '');
@@ -183,7 +186,14 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     const handler = withAdmin({ router, admin });
     const port = options.port ?? 0;
     const acceptsBody = createAcceptsBodyOfBoth(authenticate);
-    const server = await startServer({ handler, port, acceptsBody, clock, randomBytes });
+    const server = await startServer({
+      handler,
+      port,
+      toEvent: deliveredEvent,
+      acceptsBody,
+      clock,
+      randomBytes,
+    });
     return {
       baseUrl: server.url,
       key,

@@ -13,7 +13,7 @@ import { errorEnvelope } from './middleware/error-envelope.ts';
 import { receive } from './middleware/receive.ts';
 import { writeReply, writeResponse } from './middleware/write-reply.ts';
 import { readAddress } from './read-address.ts';
-import type { HttpEvent } from './read-event.ts';
+import type { HttpEvent, HttpRequest } from './read-event.ts';
 import {
   type Authenticated,
   type Endpoints,
@@ -81,7 +81,7 @@ const createClientErrorLimit = ({ clock }: { clock: Clock }): LimitClientErrors 
 
 /** A streaming Lambda handler; it resolves when the response has been written to its end. */
 export type HttpHandler = (
-  event: HttpEvent,
+  event: HttpEvent | HttpRequest,
   response: Writable,
   context: InvocationContext,
 ) => Promise<void>;
@@ -137,7 +137,10 @@ const createServe = ({ endpoints, authenticate, log, clock }: HttpHandlerOptions
   };
 };
 
-type Respond = (event: HttpEvent, context: InvocationContext) => Promise<PlatformResponse>;
+type Respond = (
+  event: HttpEvent | HttpRequest,
+  context: InvocationContext,
+) => Promise<PlatformResponse>;
 
 /**
  * The one stack in front of all routes. Read the middlewares downwards on the way in, upwards on the way

@@ -11,7 +11,7 @@ export type HttpRequest = {
   source: string;
   /** Parameters of the query, decoded; the last one of a repeated name. */
   query: Readonly<Record<string, string>>;
-  /** The body as sent: its text, or its bytes where the event has them in base64; empty when there is none. */
+  /** The body as sent: its bytes, or its text where an event has that; empty when there is none. */
   body: string | Uint8Array;
 };
 
@@ -71,7 +71,7 @@ const pathBelowMapping = ({ path, resource, pathParameters }: APIGatewayProxyEve
 export const pathOf = (event: HttpEvent): string =>
   'rawPath' in event ? event.rawPath : pathBelowMapping(event);
 
-const queryOf = (text: string): Record<string, string> =>
+export const queryOf = (text: string): Record<string, string> =>
   Object.fromEntries(new URLSearchParams(text));
 
 const queryOfRestApi = ({

@@ -8,23 +8,22 @@ import { MAX_INVOCATION_MS } from '../support/clock.ts';
 import { apiError, invalidRequest } from '../support/errors.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import { closeServer, createDrain, createInFlight } from './connections.ts';
-import { eventBytes } from './event-size.ts';
-import { functionUrlEvent, joinHeaders, splitTarget } from './function-url-event.ts';
 import { createHttpErrors, type HttpErrors, parserError } from './http-errors.ts';
 import { createResponseStream } from './lambda-runtime.ts';
-
-/** Headers have names in lower case, and duplicates joined by commas. */
-export type RequestHead = { path: string; headers: Record<string, string>; source: string };
+import { type RequestHead, readHead, splitTarget } from './request-head.ts';
 
 export type ServerOptions = {
   handler: HttpHandler;
   /** 0 means any free port. */
   port: number;
   host?: string;
-  /** The event format; defaults to a Function URL's. */
-  toEvent?: (request: IncomingMessage, body: Buffer, now: number) => HttpEvent;
   /**
-   * Whether to read the body of a request. Without it the handler gets an event without a body at once, and
+   * The event in which a platform would deliver a request; undefined if it would not.
+   * @default the request itself
+   */
+  toEvent?: (request: IncomingMessage, body: Buffer, now: number) => HttpEvent | undefined;
+  /**
+   * Whether to read the body of a request. Without it the handler gets a request without a body at once, and
    * the body is discarded as it arrives, so that no connection without a key can fill memory.
    * @default always
    */
@@ -43,8 +42,8 @@ export type RunningServer = {
   close(): Promise<void>;
 };
 
-/** Lambda's limit for an invocation's event, headers and escaping of the body included. */
-const MAX_EVENT_BYTES = 6_291_456;
+/** As many as a platform delivers in an event; the router rejects a smaller body in the caller's protocol. */
+const MAX_BODY_BYTES = 6_291_456;
 
 /** Timeouts of slow senders, and the interval at which Node checks them. Milliseconds. */
 const SENDERS = {
@@ -62,7 +61,7 @@ const LIMITS = {
   requireHostHeader: false,
 };
 
-/** The whole body, or undefined if it alone is over the platform's limit. */
+/** The whole body, or undefined if it is over the limit. */
 const readBody = (request: IncomingMessage): Promise<Buffer | undefined> =>
   // Without an iterator, which takes 30 us of CPU.
   new Promise((resolve, reject) => {
@@ -71,10 +70,10 @@ const readBody = (request: IncomingMessage): Promise<Buffer | undefined> =>
     request.on('data', (chunk: Buffer) => {
       size += chunk.byteLength;
       // An oversized body is still read to its end: few clients read a response before that.
-      if (size <= MAX_EVENT_BYTES) chunks.push(chunk);
+      if (size <= MAX_BODY_BYTES) chunks.push(chunk);
     });
     request.on('end', () => {
-      resolve(size <= MAX_EVENT_BYTES ? Buffer.concat(chunks, size) : undefined);
+      resolve(size <= MAX_BODY_BYTES ? Buffer.concat(chunks, size) : undefined);
     });
     const onClose = () => {
       if (!request.readableEnded) reject(new Error('The client disconnected.'));
@@ -92,15 +91,6 @@ const discardBody = (request: IncomingMessage): Buffer => {
 const lacksHost = ({ httpVersion, headers }: IncomingMessage): boolean =>
   httpVersion === '1.1' && headers.host === undefined;
 
-/** Each byte takes at most six in the event, and the head at most 300 KB. */
-const ALWAYS_DELIVERABLE_BYTES = 900_000;
-
-/** Undefined if the platform would not deliver the event. */
-const deliverable = (event: HttpEvent, body: Buffer): HttpEvent | undefined =>
-  body.byteLength <= ALWAYS_DELIVERABLE_BYTES || eventBytes(event, body) <= MAX_EVENT_BYTES
-    ? event
-    : undefined;
-
 /** A signal that aborts if the client disconnects before its response is complete. */
 const disconnectSignal = (response: ServerResponse): AbortSignal => {
   const controller = new AbortController();
@@ -111,23 +101,21 @@ const disconnectSignal = (response: ServerResponse): AbortSignal => {
 };
 
 const createListener = (options: ServerOptions, { send }: HttpErrors) => {
-  const { handler, toEvent = functionUrlEvent, acceptsBody = () => true, clock } = options;
+  const { handler, toEvent, acceptsBody = () => true, clock } = options;
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const startedAt = clock.now();
-    const { path } = splitTarget(request.url ?? '');
+    const head = readHead(request);
     if (lacksHost(request)) {
-      send(response, path, invalidRequest('The request has no host header.'));
+      send(response, head.path, invalidRequest('The request has no host header.'));
       return;
     }
-    const source = request.socket.remoteAddress ?? '';
-    const head = { path, headers: joinHeaders(request.rawHeaders), source };
     const body = (await acceptsBody(head)) ? await readBody(request) : discardBody(request);
-    const event = body && deliverable(toEvent(request, body, startedAt), body);
-    if (!event) {
-      send(response, path, invalidRequest('The request is over 6 MB.', { status: 413 }));
+    const received = body && (toEvent ? toEvent(request, body, startedAt) : { ...head, body });
+    if (!received) {
+      send(response, head.path, invalidRequest('The request is over 6 MB.', { status: 413 }));
       return;
     }
-    await handler(event, createResponseStream(response, clock), {
+    await handler(received, createResponseStream(response, clock), {
       signal: disconnectSignal(response),
       getRemainingTimeInMillis: () => startedAt + MAX_INVOCATION_MS - clock.now(),
     });
@@ -141,8 +129,8 @@ const onFailure = (response: ServerResponse, { send }: HttpErrors) => {
 };
 
 /**
- * Serves a Lambda handler over HTTP, by default on loopback, with the events, limits and response stream
- * of the platform; a client that disconnects aborts its request.
+ * Serves a Lambda handler over HTTP, by default on loopback, with the response stream of the platform; a client that
+ * disconnects aborts its request.
  * @throws Error `EADDRINUSE` if the port is in use
  */
 export const startServer = async (options: ServerOptions): Promise<RunningServer> => {

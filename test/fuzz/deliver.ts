@@ -2,8 +2,8 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Duplex } from 'node:stream';
 import type { HttpHandler } from '../../lambdas/http/create-http-handler.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
-import { functionUrlEvent } from '../../lambdas/web/function-url-event.ts';
 import { createResponseStream } from '../../lambdas/web/lambda-runtime.ts';
+import { functionUrlEvent } from '../../local/function-url-event.ts';
 import { restApiEvent } from '../support/rest-api-event.ts';
 import { type Answer, readHttp } from './read-http.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { functionUrlEvent } from '../../lambdas/web/function-url-event.ts';
+import { functionUrlEvent } from '../../local/function-url-event.ts';
 import { type Edge, startEdge } from '../support/edge.ts';
 import { connectTo, postBytes } from '../support/raw-client.ts';
 import { restApiEvent } from '../support/rest-api-event.ts';

@@ -2,7 +2,7 @@ import type { Clock } from '../../support/clock.ts';
 import { MAX_INVOCATION_MS } from '../../support/clock.ts';
 import { newRequestId, type RandomBytes } from '../../support/ids.ts';
 import type { Address } from '../read-address.ts';
-import { type HttpEvent, readEvent } from '../read-event.ts';
+import { type HttpEvent, type HttpRequest, readEvent } from '../read-event.ts';
 import type { InvocationContext, Received } from '../stages.ts';
 
 type Options = {
@@ -12,17 +12,17 @@ type Options = {
 };
 
 /**
- * Turns the platform's event into a received request. The request id is always generated: a caller's
+ * Turns a request, or the platform's event of one, into a received request. The request id is always generated: a caller's
  * could be repeated, forged, or hold any text.
  */
 export const receive = ({ clock, randomBytes, readAddress }: Options) => {
   const receiveBefore = (invocation: {
-    event: HttpEvent | Received;
+    event: HttpEvent | HttpRequest | Received;
     context: InvocationContext;
   }): void => {
     const { event, context } = invocation;
     if ('requestId' in event) return;
-    const request = readEvent(event);
+    const request = 'method' in event ? event : readEvent(event);
     const { path, protocol, deployment, routes } = readAddress(request.path);
     const received: Received = {
       request: { ...request, path },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { functionUrlEvent } from '../../../lambdas/web/function-url-event.ts';
+import { functionUrlEvent } from '../../../local/function-url-event.ts';
 import { type Edge, startEdge } from '../../support/edge.ts';
 import { restApiEvent } from '../../support/rest-api-event.ts';
 import { send } from '../../support/send.ts';
@@ -20,10 +20,15 @@ const preflight = (edge: Edge, origin: string) =>
 describe.each([
   ['a Function URL', functionUrlEvent],
   ['a REST API', restApiEvent],
+  ['a Web Function', undefined],
 ])('CORS behind %s', (_, toEvent) => {
   let edge: Edge;
   beforeAll(async () => {
-    edge = await startEdge({}, { toEvent }, { corsOrigins: [ALLOWED, 'http://localhost:5173'] });
+    edge = await startEdge(
+      {},
+      { ...(toEvent && { toEvent }) },
+      { corsOrigins: [ALLOWED, 'http://localhost:5173'] },
+    );
   });
   afterAll(() => edge.close());
 

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { functionUrlEvent } from '../../../lambdas/web/function-url-event.ts';
+import { functionUrlEvent } from '../../../local/function-url-event.ts';
 import { type Edge, startEdge } from '../../support/edge.ts';
 import { restApiEvent } from '../../support/rest-api-event.ts';
 import { type Sent, send } from '../../support/send.ts';
@@ -24,10 +24,11 @@ const padded = (bytes: number) => `{"a":"${'x'.repeat(bytes - 8)}"}`;
 describe.each([
   ['a Function URL', functionUrlEvent],
   ['a REST API', restApiEvent],
+  ['a Web Function', undefined],
 ])('behind %s', (_, toEvent) => {
   let edge: Edge;
   beforeAll(async () => {
-    edge = await startEdge({}, { toEvent });
+    edge = await startEdge({}, { ...(toEvent && { toEvent }) });
   });
   afterAll(() => edge.close());
 

@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test } from 'vitest';
 import { mintKey } from '../../../lambdas/keys/api-key.ts';
-import { functionUrlEvent } from '../../../lambdas/web/function-url-event.ts';
+import { functionUrlEvent } from '../../../local/function-url-event.ts';
 import { type Edge, startEdge } from '../../support/edge.ts';
 import { MODEL_ON, post, withRouter } from '../../support/local.ts';
 import { createManualClock } from '../../support/manual-clock.ts';

@@ -1,31 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { joinHeaders, splitTarget } from '../lambdas/web/request-head.ts';
 
 const TEXT_TYPE =
   /^(?:text\/|application\/(?:[\w.+-]+\+)?(?:json|xml)\b|application\/javascript\b|application\/x-www-form-urlencoded\b)/i;
-
-/** Every header with every value it was sent with: Node itself drops a second `authorization`. */
-export const joinHeaders = (rawHeaders: string[]): Record<string, string> => {
-  // Without a prototype, no name is inherited.
-  const headers: Record<string, string> = Object.create(null);
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = (rawHeaders[index] ?? '').toLowerCase();
-    const value = rawHeaders[index + 1] ?? '';
-    const earlier = headers[name];
-    headers[name] = earlier === undefined ? value : `${earlier},${value}`;
-  }
-  return headers;
-};
-
-/** Path and query of a request line, neither decoded nor tidied. Proxies send the whole address. */
-export const splitTarget = (target: string): { path: string; query: string } => {
-  const local = target.replace(/^https?:\/\/[^/?]*/i, '');
-  const mark = local.indexOf('?');
-  return mark === -1
-    ? { path: local, query: '' }
-    : { path: local.slice(0, mark), query: local.slice(mark + 1) };
-};
 
 const isText = (headers: Record<string, string>, body: Buffer): boolean =>
   TEXT_TYPE.test(headers['content-type'] ?? '') &&
@@ -68,4 +47,15 @@ export const functionUrlEvent = (
     ...(body.byteLength > 0 && { body: body.toString(isBase64Encoded ? 'base64' : 'utf8') }),
     isBase64Encoded,
   };
+};
+
+/** Lambda's limit for an invocation's event, headers and escaping of the body included. */
+const MAX_EVENT_BYTES = 6_291_456;
+
+/** The same; undefined if Lambda would not deliver it. */
+export const deliveredEvent = (
+  ...request: Parameters<typeof functionUrlEvent>
+): APIGatewayProxyEventV2 | undefined => {
+  const event = functionUrlEvent(...request);
+  return Buffer.byteLength(JSON.stringify(event)) <= MAX_EVENT_BYTES ? event : undefined;
 };
