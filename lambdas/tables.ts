@@ -24,8 +24,9 @@ export type TableName = (typeof TABLES)[number];
 /** Tables of lists that are read in order. */
 export const SORTED_TABLES: readonly TableName[] = ['records', 'history'];
 
-/** Default of the stage option `recordDays`. */
+/** Default and maximum of the stage option `recordDays`. */
 export const DEFAULT_RECORD_DAYS = 35;
+export const MAX_RECORD_DAYS = 400;
 
 /** Global secondary index of `keys` (both attributes are strings, all projected): operators list a project. */
 export const KEYS_BY_PROJECT = {

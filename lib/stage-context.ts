@@ -2,7 +2,7 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Node } from 'constructs';
 import * as z from 'zod';
 import { DEFAULT_MAX_SERIES } from '../lambdas/metrics.ts';
-import { DEFAULT_RECORD_DAYS } from '../lambdas/tables.ts';
+import { DEFAULT_RECORD_DAYS, MAX_RECORD_DAYS } from '../lambdas/tables.ts';
 import { ConfigurationError } from './configuration-error.ts';
 
 /**
@@ -124,7 +124,7 @@ const StageContext = z
      * interruption of its schedule that is shorter than this.
      * @default DEFAULT_RECORD_DAYS
      */
-    recordDays: WholeNumber.pipe(z.int().min(3).max(400)).default(DEFAULT_RECORD_DAYS),
+    recordDays: WholeNumber.pipe(z.int().min(3).max(MAX_RECORD_DAYS)).default(DEFAULT_RECORD_DAYS),
     /**
      * `provider` asks the provider of a model's first target for the counts of `count_tokens`, where it has a
      * counter; the estimate is the fallback.

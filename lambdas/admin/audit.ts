@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { JsonReply } from '../endpoints/endpoint.ts';
 import type { Action, AuditEntry, AuditStore, Change } from '../stores/audit-store.ts';
+import { HISTORY_DAYS } from '../stores/history-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
 import { DAY_MS, formatInstant } from '../support/clock.ts';
@@ -8,7 +9,7 @@ import { ApiError, apiError } from '../support/errors.ts';
 import { auditIdOf } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
-import { Instant, readQuery } from './input.ts';
+import { Instant, keptRange, readQuery } from './input.ts';
 import type { AdminOperation } from './operation.ts';
 import { readPage } from './page.ts';
 import { maySee, projectNotFound, seesAll } from './roles.ts';
@@ -129,11 +130,13 @@ export const createListAudit =
   ({ audit, clock }: { audit: AuditStore; clock: Clock }): AdminOperation =>
   async ({ query, identity }) => {
     const wanted = readQuery(AuditQuery, query);
-    const { since = clock.now() - DEFAULT_DAYS * DAY_MS, until = clock.now() + 1_000 } = wanted;
+    const now = clock.now();
+    const { since = now - DEFAULT_DAYS * DAY_MS, until = now + 1_000 } = wanted;
     const { project, key, limit, cursor } = wanted;
     const who = wanted.who?.toLowerCase() ?? '';
     if (project !== undefined && !maySee(identity, project)) throw projectNotFound(project);
-    const entries = audit.listEntries({ from: since, to: until, before: cursor });
+    const range = keptRange({ since, until }, HISTORY_DAYS, now);
+    const entries = audit.listEntries({ ...range, before: cursor });
     const page = await readPage(entries, {
       limit,
       placeOf: ({ id }) => id,

@@ -6,7 +6,8 @@ import type { RecordStore, RequestRecord } from '../stores/record-store.ts';
 import { mergeDescending } from '../support/async-lists.ts';
 import { type Clock, DAY_MS } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
-import { Instant, readQuery } from './input.ts';
+import { MAX_RECORD_DAYS } from '../tables.ts';
+import { Instant, keptRange, readQuery } from './input.ts';
 import type { AdminOperation } from './operation.ts';
 import { readPage } from './page.ts';
 import { projectsSeenBy } from './projects.ts';
@@ -69,13 +70,14 @@ export const createCalibration = (parts: CalibrationParts): AdminOperation => {
   };
 
   return async ({ query, identity }) => {
-    const { model: id, since = clock.now() - 30 * DAY_MS } = readQuery(Query, query);
+    const now = clock.now();
+    const { model: id, since = now - 30 * DAY_MS } = readQuery(Query, query);
     const isWanted = (model: string) => id === undefined || id === model;
     const targets = placedTargets(models).filter(({ model }) => isWanted(model.id));
     if (id !== undefined && targets.length === 0) {
       throw invalidRequest(`The catalog has no model '${id}'.`, { param: 'model' });
     }
-    const range = { from: since, to: clock.now() + 1_000 };
+    const range = keptRange({ since, until: now + 1_000 }, MAX_RECORD_DAYS, now);
     const sources = (await projectsSeenBy(projects, identity)).map((projectId) =>
       records.listRecords({ projectId, ...range }),
     );

@@ -2,14 +2,14 @@ import * as z from 'zod';
 import { lastDayOf } from '../history/close-periods.ts';
 import type { HistoryJob } from '../history/history-job.ts';
 import { createUsageGroups, GROUPINGS, publicRow, rowsIn } from '../history/read-usage.ts';
-import type { HistoryStore } from '../stores/history-store.ts';
+import { HISTORY_DAYS, type HistoryStore } from '../stores/history-store.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import { listOf } from '../support/async-lists.ts';
 import type { Clock } from '../support/clock.ts';
 import { DAY_MS, dayOf, formatInstant } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
-import { Instant, Month, readQuery } from './input.ts';
+import { Instant, keptRange, Month, readQuery } from './input.ts';
 import type { AdminOperation } from './operation.ts';
 import { projectsSeenBy, requireProject } from './projects.ts';
 import type { Identity } from './roles.ts';
@@ -38,10 +38,11 @@ type UsageQuery = z.infer<typeof UsageQuery>;
 
 type Days = { from: string; to: string };
 
-/** The UTC days of a range of instants. @throws ApiError 400 */
-const daysOf = (since: number, until: number): Days => {
-  if (until > since) return { from: dayOf(since), to: dayOf(until - 1) };
-  throw invalidRequest('since: must be before until.', { param: 'since' });
+/** The UTC days of a range of instants, of those that are kept. @throws ApiError 400 */
+const daysOf = (since: number, until: number, now: number): Days => {
+  if (until <= since) throw invalidRequest('since: must be before until.', { param: 'since' });
+  const { from, to } = keptRange({ since, until }, HISTORY_DAYS, now);
+  return { from: dayOf(from), to: dayOf(to - 1) };
 };
 
 export const historyHandlers = ({ history, runHistory, projects, keys, clock }: Parts) => {
@@ -72,13 +73,9 @@ export const historyHandlers = ({ history, runHistory, projects, keys, clock }: 
 
   const usage: AdminOperation = async ({ query, identity }) => {
     const wanted = readQuery(UsageQuery, query);
-    const {
-      since = clock.now() - DEFAULT_DAYS * DAY_MS,
-      until = clock.now() + 1,
-      by,
-      key,
-    } = wanted;
-    const days = daysOf(since, until);
+    const now = clock.now();
+    const { since = now - DEFAULT_DAYS * DAY_MS, until = now + 1, by, key } = wanted;
+    const days = daysOf(since, until, now);
     const ids = await projectsOf(wanted, identity);
     if (by === undefined) return { status: 200, body: await pageOf(ids, days, wanted) };
     const groups = createUsageGroups(by);

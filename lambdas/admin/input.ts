@@ -29,11 +29,21 @@ export const Instant = z.iso
   .transform((text) => Date.parse(text));
 export const Month = z
   .string()
-  .regex(/^\d{4}-(?:0[1-9]|1[0-2])$/, 'must be a month such as 2026-10');
+  .regex(/^20\d\d-(?:0[1-9]|1[0-2])$/, 'must be a month such as 2026-10');
 const ModelIds = z
   .array(z.string())
   .min(1)
   .transform((ids) => [...new Set(ids)]);
+
+/** The part of a range in which something may be kept: each of its days or months costs reads. */
+export const keptRange = (
+  { since, until }: { since: number; until: number },
+  days: number,
+  now: number,
+): { from: number; to: number } => ({
+  from: Math.max(since, now - days * DAY_MS),
+  to: Math.min(until, now + 1_000),
+});
 
 /** The body of an operation that its path describes fully. */
 export const NoFields = z.strictObject({});

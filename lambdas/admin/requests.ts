@@ -7,7 +7,8 @@ import { mergeDescending } from '../support/async-lists.ts';
 import type { Clock } from '../support/clock.ts';
 import { DAY_MS } from '../support/clock.ts';
 import { notFound } from '../support/errors.ts';
-import { Instant, readQuery } from './input.ts';
+import { MAX_RECORD_DAYS } from '../tables.ts';
+import { Instant, keptRange, readQuery } from './input.ts';
 import type { AdminOperation } from './operation.ts';
 import { readPage } from './page.ts';
 import { projectsSeenBy, requireProject } from './projects.ts';
@@ -86,9 +87,11 @@ export const requestHandlers = ({ records, projects, keys, clock }: Parts) => {
 
   const list: AdminOperation = async ({ query, identity }) => {
     const wanted = readQuery(ListQuery, query);
-    const { since = clock.now() - DAY_MS, until = clock.now() + 1_000, cursor: before } = wanted;
+    const now = clock.now();
+    const { since = now - DAY_MS, until = now + 1_000, cursor: before } = wanted;
+    const range = keptRange({ since, until }, MAX_RECORD_DAYS, now);
     const sources = (await projectsOf(wanted, identity)).map((projectId) =>
-      records.listRecords({ projectId, from: since, to: until, ...(before && { before }) }),
+      records.listRecords({ projectId, ...range, ...(before && { before }) }),
     );
     const { key, status, limit } = wanted;
     const page = await readPage<RequestRecord>(mergeDescending(sources, placeOf), {

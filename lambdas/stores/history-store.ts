@@ -1,3 +1,6 @@
+/** Two years and a quarter of a year: a year can be compared with the one before. */
+export const HISTORY_DAYS = 820;
+
 /** Sums of one key, model and UTC day. */
 export type UsageSums = {
   /** Requests that cost a unit. */

@@ -1,7 +1,12 @@
 import { listOf } from '../../support/async-lists.ts';
 import { DAY_MS, monthsBetween } from '../../support/clock.ts';
 import { TTL_ATTRIBUTE } from '../../tables.ts';
-import type { ClosedPeriod, HistoryStore, UsageRow } from '../history-store.ts';
+import {
+  type ClosedPeriod,
+  HISTORY_DAYS,
+  type HistoryStore,
+  type UsageRow,
+} from '../history-store.ts';
 import type { RouterStores } from '../router-stores.ts';
 import {
   type ConditionalWrite,
@@ -10,9 +15,6 @@ import {
   type ItemKey,
   type TableOptions,
 } from './table.ts';
-
-/** Two years and a quarter of a year: a year can be compared with the one before. */
-const HISTORY_DAYS = 820;
 
 const PUT_ROW: ConditionalWrite = {
   update: 'SET #entry = :entry, #entries = :entries, #ttl = :ttl',

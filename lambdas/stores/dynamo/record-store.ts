@@ -126,6 +126,8 @@ export const createDynamoRecordStore = (options: Options): RecordStore => {
       for (const day of days) {
         const last = before?.day === day ? before.id : LAST;
         const bounds = { from: firstRequestIdAt(from), to: earlier(firstRequestIdAt(to), last) };
+        // The table rejects an empty range, such as that behind a cursor which has become older than `from`.
+        if (bounds.to < bounds.from) continue;
         const sources = shards.map((shard) =>
           itemsOf(
             table.range({

@@ -2,6 +2,7 @@ import { BatchWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 import { createDynamoProjectStore } from '../../../lambdas/stores/dynamo/project-store.ts';
+import { DAY_MS, dayOf, MINUTE_MS } from '../../../lambdas/support/clock.ts';
 import { PARTITION_KEY } from '../../../lambdas/tables.ts';
 import { type AdminBench, adminOn } from '../../support/admin-bench.ts';
 import { startDynamo, storesOn, TABLE_NAMES, type TestDynamo } from '../../support/dynamo.ts';
@@ -97,4 +98,26 @@ test('a page of 5,000 keys takes two reads, and a search among all of them twelv
   const { data, calls } = await read('keys?limit=200&q=customer%204999');
   expect(data).toEqual([expect.objectContaining({ id: idOf(4_999) })]);
   expect(calls).toBeLessThanOrEqual(12);
+});
+
+const FIRST = '0000-01-01T00:00:00Z';
+const LAST = '9998-01-01T00:00:00Z';
+const IN_A_MINUTE = new Date(Date.now() + MINUTE_MS).toISOString();
+const TODAY = dayOf(Date.now());
+
+test.each([
+  `requests?until=${LAST}`,
+  `requests?since=${FIRST}&until=${new Date(Date.now() - 399 * DAY_MS).toISOString()}`,
+  `calibration?since=${LAST}`,
+  `calibration?since=${IN_A_MINUTE}`,
+  `requests?since=${IN_A_MINUTE}`,
+  `requests?cursor=${TODAY}|req_${'0'.repeat(24)}`,
+  `audit?since=${FIRST}&until=${LAST}`,
+  `usage?since=${FIRST}`,
+  `usage?until=${LAST}&by=day`,
+])('a range beyond what may be kept takes the reads of what may be: %s', async (path) => {
+  calls = 0;
+  const { status } = await admin.send({ path: `/admin/${path}` });
+  expect(status).toBe(200);
+  expect(calls).toBeLessThanOrEqual(40);
 });
