@@ -33,6 +33,7 @@ const rooms = {
 
 /** Files on the first floor of lambdas/ that a room may import besides other rooms. */
 const contracts = {
+  admin: ['tables.ts'],
   catalog: ['bedrock.ts'],
   upstreams: ['bedrock.ts'],
   http: ['log-events.ts', 'routes.ts'],
