@@ -11,6 +11,7 @@ import type { JsonSource } from '../protocols/json.ts';
 import type { HeaderMap } from '../protocols/protocol.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
+import { toUtf8 } from '../support/utf8.ts';
 import { CONNECT_MS } from './deadlines.ts';
 import { unchangedListsOf } from './unchanged-lists.ts';
 
@@ -233,7 +234,7 @@ const UTF8 = new TextEncoder();
  * memory twice more before the bytes, 9 MB of a body of 4.5 MB.
  */
 export const encodeJson = (value: Record<string, unknown>, source?: JsonSource): Buffer => {
-  if (source === undefined || source.bytes < LARGE) return Buffer.from(JSON.stringify(value));
+  if (source === undefined || source.bytes < LARGE) return toUtf8(JSON.stringify(value));
   let bytes = Buffer.allocUnsafe(Math.ceil(source.bytes * ROOM));
   let end = 0;
   for (const piece of piecesOf(value, source)) {

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
 import type { Clock } from '../support/clock.ts';
+import { toUtf8 } from '../support/utf8.ts';
 
 /** Status and headers of a streamed response, as handlers pass them to the platform. */
 export type Prelude = {
@@ -9,6 +10,12 @@ export type Prelude = {
   multiValueHeaders?: Record<string, string[]>;
   cookies?: string[];
 };
+
+/** Node joins a short text with the headers before it, and measures and encodes a long one slowly. */
+const SHORT = 4_096;
+
+const toBytes = (chunk: Buffer | string): Buffer | string =>
+  typeof chunk === 'string' && chunk.length > SHORT ? toUtf8(chunk) : chunk;
 
 type Handler = (...parameters: never[]) => unknown;
 
@@ -52,7 +59,6 @@ export const createResponseStream = (response: ServerResponse, clock: Clock): Re
     });
   };
   const stream: ResponseStream = new Writable({
-    // Node joins a text with the headers before it; as bytes they would be two parts of a write.
     decodeStrings: false,
     write: (chunk: Buffer | string, _encoding, callback) => {
       if (!response.headersSent) {
@@ -62,7 +68,7 @@ export const createResponseStream = (response: ServerResponse, clock: Clock): Re
         });
       }
       hasBytes ||= chunk.length > 0;
-      if (chunk.length === 0 || response.write(chunk)) callback();
+      if (chunk.length === 0 || response.write(toBytes(chunk))) callback();
       else waitFor('drain', callback);
     },
     final: (callback) => {
