@@ -51,6 +51,16 @@ export const requireAllowedPlan = ({ id, plans }: Project, planId: string): void
   });
 };
 
+/** Keeps a plan from its deletion for a minute. @throws ApiError 400 if it was deleted before */
+export const requireAssigned = async (
+  plans: Pick<PlanStore, 'assignPlan'>,
+  planId: string,
+  now: number,
+): Promise<void> => {
+  if (await plans.assignPlan(planId, now)) return;
+  throw invalidRequest(`plan: unknown plan '${planId}'.`, { param: 'plan' });
+};
+
 /** @throws ApiError 409 */
 export const requireNotDeleted = ({ id, deletedAt }: Project): void => {
   if (deletedAt !== undefined) throw conflict(`Project '${id}' was deleted.`);
@@ -96,8 +106,8 @@ export const createAdmitKey = ({ projects, plans, keys, clock }: Parts): AdmitKe
       );
       if (outcome === 'missing') throw projectNotFound(projectId);
       if (outcome === 'changed') {
-        if (await plans.assignPlan(planId, clock.now())) return;
-        throw invalidRequest(`plan: unknown plan '${planId}'.`, { param: 'plan' });
+        await requireAssigned(plans, planId, clock.now());
+        return;
       }
     }
     throw conflict(`Project '${projectId}' was changed concurrently. Retry.`);

@@ -6,7 +6,7 @@ import type { ProjectStore } from '../stores/project-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
-import { requireAllowedPlan } from './admit-key.ts';
+import { requireAllowedPlan, requireAssigned } from './admit-key.ts';
 import type { KeyMove, KeySettings } from './input.ts';
 import { checkKeyLimits } from './key-limits.ts';
 import type { AdminChange, AdminRequest } from './operation.ts';
@@ -75,7 +75,7 @@ export const keyChangeHandlers = ({ lifecycle, plans, projects, checkModels, clo
     const { id: planId } = await requirePlan(plans, input.plan);
     const project = await projects.findProject(record.projectId);
     if (project) requireAllowedPlan(project, planId);
-    await plans.assignPlan(planId, clock.now());
+    await requireAssigned(plans, planId, clock.now());
     return apply('keys.move', record, { planId });
   };
 

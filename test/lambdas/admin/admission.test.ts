@@ -66,6 +66,30 @@ describe('the number of keys of a project', () => {
 });
 
 describe('a deletion', () => {
+  test('a key is not moved to a plan that another operator deletes at the same moment', async () => {
+    await admin.post('/admin/plans', { id: 'leaving', ...PLAN });
+    await admin.post('/admin/projects', { id: 'moving' });
+    const { body } = await admin.post(keysOf('moving'), { plan: 'small' });
+    const path = `${keysOf('moving')}/${idOf(body)}`;
+    let isDeleted = false;
+    const slower = adminOn(
+      {
+        ...dynamo.client,
+        call: async (...call) => {
+          if (!isDeleted && JSON.stringify(call).includes('assignedAt')) {
+            isDeleted = true;
+            expect((await other.post('/admin/plans/leaving/delete', {})).status).toBe(200);
+          }
+          return dynamo.client.call(...call);
+        },
+      },
+      { clock },
+    );
+    expect(await slower.post(`${path}/move`, { plan: 'leaving' })).toMatchObject({ status: 400 });
+    expect(isDeleted).toBe(true);
+    expect((await admin.send({ path })).body).toMatchObject({ plan: 'small' });
+  });
+
   test('a project is deleted without usable keys only, its history stays and its id is not used again', async () => {
     await admin.post('/admin/projects', { id: 'ending' });
     const { body } = await admin.post(keysOf('ending'), { plan: 'small' });
