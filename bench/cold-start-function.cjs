@@ -10,7 +10,12 @@ const cpu = () => {
 
 globalThis.awslambda = {
   streamifyResponse: (handler) => handler,
-  HttpResponseStream: { from: (stream) => stream },
+  HttpResponseStream: {
+    from: (stream, { statusCode }) => {
+      if (statusCode !== 200) throw new Error(`The router responded with ${statusCode}.`);
+      return stream;
+    },
+  },
 };
 
 const measure = async (work) => {
@@ -54,4 +59,6 @@ const main = async () => {
   process.stdout.write(`\n${JSON.stringify(sample)}\n`, () => process.exit(0));
 };
 
-main();
+main().catch((error) => {
+  process.stderr.write(`${error.stack}\n`, () => process.exit(1));
+});

@@ -4,17 +4,24 @@
  *
  * `npm run bench:cold -- HEAD~1` also measures the bundle of an earlier commit, by turns with this
  * checkout's, so that both have the same machine. Compare the columns; milliseconds differ between machines.
+ *
+ * With `-- --tls` the stand-ins have a host name and speak TLS, as AWS and providers do: most of a first request's
+ * connections is Node's work then.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream';
+import { createServer } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import type { RouterEnv } from '../lambdas/env.ts';
 import { bundle, WEB_BUNDLE } from '../lib/bundle/bundle.ts';
 import { type LocalRouter, startLocal } from '../local/start.ts';
+import { createCertificate } from '../test/support/deployment/self-signed.ts';
 import { bundlerOf } from './checkout.ts';
 import { median } from './median.ts';
 
@@ -37,6 +44,55 @@ const Sample = z.object({
 });
 type Sample = z.infer<typeof Sample>;
 
+/** What the processes call. */
+type StandIns = {
+  dynamo: string;
+  secrets: string;
+  /** Text of the catalog, whose targets are the stand-in of the upstream. */
+  catalog: string;
+  /** File of their certificate. */
+  certificate?: string;
+  close(): void;
+};
+
+const plainStandIns = ({ endpoints, models }: LocalRouter): StandIns => ({
+  ...endpoints,
+  catalog: JSON.stringify(models),
+  close: () => {},
+});
+
+const startTlsStandIns = async (
+  { endpoints, models }: LocalRouter,
+  folder: string,
+): Promise<StandIns> => {
+  const certificate = createCertificate(['localhost']);
+  const file = join(folder, 'certificate.pem');
+  writeFileSync(file, certificate.cert);
+  const closes: (() => void)[] = [];
+  const overTls = async (address: string): Promise<string> => {
+    const { hostname, port, origin } = new URL(address);
+    const server = createServer(certificate, (socket) => {
+      // A process exits with its connections open.
+      pipeline(socket, connect(Number(port), hostname), socket, () => undefined);
+    });
+    server.listen(0, 'localhost');
+    await once(server, 'listening');
+    closes.push(() => server.close());
+    return address.replace(origin, `https://localhost:${(server.address() as AddressInfo).port}`);
+  };
+  const upstream = new URL(models[0]?.targets[0]?.baseUrl ?? '').origin;
+  const catalog = JSON.stringify(models).replaceAll(upstream, await overTls(upstream));
+  return {
+    dynamo: await overTls(endpoints.dynamo),
+    secrets: await overTls(endpoints.secrets),
+    catalog,
+    certificate: file,
+    close: () => {
+      for (const close of closes) close();
+    },
+  };
+};
+
 const eventOf = ({ key, models }: LocalRouter) => ({
   version: '2.0',
   rawPath: '/v1/chat/completions',
@@ -51,7 +107,9 @@ const eventOf = ({ key, models }: LocalRouter) => ({
   isBase64Encoded: false,
 });
 
-const runOnce = async (file: string, router: LocalRouter): Promise<Sample> => {
+type Runs = { router: LocalRouter; standIns: StandIns };
+
+const runOnce = async (file: string, { router, standIns }: Runs): Promise<Sample> => {
   const own = {
     STAGE: 'bench',
     MAX_SERIES: '60',
@@ -72,8 +130,9 @@ const runOnce = async (file: string, router: LocalRouter): Promise<Sample> => {
       AWS_REGION: 'us-east-1',
       AWS_ACCESS_KEY_ID: 'local',
       AWS_SECRET_ACCESS_KEY: 'local',
-      AWS_ENDPOINT_URL_DYNAMODB: router.endpoints.dynamo,
-      AWS_ENDPOINT_URL_SECRETS_MANAGER: router.endpoints.secrets,
+      AWS_ENDPOINT_URL_DYNAMODB: standIns.dynamo,
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: standIns.secrets,
+      ...(standIns.certificate && { NODE_EXTRA_CA_CERTS: standIns.certificate }),
     },
   });
   const exited = once(child, 'exit');
@@ -92,11 +151,15 @@ const ROWS: [label: string, field: keyof Sample][] = [
   ['memory after two requests, MB', 'rss'],
 ];
 
+const [, , ...words] = process.argv;
+const isTls = words.includes('--tls');
+const revisions = words.filter((word) => word !== '--tls');
+
 type Build = { name: string; file: string; samples: Sample[] };
 /** The bundles of earlier commits and of this checkout, each built by its own sources. */
 const buildAll = async (folder: string, catalog: string): Promise<Build[]> => {
   const earlier = await Promise.all(
-    process.argv.slice(2).map(async (revision, index) => ({
+    revisions.map(async (revision, index) => ({
       name: revision,
       builder: await bundlerOf(revision, join(folder, 'sources', String(index))),
     })),
@@ -128,15 +191,17 @@ const print = (builds: Build[]) => {
   }
 };
 
-const router = await startLocal();
+// As many requests as the runs send within a minute.
+const router = await startLocal({ plan: { rpm: 1_000_000 } });
 const outdir = mkdtempSync(join(tmpdir(), 'cold-'));
+const standIns = isTls ? await startTlsStandIns(router, outdir) : plainStandIns(router);
 try {
   const catalog = join(outdir, 'models.json');
-  writeFileSync(catalog, JSON.stringify(router.models));
+  writeFileSync(catalog, standIns.catalog);
   const builds = await buildAll(outdir, catalog);
   for (let run = 0; run < DISCARDED + RUNS; run += 1) {
     for (const { file, samples } of builds) {
-      const sample = await runOnce(file, router);
+      const sample = await runOnce(file, { router, standIns });
       if (run >= DISCARDED) samples.push(sample);
     }
   }
@@ -145,5 +210,6 @@ try {
   console.log(`the Web Function's bundle: ${Math.round(statSync(web.file).size / 1024)} KB`);
 } finally {
   rmSync(outdir, { recursive: true });
+  standIns.close();
   await router.close();
 }
