@@ -22,10 +22,21 @@ const BUDGET_KB = 285;
 /** The third protocol of callers. */
 const RESPONSES_KB = 15;
 
-/** Replaces the Lambda runtime: disables the network and sends one event. */
+/**
+ * Replaces the Lambda runtime: sends one event, with the network disabled unless the services of AWS are at another
+ * address, and reports how often a host name was compared with Node's expressions of addresses.
+ */
 const RUNTIME = `
   const net = require('node:net');
-  net.Socket.prototype.connect = () => { throw new Error('The network was used.'); };
+  if (!process.env.AWS_ENDPOINT_URL) {
+    net.Socket.prototype.connect = () => { throw new Error('The network was used.'); };
+  }
+  const { isIP } = net;
+  let hostNames = 0;
+  net.isIP = (host) => {
+    hostNames += 1;
+    return isIP(host);
+  };
   const { Writable } = require('node:stream');
   const chunks = [];
   let head;
@@ -36,6 +47,7 @@ const RUNTIME = `
   const { handler } = require(process.argv[2]);
   const loaded = () => process.moduleLoadList.filter((name) => name.startsWith('NativeModule '));
   const imported = loaded();
+  const compared = hostNames;
   const sink = new Writable({ write: (chunk, _encoding, done) => { chunks.push(chunk); done(); } });
   const context = { awsRequestId: 'a', getRemainingTimeInMillis: () => 900_000 };
   Promise.resolve(handler(JSON.parse(process.argv[3]), sink, context)).then(() => {
@@ -44,6 +56,7 @@ const RUNTIME = `
       status: head.statusCode,
       headers: head.headers,
       body,
+      compared,
       imported: imported.map((name) => name.split(' ')[1]),
       modules: loaded().slice(imported.length).map((name) => name.split(' ')[1]),
     }));
@@ -54,11 +67,17 @@ const Answer = z.object({
   status: z.int(),
   headers: z.record(z.string(), z.string()),
   body: z.string(),
+  /** Host names that were compared with Node's expressions of addresses before the request. */
+  compared: z.int(),
   /** Node's modules that were loaded before the request. */
   imported: z.array(z.string()),
   /** Node's modules that the request loaded. */
   modules: z.array(z.string()),
 });
+
+const KEY = mintKey((size) => new Uint8Array(size));
+
+type Variables = Record<string, string>;
 
 const env = {
   STAGE: 'test',
@@ -75,7 +94,11 @@ const env = {
 } satisfies RouterEnv;
 
 /** Response of the bundle in a fresh process without node_modules. */
-const send = (method: string, path: string, sent: Record<string, string> = {}) => {
+const send = (
+  method: string,
+  path: string,
+  { headers: sent = {}, variables = {} }: { headers?: Variables; variables?: Variables } = {},
+) => {
   const runtime = join(outdir, 'runtime.cjs');
   writeFileSync(runtime, RUNTIME);
   const event = {
@@ -92,6 +115,7 @@ const send = (method: string, path: string, sent: Record<string, string> = {}) =
     env: {
       ...{ ...env, AWS_REGION: 'eu-central-1' },
       ...{ AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 'secret' },
+      ...variables,
     },
   });
   expect(run.stderr).toBe('');
@@ -155,15 +179,20 @@ describe('the bundle of the router function', () => {
   test('the first request loads no module of Node: all are loaded while the function starts', () => {
     expect(send('POST', '/v1/messages').modules).toEqual([]);
     const calls = send('POST', '/v1/messages', {
-      'x-api-key': mintKey((size) => new Uint8Array(size)),
+      headers: { 'x-api-key': KEY },
+      // Connects to a host name over TLS, as to AWS. No server listens on the port.
+      variables: { AWS_ENDPOINT_URL: 'https://localhost:1' },
     });
+    expect(calls.status).toBe(503);
     expect(calls.modules).toEqual([]);
   });
 
+  test('the router bundle compares two host names with the expressions of IP addresses while it starts, for which V8 compiles them', () => {
+    expect(send('GET', '/').compared).toBe(2);
+  });
+
   test('the router bundle logs the names of errors although its functions have none', () => {
-    const { status, log } = send('GET', '/v1/models', {
-      'x-api-key': mintKey((size) => new Uint8Array(size)),
-    });
+    const { status, log } = send('GET', '/v1/models', { headers: { 'x-api-key': KEY } });
     expect(status).toBe(503);
     const failed = log.find((line) => line.includes('request_failed'));
     expect(failed).toContain('"failure":"ApiError(503) < StoreUnavailable');
