@@ -1,4 +1,5 @@
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto';
+import { perUnit } from '../support/clock.ts';
 
 export type AwsCredentials = {
   accessKeyId: string;
@@ -24,8 +25,7 @@ const ALGORITHM = 'AWS4-HMAC-SHA256';
 
 const sha256 = (data: string | Uint8Array): string => hash('sha256', data);
 
-const hmac = (key: KeyObject, text: string): Buffer =>
-  createHmac('sha256', key).update(text).digest();
+const hmac = (key: KeyObject, text: string) => createHmac('sha256', key).update(text);
 
 /**
  * Derives the key of a scope (day, region, service), and keeps the last one: it is valid for a day. As a
@@ -38,27 +38,23 @@ const createSigningKeys = () => {
     const start = createSecretKey(`AWS4${secret}`, 'utf8');
     const key = scope
       .split('/')
-      .reduce((parent, part) => createSecretKey(hmac(parent, part)), start);
+      .reduce((parent, part) => createSecretKey(hmac(parent, part).digest()), start);
     last = { secret, scope, key };
     return key;
   };
 };
 
 /** `20261121T113000Z` */
-const formatDate = (now: number): string =>
-  new Date(now).toISOString().replaceAll(/[-:]|\.\d+/g, '');
+const formatDate = perUnit(1_000, (instant) => instant.toISOString().replaceAll(/[-:]|\.\d+/g, ''));
 
 /** The path is encoded once more than it is sent. No service has a query, or a header of several lines. */
-const canonicalRequest = ({ method, url, headers, body }: Unsigned, names: string[]): string =>
-  [
-    method,
-    url.pathname.split('/').map(encodeURIComponent).join('/'),
-    '',
-    ...names.map((name) => `${name}:${headers[name]}`),
-    '',
-    names.join(';'),
-    headers['x-amz-content-sha256'] ?? sha256(body),
-  ].join('\n');
+const canonicalRequest = ({ method, url, headers, body }: Unsigned, names: string[]): string => {
+  const path = url.pathname.split('/').map(encodeURIComponent).join('/');
+  let lines = '';
+  for (const name of names) lines += `${name}:${headers[name]}\n`;
+  const digest = headers['x-amz-content-sha256'] ?? sha256(body);
+  return `${method}\n${path}\n\n${lines}\n${names.join(';')}\n${digest}`;
+};
 
 /** A service rejects signatures that are 5 minutes off. */
 const MAX_SKEW_MS = 4 * 60_000;
@@ -76,24 +72,19 @@ export const skewIn = (date: string | undefined, signedAt: number): number => {
 export const createSigner = (service: string, { region, credentials }: AwsIdentity) => {
   const signingKey = createSigningKeys();
   return async (unsigned: Unsigned, now: number): Promise<Record<string, string>> => {
-    const { url, headers } = unsigned;
     const { accessKeyId, secretAccessKey, sessionToken } = await credentials();
     const date = formatDate(now);
-    const signed = {
-      ...headers,
-      host: url.host,
-      'x-amz-date': date,
-      ...(sessionToken !== undefined && { 'x-amz-security-token': sessionToken }),
-    };
-    const names = Object.keys(signed).toSorted();
+    const headers: Record<string, string> = { ...unsigned.headers };
+    headers.host = unsigned.url.host;
+    headers['x-amz-date'] = date;
+    if (sessionToken !== undefined) headers['x-amz-security-token'] = sessionToken;
+    const names = Object.keys(headers).toSorted();
     const scope = `${date.slice(0, 8)}/${region}/${service}/aws4_request`;
-    const request = sha256(canonicalRequest({ ...unsigned, headers: signed }, names));
+    const request = sha256(canonicalRequest({ ...unsigned, headers }, names));
     const key = signingKey(secretAccessKey, scope);
-    const signature = hmac(key, [ALGORITHM, date, scope, request].join('\n')).toString('hex');
+    const signature = hmac(key, `${ALGORITHM}\n${date}\n${scope}\n${request}`).digest('hex');
     const credential = `${accessKeyId}/${scope}`;
-    return {
-      ...signed,
-      authorization: `${ALGORITHM} Credential=${credential}, SignedHeaders=${names.join(';')}, Signature=${signature}`,
-    };
+    headers.authorization = `${ALGORITHM} Credential=${credential}, SignedHeaders=${names.join(';')}, Signature=${signature}`;
+    return headers;
   };
 };

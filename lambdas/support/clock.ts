@@ -48,7 +48,7 @@ export const DAY_MS = 86_400_000;
 export const MAX_INVOCATION_MS = 900_000;
 
 /** Formats instants, and an instant of the same unit of time as the last one without `Date`. */
-const perUnit = (
+export const perUnit = (
   unitMs: number,
   format: (instant: Date) => string,
 ): ((instant: number) => string) => {
