@@ -18,6 +18,7 @@ type Input = {
   ConditionExpression?: string;
   ExpressionAttributeNames?: Record<string, string>;
   ExpressionAttributeValues?: AttributeMap;
+  ReturnValues?: 'ALL_NEW' | 'NONE';
 };
 
 const tables = new Map<string, MemoryTable>();
@@ -34,6 +35,7 @@ const update = ({ Key, ExpressionAttributeValues = {}, ...input }: Input) => {
     Key: key,
     ExpressionAttributeValues: fromAttributes(ExpressionAttributeValues),
   });
+  if (held && input.ReturnValues === 'NONE') return { status: 200, body: {} };
   const attributes = item && toAttributes({ ...item, ...key });
   if (held) return { status: 200, body: { Attributes: attributes } };
   const __type = 'com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException';

@@ -23,7 +23,13 @@ export type Trouble =
   /** Refuses the credentials of the call, as after a freeze that outlasted them. */
   | 'expired token';
 
-export type TableCall = { operation: string; table: string; key: string };
+export type TableCall = {
+  operation: string;
+  table: string;
+  key: string;
+  /** Whether a write has the item returned that it leaves. */
+  returnsItem: boolean;
+};
 
 export type DynamoProxy = {
   url: string;
@@ -33,7 +39,7 @@ export type DynamoProxy = {
   isBusy(): boolean;
   /** Decides what befalls each call; a promise holds the call until it resolves. */
   decide(trouble: (call: TableCall) => Trouble | Promise<Trouble>): void;
-  /** Shows the body of each answer of the table, before it is sent on. */
+  /** Shows the body of each answer of the table, before it is sent on; each has the item that the write left. */
   watch(onAnswer: (call: TableCall, body: Buffer) => void): void;
   close(): Promise<void>;
 };
@@ -54,19 +60,22 @@ const REFUSALS: Partial<Record<Trouble, string>> = {
 };
 
 const readCall = (incoming: IncomingMessage, body: Buffer): TableCall => {
-  const { TableName, Key } = JSON.parse(body.toString()) as {
+  const { TableName, Key, ReturnValues } = JSON.parse(body.toString()) as {
     TableName: string;
     Key?: { pk?: { S?: string } };
+    ReturnValues?: string;
   };
   const operation = String(incoming.headers['x-amz-target']).split('.')[1] ?? '';
-  return { operation, table: TableName, key: Key?.pk?.S ?? '' };
+  const returnsItem = ReturnValues === 'ALL_NEW';
+  return { operation, table: TableName, key: Key?.pk?.S ?? '', returnsItem };
 };
 
 type Answer = { status: number; headers: IncomingMessage['headers']; body: Buffer };
 
 const forward = (target: string, incoming: IncomingMessage, body: Buffer): Promise<Answer> =>
   new Promise((resolve, reject) => {
-    const { method, headers } = incoming;
+    const { method } = incoming;
+    const headers = { ...incoming.headers, 'content-length': body.byteLength };
     const outgoing = request(target, { method, headers }, (answer) => {
       buffer(answer).then(
         (read) => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: read }),
@@ -77,6 +86,9 @@ const forward = (target: string, incoming: IncomingMessage, body: Buffer): Promi
     outgoing.end(body);
   });
 
+const returningItem = (body: Buffer): Buffer =>
+  Buffer.from(body.toString().replace('"ReturnValues":"NONE"', '"ReturnValues":"ALL_NEW"'));
+
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** A proxy of the table at `target` that injects faults. */
@@ -84,6 +96,7 @@ export const startDynamoProxy = async (target: string): Promise<DynamoProxy> => 
   const calls: TableCall[] = [];
   let troubleOf: (call: TableCall) => Trouble | Promise<Trouble> = () => 'none';
   let onAnswer: (call: TableCall, body: Buffer) => void = () => undefined;
+  let asForwarded = (body: Buffer): Buffer => body;
 
   const handle = async (incoming: IncomingMessage, response: ServerResponse) => {
     const body = await buffer(incoming);
@@ -100,7 +113,7 @@ export const startDynamoProxy = async (target: string): Promise<DynamoProxy> => 
     }
     if (trouble === 'late') await pause(1_200);
     if (trouble === 'slow') await pause(300);
-    const answer = await forward(target, incoming, body);
+    const answer = await forward(target, incoming, asForwarded(body));
     onAnswer(call, answer.body);
     if (trouble === 'twice') await forward(target, incoming, body);
     return trouble === 'lost answer' ? undefined : reply(answer);
@@ -124,6 +137,7 @@ export const startDynamoProxy = async (target: string): Promise<DynamoProxy> => 
     },
     watch: (next) => {
       onAnswer = next;
+      asForwarded = returningItem;
     },
     close,
   };

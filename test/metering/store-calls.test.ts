@@ -63,6 +63,16 @@ test.each([false, true])(
   },
 );
 
+test('of the writes of a warm request only the reservation has its item returned', async () => {
+  const key = await newKey(1_000);
+  await warmUp(key);
+  const first = router.proxy.calls.length;
+  await request(key);
+  await expect.poll(() => callsAfter(first)).toEqual(WARM);
+  const returning = router.proxy.calls.slice(first).filter(({ returnsItem }) => returnsItem);
+  expect(returning.map(nameOf)).toEqual(['write meters']);
+});
+
 test.each([
   { when: 'the first request of a key', idleMs: undefined },
   { when: 'a request after a minute without any', idleMs: 60_000 },

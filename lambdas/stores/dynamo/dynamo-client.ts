@@ -16,7 +16,7 @@ export type DynamoCalls = {
       Expressions & {
         UpdateExpression: string;
         ConditionExpression?: string | undefined;
-        ReturnValues: 'ALL_NEW';
+        ReturnValues: 'ALL_NEW' | 'NONE';
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD';
       };
     output: { Attributes?: Item | undefined };

@@ -70,15 +70,18 @@ export const TOMBSTONE: ConditionalWrite = {
 export const CHARGE: ConditionalWrite = {
   update: 'REMOVE #mark ADD #inFlight :minusOne',
   condition: '#mark = :open',
+  returns: 'NONE',
 };
 export const REFUND: ConditionalWrite = {
   update: 'REMOVE #mark ADD #inFlight :minusOne, #period :minusOne',
   condition: '#mark = :open',
+  returns: 'NONE',
 };
 
 export const WITHDRAW: ConditionalWrite = {
   update: 'REMOVE #mark ADD #inFlight :minusOne, #period :minusOne, #minute :minusOne',
   condition: '#mark = :open',
+  returns: 'NONE',
 };
 
 /** The counts of an item up to which its requests are admitted. */
@@ -124,7 +127,7 @@ export const reserveAll = (
 
 /** The same settlement of several units of one minute and period, of which no copies can be in flight: all or none. */
 export const settleAll = (
-  { update }: ConditionalWrite,
+  write: ConditionalWrite,
   units: ReservedUnit[],
   first: ReservedUnit,
 ): { write: ConditionalWrite; bindings: Bindings } => {
@@ -133,7 +136,8 @@ export const settleAll = (
   const open = Object.fromEntries(units.map((unit, index) => [`:open${index}`, markOf(unit)]));
   return {
     write: {
-      update: update.replace('#mark', Object.keys(marks).join(', ')),
+      ...write,
+      update: write.update.replace('#mark', Object.keys(marks).join(', ')),
       condition: units.map((_, index) => `#mark${index} = :open${index}`).join(' AND '),
     },
     bindings: {
@@ -148,14 +152,16 @@ const bindMarks = (units: ReservedUnit[]): Record<string, string> =>
 
 /** The same write, which also removes counters of past windows, unless another write raised the floor. */
 export const removingPast = (
-  { update, condition }: ConditionalWrite,
+  settlement: ConditionalWrite,
   { names, values }: Bindings,
   past: PastCounters,
 ): { write: ConditionalWrite; bindings: Bindings } => {
+  const { update, condition } = settlement;
   const removed = bindRemoved(past.names);
   const list = ['#mark', ...Object.keys(removed)].join(', ');
   return {
     write: {
+      ...settlement,
       update: `SET #floor = :floor ${update.replace('REMOVE #mark', `REMOVE ${list}`)}`,
       condition: `${condition} AND ${MAY_RAISE_FLOOR}`,
     },

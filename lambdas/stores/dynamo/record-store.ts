@@ -21,6 +21,7 @@ const WRITE: ConditionalWrite = {
   update: 'SET #entry = :entry, #revision = :revision, #ttl = :ttl',
   // A late copy of an earlier revision changes nothing.
   condition: 'attribute_not_exists(#revision) OR #revision <= :revision',
+  returns: 'NONE',
 };
 
 const NAMES = { '#entry': 'entry', '#revision': 'revision', '#ttl': TTL_ATTRIBUTE };

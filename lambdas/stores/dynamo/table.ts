@@ -1,4 +1,5 @@
 import { listOf } from '../../support/async-lists.ts';
+import { isEmpty } from '../../support/omit-undefined.ts';
 import { PARTITION_KEY, SORT_KEY } from '../../tables.ts';
 import { StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
 import { type DynamoCalls, type DynamoClient, DynamoError, type Item } from './dynamo-client.ts';
@@ -9,7 +10,15 @@ export type { Item };
 export type ItemKey = string | { partition: string; sort: string };
 
 /** One conditional write. Expressions are constants; `Bindings` resolves their placeholders. */
-export type ConditionalWrite = { update: string; condition?: string };
+export type ConditionalWrite = {
+  update: string;
+  condition?: string;
+  /**
+   * `NONE` where no caller reads the item that the write leaves, which may have kilobytes.
+   * @default 'ALL_NEW'
+   */
+  returns?: 'ALL_NEW' | 'NONE';
+};
 export type Bindings = {
   /** `#placeholder` to attribute name. */
   names: Record<string, string>;
@@ -20,7 +29,7 @@ export type Bindings = {
 export type WriteResult = {
   /** False when the condition failed: nothing was written. */
   applied: boolean;
-  /** After the write if it was applied; otherwise before it, and undefined if the server returned none. */
+  /** After the write if it was applied, otherwise before it; undefined if the server returned none. */
   item: Item | undefined;
   /** An earlier attempt had no response: that copy may have been applied, or may be later. */
   mayBeDuplicated: boolean;
@@ -79,14 +88,18 @@ const placeholdersOf = (write: ConditionalWrite): Set<string> => {
   return found;
 };
 
-/** Bindings that the expressions use; DynamoDB rejects the others. */
+/** Bindings that the expressions use; DynamoDB rejects the others, and an empty object. */
 const bindingsOf = <Value>(
   write: ConditionalWrite,
-  bindings: Record<string, Value>,
+  bindings: Record<string, Value> | undefined,
 ): Record<string, Value> | undefined => {
   const used = placeholdersOf(write);
-  const entries = Object.entries(bindings).filter(([name]) => used.has(name));
-  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+  const found: Record<string, Value> = {};
+  for (const name in bindings) {
+    const value = bindings[name];
+    if (value !== undefined && used.has(name)) found[name] = value;
+  }
+  return isEmpty(found) ? undefined : found;
 };
 
 /** DynamoDB's names for more calls than an item, a table or an account allows. */
@@ -191,8 +204,8 @@ export const createTable = ({ client, tableName }: TableOptions): Table => {
         UpdateExpression: write.update,
         ConditionExpression: write.condition,
         ExpressionAttributeNames: bindingsOf(write, bindings.names),
-        ExpressionAttributeValues: bindingsOf(write, bindings.values ?? {}),
-        ReturnValues: 'ALL_NEW',
+        ExpressionAttributeValues: bindingsOf(write, bindings.values),
+        ReturnValues: write.returns ?? 'ALL_NEW',
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       }),
     range: async function* ({ partition, from, to, isDescending = false }) {
