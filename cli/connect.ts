@@ -95,8 +95,10 @@ const run = async (args: string[]): Promise<string> => {
   const { values, positionals } = readArguments(args);
   if (values.help) return USAGE;
   const [name = '', ...surplus] = positionals;
+  if (name === '') throw new CliError(2, `Missing argument: CLIENT.\n\n${USAGE}`);
   const client = Object.hasOwn(CLIENTS, name) ? CLIENTS[name] : undefined;
-  if (!client || surplus.length > 0) throw new CliError(2, `Unknown client '${name}'.\n\n${USAGE}`);
+  if (!client) throw new CliError(2, `Unknown client '${name}'.\n\n${USAGE}`);
+  if (surplus.length > 0) throw new CliError(2, `Unexpected argument: ${surplus.join(' ')}`);
   const key = process.env[KEY];
   if (!key)
     throw new CliError(2, `Missing environment variable: ${KEY}, an API key of the router.`);

@@ -13,7 +13,9 @@ const summaryOf = (checks: Check[]) => ({
 });
 
 const note: Command['note'] = ({ failed, warnings }) =>
-  failed === 0 ? `All checks passed, ${warnings} with a warning.` : undefined;
+  failed === 0
+    ? `All checks passed${warnings === 0 ? '' : `, ${warnings} with a warning`}.`
+    : undefined;
 
 const failure: Command['failure'] = ({ failed }) =>
   failed === 0

@@ -1,5 +1,4 @@
 import { parseArgs } from 'node:util';
-import * as z from 'zod';
 import { UsageError } from './usage-error.ts';
 
 export const USAGE = `Usage: npm start -- [options]
@@ -24,14 +23,12 @@ const DEFAULT_PORT = '8787';
 /** Slow enough to see the words stream in. */
 const DEFAULT_DELAY_MS = '15';
 
-const Port = z.coerce.number().int().min(0).max(65_535);
-const Delay = z.coerce.number().int().min(0).max(10_000);
+const MAX_PORT = 65_535;
+const MAX_DELAY_MS = 10_000;
 
-const readNumber = (schema: z.ZodType<number>, text: string, name: string): number => {
-  const parsed = schema.safeParse(text.trim() === '' ? undefined : text);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new UsageError(`Invalid ${name} '${text}': ${issue?.message ?? 'not a number'}.`);
+const readNumber = (text: string, name: string, max: number): number => {
+  if (/^\d+$/.test(text) && Number(text) <= max) return Number(text);
+  throw new UsageError(`Invalid ${name} '${text}': must be a whole number from 0 to ${max}.`);
 };
 
 const parse = (args: string[]) => {
@@ -66,9 +63,9 @@ export const readOptions = (args: string[], env: { PORT?: string | undefined }):
   return {
     port:
       port === undefined
-        ? readNumber(Port, env.PORT || DEFAULT_PORT, 'PORT')
-        : readNumber(Port, port, '--port'),
-    delayMs: readNumber(Delay, delay, '--delay'),
+        ? readNumber(env.PORT || DEFAULT_PORT, 'PORT', MAX_PORT)
+        : readNumber(port, '--port', MAX_PORT),
+    delayMs: readNumber(delay, '--delay', MAX_DELAY_MS),
     json,
     help,
     ownFiles: readOwnFiles(files),

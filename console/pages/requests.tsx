@@ -74,7 +74,7 @@ const COLUMNS: Column<RequestSummary>[] = [
 
 /** A table of requests, each with a link to its timeline. */
 export const RequestTable = ({ rows }: { rows: RequestSummary[] }) => (
-  <div class="panel scroll">
+  <div class="panel scroll requests">
     <Table caption="Requests" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />
   </div>
 );

@@ -204,7 +204,10 @@ export const violationsOn = async (page: Page): Promise<string[]> => {
 };
 
 export const overflowOf = (page: Page): Promise<number> =>
-  page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+  page.evaluate(
+    `Math.max(...[document.documentElement, ...document.querySelectorAll('.panel.scroll')]
+      .map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth))`,
+  );
 
 export const rowOf = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name });
 

@@ -34,9 +34,9 @@ test.each(PAGES)(
         await page.emulateMedia({ colorScheme });
         expect(await violationsOn(page)).toEqual([]);
       }
-      for (const width of [768, 390]) {
+      for (const width of [1360, 1280, 768, 390]) {
         await page.setViewportSize({ width, height: 820 });
-        expect(await overflowOf(page)).toBeLessThanOrEqual(0);
+        expect([width, await overflowOf(page)]).toEqual([width, 0]);
       }
       expect(await violationsOn(page)).toEqual([]);
     });

@@ -98,7 +98,9 @@ describe('connect', () => {
   });
 
   test.each([
+    [[], 2, 'Missing argument: CLIENT.'],
     [['nothing'], 2, "Unknown client 'nothing'"],
+    [['curl', 'codex'], 2, 'Unexpected argument: codex'],
     [['curl', '--no-such'], 2, '--no-such'],
     [['curl', '--model', 'no/such'], 1, 'It may use: aurora/scribe-1'],
   ])('connect with %j exits with %d', async (args, code, message) => {

@@ -19,7 +19,9 @@ test('--port overrides PORT, and PORT overrides the default', () => {
 
 test.each(['x', '-1', '65536', '1.5', ' '])("a port of '%s' is rejected with its value", (PORT) => {
   expect(() => readOptions([], { PORT })).toThrow(UsageError);
-  expect(() => readOptions([], { PORT })).toThrow(`Invalid PORT '${PORT}'`);
+  expect(() => readOptions([], { PORT })).toThrow(
+    `Invalid PORT '${PORT}': must be a whole number from 0 to 65535.`,
+  );
 });
 
 test('--secrets without --catalog is rejected', () => {
