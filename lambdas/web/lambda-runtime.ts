@@ -15,7 +15,7 @@ export type Prelude = {
 const SHORT = 4_096;
 
 const toBytes = (chunk: Buffer | string): Buffer | string =>
-  typeof chunk === 'string' && chunk.length > SHORT ? toUtf8(chunk) : chunk;
+  typeof chunk === 'string' && chunk.length > SHORT ? toUtf8([chunk], chunk.length) : chunk;
 
 type Handler = (...parameters: never[]) => unknown;
 

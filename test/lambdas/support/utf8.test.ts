@@ -9,5 +9,6 @@ test.each([
   ['four bytes a pair', '😀'.repeat(5_000)],
   ['half a pair', `a\ud83d${'b\ude00'.repeat(100)}`],
 ])('a text of %s has the bytes that Buffer.from returns', (_, text) => {
-  expect(toUtf8(text).equals(Buffer.from(text))).toBe(true);
+  expect(toUtf8([text], text.length).equals(Buffer.from(text))).toBe(true);
+  expect(toUtf8([text, 'é', text], 1).equals(Buffer.from(`${text}é${text}`))).toBe(true);
 });
