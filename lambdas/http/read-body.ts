@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { JsonSource } from '../protocols/json.ts';
 import { invalidRequest } from '../support/errors.ts';
-import { parseJsonObject } from './json-text.ts';
+import { invalidBody, parseJsonObject } from './json-text.ts';
 import type { HttpRequest } from './read-event.ts';
 
 /**
@@ -13,8 +13,7 @@ const MAX_BODY_BYTES = 5_500_000;
 
 const inflate = promisify(gunzip);
 
-const tooLarge = () =>
-  invalidRequest('The request body is larger than 5.5 MB (5,500,000 bytes).', { status: 413 });
+const tooLarge = () => invalidBody('is larger than 5.5 MB (5,500,000 bytes).', { status: 413 });
 
 const unsupported = (message: string) => invalidRequest(message, { status: 415 });
 
@@ -46,7 +45,7 @@ const gunzipped = async (body: Body): Promise<Body> => {
     return await inflate(body, { maxOutputLength: MAX_BODY_BYTES });
   } catch (error) {
     if (isOutputLimit(error)) throw tooLarge();
-    throw invalidRequest('The request body is not valid gzip.', { cause: error });
+    throw invalidBody('is not valid gzip.', { cause: error });
   }
 };
 
@@ -68,7 +67,7 @@ const decodeUtf8 = (bytes: Uint8Array): string => {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw invalidRequest('The request body is not valid UTF-8.');
+    throw invalidBody('is not valid UTF-8.');
   }
 };
 
