@@ -53,12 +53,16 @@ const flood = async (response: ServerResponse, { opening, piece }: Endless) => {
 
 const LISTS = 25_000;
 
-/** A whole answer, each chunk of which adds to a list of its message. */
+/** A whole answer, each chunk of which adds to a list of its message and to an object next to it. */
 const sendLists = (response: ServerResponse) => {
-  const chunk = { choices: [{ index: 0, delta: { content: 'x', annotations: [{}] } }] };
+  const choices = [{ index: 0, delta: { content: 'x', annotations: [{}] } }];
+  const chunks = Array.from({ length: LISTS }, (_, index) => ({
+    choices,
+    timings: { [`k${index}`]: index },
+  }));
   const end = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.end(chatWire([...new Array(LISTS).fill(chunk), end]));
+  response.end(chatWire([...chunks, end]));
 };
 
 let upstream: Listening;
@@ -150,12 +154,14 @@ describe('an upstream whose answer has no end', () => {
   );
 });
 
-test('a list that grows with each chunk costs each chunk the same', async () => {
+test('a list and an object that grow with each chunk cost each chunk the same', async () => {
   const before = process.threadCpuUsage();
   const messages = [{ role: 'user', content: 'hi' }];
   const { text } = await postTo(PATHS.chat, JSON.stringify({ model: 'lists', messages }));
   const { user, system } = process.threadCpuUsage(before);
-  expect(JSON.parse(text).choices[0].message.annotations).toHaveLength(LISTS);
+  const answered = JSON.parse(text);
+  expect(answered.choices[0].message.annotations).toHaveLength(LISTS);
+  expect(Object.keys(answered.timings)).toHaveLength(LISTS);
   expect((user + system) / 1_000).toBeLessThan(SLOW_MS);
 });
 

@@ -51,11 +51,11 @@ const append = (list: unknown[], added: unknown[]): unknown[] => {
   return list;
 };
 
-/** A member of several chunks: a message's lists grow, objects are merged, of others the last value counts. */
+/** A member of several chunks: a message's lists grow and objects are merged, both in place; of others the last value counts. */
 const merged = (place: Place, known: unknown, value: unknown): unknown => {
   if (value === null && known !== undefined) return known;
   const [before, after] = [asRecord(known), asRecord(value)];
-  if (before && after) return { ...before, ...after };
+  if (before && after) return Object.assign(before, after);
   const isGrowing = place === 'message' && Array.isArray(known) && Array.isArray(value);
   return isGrowing ? append(known, value) : value;
 };
