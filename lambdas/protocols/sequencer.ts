@@ -14,14 +14,25 @@ export const createSequencer = (writer: BlockWriter, isWritable: (head: BlockHea
   const waiting = new Map<number, { head: BlockHead; events: BlockEvent[] }>();
   let current: { index: number; head: BlockHead } | undefined;
 
-  /** Starts the next buffered block and writes its events, up to its end if it has ended. */
+  /** Writes an event of the current block. */
+  const write = (head: BlockHead, event: BlockEvent): SseMessage[] => {
+    if (event.type === 'block-end') current = undefined;
+    return writer.write(head, event);
+  };
+
+  /** Starts the next buffered block and writes its events; if it has ended, those of the one behind it too. */
   const advance = (): SseMessage[] => {
-    const [next] = waiting;
-    if (!next) return [];
-    const [index, { head, events }] = next;
-    waiting.delete(index);
-    current = { index, head };
-    return [...writer.begin(head), ...events.flatMap(append)];
+    const written: SseMessage[][] = [];
+    for (const [index, { head, events }] of waiting) {
+      waiting.delete(index);
+      current = { index, head };
+      written.push(
+        writer.begin(head),
+        events.flatMap((event) => write(head, event)),
+      );
+      if (current) break;
+    }
+    return written.flat();
   };
 
   const append = (event: BlockEvent): SseMessage[] => {
@@ -29,10 +40,8 @@ export const createSequencer = (writer: BlockWriter, isWritable: (head: BlockHea
       waiting.get(event.index)?.events.push(event);
       return [];
     }
-    const written = writer.write(current.head, event);
-    if (event.type !== 'block-end') return written;
-    current = undefined;
-    return [...written, ...advance()];
+    const written = write(current.head, event);
+    return current ? written : [...written, ...advance()];
   };
 
   return {

@@ -4,7 +4,7 @@ import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { ChatCompletion } from '../../support/chat-schema.ts';
 import { WholeMessage } from '../../support/messages-schema.ts';
-import { LABEL, requestOf } from '../../support/translate.ts';
+import { chatWire, LABEL, requestOf, translate } from '../../support/translate.ts';
 
 const MESSAGE = {
   id: 'msg_up1',
@@ -55,4 +55,16 @@ test('many tool calls without arguments do not parse each other again', () => {
   const events = upstreamProtocols.chat.decodeResponse(wire, requestOf('chat'));
   expect(events.filter(({ type }) => type === 'block-start')).toHaveLength(300);
   expect(parse.mock.calls.length).toBeLessThanOrEqual(300);
+});
+
+test('a tool call that goes on beside 10,000 texts holds them back until its end', async () => {
+  const delta = (fields: object) => ({ choices: [{ index: 0, delta: fields }] });
+  const part = (text: string) =>
+    delta({ tool_calls: [{ index: 0, function: { arguments: text } }] });
+  const call = { index: 0, id: 'call_1', function: { name: 'read', arguments: '{"a":"' } };
+  const beside = Array.from({ length: 10_000 }, () => [delta({ content: 'x' }), part('y')]).flat();
+  const end = { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] };
+  const chunks = [delta({ tool_calls: [call] }), ...beside, part('"}'), end];
+  const text = await translate('chat', 'messages', chatWire(chunks));
+  expect(text.match(/"text":"x"/g)).toHaveLength(10_000);
 });
