@@ -158,3 +158,9 @@ export const STORE_UNAVAILABLE = 'StoreUnavailable';
 
 /** The same of a table that throttled the call, which was therefore not applied. */
 export const STORE_THROTTLED = 'StoreThrottled';
+/** DynamoDB's names for more calls than an item, a table or an account allows. */
+export const DYNAMO_THROTTLING = [
+  'ThrottlingException',
+  'ProvisionedThroughputExceededException',
+  'RequestLimitExceeded',
+];

@@ -28,7 +28,8 @@ import { createSecretsManagerSecrets } from './upstreams/secrets-manager.ts';
 // certificates (15 ms), V8 compiles the expression of IPv6 addresses for the first two host names (6 ms), and the first
 // connection loads the module that looks them up (1 ms).
 createSecureContext();
-for (const host of ['first.host', 'second.host']) isIP(host);
+isIP('first.host');
+isIP('second.host');
 process.getBuiltinModule('node:dns');
 
 const env = readRouterEnv(process.env);

@@ -8,6 +8,7 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import type { Socket } from 'node:net';
 import { urlToHttpOptions } from 'node:url';
 import type { Clock } from '../support/clock.ts';
+import { isRecord } from '../support/readers.ts';
 import { type AwsIdentity, createSigner, skewIn } from './sign.ts';
 
 // --- one request ---
@@ -202,9 +203,6 @@ export type JsonService = Pick<SignedClient, 'destroy'> & {
   /** One attempt. @throws AwsError for an error of the service; any other error: outcome unknown */
   call(operation: string, input: object, signal?: AbortSignal): Promise<Record<string, unknown>>;
 };
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** @throws Error if the body is not a JSON object */
 const parseBody = (text: string): Record<string, unknown> => {

@@ -3,17 +3,10 @@ import { callerProtocols } from '../protocols/protocols.ts';
 import { ROUTES } from '../routes.ts';
 import { type ApiError, invalidRequest, notFound } from '../support/errors.ts';
 import { createLruCache } from '../support/lru-cache.ts';
+import { decodeUri } from '../support/readers.ts';
 
 const PLACEHOLDER = /\{(\w+)\}/g;
 const LAST_PLACEHOLDER = /\{(\w+)\}$/;
-
-const decode = (text: string): string | undefined => {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
-};
 
 type Parameters = Record<string, string>;
 /** What the last placeholder of a pattern matches: one segment, or all that follows, slashes included. */
@@ -34,7 +27,7 @@ export const compilePattern = (pattern: string, last: Last = 'segment') => {
     if (!found) return undefined;
     const parameters: Parameters = {};
     for (const [name, text] of Object.entries(found.groups ?? {})) {
-      const value = decode(text);
+      const value = decodeUri(text);
       if (value === undefined) return undefined;
       parameters[name] = value;
     }
@@ -132,7 +125,7 @@ const findAddress = (path: string): Known | undefined => {
   if (exact) return exact;
   const rest = tidy.replace(PREFIX, '');
   const [, name = '', endpoint = rest] = DEPLOYMENT.exec(rest) ?? [];
-  const deployment = decode(name);
+  const deployment = decodeUri(name);
   const known = deployment === undefined ? undefined : addressOf(`/v1${endpoint}`);
   return known && (deployment ? { ...known, deployment } : known);
 };

@@ -1,4 +1,5 @@
 import type { APIGatewayProxyEvent, APIGatewayProxyEventV2 } from 'aws-lambda';
+import { decodeUri } from '../support/readers.ts';
 
 /** An HTTP request without a trace of who delivered it. */
 export type HttpRequest = {
@@ -32,14 +33,6 @@ const readHeadersOfRestApi = (event: APIGatewayProxyEvent): Record<string, strin
     ]),
   );
 
-const decoded = (text: string): string | undefined => {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
-};
-
 /** Levels of a base path that are looked for: each one costs up to two passes over the path. */
 const MAX_MAPPING_LEVELS = 10;
 
@@ -62,7 +55,7 @@ const pathBelowMapping = ({ path, resource, pathParameters }: APIGatewayProxyEve
   const suffixes = suffixesOf(path);
   const below =
     suffixes.find((suffix) => suffix === rest) ??
-    suffixes.find((suffix) => decoded(suffix) === rest);
+    suffixes.find((suffix) => decodeUri(suffix) === rest);
   // The root's mapping may be called without a slash at the end.
   return below ?? (resource === '/' ? '/' : path);
 };

@@ -143,7 +143,7 @@ const EVIDENCE: Evidence[] = [
       /^the provided model identifier is invalid/i,
       /^this model version has reached the end of its life/i,
       /^invocation of model id [^\s]{1,160} with on-demand throughput/i,
-      /^the model isn['’]t supported on this route/i,
+      /^the model isn['\u2019]t supported on this route/i,
       /^the api deployment for this resource does not exist/i,
       /^this is not a chat model/i,
       /^(?:resource )?not found\.?$/i,

@@ -1,3 +1,4 @@
+import { decodeUri, isRecord } from '../support/readers.ts';
 import { UpstreamError } from './upstream-error.ts';
 
 /** Readers for external JSON: a value of the wrong type reads as absent, as upstreams send them. */
@@ -18,10 +19,7 @@ export type JsonSource = { text: string; value: unknown; bytes: number; spans: M
 /** Sums of several counts of this size are exact. */
 const MAX_COUNT = 2 ** 48;
 
-export const asRecord = (value: unknown): Json | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Json)
-    : undefined;
+export const asRecord = (value: unknown): Json | undefined => (isRecord(value) ? value : undefined);
 
 export const asArray = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
@@ -37,13 +35,7 @@ export const asCount = (value: unknown): number | undefined =>
   typeof value === 'number' && value >= 0 && value <= MAX_COUNT ? Math.floor(value) : undefined;
 
 /** Decodes a part of a URL fragment; unchanged if it is not valid, as some generators do not escape. */
-const unescapeFragment = (part: string): string => {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
-};
+const unescapeFragment = (part: string): string => decodeUri(part) ?? part;
 
 const memberAt = (value: unknown, name: string): unknown =>
   Array.isArray(value) ? value[Number(name)] : asRecord(value)?.[name];

@@ -3,6 +3,7 @@
  * no time to build: zod's objects were a fifth of the function's import (docs/decisions/0022-own-schemas.md).
  */
 import { invalidRequest } from './errors.ts';
+import { isRecord } from './readers.ts';
 
 /** What is wrong with a value, in words that follow its path: `max_tokens: is required`. */
 type Issue = {
@@ -33,10 +34,7 @@ export const boolean = ofKind('a boolean', (value) => typeof value === 'boolean'
 export const number = ofKind('a number', (value): value is number => Number.isFinite(value));
 /** Any value, but not none. */
 export const anything = ofKind('present', (value): value is unknown => value !== undefined);
-export const jsonObject = ofKind(
-  'an object',
-  (value): value is Loose => typeof value === 'object' && value !== null && !Array.isArray(value),
-);
+export const jsonObject = ofKind<Loose>('an object', isRecord);
 const array = ofKind('an array', (value): value is unknown[] => Array.isArray(value));
 
 /** @param text what a value must be that fails the test */

@@ -1,4 +1,5 @@
 import {
+  DYNAMO_THROTTLING,
   type LogEvent,
   type LogEvents,
   type LogFields,
@@ -17,12 +18,7 @@ type Values = Point['values'];
  * A table that throttles is available to every other key, so it is counted apart. DynamoDB's names are
  * those of the causes in `failure`.
  */
-const THROTTLED = [
-  STORE_THROTTLED,
-  'ThrottlingException',
-  'ProvisionedThroughputExceededException',
-  'RequestLimitExceeded',
-];
+const THROTTLED = [STORE_THROTTLED, ...DYNAMO_THROTTLING];
 
 /** Turns the facts of a log line into metrics; undefined when it has none. */
 export type Measure = <E extends LogEvent>(event: E, fields: LogEvents[E]) => Point | undefined;

@@ -152,6 +152,10 @@ describe('the bundle of the router function', () => {
     expect(script).not.toMatch(/#replacedBy = |#assignedAt = |#closedDay = /);
   });
 
+  test('the router bundle is ASCII, which V8 keeps in one byte a character', () => {
+    expect(readFileSync(file, 'utf8').length).toBe(statSync(file).size);
+  });
+
   test('the router bundle has no dynamic import', () => {
     expect(readFileSync(file, 'utf8')).not.toMatch(/\bimport\(/);
   });

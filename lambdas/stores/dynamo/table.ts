@@ -1,3 +1,4 @@
+import { DYNAMO_THROTTLING } from '../../log-events.ts';
 import { listOf } from '../../support/async-lists.ts';
 import { isEmpty } from '../../support/omit-undefined.ts';
 import { PARTITION_KEY, SORT_KEY } from '../../tables.ts';
@@ -102,16 +103,9 @@ const bindingsOf = <Value>(
   return isEmpty(found) ? undefined : found;
 };
 
-/** DynamoDB's names for more calls than an item, a table or an account allows. */
-const THROTTLING = new Set([
-  'ThrottlingException',
-  'ProvisionedThroughputExceededException',
-  'RequestLimitExceeded',
-]);
-
 /** Maps every error of the client to the one error that callers of a store handle. */
 const unavailable = (cause: unknown, mayBeApplied: boolean): StoreUnavailable =>
-  cause instanceof DynamoError && THROTTLING.has(cause.name)
+  cause instanceof DynamoError && DYNAMO_THROTTLING.includes(cause.name)
     ? new StoreThrottled('The table throttled the call.', { cause, mayBeApplied })
     : new StoreUnavailable('The table is unavailable.', { cause, mayBeApplied });
 
