@@ -34,11 +34,12 @@ const BLOCK_NAMES = {
   'tool-result': 'a tool result',
 } satisfies Record<Exclude<Block['type'], 'text' | 'native'>, string>;
 
-const badHistory = (message: string) => invalidRequest(message, { param: 'messages' });
+const badHistory = (problem: string) =>
+  invalidRequest(`messages: ${problem}`, { param: 'messages' });
 
 /** Error for a conversation without content, or without any that the upstream can be sent. */
 export const noContent = (): ApiError =>
-  badHistory('messages: at least one message with content is required.');
+  badHistory('at least one message with content is required.');
 
 /**
  * Every vendor rejects a result without a call before it, or in its turn, and a call without a result; rejecting them
@@ -57,15 +58,13 @@ const assertCalls = ({ turns }: GenerationRequest) => {
       if (block.type !== 'tool-result') continue;
       const { callId } = block;
       if (!calls.has(callId)) {
-        throw badHistory(
-          `messages: the result for tool call '${callId}' has no such call before it.`,
-        );
+        throw badHistory(`the result for tool call '${callId}' has no such call before it.`);
       }
       open.delete(callId);
     }
   }
   for (const id of open) {
-    throw badHistory(`messages: the tool call '${id}' has no result after it.`);
+    throw badHistory(`the tool call '${id}' has no result after it.`);
   }
 };
 
@@ -74,7 +73,7 @@ const assertSystem = ({ turns }: GenerationRequest) => {
   const blocks = turns.flatMap((turn) => (turn.role === 'system' ? turn.blocks : []));
   const other = blocks.find((block) => block.type !== 'text' && block.type !== 'native');
   if (other) {
-    throw badHistory(`messages: a system message holds text, not ${BLOCK_NAMES[other.type]}.`);
+    throw badHistory(`a system message holds text, not ${BLOCK_NAMES[other.type]}.`);
   }
 };
 

@@ -66,6 +66,8 @@ export const createOriginTagger = (
   };
 };
 
+const isThinking = (block: Block): block is ThinkingBlock => block.type === 'thinking';
+
 const stripBlock = (block: ThinkingBlock, origin: string): Block[] => {
   // Chat callers send thinking without a signature; chat upstreams accept it, others omit it.
   if (block.signature === undefined) return [block];
@@ -82,10 +84,15 @@ export const stripForeignThinking = (
 ): GenerationRequest => ({
   ...request,
   extras: withOwnContainer(request.extras, origin),
-  turns: request.turns.map((turn) => ({
-    ...turn,
-    blocks: turn.blocks.flatMap((block) =>
-      block.type === 'thinking' ? stripBlock(block, origin) : [block],
-    ),
-  })),
+  // Few turns have any: those without are not copied.
+  turns: request.turns.map((turn) =>
+    turn.blocks.some(isThinking)
+      ? {
+          ...turn,
+          blocks: turn.blocks.flatMap((block) =>
+            isThinking(block) ? stripBlock(block, origin) : block,
+          ),
+        }
+      : turn,
+  ),
 });
