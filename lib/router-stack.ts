@@ -6,6 +6,7 @@ import { allLabelsOf, countSeries, labelsOf, SERIES_PRICE } from '../lambdas/met
 import { TABLES } from '../lambdas/tables.ts';
 import { AdminFunction } from './admin-function.ts';
 import { AnswerBucket } from './answer-bucket.ts';
+import { ConfigurationError } from './configuration-error.ts';
 import { Console } from './console.ts';
 import { Monitoring } from './monitoring.ts';
 import { hostOnly, PublicEndpoints } from './public-endpoints.ts';
@@ -115,10 +116,18 @@ export class RouterStack extends Stack {
 
 const priceOf = (series: number): string => `$${(series * SERIES_PRICE).toFixed(2)} a month`;
 
-/** Reports the number and price of the metric series, and warns of models folded into `other`. */
+/**
+ * Reports the number and price of the metric series, and warns of models folded into `other`.
+ * @throws ConfigurationError if not even one series of each kind fits
+ */
 const reportMetricSeries = (stack: Stack, models: Model[], maxSeries: number): void => {
   const labels = labelsOf(models, maxSeries);
   const count = countSeries(labels);
+  if (count > maxSeries) {
+    throw new ConfigurationError(
+      `maxSeries=${maxSeries} is too small: with every model counted as "other" there are ${count} series.`,
+    );
+  }
   Annotations.of(stack).addInfoV2(
     'model-router:metric-series',
     `Metric series: ${count} of at most ${maxSeries} (maxSeries), ${priceOf(count)}.`,

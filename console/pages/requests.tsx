@@ -54,7 +54,11 @@ const COLUMNS: Column<RequestSummary>[] = [
     title: 'Key',
     kind: 'wide',
     cell: ({ key, key_name: name, project }) => (
-      <a class="clip" title={key} href={hrefOf('keys', { id: key, project })}>
+      <a
+        class="clip"
+        title={name ? `${name} (${key})` : key}
+        href={hrefOf('keys', { id: key, project })}
+      >
         {name ?? key}
       </a>
     ),

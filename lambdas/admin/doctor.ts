@@ -121,7 +121,9 @@ const checkPlans = async ({ models, plans }: DoctorParts): Promise<Check[]> => {
     const reason = `names models that the catalog does not have: ${unknown.join(', ')}`;
     return unknown.length > 0 ? [failed('plans', `plan ${id}`, reason)] : [];
   });
-  return found.length > 0 ? found : [ok('plans', `${all.length} plans`)];
+  return found.length > 0
+    ? found
+    : [ok('plans', `${all.length} ${all.length === 1 ? 'plan' : 'plans'}`)];
 };
 
 // --- what targets turned out to accept ---

@@ -374,6 +374,12 @@ describe('the metric budget at synth', () => {
     Annotations.fromStack(enough).hasNoWarning('*', Match.stringLikeRegexp('maxSeries'));
   });
 
+  test('synth rejects a maxSeries below the series that every catalog has', () => {
+    const tooSmall =
+      /maxSeries=20 is too small: with every model counted as "other" there are \d+ series/;
+    expect(() => synthStack({ maxSeries: '20' }, { models: five })).toThrow(tooSmall);
+  });
+
   test('the function gets maxSeries as MAX_SERIES', () => {
     synthTemplate({ maxSeries: '77' }).hasResourceProperties('AWS::Lambda::Function', {
       Environment: { Variables: { STAGE: 'dev', MAX_SERIES: '77' } },
