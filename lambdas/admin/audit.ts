@@ -9,7 +9,7 @@ import { ApiError, apiError } from '../support/errors.ts';
 import { auditIdOf } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
-import { Instant, keptRange, readQuery } from './input.ts';
+import { Instant, keptRange, readQuery, SoughtId } from './input.ts';
 import type { AdminOperation } from './operation.ts';
 import { readPage } from './page.ts';
 import { maySee, projectNotFound, seesAll } from './roles.ts';
@@ -108,9 +108,9 @@ const AuditQuery = z.strictObject({
   since: Instant.exactOptional(),
   until: Instant.exactOptional(),
   /** A part of the name, in any case. */
-  who: z.string().exactOptional(),
-  project: z.string().exactOptional(),
-  key: z.string().exactOptional(),
+  who: SoughtId.exactOptional(),
+  project: SoughtId.exactOptional(),
+  key: SoughtId.exactOptional(),
   limit: z.coerce.number().int().min(1).max(1_000).default(100),
   cursor: z
     .string()

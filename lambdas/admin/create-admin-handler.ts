@@ -15,6 +15,7 @@ import { apiError, invalidRequest, notFound } from '../support/errors.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
 import type { Audit } from './audit.ts';
+import { MAX_ID_LENGTH } from './input.ts';
 import type { AdminRequest, AdminRoute } from './operation.ts';
 import { authorize, type Identity } from './roles.ts';
 
@@ -64,6 +65,9 @@ export const createFindRoute = (routes: AdminRoute[], prefix: string) => {
     identified.notes.route = first.route.pattern;
     const match = candidates.find(({ route }) => route.method === method);
     if (!match) throw methodNotAllowed(candidates.map(({ route }) => route.method).join(', '));
+    if (Object.values(match.parameters).some(({ length }) => length > MAX_ID_LENGTH)) {
+      throw notFound(`No id has more than ${MAX_ID_LENGTH} characters.`);
+    }
     return { ...identified, ...match };
   };
 };

@@ -9,7 +9,7 @@ import { listOf } from '../support/async-lists.ts';
 import type { Clock } from '../support/clock.ts';
 import { DAY_MS, dayOf, formatInstant } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
-import { Instant, keptRange, Month, readQuery } from './input.ts';
+import { Instant, keptRange, Month, readQuery, SoughtId } from './input.ts';
 import type { AdminOperation } from './operation.ts';
 import { projectsSeenBy, requireProject } from './projects.ts';
 import type { Identity } from './roles.ts';
@@ -29,10 +29,10 @@ const UsageQuery = z.strictObject({
   /** Not included, if it is the first instant of a day. */
   until: Instant.exactOptional(),
   by: z.enum(GROUPINGS).exactOptional(),
-  project: z.string().exactOptional(),
-  key: z.string().exactOptional(),
+  project: SoughtId.exactOptional(),
+  key: SoughtId.exactOptional(),
   /** The project of the next page. */
-  cursor: z.string().exactOptional(),
+  cursor: SoughtId.exactOptional(),
 });
 type UsageQuery = z.infer<typeof UsageQuery>;
 
@@ -115,7 +115,7 @@ export const historyHandlers = ({ history, runHistory, projects, keys, clock }: 
 
   /** Brings the history up to date and compares each closed period with its records. */
   const reconcile: AdminOperation = async ({ query }) => {
-    const { project } = readQuery(z.strictObject({ project: z.string().exactOptional() }), query);
+    const { project } = readQuery(z.strictObject({ project: SoughtId.exactOptional() }), query);
     if (project !== undefined) await requireProject(projects, project);
     const data = (await runHistory(project)).map(
       ({ projectId, meterId, period, used, recorded }) => ({

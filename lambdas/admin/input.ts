@@ -24,6 +24,10 @@ const Name = z
 /** Far above any real limit, far below where a counter loses precision. */
 const Count = z.number().multipleOf(1, 'must be an integer').min(0).max(1_000_000_000_000);
 const Concurrency = Count.min(1);
+/** Of an e-mail address, the longest id; DynamoDB rejects a key above 2 KB. */
+export const MAX_ID_LENGTH = 128;
+/** What a list is filtered by. */
+export const SoughtId = z.string().max(MAX_ID_LENGTH);
 export const Instant = z.iso
   .datetime({ offset: true, error: 'must be a date and time such as 2027-01-31T00:00:00Z' })
   .transform((text) => Date.parse(text));
@@ -104,7 +108,7 @@ export type PlanChange = z.infer<typeof PlanChange>;
 const Email = z
   .string()
   .toLowerCase()
-  .max(128)
+  .max(MAX_ID_LENGTH)
   .regex(/^[^\s@"\\]+@[^\s@"\\]+$/, 'must be an e-mail address');
 const MemberRole = z.custom<Role>(
   (role) => typeof role === 'string' && /^(?:operator|viewer|project:[\w.-]{1,64})$/.test(role),

@@ -3,7 +3,7 @@ import type { Change } from '../stores/audit-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import { formatInstant } from '../support/clock.ts';
 import { ApiError, apiError, invalidRequest, notFound } from '../support/errors.ts';
-import { type MemberChange, type NewMember, readQuery } from './input.ts';
+import { type MemberChange, type NewMember, readQuery, SoughtId } from './input.ts';
 import type { AdminChange, AdminOperation } from './operation.ts';
 import { type Identity, isRole, projectOf, type Role } from './roles.ts';
 
@@ -35,7 +35,7 @@ const MemberQuery = z.strictObject({
     .string()
     .regex(/^[^\s"\\]{0,100}$/, 'must be the beginning of an e-mail address')
     .default(''),
-  project: z.string().exactOptional(),
+  project: SoughtId.exactOptional(),
   cursor: z.string().max(4_000).exactOptional(),
 });
 

@@ -8,7 +8,7 @@ import type { Clock } from '../support/clock.ts';
 import { DAY_MS } from '../support/clock.ts';
 import { notFound } from '../support/errors.ts';
 import { MAX_RECORD_DAYS } from '../tables.ts';
-import { Instant, keptRange, readQuery } from './input.ts';
+import { Instant, keptRange, readQuery, SoughtId } from './input.ts';
 import type { AdminOperation } from './operation.ts';
 import { readPage } from './page.ts';
 import { projectsSeenBy, requireProject } from './projects.ts';
@@ -33,8 +33,8 @@ const Cursor = z
   });
 
 const ListQuery = z.strictObject({
-  project: z.string().exactOptional(),
-  key: z.string().exactOptional(),
+  project: SoughtId.exactOptional(),
+  key: SoughtId.exactOptional(),
   /** A status, its class (`5xx`), or an outcome. */
   status: z
     .string()

@@ -37,6 +37,10 @@ export type ApiErrorOptions = {
   cause?: unknown;
 };
 
+/** Leaves out the middle of a text above 4,000 characters: an error may quote a value of any length. */
+const shortened = (text: string): string =>
+  text.length > 4_000 ? `${text.slice(0, 3_000)}…${text.slice(-900)}`.toWellFormed() : text;
+
 export class ApiError extends Error {
   readonly type: ErrorType;
   readonly status: number;
@@ -47,13 +51,13 @@ export class ApiError extends Error {
   readonly details: { error_code: string } | undefined;
 
   constructor(type: ErrorType, message: string, options: ApiErrorOptions = {}) {
-    super(message, { cause: options.cause });
+    super(shortened(message), { cause: options.cause });
     this.name = 'ApiError';
     this.type = type;
     this.status = options.status ?? STATUS[type];
     this.headers = options.headers ?? {};
     this.code = options.code;
-    this.param = options.param;
+    this.param = options.param && shortened(options.param);
     this.overflow = options.overflow;
     this.details = options.details;
   }

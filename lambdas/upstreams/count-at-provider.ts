@@ -1,12 +1,12 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { text } from 'node:stream/consumers';
 import type { Target } from '../catalog/catalog.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import { type UpstreamProtocol, wireTargetOf } from '../protocols/protocol.ts';
 import type { Clock } from '../support/clock.ts';
 import { urlOf } from './http-upstream.ts';
 import { post } from './post.ts';
+import { readShortBody } from './read-error.ts';
 import type { UpstreamSecrets } from './secrets.ts';
 
 export type CountCall = {
@@ -57,7 +57,7 @@ export const createCountAtProvider = (parts: {
     try {
       const response = await sent.response;
       if (response.statusCode !== 200) return undefined;
-      const count = counter.decodeResponse(JSON.parse(await text(response)));
+      const count = counter.decodeResponse(JSON.parse(await readShortBody(response)));
       sent.complete();
       return count;
     } finally {

@@ -6,19 +6,19 @@ import { UpstreamError } from '../protocols/upstream-error.ts';
 import { interpretErrorBody, interpretSentError } from '../protocols/upstream-error-body.ts';
 import type { Chunks } from './read-answer.ts';
 
-/** Read of an error body: enough to classify the error. */
-const MAX_ERROR_BYTES = 64 * 1024;
+/** Enough to classify an error. */
+const MAX_SHORT_BYTES = 64 * 1024;
 
-/** Returns the first 64 KB of an error body, as text. */
-const readErrorBody = async (chunks: Chunks): Promise<string> => {
+/** Returns the first 64 KB of a body, as text. */
+export const readShortBody = async (chunks: AsyncIterable<Uint8Array>): Promise<string> => {
   const parts: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of chunks) {
     parts.push(chunk);
     size += chunk.byteLength;
-    if (size >= MAX_ERROR_BYTES) break;
+    if (size >= MAX_SHORT_BYTES) break;
   }
-  return Buffer.concat(parts).toString('utf8', 0, MAX_ERROR_BYTES);
+  return Buffer.concat(parts).toString('utf8', 0, MAX_SHORT_BYTES);
 };
 
 const reasonOf = (words: string | undefined, confidential: Confidential): string | undefined =>
@@ -69,7 +69,7 @@ export const readError = async (
   if (status >= 300 && status < 400) {
     return new UpstreamError('redirect', 'the upstream redirects', { status });
   }
-  const { words, paths, ...meaning } = interpretErrorBody(status, await readErrorBody(chunks));
+  const { words, paths, ...meaning } = interpretErrorBody(status, await readShortBody(chunks));
   return new UpstreamError(meaning.kind, `the upstream returned ${status}`, {
     status,
     credentialVersion,

@@ -1,3 +1,4 @@
+import { isEmpty } from '../../support/omit-undefined.ts';
 import { hasCustomTool, unwrapInput } from '../custom-tools.ts';
 import { createEventWriter, type EventWriter } from '../event-writer.ts';
 import { extrasIfAny } from '../extras.ts';
@@ -46,10 +47,9 @@ const isRedacted = (head: BlockHead): boolean => head.type === 'thinking' && hea
 const initialText = (block: Json): string =>
   asString(block.type === 'thinking' ? block.thinking : block.text) ?? '';
 
-const initialArguments = (block: Json): string => {
-  const input = asRecord(block.input);
-  return input && Object.keys(input).length > 0 ? JSON.stringify(input) : '';
-};
+/** Input as an object, or as its JSON, which some upstreams send. */
+const initialArguments = ({ input }: Json): string =>
+  asString(input) ?? (isEmpty(asRecord(input) ?? {}) ? '' : JSON.stringify(input));
 
 /** A stop sequence may come before any content; `max_tokens: 0` generates none. */
 const mayBeEmpty = ({ stop = [], maxTokens }: GenerationRequest): boolean =>

@@ -6,7 +6,7 @@ import type { GenerationRequest, Tool, ToolChoice } from '../generation.ts';
 import { asString } from '../json.ts';
 import { fittingToolName } from '../tool-names.ts';
 import { NAME } from './name.ts';
-import type { ResponsesRequest, WireTool, WireToolChoice } from './wire.ts';
+import { MAX_TOOLS, type ResponsesRequest, type WireTool, type WireToolChoice } from './wire.ts';
 
 const NO_ARGUMENTS = { type: 'object', properties: {} };
 
@@ -81,11 +81,18 @@ export const decodeTools = (
   };
 };
 
-/** The tools of the request and those that its items add; of two with one name the first counts. */
+/**
+ * The tools of the request and those that its items add; of two with one name the first counts.
+ * @throws ApiError 400 above the limit, which also counts the tools within namespaces
+ */
 export const joinTools = (tools: Tool[], added: Tool[]): Tool[] => {
   const names = new Set(tools.map(({ name }) => name));
   const fresh = added.filter(({ name }) => !names.has(name) && names.add(name));
-  return [...tools, ...fresh];
+  const all = [...tools, ...fresh];
+  if (all.length <= MAX_TOOLS) return all;
+  throw invalidRequest(`tools: must be at most ${MAX_TOOLS}, those of namespaces included.`, {
+    param: 'tools',
+  });
 };
 
 const decodeChoice = (choice: WireToolChoice): ToolChoice => {

@@ -121,7 +121,7 @@ export type WireTool = Infer<typeof WireTool>;
 
 /** The router's limit against oversized requests. */
 const MAX_ITEMS = 10_000;
-const MAX_TOOLS = 256;
+export const MAX_TOOLS = 256;
 const Tools = list(WireTool, maxItems(MAX_TOOLS));
 
 const ToolsItem = looseObject({ type: literal('additional_tools'), tools: Tools });

@@ -49,6 +49,16 @@ describe('the operator at the REST API', () => {
     expect(lines.join('')).not.toContain('A private name');
   });
 
+  test.each(['1999-12', '2100-01', '2026-13', '2026-1', '0000-01'])(
+    'the month %s has no statement: it is a 400',
+    async (month) => {
+      await post('/admin/projects', { id: 'billed' });
+      const { status, body } = await send({ path: `/admin/projects/billed/statements/${month}` });
+      expect(status).toBe(400);
+      expect(body).toEqual(envelope(expect.stringContaining('must be a month such as 2026-10')));
+    },
+  );
+
   test('a request without an IAM identity gets 403 on every path', async () => {
     for (const path of ['/admin/projects', '/admin/nothing']) {
       const { status, body } = await send({ path, by: undefined });

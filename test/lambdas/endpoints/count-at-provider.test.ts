@@ -94,6 +94,7 @@ describe('count_tokens with the stage option countTokens=provider', () => {
     ['429', answer(429, '{}')],
     ['a body that is not JSON', answer(200, '<html>')],
     ['a count that is not a number', answer(200, '{"input_tokens":"many"}')],
+    ['a count after 100 KB', answer(200, `${' '.repeat(100_000)}{"input_tokens":${COUNT}}`)],
     ['a reset connection', (response) => response.destroy()],
   ])('a counter that answers %s leads to the estimate', async (_, faulty) => {
     act = faulty;

@@ -4,7 +4,7 @@ import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { ChatCompletion } from '../../support/chat-schema.ts';
 import { WholeMessage } from '../../support/messages-schema.ts';
-import { chatWire, LABEL, requestOf, translate } from '../../support/translate.ts';
+import { chatWire, LABEL, messagesWire, requestOf, translate } from '../../support/translate.ts';
 
 const MESSAGE = {
   id: 'msg_up1',
@@ -41,6 +41,28 @@ test('counts of server tools are complete, and no other usage fields are forward
 test('stop_details that are not an object are dropped', async () => {
   const body = await answerIn('messages', { ...MESSAGE, stop_details: 'because' });
   expect(WholeMessage.parse(body).stop_details).toBeNull();
+});
+
+const INPUT_AS_TEXT = { type: 'tool_use', id: 'toolu_1', name: 'read', input: '{"path":"a.ts"}' };
+const AS_ARGUMENTS = expect.stringContaining('"arguments":"{\\"path\\":\\"a.ts\\"}"');
+
+test('the input of a tool call that comes as the text of an object is not lost', async () => {
+  const wire = { ...MESSAGE, content: [INPUT_AS_TEXT], stop_reason: 'tool_use' };
+  expect(JSON.stringify(await answerIn('chat', wire))).toEqual(AS_ARGUMENTS);
+  expect(await answerIn('messages', wire)).toMatchObject({
+    content: [{ type: 'tool_use', input: { path: 'a.ts' } }],
+  });
+});
+
+test('the input of a streamed tool call that begins as the text of an object is not lost', async () => {
+  const events = [
+    { type: 'message_start', message: { ...MESSAGE, content: [], stop_reason: null } },
+    { type: 'content_block_start', index: 0, content_block: INPUT_AS_TEXT },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 7 } },
+    { type: 'message_stop' },
+  ];
+  expect(await translate('messages', 'chat', messagesWire(events))).toEqual(AS_ARGUMENTS);
 });
 
 test('many tool calls without arguments do not parse each other again', () => {
