@@ -18,7 +18,7 @@ type TableProps<Row> = {
   total?: Row | undefined;
 };
 
-/** A table that becomes one card per row below 768 px; roles are spelled out, since CSS changes the display. */
+/** A table that becomes one card per row below 960 px; roles are spelled out, since CSS changes the display. */
 export const Table = <Row,>({ caption, columns, rows, keyOf, classOf, total }: TableProps<Row>) => {
   const cells = (row: Row) =>
     columns.map(({ title, cell, kind = '' }) => (

@@ -45,7 +45,8 @@ export const keptRange = (
   days: number,
   now: number,
 ): { from: number; to: number } => ({
-  from: Math.max(since, now - days * DAY_MS),
+  // At most a day ahead: as texts, days after the year 9999 do not sort.
+  from: Math.min(Math.max(since, now - days * DAY_MS), now + DAY_MS),
   to: Math.min(until, now + 1_000),
 });
 

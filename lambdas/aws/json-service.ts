@@ -171,15 +171,16 @@ export const createSignedClient = (
   return {
     send: async (request) => {
       for (let mayCorrect = true; ; mayCorrect = false) {
-        const signedAt = clock.now() + skewMs;
+        const knownSkewMs = skewMs;
+        const signedAt = clock.now() + knownSkewMs;
         const headers = await sign(request, signedAt);
         const response = await sendOnce({ ...request, headers }, { agent, clock, timeouts });
         if (response.status === 200) return response;
         const error = errorOf(response);
         const skew = SKEW_ERRORS.has(error.name) ? skewIn(response.headers.date, signedAt) : 0;
         if (skew === 0 || !mayCorrect) throw error;
-        // Rejected, so not applied: repeating it once with AWS's time is safe.
-        skewMs += skew;
+        // Rejected, so not applied: repeating it once with AWS's time is safe. Calls at once measure the same skew.
+        skewMs = knownSkewMs + skew;
       }
     },
     destroy: () => agent.destroy(),

@@ -25,8 +25,13 @@ const PAGES: [hash: string, text: string][] = [
   ['#/audit', 'projects.create'],
 ];
 
+/** Names in tables that are shown, but without a pixel of width. */
+const NAMES_WITHOUT_ROOM = `[...document.querySelectorAll('td > .clip')].filter(
+  (name) => name.parentElement.checkVisibility() && name.clientWidth === 0,
+).length`;
+
 test.each(PAGES)(
-  'the page %s has no axe violation in either theme, and no overflow at any width',
+  'the page %s has no axe violation in either theme, and shows all at any width without overflow',
   async (hash, text) => {
     await withTab(hash, async ({ page }) => {
       await page.getByText(text).first().waitFor();
@@ -37,6 +42,7 @@ test.each(PAGES)(
       for (const width of [1360, 1280, 768, 390]) {
         await page.setViewportSize({ width, height: 820 });
         expect([width, await overflowOf(page)]).toEqual([width, 0]);
+        expect(await page.evaluate(NAMES_WITHOUT_ROOM)).toBe(0);
       }
       expect(await violationsOn(page)).toEqual([]);
     });

@@ -42,6 +42,9 @@ const adminCommands = [...new Set(PAGES.flatMap(commandsIn))].filter((command) =
   ADMIN.test(command),
 );
 
+/** A command that hangs must not outlive its test. */
+const CHILD_MS = 60_000;
+
 const REQUEST = { model: MODEL_ON.chat, messages: [{ role: 'user', content: 'say Hello' }] };
 
 let cognito: UserPoolStandIn;
@@ -55,6 +58,7 @@ beforeAll(async () => {
   await post(router, '/admin/projects', { id: 'checkout' });
   const response = await post(router, '/v1/chat/completions', REQUEST);
   values.requestId = response.headers.get('x-request-id') ?? '';
+  expect(values.requestId).toMatch(/^req_/);
   values.seed = join(folder, 'seed.json');
   writeFileSync(values.seed, blocksIn('docs/deploy.md', 'json')[0] ?? '');
 });
@@ -84,7 +88,7 @@ test.each(adminCommands)('%s runs after the commands of the pages above it', asy
   const io = { stdin: process.stdin, stdout, stderr, env: {} };
   await run([...wordsOf(command), '--url', router.baseUrl, '--yes'], Date.now(), io);
   const out = await text(stdout.end());
-  expect(out).not.toBe('');
+  expect(out.trim()).not.toBe('');
   values.key = /\bmrk_live_\w{32,}/.exec(out)?.[0] ?? values.key;
   values.keyId = /^id +(key_\w+)/m.exec(out)?.[1] ?? values.keyId;
 });
@@ -105,19 +109,22 @@ test('the scripts of README.md print the responses to the SDKs', async () => {
   const { stdout } = await execute(
     process.execPath,
     script.map((word) => word.replaceAll('http://127.0.0.1:8787', router.baseUrl)),
-    { cwd: root },
+    { cwd: root, timeout: CHILD_MS },
   );
   expect(stdout.match(/Hello from scribe-1! You said "Hello"\./g)).toHaveLength(3);
 });
 
 describe.skipIf(!hasCurl)('the curl commands of the pages', () => {
+  const environment = { ...process.env, NO_PROXY: '*' };
+  const options = { cwd: folder, timeout: CHILD_MS };
   const curlOf = (page: string) =>
     commandsIn(page).find((command) => command.startsWith('curl ')) ?? '';
 
   test('the curl command of docs/replay.md gets a response', async () => {
     writeFileSync(join(folder, 'request.json'), JSON.stringify(REQUEST));
-    const env = { ...process.env, URL: router.baseUrl, KEY: router.key };
-    const { stdout } = await execute('sh', ['-c', curlOf('docs/replay.md')], { cwd: folder, env });
+    const env = { ...environment, URL: router.baseUrl, KEY: router.key };
+    const command = ['-c', curlOf('docs/replay.md')];
+    const { stdout } = await execute('sh', command, { ...options, env });
     expect(stdout).toContain('"content":"Hello"');
   });
 
@@ -126,7 +133,7 @@ describe.skipIf(!hasCurl)('the curl commands of the pages', () => {
       .replace('FUNCTION-URL', router.baseUrl)
       .replace('Bearer KEY', `Bearer ${router.key}`)
       .replace('VENDOR/MODEL', MODEL_ON.chat);
-    const { stdout } = await execute('sh', ['-c', command]);
+    const { stdout } = await execute('sh', ['-c', command], { ...options, env: environment });
     expect(stdout).toMatch(/"content":"Hello"[\s\S]*data: \[DONE\]/);
   });
 });

@@ -106,6 +106,7 @@ const isCharged = (on: On, { status }: Sent): boolean =>
 describe.each([
   ['a Function URL', functionUrlEvent],
   ['a REST API', restApiEvent],
+  ['a Web Function', undefined],
 ])('behind %s', (_front, toEvent) => {
   let bench: Bench;
   let answered = '';
@@ -162,7 +163,7 @@ describe.each([
 const ROWS = CHAPTERS.flatMap(([, chapter]) => chapter);
 const REQUESTS = ROWS.flatMap(({ on }) => on);
 
-test(`the catalogue has ${ROWS.length} rows, ${REQUESTS.length} requests at each of two front doors`, () => {
+test(`the catalogue has ${ROWS.length} rows, ${REQUESTS.length} requests at each of three front doors`, () => {
   expect(new Set(ROWS.map(({ name, on }) => `${on} ${name}`)).size).toBe(ROWS.length);
   expect(ROWS.length).toBeGreaterThanOrEqual(167);
   expect(REQUESTS.length).toBeGreaterThanOrEqual(400);

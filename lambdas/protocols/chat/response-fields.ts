@@ -14,13 +14,13 @@ const CANONICAL = {
 type Place = keyof typeof CANONICAL;
 const PLACES: Place[] = ['response', 'choice', 'message'];
 
-/** Members that show the operator's account at a provider. */
-const OF_ACCOUNT = /cost|byok|billing|account|^(?:provider|organization)$/;
+/** Members that show the operator's account at a provider, and the name of every object's prototype. */
+const HIDDEN = /cost|byok|billing|account|^(?:provider|organization|__proto__)$/;
 
 /** The members of `wire` that only this protocol has, without those that callers must not see. */
 export const membersBeyond = (wire: Json, canonical: readonly string[]): [string, unknown][] =>
   Object.keys(wire)
-    .filter((name) => !canonical.includes(name) && !OF_ACCOUNT.test(name))
+    .filter((name) => !canonical.includes(name) && !HIDDEN.test(name))
     .map((name) => [name, wire[name]]);
 
 /** Members of a fragment that continue those of the fragments before it. */
@@ -32,12 +32,13 @@ const isNext = (one: Json | undefined, next: Json): boolean =>
   one.index === next.index &&
   one.type === next.type;
 
-const joined = (one: Json, next: Json): Json => {
+/** Adds a fragment to the item before it, in place. */
+const join = (one: Json, next: Json): void => {
   const grown = GROWING.flatMap((name): [string, unknown][] => {
     const [begun, more] = [asString(one[name]), asString(next[name])];
     return begun === undefined || more === undefined ? [] : [[name, begun + more]];
   });
-  return { ...one, ...next, ...Object.fromEntries(grown) };
+  Object.assign(one, next, Object.fromEntries(grown));
 };
 
 /** Adds to a list of a stream, in place: items are added, and fragments of one item joined. */
@@ -45,7 +46,7 @@ const append = (list: unknown[], added: unknown[]): unknown[] => {
   for (const item of added) {
     const next = asRecord(item);
     const last = asRecord(list.at(-1));
-    if (last && next && isNext(last, next)) list[list.length - 1] = joined(last, next);
+    if (last && next && isNext(last, next)) join(last, next);
     else list.push(item);
   }
   return list;

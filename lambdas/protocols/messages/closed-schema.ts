@@ -34,29 +34,28 @@ const isOpen = (schema: Json): boolean =>
   [...schemasIn(schema, MAPS), ...branchesOf(schema)].some(isOpen) ||
   (asRecord(schema.items) !== undefined && isOpen(asRecord(schema.items) ?? {}));
 
-const refsIn = (value: unknown): string[] =>
-  Array.isArray(value)
-    ? value.flatMap(refsIn)
-    : Object.entries(asRecord(value) ?? {}).flatMap(([name, member]) =>
-        name === '$ref' && typeof member === 'string' ? [member] : refsIn(member),
-      );
-
 /** Longer chains of references count as recursive. */
 const MAX_REFERENCES = 50;
 
 /** Whether the schema is recursive, which the vendor rejects. */
 const isRecursive = (root: Json): boolean => {
-  // By schema: references of many spellings name the same one, and each is read once.
-  const finite = new Set<unknown>();
-  const loops = (ref: string, path: unknown[]): boolean => {
-    const schema = resolveRef(root, ref);
-    if (finite.has(schema)) return false;
-    if (path.includes(schema) || path.length > MAX_REFERENCES) return true;
-    const found = refsIn(schema).some((next) => loops(next, [...path, schema]));
-    if (!found) finite.add(schema);
-    return found;
+  // Each part is read once, however many references name it or a part around it.
+  const finite = new Set<object>();
+  const open = new Set<object>();
+  const loops = (part: unknown, references: number): boolean => {
+    if (typeof part !== 'object' || part === null || finite.has(part)) return false;
+    if (open.has(part) || references > MAX_REFERENCES + 1) return true;
+    open.add(part);
+    for (const [name, member] of Object.entries(part)) {
+      const isRef = name === '$ref' && typeof member === 'string';
+      const next = isRef ? resolveRef(root, member) : member;
+      if (loops(next, isRef ? references + 1 : references)) return true;
+    }
+    open.delete(part);
+    finite.add(part);
+    return false;
   };
-  return refsIn(root).some((ref) => loops(ref, []));
+  return loops(root, 0);
 };
 
 const isSupported = (name: string, value: unknown): boolean =>

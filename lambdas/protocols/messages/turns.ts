@@ -43,24 +43,32 @@ export const assertContent = (turns: Turn[]): void => {
  */
 const withUniqueCalls = (turns: Turn[]): Turn[] => {
   const used = new Set<string>();
-  /** Original id -> unique ids of its calls, and how many of them have a result so far. */
-  const calls = new Map<string, { names: string[]; results: number }>();
+  /** Original id -> unique ids of its calls, how many were tried, and how many calls have a result so far. */
+  const calls = new Map<string, { names: string[]; tried: number; results: number }>();
+  const callsOf = (id: string) => {
+    const known = calls.get(id) ?? { names: [], tried: 0, results: 0 };
+    calls.set(id, known);
+    return known;
+  };
 
   const nameCall = (id: string): string => {
-    const { names, results } = calls.get(id) ?? { names: [], results: 0 };
-    let unique = names.length === 0 ? id : `${id}_${names.length + 1}`;
-    for (let count = names.length + 2; used.has(unique); count += 1) unique = `${id}_${count}`;
+    const known = callsOf(id);
+    let unique = id;
+    do {
+      known.tried += 1;
+      if (known.tried > 1) unique = `${id}_${known.tried}`;
+    } while (used.has(unique));
     used.add(unique);
-    names.push(unique);
-    calls.set(id, { names, results });
+    known.names.push(unique);
     return unique;
   };
 
   /** Results of calls with the same id come in the order of the calls. */
   const nameResult = (id: string): string => {
-    const { names, results } = calls.get(id) ?? { names: [], results: 0 };
-    calls.set(id, { names, results: Math.min(results + 1, names.length) });
-    return names[results] ?? names.at(-1) ?? id;
+    const known = callsOf(id);
+    const name = known.names[known.results] ?? known.names.at(-1) ?? id;
+    known.results = Math.min(known.results + 1, known.names.length);
+    return name;
   };
 
   return renameCalls(turns, nameCall, nameResult);

@@ -60,6 +60,30 @@ const ROWS: [Caller, Tangled['model'], string, Tangled['body']][] = [
     }),
   ],
   [
+    'chat',
+    'vendor/messages',
+    '40,000 references within 55 levels, each of which is referenced',
+    () => {
+      const levels = many(55, (index) => `#${'/a'.repeat(55 - index)}`);
+      return {
+        messages: [QUESTION],
+        response_format: {
+          type: 'json_schema',
+          json_schema: {
+            name: 'out',
+            schema: {
+              type: 'object',
+              ...levels.reduce<object>((inner) => ({ a: inner }), {
+                anyOf: many(40_000, () => ({ $ref: '#/x/x/x/x/x/x' })),
+              }),
+              properties: { r: { anyOf: levels.map(($ref) => ({ $ref })) } },
+            },
+          },
+        },
+      };
+    },
+  ],
+  [
     'messages',
     'vendor/chat',
     '9,990 properties, required among 70,000 names',
@@ -92,6 +116,15 @@ const ROWS: [Caller, Tangled['model'], string, Tangled['body']][] = [
         ...many(6_000, () => result('same')),
       ],
     }),
+  ],
+  [
+    'chat',
+    'vendor/messages',
+    '4,900 tool calls with one id, whose new names are taken',
+    () => {
+      const ids = [...many(4_900, (index) => `same_${index + 2}`), ...many(4_900, () => 'same')];
+      return { messages: [{ role: 'assistant', tool_calls: ids.map(call) }, ...ids.map(result)] };
+    },
   ],
   [
     'responses',

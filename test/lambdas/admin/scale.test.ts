@@ -102,6 +102,7 @@ test('a page of 5,000 keys takes two reads, and a search among all of them twelv
 
 const FIRST = '0000-01-01T00:00:00Z';
 const LAST = '9998-01-01T00:00:00Z';
+const YEAR_10000 = '9999-12-31T23:59:59-01:00';
 const IN_A_MINUTE = new Date(Date.now() + MINUTE_MS).toISOString();
 const TODAY = dayOf(Date.now());
 
@@ -115,6 +116,9 @@ test.each([
   `audit?since=${FIRST}&until=${LAST}`,
   `usage?since=${FIRST}`,
   `usage?until=${LAST}&by=day`,
+  `requests?since=${YEAR_10000}`,
+  `calibration?since=${YEAR_10000}`,
+  `usage?since=${YEAR_10000}&until=9999-12-31T23:59:59-02:00`,
 ])('a range beyond what may be kept takes the reads of what may be: %s', async (path) => {
   calls = 0;
   const { status } = await admin.send({ path: `/admin/${path}` });

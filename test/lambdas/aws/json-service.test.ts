@@ -116,6 +116,17 @@ describe('the time of an AWS service', () => {
     ]);
   });
 
+  test('calls at once that are rejected for a wrong time correct it once', async () => {
+    const right = '20261121T115000Z';
+    const { service, server, dateOf } = await setUp((response, count) =>
+      dateOf(count - 1) === right ? ok(response, count) : skewed(response, NOW + 20 * MINUTE),
+    );
+    const calls = Array.from({ length: 4 }, () => service.call('GetItem', {}));
+    expect(await Promise.all(calls)).toEqual(calls.map(() => ({ Item: {} })));
+    await service.call('GetItem', {});
+    expect(server.seen).toHaveLength(9);
+  });
+
   test('a signature rejected twice for a wrong time fails after two calls', async () => {
     const { service, server } = await setUp((response, count) =>
       skewed(response, NOW + count * 20 * MINUTE, 'RequestExpired'),

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { collect } from '../../../lambdas/protocols/collect.ts';
 import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
@@ -89,4 +89,24 @@ test('a tool call that goes on beside 10,000 texts holds them back until its end
   const chunks = [delta({ tool_calls: [call] }), ...beside, part('"}'), end];
   const text = await translate('chat', 'messages', chatWire(chunks));
   expect(text.match(/"text":"x"/g)).toHaveLength(10_000);
+});
+
+describe('a provider that sends __proto__', () => {
+  const POLLUTED = JSON.parse('{"__proto__":{"polluted":true}}');
+  const text = { content: 'Hi', notes: [{ index: 0, type: 'a', text: 'a' }] };
+  test.each([
+    ['the response', { ...POLLUTED, timings: POLLUTED, choices: [{ index: 0, delta: text }] }],
+    ['a choice', { choices: [{ index: 0, ...POLLUTED, delta: text }] }],
+    ['a message', { choices: [{ index: 0, delta: { ...text, ...POLLUTED } }] }],
+    [
+      'a list',
+      {
+        choices: [{ index: 0, delta: { ...text, notes: [{ index: 0, type: 'a', ...POLLUTED }] } }],
+      },
+    ],
+  ])('changes no object of the process in two chunks: %s', async (_place, chunk) => {
+    const end = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+    await translate('chat', 'chat', chatWire([chunk, chunk, end]));
+    expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
+  });
 });
