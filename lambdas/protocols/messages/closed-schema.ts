@@ -34,6 +34,10 @@ const isOpen = (schema: Json): boolean =>
   [...schemasIn(schema, MAPS), ...branchesOf(schema)].some(isOpen) ||
   (asRecord(schema.items) !== undefined && isOpen(asRecord(schema.items) ?? {}));
 
+/** A member, or what it refers to. */
+const followed = (root: Json, name: string, member: unknown): unknown =>
+  name === '$ref' && typeof member === 'string' ? resolveRef(root, member) : member;
+
 /** Longer chains of references count as recursive. */
 const MAX_REFERENCES = 50;
 
@@ -47,9 +51,8 @@ const isRecursive = (root: Json): boolean => {
     if (open.has(part) || references > MAX_REFERENCES + 1) return true;
     open.add(part);
     for (const [name, member] of Object.entries(part)) {
-      const isRef = name === '$ref' && typeof member === 'string';
-      const next = isRef ? resolveRef(root, member) : member;
-      if (loops(next, isRef ? references + 1 : references)) return true;
+      const next = followed(root, name, member);
+      if (loops(next, references + Number(next !== member))) return true;
     }
     open.delete(part);
     finite.add(part);
