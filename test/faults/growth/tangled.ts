@@ -62,7 +62,7 @@ const ROWS: [Caller, Tangled['model'], string, Tangled['body']][] = [
   [
     'chat',
     'vendor/messages',
-    '40,000 references within 55 levels, each of which is referenced',
+    '40,000 references in 55 named levels',
     () => {
       const levels = many(55, (index) => `#${'/a'.repeat(55 - index)}`);
       return {
@@ -120,7 +120,7 @@ const ROWS: [Caller, Tangled['model'], string, Tangled['body']][] = [
   [
     'chat',
     'vendor/messages',
-    '4,900 tool calls with one id, whose new names are taken',
+    '4,900 equal ids whose new names are taken',
     () => {
       const ids = [...many(4_900, (index) => `same_${index + 2}`), ...many(4_900, () => 'same')];
       return { messages: [{ role: 'assistant', tool_calls: ids.map(call) }, ...ids.map(result)] };
