@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { startMisbehaving } from '../../support/misbehaving-server.ts';
 import {
@@ -7,6 +8,7 @@ import {
   readAll,
   setUp,
   sse,
+  startRaw,
   textOf,
   upstreamErrorOf,
   WHOLE,
@@ -209,5 +211,31 @@ describe('a dead kept-alive connection', () => {
     await expectNothingLeft();
     expect((await upstreamErrorOf(open())).kind).toBe('reset');
     expect(server.seen).toHaveLength(3);
+  });
+
+  test.each([
+    ['in the same write', false],
+    ['after the answer was read', true],
+  ])('an answer that follows another %s is not taken for the next one', async (_, isLate) => {
+    const framed = (text: string) => {
+      const length = Buffer.byteLength(text);
+      return `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: ${length}\r\n\r\n${text}`;
+    };
+    const foreign = framed(WHOLE.replace('Hellö', 'Foreign'));
+    const sockets: Socket[] = [];
+    const url = await startRaw((socket) => {
+      sockets.push(socket);
+      socket.on('data', (bytes) => {
+        if (!bytes.includes('"messages"')) return;
+        socket.write(framed(WHOLE) + (sockets.length === 1 && !isLate ? foreign : ''));
+      });
+    });
+    const { open, expectNothingLeft } = setUp(url);
+    expect(textOf(await openAndRead(open))).toBe('Hellö 😀');
+    if (isLate) sockets[0]?.write(foreign);
+    await expect.poll(() => sockets[0]?.destroyed).toBe(true);
+    expect(textOf(await openAndRead(open))).toBe('Hellö 😀');
+    expect(sockets).toHaveLength(2);
+    await expectNothingLeft();
   });
 });
