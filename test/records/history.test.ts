@@ -11,8 +11,9 @@ import { SEED } from '../support/seeds.ts';
 
 const DAY = 86_400_000;
 const MINUTE = 60_000;
-const MIDNIGHT = Math.floor(Date.now() / DAY) * DAY - DAY;
-/** Late on the day before yesterday: both days are over by the clock of the machine. */
+/** A period is closed within its next hour. */
+const MIDNIGHT = Math.floor((Date.now() - 60 * MINUTE) / DAY) * DAY - DAY;
+/** Late on the day before: both days are closed by the clock of the machine. */
 const START = MIDNIGHT - 10 * MINUTE;
 const CALLERS = 8;
 const MODELS = ['test/answers', 'test/dawdles', 'test/breaks', 'test/refuses'];
