@@ -229,13 +229,13 @@ export type Seed = z.infer<typeof Seed>;
 const lineOf = ({ path, message }: z.core.$ZodIssue): string =>
   path.length === 0 ? `The body ${message}` : `${path.join('.')}: ${message}`;
 
-/** Reads the parameters of a query. @throws ApiError 400 that lists every issue with its name */
+/** Reads the parameters of a query. @throws ApiError 400 that lists the issues with their names */
 export const readQuery = <T extends z.ZodType>(
   schema: T,
   query: Readonly<Record<string, string>>,
 ): z.output<T> => readInput(schema, query);
 
-/** @throws ApiError 400 that lists every issue with its path, so that a file can be fixed in one pass. */
+/** @throws ApiError 400 that lists the issues with their paths; of a long list its beginning and end */
 export const readInput = <T extends z.ZodType>(schema: T, body: unknown): z.output<T> => {
   const parsed = schema.safeParse(body, { error: describeIssue });
   if (parsed.success) return parsed.data;

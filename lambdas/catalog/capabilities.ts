@@ -86,12 +86,12 @@ export const targetsFor = (
 ): Target[] => {
   const candidates = targets.map((target) => ({
     target,
-    missing: protocols[target.protocol]?.cannotSay(request, target.profile) ?? [],
+    missing: new Set(protocols[target.protocol]?.cannotSay(request, target.profile)),
   }));
-  const able = candidates.filter(({ missing }) => missing.length === 0);
+  const able = candidates.filter(({ missing }) => missing.size === 0);
   if (able.length > 0) return able.map(({ target }) => target);
-  const all = [...new Set(candidates.flatMap(({ missing }) => missing))];
-  const common = all.filter((name) => candidates.every(({ missing }) => missing.includes(name)));
+  const all = [...new Set(candidates.flatMap(({ missing }) => [...missing]))];
+  const common = all.filter((name) => candidates.every(({ missing }) => missing.has(name)));
   const names = (common.length > 0 ? common : all).map((name) => `'${name}'`);
   throw invalidRequest(`The model '${id}' does not support ${names.join(', ')}.`);
 };

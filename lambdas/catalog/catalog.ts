@@ -40,7 +40,7 @@ const MAX_SEGMENTS = 8;
 
 /** `a/b/c` -> `b/c`, `c`: what is left of a name without its first segments. */
 const withoutPrefixes = (name: string): string[] => {
-  const segments = name.split('/').slice(0, MAX_SEGMENTS);
+  const segments = name.split('/', MAX_SEGMENTS);
   return segments.slice(1).map((_, index) => segments.slice(index + 1).join('/'));
 };
 

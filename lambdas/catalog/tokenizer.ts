@@ -102,6 +102,9 @@ const cut = (pieces: string[], pattern: RegExp): string[] =>
     return found;
   });
 
+/** No language has so many marks in a row, and composing them takes quadratic time. */
+const MARKS = /\p{M}{64}/u;
+
 /** Opens a flat file without parsing it: its tables are views of its bytes. */
 const openTokenizer = (file: Uint8Array): Tokenizer => {
   const { buffer } = file;
@@ -130,14 +133,17 @@ const openTokenizer = (file: Uint8Array): Tokenizer => {
     for (let from = 0; from < bytes.length; from += MAX_PIECE) {
       count += countMerged(tables, bytes, from, Math.min(bytes.length, from + MAX_PIECE));
     }
-    if (piece.length < MAX_KEPT_LENGTH && kept.size < MAX_KEPT) kept.set(piece, count);
+    if (piece.length < MAX_KEPT_LENGTH && kept.size < MAX_KEPT) {
+      // Of its bytes: a slice of the text would keep the whole prompt.
+      kept.set(bytes.toString(), count);
+    }
     return count;
   };
 
   return {
     count: (text) =>
       patterns
-        .reduce(cut, [head.isComposed ? text.normalize('NFC') : text])
+        .reduce(cut, [head.isComposed && !MARKS.test(text) ? text.normalize('NFC') : text])
         .reduce((sum, piece) => sum + countPiece(piece), 0),
   };
 };

@@ -5,12 +5,11 @@ import {
   type UsageRow,
   type UsageSums,
 } from '../stores/history-store.ts';
+import { publicUsage } from '../support/public-usage.ts';
 import { addSums, NO_USAGE } from './fold-day.ts';
 
 export const GROUPINGS = ['day', 'model', 'key', 'project'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
-
-const NANOS_PER_DOLLAR = 1_000_000_000;
 
 const modelOf = ({ model }: UsageRow): string => {
   if (model.startsWith(UNRECORDED)) return UNRECORDED;
@@ -25,12 +24,7 @@ const publicSums = (sums: UsageSums) => ({
   charged: sums.charged,
   refunded: sums.refunded,
   refused: sums.refused,
-  input_tokens: sums.inputTokens,
-  output_tokens: sums.outputTokens,
-  cache_read_tokens: sums.cacheReadTokens,
-  cache_write_tokens: sums.cacheWriteTokens,
-  reasoning_tokens: sums.reasoningTokens,
-  cost_usd: sums.costNanos / NANOS_PER_DOLLAR,
+  ...publicUsage(sums),
 });
 
 /** One row without grouping. */

@@ -71,14 +71,15 @@ const nextLikely = (text: string, from: number, filter: Uint8Array): number => {
 
 /** Every text in a request that may be quoted, also names of several words: those of protocols and schemas are one. */
 export function* textsIn(value: unknown): Generator<string, void, void> {
-  if (typeof value === 'string') {
-    if (value.length >= MIN_QUOTED) yield value;
-  } else if (Array.isArray(value)) {
-    for (const member of value) yield* textsIn(member);
-  } else if (typeof value === 'object' && value !== null) {
-    for (const [name, member] of Object.entries(value)) {
-      if (/\s/.test(name)) yield name;
-      yield* textsIn(member);
+  // A list and no recursion: each text would pass through a generator for each level around it.
+  const rest = [value];
+  while (rest.length > 0) {
+    const next = rest.pop();
+    if (typeof next === 'string') {
+      if (next.length >= MIN_QUOTED) yield next;
+    } else if (typeof next === 'object' && next !== null) {
+      if (!Array.isArray(next)) yield* Object.keys(next).filter((name) => /\s/.test(name));
+      for (const member of Object.values(next)) rest.push(member);
     }
   }
 }

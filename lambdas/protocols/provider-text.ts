@@ -25,10 +25,19 @@ export const detailsIn = (record: Json): Json[] => {
   });
 };
 
+/** The path of a field from such an item. */
+export const pathIn = ({ loc }: Json): string =>
+  asArray(loc)
+    .slice(1)
+    .filter((part) => typeof part !== 'object')
+    .join('.');
+
 /** `temperature: Input should be less than or equal to 1.5` */
-const detailText = ({ loc, msg }: Json): string[] => {
-  const path = asArray(loc).slice(1).join('.');
-  return textIn(msg).map((text) => (path === '' ? text : `${path}: ${text}`.slice(0, MAX_TEXT)));
+const detailText = (detail: Json): string[] => {
+  const path = pathIn(detail);
+  return textIn(detail.msg).map((text) =>
+    path === '' ? text : `${path}: ${text}`.slice(0, MAX_TEXT),
+  );
 };
 
 /** The error of the provider behind a gateway, which OpenRouter sends as text of JSON; else the error itself. */

@@ -23,8 +23,10 @@ export const createToolIds = (request: GenerationRequest) => {
   const used = new Set(request.turns.flatMap(callIdsIn));
   let next = used.size;
   const mint = (): string => {
-    const id = `call_${next++}`;
-    return used.has(id) ? mint() : id;
+    for (;;) {
+      const id = `call_${next++}`;
+      if (!used.has(id)) return id;
+    }
   };
   return (upstreamId: string | undefined): string => {
     const id = !upstreamId || used.has(upstreamId) ? mint() : upstreamId;

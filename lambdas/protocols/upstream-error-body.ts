@@ -1,10 +1,11 @@
 import { isAboutInput, type LastingKind, lastingKindIn, overflowIn } from './error-meanings.ts';
-import { asArray, asRecord, asString, type Json } from './json.ts';
+import { asRecord, asString, type Json } from './json.ts';
 import {
   detailsIn,
   innermost,
   MAX_TEXT,
   type ProviderText,
+  pathIn,
   readRecord,
   readTexts,
 } from './provider-text.ts';
@@ -48,7 +49,7 @@ const pathsInError = (record: Json): string[] => {
   return [
     ...(asString(param) ? [String(param).slice(0, MAX_TEXT)] : []),
     ...(typeof message === 'string' ? pathsInMessage(message.slice(0, MAX_TEXT)) : []),
-    ...detailsIn(record).flatMap(({ loc }) => asArray(loc).slice(1).join('.') || []),
+    ...detailsIn(record).flatMap((detail) => pathIn(detail) || []),
   ];
 };
 
@@ -99,11 +100,15 @@ const STATUS_OF_TYPE: Record<string, number> = {
   request_too_large: 413,
 };
 
+/** A number or its text; the `valueOf` of an object may be anything. */
+const asNumber = (value: unknown): number =>
+  typeof value === 'object' ? Number.NaN : Number(value);
+
 /** The status that an error inside a 200 response would have had, if it rejects the request. */
 const rejectingStatus = (sent: Json): number | undefined => {
   const error = asRecord(sent.error) ?? sent;
-  const stated = [error.code, error.status, STATUS_OF_TYPE[asString(error.type) ?? '']].map(Number);
-  return stated.find((status) => REJECTING.includes(status));
+  const stated = [error.code, error.status, STATUS_OF_TYPE[asString(error.type) ?? '']];
+  return stated.map(asNumber).find((status) => REJECTING.includes(status));
 };
 
 /**

@@ -1,11 +1,8 @@
 import type { Attempt, RequestRecord } from '../stores/record-store.ts';
 import { formatInstant } from '../support/clock.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
+import { publicUsage } from '../support/public-usage.ts';
 import { explain, whyCharged } from './explain.ts';
-
-const NANOS_PER_DOLLAR = 1_000_000_000;
-
-const dollarsOf = (nanos: number): number => nanos / NANOS_PER_DOLLAR;
 
 const failureOf = ({ error, status, reason }: Attempt): string =>
   [error === 'status' ? `status ${status}` : error, reason].filter(Boolean).join(': ');
@@ -45,16 +42,10 @@ const publicAttempt = ({ startedMs, brokeMs, ...attempt }: Attempt, isWithReason
   };
 };
 
-const publicUsage = (record: RequestRecord) =>
-  omitUndefined({
-    estimated_input_tokens: record.estimatedInputTokens,
-    input_tokens: record.inputTokens,
-    output_tokens: record.outputTokens,
-    cache_read_tokens: record.cacheReadTokens,
-    cache_write_tokens: record.cacheWriteTokens,
-    reasoning_tokens: record.reasoningTokens,
-    cost_usd: record.costNanos === undefined ? undefined : dollarsOf(record.costNanos),
-  });
+const usageOf = (record: RequestRecord) => ({
+  ...omitUndefined({ estimated_input_tokens: record.estimatedInputTokens }),
+  ...publicUsage(record),
+});
 
 /** One line of a list. */
 export const summaryOf = (record: RequestRecord) => ({
@@ -83,7 +74,7 @@ const detailsOf = (record: RequestRecord, isWithReason: boolean) => {
     whose_fault: blame,
     charged_why: whyCharged(record),
     next,
-    usage: publicUsage(record),
+    usage: usageOf(record),
     attempts: record.attempts.map((attempt) => publicAttempt(attempt, isWithReason)),
     timeline: timelineOf(isWithReason ? record : withoutReasons(record)),
     traceparent: record.traceparent ?? null,

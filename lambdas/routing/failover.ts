@@ -91,7 +91,7 @@ const readFirstContent = async (batches: EventBatches): Promise<GenerationEvent[
     for (;;) {
       const { value, done } = await batches.next();
       if (done) return events;
-      events.push(...value);
+      for (const event of value) events.push(event);
       if (value.some(isContent)) return events;
     }
   } catch (error) {

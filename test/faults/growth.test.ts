@@ -52,12 +52,25 @@ const flood = async (response: ServerResponse, { opening, piece }: Endless) => {
 };
 
 const LISTS = 25_000;
+/** Members of an item that grows. */
+const NOTES = 2_500;
+
+/** A whole answer of many tool calls without ids. */
+const sendCalls = (response: ServerResponse) => {
+  const tool_calls = new Array(70_000).fill({
+    type: 'function',
+    function: { name: 'read', arguments: '{}' },
+  });
+  const choices = [{ index: 0, message: { tool_calls }, finish_reason: 'tool_calls' }];
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.end(JSON.stringify({ choices }));
+};
 
 /** A whole answer, each chunk of which adds to a list of its message, to an item of another and to an object. */
 const sendLists = (response: ServerResponse) => {
   const chunks = Array.from({ length: LISTS }, (_, index) => {
     const timings = { [`k${index}`]: index };
-    const notes = [{ index: 0, type: 'note', ...timings }];
+    const notes = [{ index: 0, type: 'note', [`k${index % NOTES}`]: index }];
     return {
       choices: [{ index: 0, delta: { content: 'x', annotations: [{}], notes } }],
       timings,
@@ -79,6 +92,7 @@ beforeAll(async () => {
       const endless = endlessOf(model);
       if (endless) flood(response, endless).catch(() => response.destroy());
       else if (model === 'lists') sendLists(response);
+      else if (model === 'calls') sendCalls(response);
       else answer(response);
     }),
   );
@@ -90,7 +104,7 @@ beforeAll(async () => {
       id: `vendor/${protocol}`,
     });
   const models = [
-    ...[on('vendor/well'), on('lists'), speaking('chat'), speaking('messages')],
+    ...[on('vendor/well'), on('lists'), on('calls'), speaking('chat'), speaking('messages')],
     ...ENDLESS.map(({ id, wire }) => on(id, { protocol: wire })),
   ];
   fleet = await startFleet({ models, clock: systemClock, secret: CANARIES.upstreamKey });
@@ -166,9 +180,25 @@ test('a list, an item and an object that grow with each chunk cost each chunk th
   const [{ message }] = answered.choices;
   expect(message.annotations).toHaveLength(LISTS);
   expect(message.notes).toHaveLength(1);
-  expect(Object.keys(message.notes[0])).toHaveLength(LISTS + 2);
+  expect(Object.keys(message.notes[0])).toHaveLength(NOTES + 2);
   expect(Object.keys(answered.timings)).toHaveLength(LISTS);
   expect((user + system) / 1_000).toBeLessThan(SLOW_MS);
+});
+
+test('a whole response of 70,000 tool calls is read, behind 10,600 of the history with the next ids', async () => {
+  const ids = Array.from({ length: 10_600 }, (_, index) => `call_${10_600 + index}`);
+  const uses = ids.map((id) => ({ type: 'tool_use', id, name: 'read', input: {} }));
+  const results = ids.map((id) => ({ type: 'tool_result', tool_use_id: id }));
+  const messages = [
+    { role: 'assistant', content: uses },
+    { role: 'user', content: results },
+  ];
+  const asked = JSON.stringify({ model: 'calls', max_tokens: 10, messages });
+  const { status, text } = await postTo(PATHS.messages, asked);
+  expect([status, text.slice(0, 300)]).toEqual([200, expect.any(String)]);
+  const { content } = JSON.parse(text);
+  expect(content).toHaveLength(70_000);
+  expect(content[0].id).toBe('call_21200');
 });
 
 describe('a request of the largest size', () => {
@@ -180,7 +210,7 @@ describe('a request of the largest size', () => {
   });
 });
 
-/** CPU time of this thread; each takes a fifth of it at most. */
+/** CPU time of this thread; each takes a third of it at most. */
 const MAX_TANGLED_MS = 1_000;
 /** What the router adds to a request: fields of its own, and the other names of another protocol. */
 const MOST_GROWTH = 4;

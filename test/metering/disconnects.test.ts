@@ -7,7 +7,7 @@ import { startTroubledRouter, type TroubledRouter } from './troubled-router.ts';
 
 let router: TroubledRouter;
 beforeAll(async () => {
-  router = await startTroubledRouter();
+  router = await startTroubledRouter({ patience: 30_000 });
 });
 afterAll(() => router.close());
 

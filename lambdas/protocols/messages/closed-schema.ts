@@ -40,6 +40,8 @@ const followed = (root: Json, name: string, member: unknown): unknown =>
 
 /** Longer chains of references count as recursive. */
 const MAX_REFERENCES = 50;
+/** Parts within each other, those behind references included: each takes a frame of the stack. */
+const MAX_OPEN = 1_000;
 
 /** Whether the schema is recursive, which the vendor rejects. */
 const isRecursive = (root: Json): boolean => {
@@ -48,7 +50,7 @@ const isRecursive = (root: Json): boolean => {
   const open = new Set<object>();
   const loops = (part: unknown, references: number): boolean => {
     if (typeof part !== 'object' || part === null || finite.has(part)) return false;
-    if (open.has(part) || references > MAX_REFERENCES + 1) return true;
+    if (open.has(part) || open.size > MAX_OPEN || references > MAX_REFERENCES) return true;
     open.add(part);
     for (const [name, member] of Object.entries(part)) {
       const next = followed(root, name, member);

@@ -6,11 +6,14 @@ const OVERFLOW =
   'Your input exceeds the context window of this model. Please adjust your input and try again.';
 
 /** Checks of the canonical form name fields as the other protocols do. */
-const FIELDS: Record<string, string> = { messages: 'input', response_format: 'text.format' };
+const FIELDS = new Map([
+  ['messages', 'input'],
+  ['response_format', 'text.format'],
+]);
 
 /** The members that the vendor's error has in a body, an event and a failed response. */
 export const errorFields = ({ type, message, param, code, overflow }: ApiError): Json => {
-  const field = param === undefined ? undefined : FIELDS[param];
+  const field = FIELDS.get(param ?? '');
   const hasPrefix = field !== undefined && message.startsWith(`${param}:`);
   const renamed = hasPrefix ? `${field}${message.slice(param?.length)}` : message;
   return {

@@ -145,6 +145,36 @@ export const GROWN: { name: string; path: string; body: () => string }[] = [
       ),
   },
   {
+    name: '33,000 blocks that no target can take',
+    path: '/v1/messages',
+    body: () =>
+      asked({
+        model: 'vendor/chat',
+        messages: [
+          {
+            role: 'user',
+            content: Array.from({ length: 33_000 }, (_, index) => ({ type: `x${index}` })),
+          },
+        ],
+      }),
+  },
+  {
+    name: '18,000 tools in namespaces',
+    path: '/v1/responses',
+    body: () =>
+      asked({
+        input: 'hi',
+        max_tokens: undefined,
+        messages: undefined,
+        tools: Array.from({ length: 200 }, (_, index) => ({
+          type: 'namespace',
+          name: `n${index}`,
+          description: '',
+          tools: Array.from({ length: 90 }, (_, tool) => ({ type: 'function', name: `t${tool}` })),
+        })),
+      }),
+  },
+  {
     name: '700 PDFs that inflate to 4 MB each',
     path: '/v1/messages/count_tokens',
     body: () =>

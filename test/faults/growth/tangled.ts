@@ -84,6 +84,24 @@ const ROWS: [Caller, Tangled['model'], string, Tangled['body']][] = [
     },
   ],
   [
+    'chat',
+    'vendor/messages',
+    'references of 400 KB that are not escaped',
+    () => ({
+      messages: [QUESTION],
+      response_format: {
+        type: 'json_schema',
+        json_schema: {
+          name: 'out',
+          schema: {
+            type: 'object',
+            properties: named(2, (index) => ({ $ref: `#/k${index}${'/%'.repeat(200_000)}` })),
+          },
+        },
+      },
+    }),
+  ],
+  [
     'messages',
     'vendor/chat',
     '9,990 properties, required among 70,000 names',
@@ -125,20 +143,6 @@ const ROWS: [Caller, Tangled['model'], string, Tangled['body']][] = [
       const ids = [...many(4_900, (index) => `same_${index + 2}`), ...many(4_900, () => 'same')];
       return { messages: [{ role: 'assistant', tool_calls: ids.map(call) }, ...ids.map(result)] };
     },
-  ],
-  [
-    'responses',
-    'vendor/chat',
-    '18,000 tools in namespaces',
-    () => ({
-      input: 'hi',
-      tools: many(200, (index) => ({
-        type: 'namespace',
-        name: `n${index}`,
-        description: '',
-        tools: many(90, (tool) => ({ type: 'function', name: `a_tool_with_a_name_${tool}` })),
-      })),
-    }),
   ],
   [
     'messages',

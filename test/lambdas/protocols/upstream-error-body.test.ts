@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { callerProtocols } from '../../../lambdas/protocols/protocols.ts';
-import { interpretErrorBody } from '../../../lambdas/protocols/upstream-error-body.ts';
+import {
+  interpretErrorBody,
+  interpretSentError,
+} from '../../../lambdas/protocols/upstream-error-body.ts';
 import { apiError, invalidRequest } from '../../../lambdas/support/errors.ts';
 import { ChatError } from '../../support/chat-schema.ts';
 import { UPSTREAMS } from '../../support/golden.ts';
@@ -15,6 +18,25 @@ const bodies = readdirSync(folder).map((name) => ({
   name,
   body: readFileSync(join(folder, name), 'utf8'),
 }));
+
+test.each([
+  '{"detail":[{"loc":["body",{"toString":1}],"msg":"x"}]}',
+  `{"detail":[{"loc":["body",${'['.repeat(30_000)}${']'.repeat(30_000)}],"msg":"x"}]}`,
+  '{"error":{"code":{"toString":1,"valueOf":1},"message":"x"}}',
+])('an error body whose members cannot be written as text is read: %.40s', (body) => {
+  expect(interpretErrorBody(400, body).kind).toBe('status');
+  expect(() => interpretSentError(JSON.parse(body))).not.toThrow();
+});
+
+test.each(['constructor', '__proto__'])(
+  'an error about a field of the name %s keeps its name',
+  (param) => {
+    const error = invalidRequest(`${param}: not accepted.`, { param });
+    expect(callerProtocols.responses.encodeError(error, 'req_1')).toMatchObject({
+      error: { message: `${param}: not accepted.`, param },
+    });
+  },
+);
 
 describe('a refusal by an upstream', () => {
   test.each(bodies)('$name', ({ name, body }) => {
