@@ -102,8 +102,8 @@ const cut = (pieces: string[], pattern: RegExp): string[] =>
     return found;
   });
 
-/** No language has so many marks in a row, and composing them takes quadratic time. */
-const MARKS = /\p{M}{64}/u;
+/** No language has so many marks in a row, and composing them takes quadratic time. Sought once in each run of marks. */
+const MARKS = /(?<!\p{M})\p{M}{64}/u;
 
 /** Opens a flat file without parsing it: its tables are views of its bytes. */
 const openTokenizer = (file: Uint8Array): Tokenizer => {

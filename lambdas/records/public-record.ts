@@ -42,10 +42,11 @@ const publicAttempt = ({ startedMs, brokeMs, ...attempt }: Attempt, isWithReason
   };
 };
 
-const usageOf = (record: RequestRecord) => ({
-  ...omitUndefined({ estimated_input_tokens: record.estimatedInputTokens }),
-  ...publicUsage(record),
-});
+const usageOf = (record: RequestRecord) =>
+  omitUndefined({
+    estimated_input_tokens: record.estimatedInputTokens,
+    ...publicUsage<number | undefined>(record),
+  });
 
 /** One line of a list. */
 export const summaryOf = (record: RequestRecord) => ({

@@ -1,24 +1,21 @@
-import { omitUndefined } from './omit-undefined.ts';
-
 const NANOS_PER_DOLLAR = 1_000_000_000;
 
-type Used = {
-  [Name in
-    | 'inputTokens'
-    | 'outputTokens'
-    | 'cacheReadTokens'
-    | 'cacheWriteTokens'
-    | 'reasoningTokens'
-    | 'costNanos']?: number | undefined;
+/** Each is known of a sum, and may be unknown of a request. */
+type Used<Count> = {
+  inputTokens?: Count;
+  outputTokens?: Count;
+  cacheReadTokens?: Count;
+  cacheWriteTokens?: Count;
+  reasoningTokens?: Count;
+  costNanos?: Count;
 };
 
-/** Tokens and price as callers and operators read them; without what is not known. */
-export const publicUsage = (used: Used) =>
-  omitUndefined({
-    input_tokens: used.inputTokens,
-    output_tokens: used.outputTokens,
-    cache_read_tokens: used.cacheReadTokens,
-    cache_write_tokens: used.cacheWriteTokens,
-    reasoning_tokens: used.reasoningTokens,
-    cost_usd: used.costNanos === undefined ? undefined : used.costNanos / NANOS_PER_DOLLAR,
-  });
+/** Tokens and price as callers and operators read them. */
+export const publicUsage = <Count extends number | undefined>(used: Used<Count>) => ({
+  input_tokens: used.inputTokens as Count,
+  output_tokens: used.outputTokens as Count,
+  cache_read_tokens: used.cacheReadTokens as Count,
+  cache_write_tokens: used.cacheWriteTokens as Count,
+  reasoning_tokens: used.reasoningTokens as Count,
+  cost_usd: (used.costNanos && used.costNanos / NANOS_PER_DOLLAR) as Count,
+});

@@ -145,7 +145,7 @@ export const GROWN: { name: string; path: string; body: () => string }[] = [
       ),
   },
   {
-    name: '33,000 blocks that no target can take',
+    name: '15,000 blocks that no target can take',
     path: '/v1/messages',
     body: () =>
       asked({
@@ -153,7 +153,7 @@ export const GROWN: { name: string; path: string; body: () => string }[] = [
         messages: [
           {
             role: 'user',
-            content: Array.from({ length: 33_000 }, (_, index) => ({ type: `x${index}` })),
+            content: Array.from({ length: 15_000 }, (_, index) => ({ type: `x${index}` })),
           },
         ],
       }),
