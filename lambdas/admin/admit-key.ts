@@ -105,10 +105,7 @@ export const createAdmitKey = ({ projects, plans, keys, clock }: Parts): AdmitKe
         admit(stored, admission),
       );
       if (outcome === 'missing') throw projectNotFound(projectId);
-      if (outcome === 'changed') {
-        await requireAssigned(plans, planId, clock.now());
-        return;
-      }
+      if (outcome === 'changed') return requireAssigned(plans, planId, clock.now());
     }
     throw conflict(`Project '${projectId}' was changed concurrently. Retry.`);
   };

@@ -1,28 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../lambdas/support/clock.ts';
-import { type Fleet, startFleet } from '../support/fleet.ts';
-import { startInstantUpstream } from '../support/instant-upstream.ts';
-import { CANARIES } from '../support/leak-watch.ts';
-import { modelOn, targetAt } from '../support/models.ts';
+import type { Fleet } from '../support/fleet.ts';
 import { type Sent, send } from '../support/send.ts';
 import { bodyOf, type On, PATHS, POSTS } from './draft.ts';
 import { NAUGHTY, NO_JSON, ODD_JSON } from './generators.ts';
+import { startInstantFleet } from './instant-fleet.ts';
 
 let fleet: Fleet;
-let closeUpstream: () => Promise<void>;
 beforeAll(async () => {
-  const upstream = await startInstantUpstream(CANARIES.upstreamKey);
-  closeUpstream = upstream.close;
-  fleet = await startFleet({
-    models: [modelOn([targetAt(upstream.baseUrl('messages'), { protocol: 'messages' })])],
-    clock: systemClock,
-    secret: CANARIES.upstreamKey,
-  });
+  fleet = await startInstantFleet();
 });
-afterAll(async () => {
-  await fleet.close();
-  await closeUpstream();
-});
+afterAll(() => fleet.close());
 
 const post = (on: On, body: string): Promise<Sent> =>
   send(fleet.urls[0] ?? '', PATHS[on], {

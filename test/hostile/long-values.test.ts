@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../lambdas/support/clock.ts';
 import { type AdminBench, adminOn } from '../support/admin-bench.ts';
 import { startDynamo, type TestDynamo } from '../support/dynamo.ts';
-import { type Fleet, startFleet } from '../support/fleet.ts';
-import { startInstantUpstream } from '../support/instant-upstream.ts';
-import { CANARIES } from '../support/leak-watch.ts';
-import { modelOn, targetAt } from '../support/models.ts';
+import type { Fleet } from '../support/fleet.ts';
 import { send } from '../support/send.ts';
+import { startInstantFleet } from './instant-fleet.ts';
 
 /** Above what DynamoDB accepts as a key, in characters and in bytes. */
 const LONG_IDS = ['x'.repeat(3_000), encodeURIComponent('é'.repeat(1_500))];
@@ -55,20 +52,10 @@ describe('an id that DynamoDB rejects as a key', () => {
 });
 
 let fleet: Fleet;
-let closeUpstream: () => Promise<void>;
 beforeAll(async () => {
-  const upstream = await startInstantUpstream(CANARIES.upstreamKey);
-  closeUpstream = upstream.close;
-  fleet = await startFleet({
-    models: [modelOn([targetAt(upstream.baseUrl('messages'), { protocol: 'messages' })])],
-    clock: systemClock,
-    secret: CANARIES.upstreamKey,
-  });
+  fleet = await startInstantFleet();
 });
-afterAll(async () => {
-  await fleet.close();
-  await closeUpstream();
-});
+afterAll(() => fleet.close());
 
 const LONG = 'y'.repeat(4_000_000);
 const turn = (content: unknown) => ({ messages: [{ role: 'user', content }] });

@@ -25,6 +25,14 @@ const call = (id: string) => ({
   function: { name: 'read', arguments: '{}' },
 });
 const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: 'ok' });
+/** A question whose answer has the form of a schema. */
+const formed = (schema: object) => ({
+  messages: [QUESTION],
+  response_format: {
+    type: 'json_schema',
+    json_schema: { name: 'out', schema: { type: 'object', ...schema } },
+  },
+});
 const SIGNED = 'mrs1.0123456789ab.signature';
 /** Thinking whose places go to and fro between the start of its message and its end. */
 const thoughts = (count: number, end: [number, number]) =>
@@ -44,20 +52,11 @@ const ROWS: [Caller, Tangled['model'], string, Tangled['body']][] = [
     'chat',
     'vendor/messages',
     '9,000 references to one part of a schema, each spelled differently',
-    () => ({
-      messages: [QUESTION],
-      response_format: {
-        type: 'json_schema',
-        json_schema: {
-          name: 'out',
-          schema: {
-            type: 'object',
-            properties: named(9_000, (index) => ({ $ref: `a${index}/$defs/part` })),
-            $defs: { part: { enum: new Array(20_000).fill(1) } },
-          },
-        },
-      },
-    }),
+    () =>
+      formed({
+        properties: named(9_000, (index) => ({ $ref: `a${index}/$defs/part` })),
+        $defs: { part: { enum: new Array(20_000).fill(1) } },
+      }),
   ],
   [
     'chat',
@@ -65,41 +64,20 @@ const ROWS: [Caller, Tangled['model'], string, Tangled['body']][] = [
     '40,000 references in 55 named levels',
     () => {
       const levels = many(55, (index) => `#${'/a'.repeat(55 - index)}`);
-      return {
-        messages: [QUESTION],
-        response_format: {
-          type: 'json_schema',
-          json_schema: {
-            name: 'out',
-            schema: {
-              type: 'object',
-              ...levels.reduce<object>((inner) => ({ a: inner }), {
-                anyOf: many(40_000, () => ({ $ref: '#/x/x/x/x/x/x' })),
-              }),
-              properties: { r: { anyOf: levels.map(($ref) => ({ $ref })) } },
-            },
-          },
-        },
-      };
+      return formed({
+        ...levels.reduce<object>((inner) => ({ a: inner }), {
+          anyOf: many(40_000, () => ({ $ref: '#/x/x/x/x/x/x' })),
+        }),
+        properties: { r: { anyOf: levels.map(($ref) => ({ $ref })) } },
+      });
     },
   ],
   [
     'chat',
     'vendor/messages',
     'references of 400 KB that are not escaped',
-    () => ({
-      messages: [QUESTION],
-      response_format: {
-        type: 'json_schema',
-        json_schema: {
-          name: 'out',
-          schema: {
-            type: 'object',
-            properties: named(2, (index) => ({ $ref: `#/k${index}${'/%'.repeat(200_000)}` })),
-          },
-        },
-      },
-    }),
+    () =>
+      formed({ properties: named(2, (index) => ({ $ref: `#/k${index}${'/%'.repeat(200_000)}` })) }),
   ],
   [
     'messages',
