@@ -131,7 +131,7 @@ export const createListAudit =
   async ({ query, identity }) => {
     const wanted = readQuery(AuditQuery, query);
     const now = clock.now();
-    const { since = now - DEFAULT_DAYS * DAY_MS, until = now + 1_000 } = wanted;
+    const { since = now - DEFAULT_DAYS * DAY_MS, until } = wanted;
     const { project, key, limit, cursor } = wanted;
     const who = wanted.who?.toLowerCase() ?? '';
     if (project !== undefined && !maySee(identity, project)) throw projectNotFound(project);

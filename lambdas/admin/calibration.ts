@@ -77,7 +77,7 @@ export const createCalibration = (parts: CalibrationParts): AdminOperation => {
     if (id !== undefined && targets.length === 0) {
       throw invalidRequest(`The catalog has no model '${id}'.`, { param: 'model' });
     }
-    const range = keptRange({ since, until: now + 1_000 }, MAX_RECORD_DAYS + 1, now);
+    const range = keptRange({ since }, MAX_RECORD_DAYS + 1, now);
     const sources = (await projectsSeenBy(projects, identity)).map((projectId) =>
       records.listRecords({ projectId, ...range }),
     );

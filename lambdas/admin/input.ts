@@ -41,12 +41,13 @@ const ModelIds = z
 
 /** The part of a range in which something may be kept: each of its days or months costs reads. */
 export const keptRange = (
-  { since, until }: { since: number; until: number },
+  { since, until = Number.POSITIVE_INFINITY }: { since: number; until?: number | undefined },
   days: number,
   now: number,
 ): { from: number; to: number } => ({
   // At most a day ahead: as texts, days after the year 9999 do not sort.
   from: Math.min(Math.max(since, now - days * DAY_MS), now + DAY_MS),
+  // A second ahead, as the clocks of environments differ.
   to: Math.min(until, now + 1_000),
 });
 

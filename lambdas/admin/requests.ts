@@ -88,7 +88,7 @@ export const requestHandlers = ({ records, projects, keys, clock }: Parts) => {
   const list: AdminOperation = async ({ query, identity }) => {
     const wanted = readQuery(ListQuery, query);
     const now = clock.now();
-    const { since = now - DAY_MS, until = now + 1_000, cursor: before } = wanted;
+    const { since = now - DAY_MS, until, cursor: before } = wanted;
     const range = keptRange({ since, until }, MAX_RECORD_DAYS + 1, now);
     const sources = (await projectsOf(wanted, identity)).map((projectId) =>
       records.listRecords({ projectId, ...range, ...(before && { before }) }),
