@@ -35,7 +35,7 @@ export const createBucket = ({ bucketName, timeouts, ...options }: BucketOptions
       errorOf: ({ status, body }) =>
         new AwsError(CODE.exec(body.toString())?.[1] ?? 'UnknownError', { status, body: {} }),
     },
-    options,
+    { ...options, endpoint: base.origin },
   );
   const send = (method: 'GET' | 'PUT', name: string, body: Uint8Array) =>
     client.send({

@@ -1,112 +1,9 @@
-import {
-  type Agent,
-  Agent as HttpAgent,
-  type IncomingMessage,
-  request as requestHttp,
-} from 'node:http';
-import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
-import type { Socket } from 'node:net';
-import { urlToHttpOptions } from 'node:url';
 import type { Clock } from '../support/clock.ts';
 import { isRecord } from '../support/readers.ts';
+import { type AwsRequest, type AwsResponse, createExchange, type Timeouts } from './exchange.ts';
 import { type AwsIdentity, createSigner, skewIn } from './sign.ts';
 
-// --- one request ---
-
-export type Timeouts = {
-  /** Until the socket is connected, TLS handshake included. */
-  connectMs: number;
-  /** Until the last byte of the response. */
-  requestMs: number;
-};
-
-export type AwsRequest = {
-  method: 'GET' | 'POST' | 'PUT';
-  url: URL;
-  headers: Record<string, string>;
-  body: string | Uint8Array;
-  signal?: AbortSignal | undefined;
-};
-
-export type AwsResponse = { status: number; headers: IncomingMessage['headers']; body: Buffer };
-
-type Wire = { agent: Agent; clock: Clock; timeouts: Timeouts };
-
-const timeoutError = (what: string, ms: number): Error =>
-  Object.assign(new Error(`${what} took more than ${ms} ms`), { name: 'TimeoutError' });
-
-const collect = (response: IncomingMessage, onBody: (body: Buffer) => void) => {
-  const chunks: Buffer[] = [];
-  response.on('data', (chunk: Buffer) => chunks.push(chunk));
-  response.on('end', () => onBody(Buffer.concat(chunks)));
-};
-
-/** The members that a call has. Node's own result has more, and is a dictionary, which is slow to copy. */
-const readAddress = (url: URL) => {
-  const { protocol, hostname, port, path, auth } = urlToHttpOptions(url);
-  return { protocol, hostname, port, path, auth };
-};
-
-const addresses = new WeakMap<URL, ReturnType<typeof readAddress>>();
-
-/** What Node's `request` reads of a URL, for 15 us of CPU: read once for a URL that is used again. */
-export const addressOf = (url: URL): ReturnType<typeof readAddress> => {
-  const address = addresses.get(url) ?? readAddress(url);
-  addresses.set(url, address);
-  return address;
-};
-
-/**
- * Sends one request and reads the whole response; never repeats it and never follows a redirect. Whether a
- * request that failed has arrived is unknown. @throws Error; a TimeoutError, or the reason of `signal`
- */
-const sendOnce = (
-  { method, url, headers, body, signal }: AwsRequest,
-  { agent, clock, timeouts }: Wire,
-): Promise<AwsResponse> =>
-  new Promise((resolve, reject) => {
-    const open = url.protocol === 'https:' ? requestHttps : requestHttp;
-    const request = open({ ...addressOf(url), method, headers, agent });
-    const cancels: (() => void)[] = [];
-    const end = () => {
-      for (const cancel of cancels) cancel();
-      signal?.removeEventListener('abort', onAbort);
-    };
-    const fail = (error: unknown) => {
-      end();
-      // The connection cannot be reused: a late response would answer the next request.
-      request.destroy();
-      reject(error);
-    };
-    const onAbort = () => fail(signal?.reason);
-    const failAfter = (ms: number, what: string) => {
-      const cancel = clock.after(ms, () => fail(timeoutError(what, ms)));
-      cancels.push(cancel);
-      return cancel;
-    };
-    failAfter(timeouts.requestMs, 'The request');
-    signal?.addEventListener('abort', onAbort, { once: true });
-    request.on('socket', (socket: Socket) => {
-      if (!socket.connecting) return;
-      const cancel = failAfter(timeouts.connectMs, 'Connecting');
-      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', cancel);
-    });
-    request.on('response', (response) => {
-      // Emitted as an error of the response only: `close` without `end` is a connection that was cut.
-      response.on('error', fail);
-      collect(response, (received) => {
-        end();
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          body: received,
-        });
-      });
-    });
-    request.on('error', fail);
-    request.end(body);
-    if (signal?.aborted) onAbort();
-  });
+export type { Timeouts };
 
 // --- errors ---
 
@@ -134,9 +31,6 @@ export type SignedClient = {
   destroy(): void;
 };
 
-/** Connections at once, as the SDK has them; further calls wait for one. */
-const MAX_SOCKETS = 50;
-
 /** What a signature of another time is rejected with. */
 const SKEW_ERRORS = new Set([
   'AccessDeniedException',
@@ -162,9 +56,7 @@ export const createSignedClient = (
   },
   { endpoint, clock, ...identity }: AwsOptions,
 ): SignedClient => {
-  const options = { keepAlive: true, maxSockets: MAX_SOCKETS };
-  const isSecure = endpoint.startsWith('https:');
-  const agent = isSecure ? new HttpsAgent(options) : new HttpAgent(options);
+  const { exchange, destroy } = createExchange(new URL(endpoint), { clock, timeouts });
   const sign = createSigner(service, identity);
   let skewMs = 0;
 
@@ -174,7 +66,7 @@ export const createSignedClient = (
         const knownSkewMs = skewMs;
         const signedAt = clock.now() + knownSkewMs;
         const headers = await sign(request, signedAt);
-        const response = await sendOnce({ ...request, headers }, { agent, clock, timeouts });
+        const response = await exchange({ ...request, headers });
         if (response.status === 200) return response;
         const error = errorOf(response);
         const skew = SKEW_ERRORS.has(error.name) ? skewIn(response.headers.date, signedAt) : 0;
@@ -183,7 +75,7 @@ export const createSignedClient = (
         skewMs = knownSkewMs + skew;
       }
     },
-    destroy: () => agent.destroy(),
+    destroy,
   };
 };
 

@@ -1,9 +1,9 @@
 /**
- * The stream as one pipe. Each line is one generator; each reads from the one above it.
+ * The stream as one pipe. Each line but the first is one generator; each reads from the one above it.
  *
  *   withIdleLimit    60 s without bytes                                  upstreams/deadlines.ts
  *   readStream       size limits, SSE or JSON, decode; a batch a chunk   upstreams/read-answer.ts
- *   holdConnection   first-event timer, connection errors                upstreams/http-upstream.ts
+ *   holdConnection   first-event timer, connection errors                upstreams/send.ts
  *   reportOutcome    first content, then the rest; outcome to breaker    routing/failover.ts
  *   answerEvents     origin tags, open blocks, usage, deadline cut       endpoints/answer-events.ts
  *   encodeForCaller  the caller's messages; a failure is the last one    here

@@ -1,13 +1,12 @@
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
 import type { Target } from '../catalog/catalog.ts';
+import { createConnectionPools } from '../http-client/connections.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import { type UpstreamProtocol, wireTargetOf } from '../protocols/protocol.ts';
 import type { Clock } from '../support/clock.ts';
-import { urlOf } from './http-upstream.ts';
 import { post } from './post.ts';
 import { readShortBody } from './read-error.ts';
 import type { UpstreamSecrets } from './secrets.ts';
+import { urlOf } from './target-url.ts';
 
 export type CountCall = {
   target: Target;
@@ -30,10 +29,7 @@ export const createCountAtProvider = (parts: {
   clock: Clock;
 }): CountAtProvider => {
   const { secrets, clock } = parts;
-  const agents = {
-    http: new HttpAgent({ keepAlive: true }),
-    https: new HttpsAgent({ keepAlive: true }),
-  };
+  const connectionsTo = createConnectionPools(clock);
 
   const ask = async ({ target, protocol, request }: CountCall, signal: AbortSignal) => {
     const { counter } = protocol;
@@ -47,17 +43,15 @@ export const createCountAtProvider = (parts: {
       .headers({ secret, url, body, now: clock.now() });
     const headers = {
       'content-type': 'application/json',
-      'content-length': String(body.byteLength),
       'user-agent': 'model-router',
       ...credential,
       ...target.headers,
     };
-    const agent = url.protocol === 'https:' ? agents.https : agents.http;
-    const sent = post({ url, headers, body, agent, clock, signal });
+    const sent = post({ url, headers, body, connections: connectionsTo(url), clock, signal });
     try {
       const response = await sent.response;
-      if (response.statusCode !== 200) return undefined;
-      const count = counter.decodeResponse(JSON.parse(await readShortBody(response)));
+      if (response.status !== 200) return undefined;
+      const count = counter.decodeResponse(JSON.parse(await readShortBody(response.chunks)));
       sent.complete();
       return count;
     } finally {

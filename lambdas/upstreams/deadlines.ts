@@ -1,5 +1,6 @@
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
+import type { Chunks } from './response-body.ts';
 
 /** Connect timeout; an intercontinental TCP and TLS handshake takes under a second. */
 export const CONNECT_MS = 3_000;
@@ -21,28 +22,21 @@ export const firstEventMs = (bodyBytes: number, override: number | undefined): n
     FIRST_EVENT_MAX_MS,
   );
 
-/** Yields `chunks`; calls `expire` when the next one takes longer than 60 s. */
-export async function* withIdleLimit<T>(
-  chunks: AsyncIterator<T>,
+/** Reads `chunks`; calls `expire` when the next one takes longer than 60 s. */
+export const withIdleLimit = (
+  chunks: Chunks,
   clock: Clock,
   expire: (error: UpstreamError) => void,
-): AsyncGenerator<T, void, void> {
-  try {
-    for (;;) {
-      // Only the wait for the upstream counts, not a slow reader downstream.
-      const cancel = clock.after(IDLE_MS, () =>
-        expire(new UpstreamError('idle-timeout', `no bytes for ${IDLE_MS} ms`)),
-      );
-      let next: IteratorResult<T>;
-      try {
-        next = await chunks.next();
-      } finally {
-        cancel();
-      }
-      if (next.done) return;
-      yield next.value;
+): Chunks => ({
+  // Only the wait for the upstream counts, not a slow reader downstream.
+  next: async () => {
+    const cancel = clock.after(IDLE_MS, () =>
+      expire(new UpstreamError('idle-timeout', `no bytes for ${IDLE_MS} ms`)),
+    );
+    try {
+      return await chunks.next();
+    } finally {
+      cancel();
     }
-  } finally {
-    await chunks.return?.();
-  }
-}
+  },
+});

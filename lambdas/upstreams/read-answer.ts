@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { ResponseHead } from '../http-client/response-head.ts';
 import { isContent } from '../protocols/event-writer.ts';
 import type { BlockHead, GenerationEvent } from '../protocols/generation.ts';
 import { createJsonFrame, parseUpstreamText } from '../protocols/json.ts';
@@ -7,20 +7,15 @@ import { createSseReader, type SseEvent } from '../protocols/sse.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
 import { type AnswerMeter, createAnswerMeter } from './answer-meter.ts';
-import { GOODBYE_MS, withIdleLimit } from './deadlines.ts';
+import { GOODBYE_MS } from './deadlines.ts';
 import type { Post } from './post.ts';
+import type { Chunks } from './response-body.ts';
 import type { EventBatches, UpstreamCall } from './upstream.ts';
-
-export type Chunks = AsyncGenerator<Uint8Array, void, void>;
 
 /** One whole JSON response; the largest model output of the catalog is far below. */
 const MAX_JSON_BYTES = 16_000_000;
 /** One event; images are sent in events of a few megabytes. */
 const MAX_EVENT_BYTES = 5_000_000;
-
-/** Yields the body's bytes; 60 s without any fails the post. */
-export const bytesOf = (response: IncomingMessage, post: Post, clock: Clock): Chunks =>
-  withIdleLimit(response.iterator({ destroyOnReturn: false }), clock, post.fail);
 
 /** Decodes one body, chunk by chunk. @throws UpstreamError if it is too large or malformed */
 type BodyReader = {
@@ -183,8 +178,6 @@ async function* readStream(chunks: Chunks, { reader, meter, expiry }: ReadOption
     meter.assertLeft();
   } catch (error) {
     throw broken?.error ?? error;
-  } finally {
-    await chunks.return();
   }
 }
 
@@ -193,7 +186,7 @@ async function* readStream(chunks: Chunks, { reader, meter, expiry }: ReadOption
  * @throws UpstreamError for any other content type or encoding
  */
 export const readAnswer = (
-  { headers }: Pick<IncomingMessage, 'headers'>,
+  { headers }: Pick<ResponseHead, 'headers'>,
   chunks: Chunks,
   call: UpstreamCall,
   expiry: Expiry,

@@ -1,22 +1,23 @@
-import type { IncomingMessage } from 'node:http';
+import type { ResponseHead } from '../http-client/response-head.ts';
 import { type Confidential, cleanReason } from '../protocols/clean-reason.ts';
 import { bareBeforeEcho, textsIn } from '../protocols/find-echo.ts';
 import { differenceIn } from '../protocols/model-difference.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import { interpretErrorBody, interpretSentError } from '../protocols/upstream-error-body.ts';
-import type { Chunks } from './read-answer.ts';
+import type { Chunks } from './response-body.ts';
 
 /** Enough to classify an error. */
 const MAX_SHORT_BYTES = 64 * 1024;
 
 /** Returns the first 64 KB of a body, as text. */
-export const readShortBody = async (chunks: AsyncIterable<Uint8Array>): Promise<string> => {
+export const readShortBody = async (chunks: Chunks): Promise<string> => {
   const parts: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of chunks) {
-    parts.push(chunk);
-    size += chunk.byteLength;
-    if (size >= MAX_SHORT_BYTES) break;
+  while (size < MAX_SHORT_BYTES) {
+    const { value, done } = await chunks.next();
+    if (done) break;
+    parts.push(value);
+    size += value.byteLength;
   }
   return Buffer.concat(parts).toString('utf8', 0, MAX_SHORT_BYTES);
 };
@@ -61,11 +62,10 @@ export type ErrorContext = { now: number; credentialVersion: string; confidentia
 
 /** Returns the error of a response whose status is not 2xx. */
 export const readError = async (
-  response: IncomingMessage,
+  { status, headers }: ResponseHead,
   chunks: Chunks,
   { now, credentialVersion, confidential }: ErrorContext,
 ): Promise<UpstreamError> => {
-  const status = response.statusCode ?? 0;
   if (status >= 300 && status < 400) {
     return new UpstreamError('redirect', 'the upstream redirects', { status });
   }
@@ -78,6 +78,10 @@ export const readError = async (
     isAboutInput: meaning.isAboutInput,
     difference: REJECTED.includes(status) ? differenceIn(ownWords(words, confidential)) : undefined,
     reason: reasonOf(words, confidential),
-    retryAfterSeconds: parseRetryAfter(response.headers['retry-after'], now),
+    retryAfterSeconds: parseRetryAfter(headers['retry-after'], now),
   });
 };
+
+/** Whether the credential may be why the call was rejected. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof UpstreamError && (error.kind === 'credential-refused' || error.status === 403);

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { parseModels, Target } from '../../lambdas/catalog/parse-models.ts';
 import { PRESETS } from '../../lambdas/catalog/profiles.ts';
 import { upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
-import { urlOf } from '../../lambdas/upstreams/http-upstream.ts';
+import { urlOf } from '../../lambdas/upstreams/target-url.ts';
 import { generationOf, refusalOf } from '../support/claude-generations.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
 import { startFleet } from '../support/fleet.ts';

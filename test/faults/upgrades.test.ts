@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { startLab } from '../support/fleet-lab.ts';
 import { type Act, answer } from '../support/fleet-upstream.ts';
 
-/** Accepts an upgrade that the router did not ask for; Node then closes the connection without an error. */
+/** Accepts an upgrade that the router did not ask for. */
 const upgrade: Act = (response) =>
   void response.socket?.write(
     'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n',
@@ -14,7 +14,7 @@ test.each([true, false])(
     const { askFor, fleet, primary, clock } = await startLab([upgrade]);
     expect((await askFor({ stream })).status).toBe(502);
     expect(fleet.lines().find(({ event }) => event === 'request')).toMatchObject({
-      fault: 'reset',
+      fault: 'malformed',
     });
     expect(await fleet.charged()).toBe(0);
     await expect.poll(() => primary.sockets.size).toBe(0);

@@ -50,10 +50,12 @@ test('the bucket is part of the host, as AWS requires, unless the host is an IP 
   onTestFinished(() => lookup.mockRestore());
   const { bucket, s3 } = await setUp({ host: 's3.eu-west-1.amazonaws.com' });
   await bucket.put(NAME, BYTES);
+  const host = 'answers-abc.s3.eu-west-1.amazonaws.com';
+  expect(lookup.mock.lastCall?.[0]).toBe(host);
   expect(s3.requests).toEqual([
     {
       method: 'PUT',
-      host: `answers-abc.s3.eu-west-1.amazonaws.com:${new URL(s3.url).port}`,
+      host: `${host}:${new URL(s3.url).port}`,
       path: `/${NAME}`,
     },
   ]);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseJsonObject } from '../../../lambdas/http/json-text.ts';
 import { asRecord } from '../../../lambdas/protocols/json.ts';
-import { encodeJson } from '../../../lambdas/upstreams/post.ts';
+import { encodeJson } from '../../../lambdas/upstreams/encode-json.ts';
 import { startLab } from '../../support/fleet-lab.ts';
 import { answer } from '../../support/fleet-upstream.ts';
 import { fc } from '../../support/seeds.ts';

@@ -215,8 +215,12 @@ describe('a fault', () => {
     await expectNothingLeft();
   });
 
-  test('a server that does not speak HTTP is a failure of kind malformed', async () => {
-    const url = await startRaw((socket) => void socket.end('SSH-2.0-OpenSSH_9\r\n'));
+  test.each([
+    ['a banner', 'SSH-2.0-OpenSSH_9\r\n'],
+    ['an alert of TLS', '\x15\x03\x01\x00\x02\x02\x46'],
+    ['lines without CR', 'HTTP/1.1 200 OK\ncontent-length: 2\n\nok'],
+  ])('a server that sends %s and waits is a failure of kind malformed at once', async (_, sent) => {
+    const url = await startRaw((socket) => void socket.write(sent, 'latin1'));
     expect((await upstreamErrorOf(setUp(url).open())).kind).toBe('malformed');
   });
 });

@@ -1,4 +1,5 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
+import { isIPv4 } from 'node:net';
 
 /** The length of an element in DER: one byte, or the number of its bytes and they. */
 const lengthOf = (size: number): number[] => {
@@ -25,10 +26,16 @@ const ALWAYS = sequence(time('500101000000Z'), time('491231235959Z'));
 const pem = (der: Buffer): string =>
   `-----BEGIN CERTIFICATE-----\n${der.toString('base64').replaceAll(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
 
+/** A name of DNS, or an address of IPv4. */
+const altName = (host: string): Buffer =>
+  isIPv4(host)
+    ? element(0x87, Buffer.from(host.split('.').map(Number)))
+    : element(0x82, Buffer.from(host));
+
 /** A certificate of X.509 (RFC 5280) for these hosts, signed by its key, which is new each time. */
 export const createCertificate = (hosts: string[]): { key: string; cert: string } => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const names = sequence(...hosts.map((host) => element(0x82, Buffer.from(host))));
+  const names = sequence(...hosts.map(altName));
   const extension = sequence(SUBJECT_ALT_NAME, element(0x04, names));
   const body = sequence(
     element(0xa0, integer(2)),

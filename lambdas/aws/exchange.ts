@@ -1,0 +1,98 @@
+import type { Exchange } from '../http-client/connection.ts';
+import { createHttpConnections, type HttpRequest } from '../http-client/connections.ts';
+import type { ResponseHead } from '../http-client/response-head.ts';
+import type { Clock } from '../support/clock.ts';
+
+export type Timeouts = {
+  /** Until the socket is connected, TLS handshake included. */
+  connectMs: number;
+  /** Until the last byte of the response. */
+  requestMs: number;
+};
+
+export type AwsRequest = Omit<HttpRequest, 'path'> & { url: URL; signal?: AbortSignal | undefined };
+
+export type AwsResponse = ResponseHead & { body: Buffer };
+
+/** Requests at once, as the SDK has them; further ones wait. */
+const MAX_REQUESTS = 50;
+
+const timeoutError = (what: string, ms: number): Error =>
+  Object.assign(new Error(`${what} took more than ${ms} ms`), { name: 'TimeoutError' });
+
+/** Sends requests to one origin, and reads their responses whole. */
+export const createExchange = (
+  origin: URL,
+  { clock, timeouts }: { clock: Clock; timeouts: Timeouts },
+) => {
+  const connections = createHttpConnections(origin, clock);
+  const waiting: (() => void)[] = [];
+  let running = 0;
+
+  /**
+   * Never repeats a request: whether one that failed has arrived is unknown. @throws Error; a TimeoutError, or the
+   * reason of `signal`
+   */
+  const exchange = ({ url, signal, ...request }: AwsRequest): Promise<AwsResponse> =>
+    new Promise((resolve, reject) => {
+      const parts: Buffer[] = [];
+      let head: ResponseHead | undefined;
+      let sent: Exchange | undefined;
+
+      const end = () => {
+        cancelTimeout();
+        cancelConnect();
+        signal?.removeEventListener('abort', onAbort);
+        if (sent) running -= 1;
+        else if (waiting.includes(start)) waiting.splice(waiting.indexOf(start), 1);
+        if (running < MAX_REQUESTS) waiting.shift()?.();
+      };
+      const fail = (error: unknown) => {
+        end();
+        // The connection cannot be reused: a late response would answer the next request.
+        sent?.destroy();
+        reject(error);
+      };
+      const onAbort = () => fail(signal?.reason);
+      const failAfter = (ms: number, what: string) =>
+        clock.after(ms, () => fail(timeoutError(what, ms)));
+
+      const send = () => {
+        sent = connections.send(
+          { ...request, path: url.pathname + url.search },
+          {
+            onConnect: () => cancelConnect(),
+            onHead: (received) => {
+              head = received;
+            },
+            onData: (bytes) => parts.push(bytes),
+            onEnd: () => {
+              end();
+              const [first = Buffer.alloc(0), ...others] = parts;
+              const body = others.length === 0 ? first : Buffer.concat(parts);
+              if (head) resolve({ ...head, body });
+            },
+            onError: fail,
+          },
+        );
+        running += 1;
+        if (!sent.isReused) cancelConnect = failAfter(timeouts.connectMs, 'Connecting');
+      };
+      const start = () => {
+        try {
+          send();
+        } catch (error) {
+          fail(error);
+        }
+      };
+
+      let cancelConnect = () => {};
+      const cancelTimeout = failAfter(timeouts.requestMs, 'The request');
+      if (signal?.aborted) return onAbort();
+      signal?.addEventListener('abort', onAbort, { once: true });
+      if (running < MAX_REQUESTS) start();
+      else waiting.push(start);
+    });
+
+  return { exchange, destroy: connections.destroy };
+};

@@ -1,0 +1,166 @@
+import type { Socket } from 'node:net';
+import {
+  createResponseReader,
+  type ResponseHandler,
+  type ResponseReader,
+} from './response-reader.ts';
+
+/** Gets what becomes of a request; `onEnd` or `onError` is its last call. */
+export type ExchangeHandler = ResponseHandler & {
+  /** The connection is there, TLS handshake included. */
+  onConnect(): void;
+  /** The response is complete. */
+  onEnd(): void;
+  /** The connection failed, or was closed before the response was complete. */
+  onError(error: Error): void;
+};
+
+/** One request in flight. */
+export type Exchange = {
+  /** Whether the connection carried another request before: its server may have closed it meanwhile. */
+  isReused: boolean;
+  /** Stops reading, and with it the server, until `resume`. */
+  pause(): void;
+  resume(): void;
+  /** Closes the connection if the response is not complete. No call of the handler follows. */
+  destroy(): void;
+};
+
+/** A connection, which carries one request after the other. */
+export type Connection = {
+  /** Sends a request: the bytes before its body, and the body. */
+  send(head: string, body: string | Uint8Array, handler: ExchangeHandler): Exchange;
+  /** Whether it can carry a request: it may have been closed since it became idle. */
+  isOpen(): boolean;
+  /** Closes an idle connection. */
+  destroy(): void;
+};
+
+/** Bytes of a body that are copied behind the head: one piece is written faster than two. */
+const MAX_COPIED_BYTES = 64 * 1024;
+
+/** A head has one byte a character. */
+const write = (socket: Socket, head: string, body: Uint8Array): void => {
+  if (body.length <= MAX_COPIED_BYTES) {
+    const bytes = Buffer.allocUnsafe(head.length + body.length);
+    bytes.write(head, 'latin1');
+    bytes.set(body, head.length);
+    socket.write(bytes);
+  } else {
+    socket.cork();
+    socket.write(head, 'latin1');
+    socket.write(body);
+    socket.uncork();
+  }
+};
+
+const closedEarly = (): Error =>
+  Object.assign(new Error('The connection was closed before the response was complete.'), {
+    code: 'ECONNRESET',
+  });
+
+/** What the owner of connections does with one. */
+export type ConnectionEvents = {
+  /** It can carry the next request; `keepAlive` is what its server said about how long. */
+  onIdle(connection: Connection, keepAlive: string | undefined): void;
+  onClose(connection: Connection): void;
+  /** It failed before its first response: its server may have refused the TLS session. */
+  onRefused(): void;
+};
+
+/** @param connected the socket's event for a connection that can be written to */
+export const createConnection = (
+  socket: Socket,
+  connected: 'connect' | 'secureConnect',
+  { onIdle, onClose, onRefused }: ConnectionEvents,
+): Connection => {
+  let responses = 0;
+  let current: { handler: ExchangeHandler; reader: ResponseReader } | undefined;
+  let keepAlive: string | undefined;
+
+  const fail = (error: Error) => {
+    const failed = current;
+    current = undefined;
+    socket.destroy();
+    if (responses === 0) onRefused();
+    failed?.handler.onError(error);
+  };
+
+  const finish = () => {
+    const finished = current;
+    current = undefined;
+    responses += 1;
+    // A server may respond before it has read the request.
+    if (finished?.reader.canContinue() && socket.writableLength === 0) {
+      // Idle, it does not keep the process alive.
+      socket.resume().unref();
+      onIdle(connection, keepAlive);
+    } else {
+      socket.destroy();
+    }
+    finished?.handler.onEnd();
+  };
+
+  /** Returns whether the bytes complete the response; what is not HTTP ends the connection. */
+  const completes = (reader: ResponseReader, bytes: Buffer): boolean => {
+    try {
+      return reader.push(bytes);
+    } catch (error) {
+      fail(error as Error);
+      return false;
+    }
+  };
+
+  socket
+    .on('data', (bytes: Buffer) => {
+      const reading = current;
+      // Bytes that nothing asked for.
+      if (!reading) socket.destroy();
+      // The handler may destroy its exchange while it gets the bytes.
+      else if (completes(reading.reader, bytes) && current === reading) finish();
+    })
+    .on('end', () => {
+      // Node closes the connection only after the request is written, which its server may no longer read.
+      if (current?.reader.end()) finish();
+      else if (current) fail(closedEarly());
+    })
+    .on('error', fail)
+    .on('close', () => {
+      onClose(connection);
+      if (current) fail(closedEarly());
+    })
+    .once(connected, () => current?.handler.onConnect());
+
+  const connection: Connection = {
+    send: (head, body, handler) => {
+      const reader = createResponseReader({
+        onData: (bytes) => {
+          if (current === sent) handler.onData(bytes);
+        },
+        onHead: (response) => {
+          keepAlive = response.headers['keep-alive'];
+          handler.onHead(response);
+        },
+      });
+      const sent = { handler, reader };
+      current = sent;
+      socket.ref();
+      write(socket, head, typeof body === 'string' ? Buffer.from(body) : body);
+      const ifCurrent = (action: () => void) => () => {
+        if (current === sent) action();
+      };
+      return {
+        isReused: responses > 0,
+        pause: ifCurrent(() => socket.pause()),
+        resume: ifCurrent(() => socket.resume()),
+        destroy: ifCurrent(() => {
+          current = undefined;
+          socket.destroy();
+        }),
+      };
+    },
+    isOpen: () => socket.readyState === 'open',
+    destroy: () => socket.destroy(),
+  };
+  return connection;
+};

@@ -1,0 +1,125 @@
+import { connect as connectTcp, isIP } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { Clock } from '../support/clock.ts';
+import {
+  type Connection,
+  type ConnectionEvents,
+  createConnection,
+  type Exchange,
+  type ExchangeHandler,
+} from './connection.ts';
+
+export type HttpRequest = {
+  method: 'GET' | 'POST' | 'PUT';
+  /** Path and query, encoded. */
+  path: string;
+  /** Names in lower case, with `host`, and `content-length` of the body. */
+  headers: Record<string, string>;
+  body: string | Uint8Array;
+};
+
+/** Connections to one origin, kept alive between requests. */
+export type HttpConnections = {
+  /**
+   * Sends a request on the connection that was used last, or on a new one. Never repeats it, and never follows a
+   * redirect. @throws Error for a header that cannot be sent
+   */
+  send(request: HttpRequest, handler: ExchangeHandler): Exchange;
+  /** The same on a new connection: others may have been closed by now. */
+  sendFresh(request: HttpRequest, handler: ExchangeHandler): Exchange;
+  /** Closes idle connections, and others after their response. */
+  destroy(): void;
+};
+
+const NAME = /^[!#$%&'*+.^`|~\w-]+$/;
+/** Others would end the line, and with it the header. */
+const VALUE = /^[\t -~\x80-\xff]*$/;
+
+const headOf = ({ method, path, headers }: HttpRequest): string => {
+  let head = `${method} ${path} HTTP/1.1\r\n`;
+  for (const name in headers) {
+    const value = headers[name] ?? '';
+    if (!NAME.test(name) || !VALUE.test(value)) throw new Error('A header cannot be sent.');
+    head += `${name}: ${value}\r\n`;
+  }
+  return `${head}connection: keep-alive\r\n\r\n`;
+};
+
+/** Idle connections that are kept. */
+const MAX_IDLE = 256;
+
+/** Milliseconds that the server keeps an idle connection, less a second for a request that is on its way. */
+const idleMsOf = (keepAlive: string | undefined): number => {
+  const seconds = /(?:^|[ ,])timeout=(\d{1,6})/i.exec(keepAlive ?? '')?.[1];
+  return seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1_000 - 1_000;
+};
+
+/** `origin` is an address with `http:` or `https:`, whose path is ignored. */
+export const createHttpConnections = (origin: URL, clock: Clock): HttpConnections => {
+  const host = origin.hostname.replace(/^\[|\]$/g, '');
+  const options = { host, noDelay: true, keepAlive: true, keepAliveInitialDelay: 1_000 };
+  const idle: { connection: Connection; until: number }[] = [];
+  /** Lets the next connection skip most of the TLS handshake. */
+  let session: Buffer | undefined;
+  let isDestroyed = false;
+
+  const openTcp = () => connectTcp({ ...options, port: Number(origin.port) || 80 });
+  const openTls = () =>
+    connectTls({
+      ...{ ...options, port: Number(origin.port) || 443, ...(session && { session }) },
+      // A name for the certificate: an address is none.
+      ...{ servername: isIP(host) ? '' : host, ALPNProtocols: ['http/1.1'] },
+    }).on('session', (next) => {
+      session = next;
+    });
+
+  const events: ConnectionEvents = {
+    onIdle: (connection, keepAlive) => {
+      if (isDestroyed || idle.length >= MAX_IDLE) connection.destroy();
+      else idle.push({ connection, until: clock.now() + idleMsOf(keepAlive) });
+    },
+    onRefused: () => {
+      session = undefined;
+    },
+    onClose: (closed) => {
+      const index = idle.findIndex(({ connection }) => connection === closed);
+      if (index !== -1) idle.splice(index, 1);
+    },
+  };
+
+  const open = (): Connection =>
+    origin.protocol === 'https:'
+      ? createConnection(openTls(), 'secureConnect', events)
+      : createConnection(openTcp(), 'connect', events);
+
+  /** The one that was used last, which its server closes last. */
+  const takeIdle = (): Connection | undefined => {
+    for (let found = idle.pop(); found; found = idle.pop()) {
+      if (clock.now() < found.until && found.connection.isOpen()) return found.connection;
+      found.connection.destroy();
+    }
+    return undefined;
+  };
+
+  return {
+    send: (request, handler) => {
+      const head = headOf(request);
+      return (takeIdle() ?? open()).send(head, request.body, handler);
+    },
+    sendFresh: (request, handler) => open().send(headOf(request), request.body, handler),
+    destroy: () => {
+      isDestroyed = true;
+      for (const { connection } of idle.splice(0)) connection.destroy();
+    },
+  };
+};
+
+/** Returns the connections to a URL's origin, one pool for each. */
+export const createConnectionPools = (clock: Clock): ((url: URL) => HttpConnections) => {
+  const pools = new Map<string, HttpConnections>();
+  return (url) => {
+    const pool = pools.get(url.origin) ?? createHttpConnections(url, clock);
+    pools.set(url.origin, pool);
+    return pool;
+  };
+};

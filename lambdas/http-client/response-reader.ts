@@ -1,0 +1,98 @@
+import { type BodyReader, chunkedBody } from './chunked-body.ts';
+import { type Head, malformed, type ResponseHead, takeHead } from './response-head.ts';
+
+/** Gets a response, piece by piece. */
+export type ResponseHandler = {
+  onHead(head: ResponseHead): void;
+  /** Bytes of the body, without its framing. */
+  onData(bytes: Buffer): void;
+};
+
+/** Reads one response from the bytes of a connection, which may be cut anywhere. */
+export type ResponseReader = {
+  /**
+   * Returns whether the response is complete. The reader may move data within the bytes.
+   * @throws Error for bytes that are not HTTP/1.1
+   */
+  push(bytes: Buffer): boolean;
+  /** The connection has ended. Returns whether the response is complete, which may have no other end. */
+  end(): boolean;
+  /** Whether the connection may carry another request after the response. */
+  canContinue(): boolean;
+};
+
+const bodyOfLength = (length: number, onData: ResponseHandler['onData']): BodyReader => {
+  let left = length;
+  return (bytes, from) => {
+    const data = bytes.subarray(from, from + left);
+    if (data.length > 0) onData(data);
+    left -= data.length;
+    return left === 0 ? from + data.length : -1;
+  };
+};
+
+const bodyToEnd =
+  (onData: ResponseHandler['onData']): BodyReader =>
+  (bytes, from) => {
+    if (from < bytes.length) onData(bytes.subarray(from));
+    return -1;
+  };
+
+/** By the rules of RFC 9112, section 6.3. */
+const bodyReaderFor = (
+  { status, headers }: ResponseHead,
+  { onData }: ResponseHandler,
+): BodyReader => {
+  const { 'transfer-encoding': encoding, 'content-length': length } = headers;
+  if (status === 204 || status === 304) return bodyOfLength(0, onData);
+  if (encoding !== undefined) return chunkedBody(onData);
+  return length === undefined ? bodyToEnd(onData) : bodyOfLength(Number(length), onData);
+};
+
+/** Whether the head only announces that of the response. @throws Error if nothing can follow it */
+const isInterim = ({ status, isPersistent }: Head): boolean => {
+  // Nothing asked for another protocol.
+  if (status === 101 || (status < 200 && !isPersistent)) throw malformed('its status');
+  return status < 200;
+};
+
+/** Reads the response to a request that is not `HEAD`. */
+export const createResponseReader = (handler: ResponseHandler): ResponseReader => {
+  /** Bytes of an incomplete head. */
+  let pending: Buffer | undefined;
+  let head: Head | undefined;
+  let readBody: BodyReader | undefined;
+  let isComplete = false;
+  let isExact = false;
+
+  const push = (bytes: Buffer): boolean => {
+    if (!readBody) return start(pending ? Buffer.concat([pending, bytes]) : bytes);
+    const end = readBody(bytes, 0);
+    isComplete = end !== -1;
+    isExact = end === bytes.length;
+    return isComplete;
+  };
+  const start = (bytes: Buffer): boolean => {
+    let taken = takeHead(bytes);
+    let rest = bytes;
+    while (taken && isInterim(taken.head)) {
+      rest = taken.rest;
+      taken = takeHead(rest);
+    }
+    pending = taken || rest.length === 0 ? undefined : rest;
+    if (!taken) return false;
+    head = taken.head;
+    readBody = bodyReaderFor(head, handler);
+    handler.onHead(head);
+    return push(taken.rest);
+  };
+
+  return {
+    push,
+    end: () => {
+      const { 'content-length': length, 'transfer-encoding': encoding } = head?.headers ?? {};
+      return isComplete || (head !== undefined && length === undefined && encoding === undefined);
+    },
+    canContinue: () => isComplete && isExact && head?.isPersistent === true,
+  };
+};

@@ -1,0 +1,75 @@
+/** The bytes of a response, in pieces of any size. */
+export type Chunks = AsyncIterator<Uint8Array, void, void>;
+
+/** Bytes that wait for the reader before the connection is paused. */
+const MAX_WAITING_BYTES = 64 * 1024;
+
+const DONE: IteratorReturnResult<void> = { done: true, value: undefined };
+
+type Flow = Record<'pause' | 'resume', () => void>;
+
+/** Holds what arrives until it is read, and stops the upstream while its reader is behind. */
+export type ResponseBody = Chunks & {
+  push(bytes: Buffer): void;
+  end(): void;
+  /** The connection broke: what arrived before can still be read. */
+  break(error: unknown): void;
+  /** Fails the next read, and drops what arrived before. */
+  fail(error: unknown): void;
+};
+
+export const createResponseBody = ({ pause, resume }: Flow): ResponseBody => {
+  let parts: Buffer[] = [];
+  let waitingBytes = 0;
+  let isPaused = false;
+  let ending: { error?: unknown } | undefined;
+  let reader: PromiseWithResolvers<IteratorResult<Uint8Array, void>> | undefined;
+
+  const take = (): Uint8Array => {
+    const [first = Buffer.alloc(0)] = parts;
+    const bytes = parts.length === 1 ? first : Buffer.concat(parts, waitingBytes);
+    parts = [];
+    waitingBytes = 0;
+    if (isPaused) resume();
+    isPaused = false;
+    return bytes;
+  };
+  const settle = () => {
+    if (!reader) return;
+    const { resolve, reject } = reader;
+    if (parts.length > 0) resolve({ done: false, value: take() });
+    else if (!ending) return;
+    else if ('error' in ending) reject(ending.error);
+    else resolve(DONE);
+    reader = undefined;
+  };
+  const endWith = (how: { error?: unknown }) => {
+    ending ??= how;
+    settle();
+  };
+
+  return {
+    push: (bytes) => {
+      parts.push(bytes);
+      waitingBytes += bytes.length;
+      if (waitingBytes > MAX_WAITING_BYTES && !isPaused) {
+        isPaused = true;
+        pause();
+      }
+      settle();
+    },
+    end: () => endWith({}),
+    break: (error) => endWith({ error }),
+    fail: (error) => {
+      parts = [];
+      ending = { error };
+      settle();
+    },
+    next: () => {
+      reader = Promise.withResolvers();
+      const { promise } = reader;
+      settle();
+      return promise;
+    },
+  };
+};

@@ -1,0 +1,13 @@
+/** As many entries as the catalog has targets, times the paths of a protocol. */
+const urls = new Map<string, URL>();
+
+/** URL of a target: `path` below its base URL, whose query is kept. */
+export const urlOf = (baseUrl: string, path: string): URL => {
+  const name = `${baseUrl} ${path}`;
+  const known = urls.get(name);
+  if (known) return known;
+  const url = new URL(baseUrl);
+  url.pathname = url.pathname.replace(/\/$/, '') + path;
+  urls.set(name, url);
+  return url;
+};
