@@ -1,6 +1,7 @@
 /**
  * CPU of the whole router per request and per event, as multiples of D, a proxy that parses nothing, next to other
- * gateways: `npm run bench:gateway`, or `-- 60` for a minute per row. bench/README.md says how to read the table.
+ * gateways: `npm run bench:gateway`, or `-- 60` for a minute per row, and `-- 20 HEAD~1` with a column of an earlier commit.
+ * bench/README.md says how to read the table.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,6 +14,7 @@ import { cpuOf, stop, stopAll } from './gateway/processes.ts';
 import { median } from './median.ts';
 
 const ROW_MS = Number(process.argv[2] ?? 20) * 1_000;
+/** Of each process with each case, before the first row. */
 const WARM_MS = 3_000;
 const MIN_ROUNDS = 2;
 /** After it listens, a process still collects what its start left. */
@@ -83,7 +85,6 @@ const measuredIn = async ({ routers, peers }: Parties, current: Case): Promise<P
 
 const runCase = async (parties: Parties, current: Case): Promise<Row> => {
   const others = await measuredIn(parties, current);
-  for (const { running } of [parties.d, ...others]) await warm(running, current);
   const measure = ({ running }: Party) => cpuPerUnit(running, current);
   return compare({ d: parties.d, others }, measure, ROW_MS);
 };
@@ -102,6 +103,11 @@ const runAll = async (parties: Parties, upstream: Target) => {
     const cells = ratios.map((values) => (values ? median(values).toFixed(1) : '-'));
     print(name, [median(floors).toFixed(1), ...cells]);
   };
+  for (const current of CASES) {
+    for (const { running } of [d, ...(await measuredIn(parties, current))]) {
+      await warm(running, current);
+    }
+  }
   print('CPU', ['D, us', ...names.map((name) => `${name}, x D`)]);
   const rows = new Map<string, Row>();
   for (const current of CASES) {
@@ -127,7 +133,7 @@ const runAll = async (parties: Parties, upstream: Target) => {
 
 const folder = mkdtempSync(join(tmpdir(), 'bench-'));
 try {
-  const { upstream, ...parties } = await startParties(folder);
+  const { upstream, ...parties } = await startParties(folder, process.argv[3]);
   await runAll(parties, upstream);
 } finally {
   stopAll();

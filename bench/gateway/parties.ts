@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundle, WEB_BUNDLE } from '../../lib/bundle/bundle.ts';
+import { bundlerOf } from '../checkout.ts';
 import type { Target } from './client.ts';
 import { installPeers } from './peers.ts';
 import { start, startRouter, tie } from './processes.ts';
@@ -32,8 +33,12 @@ const partiesOf = async (launches: Record<string, Launch>): Promise<Party[]> => 
   return parties;
 };
 
-/** What starts the router with each store. */
-const routersOf = async (folder: string, catalog: string): Promise<Record<string, Launch>> => {
+/** What starts the router with each store, and that of an earlier commit. */
+const routersOf = async (
+  folder: string,
+  catalog: string,
+  revision: string | undefined,
+): Promise<Record<string, Launch>> => {
   const { key, stores } = await startStores();
   const { file } = bundle({ ...WEB_BUNDLE, outdir: folder, catalog });
   const apart = bundle({
@@ -51,6 +56,16 @@ const routersOf = async (folder: string, catalog: string): Promise<Record<string
     tie(store.pid, OTHERS_CORE);
     launches[name] = async () => ({ ...(await startRouter(file, environmentOn(store))), headers });
   }
+  if (revision !== undefined) {
+    const earlier = await bundlerOf(revision, join(folder, 'sources'));
+    const { file: other } = earlier.bundle({
+      ...WEB_BUNDLE,
+      outdir: join(folder, 'other'),
+      catalog,
+    });
+    const env = environmentOn(stores['instant store']);
+    launches[revision.slice(0, 10)] = async () => ({ ...(await startRouter(other, env)), headers });
+  }
   return launches;
 };
 
@@ -64,7 +79,10 @@ const peersOf = (folder: string, upstream: string): Record<string, Launch> => {
 };
 
 /** Starts all of them, and the provider that they call. */
-export const startParties = async (folder: string): Promise<Parties & { upstream: Target }> => {
+export const startParties = async (
+  folder: string,
+  revision?: string,
+): Promise<Parties & { upstream: Target }> => {
   tie(process.pid, OTHERS_CORE);
   const upstream = await start<{ url: string }>('upstream.ts');
   tie(upstream.pid, OTHERS_CORE);
@@ -76,7 +94,7 @@ export const startParties = async (folder: string): Promise<Parties & { upstream
   });
   return {
     d: await partyOf('D', pipe),
-    routers: await partiesOf(await routersOf(folder, catalog)),
+    routers: await partiesOf(await routersOf(folder, catalog, revision)),
     peers: await partiesOf(peersOf(folder, upstream.url)),
     upstream: { url: upstream.url, headers: {} },
   };

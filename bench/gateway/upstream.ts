@@ -1,8 +1,9 @@
-/** The provider of the bench, as a process: its chat responses have as many texts as the model's name asks for. */
-import { createServer, type ServerResponse } from 'node:http';
-import { text } from 'node:stream/consumers';
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
-import { listen } from '../../local/loopback.ts';
+/**
+ * The provider of the bench, as a process: its chat responses have as many texts as the model's name asks for. It is
+ * written on sockets, with bytes made once, so that no gateway waits for it.
+ */
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 
 const EVENTS_PER_WRITE = 16;
 
@@ -25,23 +26,27 @@ const streamOf = (events: number): string[] => [
   'data: [DONE]\n\n',
 ];
 
-/** The same texts as a whole response. */
-const wholeOf = (events: number): string => {
-  const message = { role: 'assistant', content: textsOf(events).join('') };
-  const choices = [{ index: 0, message, finish_reason: 'stop' }];
-  return JSON.stringify({ ...BASE, object: 'chat.completion', choices, usage: USAGE });
+const headOf = (fields: string) => `HTTP/1.1 200 OK\r\n${fields}\r\nconnection: keep-alive\r\n\r\n`;
+const STREAM_HEAD = headOf('content-type: text/event-stream\r\ntransfer-encoding: chunked');
+const LAST_CHUNK = '0\r\n\r\n';
+
+/** The writes of a stream. Each message is an HTTP chunk, as providers flush each token; `perWrite` of them share a write. */
+const writesOf = (events: number, perWrite: number): Buffer[] => {
+  const chunks = streamOf(events).map((text) => `${text.length.toString(16)}\r\n${text}\r\n`);
+  const writes: string[] = [];
+  for (let from = 0; from < chunks.length; from += perWrite) {
+    writes.push(chunks.slice(from, from + perWrite).join(''));
+  }
+  return [STREAM_HEAD + writes.shift(), ...writes, LAST_CHUNK].map((text) => Buffer.from(text));
 };
 
-/** Each message is an HTTP chunk, as providers flush each token; at most 16 of them share a write. */
-const send = async (response: ServerResponse, stream: string[], pauseMs: number) => {
-  const step = pauseMs > 0 ? 1 : EVENTS_PER_WRITE;
-  for (let from = 0; from < stream.length; from += step) {
-    response.cork();
-    for (const message of stream.slice(from, from + step)) response.write(message);
-    response.uncork();
-    await (pauseMs > 0 ? delay(pauseMs) : nextTurn());
-  }
-  response.end();
+/** The same texts as a whole response. */
+const wholeOf = (events: number): Buffer => {
+  const message = { role: 'assistant', content: textsOf(events).join('') };
+  const choices = [{ index: 0, message, finish_reason: 'stop' }];
+  const body = JSON.stringify({ ...BASE, object: 'chat.completion', choices, usage: USAGE });
+  const fields = `content-type: application/json\r\ncontent-length: ${body.length}`;
+  return Buffer.from(headOf(fields) + body);
 };
 
 /** Makes the response of a size once. */
@@ -53,18 +58,58 @@ const once = <Result>(make: (events: number) => Result) => {
     return result;
   };
 };
-const knownStream = once(streamOf);
+const knownStream = once((events) => writesOf(events, EVENTS_PER_WRITE));
+const pacedStream = once((events) => writesOf(events, 1));
 const knownWhole = once(wholeOf);
 
-const server = createServer({ noDelay: true }, async (request, response) => {
-  const body = await text(request);
-  const [, events = '1', pauseMs = '0'] = /"bench\/(\d+)(?:\/(\d+))?"/.exec(body) ?? [];
-  if (!body.includes('"stream":true')) {
-    response.writeHead(200, { 'content-type': 'application/json' }).end(knownWhole(Number(events)));
-    return;
+const answer = async (socket: Socket, request: Buffer) => {
+  const named = request.indexOf('"bench/');
+  const model = request.toString('latin1', named, named + 40);
+  const [, events = '1', pause] = /^"bench\/(\d+)(?:\/(\d+))?"/.exec(model) ?? [];
+  if (!request.includes('"stream":true')) {
+    socket.write(knownWhole(Number(events)));
+  } else if (pause === undefined) {
+    for (const bytes of knownStream(Number(events))) socket.write(bytes);
+  } else {
+    for (const bytes of pacedStream(Number(events))) {
+      socket.write(bytes);
+      await delay(Number(pause));
+    }
   }
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
-  await send(response, knownStream(Number(events)), Number(pauseMs));
+};
+
+const HEAD_END = '\r\n\r\n';
+
+/** Bytes of a request whose head has arrived; undefined for a chunked one before its end. */
+const sizeOf = (received: Buffer, headSize: number): number | undefined => {
+  const length = /\r\ncontent-length: *(\d+)/i.exec(received.toString('latin1', 0, headSize))?.[1];
+  if (length !== undefined) return headSize + Number(length);
+  return received.subarray(-LAST_CHUNK.length).equals(Buffer.from(LAST_CHUNK))
+    ? received.length
+    : undefined;
+};
+
+const server = createServer({ noDelay: true }, (socket) => {
+  let pieces: Buffer[] = [];
+  let received = 0;
+  let expected: number | undefined;
+  socket.on('data', (piece) => {
+    pieces.push(piece);
+    received += piece.length;
+    if (expected !== undefined && received < expected) return;
+    const request = Buffer.concat(pieces, received);
+    pieces = [request];
+    const headEnd = request.indexOf(HEAD_END);
+    if (headEnd === -1) return;
+    expected ??= sizeOf(request, headEnd + HEAD_END.length);
+    if (expected === undefined || received < expected) return;
+    [pieces, received, expected] = [[], 0, undefined];
+    answer(socket, request);
+  });
+  // Gateways close idle connections.
+  socket.on('error', () => socket.destroy());
 });
-const { url } = await listen(server);
-process.send?.({ url });
+server.listen(0, '127.0.0.1', () => {
+  const { port } = server.address() as AddressInfo;
+  process.send?.({ url: `http://127.0.0.1:${port}` });
+});
