@@ -1,5 +1,9 @@
-import { connect } from 'node:net';
-import { type Connection, createConnection } from '../../lambdas/http-client/connection.ts';
+import {
+  createConnectionPools,
+  type HttpConnections,
+  type HttpRequest,
+} from '../../lambdas/http-client/connections.ts';
+import { systemClock } from '../../lambdas/support/clock.ts';
 import type { Case } from './cases.ts';
 
 export type Target = {
@@ -16,16 +20,16 @@ const TAIL = 2_000;
 
 const FIRST_TEXT = 'word0';
 
-type Prepared = { head: string; body: string };
+const connectionsTo = createConnectionPools(systemClock);
 
 /** Sends a request, and resolves at the end of its response. */
-const sendOnce = (connection: Connection, { head, body }: Prepared) =>
+const sendOnce = (pool: HttpConnections, request: HttpRequest) =>
   new Promise<{ firstTextMs: number }>((resolve, reject) => {
     const startedAt = performance.now();
     let firstTextMs = 0;
     let status = 0;
     let tail = '';
-    connection.send(head, body, {
+    pool.send(request, {
       onConnect: () => {},
       onHead: (response) => {
         status = response.status;
@@ -38,51 +42,32 @@ const sendOnce = (connection: Connection, { head, body }: Prepared) =>
       },
       onEnd: () => {
         if (status === 200 && COMPLETE.test(tail)) resolve({ firstTextMs });
-        else reject(new Error(`${status} ${tail.slice(-300)}`));
+        else reject(new Error(`${request.headers.host}: ${status} ${tail.slice(-300)}`));
       },
       onError: reject,
     });
   });
-
-/** Connections that no request uses, by the target's URL. */
-const idle = new Map<string, Connection[]>();
-
-const idleOf = (url: string): Connection[] => {
-  const connections = idle.get(url) ?? [];
-  idle.set(url, connections);
-  return connections;
-};
-
-const open = (url: string): Connection => {
-  const { hostname, port } = new URL(url);
-  const socket = connect({ host: hostname, port: Number(port), noDelay: true });
-  return createConnection(socket, 'connect', {
-    ...{ onIdle: () => {}, onClose: () => {}, onRefused: () => {} },
-  });
-};
 
 /** Sends a case's requests in a closed loop on kept connections. @throws Error at the first wrong response */
 export const load = async (
   { url, headers, modelPrefix = '' }: Target,
   { path, model, connections, requests, ...current }: Case,
 ): Promise<{ firstTextMs: number[] }> => {
-  const body = current.body.replace(model, modelPrefix + model);
+  const origin = new URL(url);
+  const pool = connectionsTo(origin);
+  const body = Buffer.from(current.body.replace(model, modelPrefix + model));
   const fields = {
-    ...{ host: new URL(url).host, 'content-type': 'application/json' },
-    ...{ 'content-length': String(Buffer.byteLength(body)), ...headers },
+    ...{ host: origin.host, 'content-type': 'application/json' },
+    ...{ 'content-length': String(body.byteLength), ...headers },
   };
-  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
-  const head = `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
+  const request: HttpRequest = { method: 'POST', path, headers: fields, body };
   const firstTextMs: number[] = [];
   let left = requests;
   const work = async () => {
-    const known = idleOf(url).pop();
-    const connection = known?.isOpen() ? known : open(url);
     while (left > 0) {
       left -= 1;
-      firstTextMs.push((await sendOnce(connection, { head, body })).firstTextMs);
+      firstTextMs.push((await sendOnce(pool, request)).firstTextMs);
     }
-    idleOf(url).push(connection);
   };
   await Promise.all(Array.from({ length: connections }, work));
   return { firstTextMs };

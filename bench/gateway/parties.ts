@@ -60,7 +60,7 @@ const routersOf = async (
     const earlier = await bundlerOf(revision, join(folder, 'sources'));
     const { file: other } = earlier.bundle({
       ...WEB_BUNDLE,
-      outdir: join(folder, 'other'),
+      outdir: join(folder, 'earlier'),
       catalog,
     });
     const env = environmentOn(stores['instant store']);

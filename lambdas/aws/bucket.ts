@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
-import { AwsError, type AwsOptions, createSignedClient, type Timeouts } from './json-service.ts';
+import type { Timeouts } from './exchange.ts';
+import { AwsError, type AwsOptions, createSignedClient } from './signed-client.ts';
 
 /** Objects of one S3 bucket. A name has only letters, digits, `_`, `-`, `.` and `/`. */
 export type Bucket = {

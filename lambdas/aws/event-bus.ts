@@ -1,4 +1,6 @@
-import { type AwsOptions, createJsonService, type Timeouts } from './json-service.ts';
+import type { Timeouts } from './exchange.ts';
+import { createJsonService } from './json-service.ts';
+import type { AwsOptions } from './signed-client.ts';
 
 const TIMEOUTS: Timeouts = { connectMs: 500, requestMs: 2_000 };
 

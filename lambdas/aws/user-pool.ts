@@ -1,5 +1,7 @@
 import * as z from 'zod/mini';
-import { AwsError, type AwsOptions, createJsonService, type Timeouts } from './json-service.ts';
+import type { Timeouts } from './exchange.ts';
+import { createJsonService } from './json-service.ts';
+import { AwsError, type AwsOptions } from './signed-client.ts';
 
 const TIMEOUTS: Timeouts = { connectMs: 1_000, requestMs: 5_000 };
 

@@ -17,7 +17,7 @@ export type ExchangeHandler = ResponseHandler & {
 
 /** One request in flight. */
 export type Exchange = {
-  /** Whether the connection carried another request before: its server may have closed it meanwhile. */
+  /** Whether the connection carried another request before: its server may have closed it since. */
   isReused: boolean;
   /** Stops reading, and with it the server, until `resume`. */
   pause(): void;
@@ -61,18 +61,18 @@ const closedEarly = (): Error =>
 
 /** What the owner of connections does with one. */
 export type ConnectionEvents = {
-  /** It can carry the next request; `keepAlive` is what its server said about how long. */
+  /** It can carry the next request; `keepAlive` is its server's header of that name. */
   onIdle(connection: Connection, keepAlive: string | undefined): void;
   onClose(connection: Connection): void;
-  /** It failed before its first response: its server may have refused the TLS session. */
-  onRefused(): void;
+  /** It failed before its first response: its server may have rejected the TLS session. */
+  onFirstFailure(): void;
 };
 
 /** @param connected the socket's event for a connection that can be written to */
 export const createConnection = (
   socket: Socket,
   connected: 'connect' | 'secureConnect',
-  { onIdle, onClose, onRefused }: ConnectionEvents,
+  { onIdle, onClose, onFirstFailure }: ConnectionEvents,
 ): Connection => {
   let responses = 0;
   let current: { handler: ExchangeHandler; reader: ResponseReader } | undefined;
@@ -82,7 +82,7 @@ export const createConnection = (
     const failed = current;
     current = undefined;
     socket.destroy();
-    if (responses === 0) onRefused();
+    if (responses === 0) onFirstFailure();
     failed?.handler.onError(error);
   };
 
@@ -114,13 +114,13 @@ export const createConnection = (
   socket
     .on('data', (bytes: Buffer) => {
       const reading = current;
-      // Bytes that nothing asked for.
+      // Bytes without a request.
       if (!reading) socket.destroy();
       // The handler may destroy its exchange while it gets the bytes.
       else if (completes(reading.reader, bytes) && current === reading) finish();
     })
     .on('end', () => {
-      // Node closes the connection only after the request is written, which its server may no longer read.
+      // Not left to `close`, which Node emits after the request is written: a server that ended may read no more of it.
       if (current?.reader.end()) finish();
       else if (current) fail(closedEarly());
     })

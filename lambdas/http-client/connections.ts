@@ -67,7 +67,7 @@ export const createHttpConnections = (origin: URL, clock: Clock): HttpConnection
   const openTls = () =>
     connectTls({
       ...{ ...options, port: Number(origin.port) || 443, ...(session && { session }) },
-      // A name for the certificate: an address is none.
+      // SNI has no addresses; without a name the certificate is checked for `host`.
       ...{ servername: isIP(host) ? '' : host, ALPNProtocols: ['http/1.1'] },
     }).on('session', (next) => {
       session = next;
@@ -78,7 +78,7 @@ export const createHttpConnections = (origin: URL, clock: Clock): HttpConnection
       if (isDestroyed || idle.length >= MAX_IDLE) connection.destroy();
       else idle.push({ connection, until: clock.now() + idleMsOf(keepAlive) });
     },
-    onRefused: () => {
+    onFirstFailure: () => {
       session = undefined;
     },
     onClose: (closed) => {

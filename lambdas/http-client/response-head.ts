@@ -14,21 +14,22 @@ export const MAX_HEAD_BYTES = 16_384;
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\r\n]*)?$/;
 /** Lines of a token, a colon, and visible characters, spaces and tabs. A folded line starts with a space. */
 const HEADER_LINES = /^(?:\r\n[!#$%&'*+.^`|~\w-]+:[\t -~\x80-\xff]*)*$/;
-/** `trim` would also take a no-break space. */
+/** Spaces and tabs only: `trim` also removes a no-break space. */
 const PADDING = /^[\t ]+|(?<![\t ])[\t ]+$/g;
 const LENGTH = /^\d{1,15}$/;
 /** Applications that copy the headers of another server name it twice. */
 const CHUNKED = /^chunked(?:[\t ]*,[\t ]*chunked)*$/i;
 
-export const malformed = (what: string): Error =>
-  Object.assign(new Error(`The response is not HTTP: ${what}.`), { code: 'HPE_INVALID' });
+/** Its code tells it from the errors of sockets. */
+export const notHttp = (what: string): Error =>
+  Object.assign(new Error(`The response is not HTTP: ${what}.`), { code: 'NOT_HTTP' });
 
-/** Two values of these would be two ways to read a response. */
+/** Every value of these counts: a second length, or `close` in a second line. */
 export const FRAMING = new Set(['content-length', 'transfer-encoding', 'connection']);
 
 /** Reads lines, each with CR LF before it. @throws Error for bytes that are not HTTP/1.1 */
 export const readHeaders = (lines: string): Record<string, string> => {
-  if (!HEADER_LINES.test(lines)) throw malformed('a header');
+  if (!HEADER_LINES.test(lines)) throw notHttp('invalid header');
   // Without a prototype, no name is inherited.
   const headers: Record<string, string> = Object.create(null);
   for (let start = 2; start < lines.length; ) {
@@ -48,38 +49,44 @@ export const readHeaders = (lines: string): Record<string, string> => {
 const checkFraming = (headers: Record<string, string>): void => {
   const { 'transfer-encoding': encoding, 'content-length': length } = headers;
   if (encoding !== undefined && (length !== undefined || !CHUNKED.test(encoding))) {
-    throw malformed('its transfer-encoding');
+    throw notHttp('invalid transfer-encoding');
   }
-  if (length !== undefined && !LENGTH.test(length)) throw malformed('its content-length');
+  if (length !== undefined && !LENGTH.test(length)) throw notHttp('invalid content-length');
 };
 
 const readHead = (text: string): Head => {
   const firstEnd = text.indexOf('\r\n');
   const first = firstEnd === -1 ? text : text.slice(0, firstEnd);
   const [, minor, status] = STATUS_LINE.exec(first) ?? [];
-  if (status === undefined) throw malformed('its status line');
+  if (status === undefined) throw notHttp('invalid status line');
   const headers = readHeaders(text.slice(first.length));
   checkFraming(headers);
   const { connection = '', 'transfer-encoding': encoding = '' } = headers;
+  // Named twice, readers may differ about the end; a word that contains `close` only closes too much.
   const mayClose = /close/i.test(connection) || encoding.includes(',');
   const isPersistent = minor === '1' && !mayClose;
   return { status: Number(status), headers, isPersistent };
 };
 
-/** Refuses a head that no further bytes can complete: a server of another protocol waits for us. */
+/**
+ * Rejects bytes that cannot become a head: a server of another protocol sends no more, and the call would wait for its
+ * timeout.
+ */
 const checkStart = (bytes: Buffer): void => {
-  if (bytes.length > MAX_HEAD_BYTES) throw malformed('a long head');
+  if (bytes.length > MAX_HEAD_BYTES) throw notHttp('head over 16 KB');
   const text = bytes.toString('latin1');
   const isStart = text.startsWith(START) || START.startsWith(text);
-  if (!isStart || /(?<!\r)\n/.test(text)) throw malformed('its status line');
+  if (!isStart || /(?<!\r)\n/.test(text)) throw notHttp('invalid status line');
 };
 
 /** Takes the head at the start of the bytes; undefined before its end. @throws Error for bytes that are not HTTP/1.1 */
 export const takeHead = (bytes: Buffer): { head: Head; rest: Buffer } | undefined => {
   const end = bytes.indexOf(HEAD_END);
-  if (end === -1) checkStart(bytes);
-  if (end > MAX_HEAD_BYTES) throw malformed('a long head');
-  if (end === -1) return undefined;
+  if (end === -1) {
+    checkStart(bytes);
+    return undefined;
+  }
+  if (end > MAX_HEAD_BYTES) throw notHttp('head over 16 KB');
   return {
     head: readHead(bytes.toString('latin1', 0, end)),
     rest: bytes.subarray(end + HEAD_END.length),

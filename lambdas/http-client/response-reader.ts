@@ -1,5 +1,5 @@
-import { type BodyReader, chunkedBody } from './chunked-body.ts';
-import { type Head, malformed, type ResponseHead, takeHead } from './response-head.ts';
+import { type BodyReader, bodyOfLength, bodyToEnd, chunkedBody } from './body-readers.ts';
+import { type Head, notHttp, type ResponseHead, takeHead } from './response-head.ts';
 
 /** Gets a response, piece by piece. */
 export type ResponseHandler = {
@@ -21,23 +21,6 @@ export type ResponseReader = {
   canContinue(): boolean;
 };
 
-const bodyOfLength = (length: number, onData: ResponseHandler['onData']): BodyReader => {
-  let left = length;
-  return (bytes, from) => {
-    const data = bytes.subarray(from, from + left);
-    if (data.length > 0) onData(data);
-    left -= data.length;
-    return left === 0 ? from + data.length : -1;
-  };
-};
-
-const bodyToEnd =
-  (onData: ResponseHandler['onData']): BodyReader =>
-  (bytes, from) => {
-    if (from < bytes.length) onData(bytes.subarray(from));
-    return -1;
-  };
-
 /** By the rules of RFC 9112, section 6.3. */
 const bodyReaderFor = (
   { status, headers }: ResponseHead,
@@ -51,8 +34,8 @@ const bodyReaderFor = (
 
 /** Whether the head only announces that of the response. @throws Error if nothing can follow it */
 const isInterim = ({ status, isPersistent }: Head): boolean => {
-  // Nothing asked for another protocol.
-  if (status === 101 || (status < 200 && !isPersistent)) throw malformed('its status');
+  // The request has no `upgrade`.
+  if (status === 101 || (status < 200 && !isPersistent)) throw notHttp('unexpected status');
   return status < 200;
 };
 
@@ -91,7 +74,7 @@ export const createResponseReader = (handler: ResponseHandler): ResponseReader =
     push,
     end: () => {
       const { 'content-length': length, 'transfer-encoding': encoding } = head?.headers ?? {};
-      return isComplete || (head !== undefined && length === undefined && encoding === undefined);
+      return head !== undefined && length === undefined && encoding === undefined;
     },
     canContinue: () => isComplete && isExact && head?.isPersistent === true,
   };

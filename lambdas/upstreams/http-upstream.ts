@@ -1,6 +1,7 @@
 import type { AwsIdentity } from '../aws/sign.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
+import { errorOfAbort } from './post.ts';
 import { isRefusal } from './read-error.ts';
 import { createRoleSigner } from './role-signer.ts';
 import type { Credential, UpstreamSecrets } from './secrets.ts';
@@ -22,12 +23,8 @@ const noRole = () => Promise.reject(new Error('There are no credentials of a rol
 /** What a header can carry. */
 const SENDABLE = /^[\x20-\x7e]+$/;
 
-/** The abort reason distinguishes a deadline from a client that disconnected. */
-const throwIfAborted = ({ aborted, reason }: AbortSignal) => {
-  if (!aborted) return;
-  throw reason instanceof UpstreamError
-    ? reason
-    : new UpstreamError('aborted', 'the client disconnected');
+const throwIfAborted = (signal: AbortSignal) => {
+  if (signal.aborted) throw errorOfAbort(signal);
 };
 
 /** A field of the upstream secret, and what ends the wait for it. */

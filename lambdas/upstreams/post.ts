@@ -45,13 +45,13 @@ const isStale = (error: unknown): boolean => ['ECONNRESET', 'EPIPE'].includes(co
 const classify = (cause: unknown, wasConnected: boolean): UpstreamError => {
   if (cause instanceof UpstreamError) return cause;
   const code = codeOf(cause);
-  if (code === 'HPE_INVALID') return new UpstreamError('malformed', 'not HTTP', { cause });
+  if (code === 'NOT_HTTP') return new UpstreamError('malformed', 'not HTTP', { cause });
   const kind = wasConnected ? 'reset' : 'connect';
   return new UpstreamError(kind, `the connection failed: ${code}`, { cause });
 };
 
 /** The abort reason distinguishes a deadline from a client that disconnected. */
-const errorOfAbort = ({ reason }: AbortSignal): UpstreamError =>
+export const errorOfAbort = ({ reason }: AbortSignal): UpstreamError =>
   reason instanceof UpstreamError
     ? reason
     : new UpstreamError('aborted', 'the client disconnected');
@@ -155,26 +155,16 @@ export const post = (options: PostOptions): Post => {
     signal.addEventListener('abort', onAbort, { once: true });
   }
 
-  /** Closes the connection, and ends what still waits for it. */
-  const cut = () => {
-    const reason = new UpstreamError('aborted', 'the request was closed');
-    sent?.destroy();
-    reject(reason);
-    received?.fail(reason);
-  };
+  const cut = () => fail(new UpstreamError('aborted', 'the request was closed'));
   const close = () => {
     if (isClosed) return;
     isClosed = true;
     signal.removeEventListener('abort', onAbort);
-    cancelConnect();
     if (isOver) return;
-    if (isComplete) {
-      // Discards the rest of the response.
-      cancelDrain = clock.after(DRAIN_MS, cut);
-      sent?.resume();
-    } else {
-      cut();
-    }
+    if (!isComplete) return cut();
+    // Discards the rest of the response.
+    cancelDrain = clock.after(DRAIN_MS, cut);
+    sent?.resume();
   };
   const complete = () => {
     isComplete = true;

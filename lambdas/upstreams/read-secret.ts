@@ -1,9 +1,6 @@
-import {
-  AwsError,
-  createJsonService,
-  type JsonServiceOptions,
-  type Timeouts,
-} from '../aws/json-service.ts';
+import type { Timeouts } from '../aws/exchange.ts';
+import { createJsonService } from '../aws/json-service.ts';
+import { AwsError, type AwsOptions } from '../aws/signed-client.ts';
 import { pause } from '../support/clock.ts';
 
 export type StoredSecret = { text: string; version: string };
@@ -23,7 +20,7 @@ const mayRetry = (error: unknown): boolean =>
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** `ReadSecret` on AWS Secrets Manager's JSON protocol, without the SDK. */
-export const createReadSecret = (options: JsonServiceOptions): ReadSecret => {
+export const createReadSecret = (options: AwsOptions): ReadSecret => {
   const service = createJsonService(
     {
       service: 'secretsmanager',

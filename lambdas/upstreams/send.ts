@@ -145,8 +145,9 @@ export const createSend = ({ role, clock }: SendParts) => {
       const batches = readAnswer(response, chunks, call, { clock, fail: sent.fail });
       return closing(holdConnection(batches, sent, { onContent: cancelWait, confidential }), close);
     } catch (error) {
+      const failure = sent.errorOf(error);
       close();
-      throw sent.errorOf(error);
+      throw failure;
     }
   };
 };

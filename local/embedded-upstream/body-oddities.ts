@@ -11,7 +11,7 @@ const json = (body: string): OddBody => ({ headers: JSON_TYPE, body });
 /** Above any plausible limit for a whole response. */
 const HUGE_BYTES = 17_000_000;
 const BOMB_BYTES = 50_000_000;
-/** Above the 16 KB of headers that Node's HTTP client accepts. */
+/** Above the 16 KB of headers that the router accepts. */
 const HUGE_HEADER_BYTES = 20_000;
 
 /** Built on demand: the large ones cost time and memory. */

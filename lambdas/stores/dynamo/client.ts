@@ -1,9 +1,6 @@
-import {
-  AwsError,
-  createJsonService,
-  type JsonServiceOptions,
-  type Timeouts,
-} from '../../aws/json-service.ts';
+import type { Timeouts } from '../../aws/exchange.ts';
+import { createJsonService } from '../../aws/json-service.ts';
+import { AwsError, type AwsOptions } from '../../aws/signed-client.ts';
 import { type DynamoClient, DynamoError, type Item } from './dynamo-client.ts';
 
 // --- values ---
@@ -69,7 +66,7 @@ export const fromAttributes = (attributes: AttributeMap): Item => {
 /** Of one attempt. The table repeats calls (table.ts), because it must know the outcome of each attempt. */
 export const DYNAMO_TIMEOUTS: Timeouts = { connectMs: 300, requestMs: 1_000 };
 
-export type DynamoClientOptions = JsonServiceOptions & { timeouts?: Timeouts };
+export type DynamoClientOptions = AwsOptions & { timeouts?: Timeouts };
 
 /** Members of inputs and outputs that are items. */
 const ITEM_MEMBERS = [

@@ -1,5 +1,5 @@
 import type { Bucket } from '../../aws/bucket.ts';
-import { AwsError } from '../../aws/json-service.ts';
+import { AwsError } from '../../aws/signed-client.ts';
 import type { BodyStore } from '../answer-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 

@@ -1,5 +1,5 @@
 import { subscribe } from 'node:diagnostics_channel';
-import { ClientRequest, createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../../lambdas/support/clock.ts';
@@ -19,13 +19,15 @@ const QUIET_TURNS = 40;
 /** Under every limit on silence. */
 const PING_MS = 15_000;
 
-/** Calls of the tables that are under way in this process. */
-const tableCalls = new Set<ClientRequest>();
-subscribe('http.client.request.start', (message) => {
-  const request = (message as { request?: unknown }).request;
-  if (!(request instanceof ClientRequest) || !request.hasHeader('x-amz-target')) return;
-  tableCalls.add(request);
-  request.once('close', () => tableCalls.delete(request));
+type Served = { request: IncomingMessage; response: ServerResponse };
+
+/** Calls of the tables that the servers of this process have not answered. */
+const tableCalls = new Set<ServerResponse>();
+subscribe('http.server.request.start', (message) => {
+  const { request, response } = message as Served;
+  if (request.headers['x-amz-target'] === undefined) return;
+  tableCalls.add(response);
+  response.once('close', () => tableCalls.delete(response));
 });
 
 const settle = async (): Promise<void> => {

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type AwsError, createJsonService } from '../../../lambdas/aws/json-service.ts';
+import { createJsonService } from '../../../lambdas/aws/json-service.ts';
 import type { AwsCredentials } from '../../../lambdas/aws/sign.ts';
+import type { AwsError } from '../../../lambdas/aws/signed-client.ts';
 import { rejection } from '../../support/error-of.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { startMisbehaving } from '../../support/misbehaving-server.ts';

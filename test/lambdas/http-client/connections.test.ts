@@ -96,19 +96,22 @@ describe('connections that are kept', () => {
     ['timeout=0', 0, false],
     ['max=9', 1_000_000, true],
     ['xtimeout=5', 1_000_000, true],
-  ])('keep-alive: %s and %i ms idle: reuse is %s', async (hint, ms, isReused) => {
-    const server = await startRawServer((socket) =>
-      socket.write(`${HEAD}keep-alive: ${hint}\r\ncontent-length: 2\r\n\r\nok`),
-    );
-    const time = createManualClock(0);
-    const connections = connectTo(server, time);
-    await bodyOf(connections);
-    time.advance(ms);
-    const next = ask(connections);
-    expect(next.exchange.isReused).toBe(isReused);
-    await next.response;
-    await expect.poll(server.open).toBe(1);
-  });
+  ])(
+    'after `keep-alive: %s` and %i ms idle, that a connection is reused is %s',
+    async (hint, ms, isReused) => {
+      const server = await startRawServer((socket) =>
+        socket.write(`${HEAD}keep-alive: ${hint}\r\ncontent-length: 2\r\n\r\nok`),
+      );
+      const time = createManualClock(0);
+      const connections = connectTo(server, time);
+      await bodyOf(connections);
+      time.advance(ms);
+      const next = ask(connections);
+      expect(next.exchange.isReused).toBe(isReused);
+      await next.response;
+      await expect.poll(server.open).toBe(1);
+    },
+  );
 
   test('a request on a new connection leaves the idle ones alone', async () => {
     const { server, connections } = await open(OK);
@@ -230,7 +233,7 @@ describe('connections that break', () => {
   test('bytes that are not HTTP are an error that closes the connection', async () => {
     const { server, connections } = await open('SSH-2.0-x\r\n\r\n');
     const { response } = ask(connections);
-    expect(await rejection(response)).toMatchObject({ code: 'HPE_INVALID' });
+    expect(await rejection(response)).toMatchObject({ code: 'NOT_HTTP' });
     await expect.poll(server.open).toBe(0);
   });
 

@@ -25,8 +25,8 @@ export const DELIBERATE: { what: string; pattern: RegExp; why: string; example: 
     example: 'HTTP/1.1 101 Switching Protocols\r\n\r\n',
   },
   {
-    what: 'an encoding other than chunked, once',
-    pattern: /transfer-encoding:(?![\t ]*chunked[\t ]*\r\n(?![\s\S]*transfer-encoding:))/i,
+    what: 'an encoding other than chunked',
+    pattern: /transfer-encoding:(?![\t ]*chunked(?:[\t ]*,[\t ]*chunked)*[\t ]*\r\n)/i,
     why: 'The request accepts none (`te`), and readers that skip it see another end of the body.',
     example: 'HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
   },

@@ -76,7 +76,11 @@ const framed: fc.Arbitrary<Framed> = fc.oneof(
   ),
   fc
     .tuple(
-      headerLine(oneOf('transfer-encoding'), anyCase(oneOf('chunked')), oneOf('', ' ')),
+      headerLine(
+        oneOf('transfer-encoding'),
+        anyCase(oneOf('chunked', 'chunked', 'chunked, chunked')),
+        oneOf('', ' '),
+      ),
       chunkedBody,
     )
     .map(([line, body]) => ({ lines: [line], body })),

@@ -26,13 +26,13 @@ type Options = {
   maxVersion?: 'TLSv1.2' | 'TLSv1.3';
   protocols?: string[];
   /** Whether a client that resumes a session is disconnected. */
-  refusesSessions?: boolean;
+  rejectsSessions?: boolean;
 };
 
 /** A server for these hosts, which closes each connection behind its response. */
 export const startTlsServer = async (
   hosts: string[],
-  { maxVersion = 'TLSv1.3', protocols = ['h2', 'http/1.1'], refusesSessions = false }: Options = {},
+  { maxVersion = 'TLSv1.3', protocols = ['h2', 'http/1.1'], rejectsSessions = false }: Options = {},
 ): Promise<TlsServer> => {
   const certificate = createCertificate(hosts);
   const secured: Secured[] = [];
@@ -49,7 +49,7 @@ export const startTlsServer = async (
       version: socket.getProtocol(),
     });
     socket.on('error', () => undefined);
-    if (refusesSessions && socket.isSessionReused()) socket.destroy();
+    if (rejectsSessions && socket.isSessionReused()) socket.destroy();
     socket.on('data', ({ length }) => {
       received += length;
       socket.end(RESPONSE);

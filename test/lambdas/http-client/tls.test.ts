@@ -65,8 +65,8 @@ describe('connections over TLS', () => {
     },
   );
 
-  test('a session that the server refuses is not offered again', async () => {
-    const server = await startTlsServer(['localhost'], { refusesSessions: true });
+  test('a session that the server rejects is not offered again', async () => {
+    const server = await startTlsServer(['localhost'], { rejectsSessions: true });
     trust(server.cert);
     const connections = connectTo('localhost', server.port);
     expect(await bodyOf(connections)).toBe('ok');

@@ -54,7 +54,7 @@ test('the credentials in a URL are sent, unless a header replaces them', async (
   ]);
 });
 
-test('a request whose caller has left is not sent, on an idle connection either', async () => {
+test('a request whose client has disconnected is not sent, not even on an idle connection', async () => {
   const { packets, caller, send } = await setUp();
   const first = send();
   const { chunks } = await first.response;
