@@ -79,6 +79,7 @@ export const createExchange = (
         if (!sent.isReused) cancelConnect = failAfter(timeouts.connectMs, 'Connecting');
       };
       const start = () => {
+        if (signal?.aborted) return onAbort();
         try {
           send();
         } catch (error) {

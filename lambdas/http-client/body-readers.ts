@@ -142,20 +142,24 @@ export const chunkedBody = (onData: OnData): BodyReader => {
     let index = from;
     /** Data is moved over the framing before it, so that a packet's is one piece. */
     let end = from;
-    while (index < bytes.length && state !== 'end') {
-      if (state === 'data') {
-        const length = Math.min(size, bytes.length - index);
-        bytes.copyWithin(end, index, index + length);
-        size -= length;
-        index += length;
-        end += length;
-        if (size === 0) state = 'data CR';
-      } else {
-        state = steps[state](bytes[index] ?? 0);
-        index += 1;
+    try {
+      while (index < bytes.length && state !== 'end') {
+        if (state === 'data') {
+          const length = Math.min(size, bytes.length - index);
+          bytes.copyWithin(end, index, index + length);
+          size -= length;
+          index += length;
+          end += length;
+          if (size === 0) state = 'data CR';
+        } else {
+          state = steps[state](bytes[index] ?? 0);
+          index += 1;
+        }
       }
+    } finally {
+      // Also what stands before malformed bytes.
+      if (end > from) onData(bytes.subarray(from, end));
     }
-    if (end > from) onData(bytes.subarray(from, end));
     return state === 'end' ? index : -1;
   };
 };

@@ -19,6 +19,8 @@ export type ExchangeHandler = ResponseHandler & {
 export type Exchange = {
   /** Whether the connection carried another request before: its server may have closed it since. */
   isReused: boolean;
+  /** Whether bytes of a response have arrived, so that the request has. */
+  hasBytes(): boolean;
   /** Stops reading, and with it the server, until `resume`. */
   pause(): void;
   resume(): void;
@@ -64,25 +66,32 @@ export type ConnectionEvents = {
   /** It can carry the next request; `keepAlive` is its server's header of that name. */
   onIdle(connection: Connection, keepAlive: string | undefined): void;
   onClose(connection: Connection): void;
-  /** It failed before its first response: its server may have rejected the TLS session. */
-  onFirstFailure(): void;
+  /**
+   * It failed without a byte of a response: its server may have rejected the TLS session, or forgotten the idle
+   * connections.
+   */
+  onUnanswered(): void;
 };
+
+/** The request in flight. */
+type Carried = { handler: ExchangeHandler; reader: ResponseReader; hasBytes: boolean };
 
 /** @param connected the socket's event for a connection that can be written to */
 export const createConnection = (
   socket: Socket,
   connected: 'connect' | 'secureConnect',
-  { onIdle, onClose, onFirstFailure }: ConnectionEvents,
+  { onIdle, onClose, onUnanswered }: ConnectionEvents,
 ): Connection => {
   let responses = 0;
-  let current: { handler: ExchangeHandler; reader: ResponseReader } | undefined;
+  let current: Carried | undefined;
+  let isConnected = false;
   let keepAlive: string | undefined;
 
   const fail = (error: Error) => {
     const failed = current;
     current = undefined;
     socket.destroy();
-    if (responses === 0) onFirstFailure();
+    if (failed?.hasBytes === false) onUnanswered();
     failed?.handler.onError(error);
   };
 
@@ -114,6 +123,7 @@ export const createConnection = (
   socket
     .on('data', (bytes: Buffer) => {
       const reading = current;
+      if (reading) reading.hasBytes = true;
       // Bytes without a request.
       if (!reading) socket.destroy();
       // The handler may destroy its exchange while it gets the bytes.
@@ -129,7 +139,10 @@ export const createConnection = (
       onClose(connection);
       if (current) fail(closedEarly());
     })
-    .once(connected, () => current?.handler.onConnect());
+    .once(connected, () => {
+      isConnected = true;
+      current?.handler.onConnect();
+    });
 
   const connection: Connection = {
     send: (head, body, handler) => {
@@ -142,7 +155,7 @@ export const createConnection = (
           handler.onHead(response);
         },
       });
-      const sent = { handler, reader };
+      const sent: Carried = { handler, reader, hasBytes: false };
       current = sent;
       socket.ref();
       write(socket, head, typeof body === 'string' ? Buffer.from(body) : body);
@@ -151,11 +164,13 @@ export const createConnection = (
       };
       return {
         isReused: responses > 0,
+        hasBytes: () => sent.hasBytes,
         pause: ifCurrent(() => socket.pause()),
         resume: ifCurrent(() => socket.resume()),
         destroy: ifCurrent(() => {
           current = undefined;
           socket.destroy();
+          if (!isConnected) onUnanswered();
         }),
       };
     },

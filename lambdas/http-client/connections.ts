@@ -73,13 +73,18 @@ export const createHttpConnections = (origin: URL, clock: Clock): HttpConnection
       session = next;
     });
 
+  const closeIdle = () => {
+    for (const { connection } of idle.splice(0)) connection.destroy();
+  };
+
   const events: ConnectionEvents = {
     onIdle: (connection, keepAlive) => {
       if (isDestroyed || idle.length >= MAX_IDLE) connection.destroy();
       else idle.push({ connection, until: clock.now() + idleMsOf(keepAlive) });
     },
-    onFirstFailure: () => {
+    onUnanswered: () => {
       session = undefined;
+      closeIdle();
     },
     onClose: (closed) => {
       const index = idle.findIndex(({ connection }) => connection === closed);
@@ -109,7 +114,7 @@ export const createHttpConnections = (origin: URL, clock: Clock): HttpConnection
     sendFresh: (request, handler) => open().send(headOf(request), request.body, handler),
     destroy: () => {
       isDestroyed = true;
-      for (const { connection } of idle.splice(0)) connection.destroy();
+      closeIdle();
     },
   };
 };

@@ -26,6 +26,7 @@ export const notHttp = (what: string): Error =>
 
 /** Every value of these counts: a second length, or `close` in a second line. */
 export const FRAMING = new Set(['content-length', 'transfer-encoding', 'connection']);
+const JOINED = new Set([...FRAMING, 'content-encoding']);
 
 /** Reads lines, each with CR LF before it. @throws Error for bytes that are not HTTP/1.1 */
 export const readHeaders = (lines: string): Record<string, string> => {
@@ -39,7 +40,7 @@ export const readHeaders = (lines: string): Record<string, string> => {
     const name = lines.slice(start, colon).toLowerCase();
     const value = lines.slice(colon + 1, end).replace(PADDING, '');
     if (headers[name] === undefined) headers[name] = value;
-    else if (FRAMING.has(name)) headers[name] += `, ${value}`;
+    else if (JOINED.has(name)) headers[name] += `, ${value}`;
     start = end + 2;
   }
   return headers;
@@ -62,8 +63,9 @@ const readHead = (text: string): Head => {
   const headers = readHeaders(text.slice(first.length));
   checkFraming(headers);
   const { connection = '', 'transfer-encoding': encoding = '' } = headers;
-  // Named twice, readers may differ about the end; a word that contains `close` only closes too much.
-  const mayClose = /close/i.test(connection) || encoding.includes(',');
+  // Readers may differ about the end; a word that contains `close` only closes too much.
+  const isUnclear = encoding.includes(',') || (encoding !== '' && /^[23]04$/.test(status));
+  const mayClose = /close/i.test(connection) || isUnclear;
   const isPersistent = minor === '1' && !mayClose;
   return { status: Number(status), headers, isPersistent };
 };

@@ -131,7 +131,7 @@ export const post = (options: PostOptions): Post => {
       cancelConnect();
       cancelDrain();
       // Retries once on a new connection: other idle ones may be stale too.
-      if (sent?.isReused && !received && isStale(error)) return start(connections.sendFresh);
+      if (sent?.isReused && !sent.hasBytes() && isStale(error)) return start(connections.sendFresh);
       isOver = true;
       reject(errorOf(error));
       received?.break(error);
@@ -140,8 +140,8 @@ export const post = (options: PostOptions): Post => {
 
   const start = (send: HttpConnections['send']) => {
     sent = send(request, handler);
-    isConnected = sent.isReused;
-    if (isConnected) return;
+    isConnected ||= sent.isReused;
+    if (sent.isReused) return;
     cancelConnect = clock.after(CONNECT_MS, () =>
       fail(new UpstreamError('connect', `no connection within ${CONNECT_MS} ms`)),
     );

@@ -57,6 +57,7 @@ describe('connections that are kept', () => {
     ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ncontent-length: 2\r\n\r\nok'],
     ['bytes behind the response', `${OK}HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil`],
     ['two responses in one packet', OK + OK],
+    ['204 and an encoding', 'HTTP/1.1 204 No Content\r\ntransfer-encoding: chunked\r\n\r\n'],
     ['a body behind 204', 'HTTP/1.1 204 No Content\r\ncontent-length: 2\r\n\r\nok'],
   ])('after a response with %s the next request has a new connection', async (_, answer) => {
     const { server, connections } = await open(answer);
@@ -202,6 +203,28 @@ describe('requests', () => {
 });
 
 describe('connections that break', () => {
+  test('after a reset without a byte of a response all idle connections are closed', async () => {
+    let isGone = false;
+    const server = await startRawServer((socket) => {
+      if (isGone) socket.resetAndDestroy();
+      else if (server.sockets.length === 3) for (const each of server.sockets) each.write(OK);
+    });
+    const connections = connectTo(server);
+    await Promise.all([1, 2, 3].map(() => ask(connections).response));
+    isGone = true;
+    expect(await rejection(ask(connections).response)).toMatchObject({ code: 'ECONNRESET' });
+    await expect.poll(server.open).toBe(0);
+    isGone = false;
+    expect(ask(connections).exchange.isReused).toBe(false);
+  });
+
+  test('what stands before malformed bytes in the same packet is read', async () => {
+    const { connections } = await open(`${HEAD}transfer-encoding: chunked\r\n\r\n4\r\nDONE\r\nzz`);
+    const { response, calls } = ask(connections);
+    expect(await rejection(response)).toMatchObject({ code: 'NOT_HTTP' });
+    expect(calls).toEqual(['connect', 'head', 'data', 'error']);
+  });
+
   const PARTS: [where: string, part: string, code: string][] = [
     ['before the response', '', 'ECONNRESET'],
     ['in a head', 'HTTP/1.1 200 OK\r\ncon', 'ECONNRESET'],

@@ -1,10 +1,11 @@
+import { connect } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createHttpConnections } from '../../../lambdas/http-client/connections.ts';
 import { post } from '../../../lambdas/upstreams/post.ts';
 import { rejection } from '../../support/error-of.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
-import { ask, bodyOf } from './raw-server.ts';
+import { ask, bodyOf, startRawServer } from './raw-server.ts';
 import { startTlsServer } from './tls-server.ts';
 
 const clock = createManualClock(0);
@@ -29,6 +30,22 @@ const errorOfPost = async (host: string, port: number) => {
   const sent = post({ url, headers: {}, body: Buffer.from('secret'), connections, clock, signal });
   const error = await rejection<Error & { kind: string }>(sent.response);
   return { kind: error.kind, cause: error.cause };
+};
+
+/** Passes connections on, but drops those whose first packet is longer than the first of all: it offers a session. */
+const startSilentRelay = async (port: number) => {
+  let usual: number | undefined;
+  const server = await startRawServer(() => undefined, {
+    onConnection: (socket) =>
+      socket.once('data', (hello: Buffer) => {
+        usual ??= hello.length;
+        if (hello.length > usual) return;
+        const other = connect(port, '127.0.0.1').on('error', () => socket.destroy());
+        other.write(hello);
+        socket.pipe(other).pipe(socket);
+      }),
+  });
+  return server;
 };
 
 describe('connections over TLS', () => {
@@ -73,6 +90,19 @@ describe('connections over TLS', () => {
     expect(await rejection(bodyOf(connections))).toMatchObject({ code: 'ECONNRESET' });
     expect(await bodyOf(connections)).toBe('ok');
     expect(server.secured.map(({ isResumed }) => isResumed)).toEqual([false, true, false]);
+  });
+
+  test('a session that is met with silence is not offered again', async () => {
+    const server = await startTlsServer(['localhost']);
+    trust(server.cert);
+    const relay = await startSilentRelay(server.port);
+    const connections = connectTo('localhost', Number(relay.origin.port));
+    expect(await bodyOf(connections)).toBe('ok');
+    const { exchange, calls } = ask(connections);
+    await expect.poll(() => relay.sockets.length).toBe(2);
+    exchange.destroy();
+    expect(calls).toEqual([]);
+    expect(await bodyOf(connections)).toBe('ok');
   });
 
   test.each([

@@ -65,6 +65,23 @@ test('a request whose client has disconnected is not sent, not even on an idle c
   expect(packets).toHaveLength(1);
 });
 
+test.each([
+  ['an interim response', 'HTTP/1.1 100 Continue\r\n\r\n'],
+  ['half a head', 'HTTP/1.1 200 OK\r\ncontent-'],
+])('a request that got %s on a kept connection is not sent again', async (_, begun) => {
+  const { packets, server, send } = await setUp();
+  const first = send();
+  const { chunks } = await first.response;
+  while (!(await chunks.next()).done);
+  first.close();
+  server.sockets[0]?.removeAllListeners('data').on('data', (bytes) => {
+    packets.push(String(bytes));
+    server.sockets[0]?.end(begun);
+  });
+  expect(await rejection(send().response)).toMatchObject({ kind: 'reset' });
+  expect(packets).toHaveLength(2);
+});
+
 test('a closed request ends the read that waits for it', async () => {
   const { server, send } = await setUp('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nok');
   const sent = send();
