@@ -31,29 +31,29 @@ export type Exchange = {
 /** A connection, which carries one request after the other. */
 export type Connection = {
   /** Sends a request: the bytes before its body, and the body. */
-  send(head: string, body: string | Uint8Array, handler: ExchangeHandler): Exchange;
+  send(head: string, body: HttpBody, handler: ExchangeHandler): Exchange;
   /** Whether it can carry a request: it may have been closed since it became idle. */
   isOpen(): boolean;
   /** Closes an idle connection. */
   destroy(): void;
 };
 
-/** Bytes of a body that are copied behind the head: one piece is written faster than two. */
-const MAX_COPIED_BYTES = 64 * 1024;
+/** A text is sent in UTF-8. */
+export type HttpBody = string | Uint8Array;
+
+const NOT_ASCII = /[\x80-\xff]/;
 
 /** A head has one byte a character. */
-const write = (socket: Socket, head: string, body: Uint8Array): void => {
-  if (body.length <= MAX_COPIED_BYTES) {
-    const bytes = Buffer.allocUnsafe(head.length + body.length);
-    bytes.write(head, 'latin1');
-    bytes.set(body, head.length);
-    socket.write(bytes);
-  } else {
-    socket.cork();
-    socket.write(head, 'latin1');
-    socket.write(body);
-    socket.uncork();
+const write = (socket: Socket, head: string, body: HttpBody): void => {
+  if (typeof body === 'string' && !NOT_ASCII.test(head)) {
+    // Without a buffer of its size, whose memory V8 collects in full collections only.
+    socket.write(head + body);
+    return;
   }
+  socket.cork();
+  socket.write(head, 'latin1');
+  socket.write(body);
+  socket.uncork();
 };
 
 const closedEarly = (): Error =>
@@ -158,7 +158,7 @@ export const createConnection = (
       const sent: Carried = { handler, reader, hasBytes: false };
       current = sent;
       socket.ref();
-      write(socket, head, typeof body === 'string' ? Buffer.from(body) : body);
+      write(socket, head, body);
       const ifCurrent = (action: () => void) => () => {
         if (current === sent) action();
       };

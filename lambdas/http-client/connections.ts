@@ -7,6 +7,7 @@ import {
   createConnection,
   type Exchange,
   type ExchangeHandler,
+  type HttpBody,
 } from './connection.ts';
 
 export type HttpRequest = {
@@ -15,7 +16,7 @@ export type HttpRequest = {
   path: string;
   /** Names in lower case, with `host`, and `content-length` of the body. */
   headers: Record<string, string>;
-  body: string | Uint8Array;
+  body: HttpBody;
 };
 
 /** Connections to one origin, kept alive between requests. */

@@ -110,7 +110,7 @@ export type CallerProtocol = {
 export type UnsignedRequest = {
   secret: string | undefined;
   url: URL;
-  body: Uint8Array;
+  body: string | Uint8Array;
   now: number;
 };
 

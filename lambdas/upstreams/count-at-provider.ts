@@ -36,7 +36,7 @@ export const createCountAtProvider = (parts: {
     if (counter === undefined || target.secret === undefined) return undefined;
     const wireTarget = wireTargetOf(target, request.maxTokens ?? 1);
     const url = urlOf(target.baseUrl, counter.path);
-    const body = Buffer.from(JSON.stringify(counter.encodeRequest(request, wireTarget)));
+    const body = JSON.stringify(counter.encodeRequest(request, wireTarget));
     const { value: secret } = await secrets.get(target.secret, signal);
     const credential = await protocol
       .endpoint(wireTarget)

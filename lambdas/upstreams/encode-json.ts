@@ -1,3 +1,4 @@
+import type { HttpBody } from '../http-client/connection.ts';
 import type { JsonSource } from '../protocols/json.ts';
 import { toUtf8 } from '../support/utf8.ts';
 import { unchangedListsOf } from './unchanged-lists.ts';
@@ -33,13 +34,10 @@ function* piecesOf(
 }
 
 /**
- * Returns the bytes of an object's JSON. That of a large body is written piece by piece: a text of the whole takes
- * memory twice more before the bytes, 9 MB of a body of 4.5 MB.
+ * Returns an object's JSON; of a large body the bytes, which are written piece by piece: a text of the whole takes
+ * memory twice more before them, 9 MB of a body of 4.5 MB.
  */
-export const encodeJson = (value: Record<string, unknown>, source?: JsonSource): Buffer => {
-  if (source !== undefined && source.bytes >= LARGE) {
-    return toUtf8(piecesOf(value, source), source.bytes);
-  }
-  const text = JSON.stringify(value);
-  return toUtf8([text], text.length);
-};
+export const encodeJson = (value: Record<string, unknown>, source?: JsonSource): HttpBody =>
+  source !== undefined && source.bytes >= LARGE
+    ? toUtf8(piecesOf(value, source), source.bytes)
+    : JSON.stringify(value);

@@ -1,4 +1,4 @@
-import type { Exchange, ExchangeHandler } from '../http-client/connection.ts';
+import type { Exchange, ExchangeHandler, HttpBody } from '../http-client/connection.ts';
 import type { HttpConnections } from '../http-client/connections.ts';
 import type { ResponseHead } from '../http-client/response-head.ts';
 import type { HeaderMap } from '../protocols/protocol.ts';
@@ -10,7 +10,7 @@ import { type Chunks, createResponseBody, type ResponseBody } from './response-b
 export type PostOptions = {
   url: URL;
   headers: HeaderMap;
-  body: Uint8Array;
+  body: HttpBody;
   connections: HttpConnections;
   clock: Clock;
   signal: AbortSignal;
@@ -73,7 +73,7 @@ const lowerCased = (headers: HeaderMap): HeaderMap => {
 const requestOf = ({ url, headers, body }: PostOptions) => {
   // How the request is framed is not the catalog's.
   const { connection, 'transfer-encoding': encoding, ...others } = lowerCased(headers);
-  const length = { 'content-length': String(body.byteLength) };
+  const length = { 'content-length': String(Buffer.byteLength(body)) };
   return {
     method: 'POST' as const,
     path: url.pathname + url.search,

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { HttpBody } from '../http-client/connection.ts';
 import { createConnectionPools } from '../http-client/connections.ts';
 import type { Confidential } from '../protocols/clean-reason.ts';
 import { isContent } from '../protocols/event-writer.ts';
@@ -56,7 +57,7 @@ const signFor = async (
  * another process after the first one died. Providers reject a key that is reused with another body.
  */
 const idempotencyHeaderFor = (
-  body: Uint8Array,
+  body: HttpBody,
   { target: { idempotencyHeader: name }, requestId }: UpstreamCall,
 ): HeaderMap =>
   name === undefined || requestId === undefined
@@ -64,7 +65,7 @@ const idempotencyHeaderFor = (
     : { [name]: `${requestId}-${hash('sha256', body).slice(0, 16)}` };
 
 const headersFor = (
-  body: Uint8Array,
+  body: HttpBody,
   authHeaders: HeaderMap,
   call: UpstreamCall,
   target: WireTarget,
@@ -119,7 +120,7 @@ export const createSend = ({ role, clock }: SendParts) => {
     const headers = headersFor(body, signed, call, target);
     const { signal } = call;
     const sent = post({ url, headers, body, connections: connectionsTo(url), clock, signal });
-    const waitMs = firstEventMs(body.byteLength, call.target.firstEventTimeoutMs);
+    const waitMs = firstEventMs(Buffer.byteLength(body), call.target.firstEventTimeoutMs);
     const cancelWait = clock.after(waitMs, () =>
       sent.fail(new UpstreamError('first-event-timeout', `no content within ${waitMs} ms`)),
     );

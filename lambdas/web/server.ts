@@ -73,7 +73,10 @@ const readBody = (request: IncomingMessage): Promise<Buffer | undefined> =>
       if (size <= MAX_BODY_BYTES) chunks.push(chunk);
     });
     request.on('end', () => {
-      resolve(size <= MAX_BODY_BYTES ? Buffer.concat(chunks, size) : undefined);
+      // Most bodies are one chunk.
+      const [first] = chunks;
+      const body = first && chunks.length === 1 ? first : Buffer.concat(chunks);
+      resolve(size <= MAX_BODY_BYTES ? body : undefined);
     });
     const onClose = () => {
       if (!request.readableEnded) reject(new Error('The client disconnected.'));

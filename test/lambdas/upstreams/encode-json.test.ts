@@ -26,7 +26,7 @@ test('a large body is encoded piece by piece into the bytes of JSON.stringify', 
 
 test("a body that is larger than its caller's is encoded to its end", () => {
   const value = { list: Array.from({ length: 5 }, () => 'я'.repeat(LARGE)), end: true };
-  expect(encodeJson(value, OTHER).equals(Buffer.from(JSON.stringify(value)))).toBe(true);
+  expect(String(encodeJson(value, OTHER))).toBe(JSON.stringify(value));
 });
 
 describe('a list that is the same in a large body as its caller sent it', () => {
