@@ -83,12 +83,6 @@ const measuredIn = async ({ routers, peers }: Parties, current: Case): Promise<P
   return others;
 };
 
-const runCase = async (parties: Parties, current: Case): Promise<Row> => {
-  const others = await measuredIn(parties, current);
-  const measure = ({ running }: Party) => cpuPerUnit(running, current);
-  return compare({ d: parties.d, others }, measure, ROW_MS);
-};
-
 const firstTextMs = async (target: Target): Promise<number> =>
   median((await load(target, FIRST_EVENT)).firstTextMs);
 
@@ -103,15 +97,17 @@ const runAll = async (parties: Parties, upstream: Target) => {
     const cells = ratios.map((values) => (values ? median(values).toFixed(1) : '-'));
     print(name, [median(floors).toFixed(1), ...cells]);
   };
+  const measured = new Map<Case, Party[]>();
   for (const current of CASES) {
-    for (const { running } of [d, ...(await measuredIn(parties, current))]) {
-      await warm(running, current);
-    }
+    const others = await measuredIn(parties, current);
+    for (const { running } of [d, ...others]) await warm(running, current);
+    measured.set(current, others);
   }
   print('CPU', ['D, us', ...names.map((name) => `${name}, x D`)]);
   const rows = new Map<string, Row>();
-  for (const current of CASES) {
-    const row = await runCase(parties, current);
+  for (const [current, others] of measured) {
+    const measure = ({ running }: Party) => cpuPerUnit(running, current);
+    const row = await compare({ d, others }, measure, ROW_MS);
     printRow(current.name, row);
     rows.set(current.name, row);
   }

@@ -2,6 +2,7 @@ import type { Exchange } from '../http-client/connection.ts';
 import { createHttpConnections, type HttpRequest } from '../http-client/connections.ts';
 import type { ResponseHead } from '../http-client/response-head.ts';
 import type { Clock } from '../support/clock.ts';
+import { joinBytes } from '../support/join-bytes.ts';
 
 export type Timeouts = {
   /** Until the socket is connected, TLS handshake included. */
@@ -68,9 +69,7 @@ export const createExchange = (
             onData: (bytes) => parts.push(bytes),
             onEnd: () => {
               end();
-              const [first = Buffer.alloc(0), ...others] = parts;
-              const body = others.length === 0 ? first : Buffer.concat(parts);
-              if (head) resolve({ ...head, body });
+              if (head) resolve({ ...head, body: joinBytes(parts) });
             },
             onError: fail,
           },

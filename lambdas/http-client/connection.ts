@@ -123,11 +123,14 @@ export const createConnection = (
   socket
     .on('data', (bytes: Buffer) => {
       const reading = current;
-      if (reading) reading.hasBytes = true;
-      // Bytes without a request.
-      if (!reading) socket.destroy();
+      if (!reading) {
+        // Bytes without a request.
+        socket.destroy();
+        return;
+      }
+      reading.hasBytes = true;
       // The handler may destroy its exchange while it gets the bytes.
-      else if (completes(reading.reader, bytes) && current === reading) finish();
+      if (completes(reading.reader, bytes) && current === reading) finish();
     })
     .on('end', () => {
       // Not left to `close`, which Node emits after the request is written: a server that ended may read no more of it.

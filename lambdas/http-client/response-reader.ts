@@ -45,15 +45,14 @@ export const createResponseReader = (handler: ResponseHandler): ResponseReader =
   let pending: Buffer | undefined;
   let head: Head | undefined;
   let readBody: BodyReader | undefined;
-  let isComplete = false;
+  /** The response ended with the last byte that has come. */
   let isExact = false;
 
   const push = (bytes: Buffer): boolean => {
     if (!readBody) return start(pending ? Buffer.concat([pending, bytes]) : bytes);
     const end = readBody(bytes, 0);
-    isComplete = end !== -1;
     isExact = end === bytes.length;
-    return isComplete;
+    return end !== -1;
   };
   const start = (bytes: Buffer): boolean => {
     let taken = takeHead(bytes);
@@ -76,6 +75,6 @@ export const createResponseReader = (handler: ResponseHandler): ResponseReader =
       const { 'content-length': length, 'transfer-encoding': encoding } = head?.headers ?? {};
       return head !== undefined && length === undefined && encoding === undefined;
     },
-    canContinue: () => isComplete && isExact && head?.isPersistent === true,
+    canContinue: () => isExact && head?.isPersistent === true,
   };
 };

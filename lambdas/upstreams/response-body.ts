@@ -1,3 +1,5 @@
+import { joinBytes } from '../support/join-bytes.ts';
+
 /** The bytes of a response, in pieces of any size. */
 export type Chunks = AsyncIterator<Uint8Array, void, void>;
 
@@ -26,8 +28,7 @@ export const createResponseBody = ({ pause, resume }: Flow): ResponseBody => {
   let reader: PromiseWithResolvers<IteratorResult<Uint8Array, void>> | undefined;
 
   const take = (): Uint8Array => {
-    const [first = Buffer.alloc(0)] = parts;
-    const bytes = parts.length === 1 ? first : Buffer.concat(parts, waitingBytes);
+    const bytes = joinBytes(parts);
     parts = [];
     waitingBytes = 0;
     if (isPaused) resume();

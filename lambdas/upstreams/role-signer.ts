@@ -1,11 +1,11 @@
 import { type AwsIdentity, createSigner, skewIn } from '../aws/sign.ts';
 import { readBedrockAddress } from '../bedrock.ts';
-import type { HeaderMap } from '../protocols/protocol.ts';
+import type { HeaderMap, UnsignedRequest } from '../protocols/protocol.ts';
 
 /** Signs calls of Amazon Bedrock with the credentials of this environment's role. */
 export type RoleSigner = {
   /** Returns the signed headers. @throws Error if there are no credentials, or the URL is not Bedrock's */
-  sign(request: { url: URL; body: string | Uint8Array; now: number }): Promise<HeaderMap>;
+  sign(request: Omit<UnsignedRequest, 'secret'>): Promise<HeaderMap>;
   /** Call when a request that was signed at `now` is rejected, with the `Date` of the response. */
   rejected(date: string | undefined, now: number): void;
   /** AWS's time minus ours, as far as rejections have shown it. */

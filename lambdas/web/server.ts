@@ -7,6 +7,7 @@ import type { Clock } from '../support/clock.ts';
 import { MAX_INVOCATION_MS } from '../support/clock.ts';
 import { apiError, invalidRequest } from '../support/errors.ts';
 import type { RandomBytes } from '../support/ids.ts';
+import { joinBytes } from '../support/join-bytes.ts';
 import { closeServer, createDrain, createInFlight } from './connections.ts';
 import { createHttpErrors, type HttpErrors, parserError } from './http-errors.ts';
 import { createResponseStream } from './lambda-runtime.ts';
@@ -73,10 +74,7 @@ const readBody = (request: IncomingMessage): Promise<Buffer | undefined> =>
       if (size <= MAX_BODY_BYTES) chunks.push(chunk);
     });
     request.on('end', () => {
-      // Most bodies are one chunk.
-      const [first] = chunks;
-      const body = first && chunks.length === 1 ? first : Buffer.concat(chunks);
-      resolve(size <= MAX_BODY_BYTES ? body : undefined);
+      resolve(size <= MAX_BODY_BYTES ? joinBytes(chunks) : undefined);
     });
     const onClose = () => {
       if (!request.readableEnded) reject(new Error('The client disconnected.'));
