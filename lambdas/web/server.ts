@@ -10,7 +10,6 @@ import type { RandomBytes } from '../support/ids.ts';
 import { joinBytes } from '../support/join-bytes.ts';
 import { closeServer, createDrain, createInFlight } from './connections.ts';
 import { createHttpErrors, type HttpErrors, parserError } from './http-errors.ts';
-import { createResponseStream } from './lambda-runtime.ts';
 import { type RequestHead, readHead, splitTarget } from './request-head.ts';
 
 export type ServerOptions = {
@@ -31,8 +30,8 @@ export type ServerOptions = {
   acceptsBody?: (request: RequestHead) => boolean | Promise<boolean>;
   clock: Clock;
   randomBytes: RandomBytes;
-  /** Overrides of the slow-client timeouts, in ms. */
-  senders?: Partial<typeof SENDERS>;
+  /** Overrides of the timeouts of slow clients, in ms. */
+  slowClients?: Partial<typeof SLOW_CLIENTS>;
 };
 
 export type RunningServer = {
@@ -46,11 +45,14 @@ export type RunningServer = {
 /** As many as a platform delivers in an event; the router rejects a smaller body in the caller's protocol. */
 const MAX_BODY_BYTES = 6_291_456;
 
-/** Timeouts of slow senders, and the interval at which Node checks them. Milliseconds. */
-const SENDERS = {
+/** Timeouts of slow clients, in milliseconds. */
+const SLOW_CLIENTS = {
   headersTimeout: 10_000,
   requestTimeout: 60_000,
+  /** Interval at which Node checks those two. */
   connectionsCheckingInterval: 5_000,
+  /** Of a response of which its client reads nothing. */
+  readTimeout: 60_000,
 };
 
 const LIMITS = {
@@ -92,6 +94,18 @@ const discardBody = (request: IncomingMessage): Buffer => {
 const lacksHost = ({ httpVersion, headers }: IncomingMessage): boolean =>
   httpVersion === '1.1' && headers.host === undefined;
 
+/**
+ * Closes a connection whose client has stopped reading, since that holds the response back, and with it the upstream.
+ * Node's timeout of a connection without progress also passes in a silent response, which continues.
+ */
+const endWithClient = (response: ServerResponse): void => {
+  response.on('timeout', () => {
+    if (response.writableLength > 0) response.destroy();
+  });
+  // Of a write after that.
+  response.on('error', () => undefined);
+};
+
 /** A signal that aborts if the client disconnects before its response is complete. */
 const disconnectSignal = (response: ServerResponse): AbortSignal => {
   const controller = new AbortController();
@@ -116,7 +130,7 @@ const createListener = (options: ServerOptions, { send }: HttpErrors) => {
       send(response, head.path, invalidRequest('The request is over 6 MB.', { status: 413 }));
       return;
     }
-    await handler(received, createResponseStream(response, clock), {
+    await handler(received, response, {
       signal: disconnectSignal(response),
       getRemainingTimeInMillis: () => startedAt + MAX_INVOCATION_MS - clock.now(),
     });
@@ -138,12 +152,14 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   const host = options.host ?? '127.0.0.1';
   const errors = createHttpErrors(options);
   const listener = createListener(options, errors);
-  const limits = { ...LIMITS, ...SENDERS, ...options.senders };
+  const limits = { ...LIMITS, ...SLOW_CLIENTS, ...options.slowClients };
   const inFlight = createInFlight();
   const server = createServer(limits, (request, response) => {
     inFlight.add(request, response);
+    endWithClient(response);
     listener(request, response).catch(() => onFailure(response, errors));
   });
+  server.timeout = limits.readTimeout;
   const drain = createDrain(server);
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const { path } = splitTarget(request.url ?? '');

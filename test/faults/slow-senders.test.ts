@@ -9,7 +9,7 @@ const IMPATIENT = { headersTimeout: 150, requestTimeout: 300, connectionsCheckin
 
 let edge: Edge;
 beforeAll(async () => {
-  edge = await startEdge({}, { senders: IMPATIENT });
+  edge = await startEdge({}, { slowClients: IMPATIENT });
 });
 afterAll(() => edge.close());
 

@@ -1,8 +1,6 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Duplex } from 'node:stream';
 import type { HttpHandler } from '../../lambdas/http/create-http-handler.ts';
-import { systemClock } from '../../lambdas/support/clock.ts';
-import { createResponseStream } from '../../lambdas/web/lambda-runtime.ts';
 import { functionUrlEvent } from '../../local/function-url-event.ts';
 import { restApiEvent } from '../support/rest-api-event.ts';
 import { type Answer, readHttp } from './read-http.ts';
@@ -53,7 +51,7 @@ export const deliver = async (
   const response = new ServerResponse(incoming);
   Reflect.apply(response.assignSocket, response, [line]);
   const event = FRONTS[front](incoming, Buffer.from(request.body), Date.now());
-  await handler(event, createResponseStream(response, systemClock), {});
+  await handler(event, response, {});
   const { answers, isCut } = readHttp(bytes());
   const [answer] = answers;
   if (!answer || answers.length > 1 || isCut) {

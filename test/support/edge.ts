@@ -44,7 +44,7 @@ export const startEdge = async (
   {
     checksKeyFirst = false,
     ...server
-  }: Pick<ServerOptions, 'toEvent' | 'senders'> & { checksKeyFirst?: boolean } = {},
+  }: Pick<ServerOptions, 'toEvent' | 'slowClients'> & { checksKeyFirst?: boolean } = {},
   { corsOrigins, clock = systemClock }: { corsOrigins?: string[]; clock?: Clock } = {},
 ): Promise<Edge> => {
   const dynamo = await startDynamo();

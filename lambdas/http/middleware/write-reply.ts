@@ -4,6 +4,7 @@ import { formatSse, type MessageBatches, type SseMessage } from '../../protocols
 import { toApiError } from '../../support/errors.ts';
 import { suffixOf } from '../../support/ids.ts';
 import type { Log } from '../../support/log.ts';
+import { toUtf8 } from '../../support/utf8.ts';
 import { describeFailure } from '../describe-failure.ts';
 import type { HttpRequest } from '../read-event.ts';
 import type { PlatformResponse, Received, Texts } from '../stages.ts';
@@ -163,6 +164,13 @@ export const writeReply = (options: WriteOptions) => {
 
 // --- the platform's stream ---
 
+/** Node joins a short text with the head before it, and measures and encodes a long one slowly. */
+const SHORT = 4_096;
+
+const write = (stream: Writable, text: string): void => {
+  stream.write(text.length > SHORT ? toUtf8([text], text.length) : text);
+};
+
 /** Resolves once the stream can take more, or is closed. */
 const whenDrained = (stream: Writable): Promise<void> =>
   new Promise((resolve) => {
@@ -184,7 +192,7 @@ const writeTexts = async (stream: Writable, texts: Texts): Promise<void> => {
   stream.once('close', onClose);
   for await (const text of texts) {
     if (stream.destroyed) break;
-    stream.write(text);
+    write(stream, text);
     if (stream.writableNeedDrain) await whenDrained(stream);
   }
   stream.off('close', onClose);
@@ -207,7 +215,7 @@ export const writeResponse = async (
   const stream = awslambda.HttpResponseStream.from(target, prelude);
   const isText = typeof body === 'string';
   // Sends the head, also before an empty body, which `end` would not.
-  stream.write(isText ? body : '');
+  write(stream, isText ? body : '');
   if (!isText) await writeTexts(stream, body);
   await end(stream);
 };

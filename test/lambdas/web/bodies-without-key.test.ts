@@ -18,8 +18,8 @@ afterEach(async () => {
   for (const { close } of opened.splice(0)) await close();
 });
 
-const startKeyed = async (senders = {}): Promise<Edge> => {
-  const edge = await startEdge({}, { checksKeyFirst: true, senders });
+const startKeyed = async (slowClients = {}): Promise<Edge> => {
+  const edge = await startEdge({}, { checksKeyFirst: true, slowClients });
   opened.push(edge);
   return edge;
 };

@@ -177,17 +177,6 @@ describe('a response', () => {
     expect(sent.headers).toMatchObject({ 'x-many': '1, 2', 'set-cookie': ['a=1', 'b=2'] });
   });
 
-  test('a response without a head is sent as bytes, as on Lambda', async () => {
-    const server = await startServer({
-      ...HOST,
-      handler: async (_event, stream) => void stream.end('x'),
-    });
-    opened.push(server);
-    const sent = await send(server.url, '/');
-    expect(sent.status).toBe(200);
-    expect(sent.headers['content-type']).toBe('application/octet-stream');
-  });
-
   test('a handler that throws makes a 502 with ids', async () => {
     const server = await startServer({
       ...HOST,
