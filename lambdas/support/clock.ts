@@ -1,3 +1,5 @@
+import { createTimers } from './timers.ts';
+
 /** The only source of time outside the entries, so that tests control it. See `systemClock`. */
 export type Clock = {
   /** Milliseconds since the Unix epoch. */
@@ -8,10 +10,7 @@ export type Clock = {
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  after: (ms, action) => {
-    const timer = setTimeout(action, ms);
-    return () => clearTimeout(timer);
-  },
+  after: createTimers(),
 };
 
 /** Resolves after `ms`. */
