@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { LogEvent, LogFields } from '../log-events.ts';
-import { type Labelled, METRIC_NAMES } from '../metrics.ts';
+import type { Labelled, MetricName } from '../metrics.ts';
 import type { Clock } from '../support/clock.ts';
 import { createMinuteSample } from '../support/clock.ts';
 import { createLog, type Log } from '../support/log.ts';
@@ -32,26 +33,27 @@ const isFloodable = (event: LogEvent, { status = 0 }: LogFields): boolean =>
  */
 const FULL_PER_MINUTE = 10;
 
-const add = (total: Point, { labels, values }: Point): Point => {
-  const sum: Point['values'] = { ...total.values };
-  for (const name of METRIC_NAMES) {
-    const value = values[name];
-    if (value !== undefined) sum[name] = (sum[name] ?? 0) + value;
-  }
-  return { labels, values: sum };
+type Values = Point['values'];
+
+const sum = (one: Values, other: Values): Values => {
+  const total = { ...one };
+  let name: MetricName;
+  for (name in other) total[name] = (total[name] ?? 0) + (other[name] ?? 0);
+  return total;
 };
 
-/** Metrics not yet written, by their labels. */
+/** Metrics not yet written, one point for each set of labels. */
 const createBacklog = () => {
-  const points = new Map<string, Point>();
+  let points: Point[] = [];
   return {
-    add: (point: Point) => {
-      const key = JSON.stringify(point.labels);
-      points.set(key, add(points.get(key) ?? { labels: {}, values: {} }, point));
+    add: ({ labels, values }: Point) => {
+      const same = points.find((point) => isDeepStrictEqual(point.labels, labels));
+      if (same) same.values = sum(same.values, values);
+      else points.push({ labels, values });
     },
     take: (): Point[] => {
-      const pending = [...points.values()];
-      points.clear();
+      const pending = points;
+      points = [];
       return pending;
     },
   };

@@ -8,10 +8,10 @@ export type Point = {
 };
 
 /** What CloudWatch has to know about the members of a line, as JSON. */
-const directivesOf = (dimensionNames: string[], metricNames: string[]): string => {
+const directivesOf = (members: string[]): string => {
   const directives = Object.values(SCOPES).flatMap(({ dimensions, metrics }) => {
-    const written = metrics.filter((name: MetricName) => metricNames.includes(name));
-    const applies = written.length > 0 && dimensions.every((name) => dimensionNames.includes(name));
+    const written = metrics.filter((name: MetricName) => members.includes(name));
+    const applies = written.length > 0 && dimensions.every((name) => members.includes(name));
     if (!applies) return [];
     const Metrics = written.map((name) => ({ Name: name, Unit: unitOf(name) }));
     return [{ Namespace: NAMESPACE, Dimensions: [dimensions], Metrics }];
@@ -32,16 +32,15 @@ export type FormatEmf = (point: Point, now: number) => string;
 export const createFormatEmf = (stage: string): FormatEmf => {
   const forms = createLruCache<string>(MAX_FORMS);
   return ({ labels, values }, now) => {
-    const known = { Stage: stage, ...labels };
-    const dimensionNames = Object.keys(known);
-    const metricNames = Object.keys(values);
-    const form = `${dimensionNames} ${metricNames}`;
+    const members = { Stage: stage, ...labels, ...values };
+    const names = Object.keys(members);
+    const form = names.join();
     let directives = forms.get(form);
     if (directives === undefined) {
-      directives = directivesOf(dimensionNames, metricNames);
+      directives = directivesOf(names);
       forms.set(form, directives);
     }
-    const members = JSON.stringify({ ...known, ...values }).slice(1);
-    return `{"_aws":{"Timestamp":${now},"CloudWatchMetrics":${directives}},${members}\n`;
+    const rest = JSON.stringify(members).slice(1);
+    return `{"_aws":{"Timestamp":${now},"CloudWatchMetrics":${directives}},${rest}\n`;
   };
 };
