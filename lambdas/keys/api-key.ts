@@ -34,46 +34,38 @@ export const startOf = (key: string): string => key.slice(0, PREFIX.length + STA
 
 // --- headers -> key ---
 
-const MAX_LENGTH = 256;
 const BEARER = /^bearer +([^ ].*)$/i;
-/** Visible ASCII without a comma: duplicate headers arrive joined by commas, and no key contains one. */
-const TOKEN = /^[!-+\--~]+$/;
 
-/** Headers that hold the bare key; the second is Azure's. */
-const KEY_HEADERS = ['x-api-key', 'api-key'];
-
-/** Values of both headers. Another scheme or an empty value counts as a missing header. */
-const presentedIn = (headers: Record<string, string>): string[] => {
+/** Values of the headers that hold a key. Another scheme or an empty value counts as a missing header. */
+const presentedIn = (headers: Record<string, string>): Set<string> => {
   const bearer = BEARER.exec(headers.authorization?.trim() ?? '')?.[1];
-  return [bearer, ...KEY_HEADERS.map((name) => headers[name])]
-    .map((value) => value?.trim() ?? '')
-    .filter((value) => value !== '');
+  const presented = new Set<string>();
+  // The last one is Azure's.
+  for (const value of [bearer, headers['x-api-key'], headers['api-key']]) {
+    const key = value?.trim();
+    if (key) presented.add(key);
+  }
+  return presented;
 };
 
-const choose = (presented: string[]): string | undefined => {
-  const distinct = [...new Set(presented)];
-  if (distinct.length < 2) return distinct[0];
-  const wellFormed = distinct.filter(isWellFormedKey);
-  if (wellFormed.length === 1) return wellFormed[0];
-  throw unauthenticated(
-    'The Authorization, x-api-key and api-key headers carry different keys. Send one key.',
-  );
+/** What is wrong with keys of which not exactly one is of this service. */
+const problemOf = ({ size }: Set<string>): string => {
+  if (size === 0) {
+    return 'The API key is missing. Send it as "Authorization: Bearer <key>" or "x-api-key: <key>".';
+  }
+  return size === 1
+    ? 'The API key is invalid.'
+    : 'The Authorization, x-api-key and api-key headers carry different keys. Send one key.';
 };
 
 /**
- * Reads the key from the headers (names in lower case, duplicates joined by commas). If several headers have one
- * and they differ, the one in this service's key format is used: agents often also send another vendor's key.
+ * Reads the key from the headers (names in lower case, duplicates joined by commas), and checks its format. If several
+ * headers have one and they differ, the one in this service's format is used: agents often also send another vendor's key.
  * @throws ApiError 401
  */
 export const readCredential = (headers: Record<string, string>): string => {
-  const key = choose(presentedIn(headers));
-  if (key === undefined) {
-    throw unauthenticated(
-      'The API key is missing. Send it as "Authorization: Bearer <key>" or "x-api-key: <key>".',
-    );
-  }
-  if (key.length > MAX_LENGTH || !TOKEN.test(key)) {
-    throw unauthenticated('The API key is invalid.');
-  }
-  return key;
+  const presented = presentedIn(headers);
+  const [key, other] = [...presented].filter(isWellFormedKey);
+  if (key !== undefined && other === undefined) return key;
+  throw unauthenticated(problemOf(presented));
 };

@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
 import { type ApiError, apiError, toApiError, unauthenticated } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
-import { hashKey, isWellFormedKey, readCredential } from './api-key.ts';
+import { hashKey, readCredential } from './api-key.ts';
 import { createCachedLookup } from './cached-lookup.ts';
 import { createUnknownKeyLimit } from './unknown-key-limit.ts';
 
@@ -85,11 +85,8 @@ const problemOf = ({ status, expiresAt }: KeyRecord, now: number): string | unde
 };
 
 /** @throws ApiError 401 */
-const assertUsable = (record: KeyRecord | undefined, hash: string, now: number): KeyRecord => {
-  // Guards against a store that returns a record with another hash.
-  if (!record || !isSameHash(record.hash, hash)) {
-    throw unauthenticated('The API key is invalid.');
-  }
+const assertUsable = (record: KeyRecord | undefined, now: number): KeyRecord => {
+  if (!record) throw unauthenticated('The API key is invalid.');
   const problem = problemOf(record, now);
   if (problem !== undefined) throw unauthenticated(problem);
   return record;
@@ -114,7 +111,14 @@ export const createAuthenticate = ({
   plans: Pick<PlanStore, 'findPlan'>;
   clock: Clock;
 }): Authenticate => {
-  const findKey = createCachedLookup({ find: (hash) => keys.findKey(hash), clock });
+  const findKey = createCachedLookup({
+    find: async (hash) => {
+      const record = await keys.findKey(hash);
+      // Guards against a store that returns a record with another hash.
+      return record && isSameHash(record.hash, hash) ? record : undefined;
+    },
+    clock,
+  });
   const findPlan = createCachedLookup({ find: (id) => plans.findPlan(id), clock });
   const unknownKeys = createUnknownKeyLimit(clock);
 
@@ -145,29 +149,28 @@ export const createAuthenticate = ({
     try {
       const reading = recordOf(hash, source);
       prefetchPlan(hash);
-      const record = assertUsable(await reading, hash, clock.now());
+      const record = assertUsable(await reading, clock.now());
       return callerOf(record, await planOf(record));
     } catch (error) {
       throw error instanceof StoreUnavailable ? unavailable(error) : error;
     }
   };
 
-  /** The caller as the last reads found it, if one of them is due again and the key could be used. */
-  const lastKnown = (hash: string): Caller | undefined => {
+  /** The caller as the last reads found it, if the key could be used; `isDue`: one of them is to be repeated. */
+  const lastKnown = (hash: string): { caller: Caller; isDue: boolean } | undefined => {
     const key = findKey.peek(hash);
     const plan = key && findPlan.peek(key.value.planId);
-    if (!key || !plan || !(key.isDue || plan.isDue)) return undefined;
-    const isUsable = problemOf(key.value, clock.now()) === undefined;
-    return isUsable ? callerOf(key.value, plan.value) : undefined;
+    if (!key || !plan || problemOf(key.value, clock.now()) !== undefined) return undefined;
+    return { caller: callerOf(key.value, plan.value), isDue: key.isDue || plan.isDue };
   };
 
   return async (headers, source = '') => {
-    const key = readCredential(headers);
-    if (!isWellFormedKey(key)) throw unauthenticated('The API key is invalid.');
-    const hash = hashKey(key);
-    const caller = lastKnown(hash);
+    const hash = hashKey(readCredential(headers));
+    const known = lastKnown(hash);
+    if (known && !known.isDue) return { caller: known.caller };
     const current = read(hash, source);
-    if (!caller) return { caller: await current };
+    if (!known) return { caller: await current };
+    const { caller } = known;
     // The request may end before it awaits this.
     current.catch(() => {});
     const confirm = async () => {

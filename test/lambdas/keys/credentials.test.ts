@@ -20,7 +20,6 @@ describe('the presented key is', () => {
     ['x-api-key next to a doubled header', { authorization: 'Bearer a, b', 'x-api-key': KEY }, KEY],
     ['x-api-key next to another scheme', { authorization: 'Basic YTpi', 'x-api-key': KEY }, KEY],
     ['x-api-key next to an empty bearer', { authorization: 'Bearer ', 'x-api-key': KEY }, KEY],
-    ['a foreign key, if it is the only one', { 'x-api-key': FOREIGN }, FOREIGN],
   ])('%s', (_, headers, expected) => {
     expect(readCredential(headers)).toBe(expected);
   });
@@ -36,6 +35,7 @@ describe('a missing or ambiguous key', () => {
     ['a blank inside', { 'x-api-key': `${KEY} x` }, /invalid/],
     ['a doubled header', { 'x-api-key': `${KEY}, ${KEY}` }, /invalid/],
     ['a letter beyond ASCII', { 'x-api-key': `${KEY}é` }, /invalid/],
+    ['a foreign one', { 'x-api-key': FOREIGN }, /invalid/],
     ['an endless one', { 'x-api-key': 'a'.repeat(257) }, /invalid/],
     [
       'two of ours, one of them as Azure sends it',
