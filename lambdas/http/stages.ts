@@ -93,11 +93,13 @@ export const routeRequest = (
   if (!first) throw unknownPath(request.path);
   const method = request.method === 'HEAD' ? 'GET' : request.method;
   const match = routes.find(({ route }) => route.method === method);
-  const allow = methodsOf(routes);
   notes.route = (match ?? first).route.pattern;
-  if (!match && method !== 'OPTIONS') throw methodNotAllowed(allow);
-  // A preflight of an allowed origin gets CORS headers as well (write-reply.ts).
-  if (!match) return { reply: { status: 204, headers: { allow }, body: {} } };
+  if (!match) {
+    const allow = methodsOf(routes);
+    if (method !== 'OPTIONS') throw methodNotAllowed(allow);
+    // A preflight of an allowed origin gets CORS headers as well (write-reply.ts).
+    return { reply: { status: 204, headers: { allow }, body: {} } };
+  }
   const { route, parameters } = match;
   if (!('endpoint' in route)) return { reply: { status: 200, body: route.body } };
   return {

@@ -83,7 +83,7 @@ export const createLimitCache = ({
   return {
     find: async (reservation) => {
       const entry = entries.get(keyOf(reservation));
-      if (entry?.scope !== scopeOf(reservation)) return undefined;
+      if (!entry || entry.scope !== scopeOf(reservation)) return undefined;
       try {
         const exceeded = exceededIn(await (await refresh(entry, reservation)).counts, reservation);
         if (!exceeded) remove(reservation);
