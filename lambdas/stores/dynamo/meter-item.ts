@@ -1,4 +1,5 @@
 import { DAY_MS, MINUTE_MS } from '../../support/clock.ts';
+import { createLruCache } from '../../support/lru-cache.ts';
 import type { EndedPeriod, MeterCounts, Reservation, ReservedUnit } from '../meter-store.ts';
 import type { Item } from './table.ts';
 
@@ -55,21 +56,24 @@ type Mark = {
   period: string;
 };
 
-/** The start of a minute as ISO text, once for all marks of an item: they are of few minutes, and a text takes 1 us. */
-const createMinuteTexts = () => {
-  const texts = new Map<number, string>();
-  return (minute: number): string => {
-    const text = texts.get(minute) ?? new Date(minute * MINUTE_MS).toISOString();
-    texts.set(minute, text);
-    return text;
-  };
+const minuteIn = (text: string): number => Number.parseInt(text.slice(1), 36);
+
+/** Periods by the texts of marks, of which a minute has three at most: the text of a date takes 1 us. */
+const periods = createLruCache<string>(100);
+
+const periodIn = (text: string): string => {
+  const known = periods.get(text);
+  if (known !== undefined) return known;
+  const start = new Date(minuteIn(text) * MINUTE_MS).toISOString();
+  const period = start.slice(0, LABEL_LENGTHS[text.charAt(0)]);
+  periods.set(text, period);
+  return period;
 };
 
-const readMark = (name: string, value: string, textOf: (minute: number) => string): Mark => {
+const readMark = (name: string, value: string): Mark => {
   const isOpen = !value.startsWith(TOMBSTONE);
   const text = isOpen ? value : value.slice(1);
-  const minute = Number.parseInt(text.slice(1), 36);
-  const period = textOf(minute).slice(0, LABEL_LENGTHS[text.charAt(0)]);
+  const [minute, period] = [minuteIn(text), periodIn(text)];
   return { name, value, isOpen, isCounted: isOpen, minute, period };
 };
 
@@ -82,11 +86,10 @@ const readOldMark = (name: string, value: string): Mark => {
 
 const marksIn = (item: Item | undefined): Mark[] => {
   const marks: Mark[] = [];
-  const textOf = createMinuteTexts();
   for (const name in item) {
     const value = item[name];
     if (typeof value !== 'string') continue;
-    if (name.startsWith(MARK)) marks.push(readMark(name, value, textOf));
+    if (name.startsWith(MARK)) marks.push(readMark(name, value));
     else if (/^[ocx]/.test(name) && value.includes('|')) marks.push(readOldMark(name, value));
   }
   return marks;
