@@ -1,3 +1,5 @@
+import { perUnit } from './clock.ts';
+
 /** Returns `size` random bytes; injected so that tests and simulations are repeatable. */
 export type RandomBytes = (size: number) => Uint8Array;
 
@@ -7,11 +9,14 @@ const POOL_BYTES = 1_024;
 /** Reads many bytes at once, and returns each of them once: a read takes 2 us, however few they are. */
 export const pooled = (randomBytes: RandomBytes): RandomBytes => {
   let pool: Uint8Array = new Uint8Array();
+  let taken = 0;
   return (size) => {
-    if (pool.length < size) pool = randomBytes(Math.max(size, POOL_BYTES));
-    const bytes = pool.subarray(0, size);
-    pool = pool.subarray(size);
-    return bytes;
+    if (pool.length - taken < size) {
+      pool = randomBytes(Math.max(size, POOL_BYTES));
+      taken = 0;
+    }
+    taken += size;
+    return pool.subarray(taken - size, taken);
   };
 };
 
@@ -52,8 +57,10 @@ export const newRequestId = (randomBytes: RandomBytes, now: number): string =>
   firstRequestIdAt(now) + randomBase62(18, randomBytes);
 
 /** Sorts before every id of the second of `now` and after every earlier id. */
-export const firstRequestIdAt = (now: number): string =>
-  REQUEST_PREFIX + toBase62(Math.floor(now / 1000), TIME_WIDTH);
+export const firstRequestIdAt = perUnit(
+  1_000,
+  (instant) => REQUEST_PREFIX + toBase62(Math.floor(instant.getTime() / 1000), TIME_WIDTH),
+);
 
 /** When the request began, in ms, to the second; undefined if the text is not a request id. */
 export const requestTimeOf = (requestId: string): number | undefined => {
