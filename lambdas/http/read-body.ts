@@ -22,7 +22,7 @@ const CHARSET = /^charset="?([^"]*)"?$/;
 
 /** @throws ApiError 415: the charset is part of the media type, so it is rejected with the same status. */
 const checkContentType = (contentType: string | undefined) => {
-  if (!contentType) return;
+  if (!contentType || contentType === 'application/json') return;
   const [type = '', ...parameters] = contentType
     .split(';')
     .map((part) => part.trim().toLowerCase());

@@ -117,10 +117,12 @@ export const identifyCaller = async (
   authenticate: Authenticate,
   routed: Routed,
 ): Promise<Authenticated> => {
-  const identity = await authenticate(routed.request.headers, routed.request.source);
-  const { keyId, projectId } = identity.caller;
-  Object.assign(routed.notes, { keyId, projectId });
-  if (routed.isGeneration) return { ...routed, ...identity };
+  const { request, notes, isGeneration } = routed;
+  const identity = await authenticate(request.headers, request.source);
+  const { caller, confirm } = identity;
+  notes.keyId = caller.keyId;
+  notes.projectId = caller.projectId;
+  if (isGeneration) return { ...routed, caller, confirm };
   return { ...routed, caller: await confirmedCaller(identity) };
 };
 
