@@ -12,9 +12,9 @@ type RefusedRequest = Omit<Refusal, 'count'> & { projectId: string };
 
 type RefusalCounts = {
   /** Counts one refusal, and writes what is due. Never throws. */
-  add(refused: RefusedRequest): Promise<void>;
+  add(refused: RefusedRequest, timeoutMs: number): Promise<void>;
   /** Writes counts that are older than a minute. Never throws. */
-  flush(): Promise<void>;
+  flush(timeoutMs: number): Promise<void>;
 };
 
 type Counted = { since: number; batch: RefusalBatch };
@@ -62,7 +62,7 @@ const createRefusalCounts = ({
     return due.map(([, { batch }]) => batch);
   };
 
-  const flush = async (): Promise<void> => {
+  const flush = async (timeoutMs: number): Promise<void> => {
     const due = takeDue();
     // Repeats are as rare as first writes: an unavailable table is not asked for every refusal.
     if (due.length === 0) return;
@@ -76,12 +76,12 @@ const createRefusalCounts = ({
         pending = [...pending, batch].slice(-MAX_PENDING);
       }
     };
-    await Promise.all(batches.map(write));
+    await withTimeout(clock, timeoutMs, Promise.all(batches.map(write)));
   };
 
   return {
     flush,
-    add: async ({ projectId, ...refused }) => {
+    add: async ({ projectId, ...refused }, timeoutMs) => {
       const { refusals } = entryOf(projectId).batch;
       const { keyId, model, status } = refused;
       const same = refusals.find(
@@ -89,7 +89,7 @@ const createRefusalCounts = ({
       );
       if (same) same.count += 1;
       else refusals.push({ ...refused, count: 1 });
-      await flush();
+      await flush(timeoutMs);
     },
   };
 };
@@ -133,13 +133,8 @@ export const createRecorder = ({
 
   return {
     record: async (entry, revision) => {
-      await Promise.all([
-        write(entry, revision),
-        withTimeout(clock, WRITE_TIMEOUT_MS, refusals.flush()),
-      ]);
+      await Promise.all([write(entry, revision), refusals.flush(WRITE_TIMEOUT_MS)]);
     },
-    refuse: async (refused) => {
-      await withTimeout(clock, REFUSAL_TIMEOUT_MS, refusals.add(refused));
-    },
+    refuse: (refused) => refusals.add(refused, REFUSAL_TIMEOUT_MS),
   };
 };
