@@ -12,6 +12,7 @@ import {
 } from './local-breakers.ts';
 import {
   allOf,
+  type LocalPermit,
   ordinaryPermit,
   type Permit,
   type PermitParts,
@@ -112,10 +113,12 @@ const soonest = (open: OpenBreaker[]): OpenBreaker | undefined =>
   // A project that is held off is its own cause, and waits.
   open.filter(({ of }) => of !== 'project').toSorted((one, two) => one.waitMs - two.waitMs)[0];
 
-const release = (free: () => void): Permit => {
-  const done = async () => free();
-  return { onStart: done, onSuccess: done, onFailure: done, onAbandon: done };
-};
+const release = (free: () => void): LocalPermit => ({
+  onStart: free,
+  onSuccess: free,
+  onFailure: free,
+  onAbandon: free,
+});
 
 type BreakerParts = {
   store: BreakerStore;
@@ -183,7 +186,7 @@ export const createBreaker = (parts: BreakerParts): Breaker => {
   const { states, credentials, projects, connections, partsFor } = createPermitParts(parts);
   const trickle = createTrickle(clock);
 
-  const localPermits = (target: Target, projectId: string): Permit[] => [
+  const localPermits = (target: Target, projectId: string): LocalPermit[] => [
     credentials.enter(target),
     connections.enter(nameOf(target)),
     projects.enter(nameOf(target), projectId),
@@ -223,11 +226,11 @@ export const createBreaker = (parts: BreakerParts): Breaker => {
     const local = localPermits(target, projectId);
     const shared = await acquireShared(target, projectId);
     if (typeof shared === 'number') {
-      await allOf(local).onAbandon();
+      for (const permit of local) permit.onAbandon();
       return { isOpen: true, target, waitMs: shared, of: 'target' };
     }
     trickle.note(nameOf(target));
-    return { isOpen: false, permit: allOf([...local, shared]) };
+    return { isOpen: false, permit: allOf(local, shared) };
   };
 
   const acquireTrickle: Breaker['acquireTrickle'] = async (open, projectId) => {
@@ -241,7 +244,7 @@ export const createBreaker = (parts: BreakerParts): Breaker => {
       state && state.openUntil > 0
         ? tricklePermit(permitParts, state)
         : ordinaryPermit(permitParts, state);
-    return { target, permit: allOf([release(free), ...localPermits(target, projectId), shared]) };
+    return { target, permit: allOf([release(free), ...localPermits(target, projectId)], shared) };
   };
 
   return {

@@ -177,24 +177,27 @@ export const createFailover = ({ breaker }: { breaker: Breaker }): Failover => {
   const budget = createRetryBudget();
   const attempt = createAttempt(budget);
 
-  /** Yields the targets that may be called, each when it is asked for; records those that may not. */
-  async function* candidates(
-    { targets, projectId }: FailoverOptions,
-    open: OpenBreaker[],
-  ): AsyncGenerator<Candidate, void, void> {
-    for (const target of targets) {
-      const acquired = await breaker.acquire(target, projectId);
-      if (acquired.isOpen) open.push(acquired);
-      else yield { target, permit: acquired.permit };
-    }
-    if (open.length < targets.length) return;
-    const last = await breaker.acquireTrickle(open, projectId);
-    if (!last) return;
-    // Called after all: its failure is reported, not its breaker.
-    const index = open.findIndex(({ target }) => target === last.target);
-    open.splice(index, 1);
-    yield last;
-  }
+  /** Returns the next of the targets that may be called each time; records those that may not. */
+  const candidatesOf = ({ targets, projectId }: FailoverOptions, open: OpenBreaker[]) => {
+    // An array's iterator continues where the last loop over it ended.
+    const rest = targets.values();
+    return async (): Promise<Candidate | undefined> => {
+      for (const target of rest) {
+        const acquired = await breaker.acquire(target, projectId);
+        if (!acquired.isOpen) return { target, permit: acquired.permit };
+        open.push(acquired);
+      }
+      if (open.length < targets.length) return undefined;
+      const last = await breaker.acquireTrickle(open, projectId);
+      // Called after all: its failure is reported, not its breaker.
+      if (last)
+        open.splice(
+          open.findIndex(({ target }) => target === last.target),
+          1,
+        );
+      return last;
+    };
+  };
 
   const mayTry = (projectId: string, attempts: number): boolean =>
     attempts < MAX_ATTEMPTS && budget.allows(projectId, attempts + 1);
@@ -205,7 +208,9 @@ export const createFailover = ({ breaker }: { breaker: Breaker }): Failover => {
     const unavailable: OpenBreaker[] = [];
     let empty: Opened | undefined;
     let attempts = 0;
-    for await (const { target, permit } of candidates(options, unavailable)) {
+    const next = candidatesOf(options, unavailable);
+    for (let candidate = await next(); candidate; candidate = await next()) {
+      const { target, permit } = candidate;
       attempts += 1;
       const result = await attempt(call(target), permit, projectId);
       if (result instanceof UpstreamError) {

@@ -16,6 +16,7 @@ import { type Clock, DAY_MS, MINUTE_MS, withTimeout } from '../support/clock.ts'
 import type { Log } from '../support/log.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import type { EventBatches, Upstream, UpstreamCall } from '../upstreams/upstream.ts';
+import { nameOf } from './local-breakers.ts';
 
 /** What the models of targets turned out to accept, shared by all environments. Nothing here throws. */
 export type Lessons = {
@@ -32,8 +33,6 @@ const LIFE_MS = DAY_MS;
 const FRESH_MS = MINUTE_MS;
 const READ_TIMEOUT_MS = 250;
 const WRITE_TIMEOUT_MS = 1_000;
-
-const nameOf = ({ upstream, model }: Target): string => `${upstream}/${model}`;
 
 /** The target's profile in the catalog, with the members that it has itself. */
 const catalogProfile = (target: Target): Profile => {
@@ -205,7 +204,7 @@ export const createHealingUpstream = (parts: {
     try {
       form.call.onForm?.(form.call.target);
       const batches = await upstream.open(form.call);
-      await learn(form);
+      if (form.named.length > 0) await learn(form);
       return batches;
     } catch (error) {
       const difference = differenceOf(error);

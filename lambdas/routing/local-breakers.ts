@@ -4,7 +4,7 @@ import type { Log } from '../support/log.ts';
 import { createLruCache } from '../support/lru-cache.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import { createLocalBreaker, type LocalBreaker } from './local-breaker.ts';
-import type { Permit } from './permits.ts';
+import type { LocalPermit } from './permits.ts';
 import type { SharedStates } from './shared-states.ts';
 import { createTargetHealth, type TargetHealth } from './target-health.ts';
 import { provesTargetAlive, type TripRule, tripRuleFor } from './trip-policy.ts';
@@ -12,7 +12,24 @@ import { provesTargetAlive, type TripRule, tripRuleFor } from './trip-policy.ts'
 /** What the breakers of this environment share: `jittered` spreads the ends of their openings. */
 type Parts = { clock: Clock; log: Log; jittered: (ms: number) => number };
 
-export const nameOf = ({ upstream, model }: Target): string => `${upstream}/${model}`;
+const names = new WeakMap<Target, string>();
+
+/** The same text for each call of a target: a lookup hashes every other one. */
+export const nameOf = (target: Target): string => {
+  const known = names.get(target);
+  if (known !== undefined) return known;
+  const name = `${target.upstream}/${target.model}`;
+  names.set(target, name);
+  return name;
+};
+
+/** Of a call of which no breaker needs to know. */
+const UNCONCERNED: LocalPermit = {
+  onStart: () => {},
+  onSuccess: () => {},
+  onFailure: () => {},
+  onAbandon: () => {},
+};
 
 // --- of a credential ---
 
@@ -22,7 +39,7 @@ export const nameOf = ({ upstream, model }: Target): string => `${upstream}/${mo
  */
 export type CredentialBreakers = {
   waitMs(target: Target): number;
-  enter(target: Target): Permit;
+  enter(target: Target): LocalPermit;
   open(target: Target, version: string | undefined, rule: TripRule): void;
 };
 
@@ -46,17 +63,14 @@ export const createCredentialBreakers = (
     return undefined;
   };
 
-  const enter = (target: Target): Permit => {
+  const enter = (target: Target): LocalPermit => {
     const breaker = currentOf(target);
-    const isProbe = breaker?.enter() ?? false;
+    if (!breaker?.enter()) return UNCONCERNED;
     /** A call that ran while the credential counted as rejected has shown that it is accepted. */
-    const accept = async () => {
-      if (isProbe && entries.get(nameOf(target))?.breaker === breaker)
-        entries.delete(nameOf(target));
+    const accept = () => {
+      if (entries.get(nameOf(target))?.breaker === breaker) entries.delete(nameOf(target));
     };
-    const release = async () => {
-      if (isProbe) breaker?.release();
-    };
+    const { release } = breaker;
     return {
       onStart: accept,
       onSuccess: accept,
@@ -89,7 +103,7 @@ export const createCredentialBreakers = (
  */
 export type ConnectionBreakers = {
   waitMs(target: string): number;
-  enter(target: string): Permit;
+  enter(target: string): LocalPermit;
   /** Opens here, and reports the target; returns whether another environment has reported it too. */
   open(target: string, rule: TripRule): Promise<boolean>;
 };
@@ -125,12 +139,13 @@ export const createConnectionBreakers = (
     waitMs: (target) => breakers.get(target)?.waitMs() ?? 0,
     enter: (target) => {
       const breaker = breakers.get(target);
-      const isProbe = breaker?.enter() ?? false;
-      const connected = async () => {
+      if (!breaker) return UNCONCERNED;
+      const isProbe = breaker.enter();
+      const connected = () => {
         if (breakers.get(target) === breaker) breakers.delete(target);
       };
-      const release = async () => {
-        if (isProbe) breaker?.release();
+      const release = () => {
+        if (isProbe) breaker.release();
       };
       return {
         onStart: connected,
@@ -159,7 +174,7 @@ export const createConnectionBreakers = (
  */
 export type ProjectBreakers = {
   waitMs(target: string, projectId: string): number;
-  enter(target: string, projectId: string): Permit;
+  enter(target: string, projectId: string): LocalPermit;
   /** Opens after one failure: the project's request was the probe of a breaker that others wait for. */
   holdOff(target: string, projectId: string, rule: TripRule): void;
 };
@@ -198,27 +213,28 @@ export const createProjectBreakers = (parts: Parts): ProjectBreakers => {
     if (breaker.isOnProbation() || health.isFailing(rule.after)) holdOff(target, projectId, rule);
   };
 
-  const enter = (target: string, projectId: string): Permit => {
-    const found = entries.get(keyOf(target, projectId));
+  const enter = (target: string, projectId: string): LocalPermit => {
+    const key = keyOf(target, projectId);
+    const found = entries.get(key);
     const isProbe = found?.breaker.enter() ?? false;
     return {
-      onStart: async () => {
+      onStart: () => {
         if (isProbe) found?.breaker.start();
       },
-      onSuccess: async () => {
+      onSuccess: () => {
         // Not `found`: a failure of a concurrent call may have created the entry, or others evicted it.
-        const entry = entries.get(keyOf(target, projectId));
+        const entry = entries.get(key);
         entry?.health.succeeded(projectId);
         if (entry?.breaker.waitMs() === 0) entry.breaker.close();
       },
-      onFailure: async (failure) => {
+      onFailure: (failure) => {
         if (isProbe) found?.breaker.release();
         const rule = tripRuleFor(failure);
         // What no request can cause opens the breaker of all projects.
         if (rule?.mayBeRequest) fail(target, projectId, rule);
         else if (isProbe && provesTargetAlive(failure)) found?.breaker.start();
       },
-      onAbandon: async () => {
+      onAbandon: () => {
         if (isProbe) found?.breaker.release();
       },
     };

@@ -6,18 +6,23 @@ import type { SharedStates, Transition } from './shared-states.ts';
 import type { TargetHealth } from './target-health.ts';
 import { provesTargetAlive, type TripRule, tripRuleFor } from './trip-policy.ts';
 
+type Reports<Result> = {
+  /** The first content has arrived. */
+  onStart(): Result;
+  onSuccess(): Result;
+  onFailure(failure: UpstreamError): Result;
+  /** The client disconnected, which is not evidence about the target. */
+  onAbandon(): Result;
+};
+
 /**
  * One permitted call through the breaker. Report `onStart`, then exactly one of the others. They resolve
  * when the transition is written and must be awaited: Lambda freezes pending writes after the response.
  */
-export type Permit = {
-  /** The first content has arrived. */
-  onStart(): Promise<void>;
-  onSuccess(): Promise<void>;
-  onFailure(failure: UpstreamError): Promise<void>;
-  /** The client disconnected, which is not evidence about the target. */
-  onAbandon(): Promise<void>;
-};
+export type Permit = Reports<Promise<void>>;
+
+/** The same through a breaker of this environment alone, which writes nothing. */
+export type LocalPermit = Reports<void>;
 
 export type PermitParts = {
   name: string;
@@ -44,9 +49,10 @@ const transitionOf = ({ openUntil, openings }: BreakerState): Transition => ({
 });
 
 /** Reports to each permit, in order. */
-export const allOf = (permits: Permit[]): Permit => {
-  const each = async (report: (permit: Permit) => Promise<void>) => {
-    for (const permit of permits) await report(permit);
+export const allOf = (local: LocalPermit[], shared: Permit): Permit => {
+  const each = (report: <Result>(permit: Reports<Result>) => Result): Promise<void> => {
+    for (const permit of local) report(permit);
+    return report(shared);
   };
   return {
     onStart: () => each((permit) => permit.onStart()),
