@@ -52,10 +52,12 @@ const answerLimits = (
  */
 export type CallBudget = {
   limits: AnswerLimits;
-  /** Aborts at the deadline, when the client disconnects or cancels, and on `end`. */
+  /** Aborts at the deadline, when the client disconnects or cancels, and on `abort`. */
   signal: AbortSignal;
-  /** Ends the call and its timer. */
+  /** Ends the timer of a call that has ended: an abort that stops nothing takes 4 us of CPU. */
   end(): void;
+  /** Ends a call that may still run. */
+  abort(): void;
 };
 
 export const createCallBudget = (
@@ -73,13 +75,17 @@ export const createCallBudget = (
   const onDisconnect = () => abort(call.signal.reason);
   call.signal.addEventListener('abort', onDisconnect, { once: true });
   if (call.signal.aborted) onDisconnect();
+  const end = () => {
+    cancel();
+    unwatch();
+    call.signal.removeEventListener('abort', onDisconnect);
+  };
   return {
     limits: answerLimits(request, model),
     signal: budget.signal,
-    end: () => {
-      cancel();
-      unwatch();
-      call.signal.removeEventListener('abort', onDisconnect);
+    end,
+    abort: () => {
+      end();
       abort(OVER);
     },
   };

@@ -17,14 +17,17 @@ import { assertWhole, type CheckedCall } from './check-call.ts';
 import { mapRejectedInput } from './rejected-input.ts';
 import type { Settlement } from './settlement.ts';
 
-/** A response in flight. `dispose` aborts the upstream call, if it still runs, and its timers. */
+/** A response in flight, until one of `end` and `abort` is called. */
 export type Fetched = {
   answer: Promise<Answer>;
   /** The target that responds, or that is called at the moment. */
   target: () => Target | undefined;
   /** The same in the form in which it was called, with what was learned about it. */
   form: () => Target | undefined;
-  dispose: () => void;
+  /** The response was read to its end. */
+  end: () => void;
+  /** Aborts the upstream call, if it still runs. */
+  abort: () => void;
 };
 
 /** `isEmpty`: it ended without any content, and costs the caller no unit. */
@@ -34,8 +37,8 @@ export type Answer = { batches: EventBatches; isEmpty: boolean };
 export type FetchAnswer = (checked: CheckedCall, attempts: AttemptLog) => Fetched;
 
 /** Aborts a call whose unit was denied, and reads it to its end, so that its breaker gets the outcome. */
-export const discard = async ({ answer, dispose }: Fetched): Promise<void> => {
-  dispose();
+export const discard = async ({ answer, abort }: Fetched): Promise<void> => {
+  abort();
   try {
     for await (const _ of (await answer).batches);
   } catch {
@@ -160,6 +163,7 @@ export const createFetchAnswer = ({
     const answer = fetchFromTargets(checked, attempts, budget);
     // Avoids an unhandled rejection if it fails before it is awaited.
     answer.catch(() => {});
-    return { answer, target: attempts.target, form: attempts.form, dispose: budget.end };
+    const { target, form } = attempts;
+    return { answer, target, form, end: budget.end, abort: budget.abort };
   };
 };

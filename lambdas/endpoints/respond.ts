@@ -53,17 +53,19 @@ async function* encodeForCaller(
 }
 
 /**
- * Aborts the upstream call and settles the unit, however the stream ends. It is outside the heartbeat: if
+ * Ends or aborts the upstream call and settles the unit, however the stream ends. It is outside the heartbeat: if
  * the upstream is silent, `return` reaches the stages inside only after their pending `next`.
  */
 export async function* settleOnEnd(
   messages: MessageBatches,
   { fetched, settlement }: Pick<PendingAnswer, 'fetched' | 'settlement'>,
 ): MessageBatches {
+  let end = fetched.abort;
   try {
     yield* messages;
+    end = fetched.end;
   } finally {
-    fetched.dispose();
+    end();
     await settlement.end();
   }
 }
@@ -92,7 +94,7 @@ export const respondWithStream = async (
     startsSilent = !(await withTimeout(clock, HEARTBEAT_MS, opening));
   } catch (error) {
     call.note(endOf(error));
-    fetched.dispose();
+    fetched.abort();
     throw error;
   }
   // Overwritten at the end, which a client that disconnects never reaches.
@@ -114,6 +116,7 @@ const collectReply = async (answer: PendingAnswer): Promise<EncodedReply> => {
   try {
     const { batches, isEmpty } = await fetched.answer;
     const generation = await collect(batches);
+    fetched.end();
     // Before the charge: a response that cannot be encoded is a 5xx, and those are free.
     const json = JSON.stringify(call.protocol.encodeResponse(generation, request, meta));
     await deliver(settlement, isEmpty);
@@ -121,9 +124,8 @@ const collectReply = async (answer: PendingAnswer): Promise<EncodedReply> => {
     return { status: 200, headers: droppedHeader(answer.checked, fetched.form()), json };
   } catch (error) {
     call.note(endOf(error));
+    fetched.abort();
     throw error;
-  } finally {
-    fetched.dispose();
   }
 };
 

@@ -95,7 +95,8 @@ const createProvider =
     const answer = next(0).then((first) => ({ batches: rest(first), isEmpty: false }));
     answer.catch(() => undefined);
     const target = () => TARGET;
-    return { answer, target, form: target, dispose: () => undefined };
+    const end = () => undefined;
+    return { answer, target, form: target, end, abort: end };
   };
 
 type Environment = { isAlive: () => boolean; generate: Endpoint };

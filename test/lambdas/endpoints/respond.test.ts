@@ -72,12 +72,13 @@ const setUpSettlement = (messages: MessageBatches) => {
       answer: Promise.reject(new Error('not read')),
       target: () => undefined,
       form: () => undefined,
-      dispose: () => calls.push('dispose'),
+      end: () => void calls.push('end the call'),
+      abort: () => void calls.push('abort the call'),
     },
     settlement: {
       deliver: () => void calls.push('deliver'),
       fail: async () => void calls.push('fail'),
-      end: async () => void calls.push('end'),
+      end: async () => void calls.push('settle'),
       endSoon: async () => void calls.push('endSoon'),
       isFree: () => false,
     },
@@ -91,26 +92,26 @@ async function* throwing(): MessageBatches {
   throw new Error('broken');
 }
 
-test('a stream that is read to its end aborts the upstream call and settles its unit once', async () => {
+test('a stream that is read to its end ends the upstream call and settles its unit once', async () => {
   const source = createSilentStream();
   source.end();
   const { calls, stream } = setUpSettlement(source.messages);
   for await (const batch of stream) expect([batch, calls]).toEqual([[WORD], []]);
-  expect(calls).toEqual(['dispose', 'end']);
+  expect(calls).toEqual(['end the call', 'settle']);
 });
 
 test('a stream that is returned early aborts the upstream call and settles its unit', async () => {
   const { calls, stream } = setUpSettlement(createSilentStream().messages);
   await stream.next();
   await stream.return();
-  expect(calls).toEqual(['dispose', 'end']);
+  expect(calls).toEqual(['abort the call', 'settle']);
 });
 
 test('a stream that throws aborts the upstream call and settles its unit', async () => {
   const { calls, stream } = setUpSettlement(throwing());
   await stream.next();
   await expect(stream.next()).rejects.toThrow('broken');
-  expect(calls).toEqual(['dispose', 'end']);
+  expect(calls).toEqual(['abort the call', 'settle']);
 });
 
 test('a silent stream that is returned settles its unit within one heartbeat', async () => {
@@ -124,5 +125,5 @@ test('a silent stream that is returned settles its unit within one heartbeat', a
   expect(calls).toEqual([]);
   clock.advance(10_000);
   await Promise.all([pending, returned]);
-  expect(calls).toEqual(['dispose', 'end']);
+  expect(calls).toEqual(['abort the call', 'settle']);
 });
