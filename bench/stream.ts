@@ -1,7 +1,7 @@
 /**
  * CPU per streamed event of the whole pipe, from the upstream's bytes to the caller's, for the four pairs
- * of protocols: idle limit, SSE, decoder, failover, origin tags, usage, encoder, heartbeat, settlement,
- * body. Sockets are left out. One event per network chunk is the worst case and the usual one: providers
+ * of protocols: SSE, decoder, failover, origin tags, usage, encoder, heartbeat, settlement,
+ * body. Sockets and the idle limit are left out. One event per network chunk is the worst case and the usual one: providers
  * flush each token. The last column is for requests with an idempotency key, whose responses are recorded and
  * compressed; the table is left out too. Run it with `npm run bench:stream`. Ratios hold on any machine, microseconds do not.
  *
@@ -20,7 +20,6 @@ import { createReplay } from '../lambdas/replay/replay.ts';
 import { createFailover } from '../lambdas/routing/failover.ts';
 import type { AnswerStore } from '../lambdas/stores/answer-store.ts';
 import { systemClock } from '../lambdas/support/clock.ts';
-import { withIdleLimit } from '../lambdas/upstreams/deadlines.ts';
 import { readAnswer } from '../lambdas/upstreams/read-answer.ts';
 import type { Upstream } from '../lambdas/upstreams/upstream.ts';
 import { modelOn, targetAt } from '../test/support/models.ts';
@@ -40,9 +39,14 @@ const createUpstream = (chunks: Buffer[]): Upstream => ({
   prefetch: () => undefined,
   credentialVersion: () => undefined,
   open: async (call) => {
-    const bytes = withIdleLimit(network(chunks), systemClock, () => undefined);
     const headers = { 'content-type': 'text/event-stream' };
-    return readAnswer({ headers }, bytes, call, { clock: systemClock, fail: () => undefined });
+    return readAnswer({ headers, chunks: network(chunks) }, call, {
+      onContent: () => undefined,
+      complete: () => undefined,
+      close: () => undefined,
+      errorOf: (error) => error,
+      clock: systemClock,
+    });
   },
 });
 

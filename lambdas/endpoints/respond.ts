@@ -1,15 +1,13 @@
 /**
- * The stream as one pipe. Each line but the first is one generator; each reads from the one above it.
+ * The stream as one pipe. Each line is one generator; each reads from the one above it.
  *
- *   withIdleLimit    60 s without bytes                                  upstreams/deadlines.ts
  *   readStream       size limits, SSE or JSON, decode; a batch a chunk   upstreams/read-answer.ts
- *   holdConnection   first-event timer, connection errors                upstreams/send.ts
  *   reportOutcome    first content, then the rest; outcome to breaker    routing/failover.ts
  *   answerEvents     origin tags, open blocks, usage, deadline cut       endpoints/answer-events.ts
  *   encodeForCaller  the caller's messages; a failure is the last one    here
  *   keepStream       event ids; the end waits for the store               replay/keeper.ts
  *   withHeartbeat    a heartbeat after each 10 s of silence              protocols/sse.ts
- *   settleOnEnd      aborts the upstream call, settles the unit          here
+ *   settleOnEnd      ends the upstream call, settles the unit            here
  *   onEnd            access-log line                                     http/middleware/access-log.ts
  *   format           text of each batch; never throws                    http/middleware/write-reply.ts
  *

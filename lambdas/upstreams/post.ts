@@ -116,7 +116,8 @@ export const post = (options: PostOptions): Post => {
       isConnected = true;
     },
     onHead: (head) => {
-      received = createResponseBody({ pause: () => sent?.pause(), resume: () => sent?.resume() });
+      const flow = { pause: () => sent?.pause(), resume: () => sent?.resume() };
+      received = createResponseBody({ ...flow, clock, expire: fail });
       resolve({ ...head, chunks: received });
     },
     onData: (bytes) => {

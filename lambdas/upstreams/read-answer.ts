@@ -1,4 +1,3 @@
-import type { ResponseHead } from '../http-client/response-head.ts';
 import { isContent } from '../protocols/event-writer.ts';
 import type { BlockHead, GenerationEvent } from '../protocols/generation.ts';
 import { createJsonFrame, parseUpstreamText } from '../protocols/json.ts';
@@ -7,8 +6,8 @@ import { createSseReader, type SseEvent } from '../protocols/sse.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
 import { type AnswerMeter, createAnswerMeter } from './answer-meter.ts';
-import { GOODBYE_MS } from './deadlines.ts';
-import type { Post } from './post.ts';
+import { GOODBYE_MS, type Wait } from './deadlines.ts';
+import { closing, type UpstreamResponse } from './post.ts';
 import type { Chunks } from './response-body.ts';
 import type { EventBatches, UpstreamCall } from './upstream.ts';
 
@@ -119,77 +118,93 @@ const READERS: Record<string, (call: UpstreamCall, meter: AnswerMeter) => BodyRe
 
 const isFinished = (events: GenerationEvent[]): boolean => events.at(-1)?.type === 'finish';
 
-/** Ends the post, whose next read then fails. */
-type Expiry = { clock: Clock; fail: Post['fail'] };
-
 /**
  * Limits the wait after a finish reason to 2 s over all chunks, so that pings do not prolong it. Content
  * restarts it, because some upstreams send a finish reason too early.
  */
-const createGoodbye = (reader: BodyReader, { clock, fail }: Expiry) => {
+const createGoodbye = (reader: BodyReader, clock: Clock) => {
   let until: number | undefined;
   return {
-    next: (chunks: Chunks): Promise<IteratorResult<Uint8Array, void>> => {
-      const next = chunks.next();
-      if (!reader.hasReason()) return next;
+    wait: (): Wait | undefined => {
+      if (!reader.hasReason()) return undefined;
       until ??= clock.now() + GOODBYE_MS;
-      const cancel = clock.after(Math.max(0, until - clock.now()), () =>
-        fail(new UpstreamError('idle-timeout', `no end within ${GOODBYE_MS} ms of the finish`)),
-      );
-      return next.finally(cancel);
+      const message = `no end within ${GOODBYE_MS} ms of the finish`;
+      return { ms: Math.max(0, until - clock.now()), message };
     },
-    heard: (events: GenerationEvent[]) => {
-      if (events.some(isContent)) until = undefined;
+    restart: () => {
+      until = undefined;
     },
   };
 };
 
-type ReadOptions = { reader: BodyReader; meter: AnswerMeter; expiry: Expiry };
+/** The call that a response belongs to. */
+type Sent = {
+  /** Content has arrived. */
+  onContent(): void;
+  /** Nothing but the end may follow: the connection is drained for reuse instead of closed. */
+  complete(): void;
+  /** Releases the connection. Idempotent. */
+  close(): void;
+  /** Why the call failed, where it did. */
+  errorOf(error: unknown): unknown;
+  clock: Clock;
+};
+
+type ReadOptions = { reader: BodyReader; meter: AnswerMeter; sent: Sent };
 
 /**
  * Yields one batch of events per chunk, an empty one included: it shows that the upstream is alive.
  * @throws UpstreamError of the decoder, or the connection error if the body was incomplete
  */
-async function* readStream(chunks: Chunks, { reader, meter, expiry }: ReadOptions): EventBatches {
-  const goodbye = createGoodbye(reader, expiry);
+async function* readStream(chunks: Chunks, { reader, meter, sent }: ReadOptions): EventBatches {
+  const goodbye = createGoodbye(reader, sent.clock);
   let broken: { error: unknown } | undefined;
+  const within = (events: GenerationEvent[]): GenerationEvent[] => {
+    const kept = meter.within(events);
+    if (kept.some(isContent)) {
+      goodbye.restart();
+      sent.onContent();
+    }
+    if (isFinished(kept)) sent.complete();
+    return kept;
+  };
   try {
     for (;;) {
       let next: IteratorResult<Uint8Array, void>;
       try {
-        next = await goodbye.next(chunks);
+        next = await chunks.next(goodbye.wait());
       } catch (error) {
         broken = { error };
         break;
       }
       if (next.done) break;
       const events = reader.push(next.value);
-      goodbye.heard(events);
-      yield meter.within(events);
+      yield within(events);
       meter.assertLeft();
       // Not every upstream closes the connection after its last event.
       if (isFinished(events)) return;
     }
     if (broken && !reader.endsItself) throw broken.error;
     const rest = reader.flush();
-    if (rest.length > 0) yield meter.within(rest);
+    if (rest.length > 0) yield within(rest);
     meter.assertLeft();
-    if (!isFinished(rest)) yield meter.within(reader.end());
+    if (!isFinished(rest)) yield within(reader.end());
     meter.assertLeft();
   } catch (error) {
-    throw broken?.error ?? error;
+    throw sent.errorOf(broken?.error ?? error);
+  } finally {
+    sent.close();
   }
 }
 
 /**
- * Reads a 2xx response, streamed or in one piece, whichever the upstream chose.
- * @throws UpstreamError for any other content type or encoding
+ * Reads a 2xx response, streamed or in one piece, whichever the upstream chose. `return` closes its connection at
+ * once. @throws UpstreamError for any other content type or encoding
  */
 export const readAnswer = (
-  { headers }: Pick<ResponseHead, 'headers'>,
-  chunks: Chunks,
+  { headers, chunks }: Pick<UpstreamResponse, 'headers' | 'chunks'>,
   call: UpstreamCall,
-  expiry: Expiry,
+  sent: Sent,
 ): EventBatches => {
   const encoding = headers['content-encoding']?.trim().toLowerCase() || 'identity';
   if (encoding !== 'identity') {
@@ -199,5 +214,6 @@ export const readAnswer = (
   const createReader = Object.hasOwn(READERS, type) ? READERS[type] : undefined;
   if (!createReader) throw new UpstreamError('malformed', `content-type ${type}`);
   const meter = createAnswerMeter(call.limits);
-  return readStream(chunks, { reader: createReader(call, meter), meter, expiry });
+  const reader = createReader(call, meter);
+  return closing(readStream(chunks, { reader, meter, sent }), sent.close);
 };

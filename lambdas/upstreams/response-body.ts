@@ -1,14 +1,27 @@
+import { UpstreamError } from '../protocols/upstream-error.ts';
+import type { Clock } from '../support/clock.ts';
 import { joinBytes } from '../support/join-bytes.ts';
+import { IDLE, type Wait } from './deadlines.ts';
 
 /** The bytes of a response, in pieces of any size. */
-export type Chunks = AsyncIterator<Uint8Array, void, void>;
+export type Chunks = {
+  /**
+   * Waits for the upstream only as long as it may; a slow reader does not count.
+   * @default the idle limit
+   */
+  next(wait?: Wait): Promise<IteratorResult<Uint8Array, void>>;
+};
 
 /** Bytes that wait for the reader before the connection is paused. */
 const MAX_WAITING_BYTES = 64 * 1024;
 
 const DONE: IteratorReturnResult<void> = { done: true, value: undefined };
 
-type Flow = Record<'pause' | 'resume', () => void>;
+type Connection = Record<'pause' | 'resume', () => void> & {
+  clock: Clock;
+  /** Called when a wait is over: ends the request, and with it this body. */
+  expire(error: UpstreamError): void;
+};
 
 /** Holds what arrives until it is read, and stops the upstream while its reader is behind. */
 export type ResponseBody = Chunks & {
@@ -20,12 +33,13 @@ export type ResponseBody = Chunks & {
   fail(error: unknown): void;
 };
 
-export const createResponseBody = ({ pause, resume }: Flow): ResponseBody => {
+export const createResponseBody = ({ pause, resume, clock, expire }: Connection): ResponseBody => {
   let parts: Buffer[] = [];
   let waitingBytes = 0;
   let isPaused = false;
   let ending: { error?: unknown } | undefined;
   let reader: PromiseWithResolvers<IteratorResult<Uint8Array, void>> | undefined;
+  let cancelWait = () => {};
 
   const take = (): Uint8Array => {
     const bytes = joinBytes(parts);
@@ -43,6 +57,7 @@ export const createResponseBody = ({ pause, resume }: Flow): ResponseBody => {
     else if ('error' in ending) reject(ending.error);
     else resolve(DONE);
     reader = undefined;
+    cancelWait();
   };
   const endWith = (how: { error?: unknown }) => {
     ending ??= how;
@@ -66,11 +81,14 @@ export const createResponseBody = ({ pause, resume }: Flow): ResponseBody => {
       ending = { error };
       settle();
     },
-    next: () => {
-      reader = Promise.withResolvers();
-      const { promise } = reader;
+    next: ({ ms, message } = IDLE) => {
+      const next = Promise.withResolvers<IteratorResult<Uint8Array, void>>();
+      reader = next;
       settle();
-      return promise;
+      if (reader === next) {
+        cancelWait = clock.after(ms, () => expire(new UpstreamError('idle-timeout', message)));
+      }
+      return next.promise;
     },
   };
 };

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import type { HttpBody } from '../http-client/connection.ts';
 import { createConnectionPools } from '../http-client/connections.ts';
 import type { Confidential } from '../protocols/clean-reason.ts';
-import { isContent } from '../protocols/event-writer.ts';
 import {
   type HeaderMap,
   type UnsignedRequest,
@@ -12,9 +11,9 @@ import {
 } from '../protocols/protocol.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
-import { firstEventMs, withIdleLimit } from './deadlines.ts';
+import { firstEventMs } from './deadlines.ts';
 import { encodeJson } from './encode-json.ts';
-import { closing, type Post, post } from './post.ts';
+import { post } from './post.ts';
 import { readAnswer } from './read-answer.ts';
 import { isRefusal, readError, readSentError } from './read-error.ts';
 import type { RoleSigner } from './role-signer.ts';
@@ -80,29 +79,6 @@ const headersFor = (
   ...(call.protocol.headers?.(call.request, target) ?? target.headers),
 });
 
-/**
- * Cancels the first-event timer at the first content, drains the connection for reuse after `finish`, and
- * closes it otherwise. @throws UpstreamError: why the post failed, where it did
- */
-async function* holdConnection(
-  batches: EventBatches,
-  sent: Post,
-  { onContent, confidential }: { onContent: () => void; confidential: () => Confidential },
-): EventBatches {
-  try {
-    for await (const events of batches) {
-      if (events.some(isContent)) onContent();
-      if (events.at(-1)?.type === 'finish') sent.complete();
-      yield events;
-    }
-  } catch (error) {
-    throw sent.errorOf(readSentError(error, confidential));
-  } finally {
-    onContent();
-    sent.close();
-  }
-}
-
 type SendParts = { role: RoleSigner; clock: Clock };
 
 /** Returns a function that makes one call, with a secret or, without one, as the role. */
@@ -133,9 +109,8 @@ export const createSend = ({ role, clock }: SendParts) => {
     try {
       const response = await sent.response;
       const { status } = response;
-      const chunks = withIdleLimit(response.chunks, clock, sent.fail);
       if (status < 200 || status > 299) {
-        const error = await readError(response, chunks, {
+        const error = await readError(response, response.chunks, {
           now: clock.now(),
           credentialVersion: credential?.version ?? ROLE_VERSION,
           confidential: confidential(),
@@ -143,8 +118,13 @@ export const createSend = ({ role, clock }: SendParts) => {
         if (!credential && isRefusal(error)) role.rejected(response.headers.date, request.now);
         throw error;
       }
-      const batches = readAnswer(response, chunks, call, { clock, fail: sent.fail });
-      return closing(holdConnection(batches, sent, { onContent: cancelWait, confidential }), close);
+      return readAnswer(response, call, {
+        onContent: cancelWait,
+        complete: sent.complete,
+        close,
+        errorOf: (error) => sent.errorOf(readSentError(error, confidential)),
+        clock,
+      });
     } catch (error) {
       const failure = sent.errorOf(error);
       close();

@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createHttpConnections } from '../../../lambdas/http-client/connections.ts';
 import { post } from '../../../lambdas/upstreams/post.ts';
 import { createResponseBody } from '../../../lambdas/upstreams/response-body.ts';
+import { createCountingClock } from '../../support/counting-clock.ts';
 import { rejection } from '../../support/error-of.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { startRawServer } from '../http-client/raw-server.ts';
@@ -13,15 +14,18 @@ const MB = 1_048_576;
 /** A body that writes down when it stops its upstream. */
 const createBody = () => {
   const flow: string[] = [];
+  const clock = createCountingClock(0);
   const body = createResponseBody({
     pause: () => flow.push('pause'),
     resume: () => flow.push('resume'),
+    clock,
+    expire: (error) => body.fail(error),
   });
   const next = async () => {
     const { value } = await body.next();
     return value && Buffer.from(value).toString();
   };
-  return { body, flow, next, push: (text: string) => body.push(Buffer.from(text)) };
+  return { body, flow, clock, next, push: (text: string) => body.push(Buffer.from(text)) };
 };
 
 describe('the body of a response', () => {
@@ -77,6 +81,21 @@ describe('the body of a response', () => {
     body.break(new Error('reset'));
     body.end();
     await expect(next()).rejects.toThrow('timeout');
+  });
+
+  test('a read that waits fails after 60 s without bytes, and one of what is there has no timer', async () => {
+    const { clock, next, push } = createBody();
+    push('a');
+    await next();
+    expect(clock.waits()).toEqual([]);
+    const answered = next();
+    expect(clock.waits()).toEqual([60_000]);
+    push('b');
+    await answered;
+    expect(clock.waits()).toEqual([]);
+    const waiting = next();
+    clock.advance(60_000);
+    await expect(waiting).rejects.toMatchObject({ kind: 'idle-timeout' });
   });
 
   test('more than 64 KB that wait stop the upstream once, and a read resumes it', async () => {
