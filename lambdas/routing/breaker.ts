@@ -192,15 +192,14 @@ export const createBreaker = (parts: BreakerParts): Breaker => {
     projects.enter(nameOf(target), projectId),
   ];
 
-  /** The shared breaker's permit, or for how long it is open. */
-  const acquireShared = async (target: Target, projectId: string): Promise<Permit | number> => {
-    const name = nameOf(target);
-    const state = await states.read(name);
-    const permitParts = partsFor(target, projectId);
-    if (!state || state.openUntil === 0) return ordinaryPermit(permitParts, state);
+  /** The permit of the shared breaker's one probe, or for how long it is open. */
+  const acquireProbe = async (
+    parts: PermitParts,
+    state: BreakerState,
+  ): Promise<Permit | number> => {
     const waitMs = state.openUntil - clock.now();
     if (waitMs > 0) return waitMs;
-    return (await states.takeProbe(name)) ? probePermit(permitParts, state) : FRESH_MS;
+    return (await states.takeProbe(parts.name)) ? probePermit(parts, state) : FRESH_MS;
   };
 
   /** An open breaker of this environment. */
@@ -224,7 +223,12 @@ export const createBreaker = (parts: BreakerParts): Breaker => {
     if (open) return { isOpen: true, ...open };
     // Entered before the shared state is awaited, so that only one call is a local probe.
     const local = localPermits(target, projectId);
-    const shared = await acquireShared(target, projectId);
+    const state = await states.read(nameOf(target));
+    const permitParts = partsFor(target, projectId);
+    const shared =
+      state && state.openUntil > 0
+        ? await acquireProbe(permitParts, state)
+        : ordinaryPermit(permitParts, state);
     if (typeof shared === 'number') {
       for (const permit of local) permit.onAbandon();
       return { isOpen: true, target, waitMs: shared, of: 'target' };

@@ -106,16 +106,18 @@ async function* reportOutcome(
   rest: EventBatches,
   permit: Permit,
 ): EventBatches {
-  let report = () => permit.onAbandon();
+  let report = async () => {
+    await rest.return();
+    await permit.onAbandon();
+  };
   try {
     yield first;
     yield* rest;
-    report = () => permit.onSuccess();
+    report = permit.onSuccess;
   } catch (error) {
     if (error instanceof UpstreamError) report = () => permit.onFailure(error);
     throw error;
   } finally {
-    await rest.return();
     await report();
   }
 }

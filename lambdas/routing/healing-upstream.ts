@@ -15,7 +15,7 @@ import type { Lesson, LessonStore } from '../stores/lesson-store.ts';
 import { type Clock, DAY_MS, MINUTE_MS, withTimeout } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
-import type { EventBatches, Upstream, UpstreamCall } from '../upstreams/upstream.ts';
+import type { Upstream, UpstreamCall } from '../upstreams/upstream.ts';
 import { nameOf } from './local-breakers.ts';
 
 /** What the models of targets turned out to accept, shared by all environments. Nothing here throws. */
@@ -160,9 +160,10 @@ type Form = {
 const isEffortInvented = ({ reasoning }: GenerationRequest): boolean =>
   reasoning?.effort !== undefined && levelsAmong([reasoning.effort]).length === 0;
 
-/** The form that another rejection leaves; undefined if that form was rejected, too. */
-const nextForm = (form: Form, difference: ModelDifference): Form | undefined => {
-  if (isEffortInvented(form.first.request)) return undefined;
+/** The form that a rejection leaves; undefined if it names no difference, or if that form was rejected, too. */
+const nextForm = (form: Form, error: unknown): Form | undefined => {
+  const difference = differenceOf(error);
+  if (!difference || isEffortInvented(form.first.request)) return undefined;
   const named = [...form.named, narrowed(difference, thinksAt(form.first.request))];
   const call = heal(form.first, named);
   const rejected = [...form.rejected, sentBy(form.call)];
@@ -200,26 +201,30 @@ export const createHealingUpstream = (parts: {
     await lessons.learn(original, withDifferences(first.target.profile ?? {}, differences));
   };
 
-  const openForm = async (form: Form): Promise<EventBatches> => {
-    try {
-      form.call.onForm?.(form.call.target);
-      const batches = await upstream.open(form.call);
-      if (form.named.length > 0) await learn(form);
-      return batches;
-    } catch (error) {
-      const difference = differenceOf(error);
-      const next = difference && nextForm(form, difference);
-      if (!next) throw error;
-      if (next.named.length <= MAX_DIFFERENCES) return openForm(next);
-      // This form was right as far as it goes, and the next request adapts the rest.
-      await learn(form);
-      throw error;
-    }
+  /** @throws the error of `form` if no other is left to try */
+  const formAfter = async (form: Form, error: unknown): Promise<Form> => {
+    const next = nextForm(form, error);
+    if (!next) throw error;
+    if (next.named.length <= MAX_DIFFERENCES) return next;
+    // This form was right as far as it goes, and the next request adapts the rest.
+    await learn(form);
+    throw error;
   };
 
-  const open: Upstream['open'] = async (original) => {
-    const call = { ...original, target: await lessons.adapt(original.target) };
-    return openForm({ original: original.target, first: call, call, named: [], rejected: [] });
+  const open: Upstream['open'] = async (call) => {
+    const original = call.target;
+    const first = { ...call, target: await lessons.adapt(original) };
+    let form: Form = { original, first, call: first, named: [], rejected: [] };
+    for (;;) {
+      try {
+        form.call.onForm?.(form.call.target);
+        const batches = await upstream.open(form.call);
+        if (form.named.length > 0) await learn(form);
+        return batches;
+      } catch (error) {
+        form = await formAfter(form, error);
+      }
+    }
   };
 
   return { ...upstream, open };
