@@ -1,7 +1,6 @@
 import type { FinishReason, GenerationEvent, Usage } from '../protocols/generation.ts';
 import { createOriginTagger } from '../protocols/thinking-origin.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
-import { omitUndefined } from '../support/omit-undefined.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import type { Call } from './endpoint.ts';
 
@@ -50,12 +49,10 @@ export const createUsageRecorder = (estimateInput: () => number, note: Call['not
       finish: event.reason.unified,
       inputTokens: usage.inputTokens,
       outputTokens: usage.outputTokens,
-      ...omitUndefined({
-        inputEstimated: event.usage?.inputTokens ? undefined : true,
-        cacheReadTokens: usage.cacheReadTokens,
-        cacheWriteTokens: usage.cacheWriteTokens,
-        reasoningTokens: usage.reasoningTokens,
-      }),
+      inputEstimated: event.usage?.inputTokens ? undefined : true,
+      cacheReadTokens: usage.cacheReadTokens,
+      cacheWriteTokens: usage.cacheWriteTokens,
+      reasoningTokens: usage.reasoningTokens,
     });
     return { ...event, usage };
   };

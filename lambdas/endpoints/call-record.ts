@@ -217,22 +217,18 @@ export const createCallRecord = (parts: Parts & { recorder: Recorder }): CallRec
 };
 
 /**
- * Runs `step`, and counts the request if it is rejected or denied there: it takes no unit, and has no record.
- * @throws CallerChanged if key or plan were changed since they were last read: the request is decided again
+ * Counts a request that is rejected or denied: it takes no unit, and has no record.
+ * @throws the error of the request, or CallerChanged if key or plan were changed since they were last read: then the
+ * request is decided again
  */
-export const recordRefusal = async <Value>(
+export const refuse = async (
   recorder: Recorder,
-  call: Call,
-  step: () => Promise<Value>,
-): Promise<Value> => {
-  try {
-    return await step();
-  } catch (error) {
-    const { caller, notes, confirm } = call;
-    await confirm?.();
-    const { projectId, keyId, meterId } = caller;
-    const { status } = publicError(error);
-    await recorder.refuse({ projectId, keyId, meterId, model: notes.model ?? '', status });
-    throw error;
-  }
+  { caller, notes, confirm }: Call,
+  error: unknown,
+): Promise<never> => {
+  await confirm?.();
+  const { projectId, keyId, meterId } = caller;
+  const { status } = publicError(error);
+  await recorder.refuse({ projectId, keyId, meterId, model: notes.model ?? '', status });
+  throw error;
 };

@@ -5,7 +5,7 @@ import { originOf, stripForeignThinking } from '../protocols/thinking-origin.ts'
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Keeper } from '../replay/keeper.ts';
 import { classifyFailure } from '../routing/classify-failure.ts';
-import type { FailedAttempt, Failover } from '../routing/failover.ts';
+import type { FailedAttempt, Failover, Opened } from '../routing/failover.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { EventBatches, Upstream } from '../upstreams/upstream.ts';
@@ -98,14 +98,13 @@ export const createFetchAnswer = ({
   /** Whether upstreams get the caller's `traceparent`. */
   passesTraceparent?: boolean | undefined;
 }): FetchAnswer => {
-  const fetchFromTargets = async (
+  const openTargets = (
     checked: CheckedCall,
     attempts: AttemptLog,
     { limits, signal }: CallBudget,
-  ) => {
-    const { call, request, model, targets, estimateInput } = checked;
-    const startedAt = clock.now();
-    const opening = failover.open({
+  ): Promise<Opened> => {
+    const { call, request, model, targets } = checked;
+    return failover.open({
       targets,
       projectId: call.caller.projectId,
       onFailure: createReport(checked, attempts, log),
@@ -128,32 +127,42 @@ export const createFetchAnswer = ({
         });
       },
     });
-    const {
-      target,
-      batches,
-      isEmpty,
-      attempts: count,
-    } = await opening.catch((error: unknown) => {
-      throw mapRejectedInput(error, call.body);
-    });
-    const firstContentMs = clock.now() - startedAt;
-    attempts.end();
-    call.note({ upstream: target.upstream, attempts: count, firstContentMs });
-    // A failure noted after this point is one of this response.
-    call.note({ fault: undefined, exhausted: undefined });
-    const origin = originOf(target.upstream, target.model);
-    const onFailure = (error: unknown) => {
-      if (!(error instanceof UpstreamError) || error.kind === 'aborted') return error;
-      attempts.breakOff(error);
-      call.note({ fault: error.kind });
-      return mapRejectedInput(error, call.body);
-    };
+  };
+
+  const fetchFromTargets = async (
+    checked: CheckedCall,
+    attempts: AttemptLog,
+    budget: CallBudget,
+  ): Promise<Answer> => {
+    const { call, estimateInput } = checked;
     const { note } = call;
+    const startedAt = clock.now();
+    let opened: Opened;
+    try {
+      opened = await openTargets(checked, attempts, budget);
+    } catch (error) {
+      throw mapRejectedInput(error, call.body);
+    }
+    const { target, batches, isEmpty } = opened;
+    attempts.end();
+    note({
+      upstream: target.upstream,
+      attempts: opened.attempts,
+      firstContentMs: clock.now() - startedAt,
+      // A failure noted after this point is one of this response.
+      fault: undefined,
+      exhausted: undefined,
+    });
     const events = answerEvents(batches, {
-      origin,
+      origin: originOf(target.upstream, target.model),
       estimateInput: () => estimateInput(target),
       note,
-      onFailure,
+      onFailure: (error) => {
+        if (!(error instanceof UpstreamError) || error.kind === 'aborted') return error;
+        attempts.breakOff(error);
+        note({ fault: error.kind });
+        return mapRejectedInput(error, call.body);
+      },
     });
     return { batches: events, isEmpty };
   };

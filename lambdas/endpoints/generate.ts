@@ -14,7 +14,7 @@ import {
   createAttemptLog,
   createCallRecord,
   createEstimateSample,
-  recordRefusal,
+  refuse,
 } from './call-record.ts';
 import { type CheckDeps, type CheckedCall, checkCall } from './check-call.ts';
 import type { Call, Endpoint } from './endpoint.ts';
@@ -57,7 +57,7 @@ export type GenerateDeps = CheckDeps & {
  * No content leaves before all three.
  */
 const startCall = async (
-  { meter, fetchAnswer }: Pick<GenerateDeps, 'meter' | 'fetchAnswer'>,
+  { meter, fetchAnswer, recorder }: Pick<GenerateDeps, 'meter' | 'fetchAnswer' | 'recorder'>,
   checked: CheckedCall,
   attempts: AttemptLog,
 ) => {
@@ -68,7 +68,7 @@ const startCall = async (
     return { admission, fetched: early ?? fetchAnswer(checked, attempts) };
   } catch (error) {
     if (early) void discard(early);
-    throw withProtocolHeaders(error, checked.call);
+    return refuse(recorder, checked.call, withProtocolHeaders(error, checked.call));
   }
 };
 
@@ -94,8 +94,7 @@ const createRun = (deps: Omit<GenerateDeps, keyof CheckDeps | 'replay'>): Run =>
     const { call } = checked;
     prefetch(checked.targets);
     const attempts = createAttemptLog(call, clock);
-    const start = () => startCall(deps, checked, attempts);
-    const { admission, fetched } = await recordRefusal(recorder, call, start);
+    const { admission, fetched } = await startCall(deps, checked, attempts);
     const { limits, unit } = admission;
     const record = createCallRecord({
       ...{ checked, unit, attempts, clock, recorder },
@@ -129,7 +128,12 @@ const createRun = (deps: Omit<GenerateDeps, keyof CheckDeps | 'replay'>): Run =>
 export const createGenerate = ({ replay, ...deps }: GenerateDeps): Endpoint => {
   const run = createRun(deps);
   return async (call) => {
-    const checked = await recordRefusal(deps.recorder, call, async () => checkCall(deps, call));
+    let checked: CheckedCall;
+    try {
+      checked = checkCall(deps, call);
+    } catch (error) {
+      return refuse(deps.recorder, call, error);
+    }
     return replay(checked, run);
   };
 };

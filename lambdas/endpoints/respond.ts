@@ -24,7 +24,6 @@ import { droppedHeader } from './check-call.ts';
 import type { EncodedReply, StreamReply } from './endpoint.ts';
 import type { PendingAnswer } from './fetch-answer.ts';
 import { endOf, isAbandoned, isCancelled, publicError } from './public-error.ts';
-import type { Settlement } from './settlement.ts';
 
 /** Encodes a response for the caller's protocol. Never throws: a failure is the last message. */
 async function* encodeForCaller(
@@ -68,10 +67,6 @@ export async function* settleOnEnd(
   }
 }
 
-/** An empty response costs nothing, and is refunded before it ends. */
-const deliver = async (settlement: Settlement, isEmpty: boolean): Promise<void> =>
-  isEmpty ? settlement.fail() : settlement.deliver();
-
 /**
  * Responds with a stream. The status waits for the first content, so that a failure before it has its own
  * status; after 10 s of silence it is sent with heartbeats, and failover continues behind them.
@@ -84,7 +79,8 @@ export const respondWithStream = async (
   const { fetched, settlement } = answer;
   const { call, request } = answer.checked;
   const opening = fetched.answer.then(async ({ batches, isEmpty }) => {
-    await deliver(settlement, isEmpty);
+    if (isEmpty) await settlement.fail();
+    else settlement.deliver();
     return batches;
   });
   let startsSilent: boolean;
@@ -117,7 +113,8 @@ const collectReply = async (answer: PendingAnswer): Promise<EncodedReply> => {
     fetched.end();
     // Before the charge: a response that cannot be encoded is a 5xx, and those are free.
     const json = JSON.stringify(call.protocol.encodeResponse(generation, request, meta));
-    await deliver(settlement, isEmpty);
+    if (isEmpty) await settlement.fail();
+    else settlement.deliver();
     call.note({ outcome: 'finished' });
     return { status: 200, headers: droppedHeader(answer.checked, fetched.form()), json };
   } catch (error) {
@@ -136,7 +133,7 @@ export const respondWhole = async (answer: PendingAnswer): Promise<EncodedReply>
   const { keeper, settlement } = answer;
   const reply = await collectReply(answer);
   // Before the unit is settled: if the process dies in between, a repeat does not cost a second unit.
-  const kept = (await keeper?.keepWhole(reply, settlement.isFree)) ?? reply;
+  const kept = keeper ? await keeper.keepWhole(reply, settlement.isFree) : reply;
   await settlement.endSoon();
   return kept;
 };

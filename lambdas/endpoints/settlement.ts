@@ -9,7 +9,10 @@ import { type Clock, withTimeout } from '../support/clock.ts';
 export type Settlement = {
   /** Call before the first content is sent: from here on the end charges the unit. */
   deliver(): void;
-  /** Refunds the unit; resolves when it is refunded, so that the caller can retry on its last one. */
+  /**
+   * Refunds the unit of a failure, or of an empty response before it ends. Resolves when it is refunded, so that the
+   * caller can retry on its last one.
+   */
   fail(): Promise<void>;
   /** Charges the unit, or refunds it if no content was delivered. Safe after `fail`. */
   end(): Promise<void>;
@@ -44,8 +47,7 @@ export const createSettlement = (
     if (state === 'delivered') {
       state = 'charged';
       if (!(await unit.charge())) await onEnd('lost');
-    }
-    await fail();
+    } else await fail();
     await unit.finished();
     await ended;
   };

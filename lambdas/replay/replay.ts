@@ -110,8 +110,7 @@ const notOffered = () =>
 /** `parts` are undefined in a deployment that keeps no responses. */
 export const createReplay = (parts: ReplayDeps | undefined): Replay => {
   const runOnce = parts && createRunOnce(parts);
-  return async (checked, run) => {
-    if (!mayRepeat(checked.call)) return run(checked);
+  const replay: Replay = async (checked, run) => {
     const attempt = readAttempt(checked);
     if (!attempt || (!runOnce && !attempt.hasEventIds)) return run(checked);
     const { confirm, ...call } = checked.call;
@@ -120,4 +119,5 @@ export const createReplay = (parts: ReplayDeps | undefined): Replay => {
     if (!runOnce) throw notOffered();
     return runOnce({ attempt, checked: { ...checked, call }, run });
   };
+  return (checked, run) => (mayRepeat(checked.call) ? replay(checked, run) : run(checked));
 };
