@@ -27,14 +27,17 @@ const outputLimit = (what: string): UpstreamError =>
 export const createAnswerMeter = (limits: AnswerLimits): AnswerMeter => {
   let { characters, messages, overhead } = limits;
   const within = (events: GenerationEvent[]): GenerationEvent[] => {
-    for (const [index, event] of events.entries()) {
+    for (const event of events) {
       if (event.type !== 'block-delta') continue;
       const { delta } = event;
       if (delta.length > characters) {
         const rest = cut(delta, characters);
         characters = -1;
         // A delta without text is not a legal event of every protocol.
-        return [...events.slice(0, index), ...(rest === '' ? [] : [{ ...event, delta: rest }])];
+        return [
+          ...events.slice(0, events.indexOf(event)),
+          ...(rest === '' ? [] : [{ ...event, delta: rest }]),
+        ];
       }
       characters -= delta.length;
     }
