@@ -64,21 +64,19 @@ export const createHttpUpstream = (parts: Parts): Upstream => {
 
   const openWithSecret = async (call: UpstreamCall, name: string): Promise<EventBatches> => {
     const secret = { name, signal: call.signal };
-    const sendWith = async (credential: Credential) => {
-      const batches = await send(call, credential);
-      secrets.accepted(name);
-      return batches;
-    };
     const credential = await credentialFor(secret, secrets);
+    let batches: EventBatches;
     try {
-      return await sendWith(credential);
+      batches = await send(call, credential);
     } catch (error) {
       if (!isRefusal(error)) throw error;
       const newer = await newerCredential(secret, secrets, credential.version);
       if (!newer || !SENDABLE.test(newer.value)) throw error;
       // Once: the rejected credential has been replaced since it was read.
-      return sendWith(newer);
+      batches = await send(call, newer);
     }
+    secrets.accepted(name);
+    return batches;
   };
 
   const openAsRole = async (call: UpstreamCall): Promise<EventBatches> => {
