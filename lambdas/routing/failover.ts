@@ -87,16 +87,11 @@ const MAX_ATTEMPTS = 3;
  */
 const readFirstContent = async (batches: EventBatches): Promise<GenerationEvent[]> => {
   const events: GenerationEvent[] = [];
-  try {
-    for (;;) {
-      const { value, done } = await batches.next();
-      if (done) return events;
-      for (const event of value) events.push(event);
-      if (value.some(isContent)) return events;
-    }
-  } catch (error) {
-    await batches.return();
-    throw error;
+  for (;;) {
+    const { value, done } = await batches.next();
+    if (done) return events;
+    for (const event of value) events.push(event);
+    if (value.some(isContent)) return events;
   }
 };
 
