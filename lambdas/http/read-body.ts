@@ -91,5 +91,5 @@ export const readBody = async ({
   checkContentType(headers['content-type']);
   const content = await decodeContent(headers['content-encoding'], body);
   const bytes = content === body ? sentBytes : content.length;
-  return { ...parseJsonObject(textOf(content)), bytes };
+  return parseJsonObject(textOf(content), bytes);
 };

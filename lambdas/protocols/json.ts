@@ -13,7 +13,10 @@ export type MemberSpan = {
   names: number;
 };
 
-/** A JSON text, what it is parsed to, its size, and where its large members are. */
+/** Bytes of a body. A smaller one is read and encoded whole: in pieces 90 KB of tools take a sixth more CPU, 300 KB of code a tenth less. */
+export const LARGE_BODY = 256_000;
+
+/** A JSON text, what it is parsed to, its size, and, of a large one, where its large members are. */
 export type JsonSource = { text: string; value: unknown; bytes: number; spans: MemberSpan[] };
 
 /** Sums of several counts of this size are exact. */

@@ -35,7 +35,7 @@ describe('a list that is the same in a large body as its caller sent it', () => 
     text: string,
     change: (value: Record<string, unknown>) => object = () => ({}),
   ) => {
-    const source = { ...parseJsonObject(text), bytes: LARGE };
+    const source = parseJsonObject(text, LARGE);
     const value = asRecord(source.value) ?? {};
     const wire = { ...structuredClone(value), model: 'other', ...change(value) };
     return { sent: encodeJson(wire, source).toString(), wire };
