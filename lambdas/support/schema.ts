@@ -106,25 +106,33 @@ export const withDefault =
   (given, issues) =>
     given === undefined ? value : schema(given, issues);
 
-const prefix = (issues: Issue[], from: number, name: string | number): void => {
-  for (let index = from; index < issues.length; index += 1) issues[index]?.path.unshift(name);
+/** Reads a member or an item; its name is in the path of each of its issues. */
+const readAt = <T>(
+  name: string | number,
+  schema: Schema<T>,
+  value: unknown,
+  issues: Issue[],
+): T => {
+  const before = issues.length;
+  const output = schema(value, issues);
+  for (let index = before; index < issues.length; index += 1) issues[index]?.path.unshift(name);
+  return output;
 };
 
-/** Reads up to the first invalid item, because an error names one. */
+/** Reads up to the first invalid item, because an error names one. Returns the list itself if no item is changed. */
 export const list = <T>(item: Schema<T>, items: Schema<unknown[]> = array): Schema<T[]> => {
   return (value, issues) => {
     const before = issues.length;
     const values = items(value, issues);
     if (issues.length > before) return [];
+    let isSame = true;
     const output: T[] = [];
-    for (const [index, entry] of values.entries()) {
-      output.push(item(entry, issues));
-      if (issues.length > before) {
-        prefix(issues, before, index);
-        break;
-      }
+    for (let index = 0; index < values.length && issues.length === before; index += 1) {
+      const entry = readAt(index, item, values[index], issues);
+      if (entry !== values[index]) isSame = false;
+      output.push(entry);
     }
-    return output;
+    return isSame ? (values as T[]) : output;
   };
 };
 
@@ -145,23 +153,23 @@ type Members<S extends Shape> = {
 } & { [Name in OptionalNames<S>]?: Infer<S[Name]> };
 
 /** Reads the members of `shape` into what `start` returns for the value; copies it only if it is the value itself. */
-const objectOf =
-  (shape: Shape, start: (value: Loose) => Loose) =>
-  (value: unknown, issues: Issue[]): Loose => {
-    const first = issues.length;
+const objectOf = (shape: Shape, start: (value: Loose) => Loose) => {
+  const members = Object.entries(shape);
+  return (value: unknown, issues: Issue[]): Loose => {
+    const before = issues.length;
     const given = jsonObject(value, issues);
-    if (issues.length > first) return {};
+    if (issues.length > before) return {};
     let output = start(given);
-    for (const name in shape) {
-      const before = issues.length;
-      const member = shape[name]?.(given[name], issues);
-      prefix(issues, before, name);
-      if (member === output[name]) continue;
+    for (const [name, schema] of members) {
+      const sent = given[name];
+      const member = readAt(name, schema, sent, issues);
+      if (member === (output === given ? sent : output[name])) continue;
       if (output === given) output = { ...given };
       output[name] = member;
     }
     return output;
   };
+};
 
 /** An object without the members that are not listed, and without those that are absent. */
 export const object = <S extends Shape>(shape: S): Schema<Members<S>> & { shape: S } =>
@@ -204,12 +212,12 @@ export const union =
     text?: string,
   ): Schema<Infer<S[number]>> =>
   (value, issues) => {
+    const before = issues.length;
     const branches: Issue[][] = [];
     for (const schema of schemas) {
-      const found: Issue[] = [];
-      const output = schema(value, found);
-      if (found.length === 0) return output as Infer<S[number]>;
-      branches.push(found);
+      const output = schema(value, issues);
+      if (issues.length === before) return output as Infer<S[number]>;
+      branches.push(issues.splice(before));
     }
     const rule = value === undefined ? 'is required' : kindsOf(branches);
     issues.push(decisive(branches) ?? { path: [], text: text ?? rule });
@@ -217,30 +225,43 @@ export const union =
   };
 
 /** The object schema that the member `name` selects. */
-export const selectedBy =
-  <S extends Shape>(name: string, schemas: S, text?: string): Schema<Infer<S[keyof S]>> =>
-  (value, issues) => {
+export const selectedBy = <S extends Shape>(
+  name: string,
+  schemas: S,
+  text?: string,
+): Schema<Infer<S[keyof S]>> => {
+  const byChoice = new Map<unknown, Schema<unknown>>(Object.entries(schemas));
+  return (value, issues) => {
     const before = issues.length;
     const given = jsonObject(value, issues);
     if (issues.length > before) {
       if (text !== undefined) issues.splice(before, 1, { path: [], text });
       return value as never;
     }
-    const choice = Object.keys(schemas).find((key) => key === given[name]);
-    if (choice === undefined)
-      issues.push({ path: [name], text: text ?? anyOf(Object.keys(schemas)) });
-    return schemas[choice ?? '']?.(value, issues) as never;
+    const schema = byChoice.get(given[name]);
+    if (!schema) issues.push({ path: [name], text: text ?? anyOf(Object.keys(schemas)) });
+    return schema?.(value, issues) as never;
   };
+};
+
+/** An object of a type that is not listed, kept whole. */
+const Other = mapped(looseObject({ type: string }), (value) => ({ type: 'other' as const, value }));
 
 /**
- * An object of a type that is not in `listed`, kept whole: the last branch of a union whose other
- * branches are the listed types. In the output, `type: 'other'` distinguishes it.
+ * The object schema that the member `type` selects, `untyped` without one. An object of another type is kept whole; in
+ * the output `type: 'other'` distinguishes it.
  */
-export const ofOtherType = (listed: string[], text: string) =>
-  mapped(
-    looseObject({ type: checked(string, (type) => !listed.includes(type), text) }),
-    (value) => ({ type: 'other' as const, value }),
-  );
+export const typed = <S extends Shape, U extends Schema<unknown> = typeof Other>(
+  schemas: S,
+  untyped: U | typeof Other = Other,
+): Schema<Infer<S[keyof S] | U | typeof Other>> => {
+  const byType = new Map<unknown, Schema<unknown>>(Object.entries(schemas));
+  return (value, issues) => {
+    const type = isRecord(value) ? value.type : undefined;
+    const schema = type == null ? untyped : (byType.get(type) ?? Other);
+    return schema(value, issues) as never;
+  };
+};
 
 const readAs = <T>(schema: Schema<T>, value: unknown) => {
   const issues: Issue[] = [];

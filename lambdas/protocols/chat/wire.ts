@@ -17,12 +17,12 @@ import {
   nonEmpty,
   number,
   object,
-  ofOtherType,
   oneOf,
   optional,
   positive,
   selectedBy,
   string,
+  typed,
   union,
   withDefault,
 } from '../../support/schema.ts';
@@ -62,19 +62,16 @@ const ImageBlockPart = looseObject({
     looseObject({ type: literal('url'), url: string }),
   ]),
 });
-const KNOWN_PARTS = ['text', 'refusal', 'image_url', 'file', 'tool_use', 'tool_result', 'image'];
 /** Parts of other kinds (audio, vendor extensions) are sent to chat upstreams unchanged. */
-const OtherPart = ofOtherType(KNOWN_PARTS, 'Invalid content part');
-export const ContentPart = union([
-  TextPart,
-  ImagePart,
-  FilePart,
-  RefusalPart,
-  ToolUsePart,
-  ToolResultPart,
-  ImageBlockPart,
-  OtherPart,
-]);
+export const ContentPart = typed({
+  text: TextPart,
+  image_url: ImagePart,
+  file: FilePart,
+  refusal: RefusalPart,
+  tool_use: ToolUsePart,
+  tool_result: ToolResultPart,
+  image: ImageBlockPart,
+});
 export type ContentPart = Infer<typeof ContentPart>;
 
 const Content = union([string, list(ContentPart)]);
@@ -168,9 +165,11 @@ const SchemaTool = looseObject({
   description: optional(string),
   input_schema: Parameters,
 });
-/** Tools that an upstream runs. */
-const OtherTool = ofOtherType(['function', 'custom'], 'Invalid tool');
-export const WireTool = union([FunctionTool, CustomTool, SchemaTool, OtherTool]);
+/** Tools of other types are run by an upstream. */
+export const WireTool = typed(
+  { function: FunctionTool, custom: union([CustomTool, SchemaTool]) },
+  SchemaTool,
+);
 export type WireTool = Infer<typeof WireTool>;
 
 const Named = looseObject({ name: nonEmpty });

@@ -14,12 +14,12 @@ import {
   minItems,
   nonEmpty,
   number,
-  ofOtherType,
   oneOf,
   optional,
   positive,
   selectedBy,
   string,
+  typed,
   union,
 } from '../../support/schema.ts';
 
@@ -33,15 +33,14 @@ const Base64Source = looseObject({
 });
 const UrlSource = looseObject({ type: literal('url'), url: string });
 const TextSource = looseObject({ type: literal('text'), data: string });
-/** Files, content lists and unknown kinds: only an upstream of this protocol supports them. */
-const OtherSource = ofOtherType(['base64', 'url', 'text'], 'Invalid source');
+/** Of files, content lists and unknown kinds: only an upstream of this protocol supports them. */
 const ImageBlock = looseObject({
   type: literal('image'),
-  source: union([Base64Source, UrlSource, OtherSource]),
+  source: typed({ base64: Base64Source, url: UrlSource }),
 });
 const DocumentBlock = looseObject({
   type: literal('document'),
-  source: union([Base64Source, UrlSource, TextSource, OtherSource]),
+  source: typed({ base64: Base64Source, url: UrlSource, text: TextSource }),
   title: optional(string),
 });
 const ToolUseBlock = looseObject({
@@ -55,25 +54,22 @@ const ThinkingBlock = looseObject({
   thinking: string,
   signature: optional(string),
 });
-const PLAIN_KINDS = ['text', 'image', 'document', 'tool_use', 'thinking', 'tool_result'];
-/** Server tools, redacted thinking, search results and unknown kinds. */
-const OtherBlock = ofOtherType(PLAIN_KINDS, 'Invalid content block');
-const ResultContent = union([TextBlock, ImageBlock, DocumentBlock, OtherBlock]);
+const ResultContent = typed({ text: TextBlock, image: ImageBlock, document: DocumentBlock });
 const ToolResultBlock = looseObject({
   type: literal('tool_result'),
   tool_use_id: string,
   content: optional(union([string, list(ResultContent)])),
   is_error: optional(boolean),
 });
-export const ContentBlock = union([
-  TextBlock,
-  ToolUseBlock,
-  ToolResultBlock,
-  ThinkingBlock,
-  ImageBlock,
-  DocumentBlock,
-  OtherBlock,
-]);
+/** Of other types: server tools, redacted thinking, search results. */
+export const ContentBlock = typed({
+  text: TextBlock,
+  tool_use: ToolUseBlock,
+  tool_result: ToolResultBlock,
+  thinking: ThinkingBlock,
+  image: ImageBlock,
+  document: DocumentBlock,
+});
 export type ContentBlock = Infer<typeof ContentBlock>;
 
 /** `system` inside `messages` is what Claude Code sends; it keeps its place. */
@@ -91,8 +87,8 @@ const CustomTool = looseObject({
   input_schema: looseObject({ type: literal('object') }),
   strict: optional(boolean),
 });
-const ServerTool = ofOtherType(['custom'], 'Invalid tool');
-export const WireTool = union([CustomTool, ServerTool]);
+/** Tools of other types are run by the vendor. */
+export const WireTool = typed({ custom: CustomTool }, CustomTool);
 export type WireTool = Infer<typeof WireTool>;
 
 const Parallel = { disable_parallel_tool_use: optional(boolean) };

@@ -14,12 +14,12 @@ import {
   minItems,
   nonEmpty,
   number,
-  ofOtherType,
   oneOf,
   optional,
   positive,
   selectedBy,
   string,
+  typed,
   union,
   withDefault,
 } from '../../support/schema.ts';
@@ -109,14 +109,13 @@ const CustomTool = looseObject({
   description: OptionalText,
   format: optional(ToolFormat),
 });
-/** Tools that the vendor runs. */
-const HostedTool = ofOtherType(['function', 'custom', 'namespace'], 'Invalid tool');
 const NamespaceTool = looseObject({
   type: literal('namespace'),
   name: ToolName,
-  tools: list(union([FunctionTool, CustomTool, HostedTool])),
+  tools: list(typed({ function: FunctionTool, custom: CustomTool })),
 });
-const WireTool = union([FunctionTool, CustomTool, NamespaceTool, HostedTool]);
+/** Tools of other types are run by the vendor. */
+const WireTool = typed({ function: FunctionTool, custom: CustomTool, namespace: NamespaceTool });
 export type WireTool = Infer<typeof WireTool>;
 
 /** The router's limit against oversized requests. */
@@ -126,20 +125,19 @@ const Tools = list(WireTool, maxItems(MAX_TOOLS));
 
 const ToolsItem = looseObject({ type: literal('additional_tools'), tools: Tools });
 const ReferenceItem = looseObject({ type: literal('item_reference'), id: string });
-const PLAIN_ITEMS = [
-  ...['message', 'function_call', 'custom_tool_call', 'function_call_output'],
-  ...['custom_tool_call_output', 'reasoning', 'additional_tools', 'item_reference'],
-];
-const InputItem = union([
+const InputItem = typed(
+  {
+    message: MessageItem,
+    function_call: FunctionCallItem,
+    custom_tool_call: CustomCallItem,
+    function_call_output: OutputItem,
+    custom_tool_call_output: OutputItem,
+    reasoning: ReasoningItem,
+    additional_tools: ToolsItem,
+    item_reference: ReferenceItem,
+  },
   MessageItem,
-  FunctionCallItem,
-  CustomCallItem,
-  OutputItem,
-  ReasoningItem,
-  ToolsItem,
-  ReferenceItem,
-  ofOtherType(PLAIN_ITEMS, 'Invalid item'),
-]);
+);
 export type InputItem = Infer<typeof InputItem>;
 
 const NamedChoice = looseObject({

@@ -12,6 +12,7 @@ import {
   parse,
   readIfValid,
   string,
+  typed,
   union,
 } from '../../../lambdas/support/schema.ts';
 
@@ -71,6 +72,23 @@ describe('a schema', () => {
     const read = readIfValid(looseObject({ name: optional(string) }), value);
     expect(read).toEqual({ name: undefined, more: 1 });
     expect(value.name).toBeNull();
+  });
+
+  test('of a list returns the list that it was given if every item is valid as it is', () => {
+    const schema = list(looseObject({ name: optional(string) }));
+    const value = [{ name: 'x' }, {}];
+    expect(readIfValid(schema, value)).toBe(value);
+    expect(readIfValid(schema, [...value, { name: null }])).toEqual([...value, {}]);
+  });
+
+  test('of objects of several types reads each as its type has it, and keeps those of others whole', () => {
+    const schema = list(typed({ text: looseObject({ type: literal('text'), text: string }) }));
+    const [text, other] = [
+      { type: 'text', text: 'x' },
+      { type: 'new', text: 7 },
+    ];
+    expect(readIfValid(schema, [text, other])).toEqual([text, { type: 'other', value: other }]);
+    expect(() => parse(schema, [text, { text: 'x' }], 'A list')).toThrow('1.type is required');
   });
 
   test('of an object drops members that are not listed, and adds none that is absent', () => {
