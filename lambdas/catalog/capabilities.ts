@@ -42,10 +42,13 @@ export const BAND = 0.15;
 export const EXACT_BAND = 0.05;
 
 /** Images and documents, also in results. */
-const countMedia = ({ turns }: GenerationRequest): number => {
-  const blocks = turns.flatMap((turn) => turn.blocks);
-  const inner = blocks.flatMap((block) => (block.type === 'tool-result' ? block.content : []));
-  return [...blocks, ...inner].filter(({ type }) => type === 'image' || type === 'document').length;
+const countMedia = (blocks: Block[]): number => {
+  let count = 0;
+  for (const block of blocks) {
+    if (block.type === 'image' || block.type === 'document') count += 1;
+    else if (block.type === 'tool-result') count += countMedia(block.content);
+  }
+  return count;
 };
 
 /**
@@ -64,7 +67,8 @@ export const assertFits = (
     lowest: () => { tokens: number; least: number };
   },
 ): void => {
-  if (count.bodyBytes + TOKENS_PER_MEDIUM * countMedia(request) <= context_length) return;
+  const media = request.turns.reduce((sum, { blocks }) => sum + countMedia(blocks), 0);
+  if (count.bodyBytes + TOKENS_PER_MEDIUM * media <= context_length) return;
   const { tokens, least } = count.lowest();
   if (least <= context_length) return;
   // No vendor's tokenizer makes more than a token of a byte.

@@ -111,7 +111,7 @@ export const createFetchAnswer = ({
       call: (candidate) => {
         attempts.start(candidate);
         return upstream.open({
-          request: stripForeignThinking(request, originOf(candidate.upstream, candidate.model)),
+          request: stripForeignThinking(request, originOf(candidate)),
           target: candidate,
           onForm: (form) => {
             assertWhole(checked, form);
@@ -154,7 +154,7 @@ export const createFetchAnswer = ({
       exhausted: undefined,
     });
     const events = answerEvents(batches, {
-      origin: originOf(target.upstream, target.model),
+      origin: originOf(target),
       estimateInput: () => estimateInput(target),
       note,
       onFailure: (error) => {

@@ -1,20 +1,16 @@
 import { type ApiError, invalidRequest } from '../support/errors.ts';
 import type { Block, GenerationRequest } from './generation.ts';
 
-const namesOf = ({ tools = [] }: GenerationRequest): string[] =>
-  tools.flatMap((tool) =>
-    'native' in tool ? (typeof tool.value.name === 'string' ? [tool.value.name] : []) : [tool.name],
-  );
-
-const assertTools = (request: GenerationRequest) => {
-  const names = namesOf(request);
-  const seen = new Set<string>();
-  const twice = names.find((name) => seen.size === seen.add(name).size);
-  if (twice !== undefined) {
-    throw invalidRequest(`tools: the name '${twice}' is used twice.`, { param: 'tools' });
+const assertTools = ({ toolChoice, tools = [] }: GenerationRequest) => {
+  const names = new Set<unknown>();
+  for (const tool of tools) {
+    const name = 'native' in tool ? tool.value.name : tool.name;
+    if (typeof name === 'string' && names.has(name)) {
+      throw invalidRequest(`tools: the name '${name}' is used twice.`, { param: 'tools' });
+    }
+    names.add(name);
   }
-  const { toolChoice, tools = [] } = request;
-  if (toolChoice?.type === 'tool' && !names.includes(toolChoice.name)) {
+  if (toolChoice?.type === 'tool' && !names.has(toolChoice.name)) {
     const message = `tool_choice: there is no tool '${toolChoice.name}' in tools.`;
     throw invalidRequest(message, { param: 'tool_choice' });
   }
@@ -70,10 +66,11 @@ const assertCalls = ({ turns }: GenerationRequest) => {
 
 /** Every vendor accepts only text in a system prompt. */
 const assertSystem = ({ turns }: GenerationRequest) => {
-  const blocks = turns.flatMap((turn) => (turn.role === 'system' ? turn.blocks : []));
-  const other = blocks.find((block) => block.type !== 'text' && block.type !== 'native');
-  if (other) {
-    throw badHistory(`a system message holds text, not ${BLOCK_NAMES[other.type]}.`);
+  for (const { role, blocks } of turns) {
+    for (const { type } of role === 'system' ? blocks : []) {
+      if (type === 'text' || type === 'native') continue;
+      throw badHistory(`a system message holds text, not ${BLOCK_NAMES[type]}.`);
+    }
   }
 };
 

@@ -1,17 +1,19 @@
+import { isEmpty } from '../support/omit-undefined.ts';
 import type { Block, DocumentBlock, Extras, GenerationRequest } from './generation.ts';
 import { asRecord, asString, type Json } from './json.ts';
 import type { ProtocolName } from './protocol-name.ts';
 
 /** Fields that only `protocol` has, unchanged, without nulls. */
-export const makeExtras = (protocol: ProtocolName, fields: Json): Extras => ({
-  protocol,
-  fields: Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)),
-});
+export const makeExtras = (protocol: ProtocolName, fields: Json): Extras => {
+  const present: Json = {};
+  for (const name in fields) if (fields[name] != null) present[name] = fields[name];
+  return { protocol, fields: present };
+};
 
 /** `{ extras }` if there are fields, else `{}`: most blocks have none. */
 export const extrasIfAny = (protocol: ProtocolName, fields: Json): { extras?: Extras } => {
   const extras = makeExtras(protocol, fields);
-  return Object.keys(extras.fields).length > 0 ? { extras } : {};
+  return isEmpty(extras.fields) ? {} : { extras };
 };
 
 /** The fields for encoding to `protocol`; none if they came from another protocol. */
@@ -35,22 +37,16 @@ export const partsBeyond = (
   { turns, tools = [] }: GenerationRequest,
   documentName: (document: DocumentBlock) => string | undefined,
 ): string[] => {
-  const namesIn = (block: Block): string[] => {
-    switch (block.type) {
-      case 'native':
-        return block.protocol === protocol ? [] : [nameOf(block.value)];
-      case 'tool-result':
-        return block.content.flatMap(namesIn);
-      case 'document':
-        return [documentName(block) ?? []].flat();
-      default:
-        return [];
-    }
+  const names: string[] = [];
+  const addFrom = (block: Block): void => {
+    if (block.type === 'tool-result') block.content.forEach(addFrom);
+    if (block.type === 'native' && block.protocol !== protocol) names.push(nameOf(block.value));
+    const name = block.type === 'document' ? documentName(block) : undefined;
+    if (name !== undefined) names.push(name);
   };
-  return [
-    ...turns.flatMap(({ role, blocks }) => (role === 'assistant' ? [] : blocks.flatMap(namesIn))),
-    ...tools.flatMap((tool) =>
-      'native' in tool && tool.protocol !== protocol ? [nameOf(tool.value)] : [],
-    ),
-  ];
+  for (const { role, blocks } of turns) if (role !== 'assistant') blocks.forEach(addFrom);
+  for (const tool of tools) {
+    if ('native' in tool && tool.protocol !== protocol) names.push(nameOf(tool.value));
+  }
+  return names;
 };

@@ -6,6 +6,7 @@ import type {
   GenerationEvent,
   GenerationRequest,
   ThinkingBlock,
+  Turn,
 } from './generation.ts';
 import { asRecord, asString } from './json.ts';
 
@@ -20,9 +21,18 @@ const TAG = /^mrs1\.([0-9a-f]{12})\.(.*)$/s;
 export const isSigned = (signature: string | undefined): boolean =>
   Boolean(TAG.exec(signature ?? '')?.[2]);
 
-/** Identifies an upstream and model without naming them. */
-export const originOf = (upstream: string, model: string): string =>
-  hash('sha256', `${upstream}\n${model}`).slice(0, 12);
+type Target = { upstream: string; model: string };
+
+const origins = new WeakMap<Target, string>();
+
+/** Identifies a target's upstream and model without naming them. */
+export const originOf = (target: Target): string => {
+  const known = origins.get(target);
+  if (known !== undefined) return known;
+  const origin = hash('sha256', `${target.upstream}\n${target.model}`).slice(0, 12);
+  origins.set(target, origin);
+  return origin;
+};
 
 /** The id of a container belongs to the operator's account at one upstream, as a signature does. */
 const tagContainer = (reason: FinishReason, origin: string): FinishReason => {
@@ -77,6 +87,16 @@ const stripBlock = (block: ThinkingBlock, origin: string): Block[] => {
   return [signature ? { ...bare, signature } : bare];
 };
 
+const stripTurn = (turn: Turn, origin: string): Turn =>
+  turn.blocks.some(isThinking)
+    ? {
+        ...turn,
+        blocks: turn.blocks.flatMap((block) =>
+          isThinking(block) ? stripBlock(block, origin) : block,
+        ),
+      }
+    : turn;
+
 /** Keeps the thinking of `origin`, with its original signature; removes that of other origins. */
 export const stripForeignThinking = (
   request: GenerationRequest,
@@ -84,15 +104,5 @@ export const stripForeignThinking = (
 ): GenerationRequest => ({
   ...request,
   extras: withOwnContainer(request.extras, origin),
-  // Few turns have any: those without are not copied.
-  turns: request.turns.map((turn) =>
-    turn.blocks.some(isThinking)
-      ? {
-          ...turn,
-          blocks: turn.blocks.flatMap((block) =>
-            isThinking(block) ? stripBlock(block, origin) : block,
-          ),
-        }
-      : turn,
-  ),
+  turns: request.turns.map((turn) => stripTurn(turn, origin)),
 });

@@ -10,4 +10,7 @@ export const omitUndefined = <T extends object>(record: T): Defined<T> => {
   return defined as Defined<T>;
 };
 
-export const isEmpty = (record: object): boolean => Object.keys(record).length === 0;
+export const isEmpty = (record: object): boolean => {
+  for (const _ in record) return false;
+  return true;
+};
