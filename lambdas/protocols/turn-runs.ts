@@ -1,6 +1,6 @@
 import type { Turn } from './generation.ts';
 
-type Run = [Turn, ...Turn[]];
+export type Run = [Turn, ...Turn[]];
 
 /** Splits a conversation into runs of turns that continue each other, in order. */
 export const runsOf = (turns: Turn[], continues: (last: Turn, next: Turn) => boolean): Run[] => {

@@ -97,28 +97,31 @@ const encodeDocument = ({ source, title, extras }: DocumentBlock): Json => {
   return { ...fields, type: 'file', file };
 };
 
-/** The block as parts; none if only another protocol has a form for it. */
-export const encodePart = (block: Block): Json[] => {
+/** The block as a part; undefined if only another protocol has a form for it. */
+const encodePart = (block: Block): Json | undefined => {
   switch (block.type) {
     case 'text':
-      return [{ ...extraFieldsFor(NAME, block.extras), type: 'text', text: block.text }];
+      return { ...extraFieldsFor(NAME, block.extras), type: 'text', text: block.text };
     case 'image': {
       const { image_url: detail, ...fields } = extraFieldsFor(NAME, block.extras);
       const url = formatMediaUrl(block.source);
-      return [{ ...fields, type: 'image_url', image_url: { ...(detail ?? {}), url } }];
+      return { ...fields, type: 'image_url', image_url: { ...(detail ?? {}), url } };
     }
     case 'document':
-      return [encodeDocument(block)];
+      return encodeDocument(block);
     case 'native':
-      return block.protocol === NAME ? [block.value] : [];
+      return block.protocol === NAME ? block.value : undefined;
     default:
-      return [];
+      return undefined;
   }
 };
 
+export const encodeParts = (blocks: Block[]): Json[] =>
+  blocks.map(encodePart).filter((part) => part !== undefined);
+
 /** A string if the content is one plain text, else parts. */
 export const encodeContent = (blocks: Block[]): WireContent => {
-  const parts = blocks.flatMap(encodePart);
+  const parts = encodeParts(blocks);
   const [first] = parts;
   if (!first) return '';
   const isPlain = parts.length === 1 && first.type === 'text' && Object.keys(first).length === 2;
@@ -133,8 +136,7 @@ const isPlainText = (block: Block): block is TextBlock =>
 /** Texts as one string if possible: many upstreams accept parts only with images, some never. */
 export const joinTexts = (blocks: Block[], separator: string): WireContent => {
   const encodable = blocks.filter(hasForm);
-  const texts = encodable.filter(isPlainText).filter(({ text }) => text.trim() !== '');
-  return encodable.every(isPlainText)
-    ? texts.map(({ text }) => text).join(separator)
-    : encodeContent(encodable);
+  if (!encodable.every(isPlainText)) return encodeContent(encodable);
+  const texts = encodable.map(({ text }) => text);
+  return texts.filter((text) => text.trim() !== '').join(separator);
 };

@@ -23,11 +23,10 @@ const isCustom = (tool: WireTool): tool is CustomTool =>
 const decodeFunction = ({ type: _, function: called, ...fields }: FunctionTool): Tool => {
   const { name, description, parameters, strict, ...nested } = called;
   const rest = isEmpty(nested) ? {} : { function: nested };
-  return {
-    ...omitUndefined({ name, description, strict }),
-    parameters: { ...(parameters ?? NO_ARGUMENTS) },
+  return omitUndefined({
+    ...{ name, description, strict, parameters: parameters ?? NO_ARGUMENTS },
     ...extrasIfAny(NAME, { ...fields, ...rest }),
-  };
+  });
 };
 
 /** The members of `custom` are also kept as they are, for targets that have such tools. */
@@ -51,7 +50,7 @@ const decodeTool = (tool: WireTool): Tool | NativeTool => {
       return { native: true, protocol: NAME, value: tool.value };
     default: {
       const { type: _, name, description, input_schema: parameters, ...fields } = tool;
-      return { ...omitUndefined({ name, description }), parameters, ...extrasIfAny(NAME, fields) };
+      return omitUndefined({ name, description, parameters, ...extrasIfAny(NAME, fields) });
     }
   }
 };
@@ -121,17 +120,14 @@ const strictOf = ({ strict, parameters }: Tool, sameProtocol: boolean): boolean 
 const encodeFunction = (tool: Tool, sameProtocol: boolean): Json => {
   const { name, description, parameters, extras } = tool;
   const { function: nested, ...fields } = extraFieldsFor(NAME, extras);
-  const canonical = {
+  const called = omitUndefined({
+    ...asRecord(nested),
     name: fittingToolName(name),
     description,
     parameters: withProperties(parameters),
     strict: strictOf(tool, sameProtocol),
-  };
-  return {
-    ...fields,
-    type: 'function',
-    function: omitUndefined({ ...asRecord(nested), ...canonical }),
-  };
+  });
+  return { ...fields, type: 'function', function: called };
 };
 
 const encodeCustom = ({ name, extras }: Tool): Json => {

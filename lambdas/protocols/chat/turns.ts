@@ -10,11 +10,11 @@ import type {
 } from '../generation.ts';
 import { asRecord, type Json } from '../json.ts';
 import { fittingToolName } from '../tool-names.ts';
-import { runsOf } from '../turn-runs.ts';
+import { type Run, runsOf } from '../turn-runs.ts';
 import {
   decodeContent,
   encodeContent,
-  encodePart,
+  encodeParts,
   joinTexts,
   type WireContent,
 } from './content.ts';
@@ -132,56 +132,53 @@ const encodeToolCall = (call: ToolCallBlock): Json => {
   return { ...fields, id, type: 'function', function: called };
 };
 
-const NOT_CONTENT = ['thinking', 'tool-call', 'tool-result'];
+/** The blocks of a turn by where its message holds them. */
+const sortBlocks = ({ blocks }: Turn) => {
+  const prose: Block[] = [];
+  const called: ToolCallBlock[] = [];
+  const thoughts: string[] = [];
+  let refusal = '';
+  for (const block of blocks) {
+    if (block.type === 'tool-call') called.push(block);
+    // Signed thinking is only for the upstream that signed it; no chat upstream signs.
+    else if (block.type === 'thinking') {
+      if (!block.signature && block.text !== '') thoughts.push(block.text);
+    } else if (block.type === 'text' && block.refusal) refusal += block.text;
+    else if (block.type !== 'tool-result') prose.push(block);
+  }
+  return { prose, called, reasoning: thoughts.join('\n'), refusal };
+};
 
-/** Signed thinking is only for the upstream that signed it; no chat upstream signs. */
-const reasoningOf = ({ blocks }: Turn): string =>
-  blocks
-    .flatMap((block) =>
-      block.type === 'thinking' && !block.signature && block.text !== '' ? [block.text] : [],
-    )
-    .join('\n');
-
-const refusalOf = ({ blocks }: Turn): string =>
-  blocks.map((block) => (block.type === 'text' && block.refusal ? block.text : '')).join('');
-
-const encodeAssistant = (turn: Turn, sameProtocol: boolean): Json[] => {
-  const prose = turn.blocks.filter(
-    (block) => !NOT_CONTENT.includes(block.type) && !('refusal' in block),
-  );
+/** Undefined if no content is left, e.g. of a turn that held only thinking of another upstream. */
+const encodeAssistant = (turn: Turn, sameProtocol: boolean): Json | undefined => {
+  const { prose, called, reasoning, refusal } = sortBlocks(turn);
   const content = contentOf(joinPieces(prose), sameProtocol);
-  const called = turn.blocks.filter((block) => block.type === 'tool-call');
-  const calls = called.filter((call) => !isOfFunction(call)).map(encodeToolCall);
-  const [functionCall] = called.filter(isOfFunction).map(encodeFunctionCall);
-  const refusal = refusalOf(turn);
   const isEmptyTurn = content.length === 0 && called.length === 0 && refusal === '';
-  // No content is left, e.g. of a turn that held only thinking of another upstream.
-  if (isEmptyTurn && !sameProtocol) return [];
+  if (isEmptyTurn && !sameProtocol) return undefined;
   const fields = extraFieldsFor(NAME, turn.extras);
   // A spoken response is sent back by its id, without its content.
   const mayLackContent = !isEmptyTurn || fields.audio !== undefined;
-  const wire = omitUndefined({
+  const calls = called.filter((call) => !isOfFunction(call));
+  const functionCall = called.find(isOfFunction);
+  return omitUndefined({
     ...fields,
     role: 'assistant',
     content: content.length === 0 && mayLackContent ? null : content,
-    reasoning_content: reasoningOf(turn) || undefined,
+    reasoning_content: reasoning || undefined,
     refusal: refusal || undefined,
-    tool_calls: calls.length > 0 ? calls : undefined,
-    function_call: functionCall,
+    tool_calls: calls.length > 0 ? calls.map(encodeToolCall) : undefined,
+    function_call: functionCall && encodeFunctionCall(functionCall),
   });
-  return [wire];
 };
 
 /** An agent's accounting line; it changes on every request, which would defeat the upstream's cache. */
 const BILLING_LINE = /^x-anthropic-billing-header:/;
 
-const encodeSystem = (turn: Turn, sameProtocol: boolean): Json[] => {
-  const kept = turn.blocks.filter(
-    (block) => block.type !== 'text' || !BILLING_LINE.test(block.text),
-  );
+const encodeSystem = ({ blocks, extras }: Turn, sameProtocol: boolean): Json | undefined => {
+  const kept = blocks.filter((block) => block.type !== 'text' || !BILLING_LINE.test(block.text));
   const content = contentOf(kept, sameProtocol);
-  if (content.length === 0 && !sameProtocol) return [];
-  return [{ ...extraFieldsFor(NAME, turn.extras), role: 'system', content }];
+  if (content.length === 0 && !sameProtocol) return undefined;
+  return { ...extraFieldsFor(NAME, extras), role: 'system', content };
 };
 
 const isResult = (block: Block): block is ToolResultBlock => block.type === 'tool-result';
@@ -219,48 +216,51 @@ const encodeResult = (result: ToolResultBlock): Json => {
 };
 
 const attachmentsOf = ({ callId, content }: ToolResultBlock): Json[] => {
-  const media = content.filter(isMedia).flatMap(encodePart);
+  const media = encodeParts(content.filter(isMedia));
   const label = `Attached to the result of tool call ${callId}:`;
   return media.length > 0 ? [{ type: 'text', text: label }, ...media] : [];
+};
+
+const encodeUser = (turn: Turn, sameProtocol: boolean): Json | undefined => {
+  const rest = turn.blocks.filter((block) => !isResult(block));
+  const content = contentOf(rest, sameProtocol);
+  const holdsOnlyResults = rest.length === 0 && turn.blocks.length > 0;
+  if (holdsOnlyResults || (content.length === 0 && !sameProtocol)) return undefined;
+  return { ...extraFieldsFor(NAME, turn.extras), role: 'user', content };
 };
 
 /**
  * Results as separate messages before all other content: upstreams require them right after their
  * calls. They carry text only, so media follow in a user message that names their call.
  */
-const encodeToolResults = (results: ToolResultBlock[]): Json[] => {
-  const attached = results.flatMap(attachmentsOf);
-  const messages = results.map(encodeResult);
-  return attached.length > 0 ? [...messages, { role: 'user', content: attached }] : messages;
-};
-
-const encodeUser = (turn: Turn, sameProtocol: boolean): Json[] => {
-  const rest = turn.blocks.filter((block) => !isResult(block));
-  const content = contentOf(rest, sameProtocol);
-  const holdsOnlyResults = rest.length === 0 && turn.blocks.length > 0;
-  if (holdsOnlyResults || (content.length === 0 && !sameProtocol)) return [];
-  return [{ ...extraFieldsFor(NAME, turn.extras), role: 'user', content }];
-};
-
-/** Consecutive user turns: their tool results come first. */
-const encodeUsers = (turns: Turn[], sameProtocol: boolean): Json[] => [
-  ...encodeToolResults(turns.flatMap(({ blocks }) => blocks.filter(isResult))),
-  ...turns.flatMap((turn) => encodeUser(turn, sameProtocol)),
-];
-
-const encodeRun = (run: Turn[], position: number, sameProtocol: boolean): Json[] => {
-  switch (run[0]?.role) {
-    case 'assistant':
-      return run.flatMap((turn) => encodeAssistant(turn, sameProtocol));
-    case 'user':
-      return encodeUsers(run, sameProtocol);
-    default: {
-      // Many upstreams accept only one leading system message.
-      const isJoined = position === 0 && !sameProtocol;
-      const joined = { role: 'system' as const, blocks: run.flatMap(({ blocks }) => blocks) };
-      return (isJoined ? [joined] : run).flatMap((turn) => encodeSystem(turn, sameProtocol));
+const encodeResults = (run: Turn[]): Json[] => {
+  const messages: Json[] = [];
+  const attached: Json[] = [];
+  for (const { blocks } of run) {
+    for (const block of blocks) {
+      if (!isResult(block)) continue;
+      messages.push(encodeResult(block));
+      attached.push(...attachmentsOf(block));
     }
   }
+  if (attached.length > 0) messages.push({ role: 'user', content: attached });
+  return messages;
+};
+
+const ENCODE = { assistant: encodeAssistant, user: encodeUser, system: encodeSystem };
+
+/** Consecutive turns of one role. */
+const encodeRun = (run: Run, position: number, sameProtocol: boolean): Json[] => {
+  const [{ role }] = run;
+  const messages = role === 'user' ? encodeResults(run) : [];
+  // Many upstreams accept only one leading system message.
+  const isJoined = role === 'system' && position === 0 && !sameProtocol;
+  const turns = isJoined ? [{ role, blocks: run.flatMap(({ blocks }) => blocks) }] : run;
+  for (const turn of turns) {
+    const message = ENCODE[role](turn, sameProtocol);
+    if (message) messages.push(message);
+  }
+  return messages;
 };
 
 /**

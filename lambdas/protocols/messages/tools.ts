@@ -10,8 +10,7 @@ import type { WireTool, WireToolChoice } from './wire.ts';
 export const decodeTool = (tool: WireTool): Tool | NativeTool => {
   if (tool.type === 'other') return { native: true, protocol: NAME, value: tool.value };
   const { name, description, input_schema: parameters, strict, ...fields } = tool;
-  const canonical = { ...omitUndefined({ name, description, strict }), parameters };
-  return { ...canonical, ...extrasIfAny(NAME, fields) };
+  return omitUndefined({ name, description, strict, parameters, ...extrasIfAny(NAME, fields) });
 };
 
 export const decodeToolChoice = (choice: WireToolChoice): ToolChoice => {
