@@ -1,5 +1,4 @@
-import { isEmpty } from '../support/omit-undefined.ts';
-import type { Block, Extras, GenerationRequest, Turn } from './generation.ts';
+import type { Block, Extras, GenerationRequest } from './generation.ts';
 import { asRecord, type Json } from './json.ts';
 import type { ProtocolName } from './protocol-name.ts';
 
@@ -38,6 +37,7 @@ const CARRIED = ['max_completion_tokens', 'functions'];
 const NAMED_IN_TURNS = [
   ...['name', 'detail', 'citations', 'context', 'transformations', 'clear_at', 'output_config'],
 ];
+const SPEECH = ['audio'];
 const NAMED_IN_TOOLS = ['input_examples', 'allowed_callers', 'async', 'output_schema'];
 
 /** Fields without which the response is another one: only targets of the protocol are called. */
@@ -68,32 +68,30 @@ export const isDefault = (name: string, value: unknown): boolean =>
   asRecord(value)?.enabled === false ||
   (Array.isArray(value) && value.every((item) => item === DEFAULT_ITEMS[name]));
 
-const extrasOf = (block: Block): (Extras | undefined)[] => {
-  if (block.type === 'native') return [];
-  return [block.extras, ...(block.type === 'tool-result' ? block.content.flatMap(extrasOf) : [])];
-};
-
-type Dropped = (extras: Extras | undefined, names: string[]) => string[];
-
-/** Of the members `names` in `extras`, those that a target of `protocol` does not get. */
-const droppedFor =
-  (protocol: ProtocolName): Dropped =>
-  (extras, names) => {
-    if (extras === undefined || extras.protocol === protocol || isEmpty(extras.fields)) return [];
+/** Names of the members of turns and tools that a target of `protocol` does not get. */
+const namedWithin = (
+  protocol: ProtocolName,
+  { turns, tools = [] }: GenerationRequest,
+): string[] => {
+  const dropped: string[] = [];
+  const add = (extras: Extras | undefined, names: string[]) => {
+    if (extras === undefined || extras.protocol === protocol) return;
     const fields = { ...extras.fields, ...asRecord(extras.fields.image_url) };
-    return names.filter((name) => !isDefault(name, fields[name]));
+    dropped.push(...names.filter((name) => !isDefault(name, fields[name])));
   };
-
-/** Of the assistant's turns, of which agents echo every member, only speech: its upstream alone has it. */
-const namedOfTurn = ({ role, blocks, extras }: Turn, dropped: Dropped): string[] =>
-  role === 'assistant'
-    ? dropped(extras, ['audio'])
-    : [extras, ...blocks.flatMap(extrasOf)].flatMap((one) => dropped(one, NAMED_IN_TURNS));
-
-const namedWithin = ({ turns, tools = [] }: GenerationRequest, dropped: Dropped): string[] => [
-  ...turns.flatMap((turn) => namedOfTurn(turn, dropped)),
-  ...tools.flatMap((tool) => ('native' in tool ? [] : dropped(tool.extras, NAMED_IN_TOOLS))),
-];
+  const addFrom = (block: Block) => {
+    if (block.type === 'native') return;
+    add(block.extras, NAMED_IN_TURNS);
+    if (block.type === 'tool-result') block.content.forEach(addFrom);
+  };
+  for (const { role, blocks, extras } of turns) {
+    // Of the assistant's turns, of which agents echo every member, only speech: its upstream alone has it.
+    add(extras, role === 'assistant' ? SPEECH : NAMED_IN_TURNS);
+    if (role !== 'assistant') blocks.forEach(addFrom);
+  }
+  for (const tool of tools) if (!('native' in tool)) add(tool.extras, NAMED_IN_TOOLS);
+  return dropped;
+};
 
 /** Whether a tool is strict, and the target's strict mode does not support its schema. */
 const losesStrict = ({ tools = [] }: GenerationRequest, isStrict: (schema: Json) => boolean) =>
@@ -108,7 +106,7 @@ export const fieldsBeyond = (
   const { extras } = request;
   if (extras.protocol === protocol) return [];
   const strict = losesStrict(request, isStrict) ? ['strict'] : [];
-  const within = namedWithin(request, droppedFor(protocol));
+  const within = namedWithin(protocol, request);
   const harmless = HARMLESS[extras.protocol];
   // The decoder of responses names its fields; of the rest chat has the same.
   const entries = harmless ? Object.entries(extras.fields) : [];
