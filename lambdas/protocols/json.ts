@@ -137,10 +137,11 @@ const readString = (literal: string): string | undefined =>
 
 /** Stands for the string; no name or id holds it. */
 const HOLE = '\u0000';
+const HOLE_LITERAL = JSON.stringify(HOLE);
 
 /** Returns a function that writes the same JSON as `write`, which stringifies it once, with another string. */
 export const jsonTemplate = (write: (hole: string) => string): ((text: string) => string) => {
-  const [head, tail] = write(HOLE).split(JSON.stringify(HOLE));
+  const [head, tail] = write(HOLE).split(HOLE_LITERAL);
   return (text) => `${head}${writeString(text)}${tail}`;
 };
 

@@ -52,13 +52,16 @@ const readField = (line: string): [string, string] => {
   return [line.slice(0, colon), line.slice(colon + (line[colon + 1] === ' ' ? 2 : 1))];
 };
 
+const eventOf = (event: string, data: string): SseEvent =>
+  event === '' ? { data } : { event, data };
+
 /** Collects the fields of an event up to the blank line after it; comments and other fields are ignored. */
 const createEventReader = () => {
   let event = '';
   let data: string | undefined;
   return (line: string): SseEvent | undefined => {
     if (line === '') {
-      const complete = data === undefined ? undefined : { ...(event && { event }), data };
+      const complete = data === undefined ? undefined : eventOf(event, data);
       event = '';
       data = undefined;
       return complete;
@@ -78,7 +81,14 @@ export const createSseReader = () => {
   const readText = createLineReader();
   const readLine = createEventReader();
   const decoder = new TextDecoder();
-  const feed = (text: string): SseEvent[] => readText(text).flatMap((line) => readLine(line) ?? []);
+  const feed = (text: string): SseEvent[] => {
+    const events: SseEvent[] = [];
+    for (const line of readText(text)) {
+      const event = readLine(line);
+      if (event) events.push(event);
+    }
+    return events;
+  };
   return {
     /** Returns the messages that `bytes` complete, in order. */
     push: (bytes: Uint8Array): SseEvent[] => feed(decoder.decode(bytes, { stream: true })),

@@ -2,7 +2,7 @@ import { omitUndefined } from '../../support/omit-undefined.ts';
 import { parseWire } from '../../support/schema.ts';
 import { extraFieldsFor, makeExtras, partsBeyond } from '../extras.ts';
 import { type Fitted, fitRequest, partsRefused } from '../fit-request.ts';
-import type { DocumentBlock, GenerationRequest } from '../generation.ts';
+import type { DocumentBlock, Extras, GenerationRequest } from '../generation.ts';
 import { asRecord, type Json, listOf } from '../json.ts';
 import { essentialBeyond, fieldsBeyond } from '../losses.ts';
 import { effortOfBudget, fitEffort, type Profile } from '../profile.ts';
@@ -97,8 +97,9 @@ const withoutEffort = ({ effort: levels = ['none'] }: Profile): string | undefin
 
 /** Spells the effort as the target's model accepts it: a level that it has, or none. */
 const fitReasoning = (request: GenerationRequest, profile: Profile): Fitted => {
-  const wanted = wantedEffort(request, profile.effort);
   const isExcluded = profile.effortWithTools === false && offersFunctions(request);
+  if (request.reasoning === undefined && !isExcluded) return { request, dropped: [] };
+  const wanted = wantedEffort(request, profile.effort);
   const effort = isExcluded ? withoutEffort(profile) : wanted && fitEffort(wanted, profile.effort);
   // Without the field, a model without levels does not think.
   const isOff = wanted === 'none' && profile.effort?.length === 0;
@@ -125,11 +126,11 @@ const encodeMaxTokens = ({ maxTokens }: GenerationRequest, { maxOutputTokens }: 
 /** Fields of the responses protocol that have the same name here. */
 const SHARED = ['service_tier', 'safety_identifier', 'verbosity'];
 
-const sharedFields = ({ extras }: GenerationRequest): Json => {
-  const fields = extraFieldsFor('responses', extras);
-  return Object.fromEntries(
-    SHARED.flatMap((name) => (name in fields ? [[name, fields[name]]] : [])),
-  );
+const sharedFields = ({ protocol, fields }: Extras): Json => {
+  const shared: Json = {};
+  if (protocol !== 'responses') return shared;
+  for (const name of SHARED) if (name in fields) shared[name] = fields[name];
+  return shared;
 };
 
 /** The request as the target's model accepts it. */
@@ -158,7 +159,7 @@ export const encodeRequest = (
     stream_options: options,
     functions: _mark,
     ...fields
-  } = { ...sharedFields(request), ...extraFieldsFor(NAME, request.extras) };
+  } = { ...sharedFields(request.extras), ...extraFieldsFor(NAME, request.extras) };
   const sameProtocol = request.extras.protocol === NAME;
   const tokensField = newerName === undefined ? 'max_tokens' : 'max_completion_tokens';
   return omitUndefined({

@@ -1,3 +1,4 @@
+import { isEmpty } from '../../support/omit-undefined.ts';
 import type { Extras, FinishReason } from '../generation.ts';
 import { asRecord, asString, type Json } from '../json.ts';
 import { NAME } from './name.ts';
@@ -17,11 +18,9 @@ const PLACES: Place[] = ['response', 'choice', 'message'];
 /** Members that show the operator's account at a provider, and the name of every object's prototype. */
 const HIDDEN = /cost|byok|billing|account|^(?:provider|organization|__proto__)$/;
 
-/** The members of `wire` that only this protocol has, without those that callers must not see. */
-export const membersBeyond = (wire: Json, canonical: readonly string[]): [string, unknown][] =>
-  Object.keys(wire)
-    .filter((name) => !canonical.includes(name) && !HIDDEN.test(name))
-    .map((name) => [name, wire[name]]);
+/** Names of the members of `wire` that only this protocol has, without those that callers must not see. */
+export const namesBeyond = (wire: Json, canonical: readonly string[]): string[] =>
+  Object.keys(wire).filter((name) => !canonical.includes(name) && !HIDDEN.test(name));
 
 /** Members of a fragment that continue those of the fragments before it. */
 const GROWING = ['text', 'summary', 'data', 'signature'];
@@ -66,13 +65,13 @@ export const createResponseFields = () => {
   const fields: Record<Place, Json> = { response: {}, choice: {}, message: {} };
   return {
     add: (place: Place, wire: Json) => {
-      for (const [name, value] of membersBeyond(wire, CANONICAL[place])) {
-        fields[place][name] = merged(place, fields[place][name], value);
+      for (const name of namesBeyond(wire, CANONICAL[place])) {
+        fields[place][name] = merged(place, fields[place][name], wire[name]);
       }
     },
     /** The reason with the fields, which only callers of this protocol get. */
     addTo: (reason: FinishReason): FinishReason =>
-      PLACES.some((place) => Object.keys(fields[place]).length > 0)
+      PLACES.some((place) => !isEmpty(fields[place]))
         ? { ...reason, extras: { protocol: NAME, fields } }
         : reason,
   };

@@ -3,7 +3,7 @@ import { extraFieldsFor } from '../extras.ts';
 import type { Usage } from '../generation.ts';
 import { asCount, asRecord, type Json } from '../json.ts';
 import { NAME } from './name.ts';
-import { membersBeyond } from './response-fields.ts';
+import { namesBeyond } from './response-fields.ts';
 
 /** Some upstreams count reasoning separately from the completion; their total shows it. */
 const outputOf = (wire: Json, input: number, output: number, reasoning: number): number =>
@@ -13,19 +13,24 @@ const outputOf = (wire: Json, input: number, output: number, reasoning: number):
 
 /** Counts that have a canonical form. */
 const CANONICAL = ['prompt_tokens', 'completion_tokens', 'total_tokens'];
+const DETAILS = ['prompt_tokens_details', 'completion_tokens_details'];
 const CANONICAL_DETAILS = ['cached_tokens', 'cache_write_tokens', 'reasoning_tokens'];
 
+const membersBeyond = (wire: Json, canonical: readonly string[]): Json => {
+  const members: Json = {};
+  for (const name of namesBeyond(wire, canonical)) members[name] = wire[name];
+  return members;
+};
+
 /** The members that only this protocol has. */
-const nativeUsage = (wire: Json): Json =>
-  Object.fromEntries(
-    membersBeyond(wire, CANONICAL).map(([name, value]) => {
-      const details = /^(?:prompt|completion)_tokens_details$/.test(name) && asRecord(value);
-      return [
-        name,
-        details ? Object.fromEntries(membersBeyond(details, CANONICAL_DETAILS)) : value,
-      ];
-    }),
-  );
+const nativeUsage = (wire: Json): Json => {
+  const native = membersBeyond(wire, CANONICAL);
+  for (const name of DETAILS) {
+    const details = asRecord(native[name]);
+    if (details) native[name] = membersBeyond(details, CANONICAL_DETAILS);
+  }
+  return native;
+};
 
 /**
  * `prompt_tokens` includes cached tokens, as in the canonical form; their field differs between

@@ -104,7 +104,7 @@ export const encodeUsage = (usage: Usage, estimate: () => number): Record<string
     output_tokens_details:
       reasoningTokens === undefined ? null : { thinking_tokens: reasoningTokens },
     server_tool_use: native.server_tool_use ?? null,
-    ...Object.fromEntries(WHOLE.flatMap((name) => (name in native ? [[name, native[name]]] : []))),
+    ...omitUndefined({ iterations: native.iterations, fallback_credit: native.fallback_credit }),
   };
 };
 
@@ -116,7 +116,9 @@ export const encodeMessageUsage = (
   const native = extraFieldsFor(NAME, usage.extras);
   return {
     cache_creation: native.cache_creation ?? null,
-    ...Object.fromEntries(OF_SERVICE.map((name) => [name, native[name] ?? null])),
+    inference_geo: native.inference_geo ?? null,
+    service_tier: native.service_tier ?? null,
+    speed: native.speed ?? null,
     ...encodeUsage(usage, estimate),
   };
 };
