@@ -1,4 +1,5 @@
-import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { type Bytes, sha256Of } from '../support/bytes.ts';
 import { perUnit } from '../support/clock.ts';
 
 export type AwsCredentials = {
@@ -18,12 +19,10 @@ export type Unsigned = {
   url: URL;
   /** Names in lower case; `x-amz-content-sha256`, which S3 requires, is the digest of the body in hex. */
   headers: Record<string, string>;
-  body: string | Uint8Array;
+  body: Bytes;
 };
 
 const ALGORITHM = 'AWS4-HMAC-SHA256';
-
-const sha256 = (data: string | Uint8Array): string => hash('sha256', data);
 
 const hmac = (key: KeyObject, text: string) => createHmac('sha256', key).update(text);
 
@@ -52,7 +51,7 @@ const canonicalRequest = ({ method, url, headers, body }: Unsigned, names: strin
   const path = url.pathname.split('/').map(encodeURIComponent).join('/');
   let lines = '';
   for (const name of names) lines += `${name}:${headers[name]}\n`;
-  const digest = headers['x-amz-content-sha256'] ?? sha256(body);
+  const digest = headers['x-amz-content-sha256'] ?? sha256Of(body);
   return `${method}\n${path}\n\n${lines}\n${names.join(';')}\n${digest}`;
 };
 
@@ -80,7 +79,7 @@ export const createSigner = (service: string, { region, credentials }: AwsIdenti
     if (sessionToken !== undefined) headers['x-amz-security-token'] = sessionToken;
     const names = Object.keys(headers).toSorted();
     const scope = `${date.slice(0, 8)}/${region}/${service}/aws4_request`;
-    const request = sha256(canonicalRequest({ ...unsigned, headers }, names));
+    const request = sha256Of(canonicalRequest({ ...unsigned, headers }, names));
     const key = signingKey(secretAccessKey, scope);
     const signature = hmac(key, `${ALGORITHM}\n${date}\n${scope}\n${request}`).digest('hex');
     const credential = `${accessKeyId}/${scope}`;

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { Bytes } from '../support/bytes.ts';
 import {
   createResponseReader,
   type ResponseHandler,
@@ -31,20 +32,17 @@ export type Exchange = {
 /** A connection, which carries one request after the other. */
 export type Connection = {
   /** Sends a request: the bytes before its body, and the body. */
-  send(head: string, body: HttpBody, handler: ExchangeHandler): Exchange;
+  send(head: string, body: Bytes, handler: ExchangeHandler): Exchange;
   /** Whether it can carry a request: it may have been closed since it became idle. */
   isOpen(): boolean;
   /** Closes an idle connection. */
   destroy(): void;
 };
 
-/** A text is sent in UTF-8. */
-export type HttpBody = string | Uint8Array;
-
 const NOT_ASCII = /[\x80-\xff]/;
 
 /** A head has one byte a character. */
-const write = (socket: Socket, head: string, body: HttpBody): void => {
+const write = (socket: Socket, head: string, body: Bytes): void => {
   if (typeof body === 'string' && !NOT_ASCII.test(head)) {
     // Without a buffer of its size, whose memory V8 collects in full collections only.
     socket.write(head + body);
@@ -52,7 +50,7 @@ const write = (socket: Socket, head: string, body: HttpBody): void => {
   }
   socket.cork();
   socket.write(head, 'latin1');
-  socket.write(body);
+  for (const piece of Array.isArray(body) ? body : [body]) socket.write(piece);
   socket.uncork();
 };
 

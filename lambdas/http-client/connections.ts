@@ -1,5 +1,6 @@
 import { connect as connectTcp, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import type { Bytes } from '../support/bytes.ts';
 import type { Clock } from '../support/clock.ts';
 import {
   type Connection,
@@ -7,7 +8,6 @@ import {
   createConnection,
   type Exchange,
   type ExchangeHandler,
-  type HttpBody,
 } from './connection.ts';
 
 export type HttpRequest = {
@@ -16,7 +16,7 @@ export type HttpRequest = {
   path: string;
   /** Names in lower case, with `host`, and `content-length` of the body. */
   headers: Record<string, string>;
-  body: HttpBody;
+  body: Bytes;
 };
 
 /** Connections to one origin, kept alive between requests. */

@@ -17,7 +17,14 @@ export type MemberSpan = {
 export const LARGE_BODY = 256_000;
 
 /** A JSON text, what it is parsed to, its size, and, of a large one, where its large members are. */
-export type JsonSource = { text: string; value: unknown; bytes: number; spans: MemberSpan[] };
+export type JsonSource = {
+  text: string;
+  value: unknown;
+  bytes: number;
+  spans: MemberSpan[];
+  /** The text in UTF-8, if it was received so. */
+  utf8?: Uint8Array | undefined;
+};
 
 /** Sums of several counts of this size are exact. */
 const MAX_COUNT = 2 ** 48;

@@ -1,3 +1,4 @@
+import type { Bytes } from '../support/bytes.ts';
 import type { ApiError } from '../support/errors.ts';
 import type { Generation, GenerationEvent, GenerationRequest, ResponseMeta } from './generation.ts';
 import type { Profile } from './profile.ts';
@@ -110,7 +111,7 @@ export type CallerProtocol = {
 export type UnsignedRequest = {
   secret: string | undefined;
   url: URL;
-  body: string | Uint8Array;
+  body: Bytes;
   now: number;
 };
 

@@ -1,8 +1,9 @@
-import type { Exchange, ExchangeHandler, HttpBody } from '../http-client/connection.ts';
+import type { Exchange, ExchangeHandler } from '../http-client/connection.ts';
 import type { HttpConnections } from '../http-client/connections.ts';
 import type { ResponseHead } from '../http-client/response-head.ts';
 import type { HeaderMap } from '../protocols/protocol.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
+import { type Bytes, sizeOf } from '../support/bytes.ts';
 import type { Clock } from '../support/clock.ts';
 import { CONNECT_MS } from './deadlines.ts';
 import { type Chunks, createResponseBody, type ResponseBody } from './response-body.ts';
@@ -10,7 +11,7 @@ import { type Chunks, createResponseBody, type ResponseBody } from './response-b
 export type PostOptions = {
   url: URL;
   headers: HeaderMap;
-  body: HttpBody;
+  body: Bytes;
   connections: HttpConnections;
   clock: Clock;
   signal: AbortSignal;
@@ -73,7 +74,7 @@ const lowerCased = (headers: HeaderMap): HeaderMap => {
 const requestOf = ({ url, headers, body }: PostOptions) => {
   // How the request is framed is not the catalog's.
   const { connection, 'transfer-encoding': encoding, ...others } = lowerCased(headers);
-  const length = { 'content-length': String(Buffer.byteLength(body)) };
+  const length = { 'content-length': String(sizeOf(body)) };
   return {
     method: 'POST' as const,
     path: url.pathname + url.search,

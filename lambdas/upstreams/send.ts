@@ -1,5 +1,3 @@
-import { hash } from 'node:crypto';
-import type { HttpBody } from '../http-client/connection.ts';
 import { createConnectionPools } from '../http-client/connections.ts';
 import type { Confidential } from '../protocols/clean-reason.ts';
 import {
@@ -10,6 +8,7 @@ import {
   wireTargetOf,
 } from '../protocols/protocol.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
+import { type Bytes, sha256Of, sizeOf } from '../support/bytes.ts';
 import type { Clock } from '../support/clock.ts';
 import { firstEventMs } from './deadlines.ts';
 import { encodeJson } from './encode-json.ts';
@@ -56,15 +55,15 @@ const signFor = async (
  * another process after the first one died. Providers reject a key that is reused with another body.
  */
 const idempotencyHeaderFor = (
-  body: HttpBody,
+  body: Bytes,
   { target: { idempotencyHeader: name }, requestId }: UpstreamCall,
 ): HeaderMap =>
   name === undefined || requestId === undefined
     ? {}
-    : { [name]: `${requestId}-${hash('sha256', body).slice(0, 16)}` };
+    : { [name]: `${requestId}-${sha256Of(body).slice(0, 16)}` };
 
 const headersFor = (
-  body: HttpBody,
+  body: Bytes,
   authHeaders: HeaderMap,
   call: UpstreamCall,
   target: WireTarget,
@@ -96,7 +95,7 @@ export const createSend = ({ role, clock }: SendParts) => {
     const headers = headersFor(body, signed, call, target);
     const { signal } = call;
     const sent = post({ url, headers, body, connections: connectionsTo(url), clock, signal });
-    const waitMs = firstEventMs(Buffer.byteLength(body), call.target.firstEventTimeoutMs);
+    const waitMs = firstEventMs(sizeOf(body), call.target.firstEventTimeoutMs);
     const cancelWait = clock.after(waitMs, () =>
       sent.fail(new UpstreamError('first-event-timeout', `no content within ${waitMs} ms`)),
     );

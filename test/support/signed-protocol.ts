@@ -3,9 +3,12 @@ import { createEventWriter } from '../../lambdas/protocols/event-writer.ts';
 import { asRecord, asString, parseUpstreamJson } from '../../lambdas/protocols/json.ts';
 import type { UnsignedRequest, UpstreamProtocol } from '../../lambdas/protocols/protocol.ts';
 import { UpstreamError } from '../../lambdas/protocols/upstream-error.ts';
+import { sha256Of } from '../../lambdas/support/bytes.ts';
 
 export const signatureOf = ({ secret = '', url, body, now }: UnsignedRequest): string =>
-  createHmac('sha256', secret).update(`${url.pathname}\n${now}\n`).update(body).digest('hex');
+  createHmac('sha256', secret)
+    .update(`${url.pathname}\n${now}\n${sha256Of(body)}`)
+    .digest('hex');
 
 const streamDecoder: UpstreamProtocol['streamDecoder'] = () => {
   const writer = createEventWriter({ mayBeEmpty: true });

@@ -168,7 +168,7 @@ export const writeReply = (options: WriteOptions) => {
 const SHORT = 4_096;
 
 const write = (stream: Writable, text: string): void => {
-  stream.write(text.length > SHORT ? toUtf8([text], text.length) : text);
+  stream.write(text.length > SHORT ? toUtf8(text) : text);
 };
 
 /** Resolves once the stream can take more, or is closed. */
