@@ -20,7 +20,7 @@ const TAIL = 2_000;
 
 const FIRST_TEXT = 'word0';
 
-const connectionsTo = createConnectionPools(systemClock);
+const connectionsTo = createConnectionPools({ clock: systemClock, connectMs: 3_000 });
 
 /** Sends a request, and resolves at the end of its response. */
 const sendOnce = (pool: HttpConnections, request: HttpRequest) =>

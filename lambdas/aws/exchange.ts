@@ -18,15 +18,15 @@ export type AwsResponse = ResponseHead & { body: Buffer };
 /** Requests at once, as the SDK has them; further ones wait. */
 const MAX_REQUESTS = 50;
 
-const timeoutError = (what: string, ms: number): Error =>
-  Object.assign(new Error(`${what} took more than ${ms} ms`), { name: 'TimeoutError' });
+const timeoutError = (ms: number): Error =>
+  Object.assign(new Error(`The request took more than ${ms} ms`), { name: 'TimeoutError' });
 
 /** Sends requests to one origin, and reads their responses whole. */
 export const createExchange = (
   origin: URL,
   { clock, timeouts }: { clock: Clock; timeouts: Timeouts },
 ) => {
-  const connections = createHttpConnections(origin, clock);
+  const connections = createHttpConnections(origin, { clock, connectMs: timeouts.connectMs });
   const waiting: (() => void)[] = [];
   let running = 0;
 
@@ -42,7 +42,6 @@ export const createExchange = (
 
       const end = () => {
         cancelTimeout();
-        cancelConnect();
         signal?.removeEventListener('abort', onAbort);
         if (sent) running -= 1;
         else if (waiting.includes(start)) waiting.splice(waiting.indexOf(start), 1);
@@ -55,14 +54,12 @@ export const createExchange = (
         reject(error);
       };
       const onAbort = () => fail(signal?.reason);
-      const failAfter = (ms: number, what: string) =>
-        clock.after(ms, () => fail(timeoutError(what, ms)));
 
       const send = () => {
         sent = connections.send(
           { ...request, path: url.pathname + url.search },
           {
-            onConnect: () => cancelConnect(),
+            onConnect: () => undefined,
             onHead: (received) => {
               head = received;
             },
@@ -75,7 +72,6 @@ export const createExchange = (
           },
         );
         running += 1;
-        if (!sent.isReused) cancelConnect = failAfter(timeouts.connectMs, 'Connecting');
       };
       const start = () => {
         if (signal?.aborted) return onAbort();
@@ -86,8 +82,9 @@ export const createExchange = (
         }
       };
 
-      let cancelConnect = () => {};
-      const cancelTimeout = failAfter(timeouts.requestMs, 'The request');
+      const cancelTimeout = clock.after(timeouts.requestMs, () =>
+        fail(timeoutError(timeouts.requestMs)),
+      );
       if (signal?.aborted) return onAbort();
       signal?.addEventListener('abort', onAbort, { once: true });
       if (running < MAX_REQUESTS) start();

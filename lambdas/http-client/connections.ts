@@ -55,8 +55,22 @@ const idleMsOf = (keepAlive: string | undefined): number => {
   return seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1_000 - 1_000;
 };
 
+export type ConnectionOptions = {
+  clock: Clock;
+  /** Until a new connection is there, TLS handshake included. */
+  connectMs: number;
+};
+
+const connectTimeout = (ms: number): Error =>
+  Object.assign(new Error(`no connection within ${ms} ms`), {
+    ...{ name: 'TimeoutError', code: 'CONNECT_TIMEOUT' },
+  });
+
 /** `origin` is an address with `http:` or `https:`, whose path is ignored. */
-export const createHttpConnections = (origin: URL, clock: Clock): HttpConnections => {
+export const createHttpConnections = (
+  origin: URL,
+  { clock, connectMs }: ConnectionOptions,
+): HttpConnections => {
   const host = origin.hostname.replace(/^\[|\]$/g, '');
   const options = { host, noDelay: true, keepAlive: true, keepAliveInitialDelay: 1_000 };
   const idle: { connection: Connection; until: number }[] = [];
@@ -93,10 +107,14 @@ export const createHttpConnections = (origin: URL, clock: Clock): HttpConnection
     },
   };
 
-  const open = (): Connection =>
-    origin.protocol === 'https:'
-      ? createConnection(openTls(), 'secureConnect', events)
-      : createConnection(openTcp(), 'connect', events);
+  const open = (): Connection => {
+    const isTls = origin.protocol === 'https:';
+    const socket = isTls ? openTls() : openTcp();
+    const connected = isTls ? 'secureConnect' : 'connect';
+    const cancel = clock.after(connectMs, () => socket.destroy(connectTimeout(connectMs)));
+    socket.once(connected, cancel).once('close', cancel);
+    return createConnection(socket, connected, events);
+  };
 
   /** The one that was used last, which its server closes last. */
   const takeIdle = (): Connection | undefined => {
@@ -121,10 +139,12 @@ export const createHttpConnections = (origin: URL, clock: Clock): HttpConnection
 };
 
 /** Returns the connections to a URL's origin, one pool for each. */
-export const createConnectionPools = (clock: Clock): ((url: URL) => HttpConnections) => {
+export const createConnectionPools = (
+  options: ConnectionOptions,
+): ((url: URL) => HttpConnections) => {
   const pools = new Map<string, HttpConnections>();
   return (url) => {
-    const pool = pools.get(url.origin) ?? createHttpConnections(url, clock);
+    const pool = pools.get(url.origin) ?? createHttpConnections(url, options);
     pools.set(url.origin, pool);
     return pool;
   };

@@ -3,6 +3,7 @@ import { createConnectionPools } from '../http-client/connections.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import { type UpstreamProtocol, wireTargetOf } from '../protocols/protocol.ts';
 import type { Clock } from '../support/clock.ts';
+import { CONNECT_MS } from './deadlines.ts';
 import { post } from './post.ts';
 import { readShortBody } from './read-error.ts';
 import type { UpstreamSecrets } from './secrets.ts';
@@ -29,7 +30,7 @@ export const createCountAtProvider = (parts: {
   clock: Clock;
 }): CountAtProvider => {
   const { secrets, clock } = parts;
-  const connectionsTo = createConnectionPools(clock);
+  const connectionsTo = createConnectionPools({ clock, connectMs: CONNECT_MS });
 
   const ask = async ({ target, protocol, request }: CountCall, signal: AbortSignal) => {
     const { counter } = protocol;

@@ -5,7 +5,6 @@ import type { HeaderMap } from '../protocols/protocol.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import { type Bytes, sizeOf } from '../support/bytes.ts';
 import type { Clock } from '../support/clock.ts';
-import { CONNECT_MS } from './deadlines.ts';
 import { type Chunks, createResponseBody, type ResponseBody } from './response-body.ts';
 
 export type PostOptions = {
@@ -98,13 +97,11 @@ export const post = (options: PostOptions): Post => {
   let isComplete = false;
   let isOver = false;
   let isClosed = false;
-  let cancelConnect = () => {};
   let cancelDrain = () => {};
 
   const fail = (reason: UpstreamError) => {
     failure ??= reason;
     isOver = true;
-    cancelConnect();
     sent?.destroy();
     reject(reason);
     received?.fail(reason);
@@ -113,7 +110,6 @@ export const post = (options: PostOptions): Post => {
 
   const handler: ExchangeHandler = {
     onConnect: () => {
-      cancelConnect();
       isConnected = true;
     },
     onHead: (head) => {
@@ -130,7 +126,6 @@ export const post = (options: PostOptions): Post => {
       received?.end();
     },
     onError: (error) => {
-      cancelConnect();
       cancelDrain();
       // Retries once on a new connection: other idle ones may be stale too.
       if (sent?.isReused && !sent.hasBytes() && isStale(error)) return start(connections.sendFresh);
@@ -143,10 +138,6 @@ export const post = (options: PostOptions): Post => {
   const start = (send: HttpConnections['send']) => {
     sent = send(request, handler);
     isConnected ||= sent.isReused;
-    if (sent.isReused) return;
-    cancelConnect = clock.after(CONNECT_MS, () =>
-      fail(new UpstreamError('connect', `no connection within ${CONNECT_MS} ms`)),
-    );
   };
 
   const onAbort = () => fail(errorOfAbort(signal));

@@ -10,7 +10,7 @@ import {
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import { type Bytes, sha256Of, sizeOf } from '../support/bytes.ts';
 import type { Clock } from '../support/clock.ts';
-import { firstEventMs } from './deadlines.ts';
+import { CONNECT_MS, firstEventMs } from './deadlines.ts';
 import { encodeJson } from './encode-json.ts';
 import { post } from './post.ts';
 import { readAnswer } from './read-answer.ts';
@@ -82,7 +82,7 @@ type SendParts = { role: RoleSigner; clock: Clock };
 
 /** Returns a function that makes one call, with a secret or, without one, as the role. */
 export const createSend = ({ role, clock }: SendParts) => {
-  const connectionsTo = createConnectionPools(clock);
+  const connectionsTo = createConnectionPools({ clock, connectMs: CONNECT_MS });
 
   return async (call: UpstreamCall, credential: Credential | undefined): Promise<EventBatches> => {
     const secret = credential?.value;

@@ -11,7 +11,7 @@ const HEAD = 'HTTP/1.1 200 OK\r\n';
 const clock = createManualClock(0);
 
 const connectTo = ({ origin }: RawServer, time = clock) => {
-  const connections = createHttpConnections(origin, time);
+  const connections = createHttpConnections(origin, { clock: time, connectMs: 3_000 });
   onTestFinished(connections.destroy);
   return connections;
 };
@@ -140,7 +140,8 @@ describe('connections that are kept', () => {
     const module = new URL('../../../lambdas/http-client/connections.ts', import.meta.url);
     const script = `
       const { createHttpConnections } = await import(${JSON.stringify(module.href)});
-      const connections = createHttpConnections(new URL(${JSON.stringify(server.origin.href)}), Date);
+      const clock = { now: Date.now, after: () => () => {} };
+      const connections = createHttpConnections(new URL(${JSON.stringify(server.origin.href)}), { clock, connectMs: 3_000 });
       const request = { method: 'GET', path: '/', headers: {}, body: '' };
       const print = () => console.log('ended');
       const none = () => {};

@@ -18,7 +18,10 @@ const trust = (cert: string) => {
 };
 
 const connectTo = (host: string, port: number) => {
-  const connections = createHttpConnections(new URL(`https://${host}:${port}`), clock);
+  const connections = createHttpConnections(new URL(`https://${host}:${port}`), {
+    clock,
+    connectMs: 3_000,
+  });
   onTestFinished(connections.destroy);
   return connections;
 };

@@ -15,7 +15,7 @@ const setUp = async (answer = OK) => {
   });
   const clock = createCountingClock(0);
   const caller = new AbortController();
-  const connections = createHttpConnections(server.origin, clock);
+  const connections = createHttpConnections(server.origin, { clock, connectMs: 3_000 });
   onTestFinished(connections.destroy);
   const send = (options: Partial<PostOptions> = {}) =>
     post({

@@ -135,7 +135,7 @@ const open = async (total: number, framing: string) => {
     pour(socket, total);
   });
   const clock = createManualClock(0);
-  const connections = createHttpConnections(server.origin, clock);
+  const connections = createHttpConnections(server.origin, { clock, connectMs: 3_000 });
   onTestFinished(connections.destroy);
   const { signal } = new AbortController();
   const body = Buffer.from('{}');
