@@ -54,7 +54,7 @@ export type CallBudget = {
   limits: AnswerLimits;
   /** Aborts at the deadline, when the client disconnects or cancels, and on `abort`. */
   signal: AbortSignal;
-  /** Ends the timer of a call that has ended: an abort that stops nothing takes 4 us of CPU. */
+  /** Ends the timer of a call that has ended: an abort makes and dispatches an event, also if it stops nothing. */
   end(): void;
   /** Ends a call that may still run. */
   abort(): void;
