@@ -63,18 +63,33 @@ export const withFrame = (decoder: StreamDecoder): StreamDecoder => {
   };
 };
 
+type Add = (events: GenerationEvent[], event: GenerationEvent) => void;
+
+const addEach: Add = (events, event) => {
+  events.push(event);
+};
+
+/** For a response that is collected: a delta is joined to the one before it. */
+const addJoined: Add = (events, event) => {
+  const last = events.at(-1);
+  const isDelta = event.type === 'block-delta' && last?.type === 'block-delta';
+  if (isDelta && last.index === event.index) last.delta += event.delta;
+  else events.push(event);
+};
+
 const createStreamReader = (
   { protocol, request }: UpstreamCall,
   meter: AnswerMeter,
 ): BodyReader => {
   const decoder = withFrame(protocol.streamDecoder(request));
   const sse = createSseReader();
+  const add = request.stream ? addEach : addJoined;
   // Loops, since `flatMap` takes several times as long for the one or two events of a message.
   const decode = (messages: SseEvent[]) => {
     const decoded: GenerationEvent[] = [];
     for (const message of messages) {
       meter.message(message.data);
-      for (const event of decoder.push(message)) decoded.push(event);
+      for (const event of decoder.push(message)) add(decoded, event);
     }
     return decoded;
   };
