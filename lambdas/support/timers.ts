@@ -6,7 +6,8 @@ const monotonicNow = (): number => {
 
 type Timer = {
   at: number;
-  action: () => void;
+  /** Undefined once it has run or was cancelled. */
+  action: (() => void) | undefined;
   /** Its place among those that are pending. */
   index: number;
 };
@@ -21,16 +22,19 @@ export const createTimers = () => {
   let alarm: NodeJS.Timeout | undefined;
   let alarmAt = Number.POSITIVE_INFINITY;
 
-  /** The last one takes its place. False if it has run, or was cancelled before. */
-  const remove = (timer: Timer): boolean => {
-    const last = pending.at(-1);
-    if (!last || pending[timer.index] !== timer) return false;
-    last.index = timer.index;
-    pending[timer.index] = last;
-    pending.pop();
+  /** Takes the action out, so that what it holds is free; the last timer moves to the place of this one. */
+  const take = (timer: Timer): (() => void) | undefined => {
+    const { action } = timer;
+    const last = action && pending.pop();
+    if (!last) return undefined;
+    timer.action = undefined;
+    if (last !== timer) {
+      last.index = timer.index;
+      pending[timer.index] = last;
+    }
     // Only what is pending keeps the process alive.
     if (pending.length === 0) alarm?.unref();
-    return true;
+    return action;
   };
 
   const arm = ({ at }: Timer): void => {
@@ -47,7 +51,7 @@ export const createTimers = () => {
     const now = monotonicNow();
     const due = pending.filter(({ at }) => at <= now).toSorted((one, other) => one.at - other.at);
     try {
-      for (const timer of due) if (remove(timer)) timer.action();
+      for (const timer of due) take(timer)?.();
     } finally {
       for (const timer of pending) arm(timer);
     }
@@ -59,7 +63,7 @@ export const createTimers = () => {
     if (pending.push(timer) === 1) alarm?.ref();
     arm(timer);
     return () => {
-      remove(timer);
+      take(timer);
     };
   };
 };
