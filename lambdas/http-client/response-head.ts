@@ -14,8 +14,17 @@ export const MAX_HEAD_BYTES = 16_384;
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\r\n]*)?$/;
 /** Lines of a token, a colon, and visible characters, spaces and tabs. A folded line starts with a space. */
 const HEADER_LINES = /^(?:\r\n[!#$%&'*+.^`|~\w-]+:[\t -~\x80-\xff]*)*$/;
-/** Spaces and tabs only: `trim` also removes a no-break space. */
-const PADDING = /^[\t ]+|(?<![\t ])[\t ]+$/g;
+
+const isPadding = (character = ''): boolean => character === ' ' || character === '\t';
+
+/** Without spaces and tabs around it: `trim` also removes a no-break space. */
+const sliceTrimmed = (text: string, from: number, to: number): string => {
+  let start = from;
+  let end = to;
+  while (start < end && isPadding(text[start])) start += 1;
+  while (start < end && isPadding(text[end - 1])) end -= 1;
+  return text.slice(start, end);
+};
 const LENGTH = /^\d{1,15}$/;
 /** Applications that copy the headers of another server name it twice. */
 const CHUNKED = /^chunked(?:[\t ]*,[\t ]*chunked)*$/i;
@@ -38,7 +47,7 @@ export const readHeaders = (lines: string): Record<string, string> => {
     const end = next === -1 ? lines.length : next;
     const colon = lines.indexOf(':', start);
     const name = lines.slice(start, colon).toLowerCase();
-    const value = lines.slice(colon + 1, end).replace(PADDING, '');
+    const value = sliceTrimmed(lines, colon + 1, end);
     if (headers[name] === undefined) headers[name] = value;
     else if (JOINED.has(name)) headers[name] += `, ${value}`;
     start = end + 2;

@@ -63,23 +63,18 @@ const basicAuthOf = ({ username, password }: URL): HeaderMap => {
   return { authorization: `Basic ${Buffer.from(text).toString('base64')}` };
 };
 
-/** Of equal names the last counts: a target's headers, in any case, replace the protocol's. */
-const lowerCased = (headers: HeaderMap): HeaderMap => {
-  const found: HeaderMap = {};
-  for (const [name, value] of Object.entries(headers)) found[name.toLowerCase()] = value;
-  return found;
-};
+/** How the request is framed is not the catalog's. */
+const FRAMING = new Set(['connection', 'transfer-encoding']);
 
-const requestOf = ({ url, headers, body }: PostOptions) => {
-  // How the request is framed is not the catalog's.
-  const { connection, 'transfer-encoding': encoding, ...others } = lowerCased(headers);
-  const length = { 'content-length': String(sizeOf(body)) };
-  return {
-    method: 'POST' as const,
-    path: url.pathname + url.search,
-    headers: { host: url.host, ...basicAuthOf(url), ...others, ...length },
-    body,
-  };
+/** Of equal names the last counts: a target's headers, in any case, replace the protocol's. */
+const headersOf = ({ url, headers, body }: PostOptions): HeaderMap => {
+  const sent: HeaderMap = { host: url.host, ...basicAuthOf(url) };
+  for (const name in headers) {
+    const lowerCased = name.toLowerCase();
+    if (!FRAMING.has(lowerCased)) sent[lowerCased] = headers[name] ?? '';
+  }
+  sent['content-length'] = String(sizeOf(body));
+  return sent;
 };
 
 /**
@@ -89,7 +84,9 @@ const requestOf = ({ url, headers, body }: PostOptions) => {
 export const post = (options: PostOptions): Post => {
   const { connections, clock, signal } = options;
   const { promise, resolve, reject } = Promise.withResolvers<UpstreamResponse>();
-  const request = requestOf(options);
+  const { url, body } = options;
+  const path = url.pathname + url.search;
+  const request = { method: 'POST' as const, path, headers: headersOf(options), body };
   let sent: Exchange | undefined;
   let received: ResponseBody | undefined;
   let failure: UpstreamError | undefined;
