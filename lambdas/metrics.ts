@@ -69,11 +69,6 @@ export type MetricIn<S extends Scope> = (typeof SCOPES)[S]['metrics'][number];
 export type MetricName = MetricIn<Scope>;
 export type DimensionName = (typeof SCOPES)[Scope]['dimensions'][number];
 
-/** Every metric once. */
-export const METRIC_NAMES: MetricName[] = [
-  ...new Set(Object.values(SCOPES).flatMap<MetricName>(({ metrics }) => metrics)),
-];
-
 export const unitOf = (name: MetricName): 'Count' | 'Milliseconds' | 'Percent' => {
   if (name === 'TokenEstimateError') return 'Percent';
   return name.endsWith('Ms') ? 'Milliseconds' : 'Count';

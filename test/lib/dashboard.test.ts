@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { METRIC_NAMES, NAMESPACE, SCOPES } from '../../lambdas/metrics.ts';
+import { NAMESPACE, SCOPES } from '../../lambdas/metrics.ts';
 import { drawDashboard, widgetsOf } from '../support/dashboard-picture.ts';
+import { METRIC_NAMES } from '../support/metrics.ts';
 import { exampleModels, synthTemplate } from './synth.ts';
 
 const PICTURE = new URL('../../docs/dashboard.svg', import.meta.url);

@@ -1,5 +1,5 @@
 import type { LogEvent, LogFields } from '../../lambdas/log-events.ts';
-import { METRIC_NAMES } from '../../lambdas/metrics.ts';
+import { METRIC_NAMES } from './metrics.ts';
 
 /** One word: ids, kinds, codes, names out of the catalog. Whatever a person writes has spaces. */
 const WORD = /^[\w.:@!=/-]{1,120}$/;

@@ -1,5 +1,11 @@
 import * as z from 'zod';
+import { type MetricName, SCOPES } from '../../lambdas/metrics.ts';
 import type { DataPoint } from './alarm-states.ts';
+
+/** Every metric once. */
+export const METRIC_NAMES: MetricName[] = [
+  ...new Set(Object.values(SCOPES).flatMap<MetricName>(({ metrics }) => metrics)),
+];
 
 /** The part of CloudWatch's embedded metric format that makes metrics. */
 const Emf = z.looseObject({
