@@ -29,8 +29,9 @@ const MOST_BYTES = 32_000_000;
 const MOST_TOKENS = 10_000_000;
 
 /** A client that reads the beginning of an endless answer and then no more. */
-const startSleeper = async (family: keyof typeof PATHS) => {
-  const lab = await startLab([talkForever], { model: { max_output_tokens: MOST_TOKENS } });
+const startSleeper = async (family: keyof typeof PATHS, slowClients = {}) => {
+  const model = { max_output_tokens: MOST_TOKENS };
+  const lab = await startLab([talkForever], { model, slowClients });
   const { fleet, primary } = lab;
   const url = fleet.urls[0] ?? '';
   const client = await connectTo(url);
@@ -72,13 +73,10 @@ describe.each(FAMILIES)('a client of %s that stops reading', (family) => {
     expect(await fleet.charged()).toBe(1);
   });
 
-  test('a client that stops reading is disconnected after a minute, and its upstream call ends', async () => {
-    const { url, client, primary, fleet, clock, count, untilHeldBack } = await startSleeper(family);
-    await untilHeldBack();
-    // The minute of the write that waits, and a second for each 16 KB of it.
-    clock.advance(59_000);
-    expect(openSocketsAt(url)).toHaveLength(1);
-    clock.advance(60_000);
+  test('a client that stops reading is disconnected, and its upstream call ends', async () => {
+    const { url, client, primary, fleet, clock, count } = await startSleeper(family, {
+      readTimeout: 300,
+    });
     await expect.poll(() => openSocketsAt(url)).toEqual([]);
     await expect.poll(() => primary.sockets.size).toBe(0);
     await expect.poll(() => count('request')).toBe(1);

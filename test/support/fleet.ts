@@ -50,6 +50,7 @@ export type FleetOptions = {
   /** In place of the local store of kept responses; `endpoint` is that of the tables. */
   answersAt?: (endpoint: string) => AnswerStore | Promise<AnswerStore>;
   toEvent?: ServerOptions['toEvent'];
+  slowClients?: ServerOptions['slowClients'];
   secret?: string;
   /** Stage option `countTokens`. */
   countTokens?: 'estimate' | 'provider';
@@ -66,7 +67,7 @@ const PLAN = { id: 'fleet', rpm: 1_000_000, quota: 1_000_000, period: 'month' } 
 const hostOf = (baseUrl: string) => new URL(baseUrl).host;
 
 export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
-  const { models, clock, size = 1, toEvent, secret = 'secret' } = options;
+  const { models, clock, size = 1, toEvent, secret = 'secret', slowClients = {} } = options;
   const stores = await startLocalStores();
   await stores.parts.plans.putPlan(PLAN);
   const lifecycle = createKeyLifecycle({ ...stores.parts, clock, randomBytes });
@@ -97,7 +98,10 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
   const handlers = Array.from({ length: size }, create);
   const servers = await Promise.all(
     handlers.map((handler) =>
-      startServer({ handler, port: 0, clock, randomBytes, ...(toEvent && { toEvent }) }),
+      startServer({
+        ...{ handler, port: 0, clock, randomBytes, slowClients },
+        ...(toEvent && { toEvent }),
+      }),
     ),
   );
   const hosts = models.flatMap(({ targets }) => targets.map(({ baseUrl }) => hostOf(baseUrl)));
