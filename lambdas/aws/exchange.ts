@@ -1,5 +1,9 @@
 import type { Exchange } from '../http-client/connection.ts';
-import { createHttpConnections, type HttpRequest } from '../http-client/connections.ts';
+import {
+  createHttpConnections,
+  type HttpRequest,
+  timeoutError,
+} from '../http-client/connections.ts';
 import type { ResponseHead } from '../http-client/response-head.ts';
 import type { Clock } from '../support/clock.ts';
 import { joinBytes } from '../support/join-bytes.ts';
@@ -17,9 +21,6 @@ export type AwsResponse = ResponseHead & { body: Buffer };
 
 /** Requests at once, as the SDK has them; further ones wait. */
 const MAX_REQUESTS = 50;
-
-const timeoutError = (ms: number): Error =>
-  Object.assign(new Error(`The request took more than ${ms} ms`), { name: 'TimeoutError' });
 
 /** Sends requests to one origin, and reads their responses whole. */
 export const createExchange = (
@@ -83,7 +84,7 @@ export const createExchange = (
       };
 
       const cancelTimeout = clock.after(timeouts.requestMs, () =>
-        fail(timeoutError(timeouts.requestMs)),
+        fail(timeoutError('The request', timeouts.requestMs)),
       );
       if (signal?.aborted) return onAbort();
       signal?.addEventListener('abort', onAbort, { once: true });

@@ -61,9 +61,9 @@ export type ConnectionOptions = {
   connectMs: number;
 };
 
-const connectTimeout = (ms: number): Error =>
-  Object.assign(new Error(`no connection within ${ms} ms`), {
-    ...{ name: 'TimeoutError', code: 'CONNECT_TIMEOUT' },
+export const timeoutError = (what: string, ms: number): Error =>
+  Object.assign(new Error(`${what} took more than ${ms} ms.`), {
+    ...{ name: 'TimeoutError', code: 'ETIMEDOUT' },
   });
 
 /** `origin` is an address with `http:` or `https:`, whose path is ignored. */
@@ -111,7 +111,9 @@ export const createHttpConnections = (
     const isTls = origin.protocol === 'https:';
     const socket = isTls ? openTls() : openTcp();
     const connected = isTls ? 'secureConnect' : 'connect';
-    const cancel = clock.after(connectMs, () => socket.destroy(connectTimeout(connectMs)));
+    const cancel = clock.after(connectMs, () =>
+      socket.destroy(timeoutError('Connecting', connectMs)),
+    );
     socket.once(connected, cancel).once('close', cancel);
     return createConnection(socket, connected, events);
   };

@@ -65,21 +65,18 @@ const decodeContent = (encoding: string | undefined, body: Body) => {
 
 const decodeUtf8 = (bytes: Uint8Array): string => {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     throw invalidBody('is not valid UTF-8.');
   }
 };
 
-const MARK = '\uFEFF';
-const MARK_BYTES = Buffer.from(MARK);
+const BYTE_ORDER_MARK = /^\uFEFF/;
+/** Of its bytes, with which no JSON begins. The text lacks it. */
+const FIRST_OF_MARK = 0xef;
 
-const withoutMark = (body: Body): Body => {
-  if (typeof body === 'string') return body.startsWith(MARK) ? body.slice(1) : body;
-  return MARK_BYTES.equals(body.subarray(0, 3)) ? body.subarray(3) : body;
-};
-
-const textOf = (body: Body): string => (typeof body === 'string' ? body : decodeUtf8(body));
+const textOf = (body: Body): string =>
+  typeof body === 'string' ? body.replace(BYTE_ORDER_MARK, '') : decodeUtf8(body);
 
 /**
  * Reads and parses the JSON body of a POST; undefined for other methods, whose
@@ -94,8 +91,8 @@ export const readBody = async ({
   const sentBytes = Buffer.byteLength(body);
   if (sentBytes > MAX_BODY_BYTES) throw tooLarge();
   checkContentType(headers['content-type']);
-  const content = withoutMark(await decodeContent(headers['content-encoding'], body));
-  const bytes = content === body ? sentBytes : Buffer.byteLength(content);
-  const utf8 = typeof content === 'string' ? undefined : content;
-  return { ...parseJsonObject(textOf(content), bytes), utf8 };
+  const content = await decodeContent(headers['content-encoding'], body);
+  const bytes = content === body ? sentBytes : content.length;
+  const isUtf8 = typeof content !== 'string' && content[0] !== FIRST_OF_MARK;
+  return { ...parseJsonObject(textOf(content), bytes), utf8: isUtf8 ? content : undefined };
 };

@@ -22,7 +22,7 @@ export type JsonSource = {
   value: unknown;
   bytes: number;
   spans: MemberSpan[];
-  /** The text in UTF-8, if it was received so. */
+  /** The text in UTF-8, if it was received so, without a byte order mark. */
   utf8?: Uint8Array | undefined;
 };
 

@@ -29,6 +29,7 @@ export const createUtf8Writer = (length: number) => {
   };
 };
 
+/** The bytes that `Buffer.from` returns. */
 export const toUtf8 = (text: string): Buffer => {
   const writer = createUtf8Writer(text.length);
   writer.write(text);

@@ -18,16 +18,17 @@ const encodeLarge = (value: Record<string, unknown>, source: JsonSource): Uint8A
   const unchanged = unchangedListsOf(source);
   const members = Object.entries(value)
     .filter(([, member]) => member !== undefined)
-    .map(([name, member]) => ({ name, member, sent: unchanged(name, member) }));
-  const changedBytes = members.reduce(
-    (bytes, { sent }) => bytes - sizeOf(sent ?? ''),
-    source.bytes,
-  );
-  const { write, take } = createUtf8Writer(changedBytes);
+    .map(([name, member]) => {
+      const sent = Array.isArray(member) ? unchanged(name, member) : undefined;
+      return { name, member, sent };
+    });
+  const received = members.flatMap(({ sent }) => (sent instanceof Uint8Array ? [sent] : []));
+  const { write, take } = createUtf8Writer(source.bytes - sizeOf(received));
   const parts: Uint8Array[] = [];
   for (const [index, { name, member, sent }] of members.entries()) {
     write(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`);
-    if (sent) parts.push(take(), sent);
+    if (sent instanceof Uint8Array) parts.push(take(), sent);
+    else if (sent !== undefined) write(sent);
     else for (const piece of piecesOf(member)) write(piece);
   }
   write(members.length === 0 ? '{}' : '}');

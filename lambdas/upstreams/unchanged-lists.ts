@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { asRecord, type JsonSource, type MemberSpan } from '../protocols/json.ts';
-import { toUtf8 } from '../support/utf8.ts';
 
 const namesIn = (value: unknown): number => {
   if (typeof value !== 'object' || value === null) return 0;
@@ -9,9 +8,12 @@ const namesIn = (value: unknown): number => {
   return members.reduce<number>((sum, member) => sum + namesIn(member), own);
 };
 
-/** The bytes of a member, as they were received if they were. */
-const bytesOf = ({ text, utf8 }: JsonSource, { start, end }: MemberSpan): Uint8Array => {
-  if (utf8 === undefined) return toUtf8(text.slice(start, end));
+/** A member as it was received: its bytes, or its text. */
+const receivedAt = (
+  { text, utf8 }: JsonSource,
+  { start, end }: MemberSpan,
+): Uint8Array | string => {
+  if (utf8 === undefined) return text.slice(start, end);
   // Of the shorter side: little stands before a large member, or behind it, and 4.5 MB take up to 4 ms.
   const byteAt = (index: number): number =>
     index < text.length / 2
@@ -21,7 +23,7 @@ const bytesOf = ({ text, utf8 }: JsonSource, { start, end }: MemberSpan): Uint8A
 };
 
 /**
- * Returns a function that finds the bytes of a list which is the same in a body as its caller sent it. A text with a
+ * Returns a function that finds what was received of a list that is the same in a body. A text with a
  * name twice, or with `__proto__`, holds more names than were read: another reader could see something else in it.
  */
 export const unchangedListsOf = (source: JsonSource) => {
@@ -30,10 +32,9 @@ export const unchangedListsOf = (source: JsonSource) => {
   const spanOf = new Map(
     source.spans.map((span): [string, MemberSpan] => [JSON.parse(span.name), span]),
   );
-  return (wanted: string, list: unknown): Uint8Array | undefined => {
+  return (wanted: string, list: unknown[]): Uint8Array | string | undefined => {
     const span = spanOf.get(wanted);
-    if (!span || !Array.isArray(list) || !isDeepStrictEqual(list, lists?.[wanted]))
-      return undefined;
-    return namesIn(list) === span.names ? bytesOf(source, span) : undefined;
+    if (!span || !isDeepStrictEqual(list, lists?.[wanted])) return undefined;
+    return namesIn(list) === span.names ? receivedAt(source, span) : undefined;
   };
 };
