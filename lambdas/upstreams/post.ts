@@ -134,7 +134,7 @@ export const post = (options: PostOptions): Post => {
 
   const start = (send: HttpConnections['send']) => {
     sent = send(request, handler);
-    isConnected ||= sent.isReused;
+    isConnected = sent.isReused;
   };
 
   const onAbort = () => fail(errorOfAbort(signal));

@@ -13,6 +13,8 @@ export type RawServer = {
   sockets: Socket[];
   /** How many connections are open. */
   open(): number;
+  /** Refuses further connections. */
+  stopListening(): void;
 };
 
 /** A server that does what the test says with each packet; `count` is that of all packets. */
@@ -33,17 +35,19 @@ export const startRawServer = async (
   });
   server.listen(0, host);
   await once(server, 'listening');
+  const closed = once(server, 'close');
   const { port } = server.address() as AddressInfo;
   onTestFinished(async () => {
     for (const socket of sockets) socket.destroy();
     server.close();
-    await once(server, 'close');
+    await closed;
   });
   const name = host.includes(':') ? `[${host}]` : host;
   return {
     origin: new URL(`http://${name}:${port}`),
     sockets,
     open: () => sockets.filter(({ destroyed }) => !destroyed).length,
+    stopListening: () => void server.close(),
   };
 };
 

@@ -82,6 +82,21 @@ test.each([
   expect(packets).toHaveLength(2);
 });
 
+test('a server that accepts no other connection after a stale one is unreachable', async () => {
+  const { server, clock, send } = await setUp();
+  const first = send();
+  const { chunks } = await first.response;
+  while (!(await chunks.next()).done);
+  first.close();
+  const [socket] = server.sockets;
+  socket?.removeAllListeners('data').once('data', () => {
+    server.stopListening();
+    socket.resetAndDestroy();
+  });
+  expect(await rejection(send().response)).toMatchObject({ kind: 'connect' });
+  await expect.poll(clock.waits).toEqual([]);
+});
+
 test('a closed request ends the read that waits for it', async () => {
   const { server, send } = await setUp('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nok');
   const sent = send();
