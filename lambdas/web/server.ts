@@ -174,6 +174,9 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   });
   // Without a listener Node closes the connection without a response.
   server.on('connect', (_request, socket) => {
+    // Node has let go of it: an error would end the process, and what nobody reads never ends.
+    socket.on('error', () => undefined).once('finish', () => socket.destroy());
+    socket.resume();
     errors.sendRaw(socket, methodNotAllowed('GET, HEAD, POST, OPTIONS'));
   });
   server.listen(options.port, host);

@@ -11,6 +11,7 @@ import type { InvocationContext } from '../../../lambdas/http/stages.ts';
 import { systemClock } from '../../../lambdas/support/clock.ts';
 import { startServer } from '../../../lambdas/web/server.ts';
 import { type Edge, startEdge } from '../../support/edge.ts';
+import { openSocketsAt } from '../../support/open-sockets.ts';
 import { send } from '../../support/send.ts';
 
 const HOST = { port: 0, clock: systemClock, randomBytes };
@@ -85,6 +86,28 @@ describe('what is no HTTP request', () => {
       id?.trim(),
     );
     expect(ids).toEqual([expect.stringMatching(REQUEST_ID), ids[0]]);
+  });
+
+  test('a tunnel whose client resets or keeps its connection leaves neither error nor connection', async () => {
+    const { url } = await startHandler(() => ({}));
+    const { hostname, port } = new URL(url);
+    const open = async () => {
+      const options = { port: Number(port), host: hostname, allowHalfOpen: true };
+      const socket = connect(options).on('error', () => undefined);
+      await once(socket, 'connect');
+      return socket;
+    };
+    const bytes = `CONNECT a:443 HTTP/1.1\r\nhost: a:443\r\n\r\n${'x'.repeat(100_000)}`;
+    const kept = await open();
+    kept.resume().write(bytes);
+    for (let turn = 0; turn < 20; turn += 1) {
+      const socket = await open();
+      socket.write(bytes);
+      await setImmediate();
+      socket.resetAndDestroy();
+    }
+    await expect.poll(() => openSocketsAt(url)).toEqual([]);
+    kept.destroy();
   });
 });
 
