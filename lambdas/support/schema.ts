@@ -263,6 +263,10 @@ export const typed = <S extends Shape, U extends Schema<unknown> = typeof Other>
   };
 };
 
+/** Of an object whose type is known elsewhere: `typed` would keep it whole. */
+export const noneBut = (types: readonly string[]): Schema<never> =>
+  looseObject({ type: oneOf(types) }) as Schema<never>;
+
 const readAs = <T>(schema: Schema<T>, value: unknown) => {
   const issues: Issue[] = [];
   return { output: schema(value, issues), issues };

@@ -13,6 +13,7 @@ import {
   maxItems,
   minItems,
   nonEmpty,
+  noneBut,
   number,
   oneOf,
   optional,
@@ -36,7 +37,7 @@ const TextSource = looseObject({ type: literal('text'), data: string });
 /** Of files, content lists and unknown kinds: only an upstream of this protocol supports them. */
 const ImageBlock = looseObject({
   type: literal('image'),
-  source: typed({ base64: Base64Source, url: UrlSource }),
+  source: typed({ base64: Base64Source, url: UrlSource, text: noneBut(['base64', 'url']) }),
 });
 const DocumentBlock = looseObject({
   type: literal('document'),
@@ -54,7 +55,11 @@ const ThinkingBlock = looseObject({
   thinking: string,
   signature: optional(string),
 });
-const ResultContent = typed({ text: TextBlock, image: ImageBlock, document: DocumentBlock });
+const NotInResult = noneBut(['text', 'image', 'document']);
+const ResultContent = typed({
+  ...{ text: TextBlock, image: ImageBlock, document: DocumentBlock },
+  ...{ tool_use: NotInResult, tool_result: NotInResult, thinking: NotInResult },
+});
 const ToolResultBlock = looseObject({
   type: literal('tool_result'),
   tool_use_id: string,

@@ -13,6 +13,7 @@ import {
   maxItems,
   minItems,
   nonEmpty,
+  noneBut,
   number,
   oneOf,
   optional,
@@ -112,7 +113,12 @@ const CustomTool = looseObject({
 const NamespaceTool = looseObject({
   type: literal('namespace'),
   name: ToolName,
-  tools: list(typed({ function: FunctionTool, custom: CustomTool })),
+  tools: list(
+    typed({
+      ...{ function: FunctionTool, custom: CustomTool },
+      namespace: noneBut(['function', 'custom']),
+    }),
+  ),
 });
 /** Tools of other types are run by the vendor. */
 const WireTool = typed({ function: FunctionTool, custom: CustomTool, namespace: NamespaceTool });
