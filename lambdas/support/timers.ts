@@ -49,12 +49,17 @@ export const createTimers = () => {
     alarm = undefined;
     alarmAt = Number.POSITIVE_INFINITY;
     const now = monotonicNow();
-    const due = pending.filter(({ at }) => at <= now).toSorted((one, other) => one.at - other.at);
-    try {
-      for (const timer of due) take(timer)?.();
-    } finally {
-      for (const timer of pending) arm(timer);
+    const due: Timer[] = [];
+    let next: Timer | undefined;
+    for (const timer of pending) {
+      if (timer.at <= now) due.push(timer);
+      else if (!next || timer.at < next.at) next = timer;
     }
+    if (next) arm(next);
+    const [first, ...others] = due.toSorted((one, other) => one.at - other.at);
+    // Each in a separate turn, as Node runs its timers: what awaits one may cancel the next.
+    for (const timer of others) setImmediate(() => take(timer)?.());
+    if (first) take(first)?.();
   };
 
   /** Runs `action` once after `ms`; the returned function cancels it. */
