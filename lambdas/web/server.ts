@@ -174,7 +174,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   });
   // Without a listener Node closes the connection without a response.
   server.on('connect', (_request, socket) => {
-    // Node has let go of it: an error would end the process, and what nobody reads never ends.
+    // Node has released it: an error would end the process, and unread it would never end.
     socket.on('error', () => undefined).once('finish', () => socket.destroy());
     socket.resume();
     errors.sendRaw(socket, methodNotAllowed('GET, HEAD, POST, OPTIONS'));
