@@ -20,6 +20,7 @@ import { type HeaderMap, wireTargetOf } from '../protocols/protocol.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
 import { UpstreamError } from '../protocols/upstream-error.ts';
 import { invalidRequest } from '../support/errors.ts';
+import { oncePer } from '../support/once-per.ts';
 import type { Call } from './endpoint.ts';
 
 /** A valid call: its decoded request, its model and the targets that may serve it. */
@@ -50,15 +51,6 @@ const once = <Value>(compute: () => Value): (() => Value) => {
   };
 };
 
-const oncePer = <Key, Value>(compute: (key: Key) => Value): ((key: Key) => Value) => {
-  const values = new Map<Key, Value>();
-  return (key) => {
-    const value = values.get(key) ?? compute(key);
-    values.set(key, value);
-    return value;
-  };
-};
-
 export type CheckDeps = {
   catalog: Catalog;
   tokenizers: Tokenizers;
@@ -75,7 +67,9 @@ export const checkCall = ({ catalog, tokenizers }: CheckDeps, call: Call): Check
   const capable = targetsFor(model, request);
   const targets = isStrict ? strictTargets({ request, model }, capable) : capable;
   const parts = once(() => partsOf(request));
-  const countOnce = oncePer((target: Target) => countPrompt(parts(), countingOf(target)));
+  const countOnce = oncePer(new Map<Target, number[]>(), (target) =>
+    countPrompt(parts(), countingOf(target)),
+  );
   const estimateInput = (target = targets[0]) =>
     target ? estimateInputTokens(parts(), countingOf(target), countOnce(target)) : 0;
   // A page of a document is 258 tokens at one vendor and 2,300 at another: the provider decides on those.

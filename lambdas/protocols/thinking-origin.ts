@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { oncePer } from '../support/once-per.ts';
 import type {
   Block,
   Extras,
@@ -23,16 +24,10 @@ export const isSigned = (signature: string | undefined): boolean =>
 
 type Target = { upstream: string; model: string };
 
-const origins = new WeakMap<Target, string>();
-
 /** Identifies a target's upstream and model without naming them. */
-export const originOf = (target: Target): string => {
-  const known = origins.get(target);
-  if (known !== undefined) return known;
-  const origin = hash('sha256', `${target.upstream}\n${target.model}`).slice(0, 12);
-  origins.set(target, origin);
-  return origin;
-};
+export const originOf = oncePer(new WeakMap<Target, string>(), ({ upstream, model }) =>
+  hash('sha256', `${upstream}\n${model}`).slice(0, 12),
+);
 
 /** The id of a container belongs to the operator's account at one upstream, as a signature does. */
 const tagContainer = (reason: FinishReason, origin: string): FinishReason => {

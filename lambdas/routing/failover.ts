@@ -186,12 +186,9 @@ export const createFailover = ({ breaker }: { breaker: Breaker }): Failover => {
       }
       if (open.length < targets.length) return undefined;
       const last = await breaker.acquireTrickle(open, projectId);
+      const index = open.findIndex(({ target }) => target === last?.target);
       // Called after all: its failure is reported, not its breaker.
-      if (last)
-        open.splice(
-          open.findIndex(({ target }) => target === last.target),
-          1,
-        );
+      if (index !== -1) open.splice(index, 1);
       return last;
     };
   };

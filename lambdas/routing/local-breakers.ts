@@ -2,6 +2,7 @@ import type { Target } from '../catalog/catalog.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { createLruCache } from '../support/lru-cache.ts';
+import { oncePer } from '../support/once-per.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import { createLocalBreaker, type LocalBreaker } from './local-breaker.ts';
 import type { LocalPermit } from './permits.ts';
@@ -12,16 +13,11 @@ import { provesTargetAlive, type TripRule, tripRuleFor } from './trip-policy.ts'
 /** What the breakers of this environment share: `jittered` spreads the ends of their openings. */
 type Parts = { clock: Clock; log: Log; jittered: (ms: number) => number };
 
-const names = new WeakMap<Target, string>();
-
 /** The same text for each call of a target: a lookup hashes every other one. */
-export const nameOf = (target: Target): string => {
-  const known = names.get(target);
-  if (known !== undefined) return known;
-  const name = `${target.upstream}/${target.model}`;
-  names.set(target, name);
-  return name;
-};
+export const nameOf = oncePer(
+  new WeakMap<Target, string>(),
+  ({ upstream, model }) => `${upstream}/${model}`,
+);
 
 /** Of a call of which no breaker needs to know. */
 const UNCONCERNED: LocalPermit = {

@@ -87,6 +87,16 @@ export const decodeUsage = (wire: WireUsage): Usage | undefined => {
   };
 };
 
+/** The members `names`; one that is absent is `absent`, or left out. */
+const membersOf = (native: Json, names: string[], absent?: null): Json => {
+  const members: Json = {};
+  for (const name of names) {
+    const value = native[name] ?? absent;
+    if (value !== undefined) members[name] = value;
+  }
+  return members;
+};
+
 /**
  * The counts; the vendor's types require all of them, null if absent. `estimate` replaces an input of
  * zero, which the upstream did not count: agents compact their history by it.
@@ -104,7 +114,7 @@ export const encodeUsage = (usage: Usage, estimate: () => number): Record<string
     output_tokens_details:
       reasoningTokens === undefined ? null : { thinking_tokens: reasoningTokens },
     server_tool_use: native.server_tool_use ?? null,
-    ...omitUndefined({ iterations: native.iterations, fallback_credit: native.fallback_credit }),
+    ...membersOf(native, WHOLE),
   };
 };
 
@@ -116,9 +126,7 @@ export const encodeMessageUsage = (
   const native = extraFieldsFor(NAME, usage.extras);
   return {
     cache_creation: native.cache_creation ?? null,
-    inference_geo: native.inference_geo ?? null,
-    service_tier: native.service_tier ?? null,
-    speed: native.speed ?? null,
+    ...membersOf(native, OF_SERVICE, null),
     ...encodeUsage(usage, estimate),
   };
 };

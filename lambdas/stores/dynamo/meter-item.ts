@@ -1,5 +1,6 @@
 import { DAY_MS, MINUTE_MS } from '../../support/clock.ts';
 import { createLruCache } from '../../support/lru-cache.ts';
+import { oncePer } from '../../support/once-per.ts';
 import type { EndedPeriod, MeterCounts, Reservation, ReservedUnit } from '../meter-store.ts';
 import type { Item } from './table.ts';
 
@@ -59,16 +60,10 @@ type Mark = {
 const minuteIn = (text: string): number => Number.parseInt(text.slice(1), 36);
 
 /** Periods by the texts of marks, of which a minute has three at most: the text of a date takes 1 us. */
-const periods = createLruCache<string>(100);
-
-const periodIn = (text: string): string => {
-  const known = periods.get(text);
-  if (known !== undefined) return known;
+const periodIn = oncePer(createLruCache<string>(100), (text) => {
   const start = new Date(minuteIn(text) * MINUTE_MS).toISOString();
-  const period = start.slice(0, LABEL_LENGTHS[text.charAt(0)]);
-  periods.set(text, period);
-  return period;
-};
+  return start.slice(0, LABEL_LENGTHS[text.charAt(0)]);
+});
 
 const readMark = (name: string, value: string): Mark => {
   const isOpen = !value.startsWith(TOMBSTONE);

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { createHttpConnections } from '../../../lambdas/http-client/connections.ts';
-import { type PostOptions, post } from '../../../lambdas/upstreams/post.ts';
+import { type Post, type PostOptions, post } from '../../../lambdas/upstreams/post.ts';
 import { createCountingClock } from '../../support/counting-clock.ts';
 import { rejection } from '../../support/error-of.ts';
 import { OK, startRawServer } from '../http-client/raw-server.ts';
@@ -24,6 +24,13 @@ const setUp = async (answer = OK) => {
       ...options,
     });
   return { packets, server, clock, caller, send };
+};
+
+/** Leaves an idle connection. */
+const readWhole = async ({ response, close }: Post): Promise<void> => {
+  const { chunks } = await response;
+  while (!(await chunks.next()).done);
+  close();
 };
 
 test("a target's header in any case replaces the protocol's, and none frames the request", async () => {
@@ -56,10 +63,7 @@ test('the credentials in a URL are sent, unless a header replaces them', async (
 
 test('a request whose client has disconnected is not sent, not even on an idle connection', async () => {
   const { packets, caller, send } = await setUp();
-  const first = send();
-  const { chunks } = await first.response;
-  while (!(await chunks.next()).done);
-  first.close();
+  await readWhole(send());
   caller.abort();
   expect(await rejection(send().response)).toMatchObject({ kind: 'aborted' });
   expect(packets).toHaveLength(1);
@@ -70,10 +74,7 @@ test.each([
   ['half a head', 'HTTP/1.1 200 OK\r\ncontent-'],
 ])('a request that got %s on a kept connection is not sent again', async (_, begun) => {
   const { packets, server, send } = await setUp();
-  const first = send();
-  const { chunks } = await first.response;
-  while (!(await chunks.next()).done);
-  first.close();
+  await readWhole(send());
   server.sockets[0]?.removeAllListeners('data').on('data', (bytes) => {
     packets.push(String(bytes));
     server.sockets[0]?.end(begun);
@@ -84,10 +85,7 @@ test.each([
 
 test('a server that accepts no other connection after a stale one is unreachable', async () => {
   const { server, clock, send } = await setUp();
-  const first = send();
-  const { chunks } = await first.response;
-  while (!(await chunks.next()).done);
-  first.close();
+  await readWhole(send());
   const [socket] = server.sockets;
   socket?.removeAllListeners('data').once('data', () => {
     server.stopListening();
