@@ -1,5 +1,6 @@
 import { type DimensionName, type MetricName, NAMESPACE, SCOPES, unitOf } from '../metrics.ts';
 import { createLruCache } from '../support/lru-cache.ts';
+import { oncePer } from '../support/once-per.ts';
 
 /** Metrics of one request, or of one event outside of any: what it was about and how much of what. */
 export type Point = {
@@ -30,16 +31,12 @@ export type FormatEmf = (point: Point, now: number) => string;
  * members have the same directives, which are most of the line: they are kept as text.
  */
 export const createFormatEmf = (stage: string): FormatEmf => {
-  const forms = createLruCache<string>(MAX_FORMS);
+  const directivesFor = oncePer(createLruCache<string>(MAX_FORMS), (names) =>
+    directivesOf(names.split(',')),
+  );
   return ({ labels, values }, now) => {
     const members = { Stage: stage, ...labels, ...values };
-    const names = Object.keys(members);
-    const form = names.join();
-    let directives = forms.get(form);
-    if (directives === undefined) {
-      directives = directivesOf(names);
-      forms.set(form, directives);
-    }
+    const directives = directivesFor(Object.keys(members).join());
     const rest = JSON.stringify(members).slice(1);
     return `{"_aws":{"Timestamp":${now},"CloudWatchMetrics":${directives}},${rest}\n`;
   };
