@@ -1,3 +1,4 @@
+import { asRecord, isTooDeep, type Json, readJsonObject } from '../protocols/bytes/json.ts';
 import type {
   Block,
   DocumentBlock,
@@ -8,7 +9,6 @@ import type {
   ToolCallBlock,
   Turn,
 } from '../protocols/generation.ts';
-import { asRecord, isTooDeep, type Json, readJsonObject } from '../protocols/json.ts';
 import { sizeOfImage } from './image-size.ts';
 import type { Image } from './image-tokens.ts';
 import { MAX_INFLATED, tokensOfPdf } from './pdf-pages.ts';

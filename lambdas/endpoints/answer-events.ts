@@ -1,6 +1,6 @@
 import type { FinishReason, GenerationEvent, Usage } from '../protocols/generation.ts';
-import { createOriginTagger } from '../protocols/thinking-origin.ts';
-import { UpstreamError } from '../protocols/upstream-error.ts';
+import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
+import { createOriginTagger } from '../protocols/thinking/origin.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import type { Call } from './endpoint.ts';
 

@@ -1,6 +1,6 @@
 import type { Model } from '../catalog/catalog.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
-import { UpstreamError } from '../protocols/upstream-error.ts';
+import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
 import type { AnswerLimits } from '../upstreams/upstream.ts';
 import type { Cancellations } from './cancellations.ts';

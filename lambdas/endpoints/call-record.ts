@@ -1,5 +1,5 @@
 import type { Model, Target } from '../catalog/catalog.ts';
-import type { UpstreamError } from '../protocols/upstream-error.ts';
+import type { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import type { Recorder } from '../records/recorder.ts';
 import type { ReservedUnit } from '../stores/meter-store.ts';
 import type { Attempt, RequestRecord } from '../stores/record-store.ts';

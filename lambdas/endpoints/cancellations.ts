@@ -1,4 +1,4 @@
-import { UpstreamError } from '../protocols/upstream-error.ts';
+import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import type { CancelStore } from '../stores/cancel-store.ts';
 import { type Clock, pause } from '../support/clock.ts';
 import type { Call } from './endpoint.ts';

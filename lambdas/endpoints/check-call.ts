@@ -14,11 +14,11 @@ import {
 } from '../catalog/estimate-tokens.ts';
 import { partsOf } from '../catalog/request-parts.ts';
 import type { Tokenizers } from '../catalog/tokenizer.ts';
-import { assertConsistent } from '../protocols/assert-consistent.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
+import { assertConsistent } from '../protocols/ledger/assert-consistent.ts';
 import { type HeaderMap, wireTargetOf } from '../protocols/protocol.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
-import { UpstreamError } from '../protocols/upstream-error.ts';
+import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { oncePer } from '../support/once-per.ts';
 import type { Call } from './endpoint.ts';

@@ -1,6 +1,6 @@
 import type { Identity } from '../keys/authenticate.ts';
 import type { RequestFields } from '../log-events.ts';
-import type { JsonSource } from '../protocols/json.ts';
+import type { JsonSource } from '../protocols/bytes/json.ts';
 import type { CallerProtocol, HeaderMap } from '../protocols/protocol.ts';
 import type { MessageBatches } from '../protocols/sse.ts';
 

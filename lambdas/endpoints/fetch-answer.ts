@@ -1,8 +1,8 @@
 import type { Target } from '../catalog/catalog.ts';
 import type { ResponseMeta } from '../protocols/generation.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
-import { originOf, stripForeignThinking } from '../protocols/thinking-origin.ts';
-import { UpstreamError } from '../protocols/upstream-error.ts';
+import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
+import { originOf, stripForeignThinking } from '../protocols/thinking/origin.ts';
 import type { Keeper } from '../replay/keeper.ts';
 import { classifyFailure } from '../routing/classify-failure.ts';
 import type { FailedAttempt, Failover, Opened } from '../routing/failover.ts';

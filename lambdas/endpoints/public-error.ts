@@ -1,5 +1,5 @@
 import type { RequestFields } from '../log-events.ts';
-import { UpstreamError } from '../protocols/upstream-error.ts';
+import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { classifyFailure } from '../routing/classify-failure.ts';
 import { ApiError, DO_NOT_RETRY, invalidRequest, toApiError } from '../support/errors.ts';
 import { Cancelled } from './cancellations.ts';

@@ -1,6 +1,6 @@
-import { asRecord } from '../protocols/json.ts';
-import { UpstreamError } from '../protocols/upstream-error.ts';
-import { fieldOf } from '../protocols/upstream-error-body.ts';
+import { asRecord } from '../protocols/bytes/json.ts';
+import { fieldOf } from '../protocols/rejections/error-body.ts';
+import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { ApiError, invalidRequest } from '../support/errors.ts';
 
 /** Statuses that may be about the request; others concern the router's account, or the provider. */

@@ -5,7 +5,7 @@ import {
   type JsonSource,
   LARGE_BODY,
   type MemberSpan,
-} from '../protocols/json.ts';
+} from '../protocols/bytes/json.ts';
 import { type ApiError, invalidRequest } from '../support/errors.ts';
 
 export const invalidBody = (

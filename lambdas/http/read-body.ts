@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import type { JsonSource } from '../protocols/json.ts';
+import type { JsonSource } from '../protocols/bytes/json.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { invalidBody, parseJsonObject } from './json-text.ts';
 import type { HttpRequest } from './read-event.ts';

@@ -3,7 +3,7 @@ import type { Context } from 'aws-lambda';
 import type { Call, Endpoint, Reply } from '../endpoints/endpoint.ts';
 import { type Authenticate, confirmedCaller, type Identity } from '../keys/authenticate.ts';
 import type { RequestFields } from '../log-events.ts';
-import { asRecord, type JsonSource } from '../protocols/json.ts';
+import { asRecord, type JsonSource } from '../protocols/bytes/json.ts';
 import type { CallerProtocol } from '../protocols/protocol.ts';
 import type { EndpointName } from '../routes.ts';
 import { invalidRequest } from '../support/errors.ts';

@@ -1,5 +1,5 @@
 import type { AnswerBlock, BlockHead, Generation, GenerationEvent } from './generation.ts';
-import { UpstreamError } from './upstream-error.ts';
+import { UpstreamError } from './rejections/upstream-error.ts';
 
 const begin = (head: BlockHead): AnswerBlock =>
   head.type === 'tool-call'

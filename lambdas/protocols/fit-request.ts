@@ -1,7 +1,7 @@
 import { omitUndefined } from '../support/omit-undefined.ts';
+import { asRecord, type Json } from './bytes/json.ts';
 import type { Block, Extras, GenerationRequest, NativeTool, Tool } from './generation.ts';
-import { asRecord, type Json } from './json.ts';
-import { isDefault } from './losses.ts';
+import { isDefault } from './ledger/losses.ts';
 import {
   MEDIA,
   type Medium,

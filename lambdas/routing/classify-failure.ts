@@ -1,5 +1,5 @@
 import { NO_HEALTHY_TARGET } from '../log-events.ts';
-import type { UpstreamError, UpstreamErrorKind } from '../protocols/upstream-error.ts';
+import type { UpstreamError, UpstreamErrorKind } from '../protocols/rejections/upstream-error.ts';
 import {
   type ApiError,
   apiError,

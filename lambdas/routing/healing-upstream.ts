@@ -2,15 +2,15 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Target } from '../catalog/catalog.ts';
 import { thinksAt } from '../protocols/fit-request.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
+import { levelsAmong, type Profile } from '../protocols/profile.ts';
+import { wireTargetOf } from '../protocols/protocol.ts';
 import {
   isOfModel,
   type ModelDifference,
   narrowed,
   withDifferences,
-} from '../protocols/model-difference.ts';
-import { levelsAmong, type Profile } from '../protocols/profile.ts';
-import { wireTargetOf } from '../protocols/protocol.ts';
-import { UpstreamError } from '../protocols/upstream-error.ts';
+} from '../protocols/rejections/differences.ts';
+import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import type { Lesson, LessonStore } from '../stores/lesson-store.ts';
 import { type Clock, DAY_MS, MINUTE_MS, withTimeout } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';

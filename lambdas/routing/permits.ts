@@ -1,4 +1,4 @@
-import type { UpstreamError } from '../protocols/upstream-error.ts';
+import type { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import type { BreakerState } from '../stores/breaker-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';

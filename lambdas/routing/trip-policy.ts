@@ -1,4 +1,4 @@
-import type { UpstreamError } from '../protocols/upstream-error.ts';
+import type { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 
 /** When a failure opens a breaker, which one, and for how long. */
 export type TripRule = {

@@ -1,5 +1,5 @@
 import type { GenerationEvent } from '../protocols/generation.ts';
-import { UpstreamError } from '../protocols/upstream-error.ts';
+import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import type { AnswerLimits } from './upstream.ts';
 
 /** JSON around the content of one message: ids, model, usage. */

@@ -1,4 +1,4 @@
-import { type JsonSource, LARGE_BODY } from '../protocols/json.ts';
+import { type JsonSource, LARGE_BODY } from '../protocols/bytes/json.ts';
 import { type Bytes, sizeOf } from '../support/bytes.ts';
 import { createUtf8Writer } from '../support/utf8.ts';
 import { unchangedListsOf } from './unchanged-lists.ts';

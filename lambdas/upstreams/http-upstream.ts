@@ -1,5 +1,5 @@
 import type { AwsIdentity } from '../aws/sign.ts';
-import { UpstreamError } from '../protocols/upstream-error.ts';
+import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
 import { errorOfAbort } from './post.ts';
 import { isRefusal } from './read-error.ts';

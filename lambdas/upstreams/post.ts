@@ -2,7 +2,7 @@ import type { Exchange, ExchangeHandler } from '../http-client/connection.ts';
 import type { HttpConnections } from '../http-client/connections.ts';
 import type { ResponseHead } from '../http-client/response-head.ts';
 import type { HeaderMap } from '../protocols/protocol.ts';
-import { UpstreamError } from '../protocols/upstream-error.ts';
+import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { type Bytes, sizeOf } from '../support/bytes.ts';
 import type { Clock } from '../support/clock.ts';
 import { type Chunks, createResponseBody, type ResponseBody } from './response-body.ts';

@@ -1,9 +1,9 @@
+import { createJsonFrame, parseUpstreamText } from '../protocols/bytes/json.ts';
 import { isContent } from '../protocols/event-writer.ts';
 import type { BlockHead, GenerationEvent } from '../protocols/generation.ts';
-import { createJsonFrame, parseUpstreamText } from '../protocols/json.ts';
 import type { StreamDecoder } from '../protocols/protocol.ts';
+import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { createSseReader, type SseEvent } from '../protocols/sse.ts';
-import { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
 import { type AnswerMeter, createAnswerMeter } from './answer-meter.ts';
 import { GOODBYE_MS, type Wait } from './deadlines.ts';

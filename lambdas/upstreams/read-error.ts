@@ -1,9 +1,9 @@
 import type { ResponseHead } from '../http-client/response-head.ts';
-import { type Confidential, cleanReason } from '../protocols/clean-reason.ts';
-import { bareBeforeEcho, textsIn } from '../protocols/find-echo.ts';
-import { differenceIn } from '../protocols/model-difference.ts';
-import { UpstreamError } from '../protocols/upstream-error.ts';
-import { interpretErrorBody, interpretSentError } from '../protocols/upstream-error-body.ts';
+import { differenceIn } from '../protocols/rejections/differences.ts';
+import { bareBeforeEcho, textsIn } from '../protocols/rejections/echo.ts';
+import { interpretErrorBody, interpretSentError } from '../protocols/rejections/error-body.ts';
+import { type Confidential, cleanReason } from '../protocols/rejections/reason.ts';
+import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import type { Chunks } from './response-body.ts';
 
 /** Enough to classify an error. */

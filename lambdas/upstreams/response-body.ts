@@ -1,4 +1,4 @@
-import { UpstreamError } from '../protocols/upstream-error.ts';
+import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import type { Clock } from '../support/clock.ts';
 import { joinBytes } from '../support/join-bytes.ts';
 import { IDLE, type Wait } from './deadlines.ts';

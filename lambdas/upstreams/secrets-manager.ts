@@ -1,4 +1,4 @@
-import { asRecord, asString } from '../protocols/json.ts';
+import { asRecord, asString } from '../protocols/bytes/json.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { ReadSecret } from './read-secret.ts';

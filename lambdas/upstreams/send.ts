@@ -1,5 +1,4 @@
 import { createConnectionPools } from '../http-client/connections.ts';
-import type { Confidential } from '../protocols/clean-reason.ts';
 import {
   type HeaderMap,
   type UnsignedRequest,
@@ -7,7 +6,8 @@ import {
   type WireTarget,
   wireTargetOf,
 } from '../protocols/protocol.ts';
-import { UpstreamError } from '../protocols/upstream-error.ts';
+import type { Confidential } from '../protocols/rejections/reason.ts';
+import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { type Bytes, sha256Of, sizeOf } from '../support/bytes.ts';
 import type { Clock } from '../support/clock.ts';
 import { CONNECT_MS, firstEventMs } from './deadlines.ts';

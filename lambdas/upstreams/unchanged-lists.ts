@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { asRecord, type JsonSource, type MemberSpan } from '../protocols/json.ts';
+import { asRecord, type JsonSource, type MemberSpan } from '../protocols/bytes/json.ts';
 
 const namesIn = (value: unknown): number => {
   if (typeof value !== 'object' || value === null) return 0;

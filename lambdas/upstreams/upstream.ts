@@ -1,6 +1,6 @@
 import type { Target } from '../catalog/catalog.ts';
+import type { JsonSource } from '../protocols/bytes/json.ts';
 import type { GenerationEvent, GenerationRequest } from '../protocols/generation.ts';
-import type { JsonSource } from '../protocols/json.ts';
 import type { UpstreamProtocol } from '../protocols/protocol.ts';
 
 /** A response in flight: one batch of events per network chunk; an empty one shows it is alive. */

@@ -1,4 +1,4 @@
-import { asRecord, type Json, resolveRef } from '../../lambdas/protocols/json.ts';
+import { asRecord, type Json, resolveRef } from '../../lambdas/protocols/bytes/json.ts';
 
 /** Ends the recursion of schemas that refer to themselves. Real arguments are never this deep. */
 const MAX_DEPTH = 16;

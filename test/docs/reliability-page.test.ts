@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { UpstreamError, type UpstreamErrorKind } from '../../lambdas/protocols/upstream-error.ts';
+import {
+  UpstreamError,
+  type UpstreamErrorKind,
+} from '../../lambdas/protocols/rejections/upstream-error.ts';
 import { classifyFailure, withRetryHint } from '../../lambdas/routing/classify-failure.ts';
 import { tripRuleFor } from '../../lambdas/routing/trip-policy.ts';
 import { invalidRequest } from '../../lambdas/support/errors.ts';

@@ -3,7 +3,7 @@ import { collect } from '../../lambdas/protocols/collect.ts';
 import type { GenerationEvent } from '../../lambdas/protocols/generation.ts';
 import { CALLER_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 import { callerProtocols, upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
-import { UpstreamError } from '../../lambdas/protocols/upstream-error.ts';
+import { UpstreamError } from '../../lambdas/protocols/rejections/upstream-error.ts';
 import { ChatCompletion } from '../support/chat-schema.ts';
 import { WholeMessage } from '../support/messages-schema.ts';
 import { EndedResponse } from '../support/responses-schema.ts';

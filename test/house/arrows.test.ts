@@ -31,6 +31,11 @@ const FORBIDDEN: [from: string, to: string, rule: string][] = [
     'lambdas/protocols/messages/b.ts',
     'protocols-do-not-know-each-other',
   ],
+  [
+    'lambdas/protocols/tools/a.ts',
+    'lambdas/protocols/messages/b.ts',
+    'protocols-do-not-know-each-other',
+  ],
   ['lambdas/stores/a.ts', 'lambdas/stores/dynamo/b.ts', 'stores-are-interfaces'],
   ['lambdas/create-router.ts', 'lambdas/stores/dynamo/b.ts', 'stores-are-interfaces'],
   ['local/a.ts', 'lambdas/router.ts', 'entries-are-not-imported'],

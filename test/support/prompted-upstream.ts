@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
-import { asArray, asRecord } from '../../lambdas/protocols/json.ts';
+import { asArray, asRecord } from '../../lambdas/protocols/bytes/json.ts';
 import { listen } from '../../local/loopback.ts';
 import { answer, breakOff, status } from './fleet-upstream.ts';
 import { chatWire } from './translate.ts';

@@ -9,9 +9,9 @@ import type {
   UpstreamProtocolName,
 } from '../../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
+import { UpstreamError } from '../../lambdas/protocols/rejections/upstream-error.ts';
 import { createSseReader, formatSse } from '../../lambdas/protocols/sse.ts';
-import { createOriginTagger } from '../../lambdas/protocols/thinking-origin.ts';
-import { UpstreamError } from '../../lambdas/protocols/upstream-error.ts';
+import { createOriginTagger } from '../../lambdas/protocols/thinking/origin.ts';
 import { apiError } from '../../lambdas/support/errors.ts';
 import { withFrame } from '../../lambdas/upstreams/read-answer.ts';
 import { assertChatStream } from './chat-stream.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
-import { asArray, asRecord } from '../../lambdas/protocols/json.ts';
+import { asArray, asRecord } from '../../lambdas/protocols/bytes/json.ts';
 import type { Plan } from '../../lambdas/stores/plan-store.ts';
 import type { Received, Script } from '../support/strict-upstream/server.ts';
 import type { Meant } from '../support/strict-upstream/wire-response.ts';

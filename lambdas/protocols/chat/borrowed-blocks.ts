@@ -1,6 +1,6 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
+import { asRecord, asString } from '../bytes/json.ts';
 import type { Block } from '../generation.ts';
-import { asRecord, asString } from '../json.ts';
 import { assertImage } from '../media.ts';
 import type { ContentPart } from './wire.ts';
 

@@ -1,5 +1,5 @@
+import { asArray, asRecord, type Json } from '../bytes/json.ts';
 import type { EventOf, GenerationEvent, Usage } from '../generation.ts';
-import { asArray, asRecord, type Json } from '../json.ts';
 
 /** Reads one choice, whole (`message`) or in parts (`delta`). */
 export type ChoiceReader = {

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { GenerationRequest, Turn } from '../generation.ts';
 import type { WireTarget } from '../protocol.ts';
-import { callIdsIn, renameCalls } from '../tool-ids.ts';
-import { fittingToolName } from '../tool-names.ts';
+import { callIdsIn, renameCalls } from '../tools/ids.ts';
+import { fittingToolName } from '../tools/names.ts';
 
 // --- tool names ---
 

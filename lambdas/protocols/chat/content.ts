@@ -1,8 +1,8 @@
 import { invalidRequest } from '../../support/errors.ts';
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
-import { extraFieldsFor, extrasIfAny } from '../extras.ts';
+import type { Json } from '../bytes/json.ts';
 import type { Block, DocumentBlock, TextBlock } from '../generation.ts';
-import type { Json } from '../json.ts';
+import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';
 import { assertImage, formatMediaUrl, isPdf, parseMediaUrl } from '../media.ts';
 import { decodeBorrowed } from './borrowed-blocks.ts';
 import { NAME } from './name.ts';

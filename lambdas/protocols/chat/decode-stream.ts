@@ -1,5 +1,3 @@
-import { createEventWriter, type EventWriter } from '../event-writer.ts';
-import type { FinishReason, GenerationRequest, Usage } from '../generation.ts';
 import {
   asArray,
   asRecord,
@@ -7,9 +5,11 @@ import {
   type Json,
   parseUpstreamJson,
   readJsonObject,
-} from '../json.ts';
+} from '../bytes/json.ts';
+import { createEventWriter, type EventWriter } from '../event-writer.ts';
+import type { FinishReason, GenerationRequest, Usage } from '../generation.ts';
 import type { StreamDecoder } from '../protocol.ts';
-import { UpstreamError } from '../upstream-error.ts';
+import { UpstreamError } from '../rejections/upstream-error.ts';
 import { type ChoiceReader, type ChoicesReader, createSeveralChoices } from './choices.ts';
 import { decodeFinishReason } from './finish-reason.ts';
 import { NAME } from './name.ts';

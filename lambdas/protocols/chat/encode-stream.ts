@@ -1,3 +1,4 @@
+import { type Json, jsonTemplate } from '../bytes/json.ts';
 import type {
   BlockHead,
   EventOf,
@@ -5,7 +6,6 @@ import type {
   GenerationRequest,
   ResponseMeta,
 } from '../generation.ts';
-import { type Json, jsonTemplate } from '../json.ts';
 import type { EventEncoder } from '../protocol.ts';
 import type { SseEvent, SseMessage } from '../sse.ts';
 import { encodeFinishReason } from './finish-reason.ts';

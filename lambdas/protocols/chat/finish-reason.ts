@@ -1,6 +1,6 @@
+import { asString, type Json } from '../bytes/json.ts';
 import type { FinishReason, GenerationRequest } from '../generation.ts';
-import { asString, type Json } from '../json.ts';
-import { UpstreamError } from '../upstream-error.ts';
+import { UpstreamError } from '../rejections/upstream-error.ts';
 import { usesFunctions } from './functions.ts';
 
 /** The values of the vendor and of compatible servers, in lower case. */

@@ -1,4 +1,4 @@
-import { extraFieldsFor, extrasIfAny } from '../extras.ts';
+import { asRecord, type Json } from '../bytes/json.ts';
 import type {
   Extras,
   GenerationRequest,
@@ -7,8 +7,8 @@ import type {
   ToolResultBlock,
   Turn,
 } from '../generation.ts';
-import { asRecord, type Json } from '../json.ts';
-import { fittingToolName } from '../tool-names.ts';
+import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';
+import { fittingToolName } from '../tools/names.ts';
 import { decodeContent } from './content.ts';
 import { NAME } from './name.ts';
 import type { ChatRequest, Message, WireTool, WireToolChoice } from './wire.ts';

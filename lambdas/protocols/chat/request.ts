@@ -1,10 +1,10 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { parseWire } from '../../support/schema.ts';
-import { extraFieldsFor, makeExtras, partsBeyond } from '../extras.ts';
+import { asRecord, type Json, listOf } from '../bytes/json.ts';
 import { type Fitted, fitRequest, partsRefused } from '../fit-request.ts';
 import type { DocumentBlock, Extras, GenerationRequest } from '../generation.ts';
-import { asRecord, type Json, listOf } from '../json.ts';
-import { essentialBeyond, fieldsBeyond } from '../losses.ts';
+import { extraFieldsFor, makeExtras, partsBeyond } from '../ledger/extras.ts';
+import { essentialBeyond, fieldsBeyond } from '../ledger/losses.ts';
 import { effortOfBudget, fitEffort, type Profile } from '../profile.ts';
 import type { WireTarget } from '../protocol.ts';
 import { withReasoningHistory, withShortCallIds } from './compat.ts';

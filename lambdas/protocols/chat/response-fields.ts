@@ -1,6 +1,6 @@
 import { isEmpty } from '../../support/omit-undefined.ts';
+import { asRecord, asString, type Json } from '../bytes/json.ts';
 import type { Extras, FinishReason } from '../generation.ts';
-import { asRecord, asString, type Json } from '../json.ts';
 import { NAME } from './name.ts';
 
 /** Members of a response that have a canonical form, or that the router writes itself. */

@@ -1,6 +1,6 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
+import { asArray, asRecord, type Json } from '../bytes/json.ts';
 import type { ResponseFormat } from '../generation.ts';
-import { asArray, asRecord, type Json } from '../json.ts';
 import type { ChatRequest } from './wire.ts';
 
 export const decodeResponseFormat = (

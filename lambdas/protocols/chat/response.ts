@@ -1,5 +1,5 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
-import { extraFieldsFor } from '../extras.ts';
+import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import type {
   Generation,
   GenerationEvent,
@@ -7,8 +7,8 @@ import type {
   ResponseMeta,
   ToolCallBlock,
 } from '../generation.ts';
-import { asArray, asRecord, asString, type Json } from '../json.ts';
-import { UpstreamError } from '../upstream-error.ts';
+import { extraFieldsFor } from '../ledger/extras.ts';
+import { UpstreamError } from '../rejections/upstream-error.ts';
 import { assertNoError, createChoices, firstChoice } from './decode-stream.ts';
 import { encodeFinishReason } from './finish-reason.ts';
 import { usesFunctions } from './functions.ts';

@@ -1,6 +1,6 @@
+import { asArray, asCount, asRecord, asString, type Json } from '../bytes/json.ts';
 import type { AnswerBlock, Block, Extras, ThinkingBlock } from '../generation.ts';
-import { asArray, asCount, asRecord, asString, type Json } from '../json.ts';
-import { isSigned } from '../thinking-origin.ts';
+import { isSigned } from '../thinking/origin.ts';
 import { NAME } from './name.ts';
 
 /**

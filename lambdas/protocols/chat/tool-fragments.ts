@@ -1,11 +1,11 @@
 import { isEmpty } from '../../support/omit-undefined.ts';
-import { hasCustomTool } from '../custom-tools.ts';
+import { asRecord, asString, isJsonObject, type Json } from '../bytes/json.ts';
 import type { EventWriter } from '../event-writer.ts';
-import { extrasIfAny } from '../extras.ts';
 import type { GenerationRequest } from '../generation.ts';
-import { asRecord, asString, isJsonObject, type Json } from '../json.ts';
-import { createToolIds } from '../tool-ids.ts';
-import { UpstreamError } from '../upstream-error.ts';
+import { extrasIfAny } from '../ledger/extras.ts';
+import { UpstreamError } from '../rejections/upstream-error.ts';
+import { hasCustomTool } from '../tools/custom.ts';
+import { createToolIds } from '../tools/ids.ts';
 import { callerToolNames } from './compat.ts';
 import { NAME } from './name.ts';
 

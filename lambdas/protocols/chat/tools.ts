@@ -1,10 +1,10 @@
 import { invalidRequest } from '../../support/errors.ts';
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
-import { functionFor, hasCustomTool } from '../custom-tools.ts';
-import { extraFieldsFor, extrasIfAny } from '../extras.ts';
+import { asRecord, type Json, listOf } from '../bytes/json.ts';
 import type { GenerationRequest, NativeTool, Tool, ToolChoice } from '../generation.ts';
-import { asRecord, type Json, listOf } from '../json.ts';
-import { fittingToolName } from '../tool-names.ts';
+import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';
+import { functionFor, hasCustomTool } from '../tools/custom.ts';
+import { fittingToolName } from '../tools/names.ts';
 import { asTool, asToolChoice, encodeFunctions, usesFunctions } from './functions.ts';
 import { NAME } from './name.ts';
 import { isStrictSchema } from './response-format.ts';

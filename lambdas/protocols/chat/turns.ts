@@ -1,6 +1,5 @@
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
-import { noContent } from '../assert-consistent.ts';
-import { extraFieldsFor, extrasIfAny } from '../extras.ts';
+import { asRecord, type Json } from '../bytes/json.ts';
 import type {
   Block,
   GenerationRequest,
@@ -8,8 +7,9 @@ import type {
   ToolResultBlock,
   Turn,
 } from '../generation.ts';
-import { asRecord, type Json } from '../json.ts';
-import { fittingToolName } from '../tool-names.ts';
+import { noContent } from '../ledger/assert-consistent.ts';
+import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';
+import { fittingToolName } from '../tools/names.ts';
 import { type Run, runsOf } from '../turn-runs.ts';
 import {
   decodeContent,

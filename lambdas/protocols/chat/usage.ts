@@ -1,7 +1,7 @@
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
-import { extraFieldsFor } from '../extras.ts';
+import { asCount, asRecord, type Json } from '../bytes/json.ts';
 import type { Usage } from '../generation.ts';
-import { asCount, asRecord, type Json } from '../json.ts';
+import { extraFieldsFor } from '../ledger/extras.ts';
 import { NAME } from './name.ts';
 import { namesBeyond } from './response-fields.ts';
 

@@ -1,5 +1,5 @@
+import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import type { Block } from '../generation.ts';
-import { asArray, asRecord, asString, type Json } from '../json.ts';
 import { NAME } from './name.ts';
 
 const textsOf = (content: unknown): string | undefined => {

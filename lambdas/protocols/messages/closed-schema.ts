@@ -1,4 +1,4 @@
-import { asArray, asRecord, asString, type Json, resolveRef } from '../json.ts';
+import { asArray, asRecord, asString, type Json, resolveRef } from '../bytes/json.ts';
 
 const COMPOSERS = ['anyOf', 'oneOf', 'allOf'];
 const MAPS = ['properties', '$defs', 'definitions'];

@@ -1,6 +1,6 @@
 import { invalidRequest } from '../../support/errors.ts';
 import { omitUndefined } from '../../support/omit-undefined.ts';
-import { extraFieldsFor, extrasIfAny } from '../extras.ts';
+import { asRecord, asString, isTooDeep, type Json, readJsonObject } from '../bytes/json.ts';
 import type {
   Block,
   DocumentBlock,
@@ -12,7 +12,7 @@ import type {
   ToolCallBlock,
   ToolResultBlock,
 } from '../generation.ts';
-import { asRecord, asString, isTooDeep, type Json, readJsonObject } from '../json.ts';
+import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';
 import { assertImage, assertMedia } from '../media.ts';
 import { decodeAsText, originalBlock } from './blocks-as-text.ts';
 import { plainToolId, readToolId, wireToolId } from './ids.ts';

@@ -1,7 +1,7 @@
+import { asRecord, asString, type Json, parseUpstreamJson, readJsonObject } from '../bytes/json.ts';
 import type { FinishReason, GenerationEvent, GenerationRequest } from '../generation.ts';
-import { asRecord, asString, type Json, parseUpstreamJson, readJsonObject } from '../json.ts';
 import type { StreamDecoder } from '../protocol.ts';
-import { UpstreamError } from '../upstream-error.ts';
+import { UpstreamError } from '../rejections/upstream-error.ts';
 import { decodeFinishReason, startMembersOf } from './finish-reason.ts';
 import { createBlockReader } from './stream-reader.ts';
 import { decodeUsage, mergeUsage, readUsage, type WireUsage } from './usage.ts';

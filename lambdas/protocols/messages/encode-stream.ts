@@ -1,4 +1,4 @@
-import { extraFieldsFor } from '../extras.ts';
+import { type Json, jsonTemplate } from '../bytes/json.ts';
 import type {
   BlockHead,
   EventOf,
@@ -7,7 +7,7 @@ import type {
   ResponseMeta,
   Usage,
 } from '../generation.ts';
-import { type Json, jsonTemplate } from '../json.ts';
+import { extraFieldsFor } from '../ledger/extras.ts';
 import type { EventEncoder } from '../protocol.ts';
 import { type BlockEvent, type BlockWriter, createSequencer } from '../sequencer.ts';
 import type { SseEvent, SseMessage } from '../sse.ts';

@@ -1,7 +1,7 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
-import { extraFieldsFor, extrasIfAny } from '../extras.ts';
+import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import type { Extras, FinishReason } from '../generation.ts';
-import { asArray, asRecord, asString, type Json } from '../json.ts';
+import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';
 import { NAME } from './name.ts';
 
 const UNIFIED = new Map<string, FinishReason['unified']>([

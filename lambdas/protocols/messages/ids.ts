@@ -1,4 +1,4 @@
-import { type CallId, carryingId, isCarrier, readCarriedId } from '../carried-ids.ts';
+import { type CallId, carryingId, isCarrier, readCarriedId } from '../tools/carried-ids.ts';
 import { NAME } from './name.ts';
 
 /** Valid tool-use ids; chat upstreams create others. */

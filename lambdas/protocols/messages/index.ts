@@ -1,5 +1,5 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
-import { asCount, asRecord } from '../json.ts';
+import { asCount, asRecord } from '../bytes/json.ts';
 import {
   type CallerProtocol,
   credentialHeader,

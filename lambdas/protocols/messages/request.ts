@@ -1,11 +1,11 @@
 import { invalidRequest } from '../../support/errors.ts';
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import { parseWire } from '../../support/schema.ts';
-import { extraFieldsFor, makeExtras, partsBeyond } from '../extras.ts';
+import { asRecord, listOf } from '../bytes/json.ts';
 import { type Fitted, fitRequest, partsRefused } from '../fit-request.ts';
 import type { DocumentBlock, GenerationRequest, Reasoning } from '../generation.ts';
-import { asRecord, listOf } from '../json.ts';
-import { essentialBeyond, fieldsBeyond, isDefault } from '../losses.ts';
+import { extraFieldsFor, makeExtras, partsBeyond } from '../ledger/extras.ts';
+import { essentialBeyond, fieldsBeyond, isDefault } from '../ledger/losses.ts';
 import { isPdf } from '../media.ts';
 import type { Profile } from '../profile.ts';
 import type { ReadHeader, WireTarget } from '../protocol.ts';

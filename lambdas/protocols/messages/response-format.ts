@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
+import { asRecord, type Json } from '../bytes/json.ts';
 import type { GenerationRequest, ResponseFormat } from '../generation.ts';
-import { asRecord, type Json } from '../json.ts';
 import { closedSchema } from './closed-schema.ts';
 import { NAME } from './name.ts';
 

@@ -1,5 +1,5 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
-import { extraFieldsFor } from '../extras.ts';
+import { asArray, asRecord, isTooDeep, type Json } from '../bytes/json.ts';
 import type {
   AnswerBlock,
   Generation,
@@ -7,8 +7,8 @@ import type {
   GenerationRequest,
   ResponseMeta,
 } from '../generation.ts';
-import { asArray, asRecord, isTooDeep, type Json } from '../json.ts';
-import { UpstreamError } from '../upstream-error.ts';
+import { extraFieldsFor } from '../ledger/extras.ts';
+import { UpstreamError } from '../rejections/upstream-error.ts';
 import { parseArguments } from './content.ts';
 import { decodeFinishReason, encodeFinishReason, startMembersOf } from './finish-reason.ts';
 import { responseToolId } from './ids.ts';

@@ -1,11 +1,11 @@
 import { isEmpty } from '../../support/omit-undefined.ts';
-import { hasCustomTool, unwrapInput } from '../custom-tools.ts';
+import { asCount, asRecord, asString, type Json } from '../bytes/json.ts';
 import { createEventWriter, type EventWriter } from '../event-writer.ts';
-import { extrasIfAny } from '../extras.ts';
 import type { BlockHead, GenerationRequest } from '../generation.ts';
-import { asCount, asRecord, asString, type Json } from '../json.ts';
-import { createToolIds } from '../tool-ids.ts';
-import { UpstreamError } from '../upstream-error.ts';
+import { extrasIfAny } from '../ledger/extras.ts';
+import { UpstreamError } from '../rejections/upstream-error.ts';
+import { hasCustomTool, unwrapInput } from '../tools/custom.ts';
+import { createToolIds } from '../tools/ids.ts';
 import { plainToolId } from './ids.ts';
 import { NAME } from './name.ts';
 

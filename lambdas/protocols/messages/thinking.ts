@@ -1,6 +1,6 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
+import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import type { GenerationRequest, Reasoning, Turn } from '../generation.ts';
-import { asArray, asRecord, asString, type Json } from '../json.ts';
 import { THINKING_FORMS } from '../profile.ts';
 import type { WireTarget } from '../protocol.ts';
 import { requestsBeta } from './betas.ts';

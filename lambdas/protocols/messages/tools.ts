@@ -1,7 +1,7 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
-import { extrasIfAny } from '../extras.ts';
+import { asRecord, type Json } from '../bytes/json.ts';
 import type { GenerationRequest, NativeTool, Tool, ToolChoice } from '../generation.ts';
-import { asRecord, type Json } from '../json.ts';
+import { extrasIfAny } from '../ledger/extras.ts';
 import { fieldsOf } from './content.ts';
 import { NAME } from './name.ts';
 import { isWithinStrict } from './response-format.ts';

@@ -1,10 +1,10 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
-import { noContent } from '../assert-consistent.ts';
-import { extraFieldsFor, extrasIfAny } from '../extras.ts';
+import type { Json } from '../bytes/json.ts';
 import type { Block, GenerationRequest, Turn } from '../generation.ts';
-import type { Json } from '../json.ts';
+import { noContent } from '../ledger/assert-consistent.ts';
+import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';
 import type { WireTarget } from '../protocol.ts';
-import { renameCalls } from '../tool-ids.ts';
+import { renameCalls } from '../tools/ids.ts';
 import { joinRuns } from '../turn-runs.ts';
 import { decodeContent, encodeContent } from './content.ts';
 import { NAME } from './name.ts';

@@ -1,7 +1,7 @@
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
-import { extraFieldsFor, makeExtras } from '../extras.ts';
+import { asArray, asCount, asRecord, asString, type Json } from '../bytes/json.ts';
 import type { Usage } from '../generation.ts';
-import { asArray, asCount, asRecord, asString, type Json } from '../json.ts';
+import { extraFieldsFor, makeExtras } from '../ledger/extras.ts';
 import { NAME } from './name.ts';
 
 /** Counts of the protocol: `input_tokens` excludes the tokens read from or written to a cache. */

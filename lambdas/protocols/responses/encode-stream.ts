@@ -1,5 +1,5 @@
 import type { ApiError } from '../../support/errors.ts';
-import { unwrapInput } from '../custom-tools.ts';
+import { type Json, jsonTemplate } from '../bytes/json.ts';
 import type {
   BlockHead,
   EventOf,
@@ -8,10 +8,10 @@ import type {
   NativeBlock,
   ResponseMeta,
 } from '../generation.ts';
-import { type Json, jsonTemplate } from '../json.ts';
 import type { StreamEncoder } from '../protocol.ts';
 import { type BlockEvent, type BlockWriter, createSequencer } from '../sequencer.ts';
 import type { SseEvent, SseMessage } from '../sse.ts';
+import { unwrapInput } from '../tools/custom.ts';
 import { errorFields, failureOf } from './error.ts';
 import {
   type Context,

@@ -1,5 +1,5 @@
 import type { ApiError, ErrorType } from '../../support/errors.ts';
-import type { Json } from '../json.ts';
+import type { Json } from '../bytes/json.ts';
 
 /** The vendor's text for an input that is too long; agents shorten their history when they find it. */
 const OVERFLOW =

@@ -1,9 +1,9 @@
 import { invalidRequest } from '../../support/errors.ts';
 import { omitUndefined } from '../../support/omit-undefined.ts';
-import { readCarriedId } from '../carried-ids.ts';
-import { extrasIfAny } from '../extras.ts';
 import type { Block, Tool, Turn } from '../generation.ts';
+import { extrasIfAny } from '../ledger/extras.ts';
 import { assertImage, isPdf, parseMediaUrl } from '../media.ts';
+import { readCarriedId } from '../tools/carried-ids.ts';
 import { joinRuns } from '../turn-runs.ts';
 import { NAME } from './name.ts';
 import { openThinking } from './sealed-thinking.ts';

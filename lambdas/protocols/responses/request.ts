@@ -1,8 +1,8 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { parseWire } from '../../support/schema.ts';
-import { makeExtras } from '../extras.ts';
+import { asArray, listOf } from '../bytes/json.ts';
 import type { GenerationRequest, ResponseFormat, Turn } from '../generation.ts';
-import { asArray, listOf } from '../json.ts';
+import { makeExtras } from '../ledger/extras.ts';
 import { decodeInput } from './items.ts';
 import { NAME } from './name.ts';
 import { decodeToolChoice, decodeTools, joinTools } from './tools.ts';

@@ -1,6 +1,4 @@
-import { carryingId } from '../carried-ids.ts';
-import { unwrapInput } from '../custom-tools.ts';
-import { extraFieldsFor } from '../extras.ts';
+import { asRecord, type Json } from '../bytes/json.ts';
 import type {
   AnswerBlock,
   FinishReason,
@@ -11,7 +9,9 @@ import type {
   ToolCallBlock,
   Usage,
 } from '../generation.ts';
-import { asRecord, type Json } from '../json.ts';
+import { extraFieldsFor } from '../ledger/extras.ts';
+import { carryingId } from '../tools/carried-ids.ts';
+import { unwrapInput } from '../tools/custom.ts';
 import { NAME } from './name.ts';
 import { sealThinking } from './sealed-thinking.ts';
 import { callerNameOf } from './tools.ts';

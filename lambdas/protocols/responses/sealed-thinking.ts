@@ -1,5 +1,5 @@
+import { asArray, asString, readJson } from '../bytes/json.ts';
 import type { ThinkingBlock } from '../generation.ts';
-import { asArray, asString, readJson } from '../json.ts';
 
 type Thinking = Pick<ThinkingBlock, 'text' | 'signature' | 'redacted'>;
 

@@ -1,10 +1,10 @@
 import { invalidRequest } from '../../support/errors.ts';
 import { omitUndefined } from '../../support/omit-undefined.ts';
-import { functionFor } from '../custom-tools.ts';
-import { extraFieldsFor, extrasIfAny } from '../extras.ts';
+import { asString } from '../bytes/json.ts';
 import type { GenerationRequest, Tool, ToolChoice } from '../generation.ts';
-import { asString } from '../json.ts';
-import { fittingToolName } from '../tool-names.ts';
+import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';
+import { functionFor } from '../tools/custom.ts';
+import { fittingToolName } from '../tools/names.ts';
 import { NAME } from './name.ts';
 import { MAX_TOOLS, type ResponsesRequest, type WireTool, type WireToolChoice } from './wire.ts';
 

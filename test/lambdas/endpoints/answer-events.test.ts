@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { answerEvents, createUsageRecorder } from '../../../lambdas/endpoints/answer-events.ts';
 import type { GenerationEvent, Usage } from '../../../lambdas/protocols/generation.ts';
-import { UpstreamError } from '../../../lambdas/protocols/upstream-error.ts';
+import { UpstreamError } from '../../../lambdas/protocols/rejections/upstream-error.ts';
 import type { EventBatches } from '../../../lambdas/upstreams/upstream.ts';
 
 const delta = (text: string): GenerationEvent => ({ type: 'block-delta', index: 0, delta: text });

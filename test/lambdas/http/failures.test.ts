@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { UpstreamError } from '../../../lambdas/protocols/upstream-error.ts';
+import { UpstreamError } from '../../../lambdas/protocols/rejections/upstream-error.ts';
 import { apiError } from '../../../lambdas/support/errors.ts';
 import { startEdge } from '../../support/edge.ts';
 import { send } from '../../support/send.ts';

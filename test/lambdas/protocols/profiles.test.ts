@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Target } from '../../../lambdas/catalog/parse-models.ts';
-import { ESSENTIAL, HARMLESS } from '../../../lambdas/protocols/losses.ts';
+import { ESSENTIAL, HARMLESS } from '../../../lambdas/protocols/ledger/losses.ts';
 import { CLAUDE_GENERATIONS, refusalOf } from '../../support/claude-generations.ts';
 import { createCountingClock } from '../../support/counting-clock.ts';
 import { type Fleet, startFleet } from '../../support/fleet.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { assertConsistent } from '../../../lambdas/protocols/assert-consistent.ts';
+import { assertConsistent } from '../../../lambdas/protocols/ledger/assert-consistent.ts';
 import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
-import { stripForeignThinking } from '../../../lambdas/protocols/thinking-origin.ts';
+import { stripForeignThinking } from '../../../lambdas/protocols/thinking/origin.ts';
 import { ApiError } from '../../../lambdas/support/errors.ts';
 import { type Case, requestCases, toJsonText, UPSTREAMS } from '../../support/golden.ts';
 

@@ -5,7 +5,7 @@ import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/p
 import {
   createOriginTagger,
   stripForeignThinking,
-} from '../../../lambdas/protocols/thinking-origin.ts';
+} from '../../../lambdas/protocols/thinking/origin.ts';
 import { chatWire, decode, LABEL, messagesWire, requestOf } from '../../support/translate.ts';
 
 type Json = Record<string, unknown>;

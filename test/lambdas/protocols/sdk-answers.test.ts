@@ -2,7 +2,7 @@ import { describe, test } from 'vitest';
 import { collect } from '../../../lambdas/protocols/collect.ts';
 import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
-import { createOriginTagger } from '../../../lambdas/protocols/thinking-origin.ts';
+import { createOriginTagger } from '../../../lambdas/protocols/thinking/origin.ts';
 import {
   differencesIn,
   expectListed,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
-import { createOriginTagger } from '../../../lambdas/protocols/thinking-origin.ts';
+import { createOriginTagger } from '../../../lambdas/protocols/thinking/origin.ts';
 import { differencesIn, expectListed } from '../../support/member-paths.ts';
 import { samplesOf } from '../../support/samples-of-type.ts';
 import { chatWire, decode, LABEL, messagesWire, requestOf } from '../../support/translate.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
-import { ESSENTIAL, HARMLESS } from '../../../lambdas/protocols/losses.ts';
+import { ESSENTIAL, HARMLESS } from '../../../lambdas/protocols/ledger/losses.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { ApiError } from '../../../lambdas/support/errors.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { HARMLESS } from '../../../lambdas/protocols/losses.ts';
+import { HARMLESS } from '../../../lambdas/protocols/ledger/losses.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import {
   covers,
@@ -15,7 +15,7 @@ import { samplesOf } from '../../support/samples-of-type.ts';
  * Every member of a request in the official SDKs' types, those of parts, tools and settings too: a target of the
  * other protocol gets it translated, or it is reported (`x-router-dropped`, or a 400 where it is essential), or
  * it is listed here with the reason why its loss is silent. A new version of an SDK that brings a member fails
- * here: translate it, name it in `lambdas/protocols/losses.ts`, or list it.
+ * here: translate it, name it in `lambdas/protocols/ledger/losses.ts`, or list it.
  */
 type Law = {
   from: 'chat' | 'messages';

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { readJsonObject } from '../../../lambdas/protocols/bytes/json.ts';
 import { collect } from '../../../lambdas/protocols/collect.ts';
 import type {
   AnswerBlock,
@@ -6,11 +7,10 @@ import type {
   GenerationEvent,
   GenerationRequest,
 } from '../../../lambdas/protocols/generation.ts';
-import { readJsonObject } from '../../../lambdas/protocols/json.ts';
 import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { formatSse } from '../../../lambdas/protocols/sse.ts';
-import { createOriginTagger } from '../../../lambdas/protocols/thinking-origin.ts';
+import { createOriginTagger } from '../../../lambdas/protocols/thinking/origin.ts';
 import { UPSTREAMS, type UpstreamCase, upstreamCases } from '../../support/golden.ts';
 import { assertResponsesStream } from '../../support/responses-stream.ts';
 import { readSse } from '../../support/sse-text.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseJsonObject } from '../../../lambdas/http/json-text.ts';
-import { asRecord } from '../../../lambdas/protocols/json.ts';
+import { asRecord } from '../../../lambdas/protocols/bytes/json.ts';
 import { encodeJson } from '../../../lambdas/upstreams/encode-json.ts';
 import { startLab } from '../../support/fleet-lab.ts';
 import { answer } from '../../support/fleet-upstream.ts';

@@ -5,7 +5,7 @@ import { expect, onTestFinished } from 'vitest';
 import type { Target } from '../../../lambdas/catalog/catalog.ts';
 import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
 import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
-import { UpstreamError } from '../../../lambdas/protocols/upstream-error.ts';
+import { UpstreamError } from '../../../lambdas/protocols/rejections/upstream-error.ts';
 import { createHttpUpstream } from '../../../lambdas/upstreams/http-upstream.ts';
 import type { UpstreamSecrets } from '../../../lambdas/upstreams/secrets.ts';
 import type { EventBatches } from '../../../lambdas/upstreams/upstream.ts';

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import { callerToolNames } from '../../../lambdas/protocols/chat/compat.ts';
+import { callerToolNames } from '../../../../lambdas/protocols/chat/compat.ts';
 import {
   plainToolId,
   readToolId,
   responseToolId,
   wireToolId,
-} from '../../../lambdas/protocols/messages/ids.ts';
-import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
-import { fittingToolName } from '../../../lambdas/protocols/tool-names.ts';
-import { fc } from '../../support/seeds.ts';
-import { requestOf } from '../../support/translate.ts';
+} from '../../../../lambdas/protocols/messages/ids.ts';
+import { upstreamProtocols } from '../../../../lambdas/protocols/protocols.ts';
+import { fittingToolName } from '../../../../lambdas/protocols/tools/names.ts';
+import { fc } from '../../../support/seeds.ts';
+import { requestOf } from '../../../support/translate.ts';
 
 const anyId = fc.oneof(
   fc.string({ unit: 'grapheme' }),

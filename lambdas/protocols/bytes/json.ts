@@ -1,5 +1,5 @@
-import { decodeUri, isRecord } from '../support/readers.ts';
-import { UpstreamError } from './upstream-error.ts';
+import { decodeUri, isRecord } from '../../support/readers.ts';
+import { UpstreamError } from '../rejections/upstream-error.ts';
 
 /** Readers for external JSON: a value of the wrong type reads as absent, as upstreams send them. */
 export type Json = Record<string, unknown>;

@@ -1,6 +1,6 @@
-import type { Extras } from './generation.ts';
-import { asRecord, asString, isTooDeep, readJsonObject } from './json.ts';
-import { isProtocolName } from './protocol-name.ts';
+import { asRecord, asString, isTooDeep, readJsonObject } from '../bytes/json.ts';
+import type { Extras } from '../generation.ts';
+import { isProtocolName } from '../protocol-name.ts';
 
 /** A tool-call id plus provider fields that must round-trip. */
 export type CallId = { id: string; extras?: Extras };

@@ -1,6 +1,6 @@
-import { omitUndefined } from '../support/omit-undefined.ts';
-import type { GenerationRequest, Tool } from './generation.ts';
-import { asString, readJsonObject } from './json.ts';
+import { omitUndefined } from '../../support/omit-undefined.ts';
+import { asString, readJsonObject } from '../bytes/json.ts';
+import type { GenerationRequest, Tool } from '../generation.ts';
 
 /** Parameters of the function that represents a custom tool, whose input is one text. */
 const TEXT_INPUT = {

@@ -1,4 +1,4 @@
-import { asArray, asRecord, type Json, readJson } from './json.ts';
+import { asArray, asRecord, type Json, readJson } from '../bytes/json.ts';
 
 /** Read of a message or code; a longer text is an echo of the request. */
 export const MAX_TEXT = 2_048;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { cleanReason } from '../../../lambdas/protocols/clean-reason.ts';
-import { interpretErrorBody } from '../../../lambdas/protocols/upstream-error-body.ts';
-import { PROVIDER_ERRORS, textOf } from '../../support/provider-errors.ts';
-import { fc } from '../../support/seeds.ts';
+import { interpretErrorBody } from '../../../../lambdas/protocols/rejections/error-body.ts';
+import { cleanReason } from '../../../../lambdas/protocols/rejections/reason.ts';
+import { PROVIDER_ERRORS, textOf } from '../../../support/provider-errors.ts';
+import { fc } from '../../../support/seeds.ts';
 
 const NOTHING = { request: {}, secrets: [] };
 

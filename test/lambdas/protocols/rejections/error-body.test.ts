@@ -2,17 +2,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { callerProtocols } from '../../../lambdas/protocols/protocols.ts';
+import { callerProtocols } from '../../../../lambdas/protocols/protocols.ts';
 import {
   interpretErrorBody,
   interpretSentError,
-} from '../../../lambdas/protocols/upstream-error-body.ts';
-import { apiError, invalidRequest } from '../../../lambdas/support/errors.ts';
-import { ChatError } from '../../support/chat-schema.ts';
-import { UPSTREAMS } from '../../support/golden.ts';
-import { MessagesError } from '../../support/messages-schema.ts';
+} from '../../../../lambdas/protocols/rejections/error-body.ts';
+import { apiError, invalidRequest } from '../../../../lambdas/support/errors.ts';
+import { ChatError } from '../../../support/chat-schema.ts';
+import { UPSTREAMS } from '../../../support/golden.ts';
+import { MessagesError } from '../../../support/messages-schema.ts';
 
-const folder = fileURLToPath(new URL('../../fixtures/refusals', import.meta.url));
+const folder = fileURLToPath(new URL('../../../fixtures/refusals', import.meta.url));
 /** `overflow-…` says that the prompt is too long, `other-…` something else. */
 const bodies = readdirSync(folder).map((name) => ({
   name,

@@ -1,5 +1,5 @@
-import { isAboutInput, type LastingKind, lastingKindIn, overflowIn } from './error-meanings.ts';
-import { asRecord, asString, type Json } from './json.ts';
+import { asRecord, asString, type Json } from '../bytes/json.ts';
+import { isAboutInput, type LastingKind, lastingKindIn, overflowIn } from './meanings.ts';
 import {
   detailsIn,
   innermost,
@@ -19,7 +19,7 @@ export type ErrorMeaning = {
   paths: string[];
   /** Whether the error is about what the request contains, e.g. a prompt that the provider flagged. */
   isAboutInput: boolean;
-  /** The provider's message, or its code. Private: it may quote the request, see clean-reason.ts. */
+  /** The provider's message, or its code. Private: it may quote the request, see reason.ts. */
   words: string | undefined;
 };
 

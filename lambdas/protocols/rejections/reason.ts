@@ -1,4 +1,4 @@
-import { beforeEcho, textsIn } from './find-echo.ts';
+import { beforeEcho, textsIn } from './echo.ts';
 
 /** What a reason must not contain, in addition to what looks like a secret. */
 export type Confidential = {

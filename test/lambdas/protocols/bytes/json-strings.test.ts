@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { createJsonFrame, jsonTemplate, readJson } from '../../../lambdas/protocols/json.ts';
+import {
+  createJsonFrame,
+  jsonTemplate,
+  readJson,
+} from '../../../../lambdas/protocols/bytes/json.ts';
 
 /** A text with each UTF-16 unit, also those that JSON escapes, and halves of a pair. */
 const TEXTS = Array.from({ length: 0x1_0000 }, (_, unit) => `a${String.fromCharCode(unit)}b`);

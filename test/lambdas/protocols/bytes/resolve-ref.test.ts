@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { resolveRef } from '../../../lambdas/protocols/json.ts';
+import { resolveRef } from '../../../../lambdas/protocols/bytes/json.ts';
 
 const root = {
   $defs: { plain: 'plain', 'a/b': 'slash', 'a~b': 'tilde', '~1': 'both', 'List<a>': 'angle' },

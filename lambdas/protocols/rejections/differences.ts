@@ -1,4 +1,3 @@
-import { bare } from './find-echo.ts';
 import {
   ADAPTIVE_EFFORTS,
   COMMON_FORMS,
@@ -8,7 +7,8 @@ import {
   type SamplingField,
   THINKING_FORMS,
   type ThinkingForm,
-} from './profile.ts';
+} from '../profile.ts';
+import { bare } from './echo.ts';
 
 /** One member of a profile, as a provider's rejection shows that it must be. */
 export type ModelDifference =

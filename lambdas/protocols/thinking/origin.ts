@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { oncePer } from '../support/once-per.ts';
+import { oncePer } from '../../support/once-per.ts';
+import { asRecord, asString } from '../bytes/json.ts';
 import type {
   Block,
   Extras,
@@ -8,8 +9,7 @@ import type {
   GenerationRequest,
   ThinkingBlock,
   Turn,
-} from './generation.ts';
-import { asRecord, asString } from './json.ts';
+} from '../generation.ts';
 
 /**
  * Thinking is sent back in the next request and is valid only at the upstream that wrote it: another

@@ -1,4 +1,4 @@
-import type { Block, GenerationRequest, Turn } from './generation.ts';
+import type { Block, GenerationRequest, Turn } from '../generation.ts';
 
 /** Ids of the tool calls of a turn. */
 export const callIdsIn = ({ blocks }: Turn): string[] =>

@@ -1,7 +1,7 @@
-import { isEmpty } from '../support/omit-undefined.ts';
-import type { Block, DocumentBlock, Extras, GenerationRequest } from './generation.ts';
-import { asRecord, asString, type Json } from './json.ts';
-import type { ProtocolName } from './protocol-name.ts';
+import { isEmpty } from '../../support/omit-undefined.ts';
+import { asRecord, asString, type Json } from '../bytes/json.ts';
+import type { Block, DocumentBlock, Extras, GenerationRequest } from '../generation.ts';
+import type { ProtocolName } from '../protocol-name.ts';
 
 /** Fields that only `protocol` has, unchanged, without nulls. */
 export const makeExtras = (protocol: ProtocolName, fields: Json): Extras => {

@@ -1,6 +1,6 @@
-import type { Block, Extras, GenerationRequest } from './generation.ts';
-import { asRecord, type Json } from './json.ts';
-import type { ProtocolName } from './protocol-name.ts';
+import { asRecord, type Json } from '../bytes/json.ts';
+import type { Block, Extras, GenerationRequest } from '../generation.ts';
+import type { ProtocolName } from '../protocol-name.ts';
 
 /**
  * Fields of a caller's protocol that a target of another protocol does not get. Those listed here change no

@@ -1,5 +1,5 @@
-import { type ApiError, invalidRequest } from '../support/errors.ts';
-import type { Block, GenerationRequest } from './generation.ts';
+import { type ApiError, invalidRequest } from '../../support/errors.ts';
+import type { Block, GenerationRequest } from '../generation.ts';
 
 const assertTools = ({ toolChoice, tools = [] }: GenerationRequest) => {
   const names = new Set<unknown>();
