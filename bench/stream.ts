@@ -131,7 +131,7 @@ const callOf = (
     plan: { id: 'plan', rpm: 10, quota: 10, period: 'day' },
   },
   body: BODY,
-  source: { text: '', value: {}, bytes: 100, spans: [] },
+  source: { text: '', value: {}, bytes: 100 },
   header: (name) => (isKeyed && name === 'idempotency-key' ? 'one' : undefined),
   pathParameter: undefined,
   query: {},

@@ -1,11 +1,6 @@
-import {
-  asRecord,
-  endOfString,
-  type Json,
-  type JsonSource,
-  LARGE_BODY,
-  type MemberSpan,
-} from '../protocols/bytes/json.ts';
+import { asRecord, type Json, type JsonSource } from '../protocols/bytes/json.ts';
+import { withWrittenNumbers } from '../protocols/bytes/numbers.ts';
+import { type Limits, outlineOf } from '../protocols/bytes/outline.ts';
 import { type ApiError, invalidRequest } from '../support/errors.ts';
 
 export const invalidBody = (
@@ -13,70 +8,20 @@ export const invalidBody = (
   options?: Parameters<typeof invalidRequest>[1],
 ): ApiError => invalidRequest(`The request body ${problem}`, options);
 
-/** JSON.parse takes millions of levels, but code that walks the value afterwards overflows its stack. */
-const MAX_DEPTH = 64;
-
-/** Of one object. Checking and copying one takes some microseconds: 300,000 of them took seconds. */
-const MAX_MEMBERS = 10_000;
-
-/**
- * Of the whole body: 10,000 messages of two parts each have 90,000. Distinct keys cost the most; 100,000 of
- * them block the process for up to 150 ms, 2.6 million values did for a second.
- */
-const MAX_VALUES = 100_000;
-
-const assertDepth = (depth: number): void => {
-  if (depth > MAX_DEPTH) throw invalidBody('is nested deeper than 64 levels.');
-};
-const assertMembers = (count: number): void => {
-  if (count > MAX_MEMBERS) throw invalidBody('holds an object of more than 10,000 members.');
-};
-const assertValues = (count: number): void => {
-  if (count > MAX_VALUES) throw invalidBody('holds more than 100,000 values.');
+const LIMITS: Limits = {
+  // JSON.parse takes millions of levels, but code that walks the value afterwards overflows its stack.
+  depth: 64,
+  // Of one object. Checking and copying one takes some microseconds: 300,000 of them took seconds.
+  members: 10_000,
+  // Of the whole body: 10,000 messages of two parts each have 90,000. Distinct keys cost the most; 100,000 of
+  // them block the process for up to 150 ms, 2.6 million values did for a second.
+  values: 100_000,
 };
 
-/** Bounds a JSON text in one pass without recursion. Returns where its large members are. @throws ApiError 400 */
-const assertTextBounds = (text: string): MemberSpan[] => {
-  const spans: MemberSpan[] = [];
-  /** Members so far of each object that is open, by its level. */
-  const members = new Uint16Array(MAX_DEPTH + 1);
-  let [depth, values, names, stringStart] = [0, 0, 0, 0];
-  let member = { name: '', start: 0, names: 0 };
-  for (let index = 0; index < text.length; index++) {
-    switch (text[index]) {
-      case '"':
-        stringStart = index;
-        index = endOfString(text, index + 1);
-        break;
-      // A comma or an opening bracket announces at least one value, unless the brackets are empty.
-      case ',':
-        values += 1;
-        break;
-      case '{':
-      case '[':
-        values += 1;
-        depth += 1;
-        assertDepth(depth);
-        members[depth] = 0;
-        break;
-      case ':': {
-        names += 1;
-        const count = (members[depth] ?? 0) + 1;
-        assertMembers(count);
-        members[depth] = count;
-        if (depth === 1) member = { name: text.slice(stringStart, index), start: index + 1, names };
-        break;
-      }
-      case '}':
-      case ']':
-        depth -= 1;
-        if (depth === 1) spans.push({ ...member, end: index + 1, names: names - member.names });
-        break;
-      default:
-    }
-    assertValues(values);
-  }
-  return spans;
+const EXCEEDED: Record<keyof Limits, string> = {
+  depth: 'is nested deeper than 64 levels.',
+  members: 'holds an object of more than 10,000 members.',
+  values: 'holds more than 100,000 values.',
 };
 
 /** Half a surrogate pair has no UTF-8 form: sent on, it would silently become another character. */
@@ -84,37 +29,25 @@ const assertWellFormed = (text: string): void => {
   if (!text.isWellFormed()) throw invalidBody('contains an unpaired UTF-16 surrogate.');
 };
 
-/** A body as it is visited. Only an escape can write half a surrogate pair. */
-type Visited = { values: number; hasEscapes: boolean };
-
-/** Returns how many there are. `__proto__` is an ordinary key to JSON.parse and a prototype to some of what runs later: it is removed. */
-const visitMembers = (object: Json, depth: number, visited: Visited): number => {
+/**
+ * Returns how many members the objects in a value have. `__proto__` is an ordinary key to JSON.parse and a prototype to some
+ * of what runs later: it is removed. @throws ApiError 400 for half a surrogate pair, which only an escape can write
+ */
+const cleaned = (value: unknown, hasEscapes: boolean): number => {
+  if (hasEscapes && typeof value === 'string') assertWellFormed(value);
+  if (typeof value !== 'object' || value === null) return 0;
   let count = 0;
-  for (const name in object) {
-    count += 1;
-    if (visited.hasEscapes) assertWellFormed(name);
-    if (name === '__proto__') Reflect.deleteProperty(object, name);
-    else visit(object[name], depth, visited);
+  if (Array.isArray(value)) {
+    for (const item of value) count += cleaned(item, hasEscapes);
+    return count;
   }
-  assertMembers(count);
+  const object = value as Json;
+  for (const name in object) {
+    if (hasEscapes) assertWellFormed(name);
+    if (name === '__proto__') Reflect.deleteProperty(object, name);
+    else count += 1 + cleaned(object[name], hasEscapes);
+  }
   return count;
-};
-
-const visitItems = (items: unknown[], depth: number, visited: Visited): number => {
-  for (const item of items) visit(item, depth, visited);
-  return items.length;
-};
-
-/** Bounds a parsed value at `depth`, and cleans it. @throws ApiError 400 */
-const visit = (value: unknown, depth: number, visited: Visited): void => {
-  if (visited.hasEscapes && typeof value === 'string') assertWellFormed(value);
-  if (typeof value !== 'object' || value === null) return;
-  assertDepth(depth);
-  const count = Array.isArray(value)
-    ? visitItems(value, depth + 1, visited)
-    : visitMembers(value as Json, depth + 1, visited);
-  visited.values += Math.max(count, 1);
-  assertValues(visited.values);
 };
 
 const parse = (text: string): unknown => {
@@ -127,17 +60,19 @@ const parse = (text: string): unknown => {
 };
 
 /**
- * Of a large text the bounds are checked before it is parsed, which could take seconds; a smaller one is parsed within
- * milliseconds, and its value is read in a fifth of the time.
+ * Reads a body whose limits are checked before anything of it is copied. Of a name that an object repeats the last one counts:
+ * the text then becomes what was read, so that no other reader sees another one.
  * @throws ApiError 400 unless `text` is one JSON object of at most 64 levels, 10,000 members in each and 100,000 values
  */
 export const parseJsonObject = (text: string, bytes: number): JsonSource => {
   if (text.trim() === '') {
     throw invalidBody('is empty; a JSON object is expected.');
   }
-  const spans = bytes >= LARGE_BODY ? assertTextBounds(text) : [];
+  const { exceeded, names, places } = outlineOf(text, LIMITS);
+  if (exceeded !== undefined) throw invalidBody(EXCEEDED[exceeded]);
   const value = parse(text);
   if (!asRecord(value)) throw invalidBody('must be a JSON object.');
-  visit(value, 1, { values: 0, hasEscapes: text.includes('\\u') });
-  return { text, value, bytes, spans };
+  const isRead = cleaned(value, text.includes('\\u')) === names;
+  withWrittenNumbers(text, value, places);
+  return { text: isRead ? text : JSON.stringify(value), value, bytes };
 };

@@ -1,6 +1,20 @@
+/** A number that keeps its spelling: `JSON.stringify` writes it as it was read. It has no value to compute with. */
+export type WrittenNumber = { readonly rawJSON: string };
+
+declare global {
+  interface JSON {
+    rawJSON(source: string): WrittenNumber;
+    isRawJSON(value: unknown): value is WrittenNumber;
+  }
+}
+
 /** Whether a value of unknown origin is an object with members. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
+
+/** The value to compute with, of a number that may be kept as it was written; any other value unchanged. */
+export const withoutSpelling = (value: unknown): unknown =>
+  JSON.isRawJSON(value) ? Number(value.rawJSON) : value;
 
 /** The text of an escaped part of a URL; undefined if it is not escaped as the standard has it. */
 export const decodeUri = (part: string): string | undefined => {

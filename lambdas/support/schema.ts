@@ -3,7 +3,7 @@
  * no time to build: zod's objects were a fifth of the function's import (docs/decisions/0022-own-schemas.md).
  */
 import { invalidRequest } from './errors.ts';
-import { isRecord } from './readers.ts';
+import { isRecord, withoutSpelling } from './readers.ts';
 
 /** What is wrong with a value, in words that follow its path: `max_tokens: is required`. */
 type Issue = {
@@ -31,7 +31,8 @@ const ofKind =
 
 export const string = ofKind('a string', (value) => typeof value === 'string');
 export const boolean = ofKind('a boolean', (value) => typeof value === 'boolean');
-export const number = ofKind('a number', (value): value is number => Number.isFinite(value));
+const finite = ofKind('a number', (value): value is number => Number.isFinite(value));
+export const number: Schema<number> = (value, issues) => finite(withoutSpelling(value), issues);
 /** Any value, but not none. */
 export const anything = ofKind('present', (value): value is unknown => value !== undefined);
 export const jsonObject = ofKind<Loose>('an object', isRecord);

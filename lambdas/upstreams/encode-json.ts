@@ -1,7 +1,8 @@
-import { type JsonSource, LARGE_BODY } from '../protocols/bytes/json.ts';
-import { type Bytes, sizeOf } from '../support/bytes.ts';
+import type { Bytes } from '../support/bytes.ts';
 import { createUtf8Writer } from '../support/utf8.ts';
-import { unchangedListsOf } from './unchanged-lists.ts';
+
+/** Bytes of a caller's body. What is sent for a smaller one is encoded as one text, which takes less time. */
+const LARGE_BODY = 256_000;
 
 /** The JSON of a value, each item of a list a piece. */
 function* piecesOf(value: unknown): Generator<string, void, void> {
@@ -13,33 +14,22 @@ function* piecesOf(value: unknown): Generator<string, void, void> {
   yield ']';
 }
 
-/** The JSON of an object: each list as its caller sent it, between the bytes of what is changed. */
-const encodeLarge = (value: Record<string, unknown>, source: JsonSource): Uint8Array[] => {
-  const unchanged = unchangedListsOf(source);
-  const members = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    .map(([name, member]) => {
-      const sent = Array.isArray(member) ? unchanged(name, member) : undefined;
-      return { name, member, sent };
-    });
-  const received = members.flatMap(({ sent }) => (sent instanceof Uint8Array ? [sent] : []));
-  const { write, take } = createUtf8Writer(source.bytes - sizeOf(received));
-  const parts: Uint8Array[] = [];
-  for (const [index, { name, member, sent }] of members.entries()) {
-    write(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`);
-    if (sent instanceof Uint8Array) parts.push(take(), sent);
-    else if (sent !== undefined) write(sent);
-    else for (const piece of piecesOf(member)) write(piece);
+const encodeInPieces = (value: Record<string, unknown>, bytes: number): Uint8Array[] => {
+  const { write, take } = createUtf8Writer(bytes);
+  let isFirst = true;
+  for (const [name, member] of Object.entries(value)) {
+    if (member === undefined) continue;
+    write(`${isFirst ? '{' : ','}${JSON.stringify(name)}:`);
+    for (const piece of piecesOf(member)) write(piece);
+    isFirst = false;
   }
-  write(members.length === 0 ? '{}' : '}');
-  return [...parts, take()];
+  write(isFirst ? '{}' : '}');
+  return [take()];
 };
 
 /**
- * Returns an object's JSON; of a large body the bytes: a text of the whole takes memory twice more before them, 9 MB of a
- * body of 4.5 MB.
+ * Returns an object's JSON; of a large body, which its caller sent in `bytes`, the bytes: a text of the whole takes memory
+ * twice more before them, 9 MB of a body of 4.5 MB.
  */
-export const encodeJson = (value: Record<string, unknown>, source?: JsonSource): Bytes =>
-  source !== undefined && source.bytes >= LARGE_BODY
-    ? encodeLarge(value, source)
-    : JSON.stringify(value);
+export const encodeJson = (value: Record<string, unknown>, bytes = 0): Bytes =>
+  bytes >= LARGE_BODY ? encodeInPieces(value, bytes) : JSON.stringify(value);

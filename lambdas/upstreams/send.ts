@@ -26,7 +26,7 @@ export const ROLE_VERSION = 'role';
 /** Streamed if possible: that gives a first-event and an idle limit, and shows a truncated answer as one. */
 const encodeBody = ({ request, protocol, source }: UpstreamCall, target: WireTarget) => {
   const wire = protocol.encodeRequest({ ...request, stream: !request.isWhole }, target);
-  return { wire, body: encodeJson(wire, source) };
+  return { wire, body: encodeJson(wire, source?.bytes) };
 };
 
 /** What an error's text must not contain. The model's name may stay: it is the catalog's, and often the cause. */

@@ -149,7 +149,7 @@ const createCall = (id: number, now: number, stream: boolean): Call => {
     protocol: callerProtocols.chat,
     caller: { keyId: 'key', projectId: 'prj', meterId: METER_ID, plan: PLAN },
     body,
-    source: { text: JSON.stringify(body), value: body, bytes: 100, spans: [] },
+    source: { text: JSON.stringify(body), value: body, bytes: 100 },
     header: (name) => (name === 'idempotency-key' ? 'one' : undefined),
     pathParameter: undefined,
     query: {},

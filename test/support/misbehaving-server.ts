@@ -14,6 +14,8 @@ export type Seen = {
   url: string | undefined;
   headers: IncomingHttpHeaders;
   body: Record<string, unknown>;
+  /** The body as it was sent. */
+  text: string;
 };
 
 export type MisbehavingServer = {
@@ -33,7 +35,7 @@ export const startMisbehaving = async (
     const { method, url, headers } = request;
     text(request).then(
       (body) => {
-        seen.push({ method, url, headers, body: JSON.parse(body) });
+        seen.push({ method, url, headers, body: JSON.parse(body), text: body });
         act(response, request, seen.length);
       },
       () => undefined,

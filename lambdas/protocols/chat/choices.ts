@@ -1,4 +1,4 @@
-import { asArray, asRecord, type Json } from '../bytes/json.ts';
+import { asArray, asNumber, asRecord, type Json } from '../bytes/json.ts';
 import type { EventOf, GenerationEvent, Usage } from '../generation.ts';
 
 /** Reads one choice, whole (`message`) or in parts (`delta`). */
@@ -60,7 +60,7 @@ export const createSeveralChoices = (readers: ChoiceReader[]): ChoicesReader => 
   /** How many choices have begun; upstreams that ignore `n` send one. */
   let begun = 1;
   const readChoice = (choice: Json): GenerationEvent[] => {
-    const index = Number(choice.index);
+    const index = asNumber(choice.index) ?? -1;
     const reader = readers[index];
     if (!reader) return [];
     begun = Math.max(begun, index + 1);

@@ -1,5 +1,5 @@
 import { isEmpty } from '../../support/omit-undefined.ts';
-import { asRecord, asString, isJsonObject, type Json } from '../bytes/json.ts';
+import { asNumber, asRecord, asString, isJsonObject, type Json } from '../bytes/json.ts';
 import type { EventWriter } from '../event-writer.ts';
 import type { GenerationRequest } from '../generation.ts';
 import { extrasIfAny } from '../ledger/extras.ts';
@@ -21,7 +21,7 @@ type Call = {
 };
 
 type Fragment = {
-  index: unknown;
+  index: number | undefined;
   id: string | undefined;
   name: string;
   text: string;
@@ -37,7 +37,7 @@ const readFragment = (wire: Json): Fragment => {
   const input = asRecord(custom);
   const { name, arguments: text, ...nested } = asRecord(ofFunction) ?? {};
   return {
-    index,
+    index: asNumber(index),
     id: asString(id) || undefined,
     name: asString(input?.name) ?? asString(name) ?? '',
     text: asString(input?.input) ?? readArguments(text),
@@ -94,8 +94,7 @@ const createCallFinder = () => {
     /** The fragment's call; the fragment's id names it from now on. */
     find(fragment: Fragment): Call {
       const { index } = fragment;
-      const call =
-        typeof index === 'number' ? findByIndex(index, fragment) : findUnnumbered(fragment);
+      const call = index === undefined ? findUnnumbered(fragment) : findByIndex(index, fragment);
       call.id ??= fragment.id;
       if (call.id !== undefined && !byId.has(call.id)) byId.set(call.id, call);
       return call;

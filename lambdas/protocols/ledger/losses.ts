@@ -1,3 +1,4 @@
+import { withoutSpelling } from '../../support/readers.ts';
 import { asRecord, type Json } from '../bytes/json.ts';
 import type { Block, Extras, GenerationRequest } from '../generation.ts';
 import type { ProtocolName } from '../protocol-name.ts';
@@ -64,7 +65,7 @@ const DEFAULT_ITEMS: Record<string, unknown> = { modalities: 'text', allowed_cal
 export const isDefault = (name: string, value: unknown): boolean =>
   value === undefined ||
   value === null ||
-  value === DEFAULTS[name] ||
+  withoutSpelling(value) === DEFAULTS[name] ||
   asRecord(value)?.enabled === false ||
   (Array.isArray(value) && value.every((item) => item === DEFAULT_ITEMS[name]));
 

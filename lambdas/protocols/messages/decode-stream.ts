@@ -1,4 +1,11 @@
-import { asRecord, asString, type Json, parseUpstreamJson, readJsonObject } from '../bytes/json.ts';
+import {
+  asNumber,
+  asRecord,
+  asString,
+  type Json,
+  parseUpstreamJson,
+  readJsonObject,
+} from '../bytes/json.ts';
 import type { FinishReason, GenerationEvent, GenerationRequest } from '../generation.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
@@ -13,7 +20,7 @@ const assertSameMessage = (current: string | undefined, id: string | undefined) 
 };
 
 /** The key of an event's block; some upstreams leave the index out. */
-const keyOf = ({ index }: Json): string => (typeof index === 'number' ? `${index}` : 'unnamed');
+const keyOf = ({ index }: Json): string => String(asNumber(index) ?? 'unnamed');
 
 /** The fields that end a message; two of them are next to the delta. */
 const endOf = ({ delta, context_management, input_transformations }: Json): Json => ({

@@ -1,0 +1,45 @@
+import { type Limits, outlineOf, type Place } from './outline.ts';
+import { endOfString } from './strings.ts';
+
+/**
+ * Numbers stay as they were written until the router computes with them: `1849173641234567891` is an id of a caller's tool,
+ * and the nearest number of JavaScript is another id.
+ */
+
+/** What may hold a number that JavaScript writes in another way; a text in quotes may look so too. */
+const SUSPECT = /(?:^|[:,[])\s*-?(?:0(?<=-0)|\d+[.eE]|\d{16})/;
+
+const keyAt = (text: string, step: number): string | number =>
+  step < 0 ? -1 - step : JSON.parse(text.slice(step, endOfString(text, step + 1) + 1));
+
+const memberOf = (holder: unknown, key: string | number): unknown =>
+  typeof holder === 'object' && holder !== null && Object.hasOwn(holder, key)
+    ? (holder as Record<string | number, unknown>)[key]
+    : undefined;
+
+/** The parsed `text` with the numbers at `places` as they were written. Of a repeated name the last one was read. */
+export const withWrittenNumbers = (text: string, value: unknown, places: Place[]): unknown => {
+  let root = value;
+  for (const { steps, start, end } of places) {
+    const keys = steps.map((step) => keyAt(text, step));
+    const source = text.slice(start, end);
+    const last = keys.pop();
+    const holder = keys.reduce(memberOf, root);
+    const read = last === undefined ? root : memberOf(holder, last);
+    if (!Object.is(read, Number(source))) continue;
+    const written = JSON.rawJSON(source);
+    if (last === undefined) root = written;
+    else (holder as Record<string | number, unknown>)[last] = written;
+  }
+  return root;
+};
+
+/** In a deeper text numbers are read as JavaScript does. */
+const LIMITS: Limits = { depth: 1_000, members: Infinity, values: Infinity };
+
+/** JSON.parse, with numbers as they were written. @throws SyntaxError */
+export const parseWritten = (text: string): unknown => {
+  const value: unknown = JSON.parse(text);
+  if (!SUSPECT.test(text)) return value;
+  return withWrittenNumbers(text, value, outlineOf(text, LIMITS).places);
+};
