@@ -65,17 +65,10 @@ const answers: AnswerStore = {
 };
 
 const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
-  const permit = {
-    onStart: doNothing,
-    onSuccess: doNothing,
-    onFailure: doNothing,
-    onAbandon: doNothing,
-  };
   const breaker = {
-    prefetch: () => undefined,
-    acquire: async () => ({ isOpen: false as const, permit }),
-    isOpen: async () => false,
-    acquireTrickle: async () => undefined,
+    order: <Each>(targets: Each[]) => targets,
+    acquire: async () => ({ isOpen: false as const, permit: doNothing }),
+    acquireLast: () => undefined,
   };
   const failover = createFailover({ breaker });
   const limit = { limit: 10, remaining: 9, resetAt: 0 };
@@ -101,7 +94,7 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
     tokenizers: createTokenizers(() => new Uint8Array()),
     replay: createReplay({ answers, meter, clock: systemClock, log, keepMs: 1_000 }),
     meter,
-    prefetch: failover.prefetch,
+    prefetch: () => undefined,
     fetchAnswer: createFetchAnswer({
       upstream: createUpstream(chunks),
       failover,

@@ -14,9 +14,10 @@ import { createMeter } from './metering/meter.ts';
 import { type Announce, withThresholds } from './metering/thresholds.ts';
 import { createRecorder } from './records/recorder.ts';
 import { createReplay } from './replay/replay.ts';
-import { createBreaker } from './routing/breaker.ts';
+import { createBreaker } from './routing/breakers/breaker.ts';
 import { createFailover } from './routing/failover.ts';
-import { createHealingUpstream, createLessons } from './routing/healing-upstream.ts';
+import { createHealingUpstream } from './routing/healing-upstream.ts';
+import { createLessons } from './routing/lessons.ts';
 import type { RouterStores } from './stores/router-stores.ts';
 import type { Clock } from './support/clock.ts';
 import { DAY_MS } from './support/clock.ts';
@@ -126,7 +127,7 @@ export const createRouter = ({
       meter,
       prefetch: (targets) => {
         lessons.prefetch();
-        failover.prefetch(targets);
+        breaker.prefetch(targets);
         upstream.prefetch(targets);
       },
       fetchAnswer,

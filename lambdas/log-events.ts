@@ -120,6 +120,7 @@ export type LogEvents = {
   upstream_secret_failed: Line<'failure'>;
   breaker_opened: Turn;
   breaker_closed: Turn;
+  key_held_off: Turn & Pick<Fields, 'projectId' | 'keyId'>;
   project_held_off: Turn & Pick<Fields, 'projectId'>;
   breaker_unreadable: Line<'target'>;
   breaker_unwritable: Line<'target'>;

@@ -74,8 +74,8 @@ const callerAlarms = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
 const MIN_FORBIDDEN = 3;
 
 /**
- * Rejected credentials. A 401 counts from the first: it opens the breaker of its target for 5 minutes, so
- * that no second one follows. A 403 counts from the third, because some providers return it for a prompt.
+ * Rejected credentials. A 401 counts from the first: those of two projects open the breaker of the credential for
+ * 5 minutes, so that few follow. A 403 counts from the third, because some providers return it for a prompt.
  */
 const refusedCredentials = (metrics: RouterMetrics): MathExpression => {
   const refused: Total = { of: [metrics.inStage('UpstreamCredentialRefused')] };

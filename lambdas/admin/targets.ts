@@ -58,7 +58,7 @@ export const createListTargets = ({ models, breakers, clock }: Parts): AdminOper
     const read = async (name: string) => [name, await breakers.readBreaker(name)] as const;
     return new Map(await Promise.all([...new Set(names)].map(read)));
   };
-  // The name of a breaker (routing/local-breakers.ts).
+  // As `nameOf` of catalog/catalog.ts.
   const nameOf = ({ target }: Placed): string => `${target.upstream}/${target.model}`;
   return async () => {
     const placed = placedTargets(models);

@@ -1,8 +1,15 @@
 import { invalidRequest } from '../support/errors.ts';
+import { oncePer } from '../support/once-per.ts';
 import { nearMatches } from './near-matches.ts';
 import type { Model, Target } from './parse-models.ts';
 
 export type { Model, Target };
+
+/** The name of a target in logs, breakers and lessons. The same text for each call: a lookup hashes every other one. */
+export const nameOf = oncePer(
+  new WeakMap<Target, string>(),
+  ({ upstream, model }) => `${upstream}/${model}`,
+);
 
 export type Catalog = {
   /** The models a plan may route to, in catalog order. */

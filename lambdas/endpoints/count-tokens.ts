@@ -5,7 +5,8 @@ import type { Tokenizers } from '../catalog/tokenizer.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
-import type { Breaker } from '../routing/breaker.ts';
+import type { Breaker } from '../routing/breakers/breaker.ts';
+import type { Owner } from '../routing/breakers/local-breakers.ts';
 import type { CountAtProvider } from '../upstreams/count-at-provider.ts';
 import type { Endpoint } from './endpoint.ts';
 
@@ -40,9 +41,9 @@ export const createCountTokens = (deps: CountDeps): Endpoint => {
    * Undefined without a call where the target's breaker is open. How the call ends is not reported to the breaker, and it
    * takes no probe: counters have limits of their own, so it is not evidence about generations.
    */
-  const askProvider = async (target: Target, request: GenerationRequest, projectId: string) => {
+  const askProvider = async (target: Target, request: GenerationRequest, owner: Owner) => {
     if (countAtProvider === undefined) return undefined;
-    if (await breaker.isOpen(target, projectId)) return undefined;
+    if (await breaker.isOpen(target, owner)) return undefined;
     const protocol = upstreamProtocols[target.protocol];
     return countAtProvider({ target, protocol, request });
   };
@@ -50,9 +51,9 @@ export const createCountTokens = (deps: CountDeps): Endpoint => {
   const countOn = async (
     target: Target,
     request: GenerationRequest,
-    projectId: string,
+    owner: Owner,
   ): Promise<Count> => {
-    const tokens = await askProvider(target, request, projectId);
+    const tokens = await askProvider(target, request, owner);
     return tokens === undefined
       ? countHere(target, partsOf(request), tokenizers)
       : { tokens, by: 'provider' };
@@ -66,7 +67,7 @@ export const createCountTokens = (deps: CountDeps): Endpoint => {
     await meter.admitFree(call.caller);
     const [target] = model.targets;
     if (!target) throw new Error('A model has at least one target.');
-    const { tokens, by } = await countOn(target, request, call.caller.projectId);
+    const { tokens, by } = await countOn(target, request, call.caller);
     const headers = { 'x-router-counted-by': by };
     return { status: 200, headers, body: { input_tokens: tokens } };
   };

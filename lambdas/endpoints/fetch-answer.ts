@@ -107,6 +107,7 @@ export const createFetchAnswer = ({
     return failover.open({
       targets,
       projectId: call.caller.projectId,
+      keyId: call.caller.keyId,
       onFailure: createReport(checked, attempts, log),
       call: (candidate) => {
         attempts.start(candidate);

@@ -1,3 +1,4 @@
+import type { Target } from '../catalog/catalog.ts';
 import { LimitReached, type Limits, limitHeaders } from '../metering/limits.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { ResponseMeta } from '../protocols/generation.ts';
@@ -5,7 +6,6 @@ import type { HeaderMap } from '../protocols/protocol.ts';
 import type { Recorder } from '../records/recorder.ts';
 import type { Run } from '../replay/own.ts';
 import type { Replay } from '../replay/replay.ts';
-import type { Failover } from '../routing/failover.ts';
 import type { Clock } from '../support/clock.ts';
 import { withHeaders } from '../support/errors.ts';
 import { suffixOf } from '../support/ids.ts';
@@ -45,7 +45,7 @@ export type GenerateDeps = CheckDeps & {
   replay: Replay;
   meter: Meter;
   /** Starts to read what the call of a target needs. */
-  prefetch: Failover['prefetch'];
+  prefetch(targets: Target[]): void;
   fetchAnswer: FetchAnswer;
   recorder: Recorder;
   clock: Clock;

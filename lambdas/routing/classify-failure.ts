@@ -9,7 +9,7 @@ import {
   toApiError,
   withHeaders,
 } from '../support/errors.ts';
-import type { OpenBreaker } from './breaker.ts';
+import type { OpenBreaker } from './breakers/breaker.ts';
 
 /** How a request reacts to an upstream's failure. */
 type FailureClass = {
@@ -88,6 +88,15 @@ const tooLarge = (cause: UpstreamError): ApiError =>
     cause,
   });
 
+/** A 429 may be about the size of the request alone: another target may have a higher limit, a wait does not help. */
+const limited = (cause: UpstreamError): ApiError =>
+  cause.isAboutInput
+    ? invalidRequest(
+        `The request is too large for the limits of the model's provider${cause.reason ? `: ${cause.reason}` : '.'}`,
+        { status: 413, headers: DO_NOT_RETRY, cause },
+      )
+    : busy(cause);
+
 /** By status, where it means more than "unavailable". The router's 429 differs from an upstream's. */
 const BY_STATUS: Record<
   number,
@@ -98,7 +107,7 @@ const BY_STATUS: Record<
   404: { retryNextTarget: true, error: notOffered },
   413: { retryNextTarget: false, error: tooLarge },
   422: { retryNextTarget: false, error: rejected },
-  429: { retryNextTarget: true, error: busy },
+  429: { retryNextTarget: true, error: limited },
   503: { retryNextTarget: true, error: busy },
   529: { retryNextTarget: true, error: busy },
 };
@@ -157,12 +166,25 @@ const MAX_USEFUL_WAIT_MS = 120_000;
 
 const isUseful = ({ waitMs }: OpenBreaker): boolean => waitMs <= MAX_USEFUL_WAIT_MS;
 
+const REPAIRABLE = new Set(['failure', 'connection']);
+/** One call a second goes through open breakers, so that a repair is detected before they would close. */
+const MAX_REPAIR_SECONDS = 10;
+
+/** A provider's own `retry-after` is passed on; what may be repaired at any moment is not waited for longer. */
+const secondsOf = ({ waitMs, category }: OpenBreaker): number => {
+  const mayEndSoon =
+    category === undefined ? waitMs <= MAX_USEFUL_WAIT_MS : REPAIRABLE.has(category);
+  return mayEndSoon ? Math.min(MAX_REPAIR_SECONDS, waitMs / 1000) : waitMs / 1000;
+};
+
 const allOpen = (open: OpenBreaker[]): ApiError => {
-  const isRefused = open.every(({ of }) => of === 'credential');
+  const isRefused = open.every(({ category }) => category === 'credential');
   const message = isRefused ? CREDENTIALS_REJECTED : 'The model is temporarily unavailable.';
   const error = apiError(message, { status: 503, code: NO_HEALTHY_TARGET });
-  const seconds = open.map(({ waitMs }) => waitMs / 1000);
-  return withHeaders(withRetryHint(error, seconds), open.some(isUseful) ? {} : DO_NOT_RETRY);
+  return withHeaders(
+    withRetryHint(error, open.map(secondsOf)),
+    open.some(isUseful) ? {} : DO_NOT_RETRY,
+  );
 };
 
 /**

@@ -4,10 +4,10 @@ import type { GenerationEvent } from '../protocols/generation.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { createLruCache } from '../support/lru-cache.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
-import type { Breaker, OpenBreaker } from './breaker.ts';
+import type { Breaker, OpenBreaker } from './breakers/breaker.ts';
+import type { Outcome, Permit } from './breakers/permit.ts';
+import { tripRuleFor } from './breakers/trip-rules.ts';
 import { classifyFailure, errorOfAll } from './classify-failure.ts';
-import type { Permit } from './permits.ts';
-import { tripRuleFor } from './trip-policy.ts';
 
 /** A response whose first content has arrived, or one that ended without any. */
 export type Opened = {
@@ -22,8 +22,6 @@ export type Opened = {
 export type FailedAttempt = { target: Target; error: UpstreamError };
 
 export type Failover = {
-  /** Starts to read the targets' breakers, concurrently with what the caller awaits. */
-  prefetch(targets: Target[]): void;
   /**
    * Tries the targets in order until one sends content. An empty response is tried once more on the next
    * target, and returned if that one does no better: vendors document such responses as successful.
@@ -34,8 +32,9 @@ export type Failover = {
 
 export type FailoverOptions = {
   targets: Target[];
-  /** Whose request it is: the failures of one project do not count against others. */
+  /** Whose request it is: the failures of one key or project do not count against others. */
   projectId: string;
+  keyId: string;
   call: (target: Target) => Promise<EventBatches>;
   onFailure: (failed: FailedAttempt) => void;
 };
@@ -101,19 +100,17 @@ async function* reportOutcome(
   rest: EventBatches,
   permit: Permit,
 ): EventBatches {
-  let report = async () => {
-    await rest.return();
-    await permit.onAbandon();
-  };
+  let outcome: Outcome = { kind: 'abandoned' };
   try {
     yield first;
     yield* rest;
-    report = permit.onSuccess;
+    outcome = { kind: 'finished' };
   } catch (error) {
-    if (error instanceof UpstreamError) report = () => permit.onFailure(error);
+    if (error instanceof UpstreamError) outcome = { kind: 'failed', error };
     throw error;
   } finally {
-    await report();
+    if (outcome.kind === 'abandoned') await rest.return();
+    await permit(outcome);
   }
 }
 
@@ -137,21 +134,21 @@ const createAttempt =
       const batches = await call;
       const first = await readFirstContent(batches);
       budget.succeeded(projectId);
-      await permit.onStart();
+      await permit({ kind: 'started' });
       if (!isEmptyAnswer(first)) {
         return { batches: reportOutcome(first, batches, permit), isEmpty: false };
       }
       await batches.return();
-      await permit.onSuccess();
+      await permit({ kind: 'finished' });
       return { batches: whole(first), isEmpty: true };
     } catch (error) {
       if (!(error instanceof UpstreamError)) {
-        await permit.onAbandon();
+        await permit({ kind: 'abandoned' });
         throw error;
       }
       // A failure caused by the request is not evidence of load on the upstreams.
       if (tripRuleFor(error)) budget.failed(projectId);
-      await permit.onFailure(error);
+      await permit({ kind: 'failed', error });
       return error;
     }
   };
@@ -170,22 +167,26 @@ const isLast = (result: Result, empty: Opened | undefined, attempts: number): bo
 
 type Candidate = { target: Target; permit: Permit };
 
-export const createFailover = ({ breaker }: { breaker: Breaker }): Failover => {
+type FailoverParts = { breaker: Pick<Breaker, 'order' | 'acquire' | 'acquireLast'> };
+
+export const createFailover = ({ breaker }: FailoverParts): Failover => {
   const budget = createRetryBudget();
   const attempt = createAttempt(budget);
 
   /** Returns the next of the targets that may be called each time; records those that may not. */
-  const candidatesOf = ({ targets, projectId }: FailoverOptions, open: OpenBreaker[]) => {
+  const candidatesOf = (options: FailoverOptions, open: OpenBreaker[]) => {
+    const { targets, projectId, keyId } = options;
+    const asker = { projectId, keyId, hasAlternative: targets.length > 1 };
     // An array's iterator continues where the last loop over it ended.
-    const rest = targets.values();
+    const rest = breaker.order(targets).values();
     return async (): Promise<Candidate | undefined> => {
       for (const target of rest) {
-        const acquired = await breaker.acquire(target, projectId);
+        const acquired = await breaker.acquire(target, asker);
         if (!acquired.isOpen) return { target, permit: acquired.permit };
         open.push(acquired);
       }
       if (open.length < targets.length) return undefined;
-      const last = await breaker.acquireTrickle(open, projectId);
+      const last = breaker.acquireLast(open, asker);
       const index = open.findIndex(({ target }) => target === last?.target);
       // Called after all: its failure is reported, not its breaker.
       if (index !== -1) open.splice(index, 1);
@@ -220,5 +221,5 @@ export const createFailover = ({ breaker }: { breaker: Breaker }): Failover => {
     throw errorOfAll(failures, unavailable);
   };
 
-  return { prefetch: breaker.prefetch, open };
+  return { open };
 };

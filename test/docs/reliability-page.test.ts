@@ -3,8 +3,8 @@ import {
   UpstreamError,
   type UpstreamErrorKind,
 } from '../../lambdas/protocols/rejections/upstream-error.ts';
+import { tripRuleFor } from '../../lambdas/routing/breakers/trip-rules.ts';
 import { classifyFailure, withRetryHint } from '../../lambdas/routing/classify-failure.ts';
-import { tripRuleFor } from '../../lambdas/routing/trip-policy.ts';
 import { invalidRequest } from '../../lambdas/support/errors.ts';
 import { LOG_FIELDS } from '../support/log-fields.ts';
 import { isThere, pinsIn, read } from './pins.ts';

@@ -23,6 +23,7 @@ export const LOG_EVENTS: Record<LogEvent, true> = {
   upstream_secret_failed: true,
   breaker_opened: true,
   breaker_closed: true,
+  key_held_off: true,
   project_held_off: true,
   breaker_unreadable: true,
   breaker_unwritable: true,

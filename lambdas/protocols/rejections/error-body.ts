@@ -1,5 +1,11 @@
 import { asRecord, asString, type Json } from '../bytes/json.ts';
-import { isAboutInput, type LastingKind, lastingKindIn, overflowIn } from './meanings.ts';
+import {
+  exceedsLimitAlone,
+  isAboutInput,
+  type LastingKind,
+  lastingKindIn,
+  overflowIn,
+} from './meanings.ts';
 import {
   detailsIn,
   innermost,
@@ -25,6 +31,8 @@ export type ErrorMeaning = {
 
 /** Statuses that reject the request itself; a 429 may use the words of an overflow for a rate limit. */
 const REJECTING = [400, 413, 422];
+
+const RATE_LIMITED = 429;
 
 /** Statuses with which providers report a lasting failure; one above 499 may end without the operator. */
 const LASTING = [400, 402, 403, 404, 412, 422, 429];
@@ -82,7 +90,7 @@ const interpret = (status: number, record: Json): ErrorMeaning => {
   return {
     kind: kindOf(status, texts),
     paths: rejectedPaths(innermost(record)),
-    isAboutInput: isAboutInput(texts),
+    isAboutInput: isAboutInput(texts) || (status === RATE_LIMITED && exceedsLimitAlone(texts)),
     words,
   };
 };

@@ -175,6 +175,19 @@ const INPUT_TEXTS = [
   /^no endpoints found that (?:support|can handle)\b/i,
 ];
 
+/** `Request too large for gpt-5 on tokens per min (TPM): Limit 30000, Requested 90412.` Linear on any text. */
+const LIMIT_AND_REQUESTED =
+  /\blimit:? (?<limit>[\d,]{1,15})\b.{0,80}?\brequested:? (?<requested>[\d,]{1,15})\b/i;
+
+const amount = (digits = ''): number => Number(digits.replaceAll(',', ''));
+
+/** Whether the request alone exceeds a rate limit of the provider: no wait helps, and no other request is concerned. */
+export const exceedsLimitAlone = ({ messages }: ProviderText): boolean =>
+  messages.map(ownWords).some((message) => {
+    const { limit, requested } = LIMIT_AND_REQUESTED.exec(message)?.groups ?? {};
+    return limit !== undefined && amount(requested) > amount(limit);
+  });
+
 /** Whether the texts are about what the request contains, without naming a field. */
 export const isAboutInput = ({ messages, codes }: ProviderText): boolean =>
   codes.some((code) => INPUT_CODE.test(code)) ||

@@ -19,6 +19,13 @@ const REFUSED_TEMPERATURE = new URL(
   import.meta.url,
 );
 
+const overTheLimit: Act = (response) =>
+  void response
+    .writeHead(429, { 'content-type': 'application/json' })
+    .end(
+      '{"error":{"message":"Request too large for gpt-5 in organization org-abc123XYZ on tokens per min (TPM): Limit 30000, Requested 90412.","type":"tokens","code":"rate_limit_exceeded"}}',
+    );
+
 const tooLong: Act = (response) => void response.writeHead(400).end(readFileSync(OVERFLOW));
 
 describe('of four targets', () => {
@@ -119,4 +126,16 @@ test('a target that has sent content is not abandoned for being slow', async () 
   expect(held.status).toBe(200);
   expect(second?.attempts).toBe(0);
   held.leave();
+});
+
+test("a prompt larger than the provider's rate limit is a 413 and holds off no other request of its key", async () => {
+  const { ask, primary, second, count } = await startLab([overTheLimit, overTheLimit]);
+  const sent = await ask();
+  expect([sent.status, sent.headers['x-should-retry']]).toEqual([413, 'false']);
+  expect(sent.text).toContain('Limit 30000, Requested 90412');
+  expect(sent.text).not.toContain('org-abc123XYZ');
+  expect([primary.attempts, second?.attempts]).toEqual([1, 1]);
+  primary.act = answer;
+  expect((await ask()).status).toBe(200);
+  expect(count('key_held_off')).toBe(0);
 });

@@ -1,4 +1,4 @@
-import type { UpstreamError } from '../protocols/rejections/upstream-error.ts';
+import type { UpstreamError } from '../../protocols/rejections/upstream-error.ts';
 
 /** When a failure opens a breaker, which one, and for how long. */
 export type TripRule = {
@@ -6,16 +6,12 @@ export type TripRule = {
   after: number;
   /** Milliseconds, before jitter; `openings` counts earlier times in a row. */
   openMs(openings: number): number;
-  /** The same while one project's requests alone have failed. */
-  projectMs(openings: number): number;
+  /** The same for a key or a project whose requests alone have failed. */
+  ownMs(openings: number): number;
   /**
-   * Whether a prompt can cause the failure. If it can, the failures of one project are no evidence about
-   * the target, and hold off that project alone.
-   */
-  mayBeRequest: boolean;
-  /**
-   * The target's breaker; that of its credential, which a new version of the secret closes; or that of this
-   * environment's connections to it, and the target's if another environment cannot connect either.
+   * Of the breakers of all callers, which one: the target's; that of its credential, which a new version of the secret
+   * closes; or that of this environment's connections to it, and the target's if another environment cannot connect
+   * either.
    */
   opens: 'target' | 'credential' | 'connection';
   /** Only failures of one category add up, except that all but `connection` count for `failure`. */
@@ -29,13 +25,15 @@ const MAX_COOLDOWN_SECONDS = 60;
 const DEFAULT_COOLDOWN_SECONDS = 10;
 
 const backOff = (openings: number): number => Math.min(MAX_MS, BASE_MS * 2 ** openings);
+/** A key or project alone waits no longer: the next prompt may be one that the target answers. */
+const OWN_MAX_MS = 20_000;
+const ownBackOff = (openings: number): number => Math.min(OWN_MAX_MS, backOff(openings));
 const untilRepaired = (): number => OPERATOR_MS;
 
 const failure: TripRule = {
   after: 5,
   openMs: backOff,
-  projectMs: backOff,
-  mayBeRequest: true,
+  ownMs: ownBackOff,
   opens: 'target',
   category: 'failure',
 };
@@ -44,31 +42,31 @@ const failure: TripRule = {
 const unreachable: TripRule = {
   ...failure,
   after: 2,
-  mayBeRequest: false,
   opens: 'connection',
   category: 'connection',
 };
 
-/** Only an operator can fix a rejected credential: probe every 5 minutes. */
+/**
+ * Only an operator can fix a rejected credential: probe every 5 minutes. A restricted one may lack what a single request
+ * asks for, so that the failure of one caller proves nothing, as with every other status.
+ */
 const credentialRefused: TripRule = {
   after: 1,
   openMs: untilRepaired,
-  projectMs: untilRepaired,
-  mayBeRequest: false,
+  ownMs: ownBackOff,
   opens: 'credential',
   category: 'credential',
 };
 
 /**
  * After 3 in a row, because some providers return 402, 403 and 404 for one request, e.g. 402 for a large
- * `max_tokens`. One project alone backs off instead of waiting for an operator: its failures are more likely
+ * `max_tokens`. One key or project alone backs off instead of waiting for an operator: its failures are more likely
  * those of its prompts.
  */
 const accessRefused: TripRule = {
   after: 3,
   openMs: untilRepaired,
-  projectMs: backOff,
-  mayBeRequest: true,
+  ownMs: ownBackOff,
   opens: 'target',
   category: 'access',
 };
@@ -84,7 +82,8 @@ const cooldown = ({ retryAfterSeconds }: UpstreamError): TripRule => {
   const asked = retryAfterSeconds ?? DEFAULT_COOLDOWN_SECONDS;
   const seconds = Math.min(MAX_COOLDOWN_SECONDS, Math.max(1, asked));
   const openMs = () => seconds * 1000;
-  return { ...failure, after: 1, openMs, projectMs: openMs, category: 'cooldown' };
+  const ownMs = () => Math.min(OWN_MAX_MS, openMs());
+  return { ...failure, after: 1, openMs, ownMs, category: 'cooldown' };
 };
 
 const byStatus = (error: UpstreamError): TripRule | undefined => {

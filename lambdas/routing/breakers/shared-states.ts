@@ -1,11 +1,13 @@
-import type { BreakerState, BreakerStore } from '../stores/breaker-store.ts';
-import { type Clock, withTimeout } from '../support/clock.ts';
-import type { Log } from '../support/log.ts';
+import type { BreakerState, BreakerStore } from '../../stores/breaker-store.ts';
+import { type Clock, withTimeout } from '../../support/clock.ts';
+import type { Log } from '../../support/log.ts';
 
 /** The breakers' states as all environments share them. Nothing here throws: a breaker is an optimisation. */
 export type SharedStates = {
   /** At most two seconds old; undefined, as for a closed breaker, when the store does not answer in time. */
   read(name: string): Promise<BreakerState | undefined>;
+  /** What was read or written last, without waiting. */
+  known(name: string): BreakerState | undefined;
   /** Writes the transition that follows version `seen`; undefined if it could not be, or came too late. */
   transition(name: string, next: Transition, seen: number): Promise<BreakerState | undefined>;
   /** Returns whether this process got the one probe of a half-open breaker. */
@@ -32,10 +34,21 @@ export const createSharedStates = (parts: {
   // As many entries as the catalog has targets. A pending read is never waited for once it is old: the
   // platform may have put it to sleep with the request that began it.
   const readings = new Map<string, { at: number; state: Promise<BreakerState | undefined> }>();
+  const latest = new Map<string, BreakerState>();
+
+  const keep = (name: string, state: BreakerState | undefined): BreakerState | undefined => {
+    if (state && state.version >= (latest.get(name)?.version ?? 0)) latest.set(name, state);
+    return state;
+  };
+
+  const forget = (name: string) => {
+    readings.delete(name);
+    latest.delete(name);
+  };
 
   const fetchState = async (name: string): Promise<BreakerState | undefined> => {
     try {
-      return await store.readBreaker(name);
+      return keep(name, await store.readBreaker(name));
     } catch {
       log.warn('breaker_unreadable', { target: name });
       return undefined;
@@ -66,18 +79,23 @@ export const createSharedStates = (parts: {
       const known = readings.get(name);
       return known && clock.now() - known.at < FRESH_MS ? known.state : readInTime(name);
     },
+    known: (name) => latest.get(name),
     transition: async (name, next, seen) => {
+      const state = { ...next, version: seen + 1 };
+      const set = () =>
+        readings.set(name, { at: clock.now(), state: Promise.resolve(keep(name, state)) });
+      // At once, so that the other calls of this environment do not write the same transition.
+      set();
       try {
         if (await write(name, next, seen)) {
-          const state = { ...next, version: seen + 1 };
-          readings.set(name, { at: clock.now(), state: Promise.resolve(state) });
+          set();
           return state;
         }
-        // Another environment was first: what it wrote is read before the next request.
-        readings.delete(name);
       } catch {
         log.warn('breaker_unwritable', { target: name });
       }
+      // Another environment was first, or the store failed: read before the next request.
+      forget(name);
       return undefined;
     },
     takeProbe: async (name) => {

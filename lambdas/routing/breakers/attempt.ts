@@ -1,0 +1,30 @@
+import type { Target } from '../../catalog/catalog.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { Log } from '../../support/log.ts';
+import type { Upstream } from '../../upstreams/upstream.ts';
+import type { Asker, Health, LocalBreakers } from './local-breakers.ts';
+import type { SharedStates } from './shared-states.ts';
+
+/** A permitted call in flight. */
+export type Attempt = {
+  target: Target;
+  name: string;
+  asker: Asker;
+  health: Health;
+  /** The one probe of all environments, while the target's breaker is half-open. */
+  isProbe: boolean;
+  /** A breaker that concerns the call was open or half-open when it began. */
+  isConstrained: boolean;
+  hasStarted: boolean;
+};
+
+/** What the permits of one environment share. */
+export type PermitParts = {
+  states: SharedStates;
+  local: LocalBreakers;
+  upstream: Pick<Upstream, 'credentialVersion'>;
+  clock: Clock;
+  log: Log;
+  /** Spreads the ends of openings, so that environments do not probe all at once. */
+  jittered: (ms: number) => number;
+};

@@ -1,0 +1,132 @@
+import { nameOf, type Target } from '../../catalog/catalog.ts';
+import type { BreakerStore } from '../../stores/breaker-store.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { RandomBytes } from '../../support/ids.ts';
+import type { Log } from '../../support/log.ts';
+import type { Upstream } from '../../upstreams/upstream.ts';
+import { areMet, type Constraint, countCall, createConstraintsOf, longest } from './constraints.ts';
+import { isUnsteady } from './evidence.ts';
+import { type Asker, createLocalBreakers, isShut, type Owner } from './local-breakers.ts';
+import { takeTurn } from './pace.ts';
+import { createPermits, type Permit } from './permit.ts';
+import { createSharedStates, FRESH_MS } from './shared-states.ts';
+import type { TripRule } from './trip-rules.ts';
+
+/** A target that must not be called for another `waitMs`, and what opened its breaker, where that is known. */
+export type OpenBreaker = {
+  target: Target;
+  waitMs: number;
+  category?: TripRule['category'] | undefined;
+};
+
+export type Acquired = { isOpen: false; permit: Permit } | ({ isOpen: true } & OpenBreaker);
+
+/**
+ * Keeps requests away from targets that fail. What one request can cause counts for its key, then for its project, then
+ * for the target, and passes a level only if several of it fail and none succeeds. The breaker of a target is shared by
+ * all environments and written only at a transition; those of keys, projects, credentials and connections are local.
+ * Recovery depends on success, not on time: while all targets of a model are open, one request a second is sent, and
+ * the first content closes the breaker for all. It is an optimisation: where its store fails, the shared one is closed.
+ */
+export type Breaker = {
+  /** Starts to read the states of `targets`, so that they are read before they are needed. */
+  prefetch(targets: Target[]): void;
+  /** The targets, those last of which half of the recent calls failed. */
+  order(targets: Target[]): Target[];
+  acquire(target: Target, asker: Asker): Promise<Acquired>;
+  /** Whether the target must not be called now. Takes no probe: for calls that tell nothing about its health. */
+  isOpen(target: Target, owner: Owner): Promise<boolean>;
+  /** Returns one of a model's targets, whose breakers are all open, about once a second; else undefined. */
+  acquireLast(open: OpenBreaker[], asker: Asker): { target: Target; permit: Permit } | undefined;
+};
+
+type BreakerParts = {
+  store: BreakerStore;
+  upstream: Pick<Upstream, 'credentialVersion'>;
+  clock: Clock;
+  randomBytes: RandomBytes;
+  log: Log;
+};
+
+/** Until the next call through an open breaker. */
+const TURN_MS = 1_000;
+/** Spread, so that environments do not probe all at once. */
+const JITTER = 0.2;
+
+const createJitter = (randomBytes: RandomBytes) => (ms: number) => {
+  const [byte = 0] = randomBytes(1);
+  return Math.round(ms * (1 - JITTER + (2 * JITTER * byte) / 255));
+};
+
+export const createBreaker = (parts: BreakerParts): Breaker => {
+  const { clock, upstream } = parts;
+  const { credentialVersion } = upstream;
+  const states = createSharedStates(parts);
+  const local = createLocalBreakers();
+  const jittered = createJitter(parts.randomBytes);
+  const permitFor = createPermits({ ...parts, states, local, jittered });
+  const constraintsOf = createConstraintsOf({ local, credentialVersion });
+
+  const openAmong = (constraints: Constraint[], now: number): Constraint | undefined => {
+    const constraint = longest(constraints);
+    return constraint && constraint.openUntil > now ? constraint : undefined;
+  };
+
+  const acquire = async (target: Target, asker: Asker): Promise<Acquired> => {
+    const name = nameOf(target);
+    const state = await states.read(name);
+    const now = clock.now();
+    const constraints = constraintsOf(target, asker, state, now);
+    const { turns } = local.healthOf(target).pace;
+    const denied = (waitMs: number, { category }: Partial<Constraint> = {}): Acquired => ({
+      ...{ isOpen: true, target, waitMs, category },
+    });
+    const open = openAmong(constraints, now);
+    if (open) return denied(open.openUntil - now, open);
+    if (!areMet(constraints, now)) return denied(TURN_MS, longest(constraints));
+    const isProbe = state !== undefined && isShut(state, now);
+    if (isProbe && !(await states.takeProbe(name))) return denied(FRESH_MS);
+    countCall(constraints, now);
+    takeTurn(turns, asker.projectId, now);
+    return {
+      isOpen: false,
+      permit: permitFor(target, asker, { isProbe, isConstrained: constraints.length > 0 }),
+    };
+  };
+
+  const isOpen = async (target: Target, owner: Owner): Promise<boolean> => {
+    const state = await states.read(nameOf(target));
+    const now = clock.now();
+    return openAmong(constraintsOf(target, owner, state, now), now) !== undefined;
+  };
+
+  const acquireLast: Breaker['acquireLast'] = (open, asker) => {
+    const now = clock.now();
+    const { healthOf } = local;
+    const lastCall = ({ target }: OpenBreaker) => healthOf(target).pace.turns.at;
+    // The target that was called longest ago: each may be the first to be repaired.
+    for (const { target } of open.toSorted((one, other) => lastCall(one) - lastCall(other))) {
+      const constraints = constraintsOf(target, asker, states.known(nameOf(target)), now);
+      if (!areMet(constraints, now)) continue;
+      countCall(constraints, now);
+      takeTurn(healthOf(target).pace.turns, asker.projectId, now);
+      return { target, permit: permitFor(target, asker, { isProbe: false, isConstrained: true }) };
+    }
+    return undefined;
+  };
+
+  return {
+    prefetch: (targets) => {
+      for (const target of targets) void states.read(nameOf(target));
+    },
+    order: (targets) => {
+      if (targets.length === 1) return targets;
+      const now = clock.now();
+      const isLast = (target: Target) => isUnsteady(local.healthOf(target).recent, now);
+      return targets.toSorted((one, other) => Number(isLast(one)) - Number(isLast(other)));
+    },
+    acquire,
+    isOpen,
+    acquireLast,
+  };
+};

@@ -1,0 +1,90 @@
+import type { UpstreamError } from '../../protocols/rejections/upstream-error.ts';
+import type { Attempt, PermitParts } from './attempt.ts';
+import { addFailure, addRecent, isFailing, isFailingForSeveral } from './evidence.ts';
+import { breakerNames, isShut } from './local-breakers.ts';
+import { lengthFor, type Openings } from './openings.ts';
+import type { TripRule } from './trip-rules.ts';
+import { createUnreachableReports } from './unreachable.ts';
+
+/** After an opening one failure is enough, until a response has ended well. */
+const neededOf = (opening: { openings: number } | undefined, { after }: TripRule): number =>
+  opening !== undefined && opening.openings > 0 ? 1 : after;
+
+/** Counts a failure at each level, and opens what fails at it. */
+export const createFailure = (parts: PermitParts, openings: Openings) => {
+  const { states, local, clock } = parts;
+  const { shutKey, shutProject, shutCommon, trip, release } = openings;
+  const isUnreachableForOthers = createUnreachableReports(parts);
+
+  /** Counts for the call's key, and for its project if several of its keys fail. */
+  const failOwn = (attempt: Attempt, rule: TripRule): void => {
+    const { target, asker, hasStarted: hadContent } = attempt;
+    const { category } = rule;
+    const failure = { at: clock.now(), by: asker.keyId, category, hadContent };
+    const ofKey = local.ensure(breakerNames.key(target, asker));
+    addFailure(ofKey.row, failure);
+    if (isFailing(ofKey.row, rule, neededOf(ofKey, rule))) shutKey(attempt, rule);
+    const ofProject = local.ensure(breakerNames.project(target, asker));
+    addFailure(ofProject.row, failure);
+    if (isFailingForSeveral(ofProject.row, rule, neededOf(ofProject, rule))) {
+      shutProject(attempt, rule, ofProject);
+    }
+  };
+
+  const failCredential = (attempt: Attempt, rule: TripRule, version: string | undefined) => {
+    if (isFailingForSeveral(attempt.health.row, rule, rule.after)) {
+      const breaker = local.ensure(breakerNames.credential(attempt.target, version));
+      shutCommon(attempt, rule, breaker, rule.openMs);
+    }
+    return release(attempt);
+  };
+
+  /** The state from which a failure may open the target's breaker; undefined where it is open. */
+  const readFrom = async ({ name }: Attempt) => {
+    const state = await states.read(name);
+    const now = clock.now();
+    if (state && state.openUntil > now) return undefined;
+    const isRemembered = state === undefined || state.openUntil === 0 || isShut(state, now);
+    return { state: isRemembered ? state : { ...state, openings: 0 } };
+  };
+
+  const failTarget = async (attempt: Attempt, rule: TripRule): Promise<void> => {
+    const from = await readFrom(attempt);
+    if (!from) return;
+    const { state } = from;
+    if (isFailingForSeveral(attempt.health.row, rule, neededOf(state, rule))) {
+      return trip(attempt, rule, state);
+    }
+    // The request may be the cause: the probe of another key is sent next.
+    if (attempt.isProbe) shutKey(attempt, rule);
+    return release(attempt);
+  };
+
+  const failToConnect = async (attempt: Attempt, rule: TripRule): Promise<void> => {
+    const { target, name, asker } = attempt;
+    const breaker = local.ensure(breakerNames.connection(target));
+    const { category } = rule;
+    addFailure(breaker.row, { at: clock.now(), by: asker.projectId, category, hadContent: false });
+    const isOpening =
+      isFailing(breaker.row, rule, neededOf(breaker, rule)) &&
+      shutCommon(attempt, rule, breaker, lengthFor(attempt, rule.openMs));
+    if (!isOpening || !(await isUnreachableForOthers(name))) return release(attempt);
+    const from = await readFrom(attempt);
+    return from && trip(attempt, rule, from.state);
+  };
+
+  return (attempt: Attempt, rule: TripRule, error: UpstreamError): Promise<void> => {
+    const { asker, health, hasStarted: hadContent } = attempt;
+    const at = clock.now();
+    const by = asker.projectId;
+    const { category, opens } = rule;
+    health.failedAt = at;
+    addRecent(health.recent, { at, by, hasFailed: true });
+    if (opens === 'connection') return failToConnect(attempt, rule);
+    failOwn(attempt, rule);
+    addFailure(health.row, { at, by, category, hadContent });
+    return opens === 'target'
+      ? failTarget(attempt, rule)
+      : failCredential(attempt, rule, error.credentialVersion);
+  };
+};

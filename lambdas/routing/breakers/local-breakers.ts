@@ -1,0 +1,99 @@
+import { nameOf, type Target } from '../../catalog/catalog.ts';
+import { createLruCache } from '../../support/lru-cache.ts';
+import type { RecentCalls, Row } from './evidence.ts';
+import { newPace, type Pace } from './pace.ts';
+import type { TripRule } from './trip-rules.ts';
+
+/** Whose a call is. */
+export type Owner = { projectId: string; keyId: string };
+
+export type Asker = Owner & {
+  /** Whether the model has another target: where it has none, a breaker protects the provider alone. */
+  hasAlternative: boolean;
+};
+
+/** Open until `openUntil` (ms), then half-open; 0 when closed. `openings` counts those in a row. */
+export type Opening = { openUntil: number; openings: number };
+
+/**
+ * A breaker of this environment alone: of a key or a project on a target, of a version of a target's credential, or of
+ * this environment's connections to a target.
+ */
+export type LocalBreaker = Opening & { row: Row; category: TripRule['category']; pace: Pace };
+
+/** What this environment knows of a target, whose breaker all environments share. */
+export type Health = {
+  row: Row;
+  recent: RecentCalls;
+  pace: Pace;
+  /** The breaker was opened here, by responses that broke off: another one that begins does not close it. */
+  isBroken: boolean;
+  /** Of any call: no local breaker on the target is older. */
+  failedAt: number;
+};
+
+/** Longer than a failure counts and a breaker stays open. */
+const FAILURE_MS = 15 * 60_000;
+
+/** Whether a breaker of this environment may concern the target: a call of a healthy one looks none up. */
+export const hasFailed = ({ failedAt }: Health, now: number): boolean =>
+  now - failedAt < FAILURE_MS;
+
+/** An opening that ended so long ago says nothing any more. */
+const MEMORY_MS = 30_000;
+
+/** Whether the breaker is open or half-open. */
+export const isShut = ({ openUntil }: Opening, now: number): boolean =>
+  openUntil > 0 && now <= openUntil + MEMORY_MS;
+
+/** Entries exist for what failed; at about 1 KB each, 4 MB at most. */
+const MAX_ENTRIES = 4_000;
+
+/** The names of the breakers that concern a call, from the narrowest level to the widest. */
+export const breakerNames = {
+  key: (target: Target, { keyId }: Owner) => `key ${keyId} ${nameOf(target)}`,
+  project: (target: Target, { projectId }: Owner) => `project ${projectId} ${nameOf(target)}`,
+  credential: (target: Target, version: string | undefined) =>
+    `credential ${version} ${nameOf(target)}`,
+  connection: (target: Target) => `connection ${nameOf(target)}`,
+};
+
+const newBreaker = (): LocalBreaker => ({
+  openUntil: 0,
+  openings: 0,
+  row: [],
+  category: 'failure',
+  pace: newPace(),
+});
+
+const newHealth = (): Health => ({
+  row: [],
+  recent: [],
+  pace: newPace(),
+  isBroken: false,
+  failedAt: Number.NEGATIVE_INFINITY,
+});
+
+export type LocalBreakers = ReturnType<typeof createLocalBreakers>;
+
+/** The breakers of one environment, and its healths of the targets. */
+export const createLocalBreakers = () => {
+  const breakers = createLruCache<LocalBreaker>(MAX_ENTRIES);
+  // As many entries as the catalog has targets.
+  const healths = new Map<string, Health>();
+  return {
+    find: breakers.get,
+    ensure: (name: string): LocalBreaker => {
+      const breaker = breakers.get(name) ?? newBreaker();
+      breakers.set(name, breaker);
+      return breaker;
+    },
+    remove: breakers.delete,
+    healthOf: (target: Target): Health => {
+      const name = nameOf(target);
+      const health = healths.get(name) ?? newHealth();
+      healths.set(name, health);
+      return health;
+    },
+  };
+};

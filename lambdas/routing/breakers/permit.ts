@@ -1,0 +1,59 @@
+import { nameOf, type Target } from '../../catalog/catalog.ts';
+import type { UpstreamError } from '../../protocols/rejections/upstream-error.ts';
+import type { Attempt, PermitParts } from './attempt.ts';
+import { createFailure } from './failure.ts';
+import { type Asker, breakerNames } from './local-breakers.ts';
+import { createOpenings } from './openings.ts';
+import { createSuccess } from './success.ts';
+import { provesTargetAlive, tripRuleFor } from './trip-rules.ts';
+
+/** How a permitted call went: `started` at its first content, then exactly one of the others. */
+export type Outcome =
+  | { kind: 'started' | 'finished' }
+  /** The client disconnected, which is not evidence about the target. */
+  | { kind: 'abandoned' }
+  | { kind: 'failed'; error: UpstreamError };
+
+/**
+ * Takes the outcome of one permitted call. Resolves when the transition is written and must be awaited: Lambda freezes
+ * pending writes after the response.
+ */
+export type Permit = (outcome: Outcome) => Promise<void>;
+
+/** Returns the permit of a call, through which its outcome reaches the breakers that it concerns. */
+export const createPermits = (parts: PermitParts) => {
+  const openings = createOpenings(parts);
+  const { start, finish } = createSuccess(parts);
+  const fail = createFailure(parts, openings);
+
+  const end = (attempt: Attempt, error: UpstreamError): Promise<void> => {
+    if (error.kind !== 'connect') parts.local.remove(breakerNames.connection(attempt.target));
+    const rule = tripRuleFor(error);
+    if (rule) return fail(attempt, rule, error);
+    return attempt.isConstrained && provesTargetAlive(error)
+      ? start(attempt)
+      : openings.release(attempt);
+  };
+
+  return (
+    target: Target,
+    asker: Asker,
+    entered: Pick<Attempt, 'isProbe' | 'isConstrained'>,
+  ): Permit => {
+    const health = parts.local.healthOf(target);
+    const attempt = { target, name: nameOf(target), asker, health, hasStarted: false, ...entered };
+    return (outcome) => {
+      switch (outcome.kind) {
+        case 'started':
+          attempt.hasStarted = true;
+          return start(attempt);
+        case 'finished':
+          return finish(attempt);
+        case 'abandoned':
+          return openings.release(attempt);
+        case 'failed':
+          return end(attempt, outcome.error);
+      }
+    };
+  };
+};
