@@ -9,7 +9,7 @@ export type Bound = { names: Record<string, string>; values: Record<string, unkn
 
 type Scope = Bound & { item: Item };
 
-const TOKEN = /\s*([(),]|<=|>=|<|>|=|[#:]?\w+)/y;
+const TOKEN = /\s*([(),+]|<=|>=|<|>|=|[#:]?\w+)/y;
 
 /** Tokens of each expression: the stores send few, thousands of times. */
 const tokenized = createLruCache<string[]>(1_000);
@@ -93,6 +93,22 @@ const createParser = (tokens: string[], scope: Scope) => {
 export const holds = (condition: string | undefined, item: Item, bound: Bound): boolean =>
   condition === undefined || createParser(tokenize(condition), { ...bound, item })();
 
+/** The right-hand side of SET: operands and `if_not_exists(name, operand)`, added up. */
+const assignedOf = (tokens: string[], scope: Scope): unknown => {
+  const plus = tokens.lastIndexOf('+');
+  if (plus !== -1) {
+    const [left, right] = [tokens.slice(0, plus), tokens.slice(plus + 1)];
+    return Number(assignedOf(left, scope)) + Number(assignedOf(right, scope));
+  }
+  const [first = '', , name = '', , other = ''] = tokens; // `if_not_exists ( name , operand )`
+  return first === 'if_not_exists'
+    ? (operandOf(name, scope) ?? operandOf(other, scope))
+    : operandOf(first, scope);
+};
+
+/** The parts of a clause: commas within parentheses do not separate them. */
+const SEPARATOR = /,(?![^(]*\))/;
+
 const CLAUSE = /\b(SET|REMOVE|ADD)\b(.*?)(?=\b(?:SET|REMOVE|ADD)\b|$)/gs;
 
 /** The item after an update. Right-hand sides see the item as it was. */
@@ -100,11 +116,11 @@ export const updated = (update: string, item: Item, bound: Bound): Item => {
   const scope = { ...bound, item };
   const after = { ...item };
   for (const [, verb, list = ''] of update.matchAll(CLAUSE)) {
-    for (const part of list.split(',')) {
+    for (const part of list.split(SEPARATOR)) {
       const [target = '', ...rest] = tokenize(part);
       const name = nameOf(target, bound);
       if (verb === 'REMOVE') delete after[name];
-      else if (verb === 'SET') after[name] = operandOf(rest[1] ?? '', scope);
+      else if (verb === 'SET') after[name] = assignedOf(rest.slice(1), scope);
       else after[name] = Number(item[name] ?? 0) + Number(operandOf(rest[0] ?? '', scope));
     }
   }
