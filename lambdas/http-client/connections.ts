@@ -28,6 +28,8 @@ export type HttpConnections = {
   send(request: HttpRequest, handler: ExchangeHandler): Exchange;
   /** The same on a new connection: others may have been closed by now. */
   sendFresh(request: HttpRequest, handler: ExchangeHandler): Exchange;
+  /** Closes connections that were idle for too long. */
+  closeExpired(): void;
   /** Closes idle connections, and others after their response. */
   destroy(): void;
 };
@@ -46,13 +48,17 @@ const headOf = ({ method, path, headers }: HttpRequest): string => {
   return `${head}connection: keep-alive\r\n\r\n`;
 };
 
-/** Idle connections that are kept. */
-const MAX_IDLE = 256;
+/** Idle connections that are kept of one origin: Lambda gives an environment 1,024 descriptors for all. */
+const MAX_IDLE = 32;
+
+/** Network address translation of AWS forgets a connection after 350 s without a packet, and reports it to neither end. */
+const MAX_IDLE_MS = 300_000;
 
 /** Milliseconds that the server keeps an idle connection, less a second for a request that is on its way. */
 const idleMsOf = (keepAlive: string | undefined): number => {
-  const seconds = /(?:^|[ ,])timeout=(\d{1,6})/i.exec(keepAlive ?? '')?.[1];
-  return seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1_000 - 1_000;
+  const seconds =
+    /(?:^|[ ,])timeout=(\d{1,6})/i.exec(keepAlive ?? '')?.[1] ?? Number.POSITIVE_INFINITY;
+  return Math.min(Number(seconds) * 1_000 - 1_000, MAX_IDLE_MS);
 };
 
 export type ConnectionOptions = {
@@ -90,6 +96,15 @@ export const createHttpConnections = (
 
   const closeIdle = () => {
     for (const { connection } of idle.splice(0)) connection.destroy();
+  };
+
+  /** The first has been idle for longest. Without a timer, which would keep the process alive. */
+  const closeExpired = () => {
+    const now = clock.now();
+    for (let first = idle[0]; first && first.until <= now; first = idle[0]) {
+      idle.shift();
+      first.connection.destroy();
+    }
   };
 
   const events: ConnectionEvents = {
@@ -130,9 +145,11 @@ export const createHttpConnections = (
   return {
     send: (request, handler) => {
       const head = headOf(request);
+      closeExpired();
       return (takeIdle() ?? open()).send(head, request.body, handler);
     },
     sendFresh: (request, handler) => open().send(headOf(request), request.body, handler),
+    closeExpired,
     destroy: () => {
       isDestroyed = true;
       closeIdle();
@@ -140,12 +157,13 @@ export const createHttpConnections = (
   };
 };
 
-/** Returns the connections to a URL's origin, one pool for each. */
+/** Returns the connections to a URL's origin, one pool for each; closes those to any origin that were idle for too long. */
 export const createConnectionPools = (
   options: ConnectionOptions,
 ): ((url: URL) => HttpConnections) => {
   const pools = new Map<string, HttpConnections>();
   return (url) => {
+    for (const other of pools.values()) other.closeExpired();
     const pool = pools.get(url.origin) ?? createHttpConnections(url, options);
     pools.set(url.origin, pool);
     return pool;

@@ -2,7 +2,10 @@ import { execFile } from 'node:child_process';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createHttpConnections } from '../../../lambdas/http-client/connections.ts';
+import {
+  createConnectionPools,
+  createHttpConnections,
+} from '../../../lambdas/http-client/connections.ts';
 import { rejection } from '../../support/error-of.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { ask, bodyOf, OK, type RawServer, startRawServer } from './raw-server.ts';
@@ -95,8 +98,11 @@ describe('connections that are kept', () => {
     ['max=9, Timeout=5', 4_000, false],
     ['timeout=1', 0, false],
     ['timeout=0', 0, false],
-    ['max=9', 1_000_000, true],
-    ['xtimeout=5', 1_000_000, true],
+    ['timeout=600', 299_999, true],
+    ['timeout=600', 300_000, false],
+    ['max=9', 299_999, true],
+    ['max=9', 300_000, false],
+    ['xtimeout=5', 299_999, true],
   ])(
     'after `keep-alive: %s` and %i ms idle, that a connection is reused is %s',
     async (hint, ms, isReused) => {
@@ -123,16 +129,67 @@ describe('connections that are kept', () => {
     expect(server.open()).toBe(2);
   });
 
-  test('256 of 260 connections stay open when all are idle', async () => {
+  /** Requests at once, each on its connection, all answered. */
+  const burst = async (size: number) => {
     const server = await startRawServer(() => undefined);
-    const connections = connectTo(server);
-    const asked = Array.from({ length: 260 }, () => ask(connections));
-    await expect.poll(() => server.sockets.length).toBe(260);
-    for (const socket of server.sockets) socket.write(OK);
-    await Promise.all(asked.map(({ response }) => response));
-    await expect.poll(server.open).toBe(256);
+    const time = createManualClock(0);
+    const connections = connectTo(server, time);
+    const run = async () => {
+      const opened = server.sockets.length;
+      const asked = Array.from({ length: size }, () => ask(connections));
+      await expect.poll(() => server.sockets.length).toBe(opened + size);
+      for (const socket of server.sockets.slice(opened)) socket.write(OK);
+      await Promise.all(asked.map(({ response }) => response));
+    };
+    await run();
+    return { server, time, connections, run };
+  };
+
+  test('32 of 40 connections stay open when all are idle', async () => {
+    const { server, connections } = await burst(40);
+    await expect.poll(server.open).toBe(32);
     connections.destroy();
     await expect.poll(server.open).toBe(0);
+  });
+
+  test('idle connections that their server closed leave their places to others', async () => {
+    const { server, run } = await burst(32);
+    for (const socket of server.sockets) socket.end();
+    await expect.poll(server.open).toBe(0);
+    await run();
+    expect(server.open()).toBe(32);
+  });
+
+  test('connections that are idle for 300 s are closed by the next request, the younger ones stay', async () => {
+    const { server, time, connections } = await burst(4);
+    time.advance(299_999);
+    const answered = ask(connections).response;
+    server.sockets[3]?.write(OK);
+    await answered;
+    expect(server.open()).toBe(4);
+    time.advance(1);
+    ask(connections);
+    await expect.poll(server.open).toBe(1);
+    expect(server.sockets).toHaveLength(4);
+  });
+
+  test('a request to one origin closes what is idle for 300 s at another', async () => {
+    const servers = [await open(OK), await open(OK)].map(({ server }) => server);
+    const time = createManualClock(0);
+    const connectionsTo = createConnectionPools({ clock: time, connectMs: 3_000 });
+    const asked = async (server: RawServer | undefined) => {
+      if (server) await bodyOf(connectionsTo(server.origin));
+    };
+    onTestFinished(() => {
+      for (const { origin } of servers) connectionsTo(origin).destroy();
+    });
+    await asked(servers[0]);
+    time.advance(200_000);
+    await asked(servers[1]);
+    expect(servers.map(({ open: count }) => count())).toEqual([1, 1]);
+    time.advance(100_000);
+    await asked(servers[1]);
+    await expect.poll(() => servers.map(({ open: count }) => count())).toEqual([0, 1]);
   });
 
   test('a process with an idle connection exits', async () => {
