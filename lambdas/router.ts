@@ -11,7 +11,7 @@ import { bundledModels } from './catalog/bundled-models.ts';
 import { createCatalog } from './catalog/catalog.ts';
 import { createRouter } from './create-router.ts';
 import { readRouterEnv } from './env.ts';
-import { createAuthenticate } from './keys/authenticate.ts';
+import { createAuthenticate, LOOK_UP_TIMEOUT_MS } from './keys/authenticate.ts';
 import { labelsOf } from './metrics.ts';
 import { createDynamoClient } from './stores/dynamo/client.ts';
 import { createRouterStores } from './stores/dynamo/stores.ts';
@@ -76,7 +76,11 @@ const secrets = createSecretsManagerSecrets({
 });
 
 /** For the server that checks keys before it reads a body (web.ts). */
-export const authenticate = createAuthenticate({ ...stores, clock: systemClock });
+export const authenticate = createAuthenticate({
+  ...stores,
+  clock: systemClock,
+  timeoutMs: LOOK_UP_TIMEOUT_MS,
+});
 
 /** The router function on AWS. */
 export const handler = createRouter({

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { KeyLimits, KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { Plan, PlanStore } from '../stores/plan-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
-import type { Clock } from '../support/clock.ts';
+import { type Clock, withTimeout } from '../support/clock.ts';
 import { type ApiError, apiError, toApiError, unauthenticated } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { hashKey, readCredential } from './api-key.ts';
@@ -97,6 +97,9 @@ const callerOf = (record: KeyRecord, plan: Plan): Caller => {
   return { keyId, projectId, meterId, plan: limitPlan(plan, record) };
 };
 
+/** On AWS, of the look-up of a key, whose two reads make up to three attempts of a second each. */
+export const LOOK_UP_TIMEOUT_MS = 2_400;
+
 /**
  * Resolves request headers to a caller. Keys and plans are read every 10 s, and cached for 10 minutes while the tables
  * fail; a key's expiry is checked on every call. A caller that is known already is returned before it is read again.
@@ -106,10 +109,16 @@ export const createAuthenticate = ({
   keys,
   plans,
   clock,
+  timeoutMs,
 }: {
   keys: Pick<KeyStore, 'findKey'>;
   plans: Pick<PlanStore, 'findPlan'>;
   clock: Clock;
+  /**
+   * For the reads of a key and its plan together.
+   * @default that of the stores, for each
+   */
+  timeoutMs?: number;
 }): Authenticate => {
   const findKey = createCachedLookup({
     find: async (hash) => {
@@ -156,6 +165,30 @@ export const createAuthenticate = ({
     }
   };
 
+  const inTime = async (reading: Promise<Caller>): Promise<Caller> => {
+    if (timeoutMs === undefined) return reading;
+    const found = await withTimeout(clock, timeoutMs, reading);
+    if (found) return found.value;
+    throw unavailable(new StoreUnavailable('The key and its plan could not be read in time.'));
+  };
+
+  const running = new Map<string, Promise<Caller>>();
+
+  /**
+   * One look-up for all who ask while its reads run, and one timeout: a request whose body waits for the key asks
+   * twice (`createAcceptsBody`).
+   */
+  const lookUp = (hash: string, source: string): Promise<Caller> => {
+    const shared = running.get(hash);
+    if (shared) return shared;
+    const reading = read(hash, source);
+    const caller = inTime(reading);
+    running.set(hash, caller);
+    const forget = () => running.delete(hash);
+    reading.then(forget, forget);
+    return caller;
+  };
+
   /** The caller as the last reads found it, if the key could be used; `isDue`: one of them is to be repeated. */
   const lastKnown = (hash: string): { caller: Caller; isDue: boolean } | undefined => {
     const key = findKey.peek(hash);
@@ -168,7 +201,7 @@ export const createAuthenticate = ({
     const hash = hashKey(readCredential(headers));
     const known = lastKnown(hash);
     if (known && !known.isDue) return { caller: known.caller };
-    const current = read(hash, source);
+    const current = lookUp(hash, source);
     if (!known) return { caller: await current };
     const { caller } = known;
     // The request may end before it awaits this.

@@ -6,6 +6,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test 
 import { WEB_BUNDLE } from '../../lib/bundle/bundle.ts';
 import { listen } from '../../local/loopback.ts';
 import { type LocalRouter, startLocal } from '../../local/start.ts';
+import { startDynamoProxy } from '../metering/dynamo-proxy.ts';
+import { TABLE_NAMES } from '../support/dynamo.ts';
 import { MODEL_ON, post } from '../support/local.ts';
 import { connectTo } from '../support/raw-client.ts';
 import { bundleFor, environmentFor } from './start-function.ts';
@@ -108,6 +110,24 @@ describe('the bundle of the Web Function', () => {
     await client.has('authentication_error');
     expect(client.received()).toMatch(/^HTTP\/1\.1 401 /);
     client.socket.destroy();
+  });
+
+  test('a keys table that hangs is a 503 within 2.5 s, for a request that waits with its body as well', async () => {
+    const proxy = await startDynamoProxy(local.endpoints.dynamo);
+    onTestFinished(proxy.close);
+    const env = environmentFor({ ...local.endpoints, dynamo: proxy.url });
+    const { router: at } = await startWeb(env);
+    proxy.decide(({ table }) => (table === TABLE_NAMES.keys ? 'silence' : 'none'));
+    const timeOne = async () => {
+      const startedAt = performance.now();
+      const { status, headers } = await ask('hello', { at });
+      expect([status, headers.get('retry-after')]).toEqual([503, '1']);
+      return performance.now() - startedAt;
+    };
+    // Of a busy machine the best of some.
+    await expect.poll(timeOne).toBeLessThanOrEqual(2_500);
+    proxy.decide(() => 'none');
+    await expect.poll(async () => (await ask('hello', { at })).status).toBe(200);
   });
 
   test('on SIGTERM the Web Function finishes requests in flight, accepts no new ones and exits', async () => {

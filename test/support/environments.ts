@@ -4,6 +4,7 @@ import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-sec
 import { createCatalog, type Model } from '../../lambdas/catalog/catalog.ts';
 import { createRouter } from '../../lambdas/create-router.ts';
 import type { HttpHandler } from '../../lambdas/http/create-http-handler.ts';
+import { createAuthenticate, LOOK_UP_TIMEOUT_MS } from '../../lambdas/keys/authenticate.ts';
 import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
 import { periodOf } from '../../lambdas/metering/limits.ts';
 import { createDynamoStores } from '../../lambdas/stores/dynamo/stores.ts';
@@ -70,9 +71,13 @@ const startEnvironment = async ({ models, clock, tableTimeoutMs, endpoints }: En
   const client = createLocalDynamoClient(dynamo.url, tableTimeoutMs);
   const written: string[] = [];
   const log = createWatchedLog(models, clock, (line) => written.push(line));
+  const stores = createDynamoStores({ client, tableNames: TABLE_NAMES });
+  const isAsOnAws = tableTimeoutMs < TABLE_TIMEOUT_MS;
+  const lookUp = { ...stores, clock, ...(isAsOnAws && { timeoutMs: LOOK_UP_TIMEOUT_MS }) };
   const handler = createRouter({
     catalog: createCatalog(models),
-    ...createDynamoStores({ client, tableNames: TABLE_NAMES }),
+    ...stores,
+    authenticate: createAuthenticate(lookUp),
     upstream: createLocalUpstream({ endpoint: secrets.url, clock, log }),
     log,
     clock,

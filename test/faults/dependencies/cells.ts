@@ -78,6 +78,8 @@ export const titleOf = ({ end, age, family, isStream, call, trouble }: Cell): st
 };
 
 const isSecret = ({ call }: Cell) => call.operation === 'GetSecretValue';
+const isOfKey = ({ call: { table } }: Cell) =>
+  table === TABLE_NAMES.keys || table === TABLE_NAMES.plans;
 const isWrite = ({ call }: Cell) => call.operation === 'UpdateItem';
 /** Within the patience of the call: a second for a table, four for the secret. */
 const isShort = (cell: Cell) =>
@@ -111,6 +113,8 @@ const comesAfter = (cell: Cell): boolean =>
 
 /** A call ends after three attempts of a second, a request after two such calls; a backstop for busy machines. */
 const LONGEST_MS = 10_000;
+/** The reads of a key and its plan have one timeout, of 2.4 s. */
+const LONGEST_LOOK_UP_MS = 2_500;
 /** The charge and its three retries, with their pauses. */
 const LONGEST_SETTLEMENT_MS = 20_000;
 
@@ -118,8 +122,10 @@ const LONGEST_SETTLEMENT_MS = 20_000;
  * Milliseconds that the response may take. A stream has had its last message when its unit is settled, and
  * ends with that: the platform would freeze the retries otherwise.
  */
-export const longestOf = (cell: Cell): number =>
-  cell.isStream && comesAfter(cell) ? LONGEST_SETTLEMENT_MS : LONGEST_MS;
+export const longestOf = (cell: Cell): number => {
+  if (isOfKey(cell) && mustFail(cell)) return LONGEST_LOOK_UP_MS;
+  return cell.isStream && comesAfter(cell) ? LONGEST_SETTLEMENT_MS : LONGEST_MS;
+};
 
 /** Statuses that the caller may get; a fault that met no call shows nothing. */
 export const statusesOf = (cell: Cell, isMet: boolean): number[] => {
