@@ -107,7 +107,7 @@ export const createRouter = ({
   const breaker = createBreaker({ store: breakers, upstream, clock, randomBytes, log });
   const lessons = createLessons({ store: lessonStore, clock, log });
   const failover = createFailover({ breaker });
-  const cancellations = createCancellations({ store: cancels, clock });
+  const cancellations = createCancellations({ cancels, keys, meters, clock });
   const fetchAnswer = createFetchAnswer({
     upstream: createHealingUpstream({ upstream, lessons, log }),
     failover,

@@ -10,7 +10,7 @@ import type { AnswerBucket } from './answer-bucket.ts';
 import { grantBedrock } from './bedrock-access.ts';
 import { createLogsAndRole, FUNCTION_SHAPE, grantKey } from './function-parts.ts';
 import type { Stage } from './stage.ts';
-import { grantOn, type Tables } from './tables.ts';
+import { grantKeysByProject, grantOn, type Tables } from './tables.ts';
 import type { UpstreamSecrets } from './upstream-secrets.ts';
 
 export type RouterFunctionProps = {
@@ -53,6 +53,7 @@ export class RouterFunction extends Construct {
     this.logGroup = logGroup;
     this.role = role;
     grantOn(tables.keys, role, 'dynamodb:GetItem');
+    grantKeysByProject(tables, role);
     grantOn(tables.plans, role, 'dynamodb:GetItem');
     grantOn(tables.meters, role, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
     grantOn(tables.records, role, 'dynamodb:GetItem', 'dynamodb:UpdateItem');

@@ -1,6 +1,8 @@
+import type { Caller } from '../keys/authenticate.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
-import type { CancelStore } from '../stores/cancel-store.ts';
+import type { RouterStores } from '../stores/router-stores.ts';
 import { type Clock, pause } from '../support/clock.ts';
+import { isRequestId } from '../support/ids.ts';
 import type { Call } from './endpoint.ts';
 
 /** Ends a response like a client that disconnects, but a client that is still connected gets an error. */
@@ -18,7 +20,7 @@ export type Cancellations = {
     abort: (reason: UpstreamError) => void,
   ): () => void;
   /** Ends a generation in any process; false if the project has no running one with this id. */
-  cancel(projectId: string, requestId: string): Promise<boolean>;
+  cancel(caller: Caller, requestId: string): Promise<boolean>;
 };
 
 /** A generation that runs this long reads the table, and again after each such time: one read for all. */
@@ -55,13 +57,31 @@ const createTimer = (clock: Clock, poll: () => Promise<void>) => {
   };
 };
 
+/** Meters that are read at once. */
+const METERS_AT_ONCE = 25;
+
+/** Whether a meter of the caller's project holds a unit of the request: every generation that runs has one. */
+const createIsReserved =
+  ({ keys, meters }: Pick<RouterStores, 'keys' | 'meters'>) =>
+  async ({ projectId, meterId }: Caller, requestId: string): Promise<boolean> => {
+    if (await meters.isReserved(meterId, requestId)) return true;
+    const others = new Set((await keys.listKeys(projectId)).map((key) => key.meterId));
+    others.delete(meterId);
+    const ids = [...others];
+    for (let index = 0; index < ids.length; index += METERS_AT_ONCE) {
+      const some = ids.slice(index, index + METERS_AT_ONCE);
+      const found = await Promise.all(some.map((id) => meters.isReserved(id, requestId)));
+      if (found.includes(true)) return true;
+    }
+    return false;
+  };
+
 export const createCancellations = ({
-  store,
+  cancels: store,
   clock,
-}: {
-  store: CancelStore;
-  clock: Clock;
-}): Cancellations => {
+  ...stores
+}: Pick<RouterStores, 'cancels' | 'keys' | 'meters'> & { clock: Clock }): Cancellations => {
+  const isReserved = createIsReserved(stores);
   const running = new Map<string, Running>();
 
   const abortHere = (projectId: string, requestId: string): boolean => {
@@ -103,8 +123,10 @@ export const createCancellations = ({
         if (running.size === 0) timer.stop();
       };
     },
-    cancel: async (projectId, requestId) => {
+    cancel: async (caller, requestId) => {
+      const { projectId } = caller;
       if (abortHere(projectId, requestId)) return true;
+      if (!isRequestId(requestId) || !(await isReserved(caller, requestId))) return false;
       await store.addCancel(projectId, requestId, clock.now());
       if (await isTaken(projectId, requestId)) return true;
       await store.removeCancel(projectId, requestId);

@@ -113,6 +113,12 @@ export type RequestMeters = {
   admitFree(meterId: string, minute: number, cap: number): Promise<boolean>;
 };
 
+/** Implemented with `RequestMeters`. @throws StoreUnavailable */
+export type ReservedUnits = {
+  /** Whether the request has a unit that is not settled: it runs, or its process died within 17 minutes. */
+  isReserved(meterId: string, requestId: string): Promise<boolean>;
+};
+
 /** Implemented by `createDynamoMeterStore` (stores/dynamo/meter-store.ts). @throws StoreUnavailable */
 export type MeterStore = RequestMeters & {
   /**

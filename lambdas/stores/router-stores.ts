@@ -4,16 +4,16 @@ import type { CancelStore } from './cancel-store.ts';
 import type { HistoryStore } from './history-store.ts';
 import type { KeyStore } from './key-store.ts';
 import type { LessonStore } from './lesson-store.ts';
-import type { RequestMeters } from './meter-store.ts';
+import type { RequestMeters, ReservedUnits } from './meter-store.ts';
 import type { PlanStore } from './plan-store.ts';
 import type { RecordStore } from './record-store.ts';
 import type { ThresholdStore } from './threshold-store.ts';
 
 /** What the router uses of the stores: its bundle has no other part of them. */
 export type RouterStores = {
-  keys: Pick<KeyStore, 'findKey'>;
+  keys: Pick<KeyStore, 'findKey' | 'listKeys'>;
   plans: Pick<PlanStore, 'findPlan'>;
-  meters: RequestMeters;
+  meters: RequestMeters & ReservedUnits;
   breakers: BreakerStore;
   cancels: CancelStore;
   /** What the models of targets turned out to accept. */

@@ -62,9 +62,11 @@ export const firstRequestIdAt = perUnit(
   (instant) => REQUEST_PREFIX + toBase62(Math.floor(instant.getTime() / 1000), TIME_WIDTH),
 );
 
+export const isRequestId = (text: string): boolean => REQUEST_ID.test(text);
+
 /** When the request began, in ms, to the second; undefined if the text is not a request id. */
 export const requestTimeOf = (requestId: string): number | undefined => {
-  if (!REQUEST_ID.test(requestId)) return undefined;
+  if (!isRequestId(requestId)) return undefined;
   const seconds = [...suffixOf(requestId).slice(0, TIME_WIDTH)].reduce(
     (sum, letter) => sum * 62 + BASE62.indexOf(letter),
     0,

@@ -6,7 +6,6 @@ import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.
 import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import type { Stores } from '../../lambdas/stores/dynamo/stores.ts';
 import { createTable } from '../../lambdas/stores/dynamo/table.ts';
-import type { MeterStore } from '../../lambdas/stores/meter-store.ts';
 import { storesOn, TABLE_NAMES, type TestDynamo } from '../support/dynamo.ts';
 import { onEveryDynamo } from './dynamo-servers.ts';
 import { keyStoreContract } from './key-store.contract.ts';
@@ -19,7 +18,7 @@ const CLIENTS: [name: string, clientOf: (dynamo: TestDynamo) => DynamoClient][] 
 ];
 
 /** A store that shards each meter before its first reservation, and again as soon as a few are in flight. */
-const createShardedMeters = (client: DynamoClient): MeterStore => {
+const createShardedMeters = (client: DynamoClient): Stores['meters'] => {
   const tableName = TABLE_NAMES.meters;
   const sharding = { ...SHARDING, marksPerItem: 16, minShards: 2, limitsHoldMs: 0 };
   const store = createDynamoMeterStore({ client, tableName, sharding });

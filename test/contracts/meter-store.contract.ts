@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { MeterStore, Reservation, ReserveResult } from '../../lambdas/stores/meter-store.ts';
+import type {
+  MeterStore,
+  Reservation,
+  ReservedUnits,
+  ReserveResult,
+} from '../../lambdas/stores/meter-store.ts';
 
 const NOW = Date.parse('2026-11-21T11:30:20Z');
 const MINUTE = 60_000;
 const DECEMBER = Date.parse('2026-12-01T00:00:30Z');
 
-export type MeterStoreUnderTest = { store: MeterStore; close(): Promise<void> };
+export type MeterStoreUnderTest = { store: MeterStore & ReservedUnits; close(): Promise<void> };
 
 const newId = (kind: string) => `${kind}_${randomUUID().replaceAll('-', '')}`;
 
@@ -47,7 +52,7 @@ export const meterStoreContract = (
   const maxAtOnce = isSharded ? 20 : 500;
   const testInOneItem = test.skipIf(isSharded);
   describe(`a meter store on ${name}`, () => {
-    let store: MeterStore;
+    let store: MeterStoreUnderTest['store'];
     let close: () => Promise<void>;
     beforeAll(async () => {
       ({ store, close } = await setUp());
@@ -100,6 +105,21 @@ export const meterStoreContract = (
         expect(others.filter(({ outcome }) => outcome !== 'quota-reserved')).toEqual([]);
         expect(await used(first)).toBe(0);
       });
+
+      test.each(['charge', 'refund', 'withdraw'] as const)(
+        'a request is reserved from its reservation until its %s, and no other is',
+        async (settle) => {
+          const first = reservation({});
+          const some = Array.from({ length: 20 }, () => another(first));
+          const isReserved = () =>
+            Promise.all(some.map(({ requestId }) => store.isReserved(first.meterId, requestId)));
+          expect(await isReserved()).not.toContain(true);
+          for (const each of some.slice(1)) await store.reserve(each);
+          expect(await isReserved()).toEqual(some.map((each) => each !== some[0]));
+          await Promise.all(some.slice(1).map((each) => store[settle](each)));
+          expect(await isReserved()).not.toContain(true);
+        },
+      );
 
       test('a new minute and a new period start at zero', async () => {
         const first = reservation({ rpm: 1, quota: 2 });

@@ -43,6 +43,11 @@ describe('the role of the router', () => {
         },
         {
           Effect: 'Allow',
+          Action: 'dynamodb:Query',
+          Resource: { 'Fn::Join': ['', [tableArn('Keys'), '/index/byProject']] },
+        },
+        {
+          Effect: 'Allow',
           Action: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
           Resource: [tableArn('Answers'), tableArn('Meters'), tableArn('Records')],
         },

@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { text as readText } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
+import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
 import {
   CALLER_PROTOCOLS,
   type CallerProtocolName,
@@ -90,17 +92,31 @@ test('a repeat of a cancelled request with an idempotency key runs again', async
   expect(await fleet.charged()).toBe(2);
 });
 
-test('a request of another project, a finished one and an unknown id are not found', async () => {
-  const bench = await startRunning();
-  const { cancel, fleet, startStream, lastCall, upstream } = bench;
+test('a request of another project, a finished one and an unknown id are not found at once', async () => {
+  const { cancel, clock, fleet, startStream, lastCall, upstream } = await startRunning();
   const { id, text } = await startStream();
-  const foreign = await passing(bench, cancel(id, { key: fleet.otherKey, router: 1 }));
-  expect(foreign.status).toBe(404);
-  expect((await passing(bench, cancel(id, { key: fleet.otherKey }))).status).toBe(404);
+  const startedAt = clock.now();
+  for (const router of [0, 1]) {
+    expect((await cancel(id, { key: fleet.otherKey, router })).status).toBe(404);
+  }
   lastCall().finish();
   expect(await text).toContain('only');
-  for (const gone of [id, 'req_1', 'a%2Fb']) {
-    expect((await passing(bench, cancel(gone))).status).toBe(404);
+  await expect.poll(async () => (await cancel(id)).status).toBe(404);
+  for (const unknown of [id.replace(/.{7}$/, 'Unknown'), 'req_1', 'a%2Fb']) {
+    for (const router of [0, 1]) expect((await cancel(unknown, { router })).status).toBe(404);
   }
+  expect(clock.now()).toBe(startedAt);
   expect(upstream.calls).toHaveLength(1);
+});
+
+test('a generation is cancelled through another process with any key of its project, of which there are many', async () => {
+  const bench = await startRunning();
+  const { cancel, clock, fleet, startStream } = bench;
+  const lifecycle = createKeyLifecycle({ ...fleet.stores, clock, randomBytes });
+  const create = () => lifecycle.create({ projectId: 'project', planId: 'fleet' });
+  const keys = await Promise.all(Array.from({ length: 60 }, create));
+  const { id, text } = await startStream();
+  const cancelled = await passing(bench, cancel(id, { key: keys[0]?.key ?? '', router: 1 }));
+  expect(cancelled.status).toBe(200);
+  expect(await text).toContain('The request was cancelled.');
 });

@@ -79,6 +79,10 @@ export const createDynamoKeyReader = (options: TableOptions): RouterStores['keys
       const item = await table.read(hash);
       return item && readKey(item);
     },
+    listKeys: async (projectId) => {
+      const { indexName, partitionKey } = KEYS_BY_PROJECT;
+      return (await table.query({ indexName, partitionKey, value: projectId })).map(readKey);
+    },
   };
 };
 
@@ -94,10 +98,6 @@ export const createDynamoKeyStore = (options: TableOptions): KeyStore => {
       if (applied) return true;
       // The SDK may have repeated a write whose response was lost: then this record is the stored one.
       return (await table.read(hash))?.keyId === record.keyId;
-    },
-    listKeys: async (projectId) => {
-      const { indexName, partitionKey } = KEYS_BY_PROJECT;
-      return (await table.query({ indexName, partitionKey, value: projectId })).map(readKey);
     },
     readKeys: async function* (projectId, after) {
       const { indexName, partitionKey, sortKey } = KEYS_BY_PROJECT;

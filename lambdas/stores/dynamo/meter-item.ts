@@ -129,6 +129,12 @@ export const isKeyEnded = (
   return typeof end === 'number' && end <= now;
 };
 
+/** Whether the item holds a unit of the request. */
+export const isReservedIn = (item: Item | undefined, requestId: string): boolean => {
+  const mark = item?.[markName(requestId)];
+  return typeof mark === 'string' && !mark.startsWith(TOMBSTONE);
+};
+
 /** Open units of the period: a refund may still return them. */
 const reservedIn = (marks: Mark[], period: string): number =>
   marks.filter((mark) => mark.isOpen && mark.period === period).length;

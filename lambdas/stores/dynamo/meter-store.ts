@@ -1,10 +1,17 @@
 import { TTL_ATTRIBUTE } from '../../tables.ts';
-import type { EndedPeriod, MeterStore, RequestMeters, ReservedUnit } from '../meter-store.ts';
+import type {
+  EndedPeriod,
+  MeterStore,
+  RequestMeters,
+  ReservedUnit,
+  ReservedUnits,
+} from '../meter-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { type Bank, createBank } from './meter-bank.ts';
 import { createSettleGroups } from './meter-groups.ts';
 import {
   endedPeriodsIn,
+  isReservedIn,
   itemKey,
   keyEndName,
   numberIn,
@@ -218,7 +225,7 @@ type Options = TableOptions & { sharding?: Sharding };
 export const createDynamoRequestMeters = ({
   sharding = SHARDING,
   ...options
-}: Options): RequestMeters => {
+}: Options): RequestMeters & ReservedUnits => {
   const table = createTable(options);
   const ledger = createWriteLedger();
   const throttles = createThrottles(sharding);
@@ -230,6 +237,8 @@ export const createDynamoRequestMeters = ({
     ...settle,
     reap: createReap(table, bank),
     readUsage: async (query) => snapshotOf(await bank.readAll(query.meterId), query),
+    isReserved: async (meterId, requestId) =>
+      (await bank.readAll(meterId)).some((item) => isReservedIn(item, requestId)),
     admitFree: async (meterId, minute, cap) => {
       if (cap < 1) return false;
       const { applied } = await table.apply(`${meterId}/free/${minute}`, COUNT_FREE, {
@@ -245,7 +254,7 @@ export const createDynamoRequestMeters = ({
  * `MeterStore` on the meters table: one item per meter (layout: meter-item.ts), more if it is sharded
  * (meter-shards.ts), and one per minute of free calls. What each write guarantees is drawn in meter-writes.ts.
  */
-export const createDynamoMeterStore = (options: Options): MeterStore => {
+export const createDynamoMeterStore = (options: Options): MeterStore & ReservedUnits => {
   const { sharding = SHARDING } = options;
   const table = createTable(options);
   const endKey = createEndKey(table);

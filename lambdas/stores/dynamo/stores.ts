@@ -3,7 +3,7 @@ import type { BodyStore } from '../answer-store.ts';
 import type { AuditStore } from '../audit-store.ts';
 import type { HistoryStore } from '../history-store.ts';
 import type { KeyStore } from '../key-store.ts';
-import type { MeterStore } from '../meter-store.ts';
+import type { MeterStore, ReservedUnits } from '../meter-store.ts';
 import type { PlanStore } from '../plan-store.ts';
 import type { RecordStore } from '../record-store.ts';
 import type { RouterStores } from '../router-stores.ts';
@@ -23,7 +23,7 @@ import { createDynamoThresholdStore } from './threshold-store.ts';
 export type Stores = RouterStores & {
   keys: KeyStore;
   plans: PlanStore;
-  meters: MeterStore;
+  meters: MeterStore & ReservedUnits;
   records: RecordStore;
   history: HistoryStore;
   audit: AuditStore;
