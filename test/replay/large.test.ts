@@ -127,3 +127,30 @@ test('a response whose object was deleted by hand is generated again', async () 
   expect(await fleet.charged()).toBe(2);
   expect((await ask()).text).toBe(again.text);
 });
+
+const DAMAGES: [name: string, damage: (body: Buffer) => Buffer][] = [
+  [
+    'with one changed bit',
+    (body) =>
+      body.fill((body[body.length >> 1] ?? 0) ^ 1, body.length >> 1, (body.length >> 1) + 1),
+  ],
+  ['without its end', (body) => body.subarray(0, -1)],
+  ['that is JSON', () => Buffer.from('{"status":"ok"}')],
+  ['without a byte', () => Buffer.alloc(0)],
+];
+
+test.each(DAMAGES)(
+  'a kept response whose object is one %s is a 503 with a reason, and the next repeat runs',
+  async (_, damage) => {
+    const { ask, fleet, s3, upstream } = await startWithBucket();
+    await ask();
+    for (const [name, body] of s3.objects) s3.objects.set(name, damage(Buffer.from(body)));
+    const { status, headers, text } = await ask({ router: 1 });
+    expect([status, headers['retry-after']]).toEqual([503, '1']);
+    expect(text).toContain('The kept response cannot be read');
+    const again = await ask({ router: 1 });
+    expect([again.status, again.headers['idempotent-replayed']]).toEqual([200, undefined]);
+    expect([upstream.calls.length, await fleet.charged()]).toEqual([2, 2]);
+    expect((await ask()).text).toBe(again.text);
+  },
+);

@@ -1,3 +1,4 @@
+import { sha256Of } from '../../support/bytes.ts';
 import {
   exactOptional,
   type Infer,
@@ -32,6 +33,8 @@ const StoredEntry = object({
   kind: exactOptional(oneOf(['stream', 'whole'])),
   /** The compressed body in base64; absent if it is in the body store. */
   content: exactOptional(string),
+  /** SHA-256 of a body in the body store, hex. */
+  digest: exactOptional(string),
 });
 type StoredEntry = Infer<typeof StoredEntry>;
 
@@ -49,10 +52,11 @@ const OWNERSHIP = `#owner = :owner, #requestId = :requestId, #startedAt = :start
  *   claim  renew renew  finish                 kept until `expiresAt`
  *   claim  renew  release                      failed: the next claim succeeds
  *   claim  †  lease over  take over  finish    the owner's process died
+ *   claim  finish  discard                     its body is damaged: the next claim succeeds
  */
 const REPLACE: ConditionalWrite = {
   update: `SET ${OWNERSHIP}, #route = :route, #model = :model, #bodyHash = :bodyHash
-    REMOVE #kind, #content`,
+    REMOVE #kind, #content, #digest`,
 };
 const CLAIM: ConditionalWrite = {
   ...REPLACE,
@@ -75,12 +79,16 @@ const FINISH_HERE: ConditionalWrite = {
   condition: '#owner = :owner',
 };
 const FINISH_ELSEWHERE: ConditionalWrite = {
-  update: `SET #kind = :kind, ${EXPIRY} REMOVE #content`,
+  update: `SET #kind = :kind, #digest = :digest, ${EXPIRY} REMOVE #content`,
+  condition: '#owner = :owner',
+};
+const DISCARD: ConditionalWrite = {
+  update: `SET #${TTL_ATTRIBUTE} = :ttl
+    REMOVE #owner, #requestId, #route, #model, #bodyHash, #startedAt, #leaseUntil, #expiresAt, #kind, #digest`,
   condition: '#owner = :owner',
 };
 const RELEASE: ConditionalWrite = {
-  update: `SET #${TTL_ATTRIBUTE} = :ttl
-    REMOVE #owner, #requestId, #route, #model, #bodyHash, #startedAt, #leaseUntil, #expiresAt`,
+  ...DISCARD,
   condition: '#owner = :owner AND attribute_not_exists(#kind)',
 };
 
@@ -121,29 +129,45 @@ type ReadEntry = (
   now: number,
 ) => Promise<AnswerEntry | undefined>;
 
-const createReadEntry = (bodies: BodyStore | undefined): ReadEntry => {
-  /** Undefined if the body was deleted before its entry. */
-  const readElsewhere = async (name: string): Promise<Pick<KeptAnswer, 'body'> | undefined> => {
+const createReadEntry = (table: Table, bodies: BodyStore | undefined): ReadEntry => {
+  /** If this fails, the next read of the entry repeats it. */
+  const discard = async (id: string, owner: string, now: number): Promise<void> => {
+    const values = { ':owner': owner, ':ttl': Math.ceil(now / 1000) };
+    await table.apply(id, DISCARD, { names: NAMES, values }).catch(() => {});
+  };
+
+  /** Undefined if the body was deleted before its entry. A damaged one is unavailable, and its entry discarded. */
+  const readElsewhere = async (
+    id: string,
+    { owner, digest }: StoredEntry,
+    now: number,
+  ): Promise<Pick<KeptAnswer, 'body'> | undefined> => {
     try {
-      const body = await bodies?.get(name);
-      return body && { body };
+      const body = await bodies?.get(bodyName(id, owner));
+      if (!body || digest === undefined || sha256Of(body) === digest) return body && { body };
+      await discard(id, owner, now);
+      return { body: undefined };
     } catch (error) {
       if (error instanceof StoreUnavailable) return { body: undefined };
       throw error;
     }
   };
-  const readAnswer = async (id: string, stored: StoredEntry): Promise<KeptAnswer | undefined> => {
-    const { kind, content, owner } = stored;
+  const readAnswer = async (
+    id: string,
+    stored: StoredEntry,
+    now: number,
+  ): Promise<KeptAnswer | undefined> => {
+    const { kind, content } = stored;
     const isStream = kind === 'stream';
     if (content !== undefined) return { isStream, body: Buffer.from(content, 'base64') };
-    const found = await readElsewhere(bodyName(id, owner));
+    const found = await readElsewhere(id, stored, now);
     return found && { isStream, ...found };
   };
   return async (id, item, now) => {
     const stored = parseItem(item, now);
     if (!stored) return undefined;
     const { owner, requestId, route, model, bodyHash, startedAt, leaseUntil, kind } = stored;
-    const answer = kind && (await readAnswer(id, stored));
+    const answer = kind && (await readAnswer(id, stored, now));
     // Without its body an entry is worth nothing: the request may run again.
     if (kind && !answer) return undefined;
     const fingerprint = { route, model, body: bodyHash };
@@ -163,7 +187,9 @@ const createFinish =
       values: {
         ':owner': owner,
         ':kind': isStream ? 'stream' : 'whole',
-        ...(fits && { ':content': Buffer.from(body).toString('base64') }),
+        ...(fits
+          ? { ':content': Buffer.from(body).toString('base64') }
+          : { ':digest': sha256Of(body) }),
         ...expiryOf(expiresAt),
       },
     });
@@ -179,7 +205,7 @@ export const createDynamoAnswerStore = ({
   ...options
 }: TableOptions & { bodies?: BodyStore | undefined }): AnswerStore => {
   const table = createTable(options);
-  const readEntry = createReadEntry(bodies);
+  const readEntry = createReadEntry(table, bodies);
   const apply = (id: string, write: ConditionalWrite, values: Record<string, unknown>) =>
     table.apply(id, write, { names: NAMES, values });
 
