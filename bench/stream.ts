@@ -80,12 +80,14 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
     finished: doNothing,
   };
   const meter: Meter = {
-    admit: async (_, requestId) => ({
-      unit: { meterId: 'meter', requestId, minute: 0, period: '1970-01' },
-      limits: { requests: limit, quota: limit },
-      ...unit,
-    }),
-    hasRoom: () => true,
+    admit: async (_, requestId, options) => {
+      options?.onRoom?.();
+      return {
+        unit: { meterId: 'meter', requestId, minute: 0, period: '1970-01' },
+        limits: { requests: limit, quota: limit },
+        ...unit,
+      };
+    },
     admitFree: doNothing,
     usage: () => Promise.reject(new Error('not measured')),
   };

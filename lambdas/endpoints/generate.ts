@@ -52,7 +52,7 @@ export type GenerateDeps = CheckDeps & {
 };
 
 /**
- * Reserves one unit and calls a target: at once if the meter had room a moment ago, else once the unit is reserved,
+ * Reserves one unit and calls a target: at once if the meter seems to have room, else once the unit is reserved,
  * so that a denied request costs no money at a provider. Both begin while key and plan are read again, if they are due.
  * No content leaves before all three.
  */
@@ -62,12 +62,16 @@ const startCall = async (
   attempts: AttemptLog,
 ) => {
   const { caller, confirm, requestId } = checked.call;
-  const early = meter.hasRoom(caller) ? fetchAnswer(checked, attempts) : undefined;
+  const early: { fetched?: Fetched } = {};
+  const onRoom = () => {
+    early.fetched = fetchAnswer(checked, attempts);
+  };
   try {
-    const admission = await meter.admit(caller, requestId, { now: checked.reservedAt, confirm });
-    return { admission, fetched: early ?? fetchAnswer(checked, attempts) };
+    const options = { now: checked.reservedAt, confirm, onRoom };
+    const admission = await meter.admit(caller, requestId, options);
+    return { admission, fetched: early.fetched ?? fetchAnswer(checked, attempts) };
   } catch (error) {
-    if (early) void discard(early);
+    if (early.fetched) void discard(early.fetched);
     return refuse(recorder, checked.call, withProtocolHeaders(error, checked.call));
   }
 };

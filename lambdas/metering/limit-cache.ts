@@ -115,39 +115,78 @@ export const createLimitCache = ({
 /** What must be left of every limit, in units and as a share of it: other environments use the meter too. */
 const MIN_LEFT = 20;
 const MIN_SHARE_LEFT = 0.25;
-/** An environment that was idle may have missed more; if it is wrong, its next request waits for the reservation. */
+/** An environment that was idle may have missed more: the next two constants bound what that costs. */
 const LOOK_LIFE_MS = 10 * MINUTE_MS;
+/**
+ * Requests of one meter and environment at their provider before their unit is reserved. All of them may be denied, and
+ * after the first that is, none follows for a minute: four environments send at most 16 more requests than are admitted.
+ */
+const MAX_EARLY = 4;
+const WAIT_AFTER_DENIAL_MS = MINUTE_MS;
 
 export type RoomEstimate = {
+  /** Counts a reservation as in flight; true if its request may be at its provider before the outcome. */
+  enter(caller: Caller): boolean;
+  /** Call at the end of that reservation, with what `enter` returned. */
+  leave(caller: Caller, isEarly: boolean): void;
   /** Call with the counts that a reservation of the caller returned. */
   saw(caller: Caller, counts: MeterCounts): void;
-  /** Call when a reservation was denied or failed. */
-  forget(caller: Caller): void;
-  /** Whether a reservation of the caller would almost certainly be admitted. */
-  hasRoom(caller: Caller): boolean;
+  /** Call when a reservation was denied, withdrawn or failed. */
+  denied(caller: Caller): void;
 };
 
 const isRoomy = (limit: number, count: number): boolean =>
   limit - count >= Math.max(MIN_LEFT, MIN_SHARE_LEFT * limit);
 
+/** What an environment saw of a meter last. */
+type Look = { seenAt: number; counts: MeterCounts };
+/** Reservations of a meter in flight; `early` ones have their request at a provider. */
+type InFlight = { reserving: number; early: number };
+
 /**
- * Remembers for ten minutes what this environment saw of the meters of its keys. The count of the minute is that of the
- * last look even if a new minute has begun: a key that nearly fills one minute may fill the next.
+ * Estimates whether a reservation would almost certainly be admitted, by what this environment saw of the meter within
+ * ten minutes and by its reservations in flight. The count of the minute is that of the last look even if a new minute
+ * has begun: a key that nearly fills one minute may fill the next.
  */
 export const createRoomEstimate = ({ clock }: { clock: Clock }): RoomEstimate => {
-  const looks = createLruCache<{ seenAt: number; counts: MeterCounts }>(MAX_METERS);
+  const looks = createLruCache<Look>(MAX_METERS);
+  const deniedAt = createLruCache<number>(MAX_METERS);
+  /** By meter; as many entries as meters with reservations in flight. */
+  const inFlight = new Map<string, InFlight>();
+
+  const hasRoom = ({ meterId, plan }: Caller, { reserving, early }: InFlight): boolean => {
+    const look = looks.get(meterId);
+    if (!look || early >= MAX_EARLY) return false;
+    const now = clock.now();
+    if (now - look.seenAt >= LOOK_LIFE_MS) return false;
+    if (now - (deniedAt.get(meterId) ?? Number.NEGATIVE_INFINITY) < WAIT_AFTER_DENIAL_MS)
+      return false;
+    const { minuteCount, periodCount, inFlightCount } = look.counts;
+    return (
+      isRoomy(plan.rpm, minuteCount + reserving) &&
+      isRoomy(plan.quota, periodCount + reserving) &&
+      (plan.concurrency === undefined || isRoomy(plan.concurrency, inFlightCount + reserving))
+    );
+  };
+
   return {
-    saw: ({ keyId }, counts) => looks.set(keyId, { seenAt: clock.now(), counts }),
-    forget: ({ keyId }) => looks.delete(keyId),
-    hasRoom: ({ keyId, plan }) => {
-      const look = looks.get(keyId);
-      if (!look || clock.now() - look.seenAt >= LOOK_LIFE_MS) return false;
-      const { minuteCount, periodCount, inFlightCount } = look.counts;
-      return (
-        isRoomy(plan.rpm, minuteCount) &&
-        isRoomy(plan.quota, periodCount) &&
-        (plan.concurrency === undefined || isRoomy(plan.concurrency, inFlightCount))
-      );
+    enter: (caller) => {
+      const { meterId } = caller;
+      const current = inFlight.get(meterId) ?? { reserving: 0, early: 0 };
+      inFlight.set(meterId, current);
+      const isEarly = hasRoom(caller, current);
+      current.reserving += 1;
+      if (isEarly) current.early += 1;
+      return isEarly;
     },
+    leave: ({ meterId }, isEarly) => {
+      const current = inFlight.get(meterId);
+      if (!current) return;
+      current.reserving -= 1;
+      if (isEarly) current.early -= 1;
+      if (current.reserving === 0) inFlight.delete(meterId);
+    },
+    saw: ({ meterId }, counts) => looks.set(meterId, { seenAt: clock.now(), counts }),
+    denied: ({ meterId }) => deniedAt.set(meterId, clock.now()),
   };
 };

@@ -26,8 +26,6 @@ import { createReadSnapshot, createReadUsage, createReaper, type Usage } from '.
 export type Meter = {
   /** @throws ApiError 402, 429, 401 (key revoked, replaced or expired) or 503 (meters table unavailable) */
   admit(caller: Caller, requestId: string, options?: AdmitOptions): Promise<Admission>;
-  /** Whether `admit` would almost certainly admit the caller, by what this environment saw within ten minutes. */
-  hasRoom(caller: Caller): boolean;
   /** Counts a call that costs no quota. @throws ApiError 429 or 503 */
   admitFree(caller: Caller): Promise<void>;
   /** Reads the caller's usage; units of dead processes are refunded first. @throws ApiError 401 or 503 */
@@ -42,6 +40,8 @@ export type AdmitOptions = {
    * the caller was just read.
    */
   confirm?: (() => Promise<void>) | undefined;
+  /** Called at once if the request may go to its provider before it is admitted, as it almost certainly will be. */
+  onRoom?: (() => void) | undefined;
 };
 
 /** Free calls a minute: at least 600, else ten per generation, which covers any agent's start. */
@@ -221,25 +221,35 @@ export const createMeter = (deps: { store: RequestMeters; clock: Clock; log: Log
     return admission;
   };
 
-  const admit: Meter['admit'] = async (caller, requestId, { now, confirm } = {}) => {
+  const admitDuring = async (
+    confirm: () => Promise<void>,
+    { caller, requestId, now }: { caller: Caller; requestId: string; now: number | undefined },
+  ) => {
+    const reserving = reserveUnit(caller, requestId, { now, isConfirmed: false });
+    const [reserved, confirmed] = await Promise.allSettled([reserving, confirm()]);
+    if (confirmed.status === 'rejected') {
+      if (reserved.status === 'fulfilled') await reserved.value?.withdraw();
+      throw confirmed.reason;
+    }
+    return (await reserving) ?? (await admitConfirmed(caller, requestId, now));
+  };
+
+  const admit: Meter['admit'] = async (caller, requestId, { now, confirm, onRoom } = {}) => {
+    const isEarly = room.enter(caller);
     try {
-      if (!confirm) return await admitConfirmed(caller, requestId, now);
-      const reserving = reserveUnit(caller, requestId, { now, isConfirmed: false });
-      const [reserved, confirmed] = await Promise.allSettled([reserving, confirm()]);
-      if (confirmed.status === 'rejected') {
-        if (reserved.status === 'fulfilled') await reserved.value?.withdraw();
-        throw confirmed.reason;
-      }
-      return (await reserving) ?? (await admitConfirmed(caller, requestId, now));
+      if (isEarly) onRoom?.();
+      if (confirm) return await admitDuring(confirm, { caller, requestId, now });
+      return await admitConfirmed(caller, requestId, now);
     } catch (error) {
-      room.forget(caller);
+      room.denied(caller);
       throw error;
+    } finally {
+      room.leave(caller, isEarly);
     }
   };
 
   return {
     admit,
-    hasRoom: room.hasRoom,
     admitFree: (caller) => mapStoreErrors(() => admitFree(caller)),
     usage: (caller) => mapStoreErrors(() => readUsage(caller)),
   };

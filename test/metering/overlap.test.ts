@@ -34,6 +34,18 @@ const holdReservation = () => {
   return { isHeld: () => held > 0, release: outcome.resolve };
 };
 
+/** Holds every write of a meter until `release`. */
+const holdReservations = () => {
+  const outcome = Promise.withResolvers<Trouble>();
+  let held = 0;
+  router.proxy.decide((call) => {
+    if (!isMeterWrite(call)) return 'none';
+    held += 1;
+    return outcome.promise;
+  });
+  return { held: () => held, release: outcome.resolve };
+};
+
 const usageOf = async (key: string) => {
   const response = await fetch(`${router.url}/v1/usage`, { headers: { 'x-api-key': key } });
   const { period } = (await response.json()) as { period: { used: number; reserved: number } };
@@ -96,4 +108,61 @@ describe.each(['/v1/chat/completions', '/v1/messages'])('on %s', (path) => {
     router.advance(2_000);
     expect((await ask({ path, key, model: 'test/answers' })).status).toBe(200);
   });
+});
+
+describe.each([
+  { room: 'with much room', quota: 100, early: 4 },
+  { room: 'with 21 units left', quota: 22, early: 2 },
+])('of ten requests at once', ({ room, quota, early }) => {
+  test(`of ten requests at once of a meter ${room} ${early} are sent to their provider before their units are reserved`, async () => {
+    const key = await newKey(quota);
+    const asked = { path: '/v1/messages', key, model: 'test/answers' };
+    await (await ask(asked)).text();
+    const before = router.upstreams.calls.length;
+    const { held, release } = holdReservations();
+    const responses = Array.from({ length: 10 }, () => ask(asked));
+    await expect.poll(held).toBeGreaterThan(0);
+    const calls = () => router.upstreams.calls.length - before;
+    await expect.poll(calls).toBe(early);
+    await pause(100);
+    expect(calls()).toBe(early);
+    release('none');
+    for (const response of await Promise.all(responses)) expect(response.status).toBe(200);
+    expect(calls()).toBe(10);
+    // The next one is early again.
+    const again = holdReservation();
+    const next = ask(asked);
+    await expect.poll(again.isHeld).toBe(true);
+    await pause(50);
+    expect(calls()).toBe(quota === 100 ? 11 : 10);
+    again.release('none');
+    expect((await next).status).toBe(200);
+  });
+});
+
+test('for a minute after a reservation was not granted, a request is sent to its provider once its unit is reserved', async () => {
+  const key = await newKey(100);
+  const asked = { path: '/v1/responses', key, model: 'test/answers' };
+  await (await ask(asked)).text();
+  const failing = holdReservation();
+  const failed = ask(asked);
+  await expect.poll(failing.isHeld).toBe(true);
+  failing.release('throttled');
+  expect((await failed).status).toBe(503);
+  /** Whether the provider has the next request while its unit is being reserved. */
+  const isEarly = async (): Promise<boolean> => {
+    const before = router.upstreams.calls.length;
+    const { isHeld, release } = holdReservation();
+    const response = ask(asked);
+    await expect.poll(isHeld).toBe(true);
+    await pause(100);
+    const calls = router.upstreams.calls.length - before;
+    release('none');
+    expect((await response).status).toBe(200);
+    return calls > 0;
+  };
+  router.advance(2_000);
+  expect([await isEarly(), await isEarly()]).toEqual([false, false]);
+  router.advance(60_000);
+  expect(await isEarly()).toBe(true);
 });
