@@ -147,6 +147,51 @@ test('the first request of a key after an idle minute sends no content before ke
   await expect.poll(() => usageOf(key)).toEqual({ minute: 1, used: 2, reserved: 0 });
 });
 
+test.each([
+  {
+    what: 'it was paused',
+    change: ({ keyPath }: Key) => admin(`${keyPath}/pause`, {}),
+    status: 401,
+  },
+  {
+    what: 'it was revoked',
+    change: ({ keyPath }: Key) => admin(`${keyPath}/revoke`, {}),
+    status: 401,
+  },
+  {
+    what: 'its plan stopped to replay',
+    change: ({ team }: Key) => admin(`/plans/${team}`, { replay: 'off' }),
+    status: 400,
+  },
+  {
+    what: 'its plan lost the model',
+    change: ({ team }: Key) => admin(`/plans/${team}`, { models: ['test/refuses'] }),
+    status: 400,
+  },
+])(
+  'a key that was idle for a minute in which $what gets $status instead of a kept response',
+  async ({ change, status }) => {
+    const key = await idleKey();
+    const repeat = () =>
+      askFor(router.url, {
+        path: PATH,
+        key: key.key,
+        model: 'test/answers',
+        idempotencyKey: 'one',
+      });
+    const first = await (await repeat()).text();
+    router.advance(IDLE_MS);
+    expect(await (await repeat()).text()).toBe(first);
+    const { length } = router.upstreams.calls;
+    router.advance(IDLE_MS);
+    await change(key);
+    const response = await repeat();
+    expect(response.status).toBe(status);
+    expect(await response.text()).not.toContain('choices');
+    expect(router.upstreams.calls).toHaveLength(length);
+  },
+);
+
 test('a request that costs no unit waits for key and plan after an idle minute', async () => {
   const { key, keyPath } = await idleKey();
   await admin(`${keyPath}/pause`, {});

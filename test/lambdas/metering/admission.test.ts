@@ -247,4 +247,11 @@ describe('free calls', () => {
     expect(table.calls).toEqual([]);
     await admit(caller);
   });
+
+  test('a plan of 70 requests a minute has 700 free calls', async () => {
+    const { meter } = setUp();
+    const caller = callerWith({ rpm: 70 });
+    await Promise.all(Array.from({ length: 700 }, () => meter.admitFree(caller)));
+    expect((await errorOf(() => meter.admitFree(caller))).message).toContain('700 free requests');
+  });
 });

@@ -65,6 +65,15 @@ describe('cached limit errors', () => {
     expect((await errorOf(() => admit(caller))).status).toBe(402);
   });
 
+  test('a cached 429 of a full minute ends at once when this environment withdraws a request', async () => {
+    const { admit } = setUp();
+    const caller = callerWith({ rpm: 1 });
+    const withdrawn = await admit(caller);
+    for (const _ of [1, 2]) expect((await errorOf(() => admit(caller))).status).toBe(429);
+    await withdrawn.withdraw();
+    await admit(caller);
+  });
+
   test.each([
     { limit: 'quota', plan: { quota: 1 } },
     { limit: 'concurrency', plan: { concurrency: 1 } },

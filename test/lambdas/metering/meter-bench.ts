@@ -3,6 +3,7 @@ import type { Caller } from '../../../lambdas/keys/authenticate.ts';
 import { createMeter } from '../../../lambdas/metering/meter.ts';
 import type { MeterStore } from '../../../lambdas/stores/meter-store.ts';
 import type { Plan } from '../../../lambdas/stores/plan-store.ts';
+import { StoreThrottled } from '../../../lambdas/stores/store-unavailable.ts';
 import { createLog } from '../../../lambdas/support/log.ts';
 import {
   createUnreachableClient,
@@ -28,15 +29,26 @@ export const callerWith = (plan: Partial<Plan>): Caller => ({
   plan: { id: 'plan', rpm: 100, quota: 100, period: 'month', ...plan },
 });
 
-/** Records the calls of a store's verbs; `cut` makes the table unreachable, `restore` ends that. */
+/**
+ * Records the calls of a store's verbs; `cut` makes the table unreachable, and `throttle` throttles one verb, until
+ * `restore`. `hold` delays the calls of one verb until the function that it returns is called.
+ */
 const observed = (store: MeterStore) => {
   const calls: string[] = [];
   const unreachable = storesOn(createUnreachableClient()).meters;
   let target = store;
+  let throttled: keyof MeterStore | undefined;
+  const gates = new Map<keyof MeterStore, Promise<void>>();
   const proxy = new Proxy(store, {
     get: (_, verb: keyof MeterStore) => {
       calls.push(verb);
-      return target[verb];
+      const send: (...parts: never[]) => Promise<unknown> = target[verb];
+      const gate = gates.get(verb);
+      return async (...parts: never[]) => {
+        if (verb === throttled) throw new StoreThrottled('over capacity', { mayBeApplied: false });
+        if (gate) await gate;
+        return send(...parts);
+      };
     },
   });
   return {
@@ -45,8 +57,17 @@ const observed = (store: MeterStore) => {
     cut: () => {
       target = unreachable;
     },
+    throttle: (verb: keyof MeterStore) => {
+      throttled = verb;
+    },
     restore: () => {
       target = store;
+      throttled = undefined;
+    },
+    hold: (verb: keyof MeterStore) => {
+      const held = Promise.withResolvers<void>();
+      gates.set(verb, held.promise);
+      return held.resolve;
     },
   };
 };

@@ -48,6 +48,35 @@ describe('dead processes', () => {
     await next.finished();
     expect((await admit(caller)).limits.quota.remaining).toBe(8);
   });
+
+  test('units of processes that die one after another are refunded each time', async () => {
+    const { meter, environment, clock, lines } = setUp();
+    const caller = callerWith({ quota: 10 });
+    for (const died of [1, 2]) {
+      await environment().admit(caller, newId('req'));
+      clock.advance(17 * 60_000);
+      expect((await meter.usage(caller)).period).toMatchObject({ used: 0, reserved: 0 });
+      expect(eventsIn(lines)).toEqual(Array(died).fill('meter_units_reaped'));
+    }
+  });
+
+  test('the end of a request waits for the refund of a dead process that it began', async () => {
+    const { admit, environment, clock, table, lines } = setUp();
+    const caller = callerWith({ quota: 10 });
+    await environment().admit(caller, newId('req'));
+    clock.advance(17 * 60_000);
+    const release = table.hold('reap');
+    const next = await admit(caller);
+    let isFinished = false;
+    const finished = next.finished().then(() => {
+      isFinished = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(isFinished).toBe(false);
+    release();
+    await finished;
+    expect(eventsIn(lines)).toEqual(['meter_units_reaped']);
+  });
 });
 
 describe('a response of over 17 minutes', () => {
@@ -90,6 +119,23 @@ describe('an unavailable table', () => {
     expect(lines).toEqual([]);
   });
 
+  test('a failed charge is retried after 100, 500 and 2100 ms, and no earlier', async () => {
+    const { admit, table, clock } = setUp();
+    const admission = await admit(callerWith({}));
+    table.cut();
+    const charged = admission.charge();
+    const charges = () => table.calls.filter((call) => call === 'charge').length;
+    for (const [attempt, pause] of [100, 400, 1_600].entries()) {
+      await expect.poll(() => clock.hasTimerOf(pause)).toBe(true);
+      clock.advance(pause - 1);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      expect(charges()).toBe(1 + attempt);
+      clock.advance(1);
+      await expect.poll(charges).toBe(2 + attempt);
+    }
+    expect(await charged).toBe(false);
+  });
+
   test('a charge that cannot be written is logged with its ids, and its unit is refunded 17 minutes later', async () => {
     const { meter, table, clock, lines } = setUp();
     const caller = callerWith({});
@@ -120,6 +166,19 @@ describe('an unavailable table', () => {
     expect((await admit(caller)).limits.quota.remaining).toBe(0);
   });
 
+  test('a refund that is written after its timeout is logged as late and as written', async () => {
+    const { admit, table, clock, lines } = setUp();
+    const admission = await admit(callerWith({}));
+    const release = table.hold('refund');
+    const refunded = admission.refund();
+    clock.advance(3_500);
+    await refunded;
+    expect(eventsIn(lines)).toEqual(['meter_refund_late']);
+    release();
+    await admission.finished();
+    expect(eventsIn(lines)).toEqual(['meter_refund_late', 'meter_refund_written']);
+  });
+
   test('a refund that cannot be written is logged with its ids', async () => {
     const { meter, table, clock, lines } = setUp();
     const caller = callerWith({});
@@ -132,5 +191,39 @@ describe('an unavailable table', () => {
       { event: 'meter_refund_late', ...ids },
       { event: 'meter_refund_pending', ...ids },
     ]);
+  });
+});
+
+describe('a throttled table', () => {
+  test('a meter that the table throttles is held for 100 ms, twice as long when it is throttled again, and other meters are not', async () => {
+    const { admit, table, clock } = setUp();
+    const caller = callerWith({});
+    const statusOf = async (wanted = caller) => {
+      table.calls.length = 0;
+      return errorOf(() => admit(wanted)).then(({ status }) => [status, table.calls.length > 0]);
+    };
+    const sent = [503, true];
+    const held = [503, false];
+    table.throttle('reserve');
+    expect(await statusOf()).toEqual(sent);
+    clock.advance(99);
+    expect(await statusOf()).toEqual(held);
+    expect(await statusOf(callerWith({}))).toEqual(sent);
+    clock.advance(1);
+    expect(await statusOf()).toEqual(sent);
+    clock.advance(199);
+    expect(await statusOf()).toEqual(held);
+    table.restore();
+    clock.advance(1);
+    await admit(caller);
+  });
+
+  test('a meter whose reservation fails for another reason is not held', async () => {
+    const { admit, table } = setUp();
+    const caller = callerWith({});
+    table.cut();
+    expect((await errorOf(() => admit(caller))).status).toBe(503);
+    table.restore();
+    await admit(caller);
   });
 });
