@@ -79,7 +79,7 @@ export const respondWithStream = async (
   const { fetched, settlement } = answer;
   const { call, request } = answer.checked;
   const opening = fetched.answer.then(async ({ batches, isEmpty }) => {
-    if (isEmpty) await settlement.fail();
+    if (isEmpty) await settlement.deliverEmpty();
     else settlement.deliver();
     return batches;
   });
@@ -95,7 +95,7 @@ export const respondWithStream = async (
   call.note({ outcome: 'abandoned' });
   const encoder = call.protocol.streamEncoder(request, answer.meta);
   const encoded = encodeForCaller(answer, encoder, { opening, startsSilent });
-  const kept = answer.keeper?.keepStream(encoded, settlement.isFree) ?? encoded;
+  const kept = answer.keeper?.keepStream(encoded, settlement) ?? encoded;
   const live = withHeartbeat(kept, call.protocol.heartbeat, clock);
   return {
     status: 200,
@@ -113,7 +113,7 @@ const collectReply = async (answer: PendingAnswer): Promise<EncodedReply> => {
     fetched.end();
     // Before the charge: a response that cannot be encoded is a 5xx, and those are free.
     const json = JSON.stringify(call.protocol.encodeResponse(generation, request, meta));
-    if (isEmpty) await settlement.fail();
+    if (isEmpty) await settlement.deliverEmpty();
     else settlement.deliver();
     call.note({ outcome: 'finished' });
     return { status: 200, headers: droppedHeader(answer.checked, fetched.form()), json };
@@ -133,7 +133,7 @@ export const respondWhole = async (answer: PendingAnswer): Promise<EncodedReply>
   const { keeper, settlement } = answer;
   const reply = await collectReply(answer);
   // Before the unit is settled: if the process dies in between, a repeat does not cost a second unit.
-  const kept = keeper ? await keeper.keepWhole(reply, settlement.isFree) : reply;
+  const kept = keeper ? await keeper.keepWhole(reply, settlement) : reply;
   await settlement.endSoon();
   return kept;
 };

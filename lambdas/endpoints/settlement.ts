@@ -9,17 +9,18 @@ import { type Clock, withTimeout } from '../support/clock.ts';
 export type Settlement = {
   /** Call before the first content is sent: from here on the end charges the unit. */
   deliver(): void;
-  /**
-   * Refunds the unit of a failure, or of an empty response before it ends. Resolves when it is refunded, so that the
-   * caller can retry on its last one.
-   */
+  /** Refunds the unit of a failure. Resolves when it is refunded, so that the caller can retry on its last one. */
   fail(): Promise<void>;
+  /** The same for an empty response, before it ends. */
+  deliverEmpty(): Promise<void>;
   /** Charges the unit, or refunds it if no content was delivered. Safe after `fail`. */
   end(): Promise<void>;
   /** The same with a timeout of 1 s, because the caller waits; `end` continues after it. */
   endSoon(): Promise<void>;
   /** Whether the response is free, as far as it is known before its end. */
   isFree(): boolean;
+  /** Whether it is free because it is empty. */
+  isEmpty(): boolean;
 };
 
 /** Whether a unit is charged; `lost` if the response ended well and the charge could not be written. */
@@ -36,7 +37,9 @@ export const createSettlement = (
   onEnd: (charge: Charge) => Promise<void> = async () => {},
 ): Settlement => {
   let state: 'reserved' | 'delivered' | 'charged' | 'refunded' = 'reserved';
+  let isEmpty = false;
   const fail = async () => {
+    isEmpty = false;
     if (state === 'refunded' || state === 'charged') return;
     state = 'refunded';
     await unit.refund();
@@ -56,6 +59,12 @@ export const createSettlement = (
       state = 'delivered';
     },
     fail,
+    deliverEmpty: () => {
+      const refunded = fail();
+      isEmpty = true;
+      return refunded;
+    },
+    isEmpty: () => isEmpty,
     isFree: () => state === 'refunded',
     end,
     endSoon: async () => {

@@ -1,24 +1,30 @@
 import { gzipSync } from 'node:zlib';
 import type { EncodedReply, Reply } from '../endpoints/endpoint.ts';
+import type { Settlement } from '../endpoints/settlement.ts';
 import type { CallerProtocol } from '../protocols/protocol.ts';
 import { formatSse, type MessageBatches, type SseMessage } from '../protocols/sse.ts';
-import type { AnswerStore } from '../stores/answer-store.ts';
+import type { Answer, AnswerStore } from '../stores/answer-store.ts';
 import { type Clock, withTimeout } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { Recording } from './recording.ts';
 import { eventId } from './resume.ts';
 
+type Cost = Pick<Settlement, 'isFree' | 'isEmpty'>;
+
 /** Stores the response of a request that carries an idempotency key, before its last bytes are sent. */
 export type Keeper = {
-  /** Passes a stream on while recording it; its end waits for the store. A free response is not stored. */
-  keepStream(messages: MessageBatches, isFree: () => boolean): MessageBatches;
-  keepWhole(reply: EncodedReply, isFree: () => boolean): Promise<EncodedReply>;
+  /** Passes a stream on while recording it; its end waits for the store. A failure is not stored. */
+  keepStream(messages: MessageBatches, cost: Cost): MessageBatches;
+  keepWhole(reply: EncodedReply, cost: Cost): Promise<EncodedReply>;
   /** Whether the response is stored. */
   isKept(): boolean;
 };
 
 /** A store that is slower delays no response further; two attempts of a table fit in. */
 const STORE_TIMEOUT_MS = 3_000;
+
+/** An empty response is kept for the repeats that wait for it: longer than their reads are apart (wait.ts). */
+const EMPTY_KEPT_MS = 5_000;
 
 /** The response is sent, but a repeat would run again. */
 export const NOT_STORED = { 'idempotent-stored': 'false' };
@@ -55,31 +61,36 @@ export const createKeeper = (parts: KeeperParts): Keeper => {
   const number = parts.hasEventIds ? createNumbering(owner) : (message: SseMessage) => message;
   let isKept = false;
 
-  const store = async (isStream: boolean, body: Uint8Array): Promise<void> => {
-    const expiresAt = clock.now() + keepMs;
-    const finished = answers.finish(id, owner, { isStream, body }, expiresAt).catch(() => false);
+  const mayKeep = ({ isFree, isEmpty }: Cost): boolean => isEmpty() || !isFree();
+
+  const store = async (answer: Omit<Answer, 'isEmpty'>, cost: Cost): Promise<void> => {
+    const isEmpty = cost.isEmpty();
+    const expiresAt = clock.now() + (isEmpty ? EMPTY_KEPT_MS : keepMs);
+    const finished = answers
+      .finish(id, owner, { ...answer, isEmpty }, expiresAt)
+      .catch(() => false);
     isKept = (await withTimeout(clock, STORE_TIMEOUT_MS, finished))?.value === true;
     if (!isKept) log.warn('answer_not_stored', { requestId: owner });
   };
 
   return {
     isKept: () => isKept,
-    async *keepStream(messages, isFree) {
+    async *keepStream(messages, cost) {
       for await (const batch of messages) {
         // Each reader of the recording gets heartbeats when it needs them.
         const sent = batch.filter((message) => message !== protocol.heartbeat);
         const text = sent.map((message) => formatSse(number(message))).join('');
-        if (sent.some(protocol.isTerminal) && !isFree()) {
-          await store(true, recording.compress(text));
+        if (sent.some(protocol.isTerminal) && mayKeep(cost)) {
+          await store({ isStream: true, body: recording.compress(text) }, cost);
           if (!isKept) recording.append(formatSse(NOT_STORED_COMMENT));
         }
         recording.append(text);
         yield batch;
       }
     },
-    keepWhole: async (reply, isFree) => {
-      if (isFree()) return reply;
-      await store(false, gzipSync(reply.json));
+    keepWhole: async (reply, cost) => {
+      if (!mayKeep(cost)) return reply;
+      await store({ isStream: false, body: gzipSync(reply.json) }, cost);
       return isKept ? reply : { ...reply, headers: { ...reply.headers, ...NOT_STORED } };
     },
   };

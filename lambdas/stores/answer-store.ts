@@ -8,11 +8,11 @@ export type Fingerprint = {
   body: string;
 };
 
-/** A response as it was sent: 200, and its text compressed with gzip. */
-export type Answer = { isStream: boolean; body: Uint8Array };
+/** A response as it was sent: 200, and its text compressed with gzip. `isEmpty`: it has no content, and cost no unit. */
+export type Answer = { isStream: boolean; isEmpty: boolean; body: Uint8Array };
 
 /** The same from the store; `body` is undefined while its store is unavailable. */
-export type KeptAnswer = { isStream: boolean; body: Uint8Array | undefined };
+export type KeptAnswer = Omit<Answer, 'body'> & { body: Uint8Array | undefined };
 
 /** What is stored under the id of an idempotency key. */
 export type AnswerEntry = {

@@ -29,12 +29,17 @@ const USAGE = `data: ${JSON.stringify({
 const openCall = (
   response: ServerResponse,
   number: number,
-  { headers, filler }: Pick<HeldCall, 'headers'> & { filler: () => string },
+  {
+    headers,
+    filler,
+    isEmpty,
+  }: Pick<HeldCall, 'headers'> & { filler: () => string; isEmpty: () => boolean },
 ): HeldCall => {
   const begin = () => {
     if (response.headersSent) return;
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(event({ role: 'assistant', content: `Answer ${number}:` }));
+    const content = isEmpty() ? '' : `Answer ${number}:`;
+    response.write(event({ role: 'assistant', content }));
   };
   return {
     headers,
@@ -43,7 +48,7 @@ const openCall = (
     finish: () => {
       begin();
       if (filler() !== '') response.write(event({ content: filler() }));
-      for (const word of [' näive', ' 𝄞', ' words', ' only'])
+      for (const word of isEmpty() ? [] : [' näive', ' 𝄞', ' words', ' only'])
         response.write(event({ content: word }));
       response.write(event({}, 'stop'));
       response.end(`${USAGE}data: [DONE]\n\n`);
@@ -59,16 +64,19 @@ const openCall = (
 
 /**
  * A provider of the chat protocol. Each call waits for the test unless `isQuick`; `filler` is a part of each
- * response, and the next `refusesNext` calls get a 500.
+ * response, the next `refusesNext` calls get a 500, and a response that is `isEmpty` ends without content.
  */
 export const startHeldUpstream = async () => {
   const calls: HeldCall[] = [];
-  const state = { isQuick: true, filler: '', refusesNext: 0 };
+  const state = { isQuick: true, filler: '', refusesNext: 0, isEmpty: false };
   const server = createServer((request, response) => {
     buffer(request).then(
       () => {
-        const filler = () => state.filler;
-        const call = openCall(response, calls.length + 1, { headers: request.headers, filler });
+        const call = openCall(response, calls.length + 1, {
+          headers: request.headers,
+          filler: () => state.filler,
+          isEmpty: () => state.isEmpty,
+        });
         calls.push(call);
         if (state.refusesNext > 0) {
           state.refusesNext -= 1;

@@ -120,6 +120,37 @@ test('if the first request fails elsewhere, one of those that wait runs it again
   expect([upstream.calls.length, await fleet.charged()]).toEqual([2, 1]);
 });
 
+const ROUTERS = 4;
+
+test.each([
+  { stream: true, isQuick: false },
+  { stream: false, isQuick: false },
+  { stream: true, isQuick: true },
+  { stream: false, isQuick: true },
+])(
+  '24 callers of four processes with one idempotency key share one empty response, free: %j',
+  async ({ stream, isQuick }) => {
+    const bench = await startReplayBench({ size: ROUTERS });
+    const { ask, clock, untilCalls, lastCall, upstream, fleet } = bench;
+    Object.assign(upstream.state, { isQuick, isEmpty: true });
+    const callers = Array.from({ length: 24 }, (_, n) => ask({ stream, router: n % ROUTERS }));
+    await untilCalls(1);
+    if (!isQuick) {
+      await passing(bench, new Promise((resolve) => setTimeout(resolve, 100)), 50);
+      lastCall().finish();
+    }
+    const sent = await passing(bench, Promise.all(callers));
+    expect([...new Set(sent.map(({ status }) => status))]).toEqual([200]);
+    expect(sent.map(textOf)).toEqual(Array(24).fill(''));
+    expect([upstream.calls.length, await fleet.charged()]).toEqual([1, 0]);
+    // A later repeat runs.
+    clock.advance(5_000);
+    Object.assign(upstream.state, { isQuick: true, isEmpty: false });
+    expect(textOf(await ask({ stream, router: 1 }))).toBe('Answer 2: näive 𝄞 words only');
+    expect([upstream.calls.length, await fleet.charged()]).toEqual([2, 1]);
+  },
+);
+
 test('a request that runs for minutes keeps its lease', async () => {
   const bench = await startRunning();
   const { ask, clock, untilCalls, lastCall, upstream } = bench;

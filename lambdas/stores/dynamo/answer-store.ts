@@ -1,5 +1,6 @@
 import { sha256Of } from '../../support/bytes.ts';
 import {
+  boolean,
   exactOptional,
   type Infer,
   number,
@@ -31,6 +32,7 @@ const StoredEntry = object({
   expiresAt: number,
   /** Absent while the request runs. */
   kind: exactOptional(oneOf(['stream', 'whole'])),
+  isEmpty: exactOptional(boolean),
   /** The compressed body in base64; absent if it is in the body store. */
   content: exactOptional(string),
   /** SHA-256 of a body in the body store, hex. */
@@ -56,7 +58,7 @@ const OWNERSHIP = `#owner = :owner, #requestId = :requestId, #startedAt = :start
  */
 const REPLACE: ConditionalWrite = {
   update: `SET ${OWNERSHIP}, #route = :route, #model = :model, #bodyHash = :bodyHash
-    REMOVE #kind, #content, #digest`,
+    REMOVE #kind, #isEmpty, #content, #digest`,
 };
 const CLAIM: ConditionalWrite = {
   ...REPLACE,
@@ -75,16 +77,16 @@ const RENEW: ConditionalWrite = {
   condition: '#owner = :owner AND attribute_not_exists(#kind)',
 };
 const FINISH_HERE: ConditionalWrite = {
-  update: `SET #kind = :kind, #content = :content, ${EXPIRY}`,
+  update: `SET #kind = :kind, #isEmpty = :isEmpty, #content = :content, ${EXPIRY}`,
   condition: '#owner = :owner',
 };
 const FINISH_ELSEWHERE: ConditionalWrite = {
-  update: `SET #kind = :kind, #digest = :digest, ${EXPIRY} REMOVE #content`,
+  update: `SET #kind = :kind, #isEmpty = :isEmpty, #digest = :digest, ${EXPIRY} REMOVE #content`,
   condition: '#owner = :owner',
 };
 const DISCARD: ConditionalWrite = {
   update: `SET #${TTL_ATTRIBUTE} = :ttl
-    REMOVE #owner, #requestId, #route, #model, #bodyHash, #startedAt, #leaseUntil, #expiresAt, #kind, #digest`,
+    REMOVE #owner, #requestId, #route, #model, #bodyHash, #startedAt, #leaseUntil, #expiresAt, #kind, #isEmpty, #digest`,
   condition: '#owner = :owner',
 };
 const RELEASE: ConditionalWrite = {
@@ -157,11 +159,11 @@ const createReadEntry = (table: Table, bodies: BodyStore | undefined): ReadEntry
     stored: StoredEntry,
     now: number,
   ): Promise<KeptAnswer | undefined> => {
-    const { kind, content } = stored;
-    const isStream = kind === 'stream';
-    if (content !== undefined) return { isStream, body: Buffer.from(content, 'base64') };
+    const { kind, content, isEmpty = false } = stored;
+    const form = { isStream: kind === 'stream', isEmpty };
+    if (content !== undefined) return { ...form, body: Buffer.from(content, 'base64') };
     const found = await readElsewhere(id, stored, now);
-    return found && { isStream, ...found };
+    return found && { ...form, ...found };
   };
   return async (id, item, now) => {
     const stored = parseItem(item, now);
@@ -177,7 +179,7 @@ const createReadEntry = (table: Table, bodies: BodyStore | undefined): ReadEntry
 
 const createFinish =
   (table: Table, bodies: BodyStore | undefined): AnswerStore['finish'] =>
-  async (id, owner, { isStream, body }, expiresAt) => {
+  async (id, owner, { isStream, isEmpty, body }, expiresAt) => {
     const fits = body.byteLength <= MAX_ITEM_BODY;
     if (!fits && !bodies) return false;
     if (!fits) await bodies?.put(bodyName(id, owner), body);
@@ -187,6 +189,7 @@ const createFinish =
       values: {
         ':owner': owner,
         ':kind': isStream ? 'stream' : 'whole',
+        ':isEmpty': isEmpty,
         ...(fits
           ? { ':content': Buffer.from(body).toString('base64') }
           : { ':digest': sha256Of(body) }),

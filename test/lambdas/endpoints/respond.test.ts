@@ -80,7 +80,9 @@ const setUpSettlement = (messages: MessageBatches) => {
       fail: async () => void calls.push('fail'),
       end: async () => void calls.push('settle'),
       endSoon: async () => void calls.push('endSoon'),
+      deliverEmpty: async () => void calls.push('deliverEmpty'),
       isFree: () => false,
+      isEmpty: () => false,
     },
   };
   answer.fetched.answer.catch(() => undefined);
