@@ -1,7 +1,8 @@
 import type { Caller } from '../keys/authenticate.ts';
-import type { RequestMeters } from '../stores/meter-store.ts';
+import type { Unit } from '../stores/answer-store.ts';
+import type { RequestMeters, ReservedUnit } from '../stores/meter-store.ts';
 import { StoreThrottled } from '../stores/store-unavailable.ts';
-import { type Clock, minuteOf, minuteResetsAt, pause } from '../support/clock.ts';
+import { type Clock, minuteOf, minuteResetsAt, pause, withTimeout } from '../support/clock.ts';
 import type { ApiError } from '../support/errors.ts';
 import type { Log } from '../support/log.ts';
 import { createLruCache } from '../support/lru-cache.ts';
@@ -28,8 +29,11 @@ export type Meter = {
   admit(caller: Caller, requestId: string, options?: AdmitOptions): Promise<Admission>;
   /** Counts a call that costs no quota. @throws ApiError 429 or 503 */
   admitFree(caller: Caller): Promise<void>;
-  /** Reads the caller's usage; units of dead processes are refunded first. @throws ApiError 401 or 503 */
-  usage(caller: Caller): Promise<Usage>;
+  /**
+   * Reads the caller's usage; units of dead processes are refunded first, except for that of a kept response that is
+   * sent again, which is charged. @throws ApiError 401 or 503
+   */
+  usage(caller: Caller, kept?: Unit): Promise<Usage>;
 };
 
 export type AdmitOptions = {
@@ -79,6 +83,9 @@ const MAX_HOLD_MS = 1_000;
  * hold, so that an admitted request is finished before others are admitted.
  */
 const REPEAT_PAUSES_MS = [25, 50, 100, 200, 400, 800];
+
+/** How long a repeat waits for the charge of a dead process's unit, in ms; its retries continue. */
+const CHARGE_TIMEOUT_MS = 1_000;
 
 type Hold = { until: number; ms: number };
 
@@ -178,7 +185,9 @@ export const createMeter = (deps: { store: RequestMeters; clock: Clock; log: Log
   const reserve = createReserve({ store, reaper });
   const admitFree = createAdmitFree(deps);
   const readSnapshot = createReadSnapshot({ store, reaper });
-  const readUsage = createReadUsage({ readSnapshot, clock });
+  const charge = (unit: ReservedUnit) =>
+    withTimeout(clock, CHARGE_TIMEOUT_MS, createUnitRelease({ ...deps, store, unit }).charge());
+  const readUsage = createReadUsage({ readSnapshot, charge, clock });
   const room = createRoomEstimate({ clock });
 
   /** Undefined if a sharded meter has to wait until the caller's limits are confirmed. */
@@ -251,6 +260,6 @@ export const createMeter = (deps: { store: RequestMeters; clock: Clock; log: Log
   return {
     admit,
     admitFree: (caller) => mapStoreErrors(() => admitFree(caller)),
-    usage: (caller) => mapStoreErrors(() => readUsage(caller)),
+    usage: (caller, kept) => mapStoreErrors(() => readUsage(caller, kept)),
   };
 };

@@ -1,6 +1,12 @@
 import type { Caller } from '../keys/authenticate.ts';
 import type { RequestLimits } from '../protocols/protocol.ts';
-import type { MeterStore, Reservation, UsageSnapshot } from '../stores/meter-store.ts';
+import type { Unit } from '../stores/answer-store.ts';
+import type {
+  MeterStore,
+  Reservation,
+  ReservedUnit,
+  UsageSnapshot,
+} from '../stores/meter-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { keyRevoked, limitsAt, reservationOf } from './limits.ts';
@@ -64,20 +70,39 @@ export const createReadSnapshot =
   ({ store, reaper }: { store: Pick<MeterStore, 'readUsage'>; reaper: Reaper }): ReadSnapshot =>
   async (query) => {
     const snapshot = await store.readUsage(query);
-    const isChanged = snapshot.hasStaleMarks && (await reaper.reap(query)) > 0;
+    // An open unit of the query is to be charged, however stale its mark is.
+    const mayReap = snapshot.hasStaleMarks && !snapshot.isUnitOpen;
+    const isChanged = mayReap && (await reaper.reap(query)) > 0;
     return isChanged ? store.readUsage(query) : snapshot;
   };
 
 /** Reading usage takes no unit, so it needs no request id. */
 const NO_REQUEST = '';
 
-/** Reads a caller's usage. @throws ApiError 401, StoreUnavailable */
+/**
+ * Reads a caller's usage. `kept` is the unit of a kept response that is sent again: it is charged if its process died
+ * before that. @throws ApiError 401, StoreUnavailable
+ */
 export const createReadUsage =
-  ({ readSnapshot, clock }: { readSnapshot: ReadSnapshot; clock: Clock }) =>
-  async (caller: Caller): Promise<Usage> => {
+  ({
+    readSnapshot,
+    charge,
+    clock,
+  }: {
+    readSnapshot: ReadSnapshot;
+    /** Never throws. */
+    charge(unit: ReservedUnit): Promise<unknown>;
+    clock: Clock;
+  }) =>
+  async (caller: Caller, kept?: Unit): Promise<Usage> => {
     const query = reservationOf(caller, NO_REQUEST, clock.now());
-    const snapshot = await readSnapshot(query);
+    const unit = kept && reservationOf(caller, kept.requestId, kept.startedAt);
+    const snapshot = await readSnapshot({ ...query, unit });
     if (snapshot.isKeyEnded) throw keyRevoked();
+    if (unit && snapshot.isUnitOpen) {
+      await charge(unit);
+      if (unit.period === query.period) snapshot.reservedCount -= 1;
+    }
     const { requests, quota } = limitsAt(caller, query, snapshot);
     return {
       minute: { ...requests, used: snapshot.minuteCount },

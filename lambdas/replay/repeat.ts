@@ -5,7 +5,7 @@ import { limitHeaders } from '../metering/limits.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { MessageBatches } from '../protocols/sse.ts';
 import { HEARTBEAT_MS, withHeartbeat } from '../protocols/sse.ts';
-import type { AnswerEntry } from '../stores/answer-store.ts';
+import type { AnswerEntry, Unit } from '../stores/answer-store.ts';
 import { type Clock, withTimeout } from '../support/clock.ts';
 import { type ApiError, apiError, toApiError } from '../support/errors.ts';
 import { suffixOf } from '../support/ids.ts';
@@ -20,16 +20,17 @@ type Source = { owner: string; requestId: string };
 
 /**
  * Headers of a repeat: the limits, of which it uses none, and the id of the request that generated the
- * response. The read also rejects a key that ended, which no reservation checks here.
+ * response. The read also rejects a key that ended, which no reservation checks here, and charges the `unit` of a
+ * response whose process died between storing it and charging for it.
  * @throws ApiError 401, 429 or 503
  */
 export const createRepeatHeaders =
   ({ meter, clock }: { meter: Pick<Meter, 'admitFree' | 'usage'>; clock: Clock }) =>
-  async (call: Call, { requestId }: Source): Promise<Record<string, string>> => {
+  async (call: Call, { requestId }: Source, unit?: Unit): Promise<Record<string, string>> => {
     const { caller, protocol } = call;
     call.note({ replayed: true });
     await meter.admitFree(caller);
-    const { minute, period } = await meter.usage(caller);
+    const { minute, period } = await meter.usage(caller, unit);
     return {
       ...limitHeaders({ requests: minute, quota: period }, clock.now()),
       ...protocol.limitHeaders(minute),

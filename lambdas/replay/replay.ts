@@ -61,7 +61,8 @@ const createReplies = (deps: ReplayDeps, running: Map<string, Running>) => {
     /** Of a finished request. */
     kept: async ({ attempt, checked }: Repeatable, entry: AnswerEntry): Promise<Reply> => {
       const reply = replyOfKept(entry, attempt.resumePoint);
-      return { ...reply, headers: await repeatHeaders(checked.call, entry) };
+      const unit = entry.answer?.isEmpty ? undefined : entry;
+      return { ...reply, headers: await repeatHeaders(checked.call, entry, unit) };
     },
     /** Of a request that cannot be claimed. */
     unprotected: async ({ checked, run }: Repeatable): Promise<Reply> => {

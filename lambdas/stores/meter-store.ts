@@ -80,6 +80,8 @@ export type UsageSnapshot = MeterCounts & {
   lastUsedAt: number | undefined;
   /** As in `ReserveResult`. */
   hasStaleMarks: boolean;
+  /** Whether the query's unit, if it has one, is reserved and not settled. */
+  isUnitOpen?: boolean;
 };
 
 /** Units of a period that can no longer change. */
@@ -105,9 +107,11 @@ export type RequestMeters = {
   withdraw(unit: ReservedUnit): Promise<void>;
   /** Refunds the units of processes that died before they settled them; returns how many. Idempotent. */
   reap(meterId: string, now: number): Promise<number>;
-  /** A strongly consistent read of the counts. */
+  /** A strongly consistent read of the counts; `unit` may be one that another process reserved. */
   readUsage(
-    query: Pick<Reservation, 'meterId' | 'keyId' | 'minute' | 'period' | 'now'>,
+    query: Pick<Reservation, 'meterId' | 'keyId' | 'minute' | 'period' | 'now'> & {
+      unit?: ReservedUnit | undefined;
+    },
   ): Promise<UsageSnapshot>;
   /** Counts a free call (models, count_tokens) of this minute; false if it would exceed `cap`. */
   admitFree(meterId: string, minute: number, cap: number): Promise<boolean>;

@@ -42,8 +42,9 @@ onEveryDynamo((start: () => Promise<TestDynamo>) => {
   describe.each(CLIENTS)('through %s', (_, clientOf) => {
     const open = async <Name extends keyof StoresUnderTest>(name: Name) => {
       const dynamo = await start();
-      const stores: StoresUnderTest = storesOn(clientOf(dynamo));
-      return { store: stores[name], close: dynamo.close };
+      const [stores, others]: StoresUnderTest[] = [1, 2].map(() => storesOn(clientOf(dynamo)));
+      if (!stores || !others) throw new Error('Two of each.');
+      return { store: stores[name], other: others[name], close: dynamo.close };
     };
     meterStoreContract('DynamoDB', () => open('meters'));
     keyStoreContract(() => open('keys'));
@@ -51,7 +52,8 @@ onEveryDynamo((start: () => Promise<TestDynamo>) => {
   });
   const setUpSharded = async () => {
     const dynamo = await start();
-    return { store: createShardedMeters(dynamo.client), close: dynamo.close };
+    const [store, other] = [createShardedMeters(dynamo.client), createShardedMeters(dynamo.client)];
+    return { store, other, close: dynamo.close };
   };
   meterStoreContract('DynamoDB whose meters are sharded', setUpSharded, { isSharded: true });
 });

@@ -11,7 +11,12 @@ const NOW = Date.parse('2026-11-21T11:30:20Z');
 const MINUTE = 60_000;
 const DECEMBER = Date.parse('2026-12-01T00:00:30Z');
 
-export type MeterStoreUnderTest = { store: MeterStore & ReservedUnits; close(): Promise<void> };
+export type MeterStoreUnderTest = {
+  store: MeterStore & ReservedUnits;
+  /** The same of another process. */
+  other: MeterStore;
+  close(): Promise<void>;
+};
 
 const newId = (kind: string) => `${kind}_${randomUUID().replaceAll('-', '')}`;
 
@@ -53,9 +58,10 @@ export const meterStoreContract = (
   const testInOneItem = test.skipIf(isSharded);
   describe(`a meter store on ${name}`, () => {
     let store: MeterStoreUnderTest['store'];
+    let other: MeterStore;
     let close: () => Promise<void>;
     beforeAll(async () => {
-      ({ store, close } = await setUp());
+      ({ store, other, close } = await setUp());
     });
     afterAll(() => close());
 
@@ -187,6 +193,24 @@ export const meterStoreContract = (
           reservedCount: 0,
           inFlightCount: 0,
         });
+      });
+
+      test('a unit that another process reserved is found by a read until it is settled, and charged once', async () => {
+        const [killed, refunded] = [reservation(), reservation()];
+        for (const r of [killed, refunded]) await store.reserve(r);
+        await store.refund(refunded);
+        const find = async (r: Reservation) =>
+          (await other.readUsage({ ...r, unit: r })).isUnitOpen;
+        expect([await find(killed), await find(refunded)]).toEqual([true, false]);
+        expect(await find(another(killed))).toBe(false);
+        for (const _ of [1, 2]) await other.charge(killed);
+        expect(await find(killed)).toBe(false);
+        // Its process was alive after all.
+        await store.charge(killed);
+        expect(await other.readUsage(killed)).toMatchObject({
+          ...{ periodCount: 1, reservedCount: 0, inFlightCount: 0 },
+        });
+        expect(await used(refunded)).toBe(0);
       });
 
       test('charging a request that was never reserved counts no unit', async () => {

@@ -47,7 +47,8 @@ const startSynthesized = async (): Promise<{
 
 const open = async <Name extends 'keys' | 'plans' | 'meters'>(name: Name) => {
   const { client, close } = await startSynthesized();
-  return { store: createDynamoStores({ client, tableNames: NAMES })[name], close };
+  const create = () => createDynamoStores({ client, tableNames: NAMES })[name];
+  return { store: create(), other: create(), close };
 };
 
 describe("the template's tables", () => {

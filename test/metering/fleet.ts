@@ -56,6 +56,7 @@ export const startFleet = async ({
   now,
   skews,
   nodeOptions = [],
+  wayToTables = async (endpoint) => endpoint,
   local = { catalog: testModels() },
 }: {
   now: number;
@@ -63,17 +64,19 @@ export const startFleet = async ({
   skews: number[];
   /** Options of Node for each process. */
   nodeOptions?: string[];
+  /** The address at which a server reaches the tables. */
+  wayToTables?: (endpoint: string, server: number) => Promise<string>;
   /** In place of the test models on the embedded upstream. */
   local?: LocalOptions;
 }): Promise<Fleet> => {
   const home = await startLocal(local);
   const lines: Fleet['lines'] = [];
   let current = now;
-  const startAt = (skew: number) =>
-    start(
-      { ...home.endpoints, models: home.models, now: current, skew, patience: 30_000 },
-      { lines, nodeOptions },
-    );
+  const startAt = async (skew: number, server: number) => {
+    const dynamo = await wayToTables(home.endpoints.dynamo, server);
+    const order = { ...home.endpoints, dynamo, models: home.models, now: current, skew };
+    return start({ ...order, patience: 30_000 }, { lines, nodeOptions });
+  };
   const servers = await Promise.all(skews.map(startAt));
   return {
     servers,
@@ -89,7 +92,7 @@ export const startFleet = async ({
       const old = servers[index];
       if (!old) return;
       // The new process first: a refused connection would only blur the ledger.
-      servers[index] = await startAt(skews[index] ?? 0);
+      servers[index] = await startAt(skews[index] ?? 0, index);
       await end(old, 'SIGKILL');
     },
     close: async () => {

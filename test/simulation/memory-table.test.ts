@@ -7,7 +7,8 @@ import { createMemoryClient, createMemoryTable } from './memory-table.ts';
 for (const withItem of ['always', 'never'] as const) {
   meterStoreContract(`the simulated table (item of a failed condition: ${withItem})`, async () => {
     const client = createMemoryClient(createMemoryTable(), withItem);
-    const store = createDynamoMeterStore({ client: createSdkClient(client), tableName: 'meters' });
-    return { store, close: async () => undefined };
+    const create = () =>
+      createDynamoMeterStore({ client: createSdkClient(client), tableName: 'meters' });
+    return { store: create(), other: create(), close: async () => undefined };
   });
 }

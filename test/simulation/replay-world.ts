@@ -199,8 +199,10 @@ const chargedIn = async ({ table, scheduler }: World): Promise<number> => {
     tableName: 'meters',
   });
   await store.reap(METER_ID, scheduler.now());
-  const counters = Object.entries(table.get(METER_ID) ?? {});
-  return counters
+  // Throttling may have sharded the meter.
+  const items = [...table.items].filter(([key]) => key.startsWith(METER_ID));
+  return items
+    .flatMap(([, item]) => Object.entries(item))
     .filter(([name]) => name.startsWith('q'))
     .reduce((sum, [, value]) => sum + Number(value), 0);
 };
@@ -221,6 +223,9 @@ const brokenIn = async (world: World, last: Received | undefined): Promise<strin
     lines.filter((line) => line.includes('"answer_not_stored"')).length;
   const charged = await chargedIn(world);
   if (charged > 1 + unstored) broken.push(`${charged} units, ${unstored} not stored`);
+  const unpaid = lines.filter((line) => line.includes('"meter_charge_pending"')).length;
+  if (kept.length > 0 && charged < 1 - unpaid)
+    broken.push('a response was sent and kept for no unit');
   // A provider may be called before the meter fails.
   const unmetered = seen.filter(({ text }) => text.includes('could not be metered')).length;
   const calls = 1 + upstream.failures + deaths + unmetered + 2 * unstored;

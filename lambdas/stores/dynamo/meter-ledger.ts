@@ -25,6 +25,8 @@ export type WriteLedger = {
   entryOf(requestId: string): LedgerEntry | undefined;
   /** Without an entry a refund assumes that another process reserved the unit; a new entry holds none. */
   begin(requestId: string, key: string): LedgerEntry;
+  /** Notes where the mark of a unit was read that another process reserved. */
+  found(requestId: string, key: string): void;
   /** Reserves in another item only after one was denied for good. @throws StoreUnavailable */
   reserve<Result extends WriteResult>(
     requestId: string,
@@ -52,6 +54,8 @@ export const createWriteLedger = (): WriteLedger => {
   return {
     entryOf: (requestId) => entries.get(requestId),
     begin,
+    found: (requestId, key) =>
+      void Object.assign(begin(requestId, key), { key, mayBeDuplicated: true, mayHoldUnit: true }),
     reserve: async (requestId, key, send) => {
       const entry = begin(requestId, key);
       // A reserve that another item denied leaves no mark there.

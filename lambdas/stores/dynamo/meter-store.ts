@@ -14,6 +14,8 @@ import {
   isReservedIn,
   itemKey,
   keyEndName,
+  markName,
+  markOf,
   numberIn,
   periodName,
   revokedAt,
@@ -236,9 +238,17 @@ export const createDynamoRequestMeters = ({
     ...createReserve({ table, ledger, throttles, bank, refund: settle.refund, sharding }),
     ...settle,
     reap: createReap(table, bank),
-    readUsage: async (query) => snapshotOf(await bank.readAll(query.meterId), query),
     isReserved: async (meterId, requestId) =>
       (await bank.readAll(meterId)).some((item) => isReservedIn(item, requestId)),
+    readUsage: async ({ unit, ...query }) => {
+      const items = await bank.readAll(query.meterId);
+      if (!unit) return snapshotOf(items, query);
+      const [name, mark] = [markName(unit.requestId), markOf(unit)];
+      const shard = items.findIndex((item) => item?.[name] === mark);
+      const isUnitOpen = shard >= 0;
+      if (isUnitOpen) ledger.found(unit.requestId, itemKey(query.meterId, shard));
+      return { ...snapshotOf(items, query), isUnitOpen };
+    },
     admitFree: async (meterId, minute, cap) => {
       if (cap < 1) return false;
       const { applied } = await table.apply(`${meterId}/free/${minute}`, COUNT_FREE, {

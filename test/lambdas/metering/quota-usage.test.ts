@@ -34,6 +34,41 @@ describe('usage', () => {
     expect((await meter.usage(caller)).period).toMatchObject({ used: 0, reserved: 0 });
   });
 
+  test.each([1, 18])(
+    'sending the response of a process that died %i minutes ago again charges its unit, once',
+    async (minutes) => {
+      const { meter, environment, clock } = setUp();
+      const caller = callerWith({ quota: 3 });
+      const startedAt = clock.now();
+      await environment().admit(caller, 'req_killed');
+      await environment().admit(caller, 'req_other');
+      clock.advance(minutes * 60_000);
+      const kept = { requestId: 'req_killed', startedAt };
+      const reserved = 1;
+      expect((await meter.usage(caller, kept)).period).toMatchObject({ used: 1, reserved });
+      for (const again of [meter, environment()]) {
+        expect((await again.usage(caller, kept)).period.used).toBe(1);
+      }
+      clock.advance(18 * 60_000);
+      expect((await meter.usage(caller)).period).toMatchObject({ used: 1, reserved: 0 });
+    },
+  );
+
+  test('sending a response again charges no unit that was refunded or reaped', async () => {
+    const { admit, meter, clock } = setUp();
+    const caller = callerWith({ quota: 3 });
+    const startedAt = clock.now();
+    const { unit, refund } = await admit(caller);
+    await refund();
+    const reaped = await admit(caller);
+    clock.advance(17 * 60_000);
+    await meter.usage(caller);
+    for (const { requestId } of [unit, reaped.unit]) {
+      const { period } = await meter.usage(caller, { requestId, startedAt });
+      expect(period).toMatchObject({ used: 0, reserved: 0 });
+    }
+  });
+
   test('usage reports 0 remaining, never less, after a plan was lowered', async () => {
     const { admit, meter } = setUp();
     const caller = callerWith({ quota: 3 });
