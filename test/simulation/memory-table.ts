@@ -3,6 +3,7 @@ import {
   ProvisionedThroughputExceededException,
 } from '@aws-sdk/client-dynamodb';
 import { type DynamoDBDocumentClient, GetCommand, type UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { toAttributes } from '../../lambdas/stores/dynamo/client.ts';
 import { PARTITION_KEY } from '../../lambdas/tables.ts';
 import { holds, type Item, updated } from './expressions.ts';
 
@@ -38,16 +39,11 @@ export const createMemoryTable = (): MemoryTable => {
   };
 };
 
-const wireValue = (value: unknown) =>
-  typeof value === 'number' ? { N: String(value) } : { S: String(value) };
-
 /** An answer as the SDK gives it; real DynamoDB sends the item with a failed condition, dynalite does not. */
 export const answerOf = (reply: Reply, withItem: 'always' | 'never') => {
   const $metadata = {};
   if (reply.held) return { $metadata, Attributes: reply.item };
-  const Item =
-    reply.item &&
-    Object.fromEntries(Object.entries(reply.item).map(([name, v]) => [name, wireValue(v)]));
+  const Item = reply.item && toAttributes(reply.item);
   throw new ConditionalCheckFailedException({
     $metadata,
     message: 'The conditional request failed',
