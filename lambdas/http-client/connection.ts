@@ -136,10 +136,8 @@ export const createConnection = (
       else if (current) fail(closedEarly());
     })
     .on('error', fail)
-    .on('close', () => {
-      onClose(connection);
-      if (current) fail(closedEarly());
-    })
+    // An error or the end came before, so that no request is in flight.
+    .on('close', () => onClose(connection))
     .once(connected, () => {
       isConnected = true;
       current?.handler.onConnect();

@@ -98,13 +98,10 @@ export const createHttpConnections = (
     for (const { connection } of idle.splice(0)) connection.destroy();
   };
 
-  /** The first has been idle for longest. Without a timer, which would keep the process alive. */
+  /** Without a timer, which would keep the process alive. What is closed leaves the list by its event. */
   const closeExpired = () => {
     const now = clock.now();
-    for (let first = idle[0]; first && first.until <= now; first = idle[0]) {
-      idle.shift();
-      first.connection.destroy();
-    }
+    for (const { connection, until } of idle) if (until <= now) connection.destroy();
   };
 
   const events: ConnectionEvents = {
@@ -136,8 +133,7 @@ export const createHttpConnections = (
   /** The one that was used last, which its server closes last. */
   const takeIdle = (): Connection | undefined => {
     for (let found = idle.pop(); found; found = idle.pop()) {
-      if (clock.now() < found.until && found.connection.isOpen()) return found.connection;
-      found.connection.destroy();
+      if (found.connection.isOpen()) return found.connection;
     }
     return undefined;
   };
