@@ -65,9 +65,7 @@ const createIsReserved =
   ({ keys, meters }: Pick<RouterStores, 'keys' | 'meters'>) =>
   async ({ projectId, meterId }: Caller, requestId: string): Promise<boolean> => {
     if (await meters.isReserved(meterId, requestId)) return true;
-    const others = new Set((await keys.listKeys(projectId)).map((key) => key.meterId));
-    others.delete(meterId);
-    const ids = [...others];
+    const ids = [...new Set((await keys.listKeys(projectId)).map((key) => key.meterId))];
     for (let index = 0; index < ids.length; index += METERS_AT_ONCE) {
       const some = ids.slice(index, index + METERS_AT_ONCE);
       const found = await Promise.all(some.map((id) => meters.isReserved(id, requestId)));

@@ -169,7 +169,7 @@ export const createAuthenticate = ({
     if (timeoutMs === undefined) return reading;
     const found = await withTimeout(clock, timeoutMs, reading);
     if (found) return found.value;
-    throw unavailable(new StoreUnavailable('The key and its plan could not be read in time.'));
+    throw unavailable(new StoreUnavailable('The look-up timed out.'));
   };
 
   const running = new Map<string, Promise<Caller>>();

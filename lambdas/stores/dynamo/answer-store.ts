@@ -85,8 +85,7 @@ const FINISH_ELSEWHERE: ConditionalWrite = {
   condition: '#owner = :owner',
 };
 const DISCARD: ConditionalWrite = {
-  update: `SET #${TTL_ATTRIBUTE} = :ttl
-    REMOVE #owner, #requestId, #route, #model, #bodyHash, #startedAt, #leaseUntil, #expiresAt, #kind, #isEmpty, #digest`,
+  update: `SET #${TTL_ATTRIBUTE} = :ttl REMOVE #owner, #requestId, #route, #model, #bodyHash, #startedAt, #leaseUntil, #expiresAt, #kind, #isEmpty, #digest`,
   condition: '#owner = :owner',
 };
 const RELEASE: ConditionalWrite = {
@@ -131,13 +130,10 @@ type ReadEntry = (
   now: number,
 ) => Promise<AnswerEntry | undefined>;
 
-const createReadEntry = (table: Table, bodies: BodyStore | undefined): ReadEntry => {
-  /** If this fails, the next read of the entry repeats it. */
-  const discard = async (id: string, owner: string, now: number): Promise<void> => {
-    const values = { ':owner': owner, ':ttl': Math.ceil(now / 1000) };
-    await table.apply(id, DISCARD, { names: NAMES, values }).catch(() => {});
-  };
-
+const createReadEntry = (
+  discard: AnswerStore['release'],
+  bodies: BodyStore | undefined,
+): ReadEntry => {
   /** Undefined if the body was deleted before its entry. A damaged one is unavailable, and its entry discarded. */
   const readElsewhere = async (
     id: string,
@@ -147,6 +143,7 @@ const createReadEntry = (table: Table, bodies: BodyStore | undefined): ReadEntry
     try {
       const body = await bodies?.get(bodyName(id, owner));
       if (!body || digest === undefined || sha256Of(body) === digest) return body && { body };
+      // If this fails, the next read of the entry repeats it.
       await discard(id, owner, now);
       return { body: undefined };
     } catch (error) {
@@ -208,9 +205,14 @@ export const createDynamoAnswerStore = ({
   ...options
 }: TableOptions & { bodies?: BodyStore | undefined }): AnswerStore => {
   const table = createTable(options);
-  const readEntry = createReadEntry(table, bodies);
   const apply = (id: string, write: ConditionalWrite, values: Record<string, unknown>) =>
     table.apply(id, write, { names: NAMES, values });
+  const removeBy =
+    (write: ConditionalWrite): AnswerStore['release'] =>
+    async (id, owner, now) => {
+      await apply(id, write, { ':owner': owner, ':ttl': Math.ceil(now / 1000) });
+    };
+  const readEntry = createReadEntry(removeBy(DISCARD), bodies);
 
   const replace = async (claim: AnswerClaim): Promise<void> => {
     await apply(claim.id, REPLACE, valuesOf(claim));
@@ -242,8 +244,6 @@ export const createDynamoAnswerStore = ({
     renew: async (id, owner, leaseUntil) =>
       (await apply(id, RENEW, { ':owner': owner, ':leaseUntil': leaseUntil })).applied,
     finish: createFinish(table, bodies),
-    release: async (id, owner, now) => {
-      await apply(id, RELEASE, { ':owner': owner, ':ttl': Math.ceil(now / 1000) });
-    },
+    release: removeBy(RELEASE),
   };
 };
