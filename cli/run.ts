@@ -126,10 +126,14 @@ const allPages = async (client: AdminClient, request: AdminRequest) => {
 /** Writes each page when it arrives: an export of any size needs the memory of one. */
 const exportCsv = async (client: AdminClient, request: AdminRequest, columns: string[], io: Io) => {
   io.stdout.write(csvLine(columns));
-  for await (const { data } of pagesOf(client, request)) {
+  let last: Record<string, unknown> = {};
+  for await (const page of pagesOf(client, request)) {
+    last = page;
+    const { data } = page;
     if (!isRows(data)) continue;
     io.stdout.write(data.map((row) => csvLine(columns.map((column) => row[column]))).join(''));
   }
+  return last;
 };
 
 const ask = ({ isPaged }: Command, request: AdminRequest, client: AdminClient) =>
@@ -159,7 +163,9 @@ export const run = async (args: string[], now: number, io: Io): Promise<void> =>
   const connection = await connect(options, io.env);
   const csv = options.csv ? command.csv?.(input) : undefined;
   if (csv && request) {
-    await exportCsv(connection.send, request, csv, io);
+    const last = await exportCsv(connection.send, request, csv, io);
+    const note = command.note?.(last);
+    if (note !== undefined) io.stderr.write(`${note}\n`);
     return;
   }
   const response = request

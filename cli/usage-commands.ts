@@ -71,6 +71,12 @@ const printStatement = (statement: Row): string => {
   ].join('\n\n');
 };
 
+/** How old the figures of the history are; undefined for the current windows of keys. */
+const ageNote = ({ age_seconds: age }: Row): string | undefined => {
+  if (age === undefined) return undefined;
+  return age === null ? 'Not counted yet: repeat the command.' : `${textOf(age)} s old`;
+};
+
 export const USAGE_COMMANDS: Record<string, Command> = {
   'usage list': {
     operands: [],
@@ -83,6 +89,7 @@ export const USAGE_COMMANDS: Record<string, Command> = {
     }),
     isPaged: true,
     csv: (input) => [...namesOf(input), ...ALL_SUMS],
+    note: ageNote,
     lists: (input) => ({ data: isHistory(input) ? [...namesOf(input), ...SUMS] : QUOTA_COLUMNS }),
   },
   statement: {

@@ -95,4 +95,4 @@ type Scheduled = { job: 'history' };
 
 /** The admin function on AWS: operators' requests, and the schedule that brings the history up to date. */
 export const handler = async (event: HttpEvent | Scheduled, context: object): Promise<unknown> =>
-  'job' in event ? admin.runHistory() : admin.handler(event, context);
+  'job' in event ? admin.history.run() : admin.handler(event, context);

@@ -51,22 +51,24 @@ export type AdminParts = {
   log: Log;
   clock: Clock;
   randomBytes: RandomBytes;
+  /** When the records of all earlier requests are written, @default an hour ago */
+  settledUntil?: (() => number) | undefined;
 };
 
 export type Admin = {
   handler: AdminHandler;
   /** Brings the history up to date; the schedule of the stack runs it, and the local server. */
-  runHistory: HistoryJob;
+  history: HistoryJob;
 };
 
 /** Composition root of the admin API on Lambda, in the local server and in tests. */
 export const createAdmin = (parts: AdminParts): Admin => {
-  const runHistory = createHistoryJob(parts);
+  const history = createHistoryJob(parts);
   const lifecycle = createKeyLifecycle(parts);
   const checkModels = createCheckModels(parts.models.map(({ id }) => id));
   const routes = createOperations({
     ...parts,
-    runHistory,
+    runHistory: history.run,
     lifecycle,
     checkModels,
     calibrate: (receipts, target) => calibrate(receipts, countingOf(target)),
@@ -78,12 +80,12 @@ export const createAdmin = (parts: AdminParts): Admin => {
     createAdminHandler({ ...parts, prefix, unidentified, routes, audit });
   const serveAdmin = serve('/admin', 'Operators sign their requests with AWS credentials.');
   const { console } = parts;
-  if (!console) return { handler: serveAdmin, runHistory };
+  if (!console) return { handler: serveAdmin, history };
   const serveCalls = serve(CONSOLE_API, 'This page may not call any more. Reload it.');
   const serveFiles = createConsoleHandler({ ...parts, console });
   const handlerOf = (path: string): AdminHandler => {
     if (isConsoleFile(path)) return serveFiles;
     return path.startsWith(`${CONSOLE_API}/`) ? serveCalls : serveAdmin;
   };
-  return { handler: (event, context) => handlerOf(pathOf(event))(event, context), runHistory };
+  return { handler: (event, context) => handlerOf(pathOf(event))(event, context), history };
 };

@@ -9,7 +9,7 @@ import { parseModels } from '../lambdas/catalog/parse-models.ts';
 import { type Admin, createAdmin } from '../lambdas/create-admin.ts';
 import { createRouter } from '../lambdas/create-router.ts';
 import type { HttpHandler } from '../lambdas/http/create-http-handler.ts';
-import type { HttpEvent, HttpRequest } from '../lambdas/http/read-event.ts';
+import { type HttpEvent, type HttpRequest, readEvent } from '../lambdas/http/read-event.ts';
 import {
   type Authenticate,
   createAcceptsBody,
@@ -26,6 +26,7 @@ import { startServer } from '../lambdas/web/server.ts';
 import { startEmbeddedSecrets } from './embedded-secrets.ts';
 import type { UpstreamControl } from './embedded-upstream/recorder.ts';
 import { startEmbeddedUpstream } from './embedded-upstream/server.ts';
+import { createFreshHistory, createInFlight, keepRows, watchRecords } from './fresh-history.ts';
 import { deliveredEvent } from './function-url-event.ts';
 import { createIdentifyLocal, isAdminPath, isForLoopback } from './identify-local.ts';
 import { atEmbeddedUpstream, localCredentials } from './local-catalog.ts';
@@ -107,13 +108,22 @@ const createAcceptsBodyOfBoth = (authenticate: Authenticate) => {
   return (request: RequestHead) => isAdminPath(request.path) || acceptsBody(request);
 };
 
+type Served = {
+  router: HttpHandler;
+  admin: Admin;
+  inFlight: ReturnType<typeof createInFlight>;
+  fresh: ReturnType<typeof createFreshHistory>;
+};
+
 /** Serves both functions at one address, as the REST API does. On AWS a schedule runs the history. */
 const withAdmin =
-  ({ router, admin }: { router: HttpHandler; admin: Admin }): HttpHandler =>
+  ({ router, admin, inFlight, fresh }: Served): HttpHandler =>
   async (event, response, context) => {
-    if (readsHistory(event)) await admin.runHistory();
-    if (!isForAdmin(event)) return router(event, response, context);
+    if (readsHistory(event)) await fresh.refresh();
+    if (!isForAdmin(event)) return inFlight.track(() => router(event, response, context));
     const { body, ...prelude } = await admin.handler(event, context);
+    // A new project has no history until the next fold.
+    if (readEvent(event).method !== 'GET') fresh.change();
     withPrelude(response, prelude).end(body);
   };
 
@@ -153,10 +163,15 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     clock,
   });
   const authenticate = createAuthenticate({ ...stores.parts, clock });
+  const fresh = createFreshHistory(clock);
+  const inFlight = createInFlight(clock);
+  const history = keepRows(stores.parts.history, clock);
   const router = createRouter({
     catalog: createCatalog(models),
     readTokenizer: options.readTokenizer,
     ...stores.parts,
+    records: watchRecords(stores.parts.records, fresh.change),
+    history,
     authenticate,
     upstream,
     log,
@@ -167,15 +182,18 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
   const admin = createAdmin({
     models,
     ...stores.adminParts,
+    history,
     secrets: credentialStore,
     upstream,
     identify: createIdentifyLocal(token),
     members: options.members,
     console: createLocalConsole(token),
+    settledUntil: inFlight.settledUntil,
     log,
     clock,
     randomBytes,
   });
+  fresh.start(admin.history);
   const lifecycle = createKeyLifecycle({ ...stores.parts, clock, randomBytes });
   const createKey = createKeySeeder({ lifecycle, plans: stores.parts.plans });
   const services = [embedded, stores, secrets];
@@ -183,7 +201,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
   try {
     await stores.parts.projects.createProject({ id: 'local', createdAt: clock.now() });
     const key = await createKey({ plan: { id: 'local', ...options.plan } });
-    const handler = withAdmin({ router, admin });
+    const handler = withAdmin({ router, admin, inFlight, fresh });
     const port = options.port ?? 0;
     const acceptsBody = createAcceptsBodyOfBoth(authenticate);
     const server = await startServer({
@@ -203,6 +221,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
       endpoints: { dynamo: stores.endpoint, secrets: secrets.endpoint },
       close: async () => {
         await server.close();
+        await fresh.close();
         await closeServices();
       },
     };

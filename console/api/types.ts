@@ -24,7 +24,14 @@ export type { CallOutcome, KeyUsage };
 export type UsageSums = ReturnType<ReturnType<typeof createUsageGroups>['total']>;
 /** Sums with the name that they are grouped by. */
 export type UsageRow = UsageSums & Partial<Record<Grouping | 'name', string>>;
-export type Usage = List<UsageRow> & { by: Grouping; from: string; to: string; total: UsageSums };
+export type Usage = List<UsageRow> & {
+  by: Grouping;
+  from: string;
+  to: string;
+  /** Null before the first fold. */
+  age_seconds: number | null;
+  total: UsageSums;
+};
 
 type NamedKey = { key_name: string | null };
 export type RequestSummary = ReturnType<typeof summaryOf> & NamedKey;

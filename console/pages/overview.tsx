@@ -12,7 +12,7 @@ import { Instant } from '../parts/time.tsx';
 import { isEnded, loadCounts, nameOf } from './keys-data.ts';
 import { RequestTable } from './requests.tsx';
 import { Sums } from './usage.tsx';
-import { barsOf, lastDays, loadUsage } from './usage-data.ts';
+import { ageOf, barsOf, lastDays, loadUsage } from './usage-data.ts';
 
 const DAYS = 14;
 /** The busiest keys of these days, as long as the longest period, are looked at. */
@@ -91,7 +91,10 @@ export const OverviewPage = () => {
   );
   const near = useLoad(subject, () => loadNear(api, project));
   return (
-    <Page title="Overview" subtitle={`The last ${DAYS} days (UTC)`}>
+    <Page
+      title="Overview"
+      subtitle={`The last ${DAYS} days (UTC)${usage.value ? ` · ${ageOf(usage.value)}` : ''}`}
+    >
       <Shown of={usage}>
         {(loaded) => (
           <>

@@ -70,6 +70,12 @@ export const loadUsage = (
     until: `${days.at(-1)}T23:59:59.999Z`,
   });
 
+/** `2 s old`: what is newer is not counted yet. */
+export const ageOf = ({ age_seconds: age }: Usage): string => {
+  if (age === null) return 'not counted yet';
+  return age < 120 ? `${age} s old` : `${Math.round(age / 60)} min old`;
+};
+
 /** One bar for each day, also for days without a request. */
 export const barsOf = ({ data }: Usage, days: readonly string[], measure: Measure): Bar[] => {
   const byDay = new Map(data.map((row) => [row.day, row]));

@@ -10,6 +10,7 @@ import { Page } from '../parts/page.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import {
+  ageOf,
   barsOf,
   daysIn,
   GROUPS,
@@ -144,7 +145,7 @@ export const UsagePage = () => {
   };
   const { value: usage } = days;
   const subtitle = usage
-    ? `${utcDay(usage.from)} to ${utcDay(usage.to)} (UTC) · ${project ? `project ${project}` : 'all projects'}`
+    ? `${utcDay(usage.from)} to ${utcDay(usage.to)} (UTC) · ${project ? `project ${project}` : 'all projects'} · ${ageOf(usage)}`
     : undefined;
   const exportCsv = (
     <button
@@ -196,7 +197,9 @@ export const UsagePage = () => {
           {(loaded) =>
             loaded.data.length === 0 ? (
               <Empty icon="usage" title="No requests in this time">
-                <p>Usage appears here within an hour of a request; on a local router at once.</p>
+                <p>
+                  Usage appears here within an hour of a request; on a local router within seconds.
+                </p>
               </Empty>
             ) : (
               <BreakDown usage={loaded} measure={measure} nameOf={nameOf} />

@@ -1,13 +1,13 @@
 import * as z from 'zod';
 import { lastDayOf } from '../history/close-periods.ts';
 import type { HistoryJob } from '../history/history-job.ts';
-import { createUsageGroups, GROUPINGS, publicRow, rowsIn } from '../history/read-usage.ts';
+import { ageOf, createUsageGroups, GROUPINGS, publicRow, rowsIn } from '../history/read-usage.ts';
 import { HISTORY_DAYS, type HistoryStore } from '../stores/history-store.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import { listOf } from '../support/async-lists.ts';
 import type { Clock } from '../support/clock.ts';
-import { DAY_MS, dayOf, formatInstant } from '../support/clock.ts';
+import { DAY_MS, dayOf } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { Instant, keptRange, Month, readQuery, SoughtId } from './input.ts';
 import type { AdminOperation } from './operation.ts';
@@ -16,7 +16,7 @@ import type { Identity } from './roles.ts';
 
 type Parts = {
   history: Pick<HistoryStore, 'readRows' | 'readPeriods' | 'readProgress'>;
-  runHistory: HistoryJob;
+  runHistory: HistoryJob['run'];
   projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
   keys: Pick<KeyStore, 'listKeys'>;
   clock: Clock;
@@ -56,6 +56,10 @@ export const historyHandlers = ({ history, runHistory, projects, keys, clock }: 
     });
   };
 
+  /** Read before the rows, which are then at least as new. */
+  const ageOfProjects = async (ids: string[]) =>
+    ageOf(await Promise.all(ids.map((id) => history.readProgress(id))), clock.now());
+
   const projectsOf = async ({ project }: UsageQuery, identity: Identity): Promise<string[]> => {
     if (project === undefined) return projectsSeenBy(projects, identity);
     await requireProject(projects, project, identity);
@@ -67,8 +71,9 @@ export const historyHandlers = ({ history, runHistory, projects, keys, clock }: 
     const index = cursor === undefined ? 0 : ids.indexOf(cursor);
     const projectId = ids[index];
     const range = projectId === undefined ? undefined : { projectId, ...days };
+    const age = await ageOfProjects(projectId === undefined ? [] : [projectId]);
     const data = range ? (await listOf(rowsIn(history, range, key))).map(publicRow) : [];
-    return { ...days, data, next_cursor: ids[index + 1] ?? null };
+    return { ...days, ...age, data, next_cursor: ids[index + 1] ?? null };
   };
 
   const usage: AdminOperation = async ({ query, identity }) => {
@@ -78,12 +83,16 @@ export const historyHandlers = ({ history, runHistory, projects, keys, clock }: 
     const days = daysOf(since, until, now);
     const ids = await projectsOf(wanted, identity);
     if (by === undefined) return { status: 200, body: await pageOf(ids, days, wanted) };
+    const age = await ageOfProjects(ids);
     const groups = createUsageGroups(by);
     for (const projectId of ids) {
       for await (const row of rowsIn(history, { projectId, ...days }, key)) groups.add(row);
     }
     const data = by === 'key' ? await withNames(groups.rows(), ids) : groups.rows();
-    return { status: 200, body: { ...days, by, data, total: groups.total(), next_cursor: null } };
+    return {
+      status: 200,
+      body: { ...days, ...age, by, data, total: groups.total(), next_cursor: null },
+    };
   };
 
   /** A month of a project by model and key, and what its meters counted. */
@@ -104,7 +113,7 @@ export const historyHandlers = ({ history, runHistory, projects, keys, clock }: 
         project,
         month,
         is_final: progress !== undefined && progress.closedDay >= range.to,
-        as_of: progress ? formatInstant(progress.foldedAt) : null,
+        ...ageOf([progress], clock.now()),
         by_model: byModel.rows(),
         by_key: await withNames(byKey.rows(), [project]),
         total: byModel.total(),

@@ -1,4 +1,10 @@
-import { createUsageGroups, GROUPINGS, type Grouping, rowsIn } from '../history/read-usage.ts';
+import {
+  ageOf,
+  createUsageGroups,
+  GROUPINGS,
+  type Grouping,
+  rowsIn,
+} from '../history/read-usage.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { WindowUsage } from '../metering/quota-usage.ts';
 import type { HistoryStore } from '../stores/history-store.ts';
@@ -55,16 +61,17 @@ const daysIn = (query: Query): { from: string; to: string } | undefined => {
 type History = Pick<HistoryStore, 'readRows' | 'readProgress'>;
 
 /** The history of a project; undefined if the query asks for none. @throws ApiError 400 or 503 */
-const historyOf = async (history: History, projectId: string, query: Query) => {
+const historyOf = async (history: History, { caller, query, startedAt }: Call) => {
+  const { projectId } = caller;
   const days = daysIn(query);
   if (!days) return undefined;
   const groups = createUsageGroups(groupingIn(query));
   try {
-    for await (const row of rowsIn(history, { projectId, ...days })) groups.add(row);
     const progress = await history.readProgress(projectId);
+    for await (const row of rowsIn(history, { projectId, ...days })) groups.add(row);
     return {
       ...days,
-      as_of: progress ? formatInstant(progress.foldedAt) : null,
+      ...ageOf([progress], startedAt),
       data: groups.rows(),
       total: groups.total(),
     };
@@ -80,11 +87,12 @@ const historyOf = async (history: History, projectId: string, query: Query) => {
  */
 export const createGetUsage =
   ({ meter, history }: { meter: Meter; history: History }): Endpoint =>
-  async ({ caller, query }) => {
+  async (call) => {
+    const { caller } = call;
     await meter.admitFree(caller);
     const { minute, period, lastUsedAt } = await meter.usage(caller);
     const { id, rpm, quota, period: length, concurrency } = caller.plan;
-    const past = await historyOf(history, caller.projectId, query);
+    const past = await historyOf(history, call);
     return {
       status: 200,
       body: {

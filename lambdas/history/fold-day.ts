@@ -1,5 +1,12 @@
-import type { HistoryStore, UsageRow, UsageSums } from '../stores/history-store.ts';
+import type {
+  FoldedRow,
+  HistoryStore,
+  RowPart,
+  UsageRow,
+  UsageSums,
+} from '../stores/history-store.ts';
 import type { RecordEntry, RecordStore, Refusal, RequestRecord } from '../stores/record-store.ts';
+import { requestTimeOf, timeIn } from '../support/ids.ts';
 
 export const NO_USAGE: UsageSums = {
   charged: 0,
@@ -18,79 +25,170 @@ export const addSums = (sums: UsageSums, more: Partial<UsageSums>): void => {
   for (const name of Object.keys(NO_USAGE) as (keyof UsageSums)[]) sums[name] += more[name] ?? 0;
 };
 
-type Folded = { row: UsageRow; entries: number };
+const emptyPart = (): RowPart => ({ ...NO_USAGE, periods: {}, entries: 0 });
 
-/** The rows of one project's day, as they grow. */
-const createRows = (projectId: string, day: string) => {
-  const rows = new Map<string, Folded>();
+const addPart = (part: RowPart, more: RowPart): void => {
+  addSums(part, more);
+  part.entries += more.entries;
+  for (const [period, units] of Object.entries(more.periods)) {
+    part.periods[period] = (part.periods[period] ?? 0) + units;
+  }
+};
 
-  const rowOf = ({
-    keyId,
-    meterId,
-    model,
-  }: Pick<Refusal, 'keyId' | 'meterId' | 'model'>): Folded => {
-    const name = `${keyId}|${model}`;
-    const known = rows.get(name);
-    if (known) return known;
-    const row = { projectId, day, keyId, meterId, model, ...NO_USAGE, periods: {} };
-    const folded = { row, entries: 0 };
-    rows.set(name, folded);
-    return folded;
-  };
-
-  const addRecord = (record: RequestRecord): void => {
-    const folded = rowOf(record);
-    const { isCharged, period } = record;
-    const units = isCharged ? { charged: 1 } : { refunded: 1 };
-    addSums(folded.row, { ...units, ...sumsIn(record) });
-    folded.entries += 1;
-    if (isCharged) folded.row.periods[period] = (folded.row.periods[period] ?? 0) + 1;
-  };
-
-  const addRefusal = (refusal: Refusal): void => {
-    const folded = rowOf(refusal);
-    folded.row.refused += refusal.count;
-    folded.entries += 1;
-  };
-
+/** What one record adds to its row. */
+const partOf = (record: RequestRecord): RowPart => {
+  const { isCharged, period, inputTokens = 0, outputTokens = 0, cacheReadTokens = 0 } = record;
+  const { cacheWriteTokens = 0, reasoningTokens = 0, costNanos = 0 } = record;
   return {
-    add: (entry: RecordEntry): void => {
-      if ('record' in entry) addRecord(entry.record);
-      else for (const refusal of entry.batch.refusals) addRefusal(refusal);
-    },
-    all: (): Folded[] => [...rows.values()],
+    charged: isCharged ? 1 : 0,
+    refunded: isCharged ? 0 : 1,
+    refused: 0,
+    ...{ inputTokens, outputTokens, cacheReadTokens },
+    ...{ cacheWriteTokens, reasoningTokens, costNanos },
+    periods: isCharged ? { [period]: 1 } : {},
+    entries: 1,
   };
 };
 
-const sumsIn = ({
-  inputTokens = 0,
-  outputTokens = 0,
-  cacheReadTokens = 0,
-  cacheWriteTokens = 0,
-  reasoningTokens = 0,
-  costNanos = 0,
-}: RequestRecord): Partial<UsageSums> => ({
-  inputTokens,
-  outputTokens,
-  cacheReadTokens,
-  cacheWriteTokens,
-  reasoningTokens,
-  costNanos,
-});
+type RowName = Pick<Refusal, 'keyId' | 'meterId' | 'model'>;
+
+/** The parts of rows that an entry adds to. */
+const partsIn = (entry: RecordEntry): [RowName, RowPart][] => {
+  if ('record' in entry) return [[entry.record, partOf(entry.record)]];
+  return entry.batch.refusals.map((refusal) => [
+    refusal,
+    { ...emptyPart(), refused: refusal.count, entries: 1 },
+  ]);
+};
+
+/** When an entry began; a batch of an older version, whose id has no time, before all others. */
+const timeOf = (entry: RecordEntry): number =>
+  ('record' in entry ? requestTimeOf(entry.record.id) : timeIn(entry.batch.id)) ??
+  Number.NEGATIVE_INFINITY;
+
+type Parts = {
+  records: Pick<RecordStore, 'readDay'>;
+  history: Pick<HistoryStore, 'readFolded' | 'putFolded'>;
+};
+
+export type DayToFold = {
+  projectId: string;
+  day: string;
+  /** Entries that began at this instant (ms) or later are read. @default all of the day */
+  from: number | undefined;
+  /**
+   * What began before it (ms) has been written, and is not read again. Undefined closes the day: its rows are
+   * computed from all its entries, so that those that were later than that are counted too.
+   */
+  settledUntil: number | undefined;
+};
+
+/** A row as it grows. */
+type Growing = {
+  stored: FoldedRow | undefined;
+  row: UsageRow;
+  until: number;
+  settled: RowPart;
+  open: RowPart;
+};
+
+const nameOf = ({ keyId, model }: RowName): string => `${keyId}|${model}`;
+
+const readStored = async ({ history }: Parts, { projectId, day }: DayToFold) => {
+  const stored = new Map<string, FoldedRow>();
+  for await (const page of history.readFolded(projectId, day)) {
+    for (const folded of page) stored.set(nameOf(folded.row), folded);
+  }
+  return stored;
+};
+
+const growingOf = (
+  { keyId, meterId, model }: RowName,
+  stored: FoldedRow | undefined,
+  { projectId, day, settledUntil }: DayToFold,
+): Growing => {
+  const before = settledUntil === undefined ? undefined : stored?.settled;
+  const { until, ...settled } = before ?? { ...emptyPart(), until: Number.NEGATIVE_INFINITY };
+  const row = { projectId, day, keyId, meterId, model, ...NO_USAGE, periods: {} };
+  return { stored, row, until, settled, open: emptyPart() };
+};
+
+const hasEntries = async ({ records }: Parts, { projectId, day, from }: DayToFold) => {
+  for await (const entries of records.readDay(projectId, day, from)) {
+    if (entries.length > 0) return true;
+  }
+  return false;
+};
+
+/** A closed row is computed from all entries, or not at all. */
+const isClosed = (stored: FoldedRow | undefined): boolean =>
+  stored !== undefined && stored.version > 0 && stored.settled === undefined;
+
+/** The rows that the entries of a day add to, page by page: only their sums are kept. */
+const readRows = async (parts: Parts, wanted: DayToFold): Promise<Growing[]> => {
+  const { projectId, day, from, settledUntil } = wanted;
+  if (!(await hasEntries(parts, wanted))) return [];
+  // Before the entries: a row that another run writes from then on is a conflict, and so never loses entries.
+  const stored = await readStored(parts, wanted);
+  const rows = new Map<string, Growing>();
+  const add = (name: RowName, part: RowPart, time: number): void => {
+    const key = nameOf(name);
+    if (settledUntil !== undefined && isClosed(stored.get(key))) return;
+    const growing = rows.get(key) ?? growingOf(name, stored.get(key), wanted);
+    rows.set(key, growing);
+    // A run that ended between its writes, or a faster one, has settled this row further than the day.
+    if (time < growing.until) return;
+    addPart(
+      time < (settledUntil ?? Number.POSITIVE_INFINITY) ? growing.settled : growing.open,
+      part,
+    );
+  };
+  for await (const entries of parts.records.readDay(projectId, day, from)) {
+    for (const entry of entries) {
+      for (const [name, part] of partsIn(entry)) add(name, part, timeOf(entry));
+    }
+  }
+  return [...rows.values()];
+};
+
+/** The next version of a row; undefined if it would be equal. */
+const nextOf = (growing: Growing, settledUntil: number | undefined): FoldedRow | undefined => {
+  const { stored, settled, open } = growing;
+  const all = emptyPart();
+  addPart(all, settled);
+  addPart(all, open);
+  const { entries, ...total } = all;
+  const row = { ...growing.row, ...total };
+  const isOpen = settledUntil !== undefined;
+  const isSame = stored?.settled?.entries === (isOpen ? settled.entries : undefined);
+  if (stored && isSame && JSON.stringify(stored.row) === JSON.stringify(row)) return undefined;
+  const until = Math.max(growing.until, settledUntil ?? 0);
+  return {
+    row,
+    entries,
+    settled: isOpen ? { ...settled, until } : undefined,
+    version: (stored?.version ?? 0) + 1,
+  };
+};
+
+/** Two runs at once repeat what the other has changed. */
+const MAX_ATTEMPTS = 5;
 
 /**
- * Computes the rows of a project's UTC day from all its records, each time: a repeat, a crash and a late
- * record need no care. A row is stored with the number of entries it was computed from, which only grows.
+ * Adds to the rows of a project's UTC day what was written since the last run. A row holds the sums of its
+ * settled entries, and until when they are: so a run reads only later ones, computes the rest of the row
+ * again, and writes it unless another run did in between. A run that ends halfway leaves each row complete
+ * or as it was.
+ * @throws Error if other runs keep changing the day
  */
-export const foldDay = async (
-  {
-    records,
-    history,
-  }: { records: Pick<RecordStore, 'readDay'>; history: Pick<HistoryStore, 'putRow'> },
-  projectId: string,
-  day: string,
-): Promise<void> => {
-  const rows = createRows(projectId, day);
-  for await (const entries of records.readDay(projectId, day)) entries.forEach(rows.add);
-  for (const { row, entries } of rows.all()) await history.putRow(row, entries);
+export const foldDay = async (parts: Parts, wanted: DayToFold): Promise<void> => {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    let isConflict = false;
+    for (const growing of await readRows(parts, wanted)) {
+      const next = nextOf(growing, wanted.settledUntil);
+      if (next && !(await parts.history.putFolded(next))) isConflict = true;
+    }
+    if (!isConflict) return;
+  }
+  throw new Error('Other runs of the history keep changing the same rows.');
 };

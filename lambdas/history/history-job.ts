@@ -1,18 +1,22 @@
 import type { HistoryProgress, HistoryStore } from '../stores/history-store.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 import type { MeterStore } from '../stores/meter-store.ts';
-import type { ProjectStore } from '../stores/project-store.ts';
+import type { Project, ProjectStore } from '../stores/project-store.ts';
 import type { RecordStore } from '../stores/record-store.ts';
 import type { Clock } from '../support/clock.ts';
-import { DAY_MS, dayOf, daysBetween, monthsBetween } from '../support/clock.ts';
+import { DAY_MS, dayOf, daysBetween, HOUR_MS, monthsBetween } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { closePeriods, type Reconciled, reconcileMonth } from './close-periods.ts';
 import { foldDay } from './fold-day.ts';
 
-/** A record arrives at most 15 minutes (an invocation) and a write's 15 after its day; hours are ample. */
-const LATE_MS = 3 * 3_600_000;
-/** Where a project has no history yet. */
+/** A record is written at most 15 minutes (an invocation) and a write's 15 after its start; clocks differ by less than the rest. */
+const SETTLED_MS = HOUR_MS;
+/** A day is closed from all its records, so that hours are ample. */
+const LATE_MS = 3 * HOUR_MS;
+/** Where a project has no history yet: days before that have no records. */
 const FIRST_DAYS = 35;
+/** A project has no record from before it was created, by clocks that differ by less. */
+const BEFORE_CREATION_MS = 3 * DAY_MS;
 
 /** Differences that a few killed processes explain are no alarm. */
 const MIN_DIFFERENCE = 3;
@@ -26,17 +30,29 @@ export type HistoryParts = {
   history: HistoryStore;
   clock: Clock;
   log: Log;
+  /**
+   * The instant (ms) that all requests in flight began after, and all whose record is not written yet.
+   * @default an hour ago
+   */
+  settledUntil?: (() => number) | undefined;
 };
 
-/** Brings the history of all projects, or of one, up to date. Safe to repeat, to run twice at once, and to kill. */
-export type HistoryJob = (projectId?: string) => Promise<Reconciled[]>;
+/** Safe to repeat, to run twice at once, and to kill. */
+export type HistoryJob = {
+  /** Adds the records since the last run to the rows of the open days of all projects. */
+  fold(): Promise<void>;
+  /** Folds, closes periods and days that are over, and compares them with the meters; of all projects or of one. */
+  run(projectId?: string): Promise<Reconciled[]>;
+};
 
-/** The days that may still change, of a project whose history is at `progress`. */
-const openDays = (progress: HistoryProgress | undefined, now: number): string[] => {
-  const from = progress
-    ? dayOf(Date.parse(progress.closedDay) + DAY_MS)
-    : dayOf(now - FIRST_DAYS * DAY_MS);
-  return daysBetween(from, dayOf(now));
+/** The days that may still change: those after the closed one. */
+const openDays = ({ closedDay }: Pick<HistoryProgress, 'closedDay'>, now: number): string[] =>
+  daysBetween(dayOf(Date.parse(closedDay) + DAY_MS), dayOf(now));
+
+/** Of a project that has no history yet. */
+const firstProgress = ({ createdAt }: Project, now: number): Omit<HistoryProgress, 'foldedAt'> => {
+  const first = Math.max(now - FIRST_DAYS * DAY_MS, Math.min(now, createdAt) - BEFORE_CREATION_MS);
+  return { closedDay: dayOf(first - DAY_MS), settled: {} };
 };
 
 const differenceOf = (all: Reconciled[]): { units: number; difference: number } => ({
@@ -44,35 +60,73 @@ const differenceOf = (all: Reconciled[]): { units: number; difference: number } 
   difference: all.reduce((sum, { used, recorded }) => sum + Math.abs(used - recorded), 0),
 });
 
+type Fold = {
+  project: Project;
+  /** Days until this one are folded for good. @default none of those that are open */
+  closedUntil?: string;
+  now: number;
+};
+
+/** Folds the open days of a project. Returns them, and the progress to be stored once they are complete. */
+const foldDays = async (
+  parts: HistoryParts,
+  { project, closedUntil, now }: Fold,
+): Promise<{ days: string[]; next: HistoryProgress }> => {
+  const { clock, history, settledUntil = () => clock.now() - SETTLED_MS } = parts;
+  // Before the records are read, and in whole seconds, as the ids of requests are.
+  const until = Math.floor(settledUntil() / 1_000) * 1_000;
+  const progress = (await history.readProgress(project.id)) ?? firstProgress(project, now);
+  const closedDay = closedUntil ?? progress.closedDay;
+  const days = openDays(progress, now);
+  const settled: Record<string, number> = {};
+  for (const day of days) {
+    const isClosing = day <= closedDay;
+    const from = isClosing ? undefined : progress.settled[day];
+    const range = { from, settledUntil: isClosing ? undefined : until };
+    await foldDay(parts, { projectId: project.id, day, ...range });
+    if (!isClosing) settled[day] = Math.max(until, from ?? until);
+  }
+  return { days, next: { closedDay, foldedAt: now, settled } };
+};
+
 export const createHistoryJob = (parts: HistoryParts): HistoryJob => {
   const { projects, history, clock, log } = parts;
 
-  const runFor = async (projectId: string): Promise<Reconciled[]> => {
+  const runFor = async (project: Project): Promise<Reconciled[]> => {
     const now = clock.now();
-    const days = openDays(await history.readProgress(projectId), now);
     // Before the records: a unit that is settled in between has its record in the next run.
-    await closePeriods(parts, projectId, now);
-    for (const day of days) await foldDay(parts, projectId, day);
+    await closePeriods(parts, project.id, now);
+    const closedUntil = dayOf(now - LATE_MS - DAY_MS);
+    const { days, next } = await foldDays(parts, { project, closedUntil, now });
     const reconciled: Reconciled[] = [];
     for (const month of monthsBetween(days[0] ?? dayOf(now), dayOf(now))) {
-      reconciled.push(...(await reconcileMonth(parts, projectId, month)));
+      reconciled.push(...(await reconcileMonth(parts, project.id, month)));
     }
-    await history.putProgress(projectId, {
-      closedDay: dayOf(now - LATE_MS - DAY_MS),
-      foldedAt: now,
-    });
+    await history.putProgress(project.id, next);
     return reconciled;
   };
 
-  return async (projectId) => {
-    const ids =
-      projectId === undefined ? (await projects.listProjects()).map(({ id }) => id) : [projectId];
-    const all: Reconciled[] = [];
-    for (const id of ids) all.push(...(await runFor(id)));
-    const { units, difference } = differenceOf(all);
-    const isLarge = difference >= MIN_DIFFERENCE && difference > units * MAX_SHARE;
-    if (isLarge) log.error('history_differs', { units, difference });
-    else log.info('history_folded', { units, difference });
-    return all;
+  /** Leaves days open: a run closes them, which compares them with the meters. */
+  const foldProject = async (project: Project): Promise<void> => {
+    const { next } = await foldDays(parts, { project, now: clock.now() });
+    await history.putProgress(project.id, next);
+  };
+
+  return {
+    fold: async () => {
+      for (const project of await projects.listProjects()) await foldProject(project);
+    },
+    run: async (projectId) => {
+      const all: Reconciled[] = [];
+      for (const project of await projects.listProjects()) {
+        if (projectId !== undefined && project.id !== projectId) continue;
+        all.push(...(await runFor(project)));
+      }
+      const { units, difference } = differenceOf(all);
+      const isLarge = difference >= MIN_DIFFERENCE && difference > units * MAX_SHARE;
+      if (isLarge) log.error('history_differs', { units, difference });
+      else log.info('history_folded', { units, difference });
+      return all;
+    },
   };
 };

@@ -1,10 +1,12 @@
 import {
   type DayRange,
+  type HistoryProgress,
   type HistoryStore,
   UNRECORDED,
   type UsageRow,
   type UsageSums,
 } from '../stores/history-store.ts';
+import { formatInstant } from '../support/clock.ts';
 import { publicUsage } from '../support/public-usage.ts';
 import { addSums, NO_USAGE } from './fold-day.ts';
 
@@ -54,6 +56,15 @@ export const createUsageGroups = (by: Grouping) => {
         .map(([name, sums]) => ({ [by]: name, ...publicSums(sums) })),
     total: () => publicSums(total),
   };
+};
+
+/** How old figures are that were folded at an instant (ms), or at several: of which the oldest counts. */
+export const ageOf = (folded: (HistoryProgress | undefined)[], now: number) => {
+  const instants = folded.flatMap((progress) => (progress ? [progress.foldedAt] : []));
+  if (instants.length === 0) return { as_of: null, age_seconds: null };
+  const oldest = Math.min(...instants);
+  const age = Math.max(0, Math.round((now - oldest) / 1_000));
+  return { as_of: formatInstant(oldest), age_seconds: age };
 };
 
 /** Rows of a range, of one key if it is given. */

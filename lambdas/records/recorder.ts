@@ -1,9 +1,12 @@
 import type { RecordStore, Refusal, RefusalBatch, RequestRecord } from '../stores/record-store.ts';
 import { type Clock, dayOf, MINUTE_MS, withTimeout } from '../support/clock.ts';
-import { type RandomBytes, randomBase62 } from '../support/ids.ts';
+import { newRequestId, type RandomBytes, suffixOf } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
 
 // --- requests without a unit ---
+
+/** A write takes a few milliseconds. Later, the response has ended and the platform waits for nothing else. */
+const WRITE_TIMEOUT_MS = 1_000;
 
 /** Batches whose write failed, which are repeated with the next one; older ones are dropped. */
 const MAX_PENDING = 20;
@@ -17,12 +20,12 @@ type RefusalCounts = {
   flush(timeoutMs: number): Promise<void>;
 };
 
-type Counted = { since: number; batch: RefusalBatch };
+type Counted = Omit<RefusalBatch, 'id'> & { since: number };
 
 /**
  * Counts refusals in memory. The first of a project is written at once and those of the following minute
- * together, so that a flood of 429s costs one write a minute and environment. An environment that ends
- * takes the counts of its last minute with it: they are a lower bound.
+ * together, so that a flood of 429s costs one write a minute and environment. A timer writes those that no later
+ * request writes. An environment that ends takes the counts of its last minute with it: they are a lower bound.
  */
 const createRefusalCounts = ({
   store,
@@ -35,6 +38,7 @@ const createRefusalCounts = ({
 }): RefusalCounts => {
   const counted = new Map<string, Counted>();
   let pending: RefusalBatch[] = [];
+  let isArmed = false;
   const writtenAt = new Map<string, number>();
 
   const entryOf = (projectId: string): Counted => {
@@ -43,8 +47,8 @@ const createRefusalCounts = ({
     const name = `${projectId}|${day}`;
     const known = counted.get(name);
     if (known) return known;
-    const batch = { id: randomBase62(20, randomBytes), projectId, day, refusals: [] };
-    const entry = { since: writtenAt.get(projectId) ?? Number.NEGATIVE_INFINITY, batch };
+    const since = writtenAt.get(projectId) ?? Number.NEGATIVE_INFINITY;
+    const entry = { since, projectId, day, refusals: [] };
     counted.set(name, entry);
     return entry;
   };
@@ -52,20 +56,21 @@ const createRefusalCounts = ({
   const takeDue = (): RefusalBatch[] => {
     const now = clock.now();
     const due = [...counted].filter(([, { since }]) => now - since >= MINUTE_MS);
-    for (const [name, { batch }] of due) {
+    for (const [name, { projectId }] of due) {
       counted.delete(name);
-      writtenAt.set(batch.projectId, now);
+      writtenAt.set(projectId, now);
     }
     for (const [projectId, since] of writtenAt) {
       if (now - since >= MINUTE_MS) writtenAt.delete(projectId);
     }
-    return due.map(([, { batch }]) => batch);
+    // The id has the time of the write: a run of the history reads on from the last it has read.
+    return due.map(([, { projectId, day, refusals }]) => ({
+      id: suffixOf(newRequestId(randomBytes, now)),
+      ...{ projectId, day, refusals },
+    }));
   };
 
-  const flush = async (timeoutMs: number): Promise<void> => {
-    const due = takeDue();
-    // Repeats are as rare as first writes: an unavailable table is not asked for every refusal.
-    if (due.length === 0) return;
+  const writeAll = async (due: RefusalBatch[], timeoutMs: number): Promise<void> => {
     const batches = [...pending, ...due];
     pending = [];
     const write = async (batch: RefusalBatch) => {
@@ -79,10 +84,25 @@ const createRefusalCounts = ({
     await withTimeout(clock, timeoutMs, Promise.all(batches.map(write)));
   };
 
+  const flush = async (timeoutMs: number): Promise<void> => {
+    const due = takeDue();
+    // Repeats are as rare as first writes: an unavailable table is not asked for every refusal.
+    if (due.length > 0) await writeAll(due, timeoutMs);
+  };
+
+  const arm = (): void => {
+    if (isArmed || counted.size + pending.length === 0) return;
+    isArmed = true;
+    clock.after(MINUTE_MS, () => {
+      isArmed = false;
+      void writeAll(takeDue(), WRITE_TIMEOUT_MS).then(arm);
+    });
+  };
+
   return {
     flush,
     add: async ({ projectId, ...refused }, timeoutMs) => {
-      const { refusals } = entryOf(projectId).batch;
+      const { refusals } = entryOf(projectId);
       const { keyId, model, status } = refused;
       const same = refusals.find(
         (one) => one.keyId === keyId && one.model === model && one.status === status,
@@ -90,6 +110,7 @@ const createRefusalCounts = ({
       if (same) same.count += 1;
       else refusals.push({ ...refused, count: 1 });
       await flush(timeoutMs);
+      arm();
     },
   };
 };
@@ -104,8 +125,6 @@ export type Recorder = {
   refuse(refused: RefusedRequest): Promise<void>;
 };
 
-/** A write takes a few milliseconds. Later, the response has ended and the platform waits for nothing else. */
-const WRITE_TIMEOUT_MS = 1_000;
 /** The refused caller waits for it. */
 const REFUSAL_TIMEOUT_MS = 300;
 

@@ -29,6 +29,20 @@ export type UsageRow = UsageSums & {
   periods: Record<string, number>;
 };
 
+/** What some of a row's entries add up to. */
+export type RowPart = UsageSums & Pick<UsageRow, 'periods'> & { entries: number };
+
+/** A row as the next run continues it. */
+export type FoldedRow = {
+  row: UsageRow;
+  /** Entries that the row was computed from. */
+  entries: number;
+  /** Its entries that began before `until` (ms), which are not read again. Undefined once the day is closed. */
+  settled?: (RowPart & { until: number }) | undefined;
+  /** Number of its last write by a run. */
+  version: number;
+};
+
 /** The final count of a meter's period, moved here from the meter. */
 export type ClosedPeriod = {
   projectId: string;
@@ -45,8 +59,15 @@ export const UNRECORDED = '(unrecorded)';
 /** Days, both included. */
 export type DayRange = { projectId: string; from: string; to: string };
 
-/** How far a project's history is: the last day that cannot change any more, and when it was last folded (ms). */
-export type HistoryProgress = { closedDay: string; foldedAt: number };
+/** How far a project's history is. */
+export type HistoryProgress = {
+  /** The last day that cannot change any more. */
+  closedDay: string;
+  /** When it was last folded (ms). */
+  foldedAt: number;
+  /** By open day: what began before that instant (ms) is in the rows, and is not read again. */
+  settled: Record<string, number>;
+};
 
 /** Implemented by `createDynamoHistoryStore` (stores/dynamo/history-store.ts). @throws StoreUnavailable */
 export type HistoryStore = {
@@ -55,6 +76,10 @@ export type HistoryStore = {
    * entries of a row only grow, so that a late or repeated write never undoes a newer one.
    */
   putRow(row: UsageRow, entries: number): Promise<void>;
+  /** A day's rows with what a run needs to continue them. */
+  readFolded(projectId: string, day: string): AsyncGenerator<FoldedRow[], void, void>;
+  /** Writes the successor of a row that was read in `version - 1`; false if another run has written it since. */
+  putFolded(folded: FoldedRow): Promise<boolean>;
   /** A project's rows in the order of days, keys and models, in pages. */
   readRows(range: DayRange): AsyncGenerator<UsageRow[], void, void>;
   /** Idempotent: the count of a closed period is final. */

@@ -81,7 +81,7 @@ export type Refusal = {
   count: number;
 };
 
-/** Refusals of one project and UTC day. */
+/** Refusals of one project and UTC day. The id begins with the second of its first write, as ids of requests do. */
 export type RefusalBatch = { id: string; projectId: string; day: string; refusals: Refusal[] };
 
 /** Place in a list of records: the one that was listed last. */
@@ -108,6 +108,9 @@ export type RecordStore = {
   findRecord(projectId: string, id: string): Promise<RequestRecord | undefined>;
   /** A project's records by day and id, the newest first. */
   listRecords(range: RecordRange): AsyncGenerator<RequestRecord, void, void>;
-  /** Everything that was written about a project's UTC day, strongly consistent, in pages. */
-  readDay(projectId: string, day: string): AsyncGenerator<RecordEntry[], void, void>;
+  /**
+   * Everything that was written about a project's UTC day, strongly consistent, in pages; with `from` (ms) what
+   * began in that second or later.
+   */
+  readDay(projectId: string, day: string, from?: number): AsyncGenerator<RecordEntry[], void, void>;
 };

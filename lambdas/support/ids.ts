@@ -47,7 +47,7 @@ export const toBase62 = (value: number, width: number): string => {
 const REQUEST_PREFIX = 'req_';
 /** Seconds since the epoch in base 62: ids sort by time, and a record is found without an index. */
 const TIME_WIDTH = 6;
-const REQUEST_ID = /^req_[0-9A-Za-z]{24}$/;
+const SUFFIX = /^[0-9A-Za-z]{24}$/;
 
 /**
  * Request ids are `req_`, the second in 6 characters and 18 random ones (107 bits); what follows the prefix
@@ -62,17 +62,19 @@ export const firstRequestIdAt = perUnit(
   (instant) => REQUEST_PREFIX + toBase62(Math.floor(instant.getTime() / 1000), TIME_WIDTH),
 );
 
-export const isRequestId = (text: string): boolean => REQUEST_ID.test(text);
+/** When an id began, in ms, to the second; `suffix` is the id without its prefix. Undefined if it is none. */
+export const timeIn = (suffix: string): number | undefined => {
+  if (!SUFFIX.test(suffix)) return undefined;
+  const letters = [...suffix.slice(0, TIME_WIDTH)];
+  return letters.reduce((sum, letter) => sum * 62 + BASE62.indexOf(letter), 0) * 1000;
+};
+
+export const isRequestId = (text: string): boolean =>
+  text.startsWith(REQUEST_PREFIX) && SUFFIX.test(suffixOf(text));
 
 /** When the request began, in ms, to the second; undefined if the text is not a request id. */
-export const requestTimeOf = (requestId: string): number | undefined => {
-  if (!isRequestId(requestId)) return undefined;
-  const seconds = [...suffixOf(requestId).slice(0, TIME_WIDTH)].reduce(
-    (sum, letter) => sum * 62 + BASE62.indexOf(letter),
-    0,
-  );
-  return seconds * 1000;
-};
+export const requestTimeOf = (requestId: string): number | undefined =>
+  requestId.startsWith(REQUEST_PREFIX) ? timeIn(suffixOf(requestId)) : undefined;
 
 export const suffixOf = (requestId: string): string => requestId.slice(REQUEST_PREFIX.length);
 

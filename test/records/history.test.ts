@@ -104,6 +104,8 @@ test('the CSV of two days with faults and killed servers sums up to the meter, t
   const after = await traffic(key, random, 1);
   await reapedAt(MIDNIGHT + 25 * MINUTE, key);
   const counted = await metered();
+  // A read does not wait for a run, which on AWS is hourly.
+  await cli('reconcile');
 
   const range = ['--since', FIRST, '--until', dayOf(MIDNIGHT + DAY)];
   const csv = await cli('usage', ...range, '--csv');

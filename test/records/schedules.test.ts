@@ -141,7 +141,7 @@ const createWorld = async (name: string, random: Random, clock: ManualClock) => 
     const dying = createDeath(random);
     const dead = { records: dying(records), history: dying(history), meters: dying(meters) };
     const job = createHistoryJob({ ...all, ...(mayDie && dead) });
-    await job(name).catch((error: unknown) => {
+    await job.run(name).catch((error: unknown) => {
       if (!mayDie) throw error;
     });
   };

@@ -26,6 +26,7 @@ export type DynamoCalls = {
       Expressions & {
         IndexName?: string;
         KeyConditionExpression: string;
+        ProjectionExpression?: string | undefined;
         Limit?: number | undefined;
         ScanIndexForward?: boolean;
         ConsistentRead?: boolean;

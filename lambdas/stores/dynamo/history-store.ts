@@ -3,7 +3,9 @@ import { DAY_MS, monthsBetween } from '../../support/clock.ts';
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import {
   type ClosedPeriod,
+  type FoldedRow,
   HISTORY_DAYS,
+  type HistoryProgress,
   type HistoryStore,
   type UsageRow,
 } from '../history-store.ts';
@@ -20,16 +22,30 @@ const PUT_ROW: ConditionalWrite = {
   update: 'SET #entry = :entry, #entries = :entries, #ttl = :ttl',
   condition: 'attribute_not_exists(#entries) OR #entries <= :entries',
 };
+/** Of a row that a run writes for the first time, or wrote before; a closed one is not continued. */
+const putFolded = (condition: string): { open: ConditionalWrite; closed: ConditionalWrite } => {
+  const set = 'SET #entry = :entry, #entries = :entries, #version = :version, #ttl = :ttl';
+  return {
+    open: { update: `${set}, #settled = :settled`, condition, returns: 'NONE' },
+    closed: { update: `${set} REMOVE #settled`, condition, returns: 'NONE' },
+  };
+};
+const PUT_FIRST = putFolded('attribute_not_exists(#version)');
+const PUT_NEXT = putFolded('#version = :seen');
 const PUT_PERIOD: ConditionalWrite = { update: 'SET #entry = :entry, #ttl = :ttl' };
 const PUT_PROGRESS: ConditionalWrite = {
-  update: 'SET #closedDay = :closedDay, #foldedAt = :foldedAt',
-  condition: 'attribute_not_exists(#foldedAt) OR #foldedAt < :foldedAt',
+  update: 'SET #closedDay = :closedDay, #foldedAt = :foldedAt, #settled = :settled',
+  // Of two runs at once one has closed a day that was open for the other.
+  condition:
+    'attribute_not_exists(#foldedAt) OR (#foldedAt < :foldedAt AND #closedDay <= :closedDay)',
 };
 
 const NAMES = {
   '#entry': 'entry',
   '#entries': 'entries',
   '#ttl': TTL_ATTRIBUTE,
+  '#settled': 'settled',
+  '#version': 'version',
   '#closedDay': 'closedDay',
   '#foldedAt': 'foldedAt',
 };
@@ -53,7 +69,30 @@ export const expiryOf = (day: string): number =>
 
 /** Written by this store only. */
 const rowIn = (item: Item): UsageRow => JSON.parse(String(item.entry)) as UsageRow;
+const settledIn = ({ settled }: Item): FoldedRow['settled'] =>
+  settled === undefined ? undefined : (JSON.parse(String(settled)) as FoldedRow['settled']);
+/** An older version of the router has written neither `version` nor `settled`. */
+const foldedIn = (item: Item): FoldedRow => ({
+  row: rowIn(item),
+  entries: Number(item.entries),
+  settled: settledIn(item),
+  version: Number(item.version ?? 0),
+});
+const progressIn = ({ closedDay, foldedAt, settled }: Item): HistoryProgress => ({
+  closedDay: String(closedDay),
+  foldedAt: Number(foldedAt),
+  settled: settled === undefined ? {} : (JSON.parse(String(settled)) as HistoryProgress['settled']),
+});
 const periodIn = (item: Item): ClosedPeriod => JSON.parse(String(item.entry)) as ClosedPeriod;
+
+const rowKey = ({ projectId, day, keyId, model }: UsageRow): ItemKey => ({
+  partition: partitionOf(projectId, monthOf(day)),
+  sort: `${dayKey(day)}|${keyId}|${model}`,
+});
+const rowValues = (row: UsageRow) => ({
+  ':entry': JSON.stringify(row),
+  ':ttl': expiryOf(row.day),
+});
 
 /** What the router reads of the history. */
 export const createDynamoHistoryReader = (options: TableOptions): RouterStores['history'] => {
@@ -62,13 +101,13 @@ export const createDynamoHistoryReader = (options: TableOptions): RouterStores['
     readRows: async function* ({ projectId, from, to }) {
       for (const month of monthsBetween(from, to)) {
         const partition = partitionOf(projectId, month);
-        const bounds = { from: dayKey(from), to: dayKey(to) + LAST };
-        for await (const items of table.range({ partition, ...bounds })) yield items.map(rowIn);
+        const range = { partition, from: dayKey(from), to: dayKey(to) + LAST, attribute: 'entry' };
+        for await (const items of table.range(range)) yield items.map(rowIn);
       }
     },
     readProgress: async (projectId) => {
       const item = await table.read(progressKey(projectId));
-      return item && { closedDay: String(item.closedDay), foldedAt: Number(item.foldedAt) };
+      return item && progressIn(item);
     },
   };
 };
@@ -79,12 +118,27 @@ export const createDynamoHistoryStore = (options: TableOptions): HistoryStore =>
   return {
     ...createDynamoHistoryReader(options),
     putRow: async (row, entries) => {
-      const { projectId, day, keyId, model } = row;
-      const sort = `${dayKey(day)}|${keyId}|${model}`;
-      await table.apply({ partition: partitionOf(projectId, monthOf(day)), sort }, PUT_ROW, {
+      await table.apply(rowKey(row), PUT_ROW, {
         names: NAMES,
-        values: { ':entry': JSON.stringify(row), ':entries': entries, ':ttl': expiryOf(day) },
+        values: { ...rowValues(row), ':entries': entries },
       });
+    },
+    readFolded: async function* (projectId, day) {
+      const bounds = { from: dayKey(day), to: dayKey(day) + LAST };
+      const partition = partitionOf(projectId, monthOf(day));
+      for await (const items of table.range({ partition, ...bounds })) yield items.map(foldedIn);
+    },
+    putFolded: async ({ row, entries, settled, version }) => {
+      const writes = version === 1 ? PUT_FIRST : PUT_NEXT;
+      const write = settled ? writes.open : writes.closed;
+      const values = {
+        ...rowValues(row),
+        ':entries': entries,
+        ':settled': settled && JSON.stringify(settled),
+        ':version': version,
+        ':seen': version - 1,
+      };
+      return (await table.apply(rowKey(row), write, { names: NAMES, values })).applied;
     },
     putPeriod: async (closed) => {
       const { projectId, meterId, period } = closed;
@@ -101,10 +155,14 @@ export const createDynamoHistoryStore = (options: TableOptions): HistoryStore =>
       const pages = await listOf(table.range({ partition, ...bounds }));
       return pages.flat().map(periodIn);
     },
-    putProgress: async (projectId, { closedDay, foldedAt }) => {
+    putProgress: async (projectId, { closedDay, foldedAt, settled }) => {
       await table.apply(progressKey(projectId), PUT_PROGRESS, {
         names: NAMES,
-        values: { ':closedDay': closedDay, ':foldedAt': foldedAt },
+        values: {
+          ':closedDay': closedDay,
+          ':foldedAt': foldedAt,
+          ':settled': JSON.stringify(settled),
+        },
       });
     },
   };

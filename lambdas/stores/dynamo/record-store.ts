@@ -1,6 +1,6 @@
 import { mergeDescending } from '../../support/async-lists.ts';
 import { DAY_MS, dayOf, MAX_INVOCATION_MS } from '../../support/clock.ts';
-import { firstRequestIdAt, requestTimeOf } from '../../support/ids.ts';
+import { firstRequestIdAt, requestTimeOf, suffixOf } from '../../support/ids.ts';
 import { DEFAULT_RECORD_DAYS, SORT_KEY, TTL_ATTRIBUTE } from '../../tables.ts';
 import type { RecordEntry, RecordStore, RefusalBatch, RequestRecord } from '../record-store.ts';
 import type { RouterStores } from '../router-stores.ts';
@@ -16,6 +16,8 @@ const FIRST = ' ';
 const LAST = '~';
 /** Sorts behind the requests, which begin with `req_`. */
 const REFUSALS = 'zref_';
+/** One a minute, project and environment. */
+const REFUSAL_SHARD = 0;
 
 const WRITE: ConditionalWrite = {
   update: 'SET #entry = :entry, #revision = :revision, #ttl = :ttl',
@@ -52,6 +54,19 @@ const sortKeyOf = (item: Item): string => String(item[SORT_KEY]);
 
 const earlier = (one: string, other: string): string => (one < other ? one : other);
 
+type Range = { shard: number; from: string; to: string };
+
+const WHOLE_DAY: Range[] = shards.map((shard) => ({ shard, from: FIRST, to: LAST }));
+
+/** Requests and refusals from a second on. */
+const rangesFrom = (from: number): Range[] => {
+  const first = firstRequestIdAt(from);
+  return [
+    ...shards.map((shard) => ({ shard, from: first, to: REFUSALS })),
+    { shard: REFUSAL_SHARD, from: REFUSALS + suffixOf(first), to: LAST },
+  ];
+};
+
 async function* itemsOf(
   pages: AsyncGenerator<Item[], void, void>,
 ): AsyncGenerator<Item, void, void> {
@@ -71,11 +86,11 @@ export const createDynamoRecordWriter = ({
   const table = createTable(options);
 
   const put = async (
-    { id, projectId, day }: { id: string; projectId: string; day: string },
+    { projectId, day }: { projectId: string; day: string },
     entry: object,
-    { sort, revision }: { sort: string; revision: number },
+    { shard, sort, revision }: { shard: number; sort: string; revision: number },
   ): Promise<void> => {
-    const partition = partitionOf(projectId, day, shardOf(id));
+    const partition = partitionOf(projectId, day, shard);
     const expiresAt = Date.parse(day) + (recordDays + 1) * DAY_MS;
     await table.apply({ partition, sort }, WRITE, {
       names: NAMES,
@@ -88,8 +103,10 @@ export const createDynamoRecordWriter = ({
   };
 
   return {
-    putRecord: (record, revision) => put(record, record, { sort: record.id, revision }),
-    putRefusals: (batch) => put(batch, batch, { sort: REFUSALS + batch.id, revision: 1 }),
+    putRecord: (record, revision) =>
+      put(record, record, { shard: shardOf(record.id), sort: record.id, revision }),
+    putRefusals: (batch) =>
+      put(batch, batch, { shard: REFUSAL_SHARD, sort: REFUSALS + batch.id, revision: 1 }),
     findRecord: async (projectId, id) => {
       const startedAt = requestTimeOf(id);
       if (startedAt === undefined) return undefined;
@@ -143,12 +160,10 @@ export const createDynamoRecordStore = (options: Options): RecordStore => {
         }
       }
     },
-    readDay: async function* (projectId, day) {
-      for (const shard of shards) {
+    readDay: async function* (projectId, day, from) {
+      for (const { shard, ...bounds } of from === undefined ? WHOLE_DAY : rangesFrom(from)) {
         const partition = partitionOf(projectId, day, shard);
-        for await (const items of table.range({ partition, from: FIRST, to: LAST })) {
-          yield items.map(entryIn);
-        }
+        for await (const items of table.range({ partition, ...bounds })) yield items.map(entryIn);
       }
     },
   };

@@ -61,6 +61,8 @@ export type RangeQuery = {
   to: string;
   /** @default false */
   isDescending?: boolean;
+  /** The one attribute that is read. @default all */
+  attribute?: string;
 };
 
 export type PartitionQuery = {
@@ -202,13 +204,18 @@ export const createTable = ({ client, tableName }: TableOptions): Table => {
         ReturnValues: write.returns ?? 'ALL_NEW',
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       }),
-    range: async function* ({ partition, from, to, isDescending = false }) {
+    range: async function* ({ partition, from, to, isDescending = false, attribute }) {
       let next: Item | undefined;
       do {
         const input = {
           TableName: tableName,
           KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :to',
-          ExpressionAttributeNames: { '#pk': PARTITION_KEY, '#sk': SORT_KEY },
+          ProjectionExpression: attribute && '#only',
+          ExpressionAttributeNames: {
+            '#pk': PARTITION_KEY,
+            '#sk': SORT_KEY,
+            ...(attribute && { '#only': attribute }),
+          },
           ExpressionAttributeValues: { ':pk': partition, ':from': from, ':to': to },
           ScanIndexForward: !isDescending,
           ConsistentRead: true,

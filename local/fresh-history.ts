@@ -1,0 +1,141 @@
+import type { HistoryJob } from '../lambdas/history/history-job.ts';
+import type { HistoryStore, UsageRow } from '../lambdas/stores/history-store.ts';
+import type { RecordStore } from '../lambdas/stores/record-store.ts';
+import { listOf } from '../lambdas/support/async-lists.ts';
+import { type Clock, HOUR_MS, withTimeout } from '../lambdas/support/clock.ts';
+
+/** Records of other processes on the same tables are looked for after this time. */
+const FRESH_MS = 2_000;
+/** A read waits at most so long for a fold, which may be a long one. */
+const WAIT_MS = 200;
+/** A fold of at most so many records of this process is a short one, also on a busy machine. */
+const FEW_RECORDS = 500;
+const SHORT_FOLD_MS = 2_000;
+/** Without a read, records are folded so long after the first of them. */
+const DELAY_MS = 5_000;
+/** A record is written at most so long after the end of its request. */
+const WRITE_MS = 10_000;
+
+/** Records that report their writes. */
+export const watchRecords = <Store extends Pick<RecordStore, 'putRecord' | 'putRefusals'>>(
+  store: Store,
+  onWrite: () => void,
+): Store => ({
+  ...store,
+  putRecord: (...args) => store.putRecord(...args).finally(onWrite),
+  putRefusals: (...args) => store.putRefusals(...args).finally(onWrite),
+});
+
+/**
+ * A history whose rows are kept until the next write, for at most as long as they are fresh: several pages of the
+ * console read the same ones at once.
+ */
+export const keepRows = (store: HistoryStore, clock: Clock): HistoryStore => {
+  let kept = new Map<string, Promise<UsageRow[]>>();
+  let keptAt = Number.NEGATIVE_INFINITY;
+  const forget = (): void => {
+    kept = new Map();
+  };
+  return {
+    ...store,
+    readRows: async function* (range) {
+      if (clock.now() - keptAt >= FRESH_MS) {
+        forget();
+        keptAt = clock.now();
+      }
+      const name = JSON.stringify(range);
+      const rows = kept.get(name) ?? listOf(store.readRows(range)).then((pages) => pages.flat());
+      kept.set(name, rows);
+      rows.catch(forget);
+      yield await rows;
+    },
+    putRow: (...args) => store.putRow(...args).finally(forget),
+    putFolded: (...args) => store.putFolded(...args).finally(forget),
+  };
+};
+
+/** Requests in flight in this process, of which no record is written yet. */
+export const createInFlight = (clock: Clock) => {
+  const starts = new Set<{ at: number }>();
+  return {
+    track: async (serve: () => Promise<void>): Promise<void> => {
+      const start = { at: clock.now() };
+      starts.add(start);
+      try {
+        await serve();
+      } finally {
+        starts.delete(start);
+      }
+    },
+    /** The records of all requests that began before it are written. */
+    settledUntil: (): number =>
+      Math.min(clock.now() - WRITE_MS, ...[...starts].map(({ at }) => at)),
+  };
+};
+
+/**
+ * Keeps the history of a local server up to date, in place of the schedule on AWS: one fold at a time, of the records
+ * since the last one.
+ */
+export const createFreshHistory = (clock: Clock) => {
+  let history: HistoryJob | undefined;
+  /** Of a run, and of its first part, after which new records are in the figures. */
+  let running: Promise<void> | undefined;
+  let folding: Promise<void> | undefined;
+  let cancel: (() => void) | undefined;
+  let changes = 0;
+  let foldedAt = Number.NEGATIVE_INFINITY;
+  let closedHour: number | undefined;
+
+  /** Closes what has ended with the hour: periods and days. */
+  const close = async (job: HistoryJob): Promise<void> => {
+    const hour = Math.floor(foldedAt / HOUR_MS);
+    if (closedHour === hour) return;
+    await job.run();
+    closedHour = hour;
+  };
+
+  const start = (job: HistoryJob): void => {
+    changes = 0;
+    foldedAt = clock.now();
+    const fold = job.fold();
+    // A read then shows the older figures with their age, and the next one tries again.
+    folding = fold.catch(() => undefined);
+    running = fold.then(() => close(job)).catch(() => undefined);
+    void running.then(() => {
+      running = undefined;
+    });
+  };
+
+  const isDue = (): boolean => changes > 0 || clock.now() - foldedAt >= FRESH_MS;
+
+  const catchUp = async (): Promise<void> => {
+    await (isDue() ? running : folding);
+    if (history && !running && isDue()) start(history);
+    await folding;
+  };
+
+  return {
+    start: (job: HistoryJob): void => {
+      history = job;
+    },
+    /** Notes that a record was written. */
+    change: (): void => {
+      changes += 1;
+      cancel ??= clock.after(DELAY_MS, () => {
+        cancel = undefined;
+        void catchUp();
+      });
+    },
+    /** Folds new records, unless that lasts too long: then it continues without the caller. */
+    refresh: async (): Promise<void> => {
+      const isShort = changes > 0 && changes <= FEW_RECORDS;
+      await withTimeout(clock, isShort ? SHORT_FOLD_MS : WAIT_MS, catchUp());
+    },
+    close: async (): Promise<void> => {
+      history = undefined;
+      cancel?.();
+      await running;
+    },
+  };
+};
