@@ -9,7 +9,7 @@ const FRESH_MS = 2_000;
 /** A read waits at most so long for a fold, which may be a long one. */
 const WAIT_MS = 200;
 /** A fold of at most so many records of this process is a short one, also on a busy machine. */
-const FEW_RECORDS = 500;
+const FEW_RECORDS = 50;
 const SHORT_FOLD_MS = 2_000;
 /** Without a read, records are folded so long after the first of them. */
 const DELAY_MS = 5_000;

@@ -42,7 +42,7 @@ const createMadeRecords = (count: number, now: () => number) => {
       projectId: 'made',
     };
     const entry = {
-      ...recordAt(index, owner, { count: perShard, now: MIDNIGHT + DAY_MS - 1 }),
+      ...recordAt(index, owner, MIDNIGHT + Math.floor((DAY_MS * index) / perShard)),
       id,
     };
     return {
