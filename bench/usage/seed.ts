@@ -45,7 +45,7 @@ export const recordAt = (index: number, owner: Owner, startedAt: number): Reques
 };
 
 /** Runs `work` for the numbers below `count`, some at once. */
-export const inParallel = async (
+const inParallel = async (
   count: number,
   work: (index: number) => Promise<unknown>,
 ): Promise<void> => {

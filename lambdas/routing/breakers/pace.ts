@@ -9,7 +9,7 @@ export type Turns = {
   deniedAt: number | undefined;
 };
 
-export const newTurns = (): Turns => ({
+const newTurns = (): Turns => ({
   at: Number.NEGATIVE_INFINITY,
   by: '',
   deniedAt: undefined,
@@ -24,7 +24,7 @@ const REPEAT_MS = 2_000;
  */
 const YIELD_MS = 4_500;
 
-export const isTurnOf = (turns: Turns, by: string, now: number): boolean => {
+const isTurnOf = (turns: Turns, by: string, now: number): boolean => {
   if (by !== turns.by) return now - turns.at >= INTERVAL_MS;
   const hasYielded = turns.deniedAt === undefined || now - turns.deniedAt >= YIELD_MS;
   return hasYielded && now - turns.at >= REPEAT_MS;

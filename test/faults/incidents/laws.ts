@@ -23,20 +23,20 @@ const servableOf = (asked: Seen[], incident: Incident, { times }: Account): numb
 };
 
 /** From 5 s to 15 s after the repair, at least 95 % of what the provider can serve is served. */
-export const goodputAfter = (incident: Incident, account: Account): number => {
+const goodputAfter = (incident: Incident, account: Account): number => {
   const { repairedAt } = account.times;
   const asked = between(account.others, repairedAt + 5_000, repairedAt + 15_000);
   return asked.filter(isServed).length / servableOf(asked, incident, account);
 };
 
 /** The share of the others' requests that succeed while one tenant's or one key's requests fail. */
-export const othersServed = ({ others, times }: Account): number => {
+const othersServed = ({ others, times }: Account): number => {
   const asked = between(others, times.outageAt, times.returnAt);
   return asked.filter(isServed).length / asked.length;
 };
 
 /** Calls for each request while every target is down, and the most a second of one process to one target once open. */
-export const loadDuring = ({ kind, seconds }: Incident, { calls, seen, times }: Account) => {
+const loadDuring = ({ kind, seconds }: Incident, { calls, seen, times }: Account) => {
   const { outageAt, returnAt } = times;
   const during = calls.filter(({ at }) => at >= outageAt && at < returnAt);
   // A timeout of the first content opens no breaker before it has passed.
@@ -56,14 +56,14 @@ export const loadDuring = ({ kind, seconds }: Incident, { calls, seen, times }: 
 /** Kinds for which every call of every target fails and a breaker opens. */
 const OPENS_NONE = ['slow', 'empty', 'cut'];
 
-export const isTotal = ({ kind, share, hit, targets, seconds }: Incident): boolean =>
+const isTotal = ({ kind, share, hit, targets, seconds }: Incident): boolean =>
   share === 'all' &&
   (hit === 'all' || targets === 1) &&
   seconds >= 75 &&
   !OPENS_NONE.includes(kind);
 
 /** Refusals that promise a recovery which has happened. */
-export const lateExcuses = ({ seen, times }: Account): Seen[] =>
+const lateExcuses = ({ seen, times }: Account): Seen[] =>
   seen.filter(({ at, text }) => at >= times.repairedAt + 15_000 && text.includes('temporarily'));
 
 export const brokenLaws = (incident: Incident, account: Account): string[] => {

@@ -105,5 +105,3 @@ export const startProviders = async (targets: number, now: () => number) => {
     close: () => Promise.all(started.map(({ accept }) => accept(false))),
   };
 };
-
-export type Providers = Awaited<ReturnType<typeof startProviders>>;
