@@ -1,19 +1,22 @@
 /**
  * CPU of the whole router per request and per event, as multiples of D, a proxy that parses nothing, next to other
- * gateways: `npm run bench:gateway`, or `-- 60` for a minute per row, and `-- 20 HEAD~1` with a column of an earlier commit.
+ * gateways: `npm run bench:gateway`, or `-- 60` for a minute per row, and `-- 20 HEAD~1` with a column of an earlier commit,
+ * or `-- 20 HEAD~1 agent` of the rows alone that the pattern names.
  * bench/README.md says how to read the table.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { CASES, type Case, FIRST_EVENT, YOUNG } from './gateway/cases.ts';
+import { CASES, type Case, FIRST_EVENT, FIRST_EVENT_OF_AGENT, YOUNG } from './gateway/cases.ts';
 import { load, type Target } from './gateway/client.ts';
 import { type Measured, type Parties, type Party, startParties } from './gateway/parties.ts';
 import { cpuOf, stop, stopAll } from './gateway/processes.ts';
 import { median } from './median.ts';
 
 const ROW_MS = Number(process.argv[2] ?? 20) * 1_000;
+/** Names of rows that are measured. */
+const ROWS = new RegExp(process.argv[4] ?? '');
 /** Of each process with each case, before the first row. */
 const WARM_MS = 3_000;
 const MIN_ROUNDS = 2;
@@ -83,8 +86,8 @@ const measuredIn = async ({ routers, peers }: Parties, current: Case): Promise<P
   return others;
 };
 
-const firstTextMs = async (target: Target): Promise<number> =>
-  median((await load(target, FIRST_EVENT)).firstTextMs);
+const firstTextMs = async (target: Target, current: Case): Promise<number> =>
+  median((await load(target, current)).firstTextMs);
 
 const print = (label: string, cells: string[]) =>
   console.log(label.padEnd(40) + cells.map((cell) => cell.padStart(19)).join(''));
@@ -98,7 +101,8 @@ const runAll = async (parties: Parties, upstream: Target) => {
     print(name, [median(floors).toFixed(1), ...cells]);
   };
   const measured = new Map<Case, Party[]>();
-  for (const current of CASES) {
+  const cases = CASES.filter(({ name }) => ROWS.test(name));
+  for (const current of cases) {
     const others = await measuredIn(parties, current);
     for (const { running } of [d, ...others]) await warm(running, current);
     measured.set(current, others);
@@ -111,16 +115,23 @@ const runAll = async (parties: Parties, upstream: Target) => {
     printRow(current.name, row);
     rows.set(current.name, row);
   }
-  const young = ({ launch }: Party) => cpuOfYoung(launch);
-  const fresh = await compare({ d, others: await measuredIn(parties, YOUNG) }, young, 2 * ROW_MS);
-  printRow('requests 3 to 22 of a process', fresh);
-  const added = async ({ running }: Party) =>
-    1_000 * ((await firstTextMs(running)) - (await firstTextMs(upstream)));
-  const others = await measuredIn(parties, FIRST_EVENT);
-  printRow('time added to the first text', await compare({ d, others }, added, 2 * ROW_MS));
+  const youngRow = 'requests 3 to 22 of a process';
+  if (ROWS.test(youngRow)) {
+    const young = ({ launch }: Party) => cpuOfYoung(launch);
+    const fresh = await compare({ d, others: await measuredIn(parties, YOUNG) }, young, 2 * ROW_MS);
+    printRow(youngRow, fresh);
+  }
+  for (const current of [FIRST_EVENT, FIRST_EVENT_OF_AGENT]) {
+    const name = `time added to the ${current.name.replace('event', 'text')}`;
+    if (!ROWS.test(name)) continue;
+    const added = async ({ running }: Party) =>
+      1_000 * ((await firstTextMs(running, current)) - (await firstTextMs(upstream, current)));
+    const others = await measuredIn(parties, current);
+    printRow(name, await compare({ d, others }, added, 2 * ROW_MS));
+  }
   const rate = (microseconds?: number[]) =>
     microseconds ? (1e6 / median(microseconds)).toFixed(0) : '-';
-  for (const { name } of CASES.slice(0, 2)) {
+  for (const { name } of cases.slice(0, 2)) {
     const { floors = [], columns } = rows.get(name) ?? {};
     const rates = names.map((party) => rate(columns?.get(party)?.values));
     print(`requests/s: ${name}`, [rate(floors), ...rates]);

@@ -1,3 +1,5 @@
+import { agentBody, TOOLS } from './agent-bodies.ts';
+
 /** A load: requests of one shape, in a closed loop on `connections` sockets. */
 export type Case = {
   name: string;
@@ -7,8 +9,8 @@ export type Case = {
   /** Events of one response; the cost is given for each of them if it is a stream. */
   events: number;
   stream: boolean;
-  path: '/v1/chat/completions' | '/v1/messages';
-  /** The stand-in reads the shape of its response from it: `bench/<events>`, `bench/<events>/<ms between two>`. */
+  path: '/v1/chat/completions' | '/v1/messages' | '/v1/responses';
+  /** The stand-in reads the shape of its response from it: `bench/<events>`, `bench/<events>/<ms between two>`, `…/messages`. */
   model: string;
   body: string;
 };
@@ -17,23 +19,6 @@ const QUESTION = 'Please explain how a model router chooses a target, in a few w
 const SMALL = ['user', 'assistant', 'user'].map((role) => ({ role, content: QUESTION }));
 
 const SYSTEM = 'You are a careful engineer who reads before writing. '.repeat(96);
-const TOOLS = Array.from({ length: 20 }, (_, index) => ({
-  name: `tool_${index}`,
-  description: 'Reads a part of a file of the project and returns its lines with their numbers.',
-  input_schema: {
-    type: 'object',
-    properties: {
-      path: { type: 'string', description: 'Path of the file, relative to the project' },
-      range: {
-        type: 'object',
-        properties: { from: { type: 'integer' }, to: { type: 'integer' } },
-        required: ['from'],
-      },
-      options: { type: 'array', items: { type: 'string', enum: ['numbers', 'blame', 'plain'] } },
-    },
-    required: ['path'],
-  },
-}));
 const CALLS = Array.from({ length: 6 }, (_, index) => `toolu_${index}`);
 const RESULT = 'const line = 1;\n'.repeat(56);
 
@@ -78,6 +63,7 @@ const lengthen = (message: object | undefined) => ({
 
 const chat = { path: '/v1/chat/completions' as const };
 const messages = { path: '/v1/messages' as const };
+const responses = { path: '/v1/responses' as const };
 
 const caseOf = (
   name: string,
@@ -86,7 +72,8 @@ const caseOf = (
   rest: object = { messages: SMALL },
 ): Case => {
   const { model = `bench/${load.events}`, stream } = load;
-  const body = JSON.stringify({ model, max_tokens: 100, stream, ...rest });
+  const cap = path === '/v1/responses' ? 'max_output_tokens' : 'max_tokens';
+  const body = JSON.stringify({ model, [cap]: 100, stream, ...rest });
   return { name, path, ...load, model, body };
 };
 
@@ -114,12 +101,44 @@ export const CASES: Case[] = [
   }),
 ];
 
+const ON_MESSAGES = 'bench/20/messages';
+
+/** Bodies of an agent that has worked for a while, by the protocols of the caller and of the upstream. */
+const AGENTS = [30, 100, 250, 400, 800].flatMap((kilobytes) => {
+  const load = { ...WHOLE, requests: Math.ceil(4_000 / kilobytes), connections: 5 };
+  const name = (pair: string) => `agent body ${kilobytes} KB, ${pair}`;
+  const bytes = kilobytes * 1_000;
+  const onMessages = { ...load, model: ON_MESSAGES };
+  return [
+    caseOf(
+      name('messages to messages'),
+      messages,
+      onMessages,
+      agentBody.messages(bytes, ON_MESSAGES),
+    ),
+    caseOf(name('chat to chat'), chat, load, agentBody.chat(bytes)),
+    caseOf(name('messages to chat'), messages, load, agentBody.messages(bytes, ON_MESSAGES)),
+    caseOf(name('responses to messages'), responses, onMessages, agentBody.responses(bytes)),
+  ];
+});
+CASES.push(...AGENTS);
+
 /** Its first event is timed; the second follows a millisecond later, so that they do not share a write. */
 export const FIRST_EVENT = caseOf('first event', messages, {
   ...{ requests: 60, connections: 1, events: 2, stream: true, model: 'bench/2/1' },
 });
 
+/** The same with the body of an agent. */
+export const FIRST_EVENT_OF_AGENT = caseOf(
+  'first event, agent body 30 KB',
+  messages,
+  { requests: 60, connections: 1, events: 2, stream: true, model: 'bench/2/1/messages' },
+  agentBody.messages(30_000, 'bench/2/1/messages'),
+);
+
 /** The first requests of a process. */
 export const YOUNG = caseOf('young process', chat, { ...WHOLE, requests: 20, connections: 1 });
 
-export const MODELS = [...new Set([...CASES, FIRST_EVENT].map(({ model }) => model))];
+export const MODELS = [
+  ...new Set([...CASES, FIRST_EVENT, FIRST_EVENT_OF_AGENT].map(({ model }) => model)),
+];

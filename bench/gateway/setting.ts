@@ -28,7 +28,7 @@ export const modelsAt = (url: string): Model[] =>
     targets: [
       {
         upstream: 'bench',
-        protocol: 'chat',
+        protocol: id.endsWith('/messages') ? 'messages' : 'chat',
         baseUrl: url,
         model: id,
         secret: 'bench',

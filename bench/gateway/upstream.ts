@@ -10,6 +10,8 @@ const EVENTS_PER_WRITE = 16;
 const BASE = { id: 'chatcmpl-1', created: 1, model: 'bench' };
 const USAGE = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 };
 
+const COUNTS = { input_tokens: 100, output_tokens: 20 };
+
 const eventOf = (rest: object) =>
   `data: ${JSON.stringify({ ...BASE, object: 'chat.completion.chunk', ...rest })}\n\n`;
 const chunkOf = (delta: object, finish: string | null = null) =>
@@ -26,13 +28,31 @@ const streamOf = (events: number): string[] => [
   'data: [DONE]\n\n',
 ];
 
+const messagesEventOf = (type: string, fields: object) =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+
+/** The same in the messages protocol. */
+const messagesOf = (events: number): string[] => {
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'bench', content: [] };
+  return [
+    messagesEventOf('message_start', { message: { ...message, usage: COUNTS } }),
+    messagesEventOf('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+    ...textsOf(events).map((text) =>
+      messagesEventOf('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
+    ),
+    messagesEventOf('content_block_stop', { index: 0 }),
+    messagesEventOf('message_delta', { delta: { stop_reason: 'end_turn' }, usage: COUNTS }),
+    messagesEventOf('message_stop', {}),
+  ];
+};
+
 const headOf = (fields: string) => `HTTP/1.1 200 OK\r\n${fields}\r\nconnection: keep-alive\r\n\r\n`;
 const STREAM_HEAD = headOf('content-type: text/event-stream\r\ntransfer-encoding: chunked');
 const LAST_CHUNK = '0\r\n\r\n';
 
 /** The writes of a stream. Each message is an HTTP chunk, as providers flush each token; `perWrite` of them share a write. */
-const writesOf = (events: number, perWrite: number): Buffer[] => {
-  const chunks = streamOf(events).map((text) => `${text.length.toString(16)}\r\n${text}\r\n`);
+const writesOf = (stream: string[], perWrite: number): Buffer[] => {
+  const chunks = stream.map((text) => `${text.length.toString(16)}\r\n${text}\r\n`);
   const writes: string[] = [];
   for (let from = 0; from < chunks.length; from += perWrite) {
     writes.push(chunks.slice(from, from + perWrite).join(''));
@@ -58,20 +78,28 @@ const once = <Result>(make: (events: number) => Result) => {
     return result;
   };
 };
-const knownStream = once((events) => writesOf(events, EVENTS_PER_WRITE));
-const pacedStream = once((events) => writesOf(events, 1));
+const CHAT = {
+  known: once((events) => writesOf(streamOf(events), EVENTS_PER_WRITE)),
+  paced: once((events) => writesOf(streamOf(events), 1)),
+};
+const MESSAGES = {
+  known: once((events) => writesOf(messagesOf(events), EVENTS_PER_WRITE)),
+  paced: once((events) => writesOf(messagesOf(events), 1)),
+};
 const knownWhole = once(wholeOf);
 
 const answer = async (socket: Socket, request: Buffer) => {
   const named = request.indexOf('"bench/');
   const model = request.toString('latin1', named, named + 40);
-  const [, events = '1', pause] = /^"bench\/(\d+)(?:\/(\d+))?"/.exec(model) ?? [];
+  const shape = /^"bench\/(\d+)(?:\/(\d+))?(\/messages)?"/.exec(model);
+  const [, events = '1', pause, isMessages] = shape ?? [];
+  const { known, paced } = isMessages ? MESSAGES : CHAT;
   if (!request.includes('"stream":true')) {
     socket.write(knownWhole(Number(events)));
   } else if (pause === undefined) {
-    for (const bytes of knownStream(Number(events))) socket.write(bytes);
+    for (const bytes of known(Number(events))) socket.write(bytes);
   } else {
-    for (const bytes of pacedStream(Number(events))) {
+    for (const bytes of paced(Number(events))) {
       socket.write(bytes);
       await delay(Number(pause));
     }

@@ -2,7 +2,7 @@ import type { Target } from '../catalog/catalog.ts';
 import type { ResponseMeta } from '../protocols/generation.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
-import { originOf, stripForeignThinking } from '../protocols/thinking/origin.ts';
+import { originOf } from '../protocols/thinking/origin.ts';
 import type { Keeper } from '../replay/keeper.ts';
 import { classifyFailure } from '../routing/classify-failure.ts';
 import type { FailedAttempt, Failover, Opened } from '../routing/failover.ts';
@@ -112,7 +112,7 @@ export const createFetchAnswer = ({
       call: (candidate) => {
         attempts.start(candidate);
         return upstream.open({
-          request: stripForeignThinking(request, originOf(candidate)),
+          request: { ...request, thinkingFrom: originOf(candidate) },
           target: candidate,
           onForm: (form) => {
             assertWhole(checked, form);

@@ -94,5 +94,7 @@ export const readBody = async ({
   const content = await decodeContent(headers['content-encoding'], body);
   const bytes = content === body ? sentBytes : content.length;
   const isUtf8 = typeof content !== 'string' && content[0] !== FIRST_OF_MARK;
-  return { ...parseJsonObject(textOf(content), bytes), utf8: isUtf8 ? content : undefined };
+  const text = textOf(content);
+  const source = parseJsonObject(text, bytes);
+  return { ...source, utf8: isUtf8 && source.text === text ? content : undefined };
 };

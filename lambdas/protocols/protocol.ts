@@ -1,5 +1,7 @@
 import type { Bytes } from '../support/bytes.ts';
 import type { ApiError } from '../support/errors.ts';
+import type { Json } from './bytes/json.ts';
+import type { Edit } from './bytes/splice.ts';
 import type { Generation, GenerationEvent, GenerationRequest, ResponseMeta } from './generation.ts';
 import type { Profile } from './profile.ts';
 import type { CallerProtocolName, ProtocolName, UpstreamProtocolName } from './protocol-name.ts';
@@ -149,6 +151,11 @@ export type UpstreamProtocol = {
 
   /** @throws ApiError 400 when no part of the conversation has a form in this protocol. */
   encodeRequest(request: GenerationRequest, target: WireTarget): Record<string, unknown>;
+  /**
+   * What of a received body the target gets in another form; undefined for a request of another protocol. Everything else is
+   * sent as it was received. `request` is what the body was decoded to. @throws ApiError as `encodeRequest`
+   */
+  editsOf?(request: GenerationRequest, target: WireTarget, received: Json): Edit[] | undefined;
   /**
    * Decodes a response that is not streamed, into the events that a stream would give.
    * @throws UpstreamError when the body is not a response of this protocol.

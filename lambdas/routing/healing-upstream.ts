@@ -11,30 +11,24 @@ import {
   withDifferences,
 } from '../protocols/rejections/differences.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
+import { NO_ORIGIN, stripForeignThinking } from '../protocols/thinking/origin.ts';
 import type { Log } from '../support/log.ts';
 import type { Upstream, UpstreamCall } from '../upstreams/upstream.ts';
 import { type Lessons, withProfile } from './lessons.ts';
-
-const withoutThinking = (request: GenerationRequest): GenerationRequest => ({
-  ...request,
-  turns: request.turns.map((turn) => ({
-    ...turn,
-    blocks: turn.blocks.filter(({ type }) => type !== 'thinking'),
-  })),
-});
 
 /** The call in the form that the rejections leave. */
 const heal = (call: UpstreamCall, differences: ModelDifference[]): UpstreamCall => ({
   ...call,
   request: differences.some(({ member }) => member === 'history')
-    ? withoutThinking(call.request)
+    ? { ...call.request, thinkingFrom: NO_ORIGIN }
     : call.request,
   target: withProfile(call.target, withDifferences(call.target.profile ?? {}, differences)),
 });
 
 const sentBy = ({ request, target, protocol, maxOutputTokens }: UpstreamCall) => {
   const wire = wireTargetOf(target, maxOutputTokens);
-  return [protocol.encodeRequest(request, wire), protocol.headers?.(request, wire)];
+  const own = stripForeignThinking(request);
+  return [protocol.encodeRequest(own, wire), protocol.headers?.(own, wire)];
 };
 
 const differenceOf = (error: unknown): ModelDifference | undefined =>

@@ -1,4 +1,6 @@
 import { createConnectionPools } from '../http-client/connections.ts';
+import { asRecord, type Json } from '../protocols/bytes/json.ts';
+import { splice } from '../protocols/bytes/splice.ts';
 import {
   type HeaderMap,
   type UnsignedRequest,
@@ -8,6 +10,7 @@ import {
 } from '../protocols/protocol.ts';
 import type { Confidential } from '../protocols/rejections/reason.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
+import { stripForeignThinking } from '../protocols/thinking/origin.ts';
 import { type Bytes, sha256Of, sizeOf } from '../support/bytes.ts';
 import type { Clock } from '../support/clock.ts';
 import { CONNECT_MS, firstEventMs } from './deadlines.ts';
@@ -24,8 +27,15 @@ import type { EventBatches, UpstreamCall } from './upstream.ts';
 export const ROLE_VERSION = 'role';
 
 /** Streamed if possible: that gives a first-event and an idle limit, and shows a truncated answer as one. */
-const encodeBody = ({ request, protocol, source }: UpstreamCall, target: WireTarget) => {
-  const wire = protocol.encodeRequest({ ...request, stream: !request.isWhole }, target);
+const encodeBody = (
+  { request, protocol, source }: UpstreamCall,
+  target: WireTarget,
+): { wire: Json; body: Bytes } => {
+  const sent = stripForeignThinking({ ...request, stream: !request.isWhole });
+  const received = asRecord(source?.value);
+  const edits = received && protocol.editsOf?.(sent, target, received);
+  if (source && edits) return { wire: received, body: splice(source, edits) };
+  const wire = protocol.encodeRequest(sent, target);
   return { wire, body: encodeJson(wire, source?.bytes) };
 };
 

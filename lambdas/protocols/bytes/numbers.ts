@@ -1,3 +1,4 @@
+import { isRecord, withoutSpelling } from '../../support/readers.ts';
 import { type Limits, outlineOf, type Place } from './outline.ts';
 import { endOfString } from './strings.ts';
 
@@ -42,4 +43,16 @@ export const parseWritten = (text: string): unknown => {
   const value: unknown = JSON.parse(text);
   if (!SUSPECT.test(text)) return value;
   return withWrittenNumbers(text, value, outlineOf(text, LIMITS).places);
+};
+
+/** Whether two values are the same JSON but for the spelling of numbers, and for members that are null or undefined. */
+export const isSameJson = (one: unknown, other: unknown): boolean => {
+  const [left, right] = [withoutSpelling(one), withoutSpelling(other)];
+  if (!isRecord(left) || !isRecord(right)) {
+    const isList = Array.isArray(left) && Array.isArray(right) && left.length === right.length;
+    if (isList) return left.every((item, index) => isSameJson(item, right[index]));
+    return left === right || (left == null && right == null);
+  }
+  const names = new Set([...Object.keys(left), ...Object.keys(right)]);
+  return [...names].every((name) => isSameJson(left[name], right[name]));
 };

@@ -26,6 +26,8 @@ export const callerToolNames = (request: GenerationRequest): ((wireName: string)
 /** The rule of Mistral, and of servers that run its models with its tokenizer. */
 const VALID_SHORT_ID = /^[a-zA-Z0-9]{9}$/;
 
+export const isShortId = (id: string): boolean => VALID_SHORT_ID.test(id);
+
 const hashOf = (text: string): string =>
   createHash('sha256')
     .update(text)
@@ -35,7 +37,7 @@ const hashOf = (text: string): string =>
 
 /** The short form of each id: unchanged if valid. Different ids stay different. */
 const createShortIds = (ids: string[]) => {
-  const shortIds = new Map(ids.filter((id) => VALID_SHORT_ID.test(id)).map((id) => [id, id]));
+  const shortIds = new Map(ids.filter(isShortId).map((id) => [id, id]));
   const used = new Set(shortIds.keys());
   const mint = (id: string, salt = ''): string => {
     const short = hashOf(id + salt);

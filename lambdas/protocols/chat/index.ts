@@ -1,5 +1,6 @@
 import { type CallerProtocol, credentialHeader, type UpstreamProtocol } from '../protocol.ts';
 import { streamDecoder } from './decode-stream.ts';
+import { editsOf } from './edits.ts';
 import { streamEncoder } from './encode-stream.ts';
 import { encodeError, encodeStreamError } from './error.ts';
 import { NAME } from './name.ts';
@@ -13,6 +14,7 @@ export const chat: CallerProtocol & UpstreamProtocol & { name: typeof NAME } = {
   isTerminal: (message) => 'data' in message && message.data === '[DONE]',
   decodeRequest,
   encodeRequest,
+  editsOf,
   decodeResponse,
   encodeResponse,
   streamDecoder,

@@ -116,12 +116,14 @@ const fitReasoning = (request: GenerationRequest, profile: Profile): Fitted => {
 /** The vendor's limit on end-user ids. Longer ones are agents' telemetry for another vendor. */
 const MAX_USER_LENGTH = 64;
 
-const encodeUser = ({ user }: GenerationRequest): string | undefined =>
+export const encodeUser = ({ user }: GenerationRequest): string | undefined =>
   user !== undefined && user.length <= MAX_USER_LENGTH ? user : undefined;
 
 /** At least 1, the protocol's minimum, and at most the model's maximum. */
-const encodeMaxTokens = ({ maxTokens }: GenerationRequest, { maxOutputTokens }: WireTarget) =>
-  maxTokens === undefined ? undefined : Math.max(1, Math.min(maxTokens, maxOutputTokens));
+export const encodeMaxTokens = (
+  { maxTokens }: GenerationRequest,
+  { maxOutputTokens }: WireTarget,
+) => (maxTokens === undefined ? undefined : Math.max(1, Math.min(maxTokens, maxOutputTokens)));
 
 /** Fields of the responses protocol that have the same name here. */
 const SHARED = ['service_tier', 'safety_identifier', 'verbosity'];
@@ -134,7 +136,7 @@ const sharedFields = ({ protocol, fields }: Extras): Json => {
 };
 
 /** The request as the target's model accepts it. */
-const fitTo = (original: GenerationRequest, target: WireTarget): Fitted => {
+export const fitTo = (original: GenerationRequest, target: WireTarget): Fitted => {
   const { request, dropped } = fitRequest(original, target);
   const reasoned = fitReasoning(request, target);
   return { request: reasoned.request, dropped: [...dropped, ...reasoned.dropped] };

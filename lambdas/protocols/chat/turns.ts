@@ -173,9 +173,11 @@ const encodeAssistant = (turn: Turn, sameProtocol: boolean): Json | undefined =>
 
 /** An agent's accounting line; it changes on every request, which would defeat the upstream's cache. */
 const BILLING_LINE = /^x-anthropic-billing-header:/;
+export const isBillingLine = (text: unknown): boolean =>
+  typeof text === 'string' && BILLING_LINE.test(text);
 
 const encodeSystem = ({ blocks, extras }: Turn, sameProtocol: boolean): Json | undefined => {
-  const kept = blocks.filter((block) => block.type !== 'text' || !BILLING_LINE.test(block.text));
+  const kept = blocks.filter((block) => block.type !== 'text' || !isBillingLine(block.text));
   const content = contentOf(kept, sameProtocol);
   if (content.length === 0 && !sameProtocol) return undefined;
   return { ...extraFieldsFor(NAME, extras), role: 'system', content };

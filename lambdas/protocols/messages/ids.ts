@@ -11,6 +11,9 @@ const decode = (text: string): string => Buffer.from(text, 'base64url').toString
 
 const isMarked = (id: string): boolean => id.startsWith(MARK) || isCarrier(id);
 
+/** Whether a target may get an id unchanged: it is valid, and carries no extras of another protocol. */
+export const isOwnToolId = (id: string): boolean => FITS.test(id) && !isCarrier(id);
+
 /** A valid tool-use id: unchanged if valid. Injective and stateless. */
 export const wireToolId = (id: string): string =>
   FITS.test(id) && !isMarked(id) ? id : `${MARK}${encode(id)}`;

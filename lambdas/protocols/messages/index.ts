@@ -9,6 +9,7 @@ import {
 } from '../protocol.ts';
 import { withCallerBetas } from './betas.ts';
 import { streamDecoder } from './decode-stream.ts';
+import { editsOf } from './edits.ts';
 import { streamEncoder } from './encode-stream.ts';
 import { encodeError, encodeStreamError } from './error.ts';
 import { NAME } from './name.ts';
@@ -32,6 +33,7 @@ export const messages: CallerProtocol & UpstreamProtocol & { name: typeof NAME }
   decodeRequest,
   decodeCountRequest,
   encodeRequest,
+  editsOf,
   decodeResponse,
   encodeResponse,
   streamDecoder,

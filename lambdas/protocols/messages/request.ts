@@ -126,7 +126,7 @@ export const decodeCountRequest = (body: unknown): GenerationRequest =>
 
 // --- canonical -> wire ---
 
-const encodeEffort = ({ reasoning }: GenerationRequest): string | undefined => {
+export const encodeEffort = ({ reasoning }: GenerationRequest): string | undefined => {
   if (reasoning?.effort === 'none') return undefined;
   return reasoning?.effort === 'minimal' ? 'low' : reasoning?.effort;
 };
@@ -154,7 +154,7 @@ const mergeField = (passthrough: unknown, canonical: object | undefined) =>
     : { ...asRecord(passthrough), ...canonical };
 
 /** The request as the target's model accepts it. */
-const fitTo = (original: GenerationRequest, target: WireTarget): Fitted => {
+export const fitTo = (original: GenerationRequest, target: WireTarget): Fitted => {
   const { request, dropped } = fitRequest(original, target);
   const thinking = fitThinking(request, target);
   return { request: thinking.request, dropped: [...dropped, ...thinking.dropped] };

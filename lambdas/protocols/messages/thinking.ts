@@ -69,7 +69,8 @@ const encodeMode = (
     return encodeEnabled(passthrough, budgetTokens, cap);
   }
   if (mode) return omitUndefined({ ...passthrough, type: mode, budget_tokens: budgetTokens });
-  if (isFromSameProtocol(request)) return passthrough;
+  // The members of a form that was left out have no meaning without it.
+  if (isFromSameProtocol(request)) return passthrough?.type === undefined ? undefined : passthrough;
   if (effort === 'none') return { type: 'disabled' };
   // Newer models omit their thinking from the response by default.
   return isTurnedOn(request) ? { type: 'adaptive', display: 'summarized' } : undefined;

@@ -86,14 +86,15 @@ const mergeTurns = (turns: Turn[]): Turn[] =>
     (turn) => ({ ...turn, blocks: resultsFirst(turn.blocks) }),
   );
 
+/** A text of the system within a turn of the user. */
+export const reminderOf = (text: string): string =>
+  `<system-reminder>\n${text}\n</system-reminder>`;
+
 /** Turns a later system turn into a marked user turn, in its place. */
 const asReminder = (turn: Turn): Turn => {
   if (turn.role !== 'system') return turn;
   const wrapped = turn.blocks.map(
-    (block): Block =>
-      block.type === 'text'
-        ? { ...block, text: `<system-reminder>\n${block.text}\n</system-reminder>` }
-        : block,
+    (block): Block => (block.type === 'text' ? { ...block, text: reminderOf(block.text) } : block),
   );
   return { role: 'user', blocks: wrapped };
 };

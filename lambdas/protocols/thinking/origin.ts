@@ -71,11 +71,20 @@ export const createOriginTagger = (
   };
 };
 
+/** The signature that `origin` issued, without its tag; undefined if it did not, or does not sign. */
+export const ownSignature = (signature: unknown, origin: string): string | undefined => {
+  const [, issuer, own] = TAG.exec(asString(signature) ?? '') ?? [];
+  return issuer === origin ? own || undefined : undefined;
+};
+
+/** No origin: a history is sent without any thinking. */
+export const NO_ORIGIN = '';
+
 const isThinking = (block: Block): block is ThinkingBlock => block.type === 'thinking';
 
 const stripBlock = (block: ThinkingBlock, origin: string): Block[] => {
   // Chat callers send thinking without a signature; chat upstreams accept it, others omit it.
-  if (block.signature === undefined) return [block];
+  if (block.signature === undefined) return origin === NO_ORIGIN ? [] : [block];
   const [, issuer, signature] = TAG.exec(block.signature) ?? [];
   if (issuer !== origin) return [];
   const { signature: _, ...bare } = block;
@@ -95,9 +104,13 @@ const stripTurn = (turn: Turn, origin: string): Turn =>
 /** Keeps the thinking of `origin`, with its original signature; removes that of other origins. */
 export const stripForeignThinking = (
   request: GenerationRequest,
-  origin: string,
-): GenerationRequest => ({
-  ...request,
-  extras: withOwnContainer(request.extras, origin),
-  turns: request.turns.map((turn) => stripTurn(turn, origin)),
-});
+  origin = request.thinkingFrom,
+): GenerationRequest =>
+  origin === undefined
+    ? request
+    : {
+        ...request,
+        thinkingFrom: origin,
+        extras: withOwnContainer(request.extras, origin),
+        turns: request.turns.map((turn) => stripTurn(turn, origin)),
+      };

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { spliceText } from '../../../lambdas/protocols/bytes/splice.ts';
 import { assertConsistent } from '../../../lambdas/protocols/ledger/assert-consistent.ts';
 import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { stripForeignThinking } from '../../../lambdas/protocols/thinking/origin.ts';
 import { ApiError } from '../../../lambdas/support/errors.ts';
+import { isRecord } from '../../../lambdas/support/readers.ts';
 import { type Case, requestCases, toJsonText, UPSTREAMS } from '../../support/golden.ts';
 
 const TARGET = { model: 'upstream-model', maxOutputTokens: 64_000 };
@@ -17,14 +19,17 @@ const targetOf = ({ read }: Case) => ({ ...TARGET, ...JSON.parse(read('target.js
 const send = (example: Case, to: UpstreamProtocolName): unknown => {
   const { from, input } = example;
   try {
-    const request = callerProtocols[from].decodeRequest(JSON.parse(input));
+    const received = JSON.parse(input);
+    const request = callerProtocols[from].decodeRequest(received);
     assertConsistent(request);
     const cannotSay = upstreamProtocols[to].cannotSay(request);
     if (cannotSay.length > 0) return { cannotSay };
-    return upstreamProtocols[to].encodeRequest(
-      stripForeignThinking(request, MARKS[to]),
-      targetOf(example),
-    );
+    const own = stripForeignThinking(request, MARKS[to]);
+    const target = targetOf(example);
+    const edits = upstreamProtocols[to].editsOf?.(own, target, received);
+    return edits
+      ? JSON.parse(spliceText(input, edits))
+      : upstreamProtocols[to].encodeRequest(own, target);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const { status, type, message, param } = error;
@@ -44,10 +49,12 @@ describe.each(UPSTREAMS)('a request for an upstream of %s', (to) => {
   test.each(cases)('$name', (example) => {
     const sent = send(example, to);
     example.expectGolden(`to-${to}.json`, toJsonText(sent));
-    if (sent !== null && typeof sent === 'object' && 'messages' in sent) {
+    if (sent !== null && typeof sent === 'object' && 'messages' in sent && isRecord(sent)) {
       // What goes out is what the protocol itself would take in.
       const again = callerProtocols[to].decodeRequest(sent);
-      expect(upstreamProtocols[to].encodeRequest(again, targetOf(example))).toEqual(sent);
+      if (example.from === to) {
+        expect(upstreamProtocols[to].editsOf?.(again, targetOf(example), sent)).toEqual([]);
+      } else expect(upstreamProtocols[to].encodeRequest(again, targetOf(example))).toEqual(sent);
     }
   });
 });

@@ -1,0 +1,117 @@
+/** Conversations of a coding agent, of any size, in the words of each protocol. */
+import { hash } from 'node:crypto';
+
+const SYSTEM = 'You are a careful engineer who reads before writing. '.repeat(142);
+
+export const TOOLS = Array.from({ length: 20 }, (_, index) => ({
+  name: `tool_${index}`,
+  description: 'Reads a part of a file of the project and returns its lines with their numbers.',
+  input_schema: {
+    type: 'object',
+    properties: {
+      path: { type: 'string', description: 'Path of the file, relative to the project' },
+      range: {
+        type: 'object',
+        properties: { from: { type: 'integer' }, to: { type: 'integer' } },
+        required: ['from'],
+      },
+      options: { type: 'array', items: { type: 'string', enum: ['numbers', 'blame', 'plain'] } },
+    },
+    required: ['path'],
+  },
+}));
+/** 4.4 KB of a file, with quotes, line breaks and some text that is not ASCII. */
+const CODE = `export const read = (path: string): string => {
+  // Größe und Länge prüfen – 読み込み: "${'x'.repeat(12)}"
+  if (path === '') throw new Error("no path");
+  return files.get(path)?.text ?? '';\n};\n`.repeat(20);
+
+const THOUGHT = 'The test expects an error for an empty path, so the check comes first. '.repeat(6);
+/** As the router marks what the bench's upstream signed. */
+const signatureOf = (model: string) =>
+  `mrs1.${hash('sha256', `bench\n${model}`).slice(0, 12)}.${'EqQBCkgIARABGAIiQL8'.repeat(16)}`;
+
+type Round = { id: string; path: string; result: string };
+
+/** As many rounds of tools as make about `bytes`: results of 1 to 8 KB. */
+const roundsOf = (bytes: number): Round[] => {
+  const rounds: Round[] = [];
+  for (let size = 0; size < bytes - 24_000; ) {
+    const result = CODE.slice(0, 1_000 + ((rounds.length * 1_700) % 7_000)).padEnd(1_000, ' ');
+    rounds.push({ id: `toolu_${rounds.length}`, path: `src/file-${rounds.length}.ts`, result });
+    size += result.length + THOUGHT.length + 600;
+  }
+  return rounds;
+};
+
+const MARK = { cache_control: { type: 'ephemeral' } };
+
+const messagesBody = (rounds: Round[], signature: string) => ({
+  system: [
+    { type: 'text', text: 'You are an agent.' },
+    { type: 'text', text: SYSTEM, ...MARK },
+    { type: 'text', text: SYSTEM, ...MARK },
+  ],
+  tools: TOOLS,
+  thinking: { type: 'adaptive' },
+  messages: [
+    { role: 'user', content: [{ type: 'text', text: 'Fix the test.' }] },
+    ...rounds.flatMap(({ id, path, result }) => [
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: THOUGHT, signature },
+          { type: 'text', text: `I read ${path}.` },
+          { type: 'tool_use', id, name: 'tool_1', input: { path, range: { from: 1, to: 200 } } },
+        ],
+      },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: result }] },
+    ]),
+  ],
+});
+
+const chatBody = (rounds: Round[]) => ({
+  tools: TOOLS.map(({ name, description, input_schema: parameters }) => ({
+    type: 'function',
+    function: { name, description, parameters },
+  })),
+  messages: [
+    { role: 'system', content: SYSTEM + SYSTEM },
+    { role: 'user', content: 'Fix the test.' },
+    ...rounds.flatMap(({ id, path, result }) => [
+      {
+        role: 'assistant',
+        content: `I read ${path}. ${THOUGHT}`,
+        tool_calls: [
+          {
+            ...{ id, type: 'function' },
+            function: { name: 'tool_1', arguments: JSON.stringify({ path, range: { from: 1 } }) },
+          },
+        ],
+      },
+      { role: 'tool', tool_call_id: id, content: result },
+    ]),
+  ],
+});
+
+const responsesBody = (rounds: Round[]) => ({
+  instructions: SYSTEM + SYSTEM,
+  tools: TOOLS.map(({ name, description, input_schema: parameters }) => ({
+    ...{ type: 'function', name, description, parameters, strict: false },
+  })),
+  input: [
+    { role: 'user', content: 'Fix the test.' },
+    ...rounds.flatMap(({ id, path, result }) => [
+      { role: 'assistant', content: `I read ${path}. ${THOUGHT}` },
+      { type: 'function_call', call_id: id, name: 'tool_1', arguments: JSON.stringify({ path }) },
+      { type: 'function_call_output', call_id: id, output: result },
+    ]),
+  ],
+});
+
+/** The body of an agent that has worked for a while, of about `bytes`. */
+export const agentBody = {
+  messages: (bytes: number, model: string) => messagesBody(roundsOf(bytes), signatureOf(model)),
+  chat: (bytes: number) => chatBody(roundsOf(bytes)),
+  responses: (bytes: number) => responsesBody(roundsOf(bytes)),
+};

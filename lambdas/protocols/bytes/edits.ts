@@ -1,0 +1,22 @@
+import type { Json } from './json.ts';
+import { isSameJson } from './numbers.ts';
+import { type Edit, remove, set } from './splice.ts';
+
+/** Writes `value` as a member unless it is that already; undefined removes the member. */
+export const setMember = (received: Json, name: string, value: unknown): Edit[] => {
+  if (isSameJson(received[name], value)) return [];
+  return [value === undefined ? remove([name]) : set([name], value)];
+};
+
+/** Clients write null for what they do not set; some providers reject it. */
+export const withoutNulls = (received: Json, path: Edit['path'] = [], kept?: string): Edit[] => {
+  const edits: Edit[] = [];
+  for (const name in received) {
+    if (received[name] === null && name !== kept) edits.push(remove([...path, name]));
+  }
+  return edits;
+};
+
+/** Whether a text has only white space: a vendor rejects one without a visible character. */
+export const isBlankText = (value: unknown): boolean =>
+  typeof value === 'string' ? !/\S/.test(value) : false;

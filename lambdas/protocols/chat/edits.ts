@@ -1,0 +1,138 @@
+import { setMember, withoutNulls } from '../bytes/edits.ts';
+import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
+import { isSameJson } from '../bytes/numbers.ts';
+import { type Edit, remove, set } from '../bytes/splice.ts';
+import type { GenerationRequest } from '../generation.ts';
+import type { WireTarget } from '../protocol.ts';
+import { usesFunctions } from './functions.ts';
+import { type Context, historyEdits } from './history-edits.ts';
+import { NAME } from './name.ts';
+import { encodeMaxTokens, encodeUser, fitTo } from './request.ts';
+import { encodeToolFields } from './tools.ts';
+
+const unsent = ({ received }: Context): Edit[] => withoutNulls(received);
+
+const model = ({ received, target }: Context): Edit[] => setMember(received, 'model', target.model);
+
+const stream = ({ received, request }: Context): Edit[] =>
+  received.stream == null && !request.stream ? [] : setMember(received, 'stream', request.stream);
+
+/** Usage is always requested: the call's record needs it. */
+const streamOptions = ({ received, request }: Context): Edit[] => {
+  const { stream_options: options } = received;
+  if (!request.stream) return options == null ? [] : [remove(['stream_options'])];
+  if (!asRecord(options)) return [set(['stream_options'], { include_usage: true })];
+  const isIncluded = asRecord(options)?.include_usage === true;
+  return isIncluded ? [] : [set(['stream_options', 'include_usage'], true)];
+};
+
+const CAPS = ['max_tokens', 'max_completion_tokens'];
+
+const cap = ({ received, request, target }: Context): Edit[] => {
+  const own = received.max_completion_tokens == null ? CAPS[0] : CAPS[1];
+  const field = target.maxTokensField ?? own;
+  const value = encodeMaxTokens(request, target);
+  return CAPS.flatMap((name) => setMember(received, name, name === field ? value : undefined));
+};
+
+/** Fields that a model may reject, without a canonical form. */
+const SAMPLING = [
+  ...['frequency_penalty', 'presence_penalty', 'logit_bias', 'logprobs', 'top_logprobs'],
+];
+
+const sampling = ({ received, request, fitted }: Context): Edit[] => {
+  const { temperature, topP: top_p, topK: top_k, extras } = fitted;
+  const kept: Json = { temperature, top_p, top_k };
+  const canonical = Object.keys(kept).flatMap((name) =>
+    setMember(received, name, kept[name] ?? undefined),
+  );
+  const others = SAMPLING.filter(
+    (name) => name in request.extras.fields && !(name in extras.fields),
+  );
+  return [...canonical, ...others.map((name) => remove([name]))];
+};
+
+const effort = ({ received, fitted }: Context): Edit[] =>
+  setMember(received, 'reasoning_effort', fitted.reasoning?.effort);
+
+const user = ({ received, request }: Context): Edit[] =>
+  setMember(received, 'user', encodeUser(request));
+
+const stops = ({ received: { stop } }: Context): Edit[] =>
+  Array.isArray(stop) && stop.length === 0 ? [remove(['stop'])] : [];
+
+/** The vendor requires a name. */
+const responseFormat = ({ received: { response_format: format } }: Context): Edit[] => {
+  const schema = asRecord(asRecord(format)?.json_schema);
+  const path = ['response_format', 'json_schema'];
+  if (!schema) return [];
+  return [
+    ...(schema.name == null ? [set([...path, 'name'], 'output')] : []),
+    ...(schema.schema == null ? [set([...path, 'schema'], {})] : []),
+  ];
+};
+
+// --- tools ---
+
+const TOOL_FIELDS = ['tools', 'functions', 'tool_choice', 'function_call', 'parallel_tool_calls'];
+
+/** Choices of the messages protocol, which agents send next to its tools. */
+const isBorrowedChoice = (choice: unknown): boolean =>
+  ['auto', 'any', 'none', 'tool'].includes(asString(asRecord(choice)?.type) ?? '');
+
+/** A function's schema, or the whole of a tool that has the form of the messages protocol. */
+const toolEdits = (sent: unknown, encoded: unknown, path: Edit['path']): Edit[] => {
+  const [tool, wanted] = [asRecord(sent) ?? {}, asRecord(encoded) ?? {}];
+  if ('input_schema' in tool) return [set(path, wanted)];
+  const isFunction = asRecord(tool.function) !== undefined;
+  const [own, fitting] = isFunction
+    ? [asRecord(tool.function), asRecord(wanted.function)]
+    : [tool, wanted];
+  if (!fitting || !('parameters' in fitting)) return [];
+  if (isSameJson(own?.parameters, fitting.parameters)) return [];
+  return [set([...path, ...(isFunction ? ['function'] : []), 'parameters'], fitting.parameters)];
+};
+
+const tools = ({ received, request, fitted }: Context): Edit[] => {
+  const name = usesFunctions(request) ? 'functions' : 'tools';
+  const sent = asArray(received[name]);
+  // The vendor rejects the others without tools.
+  if (sent.length === 0) {
+    return TOOL_FIELDS.flatMap((field) => (field in received ? [remove([field])] : []));
+  }
+  const encoded = encodeToolFields(fitted);
+  const list = asArray(encoded[name]);
+  const isForeign = isBorrowedChoice(received.tool_choice);
+  const isChanged = isForeign || fitted.toolChoice !== request.toolChoice;
+  const choices = isChanged ? ['tool_choice', 'function_call', 'parallel_tool_calls'] : [];
+  return [
+    ...sent.flatMap((tool, index) => toolEdits(tool, list[index], [name, index])),
+    ...choices.flatMap((field) => setMember(received, field, encoded[field])),
+  ];
+};
+
+/** Each may touch only these paths: a law holds them to it. */
+export const EDITS: { paths: string[]; of(context: Context): Edit[] }[] = [
+  { paths: ['*'], of: unsent },
+  { paths: ['model'], of: model },
+  { paths: ['stream'], of: stream },
+  { paths: ['stream_options'], of: streamOptions },
+  { paths: CAPS, of: cap },
+  { paths: ['temperature', 'top_p', 'top_k', ...SAMPLING], of: sampling },
+  { paths: ['reasoning_effort'], of: effort },
+  { paths: ['user'], of: user },
+  { paths: ['stop'], of: stops },
+  { paths: ['response_format'], of: responseFormat },
+  { paths: TOOL_FIELDS, of: tools },
+  { paths: ['messages'], of: historyEdits },
+];
+
+export const editsOf = (
+  request: GenerationRequest,
+  target: WireTarget,
+  received: Json,
+): Edit[] | undefined => {
+  if (request.extras.protocol !== NAME) return undefined;
+  const context = { request, fitted: fitTo(request, target).request, target, received };
+  return EDITS.flatMap(({ of }) => of(context));
+};

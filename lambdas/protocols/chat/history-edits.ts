@@ -1,0 +1,154 @@
+import { withoutNulls } from '../bytes/edits.ts';
+import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
+import { type Edit, remove, set } from '../bytes/splice.ts';
+import type { GenerationRequest } from '../generation.ts';
+import type { WireTarget } from '../protocol.ts';
+import { fittingToolName } from '../tools/names.ts';
+import { isShortId, withReasoningHistory, withShortCallIds } from './compat.ts';
+import { decodeThoughts } from './signed-thinking.ts';
+import { encodeTurns, isBillingLine } from './turns.ts';
+
+/** What the edits of a request depend on. `fitted`: the request as the target's model accepts it. */
+export type Context = {
+  request: GenerationRequest;
+  fitted: GenerationRequest;
+  target: WireTarget;
+  received: Json;
+};
+
+type Path = Edit['path'];
+
+// --- histories that are encoded again ---
+
+/** Parts of the messages protocol, and what no message of a result can hold. */
+const BORROWED = ['tool_use', 'tool_result', 'image'];
+
+const typesIn = (content: unknown): unknown[] =>
+  asArray(content).map((part) => asRecord(part)?.type);
+
+const isResult = ({ role }: Json): boolean => role === 'tool' || role === 'function';
+
+const needsOtherForm = (message: Json): boolean => {
+  const types = typesIn(message.content);
+  return isResult(message)
+    ? types.some((type) => type !== 'text')
+    : types.some((type) => BORROWED.includes(String(type)));
+};
+
+const idsIn = (message: Json): string[] => {
+  const calls = asArray(message.tool_calls).map((call) => asRecord(call)?.id);
+  return [...calls, message.tool_call_id].flatMap((id) => asString(id) ?? []);
+};
+
+const isWithoutThinking = ({ role, reasoning_content }: Json): boolean =>
+  role === 'assistant' && !reasoning_content;
+
+/**
+ * Whether a vendor would reject the messages as they are: results that are not behind their calls or hold media, parts of
+ * another protocol, and what the target's profile requires of ids and of earlier thinking.
+ */
+const needsRepair = (messages: Json[], { target, request, fitted }: Context): boolean => {
+  if (fitted.turns.length !== request.turns.length) return true;
+  if (target.reasoningHistory === 'required' && messages.some(isWithoutThinking)) return true;
+  const isShort = target.toolCallIds === 'short';
+  if (isShort && !messages.flatMap(idsIn).every(isShortId)) return true;
+  return messages.some(
+    (message, index) =>
+      needsOtherForm(message) || (isResult(message) && messages[index - 1]?.role === 'user'),
+  );
+};
+
+// --- single messages ---
+
+/** `image/jpg` is in use but not registered. */
+const JPG = /^data:image\/jpg[;,]/i;
+
+const partEdits = (part: Json, path: Path): Edit[] => {
+  const url = asString(asRecord(part.image_url)?.url);
+  if (url === undefined || !JPG.test(url)) return [];
+  return [set([...path, 'image_url', 'url'], url.replace(/image\/jpg/i, 'image/jpeg'))];
+};
+
+/** Arguments are a text that is JSON; some clients send the value itself, or none. */
+const argumentsOf = (value: unknown): string =>
+  (asRecord(value) ? JSON.stringify(value) : asString(value)) || '{}';
+
+const functionEdits = (called: Json, path: Path): Edit[] => {
+  const { name, arguments: sent } = called;
+  const [fitting, text] = [fittingToolName(asString(name) ?? ''), argumentsOf(sent)];
+  return [
+    ...(fitting === name ? [] : [set([...path, 'name'], fitting)]),
+    ...(text === sent ? [] : [set([...path, 'arguments'], text)]),
+    // The OpenAI SDK adds what it parsed; strict providers reject it.
+    ...('parsed_arguments' in called ? [remove([...path, 'parsed_arguments'])] : []),
+  ];
+};
+
+const callEdits = (call: Json, path: Path): Edit[] => [
+  ...(call.type === undefined ? [set([...path, 'type'], 'function')] : []),
+  ...functionEditsIn(call, 'function', path),
+];
+
+const functionEditsIn = (holder: Json, name: string, path: Path): Edit[] => {
+  const called = asRecord(holder[name]);
+  return called ? functionEdits(called, [...path, name]) : [];
+};
+
+/** What client libraries add to the responses that they send back, and thinking that is not this target's. */
+const addedMembers = (message: Json, { target }: Context): string[] => {
+  const isSigned = decodeThoughts(message.reasoning_details).length > 0;
+  const isRefused = target.reasoningHistory === 'refused';
+  return [
+    ...['parsed', 'provider_specific_fields'],
+    ...(isSigned ? ['reasoning_details'] : []),
+    ...(isSigned || isRefused ? ['reasoning_content'] : []),
+  ].filter((name) => message[name] != null);
+};
+
+const CONTENT = ['tool_calls', 'function_call', 'refusal', 'audio'];
+
+const hasOther = (message: Json): boolean => CONTENT.some((name) => message[name] != null);
+
+const assistantEdits = (message: Json, path: Path, context: Context): Edit[] => [
+  ...addedMembers(message, context).map((name) => remove([...path, name])),
+  ...asArray(message.tool_calls).flatMap((call, index) =>
+    callEdits(asRecord(call) ?? {}, [...path, 'tool_calls', index]),
+  ),
+  ...functionEditsIn(message, 'function_call', path),
+  ...(message.content == null && !hasOther(message) ? [set([...path, 'content'], '')] : []),
+];
+
+/** An agent's accounting line is left out; `developer` is the newer name of a role that every upstream knows. */
+const systemEdits = ({ role, content }: Json, path: Path): Edit[] => {
+  if (isBillingLine(content)) return [remove(path)];
+  const lines = asArray(content).flatMap((part, index) =>
+    isBillingLine(asRecord(part)?.text) ? [remove([...path, 'content', index])] : [],
+  );
+  if (lines.length > 0 && lines.length === asArray(content).length) return [remove(path)];
+  return role === 'developer' ? [...lines, set([...path, 'role'], 'system')] : lines;
+};
+
+const roleEdits = (message: Json, path: Path, context: Context): Edit[] => {
+  if (message.role === 'assistant') return assistantEdits(message, path, context);
+  if (message.role === 'system' || message.role === 'developer') return systemEdits(message, path);
+  return isResult(message) && message.content == null ? [set([...path, 'content'], '')] : [];
+};
+
+const messageEdits = (message: Json, path: Path, context: Context): Edit[] => [
+  ...withoutNulls(message, path, 'content'),
+  ...asArray(message.content).flatMap((part, index) =>
+    partEdits(asRecord(part) ?? {}, [...path, 'content', index]),
+  ),
+  ...roleEdits(message, path, context),
+];
+
+/** The edits of the messages, or of all of them as one. */
+export const historyEdits = (context: Context): Edit[] => {
+  const { fitted, target, received } = context;
+  const messages = asArray(received.messages).map((message) => asRecord(message) ?? {});
+  if (needsRepair(messages, context)) {
+    const turns = withReasoningHistory(withShortCallIds(fitted, target), target);
+    return [set(['messages'], encodeTurns(turns))];
+  }
+  return messages.flatMap((message, index) => messageEdits(message, ['messages', index], context));
+};

@@ -1,0 +1,243 @@
+import { isBlankText, setMember, withoutNulls } from '../bytes/edits.ts';
+import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
+import { isSameJson } from '../bytes/numbers.ts';
+import { type Edit, remove, set } from '../bytes/splice.ts';
+import type { GenerationRequest, NativeTool, Tool } from '../generation.ts';
+import { noContent } from '../ledger/assert-consistent.ts';
+import { extraFieldsFor } from '../ledger/extras.ts';
+import type { WireTarget } from '../protocol.ts';
+import { ownSignature } from '../thinking/origin.ts';
+import { withCallerBetas } from './betas.ts';
+import { needsRepair } from './history.ts';
+import { NAME } from './name.ts';
+import { encodeEffort, fitTo } from './request.ts';
+import { encodeThinking } from './thinking.ts';
+import { encodeToolChoice } from './tools.ts';
+import { encodeTurns, reminderOf } from './turns.ts';
+
+/** What the edits of a request depend on. `fitted`: the request as the target's model accepts it. */
+type Context = {
+  request: GenerationRequest;
+  fitted: GenerationRequest;
+  target: WireTarget;
+  received: Json;
+};
+
+type Path = Edit['path'];
+
+// --- fields at the top level ---
+
+/** Settings of an agent, with paths of its user's machine, are never forwarded. */
+const unsent = ({ received }: Context): Edit[] => [
+  ...withoutNulls(received),
+  ...('safeguards' in received ? [remove(['safeguards'])] : []),
+];
+
+const model = ({ received, target }: Context): Edit[] => setMember(received, 'model', target.model);
+
+const stream = ({ received, request }: Context): Edit[] =>
+  received.stream == null && !request.stream ? [] : setMember(received, 'stream', request.stream);
+
+const cap = ({ request: { maxTokens }, target: { maxOutputTokens } }: Context): Edit[] =>
+  maxTokens !== undefined && maxTokens > maxOutputTokens
+    ? [set(['max_tokens'], maxOutputTokens)]
+    : [];
+
+/** `thinking`, and the fields whose allowed values depend on it. */
+const thinking = ({ received, request, fitted, target }: Context): Edit[] => {
+  const passthrough = extraFieldsFor(NAME, fitted.extras);
+  const isLowered = (request.maxTokens ?? 0) > target.maxOutputTokens;
+  const limit = isLowered ? target.maxOutputTokens : Number.POSITIVE_INFINITY;
+  const encoded = encodeThinking(fitted, passthrough, { target, cap: limit });
+  return [
+    ...setMember(received, 'thinking', encoded.thinking),
+    ...setMember(received, 'context_management', encoded.contextManagement),
+    ...['temperature', 'top_p', 'top_k'].flatMap((name) =>
+      setMember(received, name, encoded.sampling[name]),
+    ),
+  ];
+};
+
+/** `output_format` is the name of `output_config.format` in an older beta. */
+const outputConfig = ({ received, fitted }: Context): Edit[] => {
+  const config = asRecord(received.output_config);
+  const format = config?.format ?? received.output_format;
+  const effort = encodeEffort(fitted);
+  const { effort: _, ...rest } = config ?? {};
+  const wanted = {
+    ...rest,
+    ...(effort !== undefined && { effort }),
+    ...(format != null && { format }),
+  };
+  const isAbsent = Object.keys(wanted).length === 0;
+  return [
+    ...setMember(
+      received,
+      'output_config',
+      isAbsent && config ? undefined : isAbsent ? config : wanted,
+    ),
+    ...('output_format' in received ? [remove(['output_format'])] : []),
+  ];
+};
+
+const container = ({ received, request }: Context): Edit[] =>
+  setMember(received, 'container', extraFieldsFor(NAME, request.extras).container);
+
+// --- tools ---
+
+const schemaOf = (tool: Tool | NativeTool | undefined): Json | undefined =>
+  tool === undefined || 'native' in tool ? undefined : tool.parameters;
+
+const tools = ({ received, request, fitted }: Context): Edit[] => {
+  const sent = asArray(received.tools);
+  // The vendor rejects a choice without tools.
+  if (sent.length === 0) {
+    return ['tools', 'tool_choice'].flatMap((name) => (name in received ? [remove([name])] : []));
+  }
+  const choice =
+    fitted.toolChoice === request.toolChoice
+      ? []
+      : [set(['tool_choice'], encodeToolChoice(fitted))];
+  const schemas = sent.flatMap((tool, index) => {
+    const schema = schemaOf(fitted.tools?.[index]);
+    const isFitted = schema === undefined || isSameJson(asRecord(tool)?.input_schema, schema);
+    return isFitted ? [] : [set(['tools', index, 'input_schema'], schema)];
+  });
+  return [...choice, ...schemas];
+};
+
+const stops = ({ received }: Context): Edit[] =>
+  Array.isArray(received.stop_sequences) && received.stop_sequences.length === 0
+    ? [remove(['stop_sequences'])]
+    : [];
+
+// --- the conversation ---
+
+/** Thinking is valid only at its origin, with the signature that it issued there. */
+const sealed = (part: Json, path: Path, { request: { thinkingFrom } }: Context): Edit[] => {
+  const name = part.type === 'thinking' ? 'signature' : 'data';
+  const own =
+    thinkingFrom === undefined ? asString(part[name]) : ownSignature(part[name], thinkingFrom);
+  if (!own) return [remove(path)];
+  return own === part[name] ? [] : [set([...path, name], own)];
+};
+
+/** `image/jpg` is in use but not registered. */
+const media = ({ source }: Json, path: Path): Edit[] =>
+  asString(asRecord(source)?.media_type)?.toLowerCase() === 'image/jpg'
+    ? [set([...path, 'source', 'media_type'], 'image/jpeg')]
+    : [];
+
+const partEdits = (part: Json, path: Path, context: Context): Edit[] => {
+  switch (part.type) {
+    case 'text':
+      return isBlankText(part.text) ? [remove(path)] : [];
+    case 'thinking':
+    case 'redacted_thinking':
+      return sealed(part, path, context);
+    case 'image':
+      return media(part, path);
+    case 'tool_use':
+      return asRecord(part.input) ? [] : [set([...path, 'input'], {})];
+    case 'tool_result':
+      return contentEdits(part.content, [...path, 'content'], context);
+    default:
+      return [];
+  }
+};
+
+/** Of a list of parts, or of a text, which needs none. */
+const contentEdits = (content: unknown, path: Path, context: Context): Edit[] =>
+  Array.isArray(content)
+    ? content.flatMap((part, index) => partEdits(asRecord(part) ?? {}, [...path, index], context))
+    : [];
+
+const isRemoval = ({ remove: isRemoved, path }: Edit, level: number): boolean =>
+  isRemoved === true && path.length === level;
+
+/** A system prompt in the middle as a user's turn, for a target that accepts one only before the conversation. */
+const reminders = ({ role, content }: Json, path: Path, { target }: Context): Edit[] => {
+  if (role !== 'system' || target.systemTurns !== 'leading') return [];
+  const text = asString(content);
+  if (text !== undefined)
+    return [set([...path, 'role'], 'user'), set([...path, 'content'], reminderOf(text))];
+  const texts = asArray(content).flatMap((part, index) => {
+    const own = asString(asRecord(part)?.text);
+    return own === undefined || isBlankText(own)
+      ? []
+      : [set([...path, 'content', index, 'text'], reminderOf(own))];
+  });
+  return [set([...path, 'role'], 'user'), ...texts];
+};
+
+const messageEdits = (message: Json, index: number, context: Context): Edit[] => {
+  const path = ['messages', index];
+  const { content } = message;
+  const ofParts = contentEdits(content, [...path, 'content'], context);
+  const removed = ofParts.filter((edit) => isRemoval(edit, path.length + 2)).length;
+  const isEmpty = Array.isArray(content) ? removed === content.length : isBlankText(content);
+  if (isEmpty) return [remove(path)];
+  return [...ofParts, ...withoutNulls(message, path), ...reminders(message, path, context)];
+};
+
+/** The whole history in the canonical form's order and ids, where the vendor would reject it as it is. */
+const repaired = ({ received, fitted, target }: Context): Edit[] => {
+  const { system, messages } = encodeTurns(fitted, target);
+  return [...setMember(received, 'system', system), set(['messages'], messages)];
+};
+
+/** What the profile asks for in words, at the end of the system prompt. */
+const instruction = ({ received, request, fitted }: Context): Edit[] => {
+  const added = fitted.turns.find((turn) => !request.turns.includes(turn))?.blocks ?? [];
+  if (added.length === 0) return [];
+  const { system } = received;
+  const before = typeof system === 'string' ? [{ type: 'text', text: system }] : asArray(system);
+  return [
+    set(['system'], [...before.filter((part) => !isBlankText(asRecord(part)?.text)), ...added]),
+  ];
+};
+
+const system = (context: Context): Edit[] => {
+  const { system: prompt } = context.received;
+  const edits = instruction(context);
+  if (edits.length > 0 || prompt == null) return edits;
+  const ofParts = contentEdits(prompt, ['system'], context);
+  const isEmpty = Array.isArray(prompt)
+    ? ofParts.length === prompt.length
+    : prompt === '' || isBlankText(prompt);
+  return isEmpty ? [remove(['system'])] : ofParts;
+};
+
+/** @throws ApiError 400 when no content is left */
+const history = (context: Context): Edit[] => {
+  const messages = asArray(context.received.messages).map((message) => asRecord(message) ?? {});
+  if (needsRepair(messages)) return repaired(context);
+  const edits = messages.flatMap((message, index) => messageEdits(message, index, context));
+  if (edits.filter((edit) => isRemoval(edit, 2)).length === messages.length) throw noContent();
+  return [...edits, ...system(context)];
+};
+
+/** Each may touch only these paths: a law holds them to it. */
+export const EDITS: { paths: string[]; of(context: Context): Edit[] }[] = [
+  { paths: ['*', 'safeguards'], of: unsent },
+  { paths: ['model'], of: model },
+  { paths: ['stream'], of: stream },
+  { paths: ['max_tokens'], of: cap },
+  { paths: ['thinking', 'context_management', 'temperature', 'top_p', 'top_k'], of: thinking },
+  { paths: ['output_config', 'output_format'], of: outputConfig },
+  { paths: ['container'], of: container },
+  { paths: ['tools', 'tool_choice'], of: tools },
+  { paths: ['stop_sequences'], of: stops },
+  { paths: ['messages', 'system'], of: history },
+];
+
+export const editsOf = (
+  request: GenerationRequest,
+  catalogTarget: WireTarget,
+  received: Json,
+): Edit[] | undefined => {
+  if (request.extras.protocol !== NAME) return undefined;
+  const target = withCallerBetas(catalogTarget, request);
+  const context = { request, fitted: fitTo(request, target).request, target, received };
+  return EDITS.flatMap(({ of }) => of(context));
+};

@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../lambdas/support/clock.ts';
+import { startFleet } from '../support/fleet.ts';
+import { answer } from '../support/fleet-upstream.ts';
+import { MESSAGE_START, messagesEvent } from '../support/messages-events.ts';
+import { startMisbehaving } from '../support/misbehaving-server.ts';
+import { modelOn, targetAt } from '../support/models.ts';
+import { send } from '../support/send.ts';
+import { PATHS, WIRES } from './strict-fleet.ts';
+
+/** What a client of another language writes: white space, escapes, spellings and order of its own, and members of tomorrow. */
+const BODIES = {
+  chat: (fields: string, text: string) =>
+    `{ ${fields},\n  "temperature" : 0.70, "zz_new":{"b":1.0,"a":[ ]},"stream":true, "stream_options":{"include_usage":true,"zz":2e0},
+  "messages":[ {"role":"user", "content":[{"type":"text","text":"${text}"}],"zz":"\\u00e9\\/"} ] }`,
+  messages: (fields: string, text: string) =>
+    `{ ${fields},\n  "max_tokens" : 64.0, "zz_new":{"b":1.0,"a":[ ]},"stream":true, "tools":[ {"name":"read","input_schema":{ "type":"object"},"zz":2e0} ],
+  "messages":[ {"role":"user", "content":[{"type":"text","text":"${text}", "cache_control":{ "type":"ephemeral"}}],"zz":"\\u00e9\\/"} ] }`,
+};
+
+const ANSWER = [
+  MESSAGE_START,
+  messagesEvent('content_block_start', {
+    index: 0,
+    content_block: { type: 'text', text: 'Hello' },
+  }),
+  messagesEvent('content_block_stop', { index: 0 }),
+  messagesEvent('message_delta', {
+    delta: { stop_reason: 'end_turn' },
+    usage: { output_tokens: 2 },
+  }),
+  messagesEvent('message_stop', {}),
+].join('');
+
+const TEXTS = { small: 'é字😀', large: 'é字😀 and words '.repeat(30_000) };
+
+const start = async () => {
+  const upstream = await startMisbehaving((response, { url }) => {
+    if (url?.endsWith('/chat/completions')) return answer(response);
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(ANSWER);
+  });
+  const fleet = await startFleet({
+    models: WIRES.map((wire) =>
+      modelOn([targetAt(upstream.url, { protocol: wire, upstream: wire })], { id: wire }),
+    ),
+    clock: systemClock,
+  });
+  const ask = async (wire: (typeof WIRES)[number], body: string) => {
+    const { status, text } = await send(fleet.urls[0] ?? '', PATHS[wire], {
+      ...{ method: 'POST', headers: { 'x-api-key': fleet.key } },
+      body,
+    });
+    expect(status, text).toBe(200);
+    return upstream.seen.at(-1)?.text ?? '';
+  };
+  return { fleet, ask };
+};
+
+test('a request for an upstream of its protocol is sent byte for byte, but for the name of the model', async () => {
+  const { fleet, ask } = await start();
+  for (const wire of WIRES) {
+    for (const text of Object.values(TEXTS)) {
+      for (const mark of ['', '\uFEFF']) {
+        const body = BODIES[wire](`"model" : "${wire}"`, text);
+        const sent = await ask(wire, mark + body);
+        expect(sent).toBe(body.replace(`"model" : "${wire}"`, '"model" : "large"'));
+      }
+    }
+  }
+  await fleet.close();
+});
+
+test('of a member that a request repeats the last one is checked, and the only one that is sent', async () => {
+  const { fleet, ask } = await start();
+  for (const wire of WIRES) {
+    const other = '"messages":[{"role":"user","content":"canary"}]';
+    const fields = [
+      `"model":"no/model","model":"${wire}"`,
+      `"mode\\u006c":"no/model","model":"${wire}"`,
+      `"model":"${wire}",${other}`,
+      `"model":"${wire}","zz":{"a":"canary","a":1}`,
+      `"model":"${wire}","__proto__":{"model":"canary"}`,
+    ];
+    for (const repeated of fields) {
+      const sent = await ask(wire, BODIES[wire](repeated, 'hi'));
+      expect(sent, repeated).not.toMatch(/canary|no\/model|__proto__/);
+      expect(sent.match(/"model"/g), repeated).toHaveLength(1);
+      expect(sent, repeated).toContain('"b":1.0');
+    }
+  }
+  await fleet.close();
+});
