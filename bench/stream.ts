@@ -127,6 +127,7 @@ const callOf = (
   },
   body: BODY,
   source: { text: '', value: {}, bytes: 100 },
+  headers: {},
   header: (name) => (isKeyed && name === 'idempotency-key' ? 'one' : undefined),
   pathParameter: undefined,
   query: {},

@@ -80,6 +80,7 @@ const Members = z.strictObject({
   schemaWithout: z.optional(z.array(Word)),
   maxTools: z.optional(z.int().check(z.positive())),
   media: z.optional(z.array(z.enum(MEDIA))),
+  versions: z.optional(z.array(Word).check(z.minLength(1))),
   betas: z.optional(z.union([z.literal('forward'), z.array(Word)])),
   betasWithout: z.optional(z.array(Word)),
   maxTokensField: z.optional(z.enum(['max_tokens', 'max_completion_tokens'])),

@@ -58,7 +58,7 @@ export type CheckDeps = {
 
 /** Runs every check that is free of quota. @throws ApiError 400, 404 */
 export const checkCall = ({ catalog, tokenizers }: CheckDeps, call: Call): CheckedCall => {
-  const request = call.protocol.decodeRequest(call.body, call.header);
+  const request = call.protocol.decodeRequest(call.body, call.headers);
   assertConsistent(request);
   const model = catalog.require(request.model, call.caller.plan);
   call.note({ model: model.id, stream: request.stream });

@@ -61,7 +61,7 @@ export const createCountTokens = (deps: CountDeps): Endpoint => {
 
   return async (call) => {
     const { decodeRequest, decodeCountRequest = decodeRequest } = call.protocol;
-    const request = decodeCountRequest(call.body);
+    const request = decodeCountRequest(call.body, call.headers);
     const model = catalog.require(request.model, call.caller.plan);
     call.note({ model: model.id });
     await meter.admitFree(call.caller);

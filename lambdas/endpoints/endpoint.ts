@@ -1,7 +1,7 @@
 import type { Identity } from '../keys/authenticate.ts';
 import type { RequestFields } from '../log-events.ts';
 import type { JsonSource } from '../protocols/bytes/json.ts';
-import type { CallerProtocol, HeaderMap } from '../protocols/protocol.ts';
+import type { CallerHeaders, CallerProtocol, HeaderMap } from '../protocols/protocol.ts';
 import type { MessageBatches } from '../protocols/sse.ts';
 
 /** A request as an endpoint gets it: authenticated, its body parsed, independent of AWS. */
@@ -19,6 +19,7 @@ export type Call = Identity & {
   body: unknown;
   /** The same as it was sent; empty for GET. */
   source: JsonSource;
+  headers: CallerHeaders;
   /** Value of a header; `name` in lower case. */
   header(name: string): string | undefined;
   /** The part of the path that a route captured, percent-decoded. */

@@ -170,6 +170,7 @@ export const readCall = async (authenticated: Authenticated): Promise<Call> => {
     confirm,
     body: withModel(source.value, deployment),
     source,
+    headers: request.headers,
     header: (name) => request.headers[name],
     pathParameter,
     query: request.query,

@@ -128,6 +128,8 @@ export type GenerationRequest = {
   user?: string;
   /** Betas that the caller's headers ask for; only the messages protocol has them. */
   betas?: string[];
+  /** Other headers of the caller that only targets of its protocol understand. */
+  headers?: Record<string, string>;
   /** Whose thinking in the history is sent (thinking/origin.ts); absent: that of every origin. */
   thinkingFrom?: string;
   /** Names of fields and tools that the decoder left out and that a response could depend on. */

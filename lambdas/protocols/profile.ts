@@ -23,7 +23,9 @@ export type Profile = {
   maxTools?: number | undefined;
   /** Kinds of media that the model accepts. */
   media?: readonly Medium[] | undefined;
-  /** On messages: the betas of callers that are forwarded, all of them or those listed. */
+  /** On messages: the versions of the protocol that the provider knows; absent: every version. */
+  versions?: readonly string[] | undefined;
+  /** On messages: the betas of callers that are forwarded, all of them or those listed. @default all */
   betas?: 'forward' | readonly string[] | undefined;
   /** Betas that are never sent. */
   betasWithout?: readonly string[] | undefined;

@@ -11,6 +11,9 @@ export type { CallerProtocolName, ProtocolName, UpstreamProtocolName };
 
 export type HeaderMap = Record<string, string>;
 
+/** Headers of a caller's request; names in lower case. */
+export type CallerHeaders = Readonly<HeaderMap>;
+
 /** The part of a catalog target that its protocol reads. */
 export type WireTarget = {
   /** The upstream's name of the model. */
@@ -37,9 +40,6 @@ export const wireTargetOf = (target: CatalogTarget, maxOutputTokens: number): Wi
   wireTargets.set(target, wire);
   return wire;
 };
-
-/** Value of a header of the caller's request; `name` in lower case. */
-export type ReadHeader = (name: string) => string | undefined;
 
 /**
  * Decoder of one stream: a synchronous state machine, wire messages in, canonical events out. A delta of text or
@@ -79,9 +79,9 @@ export type CallerProtocol = {
   isTerminal(message: SseMessage): boolean;
 
   /** @throws ApiError 400 with the path of the offending field. */
-  decodeRequest(body: unknown, header?: ReadHeader): GenerationRequest;
+  decodeRequest(body: unknown, headers?: CallerHeaders): GenerationRequest;
   /** Decodes the body of a token count, where its fields differ. @throws ApiError 400 */
-  decodeCountRequest?(body: unknown): GenerationRequest;
+  decodeCountRequest?(body: unknown, headers?: CallerHeaders): GenerationRequest;
 
   encodeResponse(
     generation: Generation,

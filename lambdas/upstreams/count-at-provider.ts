@@ -46,7 +46,7 @@ export const createCountAtProvider = (parts: {
       'content-type': 'application/json',
       'user-agent': 'model-router',
       ...credential,
-      ...target.headers,
+      ...(protocol.headers?.(request, wireTarget) ?? target.headers),
     };
     const sent = post({ url, headers, body, connections: connectionsTo(url), clock, signal });
     try {

@@ -150,6 +150,7 @@ const createCall = (id: number, now: number, stream: boolean): Call => {
     caller: { keyId: 'key', projectId: 'prj', meterId: METER_ID, plan: PLAN },
     body,
     source: { text: JSON.stringify(body), value: body, bytes: 100 },
+    headers: {},
     header: (name) => (name === 'idempotency-key' ? 'one' : undefined),
     pathParameter: undefined,
     query: {},

@@ -7,7 +7,7 @@ import { noContent } from '../ledger/assert-consistent.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
 import type { WireTarget } from '../protocol.ts';
 import { ownSignature } from '../thinking/origin.ts';
-import { withCallerBetas } from './betas.ts';
+import { withCallerBetas } from './headers.ts';
 import { needsRepair } from './history.ts';
 import { NAME } from './name.ts';
 import { encodeEffort, fitTo } from './request.ts';

@@ -7,17 +7,14 @@ import {
   type RequestLimits,
   type UpstreamProtocol,
 } from '../protocol.ts';
-import { withCallerBetas } from './betas.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { editsOf } from './edits.ts';
 import { streamEncoder } from './encode-stream.ts';
 import { encodeError, encodeStreamError } from './error.ts';
+import { headersFor } from './headers.ts';
 import { NAME } from './name.ts';
 import { cannotSay, decodeCountRequest, decodeRequest, encodeRequest, losses } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
-
-/** The vendor's first stable version; targets may name another in their `headers`. */
-const VERSION = '2023-06-01';
 
 const limitHeaders = ({ limit, remaining, resetAt }: RequestLimits): HeaderMap => ({
   'anthropic-ratelimit-requests-limit': String(limit),
@@ -43,10 +40,7 @@ export const messages: CallerProtocol & UpstreamProtocol & { name: typeof NAME }
   limitHeaders,
   endpoint: (target) => ({
     path: '/v1/messages',
-    headers: ({ secret }) => ({
-      ...credentialHeader(target, 'x-api-key', secret),
-      'anthropic-version': VERSION,
-    }),
+    headers: ({ secret }) => credentialHeader(target, 'x-api-key', secret),
   }),
   counter: {
     path: '/v1/messages/count_tokens',
@@ -66,5 +60,5 @@ export const messages: CallerProtocol & UpstreamProtocol & { name: typeof NAME }
   },
   cannotSay,
   losses,
-  headers: (request, target) => withCallerBetas(target, request).headers ?? {},
+  headers: headersFor,
 };

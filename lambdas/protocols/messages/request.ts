@@ -8,9 +8,9 @@ import { extraFieldsFor, makeExtras, partsBeyond } from '../ledger/extras.ts';
 import { essentialBeyond, fieldsBeyond, isDefault } from '../ledger/losses.ts';
 import { isPdf } from '../media.ts';
 import type { Profile } from '../profile.ts';
-import type { ReadHeader, WireTarget } from '../protocol.ts';
-import { BETA_HEADER, callerBetas, losesBeta, withCallerBetas } from './betas.ts';
+import type { CallerHeaders, WireTarget } from '../protocol.ts';
 import { fitThinking } from './fit-thinking.ts';
+import { BETA_HEADER, callerHeaders, losesBeta, withCallerBetas } from './headers.ts';
 import { NAME } from './name.ts';
 import {
   decodeResponseFormat,
@@ -113,16 +113,17 @@ const decode = (wire: CountRequest): GenerationRequest => {
 };
 
 /** @throws ApiError 400 that names the first invalid field. */
-export const decodeRequest = (body: unknown, header?: ReadHeader): GenerationRequest => {
+export const decodeRequest = (body: unknown, headers?: CallerHeaders): GenerationRequest => {
   const request = decode(parseWire(MessagesRequest, body));
   assertContent(request.turns);
-  const betas = callerBetas(header?.(BETA_HEADER));
-  return betas.length > 0 ? { ...request, betas } : request;
+  return { ...request, ...callerHeaders(headers) };
 };
 
 /** Body of the token-count endpoint: the same fields, `max_tokens` is optional. @throws ApiError 400 */
-export const decodeCountRequest = (body: unknown): GenerationRequest =>
-  decode(parseWire(CountRequest, body));
+export const decodeCountRequest = (body: unknown, headers?: CallerHeaders): GenerationRequest => ({
+  ...decode(parseWire(CountRequest, body)),
+  ...callerHeaders(headers),
+});
 
 // --- canonical -> wire ---
 

@@ -3,7 +3,7 @@ import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import type { GenerationRequest, Reasoning, Turn } from '../generation.ts';
 import { THINKING_FORMS } from '../profile.ts';
 import type { WireTarget } from '../protocol.ts';
-import { requestsBeta } from './betas.ts';
+import { requestsBeta } from './headers.ts';
 import { NAME } from './name.ts';
 import type { CountRequest } from './wire.ts';
 

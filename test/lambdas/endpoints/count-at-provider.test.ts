@@ -38,7 +38,7 @@ beforeAll(async () => {
       calls.push({ url: request.url ?? '', body });
       const isValid =
         request.headers['x-api-key'] === CANARIES.upstreamKey &&
-        request.headers['anthropic-version'] === '2023-06-01' &&
+        /^20\d\d-\d\d-\d\d$/.test(String(request.headers['anthropic-version'])) &&
         Object.keys(body).every((field) => FIELDS.includes(field));
       if (isValid || request.url === '/v1/messages') act(response);
       else answer(400, '{}')(response);

@@ -302,12 +302,12 @@ describe('betas of callers', () => {
     expect((await betasAt('listed')).betas).toBe('mcp-client-2025-11-20');
   });
 
-  test('a field whose beta is forwarded is sent, and none is sent without a profile', async () => {
+  test('a beta of the caller and the field that it allows are sent where the profile lists no betas', async () => {
     const headers = { 'anthropic-beta': 'context-management-2025-06-27' };
     const { wire, received } = await ask('claude-4.5', { path: 'messages', fields }, headers);
     expect([wire.context_management, received[0]?.headers['anthropic-beta']]).toEqual([
-      undefined,
-      undefined,
+      fields.context_management,
+      headers['anthropic-beta'],
     ]);
   });
 });

@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest';
+import type { Target } from '../../lambdas/catalog/catalog.ts';
+import { systemClock } from '../../lambdas/support/clock.ts';
+import { startFleet } from '../support/fleet.ts';
+import { answer } from '../support/fleet-upstream.ts';
+import { startMisbehaving } from '../support/misbehaving-server.ts';
+import { modelOn, targetAt } from '../support/models.ts';
+import { send } from '../support/send.ts';
+
+/** What Claude Code sends to a gateway: betas that no vendor's types have, a newer version, a workspace. */
+const SENT = {
+  'anthropic-beta':
+    'claude-code-20250219,per-turn-control-2026-07-01,interleaved-thinking-2025-05-14',
+  'anthropic-version': '2026-10-21',
+  'anthropic-workspace-id': 'wrkspc_1',
+  'anthropic-tomorrow': 'yes',
+};
+
+const BILLING = 'x-anthropic-billing-header: cc_version=2.1.330; cc_entrypoint=cli;';
+const BODY = {
+  max_tokens: 10,
+  system: [
+    { type: 'text', text: BILLING },
+    { type: 'text', text: 'You are an agent.' },
+  ],
+  messages: [{ role: 'user', content: 'hi' }],
+};
+
+/** Which of the headers a target with these members gets, and the body's text. */
+const sentTo = async (
+  members: Partial<Target>,
+  headers: Record<string, string> = SENT,
+  path = '/v1/messages',
+) => {
+  const upstream = await startMisbehaving((response) => answer(response));
+  const target = targetAt(upstream.url, { protocol: 'messages', ...members });
+  const fleet = await startFleet({ models: [modelOn([target])], clock: systemClock });
+  const system = path === '/v1/messages' ? {} : { system: undefined };
+  await send(fleet.urls[0] ?? '', path, {
+    method: 'POST',
+    headers: { 'x-api-key': fleet.key, ...headers },
+    body: JSON.stringify({ model: 'vendor/model', ...BODY, ...system }),
+  });
+  await fleet.close();
+  const [seen] = upstream.seen;
+  const got = Object.entries(seen?.headers ?? {}).filter(([name]) => name.startsWith('anthropic-'));
+  return { headers: Object.fromEntries(got), text: seen?.text ?? '' };
+};
+
+test("a messages target gets every anthropic header of its caller unchanged, and the agent's accounting block first", async () => {
+  const { headers, text } = await sentTo({});
+  expect(headers).toEqual(SENT);
+  expect(JSON.parse(text).system[0]).toEqual({ type: 'text', text: BILLING });
+});
+
+test('a chat target gets neither the anthropic headers nor the accounting block', async () => {
+  const { headers, text } = await sentTo({ protocol: 'chat' });
+  expect(headers).toEqual({});
+  expect(text).toContain('You are an agent.');
+  expect(text).not.toContain('billing');
+});
+
+test.each([
+  [
+    'betas that its profile leaves out are not sent',
+    { profile: { betasWithout: ['claude-code-20250219', 'per-turn-control-2026-07-01'] } },
+    { 'anthropic-beta': 'interleaved-thinking-2025-05-14' },
+  ],
+  [
+    'a version that its provider does not know becomes the newest that it knows',
+    { profile: { versions: ['2023-06-01', '2023-01-01'] } },
+    { 'anthropic-version': '2023-06-01' },
+  ],
+  [
+    'a version that its provider knows is sent',
+    { profile: { versions: ['2026-10-21', '2023-06-01'] } },
+    { 'anthropic-version': '2026-10-21' },
+  ],
+  [
+    'its own headers replace those of the caller, and its betas are added',
+    { headers: { 'Anthropic-Version': '2024-01-01', 'anthropic-beta': 'own-1' } },
+    { 'anthropic-version': '2024-01-01', 'anthropic-beta': `own-1,${SENT['anthropic-beta']}` },
+  ],
+])('of a messages target %s', async (_, members, expected) => {
+  const { headers } = await sentTo(members as Partial<Target>);
+  expect(headers).toEqual({ ...SENT, ...expected });
+});
+
+test.each([
+  ['of a chat caller', '/v1/chat/completions', {}],
+  ['of a messages caller without one', '/v1/messages', {}],
+])('a request %s has the first version, or the newest of the profile', async (_, path, headers) => {
+  expect((await sentTo({}, headers, path)).headers).toEqual({ 'anthropic-version': '2023-06-01' });
+  const profile = { versions: ['2023-06-01', '2026-10-21'] };
+  const newest = { 'anthropic-version': '2026-10-21' };
+  expect((await sentTo({ profile }, headers, path)).headers).toEqual(newest);
+});
