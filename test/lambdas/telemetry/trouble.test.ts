@@ -78,8 +78,15 @@ test('a secret that cannot be read is counted also while an older one serves on'
 test('every breaker that opens is counted', async () => {
   const { log, series } = createRecordedTelemetry();
   await withRouter({ log }, async (router) => {
+    const admin = (path: string, body: object) => post(router, `/admin/projects${path}`, body);
+    await admin('', { id: 'other' });
+    const created = await (await admin('/other/keys', { plan: 'local' })).json();
     router.upstreams.inject({ fault: { kind: 'status', status: 401 } });
-    expect((await post(router, CHAT, bodyFor(MODEL_ON.chat))).status).toBe(500);
+    // The credentials count as rejected once two projects have met it.
+    for (const options of [{}, { key: created.key }]) {
+      const { status } = await post(router, CHAT, bodyFor(MODEL_ON.chat), options);
+      expect(status).toBe(500);
+    }
   });
   expect(series()).toMatchObject({ 'BreakersOpened{Stage=test}': 2 });
 });
