@@ -179,13 +179,16 @@ export const createFailover = ({ breaker }: FailoverParts): Failover => {
     const asker = { projectId, keyId, hasAlternative: targets.length > 1 };
     // An array's iterator continues where the last loop over it ended.
     const rest = breaker.order(targets).values();
+    let hasResorted = false;
     return async (): Promise<Candidate | undefined> => {
       for (const target of rest) {
         const acquired = await breaker.acquire(target, asker);
         if (!acquired.isOpen) return { target, permit: acquired.permit };
         open.push(acquired);
       }
-      if (open.length < targets.length) return undefined;
+      // Once a request: the targets that may be called have failed, or there are none.
+      if (hasResorted || open.length === 0) return undefined;
+      hasResorted = true;
       const last = breaker.acquireLast(open, asker);
       const index = open.findIndex(({ target }) => target === last?.target);
       // Called after all: its failure is reported, not its breaker.

@@ -17,8 +17,8 @@ export type Constraint = {
   /** Of the shared state, whose cause is not stored: unknown. */
   category: TripRule['category'] | undefined;
   pace: Pace;
-  /** Whose turn the call would be: a key's within its project, a project's on the target. */
-  by: string;
+  /** Whose turn the call would be: a key's within its project, a project's on the target; undefined for the key itself. */
+  by: string | undefined;
 };
 
 type Parts = { local: LocalBreakers; credentialVersion: (target: Target) => string | undefined };
@@ -41,9 +41,11 @@ export const createConstraintsOf =
       constraints.push({ openUntil, category, ...limitOf(breaker) });
     };
     if (hasFailed(health, now)) {
-      const ofKey = (breaker: LocalBreaker) => ({ pace: breaker.pace, by: owner.keyId });
-      add(breakerNames.key(target, owner), ofKey);
-      add(breakerNames.project(target, owner), ofKey);
+      add(breakerNames.key(target, owner), (breaker) => ({ pace: breaker.pace, by: undefined }));
+      add(breakerNames.project(target, owner), ({ pace: ofProject }) => ({
+        pace: ofProject,
+        by: owner.keyId,
+      }));
       add(breakerNames.credential(target, credentialVersion(target)), () => onTarget);
       add(breakerNames.connection(target), () => onTarget);
     }

@@ -15,7 +15,12 @@ export const lengthFor =
 /** Opens breakers, and logs it. */
 export const createOpenings = ({ states, local, clock, log, jittered }: PermitParts) => {
   /** Opens a breaker of this environment; one that is open does so no longer: the call began before that. */
-  const shut = (breaker: LocalBreaker, by: string, { category }: TripRule, openMs: OpenMs) => {
+  const shut = (
+    breaker: LocalBreaker,
+    by: string | undefined,
+    { category }: TripRule,
+    openMs: OpenMs,
+  ) => {
     const now = clock.now();
     if (breaker.openUntil > now) return undefined;
     const openings = isShut(breaker, now) || breaker.openUntil === 0 ? breaker.openings : 0;
@@ -30,7 +35,7 @@ export const createOpenings = ({ states, local, clock, log, jittered }: PermitPa
     const { target, name, asker } = attempt;
     const { projectId, keyId } = asker;
     const breaker = local.ensure(breakerNames.key(target, asker));
-    const opened = shut(breaker, keyId, rule, lengthFor(attempt, rule.ownMs));
+    const opened = shut(breaker, undefined, rule, lengthFor(attempt, rule.ownMs));
     if (opened) log.warn('key_held_off', { target: name, projectId, keyId, ...opened });
   };
 

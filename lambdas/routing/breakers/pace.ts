@@ -1,17 +1,19 @@
 // How fast calls go to what has failed: one a second while it does, more with each response once it answers.
 
+type Owner = string | undefined;
+
 /** The calls through an open breaker: one a second, in turns of those who ask. */
 export type Turns = {
   at: number;
-  /** Whose the last call was. */
-  by: string;
+  /** Whose the last call was; undefined where all calls are those of one. */
+  by: Owner;
   /** When another was first denied since. */
   deniedAt: number | undefined;
 };
 
 const newTurns = (): Turns => ({
   at: Number.NEGATIVE_INFINITY,
-  by: '',
+  by: undefined,
   deniedAt: undefined,
 });
 
@@ -24,19 +26,19 @@ const REPEAT_MS = 2_000;
  */
 const YIELD_MS = 4_500;
 
-const isTurnOf = (turns: Turns, by: string, now: number): boolean => {
-  if (by !== turns.by) return now - turns.at >= INTERVAL_MS;
+const isTurnOf = (turns: Turns, by: Owner, now: number): boolean => {
+  if (by === undefined || by !== turns.by) return now - turns.at >= INTERVAL_MS;
   const hasYielded = turns.deniedAt === undefined || now - turns.deniedAt >= YIELD_MS;
   return hasYielded && now - turns.at >= REPEAT_MS;
 };
 
-export const takeTurn = (turns: Turns, by: string, now: number): void => {
+export const takeTurn = (turns: Turns, by: Owner, now: number): void => {
   turns.at = now;
   turns.by = by;
   turns.deniedAt = undefined;
 };
 
-export const denyTurn = (turns: Turns, by: string, now: number): void => {
+export const denyTurn = (turns: Turns, by: Owner, now: number): void => {
   if (by !== turns.by) turns.deniedAt ??= now;
 };
 
@@ -55,7 +57,7 @@ export const newPace = (): Pace => ({ turns: newTurns(), until: 0, calls: [], st
 /** After the first response: a provider that returns with a part of its capacity is not sent all calls at once. */
 const RECOVERY_MS = 3_000;
 /** A first content of so long ago shows that the target answers. */
-const ANSWERING_MS = 3_000;
+const ANSWERING_MS = 10_000;
 const WINDOW_MS = 1_000;
 /** Calls a second at which no provider that answers is spared. */
 const MIN_CALLS = 8;
@@ -77,14 +79,14 @@ export const startPacing = (pace: Pace, now: number): void => {
   pace.until = now + RECOVERY_MS;
 };
 
-export const mayCall = ({ turns, calls, starts }: Pace, by: string, now: number): boolean => {
+export const mayCall = ({ turns, calls, starts }: Pace, by: Owner, now: number): boolean => {
   const isAnswering = countSince(starts, now - ANSWERING_MS) > 0;
   if (!isAnswering) return isTurnOf(turns, by, now);
   const answered = countSince(starts, now - WINDOW_MS);
   return countSince(calls, now - WINDOW_MS) < Math.max(MIN_CALLS, CALLS_PER_START * answered);
 };
 
-export const noteCall = (pace: Pace, by: string, now: number): void => {
+export const noteCall = (pace: Pace, by: Owner, now: number): void => {
   takeTurn(pace.turns, by, now);
   if (isPaced(pace, now)) add(pace.calls, now);
 };

@@ -1,13 +1,18 @@
 import type { Attempt, PermitParts } from './attempt.ts';
 import { addRecent, withoutSilent } from './evidence.ts';
-import { breakerNames, hasFailed } from './local-breakers.ts';
+import { breakerNames, hasFailed, type LocalBreaker, type Opening } from './local-breakers.ts';
 import { noteStart, startPacing } from './pace.ts';
+
+const CLOSED: Opening = { openUntil: 0, openings: 0 };
 
 /** What first contents and responses that end well close. */
 export const createSuccess = ({ states, local, upstream, clock, log }: PermitParts) => {
-  const ownNames = ({ target, asker, health }: Attempt): string[] =>
+  /** The breakers of the call's key and project. */
+  const findOwn = ({ target, asker, health }: Attempt): LocalBreaker[] =>
     hasFailed(health, clock.now())
-      ? [breakerNames.key(target, asker), breakerNames.project(target, asker)]
+      ? [breakerNames.key(target, asker), breakerNames.project(target, asker)].flatMap(
+          (name) => local.find(name) ?? [],
+        )
       : [];
 
   /** Closes what other callers of this environment wait for, too; returns whether there was anything. */
@@ -26,7 +31,7 @@ export const createSuccess = ({ states, local, upstream, clock, log }: PermitPar
   const start = async (attempt: Attempt): Promise<void> => {
     const { name, health } = attempt;
     const now = clock.now();
-    for (const breaker of ownNames(attempt).flatMap((each) => local.find(each) ?? [])) {
+    for (const breaker of findOwn(attempt)) {
       breaker.row = withoutSilent(breaker.row);
       breaker.openUntil = 0;
       noteStart(breaker.pace, now);
@@ -47,11 +52,12 @@ export const createSuccess = ({ states, local, upstream, clock, log }: PermitPar
   const finish = async (attempt: Attempt): Promise<void> => {
     const { asker, name, health } = attempt;
     addRecent(health.recent, { at: clock.now(), by: asker.projectId, hasFailed: false });
-    for (const each of ownNames(attempt)) local.remove(each);
+    // Their pace remains: a provider with little capacity fails again soon.
+    for (const breaker of findOwn(attempt)) Object.assign(breaker, CLOSED, { row: [] });
     if (health.row.length > 0) health.row = [];
     const state = states.known(name);
     if (state && state.openings > 0 && state.openUntil === 0) {
-      await states.transition(name, { openUntil: 0, openings: 0 }, state.version);
+      await states.transition(name, CLOSED, state.version);
     }
   };
 

@@ -192,7 +192,9 @@ export const play = async (incident: Incident): Promise<Account> => {
     await world.advance(STEP_MS);
   }
   const seen = world.seen.length;
-  for (let second = 15; second < 60; second += 1) {
+  // Calls that hang end up to 30 s later.
+  const aMinuteAfter = incident.kind === 'hang' ? 105 : 60;
+  for (let second = 15; second < aMinuteAfter; second += 1) {
     traffic(false);
     await world.settle();
     await world.advance(1_000);

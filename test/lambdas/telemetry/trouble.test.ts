@@ -80,7 +80,9 @@ test('every breaker that opens is counted', async () => {
   await withRouter({ log }, async (router) => {
     const admin = (path: string, body: object) => post(router, `/admin/projects${path}`, body);
     await admin('', { id: 'other' });
-    const created = await (await admin('/other/keys', { plan: 'local' })).json();
+    const created = (await (await admin('/other/keys', { plan: 'local' })).json()) as {
+      key: string;
+    };
     router.upstreams.inject({ fault: { kind: 'status', status: 401 } });
     // The credentials count as rejected once two projects have met it.
     for (const options of [{}, { key: created.key }]) {
