@@ -44,6 +44,9 @@ const createCollector = () => {
         block.extra.push(event.extras);
         return;
       }
+      // Only a stream has a place for it.
+      case 'extra':
+        return;
       case 'block-end': {
         const block = blockAt(event.index);
         if (block.type === 'thinking' && event.signature !== undefined) {

@@ -15,6 +15,8 @@ export type EventWriter = {
   /** Appends to an open block; an empty delta writes no event. @throws UpstreamError if not open */
   delta(key: string, text: string): void;
   extra(key: string, extras: Extras): void;
+  /** Writes an event of no block, once the response has started. */
+  aside(extras: Extras): void;
   close(key: string, signature?: string): void;
   /** Closes tool calls whose arguments are complete, so that later blocks need not wait for them. */
   closeCompleteTools(): void;
@@ -187,6 +189,9 @@ export const createEventWriter = ({ mayBeEmpty = false } = {}): EventWriter => {
       finished = true;
       const isEmpty = !content.hasContent && !isCut(reason) && !mayBeEmpty;
       events.push({ type: 'finish', reason: fitting, usage, ...(isEmpty && { isEmpty }) });
+    },
+    aside: (extras) => {
+      if (started) events.push({ type: 'extra', extras });
     },
     isFinished: () => finished,
     drain: () => {

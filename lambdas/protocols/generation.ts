@@ -158,8 +158,8 @@ export type FinishReason = {
 };
 
 export type BlockHead =
-  | { type: 'text'; refusal?: true }
-  | { type: 'thinking'; redacted?: true }
+  | { type: 'text'; refusal?: true; extras?: Extras }
+  | { type: 'thinking'; redacted?: true; extras?: Extras }
   | { type: 'tool-call'; id: string; name: string; custom?: true; extras?: Extras }
   | NativeBlock;
 
@@ -176,6 +176,8 @@ export type GenerationEvent =
   /** A delta that only one protocol has: citations, log probabilities, parts of a native block. */
   | { type: 'block-extra'; index: number; extras: Extras }
   | { type: 'block-end'; index: number; signature?: string }
+  /** An event of no block that only one protocol has. */
+  | { type: 'extra'; extras: Extras }
   /**
    * `others`: the reasons of the responses after the first. `isEmpty`: the upstream ended the response
    * properly, without any content and with no reason for that.

@@ -2,13 +2,13 @@ import * as z from 'zod';
 
 /** The part of the messages family that this router writes; sdk-types.test.ts holds it to the SDK's types. */
 const Tokens = z.int().nonnegative();
-const OutputDetails = z.strictObject({ thinking_tokens: Tokens });
-const ServerToolUse = z.strictObject({
+const OutputDetails = z.object({ thinking_tokens: Tokens });
+const ServerToolUse = z.object({
   web_search_requests: Tokens,
   web_fetch_requests: Tokens,
 });
 
-const DeltaUsage = z.strictObject({
+const DeltaUsage = z.object({
   input_tokens: Tokens,
   output_tokens: Tokens,
   cache_creation_input_tokens: Tokens.nullable(),
@@ -33,7 +33,7 @@ const Edits = { context_management: z.looseObject({}).optional() };
 
 const MessageUsage = DeltaUsage.extend({
   cache_creation: z
-    .strictObject({ ephemeral_5m_input_tokens: Tokens, ephemeral_1h_input_tokens: Tokens })
+    .object({ ephemeral_5m_input_tokens: Tokens, ephemeral_1h_input_tokens: Tokens })
     .nullable(),
   inference_geo: z.string().nullable(),
   service_tier: z.enum(['standard', 'priority', 'batch']).nullable(),
@@ -49,7 +49,7 @@ const StopReason = z.enum([
   'refusal',
   'model_context_window_exceeded',
 ]);
-const StopDetails = z.strictObject({
+const StopDetails = z.object({
   type: z.literal('refusal'),
   category: z.enum(['cyber', 'bio']).nullable(),
   explanation: z.string().nullable(),
@@ -62,14 +62,14 @@ const Stop = {
 
 const ToolId = z.string().regex(/^[a-zA-Z0-9_-]+$/);
 
-const TextBlock = z.strictObject({ type: z.literal('text'), text: z.string() });
-const ThinkingBlock = z.strictObject({
+const TextBlock = z.object({ type: z.literal('text'), text: z.string() });
+const ThinkingBlock = z.object({
   type: z.literal('thinking'),
   thinking: z.string(),
   signature: z.string(),
 });
-const RedactedBlock = z.strictObject({ type: z.literal('redacted_thinking'), data: z.string() });
-const ToolUseBlock = z.strictObject({
+const RedactedBlock = z.object({ type: z.literal('redacted_thinking'), data: z.string() });
+const ToolUseBlock = z.object({
   type: z.literal('tool_use'),
   id: ToolId,
   name: z.string().min(1),
@@ -88,11 +88,11 @@ const OtherDelta = z.looseObject({
 
 /** Why a prompt's cache was not reused. */
 const CacheMiss = z.union([
-  z.strictObject({
+  z.object({
     type: z.enum(['model_changed', 'system_changed', 'tools_changed', 'messages_changed']),
     cache_missed_input_tokens: Tokens,
   }),
-  z.strictObject({ type: z.enum(['previous_message_not_found', 'unavailable']) }),
+  z.object({ type: z.enum(['previous_message_not_found', 'unavailable']) }),
 ]);
 
 const Opening = {
@@ -100,7 +100,7 @@ const Opening = {
   type: z.literal('message'),
   role: z.literal('assistant'),
   model: z.string().min(1),
-  diagnostics: z.strictObject({ cache_miss_reason: CacheMiss.nullable() }).nullable(),
+  diagnostics: z.object({ cache_miss_reason: CacheMiss.nullable() }).nullable(),
   input_transformations: z.array(z.looseObject({ type: z.string() })).optional(),
   usage: MessageUsage,
 };
@@ -112,7 +112,7 @@ const Block = z.union([
   ToolUseBlock,
 ]);
 
-export const WholeMessage = z.strictObject({
+export const WholeMessage = z.object({
   ...Opening,
   ...Stop,
   ...Edits,
@@ -120,9 +120,9 @@ export const WholeMessage = z.strictObject({
   content: z.array(z.union([Block, OtherBlock])),
 });
 
-const MessageStart = z.strictObject({
+const MessageStart = z.object({
   type: z.literal('message_start'),
-  message: z.strictObject({
+  message: z.object({
     ...Opening,
     container: z.null(),
     stop_details: z.null(),
@@ -131,29 +131,34 @@ const MessageStart = z.strictObject({
     content: z.tuple([]),
   }),
 });
-const BlockStart = z.strictObject({
+const BlockStart = z.object({
   type: z.literal('content_block_start'),
   index: Tokens,
   content_block: z.union([TextBlock, ThinkingBlock, RedactedBlock, ToolUseBlock]),
 });
-const BlockDelta = z.strictObject({
+const BlockDelta = z.object({
   type: z.literal('content_block_delta'),
   index: Tokens,
   delta: z.union([
-    z.strictObject({ type: z.literal('text_delta'), text: z.string().min(1) }),
-    z.strictObject({ type: z.literal('thinking_delta'), thinking: z.string().min(1) }),
-    z.strictObject({ type: z.literal('signature_delta'), signature: z.string().min(1) }),
-    z.strictObject({ type: z.literal('input_json_delta'), partial_json: z.string().min(1) }),
+    z.object({ type: z.literal('text_delta'), text: z.string().min(1) }),
+    z.object({ type: z.literal('thinking_delta'), thinking: z.string().min(1) }),
+    z.object({ type: z.literal('signature_delta'), signature: z.string().min(1) }),
+    z.object({ type: z.literal('input_json_delta'), partial_json: z.string().min(1) }),
   ]),
 });
-const BlockStop = z.strictObject({ type: z.literal('content_block_stop'), index: Tokens });
-const MessageDelta = z.strictObject({
+const BlockStop = z.object({ type: z.literal('content_block_stop'), index: Tokens });
+const MessageDelta = z.object({
   type: z.literal('message_delta'),
-  delta: z.strictObject({ ...Stop, stop_reason: StopReason }),
+  delta: z.object({ ...Stop, stop_reason: StopReason }),
   ...Edits,
   usage: DeltaUsage,
 });
-const MessageStop = z.strictObject({ type: z.literal('message_stop') });
+const MessageStop = z.object({ type: z.literal('message_stop') });
+
+/** Kinds of events to come: they pass as they came, as members to come do. */
+const OtherEvent = z.looseObject({
+  type: z.string().regex(/^(?!(?:message|content_block)_(?:start|delta|stop)$|ping$|error$)./),
+});
 
 /** The events that the official SDK has types for. */
 export const TypedEvent = z.union([
@@ -178,20 +183,21 @@ export const MessagesError = z.strictObject({
 /** Every event that a caller of the family may read. */
 export const MessagesEvent = z.union([
   TypedEvent,
+  OtherEvent,
   // A stop reason of the SDK's beta types.
   MessageDelta.extend({
-    delta: z.strictObject({ ...Stop, stop_reason: z.literal('compaction') }),
+    delta: z.object({ ...Stop, stop_reason: z.literal('compaction') }),
   }),
-  z.strictObject({
+  z.object({
     type: z.literal('content_block_start'),
     index: Tokens,
     content_block: OtherBlock,
   }),
-  z.strictObject({
+  z.object({
     type: z.literal('content_block_delta'),
     index: Tokens,
     delta: OtherDelta,
   }),
-  z.strictObject({ type: z.literal('ping') }),
+  z.object({ type: z.literal('ping') }),
   MessagesError,
 ]);

@@ -64,32 +64,11 @@ const endOfValue = (text: string, from: number): number => {
 };
 
 /** A member or an item: from its name, or its value, to its end. */
-type Child = { key: string | number; start: number; value: number; end: number };
+type Child = { key: string | number; start: number; end: number };
 
 const nameAt = (text: string, start: number, end: number): string => {
   const name = text.slice(start + 1, end);
   return name.includes('\\') ? JSON.parse(`"${name}"`) : name;
-};
-
-const childAt = (text: string, start: number, key: number | undefined): Child => {
-  if (key !== undefined) return { key, start, value: start, end: endOfValue(text, start) };
-  const end = endOfString(text, start + 1);
-  const value = afterSpace(text, afterSpace(text, end + 1) + 1);
-  return { key: nameAt(text, start, end), start, value, end: endOfValue(text, value) };
-};
-
-/** The members or items of the object or list that begins at `from`. */
-const childrenAt = (text: string, from: number): Child[] => {
-  const children: Child[] = [];
-  const isList = text[from] === '[';
-  let start = afterSpace(text, from + 1);
-  while (text[start] !== '}' && text[start] !== ']') {
-    const child = childAt(text, start, isList ? children.length : undefined);
-    children.push(child);
-    const next = afterSpace(text, child.end);
-    start = text[next] === ',' ? afterSpace(text, next + 1) : next;
-  }
-  return children;
 };
 
 // --- edits ---
@@ -123,29 +102,50 @@ const additions = ({ inner }: Node, children: Child[]): string[] => {
   );
 };
 
-/** The cuts that make the edits of the value at `from`. */
-const cutsAt = (text: string, from: number, node: Node): Cut[] => {
-  const children = childrenAt(text, from);
-  const isRemoved = ({ key }: Child) => node.inner.get(key)?.edit?.remove === true;
-  const cuts = removals(children, isRemoved, from);
-  for (const child of children) {
-    const inner = node.inner.get(child.key);
-    if (inner === undefined || isRemoved(child)) continue;
-    const { value, end } = child;
-    if (inner.edit) cuts.push({ start: value, end, text: JSON.stringify(inner.edit.set) });
-    else if (text[value] === '{' || text[value] === '[') cuts.push(...cutsAt(text, value, inner));
+/** What an edit of a child, or those within it, cut out; returns where the child ends. Each text is passed once. */
+const cutChild = (text: string, from: number, node: Node | undefined, cuts: Cut[]): number => {
+  const isContainer = text[from] === '{' || text[from] === '[';
+  if (node && !node.edit && isContainer) return cutWithin(text, from, node, cuts);
+  const end = endOfValue(text, from);
+  if (node?.edit && !node.edit.remove) {
+    cuts.push({ start: from, end, text: JSON.stringify(node.edit.set) });
   }
+  return end;
+};
+
+/** Adds the cuts that make the edits within the object or list at `from`; returns its end. */
+const cutWithin = (text: string, from: number, node: Node, cuts: Cut[]): number => {
+  const children: Child[] = [];
+  const isList = text[from] === '[';
+  let start = afterSpace(text, from + 1);
+  while (text[start] !== '}' && text[start] !== ']') {
+    const close = isList ? start : endOfString(text, start + 1);
+    const key = isList ? children.length : nameAt(text, start, close);
+    const value = isList ? start : afterSpace(text, afterSpace(text, close + 1) + 1);
+    const end = cutChild(text, value, node.inner.get(key), cuts);
+    children.push({ key, start, end });
+    const next = afterSpace(text, end);
+    start = text[next] === ',' ? afterSpace(text, next + 1) : next;
+  }
+  const isRemoved = ({ key }: Child) => node.inner.get(key)?.edit?.remove === true;
+  cuts.push(...removals(children, isRemoved, from));
   const added = additions(node, children);
   if (added.length > 0) {
     const isAlone = children.every(isRemoved);
     cuts.push({ start: from + 1, end: from + 1, text: added.join(',') + (isAlone ? '' : ',') });
   }
-  return cuts;
+  return start + 1;
 };
 
 /** By their places; what is added comes before what is cut out at the same one. */
 const inOrder = (cuts: Cut[]): Cut[] =>
   cuts.sort((one, other) => one.start - other.start || one.end - other.end);
+
+const cutsOf = (text: string, edits: readonly Edit[]): Cut[] => {
+  const cuts: Cut[] = [];
+  cutWithin(text, afterSpace(text, 0), nodeOf(edits), cuts);
+  return inOrder(cuts);
+};
 
 const piecesOfText = (text: string, cuts: Cut[]): string => {
   let [from, written] = [0, ''];
@@ -171,13 +171,11 @@ const piecesOfBytes = (text: string, utf8: Uint8Array, cuts: Cut[]): Uint8Array[
 
 /** A JSON object's text with edits, everything else as it was written; without any the text itself. */
 export const spliceText = (text: string, edits: readonly Edit[]): string =>
-  edits.length === 0
-    ? text
-    : piecesOfText(text, inOrder(cutsAt(text, afterSpace(text, 0), nodeOf(edits))));
+  edits.length === 0 ? text : piecesOfText(text, cutsOf(text, edits));
 
 /** A received object with edits, everything else byte for byte; without any the bytes themselves. */
 export const splice = ({ text, utf8 }: JsonSource, edits: readonly Edit[]): Bytes => {
   if (utf8 === undefined) return spliceText(text, edits);
   if (edits.length === 0) return [utf8];
-  return piecesOfBytes(text, utf8, inOrder(cutsAt(text, afterSpace(text, 0), nodeOf(edits))));
+  return piecesOfBytes(text, utf8, cutsOf(text, edits));
 };

@@ -29,12 +29,12 @@ const createMerger = () => {
   let started = false;
   return (choice: number, events: GenerationEvent[]): GenerationEvent[] =>
     events.flatMap((event): GenerationEvent[] => {
-      if (event.type === 'finish') return [event];
       if (event.type === 'start') {
         const isFirst = !started;
         started = true;
         return isFirst ? [event] : [];
       }
+      if (!('index' in event)) return [event];
       const key = `${choice}:${event.index}`;
       if (event.type !== 'block-start') return [{ ...event, index: indices.get(key) ?? 0 }];
       const index = indices.size;

@@ -187,6 +187,8 @@ export const streamEncoder = (request: GenerationRequest, meta: ResponseMeta): E
         return writerFor(event).extend(event);
       case 'block-end':
         return writerFor(event).end(event);
+      case 'extra':
+        return [];
       case 'finish':
         return finish(event);
       default:

@@ -1,6 +1,7 @@
 import { isEmpty } from '../../support/omit-undefined.ts';
 import { asRecord, asString, type Json } from '../bytes/json.ts';
 import type { Extras, FinishReason } from '../generation.ts';
+import { namesBeyond } from '../ledger/extras.ts';
 import { NAME } from './name.ts';
 
 /** Members of a response that have a canonical form, or that the router writes itself. */
@@ -14,13 +15,6 @@ const CANONICAL = {
 };
 type Place = keyof typeof CANONICAL;
 const PLACES: Place[] = ['response', 'choice', 'message'];
-
-/** Members that show the operator's account at a provider, and the name of every object's prototype. */
-const HIDDEN = /cost|byok|billing|account|^(?:provider|organization|__proto__)$/;
-
-/** Names of the members of `wire` that only this protocol has, without those that callers must not see. */
-export const namesBeyond = (wire: Json, canonical: readonly string[]): string[] =>
-  Object.keys(wire).filter((name) => !canonical.includes(name) && !HIDDEN.test(name));
 
 /** Members of a fragment that continue those of the fragments before it. */
 const GROWING = ['text', 'summary', 'data', 'signature'];

@@ -1,9 +1,8 @@
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import { asCount, asRecord, type Json } from '../bytes/json.ts';
 import type { Usage } from '../generation.ts';
-import { extraFieldsFor } from '../ledger/extras.ts';
+import { extraFieldsFor, membersBeyond } from '../ledger/extras.ts';
 import { NAME } from './name.ts';
-import { namesBeyond } from './response-fields.ts';
 
 /** Some upstreams count reasoning separately from the completion; their total shows it. */
 const outputOf = (wire: Json, input: number, output: number, reasoning: number): number =>
@@ -15,12 +14,6 @@ const outputOf = (wire: Json, input: number, output: number, reasoning: number):
 const CANONICAL = ['prompt_tokens', 'completion_tokens', 'total_tokens'];
 const DETAILS = ['prompt_tokens_details', 'completion_tokens_details'];
 const CANONICAL_DETAILS = ['cached_tokens', 'cache_write_tokens', 'reasoning_tokens'];
-
-const membersBeyond = (wire: Json, canonical: readonly string[]): Json => {
-  const members: Json = {};
-  for (const name of namesBeyond(wire, canonical)) members[name] = wire[name];
-  return members;
-};
 
 /** The members that only this protocol has. */
 const nativeUsage = (wire: Json): Json => {

@@ -7,9 +7,11 @@ import {
   readJsonObject,
 } from '../bytes/json.ts';
 import type { FinishReason, GenerationEvent, GenerationRequest } from '../generation.ts';
+import { membersBeyond } from '../ledger/extras.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
-import { decodeFinishReason, startMembersOf } from './finish-reason.ts';
+import { decodeFinishReason, startMembersOf, withStop } from './finish-reason.ts';
+import { NAME } from './name.ts';
 import { createBlockReader } from './stream-reader.ts';
 import { decodeUsage, mergeUsage, readUsage, type WireUsage } from './usage.ts';
 
@@ -28,6 +30,9 @@ const endOf = ({ delta, context_management, input_transformations }: Json): Json
   context_management,
   input_transformations,
 });
+
+/** Members of the message's last event but one, next to those with a meaning here. */
+const ADJACENT = ['type', 'delta', 'usage', 'context_management', 'input_transformations'];
 
 /** Decodes the events of one message. */
 const createMessageReader = (request: GenerationRequest) => {
@@ -61,19 +66,21 @@ const createMessageReader = (request: GenerationRequest) => {
           return blocks.stop(keyOf(event));
         case 'message_delta':
           usage = mergeUsage(usage, readUsage(event.usage));
-          reason = decodeFinishReason(endOf(event)) ?? reason;
+          reason = decodeFinishReason(endOf(event), membersBeyond(event, ADJACENT)) ?? reason;
           return undefined;
         case 'error':
           throw new UpstreamError('error-event', 'the upstream sent an error', { sent: event });
-        default:
-          // Pings and unknown events.
+        case 'ping':
+        case undefined:
           return undefined;
+        default:
+          return writer.aside({ protocol: NAME, fields: event });
       }
     },
-    finish() {
+    finish(stop: Json = {}) {
       if (!reason) throw new UpstreamError('truncated', 'the stream ended without a stop_reason');
       blocks.stopAll();
-      writer.finish(reason, decodeUsage(usage));
+      writer.finish(withStop(reason, membersBeyond(stop, ['type'])), decodeUsage(usage));
     },
   };
 };
@@ -83,8 +90,8 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const message = createMessageReader(request);
   const { writer } = message;
 
-  const conclude = (): GenerationEvent[] => {
-    if (!writer.isFinished()) message.finish();
+  const conclude = (stop?: Json): GenerationEvent[] => {
+    if (!writer.isFinished()) message.finish(stop);
     return writer.drain();
   };
 
@@ -97,10 +104,10 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
       if (data.trim() === '[DONE]') return conclude();
       // After a stop_reason, a truncated event loses no content.
       const event = message.hasReason() ? readJsonObject(data) : parseUpstreamJson(data);
-      if (!event || event.type === 'message_stop') return conclude();
+      if (!event || event.type === 'message_stop') return conclude(event);
       message.read(event);
       return writer.drain();
     },
-    end: conclude,
+    end: () => conclude(),
   };
 };

@@ -42,11 +42,13 @@ const startOfTool = (head: BlockHead & { type: 'tool-call' }): Json => ({
 const startOf = (head: BlockHead, signature: string | undefined): Json => {
   switch (head.type) {
     case 'text':
-      return { type: 'text', text: '' };
-    case 'thinking':
+      return { ...extraFieldsFor(NAME, head.extras), type: 'text', text: '' };
+    case 'thinking': {
+      const fields = extraFieldsFor(NAME, head.extras);
       return head.redacted
-        ? { type: 'redacted_thinking', data: signature ?? '' }
-        : { type: 'thinking', thinking: '', signature: '' };
+        ? { ...fields, type: 'redacted_thinking', data: signature ?? '' }
+        : { ...fields, type: 'thinking', thinking: '', signature: '' };
+    }
     case 'tool-call':
       return startOfTool(head);
     case 'native':
@@ -137,10 +139,16 @@ export const streamEncoder = (_request: GenerationRequest, meta: ResponseMeta): 
 
   const finish = ({ reason, usage }: EventOf<'finish'>): SseMessage[] => {
     const counts = usage ?? { inputTokens: 0, outputTokens: 0 };
-    const { context_management, input_transformations, ...delta } = encodeFinishReason(reason);
+    const { adjacent, stop, ending } = encodeFinishReason(reason);
+    const { context_management, input_transformations, ...delta } = ending;
     const usageFields = encodeUsage(counts, estimateInput);
-    const rest = { context_management, input_transformations, usage: usageFields };
-    return [message('message_delta', { delta, ...rest }), message('message_stop', {})];
+    const rest = { ...adjacent, context_management, input_transformations, usage: usageFields };
+    return [message('message_delta', { delta, ...rest }), message('message_stop', stop)];
+  };
+
+  const aside = ({ extras }: EventOf<'extra'>): SseMessage[] => {
+    const { type, ...fields } = extraFieldsFor(NAME, extras);
+    return typeof type === 'string' ? [message(type, fields)] : [];
   };
 
   const push = (event: GenerationEvent): SseMessage[] => {
@@ -151,6 +159,8 @@ export const streamEncoder = (_request: GenerationRequest, meta: ResponseMeta): 
         return blocks.start(event);
       case 'finish':
         return finish(event);
+      case 'extra':
+        return aside(event);
       default:
         return blocks.append(event);
     }

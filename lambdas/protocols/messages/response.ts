@@ -25,7 +25,9 @@ export const decodeResponse = (body: unknown, request: GenerationRequest): Gener
   if (wire?.type !== 'message') {
     throw new UpstreamError('malformed', 'the response is not a message');
   }
-  const { input_transformations: _ofStart, ...ending } = wire;
+  // The others are read as members of the start.
+  const { stop_reason, stop_sequence, stop_details, container, context_management } = wire;
+  const ending = { stop_reason, stop_sequence, stop_details, container, context_management };
   const reason = decodeFinishReason(ending);
   if (!reason) throw new UpstreamError('truncated', 'the response has no stop_reason');
   const { writer, ...blocks } = createBlockReader(request);
@@ -69,11 +71,17 @@ const encodeBlock = (block: AnswerBlock): Record<string, unknown>[] => {
     case 'text':
       return block.text === ''
         ? []
-        : [omitUndefined({ type: 'text', text: block.text, citations: citationsOf(block) })];
+        : [
+            omitUndefined({
+              ...extraFieldsFor(NAME, block.extras),
+              ...{ type: 'text', text: block.text, citations: citationsOf(block) },
+            }),
+          ];
     case 'thinking': {
-      const { text: thinking, signature = '', redacted } = block;
-      if (redacted) return [{ type: 'redacted_thinking', data: signature }];
-      return [{ type: 'thinking', thinking, signature }];
+      const { text: thinking, signature = '', redacted, extras } = block;
+      const fields = extraFieldsFor(NAME, extras);
+      if (redacted) return [{ ...fields, type: 'redacted_thinking', data: signature }];
+      return [{ ...fields, type: 'thinking', thinking, signature }];
     }
     case 'tool-call': {
       const { name, arguments: text, extras } = block;
@@ -94,6 +102,7 @@ export const encodeResponse = (
 ): Record<string, unknown> => {
   const counts = usage ?? { inputTokens: 0, outputTokens: 0 };
   const { diagnostics = null, ...start } = extraFieldsFor(NAME, extras);
+  const { adjacent, ending } = encodeFinishReason(reason);
   return {
     id: `msg_${meta.id}`,
     type: 'message',
@@ -101,7 +110,8 @@ export const encodeResponse = (
     model: meta.model,
     content: blocks.flatMap(encodeBlock),
     ...start,
-    ...encodeFinishReason(reason),
+    ...ending,
+    ...adjacent,
     diagnostics,
     usage: encodeMessageUsage(counts, meta.estimateInput),
   };

@@ -2,7 +2,7 @@ import { isEmpty } from '../../support/omit-undefined.ts';
 import { asCount, asRecord, asString, type Json } from '../bytes/json.ts';
 import { createEventWriter, type EventWriter } from '../event-writer.ts';
 import type { BlockHead, GenerationRequest } from '../generation.ts';
-import { extrasIfAny } from '../ledger/extras.ts';
+import { extrasIfAny, membersBeyond } from '../ledger/extras.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
 import { hasCustomTool, unwrapInput } from '../tools/custom.ts';
 import { createToolIds } from '../tools/ids.ts';
@@ -16,21 +16,23 @@ const toolHead = (block: Json, { request, uniqueId }: Call): BlockHead => {
   const name = asString(block.name) ?? '';
   if (name === '') throw new UpstreamError('malformed', 'a tool call lacks its name');
   const id = uniqueId(plainToolId(asString(block.id) ?? ''));
-  // The origin of the call and of its tool. Callers send them back.
-  const { caller, toolset_name } = block;
-  const fields = { caller: asRecord(caller), toolset_name: asString(toolset_name) };
+  // E.g. the origin of the call and of its tool. Callers send them back.
+  const fields = membersBeyond(block, ['type', 'id', 'name', 'input']);
   const custom = hasCustomTool(request, name) && { custom: true as const };
   return { type: 'tool-call', id, name, ...custom, ...extrasIfAny(NAME, fields) };
 };
 
+const fieldsBeyond = (block: Json, canonical: string[]) =>
+  extrasIfAny(NAME, membersBeyond(block, ['type', ...canonical]));
+
 const headOf = (block: Json, call: Call): BlockHead => {
   switch (block.type) {
     case 'text':
-      return { type: 'text' };
+      return { type: 'text', ...fieldsBeyond(block, ['text', 'citations']) };
     case 'thinking':
-      return { type: 'thinking' };
+      return { type: 'thinking', ...fieldsBeyond(block, ['thinking', 'signature']) };
     case 'redacted_thinking':
-      return { type: 'thinking', redacted: true };
+      return { type: 'thinking', redacted: true, ...fieldsBeyond(block, ['data']) };
     case 'tool_use':
       return toolHead(block, call);
     default:
@@ -88,7 +90,13 @@ const signatureIn = (block: Json, head: BlockHead): string => {
   return asString(head.redacted ? block.data : block.signature) ?? '';
 };
 
-/** Ignores unknown kinds of delta. @throws UpstreamError for a known kind in the wrong block. */
+/** Kinds of delta that are for one kind of block, and are left out of any other. */
+const OF_ONE_KIND = ['signature_delta', 'citations_delta'];
+
+const isKindToCome = ({ type }: Json): boolean =>
+  typeof type === 'string' && type !== '' && !OF_ONE_KIND.includes(type);
+
+/** @throws UpstreamError for a known kind in the wrong block */
 const assertUnknownKind = (key: string, delta: Json) => {
   const type = asString(delta.type) ?? '';
   if (!CONTENT.has(type)) return;
@@ -132,7 +140,8 @@ const createDeltaReader = (writer: EventWriter) => {
       case 'tool-call input_json_delta':
         return appendArguments(block, asString(delta.partial_json) ?? '');
       default:
-        return assertUnknownKind(key, delta);
+        assertUnknownKind(key, delta);
+        return forward(key, isKindToCome(delta) ? delta : undefined);
     }
   };
 };

@@ -1,7 +1,7 @@
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import { asArray, asCount, asRecord, asString, type Json } from '../bytes/json.ts';
 import type { Usage } from '../generation.ts';
-import { extraFieldsFor, makeExtras } from '../ledger/extras.ts';
+import { extraFieldsFor, makeExtras, membersBeyond } from '../ledger/extras.ts';
 import { NAME } from './name.ts';
 
 /** Counts of the protocol: `input_tokens` excludes the tokens read from or written to a cache. */
@@ -15,10 +15,7 @@ export type WireUsage = {
   native?: Record<string, unknown>;
 };
 
-/**
- * Native counts that callers of this protocol get, by the names in the vendor's types: SDKs add them
- * up. Other fields of an upstream's usage may expose its account.
- */
+/** Native counts that are zero if absent, by the names in the vendor's types: SDKs add them up. */
 const NATIVE_COUNTS: Record<string, string[]> = {
   cache_creation: ['ephemeral_5m_input_tokens', 'ephemeral_1h_input_tokens'],
   server_tool_use: ['web_search_requests', 'web_fetch_requests'],
@@ -35,21 +32,34 @@ const VALUES: Record<string, string[]> = {
 /** Kept as they are: the steps of a message, what became of a credit. */
 const WHOLE = ['iterations', 'fallback_credit'];
 
-const nativeCounts = (wire: Json | undefined): Json | undefined => {
+/** Members with a canonical form. */
+const CANONICAL = [
+  ...['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'],
+];
+const DETAILS = 'output_tokens_details';
+const LISTED = [...Object.keys(NATIVE_COUNTS), ...OF_SERVICE, ...WHOLE, DETAILS];
+
+const nativeCounts = (wire: Json = {}): Json | undefined => {
   const present = Object.entries(NATIVE_COUNTS).flatMap(([name, counts]): [string, Json][] => {
-    const value = asRecord(wire?.[name]);
+    const value = asRecord(wire[name]);
     if (!value) return [];
-    return [[name, Object.fromEntries(counts.map((count) => [count, asCount(value[count]) ?? 0]))]];
+    const known = counts.map((count) => [count, asCount(value[count]) ?? 0]);
+    return [[name, { ...membersBeyond(value, counts), ...Object.fromEntries(known) }]];
   });
   const words = OF_SERVICE.flatMap((name): [string, unknown][] => {
-    const word = asString(wire?.[name]);
+    const word = asString(wire[name]);
     return word === undefined || VALUES[name]?.includes(word) === false ? [] : [[name, word]];
   });
   const whole = WHOLE.flatMap((name): [string, unknown][] => {
-    const value = wire?.[name];
+    const value = wire[name];
     return asArray(value).length > 0 || asRecord(value) ? [[name, value]] : [];
   });
-  const all = [...present, ...words, ...whole];
+  const details = membersBeyond(asRecord(wire[DETAILS]) ?? {}, ['thinking_tokens']);
+  const others = Object.entries(membersBeyond(wire, [...CANONICAL, ...LISTED]));
+  const all = [
+    ...[...present, ...words, ...whole, ...others.filter(([, value]) => value !== null)],
+    ...(isEmpty(details) ? [] : [[DETAILS, details] as [string, unknown]]),
+  ];
   return all.length > 0 ? Object.fromEntries(all) : undefined;
 };
 
@@ -97,6 +107,13 @@ const membersOf = (native: Json, names: string[], absent?: null): Json => {
   return members;
 };
 
+const detailsOf = (native: Json, thinking: number | undefined): Json | null => {
+  const details = asRecord(native[DETAILS]);
+  return thinking === undefined && !details
+    ? null
+    : omitUndefined({ ...details, thinking_tokens: thinking });
+};
+
 /**
  * The counts; the vendor's types require all of them, null if absent. `estimate` replaces an input of
  * zero, which the upstream did not count: agents compact their history by it.
@@ -111,10 +128,10 @@ export const encodeUsage = (usage: Usage, estimate: () => number): Record<string
     cache_creation_input_tokens: cacheWriteTokens ?? null,
     cache_read_input_tokens: cacheReadTokens ?? null,
     output_tokens: outputTokens,
-    output_tokens_details:
-      reasoningTokens === undefined ? null : { thinking_tokens: reasoningTokens },
+    output_tokens_details: detailsOf(native, reasoningTokens),
     server_tool_use: native.server_tool_use ?? null,
     ...membersOf(native, WHOLE),
+    ...membersBeyond(native, LISTED),
   };
 };
 

@@ -221,6 +221,8 @@ export const streamEncoder = (
         return blocks.start(event);
       case 'finish':
         return finish(event);
+      case 'extra':
+        return [];
       default:
         return blocks.append(event);
     }
