@@ -22,12 +22,19 @@ const servableOf = (asked: Seen[], incident: Incident, { times }: Account): numb
   return [...seconds].reduce((sum, [second, count]) => sum + Math.min(count, capacity(second)), 0);
 };
 
-/** From 5 s to 15 s after the repair, at least 95 % of what the provider can serve is served. */
-const goodputAfter = (incident: Incident, account: Account): number => {
+/** Requests from 5 s to 15 s after the repair: those served, and those that the provider could have served. */
+const servedAfter = (incident: Incident, account: Account) => {
   const { repairedAt } = account.times;
   const asked = between(account.others, repairedAt + 5_000, repairedAt + 15_000);
-  return asked.filter(isServed).length / servableOf(asked, incident, account);
+  return { served: asked.filter(isServed).length, servable: servableOf(asked, incident, account) };
 };
+
+/**
+ * At least 95 %. Where the capacity returns only within that time, all but two: a key whose last call failed less than a
+ * second before waits for the rest of it.
+ */
+const hasRecovered = (incident: Incident, { served, servable }: ReturnType<typeof servedAfter>) =>
+  served >= 0.95 * servable || (incident.back === 'tenth' && served >= servable - 2);
 
 /** The share of the others' requests that succeed while one tenant's or one key's requests fail. */
 const othersServed = ({ others, times }: Account): number => {
@@ -71,8 +78,11 @@ export const brokenLaws = (incident: Incident, account: Account): string[] => {
   const must = (isKept: boolean, law: string) => {
     if (!isKept) broken.push(law);
   };
-  const goodput = goodputAfter(incident, account);
-  must(goodput >= 0.95, `served ${(goodput * 100).toFixed(0)} % from 5 s after the repair`);
+  const after = servedAfter(incident, account);
+  must(
+    hasRecovered(incident, after),
+    `served ${after.served} of ${after.servable} after the repair`,
+  );
   if (isAttack(incident)) {
     const served = othersServed(account);
     must(served >= 0.99, `others were served ${(served * 100).toFixed(1)} %`);

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { createCatalog } from '../../../lambdas/catalog/catalog.ts';
 import { createRouter } from '../../../lambdas/create-router.ts';
@@ -7,6 +6,7 @@ import { createKeyLifecycle } from '../../../lambdas/keys/lifecycle.ts';
 import { createHttpUpstream } from '../../../lambdas/upstreams/http-upstream.ts';
 import { type Prelude, withPrelude } from '../../../lambdas/web/lambda-runtime.ts';
 import { functionUrl } from '../../runtime/events.ts';
+import { createRandom } from '../../simulation/random.ts';
 import { fixedSecrets } from '../../support/fixed-secrets.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { createMemoryStores } from '../../support/memory-stores.ts';
@@ -30,7 +30,19 @@ export type Seen = {
   text: string;
 };
 
-export type WorldOptions = { projects: number; keys: number; processes: number; targets: number };
+export type WorldOptions = {
+  projects: number;
+  keys: number;
+  processes: number;
+  targets: number;
+  seed: number;
+};
+
+/** Bytes of ids and of jitter, the same in each run. */
+const createBytes = (seed: number) => {
+  const random = createRandom(seed);
+  return (size: number) => Uint8Array.from({ length: size }, () => random.between(0, 255));
+};
 
 /** The response stream of one invocation. */
 class Response extends Writable {
@@ -55,7 +67,9 @@ Object.assign(Reflect.get(globalThis, 'awslambda'), {
 });
 
 /** Routers on one set of tables and a fake clock, asked as Lambda asks them, with providers on loopback. */
-export const startWorld = async ({ projects, keys, processes, targets }: WorldOptions) => {
+export const startWorld = async (options: WorldOptions) => {
+  const { projects, keys, processes, targets, seed } = options;
+  const randomBytes = createBytes(seed);
   const clock = createManualClock(START);
   const now = () => clock.now() - START;
   const providers = await startProviders(targets, now);

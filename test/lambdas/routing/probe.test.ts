@@ -90,8 +90,8 @@ describe('between the first content of a probe and its end', () => {
 
   test('one failure of each of two projects after the first content of a probe opens the breaker again', async () => {
     const { clock, primary, askTimesInTurn, count, probe } = await setUpProbe();
-    // A target that answered within three seconds gets more than one request a second.
-    clock.advance(3_000);
+    // A target that answered within ten seconds gets more than one request a second.
+    clock.advance(10_000);
     primary.act = status(500);
     await askTimesInTurn(4);
     expect(primary.attempts).toBe(5 + 1 + 2);
