@@ -147,22 +147,28 @@ const cutsOf = (text: string, edits: readonly Edit[]): Cut[] => {
   return inOrder(cuts);
 };
 
-const piecesOfText = (text: string, cuts: Cut[]): string => {
-  let [from, written] = [0, ''];
+const piecesOfText = (text: string, cuts: Cut[]): string[] => {
+  const pieces: string[] = [];
+  let from = 0;
   for (const cut of cuts) {
-    written += text.slice(from, cut.start) + cut.text;
+    pieces.push(text.slice(from, cut.start), cut.text);
     from = cut.end;
   }
-  return written + text.slice(from);
+  pieces.push(text.slice(from));
+  return pieces;
 };
 
 const piecesOfBytes = (text: string, utf8: Uint8Array, cuts: Cut[]): Uint8Array[] => {
   const pieces: Uint8Array[] = [];
+  // Of ASCII, a character is a byte.
+  const isAscii = text.length === utf8.byteLength;
+  const bytesOf = (start: number, end: number): number =>
+    isAscii ? end - start : Buffer.byteLength(text.slice(start, end));
   let [from, at] = [0, 0];
   for (const { start, end, text: written } of cuts) {
-    const next = at + Buffer.byteLength(text.slice(from, start));
+    const next = at + bytesOf(from, start);
     pieces.push(utf8.subarray(at, next), Buffer.from(written));
-    at = next + Buffer.byteLength(text.slice(start, end));
+    at = next + bytesOf(start, end);
     from = end;
   }
   pieces.push(utf8.subarray(at));
@@ -171,11 +177,20 @@ const piecesOfBytes = (text: string, utf8: Uint8Array, cuts: Cut[]): Uint8Array[
 
 /** A JSON object's text with edits, everything else as it was written; without any the text itself. */
 export const spliceText = (text: string, edits: readonly Edit[]): string =>
-  edits.length === 0 ? text : piecesOfText(text, cutsOf(text, edits));
+  edits.length === 0 ? text : piecesOfText(text, cutsOf(text, edits)).join('');
+
+/** Characters of a text that is encoded piece by piece: as one, Node reserves three bytes for each of them to send it. */
+const LARGE_TEXT = 256_000;
+
+const encodePieces = (pieces: string[]): Uint8Array[] =>
+  pieces.filter((piece) => piece !== '').map((piece) => Buffer.from(piece));
 
 /** A received object with edits, everything else byte for byte; without any the bytes themselves. */
 export const splice = ({ text, utf8 }: JsonSource, edits: readonly Edit[]): Bytes => {
-  if (utf8 === undefined) return spliceText(text, edits);
+  if (utf8 === undefined) {
+    if (text.length < LARGE_TEXT) return spliceText(text, edits);
+    return encodePieces(edits.length === 0 ? [text] : piecesOfText(text, cutsOf(text, edits)));
+  }
   if (edits.length === 0) return [utf8];
   return piecesOfBytes(text, utf8, cutsOf(text, edits));
 };

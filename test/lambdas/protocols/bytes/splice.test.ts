@@ -152,3 +152,18 @@ describe('an edit', () => {
     expect(spliceText(body, edits)).toBe(isList ? `{"l":${expected}}` : expected);
   });
 });
+
+test('a text of 300,000 characters, ASCII or not, is spliced to the same bytes as its UTF-8', () => {
+  for (const letter of ['x', 'ü', '𝄞']) {
+    const text = JSON.stringify({ model: 'a', messages: [letter.repeat(300_000)], top_p: 1 });
+    const value = JSON.parse(text);
+    const utf8 = Buffer.from(text);
+    const edits = [set(['model'], 'größer'), remove(['top_p'])];
+    const source = { text, value, bytes: utf8.byteLength };
+    const sent = [splice(source, edits), splice({ ...source, utf8 }, edits)].map((bytes) =>
+      Buffer.concat(Array.isArray(bytes) ? bytes : [Buffer.from(bytes)]).toString(),
+    );
+    expect(sent).toEqual([spliceText(text, edits), spliceText(text, edits)]);
+    expect(JSON.parse(sent[0] ?? '')).toEqual({ model: 'größer', messages: value.messages });
+  }
+});
