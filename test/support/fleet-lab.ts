@@ -76,7 +76,7 @@ export const startLab = async (
     await expect.poll(() => upstreams[0]?.attempts).toBe(attempts + 1);
     sent.destroy();
     await expect.poll(() => count('request')).toBe(lines + 1);
-    expect(upstreams[0]?.sockets.size).toBe(0);
+    await expect.poll(() => upstreams[0]?.sockets.size).toBe(0);
   };
   /** Sends a request and returns once its answer has begun. */
   const askAndHold = async () => {
