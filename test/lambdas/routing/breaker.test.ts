@@ -263,3 +263,21 @@ test('a write of a breaker that hangs delays a request by 1 s at most', async ()
   expect((await refused).status).toBe(503);
   expect(count('breaker_unwritable')).toBe(1);
 });
+
+test('a target that fails half of its calls is tried after the others, until 10 s later', async () => {
+  const { clock, primary, second, askTimesInTurn, count } = await startLab([answer, answer]);
+  for (let turn = 0; turn < 6; turn += 1) {
+    primary.act = answer;
+    await askTimesInTurn(2);
+    primary.act = status(500);
+    await askTimesInTurn(2);
+  }
+  expect(count('breaker_opened')).toBe(0);
+  primary.act = answer;
+  const [before, beforeSecond] = [primary.attempts, second?.attempts ?? 0];
+  expect(statusesOf(await askTimesInTurn(4))).toEqual([200]);
+  expect([primary.attempts, second?.attempts]).toEqual([before, beforeSecond + 4]);
+  clock.advance(10_001);
+  await askTimesInTurn(1);
+  expect(primary.attempts).toBe(before + 1);
+});
