@@ -126,7 +126,7 @@ const callOf = (
     plan: { id: 'plan', rpm: 10, quota: 10, period: 'day' },
   },
   body: BODY,
-  source: { text: '', value: {}, bytes: 100 },
+  source: { utf8: Buffer.from('{}'), text: '', nodes: [], value: {} },
   headers: {},
   header: (name) => (isKeyed && name === 'idempotency-key' ? 'one' : undefined),
   pathParameter: undefined,

@@ -59,20 +59,31 @@ const parse = (text: string): unknown => {
   }
 };
 
+const decodeUtf8 = (bytes: Uint8Array): string => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw invalidBody('is not valid UTF-8.');
+  }
+};
+
 /**
  * Reads a body whose limits are checked before anything of it is copied. Of a name that an object repeats the last one counts:
- * the text then becomes what was read, so that no other reader sees another one.
- * @throws ApiError 400 unless `text` is one JSON object of at most 64 levels, 10,000 members in each and 100,000 values
+ * the bytes then become what was read, so that no other reader sees another one.
+ * @throws ApiError 400 unless `utf8` is one JSON object of at most 64 levels, 10,000 members in each and 100,000 values
  */
-export const parseJsonObject = (text: string, bytes: number): JsonSource => {
+export const parseJsonObject = (utf8: Buffer): JsonSource => {
+  const text = decodeUtf8(utf8);
   if (text.trim() === '') {
     throw invalidBody('is empty; a JSON object is expected.');
   }
-  const { exceeded, names, places } = outlineOf(text, LIMITS);
+  const { exceeded, names, places, nodes } = outlineOf(text, LIMITS);
   if (exceeded !== undefined) throw invalidBody(EXCEEDED[exceeded]);
   const value = parse(text);
   if (!asRecord(value)) throw invalidBody('must be a JSON object.');
   const isRead = cleaned(value, text.includes('\\u')) === names;
   withWrittenNumbers(text, value, places);
-  return { text: isRead ? text : JSON.stringify(value), value, bytes };
+  if (isRead) return { text, utf8, nodes, value };
+  const read = JSON.stringify(value);
+  return { text: read, utf8: Buffer.from(read), nodes: outlineOf(read, LIMITS).nodes, value };
 };

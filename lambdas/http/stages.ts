@@ -152,7 +152,7 @@ const traceparentIn = ({ headers }: HttpRequest): string | undefined => {
   return traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined;
 };
 
-const NO_BODY: JsonSource = { text: '', value: undefined, bytes: 0 };
+const NO_BODY: JsonSource = { utf8: Buffer.alloc(0), text: '', nodes: [], value: undefined };
 
 /** Checks the headers, then reads the body of a POST. @throws ApiError 400, 413 or 415 */
 export const readCall = async (authenticated: Authenticated): Promise<Call> => {

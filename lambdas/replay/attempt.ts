@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { CheckedCall } from '../endpoints/check-call.ts';
 import type { Call } from '../endpoints/endpoint.ts';
 import type { Fingerprint } from '../stores/answer-store.ts';
+import { sha256Of } from '../support/bytes.ts';
 import { MINUTE_MS } from '../support/clock.ts';
 import { type ApiError, DO_NOT_RETRY, invalidRequest } from '../support/errors.ts';
 
@@ -60,7 +61,7 @@ const readKeyed = ({ call, model }: CheckedCall, key: string): Attempt => {
       route: call.protocol.name,
       model: model.id,
       // With the key, which is not stored: a short prompt could be guessed from a hash of it alone.
-      body: hash(key, hash(call.source.text)),
+      body: hash(key, sha256Of(call.source.utf8)),
     },
     hasEventIds: true,
     isFirst: false,
@@ -79,7 +80,7 @@ const readRetried = ({ call, model }: CheckedCall): Attempt | undefined => {
   const count = call.header(RETRY_COUNT);
   if (count === undefined) return undefined;
   const { name: route } = call.protocol;
-  const body = hash(call.caller.keyId, hash(call.source.text));
+  const body = hash(call.caller.keyId, sha256Of(call.source.utf8));
   return {
     id: hash('retries', route, model.id, body),
     fingerprint: { route, model: model.id, body },

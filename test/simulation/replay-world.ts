@@ -3,6 +3,7 @@ import { createTokenizers } from '../../lambdas/catalog/tokenizer.ts';
 import type { Call, Endpoint, Reply } from '../../lambdas/endpoints/endpoint.ts';
 import type { FetchAnswer } from '../../lambdas/endpoints/fetch-answer.ts';
 import { createGenerate } from '../../lambdas/endpoints/generate.ts';
+import { parseJsonObject } from '../../lambdas/http/json-text.ts';
 import { createMeter } from '../../lambdas/metering/meter.ts';
 import type { GenerationEvent } from '../../lambdas/protocols/generation.ts';
 import { callerProtocols } from '../../lambdas/protocols/protocols.ts';
@@ -149,7 +150,7 @@ const createCall = (id: number, now: number, stream: boolean): Call => {
     protocol: callerProtocols.chat,
     caller: { keyId: 'key', projectId: 'prj', meterId: METER_ID, plan: PLAN },
     body,
-    source: { text: JSON.stringify(body), value: body, bytes: 100 },
+    source: parseJsonObject(Buffer.from(JSON.stringify(body))),
     headers: {},
     header: (name) => (name === 'idempotency-key' ? 'one' : undefined),
     pathParameter: undefined,

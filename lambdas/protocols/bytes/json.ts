@@ -1,19 +1,13 @@
 import { decodeUri, isRecord, withoutSpelling } from '../../support/readers.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
 import { parseWritten } from './numbers.ts';
-import { outlineOf } from './outline.ts';
+import { FREE, type Nodes, outlineOf } from './outline.ts';
 
 /** Readers for external JSON: a value of the wrong type reads as absent, as upstreams send them. */
 export type Json = Record<string, unknown>;
 
-/** A JSON text, what it is parsed to, and how many bytes were received. */
-export type JsonSource = {
-  text: string;
-  value: unknown;
-  bytes: number;
-  /** The text in UTF-8, if it was received so, without a byte order mark. */
-  utf8?: Uint8Array | undefined;
-};
+/** A JSON text, also in UTF-8, where its values are, and what it is parsed to. */
+export type JsonSource = { text: string; utf8: Buffer; nodes: Nodes; value: unknown };
 
 /** Sums of several counts of this size are exact. */
 const MAX_COUNT = 2 ** 48;
@@ -57,16 +51,11 @@ export const resolveRef = (root: Json, ref: string): unknown => {
   return value;
 };
 
-/** Levels of an upstream's JSON; JSON.parse takes more than a second for megabytes of brackets. */
-const MAX_UPSTREAM_DEPTH = 1_000;
 /** A shorter text is parsed within milliseconds, even if it is all brackets. */
 const SHORT_TEXT = 64 * 1024;
 
-/** Whether a text, not parsed yet, nests deeper than 1,000 levels. */
-const hasTooManyLevels = (text: string): boolean => {
-  const limits = { depth: MAX_UPSTREAM_DEPTH, members: Infinity, values: Infinity };
-  return outlineOf(text, limits).exceeded !== undefined;
-};
+/** Whether a text, not parsed yet, nests deeper than 1,000 levels: JSON.parse takes more than a second for megabytes of brackets. */
+const hasTooManyLevels = (text: string): boolean => outlineOf(text, FREE).exceeded !== undefined;
 
 /** Parses an upstream's JSON. @throws UpstreamError when it is not JSON, or deeper than 1,000 levels */
 export const parseUpstreamText = (text: string): unknown => {

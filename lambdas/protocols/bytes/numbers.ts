@@ -1,5 +1,5 @@
 import { isRecord, withoutSpelling } from '../../support/readers.ts';
-import { type Limits, outlineOf, type Place } from './outline.ts';
+import { FREE, outlineOf, type Place } from './outline.ts';
 import { endOfString } from './strings.ts';
 
 /**
@@ -35,18 +35,16 @@ export const withWrittenNumbers = (text: string, value: unknown, places: Place[]
   return root;
 };
 
-/** In a deeper text numbers are read as JavaScript does. */
-const LIMITS: Limits = { depth: 1_000, members: Infinity, values: Infinity };
-
-/** JSON.parse, with numbers as they were written. @throws SyntaxError */
+/** JSON.parse, with numbers as they were written, but for those of a text of more than 1,000 levels. @throws SyntaxError */
 export const parseWritten = (text: string): unknown => {
   const value: unknown = JSON.parse(text);
   if (!SUSPECT.test(text)) return value;
-  return withWrittenNumbers(text, value, outlineOf(text, LIMITS).places);
+  return withWrittenNumbers(text, value, outlineOf(text, FREE).places);
 };
 
 /** Whether two values are the same JSON but for the spelling of numbers, and for members that are null or undefined. */
 export const isSameJson = (one: unknown, other: unknown): boolean => {
+  if (one === other) return true;
   const [left, right] = [withoutSpelling(one), withoutSpelling(other)];
   if (!isRecord(left) || !isRecord(right)) {
     const isList = Array.isArray(left) && Array.isArray(right) && left.length === right.length;

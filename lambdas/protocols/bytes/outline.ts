@@ -10,11 +10,23 @@ export type Place = {
 
 export type Limits = { depth: number; members: number; values: number };
 
+/** The limits of a text that is parsed whatever it holds, but for levels that no walk survives. */
+export const FREE: Limits = { depth: 1_000, members: Infinity, values: Infinity };
+
+/**
+ * The values of a text in their order, `NODE` numbers each, at these offsets: where the name of a member begins, -1 for an
+ * item; where the value begins and ends; and where the numbers of the first value after it begin that is not in it.
+ */
+export type Nodes = number[];
+export const NODE = 4;
+export const [NAME, START, END, NEXT] = [0, 1, 2, 3];
+
 /** What one pass shows of a JSON text that need not be parsed yet. */
 export type Outline = {
   /** How many names of members it has. */
   names: number;
   places: Place[];
+  nodes: Nodes;
   /** The limit that ended the pass. */
   exceeded?: keyof Limits;
 };
@@ -26,13 +38,20 @@ const MAX_PLACES = 100_000;
 const SAFE_DIGITS = 15;
 
 const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
 const NUMBER = /[-+.\deE]*/y;
+const WORD = /[a-z]*/y;
 const PLAIN = /^(?:[1-9]\d*|0|-[1-9]\d*)$/;
 
-const endOfNumber = (text: string, start: number): number => {
-  NUMBER.lastIndex = start;
-  NUMBER.test(text);
-  return NUMBER.lastIndex;
+const endOf = (pattern: RegExp, text: string, start: number): number => {
+  pattern.lastIndex = start;
+  pattern.test(text);
+  return pattern.lastIndex;
 };
 
 const isSpelledSo = (source: string): boolean =>
@@ -40,69 +59,115 @@ const isSpelledSo = (source: string): boolean =>
 
 /** The levels that are open at a place of a text. */
 const createLevels = (limits: Limits) => {
-  /** Of each: how many commas it has so far, and where the name of its member begins; -1 in a list. */
-  const commas = new Uint32Array(limits.depth + 2);
-  const nameAt = new Int32Array(limits.depth + 2);
+  const nodes: Nodes = [];
+  const places: Place[] = [];
+  const room = limits.depth + 2;
+  /** Of each: its node, how many commas it has so far, and where the name of its member begins; -1 in a list. */
+  const opened = new Int32Array(room);
+  const commas = new Uint32Array(room);
+  const nameAt = new Int32Array(room).fill(-1);
+  /** Whether the next string of an object is a name. */
+  const isNaming = new Uint8Array(room);
   let [depth, values, names] = [0, 0, 0];
+
+  const leaf = (start: number, end: number): void => {
+    nodes.push(nameAt[depth] ?? -1, start, end, nodes.length + NODE);
+  };
+  // A comma or an opening bracket announces at least one value, unless the brackets are empty.
+  /** Returns whether the level is one too many. */
+  const open = (index: number, isObject: boolean): boolean => {
+    const node = nodes.length;
+    values += 1;
+    leaf(index, index);
+    depth += 1;
+    if (depth > limits.depth) return true;
+    opened[depth] = node;
+    commas[depth] = 0;
+    nameAt[depth] = -1;
+    isNaming[depth] = isObject ? 1 : 0;
+    return false;
+  };
+  const close = (index: number): void => {
+    const node = opened[depth] ?? 0;
+    nodes[node + END] = index + 1;
+    nodes[node + NEXT] = nodes.length;
+    depth = Math.max(0, depth - 1);
+  };
+  const comma = (): void => {
+    values += 1;
+    commas[depth] = (commas[depth] ?? 0) + 1;
+    // A level with a name is an object.
+    if (nameAt[depth] !== -1) isNaming[depth] = 1;
+  };
+  const colon = (): keyof Limits | undefined => {
+    names += 1;
+    isNaming[depth] = 0;
+    return (commas[depth] ?? 0) >= limits.members ? 'members' : undefined;
+  };
+
   return {
-    /** `string`: where the last string begins. Returns the limit that the character exceeds. */
-    read: (character: string | undefined, string: number): keyof Limits | undefined => {
-      switch (character) {
-        // A comma or an opening bracket announces at least one value, unless the brackets are empty.
-        case ',':
-          values += 1;
-          commas[depth] = (commas[depth] ?? 0) + 1;
+    string: (start: number, end: number): void => {
+      if (isNaming[depth]) nameAt[depth] = start;
+      else leaf(start, end);
+    },
+    number: (text: string, start: number, end: number): void => {
+      leaf(start, end);
+      if (isSpelledSo(text.slice(start, end)) || places.length >= MAX_PLACES) return;
+      const steps = Array.from({ length: depth }, (_, level) => {
+        const at = nameAt[level + 1] ?? 0;
+        return at >= 0 ? at : -1 - (commas[level + 1] ?? 0);
+      });
+      places.push({ steps, start, end });
+    },
+    word: leaf,
+    /** Returns the limit that the sign exceeds. */
+    sign: (code: number, index: number): keyof Limits | undefined => {
+      switch (code) {
+        case COMMA:
+          comma();
           break;
-        case '{':
-        case '[':
-          values += 1;
-          depth += 1;
-          if (depth > limits.depth) return 'depth';
-          commas[depth] = 0;
-          nameAt[depth] = -1;
+        case COLON:
+          return colon();
+        case OPEN_OBJECT:
+        case OPEN_LIST:
+          if (open(index, code === OPEN_OBJECT)) return 'depth';
           break;
-        case ':':
-          names += 1;
-          nameAt[depth] = string;
-          return (commas[depth] ?? 0) >= limits.members ? 'members' : undefined;
-        case '}':
-        case ']':
-          depth -= 1;
+        case CLOSE_OBJECT:
+        case CLOSE_LIST:
+          close(index);
           break;
         default:
       }
       return values > limits.values ? 'values' : undefined;
     },
-    names: () => names,
-    steps: (): number[] =>
-      Array.from({ length: depth }, (_, level) => {
-        const at = nameAt[level + 1] ?? 0;
-        return at >= 0 ? at : -1 - (commas[level + 1] ?? 0);
-      }),
+    outline: (): Outline => ({ names, places, nodes }),
   };
 };
 
 const isNumber = (code: number): boolean => (code >= 0x30 && code <= 0x39) || code === 0x2d;
+const isLetter = (code: number): boolean => code >= 0x61 && code <= 0x7a;
 
 /** Reads a text without recursion, up to the first limit that it exceeds. The text may be no JSON. */
 export const outlineOf = (text: string, limits: Limits): Outline => {
   const levels = createLevels(limits);
-  const places: Place[] = [];
-  let string = 0;
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index);
     if (code === QUOTE) {
-      string = index;
-      index = endOfString(text, index + 1);
+      const end = endOfString(text, index + 1);
+      levels.string(index, end + 1);
+      index = end;
     } else if (isNumber(code)) {
-      const end = endOfNumber(text, index);
-      const isKept = isSpelledSo(text.slice(index, end)) || places.length >= MAX_PLACES;
-      if (!isKept) places.push({ steps: levels.steps(), start: index, end });
+      const end = endOf(NUMBER, text, index);
+      levels.number(text, index, end);
+      index = end - 1;
+    } else if (isLetter(code)) {
+      const end = endOf(WORD, text, index);
+      levels.word(index, end);
       index = end - 1;
     } else {
-      const exceeded = levels.read(text[index], string);
-      if (exceeded !== undefined) return { names: levels.names(), places, exceeded };
+      const exceeded = levels.sign(code, index);
+      if (exceeded !== undefined) return { ...levels.outline(), exceeded };
     }
   }
-  return { names: levels.names(), places };
+  return levels.outline();
 };

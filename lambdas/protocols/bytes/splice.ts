@@ -1,6 +1,5 @@
-import type { Bytes } from '../../support/bytes.ts';
 import type { JsonSource } from './json.ts';
-import { endOfString } from './strings.ts';
+import { END, FREE, NAME, NEXT, NODE, type Nodes, outlineOf, START } from './outline.ts';
 
 /** What is written at one place of a JSON text; a member that is absent is added. */
 export type Edit = { path: readonly (string | number)[]; set?: unknown; remove?: true };
@@ -27,46 +26,16 @@ const nodeOf = (edits: readonly Edit[]): Node => {
 
 // --- places in a text, which is valid JSON ---
 
-const SPACE = 0x20;
+const numberAt = (nodes: Nodes, node: number, offset: number): number => nodes[node + offset] ?? 0;
 
-const afterSpace = (text: string, from: number): number => {
-  let index = from;
-  while (text.charCodeAt(index) <= SPACE) index += 1;
-  return index;
-};
-
-const ENDS = /[,\]}\s]|$/g;
-
-const endOfScalar = (text: string, from: number): number => {
-  ENDS.lastIndex = from;
-  return ENDS.exec(text)?.index ?? text.length;
-};
-
-const endOfContainer = (text: string, from: number): number => {
-  let depth = 0;
-  for (let index = from; ; index += 1) {
-    const character = text[index];
-    if (character === '"') index = endOfString(text, index + 1);
-    else if (character === '{' || character === '[') depth += 1;
-    else if (character === '}' || character === ']') {
-      depth -= 1;
-      if (depth === 0) return index + 1;
-    }
-  }
-};
-
-const endOfValue = (text: string, from: number): number => {
-  const character = text[from];
-  if (character === '"') return endOfString(text, from + 1) + 1;
-  return character === '{' || character === '['
-    ? endOfContainer(text, from)
-    : endOfScalar(text, from);
-};
+type Written = Pick<JsonSource, 'text' | 'nodes'>;
 
 /** A member or an item: from its name, or its value, to its end. */
-type Child = { key: string | number; start: number; end: number };
+type Child = { node: number; key: string | number; start: number; end: number };
 
-const nameAt = (text: string, start: number, end: number): string => {
+const nameOf = ({ text, nodes }: Written, node: number): string => {
+  const start = numberAt(nodes, node, NAME);
+  const end = text.lastIndexOf('"', numberAt(nodes, node, START) - 1);
   const name = text.slice(start + 1, end);
   return name.includes('\\') ? JSON.parse(`"${name}"`) : name;
 };
@@ -102,95 +71,82 @@ const additions = ({ inner }: Node, children: Child[]): string[] => {
   );
 };
 
-/** What an edit of a child, or those within it, cut out; returns where the child ends. Each text is passed once. */
-const cutChild = (text: string, from: number, node: Node | undefined, cuts: Cut[]): number => {
-  const isContainer = text[from] === '{' || text[from] === '[';
-  if (node && !node.edit && isContainer) return cutWithin(text, from, node, cuts);
-  const end = endOfValue(text, from);
-  if (node?.edit && !node.edit.remove) {
-    cuts.push({ start: from, end, text: JSON.stringify(node.edit.set) });
+const isHolder = ({ text }: Written, start: number): boolean =>
+  text[start] === '{' || text[start] === '[';
+
+/** What is in an object or a list. */
+const childrenOf = (text: Written, holder: number): Child[] => {
+  const { nodes } = text;
+  const last = numberAt(nodes, holder, NEXT);
+  const children: Child[] = [];
+  for (let node = holder + NODE; node < last; node = numberAt(nodes, node, NEXT)) {
+    const name = numberAt(nodes, node, NAME);
+    const isItem = name === -1;
+    const key = isItem ? children.length : nameOf(text, node);
+    const start = isItem ? numberAt(nodes, node, START) : name;
+    children.push({ node, key, start, end: numberAt(nodes, node, END) });
   }
-  return end;
+  return children;
 };
 
-/** Adds the cuts that make the edits within the object or list at `from`; returns its end. */
-const cutWithin = (text: string, from: number, node: Node, cuts: Cut[]): number => {
-  const children: Child[] = [];
-  const isList = text[from] === '[';
-  let start = afterSpace(text, from + 1);
-  while (text[start] !== '}' && text[start] !== ']') {
-    const close = isList ? start : endOfString(text, start + 1);
-    const key = isList ? children.length : nameAt(text, start, close);
-    const value = isList ? start : afterSpace(text, afterSpace(text, close + 1) + 1);
-    const end = cutChild(text, value, node.inner.get(key), cuts);
-    children.push({ key, start, end });
-    const next = afterSpace(text, end);
-    start = text[next] === ',' ? afterSpace(text, next + 1) : next;
+/** Adds the cuts that make the edits within an object or a list. */
+const cutWithin = (text: Written, holder: number, within: Node, cuts: Cut[]): void => {
+  const children = childrenOf(text, holder);
+  for (const { key, node, end } of children) {
+    const inner = within.inner.get(key);
+    if (!inner) continue;
+    const start = numberAt(text.nodes, node, START);
+    if (!inner.edit && isHolder(text, start)) cutWithin(text, node, inner, cuts);
+    else if (inner.edit && !inner.edit.remove) {
+      cuts.push({ start, end, text: JSON.stringify(inner.edit.set) });
+    }
   }
-  const isRemoved = ({ key }: Child) => node.inner.get(key)?.edit?.remove === true;
+  const isRemoved = ({ key }: Child) => within.inner.get(key)?.edit?.remove === true;
+  const from = numberAt(text.nodes, holder, START);
   cuts.push(...removals(children, isRemoved, from));
-  const added = additions(node, children);
+  const added = additions(within, children);
   if (added.length > 0) {
     const isAlone = children.every(isRemoved);
     cuts.push({ start: from + 1, end: from + 1, text: added.join(',') + (isAlone ? '' : ',') });
   }
-  return start + 1;
 };
 
 /** By their places; what is added comes before what is cut out at the same one. */
 const inOrder = (cuts: Cut[]): Cut[] =>
   cuts.sort((one, other) => one.start - other.start || one.end - other.end);
 
-const cutsOf = (text: string, edits: readonly Edit[]): Cut[] => {
+const cutsOf = (text: Written, edits: readonly Edit[]): Cut[] => {
   const cuts: Cut[] = [];
-  cutWithin(text, afterSpace(text, 0), nodeOf(edits), cuts);
+  cutWithin(text, 0, nodeOf(edits), cuts);
   return inOrder(cuts);
 };
 
-const piecesOfText = (text: string, cuts: Cut[]): string[] => {
-  const pieces: string[] = [];
-  let from = 0;
-  for (const cut of cuts) {
-    pieces.push(text.slice(from, cut.start), cut.text);
+/** A JSON object's text with edits, everything else as it was written; without any the text itself. */
+export const spliceText = (text: string, edits: readonly Edit[]): string => {
+  if (edits.length === 0) return text;
+  let [spliced, from] = ['', 0];
+  for (const cut of cutsOf({ text, nodes: outlineOf(text, FREE).nodes }, edits)) {
+    spliced += text.slice(from, cut.start) + cut.text;
     from = cut.end;
   }
-  pieces.push(text.slice(from));
-  return pieces;
+  return spliced + text.slice(from);
 };
 
-const piecesOfBytes = (text: string, utf8: Uint8Array, cuts: Cut[]): Uint8Array[] => {
+/** A received object with edits, everything else byte for byte; without any the bytes themselves. */
+export const splice = ({ text, utf8, nodes }: JsonSource, edits: readonly Edit[]): Uint8Array[] => {
+  if (edits.length === 0) return [utf8];
   const pieces: Uint8Array[] = [];
   // Of ASCII, a character is a byte.
   const isAscii = text.length === utf8.byteLength;
   const bytesOf = (start: number, end: number): number =>
     isAscii ? end - start : Buffer.byteLength(text.slice(start, end));
   let [from, at] = [0, 0];
-  for (const { start, end, text: written } of cuts) {
+  for (const { start, end, text: inserted } of cutsOf({ text, nodes }, edits)) {
     const next = at + bytesOf(from, start);
-    pieces.push(utf8.subarray(at, next), Buffer.from(written));
+    pieces.push(utf8.subarray(at, next), Buffer.from(inserted));
     at = next + bytesOf(start, end);
     from = end;
   }
   pieces.push(utf8.subarray(at));
   return pieces.filter(({ byteLength }) => byteLength > 0);
-};
-
-/** A JSON object's text with edits, everything else as it was written; without any the text itself. */
-export const spliceText = (text: string, edits: readonly Edit[]): string =>
-  edits.length === 0 ? text : piecesOfText(text, cutsOf(text, edits)).join('');
-
-/** Characters of a text that is encoded piece by piece: as one, Node reserves three bytes for each of them to send it. */
-const LARGE_TEXT = 256_000;
-
-const encodePieces = (pieces: string[]): Uint8Array[] =>
-  pieces.filter((piece) => piece !== '').map((piece) => Buffer.from(piece));
-
-/** A received object with edits, everything else byte for byte; without any the bytes themselves. */
-export const splice = ({ text, utf8 }: JsonSource, edits: readonly Edit[]): Bytes => {
-  if (utf8 === undefined) {
-    if (text.length < LARGE_TEXT) return spliceText(text, edits);
-    return encodePieces(edits.length === 0 ? [text] : piecesOfText(text, cutsOf(text, edits)));
-  }
-  if (edits.length === 0) return [utf8];
-  return piecesOfBytes(text, utf8, cutsOf(text, edits));
 };

@@ -20,16 +20,21 @@ export const renameCalls = (turns: Turn[], call: Rename, result: Rename): Turn[]
  * it is unique, else a new one. New ids continue from the calls in the history, so no state is needed.
  */
 export const createToolIds = (request: GenerationRequest) => {
-  const used = new Set(request.turns.flatMap(callIdsIn));
-  let next = used.size;
-  const mint = (): string => {
+  let used: Set<string> | undefined;
+  let next = 0;
+  const mint = (taken: Set<string>): string => {
     for (;;) {
       const id = `call_${next++}`;
-      if (!used.has(id)) return id;
+      if (!taken.has(id)) return id;
     }
   };
   return (upstreamId: string | undefined): string => {
-    const id = !upstreamId || used.has(upstreamId) ? mint() : upstreamId;
+    // Most responses call no tool, and histories are long.
+    if (!used) {
+      used = new Set(request.turns.flatMap(callIdsIn));
+      next = used.size;
+    }
+    const id = !upstreamId || used.has(upstreamId) ? mint(used) : upstreamId;
     used.add(id);
     return id;
   };

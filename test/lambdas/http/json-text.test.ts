@@ -10,17 +10,13 @@ const elements = (count: number) => `{"a":[${'0,'.repeat(count)}0]}`;
 
 const levels = (count: number) => `{"a":${'['.repeat(count - 1)}${']'.repeat(count - 1)}}`;
 
-// The limits of a large body are checked in its text, those of a smaller one in its value.
-describe.each([
-  ['small', 1_000],
-  ['large', 1_000_000],
-])('a %s body', (_, bytes) => {
-  const read = (text: string) => parseJsonObject(text, bytes).value;
+const read = (text: string) => parseJsonObject(Buffer.from(text)).value;
 
+describe('a body', () => {
   test.each([
     ['arrays', '['],
     ['objects', '{"a":'],
-  ])('a million nested %s are refused without a stack overflow', (__, opening) => {
+  ])('a million nested %s are refused without a stack overflow', (_, opening) => {
     expect(() => read(`{"a":${opening.repeat(1_000_000)}`)).toThrow(ApiError);
   });
 
@@ -46,18 +42,18 @@ describe.each([
     ['elements of one array', elements(100_000)],
     ['members of many objects', `{"a":[${`${object(9_999)},`.repeat(11)}0]}`],
     ['empty objects', `{"a":[${'{},'.repeat(52_000)}0]}`],
-  ])('more than 100,000 values are rejected: %s', (__, text) => {
+  ])('more than 100,000 values are rejected: %s', (_, text) => {
     expect(() => read(text)).toThrow('more than 100,000 values');
   });
 });
 
 test('five megabytes of backslashes and quotes are taken as they are', () => {
   const text = JSON.stringify({ a: '\\"'.repeat(1_250_000) });
-  expect(parseJsonObject(text, text.length).value).toEqual({ a: '\\"'.repeat(1_250_000) });
+  expect(read(text)).toEqual({ a: '\\"'.repeat(1_250_000) });
 });
 
 test('a refusal carries nothing of the input, not even privately', () => {
-  expect(() => parseJsonObject('{"prompt":"canary",}', 19)).toThrow(
+  expect(() => read('{"prompt":"canary",}')).toThrow(
     expect.objectContaining({ message: 'The request body is not valid JSON.', cause: undefined }),
   );
 });

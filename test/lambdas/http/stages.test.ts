@@ -19,7 +19,7 @@ import {
 } from '../../../lambdas/http/stages.ts';
 import { ENDPOINT_NAMES } from '../../../lambdas/routes.ts';
 
-const NO_BODY = new Uint8Array(0);
+const NO_BODY = Buffer.alloc(0);
 
 type Authenticate = Parameters<typeof identifyCaller>[0];
 

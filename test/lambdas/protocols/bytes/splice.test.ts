@@ -110,11 +110,10 @@ test('the bytes of a body are spliced as its text is, and without edits they are
   fc.assert(
     fc.property(cases, ([text, edits]) => {
       const utf8 = Buffer.from(text);
-      const source = { ...parseJsonObject(text, utf8.length), utf8 };
-      const pieces = splice(source, edits) as Uint8Array[];
-      expect(Buffer.concat(pieces).toString()).toBe(spliceText(text, edits));
-      expect(splice(source, [])).toEqual([utf8]);
-      expect((splice(source, []) as Uint8Array[])[0]).toBe(utf8);
+      const source = parseJsonObject(utf8);
+      expect(Buffer.concat(splice(source, edits)).toString()).toBe(spliceText(text, edits));
+      expect(splice(source, [])).toHaveLength(1);
+      expect(splice(source, [])[0]).toBe(utf8);
     }),
     { numRuns: 300 },
   );
@@ -156,14 +155,10 @@ describe('an edit', () => {
 test('a text of 300,000 characters, ASCII or not, is spliced to the same bytes as its UTF-8', () => {
   for (const letter of ['x', 'ü', '𝄞']) {
     const text = JSON.stringify({ model: 'a', messages: [letter.repeat(300_000)], top_p: 1 });
-    const value = JSON.parse(text);
-    const utf8 = Buffer.from(text);
+    const source = parseJsonObject(Buffer.from(text));
     const edits = [set(['model'], 'größer'), remove(['top_p'])];
-    const source = { text, value, bytes: utf8.byteLength };
-    const sent = [splice(source, edits), splice({ ...source, utf8 }, edits)].map((bytes) =>
-      Buffer.concat(Array.isArray(bytes) ? bytes : [Buffer.from(bytes)]).toString(),
-    );
-    expect(sent).toEqual([spliceText(text, edits), spliceText(text, edits)]);
-    expect(JSON.parse(sent[0] ?? '')).toEqual({ model: 'größer', messages: value.messages });
+    const sent = Buffer.concat(splice(source, edits)).toString();
+    expect(sent).toBe(spliceText(text, edits));
+    expect(JSON.parse(sent)).toEqual({ model: 'größer', messages: [letter.repeat(300_000)] });
   }
 });
