@@ -36,7 +36,7 @@ const encodeBody = (
   const edits = received && protocol.editsOf?.(sent, target, received);
   if (source && edits) return { wire: received, body: splice(source, edits) };
   const wire = protocol.encodeRequest(sent, target);
-  return { wire, body: encodeJson(wire, source?.utf8.byteLength) };
+  return { wire, body: encodeJson(wire, source) };
 };
 
 /** What an error's text must not contain. The model's name may stay: it is the catalog's, and often the cause. */

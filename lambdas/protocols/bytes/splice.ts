@@ -1,5 +1,6 @@
 import type { JsonSource } from './json.ts';
 import { END, FREE, NAME, NEXT, NODE, type Nodes, outlineOf, START } from './outline.ts';
+import { createSlicer } from './slices.ts';
 
 /** What is written at one place of a JSON text; a member that is absent is added. */
 export type Edit = { path: readonly (string | number)[]; set?: unknown; remove?: true };
@@ -75,7 +76,7 @@ const isHolder = ({ text }: Written, start: number): boolean =>
   text[start] === '{' || text[start] === '[';
 
 /** What is in an object or a list. */
-const childrenOf = (text: Written, holder: number): Child[] => {
+export const childrenOf = (text: Written, holder: number): Child[] => {
   const { nodes } = text;
   const last = numberAt(nodes, holder, NEXT);
   const children: Child[] = [];
@@ -133,20 +134,15 @@ export const spliceText = (text: string, edits: readonly Edit[]): string => {
 };
 
 /** A received object with edits, everything else byte for byte; without any the bytes themselves. */
-export const splice = ({ text, utf8, nodes }: JsonSource, edits: readonly Edit[]): Uint8Array[] => {
-  if (edits.length === 0) return [utf8];
+export const splice = (source: JsonSource, edits: readonly Edit[]): Uint8Array[] => {
+  if (edits.length === 0) return [source.utf8];
   const pieces: Uint8Array[] = [];
-  // Of ASCII, a character is a byte.
-  const isAscii = text.length === utf8.byteLength;
-  const bytesOf = (start: number, end: number): number =>
-    isAscii ? end - start : Buffer.byteLength(text.slice(start, end));
-  let [from, at] = [0, 0];
-  for (const { start, end, text: inserted } of cutsOf({ text, nodes }, edits)) {
-    const next = at + bytesOf(from, start);
-    pieces.push(utf8.subarray(at, next), Buffer.from(inserted));
-    at = next + bytesOf(start, end);
+  const slice = createSlicer(source);
+  let from = 0;
+  for (const { start, end, text } of cutsOf(source, edits)) {
+    pieces.push(slice(from, start), Buffer.from(text));
     from = end;
   }
-  pieces.push(utf8.subarray(at));
+  pieces.push(slice(from));
   return pieces.filter(({ byteLength }) => byteLength > 0);
 };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createUtf8Writer, toUtf8 } from '../../../lambdas/support/utf8.ts';
+import { toUtf8 } from '../../../lambdas/support/utf8.ts';
 
 test.each([
   ['no character', ''],
@@ -11,16 +11,3 @@ test.each([
 ])('a text of %s has the bytes that Buffer.from returns', (_, text) => {
   expect(toUtf8(text).equals(Buffer.from(text))).toBe(true);
 });
-
-test.each([1, 100_000])(
-  'texts are taken in their order from a writer with room for %d',
-  (length) => {
-    const { write, take } = createUtf8Writer(length);
-    const text = '字'.repeat(5_000);
-    const taken = [[text, 'é'], [], ['a', text]].map((texts) => {
-      texts.forEach(write);
-      return take();
-    });
-    expect(taken.map(String)).toEqual([`${text}é`, '', `a${text}`]);
-  },
-);

@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto';
+import type { Json, JsonSource } from './json.ts';
+import { END, START } from './outline.ts';
+import { createSlicer } from './slices.ts';
+import { childrenOf } from './splice.ts';
+
+/**
+ * Strings are the bulk of an agent's body, and a string of JSON is the same text in every protocol: what is written holds
+ * the received bytes of the long ones, and only the rest is made anew.
+ */
+
+/** Characters of a string that takes longer to write than to find. */
+const LONG = 512;
+
+/** Stands before the number of a string, and in no text of a caller. */
+const MARK = randomUUID();
+const MARKS = new RegExp(`"${MARK}(\\d+)"`, 'g');
+
+type Places = { start: number; end: number }[];
+
+/** Adds the long strings of the value at `node`, in their order, with the number of their place. */
+const addLong = (
+  source: JsonSource,
+  { node, value }: { node: number; value: unknown },
+  found: { numbers: Map<string, number>; places: Places },
+): void => {
+  const [start, end] = [source.nodes[node + START] ?? 0, source.nodes[node + END] ?? 0];
+  if (end - start < LONG) return;
+  if (typeof value === 'string') {
+    if (value.length < LONG || found.numbers.has(value)) return;
+    found.numbers.set(value, found.places.length);
+    found.places.push({ start, end });
+    return;
+  }
+  const members = value as Record<string | number, unknown>;
+  for (const { key, node: inner } of childrenOf(source, node)) {
+    addLong(source, { node: inner, value: members[key] }, found);
+  }
+};
+
+/** The JSON of an object, with each long string that `source` has in the bytes that it has there. */
+export const moveStrings = (value: Json, source: JsonSource): Uint8Array[] => {
+  const numbers = new Map<string, number>();
+  const places: Places = [];
+  addLong(source, { node: 0, value: source.value }, { numbers, places });
+  const isLong = (member: unknown) => typeof member === 'string' && member.length >= LONG;
+  const marked = JSON.stringify(value, (_, member) => {
+    const number = isLong(member) ? numbers.get(member) : undefined;
+    return number === undefined ? member : MARK + number;
+  });
+  const slice = createSlicer(source);
+  const strings = places.map(({ start, end }) => slice(start, end));
+  const pieces: Uint8Array[] = [];
+  let written = 0;
+  for (const { index, 0: mark, 1: number } of marked.matchAll(MARKS)) {
+    const string = strings[Number(number)];
+    if (string) pieces.push(Buffer.from(marked.slice(written, index)), string);
+    written = index + mark.length;
+  }
+  pieces.push(Buffer.from(marked.slice(written)));
+  return pieces;
+};
