@@ -6,7 +6,7 @@ import { childrenOf } from './splice.ts';
 
 /**
  * Strings are the bulk of an agent's body, and a string of JSON is the same text in every protocol: what is written holds
- * the received bytes of the long ones, and only the rest is made anew.
+ * the received bytes of the long ones, and only the rest is written by the encoder.
  */
 
 /** Characters of a string that takes longer to write than to find. */

@@ -10,7 +10,7 @@ export type Place = {
 
 export type Limits = { depth: number; members: number; values: number };
 
-/** The limits of a text that is parsed whatever it holds, but for levels that no walk survives. */
+/** Those of a text of any size; no walk survives more levels. */
 export const FREE: Limits = { depth: 1_000, members: Infinity, values: Infinity };
 
 /**
