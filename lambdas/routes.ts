@@ -20,6 +20,8 @@ type EndpointRow = Row & {
   dateHeader?: string;
   /** A POST whose body is ignored. */
   isBodyless?: true;
+  /** Clients of the vendor first try a WebSocket on the path. */
+  triesWebSocket?: true;
 };
 
 /** Needs no key: the body of a 200. */
@@ -52,6 +54,7 @@ export const ROUTES = [
     endpoint: 'generate',
     protocol: 'responses',
     series: '/v1/responses',
+    triesWebSocket: true,
   },
   {
     method: 'POST',
@@ -59,6 +62,7 @@ export const ROUTES = [
     endpoint: 'countTokens',
     dateHeader: 'anthropic-version',
   },
+  { method: 'POST', pattern: '/v1/responses/input_tokens', endpoint: 'countTokens' },
   {
     method: 'POST',
     pattern: '/v1/requests/{id}/cancel',

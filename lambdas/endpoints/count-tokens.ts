@@ -31,7 +31,7 @@ const countHere = (target: Target, parts: RequestParts, tokenizers: Tokenizers):
 };
 
 /**
- * POST /v1/messages/count_tokens: a count for planning context use, as the first target of the model counts,
+ * POST /v1/messages/count_tokens and /v1/responses/input_tokens: a count for planning context use, as the first target of the model counts,
  * free of quota. Agents count parts of a conversation too, so it need not be one that could be sent.
  */
 export const createCountTokens = (deps: CountDeps): Endpoint => {
@@ -60,7 +60,7 @@ export const createCountTokens = (deps: CountDeps): Endpoint => {
   };
 
   return async (call) => {
-    const { decodeRequest, decodeCountRequest = decodeRequest } = call.protocol;
+    const { decodeRequest, decodeCountRequest = decodeRequest, countFields } = call.protocol;
     const request = decodeCountRequest(call.body, call.headers);
     const model = catalog.require(request.model, call.caller.plan);
     call.note({ model: model.id });
@@ -69,6 +69,6 @@ export const createCountTokens = (deps: CountDeps): Endpoint => {
     if (!target) throw new Error('A model has at least one target.');
     const { tokens, by } = await countOn(target, request, call.caller);
     const headers = { 'x-router-counted-by': by };
-    return { status: 200, headers, body: { input_tokens: tokens } };
+    return { status: 200, headers, body: { ...countFields, input_tokens: tokens } };
   };
 };

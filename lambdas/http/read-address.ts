@@ -55,10 +55,19 @@ export const methodNotAllowed = (allow: string): ApiError =>
     headers: { allow },
   });
 
+/** 426, after which clients send their request over HTTP at once; after a 405 they try again for seconds. */
+export const noWebSocket = (): ApiError =>
+  invalidRequest('WebSockets are not offered; send each request as a POST, with "stream": true.', {
+    status: 426,
+    headers: { upgrade: 'websocket' },
+  });
+
 // --- endpoints that are not offered ---
 
 /** Endpoints of the protocols' vendors that this service lacks and that SDKs and clients call. */
 const NOT_OFFERED: Record<string, string> = {
+  '/v1/responses/compact':
+    'Compaction is not offered; send a shorter conversation to POST /v1/responses.',
   '/v1/responses': 'No response is stored; send the whole conversation to POST /v1/responses.',
   '/v1/completions': 'Text completions are not offered; use POST /v1/chat/completions.',
   '/v1/complete': 'Text completions are not offered; use POST /v1/messages.',
@@ -161,10 +170,10 @@ const OFFERED = ROUTES.map(({ pattern }) => pattern)
   .join(', ');
 
 /** Reads of stored responses are valid requests elsewhere, and are 400 with what to do instead. */
-const STORED = '/v1/responses/';
+const isStored = (path: string): boolean => notOffered(path) === NOT_OFFERED['/v1/responses'];
 
 /** The error for a path without a route. Does not repeat the path: people paste keys into URLs. */
 export const unknownPath = (path: string): ApiError => {
   const hint = notOffered(path) ?? `No such path. This service has ${OFFERED}.`;
-  return path.startsWith(STORED) ? invalidRequest(hint) : notFound(hint);
+  return isStored(path) ? invalidRequest(hint) : notFound(hint);
 };

@@ -7,7 +7,13 @@ import { asRecord, type JsonSource } from '../protocols/bytes/json.ts';
 import type { CallerProtocol } from '../protocols/protocol.ts';
 import type { EndpointName } from '../routes.ts';
 import { invalidRequest } from '../support/errors.ts';
-import { type Address, type FoundRoute, methodNotAllowed, unknownPath } from './read-address.ts';
+import {
+  type Address,
+  type FoundRoute,
+  methodNotAllowed,
+  noWebSocket,
+  unknownPath,
+} from './read-address.ts';
 import { readBody } from './read-body.ts';
 import type { HttpRequest } from './read-event.ts';
 
@@ -83,7 +89,10 @@ const methodsOf = (routes: FoundRoute[]): string => {
   return [...methods, 'OPTIONS'].join(', ');
 };
 
-/** Routes without a key have a fixed reply. @throws ApiError 404 or 400 with a hint, or 405 with `allow` */
+const opensWebSocket = ({ method, headers }: HttpRequest): boolean =>
+  method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
+
+/** Routes without a key have a fixed reply. @throws ApiError 404 or 400 with a hint, 405 with `allow`, or 426 */
 export const routeRequest = (
   endpoints: Endpoints,
   received: Received,
@@ -96,6 +105,7 @@ export const routeRequest = (
   notes.route = (match ?? first).route.pattern;
   if (!match) {
     const allow = methodsOf(routes);
+    if (opensWebSocket(request) && 'triesWebSocket' in first.route) throw noWebSocket();
     if (method !== 'OPTIONS') throw methodNotAllowed(allow);
     // A preflight of an allowed origin gets CORS headers as well (write-reply.ts).
     return { reply: { status: 204, headers: { allow }, body: {} } };

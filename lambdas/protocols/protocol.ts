@@ -82,6 +82,8 @@ export type CallerProtocol = {
   decodeRequest(body: unknown, headers?: CallerHeaders): GenerationRequest;
   /** Decodes the body of a token count, where its fields differ. @throws ApiError 400 */
   decodeCountRequest?(body: unknown, headers?: CallerHeaders): GenerationRequest;
+  /** Members of a token count, in addition to the number. */
+  readonly countFields?: Json;
 
   encodeResponse(
     generation: Generation,

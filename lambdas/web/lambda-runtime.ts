@@ -22,6 +22,8 @@ export const withPrelude = (stream: Writable, prelude: Prelude): Writable => {
   if (!(stream instanceof ServerResponse)) return stream;
   return stream.writeHead(statusCode, {
     ...headers,
+    // HTTP requires it next to `upgrade`; of a response of Lambda the platform writes it.
+    ...(headers.upgrade !== undefined && { connection: 'Upgrade, close' }),
     ...multiValueHeaders,
     ...(cookies.length > 0 && { 'set-cookie': cookies }),
   });

@@ -16,14 +16,17 @@ const CHAT = '/v1/chat/completions';
 const MESSAGES = '/v1/messages';
 const RESPONSES = '/v1/responses';
 const COUNT = '/v1/messages/count_tokens';
+const INPUT_TOKENS = '/v1/responses/input_tokens';
 
 const Anything = z.record(z.string(), z.unknown());
 const Counted = z.strictObject({ input_tokens: z.int().nonnegative() });
+const CountedInput = Counted.extend({ object: z.literal('response.input_tokens') });
 const WHOLE: Record<string, z.ZodType> = {
   [CHAT]: ChatCompletion,
   [MESSAGES]: WholeMessage,
   [RESPONSES]: EndedResponse,
   [COUNT]: Counted,
+  [INPUT_TOKENS]: CountedInput,
 };
 
 const expectSchema = (schema: z.ZodType, text: string) => {

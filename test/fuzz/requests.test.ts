@@ -34,7 +34,7 @@ type Sample = { name: string; method: string; path: string; text: string };
 const POSTS = {
   chat: ['/v1/chat/completions'],
   messages: ['/v1/messages', '/v1/messages/count_tokens'],
-  responses: ['/v1/responses'],
+  responses: ['/v1/responses', '/v1/responses/input_tokens'],
 };
 
 const ALL: Sample[] = [

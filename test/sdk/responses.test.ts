@@ -124,6 +124,28 @@ describe.each(Object.entries(MODEL_ON))('an upstream that speaks %s', (protocol,
     expect(Answer.parse(response.output_parsed).city).toEqual(expect.any(String));
   });
 
+  test('the OpenAI SDK counts input tokens without spending quota', async () => {
+    const client = connect(await router().createKey({ plan: { quota: 0 } }));
+    const input = 'How many tokens is this?';
+    const { data, response } = await client.responses.inputTokens
+      .count({ model, instructions: 'You are brief.', tools: [WEATHER], input })
+      .withResponse();
+    expect(data).toEqual({ object: 'response.input_tokens', input_tokens: expect.any(Number) });
+    expect(response.headers.get('x-router-counted-by')).toBe('estimate');
+    const messages = [{ role: 'user', content: input }];
+    const { instructions: system, ...rest } = { model, instructions: 'You are brief.', messages };
+    const tools = [
+      { name: 'weather', input_schema: WEATHER.parameters, description: WEATHER.description },
+    ];
+    const counted = await post(router(), '/v1/messages/count_tokens', { ...rest, system, tools });
+    expect(await counted.json()).toEqual({ input_tokens: data.input_tokens });
+    const alone = await client.responses.inputTokens.count({
+      model,
+      instructions: 'You are brief.',
+    });
+    expect(alone.input_tokens).toBeLessThan(data.input_tokens);
+  });
+
   test('a custom tool is called with its text, and its output is read', async () => {
     const client = connect();
     const input = [{ role: 'user' as const, content: 'call patch {"input":"*** Begin Patch"}' }];
@@ -225,6 +247,15 @@ test('an item reference to a text is a 400 that names the setting of the AI SDK'
   );
   expect(error).toMatchObject({ status: 400, param: 'input.0' });
   expect(error.message).toContain('store = false');
+});
+
+test('compaction is a 404 that says that it is not offered', async () => {
+  const asked = { model: 'gpt-5', input: 'say hi' } as const;
+  expect(await rejection<SdkError>(connect().responses.compact(asked))).toMatchObject({
+    status: 404,
+    type: 'invalid_request_error',
+    message: expect.stringContaining('Compaction is not offered'),
+  });
 });
 
 test('reading, cancelling and deleting a stored response is a 400 that names POST /v1/responses', async () => {

@@ -2,7 +2,7 @@ import type { CallerProtocol } from '../protocol.ts';
 import { numberAfter, streamEncoder } from './encode-stream.ts';
 import { encodeError } from './error.ts';
 import { NAME } from './name.ts';
-import { decodeRequest } from './request.ts';
+import { decodeCountRequest, decodeRequest } from './request.ts';
 import { encodeResponse } from './response.ts';
 
 /** Events that end a response properly. */
@@ -17,6 +17,8 @@ export const responses: CallerProtocol = {
   heartbeat: { comment: 'waiting' },
   isTerminal: (message) => 'event' in message && ENDS.has(message.event ?? ''),
   decodeRequest,
+  decodeCountRequest,
+  countFields: { object: 'response.input_tokens' },
   encodeResponse,
   streamEncoder,
   encodeError,

@@ -6,7 +6,7 @@ import { makeExtras } from '../ledger/extras.ts';
 import { decodeInput } from './items.ts';
 import { NAME } from './name.ts';
 import { decodeToolChoice, decodeTools, joinTools } from './tools.ts';
-import { ResponsesRequest, type TextFormat } from './wire.ts';
+import { CountRequest, ResponsesRequest, type TextFormat } from './wire.ts';
 
 const decodeFormat = (format: TextFormat | undefined): ResponseFormat | undefined => {
   switch (format?.type) {
@@ -58,9 +58,7 @@ const droppedFields = (
   ...unknownIn(rest, KNOWN),
 ];
 
-/** @throws ApiError 400 that names the first invalid field. */
-export const decodeRequest = (body: unknown): GenerationRequest => {
-  const wire = parseWire(ResponsesRequest, body);
+const decode = (wire: ResponsesRequest): GenerationRequest => {
   const {
     model,
     input,
@@ -106,3 +104,11 @@ export const decodeRequest = (body: unknown): GenerationRequest => {
     }),
   });
 };
+
+/** @throws ApiError 400 that names the first invalid field. */
+export const decodeRequest = (body: unknown): GenerationRequest =>
+  decode(parseWire(ResponsesRequest, body));
+
+/** Body of the token-count endpoint: the same fields, `input` is optional. @throws ApiError 400 */
+export const decodeCountRequest = (body: unknown): GenerationRequest =>
+  decode(parseWire(CountRequest, body));

@@ -185,7 +185,9 @@ const WHOLE =
 /** A field of the vendor's state; null and false read as absent. */
 const absent = (message: string) => mapped(optional(oneOf([false], message)), () => undefined);
 
-export const ResponsesRequest = looseObject({
+const Input = union([string, list(InputItem, maxItems(MAX_ITEMS, { items: minItems(1) }))]);
+
+const MEMBERS = {
   // First: a request with one of these often lacks the input.
   previous_response_id: absent(WHOLE),
   conversation: absent(WHOLE),
@@ -193,7 +195,7 @@ export const ResponsesRequest = looseObject({
   prompt: absent('is not supported, because no prompt is stored here: send instructions and input'),
   context_management: absent('is not supported: shorten the conversation before it is sent'),
   model: nonEmpty,
-  input: union([string, list(InputItem, maxItems(MAX_ITEMS, { items: minItems(1) }))]),
+  input: Input,
   instructions: OptionalText,
   stream: optional(boolean),
   store: optional(boolean),
@@ -208,5 +210,12 @@ export const ResponsesRequest = looseObject({
   user: OptionalText,
   metadata: optional(jsonObject),
   truncation: optional(oneOf(['auto', 'disabled'])),
-});
+};
+export const ResponsesRequest = looseObject(MEMBERS);
 export type ResponsesRequest = Infer<typeof ResponsesRequest>;
+
+/** Of instructions and tools alone, too. */
+export const CountRequest = looseObject({
+  ...MEMBERS,
+  input: mapped(optional(Input), (input) => input ?? ''),
+});

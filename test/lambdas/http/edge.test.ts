@@ -78,6 +78,7 @@ describe.each([
     test.each([
       ['/v1/v1/completion', 'This service has /v1/chat/completions'],
       ['/v1/responses/resp_1/cancel', 'POST /v1/responses'],
+      ['/v1/responses/compact', 'Compaction is not offered'],
       ['/v1/completions', 'POST /v1/chat/completions'],
       ['//v1/message/', 'This service has /v1/chat/completions'],
       ['/v1/rerank', '/v1/messages/count_tokens'],
@@ -96,6 +97,7 @@ describe.each([
     test.each([
       ['/v1/models', 'GET, HEAD, OPTIONS'],
       [MESSAGES, 'POST, OPTIONS'],
+      ['/v1/responses/input_tokens', 'POST, OPTIONS'],
     ])('%s says which methods it takes', async (path, allow) => {
       const refused = await get(path, 'PATCH');
       expect(refused.status).toBe(405);
@@ -107,6 +109,40 @@ describe.each([
       expect(options.headers.allow).toBe(allow);
       expect(options.headers).not.toHaveProperty('access-control-allow-origin');
       expectIds(options);
+    });
+
+    test('a WebSocket on /v1/responses gets 426 with what to do instead, and on no other path', async () => {
+      const open = (path: string, method = 'GET') =>
+        send(edge.url, path, {
+          method,
+          headers: {
+            ...{ connection: 'Upgrade', upgrade: 'WebSocket', 'sec-websocket-version': '13' },
+            'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+          },
+        });
+      const refused = await open('/v1/responses');
+      expect(refused).toMatchObject({ status: 426, headers: { upgrade: 'websocket' } });
+      expect(refused.headers.connection).toBe('Upgrade, close');
+      expect(JSON.parse(refused.text)).toEqual({
+        error: {
+          type: 'invalid_request_error',
+          message: expect.stringContaining('WebSockets are not offered'),
+          param: null,
+          code: null,
+        },
+      });
+      expectIds(refused);
+      expect(edge.lines.at(-1)).toMatchObject({ status: 426, route: '/v1/responses' });
+      expect((await open('/openai/v1/responses/')).status).toBe(426);
+      expect((await open(CHAT)).status).toBe(405);
+      expect((await open('/v1/responses/input_tokens')).status).toBe(405);
+      expect((await open('/v1/responses', 'OPTIONS')).status).toBe(204);
+      expect((await get('/v1/responses')).status).toBe(405);
+    });
+
+    test('compaction is not found, and reads of stored responses are invalid', async () => {
+      expect((await post('{}', {}, '/v1/responses/compact')).status).toBe(404);
+      expect((await get('/v1/responses/resp_1')).status).toBe(400);
     });
 
     test.each(['/', '/api/hello', '/v1/models'])('HEAD %s is GET without a body', async (path) => {
