@@ -10,6 +10,7 @@ export const META: ResponseMeta = {
   id: 'x'.repeat(24),
   model: 'vendor/model',
   created: 1,
+  now: () => 1,
   estimateInput: () => 10,
 };
 

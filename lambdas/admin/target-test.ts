@@ -79,7 +79,10 @@ const reasonOf = (error: UpstreamError): string => {
   return `${kind}: ${message}`;
 };
 
-const META: ResponseMeta = { id: 'doctor', model: 'doctor', created: 0, estimateInput: () => 1 };
+const META: ResponseMeta = {
+  ...{ id: 'doctor', model: 'doctor', created: 0 },
+  ...{ now: () => 0, estimateInput: () => 1 },
+};
 
 /** Encodes the response as for a caller, so that a response that the router cannot write is found too. */
 const encode = (generation: Generation, request: GenerationRequest): void => {

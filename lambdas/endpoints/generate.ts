@@ -79,11 +79,13 @@ const startCall = async (
 const metaOf = (
   { call, model, estimateInput }: CheckedCall,
   { target }: Fetched,
-  now: number,
+  admittedAt: number,
+  clock: Clock,
 ): ResponseMeta => ({
   id: suffixOf(call.requestId),
   model: model.id,
-  created: Math.floor(now / 1000),
+  created: Math.floor(admittedAt / 1000),
+  now: () => Math.floor(clock.now() / 1000),
   estimateInput: () => estimateInput(target()),
 });
 
@@ -107,7 +109,7 @@ const createRun = (deps: Omit<GenerateDeps, keyof CheckDeps | 'replay'>): Run =>
     const settlement = createSettlement(admission, clock, record.write);
     const admittedAt = clock.now();
     try {
-      const meta = metaOf(checked, fetched, admittedAt);
+      const meta = metaOf(checked, fetched, admittedAt, clock);
       const answer = { checked, meta, fetched, settlement, keeper };
       const reply = checked.request.stream
         ? await respondWithStream(answer, clock)

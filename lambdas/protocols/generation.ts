@@ -213,8 +213,9 @@ export type ResponseMeta = {
   /** The request id without its prefix; protocols add theirs. */
   id: string;
   model: string;
-  /** Unix seconds. */
+  /** Unix seconds, of the response and at the time of the call. */
   created: number;
+  now(): number;
   /** Estimates the request's tokens, for a protocol that needs usage before the upstream reports it. */
   estimateInput(): number;
 };

@@ -109,7 +109,8 @@ async function* messagesOfLate(
     opened = await reply;
   } catch (error) {
     const created = Math.floor(now / 1000);
-    const meta = { id: suffixOf(requestId), model: model.id, created, estimateInput };
+    const ids = { id: suffixOf(requestId), model: model.id };
+    const meta = { ...ids, created, now: () => created, estimateInput };
     yield protocol.encodeStreamError(toApiError(error), requestId, meta, '');
     return;
   }

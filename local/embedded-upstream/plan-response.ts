@@ -45,6 +45,7 @@ export const planResponse = ({
       id: newId(),
       model: request.model,
       created,
+      now: () => created,
       estimateInput: () => generation.usage?.inputTokens ?? 0,
     },
     fault,

@@ -21,7 +21,7 @@ const paths = Object.keys(sources);
  */
 const BUDGET_KB = 315;
 /** The third protocol of callers. */
-const RESPONSES_KB = 15;
+const RESPONSES_KB = 20;
 
 /**
  * Replaces the Lambda runtime: sends one event, with the network disabled unless the services of AWS are at another

@@ -23,6 +23,7 @@ export const LABEL: ResponseMeta = {
   id: 'Label',
   model: 'vendor/model',
   created: 1_700_000_000,
+  now: () => 1_700_000_009,
   estimateInput: () => 11,
 };
 

@@ -32,10 +32,9 @@ const onStreamFailure =
   (error, sent) => {
     const { requestId, awsRequestId, protocol, startedAt } = received;
     log.error('stream_failed', { requestId, awsRequestId, ...describeFailure(error) });
+    const created = Math.floor(startedAt / 1000);
     const meta = {
-      id: suffixOf(requestId),
-      model: '',
-      created: Math.floor(startedAt / 1000),
+      ...{ id: suffixOf(requestId), model: '', created, now: () => created },
       estimateInput: () => 0,
     };
     return protocol.encodeStreamError(toApiError(error), requestId, meta, sent);

@@ -206,10 +206,10 @@ export const streamEncoder = (
     return [sender.event('created', { response }), sender.event('in_progress', { response })];
   };
 
-  const finish = ({ reason, usage }: EventOf<'finish'>): SseMessage[] => {
-    const end = endOf(reason, items.hasRefusal());
+  const finish = (event: EventOf<'finish'>): SseMessage[] => {
+    const end = endOf(event.reason, items.hasRefusal());
     const last = items.flush(end.status);
-    const response = endedResponse(context, end, items.output, usage);
+    const response = endedResponse(context, event, items.output, end);
     return [...last, sender.event(end.status, { response })];
   };
 

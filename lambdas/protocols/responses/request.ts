@@ -81,7 +81,7 @@ const decode = (wire: ResponsesRequest): GenerationRequest => {
   } = wire;
   const { turns, tools: added, dropped: droppedItems } = decodeInput(input);
   const { tools, dropped: droppedTools } = decodeTools(wireTools ?? []);
-  const { service_tier, safety_identifier } = rest;
+  const { service_tier, safety_identifier, prompt_cache_key } = rest;
   const shared = { service_tier, safety_identifier, verbosity: text?.verbosity };
   return omitUndefined({
     model,
@@ -100,7 +100,10 @@ const decode = (wire: ResponsesRequest): GenerationRequest => {
     // `echo` is repeated in the response, where the vendor's types require it.
     extras: makeExtras(NAME, {
       ...shared,
-      echo: { tool_choice: toolChoice, text, reasoning, metadata },
+      echo: {
+        ...{ tool_choice: toolChoice, text, reasoning, metadata },
+        ...{ safety_identifier, prompt_cache_key },
+      },
     }),
   });
 };

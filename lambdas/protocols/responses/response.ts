@@ -1,4 +1,5 @@
-import { asRecord, type Json } from '../bytes/json.ts';
+import { omitUndefined } from '../../support/omit-undefined.ts';
+import { asRecord, asString, type Json } from '../bytes/json.ts';
 import type {
   AnswerBlock,
   FinishReason,
@@ -64,8 +65,8 @@ export const itemOf = (
     }
     case 'thinking': {
       const summary = block.text === '' ? [] : [summaryPart(block.text)];
-      const sealed = isOpen ? null : sealThinking(block);
-      return { id: `rs_${suffix}`, type: 'reasoning', summary, encrypted_content: sealed };
+      const sealed = isOpen ? {} : { encrypted_content: sealThinking(block) };
+      return { id: `rs_${suffix}`, type: 'reasoning', summary, ...sealed };
     }
     default:
       return callItem(block, suffix, status, request);
@@ -97,30 +98,42 @@ const encodeUsage = (usage: Usage | undefined, estimate: () => number): Json => 
   };
 };
 
-/** The response object, in any status. Tools and instructions are not repeated: an agent's are 40 KB. */
+/**
+ * The response object, in any status, with every member that Open Responses and the vendor's types require. Tools and
+ * instructions are not repeated: an agent's are 40 KB.
+ */
 export const responseOf = ({ request, meta }: Context, fields: Json): Json => {
   const echo = asRecord(extraFieldsFor(NAME, request.extras).echo);
   return {
     id: `resp_${meta.id}`,
     object: 'response',
+    access_programs: null,
     created_at: meta.created,
+    completed_at: null,
     background: false,
     error: null,
+    frequency_penalty: 0,
     incomplete_details: null,
     instructions: null,
     max_output_tokens: request.maxTokens ?? null,
+    max_tool_calls: null,
     metadata: echo?.metadata ?? {},
     model: meta.model,
     output: [],
     parallel_tool_calls: request.parallelToolCalls ?? true,
+    presence_penalty: 0,
     previous_response_id: null,
-    reasoning: echo?.reasoning ?? { effort: null, summary: null },
+    prompt_cache_key: echo?.prompt_cache_key ?? null,
+    reasoning: { effort: null, summary: null, ...omitUndefined(asRecord(echo?.reasoning) ?? {}) },
+    safety_identifier: echo?.safety_identifier ?? null,
+    service_tier: 'default',
     store: false,
-    temperature: request.temperature ?? null,
-    text: echo?.text ?? { format: { type: 'text' } },
+    temperature: request.temperature ?? 1,
+    text: { format: { type: 'text' }, ...omitUndefined(asRecord(echo?.text) ?? {}) },
     tool_choice: echo?.tool_choice ?? 'auto',
     tools: [],
-    top_p: request.topP ?? null,
+    top_logprobs: 0,
+    top_p: request.topP ?? 1,
     truncation: 'disabled',
     usage: null,
     ...fields,
@@ -141,20 +154,30 @@ export const endOf = (reason: FinishReason, hasRefusal: boolean) => {
     : { status: 'incomplete' as const, incomplete_details: { reason: cause } };
 };
 
-/** A response that has ended. */
+/** A response that has ended. `service_tier` is the upstream's, if it names one. */
 export const endedResponse = (
   context: Context,
-  end: ReturnType<typeof endOf>,
+  { reason, usage }: Pick<Generation, 'reason' | 'usage'>,
   output: Json[],
-  usage: Usage | undefined,
-): Json =>
-  responseOf(context, { ...end, output, usage: encodeUsage(usage, context.meta.estimateInput) });
+  end: ReturnType<typeof endOf>,
+): Json => {
+  const { meta } = context;
+  const tier = asString(asRecord(reason.extras?.fields.response)?.service_tier);
+  return responseOf(context, {
+    ...end,
+    ...(end.status === 'completed' && { completed_at: meta.now() }),
+    ...(tier !== undefined && { service_tier: tier }),
+    output,
+    usage: encodeUsage(usage, meta.estimateInput),
+  });
+};
 
 export const encodeResponse = (
-  { blocks, reason, usage }: Generation,
+  generation: Generation,
   request: GenerationRequest,
   meta: ResponseMeta,
 ): Json => {
+  const { blocks, reason } = generation;
   const context = { request, meta };
   const shown = blocks.filter(isShown);
   const hasRefusal = shown.some((block) => block.type === 'text' && block.refusal);
@@ -162,5 +185,5 @@ export const encodeResponse = (
   // A cap ends the last item only.
   const statusAt = (index: number) => (index === shown.length - 1 ? end.status : 'completed');
   const output = shown.map((block, index) => itemOf(block, index, statusAt(index), context));
-  return endedResponse(context, end, output, usage);
+  return endedResponse(context, generation, output, end);
 };

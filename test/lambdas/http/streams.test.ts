@@ -126,7 +126,8 @@ test.each([
 
 test('a stream of the responses protocol that throws although it must not continues its sequence numbers', async () => {
   const edge = await start(async ({ protocol, requestId }) => {
-    const meta = { id: suffixOf(requestId), model: 'm', created: 1, estimateInput: () => 1 };
+    const times = { created: 1, now: () => 1 };
+    const meta = { id: suffixOf(requestId), model: 'm', ...times, estimateInput: () => 1 };
     const { push } = protocol.streamEncoder(requestOf('responses'), meta);
     const batches: GenerationEvent[][] = [
       [{ type: 'start' }, { type: 'block-start', index: 0, block: { type: 'text' } }],

@@ -125,11 +125,11 @@ const LAWS: Law[] = [
       'choices.message[assistant].function_call': OLDER_FORM,
       metadata: 'what a caller of chat sent',
       moderation: NO_FORM,
-      service_tier: OF_SERVICE,
       system_fingerprint: OF_SERVICE,
       'usage.total_tokens': 'the sum of the others',
       ...OTHER_COUNTS,
     },
+    droppedFor: { messages: { service_tier: OF_SERVICE } },
   },
   { ...MESSAGE, module: '@anthropic-ai/sdk/resources/messages/messages', type: 'Message' },
   {
