@@ -58,7 +58,9 @@ export type CheckDeps = {
 
 /** Runs every check that is free of quota. @throws ApiError 400, 404 */
 export const checkCall = ({ catalog, tokenizers }: CheckDeps, call: Call): CheckedCall => {
-  const request = call.protocol.decodeRequest(call.body, call.headers);
+  const decoded = call.protocol.decodeRequest(call.body, call.headers);
+  const dropped = [...(decoded.dropped ?? []), ...(call.source.removed ?? [])];
+  const request = dropped.length > 0 ? { ...decoded, dropped } : decoded;
   assertConsistent(request);
   const model = catalog.require(request.model, call.caller.plan);
   call.note({ model: model.id, stream: request.stream });

@@ -29,23 +29,31 @@ const assertWellFormed = (text: string): void => {
   if (!text.isWellFormed()) throw invalidBody('contains an unpaired UTF-16 surrogate.');
 };
 
+/** An ordinary key to JSON.parse, and a prototype to some of what runs later: it is removed. */
+const PROTOTYPE = '__proto__';
+
+type Cleaning = { hasEscapes: boolean; removed: Set<string> };
+
 /**
- * Returns how many members the objects in a value have. `__proto__` is an ordinary key to JSON.parse and a prototype to some
- * of what runs later: it is removed. @throws ApiError 400 for half a surrogate pair, which only an escape can write
+ * Returns how many members the objects in a value have, without those that it removes.
+ * @throws ApiError 400 for half a surrogate pair, which only an escape can write
  */
-const cleaned = (value: unknown, hasEscapes: boolean): number => {
+const cleaned = (value: unknown, cleaning: Cleaning): number => {
+  const { hasEscapes, removed } = cleaning;
   if (hasEscapes && typeof value === 'string') assertWellFormed(value);
   if (typeof value !== 'object' || value === null) return 0;
   let count = 0;
   if (Array.isArray(value)) {
-    for (const item of value) count += cleaned(item, hasEscapes);
+    for (const item of value) count += cleaned(item, cleaning);
     return count;
   }
   const object = value as Json;
   for (const name in object) {
     if (hasEscapes) assertWellFormed(name);
-    if (name === '__proto__') Reflect.deleteProperty(object, name);
-    else count += 1 + cleaned(object[name], hasEscapes);
+    if (name === PROTOTYPE) {
+      Reflect.deleteProperty(object, name);
+      removed.add(name);
+    } else count += 1 + cleaned(object[name], cleaning);
   }
   return count;
 };
@@ -81,9 +89,11 @@ export const parseJsonObject = (utf8: Buffer): JsonSource => {
   if (exceeded !== undefined) throw invalidBody(EXCEEDED[exceeded]);
   const value = parse(text);
   if (!asRecord(value)) throw invalidBody('must be a JSON object.');
-  const isRead = cleaned(value, text.includes('\\u')) === names;
+  const removed = new Set<string>();
+  const isRead = cleaned(value, { hasEscapes: text.includes('\\u'), removed }) === names;
   withWrittenNumbers(text, value, places);
   if (isRead) return { text, utf8, nodes, value };
   const read = JSON.stringify(value);
-  return { text: read, utf8: Buffer.from(read), nodes: outlineOf(read, LIMITS).nodes, value };
+  const { nodes: nodesRead } = outlineOf(read, LIMITS);
+  return { text: read, utf8: Buffer.from(read), nodes: nodesRead, value, removed: [...removed] };
 };

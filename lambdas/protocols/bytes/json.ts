@@ -7,7 +7,14 @@ import { FREE, type Nodes, outlineOf } from './outline.ts';
 export type Json = Record<string, unknown>;
 
 /** A JSON text, also in UTF-8, where its values are, and what it is parsed to. */
-export type JsonSource = { text: string; utf8: Buffer; nodes: Nodes; value: unknown };
+export type JsonSource = {
+  text: string;
+  utf8: Buffer;
+  nodes: Nodes;
+  value: unknown;
+  /** Names of members that were removed from all of them. */
+  removed?: string[];
+};
 
 /** Sums of several counts of this size are exact. */
 const MAX_COUNT = 2 ** 48;
