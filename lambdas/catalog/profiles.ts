@@ -12,9 +12,11 @@ const CLAUDE_5: Profile = {
   sampling: [],
   prefill: false,
 };
-const GPT_5: Profile = { maxTokensField: 'max_completion_tokens', sampling: [] };
+const OPENAI = { maxTokensField: 'max_completion_tokens', metadata: 'stored' } as const;
+const GPT_5: Profile = { ...OPENAI, customTools: true, sampling: [] };
 const GPT_5_2: Profile = {
-  maxTokensField: 'max_completion_tokens',
+  ...OPENAI,
+  customTools: true,
   effort: ['none', 'low', 'medium', 'high', 'xhigh'],
   samplingWithEffort: false,
 };
@@ -37,8 +39,8 @@ export const PRESETS = {
     forcedTool: false,
   },
   'claude-5.5': { ...CLAUDE_5, thinking: ['adaptive'], forcedTool: false },
-  'gpt-4': { effort: [] },
-  'o-series': { ...GPT_5, effort: ['low', 'medium', 'high'] },
+  'gpt-4': { metadata: 'stored', effort: [] },
+  'o-series': { ...OPENAI, sampling: [], effort: ['low', 'medium', 'high'] },
   'gpt-5': { ...GPT_5, effort: ['minimal', 'low', 'medium', 'high'] },
   'gpt-5.1': { ...GPT_5_2, effort: ['none', 'low', 'medium', 'high'] },
   'gpt-5.2': GPT_5_2,
@@ -87,6 +89,8 @@ const Members = z.strictObject({
   reasoningHistory: z.optional(z.enum(['required', 'refused'])),
   toolCallIds: z.optional(z.literal('short')),
   systemTurns: z.optional(z.literal('leading')),
+  customTools: z.optional(z.boolean()),
+  metadata: z.optional(z.literal('stored')),
 });
 
 /** A target's profile in the catalog, read into its members. */

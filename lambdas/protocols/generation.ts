@@ -72,10 +72,12 @@ export type Tool = {
   /** JSON Schema of the arguments. */
   parameters: Record<string, unknown>;
   strict?: boolean;
-  /** Takes one free text; `parameters` are those of the function that represents it elsewhere. */
-  custom?: true;
+  /** Takes one free text; `description` and `parameters` are those of the function that represents it elsewhere. */
+  custom?: TextInput;
   extras?: Extras;
 };
+/** What a custom tool says of its text. */
+export type TextInput = { description?: string; grammar?: Record<string, unknown> };
 /** A tool that only `protocol` has, e.g. one that the vendor runs; `value` is its wire form. */
 export type NativeTool = { native: true; protocol: ProtocolName; value: Record<string, unknown> };
 

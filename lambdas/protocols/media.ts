@@ -23,6 +23,17 @@ export const parseMediaUrl = (url: string, param: string): MediaSource => {
   return { kind: 'base64', mediaType: mediaType.toLowerCase(), data };
 };
 
+/** The content of a file: a data URL, or base64 alone, whose type the name tells; PDF, if it does not. @throws ApiError 400 */
+export const parseFileData = (
+  data: string,
+  filename: string | undefined,
+  param: string,
+): MediaSource => {
+  if (data.startsWith('data:') || !BASE64.test(data)) return parseMediaUrl(data, param);
+  const isText = /\.(?:txt|md|csv)$/i.test(filename ?? '');
+  return { kind: 'base64', mediaType: isText ? 'text/plain' : 'application/pdf', data };
+};
+
 /** Checks the URL's scheme and the base64 data. @throws ApiError 400 */
 export const assertMedia = (source: MediaSource, param: string): void => {
   if (source.kind === 'url' && !HTTP_URL.test(source.url)) {

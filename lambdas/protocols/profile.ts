@@ -35,6 +35,10 @@ export type Profile = {
   reasoningHistory?: 'required' | 'refused' | undefined;
   /** `short`: the upstream accepts only tool-call ids of nine letters and digits. */
   toolCallIds?: 'short' | undefined;
+  /** On chat: whether the model takes tools whose input is a free text. @default as the caller of chat sends them, else not */
+  customTools?: boolean | undefined;
+  /** On chat, `stored`: the provider accepts `metadata` only of responses that it stores. */
+  metadata?: 'stored' | undefined;
   /** `leading`: the upstream accepts a system prompt only before the conversation. */
   systemTurns?: 'leading' | undefined;
 };

@@ -49,6 +49,7 @@ const isForced = ({ body }: Generated) => body.tool_choice !== 'auto';
 const effortIs = (effort: string) => (request: Generated) =>
   request.body.reasoning_effort === effort;
 const EFFORT = { reasoning_effort: 'max' };
+const GRAMMAR = { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "a"' } };
 const FORCED = { tools, tool_choice: 'required' };
 const CAP = { max_tokens: undefined, max_completion_tokens: 50 };
 const OTHER_CAP = { max_tokens: 50, max_completion_tokens: undefined };
@@ -282,6 +283,20 @@ const ROWS: Record<string, Row> = {
     isRejected: hasText('reasoning_content'),
     fields: { tools, messages: loop({ reasoning_content: 'why' }) },
     sent: { tools },
+  },
+  "OpenAI's, of metadata": {
+    words: "The 'metadata' parameter is only allowed when 'store' is enabled.",
+    isRejected: has('metadata'),
+    fields: { metadata: { a: 'b' } },
+    sent: { metadata: undefined },
+    dropped: 'metadata',
+  },
+  "A converter's, of a custom tool": {
+    words: "'function' is a required property, expected an object - 'tools.7'",
+    isRejected: hasText('"custom"'),
+    fields: { tools: [{ type: 'custom', custom: { name: 'f', format: GRAMMAR } }] },
+    sent: { tools: [{ type: 'function', function: expect.objectContaining({ name: 'f' }) }] },
+    dropped: 'format',
   },
   "OpenAI's, of a token cap": {
     words:

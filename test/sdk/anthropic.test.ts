@@ -167,6 +167,30 @@ describe.each(majors)('%s', (_, connect) => {
     expect(JSON.stringify(answer.content)).toContain('sunny in Paris');
   });
 
+  test('bash is called on an upstream that has no such tool, and its output is read', async () => {
+    const client = connect(router.key);
+    const asked = request('aurora/scribe-1', 'call bash {"command":"ls"}');
+    const tools = [{ type: 'bash_20250124' as const, name: 'bash' as const }];
+    const answer = await client.messages.create({ ...asked, tools });
+    const [call] = answer.content;
+    if (call?.type !== 'tool_use') throw new Error('expected a call');
+    expect(call).toMatchObject({ name: 'bash', input: { command: 'ls' } });
+    expect(answer.stop_reason).toBe('tool_use');
+    const second = await client.messages.create({
+      ...asked,
+      tools,
+      messages: [
+        ...asked.messages,
+        { role: 'assistant', content: answer.content },
+        {
+          role: 'user',
+          content: [{ type: 'tool_result', tool_use_id: call.id, content: 'a.txt' }],
+        },
+      ],
+    });
+    expect(JSON.stringify(second.content)).toContain('a.txt');
+  });
+
   test('the Anthropic SDK counts tokens without spending quota', async () => {
     const client = connect(await router.createKey({ plan: { quota: 0 } }));
     const counted = await client.messages.countTokens({

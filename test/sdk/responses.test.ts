@@ -166,6 +166,64 @@ describe.each(Object.entries(MODEL_ON))('an upstream that speaks %s', (protocol,
     expect(second.output_text).toContain('patched');
   });
 
+  test.each([
+    [
+      { type: 'apply_patch' as const },
+      { type: 'update_file', path: 'a.txt', diff: '@@\n-a\n+b' },
+      { operation: { type: 'update_file', path: 'a.txt', diff: '@@\n-a\n+b' } },
+      { status: 'completed', output: 'patched' },
+    ],
+    [
+      { type: 'shell' as const },
+      { commands: ['ls', 'pwd'], timeout_ms: 500 },
+      {
+        action: { commands: ['ls', 'pwd'], timeout_ms: 500, max_output_length: null },
+        environment: { type: 'local' },
+      },
+      { output: [{ stdout: 'patched', stderr: '', outcome: { type: 'exit', exit_code: 0 } }] },
+    ],
+    [
+      { type: 'local_shell' as const },
+      { command: ['ls', '-l'], working_directory: '/tmp' },
+      { action: { type: 'exec', command: ['ls', '-l'], env: {}, working_directory: '/tmp' } },
+      { output: 'patched' },
+    ],
+  ])(
+    '%o is called as its own kind, whole and streamed, and its output is read',
+    async (own, called, members, result) => {
+      const client = connect();
+      const input = [
+        { role: 'user' as const, content: `call ${own.type} ${JSON.stringify(called)}` },
+      ];
+      const asked = { model, input, tools: [own, WEATHER], store: false };
+      const { data, response } = await client.responses.create(asked).withResponse();
+      expect(response.headers.get('x-router-dropped')).toBeNull();
+      const streamed = await client.responses.stream(asked).finalResponse();
+      const item = { type: `${own.type}_call`, status: 'completed', ...members };
+      expect([data.output, streamed.output]).toEqual(
+        Array(2).fill([{ ...item, id: expect.any(String), call_id: expect.any(String) }]),
+      );
+      const [call] = data.output;
+      if (!call || !('call_id' in call)) throw new Error('expected a call');
+      const output = { type: `${own.type}_call_output`, call_id: call.call_id, ...result };
+      const history = [...input, call, output] as OpenAI.Responses.ResponseInput;
+      const second = await client.responses.create({ ...asked, input: history });
+      expect(second.output_text).toContain('patched');
+    },
+  );
+
+  test('a call of apply_patch whose arguments are not those of the tool is a call of a function', async () => {
+    const input = 'call apply_patch {"patch":"*** Begin Patch"}';
+    const asked = { model, input, tools: [{ type: 'apply_patch' as const }], store: false };
+    const whole = await connect().responses.create(asked);
+    const streamed = await connect().responses.stream(asked).finalResponse();
+    for (const { output } of [whole, streamed]) {
+      expect(output).toMatchObject([
+        { type: 'function_call', name: 'apply_patch', arguments: '{"patch":"*** Begin Patch"}' },
+      ]);
+    }
+  });
+
   test('hosted tools are dropped and named in a header', async () => {
     const tools: OpenAI.Responses.Tool[] = [{ type: 'web_search' }, WEATHER];
     const { response } = await connect()

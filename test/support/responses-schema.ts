@@ -52,7 +52,42 @@ const CustomCall = z.strictObject({
   type: z.literal('custom_tool_call'),
   input: z.string(),
 });
-export const OutputItem = z.union([MessageItem, ReasoningItem, FunctionCall, CustomCall]);
+const CLIENT_CALL = { call_id: z.string().min(1), status: Status };
+const ApplyPatchCall = z.strictObject({
+  ...CLIENT_CALL,
+  id: z.string().startsWith('apc_'),
+  type: z.literal('apply_patch_call'),
+  operation: z.strictObject({
+    type: z.enum(['create_file', 'update_file', 'delete_file']),
+    path: z.string(),
+    diff: z.string().optional(),
+  }),
+});
+const ShellCall = z.strictObject({
+  ...CLIENT_CALL,
+  id: z.string().startsWith('shc_'),
+  type: z.literal('shell_call'),
+  action: z.strictObject({
+    commands: z.array(z.string()).min(1),
+    timeout_ms: z.number().nullable(),
+    max_output_length: z.number().nullable(),
+  }),
+  environment: z.strictObject({ type: z.literal('local') }),
+});
+const LocalShellCall = z.strictObject({
+  ...CLIENT_CALL,
+  id: z.string().startsWith('lsc_'),
+  type: z.literal('local_shell_call'),
+  action: z.looseObject({ type: z.literal('exec'), command: z.array(z.string()).min(1) }),
+});
+const ClientCall = z.union([ApplyPatchCall, ShellCall, LocalShellCall]);
+export const OutputItem = z.union([
+  MessageItem,
+  ReasoningItem,
+  FunctionCall,
+  CustomCall,
+  ClientCall,
+]);
 
 const Failure = z.strictObject({ code: z.string().min(1), message: z.string().min(1) });
 const IncompleteDetails = z.strictObject({

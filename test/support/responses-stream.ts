@@ -11,6 +11,11 @@ type Block = { type: string; text: string; name: string; json: string };
 /** What a responses stream adds up to. */
 type Answer = { isError: boolean; response: unknown; blocks: Block[] };
 
+const clientBlock = (name: string, called: object): Block => ({
+  ...{ type: 'tool_use', text: '', name },
+  json: JSON.stringify(called),
+});
+
 const blockOf = (item: Item): Block => {
   const block = { text: '', name: '', json: '' };
   switch (item.type) {
@@ -22,6 +27,11 @@ const blockOf = (item: Item): Block => {
       return { ...block, type: 'thinking', text: item.summary.map(({ text }) => text).join('') };
     case 'function_call':
       return { ...block, type: 'tool_use', name: item.name, json: item.arguments };
+    case 'apply_patch_call':
+      return clientBlock('apply_patch', item.operation);
+    case 'shell_call':
+    case 'local_shell_call':
+      return clientBlock(item.type.replace('_call', ''), item.action);
     default:
       return { ...block, type: 'tool_use', name: item.name, json: JSON.stringify(item.input) };
   }

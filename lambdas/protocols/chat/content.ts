@@ -3,7 +3,7 @@ import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import type { Json } from '../bytes/json.ts';
 import type { Block, DocumentBlock, TextBlock } from '../generation.ts';
 import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';
-import { assertImage, formatMediaUrl, isPdf, parseMediaUrl } from '../media.ts';
+import { assertImage, formatMediaUrl, isPdf, parseFileData, parseMediaUrl } from '../media.ts';
 import { decodeBorrowed } from './borrowed-blocks.ts';
 import { NAME } from './name.ts';
 import type { ContentPart } from './wire.ts';
@@ -20,7 +20,7 @@ const decodeFile = (part: PartOf<'file'>, param: string): Block => {
   // A file id is only valid at the upstream that stores the file.
   if (data === undefined) return { type: 'native', protocol: NAME, value: part };
   const field = `${param}.file.file_data`;
-  const source = parseMediaUrl(data, field);
+  const source = parseFileData(data, filename, field);
   if (source.kind === 'url') {
     throw invalidRequest(`${field}: must be a base64 data URL.`, { param: field });
   }

@@ -7,7 +7,7 @@ import type { WireTarget } from '../protocol.ts';
 import { usesFunctions } from './functions.ts';
 import { type Context, historyEdits } from './history-edits.ts';
 import { NAME } from './name.ts';
-import { encodeMaxTokens, encodeUser, fitTo } from './request.ts';
+import { encodeMaxTokens, encodeUser, fitTo, takesCustomTools } from './request.ts';
 import { encodeToolFields } from './tools.ts';
 
 const unsent = ({ received }: Context): Edit[] => withoutNulls(received);
@@ -36,17 +36,18 @@ const cap = ({ received, request, target }: Context): Edit[] => {
 };
 
 /** Fields that a model may reject, without a canonical form. */
-const SAMPLING = [
+const REJECTED = [
   ...['frequency_penalty', 'presence_penalty', 'logit_bias', 'logprobs', 'top_logprobs'],
+  'metadata',
 ];
 
-const sampling = ({ received, request, fitted }: Context): Edit[] => {
+const rejected = ({ received, request, fitted }: Context): Edit[] => {
   const { temperature, topP: top_p, topK: top_k, extras } = fitted;
   const kept: Json = { temperature, top_p, top_k };
   const canonical = Object.keys(kept).flatMap((name) =>
     setMember(received, name, kept[name] ?? undefined),
   );
-  const others = SAMPLING.filter(
+  const others = REJECTED.filter(
     (name) => name in request.extras.fields && !(name in extras.fields),
   );
   return [...canonical, ...others.map((name) => remove([name]))];
@@ -80,10 +81,11 @@ const TOOL_FIELDS = ['tools', 'functions', 'tool_choice', 'function_call', 'para
 const isBorrowedChoice = (choice: unknown): boolean =>
   ['auto', 'any', 'none', 'tool'].includes(asString(asRecord(choice)?.type) ?? '');
 
-/** A function's schema, or the whole of a tool that has the form of the messages protocol. */
+/** A function's schema, or the whole of a tool that has another form: of the messages protocol, or a custom tool. */
 const toolEdits = (sent: unknown, encoded: unknown, path: Edit['path']): Edit[] => {
   const [tool, wanted] = [asRecord(sent) ?? {}, asRecord(encoded) ?? {}];
-  if ('input_schema' in tool) return [set(path, wanted)];
+  if ('input_schema' in tool || ('custom' in tool && 'function' in wanted))
+    return [set(path, wanted)];
   const isFunction = asRecord(tool.function) !== undefined;
   const [own, fitting] = isFunction
     ? [asRecord(tool.function), asRecord(wanted.function)]
@@ -93,7 +95,7 @@ const toolEdits = (sent: unknown, encoded: unknown, path: Edit['path']): Edit[] 
   return [set([...path, ...(isFunction ? ['function'] : []), 'parameters'], fitting.parameters)];
 };
 
-const tools = ({ received, request, fitted }: Context): Edit[] => {
+const tools = ({ received, request, fitted, target }: Context): Edit[] => {
   const name = usesFunctions(request) ? 'functions' : 'tools';
   const sent = asArray(received[name]);
   // The vendor rejects the others without tools.
@@ -103,7 +105,8 @@ const tools = ({ received, request, fitted }: Context): Edit[] => {
   const encoded = encodeToolFields(fitted);
   const list = asArray(encoded[name]);
   const isForeign = isBorrowedChoice(received.tool_choice);
-  const isChanged = isForeign || fitted.toolChoice !== request.toolChoice;
+  const isFitted = fitted.toolChoice !== request.toolChoice;
+  const isChanged = isForeign || isFitted || !takesCustomTools(request, target);
   const choices = isChanged ? ['tool_choice', 'function_call', 'parallel_tool_calls'] : [];
   return [
     ...sent.flatMap((tool, index) => toolEdits(tool, list[index], [name, index])),
@@ -118,7 +121,7 @@ export const EDITS: { paths: string[]; of(context: Context): Edit[] }[] = [
   { paths: ['stream'], of: stream },
   { paths: ['stream_options'], of: streamOptions },
   { paths: CAPS, of: cap },
-  { paths: ['temperature', 'top_p', 'top_k', ...SAMPLING], of: sampling },
+  { paths: ['temperature', 'top_p', 'top_k', ...REJECTED], of: rejected },
   { paths: ['reasoning_effort'], of: effort },
   { paths: ['user'], of: user },
   { paths: ['stop'], of: stops },

@@ -43,12 +43,16 @@ const idsIn = (message: Json): string[] => {
 const isWithoutThinking = ({ role, reasoning_content }: Json): boolean =>
   role === 'assistant' && !reasoning_content;
 
+const holdsCustomCall = ({ tool_calls }: Json): boolean =>
+  asArray(tool_calls).some((call) => asRecord(call)?.type === 'custom');
+
 /**
  * Whether a vendor would reject the messages as they are: results that are not behind their calls or hold media, parts of
  * another protocol, and what the target's profile requires of ids and of earlier thinking.
  */
 const needsRepair = (messages: Json[], { target, request, fitted }: Context): boolean => {
   if (fitted.turns.length !== request.turns.length) return true;
+  if (target.customTools === false && messages.some(holdsCustomCall)) return true;
   if (target.reasoningHistory === 'required' && messages.some(isWithoutThinking)) return true;
   const isShort = target.toolCallIds === 'short';
   if (isShort && !messages.flatMap(idsIn).every(isShortId)) return true;

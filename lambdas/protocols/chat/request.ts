@@ -7,6 +7,7 @@ import { extraFieldsFor, makeExtras, partsBeyond } from '../ledger/extras.ts';
 import { essentialBeyond, fieldsBeyond } from '../ledger/losses.ts';
 import { effortOfBudget, fitEffort, type Profile } from '../profile.ts';
 import type { WireTarget } from '../protocol.ts';
+import { lostGrammar, withoutCustomTools } from '../tools/custom.ts';
 import { withReasoningHistory, withShortCallIds } from './compat.ts';
 import { MARK } from './functions.ts';
 import { NAME } from './name.ts';
@@ -135,12 +136,37 @@ const sharedFields = ({ protocol, fields }: Extras): Json => {
   return shared;
 };
 
-/** The request as the target's model accepts it. */
-export const fitTo = (original: GenerationRequest, target: WireTarget): Fitted => {
-  const { request, dropped } = fitRequest(original, target);
-  const reasoned = fitReasoning(request, target);
-  return { request: reasoned.request, dropped: [...dropped, ...reasoned.dropped] };
+/** Whether the target gets custom tools as they are; of other callers only where they are known to be accepted. */
+export const takesCustomTools = (
+  { extras }: GenerationRequest,
+  { customTools }: Profile,
+): boolean => customTools ?? extras.protocol === NAME;
+
+const fitCustomTools = (request: GenerationRequest, profile: Profile): Fitted =>
+  takesCustomTools(request, profile)
+    ? { request, dropped: [] }
+    : { request: withoutCustomTools(request), dropped: lostGrammar(request) };
+
+const fitMetadata = (request: GenerationRequest, profile: Profile): Fitted => {
+  const { metadata, ...fields } = request.extras.fields;
+  const isTaken = profile.metadata !== 'stored' || fields.store === true;
+  if (isTaken || request.extras.protocol !== NAME || metadata === undefined) {
+    return { request, dropped: [] };
+  }
+  return { request: { ...request, extras: { ...request.extras, fields } }, dropped: ['metadata'] };
 };
+
+const STEPS = [fitRequest, fitReasoning, fitCustomTools, fitMetadata];
+
+/** The request as the target's model accepts it. */
+export const fitTo = (original: GenerationRequest, target: WireTarget): Fitted =>
+  STEPS.reduce<Fitted>(
+    ({ request, dropped }, step) => {
+      const fitted = step(request, target);
+      return { request: fitted.request, dropped: [...dropped, ...fitted.dropped] };
+    },
+    { request: original, dropped: [] },
+  );
 
 /** The caller's fields that the target does not get, or gets with another meaning. */
 export const losses = (request: GenerationRequest, target: WireTarget): string[] => [

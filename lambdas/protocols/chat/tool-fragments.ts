@@ -4,7 +4,7 @@ import type { EventWriter } from '../event-writer.ts';
 import type { GenerationRequest } from '../generation.ts';
 import { extrasIfAny } from '../ledger/extras.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
-import { hasCustomTool } from '../tools/custom.ts';
+import { hasCustomTool, unwrapInput } from '../tools/custom.ts';
 import { createToolIds } from '../tools/ids.ts';
 import { callerToolNames } from './compat.ts';
 import { NAME } from './name.ts';
@@ -15,6 +15,8 @@ type Call = {
   name: string;
   text: string;
   custom: boolean;
+  /** Its text is not known before the arguments of the function that represents the tool are whole. */
+  isHeld: boolean;
   opened: boolean;
   /** Fields that the upstream requires to be sent back, e.g. a signature of its thinking. */
   fields: Json;
@@ -69,7 +71,10 @@ const createCallFinder = () => {
 
   const begin = (id: string | undefined): Call => {
     const key = `tool:${calls.length}`;
-    const call: Call = { key, id, name: '', text: '', custom: false, opened: false, fields: {} };
+    const call: Call = {
+      ...{ key, id, name: '', text: '', fields: {} },
+      ...{ custom: false, isHeld: false, opened: false },
+    };
     calls.push(call);
     return call;
   };
@@ -118,12 +123,12 @@ export const createToolFragments = (request: GenerationRequest, writer: EventWri
       ...extrasIfAny(NAME, keptFields(request, call.fields)),
     });
     call.opened = true;
-    writer.delta(call.key, call.text);
+    if (!call.isHeld) writer.delta(call.key, call.text);
   };
 
   const append = (call: Call, text: string) => {
     call.text += text;
-    if (!call.opened) return;
+    if (!call.opened || call.isHeld) return;
     if (writer.isOpen(call.key)) writer.delta(call.key, text);
     else if (text.trim() !== '') {
       throw new UpstreamError('malformed', `arguments of '${call.name}' continue after their end`);
@@ -135,7 +140,10 @@ export const createToolFragments = (request: GenerationRequest, writer: EventWri
       const fragment = readFragment(wire);
       const call = find(fragment);
       if (call.name === '') call.name = fragment.name;
-      call.custom ||= fragment.custom && hasCustomTool(request, callerName(call.name));
+      if (!call.opened) {
+        call.custom = hasCustomTool(request, callerName(call.name));
+        call.isHeld = call.custom && !fragment.custom;
+      }
       if (!call.opened) call.fields = { ...call.fields, ...fragment.fields };
       append(call, fragment.text);
       if (!call.opened && call.name !== '') open(call);
@@ -144,6 +152,7 @@ export const createToolFragments = (request: GenerationRequest, writer: EventWri
     finish() {
       const nameless = calls.find(({ opened }) => !opened);
       if (nameless) throw new UpstreamError('malformed', 'a tool call came without a name');
+      for (const { key, text, isHeld } of calls) if (isHeld) writer.delta(key, unwrapInput(text));
     },
   };
 };

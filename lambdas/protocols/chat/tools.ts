@@ -1,9 +1,9 @@
 import { invalidRequest } from '../../support/errors.ts';
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import { asRecord, type Json, listOf } from '../bytes/json.ts';
-import type { GenerationRequest, NativeTool, Tool, ToolChoice } from '../generation.ts';
+import type { GenerationRequest, NativeTool, TextInput, Tool, ToolChoice } from '../generation.ts';
 import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';
-import { functionFor, hasCustomTool } from '../tools/custom.ts';
+import { customTool, hasCustomTool } from '../tools/custom.ts';
 import { fittingToolName } from '../tools/names.ts';
 import { asTool, asToolChoice, encodeFunctions, usesFunctions } from './functions.ts';
 import { NAME } from './name.ts';
@@ -35,8 +35,7 @@ const decodeCustom = ({ type: _, custom, ...fields }: CustomTool): Tool => {
   const { description, format } = nested;
   return {
     name,
-    ...functionFor({ description, format: format?.grammar }),
-    custom: true,
+    ...customTool({ description, grammar: format?.grammar }),
     ...extrasIfAny(NAME, { ...fields, custom: nested }),
   };
 };
@@ -130,19 +129,25 @@ const encodeFunction = (tool: Tool, sameProtocol: boolean): Json => {
   return { ...fields, type: 'function', function: called };
 };
 
-const encodeCustom = ({ name, extras }: Tool): Json => {
+/** What the tool says of its text, for callers of another protocol. */
+const textInput = ({ description, grammar }: TextInput): Json =>
+  omitUndefined({ description, format: grammar && { type: 'grammar', grammar } });
+
+const encodeCustom = ({ name, extras }: Tool, input: TextInput): Json => {
   const { custom: nested, ...fields } = extraFieldsFor(NAME, extras);
   return {
     ...fields,
     type: 'custom',
-    custom: { ...asRecord(nested), name: fittingToolName(name) },
+    custom: { ...(asRecord(nested) ?? textInput(input)), name: fittingToolName(name) },
   };
 };
 
 const encodeTools = ({ tools = [], extras }: GenerationRequest): Json[] =>
   tools.flatMap((tool) => {
     if ('native' in tool) return tool.protocol === NAME ? [tool.value] : [];
-    return [tool.custom ? encodeCustom(tool) : encodeFunction(tool, extras.protocol === NAME)];
+    return tool.custom
+      ? [encodeCustom(tool, tool.custom)]
+      : [encodeFunction(tool, extras.protocol === NAME)];
   });
 
 const encodeToolChoice = (request: GenerationRequest): unknown => {

@@ -7,6 +7,7 @@ import { noContent } from '../ledger/assert-consistent.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
 import type { WireTarget } from '../protocol.ts';
 import { ownSignature } from '../thinking/origin.ts';
+import { originalTool } from './client-tools.ts';
 import { withCallerBetas } from './headers.ts';
 import { needsRepair } from './history.ts';
 import { NAME } from './name.ts';
@@ -86,7 +87,7 @@ const container = ({ received, request }: Context): Edit[] =>
 // --- tools ---
 
 const schemaOf = (tool: Tool | NativeTool | undefined): Json | undefined =>
-  tool === undefined || 'native' in tool ? undefined : tool.parameters;
+  tool === undefined || 'native' in tool || originalTool(tool) ? undefined : tool.parameters;
 
 const tools = ({ received, request, fitted }: Context): Edit[] => {
   const sent = asArray(received.tools);
@@ -155,19 +156,37 @@ const contentEdits = (content: unknown, path: Path, context: Context): Edit[] =>
 const isRemoval = ({ remove: isRemoved, path }: Edit, level: number): boolean =>
   isRemoved === true && path.length === level;
 
+/** A system turn that sets options, for a target that accepts one in the middle. */
+const isSetting = ({ role, content: _, ...options }: Json, { target }: Context): boolean =>
+  role === 'system' &&
+  target.systemTurns !== 'leading' &&
+  Object.values(options).some((value) => value !== null);
+
+const withoutContent = (message: Json, path: Path): Edit[] => [
+  ...withoutNulls(message, path),
+  ...(message.content == null ? [] : [remove([...path, 'content'])]),
+];
+
 /** A system prompt in the middle as a user's turn, for a target that accepts one only before the conversation. */
-const reminders = ({ role, content }: Json, path: Path, { target }: Context): Edit[] => {
+const reminders = (
+  { role, content, ...options }: Json,
+  path: Path,
+  { target }: Context,
+): Edit[] => {
   if (role !== 'system' || target.systemTurns !== 'leading') return [];
+  const unset = Object.keys(options).flatMap((name) =>
+    options[name] === null ? [] : [remove([...path, name])],
+  );
+  const asUser = [...unset, set([...path, 'role'], 'user')];
   const text = asString(content);
-  if (text !== undefined)
-    return [set([...path, 'role'], 'user'), set([...path, 'content'], reminderOf(text))];
+  if (text !== undefined) return [...asUser, set([...path, 'content'], reminderOf(text))];
   const texts = asArray(content).flatMap((part, index) => {
     const own = asString(asRecord(part)?.text);
     return own === undefined || isBlankText(own)
       ? []
       : [set([...path, 'content', index, 'text'], reminderOf(own))];
   });
-  return [set([...path, 'role'], 'user'), ...texts];
+  return [...asUser, ...texts];
 };
 
 const messageEdits = (message: Json, index: number, context: Context): Edit[] => {
@@ -175,8 +194,10 @@ const messageEdits = (message: Json, index: number, context: Context): Edit[] =>
   const { content } = message;
   const ofParts = contentEdits(content, [...path, 'content'], context);
   const removed = ofParts.filter((edit) => isRemoval(edit, path.length + 2)).length;
-  const isEmpty = Array.isArray(content) ? removed === content.length : isBlankText(content);
-  if (isEmpty) return [remove(path)];
+  const isEmpty = Array.isArray(content)
+    ? removed === content.length
+    : content == null || isBlankText(content);
+  if (isEmpty) return isSetting(message, context) ? withoutContent(message, path) : [remove(path)];
   return [...ofParts, ...withoutNulls(message, path), ...reminders(message, path, context)];
 };
 

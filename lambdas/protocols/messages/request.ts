@@ -9,6 +9,7 @@ import { essentialBeyond, fieldsBeyond, isDefault } from '../ledger/losses.ts';
 import { isPdf } from '../media.ts';
 import type { Profile } from '../profile.ts';
 import type { CallerHeaders, WireTarget } from '../protocol.ts';
+import { lostGrammar } from '../tools/custom.ts';
 import { fitThinking } from './fit-thinking.ts';
 import { BETA_HEADER, callerHeaders, losesBeta, withCallerBetas } from './headers.ts';
 import { NAME } from './name.ts';
@@ -170,6 +171,17 @@ const lostSampling = (request: GenerationRequest, target: WireTarget): string[] 
   );
 };
 
+/** What system turns of this protocol set, for a target that gets them as text. */
+const lostSettings = (
+  { turns, extras }: GenerationRequest,
+  { systemTurns }: WireTarget,
+): string[] =>
+  extras.protocol === NAME && systemTurns === 'leading'
+    ? turns.flatMap((turn) =>
+        turn.role === 'system' ? Object.keys(extraFieldsFor(NAME, turn.extras)) : [],
+      )
+    : [];
+
 /** The caller's fields that the target does not get, or gets with another meaning. */
 export const losses = (original: GenerationRequest, catalogTarget: WireTarget): string[] => {
   const target = withCallerBetas(catalogTarget, original);
@@ -178,6 +190,8 @@ export const losses = (original: GenerationRequest, catalogTarget: WireTarget): 
     ...dropped,
     ...lostSampling(request, target),
     ...fieldsBeyond(NAME, request, isWithinStrict),
+    ...lostSettings(request, target),
+    ...lostGrammar(request),
     ...(losesBeta(target, original) ? [BETA_HEADER] : []),
   ];
 };

@@ -2,13 +2,16 @@ import { omitUndefined } from '../../support/omit-undefined.ts';
 import { asRecord, type Json } from '../bytes/json.ts';
 import type { GenerationRequest, NativeTool, Tool, ToolChoice } from '../generation.ts';
 import { extrasIfAny } from '../ledger/extras.ts';
+import { clientTool, originalTool } from './client-tools.ts';
 import { fieldsOf } from './content.ts';
 import { NAME } from './name.ts';
 import { isWithinStrict } from './response-format.ts';
 import type { WireTool, WireToolChoice } from './wire.ts';
 
 export const decodeTool = (tool: WireTool): Tool | NativeTool => {
-  if (tool.type === 'other') return { native: true, protocol: NAME, value: tool.value };
+  if (tool.type === 'other') {
+    return clientTool(tool.value) ?? { native: true, protocol: NAME, value: tool.value };
+  }
   const { name, description, input_schema: parameters, strict, ...fields } = tool;
   return omitUndefined({ name, description, strict, parameters, ...extrasIfAny(NAME, fields) });
 };
@@ -40,6 +43,8 @@ const strictOf = ({ strict, parameters }: Tool, sameProtocol: boolean): boolean 
 
 const encodeTool = (tool: Tool | NativeTool, sameProtocol: boolean): Json[] => {
   if ('native' in tool) return tool.protocol === NAME ? [tool.value] : [];
+  const original = originalTool(tool);
+  if (original) return [original];
   const { name, description, parameters } = tool;
   const strict = strictOf(tool, sameProtocol);
   // The vendor requires an object schema; chat functions may have no parameters.

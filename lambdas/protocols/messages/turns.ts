@@ -1,4 +1,4 @@
-import { omitUndefined } from '../../support/omit-undefined.ts';
+import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import type { Json } from '../bytes/json.ts';
 import type { Block, GenerationRequest, Turn } from '../generation.ts';
 import { noContent } from '../ledger/assert-consistent.ts';
@@ -111,15 +111,18 @@ const trimPrefill = (turns: Turn[]): Turn[] => {
 /** The vendor requires a user turn first; callers of other protocols may start with any role. */
 const PLACEHOLDER = { role: 'user', content: '(continue)' };
 
-/** False if no content is left, e.g. of a turn that held only thinking of another upstream. */
-const hasContent = ({ blocks }: Turn): boolean => encodeContent(blocks) !== '';
+/** False if no content is left, e.g. of a turn that held only thinking of another upstream, and the turn sets no option. */
+const isSent = ({ role, blocks, extras }: Turn): boolean =>
+  encodeContent(blocks) !== '' || (role === 'system' && !isEmpty(extraFieldsFor(NAME, extras)));
 
 const encodeConversation = (turns: Turn[]): Json[] =>
-  mergeTurns(withUniqueCalls(turns.filter(hasContent))).map(({ role, blocks, extras }) => ({
-    ...extraFieldsFor(NAME, extras),
-    role,
-    content: encodeContent(blocks),
-  }));
+  mergeTurns(withUniqueCalls(turns.filter(isSent))).map(({ role, blocks, extras }) =>
+    omitUndefined({
+      ...extraFieldsFor(NAME, extras),
+      role,
+      content: encodeContent(blocks) || undefined,
+    }),
+  );
 
 const encodeMessages = (
   turns: Turn[],

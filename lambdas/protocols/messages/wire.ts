@@ -77,11 +77,11 @@ export const ContentBlock = typed({
 });
 export type ContentBlock = Infer<typeof ContentBlock>;
 
-/** `system` inside `messages` is what Claude Code sends; it keeps its place. */
-export const Message = looseObject({
-  role: oneOf(['user', 'assistant', 'system']),
-  content: union([string, list(ContentBlock)]),
-});
+const Content = union([string, list(ContentBlock)]);
+const Turn = looseObject({ role: oneOf(['user', 'assistant']), content: Content });
+/** Claude Code sends it inside `messages`; it keeps its place. One that only sets options has no content. */
+const SystemTurn = looseObject({ role: literal('system'), content: optional(Content) });
+export const Message = selectedBy('role', { user: Turn, assistant: Turn, system: SystemTurn });
 export type Message = Infer<typeof Message>;
 
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;

@@ -17,7 +17,11 @@ export type ModelDifference =
   | { member: 'sampling'; without: readonly SamplingField[]; whenThinking?: true }
   | { member: 'betas'; without: string[] }
   | { member: 'effort'; only: readonly string[] }
-  | { member: 'effortWithTools' | 'forcedTool' | 'samplingWithEffort'; is: false }
+  | {
+      member: 'effortWithTools' | 'forcedTool' | 'samplingWithEffort' | 'customTools';
+      is: false;
+    }
+  | { member: 'metadata'; is: 'stored' }
   | { member: 'systemTurns'; is: 'leading' }
   | { member: 'toolCallIds'; is: 'short' }
   | { member: 'reasoningHistory'; is: 'required' | 'refused' }
@@ -128,6 +132,15 @@ const RULES: Rule[] = [
     samplingOfOpenAi,
   ],
   [/does not support parameter (\w{1,20})/, samplingWithout],
+  [
+    /metadata parameter is only allowed when store is enabled/,
+    () => ({ member: 'metadata', is: 'stored' }),
+  ],
+  // Of a tool of another type than `function`.
+  [
+    /function is a required property\b.{1,40}\btools\b|\bkey function not found/,
+    () => ({ member: 'customTools', is: false }),
+  ],
   [
     /function tools with reasoning_effort are not supported/,
     () => ({ member: 'effortWithTools', is: false }),

@@ -11,7 +11,6 @@ import type {
 import type { StreamEncoder } from '../protocol.ts';
 import { type BlockEvent, type BlockWriter, createSequencer } from '../sequencer.ts';
 import type { SseEvent, SseMessage } from '../sse.ts';
-import { unwrapInput } from '../tools/custom.ts';
 import { errorFields, failureOf } from './error.ts';
 import {
   type Context,
@@ -24,7 +23,7 @@ import {
   responseOf,
   summaryPart,
 } from './response.ts';
-import { callerNameOf } from './tools.ts';
+import { clientItemOf, isClientCall } from './tools.ts';
 
 /** Writes the events of the stream; every one has a number, without gaps. */
 const createSender = (first: number) => {
@@ -68,12 +67,11 @@ type TextEvents = {
   rest?: Json;
   /** The part that holds the text; calls have none. */
   part?: { name: string; of(text: string): Json };
-  /** The whole text, where it differs from the model's; `isLate` if a part of it cannot be sent before. */
+  /** The whole text, where it differs from the model's. */
   wholeOf?(text: string): string;
-  isLate?: true;
 };
 
-const textEventsOf = (head: ItemHead, request: GenerationRequest): TextEvents => {
+const textEventsOf = (head: ItemHead): TextEvents => {
   if (head.type === 'thinking') {
     const part = { name: 'reasoning_summary_part', of: summaryPart };
     const position = { summary_index: 0 };
@@ -85,18 +83,24 @@ const textEventsOf = (head: ItemHead, request: GenerationRequest): TextEvents =>
     if (head.refusal) return { name: 'refusal', member: 'refusal', ...common };
     return { name: 'output_text', member: 'text', rest: { logprobs: [] }, ...common };
   }
-  if (callerNameOf(request, head.name).isCustom) {
-    // The arguments of the function that represents the tool are not a text before they are whole.
-    const whole = { wholeOf: unwrapInput, isLate: true } as const;
-    return { name: 'custom_tool_call_input', member: 'input', ...whole };
-  }
+  if (head.custom) return { name: 'custom_tool_call_input', member: 'input' };
   const wholeOf = (text: string) => text || '{}';
   return { name: 'function_call_arguments', member: 'arguments', wholeOf };
 };
 
+type ItemEnd = (signature: string | undefined, status: ItemStatus) => Json;
+
 /** Writes one item, from `output_item.added` to the end of its text. */
-const createItem = (sender: Sender, head: ItemHead, index: number, context: Context) => {
-  const events = textEventsOf(head, context.request);
+type Item = {
+  added: SseMessage[];
+  append(delta: string): SseMessage[];
+  end(): SseMessage[];
+  /** The whole item. */
+  done: ItemEnd;
+};
+
+const createItem = (sender: Sender, head: ItemHead, index: number, context: Context): Item => {
+  const events = textEventsOf(head);
   const added = itemOf(blockOf(head, ''), index, 'in_progress', context);
   const place = { item_id: added.id, output_index: index, ...events.position };
   const sendText = sender.texts(`${events.name}.delta`, (delta) => {
@@ -117,12 +121,12 @@ const createItem = (sender: Sender, head: ItemHead, index: number, context: Cont
     return [...opening, sendText(delta)];
   };
   return {
-    added: sender.event('output_item.added', { output_index: index, item: added }),
-    append: (delta: string): SseMessage[] => {
+    added: [sender.event('output_item.added', { output_index: index, item: added })],
+    append: (delta) => {
       text += delta;
-      return events.isLate ? [] : sendDelta(delta);
+      return sendDelta(delta);
     },
-    end: (): SseMessage[] => {
+    end: () => {
       // Redacted thinking has no text.
       if (events.part && !hasDelta) return [];
       const whole = events.wholeOf?.(text) ?? text;
@@ -130,15 +134,43 @@ const createItem = (sender: Sender, head: ItemHead, index: number, context: Cont
       const fields = { ...place, [events.member]: whole, ...events.rest };
       return [...late, sender.event(`${events.name}.done`, fields), ...partEvent('done', whole)];
     },
-    done: (signature: string | undefined, status: ItemStatus): Json =>
-      itemOf(blockOf(head, text, signature), index, status, context),
+    done: (signature, status) => itemOf(blockOf(head, text, signature), index, status, context),
+  };
+};
+
+type CallHead = Extract<ItemHead, { type: 'tool-call' }>;
+
+/** A call of a tool that the caller's machine runs: what to do is one value, known when the arguments are whole. */
+const createClientItem = (
+  sender: Sender,
+  head: CallHead,
+  index: number,
+  context: Context,
+): Item => {
+  let text = '';
+  const itemAs = (status: ItemStatus) => itemOf(blockOf(head, text), index, status, context);
+  return {
+    added: [],
+    append: (delta) => {
+      text += delta;
+      return [];
+    },
+    end: () => {
+      const item = itemAs('in_progress');
+      if (clientItemOf(context.request, head.name, text)) {
+        return [sender.event('output_item.added', { output_index: index, item })];
+      }
+      const called = createItem(sender, head, index, context);
+      return [...called.added, ...called.append(text), ...called.end()];
+    },
+    done: (_signature, status) => itemAs(status),
   };
 };
 
 /** Writes blocks as items, one after the other, and collects the items that are done. */
 const createItemWriter = (sender: Sender, context: Context) => {
   const output: Json[] = [];
-  let current: ReturnType<typeof createItem> | undefined;
+  let current: Item | undefined;
   /** The last item: its status depends on what follows, another item or the finish. */
   let ended: ((status: ItemStatus) => Json) | undefined;
   let hasRefusal = false;
@@ -151,12 +183,17 @@ const createItemWriter = (sender: Sender, context: Context) => {
     return [sender.event('output_item.done', { output_index: output.length - 1, item })];
   };
 
+  const open = (head: ItemHead): Item =>
+    head.type === 'tool-call' && isClientCall(context.request, head.name)
+      ? createClientItem(sender, head, output.length, context)
+      : createItem(sender, head, output.length, context);
+
   const start = (head: BlockHead): SseMessage[] => {
     if (current || head.type === 'native') return [];
     hasRefusal ||= head.type === 'text' && head.refusal === true;
     const before = flush('completed');
-    current = createItem(sender, head, output.length, context);
-    return [...before, current.added];
+    current = open(head);
+    return [...before, ...current.added];
   };
 
   const append = (head: BlockHead, delta: string): SseMessage[] => {

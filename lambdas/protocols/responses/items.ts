@@ -1,14 +1,23 @@
 import { invalidRequest } from '../../support/errors.ts';
 import { omitUndefined } from '../../support/omit-undefined.ts';
-import type { Block, Tool, Turn } from '../generation.ts';
+import type { Block, Tool, ToolCallBlock, Turn } from '../generation.ts';
 import { extrasIfAny } from '../ledger/extras.ts';
-import { assertImage, isPdf, parseMediaUrl } from '../media.ts';
+import { assertImage, isPdf, parseFileData, parseMediaUrl } from '../media.ts';
 import { readCarriedId } from '../tools/carried-ids.ts';
 import { joinRuns } from '../turn-runs.ts';
+import { clientCallIn, clientResultIn } from './client-tools.ts';
 import { NAME } from './name.ts';
 import { openThinking } from './sealed-thinking.ts';
-import { decodeTools, flatName, wrapInput } from './tools.ts';
-import type { Content, ContentPart, InputItem, ResponsesRequest } from './wire.ts';
+import { decodeTools, flatName } from './tools.ts';
+import type {
+  ClientCallItem,
+  ClientOutputItem,
+  Content,
+  ContentPart,
+  InputItem,
+  ResponsesRequest,
+  ResultItem,
+} from './wire.ts';
 
 type PartOf<T extends ContentPart['type']> = Extract<ContentPart, { type: T }>;
 type ItemOf<T extends InputItem['type']> = Extract<InputItem, { type: T }>;
@@ -36,7 +45,7 @@ const decodeFile = (part: PartOf<'input_file'>, param: string): Block => {
   const source =
     data === undefined
       ? parseMediaUrl(url ?? '', `${param}.file_url`)
-      : parseMediaUrl(data, `${param}.file_data`);
+      : parseFileData(data, title, `${param}.file_data`);
   return {
     type: 'document',
     source,
@@ -53,6 +62,9 @@ const decodePart = (part: ContentPart, param: string): Block => {
       return decodeFile(part, param);
     case 'refusal':
       return { type: 'text', text: part.refusal, refusal: true };
+    case 'input_audio':
+      // Chat has the same part.
+      return { type: 'native', protocol: 'chat', value: part };
     default:
       return { type: 'text', text: part.text };
   }
@@ -78,9 +90,9 @@ const decodeReasoning = (item: ItemOf<'reasoning'>) => {
 };
 
 const decodeCall = (
-  item: ItemOf<'function_call'> | ItemOf<'custom_tool_call'>,
+  item: { call_id: string; name: string; namespace?: string | undefined },
   text: string,
-): Block => ({
+): ToolCallBlock => ({
   type: 'tool-call',
   ...readCarriedId(item.call_id),
   name: flatName(item),
@@ -107,30 +119,96 @@ const assistant = (blocks: Block[]): Turn => ({ role: 'assistant', blocks });
 const roleOf = ({ role }: ItemOf<'message'>): Turn['role'] =>
   role === 'developer' ? 'system' : role;
 
-const decodeItem = (item: InputItem, param: string): Turn | undefined => {
-  switch (item.type) {
-    case 'message':
-      return { role: roleOf(item), blocks: decodeContent(item.content, `${param}.content`) };
-    case 'reasoning':
-      return assistant(decodeReasoning(item));
-    case 'function_call':
-      return assistant([decodeCall(item, item.arguments)]);
-    case 'custom_tool_call':
-      return assistant([decodeCall(item, wrapInput(item.input))]);
-    case 'function_call_output':
-    case 'custom_tool_call_output': {
-      const callId = readCarriedId(item.call_id).id;
-      const content = decodeContent(item.output, `${param}.output`);
-      return { role: 'user', blocks: [{ type: 'tool-result', callId, content }] };
+type CallItem = ItemOf<'function_call'> | ItemOf<'custom_tool_call'>;
+
+/** What results say of their calls, in the order of the items. */
+const createCallIds = () => {
+  /** Ids of calls without a result that names their tool, or nothing: by the tool, and all. */
+  const open = new Map<string, string[]>();
+  /** Ids of calls by those of their items. */
+  const byItem = new Map<string, string>();
+  const keyOf = ({ name = '', namespace }: Pick<ResultItem, 'name' | 'namespace'>) =>
+    flatName({ name, namespace });
+
+  const add = (call: CallItem) => {
+    for (const key of ['', keyOf(call)]) {
+      const ids = open.get(key);
+      if (ids) ids.push(call.call_id);
+      else open.set(key, [call.call_id]);
     }
-    case 'item_reference':
-      return assistant(decodeReference(item, param));
-    case 'additional_tools':
-      return undefined;
-    default:
-      if (HOSTED.test(item.value.type)) return undefined;
-      throw reject(`${param}.type`, `items of the type '${item.value.type}' are not supported.`);
-  }
+  };
+  /** @throws ApiError 400 */
+  const required = (id: string | undefined, param: string): string => {
+    if (id !== undefined) return readCarriedId(id).id;
+    throw reject(`${param}.call_id`, 'is required.');
+  };
+  return {
+    add,
+    addClient: ({ id, call_id }: ClientCallItem) => id !== undefined && byItem.set(id, call_id),
+    of: ({ call_id: id, ...named }: ResultItem, param: string): string =>
+      required(id ?? open.get(keyOf(named))?.shift(), param),
+    /** Of the oldest shell: its results name the item, or the call, by their own id. */
+    ofClient: ({ call_id, id }: ClientOutputItem, param: string): string =>
+      required(call_id ?? byItem.get(id ?? '') ?? id, param),
+  };
+};
+
+/** Returns the decoder of a conversation's items, which come in order. */
+const createItemDecoder = () => {
+  const callIds = createCallIds();
+
+  const decodeNamedCall = (item: CallItem): Turn => {
+    callIds.add(item);
+    if (item.type === 'function_call') return assistant([decodeCall(item, item.arguments)]);
+    return assistant([{ ...decodeCall(item, item.input), custom: true }]);
+  };
+
+  const decodeResult = (item: ResultItem, param: string): Turn => {
+    const content = decodeContent(item.output, `${param}.output`);
+    const callId = callIds.of(item, param);
+    return { role: 'user', blocks: [{ type: 'tool-result', callId, content }] };
+  };
+
+  const decodeClientCall = (item: ClientCallItem): Turn => {
+    callIds.addClient(item);
+    const { name, text } = clientCallIn(item);
+    return assistant([decodeCall({ call_id: item.call_id, name }, text)]);
+  };
+
+  const decodeClientResult = (item: ClientOutputItem, param: string): Turn => {
+    const callId = callIds.ofClient(item, param);
+    return { role: 'user', blocks: [{ type: 'tool-result', callId, ...clientResultIn(item) }] };
+  };
+
+  return (item: InputItem, param: string): Turn | undefined => {
+    switch (item.type) {
+      case 'message':
+        return { role: roleOf(item), blocks: decodeContent(item.content, `${param}.content`) };
+      case 'reasoning':
+        return assistant(decodeReasoning(item));
+      case 'function_call':
+      case 'custom_tool_call':
+        return decodeNamedCall(item);
+      case 'function_call_output':
+      case 'custom_tool_call_output':
+        return decodeResult(item, param);
+      case 'item_reference':
+        return assistant(decodeReference(item, param));
+      case 'additional_tools':
+        return undefined;
+      case 'apply_patch_call':
+      case 'shell_call':
+      case 'local_shell_call':
+        return decodeClientCall(item);
+      case 'apply_patch_call_output':
+      case 'shell_call_output':
+      case 'local_shell_call_output':
+        return decodeClientResult(item, param);
+      default:
+        if (HOSTED.test(item.value.type)) return undefined;
+        throw reject(`${param}.type`, `items of the type '${item.value.type}' are not supported.`);
+    }
+  };
 };
 
 const holdsResults = ({ blocks }: Turn): boolean =>
@@ -149,6 +227,7 @@ export const decodeInput = (
     const turns: Turn[] = [{ role: 'user', blocks: decodeContent(input, 'input') }];
     return { turns, tools: [], dropped: [] };
   }
+  const decodeItem = createItemDecoder();
   const turns = input.map((item, index) => decodeItem(item, `input.${index}`));
   const added = decodeTools(
     input.flatMap((item) => (item.type === 'additional_tools' ? item.tools : [])),

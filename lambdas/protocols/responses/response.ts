@@ -12,10 +12,9 @@ import type {
 } from '../generation.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
 import { carryingId } from '../tools/carried-ids.ts';
-import { unwrapInput } from '../tools/custom.ts';
 import { NAME } from './name.ts';
 import { sealThinking } from './sealed-thinking.ts';
-import { callerNameOf } from './tools.ts';
+import { callerNameOf, clientItemOf } from './tools.ts';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
@@ -34,15 +33,19 @@ export const summaryPart = (text: string): Json => ({ type: 'summary_text', text
 
 /** The item of a call. Its `call_id` carries what the upstream requires to be sent back. */
 const callItem = (
-  { id, name: flatName, arguments: text, extras }: ToolCallBlock,
+  { id, name: flatName, arguments: text, custom, extras }: ToolCallBlock,
   suffix: string,
   status: ItemStatus,
   request: GenerationRequest,
 ): Json => {
-  const { isCustom, ...named } = callerNameOf(request, flatName);
-  const common = { call_id: carryingId(id, extras), ...named };
-  if (isCustom) {
-    return { id: `ctc_${suffix}`, ...common, type: 'custom_tool_call', input: unwrapInput(text) };
+  const common = { call_id: carryingId(id, extras), ...callerNameOf(request, flatName) };
+  if (custom) return { id: `ctc_${suffix}`, ...common, type: 'custom_tool_call', input: text };
+  const own = clientItemOf(request, flatName, text);
+  if (own) {
+    const { prefix, members } = own;
+    const ids = { id: `${prefix}_${suffix}`, call_id: common.call_id };
+    // Its arguments are whole, also if a cap ended the response.
+    return { ...ids, ...members, status: status === 'incomplete' ? 'completed' : status };
   }
   const whole = text || (status === 'in_progress' ? '' : '{}');
   return { id: `fc_${suffix}`, ...common, type: 'function_call', status, arguments: whole };

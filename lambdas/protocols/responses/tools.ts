@@ -3,31 +3,29 @@ import { omitUndefined } from '../../support/omit-undefined.ts';
 import { asString } from '../bytes/json.ts';
 import type { GenerationRequest, Tool, ToolChoice } from '../generation.ts';
 import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';
-import { functionFor } from '../tools/custom.ts';
+import { customTool } from '../tools/custom.ts';
 import { fittingToolName } from '../tools/names.ts';
+import { CLIENT_TOOL_NAMES, clientItem, clientTool } from './client-tools.ts';
 import { NAME } from './name.ts';
 import { MAX_TOOLS, type ResponsesRequest, type WireTool, type WireToolChoice } from './wire.ts';
 
 const NO_ARGUMENTS = { type: 'object', properties: {} };
 
 /** A tool as the caller names it. */
-type CallerName = { name: string; namespace?: string | undefined; isCustom?: boolean };
+type CallerName = { name: string; namespace?: string | undefined };
 
 /** The one name under which other protocols know a tool. */
 export const flatName = ({ name, namespace }: CallerName): string =>
   namespace === undefined ? name : fittingToolName(`${namespace}__${name}`);
 
-/** Arguments of the function that represents a custom tool. */
-export const wrapInput = (input: string): string => JSON.stringify({ input });
-
 type FunctionTool = Extract<WireTool, { type: 'function' }>;
 type CustomTool = Extract<WireTool, { type: 'custom' }>;
 type NamespaceTool = Extract<WireTool, { type: 'namespace' }>;
 
-/** The name and the kind, where they differ from a plain function's, and the members that no target gets. */
+/** The name, where a target knows another one, and the members that no target gets. */
 const keep = (named: CallerName, tool: FunctionTool | CustomTool): Pick<Tool, 'extras'> => {
   const { allowed_callers, async, output_schema } = tool;
-  const isPlain = named.namespace === undefined && !named.isCustom;
+  const isPlain = named.namespace === undefined;
   return extrasIfAny(NAME, { ...(!isPlain && named), allowed_callers, async, output_schema });
 };
 
@@ -43,10 +41,13 @@ const decodeFunction = (tool: FunctionTool, namespace: string | undefined): Tool
 };
 
 const decodeCustom = (tool: CustomTool, namespace: string | undefined): Tool => {
-  const named = { name: tool.name, namespace, isCustom: true };
+  const { name, description, format } = tool;
+  const { syntax, definition } = format ?? {};
+  const grammar = definition === undefined ? undefined : omitUndefined({ syntax, definition });
+  const named = { name, namespace };
   return {
     name: flatName(named),
-    ...functionFor(tool),
+    ...customTool({ description, grammar }),
     ...keep(named, tool),
   };
 };
@@ -71,8 +72,15 @@ export const decodeTools = (
         return { tools: [decodeCustom(tool, namespace)], dropped: [] };
       case 'namespace':
         return decodeNamespace(tool);
-      default:
-        return { tools: [], dropped: [tool.value.type] };
+      default: {
+        const own = clientTool(tool.value);
+        const { allowed_callers } = tool.value;
+        const kept = own && {
+          ...own,
+          ...extrasIfAny(NAME, { isClientTool: true, allowed_callers }),
+        };
+        return kept ? { tools: [kept], dropped: [] } : { tools: [], dropped: [tool.value.type] };
+      }
     }
   });
   return {
@@ -95,13 +103,22 @@ export const joinTools = (tools: Tool[], added: Tool[]): Tool[] => {
   });
 };
 
+type NamedChoice = Extract<WireToolChoice, { name: string }>;
+const isNamed = (choice: object): choice is NamedChoice => 'name' in choice;
+
 const decodeChoice = (choice: WireToolChoice): ToolChoice => {
   if (typeof choice === 'string') return { type: choice };
-  if (choice.type !== 'allowed_tools') return { type: 'tool', name: flatName(choice) };
-  const named = choice.tools.flatMap(({ name, namespace }) =>
-    name === undefined ? [] : [{ name, namespace }],
-  );
-  return { type: choice.mode, only: named.map(flatName) };
+  if (choice.type !== 'allowed_tools') {
+    return { type: 'tool', name: isNamed(choice) ? flatName(choice) : choice.type };
+  }
+  const only = choice.tools.flatMap(({ type, name, namespace }) => {
+    if (name !== undefined) return [flatName({ name, namespace })];
+    return CLIENT_TOOL_NAMES.some((own) => own === type) ? [type] : [];
+  });
+  // Hosted tools are dropped, and named.
+  return choice.mode === 'auto' && only.length === 0
+    ? { type: 'none' }
+    : { type: choice.mode, only };
 };
 
 /** @throws ApiError 400 for a choice that leaves only hosted tools, which no model here can call. */
@@ -117,16 +134,30 @@ export const decodeToolChoice = (
   return decoded;
 };
 
-/** The caller's name of a tool that a response calls, and whether it is a custom tool. */
+/** The caller's name of a tool that a response calls. */
 export const callerNameOf = (
   { tools = [] }: GenerationRequest,
   name: string,
-): { name: string; namespace?: string; isCustom: boolean } => {
+): { name: string; namespace?: string } => {
   const tool = tools.find((one) => !('native' in one) && one.name === name);
   const kept = extraFieldsFor(NAME, tool && 'extras' in tool ? tool.extras : undefined);
   return {
     name: asString(kept.name) ?? name,
     ...omitUndefined({ namespace: asString(kept.namespace) }),
-    isCustom: kept.isCustom === true,
   };
 };
+
+/** The item of a call of a tool that the caller's machine runs; undefined for any other call. */
+export const clientItemOf = ({ tools = [] }: GenerationRequest, name: string, text: string) =>
+  isClientCall({ tools }, name) ? clientItem(name, text) : undefined;
+
+export const isClientCall = (
+  { tools = [] }: Pick<GenerationRequest, 'tools'>,
+  name: string,
+): boolean =>
+  tools.some(
+    (tool) =>
+      !('native' in tool) &&
+      tool.name === name &&
+      extraFieldsFor(NAME, tool.extras).isClientTool === true,
+  );

@@ -24,6 +24,7 @@ import {
   union,
   withDefault,
 } from '../../support/schema.ts';
+import { CLIENT_TOOL_NAMES } from './client-tools.ts';
 
 const OptionalText = optional(string);
 /** The responses request. Loose: members that are not listed are ignored. */
@@ -49,8 +50,9 @@ const ContentPart = selectedBy(
       file_id: OptionalText,
       filename: OptionalText,
     }),
+    input_audio: looseObject({ type: literal('input_audio'), input_audio: jsonObject }),
   },
-  'must be one of input_text, output_text, refusal, input_image, input_file',
+  'must be one of input_text, output_text, refusal, input_image, input_file, input_audio',
 );
 export type ContentPart = Infer<typeof ContentPart>;
 
@@ -76,11 +78,33 @@ const CustomCallItem = looseObject({
   namespace: OptionalText,
   input: string,
 });
-const OutputItem = looseObject({
+const ResultItem = looseObject({
   type: oneOf(['function_call_output', 'custom_tool_call_output']),
-  call_id: nonEmpty,
+  // The tool's name replaces it.
+  call_id: OptionalText,
+  name: OptionalText,
+  namespace: OptionalText,
   output: Content,
 });
+export type ResultItem = Infer<typeof ResultItem>;
+
+/** Of tools that the caller's machine runs. */
+const ClientCall = { call_id: nonEmpty, id: OptionalText };
+const ApplyPatchItem = looseObject({
+  ...{ type: literal('apply_patch_call'), ...ClientCall },
+  operation: looseObject({ type: string, path: string, diff: OptionalText }),
+});
+const ShellItem = looseObject({
+  type: oneOf(['shell_call', 'local_shell_call']),
+  ...{ ...ClientCall, action: jsonObject },
+});
+export type ClientCallItem = Infer<typeof ApplyPatchItem> | Infer<typeof ShellItem>;
+const ClientOutputItem = looseObject({
+  type: oneOf(['apply_patch_call_output', 'shell_call_output', 'local_shell_call_output']),
+  call_id: OptionalText,
+  id: OptionalText,
+});
+export type ClientOutputItem = Infer<typeof ClientOutputItem>;
 const ReasoningItem = looseObject({
   type: literal('reasoning'),
   summary: optional(list(looseObject({ text: string }))),
@@ -136,8 +160,11 @@ const InputItem = typed(
     message: MessageItem,
     function_call: FunctionCallItem,
     custom_tool_call: CustomCallItem,
-    function_call_output: OutputItem,
-    custom_tool_call_output: OutputItem,
+    function_call_output: ResultItem,
+    custom_tool_call_output: ResultItem,
+    ...{ apply_patch_call: ApplyPatchItem, apply_patch_call_output: ClientOutputItem },
+    ...{ shell_call: ShellItem, shell_call_output: ClientOutputItem },
+    ...{ local_shell_call: ShellItem, local_shell_call_output: ClientOutputItem },
     reasoning: ReasoningItem,
     additional_tools: ToolsItem,
     item_reference: ReferenceItem,
@@ -154,6 +181,7 @@ const NamedChoice = looseObject({
 const WireToolChoice = union([
   oneOf(['none', 'auto', 'required']),
   NamedChoice,
+  looseObject({ type: oneOf(CLIENT_TOOL_NAMES) }),
   looseObject({
     type: literal('allowed_tools'),
     mode: oneOf(['auto', 'required']),

@@ -1,6 +1,6 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { asString, readJsonObject } from '../bytes/json.ts';
-import type { GenerationRequest, Tool } from '../generation.ts';
+import type { Block, GenerationRequest, NativeTool, Tool, Turn } from '../generation.ts';
 
 /** Parameters of the function that represents a custom tool, whose input is one text. */
 const TEXT_INPUT = {
@@ -12,27 +12,62 @@ const TEXT_INPUT = {
 
 type CustomTool = {
   description?: string | undefined;
-  format?: { syntax?: string | undefined; definition?: string | undefined } | undefined;
+  grammar?: { syntax?: string | undefined; definition?: string | undefined } | undefined;
 };
 
 /**
- * The function that represents a custom tool. The model reads the tool's grammar in the description; no
- * other protocol can enforce it.
+ * A custom tool, and the function that represents it: the model reads the grammar in the description, where no other form can
+ * enforce it.
  */
-export const functionFor = ({
+export const customTool = ({
   description,
-  format,
-}: CustomTool): Pick<Tool, 'description' | 'parameters'> => {
-  const grammar =
-    format?.definition &&
-    `The input must match this ${format.syntax ?? ''} grammar:\n${format.definition}`;
-  const described = [description, grammar].filter(Boolean).join('\n\n') || undefined;
-  return { ...omitUndefined({ description: described }), parameters: TEXT_INPUT };
+  grammar,
+}: CustomTool): Pick<Tool, 'description' | 'parameters' | 'custom'> => {
+  const rule =
+    grammar?.definition &&
+    `The input must match this ${grammar.syntax ?? ''} grammar:\n${grammar.definition}`;
+  const described = [description, rule].filter(Boolean).join('\n\n') || undefined;
+  return {
+    ...omitUndefined({ description: described }),
+    parameters: TEXT_INPUT,
+    custom: omitUndefined({ description, grammar }),
+  };
 };
 
 /** Whether a request offers a custom tool of the name. */
 export const hasCustomTool = ({ tools = [] }: GenerationRequest, name: string): boolean =>
-  tools.some((tool) => !('native' in tool) && tool.custom === true && tool.name === name);
+  tools.some((tool) => !('native' in tool) && tool.custom !== undefined && tool.name === name);
+
+const asFunction = (tool: Tool | NativeTool): Tool | NativeTool => {
+  if ('native' in tool || !tool.custom) return tool;
+  const { custom: _, extras: _extras, ...represented } = tool;
+  return represented;
+};
+
+const asFunctionCall = (block: Block): Block => {
+  if (block.type !== 'tool-call' || !block.custom) return block;
+  const { custom: _, ...call } = block;
+  return { ...call, arguments: JSON.stringify({ input: call.arguments }) };
+};
+
+const holdsCustomCall = ({ blocks }: Turn): boolean =>
+  blocks.some((block) => block.type === 'tool-call' && block.custom === true);
+
+/** The request with functions in place of its custom tools, in its history too. */
+export const withoutCustomTools = (request: GenerationRequest): GenerationRequest => {
+  const { tools, turns } = request;
+  return {
+    ...request,
+    ...(tools && { tools: tools.map(asFunction) }),
+    turns: turns.map((turn) =>
+      holdsCustomCall(turn) ? { ...turn, blocks: turn.blocks.map(asFunctionCall) } : turn,
+    ),
+  };
+};
+
+/** What custom tools lose as functions: nothing enforces their grammar. */
+export const lostGrammar = ({ tools = [] }: GenerationRequest): string[] =>
+  tools.some((tool) => !('native' in tool) && tool.custom?.grammar) ? ['format'] : [];
 
 /** An escape that the token cap cut. */
 const CUT_ESCAPE = /\\(?:u[0-9a-f]{0,3})?$/i;

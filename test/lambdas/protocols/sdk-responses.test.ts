@@ -125,6 +125,15 @@ const AROUND: Record<string, (item: Json) => Json[]> = {
   function_call_output: (item) => [{ type: 'function_call', ...CALL, arguments: '{}' }, item],
   custom_tool_call: (item) => [item, { type: 'custom_tool_call_output', ...CALL, output: 'x' }],
   custom_tool_call_output: (item) => [{ type: 'custom_tool_call', ...CALL, input: 'x' }, item],
+  apply_patch_call: (item) => [item, { type: 'function_call_output', ...CALL, output: 'x' }],
+  apply_patch_call_output: (item) => [{ type: 'function_call', ...CALL, arguments: '{}' }, item],
+  shell_call: (item) => [item, { type: 'function_call_output', ...CALL, output: 'x' }],
+  shell_call_output: (item) => [{ type: 'function_call', ...CALL, arguments: '{}' }, item],
+  local_shell_call: (item) => [item, { type: 'function_call_output', ...CALL, output: 'x' }],
+  local_shell_call_output: (item) => [
+    { type: 'function_call', ...CALL, call_id: item.id, arguments: '{}' },
+    item,
+  ],
   // Thinking alone is not a turn.
   reasoning: (item) => [item, { role: 'assistant', content: 'ok' }],
 };
@@ -155,8 +164,11 @@ const CARRIED = {
   items: [
     ...['message', 'reasoning', 'additional_tools', 'function_call', 'function_call_output'],
     ...['custom_tool_call', 'custom_tool_call_output'],
+    ...['apply_patch_call', 'apply_patch_call_output', 'shell_call', 'shell_call_output'],
+    ...['local_shell_call', 'local_shell_call_output'],
   ],
-  tools: ['function', 'custom', 'namespace'],
+  // The shell of the first sample is one in a container of the vendor.
+  tools: ['function', 'custom', 'namespace', 'apply_patch', 'local_shell'],
 };
 const REFUSED_ITEMS = [
   'compaction',
@@ -165,8 +177,8 @@ const REFUSED_ITEMS = [
   'item_reference',
 ];
 const REFUSED_CHOICES = [
-  ...['apply_patch', 'code_interpreter', 'computer', 'computer_use', 'computer_use_preview'],
-  ...['file_search', 'image_generation', 'mcp', 'programmatic_tool_calling', 'shell'],
+  ...['code_interpreter', 'computer', 'computer_use', 'computer_use_preview'],
+  ...['file_search', 'image_generation', 'mcp', 'programmatic_tool_calling'],
   ...['web_search_preview', 'web_search_preview_2025_03_11'],
 ];
 
@@ -193,6 +205,9 @@ const SILENT: Reasons = {
   'input.phase': ECHOED,
   'call.async': ECHOED,
   'call.caller': ECHOED,
+  'call.call_id': 'without one the first open call is meant',
+  'call.environment': 'the machine of the caller, which runs the call',
+  'call.max_output_length': 'the output is sent as it is',
   'call.name': 'the call has it',
   'call.namespace': 'the call has it',
   'input[reasoning].summary': 'a part of what `content` has whole',
