@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Json, JsonSource } from './json.ts';
 import { END, START } from './outline.ts';
 import { createSlicer } from './slices.ts';
@@ -12,9 +11,9 @@ import { childrenOf } from './splice.ts';
 /** Characters of a string that takes longer to write than to find. */
 const LONG = 512;
 
-/** Stands before the number of a string, and in no text of a caller. */
-const MARK = randomUUID();
-const MARKS = new RegExp(`"${MARK}(\\d+)"`, 'g');
+/** Half a surrogate pair, which JSON writes as an escape, before the number of a string. */
+const MARK = '\ud800';
+const MARKS = /"\\ud800(\d+)"/g;
 
 type Places = { start: number; end: number }[];
 
@@ -43,11 +42,17 @@ export const moveStrings = (value: Json, source: JsonSource): Uint8Array[] => {
   const numbers = new Map<string, number>();
   const places: Places = [];
   addLong(source, { node: 0, value: source.value }, { numbers, places });
-  const isLong = (member: unknown) => typeof member === 'string' && member.length >= LONG;
-  const marked = JSON.stringify(value, (_, member) => {
-    const number = isLong(member) ? numbers.get(member) : undefined;
-    return number === undefined ? member : MARK + number;
+  let isMarkable = true;
+  const marked = JSON.stringify(value, (name, member) => {
+    isMarkable &&= name.isWellFormed();
+    if (typeof member !== 'string') return member;
+    const number = member.length < LONG ? undefined : numbers.get(member);
+    if (number !== undefined) return MARK + number;
+    isMarkable &&= member.isWellFormed();
+    return member;
   });
+  // Half a pair, which only the arguments of a call can hold, looks like a mark.
+  if (!isMarkable) return [Buffer.from(JSON.stringify(value))];
   const slice = createSlicer(source);
   const strings = places.map(({ start, end }) => slice(start, end));
   const pieces: Uint8Array[] = [];
