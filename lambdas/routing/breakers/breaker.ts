@@ -72,12 +72,22 @@ export const createBreaker = (parts: BreakerParts): Breaker => {
     return constraint && constraint.openUntil > now ? constraint : undefined;
   };
 
+  /** Counts a call that passes its constraints. */
+  const permitCall = (
+    target: Target,
+    asker: Asker,
+    { constraints, isProbe, now }: { constraints: Constraint[]; isProbe: boolean; now: number },
+  ): Permit => {
+    countCall(constraints, now);
+    takeTurn(local.healthOf(target).pace.turns, asker.projectId, now);
+    return permitFor(target, asker, { isProbe, isConstrained: constraints.length > 0 });
+  };
+
   const acquire = async (target: Target, asker: Asker): Promise<Acquired> => {
     const name = nameOf(target);
     const state = await states.read(name);
     const now = clock.now();
     const constraints = constraintsOf(target, asker, state, now);
-    const { turns } = local.healthOf(target).pace;
     const denied = (waitMs: number, { category }: Partial<Constraint> = {}): Acquired => ({
       ...{ isOpen: true, target, waitMs, category },
     });
@@ -86,12 +96,7 @@ export const createBreaker = (parts: BreakerParts): Breaker => {
     if (!areMet(constraints, now)) return denied(TURN_MS, longest(constraints));
     const isProbe = state !== undefined && isShut(state, now);
     if (isProbe && !(await states.takeProbe(name))) return denied(FRESH_MS);
-    countCall(constraints, now);
-    takeTurn(turns, asker.projectId, now);
-    return {
-      isOpen: false,
-      permit: permitFor(target, asker, { isProbe, isConstrained: constraints.length > 0 }),
-    };
+    return { isOpen: false, permit: permitCall(target, asker, { constraints, isProbe, now }) };
   };
 
   const isOpen = async (target: Target, owner: Owner): Promise<boolean> => {
@@ -102,15 +107,12 @@ export const createBreaker = (parts: BreakerParts): Breaker => {
 
   const acquireLast: Breaker['acquireLast'] = (open, asker) => {
     const now = clock.now();
-    const { healthOf } = local;
-    const lastCall = ({ target }: OpenBreaker) => healthOf(target).pace.turns.at;
+    const lastCall = ({ target }: OpenBreaker) => local.healthOf(target).pace.turns.at;
     // The target that was called longest ago: each may be the first to be repaired.
     for (const { target } of open.toSorted((one, other) => lastCall(one) - lastCall(other))) {
       const constraints = constraintsOf(target, asker, states.known(nameOf(target)), now);
       if (!areMet(constraints, now)) continue;
-      countCall(constraints, now);
-      takeTurn(healthOf(target).pace.turns, asker.projectId, now);
-      return { target, permit: permitFor(target, asker, { isProbe: false, isConstrained: true }) };
+      return { target, permit: permitCall(target, asker, { constraints, isProbe: false, now }) };
     }
     return undefined;
   };
