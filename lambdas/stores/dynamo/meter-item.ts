@@ -129,10 +129,17 @@ export const isKeyEnded = (
   return typeof end === 'number' && end <= now;
 };
 
-/** Whether the item holds a unit of the request. */
-export const isReservedIn = (item: Item | undefined, requestId: string): boolean => {
-  const mark = item?.[markName(requestId)];
-  return typeof mark === 'string' && !mark.startsWith(TOMBSTONE);
+/** Whether a mark holds a unit. */
+export const isOpenMark = (mark: string): boolean => !mark.startsWith(TOMBSTONE);
+
+/** The first of a meter's items in which a request has such a mark; -1 if there is none. */
+export const findMark = (
+  items: (Item | undefined)[],
+  requestId: string,
+  isSought: (mark: string) => boolean,
+): number => {
+  const name = markName(requestId);
+  return items.findIndex((item) => typeof item?.[name] === 'string' && isSought(item[name]));
 };
 
 /** Open units of the period: a refund may still return them. */

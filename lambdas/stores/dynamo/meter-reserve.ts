@@ -9,7 +9,7 @@ import { StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
 import { type AttemptParts, createTry } from './meter-attempt.ts';
 import type { Bank, Refusal, Root } from './meter-bank.ts';
 import { WHOLE_METER } from './meter-groups.ts';
-import { countsIn, markName, markOf, ownOutcomeIn } from './meter-item.ts';
+import { countsIn, findMark, markOf, ownOutcomeIn } from './meter-item.ts';
 import { estimateCounts, homeShard, limitsText, snapshotOf } from './meter-shards.ts';
 
 /** Attempts of one reservation while other writes change the meter between its steps; then StoreUnavailable. */
@@ -136,12 +136,11 @@ export const createReserve = (
 
   /** A repeat is tried first where the mark of its request is. */
   const reserveAgain = async (reservation: Reservation): Promise<ReserveResult | undefined> => {
-    const name = markName(reservation.requestId);
-    const items = await bank.readAll(reservation.meterId);
-    const marks = items.map((item) => item?.[name]);
+    const { meterId, requestId } = reservation;
+    const items = await bank.readAll(meterId);
     // An item that was full keeps a tombstone, and the open mark is in another one.
-    const open = marks.indexOf(markOf(reservation));
-    const shard = open < 0 ? marks.findIndex((mark) => mark !== undefined) : open;
+    const open = findMark(items, requestId, (mark) => mark === markOf(reservation));
+    const shard = open < 0 ? findMark(items, requestId, () => true) : open;
     if (shard < 0) return undefined;
     if (shard === 0) return reserveInOne(reservation);
     return reserveInShards(reservation, await bank.open(reservation), shard);

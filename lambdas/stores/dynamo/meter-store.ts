@@ -11,10 +11,10 @@ import { type Bank, createBank } from './meter-bank.ts';
 import { createSettleGroups } from './meter-groups.ts';
 import {
   endedPeriodsIn,
-  isReservedIn,
+  findMark,
+  isOpenMark,
   itemKey,
   keyEndName,
-  markName,
   markOf,
   numberIn,
   periodName,
@@ -239,12 +239,11 @@ export const createDynamoRequestMeters = ({
     ...settle,
     reap: createReap(table, bank),
     isReserved: async (meterId, requestId) =>
-      (await bank.readAll(meterId)).some((item) => isReservedIn(item, requestId)),
+      findMark(await bank.readAll(meterId), requestId, isOpenMark) >= 0,
     readUsage: async ({ unit, ...query }) => {
       const items = await bank.readAll(query.meterId);
       if (!unit) return snapshotOf(items, query);
-      const [name, mark] = [markName(unit.requestId), markOf(unit)];
-      const shard = items.findIndex((item) => item?.[name] === mark);
+      const shard = findMark(items, unit.requestId, (mark) => mark === markOf(unit));
       const isUnitOpen = shard >= 0;
       if (isUnitOpen) ledger.found(unit.requestId, itemKey(query.meterId, shard));
       return { ...snapshotOf(items, query), isUnitOpen };
