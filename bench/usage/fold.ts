@@ -56,7 +56,9 @@ const createMadeRecords = (count: number, now: () => number) => {
   const query = (input: {
     ExpressionAttributeValues?: Record<string, unknown> | undefined;
     ExclusiveStartKey?: Record<string, unknown> | undefined;
+    Limit?: number | undefined;
   }) => {
+    const { Limit: limit = Number.POSITIVE_INFINITY } = input;
     const { ':pk': partition, ':from': from } = input.ExpressionAttributeValues ?? {};
     const [, day, shardText] = String(partition).split('|');
     const shard = Number(shardText);
@@ -64,7 +66,8 @@ const createMadeRecords = (count: number, now: () => number) => {
     let index = Number(input.ExclusiveStartKey?.index ?? indexOf(String(from), shard));
     const Items = [];
     let bytes = 0;
-    while (!isOther && index < perShard && timeAt(index) < now() && bytes < PAGE_BYTES) {
+    const isThere = () => !isOther && index < perShard && timeAt(index) < now();
+    while (isThere() && bytes < PAGE_BYTES && Items.length < limit) {
       const item = itemAt(index, shard);
       Items.push(item);
       bytes += JSON.stringify(item).length;
@@ -72,7 +75,7 @@ const createMadeRecords = (count: number, now: () => number) => {
     }
     read.records += Items.length;
     read.units += Math.max(1, Math.ceil(bytes / UNIT_BYTES));
-    return { Items, LastEvaluatedKey: bytes < PAGE_BYTES ? undefined : { index } };
+    return { Items, LastEvaluatedKey: isThere() ? { index } : undefined };
   };
   const client = {
     call: async (_: string, input: object) => query(input),

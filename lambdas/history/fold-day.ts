@@ -67,7 +67,7 @@ const timeOf = (entry: RecordEntry): number =>
   Number.NEGATIVE_INFINITY;
 
 type Parts = {
-  records: Pick<RecordStore, 'readDay'>;
+  records: Pick<RecordStore, 'hasEntries' | 'readDay'>;
   history: Pick<HistoryStore, 'readFolded' | 'putFolded'>;
 };
 
@@ -113,13 +113,6 @@ const growingOf = (
   return { stored, row, until, settled, open: emptyPart() };
 };
 
-const hasEntries = async ({ records }: Parts, { projectId, day, from }: DayToFold) => {
-  for await (const entries of records.readDay(projectId, day, from)) {
-    if (entries.length > 0) return true;
-  }
-  return false;
-};
-
 /** A closed row is computed from all entries, or not at all. */
 const isClosed = (stored: FoldedRow | undefined): boolean =>
   stored !== undefined && stored.version > 0 && stored.settled === undefined;
@@ -127,7 +120,7 @@ const isClosed = (stored: FoldedRow | undefined): boolean =>
 /** The rows that the entries of a day add to, page by page: only their sums are kept. */
 const readRows = async (parts: Parts, wanted: DayToFold): Promise<Growing[]> => {
   const { projectId, day, from, settledUntil } = wanted;
-  if (!(await hasEntries(parts, wanted))) return [];
+  if (!(await parts.records.hasEntries(projectId, day, from))) return [];
   // Before the entries: a row that another run writes from then on is a conflict, and so never loses entries.
   const stored = await readStored(parts, wanted);
   const rows = new Map<string, Growing>();

@@ -26,7 +26,7 @@ export type HistoryParts = {
   projects: Pick<ProjectStore, 'listProjects'>;
   keys: Pick<KeyStore, 'listKeys'>;
   meters: Pick<MeterStore, 'reap' | 'endedPeriods' | 'forgetPeriods'>;
-  records: Pick<RecordStore, 'readDay'>;
+  records: Pick<RecordStore, 'hasEntries' | 'readDay'>;
   history: HistoryStore;
   clock: Clock;
   log: Log;

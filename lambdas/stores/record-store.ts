@@ -108,6 +108,8 @@ export type RecordStore = {
   findRecord(projectId: string, id: string): Promise<RequestRecord | undefined>;
   /** A project's records by day and id, the newest first. */
   listRecords(range: RecordRange): AsyncGenerator<RequestRecord, void, void>;
+  /** Whether `readDay` has anything; reads one entry. */
+  hasEntries(projectId: string, day: string, from?: number): Promise<boolean>;
   /**
    * Everything that was written about a project's UTC day, strongly consistent, in pages; with `from` (ms) what
    * began in that second or later.

@@ -188,6 +188,7 @@ test('a fold without new records reads none of the old ones', async () => {
   await world.fold(false);
   let entries = 0;
   const records = {
+    ...stores.parts.records,
     readDay: async function* (...args: [string, string, number?]) {
       for await (const page of stores.parts.records.readDay(...args)) {
         entries += page.length;
@@ -202,8 +203,7 @@ test('a fold without new records reads none of the old ones', async () => {
   world.begin(0);
   await world.write();
   await createHistoryJob({ ...stores.parts, records, clock, log }).fold();
-  // Once to see that there is one, once to count it.
-  expect(entries).toBe(2);
+  expect(entries).toBe(1);
   expect(await world.sums()).toEqual(world.expected());
 });
 

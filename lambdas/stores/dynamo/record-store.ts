@@ -4,7 +4,13 @@ import { firstRequestIdAt, requestTimeOf, suffixOf } from '../../support/ids.ts'
 import { DEFAULT_RECORD_DAYS, SORT_KEY, TTL_ATTRIBUTE } from '../../tables.ts';
 import type { RecordEntry, RecordStore, RefusalBatch, RequestRecord } from '../record-store.ts';
 import type { RouterStores } from '../router-stores.ts';
-import { type ConditionalWrite, createTable, type Item, type TableOptions } from './table.ts';
+import {
+  type ConditionalWrite,
+  createTable,
+  type Item,
+  type RangeQuery,
+  type TableOptions,
+} from './table.ts';
 
 /**
  * Partitions of a project's day. One takes 1,000 writes a second, which is more than any of its keys can
@@ -34,6 +40,9 @@ const partitionOf = (projectId: string, day: string, shard: number): string =>
 
 const shardOf = (id: string): number => id.charCodeAt(id.length - 1) % SHARDS;
 
+/** Records of a shard that a list reads at first: the newest fill most pages, and a megabyte has about 1,500. */
+const FIRST_LISTED = 50;
+
 const shards = Array.from({ length: SHARDS }, (_, shard) => shard);
 
 /** A unit is taken within one invocation, so a request may belong to the day after its start. */
@@ -54,16 +63,17 @@ const sortKeyOf = (item: Item): string => String(item[SORT_KEY]);
 
 const earlier = (one: string, other: string): string => (one < other ? one : other);
 
-type Range = { shard: number; from: string; to: string };
-
-const WHOLE_DAY: Range[] = shards.map((shard) => ({ shard, from: FIRST, to: LAST }));
-
-/** Requests and refusals from a second on. */
-const rangesFrom = (from: number): Range[] => {
+/** What was written about a project's day; with `from` (ms) what began in that second or later. */
+const rangesOf = (projectId: string, day: string, from?: number): RangeQuery[] => {
+  const partitions = shards.map((shard) => partitionOf(projectId, day, shard));
+  const rangesBetween = (first: string, last: string) =>
+    partitions.map((partition) => ({ partition, from: first, to: last }));
+  if (from === undefined) return rangesBetween(FIRST, LAST);
   const first = firstRequestIdAt(from);
+  const partition = partitionOf(projectId, day, REFUSAL_SHARD);
   return [
-    ...shards.map((shard) => ({ shard, from: first, to: REFUSALS })),
-    { shard: REFUSAL_SHARD, from: REFUSALS + suffixOf(first), to: LAST },
+    ...rangesBetween(first, REFUSALS),
+    { partition, from: REFUSALS + suffixOf(first), to: LAST },
   ];
 };
 
@@ -152,6 +162,7 @@ export const createDynamoRecordStore = (options: Options): RecordStore => {
               partition: partitionOf(projectId, day, shard),
               ...bounds,
               isDescending: true,
+              firstPage: FIRST_LISTED,
             }),
           ),
         );
@@ -160,10 +171,16 @@ export const createDynamoRecordStore = (options: Options): RecordStore => {
         }
       }
     },
-    readDay: async function* (projectId, day, from) {
-      for (const { shard, ...bounds } of from === undefined ? WHOLE_DAY : rangesFrom(from)) {
-        const partition = partitionOf(projectId, day, shard);
-        for await (const items of table.range({ partition, ...bounds })) yield items.map(entryIn);
+    hasEntries: async (...day) => {
+      for (const range of rangesOf(...day)) {
+        const { value } = await table.range({ ...range, firstPage: 1 }).next();
+        if (value && value.length > 0) return true;
+      }
+      return false;
+    },
+    readDay: async function* (...day) {
+      for (const range of rangesOf(...day)) {
+        for await (const items of table.range(range)) yield items.map(entryIn);
       }
     },
   };

@@ -63,6 +63,8 @@ export type RangeQuery = {
   isDescending?: boolean;
   /** The one attribute that is read. @default all */
   attribute?: string;
+  /** Items of the first page; a later one, and the first by default, is a megabyte. */
+  firstPage?: number;
 };
 
 export type PartitionQuery = {
@@ -204,7 +206,7 @@ export const createTable = ({ client, tableName }: TableOptions): Table => {
         ReturnValues: write.returns ?? 'ALL_NEW',
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       }),
-    range: async function* ({ partition, from, to, isDescending = false, attribute }) {
+    range: async function* ({ partition, from, to, isDescending = false, attribute, firstPage }) {
       let next: Item | undefined;
       do {
         const input = {
@@ -220,6 +222,7 @@ export const createTable = ({ client, tableName }: TableOptions): Table => {
           ScanIndexForward: !isDescending,
           ConsistentRead: true,
           ExclusiveStartKey: next,
+          Limit: next ? undefined : firstPage,
         };
         const { output } = await send(() => client.call('Query', input));
         yield output.Items ?? [];
