@@ -7,62 +7,54 @@ import { type Clock, HOUR_MS, withTimeout } from '../lambdas/support/clock.ts';
 /** Records of other processes on the same tables are looked for after this time. */
 const FRESH_MS = 2_000;
 /** A read waits at most so long for a fold, which may be a long one. */
-const WAIT_MS = 200;
+const WAIT_MS = 100;
 /** A fold of at most so many records of this process is a short one, also on a busy machine. */
 const FEW_RECORDS = 50;
 const SHORT_FOLD_MS = 2_000;
 /** Without a read, records are folded so long after the first of them. */
 const DELAY_MS = 5_000;
-/** A record is written at most so long after the end of its request. */
-const WRITE_MS = 10_000;
-
-/** Records that report their writes. */
-export const watchRecords = <Store extends Pick<RecordStore, 'putRecord' | 'putRefusals'>>(
-  store: Store,
-  onWrite: () => void,
-): Store => ({
-  ...store,
-  putRecord: (...args) => store.putRecord(...args).finally(onWrite),
-  putRefusals: (...args) => store.putRefusals(...args).finally(onWrite),
-});
+/** A record is sent at most so long after its request ended, or began in another process. */
+const WRITE_MS = 2_000;
 
 /**
- * A history whose rows are kept until the next write, for at most as long as they are fresh: several pages of the
- * console read the same ones at once.
+ * A history whose rows are kept until the next write to their project, for at most as long as they are fresh: several
+ * pages of the console read the same ones at once.
  */
 export const keepRows = (store: HistoryStore, clock: Clock): HistoryStore => {
-  let kept = new Map<string, Promise<UsageRow[]>>();
+  /** By project, then by range. */
+  const kept = new Map<string, Map<string, Promise<UsageRow[]>>>();
   let keptAt = Number.NEGATIVE_INFINITY;
-  const forget = (): void => {
-    kept = new Map();
-  };
+  const forget = ({ projectId }: Pick<UsageRow, 'projectId'>) => kept.delete(projectId);
   return {
     ...store,
     readRows: async function* (range) {
       if (clock.now() - keptAt >= FRESH_MS) {
-        forget();
+        kept.clear();
         keptAt = clock.now();
       }
       const name = JSON.stringify(range);
-      const rows = kept.get(name) ?? listOf(store.readRows(range)).then((pages) => pages.flat());
-      kept.set(name, rows);
-      rows.catch(forget);
+      const ofProject = kept.get(range.projectId) ?? new Map<string, Promise<UsageRow[]>>();
+      kept.set(range.projectId, ofProject);
+      const rows =
+        ofProject.get(name) ?? listOf(store.readRows(range)).then((pages) => pages.flat());
+      ofProject.set(name, rows);
+      rows.catch(() => forget(range));
       yield await rows;
     },
-    putRow: (...args) => store.putRow(...args).finally(forget),
-    putFolded: (...args) => store.putFolded(...args).finally(forget),
+    putRow: (row, entries) => store.putRow(row, entries).finally(() => forget(row)),
+    putFolded: (folded) => store.putFolded(folded).finally(() => forget(folded.row)),
   };
 };
 
-/** Requests in flight in this process, of which no record is written yet. */
+/** Requests and writes of records in flight in this process. */
 export const createInFlight = (clock: Clock) => {
   const starts = new Set<{ at: number }>();
   return {
-    track: async (serve: () => Promise<void>): Promise<void> => {
-      const start = { at: clock.now() };
+    track: async <Result>(work: () => Promise<Result>, at = clock.now()): Promise<Result> => {
+      const start = { at };
       starts.add(start);
       try {
-        await serve();
+        return await work();
       } finally {
         starts.delete(start);
       }
@@ -72,6 +64,19 @@ export const createInFlight = (clock: Clock) => {
       Math.min(clock.now() - WRITE_MS, ...[...starts].map(({ at }) => at)),
   };
 };
+export type InFlight = ReturnType<typeof createInFlight>;
+
+/** Records whose writes are in flight until they end, and are then reported. */
+export const watchRecords = <Store extends Pick<RecordStore, 'putRecord' | 'putRefusals'>>(
+  store: Store,
+  { track }: InFlight,
+  onWrite: () => void,
+): Store => ({
+  ...store,
+  putRecord: (record, revision) =>
+    track(() => store.putRecord(record, revision), record.startedAt).finally(onWrite),
+  putRefusals: (batch) => track(() => store.putRefusals(batch)).finally(onWrite),
+});
 
 /**
  * Keeps the history of a local server up to date, in place of the schedule on AWS: one fold at a time, of the records

@@ -26,7 +26,13 @@ import { startServer } from '../lambdas/web/server.ts';
 import { startEmbeddedSecrets } from './embedded-secrets.ts';
 import type { UpstreamControl } from './embedded-upstream/recorder.ts';
 import { startEmbeddedUpstream } from './embedded-upstream/server.ts';
-import { createFreshHistory, createInFlight, keepRows, watchRecords } from './fresh-history.ts';
+import {
+  createFreshHistory,
+  createInFlight,
+  type InFlight,
+  keepRows,
+  watchRecords,
+} from './fresh-history.ts';
 import { deliveredEvent } from './function-url-event.ts';
 import { createIdentifyLocal, isAdminPath, isForLoopback } from './identify-local.ts';
 import { atEmbeddedUpstream, localCredentials } from './local-catalog.ts';
@@ -111,7 +117,7 @@ const createAcceptsBodyOfBoth = (authenticate: Authenticate) => {
 type Served = {
   router: HttpHandler;
   admin: Admin;
-  inFlight: ReturnType<typeof createInFlight>;
+  inFlight: InFlight;
   fresh: ReturnType<typeof createFreshHistory>;
 };
 
@@ -170,7 +176,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     catalog: createCatalog(models),
     readTokenizer: options.readTokenizer,
     ...stores.parts,
-    records: watchRecords(stores.parts.records, fresh.change),
+    records: watchRecords(stores.parts.records, inFlight, fresh.change),
     history,
     authenticate,
     upstream,
