@@ -43,11 +43,11 @@ const othersServed = ({ others, times }: Account): number => {
 };
 
 /** Calls for each request while every target is down, and the most a second of one process to one target once open. */
-const loadDuring = ({ kind, seconds }: Incident, { calls, seen, times }: Account) => {
+const loadDuring = ({ kind, seconds, targets }: Incident, { calls, seen, times }: Account) => {
   const { outageAt, returnAt } = times;
   const during = calls.filter(({ at }) => at >= outageAt && at < returnAt);
-  // A timeout of the first content opens no breaker before it has passed.
-  const openFrom = outageAt + (kind === 'hang' ? 40_000 : 12_000);
+  // A timeout of the first content opens no breaker before it has passed, and the next target's is another one.
+  const openFrom = outageAt + (kind === 'hang' ? 10_000 + 30_000 * targets : 12_000);
   const rates = Map.groupBy(
     during.filter(({ at }) => at >= openFrom),
     ({ process, target }) => `${process} ${target}`,
