@@ -122,6 +122,12 @@ const LOOK_LIFE_MS = 10 * MINUTE_MS;
  * after the first that is, none follows for a minute: four environments send at most 16 more requests than are admitted.
  */
 const MAX_EARLY = 4;
+/** The same while other environments cannot have used what is left, so that none of them is denied. */
+const MAX_EARLY_OF_PLENTY = 50;
+/** Requests that other environments admit at most: three that have nothing else to do. */
+const ADMITTED_ELSEWHERE_PER_MS = 3;
+/** A reservation lasts at most so long: a few writes, one after another, to tables far away. */
+const RESERVATION_MS = 500;
 const WAIT_AFTER_DENIAL_MS = MINUTE_MS;
 
 export type RoomEstimate = {
@@ -156,16 +162,19 @@ export const createRoomEstimate = ({ clock }: { clock: Clock }): RoomEstimate =>
 
   const hasRoom = ({ meterId, plan }: Caller, { reserving, early }: InFlight): boolean => {
     const look = looks.get(meterId);
-    if (!look || early >= MAX_EARLY) return false;
+    if (!look || early >= MAX_EARLY_OF_PLENTY) return false;
     const now = clock.now();
-    if (now - look.seenAt >= LOOK_LIFE_MS) return false;
+    const age = now - look.seenAt;
+    if (age >= LOOK_LIFE_MS) return false;
     if (now - (deniedAt.get(meterId) ?? Number.NEGATIVE_INFINITY) < WAIT_AFTER_DENIAL_MS)
       return false;
+    const elsewhere = early < MAX_EARLY ? 0 : ADMITTED_ELSEWHERE_PER_MS * (age + RESERVATION_MS);
+    const more = reserving + elsewhere;
     const { minuteCount, periodCount, inFlightCount } = look.counts;
     return (
-      isRoomy(plan.rpm, minuteCount + reserving) &&
-      isRoomy(plan.quota, periodCount + reserving) &&
-      (plan.concurrency === undefined || isRoomy(plan.concurrency, inFlightCount + reserving))
+      isRoomy(plan.rpm, minuteCount + more) &&
+      isRoomy(plan.quota, periodCount + more) &&
+      (plan.concurrency === undefined || isRoomy(plan.concurrency, inFlightCount + more))
     );
   };
 
