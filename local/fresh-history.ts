@@ -14,7 +14,7 @@ const SHORT_FOLD_MS = 2_000;
 /** Without a read, records are folded so long after the first of them. */
 const DELAY_MS = 5_000;
 /** A record is sent at most so long after its request ended, or began in another process. */
-const WRITE_MS = 2_000;
+const WRITE_MS = 5_000;
 
 /**
  * A history whose rows are kept until the next write to their project, for at most as long as they are fresh: several

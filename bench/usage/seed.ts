@@ -16,7 +16,7 @@ const PROJECTS = 9;
 const KEYS = 500;
 const CALLS_AT_ONCE = 20;
 /** Items that are put at once. */
-const BATCH = 500;
+const BATCH = 50;
 
 export type Owner = { keyId: string; meterId: string; projectId: string };
 
