@@ -14,7 +14,7 @@
  * A whole response takes the same way down to `answerEvents` and is then collected. docs/architecture.md
  * lists how a stream ends.
  */
-import { collect } from '../protocols/collect.ts';
+import { collect, writeResponse } from '../protocols/collect.ts';
 import type { StreamEncoder } from '../protocols/protocol.ts';
 import type { MessageBatches } from '../protocols/sse.ts';
 import { HEARTBEAT_MS, withHeartbeat } from '../protocols/sse.ts';
@@ -112,7 +112,7 @@ const collectReply = async (answer: PendingAnswer): Promise<EncodedReply> => {
     const generation = await collect(batches);
     fetched.end();
     // Before the charge: a response that cannot be encoded is a 5xx, and those are free.
-    const json = JSON.stringify(call.protocol.encodeResponse(generation, request, meta));
+    const json = writeResponse(call.protocol, generation, { request, meta });
     if (isEmpty) await settlement.deliverEmpty();
     else settlement.deliver();
     call.note({ outcome: 'finished' });

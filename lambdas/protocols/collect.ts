@@ -1,4 +1,15 @@
-import type { AnswerBlock, BlockHead, Generation, GenerationEvent } from './generation.ts';
+import { isTooDeep } from './bytes/json.ts';
+import { editsOver } from './bytes/overlay.ts';
+import { spliceText } from './bytes/splice.ts';
+import type {
+  AnswerBlock,
+  BlockHead,
+  Generation,
+  GenerationEvent,
+  GenerationRequest,
+  ResponseMeta,
+} from './generation.ts';
+import type { CallerProtocol } from './protocol.ts';
 import { UpstreamError } from './rejections/upstream-error.ts';
 
 const begin = (head: BlockHead): AnswerBlock =>
@@ -17,7 +28,6 @@ const append = (block: AnswerBlock, delta: string) => {
 const createCollector = () => {
   const blocks: AnswerBlock[] = [];
   let generation: Generation | undefined;
-  let extras: Generation['extras'];
   const blockAt = (index: number): AnswerBlock => {
     const block = blocks[index];
     if (!block)
@@ -27,7 +37,7 @@ const createCollector = () => {
   const add = (event: GenerationEvent) => {
     switch (event.type) {
       case 'start':
-        extras = event.extras;
+      case 'aside':
         return;
       case 'block-start':
         blocks[event.index] = {
@@ -37,15 +47,6 @@ const createCollector = () => {
         return;
       case 'block-delta':
         append(blockAt(event.index), event.delta);
-        return;
-      case 'block-extra': {
-        const block = blockAt(event.index);
-        block.extra ??= [];
-        block.extra.push(event.extras);
-        return;
-      }
-      // Only a stream has a place for it.
-      case 'extra':
         return;
       case 'block-end': {
         const block = blockAt(event.index);
@@ -60,7 +61,7 @@ const createCollector = () => {
           reason: event.reason,
           ...(event.others && { others: event.others }),
           usage: event.usage,
-          ...(extras && { extras }),
+          ...(event.body && { body: event.body }),
         };
         return;
       default:
@@ -82,4 +83,23 @@ export const collect = async (batches: AsyncIterable<GenerationEvent[]>): Promis
   const collector = createCollector();
   for await (const batch of batches) batch.forEach(collector.add);
   return collector.generation();
+};
+
+/**
+ * The text of a whole response: what the upstream sent in the caller's protocol, with edits, or else the encoded form.
+ * @throws UpstreamError when it nests too deep
+ */
+export const writeResponse = (
+  { encodeResponse }: Pick<CallerProtocol, 'encodeResponse'>,
+  generation: Generation,
+  { request, meta }: { request: GenerationRequest; meta: ResponseMeta },
+): string => {
+  const encoded = encodeResponse(generation, request, meta);
+  const { body } = generation;
+  if (!body) return JSON.stringify(encoded);
+  const { text, value } = body;
+  if (text === undefined && isTooDeep(value)) {
+    throw new UpstreamError('malformed', 'the response nests too deep');
+  }
+  return spliceText(text ?? JSON.stringify(value), editsOver(value, encoded));
 };

@@ -1,6 +1,6 @@
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { isJsonObject } from './bytes/json.ts';
-import type { BlockHead, Extras, FinishReason, GenerationEvent, Usage } from './generation.ts';
+import type { BlockHead, Body, FinishReason, GenerationEvent, Usage } from './generation.ts';
 import { UpstreamError } from './rejections/upstream-error.ts';
 
 /**
@@ -9,14 +9,11 @@ import { UpstreamError } from './rejections/upstream-error.ts';
  * blocks by keys of their protocol (`tool:3`), so interleaved fragments find their block.
  */
 export type EventWriter = {
-  start(usage?: Partial<Usage>, extras?: Extras): void;
+  start(usage?: Partial<Usage>): void;
   isOpen(key: string): boolean;
   open(key: string, head: BlockHead): void;
   /** Appends to an open block; an empty delta writes no event. @throws UpstreamError if not open */
   delta(key: string, text: string): void;
-  extra(key: string, extras: Extras): void;
-  /** Writes an event of no block, once the response has started. */
-  aside(extras: Extras): void;
   close(key: string, signature?: string): void;
   /** Closes tool calls whose arguments are complete, so that later blocks need not wait for them. */
   closeCompleteTools(): void;
@@ -117,11 +114,6 @@ const createBlockEvents = (emit: (event: GenerationEvent) => void) => {
     emit({ type: 'block-delta', index: block.index, delta: trimmed });
   };
 
-  const extra = (key: string, extras: Extras) => {
-    const block = blocks.get(key);
-    if (block) emit({ type: 'block-extra', index: block.index, extras });
-  };
-
   const closeAll = (keys: string[]) => {
     for (const key of keys) close(key);
   };
@@ -131,7 +123,6 @@ const createBlockEvents = (emit: (event: GenerationEvent) => void) => {
     isOpen: blocks.has,
     open,
     delta,
-    extra,
     close,
     closeCompleteTools: () => closeAll(blocks.newlyComplete()),
     closeAll: () => closeAll(blocks.keys()),
@@ -142,8 +133,8 @@ const createBlockEvents = (emit: (event: GenerationEvent) => void) => {
 
 /** Some upstreams send `stop` with tool calls, or `tool_calls` without one; agents act on it. */
 const fittingReason = (reason: FinishReason, hasTools: boolean): FinishReason => {
-  const { extras } = reason;
-  const kept = extras && { extras };
+  const { container } = reason;
+  const kept = container && { container };
   if (hasTools && reason.unified === 'stop') return { unified: 'tool-calls', ...kept };
   if (!hasTools && reason.unified === 'tool-calls') return { unified: 'stop', ...kept };
   return reason;
@@ -169,10 +160,10 @@ export const createEventWriter = ({ mayBeEmpty = false } = {}): EventWriter => {
     events.push(event);
   });
 
-  const start = (usage?: Partial<Usage>, extras?: Extras) => {
+  const start = (usage?: Partial<Usage>) => {
     if (started) return;
     started = true;
-    events.push(omitUndefined({ type: 'start' as const, usage, extras }));
+    events.push(omitUndefined({ type: 'start' as const, usage }));
   };
 
   return {
@@ -190,9 +181,6 @@ export const createEventWriter = ({ mayBeEmpty = false } = {}): EventWriter => {
       const isEmpty = !content.hasContent && !isCut(reason) && !mayBeEmpty;
       events.push({ type: 'finish', reason: fitting, usage, ...(isEmpty && { isEmpty }) });
     },
-    aside: (extras) => {
-      if (started) events.push({ type: 'extra', extras });
-    },
     isFinished: () => finished,
     drain: () => {
       const drained = events;
@@ -201,6 +189,10 @@ export const createEventWriter = ({ mayBeEmpty = false } = {}): EventWriter => {
     },
   };
 };
+
+/** The events of a whole response, with what the upstream sent. */
+export const withBody = (events: GenerationEvent[], body: Body): GenerationEvent[] =>
+  events.map((event) => (event.type === 'finish' ? { ...event, body } : event));
 
 const opensWithContent = (event: GenerationEvent): boolean =>
   event.type === 'block-start' && event.block.type !== 'text' && event.block.type !== 'thinking';

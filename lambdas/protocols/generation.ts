@@ -2,6 +2,8 @@
  * The canonical form of requests and responses, on one page. Ordered blocks, not the shape of any
  * protocol, so that no content of a protocol is lost in translation (docs/decisions/0001).
  */
+import type { Place } from './bytes/frame.ts';
+import type { Json } from './bytes/json.ts';
 import type { ProtocolName } from './protocol-name.ts';
 
 /** Fields that only one protocol has; they are encoded again for that protocol only. */
@@ -147,7 +149,8 @@ export type Usage = {
   cacheWriteTokens?: number;
   /** Part of `outputTokens`. */
   reasoningTokens?: number;
-  extras?: Extras;
+  /** What the upstream billed the tokens as, where chat states it. */
+  serviceTier?: string;
 };
 
 export type FinishReason = {
@@ -156,33 +159,45 @@ export type FinishReason = {
   raw?: { protocol: ProtocolName; value: string };
   /** The stop sequence that ended the response, if the upstream reports it. */
   stopSequence?: string;
-  extras?: Extras;
+  /** Where the vendor ran code; its id is the operator's at one upstream, as a signature is. */
+  container?: Json;
 };
 
 export type BlockHead =
-  | { type: 'text'; refusal?: true; extras?: Extras }
-  | { type: 'thinking'; redacted?: true; extras?: Extras }
+  | { type: 'text'; refusal?: true }
+  | { type: 'thinking'; redacted?: true }
   | { type: 'tool-call'; id: string; name: string; custom?: true; extras?: Extras }
   | NativeBlock;
+
+/**
+ * A message of a stream as the upstream sent it, for a caller of the same protocol: it is relayed with edits (relay.ts).
+ * The `count` events that it was decoded to share it.
+ */
+export type Received = {
+  data: string;
+  /** Undefined if it is not JSON, or was recognized by its frame. */
+  value?: Json | undefined;
+  count: number;
+  /** Messages of one frame differ in one string only: that between `start` and `end`. */
+  place?: Place | undefined;
+};
 
 /**
  * A generation as a stream. Well-formed by construction (event-writer.ts): `start` once and first;
  * block indices 0, 1, 2 … in order of their start; deltas of open blocks may interleave; every block
  * ends before `finish`; `finish` once and last. A failure is a throw, never an event.
  */
-export type GenerationEvent =
-  | { type: 'start'; usage?: Partial<Usage>; extras?: Extras }
+export type GenerationEvent = { received?: Received } & (
+  | { type: 'start'; usage?: Partial<Usage> }
   /** `choice`: which of several responses the block belongs to; absent: the first. */
   | { type: 'block-start'; index: number; block: BlockHead; choice?: number }
   | { type: 'block-delta'; index: number; delta: string }
-  /** A delta that only one protocol has: citations, log probabilities, parts of a native block. */
-  | { type: 'block-extra'; index: number; extras: Extras }
   | { type: 'block-end'; index: number; signature?: string }
-  /** An event of no block that only one protocol has. */
-  | { type: 'extra'; extras: Extras }
+  /** A message that shows nothing of the response, except to a caller of the same protocol. */
+  | { type: 'aside' }
   /**
    * `others`: the reasons of the responses after the first. `isEmpty`: the upstream ended the response
-   * properly, without any content and with no reason for that.
+   * properly, without any content and with no reason for that. `body`: the whole response of the caller's own protocol.
    */
   | {
       type: 'finish';
@@ -190,13 +205,17 @@ export type GenerationEvent =
       others?: FinishReason[];
       usage: Usage | undefined;
       isEmpty?: true;
-    };
+      body?: Body;
+    }
+);
+
+/** A whole response in the upstream's protocol: its text, or what the messages of its stream add up to. */
+export type Body = { text?: string; value: Json };
 
 export type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>;
 
-/** A block of a response. `extra` holds, in order, the deltas that only one protocol has. */
+/** A block of a response. */
 export type AnswerBlock = (TextBlock | ThinkingBlock | ToolCallBlock | NativeBlock) & {
-  extra?: Extras[];
   choice?: number;
 };
 
@@ -206,8 +225,7 @@ export type Generation = {
   reason: FinishReason;
   others?: FinishReason[];
   usage: Usage | undefined;
-  /** Of the stream's start. */
-  extras?: Extras;
+  body?: Body;
 };
 
 /** Metadata of a response: the router's id and clock, the catalog's model id. */

@@ -159,10 +159,10 @@ export type UpstreamProtocol = {
    */
   editsOf?(request: GenerationRequest, target: WireTarget, received: Json): Edit[] | undefined;
   /**
-   * Decodes a response that is not streamed, into the events that a stream would give.
+   * Decodes a response that is not streamed, into the events that a stream would give. `text`: as it was received.
    * @throws UpstreamError when the body is not a response of this protocol.
    */
-  decodeResponse(body: unknown, request: GenerationRequest): GenerationEvent[];
+  decodeResponse(body: unknown, request: GenerationRequest, text?: string): GenerationEvent[];
   streamDecoder(request: GenerationRequest): StreamDecoder;
 };
 

@@ -1,7 +1,7 @@
 import type { BlockHead, EventOf } from './generation.ts';
 import type { SseMessage } from './sse.ts';
 
-export type BlockEvent = EventOf<'block-delta'> | EventOf<'block-extra'> | EventOf<'block-end'>;
+export type BlockEvent = EventOf<'block-delta'> | EventOf<'block-end'>;
 
 /** Writes the events of one block at a time, up to its end. */
 export type BlockWriter = {

@@ -1,4 +1,5 @@
-import { createJsonFrame, parseUpstreamText } from '../protocols/bytes/json.ts';
+import { createJsonFrame } from '../protocols/bytes/frame.ts';
+import { parseUpstreamText } from '../protocols/bytes/json.ts';
 import { isContent } from '../protocols/event-writer.ts';
 import type { BlockHead, GenerationEvent } from '../protocols/generation.ts';
 import type { StreamDecoder } from '../protocols/protocol.ts';
@@ -39,6 +40,7 @@ export const withFrame = (decoder: StreamDecoder): StreamDecoder => {
   const frame = createJsonFrame();
   const prose = new Set<number>();
   let index = 0;
+  let isRelayed = false;
 
   const learn = (data: string, events: GenerationEvent[]) => {
     for (const event of events) {
@@ -47,15 +49,22 @@ export const withFrame = (decoder: StreamDecoder): StreamDecoder => {
     const [only, another] = events;
     if (another || only?.type !== 'block-delta' || !prose.has(only.index)) return frame.forget();
     index = only.index;
-    frame.learn(data, only.delta);
+    isRelayed = only.received !== undefined;
+    const place = frame.learn(data, only.delta);
+    if (only.received) only.received.place = place;
   };
 
   return {
     push: (message) => {
-      const delta = frame.read(message.data);
-      if (delta) return [{ type: 'block-delta', index, delta }];
+      const { data } = message;
+      const place = frame.read(data);
+      if (place && place.string !== '') {
+        const { string: delta } = place;
+        if (!isRelayed) return [{ type: 'block-delta', index, delta }];
+        return [{ type: 'block-delta', index, delta, received: { data, count: 1, place } }];
+      }
       const events = decoder.push(message);
-      learn(message.data, events);
+      learn(data, events);
       return events;
     },
     end: decoder.end,
@@ -115,7 +124,7 @@ const createStreamReader = (
 const createJsonReader = ({ protocol, request }: UpstreamCall): BodyReader => {
   const parts: Uint8Array[] = [];
   let size = 0;
-  const parse = () => parseUpstreamText(Buffer.concat(parts, size).toString('utf8'));
+  const read = () => Buffer.concat(parts, size).toString('utf8');
   return {
     push: (chunk) => {
       size += chunk.byteLength;
@@ -124,7 +133,10 @@ const createJsonReader = ({ protocol, request }: UpstreamCall): BodyReader => {
       return [];
     },
     flush: () => [],
-    end: () => protocol.decodeResponse(parse(), request),
+    end: () => {
+      const text = read();
+      return protocol.decodeResponse(parseUpstreamText(text), request, text);
+    },
     endsItself: false,
     hasReason: () => false,
   };

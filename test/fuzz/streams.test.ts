@@ -1,14 +1,12 @@
 import { expect, test } from 'vitest';
-import { collect } from '../../lambdas/protocols/collect.ts';
-import type { GenerationEvent } from '../../lambdas/protocols/generation.ts';
 import { CALLER_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
-import { callerProtocols, upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
+import { upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
 import { UpstreamError } from '../../lambdas/protocols/rejections/upstream-error.ts';
 import { ChatCompletion } from '../support/chat-schema.ts';
 import { WholeMessage } from '../support/messages-schema.ts';
 import { EndedResponse } from '../support/responses-schema.ts';
 import { fc } from '../support/seeds.ts';
-import { assertWellFormed, LABEL, requestOf, translate } from '../support/translate.ts';
+import { assertWellFormed, requestOf, translate, wholeFor } from '../support/translate.ts';
 import { responseSamples, streamSamples } from './corpus.ts';
 import { fuzz, timeoutOf } from './fuzz.ts';
 import { byteMutation, mutateBytes, splits } from './mutate-bytes.ts';
@@ -70,10 +68,6 @@ test(
 
 const WHOLE = { chat: ChatCompletion, messages: WholeMessage, responses: EndedResponse };
 
-async function* once(events: GenerationEvent[]): AsyncGenerator<GenerationEvent[]> {
-  yield events;
-}
-
 test(
   'a mutated whole response reaches the caller as a whole response or an error',
   async ({ annotate }) => {
@@ -94,7 +88,7 @@ test(
         const request = requestOf(to, { stream: false });
         try {
           const events = upstreamProtocols[from].decodeResponse(JSON.parse(text), request);
-          return callerProtocols[to].encodeResponse(await collect(once(events)), request, LABEL);
+          return JSON.parse(await wholeFor(to, events, request));
         } catch (error) {
           if (error instanceof UpstreamError) return undefined;
           throw error;

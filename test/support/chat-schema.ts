@@ -43,7 +43,7 @@ export const ChatCompletion = z.looseObject({
           tool_calls: z.array(ToolCall).min(1).optional(),
           function_call: FunctionCall.optional(),
           // Beyond the vendor: the name by which the family's other servers and its clients know it.
-          reasoning_content: z.string().optional(),
+          reasoning_content: z.string().nullish(),
         }),
       }),
     )
@@ -65,22 +65,23 @@ const ToolFragment = z
   })
   .refine((call) => (call.function === undefined) !== (call.custom === undefined));
 
-const Delta = z.strictObject({
+/** Members of providers are passed on. */
+const Delta = z.looseObject({
   role: z.literal('assistant').optional(),
   content: z.string().nullable().optional(),
   refusal: z.string().nullable().optional(),
   tool_calls: z.array(ToolFragment).min(1).optional(),
   function_call: Called.optional(),
   audio: z.looseObject({}).optional(),
-  reasoning_content: z.string().optional(),
+  reasoning_content: z.string().nullish(),
 });
 
 const ChunkEnvelope = { ...Envelope, object: z.literal('chat.completion.chunk') };
 
-const ContentChunk = z.strictObject({
+const ContentChunk = z.looseObject({
   ...ChunkEnvelope,
   choices: z.tuple([
-    z.strictObject({
+    z.looseObject({
       index: z.int(),
       delta: Delta,
       finish_reason: z.null(),

@@ -3,10 +3,9 @@ import * as z from 'zod';
 /** The part of the messages family that this router writes; sdk-types.test.ts holds it to the SDK's types. */
 const Tokens = z.int().nonnegative();
 const OutputDetails = z.object({ thinking_tokens: Tokens });
-const ServerToolUse = z.object({
-  web_search_requests: Tokens,
-  web_fetch_requests: Tokens,
-});
+/** What the vendor states of its own services is sent as it came: of the SDK's type if the upstream keeps to it. */
+const given = <Value>(type: 'object' | 'string') =>
+  z.custom<Value>((value) => value !== null && typeof value === type).nullable();
 
 const DeltaUsage = z.object({
   input_tokens: Tokens,
@@ -14,7 +13,7 @@ const DeltaUsage = z.object({
   cache_creation_input_tokens: Tokens.nullable(),
   cache_read_input_tokens: Tokens.nullable(),
   output_tokens_details: OutputDetails.nullable(),
-  server_tool_use: ServerToolUse.nullable(),
+  server_tool_use: given<{ web_search_requests: number; web_fetch_requests: number }>('object'),
   iterations: z.array(z.unknown()).optional(),
 });
 
@@ -32,12 +31,12 @@ const Container = z.object({
 const Edits = { context_management: z.looseObject({}).optional() };
 
 const MessageUsage = DeltaUsage.extend({
-  cache_creation: z
-    .object({ ephemeral_5m_input_tokens: Tokens, ephemeral_1h_input_tokens: Tokens })
-    .nullable(),
+  cache_creation: given<{ ephemeral_5m_input_tokens: number; ephemeral_1h_input_tokens: number }>(
+    'object',
+  ),
   inference_geo: z.string().nullable(),
-  service_tier: z.enum(['standard', 'priority', 'batch']).nullable(),
-  speed: z.enum(['standard', 'fast']).nullable(),
+  service_tier: given<'standard' | 'priority' | 'batch'>('string'),
+  speed: given<'standard' | 'fast'>('string'),
 });
 
 const StopReason = z.enum([
@@ -140,10 +139,10 @@ const BlockDelta = z.object({
   type: z.literal('content_block_delta'),
   index: Tokens,
   delta: z.union([
-    z.object({ type: z.literal('text_delta'), text: z.string().min(1) }),
-    z.object({ type: z.literal('thinking_delta'), thinking: z.string().min(1) }),
+    z.object({ type: z.literal('text_delta'), text: z.string() }),
+    z.object({ type: z.literal('thinking_delta'), thinking: z.string() }),
     z.object({ type: z.literal('signature_delta'), signature: z.string().min(1) }),
-    z.object({ type: z.literal('input_json_delta'), partial_json: z.string().min(1) }),
+    z.object({ type: z.literal('input_json_delta'), partial_json: z.string() }),
   ]),
 });
 const BlockStop = z.object({ type: z.literal('content_block_stop'), index: Tokens });

@@ -1,3 +1,4 @@
+import { collect, writeResponse } from '../../lambdas/protocols/collect.ts';
 import type {
   GenerationEvent,
   GenerationRequest,
@@ -98,6 +99,20 @@ export const translate = async (
     messages.push(...encoder.fail(error, 'req_1'));
   }
   return messages.map(formatSse).join('');
+};
+
+async function* once(events: GenerationEvent[]) {
+  yield events;
+}
+
+/** The text of the whole response that a caller of `to` gets. */
+export const wholeFor = async (
+  to: CallerProtocolName,
+  events: GenerationEvent[],
+  request: GenerationRequest,
+): Promise<string> => {
+  const generation = await collect(once(events));
+  return writeResponse(callerProtocols[to], generation, { request, meta: LABEL });
 };
 
 /** The checker of the caller's family. */

@@ -112,7 +112,8 @@ const writeString = (text: string): string => {
   return PLAIN.test(literal) ? literal : JSON.stringify(text);
 };
 
-const readString = (literal: string): string | undefined =>
+/** The string of a JSON literal; undefined for any other value. */
+export const readString = (literal: string): string | undefined =>
   PLAIN.test(literal) ? literal.slice(1, -1) : asString(readJson(literal));
 
 /** Stands for the string; no name or id holds it. */
@@ -123,48 +124,6 @@ const HOLE_LITERAL = JSON.stringify(HOLE);
 export const jsonTemplate = (write: (hole: string) => string): ((text: string) => string) => {
   const [head, tail] = write(HOLE).split(HOLE_LITERAL);
   return (text) => `${head}${writeString(text)}${tail}`;
-};
-
-/** OpenAI ends each event with random characters, which hide the length of its text and mean nothing. */
-const PADDING = /,"obfuscation":"\w*"\}$/;
-
-/** Reads the string in which a text differs from a learned one, without parsing the rest. */
-export const createJsonFrame = () => {
-  let frame: { head: string; tail: string; isPadded: boolean } | undefined;
-  return {
-    /** `string` is the value of a member of `text`, which is JSON. */
-    learn: (text: string, string: string) => {
-      const literal = JSON.stringify(string);
-      const start = text.indexOf(literal);
-      const head = text.slice(0, start);
-      const padding = text.search(PADDING);
-      const isPadded = padding >= 0;
-      const tail = text.slice(start + literal.length, isPadded ? padding : text.length);
-      const rest = head + tail;
-      // The literal is that member if it occurs once and no other string is escaped.
-      // Not `lastIndexOf`, which compares 40,000 quotes at each of 40,000 places.
-      const isOnce = start >= 0 && text.indexOf(literal, start + 1) < 0;
-      const isMember = isOnce && !rest.includes('\\');
-      // A second list, next to that of the choices, may be one that grows with each event.
-      const isSingleList = rest.indexOf('[') === rest.lastIndexOf('[');
-      frame = isMember && isSingleList ? { head, tail, isPadded } : undefined;
-    },
-    forget: () => {
-      frame = undefined;
-    },
-    /** Undefined if `text` differs in anything else. */
-    read: (text: string): string | undefined => {
-      if (!frame) return undefined;
-      const { head, tail, isPadded } = frame;
-      const limit = isPadded ? text.search(PADDING) : text.length;
-      const end = limit - tail.length;
-      // V8 compares slices ten times faster than `startsWith` does.
-      const isFramed = text.slice(0, head.length) === head && text.slice(end, limit) === tail;
-      // Anything but a string may have more levels than are parsed here.
-      if (text[head.length] !== '"') return undefined;
-      return isFramed && limit > 0 ? readString(text.slice(head.length, end)) : undefined;
-    },
-  };
 };
 
 // --- depth ---

@@ -5,8 +5,6 @@ import type { EventOf, GenerationEvent, Usage } from '../generation.ts';
 export type ChoiceReader = {
   hasReason(): boolean;
   isFinished(): boolean;
-  /** Keeps the fields next to the choices. */
-  addFields(wire: Json): void;
   read(choice: Json): void;
   /** @throws UpstreamError when the choice has no finish reason, or a call that cannot be used. */
   finish(usage: Usage | undefined): void;
@@ -70,10 +68,7 @@ export const createSeveralChoices = (readers: ChoiceReader[]): ChoicesReader => 
   return {
     hasReason: () => readers.every((reader) => reader.hasReason()),
     isFinished: () => readers.some((reader) => reader.isFinished()),
-    read: (wire) => {
-      readers[0]?.addFields(wire);
-      return asArray(wire.choices).flatMap((choice) => readChoice(asRecord(choice) ?? {}));
-    },
+    read: (wire) => asArray(wire.choices).flatMap((choice) => readChoice(asRecord(choice) ?? {})),
     finish: (usage) => {
       const ended = readers.slice(0, begun).flatMap((reader, index) => {
         reader.finish(usage);

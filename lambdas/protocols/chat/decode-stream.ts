@@ -6,14 +6,15 @@ import {
   parseUpstreamJson,
   readJsonObject,
 } from '../bytes/json.ts';
-import { createEventWriter, type EventWriter } from '../event-writer.ts';
-import type { FinishReason, GenerationRequest, Usage } from '../generation.ts';
+import { createEventWriter, type EventWriter, withBody } from '../event-writer.ts';
+import type { FinishReason, GenerationEvent, GenerationRequest, Usage } from '../generation.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
+import { received } from '../relay.ts';
 import { type ChoiceReader, type ChoicesReader, createSeveralChoices } from './choices.ts';
 import { decodeFinishReason } from './finish-reason.ts';
 import { NAME } from './name.ts';
-import { createResponseFields } from './response-fields.ts';
+import { createSum } from './sum.ts';
 import { createToolFragments } from './tool-fragments.ts';
 import { readUsage } from './usage.ts';
 
@@ -67,24 +68,16 @@ const createMessageReader = (request: GenerationRequest, writer: EventWriter) =>
     tools.add(fragment);
   };
 
-  const addAudio = (audio: Json) => {
-    if (!writer.isOpen('audio')) {
-      writer.open('audio', { type: 'native', protocol: NAME, value: { audio: {} } });
-    }
-    writer.extra('audio', { protocol: NAME, fields: { audio } });
-  };
-
   return {
     // One chunk may hold reasoning, text and tools; the model generated them in this order.
-    read(delta: Json, logprobs: unknown) {
+    read(delta: Json) {
       writer.start();
       write('thinking', readReasoning(delta));
       for (const [kind, text] of readContent(delta.content)) write(kind, text);
       write('refusal', asString(delta.refusal) ?? '');
-      const key = writer.isOpen('refusal') ? 'refusal' : 'text';
-      if (asRecord(logprobs)) writer.extra(key, { protocol: NAME, fields: { logprobs } });
-      const audio = asRecord(delta.audio);
-      if (audio) addAudio(audio);
+      if (asRecord(delta.audio) && !writer.isOpen('audio')) {
+        writer.open('audio', { type: 'native', protocol: NAME, value: {} });
+      }
       for (const call of asArray(delta.tool_calls)) addTool(asRecord(call) ?? {});
       const functionCall = asRecord(delta.function_call);
       if (functionCall) addTool({ index: 0, function: functionCall });
@@ -96,24 +89,20 @@ const createMessageReader = (request: GenerationRequest, writer: EventWriter) =>
 const createChoiceReader = (request: GenerationRequest): ChoiceReader => {
   const writer = createEventWriter({ mayBeEmpty: (request.stop ?? []).length > 0 });
   const message = createMessageReader(request, writer);
-  const fields = createResponseFields();
   let reason: FinishReason | undefined;
   return {
     hasReason: () => reason !== undefined,
     isFinished: writer.isFinished,
-    addFields: (wire) => fields.add('response', wire),
     read: (choice) => {
       const delta = asRecord(choice.delta) ?? asRecord(choice.message) ?? {};
-      fields.add('choice', choice);
-      fields.add('message', delta);
-      message.read(delta, choice.logprobs);
+      message.read(delta);
       // Not the end: usage may follow, and with some upstreams content.
       reason = decodeFinishReason(choice, request) ?? reason;
     },
     finish: (usage) => {
       if (!reason) throw new UpstreamError('truncated', 'the response has no finish_reason');
       message.finish();
-      writer.finish(fields.addTo(reason), usage);
+      writer.finish(reason, usage);
     },
     drain: writer.drain,
   };
@@ -126,7 +115,6 @@ const createOneChoice = (reader: ChoiceReader): ChoicesReader => ({
   hasReason: reader.hasReason,
   isFinished: reader.isFinished,
   read: (wire) => {
-    reader.addFields(wire);
     const choice = firstChoice(wire);
     if (choice) reader.read(choice);
     return reader.drain();
@@ -147,23 +135,33 @@ export const createChoices = (request: GenerationRequest): ChoicesReader => {
 /** @throws UpstreamError on `push` or `end` if the upstream fails, breaks its protocol or ends early. */
 export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const choices = createChoices(request);
+  const isSame = request.extras.protocol === NAME;
+  const relayed = isSame && request.stream ? received : (events: GenerationEvent[]) => events;
+  const sum = isSame && !request.stream ? createSum() : undefined;
   let usage: Usage | undefined;
+
+  const finish = (data: string): GenerationEvent[] => {
+    const events = choices.finish(usage);
+    return relayed(sum ? withBody(events, { value: sum.value() }) : events, data, undefined);
+  };
 
   return {
     hasReason: choices.hasReason,
     push: ({ data }) => {
       if (choices.isFinished()) return [];
-      if (data.trim() === '[DONE]') return choices.finish(usage);
+      if (data.trim() === '[DONE]') return finish(data);
       // Some upstreams keep the connection alive with empty events.
       if (data.trim() === '') return [];
       // After a finish_reason, a truncated chunk loses no content.
       const chunk = choices.hasReason() ? readJsonObject(data) : parseUpstreamJson(data);
-      if (!chunk) return choices.finish(usage);
+      if (!chunk) return finish(data);
       assertNoError(chunk);
       // Usage comes on a separate chunk, on the last one, or cumulatively on each: the last one counts.
       usage = readUsage(chunk, firstChoice(chunk)) ?? usage;
-      return choices.read(chunk);
+      const events = relayed(choices.read(chunk), data, chunk);
+      sum?.add(chunk);
+      return events;
     },
-    end: () => (choices.isFinished() ? [] : choices.finish(usage)),
+    end: () => (choices.isFinished() ? [] : finish('')),
   };
 };

@@ -10,10 +10,8 @@ import type { EventEncoder } from '../protocol.ts';
 import type { SseEvent, SseMessage } from '../sse.ts';
 import { encodeFinishReason } from './finish-reason.ts';
 import { usesFunctions } from './functions.ts';
-import { NAME } from './name.ts';
 import { includesUsage } from './request.ts';
 import { toolCall } from './response.ts';
-import { responseFieldsOf } from './response-fields.ts';
 import { encodeThoughts, type Thought } from './signed-thinking.ts';
 import { encodeUsage } from './usage.ts';
 
@@ -42,7 +40,7 @@ const fieldOf = ({ custom }: Call, request: GenerationRequest): CallField => {
   return custom ? 'custom' : 'function';
 };
 
-type WriteChunk = (delta: Json, rest?: Json) => SseEvent;
+type WriteChunk = (delta: Json) => SseEvent;
 
 type Block = {
   /** The member of a message that holds its text. */
@@ -100,12 +98,6 @@ const createBlockWriter = (chunk: WriteChunk, request: GenerationRequest) => {
       else if (block.field === 'content') characters += delta.length;
       return [{ data: block.write(delta) }];
     },
-    /** Log probabilities are next to the delta, parts of audio within it. */
-    extend({ extras }: EventOf<'block-extra'>): SseMessage[] {
-      if (extras.protocol !== NAME) return [];
-      const { audio, ...fields } = extras.fields;
-      return [audio === undefined ? chunk({}, fields) : chunk({ audio })];
-    },
     /** Empty arguments are sent as `{}`: callers JSON.parse them. */
     end({ index, signature }: EventOf<'block-end'>): SseMessage[] {
       const thought = thoughts.get(index);
@@ -127,8 +119,8 @@ export const streamEncoder = (request: GenerationRequest, meta: ResponseMeta): E
   const common = isIncluded ? { usage: null } : {};
   const chunkFor =
     (index: number): WriteChunk =>
-    (delta, rest = {}) =>
-      chunkOf(meta, { choices: [{ index, delta, finish_reason: null, ...rest }], ...common });
+    (delta) =>
+      chunkOf(meta, { choices: [{ index, delta, finish_reason: null }], ...common });
 
   const first = createBlockWriter(chunkFor(0), request);
   const writers = [first];
@@ -153,24 +145,21 @@ export const streamEncoder = (request: GenerationRequest, meta: ResponseMeta): E
    * ask read it there and would show 0 tokens.
    */
   const finish = ({ reason, others = [], usage }: EventOf<'finish'>): SseMessage[] => {
-    const { response } = responseFieldsOf(reason.extras);
     const counts = { usage: encodeUsage(usage, meta.estimateInput) };
     const ends = writers.map((writer, index) => {
       const ofChoice = others[index - 1] ?? reason;
-      const { choice, message } = responseFieldsOf(ofChoice.extras);
-      const delta = { ...message, ...writer.thoughts() };
+      const delta = writer.thoughts();
       const finish_reason = encodeFinishReason(ofChoice, request);
       const isLast = index === writers.length - 1;
       return chunkOf(meta, {
-        ...response,
-        choices: [{ index, delta, finish_reason, ...choice }],
+        choices: [{ index, delta, finish_reason }],
         ...common,
         ...(isLast && isIncluded === undefined && counts),
       });
     });
     return [
       ...ends,
-      ...(isIncluded ? [chunkOf(meta, { ...response, choices: [], ...counts })] : []),
+      ...(isIncluded ? [chunkOf(meta, { choices: [], ...counts })] : []),
       { data: '[DONE]' },
     ];
   };
@@ -183,11 +172,9 @@ export const streamEncoder = (request: GenerationRequest, meta: ResponseMeta): E
         return startBlock(event);
       case 'block-delta':
         return writerFor(event).append(event);
-      case 'block-extra':
-        return writerFor(event).extend(event);
       case 'block-end':
         return writerFor(event).end(event);
-      case 'extra':
+      case 'aside':
         return [];
       case 'finish':
         return finish(event);

@@ -1,9 +1,11 @@
 import { type CallerProtocol, credentialHeader, type UpstreamProtocol } from '../protocol.ts';
+import { relaying } from '../relay.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { editsOf } from './edits.ts';
 import { streamEncoder } from './encode-stream.ts';
 import { encodeError, encodeStreamError } from './error.ts';
 import { NAME } from './name.ts';
+import { createRelay } from './relay.ts';
 import { cannotSay, decodeRequest, encodeRequest, losses } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 
@@ -18,7 +20,10 @@ export const chat: CallerProtocol & UpstreamProtocol & { name: typeof NAME } = {
   decodeResponse,
   encodeResponse,
   streamDecoder,
-  streamEncoder: (request, meta) => ({ ...streamEncoder(request, meta), fail: encodeStreamError }),
+  streamEncoder: (request, meta) => ({
+    ...relaying(streamEncoder(request, meta), createRelay(request, meta)),
+    fail: encodeStreamError,
+  }),
   encodeError,
   encodeStreamError,
   limitHeaders: () => ({}),

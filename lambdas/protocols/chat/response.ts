@@ -1,5 +1,6 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
-import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
+import { asArray, asNumber, asRecord, type Json, listOf } from '../bytes/json.ts';
+import { withBody } from '../event-writer.ts';
 import type {
   Generation,
   GenerationEvent,
@@ -9,24 +10,42 @@ import type {
 } from '../generation.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
-import { assertNoError, createChoices, firstChoice } from './decode-stream.ts';
+import { assertNoError, createChoices, firstChoice, streamDecoder } from './decode-stream.ts';
 import { encodeFinishReason } from './finish-reason.ts';
 import { usesFunctions } from './functions.ts';
 import { NAME } from './name.ts';
-import { responseFieldsOf } from './response-fields.ts';
 import { encodeThoughts, thoughtsIn } from './signed-thinking.ts';
 import { encodeUsage, readUsage } from './usage.ts';
 
+/** A whole response as a stream of one chunk, for a caller of the protocol who asked for a stream. */
+const streamed = (wire: Json, request: GenerationRequest): GenerationEvent[] => {
+  const choices = asArray(wire.choices).map((one) => {
+    const { message, ...choice } = asRecord(one) ?? {};
+    const { tool_calls: calls, ...delta } = asRecord(message) ?? {};
+    const fragments = asArray(calls).map((call, index) => ({ index, ...asRecord(call) }));
+    return { ...choice, delta: { ...delta, tool_calls: listOf(fragments) } };
+  });
+  const { push, end } = streamDecoder(request);
+  return [...push({ data: JSON.stringify({ ...wire, choices }) }), ...end()];
+};
+
 /** @throws UpstreamError when the body is not a response, or one without a good finish. */
-export const decodeResponse = (body: unknown, request: GenerationRequest): GenerationEvent[] => {
+export const decodeResponse = (
+  body: unknown,
+  request: GenerationRequest,
+  text?: string,
+): GenerationEvent[] => {
   const wire = asRecord(body);
   if (!wire) throw new UpstreamError('malformed', 'the answer is not a JSON object');
   assertNoError(wire);
   const choice = firstChoice(wire);
   if (!asRecord(choice?.message))
     throw new UpstreamError('malformed', 'the answer holds no choice');
+  const isSame = request.extras.protocol === NAME;
+  if (isSame && request.stream) return streamed(wire, request);
   const choices = createChoices(request);
-  return [...choices.read(wire), ...choices.finish(readUsage(wire, choice))];
+  const events = [...choices.read(wire), ...choices.finish(readUsage(wire, choice))];
+  return isSame ? withBody(events, omitUndefined({ text, value: wire })) : events;
 };
 
 const thinkingOf = ({ blocks }: Generation): string =>
@@ -55,53 +74,29 @@ const toolCallsOf = ({ blocks }: Generation) =>
     return [toolCall(block, block.custom ? block.arguments : block.arguments || '{}')];
   });
 
-const logprobsOf = ({ blocks }: Generation): unknown => {
-  const parts = blocks.flatMap(({ extra }) =>
-    (extra ?? []).flatMap(({ protocol, fields }) =>
-      protocol === NAME ? [asRecord(fields.logprobs)] : [],
-    ),
-  );
-  if (parts.length === 0) return null;
-  const listOf = (name: string) => parts.flatMap((part) => asArray(part?.[name]));
-  const content = listOf('content');
-  const refusal = listOf('refusal');
-  return refusal.length > 0
-    ? { ...parts[0], content: content.length > 0 ? content : null, refusal }
-    : { ...parts[0], content };
-};
-
-/** Members of which a stream sends parts. */
-const IN_PARTS = ['data', 'transcript'];
-
-/** The audio of a spoken response, its parts joined. */
-const audioOf = ({ blocks }: Generation): Json | undefined => {
-  const spoken = blocks.find((block) => block.type === 'native' && block.protocol === NAME);
-  const parts = spoken?.extra?.map(({ fields }) => asRecord(fields.audio) ?? {});
-  const joined = IN_PARTS.flatMap((name): [string, string][] => {
-    const texts = parts?.flatMap((part) => asString(part[name]) ?? []) ?? [];
-    return texts.length > 0 ? [[name, texts.join('')]] : [];
-  });
-  return parts && Object.assign({}, ...parts, Object.fromEntries(joined));
+/** The calls in the form that the client reads, and none in the other one. */
+const callsIn = (calls: Json[], request: GenerationRequest): Json => {
+  return usesFunctions(request)
+    ? { function_call: calls[0]?.function, tool_calls: undefined }
+    : { tool_calls: listOf(calls), function_call: undefined };
 };
 
 const encodeMessage = (generation: Generation, request: GenerationRequest): Json => {
   const text = textOf(generation);
   const refusal = refusalOf(generation);
   const calls = toolCallsOf(generation);
-  const audio = audioOf(generation);
-  const hasOther = calls.length > 0 || refusal !== '' || audio !== undefined;
-  return omitUndefined({
-    ...responseFieldsOf(generation.reason.extras).message,
+  const isSpoken = generation.blocks.some(({ type }) => type === 'native');
+  const hasOther = calls.length > 0 || refusal !== '' || isSpoken;
+  const thinking = thinkingOf(generation);
+  return {
     role: 'assistant',
     content: text === '' && hasOther ? null : text,
     refusal: refusal || null,
-    reasoning_content: thinkingOf(generation) || undefined,
+    // Reasoning has one name for callers, and two among upstreams.
+    ...(thinking !== '' && { reasoning_content: thinking, reasoning: undefined }),
     ...encodeThoughts(thoughtsIn(generation.blocks)),
-    audio,
-    ...(usesFunctions(request)
-      ? { function_call: calls[0]?.function }
-      : { tool_calls: calls.length > 0 ? calls : undefined }),
-  });
+    ...callsIn(calls, request),
+  };
 };
 
 /** The choices, each as a separate response. */
@@ -118,16 +113,14 @@ export const encodeResponse = (
   meta: ResponseMeta,
 ): Record<string, unknown> => ({
   id: `chatcmpl-${meta.id}`,
-  ...responseFieldsOf(generation.reason.extras).response,
   object: 'chat.completion',
-  created: meta.created,
+  created: asNumber(generation.body?.value.created) ?? meta.created,
   model: meta.model,
   choices: choicesIn(generation).map((choice, index) => ({
     index,
     message: encodeMessage(choice, request),
-    logprobs: logprobsOf(choice),
+    logprobs: null,
     finish_reason: encodeFinishReason(choice.reason, request),
-    ...responseFieldsOf(choice.reason.extras).choice,
   })),
   usage: encodeUsage(generation.usage, meta.estimateInput),
 });

@@ -1,4 +1,3 @@
-import { isEmpty } from '../../support/omit-undefined.ts';
 import { asNumber, asRecord, asString, isJsonObject, type Json } from '../bytes/json.ts';
 import type { EventWriter } from '../event-writer.ts';
 import type { GenerationRequest } from '../generation.ts';
@@ -18,8 +17,8 @@ type Call = {
   /** Its text is not known before the arguments of the function that represents the tool are whole. */
   isHeld: boolean;
   opened: boolean;
-  /** Fields that the upstream requires to be sent back, e.g. a signature of its thinking. */
-  fields: Json;
+  /** What the upstream requires to be sent back, e.g. a signature of its thinking. */
+  signed: Json | undefined;
 };
 
 type Fragment = {
@@ -28,29 +27,25 @@ type Fragment = {
   name: string;
   text: string;
   custom: boolean;
-  fields: Json;
+  signed: Json | undefined;
 };
 
 const readArguments = (value: unknown): string =>
   asString(value) ?? (asRecord(value) ? JSON.stringify(value) : '');
 
 const readFragment = (wire: Json): Fragment => {
-  const { index, id, type: _, function: ofFunction, custom, ...fields } = wire;
+  const { index, id, function: ofFunction, custom, extra_content } = wire;
   const input = asRecord(custom);
-  const { name, arguments: text, ...nested } = asRecord(ofFunction) ?? {};
+  const { name, arguments: text } = asRecord(ofFunction) ?? {};
   return {
     index: asNumber(index),
     id: asString(id) || undefined,
     name: asString(input?.name) ?? asString(name) ?? '',
     text: asString(input?.input) ?? readArguments(text),
     custom: input !== undefined,
-    fields: { ...fields, ...(!isEmpty(nested) && { function: nested }) },
+    signed: asRecord(extra_content),
   };
 };
-
-/** Callers of other protocols get the fields within the call's id: only those that must be sent back. */
-const keptFields = ({ extras }: GenerationRequest, fields: Json): Json =>
-  extras.protocol === NAME ? fields : { extra_content: asRecord(fields.extra_content) };
 
 /** Whether a fragment with a call's index starts another call: some upstreams number all calls 0. */
 const isAnother = (call: Call, { id, name, text }: Fragment): boolean => {
@@ -72,7 +67,7 @@ const createCallFinder = () => {
   const begin = (id: string | undefined): Call => {
     const key = `tool:${calls.length}`;
     const call: Call = {
-      ...{ key, id, name: '', text: '', fields: {} },
+      ...{ key, id, name: '', text: '', signed: undefined },
       ...{ custom: false, isHeld: false, opened: false },
     };
     calls.push(call);
@@ -120,7 +115,7 @@ export const createToolFragments = (request: GenerationRequest, writer: EventWri
       id: uniqueId(call.id),
       name: callerName(call.name),
       ...(call.custom && { custom: true }),
-      ...extrasIfAny(NAME, keptFields(request, call.fields)),
+      ...extrasIfAny(NAME, { extra_content: call.signed }),
     });
     call.opened = true;
     if (!call.isHeld) writer.delta(call.key, call.text);
@@ -144,7 +139,7 @@ export const createToolFragments = (request: GenerationRequest, writer: EventWri
         call.custom = hasCustomTool(request, callerName(call.name));
         call.isHeld = call.custom && !fragment.custom;
       }
-      if (!call.opened) call.fields = { ...call.fields, ...fragment.fields };
+      if (!call.opened && fragment.signed) call.signed = { ...call.signed, ...fragment.signed };
       append(call, fragment.text);
       if (!call.opened && call.name !== '') open(call);
     },

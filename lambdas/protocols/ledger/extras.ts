@@ -3,19 +3,6 @@ import { asRecord, asString, type Json } from '../bytes/json.ts';
 import type { Block, DocumentBlock, Extras, GenerationRequest } from '../generation.ts';
 import type { ProtocolName } from '../protocol-name.ts';
 
-/** Members that show the operator's account at a provider, and the name of every object's prototype. */
-const HIDDEN = /cost|byok|billing|account|^(?:provider|organization|__proto__)$/;
-
-/** Names of a response's members that are not canonical, without those that callers must not see. */
-export const namesBeyond = (wire: Json, canonical: readonly string[]): string[] =>
-  Object.keys(wire).filter((name) => !canonical.includes(name) && !HIDDEN.test(name));
-
-export const membersBeyond = (wire: Json, canonical: readonly string[]): Json => {
-  const members: Json = {};
-  for (const name of namesBeyond(wire, canonical)) members[name] = wire[name];
-  return members;
-};
-
 /** Fields that only `protocol` has, unchanged, without nulls. */
 export const makeExtras = (protocol: ProtocolName, fields: Json): Extras => {
   const present: Json = {};

@@ -6,13 +6,15 @@ import {
   parseUpstreamJson,
   readJsonObject,
 } from '../bytes/json.ts';
+import { withBody } from '../event-writer.ts';
 import type { FinishReason, GenerationEvent, GenerationRequest } from '../generation.ts';
-import { membersBeyond } from '../ledger/extras.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
-import { decodeFinishReason, startMembersOf, withStop } from './finish-reason.ts';
+import { received } from '../relay.ts';
+import { decodeFinishReason } from './finish-reason.ts';
 import { NAME } from './name.ts';
 import { createBlockReader } from './stream-reader.ts';
+import { createSum } from './sum.ts';
 import { decodeUsage, mergeUsage, readUsage, type WireUsage } from './usage.ts';
 
 /** A repeated `message_start` is accepted (some proxies send it twice), one of another message is not. */
@@ -23,16 +25,6 @@ const assertSameMessage = (current: string | undefined, id: string | undefined) 
 
 /** The key of an event's block; some upstreams leave the index out. */
 const keyOf = ({ index }: Json): string => String(asNumber(index) ?? 'unnamed');
-
-/** The fields that end a message; two of them are next to the delta. */
-const endOf = ({ delta, context_management, input_transformations }: Json): Json => ({
-  ...asRecord(delta),
-  context_management,
-  input_transformations,
-});
-
-/** Members of the message's last event but one, next to those with a meaning here. */
-const ADJACENT = ['type', 'delta', 'usage', 'context_management', 'input_transformations'];
 
 /** Decodes the events of one message. */
 const createMessageReader = (request: GenerationRequest) => {
@@ -47,7 +39,7 @@ const createMessageReader = (request: GenerationRequest) => {
     assertSameMessage(id, messageId);
     id ??= messageId;
     usage = mergeUsage(usage, readUsage(message?.usage));
-    writer.start(decodeUsage(usage), startMembersOf(message ?? {}).extras);
+    writer.start(decodeUsage(usage));
   };
 
   return {
@@ -66,21 +58,18 @@ const createMessageReader = (request: GenerationRequest) => {
           return blocks.stop(keyOf(event));
         case 'message_delta':
           usage = mergeUsage(usage, readUsage(event.usage));
-          reason = decodeFinishReason(endOf(event), membersBeyond(event, ADJACENT)) ?? reason;
+          reason = decodeFinishReason(asRecord(event.delta) ?? {}) ?? reason;
           return undefined;
         case 'error':
           throw new UpstreamError('error-event', 'the upstream sent an error', { sent: event });
-        case 'ping':
-        case undefined:
-          return undefined;
         default:
-          return writer.aside({ protocol: NAME, fields: event });
+          return undefined;
       }
     },
-    finish(stop: Json = {}) {
+    finish() {
       if (!reason) throw new UpstreamError('truncated', 'the stream ended without a stop_reason');
       blocks.stopAll();
-      writer.finish(withStop(reason, membersBeyond(stop, ['type'])), decodeUsage(usage));
+      writer.finish(reason, decodeUsage(usage));
     },
   };
 };
@@ -89,10 +78,15 @@ const createMessageReader = (request: GenerationRequest) => {
 export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const message = createMessageReader(request);
   const { writer } = message;
+  const isSame = request.extras.protocol === NAME;
+  const relayed = isSame && request.stream ? received : (events: GenerationEvent[]) => events;
+  const sum = isSame && !request.stream ? createSum() : undefined;
 
-  const conclude = (stop?: Json): GenerationEvent[] => {
-    if (!writer.isFinished()) message.finish(stop);
-    return writer.drain();
+  const conclude = (data: string, stop?: Json): GenerationEvent[] => {
+    if (writer.isFinished()) return [];
+    message.finish();
+    const events = writer.drain();
+    return relayed(sum ? withBody(events, { value: sum.value() }) : events, data, stop);
   };
 
   return {
@@ -101,13 +95,14 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
       // Some upstreams keep the connection alive with empty events.
       if (writer.isFinished() || data.trim() === '') return [];
       // Some proxies append the chat protocol's `[DONE]`.
-      if (data.trim() === '[DONE]') return conclude();
+      if (data.trim() === '[DONE]') return conclude(data);
       // After a stop_reason, a truncated event loses no content.
       const event = message.hasReason() ? readJsonObject(data) : parseUpstreamJson(data);
-      if (!event || event.type === 'message_stop') return conclude(event);
+      if (!event || event.type === 'message_stop') return conclude(data, event);
       message.read(event);
-      return writer.drain();
+      sum?.add(event);
+      return relayed(writer.drain(), data, event);
     },
-    end: () => conclude(),
+    end: () => conclude(''),
   };
 };

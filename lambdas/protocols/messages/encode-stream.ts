@@ -7,7 +7,6 @@ import type {
   ResponseMeta,
   Usage,
 } from '../generation.ts';
-import { extraFieldsFor } from '../ledger/extras.ts';
 import type { EventEncoder } from '../protocol.ts';
 import { type BlockEvent, type BlockWriter, createSequencer } from '../sequencer.ts';
 import type { SseEvent, SseMessage } from '../sse.ts';
@@ -32,7 +31,6 @@ const DELTA_TYPE = {
 
 /** `input` is always empty: SDKs read it from the deltas, and would add a value given here. */
 const startOfTool = (head: BlockHead & { type: 'tool-call' }): Json => ({
-  ...extraFieldsFor(NAME, head.extras),
   type: 'tool_use',
   id: responseToolId(head),
   name: head.name,
@@ -42,13 +40,11 @@ const startOfTool = (head: BlockHead & { type: 'tool-call' }): Json => ({
 const startOf = (head: BlockHead, signature: string | undefined): Json => {
   switch (head.type) {
     case 'text':
-      return { ...extraFieldsFor(NAME, head.extras), type: 'text', text: '' };
-    case 'thinking': {
-      const fields = extraFieldsFor(NAME, head.extras);
+      return { type: 'text', text: '' };
+    case 'thinking':
       return head.redacted
-        ? { ...fields, type: 'redacted_thinking', data: signature ?? '' }
-        : { ...fields, type: 'thinking', thinking: '', signature: '' };
-    }
+        ? { type: 'redacted_thinking', data: signature ?? '' }
+        : { type: 'thinking', thinking: '', signature: '' };
     case 'tool-call':
       return startOfTool(head);
     case 'native':
@@ -95,11 +91,6 @@ const createBlockWriter = (): BlockWriter => {
       head.type === 'tool-call' || head.type === 'native' ? start(head) : [],
     write: (head: BlockHead, event: BlockEvent): SseMessage[] => {
       if (event.type === 'block-end') return end(head, event.signature);
-      if (event.type === 'block-extra') {
-        return event.extras.protocol === NAME
-          ? [...start(head), deltaMessage(event.extras.fields)]
-          : [];
-      }
       const { type } = head;
       if (type === 'native') return [];
       const opening = start(head);
@@ -117,7 +108,7 @@ export const streamEncoder = (_request: GenerationRequest, meta: ResponseMeta): 
   const { id, model, estimateInput } = meta;
   const blocks = createSequencer(createBlockWriter(), isWritable);
 
-  const start = ({ usage, extras }: EventOf<'start'>): SseMessage[] => {
+  const start = ({ usage }: EventOf<'start'>): SseMessage[] => {
     // SDKs and agents read the input size from this event.
     const counts: Usage = { inputTokens: 0, outputTokens: 0, ...usage };
     const fields = {
@@ -131,7 +122,6 @@ export const streamEncoder = (_request: GenerationRequest, meta: ResponseMeta): 
       stop_reason: null,
       stop_sequence: null,
       diagnostics: null,
-      ...extraFieldsFor(NAME, extras),
       usage: encodeMessageUsage(counts, estimateInput),
     };
     return [message('message_start', { message: fields })];
@@ -139,16 +129,11 @@ export const streamEncoder = (_request: GenerationRequest, meta: ResponseMeta): 
 
   const finish = ({ reason, usage }: EventOf<'finish'>): SseMessage[] => {
     const counts = usage ?? { inputTokens: 0, outputTokens: 0 };
-    const { adjacent, stop, ending } = encodeFinishReason(reason);
-    const { context_management, input_transformations, ...delta } = ending;
-    const usageFields = encodeUsage(counts, estimateInput);
-    const rest = { ...adjacent, context_management, input_transformations, usage: usageFields };
-    return [message('message_delta', { delta, ...rest }), message('message_stop', stop)];
-  };
-
-  const aside = ({ extras }: EventOf<'extra'>): SseMessage[] => {
-    const { type, ...fields } = extraFieldsFor(NAME, extras);
-    return typeof type === 'string' ? [message(type, fields)] : [];
+    const rest = { usage: encodeUsage(counts, estimateInput) };
+    return [
+      message('message_delta', { delta: encodeFinishReason(reason), ...rest }),
+      message('message_stop', {}),
+    ];
   };
 
   const push = (event: GenerationEvent): SseMessage[] => {
@@ -159,8 +144,8 @@ export const streamEncoder = (_request: GenerationRequest, meta: ResponseMeta): 
         return blocks.start(event);
       case 'finish':
         return finish(event);
-      case 'extra':
-        return aside(event);
+      case 'aside':
+        return [];
       default:
         return blocks.append(event);
     }

@@ -7,12 +7,14 @@ import {
   type RequestLimits,
   type UpstreamProtocol,
 } from '../protocol.ts';
+import { relaying } from '../relay.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { editsOf } from './edits.ts';
 import { streamEncoder } from './encode-stream.ts';
 import { encodeError, encodeStreamError } from './error.ts';
 import { headersFor } from './headers.ts';
 import { NAME } from './name.ts';
+import { createRelay } from './relay.ts';
 import { cannotSay, decodeCountRequest, decodeRequest, encodeRequest, losses } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 
@@ -34,7 +36,10 @@ export const messages: CallerProtocol & UpstreamProtocol & { name: typeof NAME }
   decodeResponse,
   encodeResponse,
   streamDecoder,
-  streamEncoder: (request, meta) => ({ ...streamEncoder(request, meta), fail: encodeStreamError }),
+  streamEncoder: (request, meta) => ({
+    ...relaying(streamEncoder(request, meta), createRelay()),
+    fail: encodeStreamError,
+  }),
   encodeError,
   encodeStreamError,
   limitHeaders,

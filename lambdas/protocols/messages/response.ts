@@ -1,5 +1,6 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { asArray, asRecord, isTooDeep, type Json } from '../bytes/json.ts';
+import { withBody } from '../event-writer.ts';
 import type {
   AnswerBlock,
   Generation,
@@ -7,17 +8,56 @@ import type {
   GenerationRequest,
   ResponseMeta,
 } from '../generation.ts';
-import { extraFieldsFor } from '../ledger/extras.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
 import { parseArguments } from './content.ts';
-import { decodeFinishReason, encodeFinishReason, startMembersOf } from './finish-reason.ts';
+import { streamDecoder } from './decode-stream.ts';
+import { decodeFinishReason, encodeFinishReason } from './finish-reason.ts';
 import { responseToolId } from './ids.ts';
 import { NAME } from './name.ts';
 import { createBlockReader } from './stream-reader.ts';
 import { decodeUsage, encodeMessageUsage, readUsage } from './usage.ts';
 
+/** The events of one block of a whole message. */
+const eventsOfBlock = (block: Json, index: number): Json[] => {
+  const { type, text, thinking, input } = block;
+  const append = (delta: Json) => ({ type: 'content_block_delta', index, delta });
+  const start = (own: Json) => ({
+    type: 'content_block_start',
+    index,
+    content_block: { ...block, ...own },
+  });
+  const stop = { type: 'content_block_stop', index };
+  if (type === 'text') return [start({ text: '' }), append({ type: 'text_delta', text }), stop];
+  if (type === 'thinking') {
+    return [start({ thinking: '' }), append({ type: 'thinking_delta', thinking }), stop];
+  }
+  if (type !== 'tool_use' || asRecord(input) === undefined) return [start({}), stop];
+  const fragment = { type: 'input_json_delta', partial_json: JSON.stringify(input) };
+  return [start({ input: {} }), append(fragment), stop];
+};
+
+/** A whole message as a stream, for a caller of the protocol who asked for one. */
+const streamed = (wire: Json, request: GenerationRequest): GenerationEvent[] => {
+  const { stop_reason, stop_sequence, stop_details, container, context_management, ...message } =
+    wire;
+  const delta = omitUndefined({ stop_reason, stop_sequence, stop_details, container });
+  const begun = { ...message, content: [], stop_reason: null, stop_sequence: null };
+  const events = [
+    { type: 'message_start', message: begun },
+    ...asArray(wire.content).flatMap((block, index) => eventsOfBlock(asRecord(block) ?? {}, index)),
+    { type: 'message_delta', delta, context_management, usage: wire.usage },
+    { type: 'message_stop' },
+  ];
+  const { push } = streamDecoder(request);
+  return events.flatMap((event) => push({ data: JSON.stringify(event) }));
+};
+
 /** @throws UpstreamError when the body is not a response, or one without a stop_reason. */
-export const decodeResponse = (body: unknown, request: GenerationRequest): GenerationEvent[] => {
+export const decodeResponse = (
+  body: unknown,
+  request: GenerationRequest,
+  text?: string,
+): GenerationEvent[] => {
   const wire = asRecord(body);
   if (wire?.type === 'error') {
     throw new UpstreamError('error-event', 'the upstream sent an error', { sent: wire });
@@ -25,29 +65,19 @@ export const decodeResponse = (body: unknown, request: GenerationRequest): Gener
   if (wire?.type !== 'message') {
     throw new UpstreamError('malformed', 'the response is not a message');
   }
-  // The others are read as members of the start.
-  const { stop_reason, stop_sequence, stop_details, container, context_management } = wire;
-  const ending = { stop_reason, stop_sequence, stop_details, container, context_management };
-  const reason = decodeFinishReason(ending);
+  const reason = decodeFinishReason(wire);
   if (!reason) throw new UpstreamError('truncated', 'the response has no stop_reason');
+  const isSame = request.extras.protocol === NAME;
+  if (isSame && request.stream) return streamed(wire, request);
   const { writer, ...blocks } = createBlockReader(request);
-  writer.start(undefined, startMembersOf(wire).extras);
+  writer.start();
   asArray(wire.content).forEach((block, index) => {
     blocks.start(String(index), asRecord(block) ?? {});
-    for (const citation of asArray(asRecord(block)?.citations)) {
-      blocks.append(String(index), { type: 'citations_delta', citation });
-    }
     blocks.stop(String(index));
   });
   writer.finish(reason, decodeUsage(readUsage(wire.usage)));
-  return writer.drain();
-};
-
-const citationsOf = ({ extra = [] }: AnswerBlock): unknown[] | undefined => {
-  const citations = extra.flatMap(({ protocol, fields }) =>
-    protocol === NAME && fields.type === 'citations_delta' ? [fields.citation] : [],
-  );
-  return citations.length > 0 ? citations : undefined;
+  const events = writer.drain();
+  return isSame ? withBody(events, omitUndefined({ text, value: wire })) : events;
 };
 
 /** Arguments as an object. @throws UpstreamError when they nest too deep to be encoded. */
@@ -57,62 +87,44 @@ const inputOf = (text: string): Json => {
   return input;
 };
 
-/** A native block; input that came in fragments is joined. */
-const encodeNative = (block: Extract<AnswerBlock, { type: 'native' }>) => {
-  if (block.protocol !== NAME) return [];
-  const input = (block.extra ?? [])
-    .map(({ fields }) => (fields.type === 'input_json_delta' ? fields.partial_json : ''))
-    .join('');
-  return [input === '' ? block.value : { ...block.value, input: inputOf(input) }];
-};
-
-const encodeBlock = (block: AnswerBlock): Record<string, unknown>[] => {
+/** `isEdit`: what the upstream sent is there, and keeps what only this protocol has. */
+const encodeBlock = (block: AnswerBlock, isEdit: boolean): Json[] => {
   switch (block.type) {
     case 'text':
-      return block.text === ''
-        ? []
-        : [
-            omitUndefined({
-              ...extraFieldsFor(NAME, block.extras),
-              ...{ type: 'text', text: block.text, citations: citationsOf(block) },
-            }),
-          ];
+      return block.text === '' && !isEdit ? [] : [{ type: 'text', text: block.text }];
     case 'thinking': {
-      const { text: thinking, signature = '', redacted, extras } = block;
-      const fields = extraFieldsFor(NAME, extras);
-      if (redacted) return [{ ...fields, type: 'redacted_thinking', data: signature }];
-      return [{ ...fields, type: 'thinking', thinking, signature }];
+      const { text: thinking, signature = '', redacted } = block;
+      return [
+        redacted
+          ? { type: 'redacted_thinking', data: signature }
+          : { type: 'thinking', thinking, signature },
+      ];
     }
     case 'tool-call': {
-      const { name, arguments: text, extras } = block;
-      const call = { id: responseToolId(block), name, input: inputOf(text) };
-      return [{ ...extraFieldsFor(NAME, extras), type: 'tool_use', ...call }];
+      const { name, arguments: text } = block;
+      return [{ type: 'tool_use', id: responseToolId(block), name, input: inputOf(text) }];
     }
     case 'native':
-      return encodeNative(block);
+      return block.protocol === NAME ? [isEdit ? {} : block.value] : [];
     default:
       return block satisfies never;
   }
 };
 
 export const encodeResponse = (
-  { blocks, reason, usage, extras }: Generation,
+  { blocks, reason, usage, body }: Generation,
   _request: GenerationRequest,
   meta: ResponseMeta,
 ): Record<string, unknown> => {
   const counts = usage ?? { inputTokens: 0, outputTokens: 0 };
-  const { diagnostics = null, ...start } = extraFieldsFor(NAME, extras);
-  const { adjacent, ending } = encodeFinishReason(reason);
   return {
     id: `msg_${meta.id}`,
     type: 'message',
     role: 'assistant',
     model: meta.model,
-    content: blocks.flatMap(encodeBlock),
-    ...start,
-    ...ending,
-    ...adjacent,
-    diagnostics,
+    content: blocks.flatMap((block) => encodeBlock(block, body !== undefined)),
+    ...encodeFinishReason(reason),
+    diagnostics: null,
     usage: encodeMessageUsage(counts, meta.estimateInput),
   };
 };

@@ -1,8 +1,8 @@
 import { isEmpty } from '../../support/omit-undefined.ts';
-import { asCount, asRecord, asString, type Json } from '../bytes/json.ts';
+import { asRecord, asString, type Json } from '../bytes/json.ts';
 import { createEventWriter, type EventWriter } from '../event-writer.ts';
 import type { BlockHead, GenerationRequest } from '../generation.ts';
-import { extrasIfAny, membersBeyond } from '../ledger/extras.ts';
+import { extrasIfAny } from '../ledger/extras.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
 import { hasCustomTool, unwrapInput } from '../tools/custom.ts';
 import { createToolIds } from '../tools/ids.ts';
@@ -13,26 +13,30 @@ import { NAME } from './name.ts';
 type Call = { request: GenerationRequest; uniqueId: (id: string | undefined) => string };
 
 const toolHead = (block: Json, { request, uniqueId }: Call): BlockHead => {
-  const name = asString(block.name) ?? '';
-  if (name === '') throw new UpstreamError('malformed', 'a tool call lacks its name');
-  const id = uniqueId(plainToolId(asString(block.id) ?? ''));
-  // E.g. the origin of the call and of its tool. Callers send them back.
-  const fields = membersBeyond(block, ['type', 'id', 'name', 'input']);
+  const { type: _, id, name, input: __, ...fields } = block;
+  if (typeof name !== 'string' || name === '') {
+    throw new UpstreamError('malformed', 'a tool call lacks its name');
+  }
   const custom = hasCustomTool(request, name) && { custom: true as const };
-  return { type: 'tool-call', id, name, ...custom, ...extrasIfAny(NAME, fields) };
+  // E.g. the code that called it. Callers of other protocols send it back within the id.
+  const extras = extrasIfAny(NAME, fields);
+  return {
+    type: 'tool-call',
+    id: uniqueId(plainToolId(asString(id) ?? '')),
+    name,
+    ...custom,
+    ...extras,
+  };
 };
-
-const fieldsBeyond = (block: Json, canonical: string[]) =>
-  extrasIfAny(NAME, membersBeyond(block, ['type', ...canonical]));
 
 const headOf = (block: Json, call: Call): BlockHead => {
   switch (block.type) {
     case 'text':
-      return { type: 'text', ...fieldsBeyond(block, ['text', 'citations']) };
+      return { type: 'text' };
     case 'thinking':
-      return { type: 'thinking', ...fieldsBeyond(block, ['thinking', 'signature']) };
+      return { type: 'thinking' };
     case 'redacted_thinking':
-      return { type: 'thinking', redacted: true, ...fieldsBeyond(block, ['data']) };
+      return { type: 'thinking', redacted: true };
     case 'tool_use':
       return toolHead(block, call);
     default:
@@ -57,20 +61,8 @@ const initialArguments = ({ input }: Json): string =>
 const mayBeEmpty = ({ stop = [], maxTokens }: GenerationRequest): boolean =>
   stop.length > 0 || maxTokens === 0;
 
-/** Kinds of delta that carry content, with its field. */
-const CONTENT = new Map([
-  ['text_delta', 'text'],
-  ['thinking_delta', 'thinking'],
-  ['input_json_delta', 'partial_json'],
-]);
-
-/** A delta of a native block, or undefined if its content is not a string: SDKs concatenate it. */
-const forwardable = (delta: Json): Json | undefined => {
-  const type = asString(delta.type);
-  const field = CONTENT.get(type ?? '');
-  if (!type || field === undefined) return type ? delta : undefined;
-  return asString(delta[field]) ? { type, [field]: delta[field] } : undefined;
-};
+/** Kinds of delta that carry content. */
+const CONTENT = ['text_delta', 'thinking_delta', 'input_json_delta'];
 
 /** A started block, with the fields that are written when it ends. */
 type StartedBlock = {
@@ -90,30 +82,15 @@ const signatureIn = (block: Json, head: BlockHead): string => {
   return asString(head.redacted ? block.data : block.signature) ?? '';
 };
 
-/** Kinds of delta that are for one kind of block, and are left out of any other. */
-const OF_ONE_KIND = ['signature_delta', 'citations_delta'];
-
-const isKindToCome = ({ type }: Json): boolean =>
-  typeof type === 'string' && type !== '' && !OF_ONE_KIND.includes(type);
-
 /** @throws UpstreamError for a known kind in the wrong block */
 const assertUnknownKind = (key: string, delta: Json) => {
   const type = asString(delta.type) ?? '';
-  if (!CONTENT.has(type)) return;
+  if (!CONTENT.includes(type)) return;
   throw new UpstreamError('malformed', `${type} for block ${key}, which takes none`);
 };
 
 /** Writes deltas by the kind of their block. */
 const createDeltaReader = (writer: EventWriter) => {
-  const forward = (key: string, fields: Json | undefined) => {
-    if (fields) writer.extra(key, { protocol: NAME, fields });
-  };
-
-  /** Thinking that is not shown is counted; clients add the counts up. */
-  const forwardProgress = (key: string, { type, estimated_tokens }: Json) => {
-    if (asCount(estimated_tokens)) forward(key, { type, thinking: '', estimated_tokens });
-  };
-
   const appendArguments = (block: StartedBlock, text: string) => {
     if (isCustom(block.head)) block.input += text;
     else {
@@ -124,24 +101,20 @@ const createDeltaReader = (writer: EventWriter) => {
 
   return (block: StartedBlock, delta: Json) => {
     const { key, head } = block;
-    if (head.type === 'native') return forward(key, forwardable(delta));
+    if (head.type === 'native') return undefined;
     const kind = isRedacted(head) ? 'redacted' : head.type;
     switch (`${kind} ${asString(delta.type)}`) {
       case 'text text_delta':
         return writer.delta(key, asString(delta.text) ?? '');
-      case 'text citations_delta':
-        return forward(key, delta);
       case 'thinking thinking_delta':
-        writer.delta(key, asString(delta.thinking) ?? '');
-        return forwardProgress(key, delta);
+        return writer.delta(key, asString(delta.thinking) ?? '');
       case 'thinking signature_delta':
         block.signature += asString(delta.signature) ?? '';
         return undefined;
       case 'tool-call input_json_delta':
         return appendArguments(block, asString(delta.partial_json) ?? '');
       default:
-        assertUnknownKind(key, delta);
-        return forward(key, isKindToCome(delta) ? delta : undefined);
+        return assertUnknownKind(key, delta);
     }
   };
 };

@@ -258,7 +258,7 @@ export const streamEncoder = (
         return blocks.start(event);
       case 'finish':
         return finish(event);
-      case 'extra':
+      case 'aside':
         return [];
       default:
         return blocks.append(event);

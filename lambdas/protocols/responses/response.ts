@@ -160,16 +160,15 @@ export const endOf = (reason: FinishReason, hasRefusal: boolean) => {
 /** A response that has ended. `service_tier` is the upstream's, if it names one. */
 export const endedResponse = (
   context: Context,
-  { reason, usage }: Pick<Generation, 'reason' | 'usage'>,
+  { usage }: Pick<Generation, 'usage'>,
   output: Json[],
   end: ReturnType<typeof endOf>,
 ): Json => {
   const { meta } = context;
-  const tier = asString(asRecord(reason.extras?.fields.response)?.service_tier);
   return responseOf(context, {
     ...end,
     ...(end.status === 'completed' && { completed_at: meta.now() }),
-    ...(tier !== undefined && { service_tier: tier }),
+    ...(usage?.serviceTier !== undefined && { service_tier: usage.serviceTier }),
     output,
     usage: encodeUsage(usage, meta.estimateInput),
   });

@@ -31,12 +31,10 @@ export const originOf = oncePer(new WeakMap<Target, string>(), ({ upstream, mode
 
 /** The id of a container belongs to the operator's account at one upstream, as a signature does. */
 const tagContainer = (reason: FinishReason, origin: string): FinishReason => {
-  const { extras } = reason;
-  const container = asRecord(extras?.fields.container);
-  const id = asString(container?.id);
-  if (extras === undefined || id === undefined) return reason;
-  const tagged = { ...container, id: `mrs1.${origin}.${id}` };
-  return { ...reason, extras: { ...extras, fields: { ...extras.fields, container: tagged } } };
+  const id = asString(reason.container?.id);
+  return id === undefined
+    ? reason
+    : { ...reason, container: { ...reason.container, id: `mrs1.${origin}.${id}` } };
 };
 
 /** The request's container with its original id; without the id for an upstream that did not issue it. */

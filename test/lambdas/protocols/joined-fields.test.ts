@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
-import { parseJson, readSse } from '../../support/sse-text.ts';
-import { chatWire, requestOf, translate } from '../../support/translate.ts';
+import { chatWire, decode, requestOf, wholeFor } from '../../support/translate.ts';
 
 type Json = Record<string, unknown>;
 
@@ -10,14 +9,14 @@ const chunk = (delta: Json, finish: string | null = null) => ({
   choices: [{ index: 0, delta, finish_reason: finish }],
 });
 
-/** What callers get of a message's members that only chat has, when a provider streams them in pieces. */
+/** What callers get of a whole message's members that only chat has, when a provider streams them in pieces. */
 const joined = async (...deltas: Json[]): Promise<Json> => {
   const chunks = [{ role: 'assistant', content: 'Hi' }, ...deltas].map((delta) => chunk(delta));
-  const text = await translate('chat', 'chat', chatWire([...chunks, chunk({}, 'stop')]));
-  const shown = readSse(text).flatMap(({ data = '' }) => (data.startsWith('{') ? [data] : []));
-  const all = shown.map((data) => parseJson(data) as { choices: { delta: Json }[] });
-  const members = all.flatMap(({ choices }) => choices.map(({ delta }) => delta));
-  const { role: _, content: __, ...rest } = Object.assign({}, ...members);
+  const request = requestOf('chat', { stream: false });
+  const wire = chatWire([...chunks, chunk({}, 'stop')]);
+  const { events } = await decode(upstreamProtocols.chat, wire, request);
+  const whole = JSON.parse(await wholeFor('chat', events, request));
+  const { role: _, content: __, refusal: ___, ...rest } = whole.choices[0].message;
   return rest;
 };
 
@@ -72,11 +71,11 @@ test.each<[what: string, lists: unknown[][], expected: unknown[]]>([
     [['a'], ['b', { index: 0 }], ['c']],
     ['a', 'b', { index: 0 }, 'c'],
   ],
-])('items of a list in a chat stream %s', async (_, lists, expected) => {
+])('items of a list in a chat stream that is collected %s', async (_, lists, expected) => {
   expect(await details(...lists)).toEqual({ reasoning_details: expected });
 });
 
-test('a member of a chat stream that comes as null later keeps its value, and objects are merged', async () => {
+test('a member of a collected chat stream that comes as null later keeps its value, and objects are merged', async () => {
   expect(await joined({ note: null }, { note: 'a' }, { note: null })).toEqual({ note: 'a' });
   expect(await joined({ meta: { a: 1, b: 1 } }, { meta: { b: 2 } })).toEqual({
     meta: { a: 1, b: 2 },

@@ -1,10 +1,15 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { collect } from '../../../lambdas/protocols/collect.ts';
-import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
-import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
+import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { ChatCompletion } from '../../support/chat-schema.ts';
 import { WholeMessage } from '../../support/messages-schema.ts';
-import { chatWire, LABEL, messagesWire, requestOf, translate } from '../../support/translate.ts';
+import {
+  chatWire,
+  LABEL,
+  messagesWire,
+  requestOf,
+  translate,
+  wholeFor,
+} from '../../support/translate.ts';
 
 const MESSAGE = {
   id: 'msg_up1',
@@ -15,15 +20,11 @@ const MESSAGE = {
   usage: { input_tokens: 20, output_tokens: 7 },
 };
 
-async function* once(events: GenerationEvent[]): AsyncGenerator<GenerationEvent[]> {
-  yield events;
-}
-
 /** What a caller of `to` is answered when an upstream of the messages family answers `wire`. */
 const answerIn = async (to: 'chat' | 'messages', wire: object) => {
   const request = requestOf(to, { stream: false });
   const events = upstreamProtocols.messages.decodeResponse(wire, request);
-  return callerProtocols[to].encodeResponse(await collect(once(events)), request, LABEL);
+  return JSON.parse(await wholeFor(to, events, request));
 };
 
 test('a usage count too large to be added up is ignored', async () => {
@@ -32,15 +33,11 @@ test('a usage count too large to be added up is ignored', async () => {
   expect(body.usage).toMatchObject({ prompt_tokens: LABEL.estimateInput(), total_tokens: 18 });
 });
 
-test('counts of server tools are complete, and no other usage fields are forwarded', async () => {
-  const usage = { ...MESSAGE.usage, server_tool_use: { web_search_requests: 2, account: 'x' } };
+test('counts of server tools are those of the upstream, without its account', async () => {
+  const COUNTS = { web_search_requests: 2, web_fetch_requests: 0 };
+  const usage = { ...MESSAGE.usage, server_tool_use: { ...COUNTS, account: 'x' } };
   const body = WholeMessage.parse(await answerIn('messages', { ...MESSAGE, usage }));
-  expect(body.usage.server_tool_use).toEqual({ web_search_requests: 2, web_fetch_requests: 0 });
-});
-
-test('stop_details that are not an object are dropped', async () => {
-  const body = await answerIn('messages', { ...MESSAGE, stop_details: 'because' });
-  expect(WholeMessage.parse(body).stop_details).toBeNull();
+  expect(body.usage.server_tool_use).toEqual(COUNTS);
 });
 
 const INPUT_AS_TEXT = { type: 'tool_use', id: 'toolu_1', name: 'read', input: '{"path":"a.ts"}' };

@@ -208,12 +208,7 @@ const STREAMS: Stream[] = [
         },
       }),
     ],
-    // Deltas without text are left out, and log probabilities that are not asked for.
-    changed: [
-      'choices.delta[assistant].reasoning_content',
-      'choices.logprobs',
-      'choices.delta.content',
-    ],
+    changed: [],
     content: ['Well', ', now.', 'Good', ' day.'],
   },
 ];

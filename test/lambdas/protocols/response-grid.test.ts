@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { collect } from '../../../lambdas/protocols/collect.ts';
+import { collect, writeResponse } from '../../../lambdas/protocols/collect.ts';
 import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
 import type { CallerProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
@@ -22,9 +22,9 @@ async function* once(events: GenerationEvent[]) {
 const answer = async ({ from, input }: UpstreamCase, to: CallerProtocolName): Promise<object> => {
   const request = requestOf(to, { stream: false });
   try {
-    const events = upstreamProtocols[from].decodeResponse(JSON.parse(input), request);
+    const events = upstreamProtocols[from].decodeResponse(JSON.parse(input), request, input);
     const generation = await collect(once(events.map(createOriginTagger(MARK))));
-    return callerProtocols[to].encodeResponse(generation, request, LABEL);
+    return JSON.parse(writeResponse(callerProtocols[to], generation, { request, meta: LABEL }));
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
     return { fault: error.kind };

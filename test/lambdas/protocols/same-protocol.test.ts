@@ -1,32 +1,35 @@
 import { describe, expect, test } from 'vitest';
-import { collect } from '../../../lambdas/protocols/collect.ts';
 import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
-import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
+import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import {
   createOriginTagger,
   stripForeignThinking,
 } from '../../../lambdas/protocols/thinking/origin.ts';
-import { chatWire, decode, LABEL, messagesWire, requestOf } from '../../support/translate.ts';
+import { parseJson, readSse } from '../../support/sse-text.ts';
+import {
+  chatWire,
+  decode,
+  LABEL,
+  messagesWire,
+  requestOf,
+  translate,
+  wholeFor,
+} from '../../support/translate.ts';
 
 type Json = Record<string, unknown>;
 
-async function* batchOf(events: GenerationEvent[]) {
-  yield events;
-}
+const WHOLE = { stream: false };
 
-const wholeAgain = async (name: 'chat' | 'messages', events: GenerationEvent[]): Promise<Json> => {
-  const generation = await collect(batchOf(events));
-  // What JSON has: no undefined members.
-  return JSON.parse(
-    JSON.stringify(callerProtocols[name].encodeResponse(generation, requestOf(name), LABEL)),
-  );
-};
+const wholeAgain = async (name: 'chat' | 'messages', events: GenerationEvent[]): Promise<Json> =>
+  JSON.parse(await wholeFor(name, events, requestOf(name, WHOLE)));
 
 const again = async (name: 'chat' | 'messages', answer: Json): Promise<Json> =>
-  wholeAgain(name, upstreamProtocols[name].decodeResponse(answer, requestOf(name)));
+  wholeAgain(name, upstreamProtocols[name].decodeResponse(answer, requestOf(name, WHOLE)));
 
-/** Named by the router, whichever protocol the upstream has. */
+/** Named by the router. */
 const CHAT_NAMES = { id: 'chatcmpl-Label', created: LABEL.created, model: LABEL.model };
+/** Of the upstream that `translate` reads. */
+const MARK = 'eeeeeeeeeeee';
 const MESSAGES_NAMES = { id: 'msg_Label', model: LABEL.model };
 
 const CHAT_USAGE = {
@@ -116,20 +119,21 @@ describe('a response for a caller of the same protocol', () => {
       chunk({}, 'stop', { citations: CHAT.citations, search_results: CHAT.search_results }),
       { choices: [], usage: CHAT_USAGE },
     ]);
-    const { events } = await decode(upstreamProtocols.chat, wire, requestOf('chat'));
+    const { events } = await decode(upstreamProtocols.chat, wire, requestOf('chat', WHOLE));
     expect(await wholeAgain('chat', events)).toEqual(CHAT);
-    const encoder = callerProtocols.chat.streamEncoder(requestOf('chat'), LABEL);
-    const sent = events
-      .flatMap(encoder.push)
-      .map((message) => ('data' in message ? message.data : ''));
-    const last = JSON.parse(sent.at(-2) ?? '');
-    const { annotations, reasoning_details } = MESSAGE;
-    expect(last).toMatchObject({
+    const sent = readSse(await translate('chat', 'chat', wire));
+    const [, signed, annotated, last] = sent.map(({ data }) => data);
+    expect(parseJson(last ?? '')).toMatchObject({
       service_tier: 'default',
       citations: CHAT.citations,
       usage: CHAT_USAGE,
     });
-    expect(last.choices[0].delta).toEqual({ annotations, reasoning_details });
+    expect(parseJson(signed ?? '')).toMatchObject({
+      choices: [{ delta: { reasoning_details: [{ signature: 's' }] } }],
+    });
+    expect(parseJson(annotated ?? '')).toMatchObject({
+      choices: [{ delta: { annotations: MESSAGE.annotations } }],
+    });
   });
 
   test('a whole message keeps its container, applied edits, service and steps', async () => {
@@ -161,16 +165,12 @@ describe('a response for a caller of the same protocol', () => {
       },
       { type: 'message_stop' },
     ]);
-    const request = requestOf('messages');
-    const { events } = await decode(upstreamProtocols.messages, wire, request);
+    const { events } = await decode(upstreamProtocols.messages, wire, requestOf('messages', WHOLE));
     expect(await wholeAgain('messages', events)).toEqual(MESSAGES);
-    const encoder = callerProtocols.messages.streamEncoder(request, LABEL);
-    const sent = events
-      .flatMap(encoder.push)
-      .map((message) => ('data' in message ? message.data : '{}'));
-    expect(JSON.parse(sent.at(-2) ?? '')).toMatchObject({
+    const sent = readSse(await translate('messages', 'messages', wire));
+    expect(parseJson(sent.at(-2)?.data ?? '')).toMatchObject({
       context_management: EDITS,
-      delta: { container },
+      delta: { container: { ...container, id: `mrs1.${MARK}.${container.id}` } },
     });
   });
 
@@ -190,7 +190,7 @@ describe('the container of a message', () => {
   const tagged = (origin: string): unknown => {
     const events = upstreamProtocols.messages.decodeResponse(MESSAGES, requestOf('messages'));
     const finish = events.map(createOriginTagger(origin)).at(-1);
-    return finish?.type === 'finish' ? finish.reason.extras?.fields.container : undefined;
+    return finish?.type === 'finish' ? finish.reason.container : undefined;
   };
 
   test.each([

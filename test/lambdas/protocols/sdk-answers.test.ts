@@ -1,7 +1,5 @@
 import { describe, test } from 'vitest';
-import { collect } from '../../../lambdas/protocols/collect.ts';
-import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
-import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
+import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { createOriginTagger } from '../../../lambdas/protocols/thinking/origin.ts';
 import {
   differencesIn,
@@ -10,7 +8,7 @@ import {
   withoutEffect,
 } from '../../support/member-paths.ts';
 import { samplesOf } from '../../support/samples-of-type.ts';
-import { LABEL, requestOf } from '../../support/translate.ts';
+import { requestOf, wholeFor } from '../../support/translate.ts';
 
 /**
  * Every member of a whole response in the official SDKs' types, nested ones too. A new version of an SDK that
@@ -114,7 +112,7 @@ const LAWS: Law[] = [
       prompt_tokens: 9,
       total_tokens: 16,
     },
-    made: { ...NAMES, 'choices.message[assistant].function_call': OLDER_FORM },
+    made: { id: NAMED, model: NAMED, 'choices.message[assistant].function_call': OLDER_FORM },
     dropped: {
       ...NAMES,
       object: NAMED,
@@ -149,19 +147,14 @@ const LAWS: Law[] = [
   },
 ];
 
-async function* once(events: GenerationEvent[]) {
-  yield events;
-}
-
 const DRAW = { type: 'custom', custom: { name: 'draw' } };
 
 const translate = (from: Law['from'], to: 'chat' | 'messages' | 'responses') => {
   const request = requestOf(to, { stream: false, ...(to === 'chat' && { tools: [DRAW] }) });
   return async (answer: unknown): Promise<{ sent: unknown }> => {
     const events = upstreamProtocols[from].decodeResponse(answer, request);
-    const generation = await collect(once(events.map(createOriginTagger(ORIGIN))));
-    const whole = callerProtocols[to].encodeResponse(generation, request, LABEL);
-    return { sent: JSON.parse(JSON.stringify(whole)) };
+    const tagged = events.map(createOriginTagger(ORIGIN));
+    return { sent: JSON.parse(await wholeFor(to, tagged, request)) };
   };
 };
 

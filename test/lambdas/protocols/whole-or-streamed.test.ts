@@ -14,7 +14,7 @@ import { createOriginTagger } from '../../../lambdas/protocols/thinking/origin.t
 import { UPSTREAMS, type UpstreamCase, upstreamCases } from '../../support/golden.ts';
 import { assertResponsesStream } from '../../support/responses-stream.ts';
 import { readSse } from '../../support/sse-text.ts';
-import { decode, LABEL, requestOf } from '../../support/translate.ts';
+import { decode, LABEL, requestOf, wholeFor } from '../../support/translate.ts';
 
 const MARK = 'eeeeeeeeeeee';
 
@@ -33,14 +33,17 @@ const requestFor = ({ read }: UpstreamCase, to: UpstreamProtocolName): Generatio
 /** What the caller reads when the answer comes as a stream, and when it comes in one piece. */
 const readBoth = async (example: UpstreamCase, to: UpstreamProtocolName) => {
   const request = requestFor(example, to);
-  const { events, fault } = await decode(upstreamProtocols[example.from], example.input, request);
+  const { from, input } = example;
+  const { events, fault } = await decode(upstreamProtocols[from], input, request);
   if (fault) return undefined;
-  const sealed = events.map(createOriginTagger(MARK));
   const encoder = callerProtocols[to].streamEncoder(request, LABEL);
+  const sealed = events.map(createOriginTagger(MARK));
   const stream = sealed.flatMap(encoder.push).map(formatSse).join('');
-  const whole = callerProtocols[to].encodeResponse(await collect(once(sealed)), request, LABEL);
-  const streamed = (await decode(upstreamProtocols[to], stream, request)).events;
-  const read = upstreamProtocols[to].decodeResponse(whole, request);
+  const asked = { ...request, stream: false };
+  const collected = (await decode(upstreamProtocols[from], input, asked)).events;
+  const whole = JSON.parse(await wholeFor(to, collected.map(createOriginTagger(MARK)), asked));
+  const streamed = (await decode(upstreamProtocols[to], stream, asked)).events;
+  const read = upstreamProtocols[to].decodeResponse(whole, asked);
   return { streamed: await collect(once(streamed)), whole: await collect(once(read)) };
 };
 
@@ -48,7 +51,7 @@ const proseOf = (blocks: AnswerBlock[], type: 'text' | 'thinking'): string =>
   blocks.map((block) => (block.type === type ? block.text : '')).join('');
 
 /** The whole wire of messages has arguments as an object, `{}` for those that the token cap cut. */
-const inObjects = ({ extra, ...block }: AnswerBlock) =>
+const inObjects = (block: AnswerBlock) =>
   block.type === 'tool-call'
     ? { ...block, arguments: readJsonObject(block.arguments) ?? {} }
     : block.type === 'native'

@@ -1,23 +1,30 @@
 import { describe, expect, test } from 'vitest';
+import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
 import type { StreamDecoder } from '../../../lambdas/protocols/protocol.ts';
 import type { UPSTREAM_PROTOCOLS } from '../../../lambdas/protocols/protocol-name.ts';
-import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
+import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { UpstreamError } from '../../../lambdas/protocols/rejections/upstream-error.ts';
 import { createSseReader } from '../../../lambdas/protocols/sse.ts';
 import { withFrame } from '../../../lambdas/upstreams/read-answer.ts';
 import { cpuMsOf } from '../../support/cpu-time.ts';
 import { upstreamCases } from '../../support/golden.ts';
 import { fc } from '../../support/seeds.ts';
-import { requestOf } from '../../support/translate.ts';
+import { LABEL, requestOf } from '../../support/translate.ts';
 
 const REQUEST = requestOf('chat');
 
-/** The events of each message, up to the first failure. */
-const decodeAll = (decoder: StreamDecoder, messages: string[]) => {
+/** The events of each message and what a caller reads of them, up to the first failure. */
+const decodeAll = (decoder: StreamDecoder, messages: string[], request = REQUEST) => {
+  const caller = request === REQUEST ? callerProtocols.chat : callerProtocols.messages;
+  const encoder = caller.streamEncoder(request, LABEL);
   const results: unknown[] = [];
+  const add = (events: GenerationEvent[]) => {
+    const sent = events.flatMap(encoder.push);
+    results.push({ events: events.map(({ received: _, ...event }) => event), sent });
+  };
   try {
-    for (const data of messages) results.push(decoder.push({ data }));
-    results.push(decoder.end());
+    for (const data of messages) add(decoder.push({ data }));
+    add(decoder.end());
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
     results.push(error.message);
@@ -25,9 +32,13 @@ const decodeAll = (decoder: StreamDecoder, messages: string[]) => {
   return results;
 };
 
+/** For a caller of the same protocol, whose messages are relayed, and for one of another. */
 const assertSame = (name: (typeof UPSTREAM_PROTOCOLS)[number], messages: string[]) => {
-  const decoder = () => upstreamProtocols[name].streamDecoder(REQUEST);
-  expect(decodeAll(withFrame(decoder()), messages)).toEqual(decodeAll(decoder(), messages));
+  for (const request of [REQUEST, requestOf('messages')]) {
+    const decoder = () => upstreamProtocols[name].streamDecoder(request);
+    const framed = decodeAll(withFrame(decoder()), messages, request);
+    expect(framed).toEqual(decodeAll(decoder(), messages, request));
+  }
 };
 
 test.each(upstreamCases('streams', 'sse'))(
@@ -157,9 +168,9 @@ test.each([
   for (const [index, content] of ['one', ' "two"', ' three', ' 😀', ' \\five'].entries()) {
     const chunk = { id: '1', choices: [{ index: 0, delta: { content } }] };
     const padding = paddings.length > 1 ? { obfuscation: paddings[index] } : {};
-    expect(framed.push({ data: JSON.stringify({ ...chunk, ...padding }) })).toContainEqual({
-      ...{ type: 'block-delta', index: 0, delta: content },
-    });
+    expect(framed.push({ data: JSON.stringify({ ...chunk, ...padding }) })).toContainEqual(
+      expect.objectContaining({ type: 'block-delta', index: 0, delta: content }),
+    );
   }
   expect(decoded).toBe(2);
 });

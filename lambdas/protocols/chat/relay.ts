@@ -1,0 +1,283 @@
+import { asArray, asNumber, asRecord, asString, type Json } from '../bytes/json.ts';
+import { editsOver, hide } from '../bytes/overlay.ts';
+import { type Edit, remove, set } from '../bytes/splice.ts';
+import type { EventOf, GenerationEvent, GenerationRequest, ResponseMeta } from '../generation.ts';
+import { edited, type Relay } from '../relay.ts';
+import type { SseMessage } from '../sse.ts';
+import { encodeFinishReason } from './finish-reason.ts';
+import { usesFunctions } from './functions.ts';
+import { includesUsage } from './request.ts';
+import { encodeUsage } from './usage.ts';
+
+type Path = Edit['path'];
+type Finish = EventOf<'finish'>;
+/** A chunk that is sent at the end. */
+type Held = { data: string; value: Json; edits: Edit[] };
+
+const isFinish = (event: GenerationEvent | undefined): event is Finish => event?.type === 'finish';
+
+const isText = (value: unknown): boolean => value == null || typeof value === 'string';
+
+const isEnded = (choice: unknown): boolean =>
+  (asString(asRecord(choice)?.finish_reason) ?? '') !== '';
+
+const choicesIn = ({ choices }: Json): Json[] => asArray(choices).map((one) => asRecord(one) ?? {});
+
+// --- calls ---
+
+type Call = { name: string; id: unknown; custom?: true };
+
+const nameIn = ({ function: own, custom }: Json): string =>
+  asString((asRecord(custom) ?? asRecord(own))?.name) ?? '';
+
+/** The edits of a call's first fragment: the caller's name of the tool. Undefined unless clients read the call so. */
+const openingEdits = (fragment: Json, head: Call | undefined, path: Path): Edit[] | undefined => {
+  const name = nameIn(fragment);
+  const member = asRecord(fragment.custom) ? 'custom' : 'function';
+  if (!head || name === '' || fragment.id !== head.id) return undefined;
+  if (member !== (head.custom ? 'custom' : 'function')) return undefined;
+  return name === head.name ? [] : [set([...path, member, 'name'], head.name)];
+};
+
+/** Of a later fragment: some clients join what is repeated. */
+const continuingEdits = (fragment: Json, path: Path): Edit[] | undefined => {
+  if (nameIn(fragment) !== '' || (fragment.id ?? '') !== '') return undefined;
+  const own = asRecord(fragment.function);
+  return [
+    ...('id' in fragment ? [remove([...path, 'id'])] : []),
+    ...(own && 'name' in own ? [remove([...path, 'function', 'name'])] : []),
+  ];
+};
+
+const hasTextArguments = ({ function: own, custom }: Json): boolean =>
+  isText(asRecord(custom)?.input) && isText(asRecord(own)?.arguments);
+
+/** The edits of the fragments of calls; undefined if clients would not put them together as they were decoded. */
+const createCallEdits = () => {
+  let count = 0;
+
+  const fragmentEdits = (fragment: Json, heads: Call[], path: Path): Edit[] | undefined => {
+    const index = asNumber(fragment.index) ?? -1;
+    if (index < 0 || index > count || !hasTextArguments(fragment)) return undefined;
+    if (index < count) return continuingEdits(fragment, path);
+    count += 1;
+    return openingEdits(fragment, heads.shift(), path);
+  };
+
+  return (delta: Json, opened: Call[], path: Path): Edit[] | undefined => {
+    const calls = asArray(delta.tool_calls);
+    const heads = [...opened];
+    const edits: Edit[] = [];
+    for (const [at, fragment] of calls.entries()) {
+      const own = fragmentEdits(asRecord(fragment) ?? {}, heads, [...path, at]);
+      if (!own) return undefined;
+      edits.push(...own);
+    }
+    // Some clients read an empty list as a call.
+    if (calls.length === 0 && Array.isArray(delta.tool_calls)) edits.push(remove(path));
+    return heads.length === 0 ? edits : undefined;
+  };
+};
+
+// --- choices ---
+
+/** Reasoning has one name for callers, and two among upstreams. */
+const reasoningEdits = ({ reasoning, reasoning_content: known }: Json, path: Path): Edit[] => {
+  if (typeof reasoning !== 'string') return [];
+  const moved = known ? [] : [set([...path, 'reasoning_content'], reasoning)];
+  return [...moved, remove([...path, 'reasoning'])];
+};
+
+const isPlain = (delta: Json): boolean =>
+  isText(delta.content) &&
+  isText(delta.refusal) &&
+  isText(delta.reasoning_content) &&
+  isText(delta.reasoning) &&
+  delta.function_call == null &&
+  (delta.tool_calls == null || Array.isArray(delta.tool_calls));
+
+/** Edits the chunks of one choice. */
+const createChoiceEdits = () => {
+  const callEdits = createCallEdits();
+  let hasRole = false;
+
+  /** Some clients join what later chunks repeat. */
+  const roleEdits = ({ role }: Json, path: Path): Edit[] => {
+    const isFirst = !hasRole;
+    hasRole = true;
+    if (isFirst) return role === 'assistant' ? [] : [set([...path, 'role'], 'assistant')];
+    return role == null ? [] : [remove([...path, 'role'])];
+  };
+
+  /** Undefined if the choice is none of a stream, or in a form that clients would read in another way. */
+  return (choice: Json, opened: Call[], path: Path): Edit[] | undefined => {
+    const delta = asRecord(choice.delta);
+    if (!delta || !isPlain(delta)) return undefined;
+    const at = [...path, 'delta'];
+    const ofCalls = callEdits(delta, opened, [...at, 'tool_calls']);
+    if (!ofCalls) return undefined;
+    const isUnended = !isEnded(choice) && choice.finish_reason !== null;
+    return [
+      ...hide(choice, path),
+      ...hide(delta, at),
+      ...roleEdits(delta, at),
+      ...reasoningEdits(delta, at),
+      ...ofCalls,
+      ...(isUnended ? [set([...path, 'finish_reason'], null)] : []),
+    ];
+  };
+};
+
+const callsOf = (events: GenerationEvent[], choice: number): Call[] =>
+  events.flatMap((event) =>
+    event.type === 'block-start' &&
+    event.block.type === 'tool-call' &&
+    (event.choice ?? 0) === choice
+      ? [event.block]
+      : [],
+  );
+
+// --- the end ---
+
+const COUNTS = ['prompt_tokens', 'completion_tokens', 'total_tokens'];
+
+const usageIn = ({ usage }: Json): Json | undefined => {
+  const counts = asRecord(usage);
+  return counts && COUNTS.some((name) => counts[name] != null) ? counts : undefined;
+};
+
+/** The counts that a chunk gets: those of another chunk, put right. */
+const usageFrom = (usage: Json, counts: Json): Json => {
+  const own = Object.entries(usage).filter(([name]) => hide({ [name]: 0 }).length === 0);
+  const merged: Json = { ...Object.fromEntries(own), ...counts };
+  for (const [name, value] of Object.entries(counts)) {
+    if (asRecord(value)) merged[name] = { ...asRecord(usage[name]), ...asRecord(value) };
+  }
+  return merged;
+};
+
+const usageEdits = (value: Json, counts: Json): Edit[] =>
+  usageIn(value) ? editsOver(value, { usage: counts }) : [set(['usage'], counts)];
+
+const isLastOfChoice = (message: SseMessage): boolean =>
+  'data' in message && choicesIn(JSON.parse(message.data)).some(isEnded);
+
+/** The members of chunks that are not sent. */
+const membersFrom = (value: Json, others: Held[]): Edit[] =>
+  others.flatMap((other) =>
+    Object.entries(other.value).flatMap(([name, member]) =>
+      name in value || name === 'usage' || hide({ [name]: 0 }).length > 0
+        ? []
+        : [set([name], member)],
+    ),
+  );
+
+/**
+ * Relays the chunks of one response. Those with finish reasons wait for the counts, which callers get on a last chunk, on
+ * that of the finish reason or not at all, as they asked.
+ */
+export const createRelay = (request: GenerationRequest, meta: ResponseMeta): Relay => {
+  const asked = includesUsage(request);
+  const count = request.choices ?? 1;
+  const editsOfChoice = Array.from({ length: count }, createChoiceEdits);
+  const ended = new Set<number>();
+  const ends: Held[] = [];
+  const others: Held[] = [];
+
+  const named = (value: Json): Edit[] =>
+    editsOver(value, {
+      id: `chatcmpl-${meta.id}`,
+      object: 'chat.completion.chunk',
+      created: asNumber(value.created) ?? meta.created,
+      model: meta.model,
+    });
+
+  /** Upstreams are always asked for counts, and some send them on every chunk. */
+  const withoutUsage = (value: Json): Edit[] => {
+    if (!('usage' in value)) return [];
+    if (asked !== true) return [remove(['usage'])];
+    return value.usage === null ? [] : [set(['usage'], null)];
+  };
+
+  const indexOf = ({ index }: Json): number =>
+    request.choices === undefined && index === undefined ? 0 : (asNumber(index) ?? -1);
+
+  const chunkEdits = (value: Json, events: GenerationEvent[]): Edit[] | undefined => {
+    const edits = named(value);
+    for (const [at, choice] of choicesIn(value).entries()) {
+      const index = indexOf(choice);
+      const path = ['choices', at];
+      const own = editsOfChoice[index]?.(choice, callsOf(events, index), path);
+      if (!own) return undefined;
+      if (choice.index === undefined) edits.push(set([...path, 'index'], 0));
+      edits.push(...own);
+    }
+    return edits;
+  };
+
+  const pushChunk = (data: string, value: Json, events: GenerationEvent[]) => {
+    const choices = choicesIn(value);
+    const isBare = events.every(({ type }) => type === 'aside');
+    // One without choices, which some clients cannot read, adds its members to the last one.
+    const isOver = choices.every((choice) => ended.has(indexOf(choice)));
+    const edits = chunkEdits(value, events);
+    if (!edits || choices.length > count || (isOver && !isBare)) return undefined;
+    if (isOver) {
+      others.push({ data, value, edits });
+      return [];
+    }
+    const ending = choices.filter(isEnded);
+    if (ending.length === 0) return [edited(data, [...edits, ...withoutUsage(value)])];
+    if (ending.length < choices.length) return undefined;
+    for (const choice of ending) ended.add(indexOf(choice));
+    ends.push({ data, value, edits });
+    return [];
+  };
+
+  const reasonEdits = ({ value }: Held, { reason, others: reasons = [] }: Finish): Edit[] =>
+    choicesIn(value).flatMap((choice, at) => {
+      const own = reasons[indexOf(choice) - 1] ?? reason;
+      const word = encodeFinishReason(own, request);
+      return choice.finish_reason === word ? [] : [set(['choices', at, 'finish_reason'], word)];
+    });
+
+  /** The last chunk, which has no choices: that of the upstream, or one like its last one with a choice. */
+  const usageChunk = (last: Held, counts: Json): SseMessage => {
+    const { data, value } = others.find((other) => usageIn(other.value)) ?? last;
+    const choices = choicesIn(value).length === 0 ? [] : [set(['choices'], [])];
+    return edited(data, [...named(value), ...usageEdits(value, counts), ...choices]);
+  };
+
+  const finish = (event: Finish, encoded: SseMessage[]): SseMessage[] | undefined => {
+    const last = ends.at(-1);
+    if (!last) return undefined;
+    const counts = encodeUsage(event.usage, meta.estimateInput);
+    const source = others.map(({ value }) => usageIn(value)).findLast(Boolean);
+    const ownUsage = (value: Json): Edit[] =>
+      source && !usageIn(value)
+        ? [set(['usage'], usageFrom(source, counts))]
+        : usageEdits(value, counts);
+    const sent = ends.map((end) => {
+      const { data, value, edits } = end;
+      const rest = end === last ? membersFrom(value, others) : [];
+      const hasUsage = end === last && asked === undefined;
+      const usage = hasUsage ? ownUsage(value) : withoutUsage(value);
+      return edited(data, [...edits, ...reasonEdits(end, event), ...rest, ...usage]);
+    });
+    const fragments = encoded.findIndex(isLastOfChoice);
+    return [
+      // Empty arguments as `{}`.
+      ...encoded.slice(0, Math.max(0, fragments)),
+      ...sent,
+      ...(asked ? [usageChunk(last, counts)] : []),
+      { data: '[DONE]' },
+    ];
+  };
+
+  return ({ data, value, events, encoded }) => {
+    const last = events.at(-1);
+    if (isFinish(last)) return finish(last, encoded);
+    if (usesFunctions(request)) return undefined;
+    return value ? pushChunk(data, value, events) : [];
+  };
+};
