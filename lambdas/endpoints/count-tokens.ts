@@ -3,6 +3,7 @@ import { countInputTokens, countingOf, estimateInputTokens } from '../catalog/es
 import { partsOf, type RequestParts } from '../catalog/request-parts.ts';
 import type { Tokenizers } from '../catalog/tokenizer.ts';
 import type { Meter } from '../metering/meter.ts';
+import type { JsonSource } from '../protocols/bytes/json.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
 import type { Breaker } from '../routing/breakers/breaker.ts';
@@ -21,6 +22,9 @@ type CountDeps = {
 
 /** A count, and what it is from: the response header `x-router-counted-by`. */
 type Count = { tokens: number; by: 'provider' | 'tokenizer' | 'estimate' };
+
+/** What is counted, and for whom. */
+type Counted = { request: GenerationRequest; source: JsonSource; owner: Owner };
 
 /** With the model's vocabulary where the catalog names one, else by rules. */
 const countHere = (target: Target, parts: RequestParts, tokenizers: Tokenizers): Count => {
@@ -41,21 +45,17 @@ export const createCountTokens = (deps: CountDeps): Endpoint => {
    * Undefined without a call where the target's breaker is open. How the call ends is not reported to the breaker, and it
    * takes no probe: counters have limits of their own, so it is not evidence about generations.
    */
-  const askProvider = async (target: Target, request: GenerationRequest, owner: Owner) => {
+  const askProvider = async (target: Target, { request, source, owner }: Counted) => {
     if (countAtProvider === undefined) return undefined;
     if (await breaker.isOpen(target, owner)) return undefined;
     const protocol = upstreamProtocols[target.protocol];
-    return countAtProvider({ target, protocol, request });
+    return countAtProvider({ target, protocol, request, source });
   };
 
-  const countOn = async (
-    target: Target,
-    request: GenerationRequest,
-    owner: Owner,
-  ): Promise<Count> => {
-    const tokens = await askProvider(target, request, owner);
+  const countOn = async (target: Target, counted: Counted): Promise<Count> => {
+    const tokens = await askProvider(target, counted);
     return tokens === undefined
-      ? countHere(target, partsOf(request), tokenizers)
+      ? countHere(target, partsOf(counted.request), tokenizers)
       : { tokens, by: 'provider' };
   };
 
@@ -67,7 +67,11 @@ export const createCountTokens = (deps: CountDeps): Endpoint => {
     await meter.admitFree(call.caller);
     const [target] = model.targets;
     if (!target) throw new Error('A model has at least one target.');
-    const { tokens, by } = await countOn(target, request, call.caller);
+    const { tokens, by } = await countOn(target, {
+      request,
+      source: call.source,
+      owner: call.caller,
+    });
     const headers = { 'x-router-counted-by': by };
     return { status: 200, headers, body: { ...countFields, input_tokens: tokens } };
   };

@@ -25,6 +25,8 @@ export type Profile = {
   media?: readonly Medium[] | undefined;
   /** On messages: the versions of the protocol that the provider knows; absent: every version. */
   versions?: readonly string[] | undefined;
+  /** Versions that it turned out not to know. */
+  versionsWithout?: readonly string[] | undefined;
   /** On messages: the betas of callers that are forwarded, all of them or those listed. @default all */
   betas?: 'forward' | readonly string[] | undefined;
   /** Betas that are never sent. */

@@ -141,10 +141,10 @@ export type UpstreamProtocol = {
   cannotSay(request: GenerationRequest, profile?: Profile): string[];
   /** The caller's fields that the target does not get, or gets with another meaning. */
   losses(request: GenerationRequest, target: WireTarget): string[];
-  /** How providers of the protocol count a prompt's tokens, if they offer it. */
+  /** How providers of the protocol count a prompt's tokens, if they offer it: they reject other members than these. */
   counter?: {
     path: string;
-    encodeRequest(request: GenerationRequest, target: WireTarget): Record<string, unknown>;
+    members: readonly string[];
     /** Undefined if the body is not a count. */
     decodeResponse(body: unknown): number | undefined;
   };

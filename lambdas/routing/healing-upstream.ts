@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { nameOf, type Target } from '../catalog/catalog.ts';
+import { asRecord } from '../protocols/bytes/json.ts';
 import { thinksAt } from '../protocols/fit-request.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import { levelsAmong } from '../protocols/profile.ts';
@@ -25,10 +26,13 @@ const heal = (call: UpstreamCall, differences: ModelDifference[]): UpstreamCall 
   target: withProfile(call.target, withDifferences(call.target.profile ?? {}, differences)),
 });
 
-const sentBy = ({ request, target, protocol, maxOutputTokens }: UpstreamCall) => {
+/** What two forms of a call differ in: the edits of a received body or the written one, and the headers. */
+const sentBy = ({ request, target, protocol, maxOutputTokens, source }: UpstreamCall) => {
   const wire = wireTargetOf(target, maxOutputTokens);
   const own = stripForeignThinking(request);
-  return [protocol.encodeRequest(own, wire), protocol.headers?.(own, wire)];
+  const received = asRecord(source?.value);
+  const edits = received && protocol.editsOf?.(own, wire, received);
+  return [edits ?? protocol.encodeRequest(own, wire), protocol.headers?.(own, wire)];
 };
 
 const differenceOf = (error: unknown): ModelDifference | undefined =>

@@ -1,7 +1,10 @@
 import type { Target } from '../catalog/catalog.ts';
 import { createConnectionPools } from '../http-client/connections.ts';
+import { asRecord, type JsonSource } from '../protocols/bytes/json.ts';
+import { remove, splice } from '../protocols/bytes/splice.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
-import { type UpstreamProtocol, wireTargetOf } from '../protocols/protocol.ts';
+import { type UpstreamProtocol, type WireTarget, wireTargetOf } from '../protocols/protocol.ts';
+import type { Bytes } from '../support/bytes.ts';
 import type { Clock } from '../support/clock.ts';
 import { CONNECT_MS } from './deadlines.ts';
 import { post } from './post.ts';
@@ -14,6 +17,22 @@ export type CountCall = {
   /** The target's protocol. */
   protocol: UpstreamProtocol;
   request: GenerationRequest;
+  /** The caller's body, of which the provider gets what it counts. */
+  source: JsonSource;
+};
+
+/** The body with the edits of what is counted; undefined for a body of another protocol. */
+const bodyOf = (
+  { protocol: { editsOf, counter }, request, source }: CountCall,
+  target: WireTarget,
+): Bytes | undefined => {
+  const received = asRecord(source.value);
+  const edits = received && editsOf?.(request, target, received);
+  if (!received || !edits || !counter) return undefined;
+  const isCounted = (name: unknown) => counter.members.some((member) => member === name);
+  const others = Object.keys(received).filter((name) => !isCounted(name));
+  const ofCounted = edits.filter(({ path: [name] }) => isCounted(name));
+  return splice(source, [...ofCounted, ...others.map((name) => remove([name]))]);
 };
 
 /**
@@ -32,12 +51,13 @@ export const createCountAtProvider = (parts: {
   const { secrets, clock } = parts;
   const connectionsTo = createConnectionPools({ clock, connectMs: CONNECT_MS });
 
-  const ask = async ({ target, protocol, request }: CountCall, signal: AbortSignal) => {
+  const ask = async (call: CountCall, signal: AbortSignal) => {
+    const { target, protocol, request } = call;
     const { counter } = protocol;
-    if (counter === undefined || target.secret === undefined) return undefined;
     const wireTarget = wireTargetOf(target, request.maxTokens ?? 1);
+    const body = bodyOf(call, wireTarget);
+    if (counter === undefined || target.secret === undefined || !body) return undefined;
     const url = urlOf(target.baseUrl, counter.path);
-    const body = JSON.stringify(counter.encodeRequest(request, wireTarget));
     const { value: secret } = await secrets.get(target.secret, signal);
     const credential = await protocol
       .endpoint(wireTarget)

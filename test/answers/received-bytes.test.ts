@@ -34,14 +34,23 @@ const ANSWER = [
 
 const TEXTS = { small: 'é字😀', large: 'é字😀 and words '.repeat(30_000) };
 
-const start = async () => {
+const start = async ({
+  vision = false,
+  ...members
+}: {
+  toolCallIds?: 'short';
+  vision?: boolean;
+} = {}) => {
   const upstream = await startMisbehaving((response, { url }) => {
     if (url?.endsWith('/chat/completions')) return answer(response);
     response.writeHead(200, { 'content-type': 'text/event-stream' }).end(ANSWER);
   });
   const fleet = await startFleet({
     models: WIRES.map((wire) =>
-      modelOn([targetAt(upstream.url, { protocol: wire, upstream: wire })], { id: wire }),
+      modelOn([targetAt(upstream.url, { protocol: wire, upstream: wire, ...members })], {
+        id: wire,
+        vision,
+      }),
     ),
     clock: systemClock,
   });
@@ -87,6 +96,24 @@ test('of a member that a request repeats the last one is checked, and the only o
       expect(sent.match(/"model"/g), repeated).toHaveLength(1);
       expect(sent, repeated).toContain('"b":1.0');
     }
+  }
+  await fleet.close();
+});
+
+const NEW = '"zz":18446744073709551616';
+
+/** Histories that a vendor would reject: ids that another protocol made, and one that the target's profile shortens. */
+const REPAIRED = {
+  chat: `{"model":"chat",${NEW},"messages":[{"role":"user","content":[{"type":"text","text":"hi",${NEW}},{"type":"image_url","image_url":{"url":"data:image/png;base64,aGk=",${NEW}},${NEW}}],${NEW}},{"role":"assistant","content":null,"tool_calls":[{"id":"a.long.id","type":"function","function":{"name":"read","arguments":"{}",${NEW}},${NEW}}],${NEW}},{"role":"tool","tool_call_id":"a.long.id","content":"ok",${NEW}}],"tools":[{"type":"function","function":{"name":"read","parameters":{},${NEW}},${NEW}}],"tool_choice":{"type":"function","function":{"name":"read",${NEW}},${NEW}},"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{},${NEW}},${NEW}}}`,
+  messages: `{"model":"messages","max_tokens":9,${NEW},"messages":[{"role":"user","content":[{"type":"text","text":"hi",${NEW}},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk=",${NEW}},${NEW}}],${NEW}},{"role":"assistant","content":[{"type":"tool_use","id":"a.long.id","name":"read","input":{${NEW}},${NEW}}],${NEW}},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a.long.id","content":[{"type":"text","text":"ok",${NEW}}],${NEW}}],${NEW}}],"tools":[{"name":"read","input_schema":{"type":"object"},${NEW}}],"tool_choice":{"type":"auto",${NEW}}}`,
+};
+
+test('a history that is repaired for the vendor keeps the members that no vendor has yet', async () => {
+  const { fleet, ask } = await start({ toolCallIds: 'short', vision: true });
+  for (const wire of WIRES) {
+    const sent = await ask(wire, REPAIRED[wire]);
+    expect(sent, 'repaired').not.toContain('a.long.id');
+    expect(sent.split(NEW).length, sent).toBe(REPAIRED[wire].split(NEW).length);
   }
   await fleet.close();
 });

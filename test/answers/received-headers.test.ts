@@ -95,3 +95,29 @@ test.each([
   const newest = { 'anthropic-version': '2026-10-21' };
   expect((await sentTo({ profile }, headers, path)).headers).toEqual(newest);
 });
+
+test('a version that a provider rejects is asked for once, and then not again', async () => {
+  const words = (version: unknown) => `anthropic-version: "${version}" is not a valid version`;
+  const upstream = await startMisbehaving((response, { headers }) => {
+    const version = headers['anthropic-version'];
+    if (version === '2023-06-01') return answer(response);
+    const error = { type: 'invalid_request_error', message: words(version) };
+    response.writeHead(400, { 'content-type': 'application/json' });
+    return response.end(JSON.stringify({ type: 'error', error }));
+  });
+  const target = targetAt(upstream.url, { protocol: 'messages' });
+  const fleet = await startFleet({ models: [modelOn([target])], clock: systemClock });
+  const ask = async (version: string) => {
+    const before = upstream.seen.length;
+    await send(fleet.urls[0] ?? '', '/v1/messages', {
+      method: 'POST',
+      headers: { 'x-api-key': fleet.key, 'anthropic-version': version },
+      body: JSON.stringify({ model: 'vendor/model', ...BODY }),
+    });
+    return upstream.seen.slice(before).map(({ headers }) => headers['anthropic-version']);
+  };
+  expect(await ask('2026-10-21')).toEqual(['2026-10-21', '2023-06-01']);
+  expect(await ask('2026-10-21')).toEqual(['2023-06-01']);
+  expect(await ask('2023-06-01')).toEqual(['2023-06-01']);
+  await fleet.close();
+});

@@ -1,5 +1,5 @@
 import { invalidRequest } from '../../support/errors.ts';
-import { omitUndefined } from '../../support/omit-undefined.ts';
+import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import { asRecord, asString, isTooDeep, type Json, readJsonObject } from '../bytes/json.ts';
 import type {
   Block,
@@ -30,19 +30,25 @@ const decodeSource = (source: WireMedia): MediaSource =>
     ? { kind: 'url', url: source.url }
     : { kind: 'base64', mediaType: source.media_type, data: source.data };
 
+/** The block's fields with those of its source. */
+const mediaExtras = (fields: Json, source: Json) => {
+  const { type: _, url: __, media_type: ___, data: ____, ...rest } = source;
+  return extrasIfAny(NAME, isEmpty(rest) ? fields : { ...fields, source: rest });
+};
+
 const decodeImage = (block: BlockOf<'image'>, param: string): Block => {
   const { type, source, ...fields } = block;
   if (source.type === 'other') {
     return { type: 'native', protocol: NAME, value: { ...block, source: source.value } };
   }
   const image = assertImage(decodeSource(source), `${param}.source`);
-  return { type, source: image, ...extrasIfAny(NAME, fields) };
+  return { type, source: image, ...mediaExtras(fields, source) };
 };
 
 const decodeDocument = (block: BlockOf<'document'>, param: string): Block => {
   const { type, source, title, ...fields } = block;
   if (source.type === 'other') return decodeAsText({ ...block, source: source.value });
-  const rest = { ...omitUndefined({ title }), ...extrasIfAny(NAME, fields) };
+  const rest = { ...omitUndefined({ title }), ...mediaExtras(fields, source) };
   if (source.type === 'text') return { type, source: { kind: 'text', text: source.data }, ...rest };
   const media = decodeSource(source);
   assertMedia(media, `${param}.source`);
@@ -164,11 +170,15 @@ const encodeThinking = ({ text, signature, redacted, extras }: ThinkingBlock): J
 };
 
 const encodeMedia = (block: ImageBlock | DocumentBlock): Json => {
-  const fields = fieldsOf(block.extras);
+  const { source: rest, ...fields } = fieldsOf(block.extras);
   if (block.type === 'image') {
-    return { ...fields, type: 'image', source: encodeSource(block.source) };
+    return {
+      ...fields,
+      type: 'image',
+      source: { ...asRecord(rest), ...encodeSource(block.source) },
+    };
   }
-  const source = encodeDocumentSource(block.source);
+  const source = { ...asRecord(rest), ...encodeDocumentSource(block.source) };
   return omitUndefined({ ...fields, type: 'document', source, title: block.title });
 };
 

@@ -38,10 +38,15 @@ export const callerHeaders = (
 const VERSION = '2023-06-01';
 
 /** The caller's version if the target's provider knows it, else the provider's newest one. */
-const versionFor = ({ versions }: WireTarget, asked: string | undefined): string =>
-  asked !== undefined && versions?.includes(asked) !== false
-    ? asked
-    : (versions?.toSorted().at(-1) ?? VERSION);
+const versionFor = (
+  { versions, versionsWithout = [] }: WireTarget,
+  asked: string | undefined,
+): string => {
+  const isKnown = (version: string): boolean =>
+    versions?.includes(version) !== false && !versionsWithout.includes(version);
+  if (asked !== undefined && isKnown(asked)) return asked;
+  return versions?.filter(isKnown).toSorted().at(-1) ?? VERSION;
+};
 
 /** The headers of a call: the caller's, before them the betas of both, before them the target's own ones. */
 export const headersFor = (request: GenerationRequest, catalogTarget: WireTarget): HeaderMap => {

@@ -1,4 +1,3 @@
-import { omitUndefined } from '../../support/omit-undefined.ts';
 import { asCount, asRecord } from '../bytes/json.ts';
 import {
   type CallerProtocol,
@@ -49,18 +48,7 @@ export const messages: CallerProtocol & UpstreamProtocol & { name: typeof NAME }
   }),
   counter: {
     path: '/v1/messages/count_tokens',
-    encodeRequest: (request, target) => {
-      // The vendor rejects every other field.
-      const {
-        model,
-        messages: turns,
-        system,
-        tools,
-        tool_choice,
-        thinking,
-      } = encodeRequest(request, target);
-      return omitUndefined({ model, messages: turns, system, tools, tool_choice, thinking });
-    },
+    members: ['model', 'messages', 'system', 'tools', 'tool_choice', 'thinking'],
     decodeResponse: (body) => asCount(asRecord(body)?.input_tokens),
   },
   cannotSay,

@@ -15,7 +15,7 @@ export type ModelDifference =
   | { member: 'thinking'; without: ThinkingForm[]; use: ThinkingForm[] }
   /** `whenThinking`: perhaps only where the model thinks. */
   | { member: 'sampling'; without: readonly SamplingField[]; whenThinking?: true }
-  | { member: 'betas'; without: string[] }
+  | { member: 'betas' | 'versions'; without: string[] }
   | { member: 'effort'; only: readonly string[] }
   | {
       member: 'effortWithTools' | 'forcedTool' | 'samplingWithEffort' | 'customTools';
@@ -81,6 +81,11 @@ const effortOnly = (levels = ''): ModelDifference | undefined => {
 const betasWithout = (betas = ''): ModelDifference => ({
   member: 'betas',
   without: namesIn(betas),
+});
+
+const versionsWithout = (version = ''): ModelDifference => ({
+  member: 'versions',
+  without: [version],
 });
 
 const capIs = (is: 'max_tokens' | 'max_completion_tokens') => (): ModelDifference => ({
@@ -172,6 +177,7 @@ const RULES: Rule[] = [
   [/max_completion_tokens\W.{1,20}inputs are not permitted/, capIs('max_tokens')],
   [/unsupported beta header:? (\S{1,80})/, betasWithout],
   [/unexpected value\(s\) (.{1,400}) for the anthropic-beta/, betasWithout],
+  [/anthropic-version: (\d{4}-\d\d-\d\d) is not a valid version/, versionsWithout],
   [/invalid signature in thinking block/, () => ({ member: 'history' })],
 ];
 
@@ -237,6 +243,10 @@ const withDifference = (profile: Profile, difference: ModelDifference): Profile 
     case 'betas': {
       const betas = new Set([...(profile.betasWithout ?? []), ...difference.without]);
       return { ...profile, betasWithout: [...betas].slice(-MAX_BETAS) };
+    }
+    case 'versions': {
+      const versions = new Set([...(profile.versionsWithout ?? []), ...difference.without]);
+      return { ...profile, versionsWithout: [...versions].slice(-MAX_BETAS) };
     }
     case 'toolChoice':
       return { ...profile, forcedTool: false };

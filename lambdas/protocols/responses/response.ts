@@ -1,5 +1,5 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
-import { asRecord, asString, type Json } from '../bytes/json.ts';
+import { asRecord, type Json } from '../bytes/json.ts';
 import type {
   AnswerBlock,
   FinishReason,
