@@ -16,7 +16,7 @@ import { decodeFinishReason } from './finish-reason.ts';
 import { NAME } from './name.ts';
 import { createSum } from './sum.ts';
 import { createToolFragments } from './tool-fragments.ts';
-import { readUsage } from './usage.ts';
+import { readUsage, withTier } from './usage.ts';
 
 /** @throws UpstreamError when the body or chunk reports a failure. */
 export const assertNoError = (wire: Json) => {
@@ -139,9 +139,10 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
   const relayed = isSame && request.stream ? received : (events: GenerationEvent[]) => events;
   const sum = isSame && !request.stream ? createSum() : undefined;
   let usage: Usage | undefined;
+  let tier: unknown;
 
   const finish = (data: string): GenerationEvent[] => {
-    const events = choices.finish(usage);
+    const events = choices.finish(withTier(usage, tier));
     return relayed(sum ? withBody(events, { value: sum.value() }) : events, data, undefined);
   };
 
@@ -158,6 +159,7 @@ export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
       assertNoError(chunk);
       // Usage comes on a separate chunk, on the last one, or cumulatively on each: the last one counts.
       usage = readUsage(chunk, firstChoice(chunk)) ?? usage;
+      tier = chunk.service_tier ?? tier;
       const events = relayed(choices.read(chunk), data, chunk);
       sum?.add(chunk);
       return events;

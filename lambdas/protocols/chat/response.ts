@@ -15,7 +15,7 @@ import { encodeFinishReason } from './finish-reason.ts';
 import { usesFunctions } from './functions.ts';
 import { NAME } from './name.ts';
 import { encodeThoughts, thoughtsIn } from './signed-thinking.ts';
-import { encodeUsage, readUsage } from './usage.ts';
+import { encodeUsage, readUsage, withTier } from './usage.ts';
 
 /** A whole response as a stream of one chunk, for a caller of the protocol who asked for a stream. */
 const streamed = (wire: Json, request: GenerationRequest): GenerationEvent[] => {
@@ -44,7 +44,10 @@ export const decodeResponse = (
   const isSame = request.extras.protocol === NAME;
   if (isSame && request.stream) return streamed(wire, request);
   const choices = createChoices(request);
-  const events = [...choices.read(wire), ...choices.finish(readUsage(wire, choice))];
+  const events = [
+    ...choices.read(wire),
+    ...choices.finish(withTier(readUsage(wire, choice), wire.service_tier)),
+  ];
   return isSame ? withBody(events, omitUndefined({ text, value: wire })) : events;
 };
 

@@ -1,5 +1,5 @@
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
-import { asCount, asRecord, asString, type Json } from '../bytes/json.ts';
+import { asCount, asRecord, type Json } from '../bytes/json.ts';
 import type { Usage } from '../generation.ts';
 
 /** Some upstreams count reasoning separately from the completion; their total shows it. */
@@ -37,14 +37,14 @@ const decodeUsage = (value: unknown): Usage | undefined => {
  * The counts of a chunk or response: in `usage`, in the choice, or in a provider's field.
  * Undefined: the upstream sent no counts.
  */
-export const readUsage = (chunk: Json, choice: Json | undefined): Usage | undefined => {
-  const usage =
-    decodeUsage(chunk.usage) ??
-    decodeUsage(choice?.usage) ??
-    decodeUsage(asRecord(chunk.x_groq)?.usage);
-  const serviceTier = asString(chunk.service_tier);
-  return usage && omitUndefined({ ...usage, serviceTier });
-};
+export const readUsage = (chunk: Json, choice: Json | undefined): Usage | undefined =>
+  decodeUsage(chunk.usage) ??
+  decodeUsage(choice?.usage) ??
+  decodeUsage(asRecord(chunk.x_groq)?.usage);
+
+/** The counts with the tier that a response, or any of its chunks, states. */
+export const withTier = (usage: Usage | undefined, tier: unknown): Usage | undefined =>
+  usage && typeof tier === 'string' ? { ...usage, serviceTier: tier } : usage;
 
 const detailsOf = (details: Json): Json | undefined => {
   const present = omitUndefined(details);
