@@ -128,8 +128,9 @@ export const createReserve = ({
       return result;
     }
     // Units of dead processes fill the plan: refund them before denying a request because of them.
-    const refunded = await reaper.reap(reservation);
-    return refunded > 0 ? send(reservation) : result;
+    // Sent again also if this process refunded none: another one may have been first.
+    await reaper.reap(reservation);
+    return send(reservation);
   };
   return async (reservation, release, isConfirmed) => {
     try {

@@ -12,8 +12,8 @@ import type { Log } from '../support/log.ts';
 import { keyRevoked, limitsAt, reservationOf } from './limits.ts';
 
 export type Reaper = {
-  /** Refunds a meter's units of dead processes; returns how many. Never throws. */
-  reap(meter: Pick<Reservation, 'meterId' | 'now'>): Promise<number>;
+  /** Refunds a meter's units of dead processes, or waits while another request does. Never throws. */
+  reap(meter: Pick<Reservation, 'meterId' | 'now'>): Promise<void>;
 };
 
 /** Concurrent requests of a meter see the same stale marks: one reaps them, the others await it. */
@@ -24,16 +24,14 @@ export const createReaper = ({
   store: Pick<MeterStore, 'reap'>;
   log: Log;
 }): Reaper => {
-  const running = new Map<string, Promise<number>>();
+  const running = new Map<string, Promise<void>>();
 
-  const run = async (meterId: string, now: number): Promise<number> => {
+  const run = async (meterId: string, now: number): Promise<void> => {
     try {
       const refunded = await store.reap(meterId, now);
       if (refunded > 0) log.warn('meter_units_reaped', { meterId, refunded });
-      return refunded;
     } catch {
       // The next request sees the same marks and tries again.
-      return 0;
     } finally {
       running.delete(meterId);
     }
@@ -71,9 +69,9 @@ export const createReadSnapshot =
   async (query) => {
     const snapshot = await store.readUsage(query);
     // An open unit of the query is to be charged, however stale its mark is.
-    const mayReap = snapshot.hasStaleMarks && !snapshot.isUnitOpen;
-    const isChanged = mayReap && (await reaper.reap(query)) > 0;
-    return isChanged ? store.readUsage(query) : snapshot;
+    if (!snapshot.hasStaleMarks || snapshot.isUnitOpen) return snapshot;
+    await reaper.reap(query);
+    return store.readUsage(query);
   };
 
 /** Reading usage takes no unit, so it needs no request id. */

@@ -60,6 +60,34 @@ describe('dead processes', () => {
     }
   });
 
+  test('units of a dead process deny no request in two processes that find them at once', async () => {
+    const { environment, clock, table } = setUp();
+    const caller = callerWith({ quota: 2 });
+    for (const _ of [1, 2]) await environment().admit(caller, newId('req'));
+    clock.advance(17 * 60_000);
+    const release = table.hold('reap');
+    const admitted = [environment(), environment()].map((meter) =>
+      meter.admit(caller, newId('req')),
+    );
+    await expect.poll(() => table.calls.filter((call) => call === 'reap')).toHaveLength(2);
+    release();
+    const remaining = (await Promise.all(admitted)).map(({ limits }) => limits.quota.remaining);
+    expect(remaining.toSorted()).toEqual([0, 1]);
+  });
+
+  test('two processes that find the unit of a dead one at once report it once', async () => {
+    const { environment, clock, table, lines } = setUp();
+    const caller = callerWith({ quota: 10 });
+    await environment().admit(caller, newId('req'));
+    clock.advance(17 * 60_000);
+    const release = table.hold('reap');
+    const reads = [environment(), environment()].map((meter) => meter.usage(caller));
+    await expect.poll(() => table.calls.filter((call) => call === 'reap')).toHaveLength(2);
+    release();
+    for (const read of reads) expect((await read).period).toMatchObject({ reserved: 0 });
+    expect(eventsIn(lines)).toEqual(['meter_units_reaped']);
+  });
+
   test('the end of a request waits for the refund of a dead process that it began', async () => {
     const { admit, environment, clock, table, lines } = setUp();
     const caller = callerWith({ quota: 10 });
@@ -216,6 +244,49 @@ describe('a throttled table', () => {
     table.restore();
     clock.advance(1);
     await admit(caller);
+  });
+
+  test('a meter that stays throttled is held for at most a second, and for 100 ms again after a second without', async () => {
+    const { admit, table, clock } = setUp();
+    const caller = callerWith({});
+    const isSent = async () => {
+      table.calls.length = 0;
+      await errorOf(() => admit(caller));
+      return table.calls.length > 0;
+    };
+    table.throttle('reserve');
+    // Two at once are one reason to wait.
+    expect((await Promise.all([isSent(), isSent()])).includes(true)).toBe(true);
+    for (const ms of [100, 200, 400, 800, 1_000, 1_000]) {
+      clock.advance(ms - 1);
+      expect(await isSent()).toBe(false);
+      clock.advance(1);
+      expect(await isSent()).toBe(true);
+    }
+    clock.advance(2_000);
+    expect(await isSent()).toBe(true);
+    clock.advance(99);
+    expect(await isSent()).toBe(false);
+    clock.advance(1);
+    expect(await isSent()).toBe(true);
+  });
+
+  test('a throttled charge is repeated after 25, 75, 175, 375, 775 and 1575 ms, and no earlier', async () => {
+    const { admit, table, clock } = setUp();
+    const admission = await admit(callerWith({}));
+    table.throttle('charge');
+    const charged = admission.charge();
+    const charges = () => table.calls.filter((call) => call === 'charge').length;
+    for (const [attempt, pause] of [25, 50, 100, 200, 400, 800].entries()) {
+      await expect.poll(() => clock.hasTimerOf(pause)).toBe(true);
+      if (pause === 800) table.restore();
+      clock.advance(pause - 1);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      expect(charges()).toBe(1 + attempt);
+      clock.advance(1);
+      await expect.poll(charges).toBe(2 + attempt);
+    }
+    expect(await charged).toBe(true);
   });
 
   test('a meter whose reservation fails for another reason is not held', async () => {
