@@ -81,15 +81,25 @@ const setUp = async () => {
     await bus.close();
   });
   const { client } = dynamo;
+  const table = createDynamoThresholdStore({ client, tableName: TABLE_NAMES.meters });
+  let claims = 0;
+  const store: typeof table = {
+    ...table,
+    claim: (threshold, now) => {
+      claims += 1;
+      return table.claim(threshold, now);
+    },
+  };
   /** A process with a memory of its own. */
   const startProcess = () =>
     withThresholds(createMeter({ store: storesOn(client).meters, clock, log }), {
-      store: createDynamoThresholdStore({ client, tableName: TABLE_NAMES.meters }),
+      store,
       announce: (event) => put('Usage threshold reached', event),
       clock,
       log,
     });
-  return { clock, bus, lines, processes: [startProcess(), startProcess()] as const };
+  const processes = [startProcess(), startProcess()] as const;
+  return { clock, bus, lines, processes, claims: () => claims };
 };
 
 type Process = Awaited<ReturnType<typeof setUp>>['processes'][0];
@@ -165,6 +175,28 @@ describe('thresholds of usage', () => {
       expect(reached(bus.events)).toEqual([50]);
     },
   );
+
+  test('units over a threshold cost each process one write a minute until its event is sent, and none afterwards', async () => {
+    const { bus, clock, processes, claims } = await setUp();
+    const [one, other] = processes;
+    const caller = callerWith(20);
+    const useUnits = async (meter: Process, units: number) => {
+      for (let unit = 0; unit < units; unit += 1) await use(meter, caller);
+    };
+    bus.set('fails');
+    await useUnits(one, 11);
+    expect(claims()).toBe(1);
+    bus.set('none');
+    clock.advance(61_000);
+    await useUnits(one, 1);
+    expect(claims()).toBe(2);
+    await useUnits(other, 1);
+    expect(claims()).toBe(3);
+    clock.advance(61_000);
+    for (const meter of processes) await useUnits(meter, 1);
+    expect(claims()).toBe(3);
+    expect(reached(bus.events)).toEqual([50]);
+  });
 
   test('the local run writes a line for each threshold, once', async () => {
     const lines: string[] = [];
