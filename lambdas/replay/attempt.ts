@@ -7,7 +7,7 @@ import { MINUTE_MS } from '../support/clock.ts';
 import { type ApiError, DO_NOT_RETRY, invalidRequest } from '../support/errors.ts';
 
 const PRINTABLE = /^[\x20-\x7e]{1,255}$/;
-const EVENT_ID = /^(?<owner>[0-9A-Za-z]{1,24})-(?<event>\d{1,9})$/;
+const EVENT_ID = /^([0-9A-Za-z]{1,24})-(\d{1,9})$/;
 
 /** Where a repeated stream continues: behind this event of the response that `owner` generated. */
 export type ResumePoint = { owner: string; event: number };
@@ -32,11 +32,14 @@ const hash = (...parts: string[]): string =>
 const readResumePoint = (call: Call): ResumePoint | undefined => {
   const text = call.header('last-event-id');
   if (text === undefined) return undefined;
-  const { owner, event } = EVENT_ID.exec(text)?.groups ?? {};
-  if (owner !== undefined && event !== undefined) return { owner, event: Number(event) };
-  throw invalidRequest('The header Last-Event-ID must be an event id of an earlier response.', {
-    headers: DO_NOT_RETRY,
-  });
+  const match = EVENT_ID.exec(text);
+  if (!match) {
+    throw invalidRequest('The header Last-Event-ID must be an event id of an earlier response.', {
+      headers: DO_NOT_RETRY,
+    });
+  }
+  const [, owner = '', event] = match;
+  return { owner, event: Number(event) };
 };
 
 /** @throws ApiError 400 */

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { minuteOf } from '../../lambdas/support/clock.ts';
 import { openSocketsAt } from '../support/open-sockets.ts';
 import { startReplayBench, textOf } from './replay-bench.ts';
 
@@ -32,6 +33,19 @@ test.each(SHAPES)(
     expect([upstream.calls.length, await fleet.charged()]).toEqual([1, 1]);
   },
 );
+
+test('repeats count as free calls: with 600 of them in a minute the next one gets a 429', async () => {
+  const { ask, clock, fleet } = await startReplayBench();
+  await fleet.stores.plans.putPlan({ id: 'fleet', rpm: 60, quota: 1_000, period: 'month' });
+  const { text } = await ask();
+  const minute = minuteOf(clock.now());
+  const admitFree = () => fleet.stores.meters.admitFree(fleet.ids.meterId, minute, 600);
+  await Promise.all(Array.from({ length: 599 }, admitFree));
+  expect((await ask()).text).toBe(text);
+  for (const router of [0, 1]) expect((await ask({ router })).status).toBe(429);
+  clock.advance(60_000);
+  expect((await ask()).text).toBe(text);
+});
 
 test('requests without an idempotency key, or with another one, are separate requests', async () => {
   const { ask, fleet } = await startReplayBench();

@@ -74,6 +74,25 @@ test.each([0, 1])(
   },
 );
 
+test('a repeat with Last-Event-ID of a running stream in the same process follows it live', async () => {
+  const { ask, askAndHold, untilCalls, lastCall, upstream } = await startReplayBench();
+  upstream.state.isQuick = false;
+  const first = ask();
+  await untilCalls(1);
+  lastCall().begin();
+  const head = askAndHold();
+  const [seen] = await head.opened;
+  const id = eventsOf(await readUntil(seen, (text) => ID.test(text))).at(0)?.id ?? '';
+  const repeat = askAndHold(after(id));
+  const [response] = await repeat.opened;
+  lastCall().proceed();
+  const start = await readUntil(response, (text) => text.includes(' more'));
+  lastCall().finish();
+  const rest = start + (await readUntil(response, () => false));
+  const whole = eventsOf((await first).text).find((event) => event.id === id);
+  expect(rest.replaceAll(': waiting\n\n', '')).toBe(whole?.rest);
+});
+
 test('Last-Event-ID of a response that does not exist any more gets a 409, of another form a 400, free', async () => {
   const { ask, clock, fleet, upstream } = await startReplayBench();
   const id = eventsOf((await ask()).text).at(2)?.id ?? '';

@@ -92,6 +92,29 @@ test('a repeat takes over a failed request whose claim was not released, for one
   expect([again.status, await fleet.charged()]).toEqual([200, 1]);
 });
 
+test('a repeat takes over the last unit of a quota from a process that is not heard of for 30 seconds', async () => {
+  const bench = await startWithFaults();
+  const { ask, lastCall, proxy, untilCalls, upstream, fleet, clock } = bench;
+  const plan = { id: 'fleet', rpm: 1_000, quota: 1, period: 'month' } as const;
+  await fleet.stores.plans.putPlan(plan);
+  upstream.state.isQuick = false;
+  const first = ask({ stream: false });
+  await untilCalls(1);
+  const silent = lastCall();
+  silent.begin();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  proxy.decide(() => 'reset');
+  clock.advance(30_000);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  proxy.decide(() => 'none');
+  upstream.state.isQuick = true;
+  const again = await passing(bench, ask({ stream: false, router: 1 }));
+  expect([again.status, upstream.calls.length]).toEqual([200, 2]);
+  silent.finish();
+  await passing(bench, first);
+  expect(await fleet.charged()).toBe(1);
+});
+
 test('a repeat that waits outlasts reads that fail', async () => {
   const bench = await startWithFaults();
   const { ask, lastCall, proxy, untilCalls, upstream, fleet } = bench;
