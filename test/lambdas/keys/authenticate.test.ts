@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { mintKey } from '../../../lambdas/keys/api-key.ts';
 import { confirmedCaller, createAuthenticate } from '../../../lambdas/keys/authenticate.ts';
 import { createKeyLifecycle } from '../../../lambdas/keys/lifecycle.ts';
@@ -129,6 +129,21 @@ describe('a valid key', () => {
       status: 401,
       message: 'The API key was revoked.',
     });
+  });
+
+  test('a request that ends before its key is found revoked leaves no rejection unhandled', async () => {
+    const { create, identify, clock, lifecycle } = setUp();
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => void unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    onTestFinished(() => void process.off('unhandledRejection', note));
+    const { key, record } = await create();
+    await identify(key);
+    await lifecycle.revoke({ projectId: 'prj', keyId: record.keyId });
+    clock.advance(10_000);
+    await identify(key);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(unhandled).toEqual([]);
   });
 
   test('a key gets 401 from its expiry on, cached or not', async () => {

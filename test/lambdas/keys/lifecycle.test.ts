@@ -128,6 +128,7 @@ describe('a rotated key', () => {
   ] as const)('a key rotated with overlap "%s" works for another %i ms', async (overlap, ms) => {
     const { lifecycle, clock, old, oldRef, generate } = await setUp();
     const successor = await lifecycle.rotate({ ...oldRef, overlapMs: OVERLAPS_MS[overlap] });
+    expect(successor).toMatchObject({ isOldKeyEnded: true });
     clock.set(NOW + ms - 1);
     if (ms > 0) await generate(old.key);
     clock.set(NOW + ms);
