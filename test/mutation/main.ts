@@ -2,67 +2,39 @@
  * Mutants of the files that can deny, charge or release: `npm run mutate -- lambdas/metering`. A mutant that no test
  * notices is printed. Modules are changed while Vitest loads them, so the working tree stays as it is.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createRandom } from '../simulation/random.ts';
 import { type Mutant, mutantsOf } from './mutants.ts';
 import type { Reached } from './note-reached.ts';
-import type { Change } from './vitest.config.ts';
+import { endRunners, type Runner, startRunner, temporary } from './start-runner.ts';
 
-/** Besides the mirrored ones: tests of the outside that a folder's behaviour shows in, and that take seconds. */
-const TESTS: Record<string, string[]> = {
-  'lambdas/http-client': ['test/lambdas/upstreams/', 'test/lambdas/aws/'],
-  'lambdas/keys': ['test/lambdas/web/', 'test/lambdas/admin/', 'test/metering/keys.test.ts'],
-  'lambdas/metering': ['test/metering/', 'test/lambdas/endpoints/'],
-  'lambdas/replay': ['test/replay/', 'test/simulation/replay.test.ts'],
-  'lambdas/routing': ['test/faults/projects.test.ts', 'test/faults/matrix.test.ts'],
+/** Besides the mirrored ones: tests of the outside that a folder's behaviour shows in, within their process. */
+const TESTS: Record<string, RegExp> = {
+  'lambdas/http-client': /^lambdas\/(aws|upstreams)\//,
+  'lambdas/keys': /^(lambdas\/(admin\/keys|http\/|web\/)|metering\/keys)/,
+  'lambdas/metering':
+    /^(lambdas\/endpoints\/|metering\/(early|idle|limits|overlap|store|thresholds|tip|trouble))/,
+  'lambdas/replay': /^(replay\/|simulation\/replay)/,
+  'lambdas/routing': /^(faults\/|lambdas\/endpoints\/)/,
 };
+
+const testsOf = (folder: string): string[] =>
+  readdirSync('test', { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts'))
+    .filter((name) => name.startsWith(`${folder}/`) || TESTS[folder]?.test(name))
+    .map((name) => join('test', name));
 
 /** A file of tests that takes longer decides nothing in time. */
 const SLOW_MS = 60_000;
-const VITEST = [
-  'node_modules/vitest/vitest.mjs',
-  'run',
-  '--config',
-  'test/mutation/vitest.config.ts',
-];
+/** Tests that wait for a mutant which hangs end earlier (runner.ts). */
+const SILENCE_MS = 45_000;
 
 type Outcome = 'killed' | 'survived' | 'timed out' | 'unreached';
+type Judged = { mutant: Mutant; outcome: Outcome };
 
-const temporary = mkdtempSync(join(tmpdir(), 'mutation-'));
-let running: ChildProcess[] = [];
-
-/** Runs tests on changed modules; undefined if they did not end in time. */
-const run = async (
-  tests: string[],
-  { change, ms, reached }: { change: Change; ms: number; reached?: string },
-): Promise<number | undefined> => {
-  const own = mkdtempSync(join(temporary, 'run-'));
-  const child = spawn(process.execPath, [...VITEST, ...tests], {
-    // A group, so that its workers end with it.
-    detached: true,
-    stdio: process.env.MUTATION_VERBOSE === undefined ? 'ignore' : 'inherit',
-    env: {
-      ...process.env,
-      TMPDIR: own,
-      MUTATION_CHANGE: JSON.stringify(change),
-      MUTATION_TESTS: tests.join(','),
-      ...(reached !== undefined && { MUTATION_REACHED: reached }),
-    },
-  });
-  running.push(child);
-  const end = () => child.pid !== undefined && process.kill(-child.pid, 'SIGKILL');
-  const timer = setTimeout(end, ms);
-  const [code] = (await once(child, 'exit')) as [number | null];
-  clearTimeout(timer);
-  running = running.filter((other) => other !== child);
-  rmSync(own, { recursive: true, force: true, maxRetries: 10 });
-  return code ?? undefined;
-};
+const folderOf = (file: string): string => file.split('/').slice(0, 2).join('/');
 
 const filesIn = (path: string): string[] =>
   path.endsWith('.ts')
@@ -72,27 +44,18 @@ const filesIn = (path: string): string[] =>
         .map((name) => join(path, name))
         .toSorted();
 
-const folderOf = (file: string): string => file.split('/').slice(0, 2).join('/');
-
 /** Which tests reach which mutant, from one run in which each marks that it is reached. */
 const readReached = async (files: string[]): Promise<Reached[]> => {
-  const folders = [...new Set(files.map(folderOf))];
-  const tests = folders.flatMap((folder) => [`test/${folder}/`, ...(TESTS[folder] ?? [])]);
-  const reached = mkdtempSync(join(temporary, 'reached-'));
-  await run(tests, { change: { marks: files }, ms: 1_200_000, reached });
-  const all = readdirSync(reached).map(
-    (name) => JSON.parse(readFileSync(join(reached, name), 'utf8')) as Reached,
-  );
-  return all.filter(({ ms }) => ms < SLOW_MS).toSorted((one, other) => one.ms - other.ms);
-};
-
-const judge = async (mutant: Mutant, reaching: Reached[]): Promise<Outcome> => {
-  if (reaching.length === 0) return 'unreached';
-  const usual = reaching.reduce((sum, { ms }) => sum + ms, 0);
-  const tests = reaching.map(({ test }) => test);
-  const code = await run(tests, { change: { mutant }, ms: 3 * usual + 30_000 });
-  if (code === undefined) return 'timed out';
-  return code === 0 ? 'survived' : 'killed';
+  const tests = [...new Set(files.map(folderOf))].flatMap(testsOf);
+  const folder = mkdtempSync(join(temporary, 'reached-'));
+  const runner = await startRunner(600_000, { MUTATION_REACHED: folder });
+  const failed = await runner.run({ change: { marks: files }, tests });
+  runner.end();
+  if (failed === undefined) throw new Error('The tests did not end without a mutant');
+  if (failed.length > 0) print(`left out, they fail without a mutant: ${failed.join(', ')}`);
+  return readdirSync(folder)
+    .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Reached)
+    .filter(({ test, ms }) => ms < SLOW_MS && !failed.includes(test));
 };
 
 const shuffle = <Item>(items: Item[], seed: number): Item[] => {
@@ -115,15 +78,56 @@ const print = (text: string): void => {
   process.stdout.write(`${text}\n`);
 };
 
-const printTable = (judged: { mutant: Mutant; outcome: Outcome }[]): void => {
+const printTable = (judged: Judged[]): void => {
   print('\nfolder | mutants | reached | killed | of those reached');
-  for (const folder of new Set(judged.map(({ mutant }) => dirname(mutant.file)))) {
-    const own = judged.filter(({ mutant }) => dirname(mutant.file) === folder);
+  for (const folder of new Set(judged.map(({ mutant }) => folderOf(mutant.file)))) {
+    const own = judged.filter(({ mutant }) => folderOf(mutant.file) === folder);
     const reached = own.filter(({ outcome }) => outcome !== 'unreached').length;
     const killed = own.filter(({ outcome }) => ['killed', 'timed out'].includes(outcome)).length;
     const share = ((100 * killed) / Math.max(1, reached)).toFixed(1);
     print(`${folder} | ${own.length} | ${reached} | ${killed} | ${share} %`);
   }
+};
+
+type Tried = { mutant: Mutant; reaching: Reached[] };
+
+/** How many mutants each file of tests has noticed. */
+const noticed = new Map<string, number>();
+
+/** First those that are likely to notice soon. */
+const inOrder = (reaching: Reached[]): string[] => {
+  const costOf = ({ test, ms }: Reached) => ms / (1 + (noticed.get(test) ?? 0));
+  return reaching.toSorted((one, other) => costOf(one) - costOf(other)).map(({ test }) => test);
+};
+
+const outcomeOf = (failed: string[] | undefined): Outcome => {
+  if (!failed) return 'timed out';
+  return failed.length > 0 ? 'killed' : 'survived';
+};
+
+/** Judges mutants until none is left, one after the other. */
+const judge = async (next: () => Tried | undefined, isVerbose: boolean): Promise<Judged[]> => {
+  const judged: Judged[] = [];
+  let runner: Runner | undefined;
+  for (let tried = next(); tried; tried = next()) {
+    const { mutant, reaching } = tried;
+    if (reaching.length === 0) {
+      judged.push({ mutant, outcome: 'unreached' });
+      continue;
+    }
+    runner ??= await startRunner(SILENCE_MS);
+    const failed = await runner.run({ change: { mutant }, tests: inOrder(reaching) });
+    for (const test of failed ?? []) noticed.set(test, 1 + (noticed.get(test) ?? 0));
+    const outcome = outcomeOf(failed);
+    judged.push({ mutant, outcome });
+    if (outcome === 'survived') print(describeMutant(mutant));
+    else if (isVerbose) print(`  ${outcome} ${describeMutant(mutant)}  ${failed ?? ''}`);
+    if (failed) continue;
+    runner.end();
+    runner = undefined;
+  }
+  runner?.end();
+  return judged;
 };
 
 const main = async (): Promise<void> => {
@@ -133,38 +137,30 @@ const main = async (): Promise<void> => {
       sample: { type: 'string' },
       seed: { type: 'string', default: '1' },
       jobs: { type: 'string', default: '2' },
+      verbose: { type: 'boolean', default: false },
     },
   });
   const paths = positionals.length > 0 ? positionals : Object.keys(TESTS);
   const files = paths.flatMap((path) => filesIn(path.replace(/\/$/, '')));
   const mutants = files.flatMap((file) => mutantsOf(file, readFileSync(file, 'utf8')));
-  const numbered = mutants.map((mutant, number) => ({ mutant, number }));
   print(`${mutants.length} mutants in ${files.length} files; finding the tests that reach them`);
   const reached = await readReached(files);
+  const numbered = mutants.map((mutant, number) => ({
+    mutant,
+    reaching: reached.filter((each) => each.mutants.includes(number)),
+  }));
   const sample = shuffle(numbered, Number(values.seed)).slice(0, Number(values.sample ?? Infinity));
   print(
     `${reached.length} files of tests; trying ${sample.length} mutants (--seed ${values.seed})`,
   );
-  const judged: { mutant: Mutant; outcome: Outcome }[] = [];
-  const work = async () => {
-    for (let next = sample.pop(); next; next = sample.pop()) {
-      const { mutant, number } = next;
-      const reaching = reached.filter((each) => each.mutants.includes(number));
-      const outcome = await judge(mutant, reaching);
-      judged.push({ mutant, outcome });
-      if (outcome === 'survived') print(describeMutant(mutant));
-    }
-  };
-  await Promise.all(Array.from({ length: Number(values.jobs) }, work));
-  printTable(judged);
+  const jobs = Array.from({ length: Number(values.jobs) }, () =>
+    judge(() => sample.pop(), values.verbose),
+  );
+  printTable((await Promise.all(jobs)).flat());
 };
 
-const stop = () => {
-  for (const { pid } of running) if (pid !== undefined) process.kill(-pid, 'SIGKILL');
-  rmSync(temporary, { recursive: true, force: true, maxRetries: 10 });
-};
 process.once('SIGINT', () => {
-  stop();
+  endRunners();
   process.exit(130);
 });
-main().finally(stop);
+main().finally(endRunners);

@@ -33,8 +33,15 @@ const isNegation = (node: ts.Node): node is ts.PrefixUnaryExpression =>
 const negated = (node: ts.Expression): Change[] =>
   isNegation(node) ? [] : [{ node, text: `!(${node.getText()})`, form: 'expression' }];
 
+/** As `undefined` is, in whose place it would be; `false` becomes `true` instead. */
+const isFalsy = (node: ts.Expression): boolean =>
+  (ts.isIdentifier(node) && node.text === 'undefined') || node.kind === ts.SyntaxKind.FalseKeyword;
+
 const isConstant = (node: ts.Expression): boolean =>
-  ts.isLiteralExpression(node) || ts.isIdentifier(node) || ts.isArrowFunction(node);
+  ts.isLiteralExpression(node) ||
+  ts.isIdentifier(node) ||
+  ts.isArrowFunction(node) ||
+  isFalsy(node);
 
 const changesOfBinary = (node: ts.BinaryExpression): Change[] => {
   const { left, operatorToken, right } = node;
@@ -63,15 +70,12 @@ const changesOfCondition = (node: ts.Node): Change[] => {
 const isEmptied = (node: ts.Block): boolean =>
   node.statements.length > 0 && !ts.isTryStatement(node.parent);
 
-const isUndefined = (node: ts.Expression): boolean =>
-  ts.isIdentifier(node) && node.text === 'undefined';
-
 /** Of what is done or returned: it is not. */
 const changesOfEffect = (node: ts.Node): Change[] => {
   if (ts.isExpressionStatement(node) && isDroppable(node)) {
     return [{ node, text: ';', form: 'statement' }];
   }
-  if (ts.isReturnStatement(node) && node.expression && !isUndefined(node.expression)) {
+  if (ts.isReturnStatement(node) && node.expression && !isFalsy(node.expression)) {
     return [{ node, text: 'return undefined;', form: 'statement' }];
   }
   if (ts.isBlock(node) && isEmptied(node)) return [{ node, text: '{}', form: 'statement' }];

@@ -1,0 +1,58 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Order, Report } from './runner.ts';
+
+/** A process of runner.ts, with its Vitest. */
+export type Runner = {
+  /** The files of tests that failed; undefined if the process hangs, or ended. */
+  run: (order: Order) => Promise<string[] | undefined>;
+  end: () => void;
+};
+
+export const temporary = mkdtempSync(join(tmpdir(), 'mutation-'));
+const runners = new Set<Runner>();
+
+/** A process in which no test ends for `silenceMs` hangs. */
+export const startRunner = async (
+  silenceMs: number,
+  env: Record<string, string> = {},
+): Promise<Runner> => {
+  const child = fork('test/mutation/runner.ts', {
+    // A group, so that the processes that tests start end with it.
+    detached: true,
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    env: { ...process.env, ...env, TMPDIR: mkdtempSync(join(temporary, 'run-')) },
+  });
+  const ended = new AbortController();
+  child.once('exit', () => ended.abort());
+  const nextReport = async (): Promise<Report | undefined> => {
+    const signal = AbortSignal.any([AbortSignal.timeout(silenceMs), ended.signal]);
+    const [report] = await once(child, 'message', { signal }).catch(() => []);
+    return report;
+  };
+  const runner: Runner = {
+    run: async (order) => {
+      child.send(order);
+      for (let report = await nextReport(); report; report = await nextReport()) {
+        if (report !== 'a test ended') return report.failed;
+      }
+      return undefined;
+    },
+    end: () => {
+      if (child.pid !== undefined && !ended.signal.aborted) process.kill(-child.pid, 'SIGKILL');
+      runners.delete(runner);
+    },
+  };
+  runners.add(runner);
+  if (!(await nextReport())) throw new Error('Vitest did not start');
+  return runner;
+};
+
+/** Ends what is running and deletes what tests left. */
+export const endRunners = (): void => {
+  for (const runner of runners) runner.end();
+  rmSync(temporary, { recursive: true, force: true, maxRetries: 10 });
+};
