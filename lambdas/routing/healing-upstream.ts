@@ -112,7 +112,7 @@ export const createHealingUpstream = (parts: {
       try {
         form.call.onForm?.(form.call.target);
         const batches = await upstream.open(form.call);
-        if (form.named.length > 0) await learn(form);
+        await learn(form);
         return batches;
       } catch (error) {
         form = await formAfter(form, error);
