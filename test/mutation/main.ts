@@ -17,7 +17,7 @@ const TESTS: Record<string, RegExp> = {
   'lambdas/metering':
     /^(lambdas\/endpoints\/|metering\/(early|idle|limits|overlap|store|thresholds|tip|trouble))/,
   'lambdas/replay': /^(replay\/|simulation\/replay)/,
-  'lambdas/routing': /^(faults\/|lambdas\/endpoints\/)/,
+  'lambdas/routing': /^(docs\/reliability|faults\/|lambdas\/endpoints\/)/,
 };
 
 const testsOf = (folder: string): string[] =>
