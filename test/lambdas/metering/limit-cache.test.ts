@@ -107,6 +107,40 @@ describe('cached limit errors', () => {
     expect(table.calls).toEqual(['readUsage']);
   });
 
+  test('a cached 429 ends with its minute', async () => {
+    const { admit, clock } = setUp(Date.parse('2026-11-21T11:30:59.900Z'));
+    const caller = callerWith({ rpm: 1 });
+    await admit(caller);
+    for (const _ of [1, 2]) expect((await errorOf(() => admit(caller))).status).toBe(429);
+    clock.advance(100);
+    await admit(caller);
+  });
+
+  test('requests of a meter that has room again cost no read', async () => {
+    const { admit, environment, table, clock } = setUp();
+    const caller = callerWith({ concurrency: 1 });
+    const elsewhere = await environment().admit(caller, newId('req'));
+    expect((await errorOf(() => admit(caller))).status).toBe(429);
+    await elsewhere.refund();
+    await (await admit(caller)).charge();
+    table.calls.length = 0;
+    clock.advance(1_000);
+    await admit(caller);
+    expect(table.calls).toEqual(['reserve']);
+  });
+
+  test('a read that fails costs its request a 503, and no later one', async () => {
+    const { admit, table, clock } = setUp();
+    const caller = callerWith({ rpm: 1 });
+    await admit(caller);
+    expect((await errorOf(() => admit(caller))).status).toBe(429);
+    clock.advance(1_000);
+    table.cut();
+    expect((await errorOf(() => admit(caller))).status).toBe(503);
+    table.restore();
+    expect((await errorOf(() => admit(caller))).status).toBe(429);
+  });
+
   test('a cached 402 ends when the plan is raised', async () => {
     const { admit } = setUp();
     const caller = callerWith({ rpm: 1, quota: 1 });

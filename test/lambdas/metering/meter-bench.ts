@@ -3,7 +3,7 @@ import type { Caller } from '../../../lambdas/keys/authenticate.ts';
 import { createMeter } from '../../../lambdas/metering/meter.ts';
 import type { MeterStore } from '../../../lambdas/stores/meter-store.ts';
 import type { Plan } from '../../../lambdas/stores/plan-store.ts';
-import { StoreThrottled } from '../../../lambdas/stores/store-unavailable.ts';
+import { StoreThrottled, StoreUnavailable } from '../../../lambdas/stores/store-unavailable.ts';
 import { createLog } from '../../../lambdas/support/log.ts';
 import {
   createUnreachableClient,
@@ -30,14 +30,15 @@ export const callerWith = (plan: Partial<Plan>): Caller => ({
 });
 
 /**
- * Records the calls of a store's verbs; `cut` makes the table unreachable, and `throttle` throttles one verb, until
- * `restore`. `hold` delays the calls of one verb until the function that it returns is called.
+ * Records the calls of a store's verbs; `cut` makes the table unreachable, `throttle` throttles one verb, and `lose` loses
+ * the replies to one, until `restore`. `hold` delays the calls of one verb until the function that it returns is called.
  */
 const observed = (store: MeterStore) => {
   const calls: string[] = [];
   const unreachable = storesOn(createUnreachableClient()).meters;
   let target = store;
   let throttled: keyof MeterStore | undefined;
+  let lost: keyof MeterStore | undefined;
   const gates = new Map<keyof MeterStore, Promise<void>>();
   const proxy = new Proxy(store, {
     get: (_, verb: keyof MeterStore) => {
@@ -47,7 +48,9 @@ const observed = (store: MeterStore) => {
       return async (...parts: never[]) => {
         if (verb === throttled) throw new StoreThrottled('over capacity', { mayBeApplied: false });
         if (gate) await gate;
-        return send(...parts);
+        const reply = await send(...parts);
+        if (verb === lost) throw new StoreUnavailable('The reply was lost.');
+        return reply;
       };
     },
   });
@@ -60,9 +63,13 @@ const observed = (store: MeterStore) => {
     throttle: (verb: keyof MeterStore) => {
       throttled = verb;
     },
+    lose: (verb: keyof MeterStore) => {
+      lost = verb;
+    },
     restore: () => {
       target = store;
       throttled = undefined;
+      lost = undefined;
     },
     hold: (verb: keyof MeterStore) => {
       const held = Promise.withResolvers<void>();

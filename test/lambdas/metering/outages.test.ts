@@ -134,6 +134,15 @@ describe('an unavailable table', () => {
     }
   });
 
+  test('a reservation whose reply is lost gets a 503, and its unit is refunded before that', async () => {
+    const { admit, meter, table } = setUp();
+    const caller = callerWith({});
+    table.lose('reserve');
+    expect((await errorOf(() => admit(caller))).status).toBe(503);
+    table.restore();
+    expect((await meter.usage(caller)).period).toMatchObject({ used: 0, reserved: 0 });
+  });
+
   test('a failed charge is retried until it is written', async () => {
     const { admit, meter, table, clock, lines } = setUp();
     const caller = callerWith({});
