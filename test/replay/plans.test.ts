@@ -64,6 +64,12 @@ test('a retry without a key runs if its API key, body or model differs, or after
   expect(upstream.calls).toHaveLength(5);
 });
 
+test('a request without a retry count runs each time, also if its plan replays retries', async () => {
+  const { ask, upstream } = await startWith('retries');
+  for (const _ of [1, 2]) expect((await ask({ idempotencyKey: null })).status).toBe(200);
+  expect(upstream.calls).toHaveLength(2);
+});
+
 test('an idempotency key gets a 400 if the plan replays nothing, and requests without one run', async () => {
   const { ask, upstream } = await startWith('off');
   const rejected = await ask();

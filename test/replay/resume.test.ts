@@ -109,6 +109,14 @@ test('Last-Event-ID of a response that does not exist any more gets a 409, of an
   expect(await fleet.charged()).toBe(1);
 });
 
+test('a repeat with Last-Event-ID and another body gets a 422', async () => {
+  const { ask } = await startReplayBench();
+  const id = eventsOf((await ask()).text).at(2)?.id ?? '';
+  for (const router of [0, 1]) {
+    expect((await ask({ router, prompt: 'else', ...after(id) })).status).toBe(422);
+  }
+});
+
 test('a repeat of a whole response ignores Last-Event-ID', async () => {
   const { ask } = await startReplayBench();
   const { text } = await ask({ stream: false });

@@ -4,7 +4,9 @@ import { createDynamoClient } from '../../lambdas/stores/dynamo/client.ts';
 import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { type DynamoProxy, startDynamoProxy, type Trouble } from '../metering/dynamo-proxy.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
-import { passing, type ReplayBench, startReplayBench } from './replay-bench.ts';
+import { passing, type ReplayBench, startReplayBench, textOf } from './replay-bench.ts';
+
+const RENEWAL_MS = 8_000;
 
 /** Routers whose table of responses has faults, and no other table. */
 const startWithFaults = async () => {
@@ -113,6 +115,32 @@ test('a repeat takes over the last unit of a quota from a process that is not he
   silent.finish();
   await passing(bench, first);
   expect(await fleet.charged()).toBe(1);
+});
+
+test('a lease outlasts two renewals that fail', async () => {
+  const bench = await startWithFaults();
+  const { ask, clock, lastCall, proxy, untilCalls, upstream } = bench;
+  upstream.state.isQuick = false;
+  const first = ask();
+  await untilCalls(1);
+  lastCall().begin();
+  for (const trouble of ['none', 'reset', 'reset', 'none', 'none', 'none'] as const) {
+    proxy.decide(() => trouble);
+    await expect
+      .poll(() => {
+        // The store pauses between its attempts.
+        if (!clock.hasTimerOf(RENEWAL_MS)) clock.advance(20);
+        return clock.hasTimerOf(RENEWAL_MS);
+      })
+      .toBe(true);
+    clock.advance(RENEWAL_MS);
+  }
+  const repeat = ask({ router: 1 });
+  await passing(bench, new Promise((resolve) => setTimeout(resolve, 100)), 20);
+  lastCall().finish();
+  expect(textOf(await passing(bench, repeat))).toContain('Answer 1: näive');
+  expect(textOf(await first)).toContain('Answer 1: näive');
+  expect(upstream.calls).toHaveLength(1);
 });
 
 test('a repeat that waits outlasts reads that fail', async () => {
