@@ -26,8 +26,6 @@ const testsOf = (folder: string): string[] =>
     .filter((name) => name.startsWith(`${folder}/`) || TESTS[folder]?.test(name))
     .map((name) => join('test', name));
 
-/** A file of tests that takes longer decides nothing in time. */
-const SLOW_MS = 60_000;
 /** Tests that wait for a mutant which hangs end earlier (runner.ts). */
 const SILENCE_MS = 45_000;
 
@@ -55,7 +53,7 @@ const readReached = async (files: string[]): Promise<Reached[]> => {
   if (failed.length > 0) print(`left out, they fail without a mutant: ${failed.join(', ')}`);
   return readdirSync(folder)
     .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Reached)
-    .filter(({ test, ms }) => ms < SLOW_MS && !failed.includes(test));
+    .filter(({ test }) => !failed.includes(test));
 };
 
 const shuffle = <Item>(items: Item[], seed: number): Item[] => {
