@@ -16,11 +16,8 @@ import { partsOf } from '../catalog/request-parts.ts';
 import type { Tokenizers } from '../catalog/tokenizer.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import { assertConsistent } from '../protocols/ledger/assert-consistent.ts';
-import { type HeaderMap, wireTargetOf } from '../protocols/protocol.ts';
-import { upstreamProtocols } from '../protocols/protocols.ts';
-import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
-import { invalidRequest } from '../support/errors.ts';
 import { oncePer } from '../support/once-per.ts';
+import { targetsAllowed } from './dropped.ts';
 import type { Call } from './endpoint.ts';
 
 /** A valid call: its decoded request, its model and the targets that may serve it. */
@@ -58,16 +55,13 @@ export type CheckDeps = {
 
 /** Runs every check that is free of quota. @throws ApiError 400, 404 */
 export const checkCall = ({ catalog, tokenizers }: CheckDeps, call: Call): CheckedCall => {
-  const decoded = call.protocol.decodeRequest(call.body, call.headers);
-  const dropped = [...(decoded.dropped ?? []), ...(call.source.removed ?? [])];
-  const request = dropped.length > 0 ? { ...decoded, dropped } : decoded;
+  const request = call.protocol.decodeRequest(call.body, call.headers);
   assertConsistent(request);
   const model = catalog.require(request.model, call.caller.plan);
   call.note({ model: model.id, stream: request.stream });
   assertCapable(model, request);
   const isStrict = call.header('x-router-strict') === '1';
-  const capable = targetsFor(model, request);
-  const targets = isStrict ? strictTargets({ request, model }, capable) : capable;
+  const targets = targetsAllowed({ call, request, model, isStrict }, targetsFor(model, request));
   const parts = once(() => partsOf(request));
   const countOnce = oncePer(new Map<Target, number[]>(), (target) =>
     countPrompt(parts(), countingOf(target)),
@@ -95,57 +89,4 @@ export const checkCall = ({ catalog, tokenizers }: CheckDeps, call: Call): Check
       return hasMedia ? undefined : countOnce(target);
     },
   };
-};
-
-type Sent = { request: GenerationRequest; model: Model };
-
-/** The caller's fields and tools that a target does not get, or gets with another meaning. */
-const droppedOn = ({ request, model }: Sent, target: Target): string[] => {
-  const { losses } = upstreamProtocols[target.protocol];
-  const wireTarget = wireTargetOf(target, model.max_output_tokens);
-  return [...new Set([...(request.dropped ?? []), ...losses(request, wireTarget)])];
-};
-
-/** A tool's type is any text of the caller's; a header holds names only. */
-const NAME = /^[\w.-]{1,64}$/;
-const MAX_NAMES = 20;
-
-const namesIn = (dropped: string[]): string =>
-  dropped
-    .filter((name) => NAME.test(name))
-    .slice(0, MAX_NAMES)
-    .join(', ');
-
-/** Lists what `target` did not get, so that no caller has to guess. */
-export const droppedHeader = (sent: Sent, target: Target | undefined): HeaderMap => {
-  const names = target ? namesIn(droppedOn(sent, target)) : '';
-  return names === '' ? {} : { 'x-router-dropped': names };
-};
-
-const strictError = ({ model }: Sent, dropped: string[]) => {
-  const [param] = dropped;
-  return invalidRequest(
-    `x-router-strict: no provider of the model '${model.id}' accepts ${namesIn(dropped)}.`,
-    param === undefined ? {} : { param },
-  );
-};
-
-/**
- * Keeps the targets that get the whole request.
- * @throws ApiError 400 that lists what the best of the others would not get
- */
-const strictTargets = (sent: Sent, targets: Target[]): Target[] => {
-  const candidates = targets.map((target) => ({ target, dropped: droppedOn(sent, target) }));
-  const exact = candidates.filter(({ dropped }) => dropped.length === 0);
-  if (exact.length > 0) return exact.map(({ target }) => target);
-  const [least] = candidates.toSorted((one, other) => one.dropped.length - other.dropped.length);
-  throw strictError(sent, least?.dropped ?? []);
-};
-
-/** @throws UpstreamError `lossy` if a strict request loses a field on the target, with what was learned about it */
-export const assertWhole = (checked: CheckedCall, target: Target): void => {
-  const dropped = checked.isStrict ? droppedOn(checked, target) : [];
-  if (dropped.length === 0) return;
-  const cause = strictError(checked, dropped);
-  throw new UpstreamError('lossy', 'a strict request would lose a field', { cause });
 };

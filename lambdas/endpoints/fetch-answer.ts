@@ -13,7 +13,8 @@ import { answerEvents } from './answer-events.ts';
 import { type CallBudget, createCallBudget } from './call-budget.ts';
 import type { AttemptLog } from './call-record.ts';
 import type { Cancellations } from './cancellations.ts';
-import { assertWhole, type CheckedCall } from './check-call.ts';
+import type { CheckedCall } from './check-call.ts';
+import { strictError } from './dropped.ts';
 import { mapRejectedInput } from './rejected-input.ts';
 import type { Settlement } from './settlement.ts';
 
@@ -115,7 +116,9 @@ export const createFetchAnswer = ({
           request: { ...request, thinkingFrom: originOf(candidate) },
           target: candidate,
           onForm: (form) => {
-            assertWhole(checked, form);
+            const cause = strictError(checked, form);
+            if (cause)
+              throw new UpstreamError('lossy', 'a strict request would lose a member', { cause });
             attempts.adapt(form);
           },
           protocol: upstreamProtocols[candidate.protocol],

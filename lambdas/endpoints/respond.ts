@@ -20,7 +20,7 @@ import type { MessageBatches } from '../protocols/sse.ts';
 import { HEARTBEAT_MS, withHeartbeat } from '../protocols/sse.ts';
 import { type Clock, withTimeout } from '../support/clock.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
-import { droppedHeader } from './check-call.ts';
+import { droppedHeader } from './dropped.ts';
 import type { EncodedReply, StreamReply } from './endpoint.ts';
 import type { PendingAnswer } from './fetch-answer.ts';
 import { endOf, isAbandoned, isCancelled, publicError } from './public-error.ts';

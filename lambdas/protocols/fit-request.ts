@@ -1,7 +1,7 @@
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { asRecord, type Json } from './bytes/json.ts';
 import type { Block, Extras, GenerationRequest, NativeTool, Tool } from './generation.ts';
-import { isDefault } from './ledger/losses.ts';
+import { isDefault } from './ledger/ledger.ts';
 import {
   MEDIA,
   type Medium,
@@ -62,7 +62,7 @@ const fitSampling = (request: GenerationRequest, profile: Profile): Fitted => {
       topK: keep('top_k', topK),
       extras: withoutFields(extras, removed),
     }),
-    dropped: removed.filter((name) => !isDefault(name, values[name])),
+    dropped: removed.filter((name) => !isDefault(extras, name, values[name])),
   };
 };
 
@@ -113,16 +113,17 @@ const withoutKeywords = (schema: unknown, keywords: readonly string[]): unknown 
   );
 };
 
-const fitTool = (tool: Tool | NativeTool, keywords: readonly string[]): Tool | NativeTool =>
-  'native' in tool
-    ? tool
-    : { ...tool, parameters: asRecord(withoutKeywords(tool.parameters, keywords)) ?? {} };
+/** A schema without the keywords that the provider rejects: the model then follows the descriptions. */
+export const fitSchema = (schema: Json, { schemaWithout }: Profile): Json =>
+  schemaWithout === undefined ? schema : (asRecord(withoutKeywords(schema, schemaWithout)) ?? {});
 
-/** Removes the keywords that the provider rejects: the model then follows the descriptions. */
-const fitSchemas = (request: GenerationRequest, { schemaWithout }: Profile): GenerationRequest =>
-  schemaWithout === undefined || request.tools === undefined
+const fitTool = (tool: Tool | NativeTool, profile: Profile): Tool | NativeTool =>
+  'native' in tool ? tool : { ...tool, parameters: fitSchema(tool.parameters, profile) };
+
+const fitSchemas = (request: GenerationRequest, profile: Profile): GenerationRequest =>
+  profile.schemaWithout === undefined || request.tools === undefined
     ? request
-    : { ...request, tools: request.tools.map((tool) => fitTool(tool, schemaWithout)) };
+    : { ...request, tools: request.tools.map((tool) => fitTool(tool, profile)) };
 
 // --- what no other form replaces ---
 

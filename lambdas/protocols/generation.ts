@@ -136,8 +136,8 @@ export type GenerationRequest = {
   headers?: Record<string, string>;
   /** Whose thinking in the history is sent (thinking/origin.ts); absent: that of every origin. */
   thinkingFrom?: string;
-  /** Names of fields and tools that the decoder left out and that a response could depend on. */
-  dropped?: string[];
+  /** Fields that chat has too, with its names and forms, from a caller of another protocol. */
+  chatFields?: Record<string, unknown>;
   extras: Extras;
 };
 

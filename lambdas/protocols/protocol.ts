@@ -139,8 +139,11 @@ export type UpstreamProtocol = {
    * left out instead.
    */
   cannotSay(request: GenerationRequest, profile?: Profile): string[];
-  /** The caller's fields that the target does not get, or gets with another meaning. */
-  losses(request: GenerationRequest, target: WireTarget): string[];
+  /**
+   * The paths of what the target does not get of `received`, the body that `request` was decoded from, or gets with
+   * another meaning; a path may be repeated.
+   */
+  losses(request: GenerationRequest, target: WireTarget, received: unknown): string[];
   /** How providers of the protocol count a prompt's tokens, if they offer it: they reject other members than these. */
   counter?: {
     path: string;

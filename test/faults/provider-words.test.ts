@@ -152,7 +152,7 @@ const ROWS: Record<string, Row> = {
     protocol: 'messages',
     fields: { thinking: { type: 'disabled' }, output_config: { effort: 'max' } },
     sent: { thinking: { type: 'disabled' }, output_config: { effort: 'high' } },
-    dropped: 'output_config',
+    dropped: 'output_config.effort',
   },
   "Google's, of thinking turned off": {
     words: 'Budget 0 is invalid. This model only works in thinking mode.',
@@ -191,7 +191,7 @@ const ROWS: Record<string, Row> = {
     protocol: 'messages',
     fields: { thinking: { type: 'adaptive' }, output_config: { effort: 'xhigh' } },
     sent: { output_config: { effort: 'high' } },
-    dropped: 'output_config',
+    dropped: 'output_config.effort',
   },
   "Anthropic's schema, of a form of thinking": {
     words:
@@ -296,7 +296,7 @@ const ROWS: Record<string, Row> = {
     isRejected: hasText('"custom"'),
     fields: { tools: [{ type: 'custom', custom: { name: 'f', format: GRAMMAR } }] },
     sent: { tools: [{ type: 'function', function: expect.objectContaining({ name: 'f' }) }] },
-    dropped: 'format',
+    dropped: 'tools[custom].custom.format',
   },
   "OpenAI's, of a token cap": {
     words:

@@ -229,7 +229,7 @@ describe.each(Object.entries(MODEL_ON))('an upstream that speaks %s', (protocol,
     const { response } = await connect()
       .responses.create({ model, input: 'say hi', tools, store: false })
       .withResponse();
-    expect(response.headers.get('x-router-dropped')).toBe('web_search');
+    expect(response.headers.get('x-router-dropped')).toBe('tools[web_search]');
   });
 
   test('a failure before the first content is hidden by the second target', async () => {

@@ -8,6 +8,8 @@ export type Generated = {
   url: string;
   headers: IncomingHttpHeaders;
   body: Record<string, unknown>;
+  /** The body as it was received. */
+  text: string;
 };
 
 /** A vendor's 400 as the message of its error, or the 422 of a server that lists `detail`. */
@@ -50,13 +52,13 @@ export const startGenerationUpstream = async (
   const seen: Generated[] = [];
   const server = createServer(async (request, response) => {
     const { url = '', headers } = request;
-    const body = JSON.parse((await buffer(request)).toString());
-    const received = { url, headers, body };
+    const text = (await buffer(request)).toString();
+    const received = { url, headers, body: JSON.parse(text), text };
     seen.push(received);
     const refusal = refuse(received);
     if (refusal !== undefined) return reject(response, refusal);
-    const { type, text } = answer(received);
-    return response.writeHead(200, { 'content-type': type }).end(text);
+    const answered = answer(received);
+    return response.writeHead(200, { 'content-type': answered.type }).end(answered.text);
   });
   const { url, close } = await listen(server);
   return {

@@ -1,10 +1,11 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { parseWire } from '../../support/schema.ts';
-import { asRecord, type Json, listOf } from '../bytes/json.ts';
-import { type Fitted, fitRequest, partsRefused } from '../fit-request.ts';
-import type { DocumentBlock, Extras, GenerationRequest } from '../generation.ts';
+import { asRecord, listOf } from '../bytes/json.ts';
+import { type Fitted, fitRequest, fitSchema, partsRefused } from '../fit-request.ts';
+import type { DocumentBlock, GenerationRequest } from '../generation.ts';
 import { extraFieldsFor, makeExtras, partsBeyond } from '../ledger/extras.ts';
-import { essentialBeyond, fieldsBeyond } from '../ledger/losses.ts';
+import { PATHS } from '../ledger/fates.ts';
+import { essentialBeyond, lossesBeyond } from '../ledger/ledger.ts';
 import { effortOfBudget, fitEffort, type Profile } from '../profile.ts';
 import type { WireTarget } from '../protocol.ts';
 import { lostGrammar, withoutCustomTools } from '../tools/custom.ts';
@@ -71,11 +72,8 @@ export const includesUsage = ({ extras }: GenerationRequest): boolean | undefine
 // --- effort ---
 
 /** How the caller named what is fitted here. */
-const fieldOf = ({ extras: { protocol }, reasoning }: GenerationRequest): string => {
-  if (protocol === NAME) return 'reasoning_effort';
-  if (protocol === 'responses') return 'reasoning';
-  return reasoning?.effort === undefined ? 'thinking' : 'output_config';
-};
+const pathOf = ({ extras: { protocol }, reasoning }: GenerationRequest): string =>
+  PATHS[protocol][reasoning?.effort === undefined ? 'thinking' : 'effort'];
 
 /** The effort that the request asks for; a budget asks for the nearest one. */
 const wantedEffort = (
@@ -104,11 +102,14 @@ const fitReasoning = (request: GenerationRequest, profile: Profile): Fitted => {
   const effort = isExcluded ? withoutEffort(profile) : wanted && fitEffort(wanted, profile.effort);
   // Without the field, a model without levels does not think.
   const isOff = wanted === 'none' && profile.effort?.length === 0;
-  const isSaid = wanted === undefined || effort === wanted || isOff;
+  // An effort means nothing next to thinking that is off.
+  const isOverruled =
+    request.reasoning?.mode === 'disabled' && request.reasoning.effort !== undefined;
+  const isSaid = (wanted === undefined || effort === wanted || isOff) && !isOverruled;
   const { reasoning: _, ...rest } = request;
   return {
     request: effort === undefined ? rest : { ...rest, reasoning: { effort } },
-    dropped: isSaid ? [] : [fieldOf(request)],
+    dropped: isSaid ? [] : [pathOf(request)],
   };
 };
 
@@ -125,16 +126,6 @@ export const encodeMaxTokens = (
   { maxTokens }: GenerationRequest,
   { maxOutputTokens }: WireTarget,
 ) => (maxTokens === undefined ? undefined : Math.max(1, Math.min(maxTokens, maxOutputTokens)));
-
-/** Fields of the responses protocol that have the same name here. */
-const SHARED = ['service_tier', 'safety_identifier', 'verbosity'];
-
-const sharedFields = ({ protocol, fields }: Extras): Json => {
-  const shared: Json = {};
-  if (protocol !== 'responses') return shared;
-  for (const name of SHARED) if (name in fields) shared[name] = fields[name];
-  return shared;
-};
 
 /** Whether the target gets custom tools as they are; of other callers only where they are known to be accepted. */
 export const takesCustomTools = (
@@ -169,11 +160,17 @@ export const fitTo = (original: GenerationRequest, target: WireTarget): Fitted =
   );
 
 /** The caller's fields that the target does not get, or gets with another meaning. */
-export const losses = (request: GenerationRequest, target: WireTarget): string[] => [
+export const losses = (
+  request: GenerationRequest,
+  target: WireTarget,
+  received: unknown,
+): string[] => [
   ...fitTo(request, target).dropped,
-  ...fieldsBeyond(NAME, request, isStrictSchema),
-  // A field of the protocol at some providers, and of every messages upstream.
-  ...(request.topK !== undefined && request.extras.protocol !== NAME ? ['top_k'] : []),
+  ...lossesBeyond(NAME, request, received, {
+    strict: (schema) => isStrictSchema(fitSchema(schema, target)),
+    thinking: ({ text, signature }) =>
+      target.reasoningHistory !== 'refused' && !signature && text !== '',
+  }),
 ];
 
 /** @throws ApiError 400 when no part of the conversation has a form in this protocol. */
@@ -187,7 +184,7 @@ export const encodeRequest = (
     stream_options: options,
     functions: _mark,
     ...fields
-  } = { ...sharedFields(request.extras), ...extraFieldsFor(NAME, request.extras) };
+  } = { ...request.chatFields, ...extraFieldsFor(NAME, request.extras) };
   const sameProtocol = request.extras.protocol === NAME;
   const tokensField = newerName === undefined ? 'max_tokens' : 'max_completion_tokens';
   return omitUndefined({
@@ -220,7 +217,7 @@ const documentName = ({ source, extras }: DocumentBlock): string | undefined =>
 
 export const cannotSay = (request: GenerationRequest, profile: Profile = {}): string[] => [
   ...partsBeyond(NAME, request, documentName),
-  ...essentialBeyond(NAME, request),
+  ...essentialBeyond(NAME, request.extras),
   ...partsRefused(request, profile),
   ...((request.stop ?? []).length > MAX_STOPS ? [`more than ${MAX_STOPS} stop sequences`] : []),
 ];

@@ -1,21 +1,14 @@
 import type { Fitted } from '../fit-request.ts';
 import type { GenerationRequest, Reasoning } from '../generation.ts';
+import { PATHS } from '../ledger/fates.ts';
 import { budgetOfEffort, effortOfBudget, fitEffort, type Profile } from '../profile.ts';
 import type { WireTarget } from '../protocol.ts';
-import { NAME } from './name.ts';
 import { isToolForced, MIN_BUDGET } from './thinking.ts';
 
 /** Share of the token cap that thinking may use, so that a response has room after it. */
 const MAX_SHARE = 0.8;
 /** The vendor's effort where a request states none. */
 const DEFAULT_EFFORT = 'high';
-
-/** How the caller named what is fitted here. */
-const fieldsOf = ({ extras: { protocol } }: GenerationRequest) => {
-  if (protocol === NAME) return { effort: 'output_config', thinking: 'thinking' };
-  const name = protocol === 'responses' ? 'reasoning' : 'reasoning_effort';
-  return { effort: name, thinking: name };
-};
 
 const withoutEffort = ({ effort: _, ...rest }: Reasoning): Reasoning => rest;
 
@@ -94,7 +87,7 @@ export const fitThinking = (request: GenerationRequest, target: WireTarget): Fit
   if (wanted === undefined || (target.thinking === undefined && target.effort === undefined)) {
     return { request, dropped: [] };
   }
-  const names = fieldsOf(request);
+  const paths = PATHS[request.extras.protocol];
   // A forced tool excludes thinking; the effort alone is sent.
   const isEffortAlone = wanted.mode === undefined && isToolForced(request);
   const { reasoning, isLost = false } =
@@ -108,6 +101,6 @@ export const fitThinking = (request: GenerationRequest, target: WireTarget): Fit
   const isLowered = reasoning.effort !== level && reasoning.effort !== 'minimal' && !isSaid;
   return {
     request: { ...request, reasoning: fitted },
-    dropped: [...(isLost ? [names.thinking] : []), ...(isLowered ? [names.effort] : [])],
+    dropped: [...(isLost ? [paths.thinking] : []), ...(isLowered ? [paths.effort] : [])],
   };
 };

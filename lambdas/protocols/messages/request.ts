@@ -2,10 +2,10 @@ import { invalidRequest } from '../../support/errors.ts';
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import { parseWire } from '../../support/schema.ts';
 import { asRecord, listOf } from '../bytes/json.ts';
-import { type Fitted, fitRequest, partsRefused } from '../fit-request.ts';
+import { type Fitted, fitRequest, fitSchema, partsRefused } from '../fit-request.ts';
 import type { DocumentBlock, GenerationRequest, Reasoning } from '../generation.ts';
 import { extraFieldsFor, makeExtras, partsBeyond } from '../ledger/extras.ts';
-import { essentialBeyond, fieldsBeyond, isDefault } from '../ledger/losses.ts';
+import { essentialBeyond, isDefault, lossesBeyond, plain } from '../ledger/ledger.ts';
 import { isPdf } from '../media.ts';
 import type { Profile } from '../profile.ts';
 import type { CallerHeaders, WireTarget } from '../protocol.ts';
@@ -167,7 +167,7 @@ const lostSampling = (request: GenerationRequest, target: WireTarget): string[] 
   const { temperature, topP: top_p, topK: top_k } = request;
   const { sampling } = encodeThinking(request, {}, { target, cap: Number.POSITIVE_INFINITY });
   return Object.entries({ temperature, top_p, top_k }).flatMap(([name, value]) =>
-    isDefault(name, value) || name in sampling ? [] : [name],
+    isDefault(request.extras, name, value) || name in sampling ? [] : [name],
   );
 };
 
@@ -178,18 +178,29 @@ const lostSettings = (
 ): string[] =>
   extras.protocol === NAME && systemTurns === 'leading'
     ? turns.flatMap((turn) =>
-        turn.role === 'system' ? Object.keys(extraFieldsFor(NAME, turn.extras)) : [],
+        turn.role === 'system'
+          ? Object.keys(extraFieldsFor(NAME, turn.extras)).map(
+              (name) => `messages[system].${plain(name)}`,
+            )
+          : [],
       )
     : [];
 
 /** The caller's fields that the target does not get, or gets with another meaning. */
-export const losses = (original: GenerationRequest, catalogTarget: WireTarget): string[] => {
+export const losses = (
+  original: GenerationRequest,
+  catalogTarget: WireTarget,
+  received: unknown,
+): string[] => {
   const target = withCallerBetas(catalogTarget, original);
   const { request, dropped } = fitTo(original, target);
   return [
     ...dropped,
     ...lostSampling(request, target),
-    ...fieldsBeyond(NAME, request, isWithinStrict),
+    ...lossesBeyond(NAME, request, received, {
+      strict: (schema) => isWithinStrict(fitSchema(schema, target)),
+      thinking: ({ signature }) => Boolean(signature),
+    }),
     ...lostSettings(request, target),
     ...lostGrammar(request),
     ...(losesBeta(target, original) ? [BETA_HEADER] : []),
@@ -249,7 +260,7 @@ const isBlank = (stop: string): boolean => stop.trim() === '';
 
 export const cannotSay = (request: GenerationRequest, profile: Profile = {}): string[] => [
   ...partsBeyond(NAME, request, documentName),
-  ...essentialBeyond(NAME, request),
+  ...essentialBeyond(NAME, request.extras),
   ...partsRefused(request, profile),
   ...(request.stop?.some(isBlank) ? ['stop sequence of white space'] : []),
   ...(request.choices === undefined ? [] : ['n above 1']),

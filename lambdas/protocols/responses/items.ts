@@ -3,11 +3,10 @@ import { omitUndefined } from '../../support/omit-undefined.ts';
 import type { Block, Tool, ToolCallBlock, Turn } from '../generation.ts';
 import { extrasIfAny } from '../ledger/extras.ts';
 import { assertImage, isPdf, parseFileData, parseMediaUrl } from '../media.ts';
+import { openThinking } from '../thinking/sealed.ts';
 import { readCarriedId } from '../tools/carried-ids.ts';
 import { joinRuns } from '../turn-runs.ts';
 import { clientCallIn, clientResultIn } from './client-tools.ts';
-import { NAME } from './name.ts';
-import { openThinking } from './sealed-thinking.ts';
 import { decodeTools, flatName } from './tools.ts';
 import type {
   ClientCallItem,
@@ -33,25 +32,20 @@ const decodeImage = ({ image_url: url, detail }: PartOf<'input_image'>, param: s
   if (url === undefined) throw reject(`${param}.file_id`, NO_FILES);
   const field = `${param}.image_url`;
   const source = parseMediaUrl(url, field);
-  if (isPdf(source)) return { type: 'document', source, ...extrasIfAny(NAME, { detail }) };
+  if (isPdf(source)) return { type: 'document', source };
   // Chat has the same member.
   const extras = detail === undefined ? {} : extrasIfAny('chat', { image_url: { detail } });
   return { type: 'image', source: assertImage(source, field), ...extras };
 };
 
 const decodeFile = (part: PartOf<'input_file'>, param: string): Block => {
-  const { file_data: data, file_url: url, filename: title, detail } = part;
+  const { file_data: data, file_url: url, filename: title } = part;
   if (data === undefined && url === undefined) throw reject(`${param}.file_id`, NO_FILES);
   const source =
     data === undefined
       ? parseMediaUrl(url ?? '', `${param}.file_url`)
       : parseFileData(data, title, `${param}.file_data`);
-  return {
-    type: 'document',
-    source,
-    ...omitUndefined({ title }),
-    ...extrasIfAny(NAME, { detail }),
-  };
+  return { type: 'document', source, ...omitUndefined({ title }) };
 };
 
 const decodePart = (part: ContentPart, param: string): Block => {
@@ -219,26 +213,22 @@ const isContinued = (turn: Turn, next: Turn): boolean =>
   turn.role === next.role &&
   (turn.role === 'assistant' || (holdsResults(turn) && holdsResults(next)));
 
-/** The conversation, the tools that items add, and the types of what is dropped. */
-export const decodeInput = (
-  input: ResponsesRequest['input'],
-): { turns: Turn[]; tools: Tool[]; dropped: string[] } => {
+/** The conversation, and the tools that items add. */
+export const decodeInput = (input: ResponsesRequest['input']): { turns: Turn[]; tools: Tool[] } => {
   if (typeof input === 'string') {
     const turns: Turn[] = [{ role: 'user', blocks: decodeContent(input, 'input') }];
-    return { turns, tools: [], dropped: [] };
+    return { turns, tools: [] };
   }
   const decodeItem = createItemDecoder();
   const turns = input.map((item, index) => decodeItem(item, `input.${index}`));
-  const added = decodeTools(
+  const tools = decodeTools(
     input.flatMap((item) => (item.type === 'additional_tools' ? item.tools : [])),
   );
-  const hosted = input.flatMap((item) => (item.type === 'other' ? [item.value.type] : []));
   return {
     turns: joinRuns(
       turns.filter((turn) => turn !== undefined),
       isContinued,
     ),
-    tools: added.tools,
-    dropped: [...added.dropped, ...hosted],
+    tools,
   };
 };

@@ -1,6 +1,6 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { parseWire } from '../../support/schema.ts';
-import { asArray, listOf } from '../bytes/json.ts';
+import { listOf } from '../bytes/json.ts';
 import type { GenerationRequest, ResponseFormat, Turn } from '../generation.ts';
 import { makeExtras } from '../ledger/extras.ts';
 import { decodeInput } from './items.ts';
@@ -24,47 +24,12 @@ const decodeFormat = (format: TextFormat | undefined): ResponseFormat | undefine
 const instructionsTurn = (text: string | undefined): Turn[] =>
   text ? [{ role: 'system', blocks: [{ type: 'text', text }] }] : [];
 
-/** Fields that are carried, or that agents and SDKs send to every provider and that do not change a response. */
-const KNOWN = [
-  ...['service_tier', 'safety_identifier', 'client_metadata', 'stream_options'],
-  ...['prompt_cache_key', 'prompt_cache_retention', 'prompt_cache_options'],
-];
-
-/** Members of `reasoning` and `text` that are carried, or without effect: thinking is always in the summary. */
-const KNOWN_MEMBERS = ['effort', 'summary', 'generate_summary', 'format', 'verbosity'];
-
-/** All else that may be included is included, or belongs to hosted tools. */
-const LOGPROBS = 'message.output_text.logprobs';
-
-/** Values that ask for what every target does. */
-const DEFAULTS: Record<string, unknown> = { context: 'auto', mode: 'standard', top_logprobs: 0 };
-
-const unknownIn = (fields: object | undefined, known: string[], prefix = ''): string[] =>
-  Object.entries(fields ?? {}).flatMap(([name, value]) =>
-    known.includes(name) || value == null || value === DEFAULTS[name] ? [] : `${prefix}${name}`,
-  );
-
-/** Names of the fields that a response would depend on, and that are not carried. */
-const droppedFields = (
-  { store, truncation, include, reasoning, text }: ResponsesRequest,
-  rest: Record<string, unknown>,
-): string[] => [
-  // The vendor stores a response unless the request states otherwise.
-  ...(store === false ? [] : ['store']),
-  ...(truncation === 'auto' ? ['truncation'] : []),
-  ...(asArray(include).includes(LOGPROBS) ? ['include'] : []),
-  ...unknownIn(reasoning, KNOWN_MEMBERS, 'reasoning.'),
-  ...unknownIn(text, KNOWN_MEMBERS, 'text.'),
-  ...unknownIn(rest, KNOWN),
-];
-
 const decode = (wire: ResponsesRequest): GenerationRequest => {
   const {
     model,
     input,
     instructions,
     stream,
-    store: _store,
     max_output_tokens: maxTokens,
     temperature,
     top_p: topP,
@@ -75,14 +40,11 @@ const decode = (wire: ResponsesRequest): GenerationRequest => {
     reasoning,
     user,
     metadata,
-    truncation: _truncation,
-    include: _include,
-    ...rest
+    service_tier,
+    safety_identifier,
+    prompt_cache_key,
   } = wire;
-  const { turns, tools: added, dropped: droppedItems } = decodeInput(input);
-  const { tools, dropped: droppedTools } = decodeTools(wireTools ?? []);
-  const { service_tier, safety_identifier, prompt_cache_key } = rest;
-  const shared = { service_tier, safety_identifier, verbosity: text?.verbosity };
+  const { turns, tools: added } = decodeInput(input);
   return omitUndefined({
     model,
     turns: [...instructionsTurn(instructions), ...turns],
@@ -90,16 +52,18 @@ const decode = (wire: ResponsesRequest): GenerationRequest => {
     maxTokens,
     temperature,
     topP,
-    tools: listOf(joinTools(tools, added)),
+    tools: listOf(joinTools(decodeTools(wireTools ?? []), added)),
     toolChoice: decodeToolChoice(toolChoice),
     parallelToolCalls,
     responseFormat: decodeFormat(text?.format),
     reasoning: reasoning?.effort === undefined ? undefined : { effort: reasoning.effort },
     user,
-    dropped: listOf([...new Set([...droppedFields(wire, rest), ...droppedTools, ...droppedItems])]),
+    chatFields: makeExtras('chat', {
+      ...{ service_tier, safety_identifier },
+      verbosity: text?.verbosity,
+    }).fields,
     // `echo` is repeated in the response, where the vendor's types require it.
     extras: makeExtras(NAME, {
-      ...shared,
       echo: {
         ...{ tool_choice: toolChoice, text, reasoning, metadata },
         ...{ safety_identifier, prompt_cache_key },

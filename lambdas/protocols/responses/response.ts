@@ -11,9 +11,9 @@ import type {
   Usage,
 } from '../generation.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
+import { sealThinking } from '../thinking/sealed.ts';
 import { carryingId } from '../tools/carried-ids.ts';
 import { NAME } from './name.ts';
-import { sealThinking } from './sealed-thinking.ts';
 import { callerNameOf, clientItemOf } from './tools.ts';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';

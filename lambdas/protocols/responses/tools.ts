@@ -20,14 +20,10 @@ export const flatName = ({ name, namespace }: CallerName): string =>
 
 type FunctionTool = Extract<WireTool, { type: 'function' }>;
 type CustomTool = Extract<WireTool, { type: 'custom' }>;
-type NamespaceTool = Extract<WireTool, { type: 'namespace' }>;
 
-/** The name, where a target knows another one, and the members that no target gets. */
-const keep = (named: CallerName, tool: FunctionTool | CustomTool): Pick<Tool, 'extras'> => {
-  const { allowed_callers, async, output_schema } = tool;
-  const isPlain = named.namespace === undefined;
-  return extrasIfAny(NAME, { ...(!isPlain && named), allowed_callers, async, output_schema });
-};
+/** The name, where a target knows another one. */
+const keep = (named: CallerName): Pick<Tool, 'extras'> =>
+  named.namespace === undefined ? {} : extrasIfAny(NAME, named);
 
 const decodeFunction = (tool: FunctionTool, namespace: string | undefined): Tool => {
   const { name, description, parameters = NO_ARGUMENTS, strict } = tool;
@@ -36,7 +32,7 @@ const decodeFunction = (tool: FunctionTool, namespace: string | undefined): Tool
     name: flatName(named),
     ...omitUndefined({ description, strict: strict || undefined }),
     parameters: { ...parameters },
-    ...keep(named, tool),
+    ...keep(named),
   };
 };
 
@@ -48,46 +44,26 @@ const decodeCustom = (tool: CustomTool, namespace: string | undefined): Tool => 
   return {
     name: flatName(named),
     ...customTool({ description, grammar }),
-    ...keep(named, tool),
+    ...keep(named),
   };
 };
 
-/** The tools of a namespace, without its description. */
-const decodeNamespace = ({ name, description, tools }: NamespaceTool) => {
-  const found = decodeTools(tools, name);
-  const named = description ? ['namespace.description'] : [];
-  return { ...found, dropped: [...named, ...found.dropped] };
-};
-
-/** The tools, those of namespaces among them, and the names of what is dropped, hosted tools by their type. */
-export const decodeTools = (
-  tools: WireTool[],
-  namespace?: string,
-): { tools: Tool[]; dropped: string[] } => {
-  const found = tools.map((tool) => {
+/** The tools, those of namespaces among them, without those that the vendor runs. */
+export const decodeTools = (tools: WireTool[], namespace?: string): Tool[] =>
+  tools.flatMap((tool) => {
     switch (tool.type) {
       case 'function':
-        return { tools: [decodeFunction(tool, namespace)], dropped: [] };
+        return [decodeFunction(tool, namespace)];
       case 'custom':
-        return { tools: [decodeCustom(tool, namespace)], dropped: [] };
+        return [decodeCustom(tool, namespace)];
       case 'namespace':
-        return decodeNamespace(tool);
+        return decodeTools(tool.tools, tool.name);
       default: {
         const own = clientTool(tool.value);
-        const { allowed_callers } = tool.value;
-        const kept = own && {
-          ...own,
-          ...extrasIfAny(NAME, { isClientTool: true, allowed_callers }),
-        };
-        return kept ? { tools: [kept], dropped: [] } : { tools: [], dropped: [tool.value.type] };
+        return own ? [{ ...own, ...extrasIfAny(NAME, { isClientTool: true }) }] : [];
       }
     }
   });
-  return {
-    tools: found.flatMap((part) => part.tools),
-    dropped: found.flatMap((part) => part.dropped),
-  };
-};
 
 /**
  * The tools of the request and those that its items add; of two with one name the first counts.

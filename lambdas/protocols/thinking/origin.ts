@@ -80,13 +80,18 @@ export const NO_ORIGIN = '';
 
 const isThinking = (block: Block): block is ThinkingBlock => block.type === 'thinking';
 
-const stripBlock = (block: ThinkingBlock, origin: string): Block[] => {
+/** The thinking as `origin` is sent it; undefined if another one wrote it. Of every origin it is unchanged. */
+export const keptThinking = (
+  block: ThinkingBlock,
+  origin: string | undefined,
+): ThinkingBlock | undefined => {
+  if (origin === undefined) return block;
   // Chat callers send thinking without a signature; chat upstreams accept it, others omit it.
-  if (block.signature === undefined) return origin === NO_ORIGIN ? [] : [block];
+  if (block.signature === undefined) return origin === NO_ORIGIN ? undefined : block;
   const [, issuer, signature] = TAG.exec(block.signature) ?? [];
-  if (issuer !== origin) return [];
+  if (issuer !== origin) return undefined;
   const { signature: _, ...bare } = block;
-  return [signature ? { ...bare, signature } : bare];
+  return signature ? { ...bare, signature } : bare;
 };
 
 const stripTurn = (turn: Turn, origin: string): Turn =>
@@ -94,7 +99,7 @@ const stripTurn = (turn: Turn, origin: string): Turn =>
     ? {
         ...turn,
         blocks: turn.blocks.flatMap((block) =>
-          isThinking(block) ? stripBlock(block, origin) : block,
+          isThinking(block) ? (keptThinking(block, origin) ?? []) : block,
         ),
       }
     : turn;

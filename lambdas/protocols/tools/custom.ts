@@ -1,6 +1,7 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { asString, readJsonObject } from '../bytes/json.ts';
 import type { Block, GenerationRequest, NativeTool, Tool, Turn } from '../generation.ts';
+import { PATHS } from '../ledger/fates.ts';
 
 /** Parameters of the function that represents a custom tool, whose input is one text. */
 const TEXT_INPUT = {
@@ -66,8 +67,10 @@ export const withoutCustomTools = (request: GenerationRequest): GenerationReques
 };
 
 /** What custom tools lose as functions: nothing enforces their grammar. */
-export const lostGrammar = ({ tools = [] }: GenerationRequest): string[] =>
-  tools.some((tool) => !('native' in tool) && tool.custom?.grammar) ? ['format'] : [];
+export const lostGrammar = ({ tools = [], extras }: GenerationRequest): string[] =>
+  tools.some((tool) => !('native' in tool) && tool.custom?.grammar)
+    ? [PATHS[extras.protocol].grammar]
+    : [];
 
 /** An escape that the token cap cut. */
 const CUT_ESCAPE = /\\(?:u[0-9a-f]{0,3})?$/i;

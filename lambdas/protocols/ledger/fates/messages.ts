@@ -1,0 +1,102 @@
+import {
+  CACHE,
+  ECHOED,
+  IMPLIED,
+  LABEL,
+  OFFERED,
+  part,
+  SHOWN,
+  SOURCE,
+  TEXTS,
+  TRANSMITTED,
+} from './common.ts';
+import {
+  all,
+  carried,
+  essential,
+  harmless,
+  kinds,
+  list,
+  namedBut,
+  object,
+  strictOf,
+} from './rows.ts';
+
+const citations = object('', { enabled: namedBut(false) });
+const plainText = object('type data', { media_type: namedBut('text/plain') });
+
+const inResult = {
+  text: part('text', { citations }),
+  image: part('', { source: SOURCE }),
+  document: part('title', {
+    source: kinds('type', { text: plainText, base64: SOURCE, url: SOURCE, content: SOURCE }),
+    citations,
+  }),
+  search_result: part('title source', { content: TEXTS, citations }),
+  tool_reference: part('tool_name'),
+};
+const blocks = {
+  ...inResult,
+  compaction: part('', { content: TEXTS }),
+  tool_result: part('tool_use_id is_error', { content: list(kinds('type', inResult)) }),
+  tool_use: part('id name input', { caller: object('', { type: namedBut('direct') }) }),
+  thinking: part('thinking signature'),
+  redacted_thinking: part('data'),
+};
+const said = object('role', { content: list(kinds('type', blocks)) });
+const answered = { ...blocks, text: part('text', { citations: ECHOED }) };
+
+/** Of tools that the caller's machine runs; the size of its screen is in the description. */
+const clientTool = part('name display_width_px display_height_px', {
+  defer_loading: OFFERED,
+  allowed_callers: namedBut('direct'),
+});
+
+const schemaFormat = object('schema', { type: IMPLIED });
+
+export const messages = object('model max_tokens stream stop_sequences', {
+  ...all(carried(1), 'temperature top_p'),
+  system: list(kinds('type', inResult)),
+  messages: list(
+    kinds('role', {
+      system: said,
+      user: said,
+      assistant: object('role', { content: list(kinds('type', answered)) }),
+    }),
+  ),
+  tools: list(
+    kinds(
+      'type',
+      {
+        custom: part('name description input_schema', {
+          strict: strictOf('input_schema'),
+          defer_loading: OFFERED,
+          eager_input_streaming: TRANSMITTED,
+          allowed_callers: namedBut('direct'),
+        }),
+      },
+      'custom',
+      { pattern: /^(?:bash|text_editor|memory|computer)_\d{8}$/, row: clientTool },
+    ),
+  ),
+  tool_choice: object('type name disable_parallel_tool_use'),
+  thinking: object('', {
+    ...all(harmless('an effort stands for it, or the default of the model'), 'type budget_tokens'),
+    display: SHOWN,
+  }),
+  output_config: object('effort', { format: schemaFormat }),
+  output_format: schemaFormat,
+  metadata: LABEL,
+  cache_control: CACHE,
+  context_management: object('', {
+    edits: list(
+      kinds('type', {
+        clear_thinking_20251015: harmless('which of the earlier thinking is sent is decided here'),
+      }),
+    ),
+  }),
+  safeguards: harmless('settings of an agent, which no provider is sent'),
+  service_tier: namedBut('auto', 'standard_only'),
+  speed: namedBut('standard'),
+  mcp_servers: essential(),
+});

@@ -1,0 +1,184 @@
+import { isRecord } from '../../support/readers.ts';
+import { asRecord, type Json } from '../bytes/json.ts';
+import type { Extras, GenerationRequest, ThinkingBlock } from '../generation.ts';
+import type { ProtocolName, UpstreamProtocolName } from '../protocol-name.ts';
+import { keptThinking } from '../thinking/origin.ts';
+import { CARRIED, type Fate, type ObjectRow, type Row } from './fates/rows.ts';
+import { FATES, PATHS } from './fates.ts';
+
+/** A name is text of the caller's; only a plain one may be in a header. */
+const PLAIN = /^[\w.-]{1,64}$/;
+export const plain = (name: string): string => (PLAIN.test(name) ? name : '*');
+
+/** Stands before the kind of a list's item, which is empty if items have none. */
+const ITEM = '[';
+
+/** The path of `steps`, which are the names of members, and the kinds of items. */
+const pathOf = (steps: string[]): string => {
+  let path = '';
+  for (let at = 0; at < steps.length; at += 1) {
+    const step = steps[at] ?? '';
+    const kind = step === ITEM ? (steps[at + 1] ?? '') : undefined;
+    if (kind === undefined) path += `${at === 0 ? '' : '.'}${plain(step)}`;
+    else {
+      path += kind === '' ? '[]' : `[${plain(kind)}]`;
+      at += 1;
+    }
+  }
+  return path;
+};
+
+/** What of a value has a form in a target's protocol. */
+type Forms = { strict(schema: Json): boolean; thinking(block: ThinkingBlock): boolean };
+
+type Walk = Pick<Forms, 'strict'> & {
+  to: UpstreamProtocolName;
+  /** Where the walk is: a path is built of it for what is lost only. */
+  steps: string[];
+  /** Called at each member that a target of `to` does not get. */
+  note(steps: string[], isHarmless: boolean): void;
+};
+
+const walkObject = ({ members, absent }: ObjectRow, value: Json, walk: Walk): void => {
+  const { steps } = walk;
+  for (const name in value) {
+    const row = members[name];
+    if (row === CARRIED) continue;
+    // A member may have the name of the mark.
+    steps.push(name === ITEM ? '*' : name);
+    walkRow(row, value[name], walk, value);
+    steps.pop();
+  }
+  for (const name in absent) {
+    if ((value[name] ?? null) !== null) continue;
+    steps.push(name);
+    walkRow(members[name], absent[name], walk);
+    steps.pop();
+  }
+};
+
+const walkKind = (
+  { by, rows, usual, dated }: Extract<Row, { is: 'kinds' }>,
+  value: Json,
+  walk: Walk,
+): void => {
+  const { steps } = walk;
+  const sent = value[by] ?? usual;
+  const kind = typeof sent === 'string' ? sent : '*';
+  if (steps.at(-2) === ITEM) steps[steps.length - 1] = kind || '*';
+  walkRow(rows[kind] ?? (dated?.pattern.test(kind) ? dated.row : undefined), value, walk);
+};
+
+const walkInside = (row: Exclude<Row, Fate>, value: object, walk: Walk): void => {
+  if (row.is === 'list' && Array.isArray(value)) {
+    walk.steps.push(ITEM, '');
+    for (const item of value) walkRow(row.item, item, walk);
+    walk.steps.length -= 2;
+  } else if (row.is === 'object' && isRecord(value)) walkObject(row, value, walk);
+  else if (row.is === 'kinds' && isRecord(value)) walkKind(row, value, walk);
+  else walk.note(walk.steps, false);
+};
+
+const NO_ARGUMENTS = { type: 'object', properties: {} };
+
+/** Whether the loss of a member of `owner` is harmless; undefined if a target gets it. */
+const isHarmless = (
+  fate: Fate,
+  value: unknown,
+  { to, strict }: Walk,
+  owner: Json,
+): boolean | undefined => {
+  if (fate.is === 'harmless') return true;
+  if (fate.is === 'strict') {
+    if (value !== true) return true;
+    return strict(asRecord(owner[fate.schema]) ?? NO_ARGUMENTS) ? undefined : false;
+  }
+  if (fate.isDefault(value)) return true;
+  return fate.is === 'carried' && fate.to?.includes(to) !== false ? undefined : false;
+};
+
+const walkRow = (row: Row | undefined, value: unknown, walk: Walk, owner: Json = {}): void => {
+  if (value === null || value === undefined) return;
+  switch (row?.is) {
+    case 'list':
+    case 'object':
+    case 'kinds':
+      // A text in place of parts is carried.
+      if (typeof value === 'object') walkInside(row, value, walk);
+      return;
+    default: {
+      const harmless = row ? isHarmless(row, value, walk, owner) : false;
+      if (harmless !== undefined) walk.note(walk.steps, harmless);
+    }
+  }
+};
+
+/**
+ * The paths of a received request's members that a target of `to` does not get, each once: `messages[user].name`, with the
+ * kind of an item in its brackets. What a model or a value decides is not among them: the encoders know it.
+ */
+export const ledgerOf = ({
+  from,
+  received,
+  ...walk
+}: Omit<Walk, 'note' | 'steps'> & { from: ProtocolName; received: unknown }): {
+  named: string[];
+  harmless: string[];
+} => {
+  const [named, harmless] = [new Set<string>(), new Set<string>()];
+  const note = (steps: string[], isHarmless: boolean) =>
+    (isHarmless ? harmless : named).add(pathOf(steps));
+  walkRow(FATES[from], received, { ...walk, steps: [], note });
+  return { named: [...named], harmless: [...harmless] };
+};
+
+const lostThinking = (
+  { turns, extras, thinkingFrom }: GenerationRequest,
+  { thinking: hasForm }: Forms,
+): string[] => {
+  const { redacted, signed, unsigned } = PATHS[extras.protocol];
+  return turns.flatMap(({ blocks }) =>
+    blocks.flatMap((block) => {
+      if (block.type !== 'thinking') return [];
+      const kept = keptThinking(block, thinkingFrom);
+      if (kept && hasForm(kept)) return [];
+      if (block.redacted) return [redacted];
+      return [block.signature === undefined ? unsigned : signed];
+    }),
+  );
+};
+
+/** What a target of `to` does not get of a request of another protocol, by path; a path may be repeated. */
+export const lossesBeyond = (
+  to: UpstreamProtocolName,
+  request: GenerationRequest,
+  received: unknown,
+  forms: Forms,
+): string[] => {
+  const { protocol: from } = request.extras;
+  if (from === to) return [];
+  return [
+    ...ledgerOf({ from, to, received, strict: forms.strict }).named,
+    ...lostThinking(request, forms),
+  ];
+};
+
+/** Whether the value of a field asks for what a target does anyway. */
+export const isDefault = (
+  { protocol }: Pick<Extras, 'protocol'>,
+  name: string,
+  value: unknown,
+): boolean => {
+  const row = FATES[protocol].members[name];
+  return value == null || (row !== undefined && 'isDefault' in row && row.isDefault(value));
+};
+
+/** The fields that only a target of the caller's protocol can be sent, if `to` is another one. */
+export const essentialBeyond = (to: UpstreamProtocolName, extras: Extras): string[] => {
+  const { protocol: from, fields } = extras;
+  if (from === to) return [];
+  const { members } = FATES[from];
+  return Object.keys(fields).filter(
+    (name) => members[name]?.is === 'essential' && !isDefault(extras, name, fields[name]),
+  );
+};
