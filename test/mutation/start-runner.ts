@@ -1,8 +1,9 @@
 import { fork } from 'node:child_process';
-import { once } from 'node:events';
+import { on } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Order, Report } from './runner.ts';
 
 /** A process of runner.ts, with its Vitest. */
@@ -26,12 +27,14 @@ export const startRunner = async (
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     env: { ...process.env, ...env, TMPDIR: mkdtempSync(join(temporary, 'run-')) },
   });
-  const ended = new AbortController();
-  child.once('exit', () => ended.abort());
+  // Keeps what arrives at once; ends with the process.
+  const reports = on(child, 'message', { close: ['exit'] });
   const nextReport = async (): Promise<Report | undefined> => {
-    const signal = AbortSignal.any([AbortSignal.timeout(silenceMs), ended.signal]);
-    const [report] = await once(child, 'message', { signal }).catch(() => []);
-    return report;
+    const silence = new AbortController();
+    const silent = pause(silenceMs, undefined, silence).catch(() => undefined);
+    const next = await Promise.race([reports.next(), silent]);
+    silence.abort();
+    return next?.value?.[0];
   };
   const runner: Runner = {
     run: async (order) => {
@@ -42,7 +45,8 @@ export const startRunner = async (
       return undefined;
     },
     end: () => {
-      if (child.pid !== undefined && !ended.signal.aborted) process.kill(-child.pid, 'SIGKILL');
+      if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
+        process.kill(-child.pid, 'SIGKILL');
       runners.delete(runner);
     },
   };
