@@ -26,8 +26,10 @@ const testsOf = (folder: string): string[] =>
     .filter((name) => name.startsWith(`${folder}/`) || TESTS[folder]?.test(name))
     .map((name) => join('test', name));
 
-/** Tests that wait for a mutant which hangs end earlier (runner.ts). */
-const SILENCE_MS = 45_000;
+const MARKED_TIMEOUT_MS = 120_000;
+/** Longer than the longest test needs, also where it has to wait for another process. */
+const timeoutFor = (reached: Reached[]): number =>
+  Math.round(Math.max(15_000, ...reached.map(({ longestMs }) => 3 * longestMs)));
 
 type Outcome = 'killed' | 'survived' | 'timed out' | 'unreached';
 type Judged = { mutant: Mutant; outcome: Outcome };
@@ -46,7 +48,7 @@ const filesIn = (path: string): string[] =>
 const readReached = async (files: string[]): Promise<Reached[]> => {
   const tests = [...new Set(files.map(folderOf))].flatMap(testsOf);
   const folder = mkdtempSync(join(temporary, 'reached-'));
-  const runner = await startRunner(600_000, { MUTATION_REACHED: folder });
+  const runner = await startRunner(MARKED_TIMEOUT_MS, folder);
   const failed = await runner.run({ change: { marks: files }, tests });
   runner.end();
   if (failed === undefined) throw new Error('The tests did not end without a mutant');
@@ -104,7 +106,10 @@ const outcomeOf = (failed: string[] | undefined): Outcome => {
 };
 
 /** Judges mutants until none is left, one after the other. */
-const judge = async (next: () => Tried | undefined, isVerbose: boolean): Promise<Judged[]> => {
+const judge = async (
+  next: () => Tried | undefined,
+  { timeoutMs, isVerbose }: { timeoutMs: number; isVerbose: boolean },
+): Promise<Judged[]> => {
   const judged: Judged[] = [];
   let runner: Runner | undefined;
   for (let tried = next(); tried; tried = next()) {
@@ -113,7 +118,7 @@ const judge = async (next: () => Tried | undefined, isVerbose: boolean): Promise
       judged.push({ mutant, outcome: 'unreached' });
       continue;
     }
-    runner ??= await startRunner(SILENCE_MS);
+    runner ??= await startRunner(timeoutMs);
     const failed = await runner.run({ change: { mutant }, tests: inOrder(reaching) });
     for (const test of failed ?? []) noticed.set(test, 1 + (noticed.get(test) ?? 0));
     const outcome = outcomeOf(failed);
@@ -152,7 +157,7 @@ const main = async (): Promise<void> => {
     `${reached.length} files of tests; trying ${sample.length} mutants (--seed ${values.seed})`,
   );
   const jobs = Array.from({ length: Number(values.jobs) }, () =>
-    judge(() => sample.pop(), values.verbose),
+    judge(() => sample.pop(), { timeoutMs: timeoutFor(reached), isVerbose: values.verbose }),
   );
   printTable((await Promise.all(jobs)).flat());
 };

@@ -47,6 +47,7 @@ class InOrder extends BaseSequencer {
 }
 
 const isMarking = process.env.MUTATION_REACHED !== undefined;
+const timeoutMs = Number(process.env.MUTATION_TIMEOUT_MS);
 
 const vitest = await createVitest(
   {
@@ -62,8 +63,8 @@ const vitest = await createVitest(
     bail: isMarking ? 0 : 1,
     sequence: { sequencer: InOrder },
     // What waits for a mutant that hangs fails then.
-    testTimeout: isMarking ? 40_000 : 15_000,
-    hookTimeout: isMarking ? 40_000 : 15_000,
+    testTimeout: timeoutMs,
+    hookTimeout: timeoutMs,
     teardownTimeout: 2_000,
     expect: { poll: { timeout: 5_000, interval: 5 } },
     reporters: [{ onTestCaseResult: () => send('a test ended') }],

@@ -16,22 +16,26 @@ export type Runner = {
 export const temporary = mkdtempSync(join(tmpdir(), 'mutation-'));
 const runners = new Set<Runner>();
 
-/** A process in which no test ends for `silenceMs` hangs. */
-export const startRunner = async (
-  silenceMs: number,
-  env: Record<string, string> = {},
-): Promise<Runner> => {
+/** Of a process that hangs: its tests have timed out by then. */
+const SILENCE = 3;
+
+/** A process whose tests time out after `timeoutMs`; with a folder, it notes there what each file reaches. */
+export const startRunner = async (timeoutMs: number, reached?: string): Promise<Runner> => {
   const child = fork('test/mutation/runner.ts', {
     // A group, so that the processes that tests start end with it.
     detached: true,
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    env: { ...process.env, ...env, TMPDIR: mkdtempSync(join(temporary, 'run-')) },
+    env: {
+      ...process.env,
+      ...{ TMPDIR: mkdtempSync(join(temporary, 'run-')), MUTATION_TIMEOUT_MS: String(timeoutMs) },
+      ...(reached !== undefined && { MUTATION_REACHED: reached }),
+    },
   });
   // Keeps what arrives at once; ends with the process.
   const reports = on(child, 'message', { close: ['exit'] });
   const nextReport = async (): Promise<Report | undefined> => {
     const silence = new AbortController();
-    const silent = pause(silenceMs, undefined, silence).catch(() => undefined);
+    const silent = pause(SILENCE * timeoutMs, undefined, silence).catch(() => undefined);
     const next = await Promise.race([reports.next(), silent]);
     silence.abort();
     return next?.value?.[0];
