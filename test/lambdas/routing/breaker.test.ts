@@ -281,3 +281,15 @@ test('a target that fails half of its calls is tried after the others, until 10 
   await askTimesInTurn(1);
   expect(primary.attempts).toBe(before + 1);
 });
+
+test('responses that broke off before one that ended well hold their key off no sooner', async () => {
+  const { primary, askTimes, count } = await startLab([breakOff, answer]);
+  await askTimes(4);
+  primary.act = answer;
+  await askTimes(1);
+  primary.act = breakOff;
+  await askTimes(4);
+  expect(count('key_held_off')).toBe(0);
+  await askTimes(1);
+  expect(count('key_held_off')).toBe(1);
+});

@@ -120,3 +120,35 @@ describe('between the first content of a probe and its end', () => {
     expect(count('breaker_opened')).toBe(1);
   });
 });
+
+test('after a probe that failed the next one is that of another key', async () => {
+  const { primary, ask, askTimesInTurn, clock } = await startLab([status(500), answer]);
+  await askTimesInTurn(5);
+  clock.advance(12_000);
+  await ask();
+  expect(primary.attempts).toBe(5 + 1);
+  clock.advance(1_500);
+  await ask();
+  expect(primary.attempts).toBe(5 + 1);
+  await ask(0, 'other project');
+  expect(primary.attempts).toBe(5 + 2);
+});
+
+test('a response that began before its target failed elsewhere closes the breaker with its first content', async () => {
+  const { primary, ask, askTimesInTurn, clock, count } = await startLab([answer, answer], {
+    size: 2,
+  });
+  const held: Parameters<Act>[0][] = [];
+  primary.act = (response) => void held.push(response);
+  const early = ask(1);
+  await expect.poll(() => held.length).toBe(1);
+  primary.act = status(500);
+  await askTimesInTurn(5);
+  clock.advance(2_000);
+  await ask(1);
+  expect(primary.attempts).toBe(1 + 5);
+
+  held.forEach(answer);
+  expect((await early).status).toBe(200);
+  expect(count('breaker_closed')).toBe(1);
+});
