@@ -126,7 +126,7 @@ const callOf = (
     plan: { id: 'plan', rpm: 10, quota: 10, period: 'day' },
   },
   body: BODY,
-  source: { utf8: Buffer.from('{}'), text: '', nodes: [], value: {} },
+  source: { text: '', bytes: 100, nodes: [], value: {} },
   headers: {},
   header: (name) => (isKeyed && name === 'idempotency-key' ? 'one' : undefined),
   pathParameter: undefined,

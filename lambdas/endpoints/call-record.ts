@@ -115,7 +115,7 @@ export const createEstimateSample = (clock: Clock): EstimateSample => {
   // As many entries as the catalog has models.
   const samples = new Map<string, (now: number) => boolean>();
   return ({ call: { source, requestId }, model: { id } }) => {
-    if (source.utf8.byteLength > MAX_ESTIMATED_BYTES) return requestId.endsWith('0');
+    if (source.bytes > MAX_ESTIMATED_BYTES) return requestId.endsWith('0');
     const isSampled = samples.get(id) ?? createMinuteSample(ESTIMATED_PER_MINUTE);
     samples.set(id, isSampled);
     return isSampled(clock.now());

@@ -80,7 +80,7 @@ export const checkCall = ({ catalog, tokenizers }: CheckDeps, call: Call): Check
   };
   const lowest = () =>
     targets.map(countOn).reduce((one, other) => (other.least < one.least ? other : one));
-  assertFits(model, request, { bodyBytes: call.source.utf8.byteLength, parts, lowest });
+  assertFits(model, request, { bodyBytes: call.source.bytes, parts, lowest });
   return {
     ...{ call, request, model, targets, isStrict, estimateInput },
     countPrompt: (target) => {

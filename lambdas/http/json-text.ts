@@ -67,21 +67,12 @@ const parse = (text: string): unknown => {
   }
 };
 
-const decodeUtf8 = (bytes: Uint8Array): string => {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw invalidBody('is not valid UTF-8.');
-  }
-};
-
 /**
  * Reads a body whose limits are checked before anything of it is copied. Of a name that an object repeats the last one counts:
- * the bytes then become what was read, so that no other reader sees another one.
- * @throws ApiError 400 unless `utf8` is one JSON object of at most 64 levels, 10,000 members in each and 100,000 values
+ * the text then becomes what was read, so that no other reader sees another one.
+ * @throws ApiError 400 unless `text` is one JSON object of at most 64 levels, 10,000 members in each and 100,000 values
  */
-export const parseJsonObject = (utf8: Buffer): JsonSource => {
-  const text = decodeUtf8(utf8);
+export const parseJsonObject = (text: string, bytes: number): JsonSource => {
   if (text.trim() === '') {
     throw invalidBody('is empty; a JSON object is expected.');
   }
@@ -92,8 +83,8 @@ export const parseJsonObject = (utf8: Buffer): JsonSource => {
   const removed = new Set<string>();
   const isRead = cleaned(value, { hasEscapes: text.includes('\\u'), removed }) === names;
   withWrittenNumbers(text, value, places);
-  if (isRead) return { text, utf8, nodes, value };
+  if (isRead) return { text, bytes, nodes, value };
   const read = JSON.stringify(value);
   const { nodes: nodesRead } = outlineOf(read, LIMITS);
-  return { text: read, utf8: Buffer.from(read), nodes: nodesRead, value, removed: [...removed] };
+  return { text: read, bytes, nodes: nodesRead, value, removed: [...removed] };
 };

@@ -38,7 +38,9 @@ const checkContentType = (contentType: string | undefined) => {
 const isOutputLimit = (error: unknown): boolean =>
   error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
 
-const gunzipped = async (body: Buffer): Promise<Buffer> => {
+type Body = HttpRequest['body'];
+
+const gunzipped = async (body: Body): Promise<Body> => {
   try {
     return await inflate(body, { maxOutputLength: MAX_BODY_BYTES });
   } catch (error) {
@@ -47,7 +49,7 @@ const gunzipped = async (body: Buffer): Promise<Buffer> => {
   }
 };
 
-const decodeContent = (encoding: string | undefined, body: Buffer) => {
+const decodeContent = (encoding: string | undefined, body: Body) => {
   switch (encoding?.trim().toLowerCase()) {
     case undefined:
     case '':
@@ -61,12 +63,20 @@ const decodeContent = (encoding: string | undefined, body: Buffer) => {
   }
 };
 
-const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
+const decodeUtf8 = (bytes: Uint8Array): string => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw invalidBody('is not valid UTF-8.');
+  }
+};
 
-const withoutMark = (bytes: Buffer): Buffer =>
-  bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
-    ? bytes.subarray(BYTE_ORDER_MARK.length)
-    : bytes;
+const BYTE_ORDER_MARK = /^\uFEFF/;
+/** Of its bytes, with which no JSON begins. The text lacks it. */
+const FIRST_OF_MARK = 0xef;
+
+const textOf = (body: Body): string =>
+  typeof body === 'string' ? body.replace(BYTE_ORDER_MARK, '') : decodeUtf8(body);
 
 /**
  * Reads and parses the JSON body of a POST; undefined for other methods, whose
@@ -78,8 +88,13 @@ export const readBody = async ({
   body,
 }: HttpRequest): Promise<JsonSource | undefined> => {
   if (method !== 'POST') return undefined;
-  if (body.byteLength > MAX_BODY_BYTES) throw tooLarge();
+  const sentBytes = Buffer.byteLength(body);
+  if (sentBytes > MAX_BODY_BYTES) throw tooLarge();
   checkContentType(headers['content-type']);
   const content = await decodeContent(headers['content-encoding'], body);
-  return parseJsonObject(withoutMark(content));
+  const bytes = content === body ? sentBytes : content.length;
+  const isUtf8 = typeof content !== 'string' && content[0] !== FIRST_OF_MARK;
+  const text = textOf(content);
+  const source = parseJsonObject(text, bytes);
+  return { ...source, utf8: isUtf8 && source.text === text ? content : undefined };
 };

@@ -12,15 +12,15 @@ export type HttpRequest = {
   source: string;
   /** Parameters of the query, decoded; the last one of a repeated name. */
   query: Readonly<Record<string, string>>;
-  /** The body as sent; empty when there is none. */
-  body: Buffer;
+  /** The body as sent: its bytes, or its text where an event has that; empty when there is none. */
+  body: string | Uint8Array;
 };
 
 /** A Function URL's event (payload 2.0) or a REST API's proxy event (1.0). */
 export type HttpEvent = APIGatewayProxyEventV2 | APIGatewayProxyEvent;
 
-const readBody = (body: string | null | undefined, isBase64Encoded: boolean): Buffer =>
-  Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8');
+const readBody = (body: string | null | undefined, isBase64Encoded: boolean) =>
+  isBase64Encoded ? Buffer.from(body ?? '', 'base64') : (body ?? '').toWellFormed();
 
 const lowerCased = (headers: [string, string | undefined][]): Record<string, string> =>
   Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value ?? '']));

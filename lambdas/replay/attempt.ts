@@ -64,7 +64,7 @@ const readKeyed = ({ call, model }: CheckedCall, key: string): Attempt => {
       route: call.protocol.name,
       model: model.id,
       // With the key, which is not stored: a short prompt could be guessed from a hash of it alone.
-      body: hash(key, sha256Of(call.source.utf8)),
+      body: hash(key, sha256Of(call.source.text)),
     },
     hasEventIds: true,
     isFirst: false,
@@ -83,7 +83,7 @@ const readRetried = ({ call, model }: CheckedCall): Attempt | undefined => {
   const count = call.header(RETRY_COUNT);
   if (count === undefined) return undefined;
   const { name: route } = call.protocol;
-  const body = hash(call.caller.keyId, sha256Of(call.source.utf8));
+  const body = hash(call.caller.keyId, sha256Of(call.source.text));
   return {
     id: hash('retries', route, model.id, body),
     fingerprint: { route, model: model.id, body },

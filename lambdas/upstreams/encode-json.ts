@@ -7,6 +7,4 @@ const LARGE_BODY = 65_536;
 
 /** Returns an object's JSON; of a large body, with the long strings as its caller sent them. */
 export const encodeJson = (value: Json, source?: JsonSource): Bytes =>
-  source && source.utf8.byteLength >= LARGE_BODY
-    ? moveStrings(value, source)
-    : JSON.stringify(value);
+  source && source.bytes >= LARGE_BODY ? moveStrings(value, source) : JSON.stringify(value);

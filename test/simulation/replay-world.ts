@@ -150,7 +150,7 @@ const createCall = (id: number, now: number, stream: boolean): Call => {
     protocol: callerProtocols.chat,
     caller: { keyId: 'key', projectId: 'prj', meterId: METER_ID, plan: PLAN },
     body,
-    source: parseJsonObject(Buffer.from(JSON.stringify(body))),
+    source: parseJsonObject(JSON.stringify(body), 100),
     headers: {},
     header: (name) => (name === 'idempotency-key' ? 'one' : undefined),
     pathParameter: undefined,

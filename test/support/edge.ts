@@ -20,7 +20,7 @@ const echo: Endpoint = async ({ protocol, caller, body, source, pathParameter })
     family: protocol.name,
     project: caller.projectId,
     body: body ?? null,
-    bodyBytes: source.utf8.byteLength,
+    bodyBytes: source.bytes,
     pathParameter: pathParameter ?? null,
   },
 });

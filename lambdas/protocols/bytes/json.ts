@@ -6,10 +6,12 @@ import { FREE, type Nodes, outlineOf } from './outline.ts';
 /** Readers for external JSON: a value of the wrong type reads as absent, as upstreams send them. */
 export type Json = Record<string, unknown>;
 
-/** A JSON text, also in UTF-8, where its values are, and what it is parsed to. */
+/** A JSON text, how many bytes were received, where its values are, and what it is parsed to. */
 export type JsonSource = {
   text: string;
-  utf8: Buffer;
+  bytes: number;
+  /** The text in UTF-8, if it was received so, without a byte order mark. */
+  utf8?: Uint8Array | undefined;
   nodes: Nodes;
   value: unknown;
   /** Names of members that were removed from all of them. */

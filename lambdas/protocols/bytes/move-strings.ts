@@ -1,6 +1,7 @@
+import type { Bytes } from '../../support/bytes.ts';
 import type { Json, JsonSource } from './json.ts';
 import { END, START } from './outline.ts';
-import { createSlicer } from './slices.ts';
+import { createSlicer, joinPieces } from './slices.ts';
 import { childrenOf } from './splice.ts';
 
 /**
@@ -38,7 +39,7 @@ const addLong = (
 };
 
 /** The JSON of an object, with each long string that `source` has in the bytes that it has there. */
-export const moveStrings = (value: Json, source: JsonSource): Uint8Array[] => {
+export const moveStrings = (value: Json, source: JsonSource): Bytes => {
   const numbers = new Map<string, number>();
   const places: Places = [];
   addLong(source, { node: 0, value: source.value }, { numbers, places });
@@ -52,16 +53,16 @@ export const moveStrings = (value: Json, source: JsonSource): Uint8Array[] => {
     return member;
   });
   // Half a pair, which only the arguments of a call can hold, looks like a mark.
-  if (!isMarkable) return [Buffer.from(JSON.stringify(value))];
+  if (!isMarkable) return JSON.stringify(value);
   const slice = createSlicer(source);
   const strings = places.map(({ start, end }) => slice(start, end));
-  const pieces: Uint8Array[] = [];
+  const pieces: (string | Uint8Array)[] = [];
   let written = 0;
   for (const { index, 0: mark, 1: number } of marked.matchAll(MARKS)) {
     const string = strings[Number(number)];
-    if (string) pieces.push(Buffer.from(marked.slice(written, index)), string);
+    if (string) pieces.push(marked.slice(written, index), string);
     written = index + mark.length;
   }
-  pieces.push(Buffer.from(marked.slice(written)));
-  return pieces;
+  pieces.push(marked.slice(written));
+  return joinPieces(pieces, source);
 };

@@ -1,6 +1,7 @@
+import type { Bytes } from '../../support/bytes.ts';
 import type { JsonSource } from './json.ts';
 import { END, FREE, NAME, NEXT, NODE, type Nodes, outlineOf, START } from './outline.ts';
-import { createSlicer } from './slices.ts';
+import { createSlicer, joinPieces } from './slices.ts';
 
 /** What is written at one place of a JSON text; a member that is absent is added. */
 export type Edit = { path: readonly (string | number)[]; set?: unknown; remove?: true };
@@ -133,16 +134,16 @@ export const spliceText = (text: string, edits: readonly Edit[]): string => {
   return spliced + text.slice(from);
 };
 
-/** A received object with edits, everything else byte for byte; without any the bytes themselves. */
-export const splice = (source: JsonSource, edits: readonly Edit[]): Uint8Array[] => {
-  if (edits.length === 0) return [source.utf8];
-  const pieces: Uint8Array[] = [];
+/** A received object with edits, everything else byte for byte; without any the received bytes or text. */
+export const splice = (source: JsonSource, edits: readonly Edit[]): Bytes => {
+  if (edits.length === 0) return joinPieces([source.utf8 ?? source.text], source);
+  const pieces: (string | Uint8Array)[] = [];
   const slice = createSlicer(source);
   let from = 0;
   for (const { start, end, text } of cutsOf(source, edits)) {
-    pieces.push(slice(from, start), Buffer.from(text));
+    pieces.push(slice(from, start), text);
     from = end;
   }
   pieces.push(slice(from));
-  return pieces.filter(({ byteLength }) => byteLength > 0);
+  return joinPieces(pieces, source);
 };

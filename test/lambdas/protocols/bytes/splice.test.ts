@@ -110,10 +110,13 @@ test('the bytes of a body are spliced as its text is, and without edits they are
   fc.assert(
     fc.property(cases, ([text, edits]) => {
       const utf8 = Buffer.from(text);
-      const source = parseJsonObject(utf8);
-      expect(Buffer.concat(splice(source, edits)).toString()).toBe(spliceText(text, edits));
-      expect(splice(source, [])).toHaveLength(1);
-      expect(splice(source, [])[0]).toBe(utf8);
+      const source = parseJsonObject(text, utf8.length);
+      expect(splice(source, edits)).toBe(spliceText(text, edits));
+      expect(splice(source, [])).toBe(text);
+      const pieces = splice({ ...source, utf8 }, edits) as Uint8Array[];
+      expect(Buffer.concat(pieces).toString()).toBe(spliceText(text, edits));
+      expect(splice({ ...source, utf8 }, [])).toHaveLength(1);
+      expect(splice({ ...source, utf8 }, [])[0]).toBe(utf8);
     }),
     { numRuns: 300 },
   );
@@ -155,10 +158,14 @@ describe('an edit', () => {
 test('a text of 300,000 characters, ASCII or not, is spliced to the same bytes as its UTF-8', () => {
   for (const letter of ['x', 'ü', '𝄞']) {
     const text = JSON.stringify({ model: 'a', messages: [letter.repeat(300_000)], top_p: 1 });
-    const source = parseJsonObject(Buffer.from(text));
+    const utf8 = Buffer.from(text);
+    const source = parseJsonObject(text, utf8.byteLength);
     const edits = [set(['model'], 'größer'), remove(['top_p'])];
-    const sent = Buffer.concat(splice(source, edits)).toString();
-    expect(sent).toBe(spliceText(text, edits));
-    expect(JSON.parse(sent)).toEqual({ model: 'größer', messages: [letter.repeat(300_000)] });
+    const expected = spliceText(text, edits);
+    for (const received of [source, { ...source, utf8 }]) {
+      const pieces = splice(received, edits) as Uint8Array[];
+      expect(Buffer.concat(pieces).toString() === expected).toBe(true);
+    }
+    expect(JSON.parse(expected)).toEqual({ model: 'größer', messages: [letter.repeat(300_000)] });
   }
 });
