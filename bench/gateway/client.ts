@@ -14,7 +14,8 @@ export type Target = {
 };
 
 /** The end of a complete response on each protocol, streamed or whole. */
-const COMPLETE = /\[DONE\]|message_stop|"finish_reason":"stop"|"stop_reason":"end_turn"/;
+const COMPLETE =
+  /\[DONE\]|message_stop|"finish_reason":"stop"|"stop_reason":"end_turn"|"status":"completed"/;
 /** Characters at the end of a response that hold its last events. */
 const TAIL = 2_000;
 

@@ -16,38 +16,56 @@ const LONG = 512;
 const MARK = '\ud800';
 const MARKS = /"\\ud800(\d+)"/g;
 
-type Places = { start: number; end: number }[];
+/** A long string and its place in the received text. */
+type Found = { string: string; start: number; end: number };
 
-/** Adds the long strings of the value at `node`, in their order, with the number of their place. */
-const addLong = (
-  source: JsonSource,
-  { node, value }: { node: number; value: unknown },
-  found: { numbers: Map<string, number>; places: Places },
-): void => {
+/** Adds the long strings of the value at `node`, in their order. */
+const addLong = (source: JsonSource, node: number, value: unknown, found: Found[]): void => {
   const [start, end] = [source.nodes[node + START] ?? 0, source.nodes[node + END] ?? 0];
   if (end - start < LONG) return;
   if (typeof value === 'string') {
-    if (value.length < LONG || found.numbers.has(value)) return;
-    found.numbers.set(value, found.places.length);
-    found.places.push({ start, end });
+    if (value.length >= LONG) found.push({ string: value, start, end });
     return;
   }
   const members = value as Record<string | number, unknown>;
   for (const { key, node: inner } of childrenOf(source, node)) {
-    addLong(source, { node: inner, value: members[key] }, found);
+    addLong(source, inner, members[key], found);
   }
 };
 
-/** The JSON of an object, with each long string that `source` has in the bytes that it has there. */
+/** How many strings of one length are compared: those of a conversation are mostly written in their order. */
+const TRIED = 4;
+
+/** Returns a function that finds each string once. Not a map of strings, which reads each of them to hash it. */
+const createFinder = (found: Found[]) => {
+  const lists = new Map<number, { numbers: number[]; next: number }>();
+  for (const [number, { string }] of found.entries()) {
+    const list = lists.get(string.length);
+    if (list) list.numbers.push(number);
+    else lists.set(string.length, { numbers: [number], next: 0 });
+  }
+  return (string: string): number | undefined => {
+    const list = lists.get(string.length);
+    if (!list) return undefined;
+    const { numbers, next } = list;
+    const isIt = (number: number) => found[number]?.string === string;
+    const at = numbers.slice(next, next + TRIED).findIndex(isIt);
+    if (at === -1) return undefined;
+    list.next = next + at + 1;
+    return numbers[next + at];
+  };
+};
+
+/** The JSON of an object, with each long string that `source` has as it was received there. */
 export const moveStrings = (value: Json, source: JsonSource): Bytes => {
-  const numbers = new Map<string, number>();
-  const places: Places = [];
-  addLong(source, { node: 0, value: source.value }, { numbers, places });
+  const found: Found[] = [];
+  addLong(source, 0, source.value, found);
+  const find = createFinder(found);
   let isMarkable = true;
   const marked = JSON.stringify(value, (name, member) => {
     isMarkable &&= name.isWellFormed();
     if (typeof member !== 'string') return member;
-    const number = member.length < LONG ? undefined : numbers.get(member);
+    const number = member.length < LONG ? undefined : find(member);
     if (number !== undefined) return MARK + number;
     isMarkable &&= member.isWellFormed();
     return member;
@@ -55,7 +73,7 @@ export const moveStrings = (value: Json, source: JsonSource): Bytes => {
   // Half a pair, which only the arguments of a call can hold, looks like a mark.
   if (!isMarkable) return JSON.stringify(value);
   const slice = createSlicer(source);
-  const strings = places.map(({ start, end }) => slice(start, end));
+  const strings = found.map(({ start, end }) => slice(start, end));
   const pieces: (string | Uint8Array)[] = [];
   let written = 0;
   for (const { index, 0: mark, 1: number } of marked.matchAll(MARKS)) {

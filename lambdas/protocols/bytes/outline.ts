@@ -61,13 +61,12 @@ const isSpelledSo = (source: string): boolean =>
 const createLevels = (limits: Limits) => {
   const nodes: Nodes = [];
   const places: Place[] = [];
-  const room = limits.depth + 2;
   /** Of each: its node, how many commas it has so far, and where the name of its member begins; -1 in a list. */
-  const opened = new Int32Array(room);
-  const commas = new Uint32Array(room);
-  const nameAt = new Int32Array(room).fill(-1);
+  const opened = [0];
+  const commas = [0];
+  const nameAt = [-1];
   /** Whether the next string of an object is a name. */
-  const isNaming = new Uint8Array(room);
+  const isNaming = [false];
   let [depth, values, names] = [0, 0, 0];
 
   const leaf = (start: number, end: number): void => {
@@ -84,7 +83,7 @@ const createLevels = (limits: Limits) => {
     opened[depth] = node;
     commas[depth] = 0;
     nameAt[depth] = -1;
-    isNaming[depth] = isObject ? 1 : 0;
+    isNaming[depth] = isObject;
     return false;
   };
   const close = (index: number): void => {
@@ -97,11 +96,11 @@ const createLevels = (limits: Limits) => {
     values += 1;
     commas[depth] = (commas[depth] ?? 0) + 1;
     // A level with a name is an object.
-    if (nameAt[depth] !== -1) isNaming[depth] = 1;
+    if (nameAt[depth] !== -1) isNaming[depth] = true;
   };
   const colon = (): keyof Limits | undefined => {
     names += 1;
-    isNaming[depth] = 0;
+    isNaming[depth] = false;
     return (commas[depth] ?? 0) >= limits.members ? 'members' : undefined;
   };
 
