@@ -1,3 +1,4 @@
+import { withEdit } from './bytes/edits.ts';
 import { isTooDeep } from './bytes/json.ts';
 import { editsOver } from './bytes/overlay.ts';
 import { spliceText } from './bytes/splice.ts';
@@ -101,5 +102,7 @@ export const writeResponse = (
   if (text === undefined && isTooDeep(value)) {
     throw new UpstreamError('malformed', 'the response nests too deep');
   }
-  return spliceText(text ?? JSON.stringify(value), editsOver(value, encoded));
+  const edits = editsOver(value, encoded);
+  if (text !== undefined) return spliceText(text, edits);
+  return JSON.stringify(edits.reduce<unknown>(withEdit, value));
 };

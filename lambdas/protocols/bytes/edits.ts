@@ -8,6 +8,16 @@ export const setMember = (received: Json, name: string, value: unknown): Edit[] 
   return [value === undefined ? remove([name]) : set([name], value)];
 };
 
+/** A value that is not written yet with an edit. Of a list, only items are set. */
+export const withEdit = (value: unknown, { path, ...edit }: Edit): unknown => {
+  const [key = '', ...rest] = path;
+  const copy = (Array.isArray(value) ? [...value] : { ...(value as Json) }) as Json;
+  if (rest.length > 0) copy[key] = withEdit(copy[key], { path: rest, ...edit });
+  else if (edit.remove) delete copy[key];
+  else copy[key] = edit.set;
+  return copy;
+};
+
 /** Clients write null for what they do not set; some providers reject it. */
 export const withoutNulls = (received: Json, path: Edit['path'] = [], kept?: string): Edit[] => {
   const edits: Edit[] = [];
