@@ -3,11 +3,15 @@ import { cutUnits, type Meant, toJson, type WireForm } from './wire-response.ts'
 /** Answers of the messages protocol, in the sequence of events that its vendor documents. */
 const STOPS = { stop: 'end_turn', length: 'max_tokens', 'tool-calls': 'tool_use' };
 
-/** `input_tokens` leaves out what was read from the cache. */
-const inputOf = ({ usage: { input, cached } }: Meant) => ({
-  input_tokens: input - cached,
-  cache_creation_input_tokens: 0,
+/** `input_tokens` leaves out what was read from the cache and written to it. */
+const inputOf = ({ usage: { input, cached, written5m = 0, written1h = 0 } }: Meant) => ({
+  input_tokens: input - cached - written5m - written1h,
+  cache_creation_input_tokens: written5m + written1h,
   cache_read_input_tokens: cached,
+  cache_creation: {
+    ephemeral_5m_input_tokens: written5m,
+    ephemeral_1h_input_tokens: written1h,
+  },
 });
 
 const MESSAGE = {
@@ -17,7 +21,11 @@ const MESSAGE = {
 };
 
 export const wholeMessages = (meant: Meant, form: WireForm): string => {
+  const { thinking } = meant;
   const content = [
+    ...(thinking === undefined
+      ? []
+      : [{ type: 'thinking', thinking: thinking.text, signature: thinking.signature }]),
     ...(meant.text === '' ? [] : [{ type: 'text', text: meant.text }]),
     ...meant.calls.map(({ id, name, arguments: input }) => ({
       type: 'tool_use',
@@ -34,7 +42,22 @@ export const wholeMessages = (meant: Meant, form: WireForm): string => {
 export const streamedMessages = (meant: Meant, form: WireForm): string => {
   const event = (type: string, fields: object) =>
     `event: ${type}\ndata: ${toJson({ type, ...fields }, form)}\n\n`;
+  const { thinking } = meant;
   const blocks = [
+    ...(thinking === undefined
+      ? []
+      : [
+          {
+            head: { type: 'thinking', thinking: '', signature: '' },
+            deltas: [
+              ...cutUnits(thinking.text, form.units).map((text) => ({
+                type: 'thinking_delta',
+                thinking: text,
+              })),
+              { type: 'signature_delta', signature: thinking.signature },
+            ],
+          },
+        ]),
     ...(meant.text === ''
       ? []
       : [

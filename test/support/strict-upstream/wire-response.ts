@@ -1,9 +1,18 @@
 /** What an upstream's answer means; how it is cut into events and bytes is another matter. */
 export type Meant = {
+  /** Before the text, with the vendor's signature; the chat protocol has no place for it. */
+  thinking?: { text: string; signature: string };
   text: string;
   calls: { id: string; name: string; arguments: string }[];
   finish: 'stop' | 'length' | 'tool-calls';
-  usage: { input: number; cached: number; output: number };
+  /** `input` includes what was read from the cache, and what was written to it for 5 minutes and for an hour. */
+  usage: {
+    input: number;
+    cached: number;
+    written5m?: number;
+    written1h?: number;
+    output: number;
+  };
 };
 
 /** How the meant answer is put on the wire. */
