@@ -110,7 +110,7 @@ type Turn = Line<'target' | 'openUntil' | 'openings'>;
 
 export type LogEvents = {
   request: RequestFields;
-  /** On Lambda, once a POST has a caller: ties an invocation that AWS ends at any moment to a key. */
+  /** On Lambda, a second after a POST has a caller, or at once if its body is large: ties an invocation that AWS ends to a key. */
   request_started: Line<'requestId' | 'awsRequestId' | 'keyId' | 'projectId', 'route'>;
   /** Once, if a request takes longer than 60 s: the same, with what is known by then. */
   request_running: Omit<RequestFields, 'status'>;

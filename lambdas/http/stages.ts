@@ -57,13 +57,12 @@ export type Received = {
   remainingMs(): number;
   /** Fields of the access log line, filled in stage by stage. */
   readonly notes: Partial<RequestFields>;
+  /** Cancel what is written only of a request that takes longer. */
+  readonly timers: (() => void)[];
 };
 
-/** What middlewares keep of one request. */
-type Internal = { cancelRunning?: () => void };
-
 /** A middy middleware inside the outermost two. */
-export type Middleware = middy.MiddlewareObj<Received, Reply, Error, Context, Internal>;
+export type Middleware = middy.MiddlewareObj<Received, Reply, Error, Context>;
 
 /** A request whose route needs a key. */
 export type Routed = Received & {

@@ -3,7 +3,7 @@ import type { LogEvent, LogFields } from '../log-events.ts';
 import type { Labelled, MetricName } from '../metrics.ts';
 import type { Clock } from '../support/clock.ts';
 import { createMinuteSample } from '../support/clock.ts';
-import { createLog, type Log } from '../support/log.ts';
+import type { Log } from '../support/log.ts';
 import { createFormatEmf, type Point } from './format-emf.ts';
 import { createMeasure } from './measure.ts';
 
@@ -46,10 +46,12 @@ const sum = (one: Values, other: Values): Values => {
 const createBacklog = () => {
   let points: Point[] = [];
   return {
-    add: ({ labels, values }: Point) => {
-      const same = points.find((point) => isDeepStrictEqual(point.labels, labels));
-      if (same) same.values = sum(same.values, values);
-      else points.push({ labels, values });
+    /** Returns the point that has these values too. */
+    add: (point: Point): Point => {
+      const same = points.find(({ labels }) => isDeepStrictEqual(labels, point.labels));
+      if (same) same.values = sum(same.values, point.values);
+      else points.push(point);
+      return same ?? point;
     },
     take: (): Point[] => {
       const pending = points;
@@ -60,9 +62,9 @@ const createBacklog = () => {
 };
 
 /**
- * A log that also writes metrics: one EMF line after each log line that has any, both in one write. In a
- * flood of 401s or 429s few lines are written, but all are counted: the skipped ones are added to the next
- * line. At most 99 counts wait, and are lost only if the platform ends the process first.
+ * A log that also writes metrics: they are members of the line that they count (EMF). In a flood of 401s or 429s few
+ * lines are written, but all are counted: the skipped ones are added to the next line, or follow it in the same write
+ * if they have other labels. At most 99 counts wait, and are lost only if the platform ends the process first.
  */
 export const createTelemetry = ({ stage, labels, events, clock, write }: Options): Log => {
   const measure = createMeasure(labels);
@@ -70,21 +72,21 @@ export const createTelemetry = ({ stage, labels, events, clock, write }: Options
   const isSampled = createMinuteSample(FULL_PER_MINUTE);
   const backlog = createBacklog();
 
-  const takeMetrics = (): string =>
-    backlog
-      .take()
-      .map((point) => format(point, clock.now()))
-      .join('');
-  const log = createLog((line) => write(line + takeMetrics()));
+  const lineOf = (facts: LogFields & { level: keyof Log; event: LogEvent }, own?: Point) => {
+    const now = clock.now();
+    const others = backlog.take().filter((point) => point !== own);
+    const line = own ? format(own, now, facts) : `${JSON.stringify(facts)}\n`;
+    return line + others.map((point) => format(point, now)).join('');
+  };
 
   const at =
     (level: keyof Log): Log[typeof level] =>
     (event, fields) => {
       const isCounted = events === undefined || events.includes(event);
-      const point = isCounted ? measure(event, fields) : undefined;
-      if (point) backlog.add(point);
+      const measured = isCounted ? measure(event, fields) : undefined;
+      const point = measured && backlog.add(measured);
       if (isFloodable(event, fields) && !isSampled(clock.now())) return;
-      log[level](event, fields);
+      write(lineOf({ level, event, ...fields }, point));
     };
   return { info: at('info'), warn: at('warn'), error: at('error') };
 };

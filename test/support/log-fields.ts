@@ -95,8 +95,9 @@ export const LOG_FIELDS: Record<'level' | 'event' | keyof LogFields, Check> = {
   difference: number,
 };
 
-/** The same for a line of metrics. */
+/** Of a line from which metrics are made, too: its own, or counts of lines that were skipped. */
 const METRIC_FIELDS: Record<string, Check> = {
+  ...LOG_FIELDS,
   _aws: (value) => typeof value === 'object',
   Stage: text(WORD),
   Route: text(/^(?:\/[\w/]+|other)$/),

@@ -15,7 +15,7 @@ const Emf = z.looseObject({
       .array(
         z.strictObject({
           Namespace: z.literal('ModelRouter'),
-          Dimensions: z.array(z.array(z.string()).min(1)).length(1),
+          Dimensions: z.array(z.array(z.string()).min(1)).min(1),
           Metrics: z.array(z.strictObject({ Name: z.string(), Unit: z.string() })).min(1),
         }),
       )
@@ -29,16 +29,16 @@ export const pointsIn = (lines: string[]): DataPoint[] =>
     .filter((text) => text.includes('"_aws"'))
     .flatMap((line) => {
       const { _aws, ...root } = Emf.parse(JSON.parse(line));
-      return _aws.CloudWatchMetrics.flatMap(({ Namespace, Dimensions, Metrics }) => {
-        const labels = (Dimensions[0] ?? []).map(
-          (name) => `${name}=${z.string().parse(root[name])}`,
-        );
-        return Metrics.map(({ Name }) => ({
-          series: [Namespace, Name, ...labels].join(' '),
-          at: _aws.Timestamp,
-          value: z.number().parse(root[Name]),
-        }));
-      });
+      return _aws.CloudWatchMetrics.flatMap(({ Namespace, Dimensions, Metrics }) =>
+        Dimensions.flatMap((names) => {
+          const labels = names.map((name) => `${name}=${z.string().parse(root[name])}`);
+          return Metrics.map(({ Name }) => ({
+            series: [Namespace, Name, ...labels].join(' '),
+            at: _aws.Timestamp,
+            value: z.number().parse(root[Name]),
+          }));
+        }),
+      );
     });
 
 /** Sums by series, as CloudWatch would have them: `Name{dimension=value …}` -> value. */
@@ -46,12 +46,13 @@ export const seriesIn = (lines: string[]): Record<string, number> => {
   const sums: Record<string, number> = {};
   for (const line of lines.filter((text) => text.includes('"_aws"'))) {
     const { _aws, ...root } = Emf.parse(JSON.parse(line));
-    for (const { Dimensions, Metrics } of _aws.CloudWatchMetrics) {
-      const labels = (Dimensions[0] ?? []).map((name) => `${name}=${z.string().parse(root[name])}`);
-      for (const { Name } of Metrics) {
-        const series = `${Name}{${labels.join(' ')}}`;
-        sums[series] = (sums[series] ?? 0) + z.number().parse(root[Name]);
-      }
+    const sets = _aws.CloudWatchMetrics.flatMap(({ Dimensions, Metrics }) =>
+      Dimensions.flatMap((names) => Metrics.map(({ Name }) => ({ names, Name }))),
+    );
+    for (const { names, Name } of sets) {
+      const labels = names.map((name) => `${name}=${z.string().parse(root[name])}`);
+      const series = `${Name}{${labels.join(' ')}}`;
+      sums[series] = (sums[series] ?? 0) + z.number().parse(root[Name]);
     }
   }
   return sums;

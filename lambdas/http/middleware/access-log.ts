@@ -37,15 +37,15 @@ const fieldsOf = (
  * runs out of memory without running this code again.
  */
 export const accessLog = ({ log, clock }: Options): Middleware => {
-  const accessLogBefore: Middleware['before'] = ({ event, internal }) => {
+  const accessLogBefore: Middleware['before'] = ({ event }) => {
     const writeRunning = () => log.info('request_running', fieldsOf(event, clock.now()));
-    internal.cancelRunning = clock.after(RUNNING_AFTER_MS, writeRunning);
+    event.timers.push(clock.after(RUNNING_AFTER_MS, writeRunning));
   };
   const accessLogAfter: Middleware['after'] = (request) => {
-    const { event, internal, response: reply } = request;
+    const { event, response: reply } = request;
     if (!reply) return;
     const writeLine = () => {
-      internal.cancelRunning?.();
+      for (const cancel of event.timers) cancel();
       log.info('request', { ...fieldsOf(event, clock.now()), status: reply.status });
     };
     if ('messages' in reply) {

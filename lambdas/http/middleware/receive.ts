@@ -36,6 +36,7 @@ export const receive = ({ clock, randomBytes, readAddress }: Options) => {
       // Other hosts set no limit; deadlines are designed for at most Lambda's.
       remainingMs: () => context.getRemainingTimeInMillis?.() ?? MAX_INVOCATION_MS,
       notes: {},
+      timers: [],
     };
     invocation.event = received;
   };

@@ -10,10 +10,14 @@ import { CANARIES } from '../../support/leak-watch.ts';
 import { modelOn, targetAt } from '../../support/models.ts';
 
 const AWS_REQUEST_ID = '8f507cfc-1a2b-4697-b07a-ac58fc914c95';
+const STARTED_AFTER_MS = 1_000;
 const RUNNING_AFTER_MS = 60_000;
 
 /** Invokes the handler as Lambda does, with its context. */
-const invoke = async (act: Act, { stream = true, path = '/v1/chat/completions' } = {}) => {
+const invoke = async (
+  act: Act,
+  { stream = true, path = '/v1/chat/completions', length = 1 } = {},
+) => {
   const clock = createCountingClock(Date.UTC(2026, 10, 21, 12));
   const upstream = await startUpstream(act);
   const target = targetAt(upstream.url, { firstEventTimeoutMs: 10_000_000 });
@@ -21,7 +25,7 @@ const invoke = async (act: Act, { stream = true, path = '/v1/chat/completions' }
   const fleet = await startFleet(options);
   onTestFinished(() => fleet.close());
   const out = new PassThrough();
-  const messages = [{ role: 'user', content: 'hi' }];
+  const messages = [{ role: 'user', content: 'hi '.repeat(length / 3 + 1) }];
   const body = { model: 'vendor/model', stream, messages };
   const event = functionUrl(path, { key: fleet.key, body }) as unknown as HttpEvent;
   fleet.handlers[0]?.(event, out, {
@@ -66,7 +70,9 @@ test.each([
   await expect.poll(() => find('request').length).toBe(1);
   expect(find('request')[0]?.[1].awsRequestId).toBe(AWS_REQUEST_ID);
   await expect.poll(() => clock.waits()).not.toContain(RUNNING_AFTER_MS);
+  expect(clock.waits()).not.toContain(STARTED_AFTER_MS);
   expect(find('request_running')).toEqual([]);
+  expect(find('request_started')).toEqual([]);
 });
 
 test('a failed request has the id of its invocation in each of its lines', async () => {
@@ -78,9 +84,17 @@ test('a failed request has the id of its invocation in each of its lines', async
   }
 });
 
-test('a request that AWS ends at any moment leaves a line with the ids of its invocation and its key', async () => {
-  const { upstream, find } = await invoke(() => undefined);
+test.each([
+  ['a request that AWS ends after a second', 1, 1_000],
+  ['a request with a large body that AWS ends at any moment', 1_000_000, 0],
+])('%s leaves a line with the ids of its invocation and its key', async (_, length, afterMs) => {
+  const { clock, upstream, find } = await invoke(() => undefined, { length });
   await expect.poll(() => upstream.attempts).toBe(1);
+  if (afterMs > 0) {
+    clock.advance(afterMs - 1);
+    expect(find('request_started')).toEqual([]);
+    clock.advance(1);
+  }
   expect(find('request_started')).toEqual([
     [
       'request_started',
@@ -94,5 +108,7 @@ test('a request that AWS ends at any moment leaves a line with the ids of its in
       },
     ],
   ]);
+  clock.advance(30_000);
+  expect(find('request_started')).toHaveLength(1);
   expect(find('request')).toEqual([]);
 });

@@ -70,7 +70,7 @@ test('routing a path returns its endpoint and the decoded path parameter', () =>
   const { path } = address;
   const request = { method: 'HEAD', path, headers: {}, source: '', query: {}, body: NO_BODY };
   const received: Received = {
-    ...{ request, ...address, deployment: undefined, notes: {} },
+    ...{ request, ...address, deployment: undefined, notes: {}, timers: [] },
     ...{ requestId: 'req_1', awsRequestId: undefined, startedAt: 0 },
     ...{ signal: new AbortController().signal, remainingMs: () => 0 },
   };

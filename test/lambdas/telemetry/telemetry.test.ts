@@ -76,13 +76,13 @@ describe('a request', () => {
   });
 
   test('metrics contain no key and no prompt', async () => {
-    const { lines, key } = await countedAfter((router) =>
+    const { lines, key, series } = await countedAfter((router) =>
       ask(router, { messages: [{ role: 'user', content: 'canary' }] }),
     );
-    const metrics = lines.filter((line) => line.includes('"_aws"'));
-    expect(metrics).toHaveLength(1);
+    expect(lines.filter((line) => line.includes('"_aws"'))).toHaveLength(1);
     expect(lines.join()).not.toContain(key);
-    expect(metrics.join()).not.toMatch(/canary|keyId|projectId|meterId/);
+    expect(lines.join()).not.toContain('canary');
+    expect(Object.keys(series).join()).not.toMatch(/key_|local/);
   });
 
   test('a request that another target answered counts a failover and an error of the first', async () => {
@@ -204,15 +204,39 @@ describe('a request', () => {
   });
 });
 
-test('a line of the log and the metrics that it counts are one write', () => {
+test('the facts of a request and the metrics that it counts are one line, its facts first', () => {
   const writes: string[] = [];
   const log = createTelemetry({
     ...{ stage: 'test', labels: [], clock: createManualClock(1_000_000) },
     write: (text) => writes.push(text),
   });
   log.info('request', { ...REQUEST, status: 200 });
-  expect(writes).toHaveLength(1);
-  expect(writes.flatMap(linesIn).map((line) => '_aws' in JSON.parse(line))).toEqual([false, true]);
+  const [line = '{}', ...others] = writes.flatMap(linesIn);
+  expect(others).toEqual([]);
+  const facts = { level: 'info', event: 'request', ...REQUEST, status: 200 };
+  expect(Object.entries(JSON.parse(line)).slice(0, 7)).toEqual(Object.entries(facts));
+  expect(JSON.parse(line)).toMatchObject({
+    Requests: 1,
+    _aws: { CloudWatchMetrics: [{ Dimensions: [['Stage'], ['Stage', 'Route']] }] },
+  });
+});
+
+test('counts of skipped lines are added to the next line with their labels, or follow one with others', () => {
+  const clock = createManualClock(1_000_000);
+  const { log, lines, series } = createRecordedTelemetry({ clock });
+  const deny = (times: number) => {
+    for (let at = 0; at < times; at += 1) log.info('request', { ...REQUEST, status: 429 });
+  };
+  deny(15);
+  const last = () => JSON.parse(lines.at(-1) ?? '{}');
+  log.info('request', { ...REQUEST, status: 200 });
+  expect(last()).toMatchObject({ status: 200, Requests: 6, Status429: 5 });
+  deny(5);
+  log.info('request', { ...REQUEST, route: '/v1/messages', status: 200 });
+  expect(last()).toMatchObject({ Route: CHAT, Requests: 5 });
+  expect(last()).not.toHaveProperty('event');
+  expect(lines).toHaveLength(10 + 1 + 2);
+  expect(series()).toMatchObject({ 'Requests{Stage=test}': 22, 'Status429{Stage=test}': 20 });
 });
 
 test('what counts nothing makes no metric', () => {
