@@ -17,7 +17,7 @@ import { createDynamoMeterStore } from '../lambdas/stores/dynamo/meter-store.ts'
 import { createDynamoRecordStore } from '../lambdas/stores/dynamo/record-store.ts';
 import { createDocumentClient, createSdkClient } from '../lambdas/stores/dynamo/sdk-client.ts';
 import type { RequestRecord } from '../lambdas/stores/record-store.ts';
-import { dayOf } from '../lambdas/support/clock.ts';
+import { dayOf, systemClock } from '../lambdas/support/clock.ts';
 import { ApiError } from '../lambdas/support/errors.ts';
 import { newRequestId } from '../lambdas/support/ids.ts';
 import { createLog } from '../lambdas/support/log.ts';
@@ -54,11 +54,11 @@ const countCalls = ({ middlewareStack }: DynamoDBDocumentClient): void =>
   );
 countCalls(client);
 
-const store = createDynamoMeterStore({ client: createSdkClient(client), tableName });
+const store = createDynamoMeterStore({ client: createSdkClient(client, systemClock), tableName });
 const meter = createMeter({ store, clock, log: createLog(() => undefined) });
 const recordsTable = dynamo.tableNames.records;
 const records = createDynamoRecordStore({
-  client: createSdkClient(client),
+  client: createSdkClient(client, systemClock),
   tableName: recordsTable,
 });
 

@@ -19,7 +19,7 @@ import { createReadSecret } from './upstreams/read-secret.ts';
 import { createSecretsManagerSecrets } from './upstreams/secrets-manager.ts';
 
 const env = readAdminEnv(process.env);
-const client = createSdkClient(createDocumentClient());
+const client = createSdkClient(createDocumentClient(), systemClock);
 const log = createTelemetry({
   stage: env.STAGE,
   labels: [],

@@ -45,6 +45,7 @@ export const startLocalStores = async (): Promise<LocalStores> => {
   const requestHandler = { connectionTimeout: TIMEOUT_MS, requestTimeout: TIMEOUT_MS };
   const adminClient = createSdkClient(
     createDocumentClient({ ...LOCAL_AWS, endpoint, requestHandler }),
+    systemClock,
   );
   const storesOn = (on: DynamoClient): AllStores => ({
     ...createDynamoStores({ client: on, tableNames, bodies }),

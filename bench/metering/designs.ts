@@ -24,7 +24,7 @@ const log = createLog(() => undefined);
 
 /** The meter of this checkout. */
 export const createMeterNow: Design = (client, clock) => {
-  const store = createDynamoMeterStore({ client: createSdkClient(client), tableName });
+  const store = createDynamoMeterStore({ client: createSdkClient(client, clock), tableName });
   const meter = createMeter({ store, clock, log });
   return async (caller, requestId, respond) => {
     const admission = await meter.admit(caller, requestId);

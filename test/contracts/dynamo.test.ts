@@ -6,6 +6,7 @@ import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.
 import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import type { Stores } from '../../lambdas/stores/dynamo/stores.ts';
 import { createTable } from '../../lambdas/stores/dynamo/table.ts';
+import { systemClock } from '../../lambdas/support/clock.ts';
 import { storesOn, TABLE_NAMES, type TestDynamo } from '../support/dynamo.ts';
 import { onEveryDynamo } from './dynamo-servers.ts';
 import { keyStoreContract } from './key-store.contract.ts';
@@ -14,7 +15,7 @@ import { planStoreContract } from './plan-store.contract.ts';
 
 const CLIENTS: [name: string, clientOf: (dynamo: TestDynamo) => DynamoClient][] = [
   ["the router's client", ({ client }) => client],
-  ["AWS's SDK", ({ sdk }) => createSdkClient(sdk)],
+  ["AWS's SDK", ({ sdk }) => createSdkClient(sdk, systemClock)],
 ];
 
 /** A store that shards each meter before its first reservation, and again as soon as a few are in flight. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { DynamoClient } from '../../lambdas/stores/dynamo/dynamo-client.ts';
 import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
+import { systemClock } from '../../lambdas/support/clock.ts';
 import { createMemoryClient, createMemoryTable } from '../simulation/memory-table.ts';
 import { startDynamo } from '../support/dynamo.ts';
 import { fc } from '../support/seeds.ts';
@@ -27,7 +28,8 @@ const RUNS = Number(process.env.MODEL_RUNS ?? 4_000);
 test.each(['always', 'never'] as const)(
   `the store on the simulated table counts as the model does after any of ${RUNS} histories (item of a failed condition: %s)`,
   async (withItem) => {
-    const newClient = () => createSdkClient(createMemoryClient(createMemoryTable(), withItem));
+    const newClient = () =>
+      createSdkClient(createMemoryClient(createMemoryTable(), withItem), systemClock);
     await fc.assert(property(newClient), { numRuns: RUNS });
   },
   600_000,
@@ -47,7 +49,8 @@ const SHARDING = {
 test.each(['always', 'never'] as const)(
   `a sharded meter counts as the model does after any of ${SHARDED_RUNS} histories without faults (item of a failed condition: %s)`,
   async (withItem) => {
-    const newClient = () => createSdkClient(createMemoryClient(createMemoryTable(), withItem));
+    const newClient = () =>
+      createSdkClient(createMemoryClient(createMemoryTable(), withItem), systemClock);
     const histories = fc.asyncProperty(meterCommands(fc.constant('none')), (commands) =>
       fc.asyncModelRun(setUpModel(newClient, SHARDING), commands),
     );
@@ -57,7 +60,8 @@ test.each(['always', 'never'] as const)(
 );
 
 test(`a sharded meter counts what one of the possible outcomes of each unanswered write explains after any of ${SHARDED_RUNS} histories with faults`, async () => {
-  const newClient = () => createSdkClient(createMemoryClient(createMemoryTable(), 'always'));
+  const newClient = () =>
+    createSdkClient(createMemoryClient(createMemoryTable(), 'always'), systemClock);
   const histories = fc.asyncProperty(faultyCommands, (commands) =>
     fc.asyncModelRun(setUpFaultyModel(newClient, SHARDING), commands),
   );
@@ -123,7 +127,8 @@ describe('a reserve that is applied ten minutes late', () => {
       ],
     ],
   ])('%s', async (_, history) => {
-    const newClient = () => createSdkClient(createMemoryClient(createMemoryTable(), 'always'));
+    const newClient = () =>
+      createSdkClient(createMemoryClient(createMemoryTable(), 'always'), systemClock);
     await fc.asyncModelRun(setUpModel(newClient), history);
   });
 });

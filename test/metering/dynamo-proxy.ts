@@ -29,6 +29,8 @@ export type TableCall = {
   key: string;
   /** Whether a write has the item returned that it leaves. */
   returnsItem: boolean;
+  /** The same in each attempt. */
+  body: string;
 };
 
 export type DynamoProxy = {
@@ -60,14 +62,15 @@ const REFUSALS: Partial<Record<Trouble, string>> = {
 };
 
 const readCall = (incoming: IncomingMessage, body: Buffer): TableCall => {
-  const { TableName, Key, ReturnValues } = JSON.parse(body.toString()) as {
+  const text = body.toString();
+  const { TableName, Key, ReturnValues } = JSON.parse(text) as {
     TableName: string;
     Key?: { pk?: { S?: string } };
     ReturnValues?: string;
   };
   const operation = String(incoming.headers['x-amz-target']).split('.')[1] ?? '';
   const returnsItem = ReturnValues === 'ALL_NEW';
-  return { operation, table: TableName, key: Key?.pk?.S ?? '', returnsItem };
+  return { operation, table: TableName, key: Key?.pk?.S ?? '', returnsItem, body: text };
 };
 
 type Answer = { status: number; headers: IncomingMessage['headers']; body: Buffer };

@@ -1,5 +1,6 @@
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
 import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
+import { systemClock } from '../../lambdas/support/clock.ts';
 import { meterStoreContract } from '../contracts/meter-store.contract.ts';
 import { createMemoryClient, createMemoryTable } from './memory-table.ts';
 
@@ -8,7 +9,7 @@ for (const withItem of ['always', 'never'] as const) {
   meterStoreContract(`the simulated table (item of a failed condition: ${withItem})`, async () => {
     const client = createMemoryClient(createMemoryTable(), withItem);
     const create = () =>
-      createDynamoMeterStore({ client: createSdkClient(client), tableName: 'meters' });
+      createDynamoMeterStore({ client: createSdkClient(client, systemClock), tableName: 'meters' });
     return { store: create(), other: create(), close: async () => undefined };
   });
 }

@@ -61,21 +61,21 @@ const failures = async (
   return failed;
 };
 
-const realStore: CreateStore = (client) =>
-  createDynamoMeterStore({ client: createSdkClient(client), tableName: 'meters' });
+const realStore: CreateStore = (client, clock) =>
+  createDynamoMeterStore({ client: createSdkClient(client, clock), tableName: 'meters' });
 
 /** A store whose meters are sharded by few requests in flight. */
-const shardedStore: CreateStore = (client) =>
+const shardedStore: CreateStore = (client, clock) =>
   createDynamoMeterStore({
-    client: createSdkClient(client),
+    client: createSdkClient(client, clock),
     tableName: 'meters',
     sharding: { ...SHARDING, marksPerItem: 1, minShards: 2, maxShards: 8 },
   });
 
 /** One that sends one write of an item at a time, and those that wait for it as one; in one item, then in several. */
-const groupingStore: CreateStore = (client) =>
+const groupingStore: CreateStore = (client, clock) =>
   createDynamoMeterStore({
-    client: createSdkClient(client),
+    client: createSdkClient(client, clock),
     tableName: 'meters',
     sharding: { ...SHARDING, marksPerItem: 12, minShards: 2, maxShards: 4, writesInFlight: 1 },
   });

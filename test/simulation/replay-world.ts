@@ -112,7 +112,10 @@ const startProcess = (world: World): Environment => {
     now: () => scheduler.now() + skew,
     after: (ms, action) => scheduler.after(ms, () => isAlive() && action()),
   };
-  const client = createSdkClient(createFaultyClient({ table, scheduler, random, faults, isAlive }));
+  const client = createSdkClient(
+    createFaultyClient({ table, scheduler, random, faults, isAlive }),
+    clock,
+  );
   const log = createLog((line) => isAlive() && lines.push(line));
   const meter = createMeter({
     store: createDynamoMeterStore({ client, tableName: 'meters' }),
@@ -197,7 +200,7 @@ const ask = async (
 
 const chargedIn = async ({ table, scheduler }: World): Promise<number> => {
   const store = createDynamoMeterStore({
-    client: createSdkClient(createMemoryClient(table, 'always')),
+    client: createSdkClient(createMemoryClient(table, 'always'), scheduler),
     tableName: 'meters',
   });
   await store.reap(METER_ID, scheduler.now());

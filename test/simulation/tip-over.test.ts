@@ -46,7 +46,10 @@ const createLoad = (environments: number) => {
   const { client } = createScaledTable(scheduler, UNITS_PER_SECOND);
   const meters = Array.from({ length: environments }, () =>
     createMeter({
-      store: createDynamoMeterStore({ client: createSdkClient(client), tableName: 'meters' }),
+      store: createDynamoMeterStore({
+        client: createSdkClient(client, scheduler),
+        tableName: 'meters',
+      }),
       clock: scheduler,
       log: createLog(() => undefined),
     }),

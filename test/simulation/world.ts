@@ -6,6 +6,7 @@ import { LimitReached } from '../../lambdas/metering/limits.ts';
 import { createMeter, type Meter } from '../../lambdas/metering/meter.ts';
 import type { MeterStore } from '../../lambdas/stores/meter-store.ts';
 import type { Plan } from '../../lambdas/stores/plan-store.ts';
+import type { Clock } from '../../lambdas/support/clock.ts';
 import { ApiError } from '../../lambdas/support/errors.ts';
 import { createLog } from '../../lambdas/support/log.ts';
 import { createFaultyClient, type Faults } from './faulty-network.ts';
@@ -13,7 +14,7 @@ import { createMemoryClient, createMemoryTable } from './memory-table.ts';
 import { createRandom, type Random } from './random.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
 
-export type CreateStore = (client: DynamoDBDocumentClient) => MeterStore;
+export type CreateStore = (client: DynamoDBDocumentClient, clock: Clock) => MeterStore;
 
 /**
  * One request as its caller saw it. `charge` is 0 until its response has ended, since a process that dies before
@@ -142,12 +143,13 @@ export const simulate = async (
     const process = { isAlive: true };
     const isAlive = () => process.isAlive;
     const client = createFaultyClient({ table, scheduler, random, faults, isAlive });
+    const clock: Clock = {
+      now: () => scheduler.now() + skew,
+      after: (ms, action) => scheduler.after(ms, () => isAlive() && action()),
+    };
     const meter = createMeter({
-      store: createStore(client),
-      clock: {
-        now: () => scheduler.now() + skew,
-        after: (ms, action) => scheduler.after(ms, () => isAlive() && action()),
-      },
+      store: createStore(client, clock),
+      clock,
       log: createLog((line) => isAlive() && lines.push(line)),
     });
     if (random.chance(faults.crash)) {
@@ -198,7 +200,7 @@ export const simulate = async (
   // a write was copied without the SDK's knowledge: a refused one, whose copy then found room.
   await scheduler.run(BORDER + 20 * MINUTE);
   if (faults.crash + faults.duplicate + faults.stray === 0) compare('before the reaper');
-  const operator = createStore(createMemoryClient(table, 'always'));
+  const operator = createStore(createMemoryClient(table, 'always'), scheduler);
   await operator.reap(METER_ID, scheduler.now());
   compare('after the reaper');
   if (used().some(([, value]) => Number(value) < 0)) broken.push('a counter below zero');

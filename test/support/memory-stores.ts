@@ -5,6 +5,7 @@ import {
   DynamoError,
 } from '../../lambdas/stores/dynamo/dynamo-client.ts';
 import { createDynamoStores } from '../../lambdas/stores/dynamo/stores.ts';
+import { systemClock } from '../../lambdas/support/clock.ts';
 import { createMemoryTable, type MemoryTable } from '../simulation/memory-table.ts';
 import { TABLE_NAMES } from './dynamo.ts';
 
@@ -40,6 +41,7 @@ export const createMemoryStores = () => {
       if (operation === 'UpdateItem') return update(input as DynamoCalls['UpdateItem']['input']);
       throw new Error(`Not in memory: ${operation}`);
     },
+    clock: systemClock,
     destroy: () => undefined,
   };
   return createDynamoStores({ client, tableNames: TABLE_NAMES });

@@ -121,6 +121,7 @@ export const createDynamoClient = ({
         throw readError(cause);
       }
     },
+    clock: options.clock,
     destroy: service.destroy,
   };
 };

@@ -1,3 +1,5 @@
+import type { Clock } from '../../support/clock.ts';
+
 export type Item = Record<string, unknown>;
 
 type Keyed = { TableName: string; Key: Item };
@@ -44,6 +46,8 @@ export type DynamoClient = {
     operation: Operation,
     input: DynamoCalls[Operation]['input'],
   ): Promise<DynamoCalls[Operation]['output']>;
+  /** For the pause before a throttled call is sent again. */
+  clock: Clock;
   destroy(): void;
 };
 

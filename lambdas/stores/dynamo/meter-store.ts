@@ -228,7 +228,9 @@ export const createDynamoRequestMeters = ({
   sharding = SHARDING,
   ...options
 }: Options): RequestMeters & ReservedUnits => {
-  const table = createTable(options);
+  // A repeat would add to the load that meter.ts sheds.
+  const table = createTable({ ...options, throttledRepeats: 0 });
+  const freeCalls = createTable(options);
   const ledger = createWriteLedger();
   const throttles = createThrottles(sharding);
   const settle = createSettle({ table, ledger, throttles, sharding });
@@ -250,7 +252,7 @@ export const createDynamoRequestMeters = ({
     },
     admitFree: async (meterId, minute, cap) => {
       if (cap < 1) return false;
-      const { applied } = await table.apply(`${meterId}/free/${minute}`, COUNT_FREE, {
+      const { applied } = await freeCalls.apply(`${meterId}/free/${minute}`, COUNT_FREE, {
         names: { '#count': 'count', '#ttl': TTL_ATTRIBUTE },
         values: { ':one': 1, ':cap': cap, ':ttl': minute * 60 + FREE_ITEM_LIFE_SECONDS },
       });

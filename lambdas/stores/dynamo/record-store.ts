@@ -93,7 +93,8 @@ export const createDynamoRecordWriter = ({
   recordDays = DEFAULT_RECORD_DAYS,
   ...options
 }: Options): RouterStores['records'] => {
-  const table = createTable(options);
+  // No response waits for a record: its pauses, of up to a second, are those that the recorder allows.
+  const table = createTable({ ...options, throttledRepeats: 3 });
 
   const put = async (
     { projectId, day }: { projectId: string; day: string },

@@ -12,6 +12,7 @@ import {
   ScanCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
+import type { Clock } from '../../support/clock.ts';
 import { type AttributeMap, DYNAMO_TIMEOUTS, fromAttributes } from './client.ts';
 import {
   type DynamoCalls,
@@ -69,7 +70,7 @@ const readError = (cause: unknown): unknown => {
 };
 
 /** AWS's SDK behind the port of the stores: the admin function's client, and the oracle of the other one. */
-export const createSdkClient = (client: DynamoDBDocumentClient): DynamoClient => ({
+export const createSdkClient = (client: DynamoDBDocumentClient, clock: Clock): DynamoClient => ({
   call: async (operation, input) => {
     try {
       return await SEND[operation](client, input);
@@ -77,5 +78,6 @@ export const createSdkClient = (client: DynamoDBDocumentClient): DynamoClient =>
       throw readError(cause);
     }
   },
+  clock,
   destroy: () => client.destroy(),
 });

@@ -1,5 +1,6 @@
 import { DYNAMO_THROTTLING } from '../../log-events.ts';
 import { listOf } from '../../support/async-lists.ts';
+import { pause } from '../../support/clock.ts';
 import { isEmpty } from '../../support/omit-undefined.ts';
 import { PARTITION_KEY, SORT_KEY } from '../../tables.ts';
 import { StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
@@ -36,7 +37,12 @@ export type WriteResult = {
   mayBeDuplicated: boolean;
 };
 
-export type TableOptions = { client: DynamoClient; tableName: string };
+export type TableOptions = {
+  client: DynamoClient;
+  tableName: string;
+  /** How often a throttled write is sent again; a throttled read is sent again once. @default 1 */
+  throttledRepeats?: number;
+};
 
 export type Table = {
   /** A strongly consistent read. */
@@ -107,9 +113,12 @@ const bindingsOf = <Value>(
   return isEmpty(found) ? undefined : found;
 };
 
+const isThrottled = (cause: unknown): boolean =>
+  cause instanceof DynamoError && DYNAMO_THROTTLING.includes(cause.name);
+
 /** Maps every error of the client to the one error that callers of a store handle. */
 const unavailable = (cause: unknown, mayBeApplied: boolean): StoreUnavailable =>
-  cause instanceof DynamoError && DYNAMO_THROTTLING.includes(cause.name)
+  isThrottled(cause)
     ? new StoreThrottled('The table throttled the call.', { cause, mayBeApplied })
     : new StoreUnavailable('The table is unavailable.', { cause, mayBeApplied });
 
@@ -121,21 +130,35 @@ const isRefusal = (cause: unknown): boolean =>
 const MAX_ATTEMPTS = 3;
 
 /**
- * Repeats a call whose outcome is unknown (no response, or a 5xx). A rejection is final: a throttled item recovers
- * only if its callers wait, which a store without a clock cannot.
+ * Before a throttled call is sent again, in ms; three times as long before each further time. DynamoDB splits a busy
+ * partition within seconds, but most throttles are the burst of a moment. The instant spreads the environments.
+ */
+const throttledPause = (repeats: number, now: number): number => (20 + (now % 31)) * 3 ** repeats;
+
+/**
+ * Repeats a call whose outcome is unknown (no response, or a 5xx) at once, and a throttled one `throttledRepeats` times
+ * after a pause. Any other rejection is final.
  * @throws StoreUnavailable
  */
 const send = async <Output>(
+  { clock }: Pick<DynamoClient, 'clock'>,
   request: () => Promise<Output>,
+  throttledRepeats = 1,
 ): Promise<{ output: Output; mayBeDuplicated: boolean }> => {
-  let mayBeDuplicated = false;
-  for (let attempt = 1; ; attempt += 1) {
+  let unknownOutcomes = 0;
+  let repeats = 0;
+  for (;;) {
     try {
-      return { output: await request(), mayBeDuplicated };
+      return { output: await request(), mayBeDuplicated: unknownOutcomes > 0 };
     } catch (cause) {
-      if (isRefusal(cause)) throw unavailable(cause, mayBeDuplicated);
-      mayBeDuplicated = true;
-      if (attempt >= MAX_ATTEMPTS) throw unavailable(cause, mayBeDuplicated);
+      if (isThrottled(cause) && repeats < throttledRepeats) {
+        await pause(clock, throttledPause(repeats, clock.now()));
+        repeats += 1;
+        continue;
+      }
+      if (isRefusal(cause)) throw unavailable(cause, unknownOutcomes > 0);
+      unknownOutcomes += 1;
+      if (unknownOutcomes >= MAX_ATTEMPTS) throw unavailable(cause, true);
     }
   }
 };
@@ -144,7 +167,7 @@ const isFailedCondition = (cause: unknown): cause is DynamoError =>
   cause instanceof DynamoError && cause.name === 'ConditionalCheckFailedException';
 
 const applyWrite = async (
-  client: DynamoClient,
+  { client, throttledRepeats }: TableOptions,
   input: DynamoCalls['UpdateItem']['input'],
 ): Promise<WriteResult> => {
   const once = async (): Promise<Omit<WriteResult, 'mayBeDuplicated'>> => {
@@ -155,17 +178,18 @@ const applyWrite = async (
       return { applied: false, item: cause.item };
     }
   };
-  const { output, mayBeDuplicated } = await send(once);
+  const { output, mayBeDuplicated } = await send(client, once, throttledRepeats);
   return { ...output, mayBeDuplicated };
 };
 
 /** Reads and conditional writes of one table; the only code that calls DynamoDB. @throws StoreUnavailable */
-export const createTable = ({ client, tableName }: TableOptions): Table => {
+export const createTable = (options: TableOptions): Table => {
+  const { client, tableName } = options;
   const allPages = async (page: (from: Item | undefined) => Promise<Page>): Promise<Item[]> => {
     const items: Item[] = [];
     let from: Item | undefined;
     do {
-      const { output } = await send(() => page(from));
+      const { output } = await send(client, () => page(from));
       const { Items = [], LastEvaluatedKey } = output;
       items.push(...Items);
       from = LastEvaluatedKey;
@@ -183,7 +207,7 @@ export const createTable = ({ client, tableName }: TableOptions): Table => {
     };
     let next: Item | undefined;
     do {
-      const { output } = await send(() =>
+      const { output } = await send(client, () =>
         client.call('Query', { ...query, ExclusiveStartKey: next }),
       );
       yield output.Items ?? [];
@@ -193,10 +217,10 @@ export const createTable = ({ client, tableName }: TableOptions): Table => {
   return {
     read: async (key) => {
       const input = { TableName: tableName, Key: keyOf(key), ConsistentRead: true };
-      return (await send(() => client.call('GetItem', input))).output.Item;
+      return (await send(client, () => client.call('GetItem', input))).output.Item;
     },
     apply: (key, write, bindings) =>
-      applyWrite(client, {
+      applyWrite(options, {
         TableName: tableName,
         Key: keyOf(key),
         UpdateExpression: write.update,
@@ -224,7 +248,7 @@ export const createTable = ({ client, tableName }: TableOptions): Table => {
           ExclusiveStartKey: next,
           Limit: next ? undefined : firstPage,
         };
-        const { output } = await send(() => client.call('Query', input));
+        const { output } = await send(client, () => client.call('Query', input));
         yield output.Items ?? [];
         next = output.LastEvaluatedKey;
       } while (next);

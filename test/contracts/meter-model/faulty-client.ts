@@ -3,6 +3,7 @@ import {
   DynamoError,
   type DynamoOperation,
 } from '../../../lambdas/stores/dynamo/dynamo-client.ts';
+import type { Clock } from '../../../lambdas/support/clock.ts';
 
 /** Fault of the first call of a verb. */
 export type Fault = 'none' | 'dropped' | 'answer lost' | 'late' | 'duplicated' | 'throttled';
@@ -32,6 +33,15 @@ const throttled = (): DynamoError =>
     ...{ status: 400, item: undefined, cause: undefined },
   });
 
+/** Thousands of histories wait for nothing. */
+const WITHOUT_PAUSES: Clock = {
+  now: () => 0,
+  after: (_, action) => {
+    queueMicrotask(action);
+    return () => undefined;
+  },
+};
+
 const isWrite = (operation: DynamoOperation): boolean => operation === 'UpdateItem';
 
 /** A client that injects one fault at a time, chosen by the test. */
@@ -39,11 +49,16 @@ export const createFaultyClient = (base: DynamoClient): FaultyClient => {
   let next: Fault = 'none';
   let callsBeforeNext = 0;
   let late: (() => Promise<void>)[] = [];
-  /** Inputs of calls without a response; each repeat is dropped. */
-  const silent = new WeakSet<object>();
+  /** Errors of calls by their inputs: each repeat fails as the first attempt did. */
+  const failed = new WeakMap<object, Error>();
 
   const call: DynamoClient['call'] = async (operation, input) => {
-    if (silent.has(input)) throw new Error('timeout');
+    const known = failed.get(input);
+    if (known) throw known;
+    const fail = (error: Error) => {
+      failed.set(input, error);
+      throw error;
+    };
     const send = () => base.call(operation, input);
     const apply = async () => {
       await send().catch((error: unknown) => {
@@ -54,7 +69,7 @@ export const createFaultyClient = (base: DynamoClient): FaultyClient => {
     if (callsBeforeNext >= 0) return send();
     const fault = next;
     next = 'none';
-    if (fault === 'throttled') throw throttled();
+    if (fault === 'throttled') return fail(throttled());
     if (fault === 'none') return send();
     if (fault === 'duplicated') {
       return send().finally(async () => {
@@ -63,12 +78,11 @@ export const createFaultyClient = (base: DynamoClient): FaultyClient => {
     }
     if (fault === 'answer lost') await apply();
     if (fault === 'late' && isWrite(operation)) late.push(apply);
-    silent.add(input);
-    throw new Error('timeout');
+    return fail(new Error('timeout'));
   };
 
   return {
-    client: { ...base, call },
+    client: { ...base, call, clock: WITHOUT_PAUSES },
     injectNext: (fault, callsBefore = 0) => {
       next = fault;
       callsBeforeNext = callsBefore;

@@ -8,6 +8,7 @@ import {
 } from '../../../../lambdas/stores/dynamo/sdk-client.ts';
 import { createTable, type Table } from '../../../../lambdas/stores/dynamo/table.ts';
 import { StoreUnavailable } from '../../../../lambdas/stores/store-unavailable.ts';
+import { systemClock } from '../../../../lambdas/support/clock.ts';
 import { createLocalDynamoClient, LOCAL_AWS } from '../../../../local/local-aws.ts';
 import { startMisbehaving } from '../../../support/misbehaving-server.ts';
 import { fc } from '../../../support/seeds.ts';
@@ -115,7 +116,9 @@ const connect = async (createClient: (endpoint: string) => DynamoClient) => {
 const connectBoth = () =>
   Promise.all([
     connect(createLocalDynamoClient),
-    connect((endpoint) => createSdkClient(createDocumentClient({ ...LOCAL_AWS, endpoint }))),
+    connect((endpoint) =>
+      createSdkClient(createDocumentClient({ ...LOCAL_AWS, endpoint }), systemClock),
+    ),
   ]);
 
 test("a table on the router's client sends what it sends on AWS's SDK, and means the same by each answer", async () => {

@@ -3,6 +3,7 @@ import type { DynamoClient } from '../../../../lambdas/stores/dynamo/dynamo-clie
 import { SHARDING, type Sharding } from '../../../../lambdas/stores/dynamo/meter-shards.ts';
 import { createDynamoMeterStore } from '../../../../lambdas/stores/dynamo/meter-store.ts';
 import { createSdkClient } from '../../../../lambdas/stores/dynamo/sdk-client.ts';
+import { systemClock } from '../../../../lambdas/support/clock.ts';
 import { PARTITION_KEY } from '../../../../lambdas/tables.ts';
 import { createMemoryClient, createMemoryTable } from '../../../simulation/memory-table.ts';
 
@@ -33,7 +34,7 @@ const unitsOf = (bytes: number): number => Math.max(1, Math.ceil(bytes / 1_024))
 /** A table that counts the calls of its stores; a write costs the larger of its item before and after. */
 const createCountingTable = () => {
   const table = createMemoryTable();
-  const base = createSdkClient(createMemoryClient(table, 'always'));
+  const base = createSdkClient(createMemoryClient(table, 'always'), systemClock);
   const calls = { reads: 0, writes: 0, units: 0 };
   const client: DynamoClient = {
     ...base,
