@@ -34,7 +34,7 @@ import {
   watchRecords,
 } from './fresh-history.ts';
 import { deliveredEvent } from './function-url-event.ts';
-import { createIdentifyLocal, isAdminPath, isForLoopback } from './identify-local.ts';
+import { createIdentifyLocal, isAdminPath, rejectForeign } from './identify-local.ts';
 import { atEmbeddedUpstream, localCredentials } from './local-catalog.ts';
 import { startLocalStores } from './local-stores.ts';
 import { createLocalSecrets, UPSTREAM_SECRET } from './local-upstream.ts';
@@ -140,7 +140,7 @@ const createLocalConsole = (token: string): ConsoleParts => {
     files ??= bundleConsole();
     return files;
   };
-  return { readFiles, settings: { stage: 'local', token }, mayOpen: isForLoopback };
+  return { readFiles, settings: { stage: 'local', token } };
 };
 
 const ignore = () => {};
@@ -214,6 +214,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
       handler,
       port,
       toEvent: deliveredEvent,
+      reject: rejectForeign,
       acceptsBody,
       clock,
       randomBytes,

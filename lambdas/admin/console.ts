@@ -1,5 +1,3 @@
-import type { HttpRequest } from '../http/read-event.ts';
-
 /** The console as console/bundle.ts builds it. */
 export type ConsoleFiles = {
   /** HTML with `{{settings}}` in an attribute. */
@@ -22,11 +20,6 @@ export type ConsoleSettings = {
 export type ConsoleParts = {
   readFiles: () => ConsoleFiles;
   settings: ConsoleSettings;
-  /**
-   * Whether a request may read the page, which contains the local token.
-   * @default every request may
-   */
-  mayOpen?: (request: HttpRequest) => boolean;
 };
 
 export const CONSOLE_PATH = '/dashboard';

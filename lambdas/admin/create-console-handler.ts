@@ -3,7 +3,7 @@ import { methodNotAllowed } from '../http/read-address.ts';
 import type { HttpRequest } from '../http/read-event.ts';
 import type { Received } from '../http/stages.ts';
 import type { Clock } from '../support/clock.ts';
-import { invalidRequest, notFound } from '../support/errors.ts';
+import { notFound } from '../support/errors.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import type { Log } from '../support/log.ts';
 import { CONSOLE_PATH, type ConsoleParts, type ConsoleSettings } from './console.ts';
@@ -43,7 +43,7 @@ const isRead = ({ method }: HttpRequest): boolean => method === 'GET' || method 
  * Returns the page or one of its files. The page's addresses are relative, so that a stage or a base path in
  * front of `/dashboard` changes none of them.
  */
-const createServe = ({ readFiles, settings, mayOpen = () => true }: ConsoleParts) => {
+const createServe = ({ readFiles, settings }: ConsoleParts) => {
   const security = headersFor(settings);
 
   const pageReply = (): TextReply => ({
@@ -70,13 +70,12 @@ const createServe = ({ readFiles, settings, mayOpen = () => true }: ConsoleParts
     return name === '' ? pageReply() : assetReply(name.slice(1));
   };
 
-  /** @throws ApiError 403, 404 or 405 */
+  /** @throws ApiError 404 or 405 */
   return ({ request, notes }: Received): TextReply => {
     const name = request.path.slice(CONSOLE_PATH.length);
     notes.route = name === '' ? CONSOLE_PATH : `${CONSOLE_PATH}/{file}`;
     if (!isRead(request)) throw methodNotAllowed('GET, HEAD');
-    if (mayOpen(request)) return replyTo(name);
-    throw invalidRequest('Open the console at the address that npm start prints.', { status: 403 });
+    return replyTo(name);
   };
 };
 

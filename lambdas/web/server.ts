@@ -5,7 +5,7 @@ import { methodNotAllowed } from '../http/read-address.ts';
 import type { HttpEvent } from '../http/read-event.ts';
 import type { Clock } from '../support/clock.ts';
 import { MAX_INVOCATION_MS } from '../support/clock.ts';
-import { apiError, invalidRequest } from '../support/errors.ts';
+import { type ApiError, apiError, invalidRequest } from '../support/errors.ts';
 import type { RandomBytes } from '../support/ids.ts';
 import { joinBytes } from '../support/join-bytes.ts';
 import { closeServer, createDrain, createInFlight } from './connections.ts';
@@ -22,6 +22,11 @@ export type ServerOptions = {
    * @default the request itself
    */
   toEvent?: (request: IncomingMessage, body: Buffer, now: number) => HttpEvent | undefined;
+  /**
+   * Why a request is rejected before anything of it is used.
+   * @default none is
+   */
+  reject?: (request: RequestHead) => ApiError | undefined;
   /**
    * Whether to read the body of a request. Without it the handler gets a request without a body at once, and
    * the body is discarded as it arrives, so that no connection without a key can fill memory.
@@ -91,8 +96,11 @@ const discardBody = (request: IncomingMessage): Buffer => {
   return Buffer.alloc(0);
 };
 
-const lacksHost = ({ httpVersion, headers }: IncomingMessage): boolean =>
-  httpVersion === '1.1' && headers.host === undefined;
+/** HTTP/1.1 requires a host. */
+const rejectWithoutHost = ({ httpVersion, headers }: IncomingMessage): ApiError | undefined =>
+  httpVersion === '1.1' && headers.host === undefined
+    ? invalidRequest('The request has no host header.')
+    : undefined;
 
 /**
  * Closes a connection whose client has stopped reading, since that holds the response back, and with it the upstream.
@@ -116,12 +124,13 @@ const disconnectSignal = (response: ServerResponse): AbortSignal => {
 };
 
 const createListener = (options: ServerOptions, { send }: HttpErrors) => {
-  const { handler, toEvent, acceptsBody = () => true, clock } = options;
+  const { handler, toEvent, reject, acceptsBody = () => true, clock } = options;
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const startedAt = clock.now();
     const head = readHead(request);
-    if (lacksHost(request)) {
-      send(response, head.path, invalidRequest('The request has no host header.'));
+    const rejection = rejectWithoutHost(request) ?? reject?.(head);
+    if (rejection) {
+      send(response, head.path, rejection);
       return;
     }
     const body = (await acceptsBody(head)) ? await readBody(request) : discardBody(request);

@@ -141,6 +141,23 @@ describe('calls of the console on the loopback address', () => {
     expect(signed.text).toContain('Operators sign their requests with AWS credentials.');
   });
 
+  test.each([
+    ['a link on another site', 'navigate', 200],
+    ['a script or picture of another site', 'no-cors', 403],
+  ])('%s to the console gets %3$i', async (_, mode, status) => {
+    const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': mode };
+    expect((await send('/dashboard', { headers })).status).toBe(status);
+  });
+
+  test.each(['cross-site', 'same-site', 'same-origin', 'none'])(
+    'a browser that reads an admin path without an origin gets 403 (%s)',
+    async (site) => {
+      const headers = { 'sec-fetch-site': site, 'sec-fetch-mode': 'navigate' };
+      expect((await send('/admin/projects', { headers })).status).toBe(403);
+      expect((await send('/admin/projects')).status).toBe(200);
+    },
+  );
+
   test('the page is not served under another host, whose pages could read its token', async () => {
     const { status, text } = await send('/dashboard', { headers: { host: 'rebound.example' } });
     expect(status).toBe(403);

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -6,35 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import * as z from 'zod';
 import { modelOn } from '../support/models.ts';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
-
-/** Runs the command of `npm start` without npm. */
-const start = (args: string[], env: Record<string, string> = {}) => {
-  const child = spawn(
-    process.execPath,
-    ['--import', './local/require-node.mjs', 'local/main.ts', ...args],
-    { cwd: root, env: { ...process.env, PORT: '0', ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
-  );
-  onTestFinished(() => {
-    child.kill('SIGKILL');
-  });
-  return child;
-};
-
-const Ready = z.strictObject({ baseUrl: z.url(), key: z.string() });
-
-/** The ready line of a router started with --json, and all lines of its output. */
-const untilReady = async (child: ReturnType<typeof start>) => {
-  const lines: string[] = [];
-  const reader = createInterface(child.stdout).on('line', (line) => lines.push(line));
-  await once(reader, 'line');
-  return { ...Ready.parse(JSON.parse(lines[0] ?? '')), lines };
-};
+import { start, untilReady } from './local-process.ts';
 
 /** A response that lasts minutes at 0.1 s a word. */
 const ENDLESS = [{ role: 'user', content: `say ${'word '.repeat(5_000)}` }];

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { listen } from '../../local/loopback.ts';
+import { acceptsAll, listen } from '../../local/loopback.ts';
 import { verifySignature } from './verify-signature.ts';
 
 export const BUCKET_SECRET = 'wJalrXUtnFEMI/K7MDENG';
@@ -94,7 +94,7 @@ export const startStrictBucket = async ({ now = Date.now }: { now?: () => number
   const server = createServer((incoming, response) => {
     handle(incoming, response).catch(() => incoming.socket.destroy());
   });
-  const { url, close } = await listen(server);
+  const { url, close } = await listen(server, acceptsAll);
   return {
     url,
     objects,

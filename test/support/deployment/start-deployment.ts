@@ -6,7 +6,7 @@ import type { APIGatewayProxyEvent } from 'aws-lambda';
 import * as z from 'zod';
 import { bundleConsole } from '../../../console/bundle.ts';
 import type { AdminHandler } from '../../../lambdas/admin/create-admin-handler.ts';
-import { listen } from '../../../local/loopback.ts';
+import { acceptsAll, listen } from '../../../local/loopback.ts';
 import { startLocal } from '../../../local/start.ts';
 import { adminOn } from '../admin-bench.ts';
 import { connectBoth } from '../dynamo.ts';
@@ -95,7 +95,7 @@ const serve = (hosts: Record<string, Host>) => {
     outgoing.writeHead(answer.status, Object.fromEntries(answer.headers));
     outgoing.end(await answer.text());
   };
-  return listen(createServer(createCertificate(Object.keys(hosts)), respond));
+  return listen(createServer(createCertificate(Object.keys(hosts)), respond), acceptsAll);
 };
 
 /**

@@ -1,0 +1,31 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import * as z from 'zod';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Runs the command of `npm start` without npm. */
+export const start = (args: string[], env: Record<string, string> = {}) => {
+  const child = spawn(
+    process.execPath,
+    ['--import', './local/require-node.mjs', 'local/main.ts', ...args],
+    { cwd: root, env: { ...process.env, PORT: '0', ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  return child;
+};
+
+const Ready = z.strictObject({ baseUrl: z.url(), key: z.string() });
+
+/** The ready line of a router started with --json, and all lines of its output. */
+export const untilReady = async (child: ReturnType<typeof start>) => {
+  const lines: string[] = [];
+  const reader = createInterface(child.stdout).on('line', (line) => lines.push(line));
+  await once(reader, 'line');
+  return { ...Ready.parse(JSON.parse(lines[0] ?? '')), lines };
+};
