@@ -96,6 +96,7 @@ const MEMBER_ACTIONS = [
   'AdminAddUserToGroup',
   'AdminCreateUser',
   'AdminDeleteUser',
+  'AdminGetUser',
   'AdminListGroupsForUser',
   'AdminRemoveUserFromGroup',
   'CreateGroup',

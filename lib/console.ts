@@ -9,6 +9,7 @@ import {
 import {
   AccountRecovery,
   CfnManagedLoginBranding,
+  ClientAttributes,
   FeaturePlan,
   ManagedLoginVersion,
   Mfa,
@@ -62,6 +63,8 @@ export class Console extends Construct {
       selfSignUpEnabled: false,
       signInAliases: { email: true },
       signInCaseSensitive: false,
+      // An address names a member: a new one counts once a message to it was answered.
+      keepOriginal: { email: true },
       accountRecovery: AccountRecovery.EMAIL_ONLY,
       mfa: Mfa.OPTIONAL,
       mfaSecondFactor: { sms: false, otp: true },
@@ -98,11 +101,17 @@ export class Console extends Construct {
     });
   }
 
-  /** A public client: the page holds no secret and proves itself with PKCE. */
+  /**
+   * A public client: the page holds no secret and proves itself with PKCE. Its tokens may not change the address
+   * that names their user; without a list of attributes they may write all.
+   */
   private createClient(addresses: string[]): UserPoolClient {
     const client = this.userPool.addClient('Page', {
       generateSecret: false,
       supportedIdentityProviders: [UserPoolClientIdentityProvider.COGNITO],
+      // The managed login's, without custom authentication, which is a default.
+      authFlows: { userSrp: true },
+      writeAttributes: new ClientAttributes().withStandardAttributes({ locale: true }),
       oAuth: {
         flows: { authorizationCodeGrant: true },
         scopes: [OAuthScope.OPENID, OAuthScope.EMAIL],

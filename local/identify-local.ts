@@ -15,7 +15,7 @@ export const isAdminPath = (path: string): boolean =>
 const isLink = ({ path, headers }: RequestHead): boolean =>
   isConsoleFile(path) && headers['sec-fetch-mode'] === 'navigate';
 
-/** Why the local run rejects a request, whatever its path; undefined accepts it. */
+/** Why the local run rejects a request, on any path; undefined accepts it. */
 export const rejectForeign = (request: RequestHead): ApiError | undefined => {
   const { headers } = request;
   const isRejected = isForeign(

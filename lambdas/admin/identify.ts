@@ -6,6 +6,8 @@ import { type Identity, isRole, type Role } from './roles.ts';
 const Claims = z.object({
   sub: z.string(),
   email: z.string().exactOptional(),
+  /** Every claim is a text here. */
+  email_verified: z.string().exactOptional(),
   'cognito:groups': z.string().exactOptional(),
 });
 const Authorizer = z.object({ claims: Claims });
@@ -23,6 +25,8 @@ export const identify = (event: HttpEvent): Identity | undefined => {
   if (identity.userArn) return { name: identity.userArn, roles: ['operator'] };
   const { data } = Authorizer.safeParse(authorizer);
   if (!data) return undefined;
-  const { email, sub, 'cognito:groups': groups } = data.claims;
-  return { name: email ?? sub, roles: rolesIn(groups) };
+  const { email, email_verified, sub, 'cognito:groups': groups } = data.claims;
+  // An address that was not verified may be another person's.
+  const address = email_verified === 'true' ? email : undefined;
+  return { name: address ?? sub, roles: rolesIn(groups) };
 };

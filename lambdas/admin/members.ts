@@ -18,6 +18,8 @@ export type Members = {
   /** Undefined if there is no such user. */
   groupsOf(email: string): Promise<string[] | undefined>;
   invite(email: string): Promise<'sent' | 'sent again' | 'none'>;
+  /** Whether the user whom an address names owns it. */
+  isVerified(email: string): Promise<boolean>;
   addToGroup(email: string, group: string): Promise<void>;
   removeFromGroup(email: string, group: string): Promise<void>;
   removeUser(email: string): Promise<void>;
@@ -97,6 +99,17 @@ export const memberHandlers = ({ members, projects }: Parts) => {
     throw invalidRequest(`${param}: unknown project ${unknown.join(', ')}.`, { param });
   };
 
+  /** A user may have taken the address of somebody else, for whom the role is meant. @throws ApiError 409 */
+  const grant = async (pool: Members, email: string, roles: readonly Role[]): Promise<void> => {
+    if (roles.length > 0 && !(await pool.isVerified(email))) {
+      throw invalidRequest(
+        `The user of '${email}' has not verified this address. Remove that member, then invite the address again.`,
+        { status: 409 },
+      );
+    }
+    for (const role of roles) await pool.addToGroup(email, role);
+  };
+
   const list: AdminOperation = async ({ query }) => {
     const { q, project, cursor } = readQuery(MemberQuery, query);
     return withPool(async (pool) => {
@@ -115,7 +128,7 @@ export const memberHandlers = ({ members, projects }: Parts) => {
     return withPool(async (pool) => {
       const invitation = await pool.invite(member);
       const before = { roles: await rolesOf(pool, member) };
-      await pool.addToGroup(member, role);
+      await grant(pool, member, [role]);
       const after = { roles: [...new Set([...before.roles, role])].toSorted() };
       const changes: Change[] = [{ action: 'members.invite', member, before, after }];
       return { status: 201, body: { email: member, ...after, invitation }, changes };
@@ -130,7 +143,7 @@ export const memberHandlers = ({ members, projects }: Parts) => {
       const before = { roles: await rolesOf(pool, member) };
       const added = roles.filter((role) => !before.roles.includes(role));
       const removed = before.roles.filter((role) => !roles.includes(role));
-      for (const role of added) await pool.addToGroup(member, role);
+      await grant(pool, member, added);
       for (const role of removed) await pool.removeFromGroup(member, role);
       const after = { roles: roles.toSorted() };
       const changes: Change[] = [{ action: 'members.set', member, before, after }];

@@ -18,14 +18,17 @@ export type PoolUser = {
 
 export type PoolPage = { users: PoolUser[]; nextToken: string | undefined };
 
+const Attributes = z.array(z.object({ Name: z.string(), Value: z._default(z.string(), '') }));
 const User = z.object({
   Username: z.string(),
   UserStatus: z.string(),
   Enabled: z.boolean(),
   /** Seconds since the epoch. */
   UserCreateDate: z.number(),
-  Attributes: z.array(z.object({ Name: z.string(), Value: z._default(z.string(), '') })),
+  Attributes,
 });
+/** AdminGetUser calls them otherwise. */
+const FoundUser = z.object({ UserAttributes: Attributes });
 /** ListUsers calls its cursor otherwise than ListUsersInGroup. */
 const Users = z.object({
   Users: z.array(User),
@@ -45,8 +48,11 @@ const statusOf = ({ Enabled, UserStatus }: z.infer<typeof User>): PoolUser['stat
   return UserStatus === 'FORCE_CHANGE_PASSWORD' ? 'invited' : 'active';
 };
 
+const attributeIn = (attributes: z.infer<typeof Attributes>, name: string): string | undefined =>
+  attributes.find(({ Name }) => Name === name)?.Value;
+
 const userIn = (user: z.infer<typeof User>): PoolUser => ({
-  email: user.Attributes.find(({ Name }) => Name === 'email')?.Value ?? user.Username,
+  email: attributeIn(user.Attributes, 'email') ?? user.Username,
   status: statusOf(user),
   invitedAt: user.UserCreateDate * 1_000,
 });
@@ -125,6 +131,14 @@ export const createUserPool = ({ id, ...options }: AwsOptions & { id: string }) 
     return resent ? 'sent again' : 'none';
   };
 
+  /** Whether the user whom an address names has shown to own it; false if there is no such user. */
+  const isVerified = async (email: string): Promise<boolean> => {
+    const input = { Username: email };
+    const found = await callUnless('UserNotFoundException', 'AdminGetUser', input);
+    if (!found) return false;
+    return attributeIn(FoundUser.parse(found).UserAttributes, 'email_verified') === 'true';
+  };
+
   /** Creates the group if it does not exist. */
   const addToGroup = async (email: string, group: string): Promise<void> => {
     const input = { Username: email, GroupName: group };
@@ -146,6 +160,7 @@ export const createUserPool = ({ id, ...options }: AwsOptions & { id: string }) 
     listGroup,
     groupsOf,
     invite,
+    isVerified,
     addToGroup,
     removeFromGroup,
     removeUser,

@@ -82,6 +82,15 @@ test("a user's ID token is accepted, with its roles and its e-mail as the name i
   expect(admin.lines.at(-1)).toContain(`"operator":"${user.email}"`);
 });
 
+test('a user with an unverified address is named by the id that the pool gave it', async () => {
+  const { pool, admin } = deployment;
+  const user = pool.addUser({ ...newUser('operator'), isUnverified: true });
+  const { id_token: token } = await tokensOf(pool, user);
+  expect((await send(PROJECTS, token)).status).toBe(200);
+  expect(admin.lines.at(-1)).toContain(`"operator":"${user.sub}"`);
+  expect(admin.lines.at(-1)).not.toContain(user.email);
+});
+
 describe('a call of the console gets 401', () => {
   const issue = async () => tokensOf(deployment.pool, deployment.pool.addUser(newUser('operator')));
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');

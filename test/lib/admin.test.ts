@@ -74,6 +74,7 @@ describe('the admin function', () => {
             'cognito-idp:AdminAddUserToGroup',
             'cognito-idp:AdminCreateUser',
             'cognito-idp:AdminDeleteUser',
+            'cognito-idp:AdminGetUser',
             'cognito-idp:AdminListGroupsForUser',
             'cognito-idp:AdminRemoveUserFromGroup',
             'cognito-idp:CreateGroup',

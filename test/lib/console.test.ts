@@ -60,6 +60,16 @@ describe('the console on AWS', () => {
     });
   });
 
+  test('no token of the page changes the address that names its user, by any flow', () => {
+    dev.hasResourceProperties('AWS::Cognito::UserPoolClient', {
+      ExplicitAuthFlows: ['ALLOW_USER_SRP_AUTH', 'ALLOW_REFRESH_TOKEN_AUTH'],
+      WriteAttributes: ['locale'],
+    });
+    dev.hasResourceProperties('AWS::Cognito::UserPool', {
+      UserAttributeUpdateSettings: { AttributesRequireVerificationBeforeUpdate: ['email'] },
+    });
+  });
+
   test('ID and access tokens end after 15 minutes, and are renewed for 12 hours', () => {
     dev.hasResourceProperties('AWS::Cognito::UserPoolClient', {
       IdTokenValidity: 15,

@@ -21,10 +21,11 @@ export const OPERATOR = 'arn:aws:iam::000000000000:user/olga';
 export type Authenticated = { userArn: string } | { claims: Record<string, string> } | undefined;
 
 /** A user of the pool in these groups. */
-export const userIn = (...groups: string[]): Authenticated => ({
+export const userIn = (...groups: string[]): { claims: Record<string, string> } => ({
   claims: {
     sub: 'a0b1',
     email: 'user@acme.example',
+    email_verified: 'true',
     ...(groups.length > 0 && { 'cognito:groups': groups.join(',') }),
   },
 });

@@ -10,7 +10,7 @@ const SECRET = 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY';
 const POOL = 'eu-central-1_Pool';
 const CREATED_AT = Date.UTC(2026, 10, 12);
 
-type User = { status: string; groups: Set<string>; emails: number };
+type User = { status: string; groups: Set<string>; emails: number; isUnverified?: boolean };
 
 const Body = z.strictObject({
   UserPoolId: z.literal(POOL),
@@ -86,6 +86,12 @@ const createOperations = (users: Map<string, User>, groups: Set<string>) => {
       find(Username).groups.delete(requireGroup(GroupName));
       return {};
     },
+    AdminGetUser: ({ Username }) => ({
+      UserAttributes: [
+        { Name: 'email', Value: Username },
+        { Name: 'email_verified', Value: String(!find(Username).isUnverified) },
+      ],
+    }),
     AdminDeleteUser: ({ Username = '' }) => {
       find(Username);
       users.delete(Username);

@@ -145,6 +145,26 @@ describe('the audit', () => {
     expect(JSON.stringify(projects)).not.toContain('unrecorded');
   });
 
+  test.each([
+    ['true', 'user@acme.example'],
+    ['false', 'a0b1'],
+    ['', 'a0b1'],
+    [undefined, 'a0b1'],
+  ])(
+    'a change by a user whose address is verified %j is listed with the name %s',
+    async (email_verified, name) => {
+      const admin = adminOn(dynamo.client);
+      const { email_verified: _, ...claims } = userIn('operator').claims;
+      const by = { claims: { ...claims, ...(email_verified !== undefined && { email_verified }) } };
+      await admin.post(
+        '/admin/projects',
+        { id: `by-${email_verified || typeof email_verified}` },
+        by,
+      );
+      expect((await entriesOf(admin, '?limit=1')).data).toMatchObject([{ who: name }]);
+    },
+  );
+
   test('a change whose outcome could not be written is listed with the outcome unknown and what was requested', async () => {
     let writes = 0;
     const admin = adminOn(

@@ -73,6 +73,23 @@ test('the roles of a member become exactly those that are set', async () => {
   expect(rolesOf(OLGA)).toEqual(['project:team', 'viewer']);
 });
 
+test.each([
+  ['invited', () => invite('operator')],
+  ['given a role', () => admin.post(`/admin/members/${OLGA}`, { roles: ['viewer', 'operator'] })],
+])('a user with an unverified address who is %s gets 409 and no role', async (_, change) => {
+  cognito.users.set(OLGA, {
+    ...{ status: 'CONFIRMED', groups: new Set(['viewer']), emails: 0 },
+    isUnverified: true,
+  });
+  expect(await change()).toMatchObject({
+    status: 409,
+    body: { error: { message: expect.stringContaining('has not verified this address') } },
+  });
+  expect(rolesOf(OLGA)).toEqual(['viewer']);
+  const less = await admin.post(`/admin/members/${OLGA}`, { roles: ['viewer'] });
+  expect(less.status).toBe(200);
+});
+
 test('a removed member has no user in the pool, and removing it again is a 404', async () => {
   addUser(OLGA, 'viewer');
   const remove = () => admin.post(`/admin/members/${OLGA}/remove`, {});

@@ -15,7 +15,13 @@ export type PoolClient = {
   RefreshTokenValidity: number;
 };
 
-export type PoolUser = { sub: string; email: string; password: string; groups: string[] };
+export type PoolUser = {
+  sub: string;
+  email: string;
+  password: string;
+  groups: string[];
+  isUnverified?: boolean;
+};
 
 type Grant = { user: PoolUser; authTime: number; endsAt: number };
 type ClientGrant = Grant & { client: PoolClient; scopes: string[] };
@@ -86,7 +92,7 @@ const createIssueTokens = ({ poolId, region, clock }: PoolOptions) => {
   const { keys, signToken } = createSigner();
   const issuer = `https://cognito-idp.${region}.amazonaws.com/${poolId}`;
   const issueTokens = ({ user, client, authTime, scopes, originJti }: Refresh) => {
-    const { sub, email, groups } = user;
+    const { sub, email, groups, isUnverified = false } = user;
     const now = Math.floor(clock.now() / 1000);
     const shared: Claims = {
       sub,
@@ -103,7 +109,7 @@ const createIssueTokens = ({ poolId, region, clock }: PoolOptions) => {
       token_use: 'id',
       aud: clientId,
       'cognito:username': sub,
-      ...(scopes.includes('email') && { email, email_verified: true }),
+      ...(scopes.includes('email') && { email, email_verified: !isUnverified }),
       exp: now + idMinutes * 60,
       jti: randomUUID(),
     });
