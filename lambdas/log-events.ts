@@ -144,10 +144,13 @@ export type LogEvents = {
   admin_change: Line<'requestId' | 'operator' | 'action', 'projectId' | 'planId' | 'keyId'>;
   /** The audit has the change of this request with the outcome `unknown`; its lines admin_change have the ids. */
   audit_write_failed: Line<'requestId'>;
-  /** The history was brought up to date. */
-  history_folded: Line<'units' | 'difference'>;
-  /** The same, but closed periods and records of requests differ by more than a few killed processes explain. */
-  history_differs: Line<'units' | 'difference'>;
+  /** The history of all projects was brought up to date. */
+  history_folded: Line<never>;
+  /**
+   * Closed periods of a project and the records of its requests differ by more than a few killed processes explain, and by
+   * more than was reported before.
+   */
+  history_differs: Line<'projectId' | 'units' | 'difference'>;
 };
 export type LogEvent = keyof LogEvents;
 

@@ -20,6 +20,8 @@ type Parts = {
 export type Reconciled = ClosedPeriod & {
   /** Units that records show. */
   recorded: number;
+  /** Units by which the two differed when they were last compared, as the history has it. */
+  corrected: number;
 };
 
 /** The first key of each meter. */
@@ -62,12 +64,8 @@ const isUnrecorded = ({ model }: UsageRow): boolean => model.startsWith(UNRECORD
 /** The model of the row that corrects a period: an hour's row must not replace another's. */
 const correctionModel = (period: string): string => `${UNRECORDED} ${period}`;
 
-/**
- * Compares the closed periods of a project's month with its rows. What the meter charged and no record shows
- * (a process died between its two last writes, or the records table failed) becomes a separate row, so
- * that the sum of the rows is the meter's count to the unit.
- */
-export const reconcileMonth = async (
+/** Compares the closed periods of a project's month with its rows. */
+export const compareMonth = async (
   { history }: Pick<Parts, 'history'>,
   projectId: string,
   month: string,
@@ -76,17 +74,26 @@ export const reconcileMonth = async (
   if (periods.length === 0) return [];
   const range = { projectId, from: `${month}-01`, to: lastDayOf(month) };
   const rows = (await listOf(history.readRows(range))).flat();
-  const corrected = new Set(rows.filter(isUnrecorded).map((row) => `${row.meterId}|${row.model}`));
-  const reconciled: Reconciled[] = [];
-  for (const closed of periods) {
-    const { meterId, keyId, period, used } = closed;
-    const own = rows.filter((row) => row.meterId === meterId && !isUnrecorded(row));
-    const recorded = own.reduce((sum, row) => sum + (row.periods[period] ?? 0), 0);
-    reconciled.push({ ...closed, recorded });
-    const model = correctionModel(period);
-    if (recorded === used && !corrected.has(`${meterId}|${model}`)) continue;
-    const row = { projectId, day: lastDayOf(period), keyId, meterId, model };
-    await history.putRow({ ...row, ...NO_USAGE, charged: used - recorded, periods: {} }, recorded);
-  }
-  return reconciled;
+  return periods.map((closed) => {
+    const own = rows.filter(({ meterId }) => meterId === closed.meterId);
+    const recorded = own
+      .filter((row) => !isUnrecorded(row))
+      .reduce((sum, row) => sum + (row.periods[closed.period] ?? 0), 0);
+    const correction = own.find(({ model }) => model === correctionModel(closed.period));
+    return { ...closed, recorded, corrected: correction?.charged ?? 0 };
+  });
+};
+
+/**
+ * What the meter charged and no record shows (a process died between its two last writes, or the records table failed)
+ * becomes a separate row, so that the sum of the rows is the meter's count to the unit.
+ */
+export const correct = async (
+  { history }: Pick<Parts, 'history'>,
+  { projectId, meterId, keyId, period, used, recorded, corrected }: Reconciled,
+): Promise<void> => {
+  const charged = used - recorded;
+  if (charged === corrected) return;
+  const row = { projectId, day: lastDayOf(period), keyId, meterId, model: correctionModel(period) };
+  await history.putRow({ ...row, ...NO_USAGE, charged, periods: {} }, recorded);
 };

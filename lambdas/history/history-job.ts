@@ -6,7 +6,7 @@ import type { RecordStore } from '../stores/record-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { DAY_MS, dayOf, daysBetween, HOUR_MS, monthsBetween } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
-import { closePeriods, type Reconciled, reconcileMonth } from './close-periods.ts';
+import { closePeriods, compareMonth, correct, type Reconciled } from './close-periods.ts';
 import { foldDay } from './fold-day.ts';
 
 /** A record is written at most 15 minutes (an invocation) and a write's 15 after its start; clocks differ by less than the rest. */
@@ -55,10 +55,15 @@ const firstProgress = ({ createdAt }: Project, now: number): Omit<HistoryProgres
   return { closedDay: dayOf(first - DAY_MS), settled: {} };
 };
 
-const differenceOf = (all: Reconciled[]): { units: number; difference: number } => ({
-  units: all.reduce((sum, { used }) => sum + used, 0),
-  difference: all.reduce((sum, { used, recorded }) => sum + Math.abs(used - recorded), 0),
-});
+/** Units of closed periods, and those by which they differ more than when they were last compared. */
+const newDifferenceOf = (all: Reconciled[]): { units: number; difference: number } => {
+  let [units, difference] = [0, 0];
+  for (const { used, recorded, corrected } of all) {
+    units += used;
+    difference += Math.max(0, Math.abs(used - recorded) - Math.abs(corrected));
+  }
+  return { units, difference };
+};
 
 type Fold = {
   project: Project;
@@ -92,6 +97,12 @@ const foldDays = async (
 export const createHistoryJob = (parts: HistoryParts): HistoryJob => {
   const { projects, history, clock, log } = parts;
 
+  const report = ({ id: projectId }: Project, reconciled: Reconciled[]): void => {
+    const { units, difference } = newDifferenceOf(reconciled);
+    if (difference < MIN_DIFFERENCE || difference <= units * MAX_SHARE) return;
+    log.error('history_differs', { projectId, units, difference });
+  };
+
   const runFor = async (project: Project): Promise<Reconciled[]> => {
     const now = clock.now();
     // Before the records: a unit that is settled in between has its record in the next run.
@@ -100,8 +111,11 @@ export const createHistoryJob = (parts: HistoryParts): HistoryJob => {
     const { days, next } = await foldDays(parts, { project, closedUntil, now });
     const reconciled: Reconciled[] = [];
     for (const month of monthsBetween(days[0] ?? dayOf(now), dayOf(now))) {
-      reconciled.push(...(await reconcileMonth(parts, project.id, month)));
+      reconciled.push(...(await compareMonth(parts, project.id, month)));
     }
+    // Before the rows that correct it: what they hold is not reported again.
+    report(project, reconciled);
+    for (const period of reconciled) await correct(parts, period);
     await history.putProgress(project.id, next);
     return reconciled;
   };
@@ -122,10 +136,7 @@ export const createHistoryJob = (parts: HistoryParts): HistoryJob => {
         if (projectId !== undefined && project.id !== projectId) continue;
         all.push(...(await runFor(project)));
       }
-      const { units, difference } = differenceOf(all);
-      const isLarge = difference >= MIN_DIFFERENCE && difference > units * MAX_SHARE;
-      if (isLarge) log.error('history_differs', { units, difference });
-      else log.info('history_folded', { units, difference });
+      if (projectId === undefined) log.info('history_folded', {});
       return all;
     },
   };

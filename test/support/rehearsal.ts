@@ -176,7 +176,7 @@ export const replayLostRecord = async (): Promise<DataPoint[]> => {
 /** Metrics of a run of the history that finds `difference` of `units` without a record. */
 export const replayDifference = async (units: number, difference: number): Promise<DataPoint[]> => {
   const { log, points } = createRecorder();
-  log.error('history_differs', { units, difference });
+  log.error('history_differs', { projectId: 'project', units, difference });
   return points();
 };
 

@@ -1,0 +1,78 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createHistoryJob } from '../../lambdas/history/history-job.ts';
+import type { HistoryStore } from '../../lambdas/stores/history-store.ts';
+import { createLog } from '../../lambdas/support/log.ts';
+import { startLocalStores } from '../../local/local-stores.ts';
+import { type LogLine, parseLine } from '../support/log-line.ts';
+import { createManualClock } from '../support/manual-clock.ts';
+
+const HOUR = 3_600_000;
+const START = Date.parse('2026-11-04T00:25:00Z');
+
+/** A project whose meter counts units that no record shows, as after an outage of the records table. */
+const startProject = async (history: (store: HistoryStore) => HistoryStore = (store) => store) => {
+  const clock = createManualClock(START);
+  const { parts, close } = await startLocalStores();
+  onTestFinished(close);
+  await parts.projects.createProject({ id: 'acme', createdAt: START });
+  const lines: LogLine[] = [];
+  const log = createLog((line) => lines.push(parseLine(line)));
+  const job = createHistoryJob({ ...parts, history: history(parts.history), clock, log });
+  return {
+    job,
+    /** Units of a day without a record. */
+    lose: (day: string, used: number) =>
+      parts.history.putPeriod({
+        ...{ projectId: 'acme', meterId: 'meter_a', keyId: 'key_a', period: day, used },
+      }),
+    runHourly: async (hours: number) => {
+      for (let hour = 0; hour < hours; hour += 1) {
+        await job.run();
+        clock.advance(HOUR);
+      }
+    },
+    differences: () => lines.filter(({ event }) => event === 'history_differs'),
+    events: () => lines.map(({ event }) => event),
+  };
+};
+
+test('a difference of meter and records is reported by one of 60 hourly runs, and one that follows by another', async () => {
+  const { lose, runHourly, differences } = await startProject();
+  await lose('2026-11-03', 10);
+  await runHourly(60);
+  expect(differences()).toMatchObject([{ projectId: 'acme', units: 10, difference: 10 }]);
+  await lose('2026-11-05', 6);
+  await runHourly(24);
+  expect(differences().slice(1)).toMatchObject([{ projectId: 'acme', units: 16, difference: 6 }]);
+});
+
+test('a difference whose correction could not be written is reported again', async () => {
+  let isDown = true;
+  const { job, lose, runHourly, differences } = await startProject((store) => ({
+    ...store,
+    putRow: (...row) => {
+      if (isDown) throw new Error('The process died.');
+      return store.putRow(...row);
+    },
+  }));
+  await lose('2026-11-03', 10);
+  await expect(job.run()).rejects.toThrow('died');
+  isDown = false;
+  await runHourly(3);
+  expect(differences()).toHaveLength(2);
+});
+
+test('two units without a record are reported by no run', async () => {
+  const { lose, runHourly, differences } = await startProject();
+  await lose('2026-11-03', 2);
+  await runHourly(3);
+  expect(differences()).toEqual([]);
+});
+
+test('a run for one project does not count as a run of the history', async () => {
+  const { job, events } = await startProject();
+  await job.run('acme');
+  expect(events()).toEqual([]);
+  await job.run();
+  expect(events()).toEqual(['history_folded']);
+});
