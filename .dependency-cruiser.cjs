@@ -93,7 +93,7 @@ module.exports = {
       from: { path: '^lambdas/protocols/([^/]+)/' },
       to: {
         path: '^lambdas/protocols/[^/]+/',
-        pathNot: '^lambdas/protocols/($1|bytes|ledger|rejections|thinking|tools)/',
+        pathNot: '^lambdas/protocols/($1|bytes|cache|ledger|rejections|streams|thinking|tools)/',
       },
     },
     {

@@ -1,7 +1,7 @@
 /** What the benchmarks of streams share: a recorded upstream stream, and the CPU of one event of it. */
 import type { ResponseMeta } from '../lambdas/protocols/generation.ts';
 import type { CallerProtocol } from '../lambdas/protocols/protocol.ts';
-import { formatSse } from '../lambdas/protocols/sse.ts';
+import { formatSse } from '../lambdas/protocols/streams/sse.ts';
 
 export const EVENTS = 20_000;
 const ROUNDS = 7;

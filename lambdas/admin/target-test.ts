@@ -1,8 +1,8 @@
 import type { Model, Target } from '../catalog/catalog.ts';
-import { collect } from '../protocols/collect.ts';
 import type { Generation, GenerationRequest, ResponseMeta } from '../protocols/generation.ts';
 import { callerProtocols, upstreamProtocols } from '../protocols/protocols.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../protocols/rejections/upstream-error.ts';
+import { collect } from '../protocols/streams/collect.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 

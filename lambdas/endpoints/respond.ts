@@ -6,7 +6,7 @@
  *   answerEvents     origin tags, open blocks, usage, deadline cut       endpoints/answer-events.ts
  *   encodeForCaller  the caller's messages; a failure is the last one    here
  *   keepStream       event ids; the end waits for the store               replay/keeper.ts
- *   withHeartbeat    a heartbeat after each 10 s of silence              protocols/sse.ts
+ *   withHeartbeat    a heartbeat after each 10 s of silence      protocols/streams/sse.ts
  *   settleOnEnd      ends the upstream call, settles the unit            here
  *   onEnd            access-log line                                     http/middleware/access-log.ts
  *   format           text of each batch; never throws                    http/middleware/write-reply.ts
@@ -14,10 +14,11 @@
  * A whole response takes the same way down to `answerEvents` and is then collected. docs/architecture.md
  * lists how a stream ends.
  */
-import { collect, writeResponse } from '../protocols/collect.ts';
+
 import type { StreamEncoder } from '../protocols/protocol.ts';
-import type { MessageBatches } from '../protocols/sse.ts';
-import { HEARTBEAT_MS, withHeartbeat } from '../protocols/sse.ts';
+import { collect, writeResponse } from '../protocols/streams/collect.ts';
+import type { MessageBatches } from '../protocols/streams/sse.ts';
+import { HEARTBEAT_MS, withHeartbeat } from '../protocols/streams/sse.ts';
 import { type Clock, withTimeout } from '../support/clock.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import { droppedHeader } from './dropped.ts';

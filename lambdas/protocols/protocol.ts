@@ -5,7 +5,7 @@ import type { Edit } from './bytes/splice.ts';
 import type { Generation, GenerationEvent, GenerationRequest, ResponseMeta } from './generation.ts';
 import type { Profile } from './profile.ts';
 import type { CallerProtocolName, ProtocolName, UpstreamProtocolName } from './protocol-name.ts';
-import type { SseMessage } from './sse.ts';
+import type { SseMessage } from './streams/sse.ts';
 
 export type { CallerProtocolName, ProtocolName, UpstreamProtocolName };
 

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import type { EncodedReply, Reply } from '../endpoints/endpoint.ts';
 import type { Settlement } from '../endpoints/settlement.ts';
 import type { CallerProtocol } from '../protocols/protocol.ts';
-import { formatSse, type MessageBatches, type SseMessage } from '../protocols/sse.ts';
+import { formatSse, type MessageBatches, type SseMessage } from '../protocols/streams/sse.ts';
 import type { Answer, AnswerStore } from '../stores/answer-store.ts';
 import { type Clock, withTimeout } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';

@@ -1,7 +1,7 @@
 import type { CheckedCall } from '../endpoints/check-call.ts';
 import type { EncodedReply, Reply, StreamReply } from '../endpoints/endpoint.ts';
 import { UnitSettled } from '../metering/limits.ts';
-import type { MessageBatches } from '../protocols/sse.ts';
+import type { MessageBatches } from '../protocols/streams/sse.ts';
 import type { AnswerStore, Fingerprint, Unit } from '../stores/answer-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';

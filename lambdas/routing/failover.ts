@@ -1,7 +1,7 @@
 import type { Target } from '../catalog/catalog.ts';
-import { isContent } from '../protocols/event-writer.ts';
 import type { GenerationEvent } from '../protocols/generation.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
+import { isContent } from '../protocols/streams/event-writer.ts';
 import { createLruCache } from '../support/lru-cache.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import type { Breaker, OpenBreaker } from './breakers/breaker.ts';

@@ -1,10 +1,10 @@
 import { createJsonFrame } from '../protocols/bytes/frame.ts';
 import { parseUpstreamText } from '../protocols/bytes/json.ts';
-import { isContent } from '../protocols/event-writer.ts';
 import type { BlockHead, GenerationEvent } from '../protocols/generation.ts';
 import type { StreamDecoder } from '../protocols/protocol.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
-import { createSseReader, type SseEvent } from '../protocols/sse.ts';
+import { isContent } from '../protocols/streams/event-writer.ts';
+import { createSseReader, type SseEvent } from '../protocols/streams/sse.ts';
 import type { Clock } from '../support/clock.ts';
 import { type AnswerMeter, createAnswerMeter } from './answer-meter.ts';
 import { GOODBYE_MS, type Wait } from './deadlines.ts';

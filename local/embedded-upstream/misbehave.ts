@@ -1,4 +1,4 @@
-import { formatSse } from '../../lambdas/protocols/sse.ts';
+import { formatSse } from '../../lambdas/protocols/streams/sse.ts';
 import { apiError } from '../../lambdas/support/errors.ts';
 import { ODD_BODIES, ODD_BYTES } from './body-oddities.ts';
 import type { Fault } from './faults.ts';

@@ -4,7 +4,7 @@ import type {
   Generation,
   GenerationEvent,
 } from '../../lambdas/protocols/generation.ts';
-import { formatSse } from '../../lambdas/protocols/sse.ts';
+import { formatSse } from '../../lambdas/protocols/streams/sse.ts';
 import type { Fault } from './faults.ts';
 import { breakOff, breakOffIndex, sendFault } from './misbehave.ts';
 import type { PlannedResponse } from './planned-response.ts';

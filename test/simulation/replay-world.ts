@@ -8,7 +8,7 @@ import { createMeter } from '../../lambdas/metering/meter.ts';
 import type { GenerationEvent } from '../../lambdas/protocols/generation.ts';
 import { callerProtocols } from '../../lambdas/protocols/protocols.ts';
 import { UpstreamError } from '../../lambdas/protocols/rejections/upstream-error.ts';
-import { formatSse } from '../../lambdas/protocols/sse.ts';
+import { formatSse } from '../../lambdas/protocols/streams/sse.ts';
 import { createReplay } from '../../lambdas/replay/replay.ts';
 import { createDynamoAnswerStore } from '../../lambdas/stores/dynamo/answer-store.ts';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';

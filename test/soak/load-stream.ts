@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type Agent, type IncomingMessage, request } from 'node:http';
 import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
-import { createSseReader } from '../../lambdas/protocols/sse.ts';
+import { createSseReader } from '../../lambdas/protocols/streams/sse.ts';
 import { ChatChunk } from '../support/chat-schema.ts';
 import { MessagesEvent } from '../support/messages-schema.ts';
 import { idOn } from './load-models.ts';

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { asRecord, asString, parseUpstreamJson } from '../../lambdas/protocols/bytes/json.ts';
-import { createEventWriter } from '../../lambdas/protocols/event-writer.ts';
 import type { UnsignedRequest, UpstreamProtocol } from '../../lambdas/protocols/protocol.ts';
 import { UpstreamError } from '../../lambdas/protocols/rejections/upstream-error.ts';
+import { createEventWriter } from '../../lambdas/protocols/streams/event-writer.ts';
 import { sha256Of } from '../../lambdas/support/bytes.ts';
 
 export const signatureOf = ({ secret = '', url, body, now }: UnsignedRequest): string =>

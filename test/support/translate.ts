@@ -1,4 +1,3 @@
-import { collect, writeResponse } from '../../lambdas/protocols/collect.ts';
 import type {
   GenerationEvent,
   GenerationRequest,
@@ -11,7 +10,8 @@ import type {
 } from '../../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
 import { UpstreamError } from '../../lambdas/protocols/rejections/upstream-error.ts';
-import { createSseReader, formatSse } from '../../lambdas/protocols/sse.ts';
+import { collect, writeResponse } from '../../lambdas/protocols/streams/collect.ts';
+import { createSseReader, formatSse } from '../../lambdas/protocols/streams/sse.ts';
 import { createOriginTagger } from '../../lambdas/protocols/thinking/origin.ts';
 import { apiError } from '../../lambdas/support/errors.ts';
 import { withFrame } from '../../lambdas/upstreams/read-answer.ts';

@@ -1,4 +1,4 @@
-import type { MessageBatches } from '../../protocols/sse.ts';
+import type { MessageBatches } from '../../protocols/streams/sse.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { Log } from '../../support/log.ts';
 import type { Middleware, Received } from '../stages.ts';

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import type { Reply, StreamReply } from '../../endpoints/endpoint.ts';
-import { formatSse, type MessageBatches, type SseMessage } from '../../protocols/sse.ts';
+import { formatSse, type MessageBatches, type SseMessage } from '../../protocols/streams/sse.ts';
 import { toApiError } from '../../support/errors.ts';
 import { suffixOf } from '../../support/ids.ts';
 import type { Log } from '../../support/log.ts';

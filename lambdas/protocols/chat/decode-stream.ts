@@ -6,11 +6,11 @@ import {
   parseUpstreamJson,
   readJsonObject,
 } from '../bytes/json.ts';
-import { createEventWriter, type EventWriter, withBody } from '../event-writer.ts';
 import type { FinishReason, GenerationEvent, GenerationRequest, Usage } from '../generation.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
-import { received } from '../relay.ts';
+import { createEventWriter, type EventWriter, withBody } from '../streams/event-writer.ts';
+import { received } from '../streams/relay.ts';
 import { type ChoiceReader, type ChoicesReader, createSeveralChoices } from './choices.ts';
 import { decodeFinishReason } from './finish-reason.ts';
 import { NAME } from './name.ts';

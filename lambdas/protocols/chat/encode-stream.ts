@@ -7,7 +7,7 @@ import type {
   ResponseMeta,
 } from '../generation.ts';
 import type { EventEncoder } from '../protocol.ts';
-import type { SseEvent, SseMessage } from '../sse.ts';
+import type { SseEvent, SseMessage } from '../streams/sse.ts';
 import { encodeFinishReason } from './finish-reason.ts';
 import { usesFunctions } from './functions.ts';
 import { includesUsage } from './request.ts';

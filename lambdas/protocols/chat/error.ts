@@ -1,5 +1,5 @@
 import type { ApiError } from '../../support/errors.ts';
-import type { SseMessage } from '../sse.ts';
+import type { SseMessage } from '../streams/sse.ts';
 
 /** The vendor's text for a prompt that is too long: chat clients shorten their history when they find it. */
 const overflowText = ({ counts }: NonNullable<ApiError['overflow']>): string => {

@@ -1,5 +1,5 @@
 import { type CallerProtocol, credentialHeader, type UpstreamProtocol } from '../protocol.ts';
-import { relaying } from '../relay.ts';
+import { relaying } from '../streams/relay.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { editsOf } from './edits.ts';
 import { streamEncoder } from './encode-stream.ts';

@@ -2,8 +2,8 @@ import { asArray, asNumber, asRecord, asString, type Json } from '../bytes/json.
 import { editsOver, hide } from '../bytes/overlay.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
 import type { EventOf, GenerationEvent, GenerationRequest, ResponseMeta } from '../generation.ts';
-import { edited, type Relay } from '../relay.ts';
-import type { SseMessage } from '../sse.ts';
+import { edited, type Relay } from '../streams/relay.ts';
+import type { SseMessage } from '../streams/sse.ts';
 import { encodeFinishReason } from './finish-reason.ts';
 import { usesFunctions } from './functions.ts';
 import { includesUsage } from './request.ts';

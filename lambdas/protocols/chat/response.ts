@@ -1,6 +1,5 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { asArray, asNumber, asRecord, type Json, listOf } from '../bytes/json.ts';
-import { withBody } from '../event-writer.ts';
 import type {
   Generation,
   GenerationEvent,
@@ -10,6 +9,7 @@ import type {
 } from '../generation.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
+import { withBody } from '../streams/event-writer.ts';
 import { assertNoError, createChoices, firstChoice, streamDecoder } from './decode-stream.ts';
 import { encodeFinishReason } from './finish-reason.ts';
 import { usesFunctions } from './functions.ts';

@@ -1,8 +1,8 @@
 import { asNumber, asRecord, asString, isJsonObject, type Json } from '../bytes/json.ts';
-import type { EventWriter } from '../event-writer.ts';
 import type { GenerationRequest } from '../generation.ts';
 import { extrasIfAny } from '../ledger/extras.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
+import type { EventWriter } from '../streams/event-writer.ts';
 import { hasCustomTool, unwrapInput } from '../tools/custom.ts';
 import { createToolIds } from '../tools/ids.ts';
 import { callerToolNames } from './compat.ts';

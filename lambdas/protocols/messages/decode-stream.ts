@@ -6,11 +6,11 @@ import {
   parseUpstreamJson,
   readJsonObject,
 } from '../bytes/json.ts';
-import { withBody } from '../event-writer.ts';
 import type { FinishReason, GenerationEvent, GenerationRequest } from '../generation.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
-import { received } from '../relay.ts';
+import { withBody } from '../streams/event-writer.ts';
+import { received } from '../streams/relay.ts';
 import { decodeFinishReason } from './finish-reason.ts';
 import { NAME } from './name.ts';
 import { createBlockReader } from './stream-reader.ts';

@@ -8,8 +8,8 @@ import type {
   Usage,
 } from '../generation.ts';
 import type { EventEncoder } from '../protocol.ts';
-import { type BlockEvent, type BlockWriter, createSequencer } from '../sequencer.ts';
-import type { SseEvent, SseMessage } from '../sse.ts';
+import { type BlockEvent, type BlockWriter, createSequencer } from '../streams/sequencer.ts';
+import type { SseEvent, SseMessage } from '../streams/sse.ts';
 import { encodeFinishReason } from './finish-reason.ts';
 import { responseToolId } from './ids.ts';
 import { NAME } from './name.ts';

@@ -1,6 +1,6 @@
 import type { ApiError } from '../../support/errors.ts';
 import { omitUndefined } from '../../support/omit-undefined.ts';
-import type { SseMessage } from '../sse.ts';
+import type { SseMessage } from '../streams/sse.ts';
 import { message } from './encode-stream.ts';
 
 export const encodeError = (

@@ -6,7 +6,7 @@ import {
   type RequestLimits,
   type UpstreamProtocol,
 } from '../protocol.ts';
-import { relaying } from '../relay.ts';
+import { relaying } from '../streams/relay.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { editsOf } from './edits.ts';
 import { streamEncoder } from './encode-stream.ts';

@@ -3,8 +3,8 @@ import { asRecord, asString, type Json } from '../bytes/json.ts';
 import { editsOver, hide } from '../bytes/overlay.ts';
 import { type Edit, set } from '../bytes/splice.ts';
 import type { BlockHead, GenerationEvent } from '../generation.ts';
-import { type Decoded, edited, type Relay } from '../relay.ts';
-import type { SseMessage } from '../sse.ts';
+import { type Decoded, edited, type Relay } from '../streams/relay.ts';
+import type { SseMessage } from '../streams/sse.ts';
 
 /** An event of the upstream's, parsed. */
 type Event = { data: string; value: Json };

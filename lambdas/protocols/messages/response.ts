@@ -1,6 +1,5 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { asArray, asRecord, isTooDeep, type Json } from '../bytes/json.ts';
-import { withBody } from '../event-writer.ts';
 import type {
   AnswerBlock,
   Generation,
@@ -9,6 +8,7 @@ import type {
   ResponseMeta,
 } from '../generation.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
+import { withBody } from '../streams/event-writer.ts';
 import { parseArguments } from './content.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { decodeFinishReason, encodeFinishReason } from './finish-reason.ts';

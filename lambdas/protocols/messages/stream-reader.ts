@@ -1,9 +1,9 @@
 import { isEmpty } from '../../support/omit-undefined.ts';
 import { asRecord, asString, type Json } from '../bytes/json.ts';
-import { createEventWriter, type EventWriter } from '../event-writer.ts';
 import type { BlockHead, GenerationRequest } from '../generation.ts';
 import { extrasIfAny } from '../ledger/extras.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
+import { createEventWriter, type EventWriter } from '../streams/event-writer.ts';
 import { hasCustomTool, unwrapInput } from '../tools/custom.ts';
 import { createToolIds } from '../tools/ids.ts';
 import { plainToolId } from './ids.ts';

@@ -9,8 +9,8 @@ import type {
   ResponseMeta,
 } from '../generation.ts';
 import type { StreamEncoder } from '../protocol.ts';
-import { type BlockEvent, type BlockWriter, createSequencer } from '../sequencer.ts';
-import type { SseEvent, SseMessage } from '../sse.ts';
+import { type BlockEvent, type BlockWriter, createSequencer } from '../streams/sequencer.ts';
+import type { SseEvent, SseMessage } from '../streams/sse.ts';
 import { errorFields, failureOf } from './error.ts';
 import {
   type Context,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { settleOnEnd } from '../../../lambdas/endpoints/respond.ts';
-import type { MessageBatches, SseMessage } from '../../../lambdas/protocols/sse.ts';
-import { withHeartbeat } from '../../../lambdas/protocols/sse.ts';
+import type { MessageBatches, SseMessage } from '../../../lambdas/protocols/streams/sse.ts';
+import { withHeartbeat } from '../../../lambdas/protocols/streams/sse.ts';
 import { createCountingClock } from '../../support/counting-clock.ts';
 
 const BEAT: SseMessage = { comment: 'waiting' };

@@ -3,7 +3,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Endpoint } from '../../../lambdas/endpoints/endpoint.ts';
 import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
-import type { SseMessage } from '../../../lambdas/protocols/sse.ts';
+import type { SseMessage } from '../../../lambdas/protocols/streams/sse.ts';
 import { suffixOf } from '../../../lambdas/support/ids.ts';
 import { type Edge, startEdge } from '../../support/edge.ts';
 import { assertResponsesStream } from '../../support/responses-stream.ts';

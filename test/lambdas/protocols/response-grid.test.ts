@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { collect, writeResponse } from '../../../lambdas/protocols/collect.ts';
 import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
 import type { CallerProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { UpstreamError } from '../../../lambdas/protocols/rejections/upstream-error.ts';
+import { collect, writeResponse } from '../../../lambdas/protocols/streams/collect.ts';
 import { createOriginTagger } from '../../../lambdas/protocols/thinking/origin.ts';
 import { ChatCompletion } from '../../support/chat-schema.ts';
 import { CALLERS, toJsonText, type UpstreamCase, upstreamCases } from '../../support/golden.ts';

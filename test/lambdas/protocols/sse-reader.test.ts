@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import { expect, test } from 'vitest';
-import { createSseReader, type SseEvent } from '../../../lambdas/protocols/sse.ts';
+import { createSseReader, type SseEvent } from '../../../lambdas/protocols/streams/sse.ts';
 import { cpuMsOf } from '../../support/cpu-time.ts';
 import { fc } from '../../support/seeds.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { CALLER_PROTOCOLS, UPSTREAM_PROTOCOLS } from '../../../lambdas/protocols/protocol-name.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
-import { formatSse } from '../../../lambdas/protocols/sse.ts';
+import { formatSse } from '../../../lambdas/protocols/streams/sse.ts';
 import { fc } from '../../support/seeds.ts';
 import { signedProtocol } from '../../support/signed-protocol.ts';
 import {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { readJsonObject } from '../../../lambdas/protocols/bytes/json.ts';
-import { collect } from '../../../lambdas/protocols/collect.ts';
 import type {
   AnswerBlock,
   Generation,
@@ -9,7 +8,8 @@ import type {
 } from '../../../lambdas/protocols/generation.ts';
 import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
-import { formatSse } from '../../../lambdas/protocols/sse.ts';
+import { collect } from '../../../lambdas/protocols/streams/collect.ts';
+import { formatSse } from '../../../lambdas/protocols/streams/sse.ts';
 import { createOriginTagger } from '../../../lambdas/protocols/thinking/origin.ts';
 import { UPSTREAMS, type UpstreamCase, upstreamCases } from '../../support/golden.ts';
 import { assertResponsesStream } from '../../support/responses-stream.ts';

@@ -4,7 +4,7 @@ import type { StreamDecoder } from '../../../lambdas/protocols/protocol.ts';
 import type { UPSTREAM_PROTOCOLS } from '../../../lambdas/protocols/protocol-name.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { UpstreamError } from '../../../lambdas/protocols/rejections/upstream-error.ts';
-import { createSseReader } from '../../../lambdas/protocols/sse.ts';
+import { createSseReader } from '../../../lambdas/protocols/streams/sse.ts';
 import { withFrame } from '../../../lambdas/upstreams/read-answer.ts';
 import { cpuMsOf } from '../../support/cpu-time.ts';
 import { upstreamCases } from '../../support/golden.ts';

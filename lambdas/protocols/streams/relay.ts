@@ -1,8 +1,8 @@
-import { type Frame, frameAround } from './bytes/frame.ts';
-import { asString, type Json, readJsonObject } from './bytes/json.ts';
-import { type Edit, spliceText } from './bytes/splice.ts';
-import type { GenerationEvent, Received } from './generation.ts';
-import type { EventEncoder } from './protocol.ts';
+import { type Frame, frameAround } from '../bytes/frame.ts';
+import { asString, type Json, readJsonObject } from '../bytes/json.ts';
+import { type Edit, spliceText } from '../bytes/splice.ts';
+import type { GenerationEvent, Received } from '../generation.ts';
+import type { EventEncoder } from '../protocol.ts';
 import type { SseEvent, SseMessage } from './sse.ts';
 
 /** A message of the upstream's, parsed, with what it was decoded to and what the encoder writes for that. */

@@ -1,7 +1,7 @@
-import { withEdit } from './bytes/edits.ts';
-import { isTooDeep } from './bytes/json.ts';
-import { editsOver } from './bytes/overlay.ts';
-import { spliceText } from './bytes/splice.ts';
+import { withEdit } from '../bytes/edits.ts';
+import { isTooDeep } from '../bytes/json.ts';
+import { editsOver } from '../bytes/overlay.ts';
+import { spliceText } from '../bytes/splice.ts';
 import type {
   AnswerBlock,
   BlockHead,
@@ -9,9 +9,9 @@ import type {
   GenerationEvent,
   GenerationRequest,
   ResponseMeta,
-} from './generation.ts';
-import type { CallerProtocol } from './protocol.ts';
-import { UpstreamError } from './rejections/upstream-error.ts';
+} from '../generation.ts';
+import type { CallerProtocol } from '../protocol.ts';
+import { UpstreamError } from '../rejections/upstream-error.ts';
 
 const begin = (head: BlockHead): AnswerBlock =>
   head.type === 'tool-call'

@@ -1,4 +1,4 @@
-import { type Clock, withTimeout } from '../support/clock.ts';
+import { type Clock, withTimeout } from '../../support/clock.ts';
 
 /** One Server-Sent Event with data. A client that reconnects sends the last `id` in `Last-Event-ID`. */
 export type SseEvent = { id?: string; event?: string; data: string };

@@ -1,4 +1,4 @@
-import type { BlockHead, EventOf } from './generation.ts';
+import type { BlockHead, EventOf } from '../generation.ts';
 import type { SseMessage } from './sse.ts';
 
 export type BlockEvent = EventOf<'block-delta'> | EventOf<'block-end'>;

@@ -1,7 +1,7 @@
-import { omitUndefined } from '../support/omit-undefined.ts';
-import { isJsonObject } from './bytes/json.ts';
-import type { BlockHead, Body, FinishReason, GenerationEvent, Usage } from './generation.ts';
-import { UpstreamError } from './rejections/upstream-error.ts';
+import { omitUndefined } from '../../support/omit-undefined.ts';
+import { isJsonObject } from '../bytes/json.ts';
+import type { BlockHead, Body, FinishReason, GenerationEvent, Usage } from '../generation.ts';
+import { UpstreamError } from '../rejections/upstream-error.ts';
 
 /**
  * Writes canonical events that are well-formed for any input of an upstream: dense indices, each
