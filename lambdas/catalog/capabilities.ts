@@ -33,12 +33,7 @@ export const assertCapable = (model: Model, request: GenerationRequest) => {
   }
 };
 
-/**
- * Share of the estimate that may be too much: no checked request, and two of 45 documents in 22 languages, are
- * estimated higher (docs/decisions/0005-token-estimate.md).
- */
-export const BAND = 0.15;
-/** The same of a count with the vendor's vocabulary: its framing is an estimate still. */
+/** Share of a count with the vendor's vocabulary that may be too much: its framing is an estimate. */
 export const EXACT_BAND = 0.05;
 
 /** Images and documents, also in results. */
@@ -54,7 +49,7 @@ const countMedia = (blocks: Block[]): number => {
 /**
  * Rejects a prompt that certainly exceeds the model's context, before any spend. A doubtful one goes to the
  * provider, whose refusal becomes the same 400 and costs no unit: a wrong 400 here would lose a valid request.
- * The cheap bound comes first, so that most requests are not estimated.
+ * The cheap bound comes first, so that most requests are not read for it.
  * @throws ApiError 400
  */
 export const assertFits = (
@@ -63,19 +58,23 @@ export const assertFits = (
   count: {
     bodyBytes: number;
     parts: () => RequestParts;
-    /** Of the target that counts least: its tokens, and what they are at least. */
-    lowest: () => { tokens: number; least: number };
+    /** Tokens that the prompt has at least, at the target that counts least. */
+    least: () => number;
+    estimate: () => number;
   },
 ): void => {
   const media = request.turns.reduce((sum, { blocks }) => sum + countMedia(blocks), 0);
   if (count.bodyBytes + TOKENS_PER_MEDIUM * media <= context_length) return;
-  const { tokens, least } = count.lowest();
+  const least = count.least();
   if (least <= context_length) return;
   // No vendor's tokenizer makes more than a token of a byte.
   const parts = count.parts();
   const { images, mediaTokens } = parts;
   if (bytesOf(parts) + TOKENS_PER_MEDIUM * images.length + mediaTokens <= context_length) return;
-  throw contextOverflow({ tokens, most: context_length });
+  throw contextOverflow({
+    tokens: Math.ceil(Math.max(least, count.estimate())),
+    most: context_length,
+  });
 };
 
 /**

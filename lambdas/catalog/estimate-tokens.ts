@@ -5,6 +5,7 @@ import {
   type Family,
   FRAMING_MEMBERS,
   type FramingNumbers,
+  LEAST,
   numbersOf,
 } from './families.ts';
 import { type Image, tokensOfImage } from './image-tokens.ts';
@@ -16,7 +17,7 @@ import type { Tokenizer } from './tokenizer.ts';
 const FAMILY_OF: [name: RegExp, family: Family][] = [
   [CLAUDE_4_7, 'claude-4.7'],
   [/claude/i, 'claude'],
-  [/(?:^|[/.])(?:gpt|chatgpt|o\d|codex)/i, 'o200k'],
+  [/(?:^|[^a-z])(?:gpt|chatgpt|o\d|codex)/i, 'o200k'],
   [/glm/i, 'glm'],
   [/minimax/i, 'minimax'],
   [/qwen|qwq/i, 'qwen'],
@@ -125,11 +126,13 @@ const countParts = (parts: RequestParts, tokensOf: (texts: string[]) => number):
   parts.members,
   tokensOf(parts.descriptions),
   tokensOf(parts.schema),
-  tokensOf(parts.text),
+  tokensOf(parts.text) + tokensOf(parts.droppable),
 ];
 
-export const countPrompt = (parts: RequestParts, { weights }: Counting): number[] =>
-  countParts(parts, (texts) => estimateTexts(texts, weights));
+export const countPrompt = (
+  parts: RequestParts,
+  { weights }: Pick<Counting, 'weights'>,
+): number[] => countParts(parts, (texts) => estimateTexts(texts, weights));
 
 /** Tokens of a prompt without its media, as a vendor of this framing counts them. */
 export const framedTokens = (framing: FramingNumbers, counts: readonly number[]): number =>
@@ -145,7 +148,12 @@ export const estimateInputTokens = (
   counts = countPrompt(parts, counting),
 ): number => withMedia(framedTokens(counting.framing, counts), parts, counting.model);
 
-/** The same with the vendor's vocabulary for its texts. */
+/** Tokens that every tokenizer makes of a prompt at least, so that none is rejected that fits (decision 5). */
+export const leastInputTokens = (parts: RequestParts, model: string): number =>
+  framedTokens(LEAST.framing, countPrompt({ ...parts, droppable: [] }, LEAST)) +
+  parts.images.reduce((sum, image) => sum + (tokensOfImage(model, image) ?? 0), 0);
+
+/** Estimates a request's input tokens with the vendor's vocabulary for its texts. */
 export const countInputTokens = (
   parts: RequestParts,
   target: Pick<Target, 'model' | 'counting'>,

@@ -27,6 +27,8 @@ export type RequestParts = {
   descriptions: string[];
   schema: string[];
   text: string[];
+  /** What some vendors leave out: thinking, system turns after the first, blocks of one protocol. */
+  droppable: string[];
   images: Image[];
   /** Tokens of documents and other media, by their size. */
   mediaTokens: number;
@@ -68,7 +70,7 @@ const addNative = (parts: RequestParts, value: Json): void => {
     parts.mediaTokens += Math.min(TOKENS_PER_MEDIUM, tokens);
     return '';
   });
-  parts.text.push(text);
+  parts.droppable.push(text);
 };
 
 /** The members of its arguments: vendors write text in them as it is, not as JSON. */
@@ -86,11 +88,13 @@ const addCall = (parts: RequestParts, call: ToolCallBlock): void => {
   }
 };
 
-const addBlock = (parts: RequestParts, block: Block): void => {
+const addBlock = (parts: RequestParts, block: Block, texts = parts.text): void => {
   switch (block.type) {
     case 'text':
+      texts.push(block.text);
+      return;
     case 'thinking':
-      parts.text.push(block.text);
+      parts.droppable.push(block.text);
       return;
     case 'image':
       parts.images.push(imageOf(block));
@@ -115,8 +119,10 @@ const addBlock = (parts: RequestParts, block: Block): void => {
 
 const addTurn = (parts: RequestParts, { role, blocks }: Turn): void => {
   const isResults = role === 'user' && blocks.every(({ type }) => type === 'tool-result');
+  const isLater = role === 'system' && parts.messages > 0;
+  const texts = isLater ? parts.droppable : parts.text;
   if (!isResults) parts.messages += 1;
-  for (const block of blocks) addBlock(parts, block);
+  for (const block of blocks) addBlock(parts, block, texts);
 };
 
 /** Writes a schema as JSON, without its descriptions: every vendor writes those, and the rest in different ways. */
@@ -146,8 +152,10 @@ const addTool = (parts: RequestParts, tool: Tool | NativeTool): void => {
 };
 
 /** UTF-8 bytes of all texts: no vendor's tokenizer counts more tokens. */
-export const bytesOf = ({ descriptions, schema, text }: RequestParts): number =>
-  [descriptions, schema, text].flat().reduce((bytes, each) => bytes + Buffer.byteLength(each), 0);
+export const bytesOf = ({ descriptions, schema, text, droppable }: RequestParts): number =>
+  [descriptions, schema, text, droppable]
+    .flat()
+    .reduce((bytes, each) => bytes + Buffer.byteLength(each), 0);
 
 export const partsOf = ({ turns, tools = [] }: GenerationRequest): RequestParts => {
   const parts: RequestParts = {
@@ -159,6 +167,7 @@ export const partsOf = ({ turns, tools = [] }: GenerationRequest): RequestParts 
     descriptions: [],
     schema: [],
     text: [],
+    droppable: [],
     images: [],
     mediaTokens: 0,
     inflatable: MAX_INFLATED,

@@ -1,16 +1,11 @@
-import {
-  assertCapable,
-  assertFits,
-  BAND,
-  EXACT_BAND,
-  targetsFor,
-} from '../catalog/capabilities.ts';
+import { assertCapable, assertFits, EXACT_BAND, targetsFor } from '../catalog/capabilities.ts';
 import type { Catalog, Model, Target } from '../catalog/catalog.ts';
 import {
   countInputTokens,
   countingOf,
   countPrompt,
   estimateInputTokens,
+  leastInputTokens,
 } from '../catalog/estimate-tokens.ts';
 import { partsOf } from '../catalog/request-parts.ts';
 import type { Tokenizers } from '../catalog/tokenizer.ts';
@@ -48,6 +43,9 @@ const once = <Value>(compute: () => Value): (() => Value) => {
   };
 };
 
+/** Share of the context from which an estimate is worth a count with the vocabulary. */
+const DOUBTFUL = 0.85;
+
 export type CheckDeps = {
   catalog: Catalog;
   tokenizers: Tokenizers;
@@ -69,18 +67,16 @@ export const checkCall = ({ catalog, tokenizers }: CheckDeps, call: Call): Check
   const estimateInput = (target = targets[0]) =>
     target ? estimateInputTokens(parts(), countingOf(target), countOnce(target)) : 0;
   // A page of a document is 258 tokens at one vendor and 2,300 at another: the provider decides on those.
-  const leastOf = (tokens: number, band: number) => (tokens - parts().mediaTokens) * (1 - band);
-  const countOn = (target: Target) => {
-    const tokens = estimateInput(target);
+  const leastOn = (target: Target) => {
+    const least = leastInputTokens(parts(), target.model);
     const name = target.counting?.tokenizer;
-    const isDoubtful = tokens * (1 + BAND) > model.context_length;
-    if (name === undefined || !isDoubtful) return { tokens, least: leastOf(tokens, BAND) };
-    const counted = countInputTokens(parts(), target, tokenizers(name));
-    return { tokens: counted, least: leastOf(counted, EXACT_BAND) };
+    if (name === undefined || estimateInput(target) < DOUBTFUL * model.context_length) return least;
+    const counted = countInputTokens({ ...parts(), droppable: [] }, target, tokenizers(name));
+    return Math.max(least, (counted - parts().mediaTokens) * (1 - EXACT_BAND));
   };
-  const lowest = () =>
-    targets.map(countOn).reduce((one, other) => (other.least < one.least ? other : one));
-  assertFits(model, request, { bodyBytes: call.source.bytes, parts, lowest });
+  const least = () => Math.min(...targets.map(leastOn));
+  const count = { bodyBytes: call.source.bytes, parts, least, estimate: estimateInput };
+  assertFits(model, request, count);
   return {
     ...{ call, request, model, targets, isStrict, estimateInput },
     countPrompt: (target) => {

@@ -20,7 +20,7 @@ export type Sources = { prompts: string[]; tools: ToolSource[]; files: string[] 
 type Draw = (below: number) => number;
 
 /** A generator of numbers that is the same in every run and language (Park and Miller). */
-const drawFrom = (seed: number): Draw => {
+export const drawFrom = (seed: number): Draw => {
   let state = seed;
   return (below) => {
     state = (state * 48_271) % 2_147_483_647;

@@ -12,7 +12,13 @@ import { readDocuments, readRequests } from './checking-texts.ts';
 
 /** What the vendors' tokenizers count, by test/lambdas/catalog/counting/true_counts.py. */
 type TrueCount = { digest: string; counts: Record<string, number> };
-type TrueCounts = { requests: TrueCount[]; documents: TrueCount[] };
+type TrueCounts = {
+  requests: TrueCount[];
+  documents: TrueCount[];
+  tokenizers: string[];
+  /** By the digest of a text (kinds.ts), in the order of the tokenizers. */
+  kinds: Record<string, number[]>;
+};
 
 /** The families by a model of each; Claude's true counts are derived, see decision 5. */
 export const CHECKED: Record<string, string> = {
@@ -25,7 +31,7 @@ export const CHECKED: Record<string, string> = {
   'claude-4.7': 'claude-opus-4-8',
 };
 
-const digestOf = (text: string): string =>
+export const digestOf = (text: string): string =>
   createHash('sha256').update(text).digest('hex').slice(0, 12);
 
 type Body = ReturnType<typeof readRequests>[number];
@@ -48,7 +54,7 @@ export const bodyOf = ({ messages, tools }: Body) => ({
   ),
 });
 
-const readTrueCounts = (): TrueCounts =>
+export const readTrueCounts = (): TrueCounts =>
   JSON.parse(readFileSync(new URL('true-counts.json', import.meta.url), 'utf8'));
 
 /** A vendor's counts of a request by family; undefined if the packages have other texts now. */

