@@ -33,6 +33,10 @@ const TargetCounting = z.strictObject({
   tokenizer: z.optional(z.string().check(z.minLength(1))),
 });
 
+const ACCOUNT_FORM = 'must be 1 to 80 letters, digits, dots, dashes or underscores';
+const MAX_TIER = 100;
+const MAX_WEIGHT = 1_000;
+
 const TargetFields = z.strictObject({
   /** Name of the provider connection, for logs, metrics and the breaker. */
   upstream: z
@@ -71,6 +75,12 @@ const TargetFields = z.strictObject({
   firstEventTimeoutMs: z.optional(z.int().check(z.positive(), z.maximum(300_000))),
   /** How the provider counts tokens; by default as the model's name says. */
   counting: z.optional(TargetCounting),
+  /** Whose prompt cache it fills: the provider's account; by default that of the upstream and the secret. */
+  account: z.optional(z.string().check(z.regex(/^[\w.-]{1,80}$/, ACCOUNT_FORM))),
+  /** Targets of a lower tier are tried first; those of one tier share the sessions. By default each has its own. */
+  tier: z.optional(z.int().check(z.nonnegative(), z.maximum(MAX_TIER))),
+  /** Its share of the sessions of its tier, in proportion to the others'; 1 by default. */
+  weight: z.optional(z.number().check(z.positive(), z.maximum(MAX_WEIGHT))),
 });
 
 const NEEDS_SECRET =
@@ -99,6 +109,20 @@ export const Target = TargetFields.check(({ value, issues }) => {
 });
 export type Target = z.infer<typeof Target>;
 
+const MIXED_TIERS =
+  'is required on each target of a model once one has it: the order of the list is a tier for each';
+const LONE_WEIGHT = 'needs a tier: it is a share of the sessions of one';
+
+/** An order that nobody can mean. */
+const tierIssues = (targets: Target[]): [index: number, member: string, message: string][] => {
+  const isTiered = targets.some(({ tier }) => tier !== undefined);
+  return targets.flatMap(({ tier, weight }, index) => {
+    if (tier !== undefined) return [];
+    if (isTiered) return [[index, 'tier', MIXED_TIERS]];
+    return weight === undefined ? [] : [[index, 'weight', LONE_WEIGHT]];
+  });
+};
+
 const ALIAS_FORM = 'must be 1 to 100 characters without white space';
 
 /** A catalog entry: the fields of `GET /v1/models`, and the targets. */
@@ -119,7 +143,11 @@ export const Model = z.strictObject({
   output_price_per_m: z.number().check(z.nonnegative()),
   /** Of input tokens that the provider read from its cache; the input price if absent. */
   cached_input_price_per_m: z.optional(z.number().check(z.nonnegative())),
-  targets: z.array(Target).check(z.minLength(1)),
+  targets: z.array(Target).check(z.minLength(1), ({ value, issues }) => {
+    for (const [index, member, message] of tierIssues(value)) {
+      issues.push({ code: 'custom', input: value, path: [index, member], message });
+    }
+  }),
 });
 export type Model = z.infer<typeof Model>;
 

@@ -9,8 +9,11 @@ import {
 } from '../catalog/estimate-tokens.ts';
 import { partsOf } from '../catalog/request-parts.ts';
 import type { Tokenizers } from '../catalog/tokenizer.ts';
+import { sessionIdOf, sessionOf } from '../protocols/cache/session.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import { assertConsistent } from '../protocols/ledger/assert-consistent.ts';
+import { latestOrigin } from '../protocols/thinking/origin.ts';
+import { orderTargets } from '../routing/order-targets.ts';
 import { oncePer } from '../support/once-per.ts';
 import { targetsAllowed } from './dropped.ts';
 import type { Call } from './endpoint.ts';
@@ -20,7 +23,7 @@ export type CheckedCall = {
   call: Call;
   request: GenerationRequest;
   model: Model;
-  /** The model's targets that can carry the whole request, in catalog order. */
+  /** The model's targets that can carry the whole request, in the order of its session. */
   targets: Target[];
   /** `x-router-strict: 1`: what would be dropped is a 400. */
   isStrict: boolean;
@@ -51,15 +54,24 @@ export type CheckDeps = {
   tokenizers: Tokenizers;
 };
 
+/** The decoded request, with its session. @throws ApiError 400 */
+const decode = ({ protocol, body, headers, caller }: Call): GenerationRequest => {
+  const request = protocol.decodeRequest(body, headers);
+  assertConsistent(request);
+  const session = sessionIdOf(caller.keyId, request, sessionOf(headers, body));
+  return { ...request, session };
+};
+
 /** Runs every check that is free of quota. @throws ApiError 400, 404 */
 export const checkCall = ({ catalog, tokenizers }: CheckDeps, call: Call): CheckedCall => {
-  const request = call.protocol.decodeRequest(call.body, call.headers);
-  assertConsistent(request);
+  const request = decode(call);
   const model = catalog.require(request.model, call.caller.plan);
   call.note({ model: model.id, stream: request.stream });
   assertCapable(model, request);
   const isStrict = call.header('x-router-strict') === '1';
-  const targets = targetsAllowed({ call, request, model, isStrict }, targetsFor(model, request));
+  const able = targetsAllowed({ call, request, model, isStrict }, targetsFor(model, request));
+  const { session = '' } = request;
+  const targets = orderTargets(able, { session, origin: latestOrigin(request) });
   const parts = once(() => partsOf(request));
   const countOnce = oncePer(new Map<Target, number[]>(), (target) =>
     countPrompt(parts(), countingOf(target)),

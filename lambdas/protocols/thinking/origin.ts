@@ -75,6 +75,13 @@ export const ownSignature = (signature: unknown, origin: string): string | undef
   return issuer === origin ? own || undefined : undefined;
 };
 
+/** Who wrote the latest thinking of the history; undefined if it has none, or an untagged one. */
+export const latestOrigin = ({ turns }: Pick<GenerationRequest, 'turns'>): string | undefined => {
+  const turn = turns.findLast(({ blocks }) => blocks.some(isThinking));
+  const block = turn?.blocks.findLast(isThinking);
+  return TAG.exec(block?.signature ?? '')?.[1];
+};
+
 /** No origin: a history is sent without any thinking. */
 export const NO_ORIGIN = '';
 

@@ -1,0 +1,61 @@
+import { hash } from 'node:crypto';
+import { asRecord, asString, readJsonObject } from '../bytes/json.ts';
+import type { GenerationRequest, Turn } from '../generation.ts';
+import type { CallerHeaders } from '../protocol.ts';
+
+/** Headers of agents that name their session, the most specific first. */
+const HEADERS = [
+  'x-claude-code-session-id',
+  'session-id',
+  'session_id',
+  'x-session-affinity',
+  'x-session-id',
+];
+
+/** Agents' session in an end-user id: a member of its JSON text, or behind the last word of an older form. */
+const sessionIn = (userId: string | undefined): string | undefined =>
+  userId?.startsWith('{')
+    ? asString(readJsonObject(userId)?.session_id)
+    : /_session_([\w-]+)$/.exec(userId ?? '')?.[1];
+
+/**
+ * The session that a caller's request names, in headers or body; undefined if it names none. The value is the client's: a
+ * hint for caches, which proves nothing.
+ */
+export const sessionOf = (headers: CallerHeaders, body: unknown): string | undefined => {
+  const wire = asRecord(body);
+  const named = HEADERS.map((name) => headers[name]).find(Boolean);
+  return (
+    named ||
+    asString(wire?.prompt_cache_key) ||
+    sessionIn(asString(asRecord(wire?.metadata)?.user_id))
+  );
+};
+
+/** Of a longer text the ends and the length tell sessions apart, in a microsecond. */
+const SAMPLE = 2_048;
+
+const sampleOf = (text: string): string =>
+  text.length <= 2 * SAMPLE
+    ? text
+    : `${text.length} ${text.slice(0, SAMPLE)} ${text.slice(-SAMPLE)}`;
+
+const textsOf = (turn: Turn | undefined): string[] =>
+  turn?.blocks.flatMap((block) => (block.type === 'text' ? sampleOf(block.text) : [])) ?? [];
+
+/** What stays the same in each request of a conversation: its first system turn and its first turn of the user. */
+const openingOf = ({ turns }: Pick<GenerationRequest, 'turns'>): string[] => [
+  ...textsOf(turns.find(({ role }) => role === 'system')),
+  ...textsOf(turns.find(({ role }) => role === 'user')),
+];
+
+/**
+ * The name of a request's session among all keys, 32 characters. It holds the key's id, so that nobody meets the session of
+ * another, and not what the client sent.
+ */
+export const sessionIdOf = (
+  keyId: string,
+  request: Pick<GenerationRequest, 'turns'>,
+  named: string | undefined,
+): string =>
+  hash('sha256', JSON.stringify([keyId, ...(named ? [named] : openingOf(request))])).slice(0, 32);

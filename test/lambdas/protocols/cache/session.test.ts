@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest';
+import { sessionIdOf, sessionOf } from '../../../../lambdas/protocols/cache/session.ts';
+import { decodeRequest } from '../../../../lambdas/protocols/messages/request.ts';
+
+const CLAUDE_CODE = '{"device_id":"d","account_uuid":"","session_id":"s-1"}';
+
+describe('the session that a request names', () => {
+  test.each([
+    ['x-claude-code-session-id', { 'x-claude-code-session-id': 'a', 'session-id': 'b' }, {}, 'a'],
+    ['session-id', { 'session-id': 'b', session_id: 'c' }, {}, 'b'],
+    ['session_id', { session_id: 'c', 'x-session-affinity': 'd' }, {}, 'c'],
+    ['x-session-affinity', { 'x-session-affinity': 'd', 'x-session-id': 'e' }, {}, 'd'],
+    ['x-session-id', { 'x-session-id': 'e' }, { prompt_cache_key: 'f' }, 'e'],
+    ['prompt_cache_key', {}, { prompt_cache_key: 'f', metadata: { user_id: CLAUDE_CODE } }, 'f'],
+    ['metadata.user_id in JSON', {}, { metadata: { user_id: CLAUDE_CODE } }, 's-1'],
+    ['the older user_id', {}, { metadata: { user_id: 'user_ab_account__session_s-2' } }, 's-2'],
+    ['an end user', {}, { metadata: { user_id: 'alice' } }, undefined],
+    ['a user_id that is no JSON', {}, { metadata: { user_id: '{"session_id"' } }, undefined],
+    ['members of other types', {}, { prompt_cache_key: 7, metadata: 'x' }, undefined],
+  ])('is that of %s', (_, headers, body, expected) => {
+    expect(sessionOf(headers, body)).toBe(expected);
+  });
+});
+
+const requestOf = (system: string, ...turns: string[]) =>
+  decodeRequest({
+    model: 'vendor/model',
+    max_tokens: 10,
+    system,
+    messages: turns.map((content, at) => ({ role: at % 2 === 0 ? 'user' : 'assistant', content })),
+  });
+
+describe('the id of a session', () => {
+  const long = (end: string) => `${'x'.repeat(10_000)}${end}`;
+  const id = (key: string, system: string, ...turns: string[]) =>
+    sessionIdOf(key, requestOf(system, ...turns), undefined);
+
+  test('is the same for every step of a conversation without a name', () => {
+    expect(id('k', 'rules', 'hi', 'yes?', 'more')).toBe(id('k', 'rules', 'hi'));
+    expect(id('k', long('a'), long('b'), 'yes?', 'more')).toBe(id('k', long('a'), long('b')));
+  });
+
+  test('differs by key, by system prompt, by first question, and by the name alone where there is one', () => {
+    const ids = [
+      id('k', 'rules', 'hi'),
+      id('l', 'rules', 'hi'),
+      id('k', 'rule', 'hi'),
+      id('k', 'rules', 'ho'),
+      id('k', 'rules', long('a')),
+      id('k', 'rules', long('b')),
+      sessionIdOf('k', requestOf('rules', 'hi'), 'named'),
+    ];
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const one of ids) expect(one).toMatch(/^[0-9a-f]{32}$/);
+    expect(sessionIdOf('k', requestOf('other', 'other'), 'named')).toBe(ids.at(-1));
+  });
+});
