@@ -113,7 +113,7 @@ const MIXED_TIERS =
   'is required on each target of a model once one has it: the order of the list is a tier for each';
 const LONE_WEIGHT = 'needs a tier: it is a share of the sessions of one';
 
-/** An order that nobody can mean. */
+/** What is wrong with the order of the targets. */
 const tierIssues = (targets: Target[]): [index: number, member: string, message: string][] => {
   const isTiered = targets.some(({ tier }) => tier !== undefined);
   return targets.flatMap(({ tier, weight }, index) => {

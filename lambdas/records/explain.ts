@@ -18,65 +18,47 @@ export type Explanation = {
 const RETRY = 'Send the request again. Nothing was charged.';
 const ASK_OPERATOR = 'Repeating it does not help until the operator has acted.';
 
-const CREDENTIAL: Explanation = {
-  blame: 'operator',
-  what: "The provider rejected the router's credential, or its account lacks access or money.",
-  next: ASK_OPERATOR,
-  runbook: 'upstream-credential-refused',
-};
+const NO_TARGET = 'no-healthy-target';
 
-const UNKNOWN_MODEL: Explanation = {
-  blame: 'operator',
-  what: 'The provider does not offer the model or the route that the catalog names.',
-  next: ASK_OPERATOR,
-  runbook: 'upstream-model-unknown',
-};
+const byProvider = (what: string, next = RETRY): Explanation => ({
+  ...{ blame: 'provider', what, next, runbook: NO_TARGET },
+});
+const byOperator = (what: string, runbook: string): Explanation => ({
+  ...{ blame: 'operator', what, next: ASK_OPERATOR, runbook },
+});
+const byCaller = (what: string, next: string): Explanation => ({ blame: 'caller', what, next });
 
-const BROKEN: Explanation = {
-  blame: 'provider',
-  what: "The provider's response broke off or was not understandable.",
-  next: RETRY,
-  runbook: 'no-healthy-target',
-};
-
-const SILENT: Explanation = {
-  blame: 'provider',
-  what: 'The provider sent nothing for too long.',
-  next: RETRY,
-  runbook: 'no-healthy-target',
-};
-
-const REJECTED: Explanation = {
-  blame: 'caller',
-  what: "The model's provider rejected the request.",
-  next: 'Correct the request: the error that was sent names the field, if the provider does.',
-};
-
-const UNREACHABLE: Explanation = {
-  blame: 'provider',
-  what: 'No connection to the provider, or it was lost before any content.',
-  next: RETRY,
-  runbook: 'no-healthy-target',
-};
-
-const OVERFLOW: Explanation = {
-  blame: 'caller',
-  what: "The prompt is longer than the model's context.",
-  next: 'Shorten the conversation, or choose a model with a larger context.',
-};
+const CREDENTIAL = byOperator(
+  "The provider rejected the router's credential, or its account lacks access or money.",
+  'upstream-credential-refused',
+);
+const UNKNOWN_MODEL = byOperator(
+  'The provider does not offer the model or the route that the catalog names.',
+  'upstream-model-unknown',
+);
+const BROKEN = byProvider("The provider's response broke off or was not understandable.");
+const SILENT = byProvider('The provider sent nothing for too long.');
+const REJECTED = byCaller(
+  "The model's provider rejected the request.",
+  'Correct the request: the error that was sent names the field, if the provider does.',
+);
+const UNREACHABLE = byProvider('No connection to the provider, or it was lost before any content.');
+const OVERFLOW = byCaller(
+  "The prompt is longer than the model's context.",
+  'Shorten the conversation, or choose a model with a larger context.',
+);
 
 /** By kind of an upstream's failure, with its HTTP status where that means more than "unavailable". */
 const BY_ERROR: Record<string, Explanation> = {
-  credential: {
-    blame: 'operator',
-    what: "The router has no usable credential for the provider: the secret's field is missing or invalid.",
-    next: ASK_OPERATOR,
-    runbook: 'secret-fetch-failed',
-  },
+  credential: byOperator(
+    "The router has no usable credential for the provider: the secret's field is missing or invalid.",
+    'secret-fetch-failed',
+  ),
   deadline: {
-    blame: 'provider',
-    what: 'The time of the request was used up before the provider sent content.',
-    next: 'Lower max_tokens or the reasoning effort, or stream the response.',
+    ...byProvider(
+      'The time of the request was used up before the provider sent content.',
+      'Lower max_tokens or the reasoning effort, or stream the response.',
+    ),
     runbook: 'deadline-cuts',
   },
   connect: UNREACHABLE,
@@ -87,25 +69,19 @@ const BY_ERROR: Record<string, Explanation> = {
   truncated: BROKEN,
   'error-event': BROKEN,
   'credential-refused': CREDENTIAL,
-  'no-quota': {
-    blame: 'operator',
-    what: "The router's account at the provider has no money or quota left.",
-    next: ASK_OPERATOR,
-    runbook: 'upstream-no-quota',
-  },
+  'no-quota': byOperator(
+    "The router's account at the provider has no money or quota left.",
+    'upstream-no-quota',
+  ),
   'unknown-model': UNKNOWN_MODEL,
-  redirect: {
-    blame: 'operator',
-    what: "The provider's address redirects to another one, which the router does not follow.",
-    next: ASK_OPERATOR,
-    runbook: 'no-healthy-target',
-  },
-  [NO_HEALTHY_TARGET]: {
-    blame: 'provider',
-    what: 'Every target of the model had failed before and was not called.',
-    next: 'Send the request again after the time in retry-after. Nothing was charged.',
-    runbook: 'no-healthy-target',
-  },
+  redirect: byOperator(
+    "The provider's address redirects to another one, which the router does not follow.",
+    NO_TARGET,
+  ),
+  [NO_HEALTHY_TARGET]: byProvider(
+    'Every target of the model had failed before and was not called.',
+    'Send the request again after the time in retry-after. Nothing was charged.',
+  ),
   'status 400': REJECTED,
   'status 401': CREDENTIAL,
   'status 402': CREDENTIAL,
@@ -113,18 +89,8 @@ const BY_ERROR: Record<string, Explanation> = {
   'status 404': UNKNOWN_MODEL,
   'status 413': REJECTED,
   'status 422': REJECTED,
-  'status 429': {
-    blame: 'provider',
-    what: "The router's limit at the provider was reached.",
-    next: RETRY,
-    runbook: 'no-healthy-target',
-  },
-  status: {
-    blame: 'provider',
-    what: 'The provider failed.',
-    next: RETRY,
-    runbook: 'no-healthy-target',
-  },
+  'status 429': byProvider("The router's limit at the provider was reached."),
+  status: byProvider('The provider failed.'),
 };
 
 const ROUTER: Explanation = {
@@ -145,15 +111,18 @@ const explainFailure = ({ status, error, attempts }: RequestRecord): Explanation
   return specific ?? BY_ERROR[error ?? ''] ?? ROUTER;
 };
 
+const NOTHING = 'Nothing to do.';
+
+const answered = (what: string, next = NOTHING, runbook?: string): Explanation => ({
+  ...{ blame: 'none', what, next },
+  ...(runbook && { runbook }),
+});
+
 const explainFinished = (record: RequestRecord): Explanation => {
   const { isCharged, isChargeLost, isCut, attempts } = record;
   if (isChargeLost) {
-    return {
-      blame: 'none',
-      what: 'The request was answered, and its unit could not be charged: it is free.',
-      next: 'Nothing to do.',
-      runbook: 'refund-pending',
-    };
+    const what = 'The request was answered, and its unit could not be charged: it is free.';
+    return answered(what, NOTHING, 'refund-pending');
   }
   if (!isCharged) {
     return {
@@ -162,46 +131,40 @@ const explainFinished = (record: RequestRecord): Explanation => {
       next: 'Send the request again, or change it: some providers answer so to a prompt that asks for nothing.',
     };
   }
-  const next = 'Nothing to do.';
   if (isCut) {
     const what =
       'The response was ended early because its time or size was used up; what was sent is usable.';
-    return {
-      blame: 'none',
-      what,
-      next: 'Lower max_tokens, or stream the response.',
-      runbook: 'deadline-cuts',
-    };
+    return answered(what, 'Lower max_tokens, or stream the response.', 'deadline-cuts');
   }
   const failed = attempts.filter(({ error }) => error !== undefined).length;
-  if (failed === 0) return { blame: 'none', what: 'The request was answered.', next };
-  const what = `The request was answered after ${failed} failed ${failed === 1 ? 'attempt' : 'attempts'} on other targets.`;
-  return { blame: 'none', what, next };
+  return answered(
+    failed === 0
+      ? 'The request was answered.'
+      : `The request was answered after ${failed} failed ${failed === 1 ? 'attempt' : 'attempts'} on other targets.`,
+  );
 };
 
 export const explain = (record: RequestRecord): Explanation => {
   if (record.outcome === 'finished') return explainFinished(record);
   if (record.outcome === 'failed') return explainFailure(record);
-  return {
-    blame: 'caller',
-    what: record.isCharged
-      ? 'The client disconnected after the first content.'
-      : 'The client disconnected before the first content.',
-    next: 'If this was not intended, raise the timeout of the client, or stream the response.',
-  };
+  return byCaller(
+    `The client disconnected ${record.isCharged ? 'after' : 'before'} the first content.`,
+    'If this was not intended, raise the timeout of the client, or stream the response.',
+  );
 };
 
 /** Why the request cost a unit, or why not. */
 export const whyCharged = ({ isCharged, isChargeLost, outcome, isCut }: RequestRecord): string => {
   if (isChargeLost) return 'not charged: the charge could not be written';
+  if (outcome === 'abandoned') {
+    return isCharged
+      ? 'charged: the client disconnected after the first content'
+      : 'not charged: the client disconnected before the first content';
+  }
   if (isCharged) {
-    if (outcome === 'abandoned') return 'charged: the client disconnected after the first content';
     return isCut
       ? 'charged: the response was ended early, with content'
       : 'charged: the response finished';
   }
-  if (outcome === 'finished') return 'not charged: the response was empty';
-  if (outcome === 'abandoned')
-    return 'not charged: the client disconnected before the first content';
-  return 'not charged: the request failed';
+  return `not charged: the ${outcome === 'finished' ? 'response was empty' : 'request failed'}`;
 };

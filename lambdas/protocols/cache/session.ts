@@ -50,7 +50,7 @@ const openingOf = ({ turns }: Pick<GenerationRequest, 'turns'>): string[] => [
 ];
 
 /**
- * The name of a request's session among all keys, 32 characters. It holds the key's id, so that nobody meets the session of
+ * The name of a request's session among all keys, 32 characters. It holds the key's id, so that no key meets the session of
  * another, and not what the client sent.
  */
 export const sessionIdOf = (

@@ -8,7 +8,7 @@ const parse = (...targets: object[]) =>
   ]);
 
 describe('the tiers of a model', () => {
-  test('are on all of its targets or on none', () => {
+  test('tiers are on all targets of a model or on none', () => {
     expect(parse({}, {})).toHaveLength(1);
     expect(parse({ tier: 0, weight: 2.5, account: 'acme-main' }, { tier: 1 })).toHaveLength(1);
   });

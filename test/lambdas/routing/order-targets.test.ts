@@ -20,20 +20,20 @@ const shareOf = (firsts: (string | undefined)[], name: string) =>
 const TIERED = ['a', 'b', 'c'].map((name) => targetOf(name, { tier: 0 }));
 
 describe('the order of the targets of a session', () => {
-  test('is that of the catalog without tiers', () => {
+  test('targets without tiers stay in the order of the catalog', () => {
     const targets = ['c', 'a', 'b'].map((name) => targetOf(name));
     for (const session of SESSIONS.slice(0, 50)) {
       expect(orderOf(targets, session)).toEqual(['c', 'a', 'b']);
     }
   });
 
-  test('is the same in each step, and targets of one tier share the sessions', () => {
+  test('a session has one order in all of its steps, and targets of one tier share the sessions', () => {
     const firsts = firstOf(TIERED);
     expect(firstOf(TIERED.toReversed())).toEqual(firsts);
     for (const { upstream } of TIERED) expect(shareOf(firsts, upstream)).toBeCloseTo(1 / 3, 1);
   });
 
-  test('gives each target its share of the weights', () => {
+  test('each target gets its share of the weights', () => {
     const weighted = TIERED.map((target, index) => ({ ...target, weight: [1, 3, 6][index] ?? 1 }));
     const firsts = firstOf(weighted);
     expect(Math.abs(shareOf(firsts, 'a') - 0.1)).toBeLessThan(0.03);
@@ -68,7 +68,7 @@ describe('the order of the targets of a session', () => {
     ).toBe(2);
   });
 
-  test('the target that served the latest turn comes first, whatever its tier', () => {
+  test('the target that served the latest turn comes first, of any tier', () => {
     const targets = [...TIERED, targetOf('late', { tier: 1 })];
     for (const target of targets) {
       for (const session of SESSIONS.slice(0, 20)) {

@@ -17,7 +17,7 @@ describe('the session that a request names', () => {
     ['an end user', {}, { metadata: { user_id: 'alice' } }, undefined],
     ['a user_id that is no JSON', {}, { metadata: { user_id: '{"session_id"' } }, undefined],
     ['members of other types', {}, { prompt_cache_key: 7, metadata: 'x' }, undefined],
-  ])('is that of %s', (_, headers, body, expected) => {
+  ])('a session is named by %s', (_, headers, body, expected) => {
     expect(sessionOf(headers, body)).toBe(expected);
   });
 });
@@ -35,12 +35,12 @@ describe('the id of a session', () => {
   const id = (key: string, system: string, ...turns: string[]) =>
     sessionIdOf(key, requestOf(system, ...turns), undefined);
 
-  test('is the same for every step of a conversation without a name', () => {
+  test('every step of a conversation without a name has one id', () => {
     expect(id('k', 'rules', 'hi', 'yes?', 'more')).toBe(id('k', 'rules', 'hi'));
     expect(id('k', long('a'), long('b'), 'yes?', 'more')).toBe(id('k', long('a'), long('b')));
   });
 
-  test('differs by key, by system prompt, by first question, and by the name alone where there is one', () => {
+  test('ids differ by key, by system prompt, by first question, and by the name alone where there is one', () => {
     const ids = [
       id('k', 'rules', 'hi'),
       id('l', 'rules', 'hi'),
