@@ -1,6 +1,6 @@
 import type { ResponseHead } from '../http-client/response-head.ts';
 import { differenceIn } from '../protocols/rejections/differences.ts';
-import { bareBeforeEcho, textsIn } from '../protocols/rejections/echo.ts';
+import { beforeEcho } from '../protocols/rejections/echo.ts';
 import { interpretErrorBody, interpretSentError } from '../protocols/rejections/error-body.ts';
 import { type Confidential, cleanReason } from '../protocols/rejections/reason.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
@@ -30,7 +30,7 @@ const MAX_WORDS = 1_000;
 
 /** The provider's own words: what it quotes of a request shows no difference of its model. */
 const ownWords = (words: string | undefined, { request }: Confidential): string | undefined =>
-  words === undefined ? undefined : bareBeforeEcho(words.slice(0, MAX_WORDS), textsIn(request));
+  words === undefined ? undefined : beforeEcho(words.slice(0, MAX_WORDS), request);
 
 /** Returns the error with what the upstream sent about it inside a 200 response; any other unchanged. */
 export const readSentError = (error: unknown, confidential: () => Confidential): unknown => {

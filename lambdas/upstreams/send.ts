@@ -42,9 +42,13 @@ const encodeBody = (
 /** What an error's text must not contain. The model's name may stay: it is the catalog's, and often the cause. */
 const confidentialOf = (
   { model: _, ...request }: Record<string, unknown>,
-  { host, hostname }: URL,
+  { host, hostname, password }: URL,
   credential: string,
-): Confidential => ({ request, secrets: [credential, host, hostname] });
+): Confidential => ({
+  request,
+  credentials: [credential, decodeURIComponent(password)],
+  hosts: [host, hostname],
+});
 
 /** The protocol's headers with the secret, or with the role's signature. */
 const signFor = async (

@@ -1,82 +1,105 @@
-/** A run of this many characters is an echo: provider texts share shorter ones with many prompts. */
-const RUN = 20;
-/** A shorter text is one if it is of several words and quoted whole. */
-const MIN_QUOTED = 8;
+/** A run of this many letters and digits is an echo: provider texts share shorter ones with many prompts. */
+const RUN = 16;
+/** A text of several words with fewer is an echo if all of it is quoted. */
+const MIN_QUOTED = 7;
+/** A shorter text of one word is a name, e.g. of a tool. */
+const MIN_WORD = 20;
+/** A shorter text is not looked at. */
+const MIN_TEXT = 8;
 
-/** Entries of the filter that answers nearly every lookup. */
-const FILTER_SIZE = 1 << 20;
-/** Lookups beyond the filter; a prompt made to cause more of them gets no text at all. 3 ms. */
+/** Words of 32 bits of the filter that answers nearly every lookup. */
+const FILTER_SIZE = 1 << 15;
+/** Lookups beyond the filter; a prompt made to cause more of them gets no text at all. 6 ms. */
 const MAX_LOOKUPS = 20_000;
 const FACTOR = 31;
-/** The weight of the character that leaves the window: 31 to the power of 20, within 32 bits. */
+/** The weight of the unit that leaves the window: 31 to the power of its size, within 32 bits. */
 const LEAVING = Array.from({ length: RUN }).reduce<number>((power) => Math.imul(power, FACTOR), 1);
 
-const SPACE = 0x20;
-const NO_BREAK_SPACE = 0xa0;
+// --- texts as letters and digits ---
 
-/** Without the escapes of JSON and Python, and with white space as one space: providers quote prompts in any form. */
-const plain = (text: string): string =>
-  text
-    .replace(/\\u([\da-f]{4})|\\(["'\\/])|\\[nrtbf]/gi, (_, code?: string, mark = ' ') =>
-      code === undefined ? mark : String.fromCharCode(Number.parseInt(code, 16)),
-    )
-    .replace(/\s/g, ' ');
+const ACCENTED = /^(.)\p{M}+$/su;
+/** Halves of rare letters count as letters. */
+const LETTER = /[\p{L}\p{N}\p{Mc}\p{Cs}]/u;
 
-/** The same for one character. */
-const unitAt = (text: string, index: number): number => {
+/** Stands for every character that is neither letter nor digit. */
+const NONE = 1;
+/** By code unit; 0 until it is asked for. */
+const FOLDED = new Uint16Array(1 << 16);
+
+/** A letter or digit in lower case, without its accent and in one width; else `NONE`. */
+const foldedOf = (unit: number): number => {
+  const written = String.fromCharCode(unit);
+  const plain = ACCENTED.exec(written.normalize('NFKD'))?.[1] ?? written.normalize('NFKC');
+  const folded = plain.toUpperCase().toLowerCase();
+  return LETTER.test(folded.charAt(0)) ? folded.charCodeAt(0) : NONE;
+};
+
+const foldedAt = (text: string, index: number): number => {
   const unit = text.charCodeAt(index);
-  return unit <= SPACE || unit === NO_BREAK_SPACE ? SPACE : unit;
+  const known = FOLDED[unit];
+  if (known) return known;
+  const folded = foldedOf(unit);
+  FOLDED[unit] = folded;
+  return folded;
 };
 
-const step = (hash: number, unit: number, leaving: number): number =>
-  (Math.imul(hash, FACTOR) + unit - Math.imul(leaving, LEAVING)) | 0;
-
-type Runs = { filter: Uint8Array; texts: Set<string> };
-
-/** The hash of the run that starts at `start`. */
-const hashAt = (text: string, start: number): number => {
-  let hash = 0;
-  for (let index = start; index < start + RUN; index += 1) {
-    hash = step(hash, unitAt(text, index), 0);
+/** The letters and digits of a text in any spelling of it, and where each is. */
+export const foldText = (text: string): { letters: string; at: number[] } => {
+  const at: number[] = [];
+  const units: number[] = [];
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = foldedAt(text, index);
+    if (unit === NONE) continue;
+    at.push(index);
+    units.push(unit);
   }
-  return hash;
+  return { letters: units.map((unit) => String.fromCharCode(unit)).join(''), at };
 };
 
-/** All runs of a text, by hash and by value. */
-const runsOf = (text: string): Runs => {
-  const filter = new Uint8Array(FILTER_SIZE);
-  const texts = new Set<string>();
-  for (let start = 0; start + RUN <= text.length; start += 1) {
-    const run = text.slice(start, start + RUN);
-    filter[hashAt(text, start) & (FILTER_SIZE - 1)] = 1;
-    texts.add(run);
+/** The first run of a text; a shorter one is all that it has. */
+const firstRun = (text: string): string => {
+  let run = '';
+  for (let index = 0; index < text.length && run.length < RUN; index += 1) {
+    const unit = foldedAt(text, index);
+    if (unit !== NONE) run += String.fromCharCode(unit);
   }
-  return { filter, texts };
+  return run;
 };
 
-/**
- * The start of the first run at or after `from` that may be one of `filter`, by a rolling hash; -1 if there is
- * none. Linear in the length of `text`.
- */
-const nextLikely = (text: string, from: number, filter: Uint8Array): number => {
-  const last = text.length - RUN;
-  if (from > last) return -1;
-  let hash = hashAt(text, from);
-  for (let start = from; ; start += 1) {
-    if (filter[hash & (FILTER_SIZE - 1)] === 1) return start;
-    if (start === last) return -1;
-    hash = step(hash, unitAt(text, start + RUN), unitAt(text, start));
-  }
-};
+/** Bytes, characters and marks as JSON, Python, URLs and HTML escape them. */
+const ESCAPED =
+  /\\u([\da-f]{4})|\\x([\da-f]{2})|((?:%[\da-f]{2})+)|&#(x[\da-f]{1,5}|\d{1,6});|&[a-z]{2,8};|\\(["'\\/])|\\[a-z]/gi;
+
+const characterOf = (code: number): string => (code < 0x11_0000 ? String.fromCodePoint(code) : ' ');
+
+/** The text with its escapes read; those of white space and marks are a space. */
+const unescaped = (text: string): string =>
+  text.replace(
+    ESCAPED,
+    (_, unit?: string, byte?: string, bytes?: string, entity?: string, mark = ' ') => {
+      if (unit ?? byte) return String.fromCharCode(Number.parseInt(unit ?? byte ?? '', 16));
+      if (bytes) return Buffer.from(bytes.replaceAll('%', ''), 'hex').toString('utf8');
+      return entity ? characterOf(Number(entity.replace(/^x/i, '0x'))) : mark;
+    },
+  );
+
+// --- what of a text a request contains ---
+
+/** A text as it is, and with its own escapes read: the arguments of a call are JSON. */
+function* formsOf(text: string): Generator<string, void, void> {
+  if (text.length < MIN_TEXT) return;
+  yield text;
+  if (text.includes('\\')) yield unescaped(text);
+}
 
 /** Every text in a request that may be quoted, also names of several words: those of protocols and schemas are one. */
-export function* textsIn(value: unknown): Generator<string, void, void> {
+function* textsIn(value: unknown): Generator<string, void, void> {
   // A list and no recursion: each text would pass through a generator for each level around it.
   const rest = [value];
   while (rest.length > 0) {
     const next = rest.pop();
     if (typeof next === 'string') {
-      if (next.length >= MIN_QUOTED) yield next;
+      yield* formsOf(next);
     } else if (typeof next === 'object' && next !== null) {
       if (!Array.isArray(next)) yield* Object.keys(next).filter((name) => /\s/.test(name));
       for (const member of Object.values(next)) rest.push(member);
@@ -84,66 +107,99 @@ export function* textsIn(value: unknown): Generator<string, void, void> {
   }
 }
 
-/** The forms in which texts may be quoted: as they are, and with their own escapes read. */
-function* quotable(texts: Iterable<string>): Generator<string, void, void> {
-  for (const text of texts) {
-    yield text;
-    if (/[\\\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]/.test(text)) yield plain(text);
+/** The pieces of a text that are so long, and where each is first. */
+export const piecesOf = (letters: string, size: number): Map<string, number> => {
+  const places = new Map<string, number>();
+  for (let start = letters.length - size; start >= 0; start -= 1) {
+    places.set(letters.slice(start, start + size), start);
   }
-}
+  return places;
+};
 
-/** Without quotation marks and escapes, which nested quotations double. */
-export const bare = (text: string): string => text.replace(/["'`\\]/g, '');
-
-function* bareTexts(texts: Iterable<string>): Generator<string, void, void> {
-  for (const text of texts) {
-    yield bare(text);
-    if (text.includes('\\')) yield bare(plain(text));
+const hashOf = (run: string): number => {
+  let hash = 0;
+  for (let index = 0; index < run.length; index += 1) {
+    hash = (Math.imul(hash, FACTOR) + run.charCodeAt(index)) | 0;
   }
-}
+  return hash;
+};
 
-/** All starts of a text that are as long as the shortest phrase. */
-const startsOf = (text: string): Set<string> =>
-  new Set(Array.from({ length: text.length }, (_, start) => text.slice(start, start + MIN_QUOTED)));
+/** The bit of a hash: the lowest five of its bits in a word by the next fifteen. */
+const wordOf = (hash: number): number => (hash >>> 5) & (FILTER_SIZE - 1);
 
-const isPhrase = (text: string): boolean =>
-  text.length >= MIN_QUOTED && text.length < RUN && /\S\s+\S/.test(text);
-
-/** Returns a function that looks up what is quoted of a source: where it is in `text`, or -1, for each lookup. */
-const createLookups = (text: string) => {
-  const { filter, texts } = runsOf(text);
-  const starts = startsOf(text);
-  return function* (source: string): Generator<number, void, void> {
-    const phrase = isPhrase(source) ? plain(source) : '';
-    if (starts.has(phrase.slice(0, MIN_QUOTED))) yield text.indexOf(phrase);
-    let start = nextLikely(source, 0, filter);
-    for (; start !== -1; start = nextLikely(source, start + 1, filter)) {
-      const run = source.slice(start, start + RUN).replace(/\s/g, ' ');
-      yield texts.has(run) ? text.indexOf(run) : -1;
-    }
-  };
+const filterOf = (runs: Iterable<string>): Uint32Array => {
+  const filter = new Uint32Array(FILTER_SIZE);
+  for (const run of runs) {
+    const hash = hashOf(run);
+    filter[wordOf(hash)] = (filter[wordOf(hash)] ?? 0) | (1 << (hash & 31));
+  }
+  return filter;
 };
 
 /**
- * Returns the text before its first run of 20 characters that also occurs in one of `sources`, or before the
- * whole of a shorter one of several words.
+ * Calls `look` with each run that may be one of `filter`, by a rolling hash, until it returns false. Linear in the
+ * length of the source.
  */
-export const beforeEcho = (text: string, sources: Iterable<string>): string => {
-  const searched = plain(text);
-  if (searched.length < RUN) return searched;
-  const lookUp = createLookups(searched);
-  let end = searched.length;
-  let lookups = 0;
-  for (const source of quotable(sources)) {
-    for (const place of lookUp(source)) {
-      lookups += 1;
-      if (lookups > MAX_LOOKUPS) return '';
-      if (place !== -1) end = Math.min(end, place);
-    }
+const scan = (source: string, filter: Uint32Array, look: (run: string) => boolean): void => {
+  // The last units, in a ring.
+  const units = new Uint16Array(RUN);
+  let [hash, size] = [0, 0];
+  for (let index = 0; index < source.length; index += 1) {
+    const unit = foldedAt(source, index);
+    if (unit === NONE) continue;
+    const place = size % RUN;
+    hash = (Math.imul(hash, FACTOR) + unit - Math.imul(units[place] ?? 0, LEAVING)) | 0;
+    units[place] = unit;
+    size += 1;
+    if (size < RUN || (((filter[wordOf(hash)] ?? 0) >>> (hash & 31)) & 1) === 0) continue;
+    const run = String.fromCharCode(
+      ...units.subarray(size % RUN),
+      ...units.subarray(0, size % RUN),
+    );
+    if (!look(run)) return;
   }
-  return searched.slice(0, end);
 };
 
-/** The same without quotation marks and escapes, in the text and in the sources. */
-export const bareBeforeEcho = (text: string, sources: Iterable<string>): string =>
-  beforeEcho(bare(text), bareTexts(sources));
+const hasWords = (text: string): boolean => /\S\s+\S/.test(text);
+
+/** Where the first run of a text is that is also in the request; 0 if the request was made to hide that. */
+const endOf = (letters: string, request: unknown): number => {
+  const [runs, starts] = [piecesOf(letters, RUN), piecesOf(letters, MIN_QUOTED)];
+  const filter = filterOf(runs.keys());
+  let end = letters.length;
+  let lookups = 0;
+  const look = (place = letters.length): boolean => {
+    lookups += 1;
+    end = lookups > MAX_LOOKUPS ? 0 : Math.min(end, place);
+    return end > 0;
+  };
+  for (const source of textsIn(request)) {
+    if (end === 0) break;
+    if (source.length < MIN_WORD && !hasWords(source)) continue;
+    const start = firstRun(source);
+    if (start.length === RUN) scan(source, filter, (run) => look(runs.get(run)));
+    else if (starts.has(start.slice(0, MIN_QUOTED)) && hasWords(source)) {
+      const place = letters.indexOf(start);
+      look(place === -1 ? undefined : place);
+    }
+  }
+  return end;
+};
+
+const cut = (text: string, request: unknown): string => {
+  const { letters, at } = foldText(text);
+  return text.slice(0, at[endOf(letters, request)] ?? text.length);
+};
+
+/**
+ * Returns the text, its escapes read, before its first run of 16 letters and digits that is also in a text of the
+ * request, or before the whole of a shorter one of several words: in either case and with any other characters between them.
+ */
+export const beforeEcho = (text: string, request: unknown): string => {
+  const own = cut(text, request);
+  const read = unescaped(own).replace(/\s/g, ' ');
+  return /[\\%&]/.test(own) ? cut(read, request) : read;
+};
+
+/** Without quotation marks and escapes, which nested quotations double. */
+export const bare = (text: string): string => text.replace(/["'`\\]/g, '');

@@ -1,11 +1,13 @@
-import { beforeEcho, textsIn } from './echo.ts';
+import { beforeEcho, foldText, piecesOf } from './echo.ts';
 
 /** What a reason must not contain, in addition to what looks like a secret. */
 export type Confidential = {
   /** The body that was sent: its texts are the caller's. */
   request: unknown;
-  /** The credential and the host of the target. */
-  secrets: readonly string[];
+  /** Of the target; no part of one may be in the reason either. */
+  credentials: readonly string[];
+  /** Names of the target. */
+  hosts: readonly string[];
 };
 
 /** Characters of a clean reason. */
@@ -85,8 +87,45 @@ const redact = (text: string): string => {
   });
 };
 
-const without = (text: string, secrets: readonly string[]): string =>
-  secrets.reduce((rest, secret) => (secret === '' ? rest : rest.replaceAll(secret, REMOVED)), text);
+/** A part of a credential that is as long is removed; providers show the last four characters. */
+const MIN_PART = 6;
+
+/** The places of a text that are in a part of the credential, as it is written or by its letters and digits. */
+const placesIn = (text: string, credential: string): Set<number> => {
+  const written = { letters: text, at: [...Array(text.length).keys()] };
+  const pairs = [
+    [written, credential],
+    [foldText(text), foldText(credential).letters],
+  ] as const;
+  const places = new Set<number>();
+  for (const [{ letters, at }, secret] of pairs) {
+    const size = Math.min(MIN_PART, secret.length);
+    if (size === 0) continue;
+    const parts = piecesOf(secret, size);
+    for (let start = 0; start + size <= letters.length; start += 1) {
+      if (!parts.has(letters.slice(start, start + size))) continue;
+      const [first = 0, last = 0] = [at[start], at[start + size - 1]];
+      for (let place = first; place <= last; place += 1) places.add(place);
+    }
+  }
+  return places;
+};
+
+/** Without any part of the credential, in any spelling. */
+const withoutParts = (text: string, credential: string): string => {
+  const places = placesIn(text, credential);
+  const units = Array.from({ length: text.length }, (_, index) => {
+    if (!places.has(index)) return text.charAt(index);
+    return places.has(index - 1) ? '' : REMOVED;
+  });
+  return units.join('');
+};
+
+const without = (text: string, { credentials, hosts }: Confidential): string => {
+  const named = hosts.filter((host) => host !== '');
+  const rest = named.reduce((left, host) => left.replaceAll(host, REMOVED), text);
+  return credentials.reduce(withoutParts, rest);
+};
 
 const cap = (text: string): string =>
   text.length <= MAX_REASON ? text : `${text.slice(0, MAX_REASON - 1).trimEnd()}…`;
@@ -96,14 +135,11 @@ const cap = (text: string): string =>
  * without credentials, addresses, ids of accounts and control characters, at most 200 characters; undefined if
  * no letter is left.
  */
-export const cleanReason = (
-  words: string,
-  { request, secrets }: Confidential,
-): string | undefined => {
+export const cleanReason = (words: string, confidential: Confidential): string | undefined => {
   const text = words.slice(0, MAX_WORDS);
   const quotation = QUOTED_SENTENCE.exec(text)?.index ?? text.length;
-  const own = beforeEcho(text.slice(0, quotation), textsIn(request));
+  const own = beforeEcho(text.slice(0, quotation), confidential.request);
   const printable = own.replace(UNPRINTABLE, ' ');
-  const reason = redact(without(printable, secrets)).replace(/\s+/g, ' ').trim();
+  const reason = redact(without(printable, confidential)).replace(/\s+/g, ' ').trim();
   return /\p{L}/u.test(reason.replaceAll(REMOVED, '')) ? cap(reason) : undefined;
 };

@@ -4,7 +4,7 @@ import { cleanReason } from '../../../../lambdas/protocols/rejections/reason.ts'
 import { PROVIDER_ERRORS, textOf } from '../../../support/provider-errors.ts';
 import { fc } from '../../../support/seeds.ts';
 
-const NOTHING = { request: {}, secrets: [] };
+const NOTHING = { request: {}, credentials: [], hosts: [] };
 
 describe('the clean reason of a published provider error', () => {
   test.each(PROVIDER_ERRORS.map((error) => [error.id, error] as const))(
@@ -19,8 +19,8 @@ describe('the clean reason of a published provider error', () => {
 
 const PROMPT = 'The quarterly figures of Acme\nare confidential: revenue fell by 12 %.\n\nSay why.';
 const asked = { messages: [{ role: 'user', content: PROMPT }] };
-const cleaned = (words: string, secrets: string[] = []) =>
-  cleanReason(words, { request: asked, secrets });
+const cleaned = (words: string, credentials: string[] = [], request: object = asked) =>
+  cleanReason(words, { ...NOTHING, request, credentials });
 
 describe('a reason that echoes the request', () => {
   test.each([
@@ -57,21 +57,40 @@ describe('a reason that echoes the request', () => {
     };
     const words =
       "Invalid schema for function 'get_weather': 'additionalProperties' must be false.";
-    expect(cleanReason(words, { request, secrets: [] })).toBe(words);
+    expect(cleanReason(words, { ...NOTHING, request })).toBe(words);
   });
 
-  test('no run of 20 characters of any prompt is in the reason of a message that contains it', () => {
-    const text = fc.string({ unit: 'grapheme', minLength: 20, maxLength: 120 });
+  test('no 16 letters and digits of any prompt are in the reason of a message that contains it in any spelling', () => {
+    const letter = fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz0123456789éüñçøжщяλπωשםعمन한字の');
+    const between = fc.constantFrom('', '', '', ' ', '-', '_', '. ', '\n', '"', '\u200b', '\u00a0');
+    const spelled = fc.record({ letter, between, isUpper: fc.boolean(), other: between });
+    const lettersOf = (text: string) => text.replace(/[^\p{L}\p{N}]/gu, '').toLowerCase();
     fc.assert(
-      fc.property(text, fc.nat(40), (prompt, start) => {
-        const words = `Invalid value: ${prompt.slice(start)} is not allowed`;
-        const reason = cleanReason(words, { request: { prompt }, secrets: [] }) ?? '';
-        const runs = Array.from({ length: Math.max(0, prompt.length - 19) }, (_, at) =>
-          prompt.slice(at, at + 20),
-        );
-        expect(runs.filter((run) => reason.includes(run))).toEqual([]);
-      }),
+      fc.property(
+        fc.array(spelled, { minLength: 20, maxLength: 90 }),
+        fc.nat(40),
+        (units, from) => {
+          const prompt = units.map((one) => one.letter + one.between).join('');
+          const echo = units
+            .slice(from)
+            .map((one) => (one.isUpper ? one.letter.toUpperCase() : one.letter) + one.other)
+            .join('');
+          const reason = cleaned(`Invalid value: ${echo} is not allowed`, [], { prompt }) ?? '';
+          const letters = lettersOf(prompt);
+          const runs = Array.from({ length: Math.max(0, letters.length - 15) }, (_, at) =>
+            letters.slice(at, at + 16),
+          );
+          expect(runs.filter((run) => lettersOf(reason).includes(run))).toEqual([]);
+        },
+      ),
     );
+  });
+
+  test.each([
+    ['get_weather_today', "Invalid schema for function 'get_weather_today': must be closed"],
+    ['a red fox', 'Invalid schema: must be closed'],
+  ])('a text %j of the request that is short does not end the reason', (content, words) => {
+    expect(cleaned(words, [], { content })).toBe(words);
   });
 });
 
@@ -133,7 +152,7 @@ describe('hostile error texts', () => {
     const request = { content: part.repeat(Math.ceil(5_000_000 / part.length)) };
     interpretErrorBody(400, JSON.stringify({ error: { message: words } }));
     // A quadratic search of 64,000 characters in 5 MB would exceed the time limit of a test.
-    const reason = cleanReason(words, { request, secrets: [] }) ?? '';
+    const reason = cleanReason(words, { ...NOTHING, request }) ?? '';
     expect(reason.length).toBeLessThanOrEqual(200);
   });
 });
