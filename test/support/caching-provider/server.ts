@@ -25,7 +25,7 @@ type Options = {
   cache: CacheRules;
   clock: Clock;
   /** Of the request with this number, from 0. @default a word */
-  answer?: (index: number) => Said;
+  answer?: (index: number, body: string) => Said;
 };
 
 /**
@@ -51,7 +51,7 @@ export const startCachingProvider = async ({
   const respond = (response: ServerResponse, body: string, bill: Billed) => {
     const { read: cached, written5m, written1h } = bill;
     const usage = { input: tokensOf(bill), cached, written5m, written1h, output: OUTPUT_TOKENS };
-    const meant = { ...answer(log.length - 1), usage };
+    const meant = { ...answer(log.length - 1, body), usage };
     const isStream = JSON.parse(body).stream === true;
     const form = { isWhole: !isStream, isAscii: false, units: [64] };
     const { whole, streamed } = WRITERS[wire];
