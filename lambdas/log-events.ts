@@ -45,6 +45,10 @@ type Fields = {
   cacheReadTokens: number;
   /** Part of `inputTokens`. */
   cacheWriteTokens: number;
+  /** Part of `cacheWriteTokens`: those of the longer lifetime. */
+  cacheWriteLongTokens: number;
+  /** The provider's word for why a prompt was not read from its cache. */
+  cacheMissReason: string;
   /** Part of `outputTokens`. */
   reasoningTokens: number;
   outcome: 'finished' | 'abandoned' | 'failed';
@@ -94,6 +98,8 @@ type OfAnswer =
   | 'outputTokens'
   | 'cacheReadTokens'
   | 'cacheWriteTokens'
+  | 'cacheWriteLongTokens'
+  | 'cacheMissReason'
   | 'reasoningTokens'
   | 'outcome'
   | 'cut'

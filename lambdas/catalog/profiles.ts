@@ -1,18 +1,31 @@
 import * as z from 'zod/mini';
-import { MEDIA, type Profile, SAMPLING_FIELDS, THINKING_FORMS } from '../protocols/profile.ts';
+import {
+  CACHE_FIELDS,
+  CACHE_LIVES,
+  MEDIA,
+  type Profile,
+  SAMPLING_FIELDS,
+  THINKING_FORMS,
+} from '../protocols/profile.ts';
 
 /**
  * What the models of known vendors accept, by their documentation and their published refusals
  * (docs/providers.md#profiles). The name is that of the first model of a generation.
  */
-const EARLY_CLAUDE: Profile = { thinking: ['enabled', 'disabled'], effort: [] };
+const MARKED = { cacheMarks: '5m' } as const;
+const EARLY_CLAUDE: Profile = { ...MARKED, thinking: ['enabled', 'disabled'], effort: [] };
 const CLAUDE_5: Profile = {
+  ...MARKED,
   thinking: ['adaptive', 'disabled'],
   effort: ['low', 'medium', 'high', 'xhigh', 'max'],
   sampling: [],
   prefill: false,
 };
-const OPENAI = { maxTokensField: 'max_completion_tokens', metadata: 'stored' } as const;
+const OPENAI = {
+  maxTokensField: 'max_completion_tokens',
+  metadata: 'stored',
+  cacheFields: ['prompt_cache_key', 'prompt_cache_retention'],
+} as const;
 const GPT_5: Profile = { ...OPENAI, customTools: true, sampling: [] };
 const GPT_5_2: Profile = {
   ...OPENAI,
@@ -25,21 +38,22 @@ export const PRESETS = {
   'claude-4.5': EARLY_CLAUDE,
   'claude-opus-4.5': { ...EARLY_CLAUDE, effort: ['low', 'medium', 'high'] },
   'claude-4.6': {
+    ...MARKED,
     thinking: ['adaptive', 'enabled', 'disabled'],
     effort: ['low', 'medium', 'high', 'max'],
     prefill: false,
   },
-  'claude-4.7': CLAUDE_5,
-  'claude-5': CLAUDE_5,
-  'claude-fable-5': { ...CLAUDE_5, thinking: ['adaptive'] },
+  'claude-4.7': { ...CLAUDE_5, cacheMinimum: 2_048 },
+  'claude-5': { ...CLAUDE_5, cacheMinimum: 1_024 },
+  'claude-fable-5': { ...CLAUDE_5, cacheMinimum: 512, thinking: ['adaptive'] },
   'claude-haiku-5.5': CLAUDE_5,
   'claude-sonnet-5.5': {
     ...CLAUDE_5,
     thinking: ['adaptive', 'between_tools'],
     forcedTool: false,
   },
-  'claude-5.5': { ...CLAUDE_5, thinking: ['adaptive'], forcedTool: false },
-  'gpt-4': { metadata: 'stored', effort: [] },
+  'claude-5.5': { ...CLAUDE_5, cacheMinimum: 512, thinking: ['adaptive'], forcedTool: false },
+  'gpt-4': { metadata: 'stored', effort: [], cacheFields: ['prompt_cache_key'] },
   'o-series': { ...OPENAI, sampling: [], effort: ['low', 'medium', 'high'] },
   'gpt-5': { ...GPT_5, effort: ['minimal', 'low', 'medium', 'high'] },
   'gpt-5.1': { ...GPT_5_2, effort: ['none', 'low', 'medium', 'high'] },
@@ -50,6 +64,7 @@ export const PRESETS = {
     ...GPT_5,
     effort: ['none', 'low', 'medium', 'high', 'xhigh', 'max'],
     effortWithTools: false,
+    cacheFields: [...OPENAI.cacheFields, 'prompt_cache_options', 'prompt_cache_breakpoint'],
   },
   'gpt-oss': { effort: ['low', 'medium', 'high'] },
   deepseek: { reasoningHistory: 'required' },
@@ -60,9 +75,12 @@ export const PRESETS = {
     sampling: ['temperature', 'top_p', 'penalties'],
   },
   'kimi-k2.5': { reasoningHistory: 'required', sampling: [], forcedTool: false },
-  'grok-4': { sampling: ['temperature', 'top_p', 'logit_bias', 'logprobs'] },
+  'grok-4': {
+    sampling: ['temperature', 'top_p', 'logit_bias', 'logprobs'],
+    cacheKeyHeader: 'x-grok-conv-id',
+  },
   'minimax-m3': { thinking: ['adaptive', 'disabled'] },
-  mistral: { toolCallIds: 'short' },
+  mistral: { toolCallIds: 'short', cacheFields: ['prompt_cache_key'] },
 } satisfies Record<string, Profile>;
 
 export type PresetName = keyof typeof PRESETS;
@@ -91,6 +109,11 @@ const Members = z.strictObject({
   systemTurns: z.optional(z.literal('leading')),
   customTools: z.optional(z.boolean()),
   metadata: z.optional(z.literal('stored')),
+  cacheMarks: z.optional(z.union([z.enum(CACHE_LIVES), z.literal('off')])),
+  cacheMinimum: z.optional(z.int().check(z.nonnegative())),
+  cacheFields: z.optional(z.array(z.enum(CACHE_FIELDS))),
+  cacheWithout: z.optional(z.array(Word)),
+  cacheKeyHeader: z.optional(Word),
 });
 
 /** A target's profile in the catalog, read into its members. */

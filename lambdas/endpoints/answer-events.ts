@@ -52,6 +52,8 @@ export const createUsageRecorder = (estimateInput: () => number, note: Call['not
       inputEstimated: event.usage?.inputTokens ? undefined : true,
       cacheReadTokens: usage.cacheReadTokens,
       cacheWriteTokens: usage.cacheWriteTokens,
+      cacheWriteLongTokens: usage.cacheWriteLongTokens,
+      cacheMissReason: usage.cacheMissReason,
       reasoningTokens: usage.reasoningTokens,
     });
     return { ...event, usage };

@@ -1,4 +1,7 @@
 import type { Model, Target } from '../catalog/catalog.ts';
+import type { Marking } from '../protocols/cache/marks.ts';
+import { wireTargetOf } from '../protocols/protocol.ts';
+import { upstreamProtocols } from '../protocols/protocols.ts';
 import type { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import type { Recorder } from '../records/recorder.ts';
 import type { ReservedUnit } from '../stores/meter-store.ts';
@@ -137,6 +140,8 @@ const notedIn = ({ notes }: Call) => ({
   outputTokens: notes.outputTokens,
   cacheReadTokens: notes.cacheReadTokens,
   cacheWriteTokens: notes.cacheWriteTokens,
+  cacheWriteLongTokens: notes.cacheWriteLongTokens,
+  cacheMissReason: notes.cacheMissReason,
   reasoningTokens: notes.reasoningTokens,
   finish: notes.finish,
   isCut: notes.cut,
@@ -155,6 +160,17 @@ const estimateOf = ({ checked, attempts, isEstimated }: Parts) => {
   call.note({ estimatedInputTokens });
   const promptCounts = countPrompt(target)?.map(Math.round);
   return omitUndefined({ estimatedInputTokens, promptCounts });
+};
+
+const markingOf = ({ checked: { request, model }, attempts }: Parts): Marking | undefined => {
+  const target = attempts.form();
+  return (
+    target &&
+    upstreamProtocols[target.protocol].markingOf?.(
+      request,
+      wireTargetOf(target, model.max_output_tokens),
+    )
+  );
 };
 
 const recordOf = (
@@ -188,6 +204,7 @@ const recordOf = (
       costNanos: noted.inputTokens === undefined ? undefined : costNanosOf(model, noted),
       error: notes.fault ?? error?.code,
       isChargeLost: charge === 'lost' || undefined,
+      marking: markingOf(parts),
       awsRequestId,
       traceparent,
     }),

@@ -54,12 +54,14 @@ export type CheckDeps = {
   tokenizers: Tokenizers;
 };
 
-/** The decoded request, with its session. @throws ApiError 400 */
+/** The decoded request, with its session, and what may be added for caches. @throws ApiError 400 */
 const decode = ({ protocol, body, headers, caller }: Call): GenerationRequest => {
   const request = protocol.decodeRequest(body, headers);
   assertConsistent(request);
-  const session = sessionIdOf(caller.keyId, request, sessionOf(headers, body));
-  return { ...request, session };
+  const named = sessionOf(headers, body);
+  const session = sessionIdOf(caller.keyId, request, named);
+  if (headers['x-router-cache'] === 'off') return { ...request, session, isUnmarked: true };
+  return { ...request, session, ...(named && { cacheKey: session }) };
 };
 
 /** Runs every check that is free of quota. @throws ApiError 400, 404 */

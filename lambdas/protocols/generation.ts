@@ -140,6 +140,10 @@ export type GenerationRequest = {
   thinkingFrom?: string;
   /** Fields that chat has too, with its names and forms, from a caller of another protocol. */
   chatFields?: Record<string, unknown>;
+  /** What caches of the target may know the caller's session by; absent: it names none. */
+  cacheKey?: string;
+  /** The caller rejects what the router would add for caches. */
+  isUnmarked?: true;
   extras: Extras;
 };
 
@@ -149,6 +153,10 @@ export type Usage = {
   outputTokens: number;
   cacheReadTokens?: number;
   cacheWriteTokens?: number;
+  /** Part of `cacheWriteTokens`: those of the longer lifetime; absent if the upstream does not state lifetimes. */
+  cacheWriteLongTokens?: number;
+  /** Why a prompt was not read from the cache, in the upstream's word. */
+  cacheMissReason?: string;
   /** Part of `outputTokens`. */
   reasoningTokens?: number;
   /** What the upstream billed the tokens as, where chat states it. */

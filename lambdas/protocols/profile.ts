@@ -43,6 +43,16 @@ export type Profile = {
   metadata?: 'stored' | undefined;
   /** `leading`: the upstream accepts a system prompt only before the conversation. */
   systemTurns?: 'leading' | undefined;
+  /** On messages: how long the marks live that requests without any get; absent: they get none. */
+  cacheMarks?: CacheLife | 'off' | undefined;
+  /** Tokens of the shortest prompt that the model caches. @default 4,096, the most of any model */
+  cacheMinimum?: number | undefined;
+  /** On chat: the members about caches that the target is known to take, so that they stand for those of other protocols. */
+  cacheFields?: readonly CacheField[] | undefined;
+  /** Members about caches that it rejects, `ttl` and others of a mark among them. */
+  cacheWithout?: readonly string[] | undefined;
+  /** On chat: the header by which the provider keeps a session on the server that has its prompts. */
+  cacheKeyHeader?: string | undefined;
 };
 
 /** The forms that several generations of models have. */
@@ -60,6 +70,18 @@ export const SAMPLING_FIELDS = [
   'logprobs',
 ] as const;
 export type SamplingField = (typeof SAMPLING_FIELDS)[number];
+
+export const CACHE_LIVES = ['5m', '1h'] as const;
+export type CacheLife = (typeof CACHE_LIVES)[number];
+
+export const CACHE_FIELDS = [
+  'prompt_cache_key',
+  'prompt_cache_options',
+  'prompt_cache_retention',
+  'prompt_cache_breakpoint',
+  'cache_control',
+] as const;
+export type CacheField = (typeof CACHE_FIELDS)[number];
 
 export const MEDIA = ['image', 'pdf', 'audio', 'video'] as const;
 export type Medium = (typeof MEDIA)[number];

@@ -2,6 +2,7 @@ import type { Bytes } from '../support/bytes.ts';
 import type { ApiError } from '../support/errors.ts';
 import type { Json } from './bytes/json.ts';
 import type { Edit } from './bytes/splice.ts';
+import type { Marking } from './cache/marks.ts';
 import type { Generation, GenerationEvent, GenerationRequest, ResponseMeta } from './generation.ts';
 import type { Profile } from './profile.ts';
 import type { CallerProtocolName, ProtocolName, UpstreamProtocolName } from './protocol-name.ts';
@@ -153,6 +154,9 @@ export type UpstreamProtocol = {
   };
   /** The target's static headers with those that the request adds. */
   headers?(request: GenerationRequest, target: WireTarget): HeaderMap;
+
+  /** Who marks what the target caches of the request, and why. */
+  markingOf?(request: GenerationRequest, target: WireTarget): Marking;
 
   /** @throws ApiError 400 when no part of the conversation has a form in this protocol. */
   encodeRequest(request: GenerationRequest, target: WireTarget): Record<string, unknown>;

@@ -46,6 +46,7 @@ const usageOf = (record: RequestRecord) =>
   omitUndefined({
     estimated_input_tokens: record.estimatedInputTokens,
     ...publicUsage<number | undefined>(record),
+    cache_write_long_tokens: record.cacheWriteLongTokens,
   });
 
 /** One line of a list. */
@@ -76,6 +77,9 @@ const detailsOf = (record: RequestRecord, isWithReason: boolean) => {
     charged_why: whyCharged(record),
     next,
     usage: usageOf(record),
+    cache_marks: record.marking?.by ?? null,
+    cache_marks_why: record.marking?.why ?? null,
+    cache_miss_reason: record.cacheMissReason ?? null,
     attempts: record.attempts.map((attempt) => publicAttempt(attempt, isWithReason)),
     timeline: timelineOf(isWithReason ? record : withoutReasons(record)),
     traceparent: record.traceparent ?? null,

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { nameOf, type Target } from '../catalog/catalog.ts';
 import { asRecord } from '../protocols/bytes/json.ts';
+import { hasMarks } from '../protocols/cache/members.ts';
 import { thinksAt } from '../protocols/fit-request.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import { levelsAmong } from '../protocols/profile.ts';
@@ -53,11 +54,17 @@ type Form = {
 const isEffortInvented = ({ reasoning }: GenerationRequest): boolean =>
   reasoning?.effort !== undefined && levelsAmong([reasoning.effort]).length === 0;
 
+/** Marks of the caller stay as they are: its provider's rule is the caller's to know. */
+const isOfCallersMarks = ({ member }: ModelDifference, request: GenerationRequest): boolean =>
+  member === 'marks' && hasMarks(request);
+
 /** The form that a rejection leaves; undefined if it names no difference, or if that form was rejected, too. */
 const nextForm = (form: Form, error: unknown): Form | undefined => {
   const difference = differenceOf(error);
-  if (!difference || isEffortInvented(form.first.request)) return undefined;
-  const named = [...form.named, narrowed(difference, thinksAt(form.first.request))];
+  const { request } = form.first;
+  if (!difference || isEffortInvented(request)) return undefined;
+  if (isOfCallersMarks(difference, request)) return undefined;
+  const named = [...form.named, narrowed(difference, thinksAt(request))];
   const call = heal(form.first, named);
   const rejected = [...form.rejected, sentBy(form.call)];
   const next = sentBy(call);

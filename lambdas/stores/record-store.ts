@@ -50,6 +50,12 @@ export type RequestRecord = {
   outputTokens?: number;
   cacheReadTokens?: number;
   cacheWriteTokens?: number;
+  /** Part of `cacheWriteTokens`: those of the longer lifetime. */
+  cacheWriteLongTokens?: number;
+  /** The provider's word for why a prompt was not read from its cache. */
+  cacheMissReason?: string;
+  /** Who marked the prefixes that the target caches, and why. */
+  marking?: { by: 'caller' | 'router' | 'none'; why: string };
   /** Part of `outputTokens`. */
   reasoningTokens?: number;
   /** Cost at the catalog's prices, in billionths of a US dollar. */

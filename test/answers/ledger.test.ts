@@ -117,7 +117,7 @@ const isRead = (path: string): boolean =>
 
 /** Paths of what is lost in silence, and of what is sent and named as lost. */
 const faultsOf = async (pair: Pair, body: Json, sent: string, named: string[]) => {
-  const { harmless } = ledgerOf({ ...pair, received: body, strict: () => true });
+  const { harmless } = ledgerOf({ ...pair, received: body, strict: () => true, cache: () => [] });
   const faults: string[] = [];
   for (const { path, value } of leavesOf(body)) {
     if (isRead(path)) continue;

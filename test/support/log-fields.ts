@@ -79,6 +79,8 @@ export const LOG_FIELDS: Record<'level' | 'event' | keyof LogFields, Check> = {
   outputTokens: number,
   cacheReadTokens: number,
   cacheWriteTokens: number,
+  cacheWriteLongTokens: number,
+  cacheMissReason: text(WORD),
   reasoningTokens: number,
   outcome: text(/^(?:finished|abandoned|failed)$/),
   cut: flag,

@@ -18,6 +18,9 @@ export const withEdit = (value: unknown, { path, ...edit }: Edit): unknown => {
   return copy;
 };
 
+export const withEdits = (value: Json, edits: Edit[]): Json =>
+  edits.reduce<Json>((edited, edit) => withEdit(edited, edit) as Json, value);
+
 /** Clients write null for what they do not set; some providers reject it. */
 export const withoutNulls = (received: Json, path: Edit['path'] = [], kept?: string): Edit[] => {
   const edits: Edit[] = [];

@@ -2,6 +2,7 @@ import { setMember, withoutNulls } from '../bytes/edits.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { isSameJson } from '../bytes/numbers.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
+import { rejectedMembers, sessionKey } from '../cache/members.ts';
 import type { GenerationRequest } from '../generation.ts';
 import type { WireTarget } from '../protocol.ts';
 import { usesFunctions } from './functions.ts';
@@ -114,6 +115,16 @@ const tools = ({ received, request, fitted, target }: Context): Edit[] => {
   ];
 };
 
+const CACHE_FIELDS = ['prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention'];
+
+const caching = ({ received, request, target }: Context): Edit[] => {
+  const key = sessionKey(request, target);
+  return [
+    ...(key === undefined ? [] : [set(['prompt_cache_key'], key)]),
+    ...rejectedMembers(received, target),
+  ];
+};
+
 /** Each may touch only these paths: a law holds them to it. */
 export const EDITS: { paths: string[]; of(context: Context): Edit[] }[] = [
   { paths: ['*'], of: unsent },
@@ -128,6 +139,7 @@ export const EDITS: { paths: string[]; of(context: Context): Edit[] }[] = [
   { paths: ['response_format'], of: responseFormat },
   { paths: TOOL_FIELDS, of: tools },
   { paths: ['messages'], of: historyEdits },
+  { paths: [...CACHE_FIELDS, 'messages', 'tools', 'cache_control'], of: caching },
 ];
 
 export const editsOf = (

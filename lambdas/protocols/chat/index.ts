@@ -1,3 +1,4 @@
+import { hasMarks } from '../cache/members.ts';
 import { type CallerProtocol, credentialHeader, type UpstreamProtocol } from '../protocol.ts';
 import { relaying } from '../streams/relay.ts';
 import { streamDecoder } from './decode-stream.ts';
@@ -6,7 +7,7 @@ import { streamEncoder } from './encode-stream.ts';
 import { encodeError, encodeStreamError } from './error.ts';
 import { NAME } from './name.ts';
 import { createRelay } from './relay.ts';
-import { cannotSay, decodeRequest, encodeRequest, losses } from './request.ts';
+import { cannotSay, decodeRequest, encodeRequest, headersFor, losses } from './request.ts';
 import { decodeResponse, encodeResponse } from './response.ts';
 
 /** The chat-completions protocol, of callers and of targets. */
@@ -33,4 +34,7 @@ export const chat: CallerProtocol & UpstreamProtocol & { name: typeof NAME } = {
   }),
   cannotSay,
   losses,
+  headers: headersFor,
+  markingOf: (request) =>
+    hasMarks(request) ? { by: 'caller', why: 'sent' } : { by: 'none', why: 'automatic' },
 };

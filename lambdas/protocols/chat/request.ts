@@ -1,13 +1,22 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { parseWire } from '../../support/schema.ts';
-import { asRecord, listOf } from '../bytes/json.ts';
+import { withEdits } from '../bytes/edits.ts';
+import { asRecord, type Json, listOf } from '../bytes/json.ts';
+import {
+  cacheLosses,
+  createCacheLosses,
+  knownFields,
+  rejectedMembers,
+  sessionKey,
+  withMarksFor,
+} from '../cache/members.ts';
 import { type Fitted, fitRequest, fitSchema, partsRefused } from '../fit-request.ts';
 import type { DocumentBlock, GenerationRequest } from '../generation.ts';
 import { extraFieldsFor, makeExtras, partsBeyond } from '../ledger/extras.ts';
 import { PATHS } from '../ledger/fates.ts';
 import { essentialBeyond, lossesBeyond } from '../ledger/ledger.ts';
 import { effortOfBudget, fitEffort, type Profile } from '../profile.ts';
-import type { WireTarget } from '../protocol.ts';
+import type { HeaderMap, WireTarget } from '../protocol.ts';
 import { lostGrammar, withoutCustomTools } from '../tools/custom.ts';
 import { withReasoningHistory, withShortCallIds } from './compat.ts';
 import { MARK } from './functions.ts';
@@ -166,10 +175,12 @@ export const losses = (
   received: unknown,
 ): string[] => [
   ...fitTo(request, target).dropped,
+  ...(request.extras.protocol === NAME ? cacheLosses(received, target) : []),
   ...lossesBeyond(NAME, request, received, {
     strict: (schema) => isStrictSchema(fitSchema(schema, target)),
     thinking: ({ text, signature }) =>
       target.reasoningHistory !== 'refused' && !signature && text !== '',
+    cache: createCacheLosses(request, { to: NAME, profile: target }),
   }),
 ];
 
@@ -178,16 +189,17 @@ export const encodeRequest = (
   original: GenerationRequest,
   target: WireTarget,
 ): Record<string, unknown> => {
-  const { request } = fitTo(original, target);
+  const fitted = fitTo(original, target).request;
+  const request = withMarksFor(fitted, { to: NAME, profile: target });
   const {
     max_completion_tokens: newerName,
     stream_options: options,
     functions: _mark,
     ...fields
-  } = { ...request.chatFields, ...extraFieldsFor(NAME, request.extras) };
+  } = { ...knownFields(request.chatFields, target), ...extraFieldsFor(NAME, request.extras) };
   const sameProtocol = request.extras.protocol === NAME;
   const tokensField = newerName === undefined ? 'max_tokens' : 'max_completion_tokens';
-  return omitUndefined({
+  const wire: Json = omitUndefined({
     ...fields,
     model: target.model,
     messages: encodeTurns(withReasoningHistory(withShortCallIds(request, target), target)),
@@ -205,8 +217,17 @@ export const encodeRequest = (
       request.responseFormat && encodeResponseFormat(request.responseFormat, sameProtocol),
     reasoning_effort: request.reasoning?.effort,
     user: encodeUser(request),
+    prompt_cache_key: fields.prompt_cache_key ?? sessionKey(request, target),
   });
+  return withEdits(wire, rejectedMembers(wire, target));
 };
+
+/** The target's headers, with that of the session if the provider has one. */
+export const headersFor = ({ cacheKey }: GenerationRequest, target: WireTarget): HeaderMap => ({
+  ...target.headers,
+  ...(target.cacheKeyHeader !== undefined &&
+    cacheKey !== undefined && { [target.cacheKeyHeader]: cacheKey }),
+});
 
 /** The vendor's limit. */
 const MAX_STOPS = 4;

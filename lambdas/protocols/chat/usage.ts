@@ -28,6 +28,7 @@ const decodeUsage = (value: unknown): Usage | undefined => {
         asCount(wire.prompt_cache_hit_tokens) ??
         asCount(wire.cached_tokens),
       cacheWriteTokens: asCount(prompt?.cache_write_tokens),
+      cacheWriteLongTokens: asCount(asRecord(prompt?.cache_write_tokens_details)?.ttl_12h_tokens),
       reasoningTokens: reasoning,
     }),
   };

@@ -1,5 +1,6 @@
 import { isRecord } from '../../support/readers.ts';
 import { asRecord, type Json } from '../bytes/json.ts';
+import type { CachePlace, createCacheLosses } from '../cache/members.ts';
 import type { Extras, GenerationRequest, ThinkingBlock } from '../generation.ts';
 import type { ProtocolName, UpstreamProtocolName } from '../protocol-name.ts';
 import { keptThinking } from '../thinking/origin.ts';
@@ -29,9 +30,14 @@ const pathOf = (steps: string[]): string => {
 };
 
 /** What of a value has a form in a target's protocol. */
-type Forms = { strict(schema: Json): boolean; thinking(block: ThinkingBlock): boolean };
+type Forms = {
+  strict(schema: Json): boolean;
+  thinking(block: ThinkingBlock): boolean;
+  /** What is lost of a member about caches. */
+  cache: ReturnType<typeof createCacheLosses>;
+};
 
-type Walk = Pick<Forms, 'strict'> & {
+type Walk = Pick<Forms, 'strict' | 'cache'> & {
   to: UpstreamProtocolName;
   /** Where the walk is: a path is built of it for what is lost only. */
   steps: string[];
@@ -79,11 +85,18 @@ const walkInside = (row: Exclude<Row, Fate>, value: object, walk: Walk): void =>
   else walk.note(walk.steps, false);
 };
 
+const walkCache = (at: CachePlace, value: unknown, walk: Walk, owner: Json): void => {
+  const { steps, cache } = walk;
+  for (const name of cache(at, steps.at(-1) ?? '', value, owner)) {
+    walk.note(name === '' ? steps : [...steps, name], false);
+  }
+};
+
 const NO_ARGUMENTS = { type: 'object', properties: {} };
 
 /** Whether the loss of a member of `owner` is harmless; undefined if a target gets it. */
 const isHarmless = (
-  fate: Fate,
+  fate: Exclude<Fate, { is: 'cache' }>,
   value: unknown,
   { to, strict }: Walk,
   owner: Json,
@@ -105,6 +118,9 @@ const walkRow = (row: Row | undefined, value: unknown, walk: Walk, owner: Json =
     case 'kinds':
       // A text in place of parts is carried.
       if (typeof value === 'object') walkInside(row, value, walk);
+      return;
+    case 'cache':
+      walkCache(row.at, value, walk, owner);
       return;
     default: {
       const harmless = row ? isHarmless(row, value, walk, owner) : false;
@@ -158,7 +174,7 @@ export const lossesBeyond = (
   const { protocol: from } = request.extras;
   if (from === to) return [];
   return [
-    ...ledgerOf({ from, to, received, strict: forms.strict }).named,
+    ...ledgerOf({ from, to, received, strict: forms.strict, cache: forms.cache }).named,
     ...lostThinking(request, forms),
   ];
 };

@@ -15,7 +15,7 @@ import { decodeFinishReason } from './finish-reason.ts';
 import { NAME } from './name.ts';
 import { createBlockReader } from './stream-reader.ts';
 import { createSum } from './sum.ts';
-import { decodeUsage, mergeUsage, readUsage, type WireUsage } from './usage.ts';
+import { decodeUsage, mergeUsage, readMessageUsage, readUsage, type WireUsage } from './usage.ts';
 
 /** A repeated `message_start` is accepted (some proxies send it twice), one of another message is not. */
 const assertSameMessage = (current: string | undefined, id: string | undefined) => {
@@ -38,7 +38,7 @@ const createMessageReader = (request: GenerationRequest) => {
     const messageId = asString(message?.id);
     assertSameMessage(id, messageId);
     id ??= messageId;
-    usage = mergeUsage(usage, readUsage(message?.usage));
+    usage = mergeUsage(usage, readMessageUsage(message));
     writer.start(decodeUsage(usage));
   };
 

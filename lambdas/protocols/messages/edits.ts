@@ -2,6 +2,7 @@ import { isBlankText, setMember, withoutNulls } from '../bytes/edits.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { isSameJson } from '../bytes/numbers.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
+import { rejectedMembers } from '../cache/members.ts';
 import type { GenerationRequest, NativeTool, Tool } from '../generation.ts';
 import { noContent } from '../ledger/assert-consistent.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
@@ -10,6 +11,7 @@ import { ownSignature } from '../thinking/origin.ts';
 import { originalTool } from './client-tools.ts';
 import { withCallerBetas } from './headers.ts';
 import { needsRepair } from './history.ts';
+import { vendorMessageId } from './ids.ts';
 import { NAME } from './name.ts';
 import { encodeEffort, fitTo } from './request.ts';
 import { encodeThinking } from './thinking.ts';
@@ -238,6 +240,15 @@ const history = (context: Context): Edit[] => {
   return [...edits, ...system(context)];
 };
 
+const caching = ({ received, target }: Context): Edit[] => rejectedMembers(received, target);
+
+/** The message to compare with is named by the vendor's id. */
+const diagnostics = ({ received }: Context): Edit[] => {
+  const sent = asString(asRecord(received.diagnostics)?.previous_message_id) ?? '';
+  const id = vendorMessageId(sent);
+  return id === sent ? [] : [set(['diagnostics', 'previous_message_id'], id)];
+};
+
 /** Each may touch only these paths: a law holds them to it. */
 export const EDITS: { paths: string[]; of(context: Context): Edit[] }[] = [
   { paths: ['*', 'safeguards'], of: unsent },
@@ -250,6 +261,8 @@ export const EDITS: { paths: string[]; of(context: Context): Edit[] }[] = [
   { paths: ['tools', 'tool_choice'], of: tools },
   { paths: ['stop_sequences'], of: stops },
   { paths: ['messages', 'system'], of: history },
+  { paths: ['tools', 'messages', 'system', 'cache_control'], of: caching },
+  { paths: ['diagnostics'], of: diagnostics },
 ];
 
 export const editsOf = (

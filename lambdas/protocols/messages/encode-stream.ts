@@ -11,7 +11,7 @@ import type { EventEncoder } from '../protocol.ts';
 import { type BlockEvent, type BlockWriter, createSequencer } from '../streams/sequencer.ts';
 import type { SseEvent, SseMessage } from '../streams/sse.ts';
 import { encodeFinishReason } from './finish-reason.ts';
-import { responseToolId } from './ids.ts';
+import { messageId, responseToolId } from './ids.ts';
 import { NAME } from './name.ts';
 import { encodeMessageUsage, encodeUsage } from './usage.ts';
 
@@ -104,7 +104,7 @@ const createBlockWriter = (): BlockWriter => {
 
 const isWritable = (head: BlockHead): boolean => head.type !== 'native' || head.protocol === NAME;
 
-export const streamEncoder = (_request: GenerationRequest, meta: ResponseMeta): EventEncoder => {
+export const streamEncoder = (request: GenerationRequest, meta: ResponseMeta): EventEncoder => {
   const { id, model, estimateInput } = meta;
   const blocks = createSequencer(createBlockWriter(), isWritable);
 
@@ -112,7 +112,7 @@ export const streamEncoder = (_request: GenerationRequest, meta: ResponseMeta): 
     // SDKs and agents read the input size from this event.
     const counts: Usage = { inputTokens: 0, outputTokens: 0, ...usage };
     const fields = {
-      id: `msg_${id}`,
+      id: messageId(id, request),
       type: 'message',
       role: 'assistant',
       model,

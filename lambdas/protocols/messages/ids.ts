@@ -1,3 +1,5 @@
+import { asRecord, asString, type Json } from '../bytes/json.ts';
+import type { GenerationRequest } from '../generation.ts';
 import { type CallId, carryingId, isCarrier, readCarriedId } from '../tools/carried-ids.ts';
 import { NAME } from './name.ts';
 
@@ -28,6 +30,25 @@ export const readToolId = (wireId: string): CallId => {
   const id = decode(wireId.slice(MARK.length));
   return wireToolId(id) === wireId ? { id } : { id: wireId };
 };
+
+// --- messages ---
+
+const PREFIX = 'msg_';
+
+/**
+ * The id of a response; for a caller who asks for diagnostics of caches it holds the vendor's, which the next request names.
+ * `sent`: the vendor's message.
+ */
+export const messageId = (id: string, { extras }: GenerationRequest, sent?: Json): string => {
+  const own = asString(sent?.id);
+  return asRecord(extras.fields.diagnostics) && own?.startsWith(PREFIX)
+    ? `${PREFIX}${id}_${own.slice(PREFIX.length)}`
+    : PREFIX + id;
+};
+
+/** The vendor's id in one of `messageId`; any other id unchanged. */
+export const vendorMessageId = (id: string): string =>
+  id.replace(/^msg_[0-9A-Za-z]+_(?=.)/, PREFIX);
 
 /** The original id of a wire id. */
 export const plainToolId = (wireId: string): string => readToolId(wireId).id;

@@ -1,4 +1,5 @@
 import { asCount, asRecord } from '../bytes/json.ts';
+import { markingOf } from '../cache/marks.ts';
 import {
   type CallerProtocol,
   credentialHeader,
@@ -36,7 +37,7 @@ export const messages: CallerProtocol & UpstreamProtocol & { name: typeof NAME }
   encodeResponse,
   streamDecoder,
   streamEncoder: (request, meta) => ({
-    ...relaying(streamEncoder(request, meta), createRelay()),
+    ...relaying(streamEncoder(request, meta), createRelay(request)),
     fail: encodeStreamError,
   }),
   encodeError,
@@ -54,4 +55,5 @@ export const messages: CallerProtocol & UpstreamProtocol & { name: typeof NAME }
   cannotSay,
   losses,
   headers: headersFor,
+  markingOf,
 };

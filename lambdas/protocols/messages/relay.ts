@@ -2,9 +2,10 @@ import { isEmpty } from '../../support/omit-undefined.ts';
 import { asRecord, asString, type Json } from '../bytes/json.ts';
 import { editsOver, hide } from '../bytes/overlay.ts';
 import { type Edit, set } from '../bytes/splice.ts';
-import type { BlockHead, GenerationEvent } from '../generation.ts';
+import type { BlockHead, GenerationEvent, GenerationRequest } from '../generation.ts';
 import { type Decoded, edited, type Relay } from '../streams/relay.ts';
 import type { SseMessage } from '../streams/sse.ts';
+import { messageId } from './ids.ts';
 
 /** An event of the upstream's, parsed. */
 type Event = { data: string; value: Json };
@@ -30,11 +31,14 @@ const CONTENT = new Map([
 const AT_END = ['container', 'stop_details', 'stop_reason', 'stop_sequence'];
 
 /** The router's names and, for an input that the upstream did not count, its estimate. */
-const startEdits = (value: Json, encoded: SseMessage[]): Edit[] => {
+const startEdits = (value: Json, encoded: SseMessage[], request: GenerationRequest): Edit[] => {
   const message = asRecord(value.message) ?? {};
+  const wanted = encodedValue(encoded[0]);
+  const own = asRecord(wanted.message) ?? {};
+  const id = messageId(String(own.id).replace('msg_', ''), request, message);
   const early = AT_END.filter((name) => message[name] != null);
   return [
-    ...editsOver(value, encodedValue(encoded[0])),
+    ...editsOver(value, { ...wanted, message: { ...own, id } }),
     ...early.map((name) => set(['message', name], null)),
   ];
 };
@@ -134,7 +138,7 @@ const createBlockRelay = () => {
 };
 
 /** Relays the events of one message. Its end waits for the counts. */
-export const createRelay = (): Relay => {
+export const createRelay = (request: GenerationRequest): Relay => {
   const blocks = createBlockRelay();
   let isStarted = false;
   let end: Event | undefined;
@@ -143,7 +147,7 @@ export const createRelay = (): Relay => {
     // Some proxies send it twice.
     if (isStarted) return [];
     isStarted = true;
-    return [sendEdited(event, startEdits(event.value, encoded))];
+    return [sendEdited(event, startEdits(event.value, encoded, request))];
   };
 
   const endMessage = (event: Event): Sent => {

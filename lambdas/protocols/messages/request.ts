@@ -1,7 +1,10 @@
 import { invalidRequest } from '../../support/errors.ts';
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import { parseWire } from '../../support/schema.ts';
-import { asRecord, listOf } from '../bytes/json.ts';
+import { withEdits } from '../bytes/edits.ts';
+import { asRecord, type Json, listOf } from '../bytes/json.ts';
+import { markingOf, marksOf } from '../cache/marks.ts';
+import { cacheLosses, createCacheLosses, rejectedMembers, withMarksFor } from '../cache/members.ts';
 import { type Fitted, fitRequest, fitSchema, partsRefused } from '../fit-request.ts';
 import type { DocumentBlock, GenerationRequest, Reasoning } from '../generation.ts';
 import { extraFieldsFor, makeExtras, partsBeyond } from '../ledger/extras.ts';
@@ -194,12 +197,15 @@ export const losses = (
 ): string[] => {
   const target = withCallerBetas(catalogTarget, original);
   const { request, dropped } = fitTo(original, target);
+  const isOwn = original.extras.protocol === NAME;
   return [
     ...dropped,
     ...lostSampling(request, target),
+    ...(isOwn ? cacheLosses(received, target, original.turns) : []),
     ...lossesBeyond(NAME, request, received, {
       strict: (schema) => isWithinStrict(fitSchema(schema, target)),
       thinking: ({ signature }) => Boolean(signature),
+      cache: createCacheLosses(original, { to: NAME, profile: target }),
     }),
     ...lostSettings(request, target),
     ...lostGrammar(request),
@@ -213,7 +219,8 @@ export const encodeRequest = (
   catalogTarget: WireTarget,
 ): Record<string, unknown> => {
   const target = withCallerBetas(catalogTarget, original);
-  const { request } = fitTo(original, target);
+  const fitted = fitTo(original, target).request;
+  const request = withMarksFor(fitted, { to: NAME, profile: target });
   const passthrough = extraFieldsFor(NAME, request.extras);
   const {
     thinking: _thinking,
@@ -231,7 +238,7 @@ export const encodeRequest = (
     target,
     cap,
   });
-  return omitUndefined({
+  const wire: Json = omitUndefined({
     ...fields,
     model: target.model,
     ...encodeTurns(withInstruction(request), target),
@@ -246,6 +253,9 @@ export const encodeRequest = (
     context_management: contextManagement,
     metadata: mergeField(metadata, encodeUser(request)),
   });
+  const { by, why } = markingOf(original, target);
+  const marked = by === 'router' ? withEdits(wire, marksOf(wire, why)) : wire;
+  return withEdits(marked, rejectedMembers(marked, target));
 };
 
 /** The vendor reads PDFs and plain text only. */

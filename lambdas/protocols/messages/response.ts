@@ -12,10 +12,10 @@ import { withBody } from '../streams/event-writer.ts';
 import { parseArguments } from './content.ts';
 import { streamDecoder } from './decode-stream.ts';
 import { decodeFinishReason, encodeFinishReason } from './finish-reason.ts';
-import { responseToolId } from './ids.ts';
+import { messageId, responseToolId } from './ids.ts';
 import { NAME } from './name.ts';
 import { createBlockReader } from './stream-reader.ts';
-import { decodeUsage, encodeMessageUsage, readUsage } from './usage.ts';
+import { decodeUsage, encodeMessageUsage, readMessageUsage } from './usage.ts';
 
 /** The events of one block of a whole message. */
 const eventsOfBlock = (block: Json, index: number): Json[] => {
@@ -75,7 +75,7 @@ export const decodeResponse = (
     blocks.start(String(index), asRecord(block) ?? {});
     blocks.stop(String(index));
   });
-  writer.finish(reason, decodeUsage(readUsage(wire.usage)));
+  writer.finish(reason, decodeUsage(readMessageUsage(wire)));
   const events = writer.drain();
   return isSame ? withBody(events, omitUndefined({ text, value: wire })) : events;
 };
@@ -113,12 +113,12 @@ const encodeBlock = (block: AnswerBlock, isEdit: boolean): Json[] => {
 
 export const encodeResponse = (
   { blocks, reason, usage, body }: Generation,
-  _request: GenerationRequest,
+  request: GenerationRequest,
   meta: ResponseMeta,
 ): Record<string, unknown> => {
   const counts = usage ?? { inputTokens: 0, outputTokens: 0 };
   return {
-    id: `msg_${meta.id}`,
+    id: messageId(meta.id, request, body?.value),
     type: 'message',
     role: 'assistant',
     model: meta.model,

@@ -7,6 +7,8 @@ export type WireUsage = {
   input?: number;
   cacheRead?: number;
   cacheWrite?: number;
+  cacheWriteLong?: number;
+  cacheMissReason?: string;
   output?: number;
   thinking?: number;
 };
@@ -18,9 +20,22 @@ export const readUsage = (value: unknown): WireUsage => {
     input: asCount(wire?.input_tokens),
     cacheRead: asCount(wire?.cache_read_input_tokens),
     cacheWrite: asCount(wire?.cache_creation_input_tokens),
+    cacheWriteLong: asCount(asRecord(wire?.cache_creation)?.ephemeral_1h_input_tokens),
     output: asCount(wire?.output_tokens),
     thinking: asCount(asRecord(wire?.output_tokens_details)?.thinking_tokens),
   });
+};
+
+/** A kind of the vendor's, and no text. */
+const KIND = /^\w{1,40}$/;
+
+/** The same with why the cache was not read, which a message states next to its counts. */
+export const readMessageUsage = (message: Json | undefined): WireUsage => {
+  const reason = asRecord(asRecord(message?.diagnostics)?.cache_miss_reason)?.type;
+  return {
+    ...readUsage(message?.usage),
+    ...(typeof reason === 'string' && KIND.test(reason) && { cacheMissReason: reason }),
+  };
 };
 
 export const mergeUsage = (earlier: WireUsage, later: WireUsage): WireUsage => ({
@@ -30,7 +45,7 @@ export const mergeUsage = (earlier: WireUsage, later: WireUsage): WireUsage => (
 
 /** The canonical counts. Undefined: the upstream sent no counts. */
 export const decodeUsage = (wire: WireUsage): Usage | undefined => {
-  const { input, cacheRead, cacheWrite, output, thinking } = wire;
+  const { input, cacheRead, cacheWrite, cacheWriteLong, cacheMissReason, output, thinking } = wire;
   if (input === undefined && output === undefined) return undefined;
   return {
     inputTokens: (input ?? 0) + (cacheRead ?? 0) + (cacheWrite ?? 0),
@@ -38,6 +53,8 @@ export const decodeUsage = (wire: WireUsage): Usage | undefined => {
     ...omitUndefined({
       cacheReadTokens: cacheRead,
       cacheWriteTokens: cacheWrite,
+      cacheWriteLongTokens: cacheWriteLong,
+      cacheMissReason,
       reasoningTokens: thinking,
     }),
   };
@@ -62,9 +79,17 @@ export const encodeUsage = (usage: Usage, estimate: () => number): Json => {
   };
 };
 
+const byLifetime = ({ cacheWriteTokens = 0, cacheWriteLongTokens: long }: Usage) =>
+  long === undefined
+    ? null
+    : {
+        ephemeral_5m_input_tokens: Math.max(0, cacheWriteTokens - long),
+        ephemeral_1h_input_tokens: long,
+      };
+
 /** The usage of a whole message, with the fields about the service. */
 export const encodeMessageUsage = (usage: Usage, estimate: () => number): Json => ({
-  cache_creation: null,
+  cache_creation: byLifetime(usage),
   inference_geo: null,
   service_tier: null,
   speed: null,

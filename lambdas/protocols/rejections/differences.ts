@@ -15,7 +15,7 @@ export type ModelDifference =
   | { member: 'thinking'; without: ThinkingForm[]; use: ThinkingForm[] }
   /** `whenThinking`: perhaps only where the model thinks. */
   | { member: 'sampling'; without: readonly SamplingField[]; whenThinking?: true }
-  | { member: 'betas' | 'versions'; without: string[] }
+  | { member: 'betas' | 'versions' | 'cache'; without: string[] }
   | { member: 'effort'; only: readonly string[] }
   | {
       member: 'effortWithTools' | 'forcedTool' | 'samplingWithEffort' | 'customTools';
@@ -28,11 +28,17 @@ export type ModelDifference =
   | { member: 'maxTokensField'; is: 'max_tokens' | 'max_completion_tokens' }
   | OfRequest;
 
-/** Of one request, not of the model: the thinking in its history is not valid, or it thinks and may not force a tool. */
-type OfRequest = { member: 'history' } | { member: 'toolChoice' };
+/**
+ * Of one request, not of the model: the thinking in its history is not valid, it thinks and may not force a tool, or a block
+ * may not be marked.
+ */
+type OfRequest =
+  | { member: 'history' }
+  | { member: 'toolChoice' }
+  | { member: 'marks'; without: string[] };
 
 export const isOfModel = ({ member }: ModelDifference): boolean =>
-  member !== 'history' && member !== 'toolChoice';
+  !['history', 'toolChoice', 'marks'].includes(member);
 
 /** The difference that rejections with these words name; `found` is what the groups matched. */
 type Rule = [words: RegExp, read: (...found: string[]) => ModelDifference | undefined];
@@ -87,6 +93,9 @@ const versionsWithout = (version = ''): ModelDifference => ({
   member: 'versions',
   without: [version],
 });
+
+const cacheWithout = (name = ''): ModelDifference => ({ member: 'cache', without: [name] });
+const marksWithout = (name = ''): ModelDifference => ({ member: 'marks', without: [name] });
 
 const capIs = (is: 'max_tokens' | 'max_completion_tokens') => (): ModelDifference => ({
   member: 'maxTokensField',
@@ -178,6 +187,16 @@ const RULES: Rule[] = [
   [/unsupported beta header:? (\S{1,80})/, betasWithout],
   [/unexpected value\(s\) (.{1,400}) for the anthropic-beta/, betasWithout],
   [/anthropic-version: (\d{4}-\d\d-\d\d) is not a valid version/, versionsWithout],
+  [/cache_control\.(?:ephemeral\.)?(\w{1,40}): extra inputs are not permitted/, cacheWithout],
+  [/(?<!thinking\.)\b(cache_control): extra inputs are not permitted/, marksWithout],
+  [
+    /\b(prompt_cache_(?:key|options|retention))\W.{1,40}(?:not permitted|unsupported|not supported)/,
+    cacheWithout,
+  ],
+  [
+    /(?:unknown|unsupported|unrecognized) [a-z ]{5,30}:? (prompt_cache_(?:key|options|retention))/,
+    cacheWithout,
+  ],
   [/invalid signature in thinking block/, () => ({ member: 'history' })],
 ];
 
@@ -240,13 +259,14 @@ const withDifference = (profile: Profile, difference: ModelDifference): Profile 
       const { without } = difference;
       return { ...profile, sampling: sampling.filter((field) => !without.includes(field)) };
     }
-    case 'betas': {
-      const betas = new Set([...(profile.betasWithout ?? []), ...difference.without]);
-      return { ...profile, betasWithout: [...betas].slice(-MAX_BETAS) };
-    }
-    case 'versions': {
-      const versions = new Set([...(profile.versionsWithout ?? []), ...difference.without]);
-      return { ...profile, versionsWithout: [...versions].slice(-MAX_BETAS) };
+    case 'betas':
+    case 'versions':
+    case 'cache':
+    case 'marks': {
+      const of = difference.member === 'marks' ? 'cache' : difference.member;
+      const name = `${of}Without` as const;
+      const all = new Set([...(profile[name] ?? []), ...difference.without]);
+      return { ...profile, [name]: [...all].slice(-MAX_BETAS) };
     }
     case 'toolChoice':
       return { ...profile, forcedTool: false };

@@ -1,5 +1,6 @@
 import { invalidRequest } from '../../support/errors.ts';
 import { omitUndefined } from '../../support/omit-undefined.ts';
+import type { Json } from '../bytes/json.ts';
 import type { Block, Tool, ToolCallBlock, Turn } from '../generation.ts';
 import { extrasIfAny } from '../ledger/extras.ts';
 import { assertImage, isPdf, parseFileData, parseMediaUrl } from '../media.ts';
@@ -28,14 +29,26 @@ const reject = (param: string, message: string) =>
 
 const NO_FILES = 'files are not stored here; send the content itself, as a data URL.';
 
-const decodeImage = ({ image_url: url, detail }: PartOf<'input_image'>, param: string): Block => {
+/** Marks of cached prefixes, which parts of chat have too. */
+const cacheFields = ({ cache_control, prompt_cache_breakpoint }: Json): Json => ({
+  ...(cache_control != null && { cache_control }),
+  ...(prompt_cache_breakpoint != null && { prompt_cache_breakpoint }),
+});
+
+const decodeImage = (part: PartOf<'input_image'>, param: string): Block => {
+  const { image_url: url, detail } = part;
   if (url === undefined) throw reject(`${param}.file_id`, NO_FILES);
   const field = `${param}.image_url`;
   const source = parseMediaUrl(url, field);
-  if (isPdf(source)) return { type: 'document', source };
+  const marked = cacheFields(part);
+  if (isPdf(source)) return { type: 'document', source, ...extrasIfAny('chat', marked) };
   // Chat has the same member.
-  const extras = detail === undefined ? {} : extrasIfAny('chat', { image_url: { detail } });
-  return { type: 'image', source: assertImage(source, field), ...extras };
+  const fields = detail === undefined ? marked : { ...marked, image_url: { detail } };
+  return {
+    type: 'image',
+    source: assertImage(source, field),
+    ...extrasIfAny('chat', fields),
+  };
 };
 
 const decodeFile = (part: PartOf<'input_file'>, param: string): Block => {
@@ -45,7 +58,12 @@ const decodeFile = (part: PartOf<'input_file'>, param: string): Block => {
     data === undefined
       ? parseMediaUrl(url ?? '', `${param}.file_url`)
       : parseFileData(data, title, `${param}.file_data`);
-  return { type: 'document', source, ...omitUndefined({ title }) };
+  return {
+    type: 'document',
+    source,
+    ...omitUndefined({ title }),
+    ...extrasIfAny('chat', cacheFields(part)),
+  };
 };
 
 const decodePart = (part: ContentPart, param: string): Block => {
@@ -60,7 +78,7 @@ const decodePart = (part: ContentPart, param: string): Block => {
       // Chat has the same part.
       return { type: 'native', protocol: 'chat', value: part };
     default:
-      return { type: 'text', text: part.text };
+      return { type: 'text', text: part.text, ...extrasIfAny('chat', cacheFields(part)) };
   }
 };
 

@@ -43,6 +43,8 @@ const decode = (wire: ResponsesRequest): GenerationRequest => {
     service_tier,
     safety_identifier,
     prompt_cache_key,
+    prompt_cache_options,
+    prompt_cache_retention,
   } = wire;
   const { turns, tools: added } = decodeInput(input);
   return omitUndefined({
@@ -60,6 +62,7 @@ const decode = (wire: ResponsesRequest): GenerationRequest => {
     user,
     chatFields: makeExtras('chat', {
       ...{ service_tier, safety_identifier },
+      ...{ prompt_cache_key, prompt_cache_options, prompt_cache_retention },
       verbosity: text?.verbosity,
     }).fields,
     // `echo` is repeated in the response, where the vendor's types require it.

@@ -16,7 +16,7 @@ const translate = ({ from, to }: Pair, body: unknown) => {
   return {
     sent: JSON.parse(JSON.stringify(encodeRequest(request, TARGET))),
     named: losses(request, TARGET, body),
-    harmless: ledgerOf({ from, to, received: body, strict: () => true }).harmless,
+    harmless: ledgerOf({ from, to, received: body, strict: () => true, cache: () => [] }).harmless,
   };
 };
 

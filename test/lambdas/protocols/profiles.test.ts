@@ -325,7 +325,8 @@ describe('fields that the target protocol lacks', () => {
       { top_k: 3, task: 1, metadata: { user_id: 'u' }, container: 'c' },
       'top_k, task, container',
     ],
-    ['messages', 'gpt-oss', { cache_control: { type: 'ephemeral' }, mcp_servers: [] }, undefined],
+    ['messages', 'gpt-oss', { metadata: {}, mcp_servers: [] }, undefined],
+    ['messages', 'gpt-oss', { cache_control: { type: 'ephemeral' } }, 'cache_control'],
   ] as const)(
     'a request of %s to %s with fields names those that may change the response',
     async (path, model, fields, names) => {

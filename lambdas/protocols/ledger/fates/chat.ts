@@ -1,12 +1,13 @@
 import { asRecord, asString } from '../../bytes/json.ts';
 import { isSigned } from '../../thinking/origin.ts';
 import {
-  CACHE,
   cached,
   ECHOED,
   ENFORCED,
   IMPLIED,
   LABEL,
+  OF_REQUEST,
+  ON_TOOL,
   part,
   SOURCE,
   TRANSMITTED,
@@ -70,7 +71,10 @@ const chatAssistant = chatMessage('refusal reasoning_content', {
   ),
 });
 
-const functionTool = cached('name description parameters', { strict: strictOf('parameters') });
+const functionTool = object('name description parameters', {
+  ...ON_TOOL,
+  strict: strictOf('parameters'),
+});
 const grammar = object('syntax definition');
 const chosen = { function: object('name'), custom: object('name') };
 
@@ -92,8 +96,9 @@ export const chat = object(
       kinds(
         'type',
         {
-          function: part('', { function: functionTool }),
-          custom: part('name description input_schema', {
+          function: object('type', { ...ON_TOOL, function: functionTool }),
+          custom: object('type name description input_schema', {
+            ...ON_TOOL,
             custom: object('name description', { format: object('', { type: IMPLIED, grammar }) }),
           }),
         },
@@ -115,7 +120,7 @@ export const chat = object(
     service_tier: namedBut('auto', 'default'),
     verbosity: namedBut('medium'),
     ...all(LABEL, 'user metadata safety_identifier'),
-    ...all(CACHE, 'prompt_cache_key prompt_cache_options prompt_cache_retention'),
+    ...OF_REQUEST,
     prediction: harmless('a guess at the response, which makes it faster'),
     ...all(essential(), 'web_search_options audio'),
     modalities: essential('text'),

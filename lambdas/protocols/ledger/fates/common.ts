@@ -1,8 +1,7 @@
-import { all, harmless, list, object, type Row } from './rows.ts';
+import { all, cache, harmless, list, object, type Row } from './rows.ts';
 
 /** Rows of several protocols: why a loss is harmless, and the forms of parts. */
 
-export const CACHE = harmless('a cache changes the price of a prompt, and no response');
 export const LABEL = harmless('a label for the records of the provider');
 export const ECHOED = harmless('a part of an earlier response, of which the model reads the rest');
 export const OFFERED = harmless('the tool is offered from the start');
@@ -12,9 +11,17 @@ export const ENFORCED = harmless('a schema is enforced wherever the target can')
 export const SHOWN = harmless('thinking is returned wherever the target shows it');
 export const TRANSMITTED = harmless('how a response is transmitted, not what it contains');
 
-/** An object that vendors let callers mark as the end of a cached prefix; most have a type. */
+const MARKS = 'cache_control prompt_cache_breakpoint';
+export const ON_TOOL = all(cache('tool'), MARKS);
+export const ON_CALL = all(cache('call'), MARKS);
+export const OF_REQUEST = all(
+  cache('request'),
+  'prompt_cache_key prompt_cache_options prompt_cache_retention',
+);
+
+/** An object that callers may mark as the end of a cached prefix; most have a type. */
 export const cached = (names: string, members: Record<string, Row> = {}) =>
-  object(names, { ...all(CACHE, 'cache_control prompt_cache_breakpoint'), ...members });
+  object(names, { ...all(cache('part'), MARKS), ...members });
 export const part = (names: string, members?: Record<string, Row>) =>
   cached(`type ${names}`, members);
 

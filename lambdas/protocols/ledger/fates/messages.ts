@@ -1,9 +1,10 @@
 import {
-  CACHE,
   ECHOED,
   IMPLIED,
   LABEL,
   OFFERED,
+  ON_CALL,
+  ON_TOOL,
   part,
   SHOWN,
   SOURCE,
@@ -12,6 +13,7 @@ import {
 } from './common.ts';
 import {
   all,
+  cache,
   carried,
   essential,
   harmless,
@@ -39,15 +41,19 @@ const blocks = {
   ...inResult,
   compaction: part('', { content: TEXTS }),
   tool_result: part('tool_use_id is_error', { content: list(kinds('type', inResult)) }),
-  tool_use: part('id name input', { caller: object('', { type: namedBut('direct') }) }),
-  thinking: part('thinking signature'),
-  redacted_thinking: part('data'),
+  tool_use: object('type id name input', {
+    ...ON_CALL,
+    caller: object('', { type: namedBut('direct') }),
+  }),
+  thinking: object('type thinking signature', ON_CALL),
+  redacted_thinking: object('type data', ON_CALL),
 };
 const said = object('role', { content: list(kinds('type', blocks)) });
 const answered = { ...blocks, text: part('text', { citations: ECHOED }) };
 
 /** Of tools that the caller's machine runs; the size of its screen is in the description. */
-const clientTool = part('name display_width_px display_height_px', {
+const clientTool = object('type name display_width_px display_height_px', {
+  ...ON_TOOL,
   defer_loading: OFFERED,
   allowed_callers: namedBut('direct'),
 });
@@ -68,7 +74,8 @@ export const messages = object('model max_tokens stream stop_sequences', {
     kinds(
       'type',
       {
-        custom: part('name description input_schema', {
+        custom: object('type name description input_schema', {
+          ...ON_TOOL,
           strict: strictOf('input_schema'),
           defer_loading: OFFERED,
           eager_input_streaming: TRANSMITTED,
@@ -87,7 +94,7 @@ export const messages = object('model max_tokens stream stop_sequences', {
   output_config: object('effort', { format: schemaFormat }),
   output_format: schemaFormat,
   metadata: LABEL,
-  cache_control: CACHE,
+  cache_control: cache('request'),
   context_management: object('', {
     edits: list(
       kinds('type', {

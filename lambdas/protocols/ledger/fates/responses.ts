@@ -1,11 +1,11 @@
 import { asArray, asRecord } from '../../bytes/json.ts';
 import { openThinking } from '../../thinking/sealed.ts';
 import {
-  CACHE,
   ECHOED,
   ENFORCED,
   IMPLIED,
   LABEL,
+  OF_REQUEST,
   OFFERED,
   part,
   SHOWN,
@@ -131,7 +131,7 @@ export const responses = object(
     top_logprobs: namedBut(0),
     service_tier: carriedTo('chat', 'auto', 'default'),
     ...all(LABEL, 'user metadata client_metadata safety_identifier'),
-    ...all(CACHE, 'prompt_cache_key prompt_cache_options prompt_cache_retention'),
+    ...OF_REQUEST,
     stream_options: object('', { include_obfuscation: TRANSMITTED }),
   },
   { store: true },

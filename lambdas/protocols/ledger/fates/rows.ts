@@ -1,4 +1,5 @@
 import { withoutSpelling } from '../../../support/readers.ts';
+import type { CachePlace } from '../../cache/members.ts';
 import type { UpstreamProtocolName } from '../../protocol-name.ts';
 
 type IsDefault = (value: unknown) => boolean;
@@ -12,6 +13,8 @@ export type Fate =
   | { is: 'carried'; to?: readonly UpstreamProtocolName[]; isDefault: IsDefault }
   /** `strict` of a tool: it is sent where the target's strict mode supports the tool's schema, the member `schema`. */
   | { is: 'strict'; schema: string }
+  /** About caches: the target's profile decides (cache/members.ts). */
+  | { is: 'cache'; at: CachePlace }
   /** Its loss changes no response; it may be sent or not. */
   | { is: 'harmless'; why: string }
   /** Without it the response is another one: only targets of the caller's protocol are called. */
@@ -56,6 +59,8 @@ export const namedUnless = (isDefault: IsDefault): Row => ({ is: 'carried', to: 
 export const namedBut = (...defaults: unknown[]): Row => namedUnless(isOneOf(defaults));
 
 export const strictOf = (schema: string): Row => ({ is: 'strict', schema });
+
+export const cache = (at: CachePlace): Row => ({ is: 'cache', at });
 
 export const harmless = (why: string): Row => ({ is: 'harmless', why });
 

@@ -1,0 +1,106 @@
+import { isBlankText } from '../bytes/edits.ts';
+import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
+import { type Edit, set } from '../bytes/splice.ts';
+import type { Block, GenerationRequest } from '../generation.ts';
+import type { CacheLife, Profile } from '../profile.ts';
+import { hasMarks } from './members.ts';
+
+/** Who marked the prefixes of a request that its target caches, and why: a word of docs/records.md. */
+export type Marking =
+  | { by: 'caller'; why: 'sent' }
+  | { by: 'router'; why: CacheLife }
+  | { by: 'none'; why: 'automatic' | 'explicit' | 'off' | 'own' | 'rejected' | 'short' | 'single' };
+
+/** Of any Claude model. */
+const MOST_MINIMUM = 4_096;
+/** Less than most texts have, as a mark on a prompt that is too short costs nothing. */
+const CHARACTERS_PER_TOKEN = 3;
+const CHARACTERS_OF_MEDIA = 3_000;
+
+const lengthOf = (block: Block): number => {
+  switch (block.type) {
+    case 'text':
+    case 'thinking':
+      return block.text.length;
+    case 'tool-call':
+      return block.arguments.length;
+    case 'tool-result':
+      return block.content.reduce((sum, inner) => sum + lengthOf(inner), 0);
+    default:
+      return CHARACTERS_OF_MEDIA;
+  }
+};
+
+/** Whether a prompt has fewer tokens than the model caches; reads no more of it than shows that. */
+const isShort = ({ turns, tools = [] }: GenerationRequest, profile: Profile): boolean => {
+  let left = (profile.cacheMinimum ?? MOST_MINIMUM) * CHARACTERS_PER_TOKEN;
+  const reaches = (length: number) => {
+    left -= length;
+    return left <= 0;
+  };
+  return !(
+    reaches(0) ||
+    turns.some(({ blocks }) => blocks.some((block) => reaches(lengthOf(block)))) ||
+    tools.some((tool) => reaches(JSON.stringify('native' in tool ? tool.value : tool).length))
+  );
+};
+
+/** Whether a request is one of several: an agent's, or the next of a conversation. */
+const isContinued = ({ turns, tools = [] }: GenerationRequest): boolean =>
+  tools.length > 0 || turns.some(({ role }) => role === 'assistant');
+
+const isExplicit = ({ chatFields, extras }: GenerationRequest): boolean =>
+  asRecord((chatFields ?? extras.fields).prompt_cache_options)?.mode === 'explicit';
+
+/** Who marks a request to a messages target of this profile. A caller of the protocol marks for itself. */
+export const markingOf = (request: GenerationRequest, profile: Profile): Marking => {
+  const none = (why: (Marking & { by: 'none' })['why']): Marking => ({ by: 'none', why });
+  const { cacheMarks: life = 'off' } = profile;
+  if (profile.cacheWithout?.includes('cache_control')) return none('rejected');
+  if (hasMarks(request)) return { by: 'caller', why: 'sent' };
+  if (request.extras.protocol === 'messages') return none('own');
+  if (request.isUnmarked || life === 'off') return none('off');
+  if (isExplicit(request)) return none('explicit');
+  if (!isContinued(request)) return none('single');
+  return isShort(request, profile) ? none('short') : { by: 'router', why: life };
+};
+
+// --- marks ---
+
+type Path = Edit['path'];
+
+/** Whether the vendor takes a mark on a block. */
+const isMarkable = (block: unknown): boolean => {
+  const { type, text } = asRecord(block) ?? {};
+  return type !== 'thinking' && type !== 'redacted_thinking' && !isBlankText(text);
+};
+
+/** Marks the end of a text, which becomes a block, or the last block that can be marked. */
+const markEnd = (content: unknown, path: Path, mark: Json): Edit[] => {
+  const text = asString(content);
+  if (text !== undefined) {
+    return isBlankText(text) ? [] : [set(path, [{ type: 'text', text, cache_control: mark }])];
+  }
+  const last = asArray(content).findLastIndex(isMarkable);
+  return last === -1 ? [] : [set([...path, last, 'cache_control'], mark)];
+};
+
+/** Of the turns of the user: the one before the last begins where the last request ended. */
+const MARKED_TURNS = 2;
+
+/** Marks the ends of tools, of the system prompt and of the last turns of the user in an encoded messages request. */
+export const marksOf = ({ tools, system, messages }: Json, life: CacheLife): Edit[] => {
+  const mark = { type: 'ephemeral', ...(life === '5m' ? {} : { ttl: life }) };
+  const turns = asArray(messages).flatMap((message, index) =>
+    asRecord(message)?.role === 'user' ? [index] : [],
+  );
+  return [
+    ...markEnd(tools, ['tools'], mark),
+    ...markEnd(system, ['system'], mark),
+    ...turns
+      .slice(-MARKED_TURNS)
+      .flatMap((index) =>
+        markEnd(asRecord(asArray(messages)[index])?.content, ['messages', index, 'content'], mark),
+      ),
+  ];
+};
