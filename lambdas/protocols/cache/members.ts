@@ -11,7 +11,7 @@ const POINT = 'prompt_cache_breakpoint';
 /** The end of a prefix that a caller asks to cache: `cache_control` or a breakpoint. */
 type Mark = { name: string; value: Json };
 
-const markOf = (fields: unknown): Mark | undefined => {
+export const markOf = (fields: unknown): Mark | undefined => {
   const { cache_control, [POINT]: point } = asRecord(fields) ?? {};
   const control = asRecord(cache_control);
   if (control) return { name: 'cache_control', value: control };

@@ -115,8 +115,6 @@ const tools = ({ received, request, fitted, target }: Context): Edit[] => {
   ];
 };
 
-const CACHE_FIELDS = ['prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention'];
-
 const caching = ({ received, request, target }: Context): Edit[] => {
   const key = sessionKey(request, target);
   return [
@@ -125,21 +123,21 @@ const caching = ({ received, request, target }: Context): Edit[] => {
   ];
 };
 
-/** Each may touch only these paths: a law holds them to it. */
-export const EDITS: { paths: string[]; of(context: Context): Edit[] }[] = [
-  { paths: ['*'], of: unsent },
-  { paths: ['model'], of: model },
-  { paths: ['stream'], of: stream },
-  { paths: ['stream_options'], of: streamOptions },
-  { paths: CAPS, of: cap },
-  { paths: ['temperature', 'top_p', 'top_k', ...REJECTED], of: rejected },
-  { paths: ['reasoning_effort'], of: effort },
-  { paths: ['user'], of: user },
-  { paths: ['stop'], of: stops },
-  { paths: ['response_format'], of: responseFormat },
-  { paths: TOOL_FIELDS, of: tools },
-  { paths: ['messages'], of: historyEdits },
-  { paths: [...CACHE_FIELDS, 'messages', 'tools', 'cache_control'], of: caching },
+/** A law holds them to the members that they may touch (edit-laws.test.ts). */
+const EDITS: ((context: Context) => Edit[])[] = [
+  unsent,
+  model,
+  stream,
+  streamOptions,
+  cap,
+  rejected,
+  effort,
+  user,
+  stops,
+  responseFormat,
+  tools,
+  historyEdits,
+  caching,
 ];
 
 export const editsOf = (
@@ -149,5 +147,5 @@ export const editsOf = (
 ): Edit[] | undefined => {
   if (request.extras.protocol !== NAME) return undefined;
   const context = { request, fitted: fitTo(request, target).request, target, received };
-  return EDITS.flatMap(({ of }) => of(context));
+  return EDITS.flatMap((editsIn) => editsIn(context));
 };

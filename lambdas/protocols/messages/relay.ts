@@ -38,7 +38,10 @@ const startEdits = (value: Json, encoded: SseMessage[], request: GenerationReque
   const id = messageId(String(own.id).replace('msg_', ''), request, message);
   const early = AT_END.filter((name) => message[name] != null);
   return [
-    ...editsOver(value, { ...wanted, message: { ...own, id } }),
+    ...editsOver(value, {
+      ...wanted,
+      message: { ...own, id, usage: { ...asRecord(own.usage), cache_creation: null } },
+    }),
     ...early.map((name) => set(['message', name], null)),
   ];
 };

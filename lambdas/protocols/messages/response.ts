@@ -125,6 +125,10 @@ export const encodeResponse = (
     content: blocks.flatMap((block) => encodeBlock(block, body !== undefined)),
     ...encodeFinishReason(reason),
     diagnostics: null,
-    usage: encodeMessageUsage(counts, meta.estimateInput),
+    // The lifetimes of its writes are those that the upstream sent.
+    usage: {
+      ...encodeMessageUsage(counts, meta.estimateInput),
+      ...(body && { cache_creation: null }),
+    },
   };
 };

@@ -1,6 +1,7 @@
 import { invalidRequest } from '../../support/errors.ts';
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import type { Json } from '../bytes/json.ts';
+import { markOf } from '../cache/members.ts';
 import type { Block, Tool, ToolCallBlock, Turn } from '../generation.ts';
 import { extrasIfAny } from '../ledger/extras.ts';
 import { assertImage, isPdf, parseFileData, parseMediaUrl } from '../media.ts';
@@ -29,11 +30,11 @@ const reject = (param: string, message: string) =>
 
 const NO_FILES = 'files are not stored here; send the content itself, as a data URL.';
 
-/** Marks of cached prefixes, which parts of chat have too. */
-const cacheFields = ({ cache_control, prompt_cache_breakpoint }: Json): Json => ({
-  ...(cache_control != null && { cache_control }),
-  ...(prompt_cache_breakpoint != null && { prompt_cache_breakpoint }),
-});
+/** The mark of a cached prefix, which parts of chat have too. */
+const cacheFields = (part: ContentPart): Json => {
+  const mark = markOf(part);
+  return mark ? { [mark.name]: mark.value } : {};
+};
 
 const decodeImage = (part: PartOf<'input_image'>, param: string): Block => {
   const { image_url: url, detail } = part;

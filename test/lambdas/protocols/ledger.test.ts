@@ -96,12 +96,31 @@ const rowsIn = (row: Row | undefined, name = ''): { name: string; row: Row }[] =
   }
 };
 
+/** The page's sentence for the word of each row. */
+const REASONS: Record<string, string> = {
+  label: 'a label for the records of the provider',
+  echo: 'a part of an earlier response, of which the model reads the rest',
+  offered: 'the tool is offered from the start',
+  data: 'the file is sent with its data',
+  implied: 'what it states follows from the members next to it',
+  enforced: 'a schema is enforced wherever the target can',
+  shown: 'thinking is returned wherever the target shows it',
+  transport: 'how a response is transmitted, not what it contains',
+  guess: 'a guess at the response, which makes it faster',
+  effort: 'an effort stands for it, or the default of the model',
+  thinking: 'which of the earlier thinking is sent is decided here',
+  agent: 'settings of an agent, which no provider is sent',
+  machine: 'the machine of the caller, which runs the call',
+  output: 'the output is sent as it is',
+};
+
 test('docs/translation.md lists every harmless member with the reason, and every essential one', () => {
   const rows = Object.values(FATES).flatMap((table) => rowsIn(table));
   const reasons = new Map<string, Set<string>>();
   for (const { name, row } of rows) {
     if (row.is !== 'harmless') continue;
-    reasons.set(row.why, (reasons.get(row.why) ?? new Set()).add(name));
+    const why = REASONS[row.why] ?? row.why;
+    reasons.set(why, (reasons.get(why) ?? new Set()).add(name));
   }
   const listed = [...page.matchAll(/^- (`.+`): harmless, (.+)$/gm)].map(([, names, why]) => [
     why,

@@ -121,7 +121,7 @@ export const chat = object(
     verbosity: namedBut('medium'),
     ...all(LABEL, 'user metadata safety_identifier'),
     ...OF_REQUEST,
-    prediction: harmless('a guess at the response, which makes it faster'),
+    prediction: harmless('guess'),
     ...all(essential(), 'web_search_options audio'),
     modalities: essential('text'),
     n: essential(1),

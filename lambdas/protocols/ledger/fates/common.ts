@@ -2,14 +2,14 @@ import { all, cache, harmless, list, object, type Row } from './rows.ts';
 
 /** Rows of several protocols: why a loss is harmless, and the forms of parts. */
 
-export const LABEL = harmless('a label for the records of the provider');
-export const ECHOED = harmless('a part of an earlier response, of which the model reads the rest');
-export const OFFERED = harmless('the tool is offered from the start');
-export const WITH_DATA = harmless('the file is sent with its data');
-export const IMPLIED = harmless('what it states follows from the members next to it');
-export const ENFORCED = harmless('a schema is enforced wherever the target can');
-export const SHOWN = harmless('thinking is returned wherever the target shows it');
-export const TRANSMITTED = harmless('how a response is transmitted, not what it contains');
+export const LABEL = harmless('label');
+export const ECHOED = harmless('echo');
+export const OFFERED = harmless('offered');
+export const WITH_DATA = harmless('data');
+export const IMPLIED = harmless('implied');
+export const ENFORCED = harmless('enforced');
+export const SHOWN = harmless('shown');
+export const TRANSMITTED = harmless('transport');
 
 const MARKS = 'cache_control prompt_cache_breakpoint';
 export const ON_TOOL = all(cache('tool'), MARKS);

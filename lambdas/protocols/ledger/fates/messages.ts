@@ -88,7 +88,7 @@ export const messages = object('model max_tokens stream stop_sequences', {
   ),
   tool_choice: object('type name disable_parallel_tool_use'),
   thinking: object('', {
-    ...all(harmless('an effort stands for it, or the default of the model'), 'type budget_tokens'),
+    ...all(harmless('effort'), 'type budget_tokens'),
     display: SHOWN,
   }),
   output_config: object('effort', { format: schemaFormat }),
@@ -98,11 +98,11 @@ export const messages = object('model max_tokens stream stop_sequences', {
   context_management: object('', {
     edits: list(
       kinds('type', {
-        clear_thinking_20251015: harmless('which of the earlier thinking is sent is decided here'),
+        clear_thinking_20251015: harmless('thinking'),
       }),
     ),
   }),
-  safeguards: harmless('settings of an agent, which no provider is sent'),
+  safeguards: harmless('agent'),
   service_tier: namedBut('auto', 'standard_only'),
   speed: namedBut('standard'),
   mcp_servers: essential(),

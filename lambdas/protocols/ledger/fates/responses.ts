@@ -45,11 +45,11 @@ const item = (names: string, members: Record<string, Row> = {}) =>
 const call = item('call_id name namespace arguments input', all(ECHOED, 'caller async'));
 const clientCall = item('call_id action operation', {
   ...all(ECHOED, 'caller'),
-  environment: harmless('the machine of the caller, which runs the call'),
+  environment: harmless('machine'),
 });
 const clientOutput = item('call_id output', {
   ...all(ECHOED, 'caller'),
-  max_output_length: harmless('the output is sent as it is'),
+  max_output_length: harmless('output'),
 });
 const output = item('call_id', {
   output: content,

@@ -15,7 +15,7 @@ export type Fate =
   | { is: 'strict'; schema: string }
   /** About caches: the target's profile decides (cache/members.ts). */
   | { is: 'cache'; at: CachePlace }
-  /** Its loss changes no response; it may be sent or not. */
+  /** Its loss changes no response; it may be sent or not. `why`: a word, whose sentence is in docs/translation.md. */
   | { is: 'harmless'; why: string }
   /** Without it the response is another one: only targets of the caller's protocol are called. */
   | { is: 'essential'; isDefault: IsDefault };
