@@ -71,12 +71,18 @@ const rejectedPaths = (record: Json): string[] =>
 /** A 401 is about the credential and a 402 about money, with any body. */
 const BY_STATUS: Record<number, LastingKind> = { 401: 'credential-refused', 402: 'no-quota' };
 
+/** In any words a 404 that is not about the request is about the path or the model. */
+const otherKindOf = (status: number, isOfInput: boolean) =>
+  status === 404 && !isOfInput ? 'unknown-model' : 'status';
+
 const kindOf = (status: number, texts: ProviderText): ErrorMeaning['kind'] =>
-  BY_STATUS[status] ?? (LASTING.includes(status) ? lastingKindIn(texts) : undefined) ?? 'status';
+  BY_STATUS[status] ??
+  (LASTING.includes(status) ? lastingKindIn(texts) : undefined) ??
+  otherKindOf(status, isAboutInput(texts));
 
 /** A server that does not have the path answers 404, usually with a page. */
 const withoutRecord = (status: number): ErrorMeaning => {
-  const kind = BY_STATUS[status] ?? (status === 404 ? 'unknown-model' : 'status');
+  const kind = BY_STATUS[status] ?? otherKindOf(status, false);
   return { kind, paths: [], isAboutInput: false, words: undefined };
 };
 

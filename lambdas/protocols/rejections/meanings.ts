@@ -171,6 +171,7 @@ const INPUT_CODE =
 const INPUT_TEXTS = [
   /^(?:failed|unable) to (?:download|process|decode|read|parse) (?:the )?(?:\w{1,20} )?(?:image|file|document|audio)/i,
   /^could not process image/i,
+  /^(?:no such file|file not found)\b/i,
   /your input was flagged/i,
   /^no endpoints found that (?:support|can handle)\b/i,
 ];
