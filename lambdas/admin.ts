@@ -23,7 +23,7 @@ const client = createSdkClient(createDocumentClient(), systemClock);
 const log = createTelemetry({
   stage: env.STAGE,
   labels: [],
-  events: ['history_differs'],
+  events: ['history_folded', 'history_differs'],
   clock: systemClock,
   write: (line) => process.stdout.write(line),
 });

@@ -26,6 +26,10 @@ type Fields = {
   target: string;
   attempts: number;
   failedAttempts: number;
+  /** A target responded that is not the first choice for the request, because that one failed, now or earlier in its session. */
+  failedOver: boolean;
+  /** The upstream ended its response properly, without any content. */
+  empty: boolean;
   /** The last failure allowed another target, but none responded. */
   exhausted: boolean;
   /** Member of a target's profile. */
@@ -88,6 +92,8 @@ type OfAnswer =
   | 'upstream'
   | 'attempts'
   | 'failedAttempts'
+  | 'failedOver'
+  | 'empty'
   | 'exhausted'
   | 'fault'
   | 'firstContentMs'
@@ -168,9 +174,3 @@ export const STORE_UNAVAILABLE = 'StoreUnavailable';
 
 /** The same of a table that throttled the call, which was therefore not applied. */
 export const STORE_THROTTLED = 'StoreThrottled';
-/** DynamoDB's names for more calls than an item, a table or an account allows. */
-export const DYNAMO_THROTTLING = [
-  'ThrottlingException',
-  'ProvisionedThroughputExceededException',
-  'RequestLimitExceeded',
-];

@@ -12,12 +12,18 @@ export const SCOPES = {
     dimensions: ['Stage'],
     metrics: [
       'Requests',
+      /** Requests with a 401 or 429. They cost their sender nothing, so that alarms leave them out of all requests. */
+      'Denied',
+      /** Requests with a 5xx, except those that a table throttled, and streams that ended with an error. */
+      'Failed',
       'Status401',
       'Status402',
       'Status429',
       'Status5xx',
-      /** Targets that failed and were replaced by another one. */
+      /** Requests to which a target responded that is not their first choice. */
       'Failovers',
+      /** Responses without any content, which the provider reported as successful. */
+      'EmptyResponses',
       /** Streams whose client disconnected. */
       'StreamsAbandoned',
       /** Streams that ended with an error after their status was sent. */
@@ -26,9 +32,15 @@ export const SCOPES = {
       'DeadlineCuts',
       /** Units that could not be refunded at once. */
       'RefundPending',
+      /** Units of finished responses that could not be charged. */
+      'ChargePending',
+      /** Responses with an idempotency key that could not be kept. */
+      'AnswersNotKept',
       /** Requests whose record could not be written. */
       'RecordsLost',
-      /** Runs of the history in which meters and records differ. */
+      /** Complete runs of the history. */
+      'HistoryRuns',
+      /** Projects in which a run of the history finds that meters and records differ. */
       'HistoryDiffers',
       'SecretFetchFailed',
       /** Requests rejected because a table was unavailable. */
@@ -95,8 +107,8 @@ type ModelTargets = { id: string; targets: { upstream: string }[] };
 /** A model and its upstreams, each once. */
 export type Labelled = { model: string; upstreams: string[] };
 
-/** Default of the stage option `maxSeries`: $22.80 a month. Four models of two upstreams make 73. */
-export const DEFAULT_MAX_SERIES = 76;
+/** Default of the stage option `maxSeries`: $24 a month. Four models of two upstreams make 79. */
+export const DEFAULT_MAX_SERIES = 80;
 
 /** US dollars a month of one custom metric. */
 export const SERIES_PRICE = 0.3;

@@ -6,6 +6,7 @@ import { originOf } from '../protocols/thinking/origin.ts';
 import type { Keeper } from '../replay/keeper.ts';
 import { classifyFailure } from '../routing/classify-failure.ts';
 import type { FailedAttempt, Failover, Opened } from '../routing/failover.ts';
+import { isSecondChoice } from '../routing/order-targets.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { EventBatches, Upstream } from '../upstreams/upstream.ts';
@@ -152,6 +153,8 @@ export const createFetchAnswer = ({
     note({
       upstream: target.upstream,
       attempts: opened.attempts,
+      failedOver: isSecondChoice(target, checked.targets, checked.model.targets) || undefined,
+      empty: isEmpty || undefined,
       firstContentMs: clock.now() - startedAt,
       // A failure noted after this point is one of this response.
       fault: undefined,

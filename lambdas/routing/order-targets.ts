@@ -49,3 +49,15 @@ export const orderTargets = (
     )
     .map(({ target }) => target);
 };
+
+const tierIn = (catalog: Target[], target: Target): number =>
+  target.tier ?? catalog.indexOf(target);
+
+/**
+ * Whether a request is served by another target than it would be if all worked: not by the one that it tried first, or by
+ * one to which its session failed over earlier. `catalog` are all targets of the model.
+ */
+export const isSecondChoice = (target: Target, targets: Target[], catalog: Target[]): boolean => {
+  const tier = tierIn(catalog, target);
+  return target !== targets[0] || targets.some((other) => tierIn(catalog, other) < tier);
+};

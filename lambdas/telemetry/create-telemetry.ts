@@ -5,7 +5,7 @@ import type { Clock } from '../support/clock.ts';
 import { createMinuteSample } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { createFormatEmf, type Point } from './format-emf.ts';
-import { createMeasure } from './measure.ts';
+import { createMeasure, FLOODING } from './measure.ts';
 
 type Options = {
   /** Value of the dimension `Stage`. */
@@ -20,9 +20,6 @@ type Options = {
   /** Writes whole lines; `process.stdout.write` in the entries. */
   write: (lines: string) => void;
 };
-
-/** Errors that callers can cause at any rate; no SDK retries a 402. */
-const FLOODING = [401, 429];
 
 const isFloodable = (event: LogEvent, { status = 0 }: LogFields): boolean =>
   event === 'request' && FLOODING.includes(status);

@@ -1,5 +1,4 @@
 import {
-  DYNAMO_THROTTLING,
   type LogEvent,
   type LogEvents,
   type LogFields,
@@ -14,12 +13,6 @@ import type { Point } from './format-emf.ts';
 
 type Values = Point['values'];
 
-/**
- * A table that throttles is available to every other key, so it is counted apart. DynamoDB's names are
- * those of the causes in `failure`.
- */
-const THROTTLED = [STORE_THROTTLED, ...DYNAMO_THROTTLING];
-
 /** Turns the facts of a log line into metrics; undefined when it has none. */
 export type Measure = <E extends LogEvent>(event: E, fields: LogEvents[E]) => Point | undefined;
 
@@ -33,14 +26,8 @@ const count = (happened: Happened): Values => {
   return values;
 };
 
-const statusValues = (status: number): Values =>
-  count({
-    Status401: status === 401,
-    Status402: status === 402,
-    Status429: status === 429,
-    Status4xx: status >= 400 && status <= 499,
-    Status5xx: status >= 500,
-  });
+/** Errors that callers can cause at any rate; no SDK retries a 402. */
+export const FLOODING = [401, 429];
 
 /** Of a generation that an upstream answered; denied requests would only make it look fast. */
 const answerValues = ({ firstContentMs, ms }: RequestFields): Values =>
@@ -52,31 +39,32 @@ const estimateValues = ({ estimatedInputTokens, inputTokens }: RequestFields): V
   return { TokenEstimateError: Math.round((estimatedInputTokens / inputTokens - 1) * 1_000) / 10 };
 };
 
-const storeValues = (failure = ''): Values => {
-  const isThrottled = THROTTLED.some((name) => failure.includes(name));
-  return count({
-    MeterThrottled: isThrottled,
-    MeterUnreachable: !isThrottled && failure.includes(STORE_UNAVAILABLE),
-  });
-};
-
 const requestValues = (fields: RequestFields): Values => {
-  const { outcome, status, stream, upstream, fault, failedAttempts = 0 } = fields;
+  const { outcome, status, stream, upstream, fault, failure = '' } = fields;
+  // A stream that failed before its status went out is counted by that status.
+  const isBroken = stream && outcome === 'failed' && status === 200;
+  // A table that throttles is available to every other key: one item is one key.
+  const isThrottled = failure.includes(STORE_THROTTLED);
   return {
     Requests: 1,
-    ...statusValues(status),
-    ...storeValues(fields.failure),
-    ...(upstream === undefined ? {} : answerValues(fields)),
+    ...(upstream && answerValues(fields)),
     ...estimateValues(fields),
     ...count({
-      // Without an answer the last failure led to no other target.
-      Failovers: upstream === undefined ? Math.max(0, failedAttempts - 1) : failedAttempts,
-      NoHealthyTarget:
-        upstream === undefined && (fields.exhausted === true || fault === NO_HEALTHY_TARGET),
-      StreamsAbandoned: stream === true && outcome === 'abandoned',
-      // A stream that failed before its status went out is counted by that status.
-      StreamsFailed: stream === true && outcome === 'failed' && status === 200,
-      DeadlineCuts: fields.cut === true || fault === 'deadline',
+      Denied: FLOODING.includes(status),
+      Failed: isBroken || (status >= 500 && !isThrottled),
+      Status401: status === 401,
+      Status402: status === 402,
+      Status429: status === 429,
+      Status4xx: status >= 400 && status <= 499,
+      Status5xx: status >= 500,
+      MeterThrottled: isThrottled,
+      MeterUnreachable: !isThrottled && failure.includes(STORE_UNAVAILABLE),
+      Failovers: fields.failedOver,
+      EmptyResponses: fields.empty,
+      NoHealthyTarget: upstream === undefined && (fields.exhausted || fault === NO_HEALTHY_TARGET),
+      StreamsAbandoned: stream && outcome === 'abandoned',
+      StreamsFailed: isBroken,
+      DeadlineCuts: fields.cut || fault === 'deadline',
       // After the first content; before it, the failed attempt has a separate line.
       UpstreamErrors: upstream !== undefined && fault !== undefined,
       InputTokens: fields.inputTokens,
@@ -103,8 +91,11 @@ const VALUES: { [E in LogEvent]?: (fields: LogEvents[E]) => Values } = {
   request: requestValues,
   upstream_failed: upstreamFailureValues,
   breaker_opened: () => ({ BreakersOpened: 1 }),
-  stream_failed: () => ({ StreamsFailed: 1 }),
+  stream_failed: () => ({ Failed: 1, StreamsFailed: 1 }),
   meter_refund_pending: () => ({ RefundPending: 1 }),
+  meter_charge_pending: () => ({ ChargePending: 1 }),
+  answer_not_stored: () => ({ AnswersNotKept: 1 }),
+  history_folded: () => ({ HistoryRuns: 1 }),
   history_differs: () => ({ HistoryDiffers: 1 }),
   record_write_failed: () => ({ RecordsLost: 1 }),
   upstream_secret_failed: () => ({ SecretFetchFailed: 1 }),

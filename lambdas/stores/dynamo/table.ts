@@ -1,4 +1,3 @@
-import { DYNAMO_THROTTLING } from '../../log-events.ts';
 import { listOf } from '../../support/async-lists.ts';
 import { pause } from '../../support/clock.ts';
 import { isEmpty } from '../../support/omit-undefined.ts';
@@ -113,8 +112,15 @@ const bindingsOf = <Value>(
   return isEmpty(found) ? undefined : found;
 };
 
+/** DynamoDB's names for more calls than an item, a table or an account allows. */
+const THROTTLING = [
+  'ThrottlingException',
+  'ProvisionedThroughputExceededException',
+  'RequestLimitExceeded',
+];
+
 const isThrottled = (cause: unknown): boolean =>
-  cause instanceof DynamoError && DYNAMO_THROTTLING.includes(cause.name);
+  cause instanceof DynamoError && THROTTLING.includes(cause.name);
 
 /** Maps every error of the client to the one error that callers of a store handle. */
 const unavailable = (cause: unknown, mayBeApplied: boolean): StoreUnavailable =>
