@@ -89,7 +89,7 @@ export class Alarms extends Construct {
   }
 
   private add(spec: AlarmSpec): Alarm {
-    const { id, metric, above, points = [1, 1], notifies = true } = spec;
+    const { id, metric, above, points = [1, 3], notifies = true } = spec;
     const [datapointsToAlarm, evaluationPeriods] = points;
     const alarm = new Alarm(this, id, {
       alarmName: this.nameOf(id),
@@ -99,8 +99,7 @@ export class Alarms extends Construct {
       comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
       datapointsToAlarm,
       evaluationPeriods,
-      // A metric that is 0 is not written, and traffic may pause: missing data means no failures.
-      treatMissingData: TreatMissingData.NOT_BREACHING,
+      treatMissingData: spec.missing ?? TreatMissingData.NOT_BREACHING,
     });
     if (notifies) this.notify(alarm);
     return alarm;

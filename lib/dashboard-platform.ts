@@ -38,8 +38,11 @@ const meterRow = ({ metrics, metersTable }: PlatformSources): IWidget[] => {
       metrics.inStage('MeterUnreachable', { label: 'meter unreachable' }),
       metrics.inStage('MeterThrottled', { label: 'rejected: throttled' }),
       metrics.inStage('RefundPending', { label: 'refunds pending' }),
+      metrics.inStage('ChargePending', { label: 'charges pending' }),
+      metrics.inStage('AnswersNotKept', { label: 'responses not kept' }),
       metrics.inStage('SecretFetchFailed', { label: 'secret fetch failed' }),
       metrics.inStage('RecordsLost', { label: 'records lost' }),
+      metrics.inStage('HistoryRuns', { label: 'history runs' }),
       metrics.inStage('HistoryDiffers', { label: 'history differs' }),
     ]),
     third('DynamoDB: latency of meter writes (ms)', [latency('p50'), latency('p99')]),
@@ -65,7 +68,7 @@ const concurrencyGraph = (sources: PlatformSources): GraphWidget => {
 };
 
 const functionRow = (sources: PlatformSources): IWidget[] => {
-  const { router, restApi } = sources;
+  const { router, restApi, metrics } = sources;
   const stage = restApi.deploymentStage;
   const url = (metricName: string, label: string) => router.metric(metricName, { ...SUM, label });
   return [
@@ -79,6 +82,7 @@ const functionRow = (sources: PlatformSources): IWidget[] => {
       url('Url5xxCount', 'Function URL 5xx'),
       stage.metricCount({ ...SUM, label: 'REST API' }),
       stage.metricServerError({ ...SUM, label: 'REST API 5xx' }),
+      metrics.inStage('Denied', { label: 'of all: 401 or 429' }),
     ]),
   ];
 };

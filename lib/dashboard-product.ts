@@ -30,13 +30,15 @@ const errorRow = ({ metrics }: ProductSources): IWidget[] => {
       count('Status429', '429 rate limit'),
     ]),
     third('Failed responses', [
+      count('Failed', 'failed, all'),
       count('Status5xx', '5xx'),
       count('StreamsFailed', 'streams failed'),
       count('StreamsAbandoned', 'streams abandoned'),
       count('DeadlineCuts', 'cut at the deadline'),
+      count('EmptyResponses', 'empty'),
     ]),
     third('Failover and breakers', [
-      count('Failovers', 'failovers'),
+      count('Failovers', 'served by another target'),
       count('BreakersOpened', 'breakers opened'),
       count('NoHealthyTarget', 'no healthy target'),
       count('UpstreamCredentialRefused', 'credential rejected'),

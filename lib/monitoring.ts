@@ -2,7 +2,6 @@ import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
 import { Construct } from 'constructs';
 import type { Model } from '../lambdas/catalog/catalog.ts';
 import { labelsOf } from '../lambdas/metrics.ts';
-import type { AdminFunction } from './admin-function.ts';
 import { Alarms } from './alarms.ts';
 import { RouterDashboard } from './dashboard.ts';
 import type { RouterFunction } from './router-function.ts';
@@ -14,7 +13,6 @@ export type MonitoringProps = {
   stage: Stage;
   models: Model[];
   router: RouterFunction;
-  admin: AdminFunction;
   tables: Tables;
   restApi: RestApi;
 };
@@ -26,11 +24,10 @@ export class Monitoring extends Construct {
 
   constructor(scope: Construct, id: string, props: MonitoringProps) {
     super(scope, id);
-    const { stage, models, router, admin, tables, restApi } = props;
+    const { stage, models, router, tables, restApi } = props;
     const sources = {
       stage,
       router: router.function,
-      admin: admin.function,
       metersTable: tables.meters.tableName,
       metrics: createRouterMetrics(stage.name),
       logGroup: router.logGroup,

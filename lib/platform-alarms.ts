@@ -1,13 +1,8 @@
-import {
-  type AlarmSources,
-  type AlarmSpec,
-  plus,
-  RARE,
-  rareShare,
-  servedOf,
-} from './alarm-specs.ts';
+import { Duration } from 'aws-cdk-lib';
+import { MathExpression, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { type AlarmSources, type AlarmSpec, plus, rareShare, servedOf } from './alarm-specs.ts';
 import { concurrencyOf, meterWrites, SUM } from './platform-metrics.ts';
-import { share } from './router-metrics.ts';
+import { share, totalOf, variablesOf } from './router-metrics.ts';
 
 /** The meters table. Requests that cannot be metered are rejected with 503. */
 const meterAlarms = ({ metrics, metersTable }: AlarmSources): AlarmSpec[] => [
@@ -40,13 +35,31 @@ const meterAlarms = ({ metrics, metersTable }: AlarmSources): AlarmSpec[] => [
     above: 100,
     points: [3, 3],
   },
-  {
-    id: 'refund-pending',
-    description: 'Metered units could not be refunded.',
-    metric: rareShare(metrics.inStage('RefundPending'), servedOf(metrics), 3, 'not refunded (%)'),
-    above: RARE,
-  },
 ];
+
+/** What could not be written, although the request was served: [id, metric, what failed, label]. */
+const UNWRITTEN = [
+  ['refund-pending', 'RefundPending', 'Metered units could not be refunded.', 'not refunded (%)'],
+  ['charge-pending', 'ChargePending', 'Responses could not be charged.', 'not charged (%)'],
+  [
+    'answers-not-kept',
+    'AnswersNotKept',
+    'Responses could not be kept for repeats of their requests.',
+    'not kept (%)',
+  ],
+  ['records-lost', 'RecordsLost', 'Records of requests could not be written.', 'no record (%)'],
+] as const;
+
+const writeAlarms = ({ metrics }: AlarmSources): AlarmSpec[] =>
+  UNWRITTEN.map(([id, name, description, label]) => ({
+    ...{ id, description },
+    ...rareShare({
+      event: metrics.inStage(name),
+      whole: servedOf(metrics),
+      atLeast: 3,
+      label,
+    }),
+  }));
 
 const capacityAlarms = (sources: AlarmSources): AlarmSpec[] => {
   const { used, limit } = concurrencyOf(sources);
@@ -55,8 +68,13 @@ const capacityAlarms = (sources: AlarmSources): AlarmSpec[] => {
     {
       id: 'throttles',
       description: 'Lambda throttles requests: the concurrency limit is reached.',
-      metric: rareShare(throttled, plus(servedOf(sources.metrics), throttled), 5, 'throttled (%)'),
-      above: 0.1,
+      ...rareShare({
+        event: throttled,
+        whole: plus(servedOf(sources.metrics), throttled),
+        atLeast: 5,
+        above: 0.1,
+        label: 'throttled (%)',
+      }),
     },
     {
       id: 'concurrency',
@@ -68,32 +86,61 @@ const capacityAlarms = (sources: AlarmSources): AlarmSpec[] => {
   ];
 };
 
-/** Records of requests and what is made of them. */
-const historyAlarms = ({ metrics, admin }: AlarmSources): AlarmSpec[] => [
-  {
-    id: 'records-lost',
-    description: 'Records of requests could not be written.',
-    metric: rareShare(metrics.inStage('RecordsLost'), servedOf(metrics), 3, 'without a record (%)'),
-    above: RARE,
-  },
+const HOUR = Duration.hours(1);
+
+/** Statements, which an hourly run makes of records and meters. */
+const historyAlarms = ({ metrics }: AlarmSources): AlarmSpec[] => [
   {
     id: 'history-differs',
     description: 'Closed periods of meters and the records of their requests differ.',
-    metric: metrics.inStage('HistoryDiffers'),
+    metric: metrics.inStage('HistoryDiffers', { period: HOUR }),
     above: 0,
+    // The next run may find the same failure in another project.
+    points: [1, 2],
   },
   {
     id: 'history-failed',
-    description: 'The hourly run that brings the history up to date fails.',
-    // The admin function answers every request of an operator; only the schedule sees an error.
-    metric: admin.metricErrors(SUM),
+    description: 'For two hours no run has brought the history up to date.',
+    metric: new MathExpression({
+      expression: 'IF(FILL(historyRuns,0)>0,0,1)',
+      usingMetrics: { historyRuns: metrics.inStage('HistoryRuns') },
+      period: HOUR,
+      label: 'hours without a run',
+    }),
     above: 0,
+    // Two runs are up to an hour and 15 minutes apart.
+    points: [2, 2],
+    // A run that does not start writes nothing.
+    missing: TreatMissingData.BREACHING,
   },
 ];
 
-/** Alarms on the platform: the tables, the history, Lambda. */
+/**
+ * All other alarms read what CloudWatch extracts from the router's log, and stay OK without it. A request is counted at
+ * its end, up to 15 minutes after its invocation: within the second of two periods.
+ */
+const metricsMissing = ({ router, metrics }: AlarmSources): AlarmSpec => {
+  const ended = { of: [router.metricInvocations(SUM)], without: [router.metricErrors(SUM)] };
+  const counted = { of: [metrics.inStage('Requests')] };
+  return {
+    id: 'metrics-missing',
+    description: 'The router is invoked, and its log yields no metrics: no other alarm can fire.',
+    metric: new MathExpression({
+      expression: `IF(${totalOf(ended)}>0 AND ${totalOf(counted)}<1,1,0)`,
+      usingMetrics: variablesOf(ended, counted),
+      period: Duration.minutes(30),
+      label: 'invocations without metrics',
+    }),
+    above: 0,
+    points: [2, 2],
+  };
+};
+
+/** Alarms on the platform: the tables, the history, Lambda, the log. */
 export const platformAlarms = (sources: AlarmSources): AlarmSpec[] => [
   ...meterAlarms(sources),
+  ...writeAlarms(sources),
   ...historyAlarms(sources),
   ...capacityAlarms(sources),
+  metricsMissing(sources),
 ];

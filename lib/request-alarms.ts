@@ -1,28 +1,18 @@
 import { Duration } from 'aws-cdk-lib';
 import { MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
-import {
-  type AlarmSources,
-  type AlarmSpec,
-  plus,
-  RARE,
-  rareShare,
-  servedOf,
-} from './alarm-specs.ts';
+import { type AlarmSources, type AlarmSpec, plus, rareShare, servedOf } from './alarm-specs.ts';
 import { SUM } from './platform-metrics.ts';
 import { type RouterMetrics, share, type Total, totalOf, variablesOf } from './router-metrics.ts';
 
-/**
- * 5xx without those of throttled items: one item is one key, and one busy key must not page. Its own
- * alarm is meters-throttled.
- */
-const failedOf = (metrics: RouterMetrics): Total => ({
-  of: [metrics.inStage('Status5xx')],
-  without: [metrics.inStage('MeterThrottled')],
-});
+const FIFTEEN_MINUTES = Duration.minutes(15);
 
-/** Failures that callers see. */
-const callerAlarms = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
-  const [served, failed] = [servedOf(metrics), failedOf(metrics)];
+/** Requests in five minutes of which a share means something. With fewer, only that of a longer time does. */
+const MIN_REQUESTS = 10;
+
+/** Shares of requests that fail for their callers: at once with enough requests, else after 45 minutes. */
+const failureAlarms = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
+  const served = servedOf(metrics);
+  const failed: Total = { of: [metrics.inStage('Failed')] };
   // The function's Invocations would miss the Web Function's requests.
   const [crashed, throttled] = [router.metricErrors(SUM), router.metricThrottles(SUM)];
   return [
@@ -32,7 +22,7 @@ const callerAlarms = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
       metric: share({
         part: plus(failed, crashed, throttled),
         whole: plus(served, crashed, throttled),
-        atLeast: 10,
+        atLeast: MIN_REQUESTS,
         label: 'failed requests (%)',
       }),
       above: 50,
@@ -40,21 +30,69 @@ const callerAlarms = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
     },
     {
       id: 'server-errors',
-      description: 'More than 5 % of requests get a 5xx response.',
-      metric: share({ part: failed, whole: served, atLeast: 20, label: '5xx (%)' }),
+      description: 'More than 5 % of requests get a 5xx response, or a stream that breaks off.',
+      metric: share({
+        part: failed,
+        whole: served,
+        atLeast: MIN_REQUESTS,
+        atLeastPart: 3,
+        label: 'failed (%)',
+      }),
       above: 5,
     },
     {
+      id: 'failures-at-low-traffic',
+      description: 'More than 10 % of few requests fail, for 45 minutes.',
+      metric: share({
+        part: failed,
+        whole: served,
+        atLeast: 1,
+        below: 3 * MIN_REQUESTS,
+        period: FIFTEEN_MINUTES,
+        label: 'failed of few (%)',
+      }),
+      above: 10,
+      points: [3, 8],
+    },
+  ];
+};
+
+/** Responses that callers cannot use, and callers that cannot be known. */
+const callerAlarms = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
+  const served = servedOf(metrics);
+  const crashed = router.metricErrors(SUM);
+  return [
+    {
       id: 'function-errors',
       description: 'Invocations crash or time out.',
-      metric: rareShare(crashed, plus(served, crashed), 3, 'crashes and timeouts (%)'),
-      above: RARE,
+      ...rareShare({
+        event: crashed,
+        whole: plus(served, crashed),
+        atLeast: 3,
+        label: 'crashes and timeouts (%)',
+      }),
     },
     {
       id: 'deadline-cuts',
       description: 'Responses are cut off at the deadline.',
-      metric: rareShare(metrics.inStage('DeadlineCuts'), served, 5, 'cut at the deadline (%)'),
-      above: 0.1,
+      ...rareShare({
+        event: metrics.inStage('DeadlineCuts'),
+        whole: served,
+        atLeast: 5,
+        above: 0.1,
+        label: 'cut at the deadline (%)',
+      }),
+    },
+    {
+      id: 'empty-responses',
+      description: 'More than 20 % of responses are empty.',
+      ...rareShare({
+        event: metrics.inStage('EmptyResponses'),
+        whole: served,
+        atLeast: 5,
+        above: 20,
+        label: 'empty (%)',
+      }),
     },
     {
       id: 'authentication-failures',
@@ -89,36 +127,64 @@ const refusedCredentials = (metrics: RouterMetrics): MathExpression => {
   });
 };
 
-/** Providers and the router's credentials for them. */
-const upstreamAlarms = ({ metrics }: AlarmSources): AlarmSpec[] => [
-  {
-    id: 'no-healthy-target',
-    description: 'All targets of a model are failing.',
-    metric: rareShare(
-      metrics.inStage('NoHealthyTarget'),
-      servedOf(metrics),
-      5,
-      'without a healthy target (%)',
-    ),
-    above: RARE,
-  },
+/** What fails until an operator acts is met once in five minutes or more: the others do not call the target. */
+const UNTIL_REPAIRED: AlarmSpec['points'] = [1, 12];
+
+/** Targets that cannot respond. */
+const targetAlarms = ({ metrics }: AlarmSources): AlarmSpec[] => {
+  const served = servedOf(metrics);
+  return [
+    {
+      id: 'no-healthy-target',
+      description: 'All targets of a model are failing.',
+      metric: share({
+        part: { of: [metrics.inStage('NoHealthyTarget')] },
+        whole: served,
+        atLeast: 1,
+        atLeastPart: 5,
+        label: 'without a healthy target (%)',
+      }),
+      above: 0.01,
+    },
+    {
+      id: 'failovers',
+      description:
+        'For half an hour more than 20 % of requests were not served by the first target.',
+      metric: share({
+        part: { of: [metrics.inStage('Failovers')] },
+        whole: served,
+        atLeast: 5,
+        period: FIFTEEN_MINUTES,
+        label: 'served by another target (%)',
+      }),
+      above: 20,
+      points: [2, 4],
+    },
+  ];
+};
+
+/** The router's accounts at providers. */
+const accountAlarms = ({ metrics }: AlarmSources): AlarmSpec[] => [
   {
     id: 'upstream-credential-refused',
     description: "A provider rejects the router's credentials.",
     metric: refusedCredentials(metrics),
     above: 0,
+    points: UNTIL_REPAIRED,
   },
   {
     id: 'upstream-no-quota',
     description: "The router's account at a provider has no money or quota left.",
     metric: metrics.inStage('UpstreamNoQuota'),
     above: 0,
+    points: UNTIL_REPAIRED,
   },
   {
     id: 'upstream-model-unknown',
     description: 'A provider does not have a model or path that the catalog names.',
     metric: metrics.inStage('UpstreamModelUnknown'),
     above: 0,
+    points: UNTIL_REPAIRED,
   },
   {
     id: 'secret-fetch-failed',
@@ -126,11 +192,14 @@ const upstreamAlarms = ({ metrics }: AlarmSources): AlarmSpec[] => [
       'The provider-credentials secret cannot be read, or a credential is missing from it.',
     metric: metrics.inStage('SecretFetchFailed'),
     above: 0,
+    points: UNTIL_REPAIRED,
   },
 ];
 
 /** Alarms on what becomes of requests, at callers and at providers. */
 export const requestAlarms = (sources: AlarmSources): AlarmSpec[] => [
+  ...failureAlarms(sources),
   ...callerAlarms(sources),
-  ...upstreamAlarms(sources),
+  ...targetAlarms(sources),
+  ...accountAlarms(sources),
 ];

@@ -56,6 +56,13 @@ type ShareOptions = {
    * @default 0
    */
   atLeastPart?: number;
+  /**
+   * Least value of `whole` for which the share is 0 again.
+   * @default none
+   */
+  below?: number;
+  /** @default Duration.minutes(5) */
+  period?: Duration;
   label: string;
 };
 
@@ -77,15 +84,19 @@ export const variablesOf = (...totals: Total[]): Record<string, Metric> =>
       .map((one) => [variableOf(one), one]),
   );
 
-/** Returns `part` as a percentage of `whole`, or 0 while one of them is below its minimum. */
+/** Returns `part` as a percentage of `whole`, or 0 while one of them is out of its bounds. */
 export const share = (options: ShareOptions): MathExpression => {
-  const { atLeast, atLeastPart = 0, label } = options;
+  const { atLeast, atLeastPart = 0, below, period = Duration.minutes(5), label } = options;
   const [part, whole] = [totalOf(options.part), totalOf(options.whole)];
-  const least = [`${whole}>=${atLeast}`, ...(atLeastPart > 0 ? [`${part}>=${atLeastPart}`] : [])];
+  const bounds = [
+    `${whole}>=${atLeast}`,
+    ...(atLeastPart > 0 ? [`${part}>=${atLeastPart}`] : []),
+    ...(below === undefined ? [] : [`${whole}<${below}`]),
+  ];
   return new MathExpression({
-    expression: `IF(${least.join(' AND ')},100*${part}/${whole},0)`,
+    expression: `IF(${bounds.join(' AND ')},100*${part}/${whole},0)`,
     usingMetrics: variablesOf(options.part, options.whole),
-    period: Duration.minutes(5),
+    period,
     label,
   });
 };

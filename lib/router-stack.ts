@@ -70,7 +70,6 @@ export class RouterStack extends Stack {
       stage,
       models,
       router,
-      admin,
       tables,
       restApi,
     });

@@ -2,7 +2,11 @@ import { readFileSync } from 'node:fs';
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import type { LogEvent } from '../../lambdas/log-events.ts';
 import { NAMESPACE, SCOPES } from '../../lambdas/metrics.ts';
+import { createMeasure } from '../../lambdas/telemetry/measure.ts';
+import { LOG_EVENTS } from '../support/log-fields.ts';
+import { METRIC_NAMES } from '../support/metrics.ts';
 import { synthTemplate } from './synth.ts';
 
 const ALARM = 'AWS::CloudWatch::Alarm';
@@ -10,7 +14,9 @@ const COMPOSITE = 'AWS::CloudWatch::CompositeAlarm';
 
 const dev = synthTemplate();
 const prod = synthTemplate({ stage: 'prod' });
-const manual = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+const page = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
+const manual = page('operations.md');
+const costs = page('deploy.md').replaceAll('\n', ' ');
 
 const Metric = z.object({
   Namespace: z.string(),
@@ -39,10 +45,17 @@ const Alarm = z.looseObject({
   AlarmDescription: Text,
   TreatMissingData: z.string().optional(),
   Threshold: z.number().optional(),
+  EvaluationPeriods: z.int().optional(),
+  Period: z.int().optional(),
   AlarmActions: z.array(z.unknown()).optional(),
   OKActions: z.array(z.unknown()).optional(),
   Metrics: z
-    .array(z.object({ Id: z.string().optional(), MetricStat: z.object({ Metric }).optional() }))
+    .array(
+      z.object({
+        Id: z.string().optional(),
+        MetricStat: z.object({ Metric, Period: z.int() }).optional(),
+      }),
+    )
     .optional(),
   ...Metric.partial().shape,
 });
@@ -63,8 +76,10 @@ const named = (template: Template, id: string) => {
 
 /** Metrics of an alarm: its only one, or those of its expression. */
 const metricsOf = (alarm: z.infer<typeof Alarm>) => [
-  ...(alarm.MetricName === undefined ? [] : [Metric.parse(alarm)]),
-  ...(alarm.Metrics ?? []).flatMap(({ MetricStat }) => (MetricStat ? [MetricStat.Metric] : [])),
+  ...(alarm.MetricName === undefined ? [] : [{ ...Metric.parse(alarm), Period: alarm.Period }]),
+  ...(alarm.Metrics ?? []).flatMap(({ MetricStat }) =>
+    MetricStat ? [{ ...MetricStat.Metric, Period: MetricStat.Period }] : [],
+  ),
 ];
 
 const [, runbookText = ''] = manual.split(/^## Runbooks$/m);
@@ -170,19 +185,32 @@ describe('alarm metrics', () => {
       'AWS/DynamoDB SuccessfulRequestLatency Operation TableName',
       'AWS/Lambda ClaimedAccountConcurrency',
       'AWS/Lambda Errors FunctionName',
+      'AWS/Lambda Invocations FunctionName',
       'AWS/Lambda Throttles FunctionName',
     ]);
   });
 
-  test('every alarm treats missing data as not breaching', () => {
-    const missing = found(dev, ALARM).map(({ TreatMissingData }) => TreatMissingData);
-    expect(new Set(missing)).toEqual(new Set(['notBreaching']));
+  test('every alarm treats missing data as not breaching, except that on runs which do not start', () => {
+    const breaching = found(dev, ALARM).filter(
+      ({ TreatMissingData }) => TreatMissingData !== 'notBreaching',
+    );
+    expect(breaching.map((alarm) => [anchorOf(alarm), alarm.TreatMissingData])).toEqual([
+      ['history-failed', 'breaching'],
+    ]);
+  });
+
+  test('no alarm reads more than the ten metrics that CloudWatch allows, for more than a day', () => {
+    for (const alarm of found(dev, ALARM)) {
+      const metrics = metricsOf(alarm);
+      const seconds = Math.max(alarm.Period ?? 0, ...metrics.map(({ Period = 0 }) => Period));
+      expect(metrics.length).toBeLessThanOrEqual(10);
+      expect(seconds * (alarm.EvaluationPeriods ?? 0)).toBeLessThanOrEqual(86_400);
+    }
   });
 
   test('most-requests-fail divides by requests the router logged, crashes and throttles', () => {
-    const whole =
-      '(FILL(requests,0)+FILL(errors,0)+FILL(throttles,0)-FILL(status401,0)-FILL(status429,0))';
-    const part = '(FILL(status5xx,0)+FILL(errors,0)+FILL(throttles,0)-FILL(meterThrottled,0))';
+    const whole = '(FILL(requests,0)+FILL(errors,0)+FILL(throttles,0)-FILL(denied,0))';
+    const part = '(FILL(failed,0)+FILL(errors,0)+FILL(throttles,0))';
     dev.hasResourceProperties(ALARM, {
       AlarmName: 'Router-most-requests-fail',
       Metrics: Match.arrayWith([
@@ -191,17 +219,13 @@ describe('alarm metrics', () => {
     });
   });
 
-  test('server-errors is 0 % below 20 requests in five minutes', () => {
-    dev.hasResourceProperties(ALARM, {
-      AlarmName: 'Router-server-errors',
-      Metrics: Match.arrayWith([
-        Match.objectLike({
-          Expression: Match.stringLikeRegexp(
-            '^IF\\(\\(FILL\\(requests,0\\)-FILL\\(status401,0\\)-FILL\\(status429,0\\)\\)>=20,',
-          ),
-        }),
-      ]),
-    });
+  test('docs/deploy.md states the number of alarms and of their metrics, $0.10 a month each', () => {
+    const alarms = found(dev, ALARM);
+    const count = alarms.flatMap(metricsOf).length;
+    const price = `$${(count / 10).toFixed(2)}`;
+    expect(costs).toContain(
+      `the ${alarms.length} alarms ${price} ($0.10 for each of their ${count} metrics)`,
+    );
   });
 
   test('the concurrency alarm fires above 80 % of the reserved, else of the account limit', () => {
@@ -210,6 +234,40 @@ describe('alarm metrics', () => {
     expect(named(larger, 'concurrency').Threshold).toBe(4000);
     const reserved = named(synthTemplate({ reservedConcurrency: '50' }), 'concurrency');
     expect(reserved).toMatchObject({ Threshold: 40, MetricName: 'ConcurrentExecutions' });
+  });
+});
+
+/** Names in the first column of the table of what has no alarm. */
+const [, silentText = ''] = manual.split(/^## Without an alarm$/m);
+const silent = (silentText.split(/^## /m)[0] ?? '')
+  .split('\n')
+  .filter((line) => line.startsWith('| `'))
+  .flatMap((line) => {
+    const [, names = '', reason = ''] = line.split('|');
+    expect(reason.trim()).not.toBe('');
+    return [...names.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
+  });
+
+describe('what is counted', () => {
+  test('every metric of the router is read by an alarm, or listed as without one with the reason', () => {
+    const read = found(dev, ALARM)
+      .flatMap(metricsOf)
+      .filter(({ Namespace }) => Namespace === NAMESPACE)
+      .map(({ MetricName }) => MetricName);
+    const unread = METRIC_NAMES.filter((name) => !read.includes(name));
+    expect(
+      silent.filter((name) => METRIC_NAMES.some((metric) => metric === name)).toSorted(),
+    ).toEqual(unread.toSorted());
+  });
+
+  test('every log event is counted by a metric, or listed as without an alarm with the reason', () => {
+    const measure = createMeasure([]);
+    const events = Object.keys(LOG_EVENTS) as LogEvent[];
+    // A fault of a target is counted whatever it is; a request too.
+    const uncounted = events.filter((event) => measure(event, {} as never) === undefined);
+    expect(silent.filter((name) => events.some((event) => event === name)).toSorted()).toEqual(
+      uncounted.toSorted(),
+    );
   });
 });
 

@@ -367,7 +367,7 @@ describe('the metric budget at synth', () => {
     Annotations.fromStack(synthStack()).hasInfo(
       '*',
       Match.stringLikeRegexp(
-        'Metric series: 63 of at most 76 \\(maxSeries\\), \\$18\\.90 a month\\.',
+        'Metric series: 69 of at most 80 \\(maxSeries\\), \\$20\\.70 a month\\.',
       ),
     );
   });

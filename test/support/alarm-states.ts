@@ -1,5 +1,6 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 import * as z from 'zod';
+import { type AlarmRule, type AlarmState, evaluateAlarm } from './alarm-rule.ts';
 import { compileMath, type Value } from './metric-math.ts';
 
 /** One data point of one series, as CloudWatch stores it. */
@@ -23,7 +24,7 @@ const Alarm = z.object({
   ComparisonOperator: z.literal('GreaterThanThreshold'),
   EvaluationPeriods: z.int(),
   DatapointsToAlarm: z.int(),
-  TreatMissingData: z.literal('notBreaching'),
+  TreatMissingData: z.enum(['notBreaching', 'breaching', 'ignore']),
   Metrics: z
     .array(
       z.union([
@@ -58,65 +59,145 @@ const percentile = (values: number[], rank: number): Value =>
   values.toSorted((a, b) => a - b)[Math.ceil((rank / 100) * values.length) - 1];
 
 const statisticOf = (values: number[], stat: string): Value => {
-  if (values.length === 0) return undefined;
-  if (stat === 'Sum') return values.reduce((sum, value) => sum + value, 0);
   if (stat === 'Maximum') return Math.max(...values);
   if (/^p\d+$/.test(stat)) return percentile(values, Number(stat.slice(1)));
   throw new Error(`unknown statistic ${stat}`);
 };
 
-/** The value of a metric in the period that begins at `from`. */
-const readPeriod = (points: DataPoint[], read: Read, from: number): Value => {
-  const series = seriesOf(read);
-  const to = from + read.Period * 1000;
-  const within = points.filter((one) => one.series === series && one.at >= from && one.at < to);
-  return statisticOf(
-    within.map(({ value }) => value),
-    read.Stat,
-  );
+const MINUTE = 60_000;
+
+/**
+ * What AWS does not publish: by how many points the evaluation range is longer than the points that are evaluated, and
+ * whether FILL has a value where no metric of the expression has one. The alarms have to be right with either.
+ */
+export type Unpublished = { extraPeriods: number; fillsEmpty: boolean };
+
+type OneSeries = {
+  /** Sums and counts of all points before a minute, from the first minute on. */
+  sums: Float64Array;
+  counts: Uint32Array;
+  points: DataPoint[];
 };
 
-/** Value of an alarm's metric or expression in one period; undefined if no metric has data. */
-const createValueOf = (properties: unknown, { Metrics, ...alarm }: Alarm) => {
+/** The points of a series by the minute in which they were written, as CloudWatch keeps them. */
+const seriesOfPoints = (points: DataPoint[], first: number, length: number): OneSeries => {
+  const sums = new Float64Array(length + 1);
+  const counts = new Uint32Array(length + 1);
+  for (const { at, value } of points) {
+    const minute = Math.floor(at / MINUTE) - first;
+    sums[minute + 1] = (sums[minute + 1] ?? 0) + value;
+    counts[minute + 1] = (counts[minute + 1] ?? 0) + 1;
+  }
+  for (let minute = 1; minute <= length; minute += 1) {
+    sums[minute] = (sums[minute] ?? 0) + (sums[minute - 1] ?? 0);
+    counts[minute] = (counts[minute] ?? 0) + (counts[minute - 1] ?? 0);
+  }
+  return { sums, counts, points };
+};
+
+/** Statistics of the minutes from `from` to `to`, which is not included. */
+const createStatistics = (points: DataPoint[]) => {
+  const minutes = points.map(({ at }) => Math.floor(at / MINUTE));
+  const first = minutes.reduce((one, other) => Math.min(one, other), Number.POSITIVE_INFINITY);
+  const length = 1 + minutes.reduce((one, other) => Math.max(one, other), first) - first;
+  const bySeries = new Map(
+    [...Map.groupBy(points, ({ series }) => series)].map(([name, own]) => [
+      name,
+      seriesOfPoints(own, first, length),
+    ]),
+  );
+  const within = (minute: number) => Math.min(length, Math.max(0, minute - first));
+  return (name: string, stat: string, [from, to]: [number, number]): Value => {
+    const series = bySeries.get(name);
+    if (!series) return undefined;
+    const [begin, end] = [within(from), within(to)];
+    if (series.counts[begin] === series.counts[end]) return undefined;
+    if (stat === 'Sum') return (series.sums[end] ?? 0) - (series.sums[begin] ?? 0);
+    const values = series.points
+      .filter(({ at }) => at >= from * MINUTE && at < to * MINUTE)
+      .map(({ value }) => value);
+    return statisticOf(values, stat);
+  };
+};
+type Statistics = ReturnType<typeof createStatistics>;
+
+type Metered = { seconds: number; valueAt: (statistics: Statistics, end: number) => Value };
+
+/** Value of a metric in the period that ends with the minute `end`. */
+const meter = (read: Read): Metered => {
+  const name = seriesOf(read);
+  const { Period: seconds, Stat } = read;
+  return {
+    seconds,
+    valueAt: (statistics, end) => statistics(name, Stat, [end - seconds / 60, end]),
+  };
+};
+
+/** Value of an alarm's metric or expression in one period; undefined: no data. */
+const meterOf = (
+  properties: unknown,
+  { Metrics, ...alarm }: Alarm,
+  { fillsEmpty }: Unpublished,
+): Metered => {
   if (!Metrics) {
     const Stat = alarm.Statistic ?? alarm.ExtendedStatistic;
-    const read = Read.parse({ Metric: Metric.parse(properties), Period: alarm.Period, Stat });
-    return {
-      seconds: read.Period,
-      at: (points: DataPoint[], from: number) => readPeriod(points, read, from),
-    };
+    return meter(Read.parse({ Metric: Metric.parse(properties), Period: alarm.Period, Stat }));
   }
-  const reads = Metrics.flatMap((one) => ('MetricStat' in one ? [one] : []));
+  const reads = Metrics.flatMap((one) =>
+    'MetricStat' in one ? [{ id: one.Id, ...meter(one.MetricStat) }] : [],
+  );
   const [expression, ...more] = Metrics.flatMap((one) => ('Expression' in one ? [one] : []));
-  const periods = new Set(reads.map(({ MetricStat }) => MetricStat.Period));
+  const periods = new Set(reads.map(({ seconds }) => seconds));
   const [seconds = 0] = periods;
   if (!expression || more.length > 0 || periods.size !== 1) throw new Error(alarm.AlarmName);
   const evaluate = compileMath(expression.Expression);
-  const at = (points: DataPoint[], from: number): Value => {
-    const values = new Map(
-      reads.map(({ Id, MetricStat }) => [Id, readPeriod(points, MetricStat, from)]),
-    );
-    if ([...values.values()].every((value) => value === undefined)) return undefined;
+  const valueAt = (statistics: Statistics, end: number): Value => {
+    const values = new Map(reads.map((one) => [one.id, one.valueAt(statistics, end)]));
+    const isEmpty = [...values.values()].every((value) => value === undefined);
+    if (isEmpty && !fillsEmpty) return undefined;
     return evaluate((name) => {
       if (!values.has(name)) throw new Error(`unknown variable ${name} in ${alarm.AlarmName}`);
       return values.get(name);
     });
   };
-  return { seconds, at };
+  return { seconds, valueAt };
 };
 
-/** Whether the alarm is in ALARM at `now`, the end of its last period. */
-const isFiring = (properties: unknown, points: DataPoint[], now: number): boolean => {
+/** Alarms on metrics of DynamoDB keep their state without data, whatever they are set to. */
+const ruleOf = (alarm: Alarm, namespace: string | undefined): AlarmRule => ({
+  datapoints: alarm.DatapointsToAlarm,
+  periods: alarm.EvaluationPeriods,
+  threshold: alarm.Threshold,
+  treatMissing: namespace === 'AWS/DynamoDB' ? 'ignore' : alarm.TreatMissingData,
+});
+
+/** The state of one alarm at the end of each minute: its window slides, so it is evaluated every minute. */
+const statesOf = (
+  properties: unknown,
+  statistics: Statistics,
+  [from, to]: [from: number, to: number],
+  unpublished: Unpublished,
+): AlarmState[] => {
   const alarm = Alarm.parse(properties);
-  const { seconds, at } = createValueOf(properties, alarm);
-  const starts = Array.from(
-    { length: alarm.EvaluationPeriods },
-    (_, back) => now - (back + 1) * seconds * 1000,
+  const { seconds, valueAt } = meterOf(properties, alarm, unpublished);
+  const rule = ruleOf(
+    alarm,
+    z.object({ Namespace: z.string() }).safeParse(properties).data?.Namespace,
   );
-  const breaching = starts.filter(
-    (from) => (at(points, from) ?? Number.NEGATIVE_INFINITY) > alarm.Threshold,
-  );
-  return breaching.length >= alarm.DatapointsToAlarm;
+  const length = seconds / 60;
+  const known = new Map<number, Value>();
+  const at = (end: number): Value => {
+    if (!known.has(end)) known.set(end, valueAt(statistics, end));
+    return known.get(end);
+  };
+  let state: AlarmState = 'OK';
+  return Array.from({ length: to - from }, (_, minute) => {
+    const range = Array.from({ length: rule.periods + unpublished.extraPeriods }, (__, back) =>
+      at(from + minute + 1 - back * length),
+    );
+    state = evaluateAlarm(range.toReversed(), rule, state);
+    return state;
+  });
 };
 
 const Composite = z.object({
@@ -138,6 +219,12 @@ const inputsOf = (rule: z.infer<typeof Composite>['AlarmRule']): string[] => {
 
 const idOf = (AlarmName: string): string => AlarmName.replace(/^Router-/, '');
 
+/** How often each alarm changed its state, and which are still in ALARM at the end. */
+export type Outcome = { changes: Record<string, number>; inAlarm: string[] };
+
+const changesIn = (states: AlarmState[]): number =>
+  states.filter((state, minute) => state !== (states[minute - 1] ?? 'OK')).length;
+
 /** Evaluates the alarms of a synthesized template. */
 export const createAlarmStates = (template: Template) => {
   const alarms = Object.entries(template.findResources('AWS::CloudWatch::Alarm'));
@@ -148,21 +235,36 @@ export const createAlarmStates = (template: Template) => {
   return {
     /** Ids of all alarms, sorted. */
     ids: names.toSorted(),
-    /** Ids of the alarms that are in ALARM at `now`, sorted. */
-    firing: (points: DataPoint[], now: number): string[] => {
-      const firing = new Map(
-        alarms
-          .filter(([, { Properties }]) => isFiring(Properties, points, now))
-          .map(([logicalId, { Properties }]) => [
-            logicalId,
-            idOf(Alarm.parse(Properties).AlarmName),
-          ]),
+    /** What the alarms do from one instant (ms) to another; all are OK before. */
+    run: (points: DataPoint[], [from, to]: [number, number], unpublished: Unpublished): Outcome => {
+      const minutes: [number, number] = [Math.floor(from / MINUTE), Math.floor(to / MINUTE)];
+      const statistics = createStatistics(points);
+      const byLogicalId = new Map(
+        alarms.map(([id, { Properties }]) => [
+          id,
+          statesOf(Properties, statistics, minutes, unpublished),
+        ]),
       );
-      const above = composites
-        .map(({ Properties }) => Composite.parse(Properties))
-        .filter(({ AlarmRule }) => inputsOf(AlarmRule).some((input) => firing.has(input)))
-        .map(({ AlarmName }) => idOf(AlarmName));
-      return [...firing.values(), ...above].toSorted();
+      const states = new Map<string, AlarmState[]>();
+      for (const [id, { Properties }] of alarms) {
+        states.set(idOf(Alarm.parse(Properties).AlarmName), byLogicalId.get(id) ?? []);
+      }
+      for (const { Properties } of composites) {
+        const { AlarmName, AlarmRule: rule } = Composite.parse(Properties);
+        const inputs = inputsOf(rule).map((id) => byLogicalId.get(id) ?? []);
+        const above = inputs[0]?.map(
+          (_, minute): AlarmState =>
+            inputs.some((one) => one[minute] === 'ALARM') ? 'ALARM' : 'OK',
+        );
+        states.set(idOf(AlarmName), above ?? []);
+      }
+      const changed = [...states]
+        .map(([id, all]) => [id, changesIn(all)] as const)
+        .filter(([, count]) => count > 0);
+      return {
+        changes: Object.fromEntries(changed),
+        inAlarm: [...states].flatMap(([id, all]) => (all.at(-1) === 'ALARM' ? [id] : [])),
+      };
     },
   };
 };

@@ -67,6 +67,8 @@ export const LOG_FIELDS: Record<'level' | 'event' | keyof LogFields, Check> = {
   field: text(WORD),
   attempts: number,
   failedAttempts: number,
+  failedOver: flag,
+  empty: flag,
   exhausted: flag,
   fault: text(/^[a-z_-]+$/),
   upstreamStatus: number,

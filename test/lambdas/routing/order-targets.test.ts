@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Target } from '../../../lambdas/catalog/catalog.ts';
 import { originOf } from '../../../lambdas/protocols/thinking/origin.ts';
-import { orderTargets } from '../../../lambdas/routing/order-targets.ts';
+import { isSecondChoice, orderTargets } from '../../../lambdas/routing/order-targets.ts';
 import { targetAt } from '../../support/models.ts';
 
 const SESSIONS = Array.from({ length: 4_000 }, (_, index) => `session-${index}`);
@@ -77,5 +77,23 @@ describe('the order of the targets of a session', () => {
         expect(rest).toEqual(orderOf(targets, session).filter((name) => name !== first));
       }
     }
+  });
+});
+
+describe('a second choice', () => {
+  const [first, second] = [targetOf('first'), targetOf('second')];
+  const [a, b] = [targetOf('a', { tier: 0 }), targetOf('b', { tier: 0 })];
+  const later = targetOf('later', { tier: 1 });
+
+  test.each([
+    ['the first of the list', first, [first, second], [first, second], false],
+    ['the second of the list', second, [first, second], [first, second], true],
+    ['where its session failed over to', second, [second, first], [first, second], true],
+    ['the only one that can serve the request', second, [second], [first, second], false],
+    ["the session's own of a tier", b, [b, a, later], [a, b, later], false],
+    ['another of the same tier', a, [b, a, later], [a, b, later], true],
+    ['a later tier, where its session failed over to', later, [later, a, b], [a, b, later], true],
+  ])('%s: %j', (_, served, targets, catalog, expected) => {
+    expect(isSecondChoice(served, targets, catalog)).toBe(expected);
   });
 });

@@ -126,8 +126,9 @@ describe('a request', () => {
         'NoHealthyTarget{Stage=test}': 1,
         [`NoHealthyTarget{Stage=test Model=${MODEL_ON.chat}}`]: 1,
         'UpstreamCredentialRefused{Stage=test}': 2,
-        'Failovers{Stage=test}': 1,
+        'Failed{Stage=test}': 1,
       });
+      expect(series).not.toHaveProperty('Failovers{Stage=test}');
     },
   );
 
@@ -315,7 +316,7 @@ describe('the labels of a catalog', () => {
     expect(labels, budgetOf(labels)).toEqual(labelsOf(models, DEFAULT_MAX_SERIES));
   });
 
-  test('name all of 4 models with 2 upstreams each within 76 series', () => {
+  test('name all of 4 models with 2 upstreams each within 80 series', () => {
     const labels = labelsOf(catalogOf(4), DEFAULT_MAX_SERIES);
     expect(
       labels.map(({ model }) => model),

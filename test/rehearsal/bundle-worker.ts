@@ -1,0 +1,75 @@
+/**
+ * A thread that runs a shipped bundle as Lambda's runtime does, with a clock that is moved for each invocation. It
+ * imports nothing of the project but the bundle.
+ */
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { parentPort, workerData } from 'node:worker_threads';
+
+type Invocation = {
+  id: number;
+  now: number;
+  remainingMs: number;
+  event: Record<string, unknown>;
+};
+type Handler = (event: unknown, ...rest: unknown[]) => Promise<unknown>;
+type Prelude = { statusCode?: number };
+
+const RealDate = Date;
+let ahead = 0;
+const now = () => RealDate.now() + ahead;
+globalThis.Date = new Proxy(RealDate, {
+  construct: (target, args) => Reflect.construct(target, args.length === 0 ? [now()] : args),
+  get: (target, name) => (name === 'now' ? now : Reflect.get(target, name)),
+});
+
+process.stdout.write = (text: string | Uint8Array) => {
+  parentPort?.postMessage({ lines: String(text) });
+  return true;
+};
+
+const statuses = new WeakMap<Writable, number>();
+Object.assign(globalThis, {
+  awslambda: {
+    streamifyResponse: (handler: Handler) => handler,
+    HttpResponseStream: {
+      from: (stream: Writable, { statusCode = 200 }: Prelude) => {
+        statuses.set(stream, statusCode);
+        return stream;
+      },
+    },
+  },
+});
+
+const { folder } = workerData as { folder: string };
+const { handler } = createRequire(import.meta.url)(join(folder, 'index.cjs')) as {
+  handler: Handler;
+};
+
+const serve = async ({ id, event, remainingMs }: Invocation) => {
+  const context = {
+    awsRequestId: `00000000-0000-4000-8000-${String(id).padStart(12, '0')}`,
+    getRemainingTimeInMillis: () => remainingMs,
+  };
+  const chunks: Buffer[] = [];
+  const out = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      chunks.push(chunk);
+      done();
+    },
+  });
+  // The admin function has no response stream.
+  const isStreaming = 'rawPath' in event;
+  await (isStreaming ? handler(event, out, context) : handler(event, context));
+  return { status: statuses.get(out), text: Buffer.concat(chunks).toString() };
+};
+
+parentPort?.on('message', (invocation: Invocation) => {
+  ahead = invocation.now - RealDate.now();
+  const { id } = invocation;
+  serve(invocation).then(
+    ({ status, text }) => parentPort?.postMessage({ id, status, text }),
+    (error: unknown) => parentPort?.postMessage({ id, error: String(error) }),
+  );
+});

@@ -1,0 +1,140 @@
+import { Worker } from 'node:worker_threads';
+import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import * as z from 'zod';
+import type { RouterEnv } from '../../lambdas/env.ts';
+import { LOCAL_AWS } from '../../local/local-aws.ts';
+import { localCredentials } from '../../local/local-catalog.ts';
+import { UPSTREAM_SECRET } from '../../local/local-upstream.ts';
+import { type DynamoProxy, startDynamoProxy } from '../metering/dynamo-proxy.ts';
+import { functionUrl } from '../runtime/events.ts';
+import { bundleFor, environmentFor } from '../runtime/start-function.ts';
+import type { DataPoint } from '../support/alarm-states.ts';
+import { TABLE_NAMES } from '../support/dynamo.ts';
+import { watchLine } from '../support/leak-watch.ts';
+import { MODEL_ON, startWatched } from '../support/local.ts';
+import { linesIn } from '../support/log-line.ts';
+import { pointsIn } from '../support/metrics.ts';
+
+const Message = z.union([
+  z.object({ lines: z.string() }),
+  z.object({
+    id: z.number(),
+    status: z.number().optional(),
+    text: z.string().optional(),
+    error: z.string().optional(),
+  }),
+]);
+type Result = { status?: number | undefined; text?: string | undefined };
+
+/** A thread with a shipped bundle, whose clock is where each invocation puts it. */
+const startBundle = (folder: string, env: Record<string, string>) => {
+  const worker = new Worker(new URL('bundle-worker.ts', import.meta.url), {
+    workerData: { folder },
+    env,
+  });
+  let lines: string[] = [];
+  let count = 0;
+  const pending = new Map<number, PromiseWithResolvers<Result>>();
+  const fail = (error: unknown) => {
+    for (const { reject } of pending.values()) reject(error);
+    pending.clear();
+  };
+  worker.on('error', fail);
+  worker.on('message', (value) => {
+    const message = Message.parse(value);
+    if ('lines' in message) {
+      for (const line of linesIn(message.lines)) {
+        watchLine(line);
+        lines.push(line);
+      }
+      return;
+    }
+    const { id, error, ...result } = message;
+    if (error === undefined) pending.get(id)?.resolve(result);
+    else pending.get(id)?.reject(new Error(error));
+    pending.delete(id);
+  });
+  return {
+    invoke: (
+      now: number,
+      event: Record<string, unknown>,
+      remainingMs = 900_000,
+    ): Promise<Result> => {
+      const result = Promise.withResolvers<Result>();
+      count += 1;
+      pending.set(count, result);
+      worker.postMessage({ id: count, now, event, remainingMs });
+      return result.promise;
+    },
+    /** What was written since the last time. */
+    takePoints: (): DataPoint[] => {
+      const taken = pointsIn(lines);
+      lines = [];
+      return taken;
+    },
+    stop: () => worker.terminate(),
+  };
+};
+
+const CHAT = '/v1/chat/completions';
+
+export type Asked = {
+  model?: string;
+  stream?: boolean;
+  key?: string;
+  headers?: Record<string, string>;
+  /** Until Lambda would end the invocation. */
+  remainingMs?: number;
+};
+
+/** The shipped bundles of the router and of the admin function on one set of tables that can fail. */
+export const startStage = async () => {
+  const local = await startWatched({ plan: { period: 'day' } });
+  const proxy: DynamoProxy = await startDynamoProxy(local.endpoints.dynamo);
+  const endpoints = { ...local.endpoints, dynamo: proxy.url };
+  const shipped = {
+    router: bundleFor(local),
+    admin: bundleFor(local, { entry: 'lambdas/admin.ts' }),
+  };
+  const env = {
+    ...environmentFor(endpoints),
+    STAGE: 'prod',
+    MAX_SERIES: '80',
+    PROJECTS_TABLE: TABLE_NAMES.projects,
+    ANSWERS_TABLE: TABLE_NAMES.answers,
+    REPLAY_HOURS: '24',
+  } satisfies Partial<RouterEnv> & Record<string, string>;
+  const router = startBundle(shipped.router.folder, env);
+  const admin = startBundle(shipped.admin.folder, env);
+  const ask = (now: number, asked: Asked = {}): Promise<Result> => {
+    const { model = MODEL_ON.chat, stream = false, headers = {}, key = local.key } = asked;
+    const body = { model, stream, messages: [{ role: 'user', content: 'hello' }] };
+    const event = functionUrl(CHAT, { key, body });
+    const delivered = { ...event, headers: { ...event.headers, ...headers } };
+    return router.invoke(now, delivered, asked.remainingMs);
+  };
+  const operator = new SecretsManagerClient({ ...LOCAL_AWS, endpoint: local.endpoints.secrets });
+  const putSecret = async (value: Record<string, string>): Promise<void> => {
+    const SecretString = JSON.stringify(value);
+    await operator.send(new PutSecretValueCommand({ SecretId: UPSTREAM_SECRET, SecretString }));
+  };
+  return {
+    upstreams: local.upstreams,
+    proxy,
+    ask,
+    /** Stores a new version of the secret with the providers' credentials. */
+    putSecret,
+    restoreSecret: () => putSecret(localCredentials(local.models)),
+    /** The schedule's event. */
+    runHistory: (now: number) => admin.invoke(now, { job: 'history' }),
+    takePoints: () => [...router.takePoints(), ...admin.takePoints()],
+    close: async () => {
+      await Promise.all([router.stop(), admin.stop()]);
+      operator.destroy();
+      await proxy.close();
+      await local.close();
+      for (const { remove } of Object.values(shipped)) remove();
+    },
+  };
+};
+export type RehearsalStage = Awaited<ReturnType<typeof startStage>>;
