@@ -8,7 +8,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { CASES, type Case, FIRST_EVENT, FIRST_EVENT_OF_AGENT, YOUNG } from './gateway/cases.ts';
+import {
+  CASES,
+  type Case,
+  FIRST_EVENT,
+  FIRST_EVENT_COMPRESSED,
+  FIRST_EVENT_OF_AGENT,
+  YOUNG,
+} from './gateway/cases.ts';
 import { load, type Target } from './gateway/client.ts';
 import { type Measured, type Parties, type Party, startParties } from './gateway/parties.ts';
 import { cpuOf, stop, stopAll } from './gateway/processes.ts';
@@ -121,7 +128,7 @@ const runAll = async (parties: Parties, upstream: Target) => {
     const fresh = await compare({ d, others: await measuredIn(parties, YOUNG) }, young, 2 * ROW_MS);
     printRow(youngRow, fresh);
   }
-  for (const current of [FIRST_EVENT, FIRST_EVENT_OF_AGENT]) {
+  for (const current of [FIRST_EVENT, FIRST_EVENT_COMPRESSED, FIRST_EVENT_OF_AGENT]) {
     const name = `time added to the ${current.name.replace('event', 'text')}`;
     if (!ROWS.test(name)) continue;
     const added = async ({ running }: Party) =>

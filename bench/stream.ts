@@ -2,17 +2,21 @@
  * CPU per streamed event of the whole pipe, from the upstream's bytes to the caller's, for the four pairs
  * of protocols: SSE, decoder, failover, origin tags, usage, encoder, heartbeat, settlement,
  * body. Sockets and the idle limit are left out. One event per network chunk is the worst case and the usual one: providers
- * flush each token. The last column is for requests with an idempotency key, whose responses are recorded and
- * compressed; the table is left out too. Run it with `npm run bench:stream`. Ratios hold on any machine, microseconds do not.
+ * flush each token. The third column is for requests with an idempotency key, whose responses are recorded and
+ * compressed; the table is left out too. The last is for clients that accept gzip: each chunk takes a turn of a thread, which is
+ * most of what it adds. Run it with `npm run bench:stream`. Ratios hold on any machine, microseconds do not.
  *
  * To compare with another commit, copy this file and event-cost.ts into a worktree of it and run it there.
  */
+import '../lambdas/web/lambda-runtime.ts';
+import { Writable } from 'node:stream';
 import { createCatalog } from '../lambdas/catalog/catalog.ts';
 import { createTokenizers } from '../lambdas/catalog/tokenizer.ts';
 import type { Call } from '../lambdas/endpoints/endpoint.ts';
 import { createFetchAnswer } from '../lambdas/endpoints/fetch-answer.ts';
 import { createGenerate } from '../lambdas/endpoints/generate.ts';
 import { format } from '../lambdas/http/middleware/write-reply.ts';
+import { writeResponse } from '../lambdas/http/write-response.ts';
 import type { Meter } from '../lambdas/metering/meter.ts';
 import { chat } from '../lambdas/protocols/chat/index.ts';
 import { messages } from '../lambdas/protocols/messages/index.ts';
@@ -136,11 +140,13 @@ const callOf = (
   note: () => undefined,
 });
 
+type Load = { chunks: Buffer[]; isKeyed?: boolean; isGzip?: boolean };
+
 /** Sends one request through the endpoint and reads its body to the end. */
 const respond = async (
   from: BenchProtocol,
   to: BenchProtocol,
-  { chunks, isKeyed }: { chunks: Buffer[]; isKeyed: boolean },
+  { chunks, isKeyed = false, isGzip = false }: Load,
 ): Promise<number> => {
   const { signal } = new AbortController();
   const reply = await createEndpoint(from, chunks)(callOf(to, { signal, isKeyed }));
@@ -149,21 +155,32 @@ const respond = async (
   const texts = format(reply.messages, (error) => {
     throw error;
   });
-  for await (const text of texts) bytes += text.length;
+  if (!isGzip) {
+    for await (const text of texts) bytes += text.length;
+    return bytes;
+  }
+  const socket = new Writable({
+    write: (chunk: Buffer, _, done) => {
+      bytes += chunk.length;
+      done();
+    },
+  });
+  const headers = { 'content-encoding': 'gzip' };
+  await writeResponse(socket, { statusCode: 200, headers, body: texts });
   return bytes;
 };
 
-print('upstream -> caller     events per chunk   us/event  with a key');
+print('upstream -> caller     events per chunk   us/event  with a key   with gzip');
 for (const eventsPerChunk of EVENTS_PER_CHUNK) {
   for (const from of PROTOCOLS) {
     const chunks = recordChunks(from, eventsPerChunk);
     for (const to of PROTOCOLS) {
-      const cost = await costPerEvent(() => respond(from, to, { chunks, isKeyed: false }));
-      const keyed = await costPerEvent(() => respond(from, to, { chunks, isKeyed: true }));
-      const pair = `${from.name} -> ${to.name}`.padEnd(22);
-      print(
-        `${pair} ${String(eventsPerChunk).padStart(16)} ${cost.toFixed(2).padStart(10)} ${keyed.toFixed(2).padStart(11)}`,
-      );
+      const costs = [];
+      for (const load of [{}, { isKeyed: true }, { isGzip: true }]) {
+        costs.push(await costPerEvent(() => respond(from, to, { chunks, ...load })));
+      }
+      const cells = costs.map((cost) => cost.toFixed(2).padStart(11)).join(' ');
+      print(`${from.name} -> ${to.name}`.padEnd(22) + String(eventsPerChunk).padStart(17) + cells);
     }
   }
 }

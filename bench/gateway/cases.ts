@@ -13,6 +13,8 @@ export type Case = {
   /** The stand-in reads the shape of its response from it: `bench/<events>`, `bench/<events>/<ms between two>`, `…/messages`. */
   model: string;
   body: string;
+  /** Whether the client accepts gzip. @default false */
+  acceptsGzip?: boolean;
 };
 
 const QUESTION = 'Please explain how a model router chooses a target, in a few words. '.repeat(2);
@@ -101,6 +103,14 @@ export const CASES: Case[] = [
   }),
 ];
 
+/** The same streams for a client that accepts gzip. */
+const compressed = (current: Case): Case => ({
+  ...current,
+  name: `${current.name}, gzip`,
+  acceptsGzip: true,
+});
+CASES.push(...CASES.filter(({ stream }) => stream).map(compressed));
+
 const ON_MESSAGES = 'bench/20/messages';
 
 /** Bodies of an agent that has worked for a while, by the protocols of the caller and of the upstream. */
@@ -127,6 +137,8 @@ CASES.push(...AGENTS);
 export const FIRST_EVENT = caseOf('first event', messages, {
   ...{ requests: 60, connections: 1, events: 2, stream: true, model: 'bench/2/1' },
 });
+
+export const FIRST_EVENT_COMPRESSED = compressed(FIRST_EVENT);
 
 /** The same with the body of an agent. */
 export const FIRST_EVENT_OF_AGENT = caseOf(

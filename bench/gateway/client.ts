@@ -1,3 +1,4 @@
+import { constants, createGunzip } from 'node:zlib';
 import {
   createConnectionPools,
   type HttpConnections,
@@ -30,20 +31,32 @@ const sendOnce = (pool: HttpConnections, request: HttpRequest) =>
     let firstTextMs = 0;
     let status = 0;
     let tail = '';
+    const look = (bytes: Buffer) => {
+      tail = (tail + bytes.toString('latin1')).slice(-TAIL);
+      if (firstTextMs === 0 && tail.includes(FIRST_TEXT)) {
+        firstTextMs = performance.now() - startedAt;
+      }
+    };
+    const finish = () => {
+      if (status === 200 && COMPLETE.test(tail)) resolve({ firstTextMs });
+      else reject(new Error(`${request.headers.host}: ${status} ${tail.slice(-300)}`));
+    };
+    let decoder: ReturnType<typeof createGunzip> | undefined;
     pool.send(request, {
       onConnect: () => {},
       onHead: (response) => {
         status = response.status;
+        if (response.headers['content-encoding'] !== 'gzip') return;
+        decoder = createGunzip({ flush: constants.Z_SYNC_FLUSH });
+        decoder.on('data', look).on('end', finish).on('error', reject);
       },
       onData: (bytes) => {
-        tail = (tail + bytes.toString('latin1')).slice(-TAIL);
-        if (firstTextMs === 0 && tail.includes(FIRST_TEXT)) {
-          firstTextMs = performance.now() - startedAt;
-        }
+        if (decoder) decoder.write(bytes);
+        else look(bytes);
       },
       onEnd: () => {
-        if (status === 200 && COMPLETE.test(tail)) resolve({ firstTextMs });
-        else reject(new Error(`${request.headers.host}: ${status} ${tail.slice(-300)}`));
+        if (decoder) decoder.end();
+        else finish();
       },
       onError: reject,
     });
@@ -60,6 +73,7 @@ export const load = async (
   const fields = {
     ...{ host: origin.host, 'content-type': 'application/json' },
     ...{ 'content-length': String(body.byteLength), ...headers },
+    ...(current.acceptsGzip && { 'accept-encoding': 'gzip' }),
   };
   const request: HttpRequest = { method: 'POST', path, headers: fields, body };
   const firstTextMs: number[] = [];

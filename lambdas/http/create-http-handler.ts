@@ -11,7 +11,7 @@ import { createLruCache } from '../support/lru-cache.ts';
 import { accessLog } from './middleware/access-log.ts';
 import { errorEnvelope } from './middleware/error-envelope.ts';
 import { receive } from './middleware/receive.ts';
-import { writeReply, writeResponse } from './middleware/write-reply.ts';
+import { writeReply } from './middleware/write-reply.ts';
 import { readAddress } from './read-address.ts';
 import type { HttpEvent, HttpRequest } from './read-event.ts';
 import {
@@ -24,6 +24,7 @@ import {
   readCall,
   routeRequest,
 } from './stages.ts';
+import { writeResponse } from './write-response.ts';
 
 /** Client errors a minute: at least 60, which leaves a small plan room for mistakes, else ten per generation. */
 const MIN_ERRORS = 60;
@@ -161,7 +162,7 @@ export const createHttpHandler = (options: HttpHandlerOptions): HttpHandler => {
   const handler = middy<Received, Reply>({ timeoutEarlyInMillis: 0 })
     .use([
       receive({ clock, randomBytes, readAddress }),
-      writeReply({ log, corsOrigins }),
+      writeReply({ log, corsOrigins, isStreamed: true }),
       accessLog({ log, clock }),
       errorEnvelope({ log }),
     ])

@@ -21,9 +21,14 @@ test.each(SHAPES)(
     const first = await ask(shape);
     expect([first.status, textOf(first)]).toEqual([200, TEXT]);
     expect(first.headers['idempotent-replayed']).toBeUndefined();
-    for (const router of [0, 1]) {
-      const again = await ask({ ...shape, router });
+    for (const [router, encoding] of [0, 1].flatMap(
+      (at) => [[at, 'gzip'] as const, [at, '']] as const,
+    )) {
+      const again = await ask({ ...shape, router, headers: { 'accept-encoding': encoding } });
       expect([again.status, again.text]).toEqual([200, first.text]);
+      expect('content-encoding' in again.headers).toBe(
+        encoding === 'gzip' && (shape.stream || first.text.length >= 1_024),
+      );
       expect(again.headers['idempotent-replayed']).toBe('true');
       expect(again.headers['idempotent-request-id']).toBe(first.headers['x-request-id']);
       expect(again.headers['x-request-id']).not.toBe(first.headers['x-request-id']);

@@ -1,7 +1,8 @@
-type Options = { method?: string; key?: string; body?: unknown };
+type Options = { method?: string; key?: string; body?: unknown; acceptsGzip?: boolean };
 
-const headersOf = ({ key, body }: Options): Record<string, string> => ({
+const headersOf = ({ key, body, acceptsGzip }: Options): Record<string, string> => ({
   host: 'router.test',
+  ...(acceptsGzip && { 'accept-encoding': 'gzip, deflate, br' }),
   ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
   ...(body === undefined ? {} : { 'content-type': 'application/json' }),
 });

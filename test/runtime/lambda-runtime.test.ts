@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type LocalRouter, startLocal } from '../../local/start.ts';
 import { MODEL_ON } from '../support/local.ts';
@@ -86,6 +87,27 @@ describe.skipIf(missing !== undefined)("the shipped bundle under AWS's runtime c
     expect((await head).statusCode).toBe(200);
     expect(await text).toMatch(/^event: message_start\n[\s\S]*event: message_stop\n.*\n\n$/);
   });
+
+  test.each(doors)(
+    'the Lambda function sends gzip through %s, an event a chunk, and survives a break in mid-stream',
+    async (_, event) => {
+      const asked = { ...question({ stream: true }), acceptsGzip: true };
+      local.upstreams.inject({ fault: { kind: 'slow', ms: 10 }, times: 1 });
+      const whole = running.invoke(event(CHAT, asked));
+      const { headers } = await whole.head;
+      expect(headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' });
+      await whole.text;
+      expect(gunzipSync(Buffer.concat(whole.chunks)).toString()).toMatch(/data: \[DONE\]\n\n$/);
+      expect(whole.chunks.length).toBeGreaterThan(3);
+      local.upstreams.inject({ fault: { kind: 'truncate', after: 4 } });
+      const broken = running.invoke(event(CHAT, asked));
+      await broken.text;
+      expect(gunzipSync(Buffer.concat(broken.chunks)).toString()).toMatch(
+        /"error":\{[^}]*\}\}\n\n$/,
+      );
+      await expectAlive();
+    },
+  );
 
   test('a Lambda stream sends events as they arrive and ends at the deadline', async () => {
     local.upstreams.inject({ fault: { kind: 'stall', after: 3 } });

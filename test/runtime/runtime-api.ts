@@ -10,6 +10,8 @@ export type Invocation = {
   head: Promise<z.infer<typeof Prelude>>;
   /** What arrived of the body so far, a piece per network chunk. */
   pieces: string[];
+  /** The same, as bytes. */
+  chunks: Buffer[];
   /** Resolves with the text so far as soon as it contains `part`. */
   has(part: string): Promise<string>;
   /** The whole body, once the function has ended it. Rejects when it breaks off. */
@@ -49,9 +51,13 @@ const createInvocation = () => {
   // Not every test awaits both.
   for (const { promise } of [head, text]) promise.catch(() => {});
   const pieces: string[] = [];
+  const chunks: Buffer[] = [];
   let waiting: (() => void)[] = [];
   const add = (piece: Buffer) => {
-    if (piece.length > 0) pieces.push(piece.toString());
+    if (piece.length > 0) {
+      pieces.push(piece.toString());
+      chunks.push(piece);
+    }
     for (const look of waiting) look();
   };
 
@@ -88,7 +94,7 @@ const createInvocation = () => {
     head.reject(error);
     text.reject(error);
   };
-  const invocation: Invocation = { head: head.promise, text: text.promise, pieces, has };
+  const invocation: Invocation = { head: head.promise, text: text.promise, pieces, chunks, has };
   return {
     invocation,
     receive: (incoming: IncomingMessage) => receive(incoming).catch(fail),

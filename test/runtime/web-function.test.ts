@@ -80,7 +80,11 @@ describe('the bundle of the Web Function', () => {
   test('the Web Function streams many responses at once from one process', async () => {
     local.upstreams.inject({ fault: { kind: 'slow', ms: 5 } });
     const texts = await Promise.all(
-      Array.from({ length: 20 }, async (_, at) => (await ask(`say number ${at}.`)).text()),
+      Array.from({ length: 20 }, async (_, at) => {
+        const response = await ask(`say number ${at}.`);
+        expect(response.headers.get('content-encoding')).toBe('gzip');
+        return response.text();
+      }),
     );
     const said = texts.map((text) =>
       [...text.matchAll(/"content":"([^"]*)"/g)].map(([, part]) => part).join(''),

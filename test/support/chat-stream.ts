@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { ChatChunk, ChatError } from './chat-schema.ts';
 import { type Json, parseJson, type WireEvent } from './sse-text.ts';
 
-type WireTool = { id: unknown; name: unknown; arguments: string };
+type WireTool = { id: unknown; name: unknown; isCustom: boolean; arguments: string };
 
 /** What a chat stream adds up to. */
 type ChatAnswer = {
@@ -13,7 +13,7 @@ type ChatAnswer = {
   tools: WireTool[];
 };
 
-const FINISHES = ['stop', 'length', 'tool_calls', 'content_filter'];
+const FINISHES = ['stop', 'length', 'tool_calls', 'content_filter', 'function_call'];
 const SOMETHING = expect.stringMatching(/.+/);
 
 /** The rules of one fragment: the first one of a call names it, indices are dense. */
@@ -23,7 +23,7 @@ const addTool = (tools: WireTool[], call: Json) => {
   if (index === tools.length) {
     expect(call).toMatchObject({ id: SOMETHING });
     expect(called).toMatchObject({ name: SOMETHING });
-    tools.push({ id: call.id, name: called.name, arguments: '' });
+    tools.push({ id: call.id, name: called.name, isCustom: 'custom' in call, arguments: '' });
   } else {
     expect(index, 'tool indices are dense').toBeLessThan(tools.length);
     expect(call, 'id and name only once').not.toHaveProperty('id');
@@ -33,10 +33,14 @@ const addTool = (tools: WireTool[], call: Json) => {
   if (tool) tool.arguments += (text as string | undefined) ?? '';
 };
 
-const readChunks = (chunks: Json[]) => {
+/** Chunks of one choice of several, with those of all. */
+const chunksOf = (index: number, chunks: Json[]): Json[] =>
+  chunks.filter(({ choices }) => ((choices as Json[])[0]?.index ?? index) === index);
+
+const readChunks = (index: number, chunks: Json[]) => {
   const answer = { finishes: [] as unknown[], roles: 0, text: '', reasoning: '' };
   const tools: WireTool[] = [];
-  for (const chunk of chunks) {
+  for (const chunk of chunksOf(index, chunks)) {
     expect(ChatChunk.safeParse(chunk).error, JSON.stringify(chunk)).toBeUndefined();
     const [choice] = chunk.choices as Json[];
     if (!choice) {
@@ -44,7 +48,6 @@ const readChunks = (chunks: Json[]) => {
       expect(chunk.usage).toMatchObject({ prompt_tokens: expect.any(Number) });
       continue;
     }
-    expect(choice.index).toBe(0);
     expect(answer.finishes, 'nothing comes after the finish').toEqual([]);
     if (choice.finish_reason !== null) answer.finishes.push(choice.finish_reason);
     const delta = choice.delta as Json;
@@ -61,7 +64,8 @@ const assertFinish = (finish: unknown, tools: WireTool[]) => {
   expect(FINISHES).toContain(finish);
   if (finish === 'tool_calls') {
     expect(tools.length).toBeGreaterThan(0);
-    for (const tool of tools) expect(JSON.parse(tool.arguments)).toBeTypeOf('object');
+    const functions = tools.filter(({ isCustom }) => !isCustom);
+    for (const tool of functions) expect(JSON.parse(tool.arguments)).toBeTypeOf('object');
   }
   if (finish === 'stop') expect(tools).toEqual([]);
   expect(new Set(tools.map(({ id }) => id)).size, 'tool ids are unique').toBe(tools.length);
@@ -81,12 +85,24 @@ export const assertChatStream = (events: WireEvent[]): ChatAnswer => {
   expect(done, '[DONE] is the last word, and an error has none').toBe(
     isError ? -1 : events.length - 1,
   );
-  const { finishes, roles, text, reasoning, tools } = readChunks(chunks);
-  expect(finishes.length, 'one finish, or an error').toBe(isError ? 0 : 1);
-  const [finish] = finishes;
-  if (!isError) {
+  const last = Math.max(
+    0,
+    ...chunks.map(({ choices }) => Number((choices as Json[])[0]?.index ?? 0)),
+  );
+  const choices = Array.from({ length: last + 1 }, (_, index) => readChunks(index, chunks));
+  for (const { finishes, roles, tools } of choices) {
+    expect(finishes.length, 'one finish, or an error').toBe(isError ? 0 : 1);
+    if (isError) continue;
     expect(roles).toBe(1);
-    assertFinish(finish, tools);
+    assertFinish(finishes[0], tools);
   }
+  const [
+    {
+      finishes: [finish],
+      text,
+      reasoning,
+      tools,
+    } = readChunks(0, []),
+  ] = choices;
   return { isError, finish, text, reasoning, tools };
 };

@@ -1,5 +1,7 @@
 import { subscribe } from 'node:diagnostics_channel';
+import { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { constants, gunzipSync } from 'node:zlib';
 import * as z from 'zod';
 import { strayFields } from './log-fields.ts';
 
@@ -102,6 +104,25 @@ subscribe('net.server.socket', (message) => {
   if (socket && watchedPorts.has(socket.localPort ?? 0)) watchWrites(socket);
 });
 
+/** Looks at what a compressed response said, once it has ended or was cut. */
+const watchCompressed = (response: ServerResponse): void => {
+  const pieces: Buffer[] = [];
+  const { write } = response;
+  response.write = (...parameters: unknown[]) => {
+    const [chunk] = parameters;
+    if (chunk instanceof Uint8Array) pieces.push(Buffer.from(chunk));
+    return Reflect.apply(write, response, parameters);
+  };
+  const look = () => {
+    const sent = Buffer.concat(pieces.splice(0));
+    if (sent[0] !== 0x1f || sent[1] !== 0x8b) return;
+    search('answer', gunzipSync(sent, { finishFlush: constants.Z_SYNC_FLUSH }).toString());
+  };
+  response.once('finish', look).once('close', look);
+};
+
+const WithResponse = z.object({ response: z.instanceof(ServerResponse) });
+
 const ToAdmin = z.object({ request: z.object({ url: z.string().startsWith('/admin/') }) });
 
 subscribe('http.server.request.start', (message) => {
@@ -109,4 +130,6 @@ subscribe('http.server.request.start', (message) => {
   if (!socket) return;
   if (ToAdmin.safeParse(message).success) admin.add(socket);
   else admin.delete(socket);
+  const { response } = WithResponse.safeParse(message).data ?? {};
+  if (response && watchedPorts.has(socket.localPort ?? 0)) watchCompressed(response);
 });

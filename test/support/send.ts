@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { createGunzip } from 'node:zlib';
 
+/** `text` is decoded; `headers` tell whether it was compressed. */
 export type Sent = { status: number; headers: IncomingMessage['headers']; text: string };
 
 type SendOptions = {
@@ -20,9 +22,10 @@ export const send = async (
   const sent = request({ hostname, port, path, method, headers, agent: false });
   sent.end(body);
   const [response]: [IncomingMessage] = (await once(sent, 'response')) as [IncomingMessage];
+  const isGzip = response.headers['content-encoding'] === 'gzip';
   return {
     status: response.statusCode ?? 0,
     headers: response.headers,
-    text: await text(response),
+    text: await text(isGzip ? response.pipe(createGunzip()) : response),
   };
 };

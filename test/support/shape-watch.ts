@@ -1,5 +1,6 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { gunzipSync } from 'node:zlib';
 import * as z from 'zod';
 import { ChatCompletion, ChatError } from './chat-schema.ts';
 import { assertChatStream } from './chat-stream.ts';
@@ -89,7 +90,9 @@ const watch = (seen: Pick<Answer, 'path' | 'isContinued'>, response: ServerRespo
   // Answers that a caller has left are not whole, and never finish.
   response.once('finish', () => {
     if (!isRouters(head.headers)) return;
-    check({ ...seen, ...head, text: Buffer.concat(pieces).toString('utf8') });
+    const sent = Buffer.concat(pieces);
+    const bytes = head.headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent;
+    check({ ...seen, ...head, text: bytes.toString('utf8') });
   });
 };
 

@@ -1,10 +1,9 @@
-import type { Writable } from 'node:stream';
 import type { Reply, StreamReply } from '../../endpoints/endpoint.ts';
 import { formatSse, type MessageBatches, type SseMessage } from '../../protocols/streams/sse.ts';
 import { toApiError } from '../../support/errors.ts';
 import { suffixOf } from '../../support/ids.ts';
 import type { Log } from '../../support/log.ts';
-import { toUtf8 } from '../../support/utf8.ts';
+import { encodingHeaders } from '../content-encoding.ts';
 import { describeFailure } from '../describe-failure.ts';
 import type { HttpRequest } from '../read-event.ts';
 import type { PlatformResponse, Received, Texts } from '../stages.ts';
@@ -15,7 +14,7 @@ const NO_CONTENT = 204;
 
 const SSE_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
-  // Against proxies: `no-transform` disables compression, `x-accel-buffering` disables buffering.
+  // Against proxies, whose compression waits for more text: `no-transform`; against buffering: `x-accel-buffering`.
   'cache-control': 'no-cache, no-transform',
   'x-accel-buffering': 'no',
 };
@@ -117,6 +116,17 @@ type WriteOptions = {
    * @default none
    */
   corsOrigins?: readonly string[] | undefined;
+  /**
+   * Whether `writeResponse` sends what this returns, which compresses it.
+   * @default false
+   */
+  isStreamed?: boolean;
+};
+
+/** Names the headers of the request that the reply depends on. */
+const varyOf = (...parts: Record<string, string>[]) => {
+  const names = parts.flatMap(({ vary }) => vary ?? []);
+  return names.length > 0 && { vary: names.join(', ') };
 };
 
 const textOf = (reply: Exclude<Reply, StreamReply>): string => {
@@ -148,8 +158,9 @@ export const writeReply = (options: WriteOptions) => {
     const { headers, body } = encodeBody(received, reply, options);
     const ids = { 'x-request-id': requestId, 'request-id': requestId };
     const cors = corsHeaders(options.corsOrigins ?? [], received.request, reply);
-    const all = { ...headers, ...cors, ...reply.headers, ...ids };
-    return { statusCode: reply.status, headers: all, body };
+    const encoding = options.isStreamed ? encodingHeaders(received.request, body) : {};
+    const all = { ...headers, ...cors, ...encoding, ...varyOf(encoding, cors) };
+    return { statusCode: reply.status, headers: { ...all, ...reply.headers, ...ids }, body };
   };
   const writeReplyAfter = (invocation: {
     event: Received;
@@ -159,62 +170,4 @@ export const writeReply = (options: WriteOptions) => {
     if (reply && 'status' in reply) invocation.response = toResponse(event, reply);
   };
   return { after: writeReplyAfter, onError: writeReplyAfter };
-};
-
-// --- the platform's stream ---
-
-/** Node joins a short text with the head before it, and measures and encodes a long one slowly. */
-const SHORT = 4_096;
-
-const write = (stream: Writable, text: string): void => {
-  stream.write(text.length > SHORT ? toUtf8(text) : text);
-};
-
-/** Resolves once the stream can take more, or is closed. */
-const whenDrained = (stream: Writable): Promise<void> =>
-  new Promise((resolve) => {
-    const done = () => {
-      stream.off('drain', done);
-      stream.off('close', done);
-      resolve();
-    };
-    stream.once('drain', done);
-    stream.once('close', done);
-  });
-
-/**
- * Writes at the pace of the client. The generator is started in any case, since one that never ran skips its
- * `finally`, and is returned when the stream is closed; a pending `next` delays that.
- */
-const writeTexts = async (stream: Writable, texts: Texts): Promise<void> => {
-  const onClose = () => void texts.return();
-  stream.once('close', onClose);
-  for await (const text of texts) {
-    if (stream.destroyed) break;
-    write(stream, text);
-    if (stream.writableNeedDrain) await whenDrained(stream);
-  }
-  stream.off('close', onClose);
-};
-
-/** Resolves once the stream has passed everything on, or is closed: a disconnected client is not an error. */
-const end = (stream: Writable): Promise<void> =>
-  new Promise((resolve) => {
-    if (stream.destroyed) resolve();
-    stream.once('finish', resolve);
-    stream.once('close', resolve);
-    stream.end();
-  });
-
-/** Writes a response to the platform's stream. `Readable.from` and `pipeline` took a tenth of a short stream's CPU. */
-export const writeResponse = async (
-  target: Writable,
-  { body, ...prelude }: PlatformResponse,
-): Promise<void> => {
-  const stream = awslambda.HttpResponseStream.from(target, prelude);
-  const isText = typeof body === 'string';
-  // Sends the head, also before an empty body, which `end` would not.
-  write(stream, isText ? body : '');
-  if (!isText) await writeTexts(stream, body);
-  await end(stream);
 };
