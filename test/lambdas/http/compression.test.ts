@@ -5,7 +5,7 @@ import { queryObjects } from 'node:v8';
 import * as zlib from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Endpoint } from '../../../lambdas/endpoints/endpoint.ts';
-import type { SseMessage } from '../../../lambdas/protocols/sse.ts';
+import type { SseMessage } from '../../../lambdas/protocols/streams/sse.ts';
 import { functionUrlEvent } from '../../../local/function-url-event.ts';
 import { type Edge, startEdge } from '../../support/edge.ts';
 import { restApiEvent } from '../../support/rest-api-event.ts';
