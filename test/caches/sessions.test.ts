@@ -3,6 +3,7 @@ import {
   ANTHROPIC,
   type Billed,
   billedInput,
+  OPENAI,
   unmarkedInput,
 } from '../support/caching-provider/bill.ts';
 import {
@@ -14,10 +15,12 @@ import {
   type Stage,
   startStage,
 } from '../support/sessions/play.ts';
+import { loopAnswer, runLoop } from '../support/sessions/sdk-loop.ts';
 
 const logOf = ({ providers }: Stage): Billed[] => providers.flatMap(({ log }) => log);
 
 const MESSAGES = { wire: 'messages' } as const;
+const CHAT = { wire: 'chat' } as const;
 
 describe('the billed input of a session through the router', () => {
   test.each(['claude-code', 'opencode-messages'])(
@@ -32,6 +35,47 @@ describe('the billed input of a session through the router', () => {
       expect(logOf(stage)).toHaveLength(session.requests.length);
     },
   );
+
+  test.each([
+    ['codex', 0.14],
+    ['cline', 0.25],
+    ['opencode-chat', 0.25],
+  ])(
+    'a client that does not mark on Claude, %s, pays at most %f of what it would pay unmarked',
+    async (file, most) => {
+      const stage = await startStage(MESSAGES);
+      await play(stage, recorded(file));
+      const ratio = billedInput(logOf(stage), ANTHROPIC) / unmarkedInput(logOf(stage));
+      expect(ratio).toBeLessThanOrEqual(most);
+    },
+  );
+
+  test.each([
+    [16, 0.25],
+    [64, 0.14],
+  ])(
+    'a loop of %i steps around the SDK pays at most %f of what it would pay unmarked',
+    async (steps, most) => {
+      const stage = await startStage({ ...MESSAGES, answer: loopAnswer(steps) });
+      expect(await runLoop(stage, MODEL)).toBe(steps);
+      const ratio = billedInput(logOf(stage), ANTHROPIC) / unmarkedInput(logOf(stage));
+      expect(ratio).toBeLessThanOrEqual(most);
+    },
+  );
+
+  test('Claude Code on a GPT target pays at most 1.02 of the same requests with a key', async () => {
+    const stage = await startStage(CHAT);
+    await play(stage, recorded('claude-code'));
+    const bodies = logOf(stage).map(({ body }) =>
+      JSON.stringify({ ...JSON.parse(body), prompt_cache_key: 'session' }),
+    );
+    const direct = await playDirect(bodies, CHAT);
+    const ratio = billedInput(logOf(stage), OPENAI) / billedInput(direct, OPENAI);
+    expect(ratio).toBeLessThanOrEqual(1.02);
+    const keys = logOf(stage).map(({ body }) => JSON.parse(body).prompt_cache_key);
+    expect(new Set(keys).size).toBe(1);
+    expect(keys[0]).toMatch(/^\S{16,64}$/);
+  });
 
   test.each(['/v1/chat/completions', '/v1/messages', '/v1/responses'])(
     'single turns without tools pay for no write on %s',

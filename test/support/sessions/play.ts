@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, onTestFinished } from 'vitest';
 import type { Target } from '../../../lambdas/catalog/catalog.ts';
-import type { Profile } from '../../../lambdas/protocols/profile.ts';
+import { PRESETS } from '../../../lambdas/catalog/profiles.ts';
 import {
   type AnthropicOptions,
   createAnthropicCache,
@@ -33,12 +33,14 @@ const CLAUDE = {
   upstream: 'anthropic',
   protocol: 'messages',
   model: 'claude-sonnet-5',
-  profile: {
-    thinking: ['adaptive', 'disabled'],
-    effort: ['low', 'medium', 'high'],
-  } satisfies Profile,
+  profile: PRESETS['claude-5'],
 } as const satisfies Partial<Target>;
-const GPT = { upstream: 'openai', protocol: 'chat', model: 'gpt-5' } as const;
+const GPT = {
+  upstream: 'openai',
+  protocol: 'chat',
+  model: 'gpt-5',
+  profile: PRESETS['gpt-5'],
+} as const satisfies Partial<Target>;
 
 const WIRES = { messages: CLAUDE, chat: GPT };
 
