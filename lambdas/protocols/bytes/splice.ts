@@ -65,11 +65,13 @@ const removals = (children: Child[], isRemoved: (child: Child) => boolean, from:
 };
 
 const additions = ({ inner }: Node, children: Child[]): string[] => {
+  const added = [...inner].flatMap(([name, { edit }]) =>
+    edit === undefined || edit.remove ? [] : [{ name, value: edit.set }],
+  );
+  if (added.length === 0) return [];
   const names = new Set(children.map(({ key }) => key));
-  return [...inner].flatMap(([name, { edit }]) =>
-    edit === undefined || edit.remove || names.has(name)
-      ? []
-      : [`${JSON.stringify(name)}:${JSON.stringify(edit.set)}`],
+  return added.flatMap(({ name, value }) =>
+    names.has(name) ? [] : [`${JSON.stringify(name)}:${JSON.stringify(value)}`],
   );
 };
 
