@@ -4,6 +4,7 @@ import { UPSTREAM_PROTOCOLS } from '../protocols/protocol-name.ts';
 import { describeIssue } from '../support/describe-issue.ts';
 import { FAMILIES, type Family, type Framing } from './families.ts';
 import { TargetProfile } from './profiles.ts';
+import { TargetPrices } from './target-prices.ts';
 
 /** Token of RFC 9110; Node throws on any other header name. */
 const HeaderName = z.string().check(z.regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be a header name'));
@@ -73,6 +74,8 @@ const TargetFields = z.strictObject({
   profile: z.optional(TargetProfile),
   /** Timeout of the first event in ms, for models with long thinking. */
   firstEventTimeoutMs: z.optional(z.int().check(z.positive(), z.maximum(300_000))),
+  /** What the provider bills; by default the three public prices of the model. */
+  prices: z.optional(TargetPrices),
   /** How the provider counts tokens; by default as the model's name says. */
   counting: z.optional(TargetCounting),
   /** Whose prompt cache it fills: the provider's account; by default that of the upstream and the secret. */

@@ -1,11 +1,9 @@
-import type { FinishReason, GenerationEvent, Usage } from '../protocols/generation.ts';
+import type { FinishReason, GenerationEvent } from '../protocols/generation.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { createOriginTagger } from '../protocols/thinking/origin.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
+import { type Counts, completeUsage } from './bill.ts';
 import type { Call } from './endpoint.ts';
-
-/** Rough size of a token in responses, for upstreams that report no usage. */
-const CHARACTERS_PER_TOKEN = 4;
 
 const CUT: FinishReason = { unified: 'length' };
 
@@ -27,24 +25,15 @@ const createBlockTracker = () => {
   return { track, endEvents };
 };
 
-/** Fills in usage that the upstream did not report, because every wire requires it. */
-const completeUsage = (
-  usage: Usage | undefined,
-  estimateInput: () => number,
-  characters: number,
-): Usage => ({
-  ...usage,
-  inputTokens: usage?.inputTokens || estimateInput(),
-  outputTokens: usage?.outputTokens || Math.ceil(characters / CHARACTERS_PER_TOKEN),
-});
-
 /** Completes the usage of the finish event, and notes it with the finish reason for the log line. */
-export const createUsageRecorder = (estimateInput: () => number, note: Call['note']): EventStep => {
-  let characters = 0;
-  return (event) => {
-    if (event.type === 'block-delta') characters += event.delta.length;
+export const createUsageRecorder =
+  (used: Counts, estimateInput: () => number, note: Call['note']): EventStep =>
+  (event) => {
+    if (event.type === 'block-delta') used.characters += event.delta.length;
     if (event.type !== 'finish') return event;
-    const usage = completeUsage(event.usage, estimateInput, characters);
+    used.usage = event.usage ?? used.usage;
+    used.isFinal = event.usage !== undefined;
+    const usage = completeUsage(event.usage, used.characters, estimateInput);
     note({
       finish: event.reason.unified,
       inputTokens: usage.inputTokens,
@@ -58,7 +47,6 @@ export const createUsageRecorder = (estimateInput: () => number, note: Call['not
     });
     return { ...event, usage };
   };
-};
 
 /** The call's time or output is used up. */
 const isBudgetSpent = (error: unknown): boolean =>
@@ -67,6 +55,8 @@ const isBudgetSpent = (error: unknown): boolean =>
 export type AnswerOptions = {
   /** The upstream's origin (`originOf`), added to the signatures of its thinking. */
   origin: string;
+  /** What the attempt has used. */
+  used: Counts;
   estimateInput(): number;
   note: Call['note'];
   /** Called with a failure after the first content; returns the one to throw. */
@@ -81,11 +71,11 @@ export type AnswerOptions = {
  */
 export async function* answerEvents(
   upstream: EventBatches,
-  { origin, estimateInput, note, onFailure }: AnswerOptions,
+  { origin, used, estimateInput, note, onFailure }: AnswerOptions,
 ): EventBatches {
   const tagOrigin = createOriginTagger(origin);
   const { track, endEvents } = createBlockTracker();
-  const recordUsage = createUsageRecorder(estimateInput, note);
+  const recordUsage = createUsageRecorder(used, estimateInput, note);
   try {
     for await (const batch of upstream) {
       yield batch.map((event) => recordUsage(track(tagOrigin(event))));

@@ -1,4 +1,4 @@
-import type { Model, Target } from '../catalog/catalog.ts';
+import type { Target } from '../catalog/catalog.ts';
 import type { Marking } from '../protocols/cache/marks.ts';
 import { wireTargetOf } from '../protocols/protocol.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
@@ -9,7 +9,8 @@ import type { Attempt, RequestRecord } from '../stores/record-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { createMinuteSample, dayOf, MINUTE_MS } from '../support/clock.ts';
 import type { ApiError } from '../support/errors.ts';
-import { omitUndefined } from '../support/omit-undefined.ts';
+import { isEmpty, omitUndefined } from '../support/omit-undefined.ts';
+import { billOf, totalOf, type Used } from './bill.ts';
 import type { CheckedCall } from './check-call.ts';
 import type { Call } from './endpoint.ts';
 import { publicError } from './public-error.ts';
@@ -20,7 +21,12 @@ import type { Charge } from './settlement.ts';
 /** The attempts of one call, as they happen. */
 export type AttemptLog = {
   readonly attempts: readonly Attempt[];
-  start(target: Target): void;
+  /** What each of them has used, in their order. */
+  readonly uses: readonly Used[];
+  /** Begins an attempt; what it uses is noted in the result. */
+  start(target: Target): Used;
+  /** What the attempt on a target has used. */
+  used(target: Target): Used;
   /** The target of the latest attempt. */
   target(): Target | undefined;
   /** Notes in which form that target is called. */
@@ -37,6 +43,7 @@ const failureOf = ({ kind: error, status, reason }: UpstreamError) =>
 
 export const createAttemptLog = ({ startedAt }: Call, clock: Clock): AttemptLog => {
   const attempts: Attempt[] = [];
+  const uses: Used[] = [];
   let latest: Target | undefined;
   let latestForm: Target | undefined;
   let isRunning = false;
@@ -47,8 +54,16 @@ export const createAttemptLog = ({ startedAt }: Call, clock: Clock): AttemptLog 
     last.ms = clock.now() - startedAt - last.startedMs;
     if (failure) Object.assign(last, failureOf(failure));
   };
+  const begin = (target: Target): Used => {
+    const used: Used = { target, characters: 0, isFinal: false };
+    uses.push(used);
+    return used;
+  };
   return {
     attempts,
+    uses,
+    // Each attempt is on another target.
+    used: (target) => uses.find((used) => used.target === target) ?? begin(target),
     end,
     breakOff: (failure) => {
       const last = attempts.at(-1);
@@ -69,36 +84,9 @@ export const createAttemptLog = ({ startedAt }: Call, clock: Clock): AttemptLog 
       end();
       isRunning = true;
       attempts.push({ upstream, model, startedMs: clock.now() - startedAt, ms: 0 });
+      return begin(target);
     },
   };
-};
-
-// --- cost ---
-
-type Prices = Pick<Model, 'input_price_per_m' | 'output_price_per_m' | 'cached_input_price_per_m'>;
-
-type Tokens = {
-  /** Includes what was read from and written to a cache. */
-  inputTokens?: number | undefined;
-  outputTokens?: number | undefined;
-  cacheReadTokens?: number | undefined;
-};
-
-/** A dollar a million tokens is a thousand billionths a token. */
-const NANOS_PER_TOKEN = 1_000;
-
-/**
- * Cost at the catalog's prices in billionths of a US dollar: an integer, so that sums are exact. Without a
- * price for cached input, tokens read from a cache cost as much as others.
- */
-const costNanosOf = (
-  { input_price_per_m: input, output_price_per_m: output, ...prices }: Prices,
-  { inputTokens = 0, outputTokens = 0, cacheReadTokens = 0 }: Tokens,
-): number => {
-  const cached = prices.cached_input_price_per_m ?? input;
-  const read = Math.min(cacheReadTokens, inputTokens);
-  const dollarsPerMillion = (inputTokens - read) * input + read * cached + outputTokens * output;
-  return Math.round(dollarsPerMillion * NANOS_PER_TOKEN);
 };
 
 // --- record ---
@@ -136,13 +124,6 @@ type Parts = {
 /** What the access log line also has. */
 const notedIn = ({ notes }: Call) => ({
   firstContentMs: notes.firstContentMs,
-  inputTokens: notes.inputTokens,
-  outputTokens: notes.outputTokens,
-  cacheReadTokens: notes.cacheReadTokens,
-  cacheWriteTokens: notes.cacheWriteTokens,
-  cacheWriteLongTokens: notes.cacheWriteLongTokens,
-  cacheMissReason: notes.cacheMissReason,
-  reasoningTokens: notes.reasoningTokens,
   finish: notes.finish,
   isCut: notes.cut,
 });
@@ -173,14 +154,34 @@ const markingOf = ({ checked: { request, model }, attempts }: Parts): Marking | 
   );
 };
 
+/** What the attempts used and cost: the tokens of the last one, and the costs of all. */
+const costsIn = ({ checked, attempts }: Parts) => {
+  const { call, model, estimateInput } = checked;
+  const parts = { model, startedAt: call.startedAt, estimateInput };
+  const bills = attempts.uses.map((used) => billOf(used, parts));
+  const last = bills.at(-1);
+  const { serviceTier, billing: own, ...tokens } = last?.usage ?? {};
+  const billing = omitUndefined({ serviceTier, ...own });
+  return {
+    attempts: attempts.attempts.map((attempt, index): Attempt => {
+      const bill = attempt.error === undefined ? undefined : bills[index];
+      if (!bill) return attempt;
+      const { inputTokens, outputTokens } = bill.usage;
+      return { ...attempt, inputTokens, outputTokens, costNanos: bill.cost.nanos };
+    }),
+    ...tokens,
+    ...(!isEmpty(billing) && { billing }),
+    ...totalOf(bills.filter((bill) => bill !== undefined)),
+  };
+};
+
 const recordOf = (
   parts: Parts,
   { charge, error }: { charge: Charge; error: ApiError | undefined },
 ): RequestRecord => {
-  const { checked, unit, attempts, clock } = parts;
+  const { checked, unit, clock } = parts;
   const { call, request, model } = checked;
   const { caller, notes, awsRequestId, traceparent } = call;
-  const noted = notedIn(call);
   return {
     id: call.requestId,
     startedAt: call.startedAt,
@@ -194,14 +195,13 @@ const recordOf = (
     protocol: call.protocol.name,
     model: model.id,
     isStream: request.stream,
-    attempts: [...attempts.attempts],
+    ...costsIn(parts),
     isCharged: charge === 'charged',
     outcome: notes.outcome ?? 'failed',
     status: error?.status ?? 200,
     ...estimateOf(parts),
     ...omitUndefined({
-      ...noted,
-      costNanos: noted.inputTokens === undefined ? undefined : costNanosOf(model, noted),
+      ...notedIn(call),
       error: notes.fault ?? error?.code,
       isChargeLost: charge === 'lost' || undefined,
       marking: markingOf(parts),

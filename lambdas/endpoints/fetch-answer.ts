@@ -11,6 +11,7 @@ import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { EventBatches, Upstream } from '../upstreams/upstream.ts';
 import { answerEvents } from './answer-events.ts';
+import type { Used } from './bill.ts';
 import { type CallBudget, createCallBudget } from './call-budget.ts';
 import type { AttemptLog } from './call-record.ts';
 import type { Cancellations } from './cancellations.ts';
@@ -84,6 +85,20 @@ const createReport = ({ call, model }: CheckedCall, attempts: AttemptLog, log: L
   };
 };
 
+/** Notes the counts that a response begins with: they are billed also if it breaks off before its first content. */
+const notingStart = (batches: EventBatches, used: Used): EventBatches => {
+  const { next } = batches;
+  return Object.assign(batches, {
+    next: async () => {
+      const first = await next.call(batches);
+      batches.next = next;
+      const start = first.value?.find(({ type }) => type === 'start');
+      if (start?.type === 'start') used.usage = start.usage;
+      return first;
+    },
+  });
+};
+
 export const createFetchAnswer = ({
   upstream,
   failover,
@@ -112,8 +127,8 @@ export const createFetchAnswer = ({
       keyId: call.caller.keyId,
       onFailure: createReport(checked, attempts, log),
       call: (candidate) => {
-        attempts.start(candidate);
-        return upstream.open({
+        const used = attempts.start(candidate);
+        const opened = upstream.open({
           request: { ...request, thinkingFrom: originOf(candidate) },
           target: candidate,
           onForm: (form) => {
@@ -130,6 +145,7 @@ export const createFetchAnswer = ({
           requestId: call.requestId,
           traceparent: passesTraceparent ? call.traceparent : undefined,
         });
+        return opened.then((batches) => notingStart(batches, used));
       },
     });
   };
@@ -162,6 +178,7 @@ export const createFetchAnswer = ({
     });
     const events = answerEvents(batches, {
       origin: originOf(target),
+      used: attempts.used(target),
       estimateInput: () => estimateInput(target),
       note,
       onFailure: (error) => {

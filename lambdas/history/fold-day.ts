@@ -1,3 +1,4 @@
+import { addKinds } from '../money/cost.ts';
 import type {
   FoldedRow,
   HistoryStore,
@@ -18,17 +19,24 @@ export const NO_USAGE: UsageSums = {
   cacheWriteTokens: 0,
   reasoningTokens: 0,
   costNanos: 0,
+  costEstimatedNanos: 0,
+  incompleteRequests: 0,
 };
 
 /** Adds `more` to `sums`, in place. */
 export const addSums = (sums: UsageSums, more: Partial<UsageSums>): void => {
-  for (const name of Object.keys(NO_USAGE) as (keyof UsageSums)[]) sums[name] += more[name] ?? 0;
+  // Rows of an older version lack what was added since.
+  for (const name of Object.keys(NO_USAGE) as (keyof UsageSums)[]) {
+    sums[name] = (sums[name] ?? 0) + (more[name] ?? 0);
+  }
 };
 
-const emptyPart = (): RowPart => ({ ...NO_USAGE, periods: {}, entries: 0 });
+const emptyPart = (): RowPart => ({ ...NO_USAGE, periods: {}, kinds: {}, entries: 0 });
 
 const addPart = (part: RowPart, more: RowPart): void => {
   addSums(part, more);
+  part.kinds ??= {};
+  addKinds(part.kinds, more.kinds);
   part.entries += more.entries;
   for (const [period, units] of Object.entries(more.periods)) {
     part.periods[period] = (part.periods[period] ?? 0) + units;
@@ -39,12 +47,16 @@ const addPart = (part: RowPart, more: RowPart): void => {
 const partOf = (record: RequestRecord): RowPart => {
   const { isCharged, period, inputTokens = 0, outputTokens = 0, cacheReadTokens = 0 } = record;
   const { cacheWriteTokens = 0, reasoningTokens = 0, costNanos = 0 } = record;
+  const { costSource, costIncomplete, costKinds = {} } = record;
   return {
     charged: isCharged ? 1 : 0,
     refunded: isCharged ? 0 : 1,
     refused: 0,
     ...{ inputTokens, outputTokens, cacheReadTokens },
     ...{ cacheWriteTokens, reasoningTokens, costNanos },
+    costEstimatedNanos: costSource === 'estimated' ? costNanos : 0,
+    incompleteRequests: costIncomplete ? 1 : 0,
+    kinds: costKinds,
     periods: isCharged ? { [period]: 1 } : {},
     entries: 1,
   };

@@ -1,3 +1,4 @@
+import { addKinds, publicKinds } from '../money/cost.ts';
 import {
   type DayRange,
   type HistoryProgress,
@@ -7,7 +8,7 @@ import {
   type UsageSums,
 } from '../stores/history-store.ts';
 import { formatInstant } from '../support/clock.ts';
-import { publicUsage } from '../support/public-usage.ts';
+import { dollarsOf, publicUsage } from '../support/public-usage.ts';
 import { addSums, NO_USAGE } from './fold-day.ts';
 
 export const GROUPINGS = ['day', 'model', 'key', 'project'] as const;
@@ -21,12 +22,17 @@ const modelOf = ({ model }: UsageRow): string => {
 const nameIn = (row: UsageRow, by: Grouping): string =>
   ({ day: row.day, model: modelOf(row), key: row.keyId, project: row.projectId })[by];
 
-/** Sums as callers and operators read them. */
-const publicSums = (sums: UsageSums) => ({
+type Sums = UsageSums & Pick<UsageRow, 'kinds'>;
+
+/** Sums as callers and operators read them: what is estimated or incomplete of a cost stands beside it. */
+const publicSums = (sums: Sums) => ({
   charged: sums.charged,
   refunded: sums.refunded,
   refused: sums.refused,
   ...publicUsage(sums),
+  cost_estimated_usd: dollarsOf(sums.costEstimatedNanos ?? 0),
+  incomplete_requests: sums.incompleteRequests ?? 0,
+  cost_by_kind: publicKinds(sums.kinds ?? {}),
 });
 
 /** One row without grouping. */
@@ -40,15 +46,20 @@ export const publicRow = (row: UsageRow) => ({
 
 /** Sums of rows by one of their names, and of all. */
 export const createUsageGroups = (by: Grouping) => {
-  const groups = new Map<string, UsageSums>();
-  const total = { ...NO_USAGE };
+  const groups = new Map<string, Sums>();
+  const total: Sums = { ...NO_USAGE, kinds: {} };
+  const addRow = (sums: Sums, row: UsageRow): void => {
+    addSums(sums, row);
+    sums.kinds ??= {};
+    addKinds(sums.kinds, row.kinds);
+  };
   return {
     add: (row: UsageRow): void => {
       const name = nameIn(row, by);
-      const sums = groups.get(name) ?? { ...NO_USAGE };
+      const sums = groups.get(name) ?? { ...NO_USAGE, kinds: {} };
       groups.set(name, sums);
-      addSums(sums, row);
-      addSums(total, row);
+      addRow(sums, row);
+      addRow(total, row);
     },
     rows: () =>
       [...groups]

@@ -161,6 +161,22 @@ export type Usage = {
   reasoningTokens?: number;
   /** What the upstream billed the tokens as, where chat states it. */
   serviceTier?: string;
+  billing?: Billing;
+};
+
+/** What a price depends on besides: it is counted, and sent to no caller of another protocol. */
+export type Billing = {
+  serviceTier?: string;
+  speed?: string;
+  geo?: string;
+  /** Of tools that the upstream ran, by name. */
+  uses?: Record<string, number>;
+  /** Parts of `inputTokens` and of `outputTokens`. */
+  inputAudioTokens?: number;
+  inputImageTokens?: number;
+  outputAudioTokens?: number;
+  /** The cost that the upstream states, in billionths of a US dollar. */
+  statedNanos?: number;
 };
 
 export type FinishReason = {

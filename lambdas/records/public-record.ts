@@ -1,7 +1,8 @@
+import { publicKinds } from '../money/cost.ts';
 import type { Attempt, RequestRecord } from '../stores/record-store.ts';
 import { formatInstant } from '../support/clock.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
-import { publicUsage } from '../support/public-usage.ts';
+import { dollarsOf, publicUsage } from '../support/public-usage.ts';
 import { explain, whyCharged } from './explain.ts';
 
 const failureOf = ({ error, status, reason }: Attempt): string =>
@@ -32,12 +33,17 @@ const timelineOf = (record: RequestRecord): string[] => [
   `+${record.ms} ms  ${endOf(record)}, ${whyCharged(record)}`,
 ];
 
-const publicAttempt = ({ startedMs, brokeMs, ...attempt }: Attempt, isWithReason: boolean) => {
-  const { reason, ...rest } = attempt;
+const publicAttempt = (attempt: Attempt, isWithReason: boolean) => {
+  const { startedMs, brokeMs, reason, inputTokens, outputTokens, costNanos, ...rest } = attempt;
   return {
     ...rest,
     started_ms: startedMs,
-    ...omitUndefined({ broke_ms: brokeMs }),
+    ...omitUndefined({
+      broke_ms: brokeMs,
+      input_tokens: inputTokens,
+      output_tokens: outputTokens,
+      cost_usd: costNanos === undefined ? undefined : dollarsOf(costNanos),
+    }),
     ...(isWithReason && omitUndefined({ reason })),
   };
 };
@@ -48,6 +54,14 @@ const usageOf = (record: RequestRecord) =>
     ...publicUsage<number | undefined>(record),
     cache_write_long_tokens: record.cacheWriteLongTokens,
   });
+
+/** How the cost was found, and what of it is not known. */
+const costOf = ({ costSource, costIncomplete, costKinds = {}, priceVersion }: RequestRecord) => ({
+  cost_source: costSource ?? null,
+  cost_incomplete: costIncomplete ?? [],
+  cost_by_kind: publicKinds(costKinds),
+  price_version: priceVersion ?? null,
+});
 
 /** One line of a list. */
 export const summaryOf = (record: RequestRecord) => ({
@@ -80,6 +94,7 @@ const detailsOf = (record: RequestRecord, isWithReason: boolean) => {
     cache_marks: record.marking?.by ?? null,
     cache_marks_why: record.marking?.why ?? null,
     cache_miss_reason: record.cacheMissReason ?? null,
+    ...costOf(record),
     attempts: record.attempts.map((attempt) => publicAttempt(attempt, isWithReason)),
     timeline: timelineOf(isWithReason ? record : withoutReasons(record)),
     traceparent: record.traceparent ?? null,

@@ -1,3 +1,5 @@
+import type { KindCosts } from '../money/cost.ts';
+
 /** Two years and a quarter of a year: a year can be compared with the one before. */
 export const HISTORY_DAYS = 820;
 
@@ -16,6 +18,10 @@ export type UsageSums = {
   reasoningTokens: number;
   /** In billionths of a US dollar. */
   costNanos: number;
+  /** Part of it that is estimated: of responses that were not read to their end. */
+  costEstimatedNanos: number;
+  /** Requests of which a part is billed at a price that is not known. */
+  incompleteRequests: number;
 };
 
 export type UsageRow = UsageSums & {
@@ -27,10 +33,12 @@ export type UsageRow = UsageSums & {
   model: string;
   /** Charged units by the label of the meter's period that holds them. */
   periods: Record<string, number>;
+  /** Quantity and cost by kind; an older version of the router has written none. */
+  kinds?: KindCosts;
 };
 
 /** What some of a row's entries add up to. */
-export type RowPart = UsageSums & Pick<UsageRow, 'periods'> & { entries: number };
+export type RowPart = UsageSums & Pick<UsageRow, 'periods' | 'kinds'> & { entries: number };
 
 /** A row as the next run continues it. */
 export type FoldedRow = {

@@ -1,3 +1,5 @@
+import type { KindCosts } from '../money/cost.ts';
+
 /** One call of a target. */
 export type Attempt = {
   upstream: string;
@@ -15,6 +17,10 @@ export type Attempt = {
   status?: number;
   /** The provider's cleaned words, at most 200 characters. */
   reason?: string;
+  /** What a failed attempt had generated is billed too. */
+  inputTokens?: number;
+  outputTokens?: number;
+  costNanos?: number;
 };
 
 /**
@@ -58,8 +64,18 @@ export type RequestRecord = {
   marking?: { by: 'caller' | 'router' | 'none'; why: string };
   /** Part of `outputTokens`. */
   reasoningTokens?: number;
-  /** Cost at the catalog's prices, in billionths of a US dollar. */
+  /** What the price depended on besides: tools that the provider ran, its tier, speed and region. */
+  billing?: Record<string, unknown>;
+  /** Cost of all attempts in billionths of a US dollar; of what is free for the caller too. */
   costNanos?: number;
+  /** `estimated`: the provider did not send all its counts, because the response was not read to its end. */
+  costSource?: 'stated' | 'priced' | 'estimated';
+  /** What was billed and has no price in the catalog. */
+  costIncomplete?: string[];
+  /** Quantity and cost by kind, which add up to the priced cost. */
+  costKinds?: KindCosts;
+  /** Eight hexadecimal digits: the prices that were used. */
+  priceVersion?: string;
   isCharged: boolean;
   outcome: 'finished' | 'abandoned' | 'failed';
   /** HTTP status that the caller got. */

@@ -10,6 +10,8 @@ type Used<Count> = {
   costNanos?: Count;
 };
 
+export const dollarsOf = (nanos: number): number => nanos / NANOS_PER_DOLLAR;
+
 /** Tokens and price as callers and operators read them. */
 export const publicUsage = <Count extends number | undefined>(used: Used<Count>) => ({
   input_tokens: used.inputTokens as Count,
@@ -17,5 +19,5 @@ export const publicUsage = <Count extends number | undefined>(used: Used<Count>)
   cache_read_tokens: used.cacheReadTokens as Count,
   cache_write_tokens: used.cacheWriteTokens as Count,
   reasoning_tokens: used.reasoningTokens as Count,
-  cost_usd: (used.costNanos && used.costNanos / NANOS_PER_DOLLAR) as Count,
+  cost_usd: (used.costNanos && dollarsOf(used.costNanos)) as Count,
 });

@@ -17,12 +17,13 @@ const ask = async (model: string, key = router().key): Promise<number> => {
   return response.status;
 };
 
+const Kinds = z.record(z.string(), z.object({ quantity: z.number(), cost_usd: z.number() }));
 const History = z.object({
   history: z
     .object({
       as_of: z.string(),
-      data: z.array(z.record(z.string(), z.union([z.string(), z.number()]))),
-      total: z.record(z.string(), z.number()),
+      data: z.array(z.record(z.string(), z.union([z.string(), z.number(), Kinds]))),
+      total: z.record(z.string(), z.union([z.number(), Kinds])),
     })
     .optional(),
 });

@@ -1,12 +1,21 @@
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import { asCount, asRecord, type Json } from '../bytes/json.ts';
-import type { Usage } from '../generation.ts';
+import type { Billing, Usage } from '../generation.ts';
+import { statedNanosIn } from '../stated-cost.ts';
 
 /** Some upstreams count reasoning separately from the completion; their total shows it. */
 const outputOf = (wire: Json, input: number, output: number, reasoning: number): number =>
   reasoning > 0 && asCount(wire.total_tokens) === input + output + reasoning
     ? output + reasoning
     : output;
+
+const billingIn = (wire: Json, prompt: Json | undefined, completion: Json | undefined): Billing =>
+  omitUndefined({
+    inputAudioTokens: asCount(prompt?.audio_tokens) || undefined,
+    inputImageTokens: asCount(prompt?.image_tokens) || undefined,
+    outputAudioTokens: asCount(completion?.audio_tokens) || undefined,
+    statedNanos: statedNanosIn(wire),
+  });
 
 /**
  * `prompt_tokens` includes cached tokens, as in the canonical form; their field differs between
@@ -18,7 +27,9 @@ const decodeUsage = (value: unknown): Usage | undefined => {
   const outputTokens = asCount(wire?.completion_tokens);
   if (!wire || (inputTokens === undefined && outputTokens === undefined)) return undefined;
   const prompt = asRecord(wire.prompt_tokens_details);
-  const reasoning = asCount(asRecord(wire.completion_tokens_details)?.reasoning_tokens);
+  const completion = asRecord(wire.completion_tokens_details);
+  const reasoning = asCount(completion?.reasoning_tokens);
+  const billing = billingIn(wire, prompt, completion);
   return {
     inputTokens: inputTokens ?? 0,
     outputTokens: outputOf(wire, inputTokens ?? 0, outputTokens ?? 0, reasoning ?? 0),
@@ -30,6 +41,7 @@ const decodeUsage = (value: unknown): Usage | undefined => {
       cacheWriteTokens: asCount(prompt?.cache_write_tokens),
       cacheWriteLongTokens: asCount(asRecord(prompt?.cache_write_tokens_details)?.ttl_12h_tokens),
       reasoningTokens: reasoning,
+      billing: isEmpty(billing) ? undefined : billing,
     }),
   };
 };

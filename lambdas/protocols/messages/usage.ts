@@ -1,6 +1,7 @@
-import { omitUndefined } from '../../support/omit-undefined.ts';
-import { asCount, asRecord, type Json } from '../bytes/json.ts';
-import type { Usage } from '../generation.ts';
+import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
+import { asCount, asRecord, asString, type Json } from '../bytes/json.ts';
+import type { Billing, Usage } from '../generation.ts';
+import { statedNanosIn } from '../stated-cost.ts';
 
 /** Counts of the protocol: `input_tokens` excludes the tokens read from or written to a cache. */
 export type WireUsage = {
@@ -11,6 +12,27 @@ export type WireUsage = {
   cacheMissReason?: string;
   output?: number;
   thinking?: number;
+  billing?: Billing;
+};
+
+/** Searches cost money of their own, fetches do not; running code is free next to either, and billed by the hour alone. */
+const usesIn = (value: unknown): Record<string, number> => {
+  const { web_search_requests: searches, code_execution_requests: runs } = asRecord(value) ?? {};
+  return omitUndefined({
+    web_search: asCount(searches) || undefined,
+    code_execution: asCount(searches) ? undefined : asCount(runs) || undefined,
+  });
+};
+
+const billingIn = (wire: Json | undefined): Billing => {
+  const uses = usesIn(wire?.server_tool_use);
+  return omitUndefined({
+    serviceTier: asString(wire?.service_tier),
+    speed: asString(wire?.speed),
+    geo: asString(wire?.inference_geo),
+    uses: isEmpty(uses) ? undefined : uses,
+    statedNanos: wire && statedNanosIn(wire),
+  });
 };
 
 /** The counts of one event. They are cumulative: later ones replace earlier ones. */
@@ -23,6 +45,7 @@ export const readUsage = (value: unknown): WireUsage => {
     cacheWriteLong: asCount(asRecord(wire?.cache_creation)?.ephemeral_1h_input_tokens),
     output: asCount(wire?.output_tokens),
     thinking: asCount(asRecord(wire?.output_tokens_details)?.thinking_tokens),
+    billing: billingIn(wire),
   });
 };
 
@@ -41,11 +64,13 @@ export const readMessageUsage = (message: Json | undefined): WireUsage => {
 export const mergeUsage = (earlier: WireUsage, later: WireUsage): WireUsage => ({
   ...earlier,
   ...later,
+  billing: { ...earlier.billing, ...later.billing },
 });
 
 /** The canonical counts. Undefined: the upstream sent no counts. */
 export const decodeUsage = (wire: WireUsage): Usage | undefined => {
   const { input, cacheRead, cacheWrite, cacheWriteLong, cacheMissReason, output, thinking } = wire;
+  const { billing = {} } = wire;
   if (input === undefined && output === undefined) return undefined;
   return {
     inputTokens: (input ?? 0) + (cacheRead ?? 0) + (cacheWrite ?? 0),
@@ -56,6 +81,7 @@ export const decodeUsage = (wire: WireUsage): Usage | undefined => {
       cacheWriteLongTokens: cacheWriteLong,
       cacheMissReason,
       reasoningTokens: thinking,
+      billing: isEmpty(billing) ? undefined : billing,
     }),
   };
 };

@@ -14,6 +14,7 @@ const finish = (usage: Usage | undefined): GenerationEvent => ({
 const recordAll = (events: GenerationEvent[]) => {
   const notes: object[] = [];
   const recordUsage = createUsageRecorder(
+    { characters: 0, isFinal: false },
     () => 11,
     (fields) => notes.push(fields),
   );
@@ -61,6 +62,7 @@ const readUntilError = async (error: Error) => {
   const notes: object[] = [];
   const options = {
     origin: 'eeeeeeeeeeee',
+    used: { characters: 0, isFinal: false },
     estimateInput: () => 11,
     note: (fields: object) => notes.push(fields),
     onFailure: (error: unknown) => error,

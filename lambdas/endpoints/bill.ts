@@ -1,0 +1,89 @@
+import type { Model, Target } from '../catalog/catalog.ts';
+import { addKinds, type Cost, costOf, type KindCosts } from '../money/cost.ts';
+import { pricesOf } from '../money/prices.ts';
+import type { Usage } from '../protocols/generation.ts';
+
+/** What was generated, as far as its events have said. */
+export type Counts = {
+  /** The latest counts of the upstream. */
+  usage?: Partial<Usage> | undefined;
+  /** Of what it generated. */
+  characters: number;
+  /** The counts are the last ones. */
+  isFinal: boolean;
+};
+
+/** What one attempt used. */
+export type Used = Counts & { target: Target };
+
+/** Rough size of a token in responses, for upstreams that report no usage. */
+const CHARACTERS_PER_TOKEN = 4;
+
+/** Fills in usage that the upstream did not report: every protocol requires it, and so does a price. */
+export const completeUsage = (
+  usage: Partial<Usage> | undefined,
+  characters: number,
+  estimateInput: () => number,
+): Usage => ({
+  ...usage,
+  inputTokens: usage?.inputTokens || estimateInput(),
+  outputTokens: usage?.outputTokens || Math.ceil(characters / CHARACTERS_PER_TOKEN),
+});
+
+/** Counts that are not the last ones have few of the tokens that were generated since. */
+const latestUsage = ({ usage, characters, isFinal }: Counts): Counts['usage'] => {
+  const generated = Math.ceil(characters / CHARACTERS_PER_TOKEN);
+  if (isFinal || (usage?.outputTokens ?? 0) >= generated) return usage;
+  return { ...usage, outputTokens: generated };
+};
+
+/** What an upstream bills for an attempt, and what that costs at the prices of its target. */
+type Bill = { usage: Usage; cost: Cost; isEstimated: boolean };
+
+export type BillParts = {
+  model: Model;
+  /** Milliseconds since the epoch: prices change. */
+  startedAt: number;
+  estimateInput(target: Target): number;
+};
+
+/** Undefined for an attempt that generated nothing. */
+export const billOf = (used: Used, { model, startedAt, ...parts }: BillParts): Bill | undefined => {
+  const { target, usage: reported, characters, isFinal } = used;
+  if (!isFinal && reported === undefined && characters === 0) return undefined;
+  const usage = completeUsage(latestUsage(used), characters, () => parts.estimateInput(target));
+  const billed = { ...usage, ...usage.billing };
+  const isCounted = Boolean(reported?.inputTokens) && Boolean(reported?.outputTokens);
+  return {
+    usage,
+    cost: costOf(billed, pricesOf(model, target), startedAt),
+    isEstimated: billed.statedNanos === undefined && !(isFinal && isCounted),
+  };
+};
+
+/** What a request costs: all its attempts. */
+export type TotalCost = {
+  costNanos: number;
+  costSource: 'stated' | 'priced' | 'estimated';
+  costIncomplete?: string[];
+  costKinds?: KindCosts;
+  priceVersion?: string;
+};
+
+/** Undefined if no attempt generated anything. */
+export const totalOf = (bills: Bill[]): TotalCost | undefined => {
+  const last = bills.at(-1);
+  if (!last) return undefined;
+  const kinds: KindCosts = {};
+  for (const { cost } of bills) addKinds(kinds, cost.kinds);
+  const incomplete = [...new Set(bills.flatMap(({ cost }) => cost.incomplete))];
+  const isStated = bills.every(({ cost }) => cost.source === 'stated');
+  const source = isStated ? 'stated' : 'priced';
+  return {
+    costNanos: bills.reduce((sum, { cost }) => sum + cost.nanos, 0),
+    costSource: bills.some(({ isEstimated }) => isEstimated) ? 'estimated' : source,
+    ...(incomplete.length > 0 && { costIncomplete: incomplete }),
+    ...(!isStated && { costKinds: kinds }),
+    ...(last.cost.version !== undefined && { priceVersion: last.cost.version }),
+  };
+};

@@ -1,0 +1,187 @@
+import { sha256Of } from '../support/bytes.ts';
+import { dayOf } from '../support/clock.ts';
+import { dollarsOf } from '../support/public-usage.ts';
+import { type Prices, type PriceVersion, type TokenKind, versionOn } from './prices.ts';
+
+/** What an upstream bills for one attempt, in its own counts. */
+export type Billed = {
+  /** Includes what was read from and written to a cache, and audio and images. */
+  inputTokens: number;
+  /** Includes reasoning and audio. */
+  outputTokens: number;
+  cacheReadTokens?: number | undefined;
+  cacheWriteTokens?: number | undefined;
+  /** Part of `cacheWriteTokens`: those of the longer lifetime. */
+  cacheWriteLongTokens?: number | undefined;
+  reasoningTokens?: number | undefined;
+  inputAudioTokens?: number | undefined;
+  inputImageTokens?: number | undefined;
+  outputAudioTokens?: number | undefined;
+  /** Of tools that the provider ran, by name. */
+  uses?: Record<string, number> | undefined;
+  serviceTier?: string | undefined;
+  speed?: string | undefined;
+  geo?: string | undefined;
+  /** What the provider says that it costs, in billionths of a US dollar. */
+  statedNanos?: number | undefined;
+};
+
+/** A quantity with its price in billionths of a US dollar, which add up to the cost of the request. */
+type KindCost = readonly [quantity: number, nanos: number];
+export type KindCosts = Record<string, KindCost>;
+
+/** As callers and operators read them. */
+export const publicKinds = (kinds: KindCosts) =>
+  Object.fromEntries(
+    Object.entries(kinds).map(([kind, [quantity, nanos]]) => [
+      kind,
+      { quantity, cost_usd: dollarsOf(nanos) },
+    ]),
+  );
+
+/** Adds `more` to `sums`, in place. */
+export const addKinds = (sums: KindCosts, more: KindCosts = {}): void => {
+  for (const [kind, [quantity, nanos]] of Object.entries(more)) {
+    const [before, nanosBefore] = sums[kind] ?? [0, 0];
+    sums[kind] = [before + quantity, nanosBefore + nanos];
+  }
+};
+
+export type Cost = {
+  /** In billionths of a US dollar: an integer, so that sums are exact. */
+  nanos: number;
+  /** `stated` by the provider, or `priced` by the catalog. */
+  source: 'stated' | 'priced';
+  /** What the provider bills and no price is known of, by name: it costs as much as its like, or nothing. */
+  incomplete: string[];
+  /** Absent of a stated cost, which names none. */
+  kinds?: KindCosts;
+  /** Names the prices that were used. */
+  version?: string;
+};
+
+/** A dollar is 10^12 of them: a price of half a cent a million tokens with a surcharge of a tenth is still an integer. */
+const PICOS_PER_DOLLAR = 1e12;
+/** A dollar a million tokens is a million of them a token. */
+const PICOS_PER_TOKEN = 1e6;
+
+type Line = { kind: string; quantity: number; picos: number };
+
+/** Values with which nothing changes. */
+const USUAL = new Set(['default', 'standard', 'auto', 'on_demand', 'global', 'not_available', '']);
+
+/** What a kind costs that has no price: as much as the tokens that it is part of. */
+const LIKE: { [Kind in TokenKind]?: TokenKind } = {
+  cache_read: 'input',
+  cache_write_5m: 'input',
+  cache_write_30m: 'input',
+  cache_write_1h: 'input',
+  cache_write_12h: 'input',
+  input_audio: 'input',
+  input_image: 'input',
+  output_audio: 'output',
+};
+
+/** Of the lifetimes that vendors have, the one that a version prices; the first if it prices neither. */
+const lifetimeIn = <Kind extends TokenKind>(version: PriceVersion, one: Kind, other: Kind): Kind =>
+  version[one] === undefined && version[other] !== undefined ? other : one;
+
+/** Tokens by kind, each in one of them. */
+const tokensOf = (billed: Billed, version: PriceVersion): [TokenKind, number][] => {
+  const { cacheReadTokens = 0, cacheWriteTokens = 0, cacheWriteLongTokens = 0 } = billed;
+  let fresh = billed.inputTokens;
+  const part = (tokens = 0): number => {
+    const taken = Math.min(tokens, fresh);
+    fresh -= taken;
+    return taken;
+  };
+  const read = part(cacheReadTokens);
+  const long = part(cacheWriteLongTokens);
+  const short = part(cacheWriteTokens - long);
+  const [audio, image] = [part(billed.inputAudioTokens), part(billed.inputImageTokens)];
+  const spoken = Math.min(billed.outputAudioTokens ?? 0, billed.outputTokens);
+  const isApart = version.reasoning !== undefined;
+  const reasoned = isApart
+    ? Math.min(billed.reasoningTokens ?? 0, billed.outputTokens - spoken)
+    : 0;
+  return [
+    ['input', fresh],
+    ['cache_read', read],
+    [lifetimeIn(version, 'cache_write_5m', 'cache_write_30m'), short],
+    [lifetimeIn(version, 'cache_write_1h', 'cache_write_12h'), long],
+    ['input_audio', audio],
+    ['input_image', image],
+    ['output', billed.outputTokens - spoken - reasoned],
+    ['reasoning', reasoned],
+    ['output_audio', spoken],
+  ];
+};
+
+/** The product of the factors that an answer's tier, speed and region select; unknown ones are added to `incomplete`. */
+const factorOf = (billed: Billed, version: PriceVersion, incomplete: string[]): number => {
+  const { service, geo } = version;
+  const selected = [
+    { name: 'service_tier', value: billed.serviceTier, factors: service },
+    { name: 'speed', value: billed.speed, factors: service },
+    { name: 'geo', value: billed.geo, factors: geo },
+  ];
+  return selected.reduce((product, { name, value, factors }) => {
+    const factor = value === undefined ? 1 : factors?.[value];
+    if (typeof factor === 'number') return product * factor;
+    if (factor === null || !USUAL.has(value ?? '')) incomplete.push(`${name}:${value}`);
+    return product;
+  }, 1);
+};
+
+const linesOf = (billed: Billed, prices: Prices, version: PriceVersion, incomplete: string[]) => {
+  const tier = version.tiers?.findLast(({ above }) => billed.inputTokens > above);
+  const priced = { ...version, ...tier };
+  const factor = (prices.factor ?? 1) * factorOf(billed, version, incomplete);
+  const lines: Line[] = [];
+  for (const [kind, quantity] of tokensOf(billed, version)) {
+    if (quantity === 0) continue;
+    const price = priced[kind];
+    if (price == null) incomplete.push(kind);
+    const dollars = price ?? priced[LIKE[kind] ?? kind] ?? 0;
+    lines.push({ kind, quantity, picos: Math.round(dollars * PICOS_PER_TOKEN * factor) });
+  }
+  for (const [kind, quantity] of Object.entries(billed.uses ?? {})) {
+    if (quantity === 0) continue;
+    const dollars = version.uses?.[kind];
+    if (dollars == null) incomplete.push(kind);
+    const picos = Math.round((dollars ?? 0) * PICOS_PER_DOLLAR * (prices.factor ?? 1));
+    lines.push({ kind, quantity, picos });
+  }
+  return lines;
+};
+
+const toNanos = (picos: bigint): number => Number((picos + 500n) / 1_000n);
+
+const versions = new WeakMap<PriceVersion, string>();
+
+/** Eight hexadecimal digits of a hash: a changed price is another version. */
+const nameOf = (version: PriceVersion, factor: number | undefined): string => {
+  const known = versions.get(version) ?? sha256Of(JSON.stringify([version, factor])).slice(0, 8);
+  versions.set(version, known);
+  return known;
+};
+
+/**
+ * Cost of what an upstream bills for a request that began at an instant (ms). What the provider states itself counts; else the
+ * catalog's prices of that day. Rounded once, half up: kinds are differences of rounded sums, and so add up to the whole.
+ */
+export const costOf = (billed: Billed, prices: Prices, startedAt: number): Cost => {
+  const { statedNanos } = billed;
+  if (statedNanos !== undefined) return { nanos: statedNanos, source: 'stated', incomplete: [] };
+  const version = versionOn(prices, dayOf(startedAt));
+  const incomplete: string[] = [];
+  const kinds: KindCosts = {};
+  let sum = 0n;
+  for (const { kind, quantity, picos } of linesOf(billed, prices, version, incomplete)) {
+    const before = toNanos(sum);
+    sum += BigInt(quantity) * BigInt(picos);
+    kinds[kind] = [quantity, toNanos(sum) - before];
+  }
+  const name = nameOf(version, prices.factor);
+  return { nanos: toNanos(sum), source: 'priced', incomplete, kinds, version: name };
+};

@@ -1,0 +1,312 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { parseModels } from '../../lambdas/catalog/parse-models.ts';
+import type { LocalRouter } from '../../local/start.ts';
+import { type Billing, startBillingProvider } from '../support/billing-provider.ts';
+import { post, startWatched } from '../support/local.ts';
+
+/** Dollars a million tokens: a Claude, and a GPT above and below its threshold. */
+const CLAUDE = {
+  ...{ from: '2026-01-01', input: 5, output: 25, cache_read: 0.5 },
+  ...{ cache_write_5m: 6.25, cache_write_1h: 10 },
+  ...{ uses: { web_search: 0.01 }, service: { fast: 2, priority: null }, geo: { us: 1.1 } },
+};
+const GPT = {
+  ...{ from: '2026-01-01', input: 5, output: 25, cache_read: 0.5, cache_write_30m: 6.25 },
+  tiers: [{ above: 272_000, input: 10, output: 37.5, cache_read: 1, cache_write_30m: 12.5 }],
+  service: { flex: 0.5 },
+};
+
+type Case = {
+  name: string;
+  protocol: 'chat' | 'messages';
+  billing: Billing;
+  usd: number;
+  incomplete?: string[];
+  source?: string;
+};
+
+const output_tokens = 500;
+/** What the vendors' published prices make of a usage, computed by hand. */
+const CASES: Case[] = [
+  {
+    name: '100,000 fresh tokens of a Claude',
+    protocol: 'messages',
+    billing: { usage: { input_tokens: 100_000, output_tokens } },
+    usd: 0.5125,
+  },
+  {
+    name: '90 % read from a cache and 10 % written for five minutes',
+    protocol: 'messages',
+    billing: {
+      usage: {
+        ...{ input_tokens: 0, cache_read_input_tokens: 90_000, output_tokens },
+        cache_creation_input_tokens: 10_000,
+      },
+    },
+    usd: 0.12,
+  },
+  {
+    name: '90 % read and 10 % written for an hour',
+    protocol: 'messages',
+    billing: {
+      usage: {
+        ...{ input_tokens: 0, cache_read_input_tokens: 90_000, output_tokens },
+        cache_creation_input_tokens: 10_000,
+        cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 10_000 },
+      },
+    },
+    usd: 0.1575,
+  },
+  {
+    name: 'the first turn of a cache of an hour',
+    protocol: 'messages',
+    billing: {
+      usage: {
+        ...{ input_tokens: 20, cache_creation_input_tokens: 100_000, output_tokens },
+        cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 100_000 },
+      },
+    },
+    usd: 1.0126,
+  },
+  {
+    name: 'ten web searches',
+    protocol: 'messages',
+    billing: {
+      usage: {
+        ...{ input_tokens: 1_000, output_tokens },
+        server_tool_use: { web_search_requests: 10 },
+      },
+    },
+    usd: 0.1175,
+  },
+  {
+    name: 'a fast answer in the region us',
+    protocol: 'messages',
+    billing: {
+      first: { input_tokens: 100_000, speed: 'fast', inference_geo: 'us', output_tokens: 1 },
+      usage: { output_tokens },
+    },
+    usd: 1.1275,
+  },
+  {
+    name: 'a tier whose price is unknown',
+    protocol: 'messages',
+    billing: { usage: { input_tokens: 100_000, service_tier: 'priority', output_tokens } },
+    usd: 0.5125,
+    incomplete: ['service_tier:priority'],
+  },
+  {
+    name: 'code that the provider ran',
+    protocol: 'messages',
+    billing: {
+      usage: {
+        ...{ input_tokens: 1_000, output_tokens },
+        server_tool_use: { code_execution_requests: 2 },
+      },
+    },
+    usd: 0.0175,
+    incomplete: ['code_execution'],
+  },
+  {
+    name: '80,000 tokens read and 19,000 written of a GPT',
+    protocol: 'chat',
+    billing: {
+      usage: {
+        ...{ prompt_tokens: 100_000, completion_tokens: 500 },
+        prompt_tokens_details: { cached_tokens: 80_000, cache_write_tokens: 19_000 },
+      },
+    },
+    usd: 0.17625,
+  },
+  {
+    name: 'a prompt above the threshold',
+    protocol: 'chat',
+    billing: { usage: { prompt_tokens: 300_000, completion_tokens: 500 } },
+    usd: 3.01875,
+  },
+  {
+    name: 'an answer of the tier flex',
+    protocol: 'chat',
+    billing: {
+      usage: { prompt_tokens: 100_000, completion_tokens: 500 },
+      beside: { service_tier: 'flex' },
+    },
+    usd: 0.25625,
+  },
+  {
+    name: 'a cost that the provider states in dollars',
+    protocol: 'chat',
+    billing: { usage: { prompt_tokens: 1_000, completion_tokens: 500, cost: 0.42 } },
+    usd: 0.42,
+    source: 'stated',
+  },
+  {
+    name: 'a cost that the provider states in ticks',
+    protocol: 'chat',
+    billing: {
+      usage: { prompt_tokens: 1_000, completion_tokens: 500, cost_in_usd_ticks: 4_200_000_000 },
+    },
+    usd: 0.42,
+    source: 'stated',
+  },
+  {
+    name: 'audio without a price',
+    protocol: 'chat',
+    billing: {
+      usage: {
+        ...{ prompt_tokens: 1_000, completion_tokens: 500 },
+        prompt_tokens_details: { audio_tokens: 900 },
+      },
+    },
+    usd: 0.0175,
+    incomplete: ['input_audio'],
+  },
+  {
+    name: 'a response that breaks off after 50,100 tokens of input and its text',
+    protocol: 'messages',
+    billing: { first: { input_tokens: 50_100, output_tokens: 1 }, ending: 'reset' },
+    // Forty characters are ten tokens.
+    usd: 0.2505 + 0.000_25,
+    source: 'estimated',
+  },
+];
+
+const FIRST_BREAKS: Billing = {
+  first: { input_tokens: 5_100, output_tokens: 1 },
+  ending: 'reset-before-content',
+};
+const SERVES: Billing = {
+  first: { input_tokens: 5_100, output_tokens: 1 },
+  usage: { output_tokens },
+};
+const STALLS: Billing = { first: { input_tokens: 50_100, output_tokens: 1 }, ending: 'stall' };
+
+const Record = z.looseObject({
+  usage: z.looseObject({ cost_usd: z.number() }),
+  cost_source: z.string(),
+  cost_incomplete: z.array(z.string()),
+  cost_by_kind: z.record(z.string(), z.object({ quantity: z.number(), cost_usd: z.number() })),
+  attempts: z.array(z.looseObject({ cost_usd: z.number().optional() })),
+});
+
+let provider: Awaited<ReturnType<typeof startBillingProvider>>;
+let router: LocalRouter;
+
+const nameOf = (index: number) => `case-${index}`;
+
+beforeAll(async () => {
+  const billings = Object.fromEntries(CASES.map(({ billing }, index) => [nameOf(index), billing]));
+  provider = await startBillingProvider({
+    ...{ ...billings, 'first-breaks': FIRST_BREAKS, serves: SERVES, stalls: STALLS },
+  });
+  const targetOf = (model: string, protocol: 'chat' | 'messages', upstream = 'billing') => ({
+    ...{ upstream, protocol, model, secret: 'billing' },
+    baseUrl: protocol === 'chat' ? `${provider.url}/v1` : provider.url,
+    prices: { currency: 'USD', versions: [protocol === 'chat' ? GPT : CLAUDE] },
+  });
+  const modelOf = (id: string, targets: object[]) => ({
+    ...{ id: `test/${id}`, display_name: id, created: 1, owned_by: 'test', targets },
+    ...{ context_length: 1_000_000, max_output_tokens: 10_000 },
+    ...{ streaming: true, tools: true, vision: true, input_price_per_m: 1, output_price_per_m: 2 },
+  });
+  router = await startWatched({
+    secrets: { billing: 'a-credential-of-the-billing-provider' },
+    catalog: parseModels([
+      ...CASES.map(({ protocol }, index) =>
+        modelOf(nameOf(index), [targetOf(nameOf(index), protocol)]),
+      ),
+      modelOf('fails-over', [
+        targetOf('first-breaks', 'messages', 'first'),
+        targetOf('serves', 'messages', 'second'),
+      ]),
+      modelOf('stalls', [targetOf('stalls', 'messages')]),
+    ]),
+  });
+});
+
+afterAll(async () => {
+  await router.close();
+  await provider.close();
+});
+
+const recordOf = async (id: string) => {
+  const headers = { 'x-api-key': router.key };
+  const response = await fetch(`${router.baseUrl}/v1/requests/${id}`, { headers });
+  return Record.parse(await response.json());
+};
+
+const ask = async (model: string, stream = true) => {
+  const body = { model: `test/${model}`, stream, messages: [{ role: 'user', content: 'Hi' }] };
+  const response = await post(router, '/v1/chat/completions', body);
+  await response.text().catch(() => '');
+  return recordOf(response.headers.get('x-request-id') ?? '');
+};
+
+describe('the cost of a request', () => {
+  test.each(CASES.map((one, index) => ({ ...one, index })))(
+    'of $name is $usd dollars, as its provider bills it',
+    async ({ index, usd, incomplete = [], source = 'priced' }) => {
+      const { usage, cost_source, cost_incomplete, cost_by_kind } = await ask(nameOf(index));
+      expect(usage.cost_usd).toBeCloseTo(usd, 9);
+      expect({ cost_source, cost_incomplete }).toEqual({
+        cost_source: source,
+        cost_incomplete: incomplete,
+      });
+      const kinds = Object.values(cost_by_kind).reduce((sum, { cost_usd }) => sum + cost_usd, 0);
+      expect(kinds).toBeCloseTo(source === 'stated' ? 0 : usd, 9);
+    },
+  );
+
+  test('includes the input of an attempt that broke off before its first content', async () => {
+    const { usage, cost_source, attempts } = await ask('fails-over');
+    expect(attempts).toMatchObject([{ error: 'reset', cost_usd: 0.0255 + 0.000_025 }, {}]);
+    expect(usage.cost_usd).toBeCloseTo(0.0255 + 0.000_025 + 0.0255 + 0.0125, 9);
+    expect(cost_source).toBe('estimated');
+  });
+
+  test('of a stream that its caller leaves is the input and what was sent', async () => {
+    const left = new AbortController();
+    const body = {
+      model: 'test/stalls',
+      stream: true,
+      messages: [{ role: 'user', content: 'Hi' }],
+    };
+    const response = await fetch(`${router.baseUrl}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': router.key },
+      body: JSON.stringify(body),
+      signal: left.signal,
+    });
+    const id = response.headers.get('x-request-id') ?? '';
+    await response.body?.getReader().read();
+    left.abort();
+    await expect.poll(() => recordOf(id).catch(() => undefined)).toBeDefined();
+    const { usage, cost_source } = await recordOf(id);
+    expect(usage.cost_usd).toBeCloseTo(0.2505 + 0.000_25, 9);
+    expect(cost_source).toBe('estimated');
+  });
+});
+
+test('usage adds up what is estimated and what is incomplete of the cost, and the kinds add up to it', async () => {
+  const Sums = z.looseObject({
+    cost_usd: z.number(),
+    cost_estimated_usd: z.number(),
+    incomplete_requests: z.number(),
+    cost_by_kind: z.record(z.string(), z.object({ cost_usd: z.number() })),
+  });
+  const today = new Date().toISOString().slice(0, 10);
+  const read = async () => {
+    const headers = { 'x-api-key': router.key };
+    const response = await fetch(`${router.baseUrl}/v1/usage?since=${today}`, { headers });
+    return z.looseObject({ history: z.looseObject({ total: Sums }) }).parse(await response.json());
+  };
+  const { total } = (await read()).history;
+  const expected = CASES.reduce((sum, { usd }) => sum + usd, 0);
+  expect(total.cost_usd).toBeGreaterThanOrEqual(expected - 1e-6);
+  expect(total.incomplete_requests).toBe(CASES.filter(({ incomplete }) => incomplete).length);
+  expect(total.cost_estimated_usd).toBeGreaterThan(0.25);
+  const kinds = Object.values(total.cost_by_kind).reduce((sum, { cost_usd }) => sum + cost_usd, 0);
+  const stated = CASES.filter(({ source }) => source === 'stated').length * 0.42;
+  expect(kinds).toBeCloseTo(total.cost_usd - stated, 6);
+});

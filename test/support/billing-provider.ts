@@ -1,0 +1,75 @@
+import { createServer, type ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { listen } from '../../local/loopback.ts';
+import { chatWire, messagesWire } from './translate.ts';
+
+type Json = Record<string, unknown>;
+type Event = Parameters<typeof messagesWire>[0][number];
+
+/** What a provider bills for one request, in its own words; how its response ends. */
+export type Billing = {
+  /** Of `message_start`, or none on chat. */
+  first?: Json;
+  usage?: Json;
+  /** Members of a chat response beside its usage. */
+  beside?: Json;
+  /** After its text: nothing more, or a lost connection. @default the end of the response */
+  ending?: 'stall' | 'reset' | 'reset-before-content';
+};
+
+const messageOf = ({ first = {}, usage = {} }: Billing): Event[] => [
+  { type: 'message_start', message: { type: 'message', usage: { ...first } } },
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  {
+    ...{ type: 'content_block_delta', index: 0 },
+    delta: { type: 'text_delta', text: 'Forty characters of text, word for word.' },
+  },
+  { type: 'content_block_stop', index: 0 },
+  { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage },
+  { type: 'message_stop' },
+];
+
+const chunksOf = ({ usage, beside }: Billing): Json[] => [
+  {
+    choices: [
+      {
+        index: 0,
+        delta: { role: 'assistant', content: 'Forty characters of text, word for word.' },
+        finish_reason: null,
+      },
+    ],
+  },
+  { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage, ...beside },
+];
+
+/** Events that are sent before a response breaks off. */
+const SENT_BEFORE = { stall: 3, reset: 3, 'reset-before-content': 1 };
+
+/** A response up to its end, or to where it breaks off. */
+const textOf = (isMessages: boolean, billing: Billing): string => {
+  const sent = billing.ending && SENT_BEFORE[billing.ending];
+  if (isMessages) return messagesWire(messageOf(billing).slice(0, sent));
+  return sent === undefined
+    ? chatWire(chunksOf(billing))
+    : chatWire(chunksOf(billing).slice(0, 1), '');
+};
+
+const send = (response: ServerResponse, isMessages: boolean, billing: Billing) => {
+  const { ending } = billing;
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.write(textOf(isMessages, billing));
+  if (ending === undefined) response.end();
+  else if (ending !== 'stall') setImmediate(() => response.destroy());
+};
+
+/** A provider of both protocols that bills each of its models as `billings` says, and counts how often it was asked. */
+export const startBillingProvider = async (billings: Record<string, Billing>) => {
+  const asked: string[] = [];
+  const server = createServer(async (request, response) => {
+    const { model } = JSON.parse((await buffer(request)).toString());
+    asked.push(model);
+    send(response, request.url?.includes('/messages') === true, billings[model] ?? {});
+  });
+  const { url, close } = await listen(server);
+  return { url, asked, close };
+};
