@@ -28,7 +28,14 @@ const SUMS = [
   'cache_read_tokens',
   'cost_usd',
 ];
-const ALL_SUMS = [...SUMS.slice(0, -1), 'cache_write_tokens', 'reasoning_tokens', 'cost_usd'];
+const ALL_SUMS = [
+  ...SUMS.slice(0, -1),
+  'cache_write_tokens',
+  'reasoning_tokens',
+  'cost_usd',
+  'cost_estimated_usd',
+  'incomplete_requests',
+];
 const ROW_NAMES = ['day', 'project', 'key', 'model'];
 
 /** With a range or a grouping `usage` reads the history, otherwise the current windows of a project's keys. */
@@ -77,6 +84,19 @@ const ageNote = ({ age_seconds: age }: Row): string | undefined => {
   return age === null ? 'Not counted yet: repeat the command.' : `${textOf(age)} s old`;
 };
 
+/** What of the costs is estimated or unknown. */
+const costNote = ({ total }: Row): string | undefined => {
+  const { cost_estimated_usd: estimated, incomplete_requests: incomplete } = (total ?? {}) as Row;
+  const notes = [
+    ...(estimated ? [`$${textOf(estimated)} of the cost is estimated`] : []),
+    ...(incomplete ? [`${textOf(incomplete)} requests used something without a price`] : []),
+  ];
+  return notes.length === 0 ? undefined : `${notes.join('; ')}: docs/costs.md`;
+};
+
+const historyNote = (reply: Row): string | undefined =>
+  [ageNote(reply), costNote(reply)].filter(Boolean).join('\n') || undefined;
+
 export const USAGE_COMMANDS: Record<string, Command> = {
   'usage list': {
     operands: [],
@@ -89,7 +109,7 @@ export const USAGE_COMMANDS: Record<string, Command> = {
     }),
     isPaged: true,
     csv: (input) => [...namesOf(input), ...ALL_SUMS],
-    note: ageNote,
+    note: historyNote,
     lists: (input) => ({ data: isHistory(input) ? [...namesOf(input), ...SUMS] : QUOTA_COLUMNS }),
   },
   statement: {

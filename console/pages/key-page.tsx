@@ -2,7 +2,7 @@ import type { AuditEntry, Key, PagedList, RequestPage } from '../api/types.ts';
 import { Bars } from '../parts/bars.tsx';
 import { useShared } from '../parts/context.ts';
 import { Copied } from '../parts/copy.tsx';
-import { count, dollars, plural } from '../parts/format.ts';
+import { costText, count, plural } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
 import { Meter } from '../parts/meter.tsx';
 import { Page } from '../parts/page.tsx';
@@ -159,7 +159,7 @@ export const KeyPage = ({ project, id }: { project: string; id: string }) => {
             <div class="panel is-padded">
               <Bars
                 bars={barsOf(loaded, lastDays(DAYS), 'requests')}
-                label={`${plural(loaded.total.charged, 'request')}, ${dollars(loaded.total.cost_usd)} upstream`}
+                label={`${plural(loaded.total.charged, 'request')}, ${costText(loaded.total)} upstream`}
                 format={count}
               />
             </div>

@@ -34,7 +34,7 @@ const Timeline = ({ lines }: { lines: string[] }) => (
   </ol>
 );
 
-const Tokens = ({ usage }: Pick<RequestRecord, 'usage'>) => {
+const Tokens = ({ usage, cost_source, cost_incomplete }: RequestRecord) => {
   const { input_tokens: input, output_tokens: output, cost_usd: cost } = usage;
   if (input === undefined && output === undefined) return <>none reported</>;
   return (
@@ -42,6 +42,8 @@ const Tokens = ({ usage }: Pick<RequestRecord, 'usage'>) => {
       {count(input ?? 0)} in, {count(output ?? 0)} out
       {usage.cache_read_tokens ? `, ${count(usage.cache_read_tokens)} from a cache` : ''}
       {cost === undefined ? '' : ` · ${dollars(cost)}`}
+      {cost_source === 'estimated' ? ', estimated' : ''}
+      {cost_incomplete?.length ? `, without a price for ${cost_incomplete.join(', ')}` : ''}
     </>
   );
 };
@@ -72,7 +74,7 @@ const Facts = ({ record }: { record: RequestRecord }) => (
     </dd>
     <dt>Tokens</dt>
     <dd>
-      <Tokens usage={record.usage} />
+      <Tokens {...record} />
     </dd>
     <dt>Unit</dt>
     <dd>{record.charged_why}</dd>

@@ -4,7 +4,7 @@ import { Bars } from '../parts/bars.tsx';
 import { useShared } from '../parts/context.ts';
 import { csvOf, saveFile } from '../parts/csv.ts';
 import { Choices } from '../parts/field.tsx';
-import { count, dollars, percent, plural, shortCount, utcDay } from '../parts/format.ts';
+import { costText, count, percent, plural, shortCount, utcDay } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
@@ -54,7 +54,7 @@ export const Sums = ({ sums }: { sums: UsageSums }) => (
     <div class="panel card">
       <dt>Upstream cost</dt>
       <dd>
-        {dollars(sums.cost_usd)}
+        {costText(sums)}
         <small>at the catalog’s prices</small>
       </dd>
     </div>
@@ -93,7 +93,7 @@ const columnsFor = (by: Group, total: UsageSums, measure: Measure, nameOf: NameO
       kind: 'number',
       cell: (row) => percent(row.cache_read_tokens, row.input_tokens),
     },
-    { title: 'Cost', kind: 'number', cell: ({ cost_usd }) => dollars(cost_usd) },
+    { title: 'Cost', kind: 'number', cell: costText },
   ];
   return columns;
 };

@@ -20,6 +20,18 @@ export const dollars = (value: number): string => {
   return `$${value.toLocaleString(LOCALE, { minimumFractionDigits: 2, maximumFractionDigits: Math.max(2, digits) })}`;
 };
 
+type Cost = {
+  cost_usd: number;
+  cost_estimated_usd?: number | undefined;
+  incomplete_requests?: number | undefined;
+};
+
+/** A cost of which a part is estimated (`~`), or which is more than is known (`≥`): docs/costs.md. */
+export const costText = (sums: Cost): string => {
+  const mark = sums.incomplete_requests ? '≥ ' : sums.cost_estimated_usd ? '~ ' : '';
+  return mark + dollars(sums.cost_usd);
+};
+
 export const percent = (part: number, whole: number): string =>
   whole === 0 ? '–' : `${Math.round((100 * part) / whole)} %`;
 

@@ -24,7 +24,7 @@ const nameIn = (row: UsageRow, by: Grouping): string =>
 
 type Sums = UsageSums & Pick<UsageRow, 'kinds'>;
 
-/** Sums as callers and operators read them: what is estimated or incomplete of a cost stands beside it. */
+/** Sums as callers and operators read them: with what is estimated or incomplete of a cost. */
 const publicSums = (sums: Sums) => ({
   charged: sums.charged,
   refunded: sums.refunded,

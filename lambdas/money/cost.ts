@@ -65,7 +65,7 @@ const PICOS_PER_DOLLAR = 1e12;
 /** A dollar a million tokens is a million of them a token. */
 const PICOS_PER_TOKEN = 1e6;
 
-type Line = { kind: string; quantity: number; picos: number };
+type Line = { kind: string; quantity: number; picos: number; isPriced: boolean };
 
 /** Values with which nothing changes. */
 const USUAL = new Set(['default', 'standard', 'auto', 'on_demand', 'global', 'not_available', '']);
@@ -133,27 +133,23 @@ const factorOf = (billed: Billed, version: PriceVersion, incomplete: string[]): 
   }, 1);
 };
 
-const linesOf = (billed: Billed, prices: Prices, version: PriceVersion, incomplete: string[]) => {
+/** Prices of tokens, at the tier of the request's whole prompt. */
+const tokenLinesOf = (billed: Billed, factor: number, version: PriceVersion): Line[] => {
   const tier = version.tiers?.findLast(({ above }) => billed.inputTokens > above);
   const priced = { ...version, ...tier };
-  const factor = (prices.factor ?? 1) * factorOf(billed, version, incomplete);
-  const lines: Line[] = [];
-  for (const [kind, quantity] of tokensOf(billed, version)) {
-    if (quantity === 0) continue;
-    const price = priced[kind];
-    if (price == null) incomplete.push(kind);
-    const dollars = price ?? priced[LIKE[kind] ?? kind] ?? 0;
-    lines.push({ kind, quantity, picos: Math.round(dollars * PICOS_PER_TOKEN * factor) });
-  }
-  for (const [kind, quantity] of Object.entries(billed.uses ?? {})) {
-    if (quantity === 0) continue;
-    const dollars = version.uses?.[kind];
-    if (dollars == null) incomplete.push(kind);
-    const picos = Math.round((dollars ?? 0) * PICOS_PER_DOLLAR * (prices.factor ?? 1));
-    lines.push({ kind, quantity, picos });
-  }
-  return lines;
+  return tokensOf(billed, version).map(([kind, quantity]) => {
+    const dollars = priced[kind] ?? priced[LIKE[kind] ?? kind] ?? 0;
+    const picos = Math.round(dollars * PICOS_PER_TOKEN * factor);
+    return { kind, quantity, picos, isPriced: priced[kind] != null };
+  });
 };
+
+const useLinesOf = ({ uses = {} }: Billed, factor: number, version: PriceVersion): Line[] =>
+  Object.entries(uses).map(([kind, quantity]) => {
+    const dollars = version.uses?.[kind];
+    const picos = Math.round((dollars ?? 0) * PICOS_PER_DOLLAR * factor);
+    return { kind, quantity, picos, isPriced: dollars != null };
+  });
 
 const toNanos = (picos: bigint): number => Number((picos + 500n) / 1_000n);
 
@@ -173,14 +169,21 @@ const nameOf = (version: PriceVersion, factor: number | undefined): string => {
 export const costOf = (billed: Billed, prices: Prices, startedAt: number): Cost => {
   const { statedNanos } = billed;
   if (statedNanos !== undefined) return { nanos: statedNanos, source: 'stated', incomplete: [] };
+  const { factor = 1 } = prices;
   const version = versionOn(prices, dayOf(startedAt));
   const incomplete: string[] = [];
+  const ofTokens = factor * factorOf(billed, version, incomplete);
+  const lines = [
+    ...tokenLinesOf(billed, ofTokens, version),
+    ...useLinesOf(billed, factor, version),
+  ].filter(({ quantity }) => quantity > 0);
   const kinds: KindCosts = {};
   let sum = 0n;
-  for (const { kind, quantity, picos } of linesOf(billed, prices, version, incomplete)) {
+  for (const { kind, quantity, picos, isPriced } of lines) {
     const before = toNanos(sum);
     sum += BigInt(quantity) * BigInt(picos);
     kinds[kind] = [quantity, toNanos(sum) - before];
+    if (!isPriced) incomplete.push(kind);
   }
   const name = nameOf(version, prices.factor);
   return { nanos: toNanos(sum), source: 'priced', incomplete, kinds, version: name };

@@ -114,7 +114,7 @@ describe('npm run admin', () => {
     const csv = await cli('usage', '--since', TODAY, '--csv', '--project', 'local');
     const [head, ...lines] = csv.out.trimEnd().split('\r\n');
     expect(head).toBe(
-      'day,project,key,model,charged,refunded,refused,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,reasoning_tokens,cost_usd',
+      'day,project,key,model,charged,refunded,refused,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,reasoning_tokens,cost_usd,cost_estimated_usd,incomplete_requests',
     );
     expect(lines).toContainEqual(
       expect.stringMatching(new RegExp(`^${TODAY},local,key_\\w+,test/answers,4,0,`)),

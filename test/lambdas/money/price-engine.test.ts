@@ -1,0 +1,176 @@
+import { calcPrice, extractUsage, findProvider } from '@pydantic/genai-prices';
+
+import { expect, test } from 'vitest';
+import { billOf } from '../../../lambdas/endpoints/bill.ts';
+import type { PriceVersion, TokenPrices } from '../../../lambdas/money/prices.ts';
+import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol-name.ts';
+import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
+import { fc } from '../../support/seeds.ts';
+import { requestOf } from '../../support/translate.ts';
+
+/**
+ * Another project's price engine reads the same usage of a provider, and multiplies it by its own table; the router gets the
+ * table's prices in the catalog's form.
+ */
+
+type Tiered = { base: number; tiers: { start: number; price: number }[] };
+type EnginePrice = number | Tiered | undefined;
+
+const KINDS = {
+  input: 'input_mtok',
+  output: 'output_mtok',
+  cache_read: 'cache_read_mtok',
+  cache_write_1h: 'cache_write_1h_mtok',
+  input_audio: 'input_audio_mtok',
+  output_audio: 'output_audio_mtok',
+} as const;
+
+const baseOf = (price: EnginePrice): number | undefined =>
+  typeof price === 'object' ? price.base : price;
+
+/** The prices of an engine's model, with the name of the lifetime that its vendor's writes to a cache have. */
+const versionOf = (
+  prices: Record<string, EnginePrice>,
+  write: 'cache_write_5m' | 'cache_write_30m',
+) => {
+  const named = Object.entries({ ...KINDS, [write]: 'cache_write_mtok' });
+  const starts = Object.values(prices).flatMap((price) =>
+    typeof price === 'object' ? price.tiers.map(({ start }) => start) : [],
+  );
+  const pricesWith = (read: (price: EnginePrice) => number | undefined) =>
+    Object.fromEntries(
+      named.flatMap(([kind, key]) => {
+        const value = read(prices[key]);
+        return value === undefined ? [] : [[kind, value]];
+      }),
+    ) as TokenPrices;
+  const tiers = [...new Set(starts)].map((above) => ({
+    above,
+    ...pricesWith((price) =>
+      typeof price === 'object' ? price.tiers.find(({ start }) => start === above)?.price : price,
+    ),
+  }));
+  const searches = baseOf(prices.web_searches_kcount);
+  return {
+    from: '2020-01-01',
+    ...pricesWith(baseOf),
+    ...(tiers.length > 0 && { tiers }),
+    ...(searches !== undefined && { uses: { web_search: searches / 1_000 } }),
+  } satisfies PriceVersion;
+};
+
+const tokens = fc.integer({ min: 0, max: 400_000 });
+
+/** `cache_creation` may be absent: all of it lives for five minutes then. */
+const claudeUsage = fc
+  .record({
+    fresh: tokens,
+    read: tokens,
+    short: tokens,
+    long: tokens,
+    out: tokens,
+    searches: fc.nat(20),
+    isSplit: fc.boolean(),
+  })
+  .map(({ fresh, read, short, long, out, searches, isSplit }) => ({
+    input_tokens: fresh,
+    cache_read_input_tokens: read,
+    cache_creation_input_tokens: isSplit ? short + long : short,
+    ...(isSplit && {
+      cache_creation: { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: long },
+    }),
+    output_tokens: out + 1,
+    ...(searches > 0 && { server_tool_use: { web_search_requests: searches } }),
+  }));
+
+const gptUsage = fc
+  .record({
+    fresh: tokens,
+    read: tokens,
+    written: tokens,
+    out: tokens,
+    reasoned: fc.double({ min: 0, max: 1, noNaN: true }),
+  })
+  .map(({ fresh, read, written, out, reasoned }) => ({
+    prompt_tokens: fresh + read + written + 1,
+    completion_tokens: out + 1,
+    total_tokens: fresh + read + written + out + 2,
+    prompt_tokens_details: { cached_tokens: read, cache_write_tokens: written },
+    completion_tokens_details: { reasoning_tokens: Math.floor(out * reasoned) },
+  }));
+
+type Provider = {
+  provider: string;
+  protocol: UpstreamProtocolName;
+  flavor: string;
+  usage: fc.Arbitrary<object>;
+  models: string[];
+};
+
+const PROVIDERS: Provider[] = [
+  {
+    ...{ provider: 'anthropic', protocol: 'messages', flavor: 'default', usage: claudeUsage },
+    models: [
+      'claude-opus-4-5',
+      'claude-sonnet-4-5',
+      'claude-haiku-4-5',
+      'claude-sonnet-4-20250514',
+    ],
+  },
+  {
+    ...{ provider: 'openai', protocol: 'chat', flavor: 'chat', usage: gptUsage },
+    models: ['gpt-5.6', 'gpt-5', 'gpt-4o', 'gpt-4.1-mini'],
+  },
+];
+
+/** A whole response of a provider, as it is received. */
+const bodyOf = (protocol: UpstreamProtocolName, model: string, usage: object) =>
+  protocol === 'chat'
+    ? {
+        ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model, usage },
+        choices: [
+          { index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' },
+        ],
+      }
+    : {
+        ...{ id: 'msg_1', type: 'message', role: 'assistant', model, usage },
+        ...{ content: [{ type: 'text', text: 'Hi' }], stop_reason: 'end_turn' },
+      };
+
+const NOW = Date.parse('2026-11-24T12:00:00Z');
+
+/** What the router reads of a response, and what that costs, in billionths of a dollar. */
+const ours = (protocol: UpstreamProtocolName, body: object, version: PriceVersion) => {
+  const request = requestOf(protocol === 'chat' ? 'messages' : 'chat');
+  const events = upstreamProtocols[protocol].decodeResponse(body, request);
+  const finish = events.find(({ type }) => type === 'finish');
+  if (finish?.type !== 'finish') throw new Error('The response has no end.');
+  const target = { prices: { versions: [version] } };
+  const used = { target, usage: finish.usage, characters: 0, isFinal: true } as never;
+  const model = { input_price_per_m: 0, output_price_per_m: 0 } as never;
+  return billOf(used, { model, startedAt: NOW, estimateInput: () => 0 });
+};
+
+test.each(PROVIDERS)(
+  'the costs of 250 random usages of $provider are those of another price engine, to a billionth of a dollar',
+  ({ provider: providerId, protocol, flavor, usage, models }: Provider) => {
+    const provider = findProvider({ providerId });
+    if (!provider) throw new Error('The engine does not know the provider.');
+    const write = protocol === 'messages' ? 'cache_write_5m' : 'cache_write_30m';
+    fc.assert(
+      fc.property(usage, fc.constantFrom(...models), (sent, model) => {
+        const body = bodyOf(protocol, model, sent);
+        const { usage: read } = extractUsage(provider, body, flavor);
+        const theirs = calcPrice(read, model, { providerId, timestamp: new Date(NOW) });
+        if (!theirs) throw new Error(`The engine has no price of ${model}.`);
+        const bill = ours(protocol, body, versionOf(theirs.model_price as never, write));
+        const isUnpriced = read.cache_write_tokens && !('cache_write_mtok' in theirs.model_price);
+        expect({ model, ...bill?.cost, nanos: bill && bill.cost.nanos / 1e9 }).toMatchObject({
+          ...{ model, incomplete: isUnpriced ? [expect.stringMatching(/^cache_write/)] : [] },
+          nanos: expect.closeTo(theirs.total_price, 8),
+        });
+      }),
+      { numRuns: 250 },
+    );
+  },
+);
