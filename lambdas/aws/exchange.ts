@@ -48,10 +48,10 @@ export const createExchange = (
         else if (waiting.includes(start)) waiting.splice(waiting.indexOf(start), 1);
         if (running < MAX_REQUESTS) waiting.shift()?.();
       };
-      const fail = (error: unknown) => {
+      /** The connection cannot be reused: a late response would answer the next request. */
+      const fail = (error: unknown, close: 'destroy' | 'expire' = 'destroy') => {
         end();
-        // The connection cannot be reused: a late response would answer the next request.
-        sent?.destroy();
+        sent?.[close]();
         reject(error);
       };
       const onAbort = () => fail(signal?.reason);
@@ -84,7 +84,7 @@ export const createExchange = (
       };
 
       const cancelTimeout = clock.after(timeouts.requestMs, () =>
-        fail(timeoutError('The request', timeouts.requestMs)),
+        fail(timeoutError('The request', timeouts.requestMs), 'expire'),
       );
       if (signal?.aborted) return onAbort();
       signal?.addEventListener('abort', onAbort, { once: true });

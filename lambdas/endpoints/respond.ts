@@ -64,7 +64,7 @@ export async function* settleOnEnd(
     end = fetched.end;
   } finally {
     end();
-    await settlement.end();
+    await settlement.endSoon();
   }
 }
 

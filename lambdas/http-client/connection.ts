@@ -5,6 +5,7 @@ import {
   type ResponseHandler,
   type ResponseReader,
 } from './response-reader.ts';
+import { isUnacknowledged } from './unacknowledged.ts';
 
 /** Gets what becomes of a request; `onEnd` or `onError` is its last call. */
 export type ExchangeHandler = ResponseHandler & {
@@ -25,8 +26,12 @@ export type Exchange = {
   /** Stops reading, and with it the server, until `resume`. */
   pause(): void;
   resume(): void;
+  /** Whether its connection is known to be dead, as far as the system shows it. */
+  isUnacknowledged(): Promise<boolean>;
   /** Closes the connection if the response is not complete. No call of the handler follows. */
   destroy(): void;
+  /** The same after a timeout: a reused connection without a byte of the response may be dead, and idle ones with it. */
+  expire(): void;
 };
 
 /** A connection, which carries one request after the other. */
@@ -65,8 +70,8 @@ export type ConnectionEvents = {
   onIdle(connection: Connection, keepAlive: string | undefined): void;
   onClose(connection: Connection): void;
   /**
-   * It failed without a byte of a response: its server may have rejected the TLS session, or forgotten the idle
-   * connections.
+   * It failed, or timed out, without a byte of a response: its server may have rejected the TLS session, or forgotten
+   * the idle connections.
    */
   onUnanswered(): void;
 };
@@ -158,19 +163,24 @@ export const createConnection = (
       current = sent;
       socket.ref();
       write(socket, head, body);
+      const isReused = responses > 0;
       const ifCurrent = (action: () => void) => () => {
         if (current === sent) action();
       };
+      const abandon = (isTimeout: boolean) =>
+        ifCurrent(() => {
+          current = undefined;
+          socket.destroy();
+          if (!isConnected || (isTimeout && isReused && !sent.hasBytes)) onUnanswered();
+        });
       return {
-        isReused: responses > 0,
+        isReused,
         hasBytes: () => sent.hasBytes,
         pause: ifCurrent(() => socket.pause()),
         resume: ifCurrent(() => socket.resume()),
-        destroy: ifCurrent(() => {
-          current = undefined;
-          socket.destroy();
-          if (!isConnected) onUnanswered();
-        }),
+        isUnacknowledged: () => isUnacknowledged(socket),
+        destroy: abandon(false),
+        expire: abandon(true),
       };
     },
     isOpen: () => socket.readyState === 'open',

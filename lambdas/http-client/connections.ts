@@ -51,8 +51,12 @@ const headOf = ({ method, path, headers }: HttpRequest): string => {
 /** Idle connections that are kept of one origin: Lambda gives an environment 1,024 descriptors for all. */
 const MAX_IDLE = 32;
 
-/** Network address translation of AWS forgets a connection after 350 s without a packet, and reports it to neither end. */
-const MAX_IDLE_MS = 300_000;
+/**
+ * What is between the two ends (address translation, load balancers) forgets a connection without a packet for one to six
+ * minutes, and a process that the platform had frozen learns of it from no packet: a request on such a connection would
+ * wait for its timeout. The clock is the wall's, because the monotonic one may have stood still.
+ */
+const MAX_IDLE_MS = 60_000;
 
 /** Milliseconds that the server keeps an idle connection, less a second for a request that is on its way. */
 const idleMsOf = (keepAlive: string | undefined): number => {

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { KeyLimits, KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { Plan, PlanStore } from '../stores/plan-store.ts';
-import { StoreUnavailable } from '../stores/store-unavailable.ts';
+import { LONGEST_READ_MS, StoreUnavailable } from '../stores/store-unavailable.ts';
 import { type Clock, withTimeout } from '../support/clock.ts';
 import { type ApiError, apiError, toApiError, unauthenticated } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
@@ -172,21 +172,24 @@ export const createAuthenticate = ({
     throw unavailable(new StoreUnavailable('The look-up timed out.'));
   };
 
-  const running = new Map<string, Promise<Caller>>();
+  const running = new Map<string, { since: number; caller: Promise<Caller> }>();
 
   /**
    * One look-up for all who ask while its reads run, and one timeout: a request whose body waits for the key asks
    * twice (`createAcceptsBody`).
    */
   const lookUp = (hash: string, source: string): Promise<Caller> => {
+    const since = clock.now();
     const shared = running.get(hash);
-    if (shared) return shared;
+    if (shared && since - shared.since < LONGEST_READ_MS) return shared.caller;
     const reading = read(hash, source);
-    const caller = inTime(reading);
-    running.set(hash, caller);
-    const forget = () => running.delete(hash);
+    const mine = { since, caller: inTime(reading) };
+    running.set(hash, mine);
+    const forget = () => {
+      if (running.get(hash) === mine) running.delete(hash);
+    };
     reading.then(forget, forget);
-    return caller;
+    return mine.caller;
   };
 
   /** The caller as the last reads found it, if the key could be used; `isDue`: one of them is to be repeated. */

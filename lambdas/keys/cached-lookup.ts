@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../stores/store-unavailable.ts';
+import { LONGEST_READ_MS, StoreUnavailable } from '../stores/store-unavailable.ts';
 import { type Clock, withTimeout } from '../support/clock.ts';
 import { createLruCache } from '../support/lru-cache.ts';
 
@@ -16,6 +16,7 @@ const RETRY_PAUSE_MS = 5_000;
 const STALE_READ_TIMEOUT_MS = 250;
 const MAX_ENTRIES = 1_000;
 
+type Reading<Value> = { since: number; value: Promise<Value | undefined> };
 type Entry<Value> = { value: Value | undefined; readAt: number; refreshAt: number };
 
 export type CachedLookup<Value> = {
@@ -40,10 +41,12 @@ export const createCachedLookup = <Value>({
   // Separate caches, so that a flood of invalid keys cannot evict valid ones.
   const present = createLruCache<Entry<Value>>(MAX_ENTRIES);
   const absent = createLruCache<Entry<Value>>(MAX_ENTRIES);
-  const reading = new Map<string, Promise<Value | undefined>>();
+  const reading = new Map<string, Reading<Value>>();
 
-  const keep = (id: string, value: Value | undefined): Value | undefined => {
-    const readAt = clock.now();
+  /** Dates the value by the start of its read, unless a later read was faster. */
+  const keep = (id: string, value: Value | undefined, readAt: number): Value | undefined => {
+    const known = present.get(id) ?? absent.get(id);
+    if (known && known.readAt > readAt) return known.value;
     const isAbsent = value === undefined;
     (isAbsent ? present : absent).delete(id);
     (isAbsent ? absent : present).set(id, {
@@ -63,23 +66,32 @@ export const createCachedLookup = <Value>({
     return entry;
   };
 
-  const read = async (id: string): Promise<Value | undefined> => {
+  const read = async (id: string, since: number): Promise<Value | undefined> => {
     try {
-      return keep(id, await find(id));
+      return keep(id, await find(id), since);
     } catch (error) {
       const stale = error instanceof StoreUnavailable ? serveStale(id) : undefined;
       if (!stale) throw error;
       return stale.value;
     } finally {
-      reading.delete(id);
+      if (reading.get(id)?.since === since) reading.delete(id);
     }
+  };
+
+  /** The read in flight, or a new one. */
+  const shareRead = (id: string): Promise<Value | undefined> => {
+    const since = clock.now();
+    const current = reading.get(id);
+    if (current && since - current.since < LONGEST_READ_MS) return current.value;
+    const value = read(id, since);
+    reading.set(id, { since, value });
+    return value;
   };
 
   const lookUp: CachedLookup<Value>['find'] = async (id) => {
     const cached = present.get(id) ?? absent.get(id);
     if (cached && clock.now() < cached.refreshAt) return cached.value;
-    const shared = reading.get(id) ?? read(id);
-    reading.set(id, shared);
+    const shared = shareRead(id);
     if (!present.get(id)) return shared;
     const fresh = await withTimeout(clock, STALE_READ_TIMEOUT_MS, shared);
     if (fresh) return fresh.value;

@@ -6,6 +6,7 @@ import {
   type Reservation,
   type ReserveResult,
 } from '../stores/meter-store.ts';
+import { LONGEST_READ_MS } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
 import { MINUTE_MS } from '../support/clock.ts';
 import { createLruCache } from '../support/lru-cache.ts';
@@ -65,9 +66,10 @@ export const createLimitCache = ({
   const refresh = async (entry: Entry, reservation: Reservation): Promise<Entry> => {
     const isFresh = reservation.now - entry.checkedAt < FRESH_MS;
     if (isFresh && (entry.isReading || !(await mayHaveRoom(entry, reservation)))) return entry;
-    // Concurrent requests share one read.
+    // Concurrent requests share one read, but none that the platform may have frozen.
     const current = entries.get(keyOf(reservation));
-    if (current?.isReading && current.scope === entry.scope) return current;
+    const isShared = current?.isReading && current.scope === entry.scope;
+    if (isShared && reservation.now - current.checkedAt < LONGEST_READ_MS) return current;
     const counts = store.readUsage(reservation);
     const renewed = { ...entry, checkedAt: reservation.now, counts, isReading: true };
     entries.set(keyOf(reservation), renewed);

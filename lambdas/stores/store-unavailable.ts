@@ -1,5 +1,11 @@
 import { STORE_THROTTLED, STORE_UNAVAILABLE } from '../log-events.ts';
 
+/**
+ * Three attempts of a second each, with a pause if one is throttled. A read that is pending for longer was frozen by the
+ * platform with the request that began it: it is not joined, since what it reads may be as old.
+ */
+export const LONGEST_READ_MS = 4_000;
+
 type StoreErrorOptions = { cause?: unknown; mayBeApplied?: boolean };
 
 /** A store failed or timed out. `cause` is private. */

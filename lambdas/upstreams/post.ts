@@ -33,6 +33,10 @@ export type Post = {
   close(): void;
 };
 
+/** Between two looks at a reused connection without a byte of the response, and their number. */
+const LOOK_MS = 2_000;
+const LOOKS = 5;
+
 /** How long a complete response may take to end before its connection is closed. */
 const DRAIN_MS = 1_000;
 
@@ -95,11 +99,14 @@ export const post = (options: PostOptions): Post => {
   let isOver = false;
   let isClosed = false;
   let cancelDrain = () => {};
+  let cancelLook = () => {};
 
   const fail = (reason: UpstreamError) => {
     failure ??= reason;
     isOver = true;
-    sent?.destroy();
+    cancelLook();
+    if (reason.kind === 'first-event-timeout') sent?.expire();
+    else sent?.destroy();
     reject(reason);
     received?.fail(reason);
   };
@@ -110,6 +117,7 @@ export const post = (options: PostOptions): Post => {
       isConnected = true;
     },
     onHead: (head) => {
+      cancelLook();
       const flow = { pause: () => sent?.pause(), resume: () => sent?.resume() };
       received = createResponseBody({ ...flow, clock, expire: fail });
       resolve({ ...head, chunks: received });
@@ -124,6 +132,7 @@ export const post = (options: PostOptions): Post => {
     },
     onError: (error) => {
       cancelDrain();
+      cancelLook();
       // Retries once on a new connection: other idle ones may be stale too.
       if (sent?.isReused && !sent.hasBytes() && isStale(error)) return start(connections.sendFresh);
       isOver = true;
@@ -135,6 +144,22 @@ export const post = (options: PostOptions): Post => {
   const start = (send: HttpConnections['send']) => {
     sent = send(request, handler);
     isConnected = sent.isReused;
+    if (sent.isReused) lookAt(sent, LOOKS);
+  };
+
+  /**
+   * Replaces a connection that died without a word, e.g. while the platform had frozen the process: its provider has
+   * not got the request. One that is slow to respond has, and is waited for, since a second request would cost money.
+   */
+  const lookAt = (exchange: Exchange, looks: number) => {
+    cancelLook = clock.after(LOOK_MS, async () => {
+      const isDead = await exchange.isUnacknowledged();
+      if (isOver || sent !== exchange || exchange.hasBytes()) return;
+      if (isDead) {
+        exchange.expire();
+        start(connections.sendFresh);
+      } else if (looks > 1) lookAt(exchange, looks - 1);
+    });
   };
 
   const onAbort = () => fail(errorOfAbort(signal));

@@ -15,6 +15,8 @@ export type Trouble =
   | 'late'
   /** Applies the call after 300 ms. */
   | 'slow'
+  /** Applies the call at once, and answers after 300 ms. */
+  | 'late answer'
   /** Applies the call twice and gives the first answer. */
   | 'twice'
   | 'throttled'
@@ -60,6 +62,8 @@ const REFUSALS: Partial<Record<Trouble, string>> = {
     'The security token included in the request is expired',
   ),
 };
+
+const APPLIED_AFTER_MS: Partial<Record<Trouble, number>> = { late: 1_200, slow: 300 };
 
 const readCall = (incoming: IncomingMessage, body: Buffer): TableCall => {
   const text = body.toString();
@@ -114,11 +118,12 @@ export const startDynamoProxy = async (target: string): Promise<DynamoProxy> => 
     if (refused) {
       return response.writeHead(400, { 'content-type': 'application/x-amz-json-1.0' }).end(refused);
     }
-    if (trouble === 'late') await pause(1_200);
-    if (trouble === 'slow') await pause(300);
+    const appliedAfterMs = APPLIED_AFTER_MS[trouble];
+    if (appliedAfterMs) await pause(appliedAfterMs);
     const answer = await forward(target, incoming, asForwarded(body));
     onAnswer(call, answer.body);
     if (trouble === 'twice') await forward(target, incoming, body);
+    if (trouble === 'late answer') await pause(300);
     return trouble === 'lost answer' ? undefined : reply(answer);
   };
 

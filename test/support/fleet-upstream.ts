@@ -16,9 +16,12 @@ export const begin: Act = (response) => {
   response.writeHead(200, { 'content-type': 'text/event-stream' }).write(FIRST_WORD);
 };
 
+/** Ends an answer that was begun. */
+export const finish: Act = (response) => void response.end(REST);
+
 export const answer: Act = (response) => {
   begin(response);
-  response.end(REST);
+  finish(response);
 };
 
 export const status =

@@ -115,17 +115,10 @@ const comesAfter = (cell: Cell): boolean =>
 const LONGEST_MS = 10_000;
 /** The reads of a key and its plan have one timeout, of 2.4 s. */
 const LONGEST_LOOK_UP_MS = 2_500;
-/** The charge and its three retries, with their pauses. */
-const LONGEST_SETTLEMENT_MS = 20_000;
 
-/**
- * Milliseconds that the response may take. A stream has had its last message when its unit is settled, and
- * ends with that: the platform would freeze the retries otherwise.
- */
-export const longestOf = (cell: Cell): number => {
-  if (isOfKey(cell) && mustFail(cell)) return LONGEST_LOOK_UP_MS;
-  return cell.isStream && comesAfter(cell) ? LONGEST_SETTLEMENT_MS : LONGEST_MS;
-};
+/** Milliseconds that the response may take. */
+export const longestOf = (cell: Cell): number =>
+  isOfKey(cell) && mustFail(cell) ? LONGEST_LOOK_UP_MS : LONGEST_MS;
 
 /** Statuses that the caller may get; a fault that met no call shows nothing. */
 export const statusesOf = (cell: Cell, isMet: boolean): number[] => {

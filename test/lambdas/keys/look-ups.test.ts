@@ -34,6 +34,28 @@ test('a first read is waited for, however long it takes, and shared by all who a
   expect(reads).toHaveLength(1);
 });
 
+test('a read that was frozen with the request that began it is not joined, and replaces no later value', async () => {
+  const { clock, reads, lookup } = setUp();
+  const frozen = lookup.find('id');
+  clock.advance(4_000);
+  const next = lookup.find('id');
+  expect(reads).toHaveLength(2);
+  reads[1]?.resolve('new');
+  expect(await next).toBe('new');
+  reads[0]?.resolve('old');
+  expect(await frozen).toBe('new');
+  expect(lookup.peek('id')).toEqual({ value: 'new', isDue: false });
+});
+
+test('a value is as old as its read, from the start', async () => {
+  const { clock, reads, lookup } = setUp();
+  const found = lookup.find('id');
+  clock.advance(3_600_000);
+  reads[0]?.resolve('value');
+  expect(await found).toBe('value');
+  expect(lookup.peek('id')).toEqual({ value: 'value', isDue: true });
+});
+
 test('a read that takes 250 ms is not waited for where an old value is known, and its result serves the next request', async () => {
   const { clock, reads, lookup, know } = setUp();
   await know('old');

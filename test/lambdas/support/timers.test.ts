@@ -61,6 +61,23 @@ describe('timers', () => {
     expect(ran).toEqual(['first at 1', 'third at 2']);
   });
 
+  test('actions behind one that is late by a freeze keep their distance to it', () => {
+    const { set, ran, note } = createNoted();
+    for (const ms of [1_000, 2_400]) set(ms, () => note(`${ms} ms`));
+    // Time that passes while no timer of Node's runs.
+    const { hrtime } = process;
+    const frozen = 60;
+    process.hrtime = Object.assign(() => {
+      const [seconds, nanos] = hrtime();
+      return [seconds + frozen, nanos] as [number, number];
+    }, hrtime);
+    vi.advanceTimersByTime(2_399);
+    expect(ran).toEqual(['1000 ms at 1000']);
+    vi.advanceTimersByTime(2);
+    expect(ran).toEqual(['1000 ms at 1000', '2400 ms at 2400']);
+    process.hrtime = hrtime;
+  });
+
   test('an action may cancel one that is due in the same moment', () => {
     const { set, ran, note } = createNoted();
     const cancels: (() => void)[] = [];
