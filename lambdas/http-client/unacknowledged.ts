@@ -14,8 +14,12 @@ export const isUnacknowledged = async (socket: Socket): Promise<boolean> => {
   const { localPort, remotePort, remoteFamily } = socket;
   const file = `/proc/self/net/${remoteFamily === 'IPv6' ? 'tcp6' : 'tcp'}`;
   const table = await readFile(file, 'latin1').catch(() => '');
-  // Addresses, state 01 (established), lengths of both queues, timer 01 (of repeats), and the number of repeats.
-  const row = `:${hexOf(localPort)} \\w+:${hexOf(remotePort)} 01 \\w+:\\w+ 01:\\w+ (\\w+)`;
-  const [, repeats = '0'] = new RegExp(row).exec(table) ?? [];
-  return Number.parseInt(repeats, 16) >= REPEATS;
+  const ends = [hexOf(localPort), hexOf(remotePort)];
+  return table.split('\n').some((line) => {
+    // Addresses, state (01: established), lengths of both queues, timer (01: of repeats), number of repeats.
+    const [, local, remote, state, , timer, repeats = ''] = line.trim().split(/ +/);
+    const isOurs = [local, remote].every((address, end) => address?.endsWith(`:${ends[end]}`));
+    const isRepeating = state === '01' && timer?.startsWith('01:') === true;
+    return isOurs && isRepeating && Number.parseInt(repeats, 16) >= REPEATS;
+  });
 };
