@@ -1,0 +1,70 @@
+/**
+ * Compares the prices of a catalog with a public table, the package `@pydantic/genai-prices` (MIT; its version is the date of
+ * its data): `npm run prices -- my-models.json`, by default the shipped catalog.
+ */
+import { readFileSync } from 'node:fs';
+import { calcPrice } from '@pydantic/genai-prices';
+import { type Model, parseModels, type Target } from '../lambdas/catalog/parse-models.ts';
+import { pricesOf, type TokenKind, versionOn } from '../lambdas/money/prices.ts';
+
+const SHIPPED = new URL('../lambdas/catalog/models.json', import.meta.url);
+
+/** Kinds of the catalog by the names of the table, both in dollars a million tokens. */
+const TABLE_KINDS: [kind: TokenKind, name: string][] = [
+  ['input', 'input_mtok'],
+  ['cache_read', 'cache_read_mtok'],
+  ['cache_write_5m', 'cache_write_mtok'],
+  ['cache_write_30m', 'cache_write_mtok'],
+  ['cache_write_1h', 'cache_write_1h_mtok'],
+  ['output', 'output_mtok'],
+];
+
+type Row = { model: string; target: string; kind: string; catalog: string; table: string };
+
+const priceIn = (price: unknown): number | undefined => {
+  if (typeof price === 'number') return price;
+  const base = (price as { base?: unknown } | undefined)?.base;
+  return typeof base === 'number' ? base : undefined;
+};
+
+const NO_ENTRY = 'not in the table';
+
+/** The kinds of a target whose price is another one in the table, or missing in either. */
+const differencesOf = (model: Model, target: Target, day: string): Row[] => {
+  const place = { model: model.id, target: `${target.upstream}/${target.model}` };
+  const { href } = new URL(target.baseUrl);
+  const known =
+    calcPrice({ input_tokens: 1 }, target.model, { providerApiUrl: href }) ??
+    calcPrice({ input_tokens: 1 }, target.model);
+  if (!known) return [{ ...place, kind: '-', catalog: '-', table: NO_ENTRY }];
+  const version = versionOn(pricesOf(model, target), day);
+  const vendorWrites = version.cache_write_30m === undefined ? 'cache_write_30m' : 'cache_write_5m';
+  return TABLE_KINDS.flatMap(([kind, name]) => {
+    if (kind === vendorWrites) return [];
+    const [ours, theirs] = [version[kind] ?? undefined, priceIn(known.model_price[name])];
+    if (ours === theirs) return [];
+    return [{ ...place, kind, catalog: String(ours ?? 'none'), table: String(theirs ?? 'none') }];
+  });
+};
+
+const lineOf = (row: Row): string =>
+  `${row.model}  ${row.target}  ${row.kind}  catalog ${row.catalog}  table ${row.table}`;
+
+const main = (path = SHIPPED as URL | string): number => {
+  const models = parseModels(JSON.parse(readFileSync(path, 'utf8')));
+  const day = new Date().toISOString().slice(0, 10);
+  const rows = models.flatMap((model) =>
+    model.targets.flatMap((target) => differencesOf(model, target, day)),
+  );
+  const differing = rows.filter(({ table }) => table !== NO_ENTRY);
+  for (const row of rows) process.stdout.write(`${lineOf(row)}\n`);
+  process.stdout.write(`${differing.length} prices differ\n`);
+  return differing.length === 0 ? 0 : 1;
+};
+
+try {
+  process.exitCode = main(process.argv[2]);
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+  process.exitCode = 2;
+}
