@@ -16,7 +16,7 @@ export type SharedStates = {
 
 export type Transition = Omit<BreakerState, 'version'>;
 
-/** How long a read is cached: another environment's transition is seen within 2 s. */
+/** How long a read is cached, which may be a second behind: another environment's transition is seen within 3 s. */
 export const FRESH_MS = 2_000;
 /** How long a request waits for a read, and for a write of its outcome. Usual ones take 5 ms. */
 const READ_TIMEOUT_MS = 250;

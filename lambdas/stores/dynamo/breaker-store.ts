@@ -35,7 +35,8 @@ export const createDynamoBreakerStore = (options: TableOptions): BreakerStore =>
   const table = createTable(options);
   return {
     readBreaker: async (target) => {
-      const item = await table.read(keyOf(target));
+      // Kept for 2 s by its reader; transitions and probes are decided by conditions.
+      const item = await table.read(keyOf(target), { mayBeStale: true });
       return item && parse(StoredBreaker, item, 'A breaker');
     },
     transitionBreaker: async (target, { openUntil, openings }, seen) => {

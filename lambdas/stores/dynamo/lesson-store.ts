@@ -16,7 +16,8 @@ export const createDynamoLessonStore = (options: TableOptions): LessonStore => {
   const table = createTable(options);
   return {
     readLessons: async () => {
-      const item = (await table.read(KEY)) ?? {};
+      // Kept for a minute by its reader.
+      const item = (await table.read(KEY, { mayBeStale: true })) ?? {};
       return Object.fromEntries(
         Object.entries(item).flatMap(([name, value]) => {
           const lesson = name.startsWith(PREFIX) ? readIfValid(Stored, value) : undefined;

@@ -44,8 +44,10 @@ export type TableOptions = {
 };
 
 export type Table = {
-  /** A strongly consistent read. */
-  read(key: ItemKey): Promise<Item | undefined>;
+  /**
+   * A strongly consistent read; for half of its price one that may be a second behind, if the reader can do with that.
+   */
+  read(key: ItemKey, options?: { mayBeStale: boolean }): Promise<Item | undefined>;
   apply(key: ItemKey, write: ConditionalWrite, bindings: Bindings): Promise<WriteResult>;
   /** Pages of a partition of a sorted table, strongly consistent. */
   range(query: RangeQuery): AsyncGenerator<Item[], void, void>;
@@ -221,8 +223,8 @@ export const createTable = (options: TableOptions): Table => {
     } while (next);
   };
   return {
-    read: async (key) => {
-      const input = { TableName: tableName, Key: keyOf(key), ConsistentRead: true };
+    read: async (key, { mayBeStale } = { mayBeStale: false }) => {
+      const input = { TableName: tableName, Key: keyOf(key), ConsistentRead: !mayBeStale };
       return (await send(client, () => client.call('GetItem', input))).output.Item;
     },
     apply: (key, write, bindings) =>
