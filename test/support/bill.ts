@@ -31,7 +31,7 @@ export type Units = { writes: number; reads: number; logBytes: number; bytesOut:
 const DECISIONS = new URL('../../docs/decisions/', import.meta.url);
 
 /** The first tokens of this project's prose: words of up to nine letters with the space before them, marks, line ends. */
-export const tokensOf = (count: number): string[] => {
+const tokensOf = (count: number): string[] => {
   const pages = readdirSync(DECISIONS).filter((name) => name.startsWith('00'));
   const text = pages.map((name) => readFileSync(new URL(name, DECISIONS), 'utf8')).join('\n');
   return (text.match(/ ?[A-Za-z]{1,9}| ?\d{1,3}|[^A-Za-z\d\s]{1,3}|\s+/g) ?? []).slice(0, count);
