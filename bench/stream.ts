@@ -104,7 +104,7 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
     fetchAnswer: createFetchAnswer({
       upstream: createUpstream(chunks),
       failover,
-      cancellations: { watch: () => () => undefined, cancel: async () => false },
+      cancellations: { watch: () => () => undefined, cancel: async () => undefined },
       clock: systemClock,
       log,
     }),

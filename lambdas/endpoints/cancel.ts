@@ -9,7 +9,7 @@ export const createCancel =
   ({ cancellations, meter }: { cancellations: Cancellations; meter: Meter }): Endpoint =>
   async ({ caller, pathParameter: id = '' }) => {
     await meter.admitFree(caller);
-    const isCancelled = await mapStoreErrors(() => cancellations.cancel(caller, id));
-    if (!isCancelled) throw notFound('No running generation of this project has this id.');
-    return { status: 200, body: { id, object: 'request', status: 'cancelled' } };
+    const status = await mapStoreErrors(() => cancellations.cancel(caller, id));
+    if (!status) throw notFound('No running generation of this project has this id.');
+    return { status: status === 'cancelled' ? 200 : 202, body: { id, object: 'request', status } };
   };

@@ -19,8 +19,11 @@ export type Cancellations = {
     call: Pick<Call, 'requestId' | 'caller'>,
     abort: (reason: UpstreamError) => void,
   ): () => void;
-  /** Ends a generation in any process; false if the project has no running one with this id. */
-  cancel(caller: Caller, requestId: string): Promise<boolean>;
+  /**
+   * Ends a generation in any process; undefined if the project has no running one with this id. `cancelling`: an
+   * earlier call waits for its process. One wait for an id, or repeated calls would hold an environment each.
+   */
+  cancel(caller: Caller, requestId: string): Promise<'cancelled' | 'cancelling' | undefined>;
 };
 
 /** A generation that runs this long reads the table, and again after each such time: one read for all. */
@@ -123,12 +126,12 @@ export const createCancellations = ({
     },
     cancel: async (caller, requestId) => {
       const { projectId } = caller;
-      if (abortHere(projectId, requestId)) return true;
-      if (!isRequestId(requestId) || !(await isReserved(caller, requestId))) return false;
-      await store.addCancel(projectId, requestId, clock.now());
-      if (await isTaken(projectId, requestId)) return true;
+      if (abortHere(projectId, requestId)) return 'cancelled';
+      if (!isRequestId(requestId) || !(await isReserved(caller, requestId))) return undefined;
+      if (!(await store.addCancel(projectId, requestId, clock.now()))) return 'cancelling';
+      if (await isTaken(projectId, requestId)) return 'cancelled';
       await store.removeCancel(projectId, requestId);
-      return false;
+      return undefined;
     },
   };
 };

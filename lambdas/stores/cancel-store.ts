@@ -3,7 +3,8 @@
  * `createDynamoCancelStore` (stores/dynamo/cancel-store.ts). @throws StoreUnavailable
  */
 export type CancelStore = {
-  addCancel(projectId: string, requestId: string, now: number): Promise<void>;
+  /** False if it was requested before. */
+  addCancel(projectId: string, requestId: string, now: number): Promise<boolean>;
   removeCancel(projectId: string, requestId: string): Promise<void>;
   /** Request ids. */
   listCancels(projectId: string): Promise<string[]>;

@@ -109,6 +109,25 @@ test('a request of another project, a finished one and an unknown id are not fou
   expect(upstream.calls).toHaveLength(1);
 });
 
+test('of 30 cancellations of a request at once one waits for its process, and the others get 202 at once', async () => {
+  const bench = await startRunning();
+  const { cancel, clock, startStream } = bench;
+  const { id, text } = await startStream();
+  const startedAt = clock.now();
+  const statuses: number[] = [];
+  const calls = Array.from({ length: 30 }, async () => {
+    const { status, text } = await cancel(id, { router: 1 });
+    statuses.push(status);
+    return JSON.parse(text);
+  });
+  await expect.poll(() => statuses).toEqual(Array(29).fill(202));
+  expect(clock.now()).toBe(startedAt);
+  const replies = await passing(bench, Promise.all(calls));
+  expect(replies.filter(({ status }) => status === 'cancelling')).toHaveLength(29);
+  expect(replies.filter(({ status }) => status === 'cancelled')).toHaveLength(1);
+  expect(await text).toContain('The request was cancelled.');
+});
+
 test('a generation is cancelled through another process with any key of its project, of which there are many', async () => {
   const bench = await startRunning();
   const { cancel, clock, fleet, startStream } = bench;

@@ -3,7 +3,10 @@ import type { CancelStore } from '../cancel-store.ts';
 import { type ConditionalWrite, createTable, type TableOptions } from './table.ts';
 
 /** Both may be repeated. */
-const ADD: ConditionalWrite = { update: 'SET #request = :now, #ttl = :ttl' };
+const ADD: ConditionalWrite = {
+  update: 'SET #request = :now, #ttl = :ttl',
+  condition: 'attribute_not_exists(#request)',
+};
 const REMOVE: ConditionalWrite = { update: 'REMOVE #request' };
 
 const LIFE_SECONDS = 3_600;
@@ -16,10 +19,11 @@ export const createDynamoCancelStore = (options: TableOptions): CancelStore => {
   const table = createTable(options);
   return {
     addCancel: async (projectId, requestId, now) => {
-      await table.apply(keyOf(projectId), ADD, {
+      const { applied, mayBeDuplicated } = await table.apply(keyOf(projectId), ADD, {
         names: { '#request': requestId, '#ttl': TTL_ATTRIBUTE },
         values: { ':now': now, ':ttl': Math.ceil(now / 1000) + LIFE_SECONDS },
       });
+      return applied || mayBeDuplicated;
     },
     removeCancel: async (projectId, requestId) => {
       await table.apply(keyOf(projectId), REMOVE, { names: { '#request': requestId } });
