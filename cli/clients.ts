@@ -15,6 +15,8 @@ export const KEY = 'ROUTER_API_KEY';
 /** How a client is configured: variables of its environment, a file, or code. */
 export type Configuration = {
   variables?: Record<string, string>;
+  /** The variable that holds the key. */
+  keyVariable?: string;
   /** `path` is relative to the folder of the project, or to the home folder if it begins with `~/`. */
   file?: { path: string; text: string };
   /** Code or a command to paste. */
@@ -23,16 +25,25 @@ export type Configuration = {
 
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
+/** A text in JavaScript, Python, TOML and YAML, whose escapes are those of JSON. */
+const quoted = (text: string): string => JSON.stringify(text);
+
+const SHELL_WORD = /^[\w@%+:,./=-]+$/;
+
+/** A text as one word of a shell, which expands nothing of it. */
+export const shellWord = (text: string): string =>
+  SHELL_WORD.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+
 export const codex = ({ url, model, context }: Connection) => ({
   file: {
     path: '~/.codex/config.toml',
-    text: `model = "${model}"
+    text: `model = ${quoted(model)}
 model_provider = "router"
 model_context_window = ${context}
 
 [model_providers.router]
 name = "Router"
-base_url = "${url}/v1"
+base_url = ${quoted(`${url}/v1`)}
 env_key = "${KEY}"
 wire_api = "responses"
 # A repeat of a request that was answered is another unit of the quota.
@@ -43,9 +54,9 @@ stream_max_retries = 2
 });
 
 export const claude = ({ url, model }: Connection) => ({
+  keyVariable: 'ANTHROPIC_AUTH_TOKEN',
   variables: {
     ANTHROPIC_BASE_URL: url,
-    ANTHROPIC_AUTH_TOKEN: `$${KEY}`,
     ANTHROPIC_MODEL: model,
     ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
     ANTHROPIC_DEFAULT_SONNET_MODEL: model,
@@ -72,7 +83,8 @@ export const opencode = ({ url, model, context, output }: Connection) => ({
 });
 
 const aider = ({ url, model, context, output }: Connection): Configuration => ({
-  variables: { OPENAI_API_BASE: `${url}/v1`, OPENAI_API_KEY: `$${KEY}` },
+  keyVariable: 'OPENAI_API_KEY',
+  variables: { OPENAI_API_BASE: `${url}/v1` },
   file: {
     path: '.aider.model.metadata.json',
     text: json({
@@ -84,11 +96,12 @@ const aider = ({ url, model, context, output }: Connection): Configuration => ({
       },
     }),
   },
-  code: `aider --model openai/${model}`,
+  code: `aider --model ${shellWord(`openai/${model}`)}`,
 });
 
 export const qwen = ({ url, model }: Connection) => ({
-  variables: { OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: `$${KEY}`, OPENAI_MODEL: model },
+  keyVariable: 'OPENAI_API_KEY',
+  variables: { OPENAI_BASE_URL: `${url}/v1`, OPENAI_MODEL: model },
 });
 
 const cline = ({ url, model, context }: Connection): Configuration => ({
@@ -99,7 +112,7 @@ Model ID: ${model}
 Context Window Size: ${context}
 
 # The command line, which stores the key in its settings
-cline auth -p openai -k "$${KEY}" -m ${model} -b ${url}/v1`,
+cline auth -p openai -k "$${KEY}" -m ${shellWord(model)} -b ${shellWord(`${url}/v1`)}`,
 });
 
 export const continueDev = ({ url, model, context, output }: Connection) => ({
@@ -109,10 +122,10 @@ export const continueDev = ({ url, model, context, output }: Connection) => ({
 version: 0.0.1
 schema: v1
 models:
-  - name: ${model}
+  - name: ${quoted(model)}
     provider: openai
-    model: ${model}
-    apiBase: ${url}/v1
+    model: ${quoted(model)}
+    apiBase: ${quoted(`${url}/v1`)}
     apiKey: \${{ secrets.${KEY} }}
     contextLength: ${context}
     defaultCompletionOptions:
@@ -136,7 +149,7 @@ export const pi = ({ url, model, context, output }: Connection) => ({
       },
     }),
   },
-  code: `pi --model router/${model}`,
+  code: `pi --model ${shellWord(`router/${model}`)}`,
 });
 
 const llamaIndex = ({ url, model, context }: Connection): Configuration => ({
@@ -144,8 +157,8 @@ const llamaIndex = ({ url, model, context }: Connection): Configuration => ({
 from llama_index.llms.openai_like import OpenAILike
 
 llm = OpenAILike(
-    model="${model}",
-    api_base="${url}/v1",
+    model=${quoted(model)},
+    api_base=${quoted(`${url}/v1`)},
     api_key=os.environ["${KEY}"],
     context_window=${context},
     is_chat_model=True,
@@ -157,8 +170,8 @@ const agentsJs = ({ url, model }: Connection): Configuration => ({
   code: `import { Agent, setDefaultOpenAIClient } from '@openai/agents';
 import OpenAI from 'openai';
 
-setDefaultOpenAIClient(new OpenAI({ baseURL: '${url}/v1', apiKey: process.env.${KEY} }));
-const agent = new Agent({ name: 'Agent', model: '${model}' });`,
+setDefaultOpenAIClient(new OpenAI({ baseURL: ${quoted(`${url}/v1`)}, apiKey: process.env.${KEY} }));
+const agent = new Agent({ name: 'Agent', model: ${quoted(model)} });`,
 });
 
 const agentsPython = ({ url, model }: Connection): Configuration => ({
@@ -166,8 +179,8 @@ const agentsPython = ({ url, model }: Connection): Configuration => ({
 from agents import Agent, set_default_openai_client
 from openai import AsyncOpenAI
 
-set_default_openai_client(AsyncOpenAI(base_url="${url}/v1", api_key=os.environ["${KEY}"]))
-agent = Agent(name="Agent", model="${model}")`,
+set_default_openai_client(AsyncOpenAI(base_url=${quoted(`${url}/v1`)}, api_key=os.environ["${KEY}"]))
+agent = Agent(name="Agent", model=${quoted(model)})`,
 });
 
 const litellm = ({ url, model }: Connection): Configuration => ({
@@ -175,8 +188,8 @@ const litellm = ({ url, model }: Connection): Configuration => ({
 import litellm
 
 litellm.completion(
-    model="openai/${model}",
-    api_base="${url}/v1",
+    model=${quoted(`openai/${model}`)},
+    api_base=${quoted(`${url}/v1`)},
     api_key=os.environ["${KEY}"],
     messages=[{"role": "user", "content": "Hello"}],
 )`,
@@ -186,16 +199,16 @@ const langchain = ({ url, model }: Connection): Configuration => ({
   code: `import { ChatOpenAI } from '@langchain/openai';
 
 const llm = new ChatOpenAI({
-  model: '${model}',
+  model: ${quoted(model)},
   apiKey: process.env.${KEY},
-  configuration: { baseURL: '${url}/v1' },
+  configuration: { baseURL: ${quoted(`${url}/v1`)} },
 });`,
 });
 
 const curl = ({ url, model }: Connection): Configuration => ({
-  code: `curl -sS ${url}/v1/chat/completions -H "authorization: Bearer $${KEY}" \\
+  code: `curl -sS ${shellWord(`${url}/v1/chat/completions`)} -H "authorization: Bearer $${KEY}" \\
   -H 'content-type: application/json' \\
-  -d '${JSON.stringify({ model, messages: [{ role: 'user', content: 'say hi' }] })}'`,
+  -d ${shellWord(JSON.stringify({ model, messages: [{ role: 'user', content: 'say hi' }] }))}`,
 });
 
 /** The clients by the name that `npm run connect` accepts. */

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import * as z from 'zod';
 import { CliError, messageOf } from './cli-error.ts';
-import { CLIENTS, type Configuration, type Connection, KEY } from './clients.ts';
+import { CLIENTS, type Configuration, type Connection, KEY, shellWord } from './clients.ts';
 
 const USAGE = `Usage: npm run connect -- CLIENT [options]
 
@@ -34,10 +34,10 @@ const readArguments = (args: string[]) => {
   }
 };
 
+/** In a terminal, characters that are not shown hide what is pasted. */
+const Id = z.string().regex(/^[^\p{C}\p{Z}]+$/u);
 const Models = z.object({
-  data: z.array(
-    z.object({ id: z.string(), context_length: z.number(), max_output_tokens: z.number() }),
-  ),
+  data: z.array(z.object({ id: Id, context_length: z.number(), max_output_tokens: z.number() })),
 });
 
 /** The models that the key may use. @throws CliError 1 */
@@ -51,7 +51,9 @@ const fetchModels = async (url: string, key: string) => {
   });
   if (response.status === 401) throw new CliError(1, `The key in ${KEY} is invalid.`);
   if (!response.ok) throw new CliError(1, `The router responded with ${response.status}.`);
-  return Models.parse(await response.json()).data;
+  const models = Models.safeParse(await response.json().catch(() => undefined));
+  if (!models.success) throw new CliError(1, `The list of models at ${url} is not a router's.`);
+  return models.data.data;
 };
 
 /** @throws CliError 1 */
@@ -86,8 +88,14 @@ const formatFile = (file: Configuration['file'], folder: string | undefined) => 
   return file ? write(file, folder) : '# Wrote nothing: this client is configured without a file.';
 };
 
-const format = ({ variables = {}, file, code }: Configuration, folder: string | undefined) => {
-  const exports = Object.entries(variables).map(([name, value]) => `export ${name}="${value}"`);
+const exportsOf = ({ variables = {}, keyVariable }: Configuration): string[] => [
+  ...Object.entries(variables).map(([name, value]) => `export ${name}=${shellWord(value)}`),
+  ...(keyVariable === undefined ? [] : [`export ${keyVariable}="$${KEY}"`]),
+];
+
+const format = (configuration: Configuration, folder: string | undefined) => {
+  const { file, code } = configuration;
+  const exports = exportsOf(configuration);
   return [exports.join('\n'), formatFile(file, folder), code].filter(Boolean).join('\n\n');
 };
 

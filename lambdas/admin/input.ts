@@ -13,14 +13,17 @@ const Id = z
     /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
     'must be 1 to 64 letters, digits, dots, dashes or underscores',
   );
-/** Control characters, line separators and overrides of the writing direction: they forge what a terminal shows. */
-const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
+/** Control and format characters, also those without width, and line separators: they forge what a reader sees. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+/** Emoji of several characters hold some of them. */
+const isPrintable = (name: string): boolean =>
+  !UNPRINTABLE.test(name.replaceAll(/\p{RGI_Emoji}/gv, ''));
 const Name = z
   .string()
   .trim()
   .min(1)
   .max(100)
-  .refine((name) => !UNPRINTABLE.test(name), 'must not contain control characters');
+  .refine(isPrintable, 'must not contain control or invisible characters');
 /** Far above any real limit, far below where a counter loses precision. */
 const Count = z.number().multipleOf(1, 'must be an integer').min(0).max(1_000_000_000_000);
 const Concurrency = Count.min(1);

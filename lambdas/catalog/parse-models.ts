@@ -38,6 +38,18 @@ const ACCOUNT_FORM = 'must be 1 to 80 letters, digits, dots, dashes or underscor
 const MAX_TIER = 100;
 const MAX_WEIGHT = 1_000;
 
+/** They are sent decoded. */
+const hasReadableUser = (baseUrl: string): boolean => {
+  if (!URL.canParse(baseUrl)) return true;
+  const { username, password } = new URL(baseUrl);
+  try {
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
 const TargetFields = z.strictObject({
   /** Name of the provider connection, for logs, metrics and the breaker. */
   upstream: z
@@ -50,7 +62,9 @@ const TargetFields = z.strictObject({
    * URL before the protocol's path (`/chat/completions` or `/v1/messages`), e.g.
    * `https://api.example.com/v1`; a query string in it is kept.
    */
-  baseUrl: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }),
+  baseUrl: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .check(z.refine(hasReadableUser, 'must have a user name and password in percent-encoding')),
   /** The provider's name of the model. */
   model: z.string().check(z.minLength(1)),
   /** Field of the upstream secret that holds the credential; absent if the role signs. */
@@ -126,13 +140,18 @@ const tierIssues = (targets: Target[]): [index: number, member: string, message:
   });
 };
 
-const ALIAS_FORM = 'must be 1 to 100 characters without white space';
+/** Names are also in lines that users paste into a shell. */
+const ID = /^[^/\s'"`$\\\p{Cc}\p{Cf}]+\/[^\s'"`$\\\p{Cc}\p{Cf}]+$/u;
+const ALIAS = /^[^\s'"`$\\\p{Cc}\p{Cf}]{1,100}$/u;
+const NAME_FORM = 'without white space, quotes, $, backticks, backslashes and control characters';
 
 /** A catalog entry: the fields of `GET /v1/models`, and the targets. */
 export const Model = z.strictObject({
-  id: z.string().check(z.regex(/^[^/\s]+\/[^\s]+$/, 'must look like <vendor>/<model_name>')),
+  id: z.string().check(z.regex(ID, `must look like <vendor>/<model_name>, ${NAME_FORM}`)),
   /** Other names that callers may use in `model`: of clients that know only their vendor's names. */
-  aliases: z.optional(z.array(z.string().check(z.regex(/^[^\s]{1,100}$/, ALIAS_FORM)))),
+  aliases: z.optional(
+    z.array(z.string().check(z.regex(ALIAS, `must be 1 to 100 characters ${NAME_FORM}`))),
+  ),
   display_name: z.string().check(z.minLength(1)),
   /** Unix seconds. */
   created: z.int().check(z.nonnegative()),

@@ -1,7 +1,12 @@
 import type { Writable } from 'node:stream';
 import middy from '@middy/core';
 import type { Call, Endpoint, Reply } from '../endpoints/endpoint.ts';
-import { type Authenticate, type Caller, CallerChanged } from '../keys/authenticate.ts';
+import {
+  type Authenticate,
+  type Caller,
+  CallerChanged,
+  confirmedCaller,
+} from '../keys/authenticate.ts';
 import type { Clock } from '../support/clock.ts';
 import { minuteOf, minuteResetsAt, retryAfterMinute } from '../support/clock.ts';
 import { type ApiError, rateLimited, toApiError } from '../support/errors.ts';
@@ -118,6 +123,16 @@ const logStart = ({ log, clock }: HttpHandlerOptions, authenticated: Authenticat
   else timers.push(clock.after(STARTED_AFTER_MS, write));
 };
 
+/** A key that has ended gets 401 with any body. @throws ApiError 400, 401, 413, 415 or 503 */
+const readConfirmed = async (authenticated: Authenticated): Promise<Call> => {
+  try {
+    return await readCall(authenticated);
+  } catch (error) {
+    await confirmedCaller(authenticated);
+    throw error;
+  }
+};
+
 /** Calls the endpoint; again if key or plan were changed since they were last read, and so before anything was sent. */
 const callEndpoint = async (endpoint: Endpoint, call: Call): Promise<Reply> => {
   try {
@@ -137,7 +152,7 @@ const createServe = (options: HttpHandlerOptions) => {
     if ('reply' in routed) return routed.reply;
     const authenticated = await identifyCaller(authenticate, routed); // 401, 429, 503
     const serve = async () => {
-      const call = await readCall(authenticated); // 400, 413, 415
+      const call = await readConfirmed(authenticated); // 400, 401, 413, 415
       return callEndpoint(routed.endpoint, call); // 402, 429, 400, 5xx
     };
     // A GET has no body to parse and a limit in the meter; a held key can still read its usage.

@@ -99,6 +99,8 @@ const createStreamReader = (
     for (const message of messages) {
       meter.message(message.data);
       for (const event of decoder.push(message)) add(decoded, event);
+      // What follows the end is not part of the response.
+      if (isFinished(decoded)) break;
     }
     return decoded;
   };

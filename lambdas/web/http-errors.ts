@@ -35,6 +35,7 @@ export const createHttpErrors = ({
     const body = JSON.stringify(readAddress(path).protocol.encodeError(error, requestId));
     const headers = {
       'content-type': 'application/json',
+      'x-content-type-options': 'nosniff',
       'content-length': String(Buffer.byteLength(body)),
       connection: 'close',
       'x-request-id': requestId,

@@ -1,11 +1,15 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { CLIENTS } from '../../cli/clients.ts';
+import { parseModels } from '../../lambdas/catalog/parse-models.ts';
+import { listen } from '../../local/loopback.ts';
 import { useRouter } from '../support/local.ts';
+import { modelOn, targetAt } from '../support/models.ts';
 import { runCli } from '../support/run-cli.ts';
 
 const runShell = promisify(execFile);
@@ -119,4 +123,82 @@ describe('connect', () => {
       err: expect.stringContaining('No router responds'),
     });
   });
+});
+
+const MARK = 'PWNED';
+const RUN = `touch\${IFS}${MARK}`;
+/** A model that a server lists, whose id leaves a text of a shell, of code and of a file. */
+const HOSTILE = `v/'";${RUN};$(${RUN})\`${RUN}\`|${RUN}&"+import("${MARK}")+'+import('${MARK}')+'#\\";${RUN}`;
+
+/** A server that lists one model. */
+const listing = async (id: string) => {
+  const { url, close } = await listen(
+    createServer((_, response) =>
+      response.end(JSON.stringify({ data: [{ id, context_length: 9, max_output_tokens: 8 }] })),
+    ),
+  );
+  onTestFinished(close);
+  return url;
+};
+
+/** The commands of a printed configuration, with the lines that they continue on. */
+const commandsIn = (printed: string): string =>
+  [...printed.matchAll(/^(?:export|aider|pi|cline auth|curl) (?:.*\\\n)*.*$/gm)].join('\n');
+
+/** Runs lines in a shell in which the clients write down what they are called with. */
+const runPasted = async (lines: string) => {
+  const place = mkdtempSync(join(folder, 'shell-'));
+  const clients = ['aider', 'cline', 'pi', 'curl'].map(
+    (name) => `${name}() { printf '%s\\n' "$@"; }`,
+  );
+  const { stdout } = await runShell('sh', ['-c', [...clients, lines, 'env'].join('\n')], {
+    cwd: place,
+    env: { PATH: process.env.PATH, ROUTER_API_KEY: 'the-key' },
+  });
+  return { stdout, files: readdirSync(place) };
+};
+
+/** The text as JSON, code, TOML, YAML and a shell quote it. */
+const quotations = (text: string): string[] => [
+  JSON.stringify(text),
+  `'${text.replaceAll("'", "'\\''")}'`,
+];
+
+describe('a model whose id leaves quotation marks', () => {
+  test.concurrent.each(Object.keys(CLIENTS))(
+    'the printed configuration of %s holds the id as a text, and its commands run nothing of it',
+    async (name) => {
+      const { code, out } = await connect([name, '--url', await listing(HOSTILE)]);
+      expect(code).toBe(0);
+      const { stdout, files } = await runPasted(commandsIn(out));
+      expect(files).toEqual([]);
+      if (commandsIn(out) !== '') expect(stdout).toContain(name === 'curl' ? MARK : HOSTILE);
+      const body = { model: HOSTILE, messages: [{ role: 'user', content: 'say hi' }] };
+      const texts = ['', 'openai/', 'router/'].map((prefix) => prefix + HOSTILE);
+      const rest = [...texts, JSON.stringify(body)]
+        .flatMap(quotations)
+        .reduce((left, text) => left.replaceAll(text, ''), out);
+      // Settings of Cline that are typed in.
+      expect(rest.replace(/^Model ID: .*$/m, '')).not.toContain(MARK);
+    },
+  );
+
+  test.each(['v/a\nrm -rf x', 'v/a\u001b[2K', 'v/a\u202eb', 'v/a b'])(
+    'connect rejects the list of a server with the id %j',
+    async (id) => {
+      const { code, out, err } = await connect(['claude', '--url', await listing(id)]);
+      expect([code, out]).toEqual([1, '']);
+      expect(err).toContain("is not a router's");
+    },
+  );
+
+  test.each(["v/a'b", 'v/a"b', 'v/a`id`', 'v/$(id)', 'v/a\\b', 'v/a\u0007', 'v/a\u200bb', 'v /a'])(
+    'a catalog with the id or alias %j is not valid',
+    (id) => {
+      const model = modelOn([targetAt('https://provider.example')]);
+      const form = 'without white space, quotes, $, backticks, backslashes and control characters';
+      expect(() => parseModels([{ ...model, id }])).toThrow(`<vendor>/<model_name>, ${form}`);
+      expect(() => parseModels([{ ...model, aliases: [id] }])).toThrow(form);
+    },
+  );
 });

@@ -1,5 +1,6 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { MODEL_ON, post, useRouter, withRouter } from '../support/local.ts';
@@ -83,5 +84,33 @@ test('of 200 concurrent requests exactly as many pass as the plan allows in a mi
     const statuses = await Promise.all(Array.from({ length: 200 }, ask));
     expect(statuses.filter((status) => status === 200)).toHaveLength(120);
     expect(statuses.filter((status) => status === 429)).toHaveLength(80);
+  });
+});
+
+test.each([
+  ['a body that is not JSON', '/v1/chat/completions', '{"model":'],
+  ['a body of another type', '/v1/messages', '[]'],
+  ['no body', '/v1/responses', ''],
+  ['an unknown model', '/v1/chat/completions', '{"model":"no/such","messages":[]}'],
+  ['a body to count that is not JSON', '/v1/messages/count_tokens', '{'],
+])('a revoked key that was last read 11 s ago gets 401 for %s', async (_, path, body) => {
+  let now = Date.now();
+  const clock = { ...systemClock, now: () => now };
+  await withRouter({ clock }, async (router) => {
+    const headers = { 'x-api-key': router.key, 'content-type': 'application/json' };
+    const ask = () => fetch(router.baseUrl + path, { method: 'POST', headers, body });
+    expect((await ask()).status).not.toBe(401);
+    const keys = `${router.baseUrl}/admin/projects/local/keys`;
+    const { data } = z
+      .object({ data: z.array(z.object({ id: z.string() })) })
+      .parse(await (await fetch(keys)).json());
+    const revoked = await fetch(`${keys}/${data[0]?.id}/revoke`, {
+      method: 'POST',
+      headers,
+      body: '{}',
+    });
+    expect(revoked.status).toBe(200);
+    now += 11_000;
+    expect((await ask()).status).toBe(401);
   });
 });

@@ -20,7 +20,11 @@ const SSE_HEADERS = {
 };
 
 /** `no-store`: a shared cache in front of the router may not know that `x-api-key` identifies a caller. */
-const JSON_HEADERS = { 'content-type': 'application/json', 'cache-control': 'no-store' };
+const JSON_HEADERS = {
+  'content-type': 'application/json',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+};
 
 /** The last messages of a stream that failed after `sent`, its last text that has an event. */
 type OnFailure = (error: unknown, sent: string) => SseMessage[];

@@ -108,22 +108,31 @@ describe('concurrent operators', () => {
   });
 });
 
-test.each(['\u001b[31mred', 'two\nrows', 'a\u0000b', 'x\u202ey', 'x\u2028y', 'x\u009by'])(
-  'a name that contains a control character is rejected: %j',
-  async (name) => {
-    const sent = await Promise.all([
-      post('/admin/projects', { id: 'forged', name }),
-      post('/admin/projects/forged/keys', { plan: 'p', name }),
-    ]);
-    for (const { status, body } of sent) {
-      expect(status).toBe(400);
-      expect(body).toEqual(envelope('name: must not contain control characters.'));
-    }
-  },
-);
+test.each([
+  ...['\u001b[31mred', 'two\nrows', 'a\u0000b', 'x\u202ey', 'x\u2028y', 'x\u009by'],
+  // Look-alikes of other names.
+  ...[
+    'te\u200bam',
+    'te\u200dam',
+    'te\u2060am',
+    'te\u00adam',
+    'te\ufe0fam',
+    'te\u115fam',
+    'te\u3164am',
+  ],
+])('a name that contains a control or invisible character is rejected: %j', async (name) => {
+  const sent = await Promise.all([
+    post('/admin/projects', { id: 'forged', name }),
+    post('/admin/projects/forged/keys', { plan: 'p', name }),
+  ]);
+  for (const { status, body } of sent) {
+    expect(status).toBe(400);
+    expect(body).toEqual(envelope('name: must not contain control or invisible characters.'));
+  }
+});
 
 test('a name may contain letters of any script and joined emoji', async () => {
-  const name = 'Équipe 東京 👩‍💻';
+  const name = 'Équipe 東京 👩‍💻 ❤️';
   const { status, body } = await post('/admin/projects', { id: 'any-script', name });
   expect([status, body]).toEqual([201, expect.objectContaining({ name })]);
 });

@@ -24,6 +24,10 @@ describe('how a target of the catalog is authenticated', () => {
     ['secret', 'no auth and no secret', { baseUrl: RUNTIME }, 'is required'],
     ['secret', 'auth "iam" and a secret', { auth: 'iam', secret: 's' }, 'must be removed'],
     ['authHeader', 'auth "iam" and authHeader', { auth: 'iam', authHeader: 'api-key' }, 'removed'],
+    ...['https://us%zzer:word@a.example', 'https://user:w%E0ord@a.example'].map(
+      (baseUrl) =>
+        ['baseUrl', baseUrl, { baseUrl, secret: 's' }, 'must have a user name'] as const,
+    ),
     ['auth', 'an unknown auth', { auth: 'oauth', secret: 's' }, 'must be "iam"'],
     ...[
       'https://api.openai.com/v1',

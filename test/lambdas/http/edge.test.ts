@@ -14,6 +14,9 @@ const REQUEST_ID = /^req_[0-9A-Za-z]{24}$/;
 const expectIds = ({ headers }: Sent) => {
   expect(headers['x-request-id']).toMatch(REQUEST_ID);
   expect(headers['request-id']).toBe(headers['x-request-id']);
+  if (`${headers['content-type']}`.includes('json')) {
+    expect(headers['x-content-type-options']).toBe('nosniff');
+  }
 };
 
 const errorOf = ({ text }: Sent): { type: string; message: string } => JSON.parse(text).error;
