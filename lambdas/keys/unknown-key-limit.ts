@@ -1,10 +1,12 @@
 import type { Clock } from '../support/clock.ts';
-import { minuteOf, minuteResetsAt, retryAfterMinute } from '../support/clock.ts';
+import { minuteOf } from '../support/clock.ts';
 import { rateLimited } from '../support/errors.ts';
 import { createLruCache } from '../support/lru-cache.ts';
 
 /** Lookups a minute without a result. A company behind one address has fewer mistyped keys. */
 const MAX_UNKNOWN = 600;
+/** Interval of the lookups above that: a valid key of the network that this process has not seen gets one of them. */
+const LATE_MS = 50;
 const MAX_SOURCES = 1_000;
 
 const NETWORK_GROUPS = 4;
@@ -34,24 +36,32 @@ export type UnknownKeyLimit = {
 
 /** Each process counts its own, in memory. */
 export const createUnknownKeyLimit = (clock: Clock): UnknownKeyLimit => {
-  const counts = createLruCache<{ minute: number; unknown: number }>(MAX_SOURCES);
-  const countIn = (network: string, minute: number): number => {
+  const counts = createLruCache<{ minute: number; unknown: number; lateAt: number }>(MAX_SOURCES);
+  const entryOf = (network: string, now: number) => {
     const entry = counts.get(network);
-    return entry?.minute === minute ? entry.unknown : 0;
+    return entry?.minute === minuteOf(now)
+      ? entry
+      : { minute: minuteOf(now), unknown: 0, lateAt: now };
   };
   return {
     assertAllowed: (source) => {
       const now = clock.now();
-      if (countIn(networkOf(source), minuteOf(now)) < MAX_UNKNOWN) return;
-      throw rateLimited(
-        `${MAX_UNKNOWN} API keys from this network were invalid in this minute. Retry in the next one.`,
-        retryAfterMinute(minuteResetsAt(minuteOf(now)), now),
-      );
+      const network = networkOf(source);
+      const entry = entryOf(network, now);
+      if (entry.unknown < MAX_UNKNOWN) return;
+      if (now < entry.lateAt) {
+        throw rateLimited(
+          `${MAX_UNKNOWN} API keys from this network were invalid in this minute. Retry in a second.`,
+          { 'retry-after': '1' },
+        );
+      }
+      counts.set(network, { ...entry, lateAt: now + LATE_MS });
     },
     count: (source) => {
-      const minute = minuteOf(clock.now());
+      const now = clock.now();
       const network = networkOf(source);
-      counts.set(network, { minute, unknown: countIn(network, minute) + 1 });
+      const entry = entryOf(network, now);
+      counts.set(network, { ...entry, unknown: entry.unknown + 1, lateAt: now + LATE_MS });
     },
   };
 };
