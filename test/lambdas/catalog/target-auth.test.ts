@@ -25,8 +25,7 @@ describe('how a target of the catalog is authenticated', () => {
     ['secret', 'auth "iam" and a secret', { auth: 'iam', secret: 's' }, 'must be removed'],
     ['authHeader', 'auth "iam" and authHeader', { auth: 'iam', authHeader: 'api-key' }, 'removed'],
     ...['https://us%zzer:word@a.example', 'https://user:w%E0ord@a.example'].map(
-      (baseUrl) =>
-        ['baseUrl', baseUrl, { baseUrl, secret: 's' }, 'must have a user name'] as const,
+      (baseUrl) => ['baseUrl', baseUrl, { baseUrl, secret: 's' }, 'must have a user name'] as const,
     ),
     ['auth', 'an unknown auth', { auth: 'oauth', secret: 's' }, 'must be "iam"'],
     ...[
