@@ -152,7 +152,7 @@ export const FIELD_ROWS: Row[] = [
     ['117 max_tokens 1.5', 400, { max_tokens: 1.5 }],
     ['117 max_tokens a text', 400, { max_tokens: '10' }],
     ['117 max_tokens over the model’s is brought down to it', 200, { max_tokens: 100_001 }],
-    ['125 more than the context', 400, user('one two '.repeat(600_000))],
+    ['125 more than the context', 400, user('a b c d '.repeat(600_000))],
   ]),
   ...table(CHAT, [['117 max_tokens null', 200, { max_tokens: null }]]),
   ...table(ONLY_MESSAGES, [
