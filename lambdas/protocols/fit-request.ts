@@ -1,6 +1,7 @@
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { asRecord, type Json } from './bytes/json.ts';
 import type { Block, Extras, GenerationRequest, NativeTool, Tool } from './generation.ts';
+import { instruct } from './instructions.ts';
 import { isDefault } from './ledger/ledger.ts';
 import {
   MEDIA,
@@ -73,21 +74,15 @@ const instructionFor = (name: string | undefined): string =>
     ? 'Call at least one of the tools before you reply.'
     : `Call the tool '${name}' before you reply.`;
 
-/** Asks in words for a tool that the choice must not force. */
+/** Asks in words for a tool that the choice must not force; without a choice a model may call any. */
 const fitToolChoice = (request: GenerationRequest, { forcedTool }: Profile): Fitted => {
-  const { toolChoice: choice, turns } = request;
+  const { toolChoice: choice, ...rest } = request;
   const isForced = choice?.type === 'required' || choice?.type === 'tool';
   if (forcedTool !== false || !isForced) return { request, dropped: [] };
   const text = instructionFor(choice.type === 'tool' ? choice.name : undefined);
-  const lead = turns.findIndex(({ role }) => role !== 'system');
-  const instruction = { role: 'system' as const, blocks: [{ type: 'text' as const, text }] };
   const only = choice.type === 'required' ? choice.only : undefined;
   return {
-    request: {
-      ...request,
-      turns: turns.toSpliced(lead === -1 ? turns.length : lead, 0, instruction),
-      toolChoice: only ? { type: 'auto', only } : { type: 'auto' },
-    },
+    request: instruct(only ? { ...rest, toolChoice: { type: 'auto', only } } : rest, text),
     dropped: ['tool_choice'],
   };
 };

@@ -140,6 +140,8 @@ export type GenerationRequest = {
   thinkingFrom?: string;
   /** Fields that chat has too, with its names and forms, from a caller of another protocol. */
   chatFields?: Record<string, unknown>;
+  /** What the router asks for in words, because the target has no member for it; at the end of the user's last turn. */
+  instructions?: string[];
   /** What caches of the target may know the caller's session by; absent: it names none. */
   cacheKey?: string;
   /** The caller rejects what the router would add for caches. */

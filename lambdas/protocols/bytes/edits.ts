@@ -1,4 +1,4 @@
-import type { Json } from './json.ts';
+import { asRecord, type Json } from './json.ts';
 import { isSameJson } from './numbers.ts';
 import { type Edit, remove, set } from './splice.ts';
 
@@ -20,6 +20,26 @@ export const withEdit = (value: unknown, { path, ...edit }: Edit): unknown => {
 
 export const withEdits = (value: Json, edits: Edit[]): Json =>
   edits.reduce<Json>((edited, edit) => withEdit(edited, edit) as Json, value);
+
+/** A message, or a part, with a text as its one part: vendors read both alike. */
+const withParts = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withParts);
+  const content = asRecord(value)?.content;
+  if (typeof content === 'string') {
+    return { ...(value as Json), content: [{ type: 'text', text: content }] };
+  }
+  return Array.isArray(content) ? { ...(value as Json), content: withParts(content) } : value;
+};
+
+/** Makes a list of messages what `wanted` is; those that mean the same stay as they were written. */
+export const editMessages = (received: unknown[], wanted: unknown[]): Edit[] => [
+  ...wanted.flatMap((message, index) =>
+    isSameJson(withParts(received[index]), withParts(message))
+      ? withoutNulls(asRecord(received[index]) ?? {}, ['messages', index], 'content')
+      : [set(['messages', index], message)],
+  ),
+  ...received.slice(wanted.length).map((_, index) => remove(['messages', wanted.length + index])),
+];
 
 /** Clients write null for what they do not set; some providers reject it. */
 export const withoutNulls = (received: Json, path: Edit['path'] = [], kept?: string): Edit[] => {

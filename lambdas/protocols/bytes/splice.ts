@@ -3,7 +3,7 @@ import type { JsonSource } from './json.ts';
 import { END, FREE, NAME, NEXT, NODE, type Nodes, outlineOf, START } from './outline.ts';
 import { createSlicer, joinPieces } from './slices.ts';
 
-/** What is written at one place of a JSON text; a member that is absent is added. */
+/** What is written at one place of a JSON text; a member that is absent, or the item behind the last one, is added. */
 export type Edit = { path: readonly (string | number)[]; set?: unknown; remove?: true };
 
 export const set = (path: Edit['path'], value: unknown): Edit => ({ path, set: value });
@@ -64,14 +64,15 @@ const removals = (children: Child[], isRemoved: (child: Child) => boolean, from:
   return cuts;
 };
 
-const additions = ({ inner }: Node, children: Child[]): string[] => {
+/** Members of an object, or items behind the last one of a list. */
+const additions = ({ inner }: Node, children: Child[], isList: boolean): string[] => {
   const added = [...inner].flatMap(([name, { edit }]) =>
     edit === undefined || edit.remove ? [] : [{ name, value: edit.set }],
   );
   if (added.length === 0) return [];
   const names = new Set(children.map(({ key }) => key));
   return added.flatMap(({ name, value }) =>
-    names.has(name) ? [] : [`${JSON.stringify(name)}:${JSON.stringify(value)}`],
+    names.has(name) ? [] : [`${isList ? '' : `${JSON.stringify(name)}:`}${JSON.stringify(value)}`],
   );
 };
 
@@ -108,11 +109,12 @@ const cutWithin = (text: Written, holder: number, within: Node, cuts: Cut[]): vo
   const isRemoved = ({ key }: Child) => within.inner.get(key)?.edit?.remove === true;
   const from = numberAt(text.nodes, holder, START);
   cuts.push(...removals(children, isRemoved, from));
-  const added = additions(within, children);
-  if (added.length > 0) {
-    const isAlone = children.every(isRemoved);
-    cuts.push({ start: from + 1, end: from + 1, text: added.join(',') + (isAlone ? '' : ',') });
-  }
+  const isList = text.text[from] === '[';
+  const added = additions(within, children, isList).join(',');
+  if (added === '') return;
+  const comma = children.every(isRemoved) ? '' : ',';
+  const at = isList ? numberAt(text.nodes, holder, END) - 1 : from + 1;
+  cuts.push({ start: at, end: at, text: isList ? comma + added : added + comma });
 };
 
 /** By their places; what is added comes before what is cut out at the same one. */

@@ -1,7 +1,9 @@
-import { withoutNulls } from '../bytes/edits.ts';
+import { editMessages, withEdits, withoutNulls } from '../bytes/edits.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
+import { rejectedMembers } from '../cache/members.ts';
 import type { GenerationRequest } from '../generation.ts';
+import { instructionEdits } from '../instructions.ts';
 import type { WireTarget } from '../protocol.ts';
 import { fittingToolName } from '../tools/names.ts';
 import { isShortId, withReasoningHistory, withShortCallIds } from './compat.ts';
@@ -50,8 +52,7 @@ const holdsCustomCall = ({ tool_calls }: Json): boolean =>
  * Whether a vendor would reject the messages as they are: results that are not behind their calls or hold media, parts of
  * another protocol, and what the target's profile requires of ids and of earlier thinking.
  */
-const needsRepair = (messages: Json[], { target, request, fitted }: Context): boolean => {
-  if (fitted.turns.length !== request.turns.length) return true;
+const needsRepair = (messages: Json[], { target }: Context): boolean => {
   if (target.customTools === false && messages.some(holdsCustomCall)) return true;
   if (target.reasoningHistory === 'required' && messages.some(isWithoutThinking)) return true;
   const isShort = target.toolCallIds === 'short';
@@ -151,8 +152,15 @@ export const historyEdits = (context: Context): Edit[] => {
   const { fitted, target, received } = context;
   const messages = asArray(received.messages).map((message) => asRecord(message) ?? {});
   if (needsRepair(messages, context)) {
-    const turns = withReasoningHistory(withShortCallIds(fitted, target), target);
-    return [set(['messages'], encodeTurns(turns))];
+    const encoded = encodeTurns(withReasoningHistory(withShortCallIds(fitted, target), target));
+    const edits = [
+      ...instructionEdits(encoded, fitted, true),
+      ...rejectedMembers({ messages: encoded }, target),
+    ];
+    return editMessages(messages, asArray(withEdits({ messages: encoded }, edits).messages));
   }
-  return messages.flatMap((message, index) => messageEdits(message, ['messages', index], context));
+  return [
+    ...messages.flatMap((message, index) => messageEdits(message, ['messages', index], context)),
+    ...instructionEdits(messages, fitted, true),
+  ];
 };

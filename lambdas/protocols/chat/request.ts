@@ -1,7 +1,7 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { parseWire } from '../../support/schema.ts';
 import { withEdits } from '../bytes/edits.ts';
-import { asRecord, type Json, listOf } from '../bytes/json.ts';
+import { asArray, asRecord, type Json, listOf } from '../bytes/json.ts';
 import {
   cacheLosses,
   createCacheLosses,
@@ -12,6 +12,7 @@ import {
 } from '../cache/members.ts';
 import { type Fitted, fitRequest, fitSchema, partsRefused } from '../fit-request.ts';
 import type { DocumentBlock, GenerationRequest } from '../generation.ts';
+import { instructionEdits } from '../instructions.ts';
 import { extraFieldsFor, makeExtras, partsBeyond } from '../ledger/extras.ts';
 import { PATHS } from '../ledger/fates.ts';
 import { essentialBeyond, lossesBeyond } from '../ledger/ledger.ts';
@@ -219,7 +220,10 @@ export const encodeRequest = (
     user: encodeUser(request),
     prompt_cache_key: fields.prompt_cache_key ?? sessionKey(request, target),
   });
-  return withEdits(wire, rejectedMembers(wire, target));
+  return withEdits(wire, [
+    ...rejectedMembers(wire, target),
+    ...instructionEdits(asArray(wire.messages), request, true),
+  ]);
 };
 
 /** The target's headers, with that of the session if the provider has one. */

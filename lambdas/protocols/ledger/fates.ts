@@ -13,6 +13,7 @@ export const FATES: Record<ProtocolName, ObjectRow> = { chat, messages, response
 /** The paths of what an encoder decides by the target's model or by the value. */
 export const PATHS = {
   chat: {
+    allowed: 'tool_choice.allowed_tools',
     effort: 'reasoning_effort',
     thinking: 'reasoning_effort',
     grammar: 'tools[custom].custom.format',
@@ -21,6 +22,7 @@ export const PATHS = {
     redacted: 'messages[assistant].reasoning_details[]',
   },
   messages: {
+    allowed: 'tool_choice',
     effort: 'output_config.effort',
     thinking: 'thinking',
     grammar: 'tools[custom].format',
@@ -29,6 +31,7 @@ export const PATHS = {
     redacted: 'messages[assistant].content[redacted_thinking]',
   },
   responses: {
+    allowed: 'tool_choice.tools',
     effort: 'reasoning.effort',
     thinking: 'reasoning.effort',
     grammar: 'tools[custom].format',

@@ -1,9 +1,10 @@
-import { isBlankText, setMember, withoutNulls } from '../bytes/edits.ts';
+import { editMessages, isBlankText, setMember, withEdits, withoutNulls } from '../bytes/edits.ts';
 import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { isSameJson } from '../bytes/numbers.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
 import { rejectedMembers } from '../cache/members.ts';
 import type { GenerationRequest, NativeTool, Tool } from '../generation.ts';
+import { instructionEdits, reminderOf } from '../instructions.ts';
 import { noContent } from '../ledger/assert-consistent.ts';
 import { extraFieldsFor } from '../ledger/extras.ts';
 import type { WireTarget } from '../protocol.ts';
@@ -16,7 +17,7 @@ import { NAME } from './name.ts';
 import { encodeEffort, fitTo } from './request.ts';
 import { encodeThinking } from './thinking.ts';
 import { encodeToolChoice } from './tools.ts';
-import { encodeTurns, reminderOf } from './turns.ts';
+import { encodeTurns } from './turns.ts';
 
 /** What the edits of a request depend on. `fitted`: the request as the target's model accepts it. */
 type Context = {
@@ -100,7 +101,7 @@ const tools = ({ received, request, fitted }: Context): Edit[] => {
   const choice =
     fitted.toolChoice === request.toolChoice
       ? []
-      : [set(['tool_choice'], encodeToolChoice(fitted))];
+      : setMember(received, 'tool_choice', encodeToolChoice(fitted));
   const schemas = sent.flatMap((tool, index) => {
     const schema = schemaOf(fitted.tools?.[index]);
     const isFitted = schema === undefined || isSameJson(asRecord(tool)?.input_schema, schema);
@@ -203,27 +204,23 @@ const messageEdits = (message: Json, index: number, context: Context): Edit[] =>
   return [...ofParts, ...withoutNulls(message, path), ...reminders(message, path, context)];
 };
 
-/** The whole history in the canonical form's order and ids, where the vendor would reject it as it is. */
+/** The history in the canonical form's order and ids, where the vendor would reject it as it is. */
 const repaired = ({ received, fitted, target }: Context): Edit[] => {
-  const { system, messages } = encodeTurns(fitted, target);
-  return [...setMember(received, 'system', system), set(['messages'], messages)];
-};
-
-/** What the profile asks for in words, at the end of the system prompt. */
-const instruction = ({ received, request, fitted }: Context): Edit[] => {
-  const added = fitted.turns.find((turn) => !request.turns.includes(turn))?.blocks ?? [];
-  if (added.length === 0) return [];
-  const { system } = received;
-  const before = typeof system === 'string' ? [{ type: 'text', text: system }] : asArray(system);
+  const encoded = encodeTurns(fitted, target);
+  const edits = [
+    ...instructionEdits(encoded.messages, fitted, false),
+    ...rejectedMembers(encoded, target),
+  ];
+  const { system, messages } = withEdits(encoded, edits);
   return [
-    set(['system'], [...before.filter((part) => !isBlankText(asRecord(part)?.text)), ...added]),
+    ...setMember(received, 'system', system),
+    ...editMessages(asArray(received.messages), asArray(messages)),
   ];
 };
 
 const system = (context: Context): Edit[] => {
   const { system: prompt } = context.received;
-  const edits = instruction(context);
-  if (edits.length > 0 || prompt == null) return edits;
+  if (prompt == null) return [];
   const ofParts = contentEdits(prompt, ['system'], context);
   const isEmpty = Array.isArray(prompt)
     ? ofParts.length === prompt.length
@@ -237,7 +234,7 @@ const history = (context: Context): Edit[] => {
   if (needsRepair(messages)) return repaired(context);
   const edits = messages.flatMap((message, index) => messageEdits(message, index, context));
   if (edits.filter((edit) => isRemoval(edit, 2)).length === messages.length) throw noContent();
-  return [...edits, ...system(context)];
+  return [...edits, ...instructionEdits(messages, context.fitted, false), ...system(context)];
 };
 
 const caching = ({ received, target }: Context): Edit[] => rejectedMembers(received, target);

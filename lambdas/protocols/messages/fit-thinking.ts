@@ -12,11 +12,14 @@ const DEFAULT_EFFORT = 'high';
 
 const withoutEffort = ({ effort: _, ...rest }: Reasoning): Reasoning => rest;
 
-/** An effort as a budget; undefined where the token cap leaves no room for one. */
+/** Few, because another budget loses the cache of the messages: a token cap that differs a little has the same. */
+const STEPS = [MIN_BUDGET, 2_048, 4_096, 8_192, 16_000, 24_576, 32_000];
+
+/** An effort as a budget, or the largest lower one for which the token cap has room; undefined where it has for none. */
 const budgetFor = (effort: string, { maxTokens }: GenerationRequest, target: WireTarget) => {
   const cap = Math.min(maxTokens ?? target.maxOutputTokens, target.maxOutputTokens);
-  const budget = Math.min(budgetOfEffort(effort), Math.floor(cap * MAX_SHARE));
-  return budget < MIN_BUDGET ? undefined : budget;
+  const room = Math.min(budgetOfEffort(effort), cap * MAX_SHARE);
+  return STEPS.findLast((budget) => budget <= room);
 };
 
 /** The lowest level, for a model that always thinks. */

@@ -2,11 +2,12 @@ import { invalidRequest } from '../../support/errors.ts';
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import { parseWire } from '../../support/schema.ts';
 import { withEdits } from '../bytes/edits.ts';
-import { asRecord, type Json, listOf } from '../bytes/json.ts';
+import { asArray, asRecord, type Json, listOf } from '../bytes/json.ts';
 import { markingOf, marksOf } from '../cache/marks.ts';
 import { cacheLosses, createCacheLosses, rejectedMembers, withMarksFor } from '../cache/members.ts';
 import { type Fitted, fitRequest, fitSchema, partsRefused } from '../fit-request.ts';
 import type { DocumentBlock, GenerationRequest, Reasoning } from '../generation.ts';
+import { instructionEdits } from '../instructions.ts';
 import { extraFieldsFor, makeExtras, partsBeyond } from '../ledger/extras.ts';
 import { essentialBeyond, isDefault, lossesBeyond, plain } from '../ledger/ledger.ts';
 import { isPdf } from '../media.ts';
@@ -29,6 +30,7 @@ import {
   decodeToolChoice,
   encodeToolChoice,
   encodeTools,
+  fitAllowed,
 } from './tools.ts';
 import { assertContent, decodeMessage, decodeSystem, encodeTurns } from './turns.ts';
 import { CountRequest, MessagesRequest } from './wire.ts';
@@ -161,8 +163,12 @@ const mergeField = (passthrough: unknown, canonical: object | undefined) =>
 /** The request as the target's model accepts it. */
 export const fitTo = (original: GenerationRequest, target: WireTarget): Fitted => {
   const { request, dropped } = fitRequest(original, target);
-  const thinking = fitThinking(request, target);
-  return { request: thinking.request, dropped: [...dropped, ...thinking.dropped] };
+  const allowed = fitAllowed(request);
+  const thinking = fitThinking(allowed.request, target);
+  return {
+    request: withInstruction(thinking.request),
+    dropped: [...dropped, ...allowed.dropped, ...thinking.dropped],
+  };
 };
 
 /** The sampling fields that were to be sent and are not: the vendor rejects them next to others. */
@@ -241,7 +247,7 @@ export const encodeRequest = (
   const wire: Json = omitUndefined({
     ...fields,
     model: target.model,
-    ...encodeTurns(withInstruction(request), target),
+    ...encodeTurns(request, target),
     max_tokens: isLowered ? limit : (maxTokens ?? limit),
     stream: request.stream,
     ...sampling,
@@ -255,7 +261,10 @@ export const encodeRequest = (
   });
   const { by, why } = markingOf(original, target);
   const marked = by === 'router' ? withEdits(wire, marksOf(wire, why)) : wire;
-  return withEdits(marked, rejectedMembers(marked, target));
+  return withEdits(marked, [
+    ...rejectedMembers(marked, target),
+    ...instructionEdits(asArray(marked.messages), request, false),
+  ]);
 };
 
 /** The vendor reads PDFs and plain text only. */

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import { asRecord, type Json } from '../bytes/json.ts';
 import type { GenerationRequest, ResponseFormat } from '../generation.ts';
+import { instruct } from '../instructions.ts';
 import { closedSchema } from './closed-schema.ts';
 import { NAME } from './name.ts';
 
@@ -38,8 +39,8 @@ const instructionFor = (format: ResponseFormat): string =>
 
 /** Instructs the model if the format is plain JSON or a schema that structured mode cannot express. */
 export const withInstruction = (request: GenerationRequest): GenerationRequest => {
-  const { responseFormat: format, turns } = request;
-  if (format === undefined || schemaOf(request) !== undefined) return request;
-  const instruction = { type: 'text' as const, text: instructionFor(format) };
-  return { ...request, turns: [{ role: 'system', blocks: [instruction] }, ...turns] };
+  const { responseFormat: format } = request;
+  return format === undefined || schemaOf(request) !== undefined
+    ? request
+    : instruct(request, instructionFor(format));
 };

@@ -27,10 +27,24 @@ const startsLoop = ({ role, blocks }: Turn): boolean =>
  * Whether the conversation is in a tool loop whose first call has lost its thinking: another upstream
  * wrote it, or the caller left it out. The vendor rejects further thinking in such a loop.
  */
-const hasLostThinking = ({ turns }: GenerationRequest): boolean => {
+const hasLostThinking = (turns: Turn[]): boolean => {
   const loop = turns.slice(turns.findLastIndex(startsLoop) + 1);
   const first = loop.find(callsTools);
   return first !== undefined && !startsWithThinking(first);
+};
+
+/**
+ * The same of any loop. A caller of another protocol who did not send the thinking of one back will not send that of the next:
+ * thinking stays off, because each change of it loses the cache of the messages.
+ */
+const everLostThinking = (turns: Turn[]): boolean => {
+  let isInLoop = false;
+  return turns.some((turn) => {
+    if (startsLoop(turn)) isInLoop = false;
+    if (!callsTools(turn) || isInLoop) return false;
+    isInLoop = true;
+    return !startsWithThinking(turn);
+  });
 };
 
 // --- thinking ---
@@ -65,7 +79,8 @@ const encodeMode = (
 ): Json | undefined => {
   const { mode, effort, budgetTokens } = request.reasoning ?? {};
   if (mode === 'enabled') {
-    if (hasLostThinking(request)) return { type: 'disabled' };
+    const isLost = isFromSameProtocol(request) ? hasLostThinking : everLostThinking;
+    if (isLost(request.turns)) return { type: 'disabled' };
     return encodeEnabled(passthrough, budgetTokens, cap);
   }
   if (mode) return omitUndefined({ ...passthrough, type: mode, budget_tokens: budgetTokens });

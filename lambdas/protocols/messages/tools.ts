@@ -1,7 +1,10 @@
 import { omitUndefined } from '../../support/omit-undefined.ts';
 import { asRecord, type Json } from '../bytes/json.ts';
+import type { Fitted } from '../fit-request.ts';
 import type { GenerationRequest, NativeTool, Tool, ToolChoice } from '../generation.ts';
+import { instruct } from '../instructions.ts';
 import { extrasIfAny } from '../ledger/extras.ts';
+import { PATHS } from '../ledger/fates.ts';
 import { clientTool, originalTool } from './client-tools.ts';
 import { fieldsOf } from './content.ts';
 import { NAME } from './name.ts';
@@ -52,13 +55,24 @@ const encodeTool = (tool: Tool | NativeTool, sameProtocol: boolean): Json[] => {
   return [omitUndefined({ ...toolFields(tool), name, description, input_schema: schema, strict })];
 };
 
-/** The tools of `toolChoice.only`, if it is set: the protocol's choice cannot name several tools. */
-export const encodeTools = ({ tools = [], toolChoice, extras }: GenerationRequest): Json[] => {
-  const only = toolChoice && 'only' in toolChoice ? toolChoice.only : undefined;
-  const offered = only
-    ? tools.filter((tool) => 'native' in tool || only.includes(tool.name))
-    : tools;
-  return offered.flatMap((tool) => encodeTool(tool, extras.protocol === NAME));
+export const encodeTools = ({ tools = [], extras }: GenerationRequest): Json[] =>
+  tools.flatMap((tool) => encodeTool(tool, extras.protocol === NAME));
+
+/**
+ * Names the tools of a choice among some of them in words: the protocol's choice has none or one, and without the others in
+ * `tools` nothing behind them would be read from a cache.
+ */
+export const fitAllowed = (request: GenerationRequest): Fitted => {
+  const { toolChoice: choice, tools = [] } = request;
+  const only = choice && 'only' in choice ? choice.only : undefined;
+  const isOffered = (tool: Tool | NativeTool) => 'native' in tool || only?.includes(tool.name);
+  if (!only || tools.every(isOffered)) return { request, dropped: [] };
+  const [name = '', ...others] = only;
+  if (choice?.type === 'required' && others.length === 0) {
+    return { request: { ...request, toolChoice: { type: 'tool', name } }, dropped: [] };
+  }
+  const text = `Of the tools, call only these: ${only.join(', ')}.`;
+  return { request: instruct(request, text), dropped: [PATHS[request.extras.protocol].allowed] };
 };
 
 const CHOICE = { auto: 'auto', required: 'any', none: 'none' } as const;
@@ -68,7 +82,8 @@ export const encodeToolChoice = ({ toolChoice, parallelToolCalls }: GenerationRe
     parallelToolCalls === undefined ? {} : { disable_parallel_tool_use: !parallelToolCalls };
   if (toolChoice?.type === 'none') return { type: 'none' };
   if (toolChoice?.type === 'tool') return { type: 'tool', name: toolChoice.name, ...parallel };
-  if (toolChoice) return { type: CHOICE[toolChoice.type], ...parallel };
-  // The switch is a member of the choice.
-  return parallelToolCalls === false ? { type: 'auto', ...parallel } : undefined;
+  // The switch is a member of the choice. Without one the vendor's choice is `auto`, with the same effect on its cache.
+  const type = CHOICE[toolChoice?.type ?? 'auto'];
+  const isDefault = parallelToolCalls === undefined || (parallelToolCalls && !toolChoice);
+  return type !== 'auto' || !isDefault ? { type, ...parallel } : undefined;
 };

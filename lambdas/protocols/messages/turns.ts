@@ -1,6 +1,7 @@
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import type { Json } from '../bytes/json.ts';
 import type { Block, GenerationRequest, Turn } from '../generation.ts';
+import { reminderOf } from '../instructions.ts';
 import { noContent } from '../ledger/assert-consistent.ts';
 import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';
 import type { WireTarget } from '../protocol.ts';
@@ -86,10 +87,6 @@ const mergeTurns = (turns: Turn[]): Turn[] =>
     (turn) => ({ ...turn, blocks: resultsFirst(turn.blocks) }),
   );
 
-/** A text of the system within a turn of the user. */
-export const reminderOf = (text: string): string =>
-  `<system-reminder>\n${text}\n</system-reminder>`;
-
 /** Turns a later system turn into a marked user turn, in its place. */
 const asReminder = (turn: Turn): Turn => {
   if (turn.role !== 'system') return turn;
@@ -99,13 +96,12 @@ const asReminder = (turn: Turn): Turn => {
   return { role: 'user', blocks: wrapped };
 };
 
-/** Trims a prefilled response: the vendor rejects white space at its end. */
-const trimPrefill = (turns: Turn[]): Turn[] => {
-  const last = turns.at(-1);
-  const block = last?.blocks.at(-1);
-  if (last?.role !== 'assistant' || block?.type !== 'text') return turns;
-  const trimmed = { ...block, text: block.text.trimEnd() };
-  return [...turns.slice(0, -1), { ...last, blocks: [...last.blocks.slice(0, -1), trimmed] }];
+/** The vendor rejects white space at the end of a prefilled response; of earlier ones too, so that they stay the same. */
+const trimEnd = (turn: Turn): Turn => {
+  const block = turn.blocks.at(-1);
+  return turn.role === 'assistant' && block?.type === 'text'
+    ? { ...turn, blocks: turn.blocks.with(-1, { ...block, text: block.text.trimEnd() }) }
+    : turn;
 };
 
 /** The vendor requires a user turn first; callers of other protocols may start with any role. */
@@ -134,7 +130,7 @@ const encodeMessages = (
     if (messages.length === 0) throw noContent();
     return messages;
   }
-  const messages = encodeConversation(trimPrefill(turns.map(asReminder)));
+  const messages = encodeConversation(turns.map((turn) => trimEnd(asReminder(turn))));
   return messages[0]?.role === 'user' ? messages : [PLACEHOLDER, ...messages];
 };
 

@@ -187,11 +187,11 @@ describe('a generation of models by its preset', () => {
     expect(shown('listed')).toBeUndefined();
   });
 
-  test('a tool that may not be forced is asked for in the system prompt', async () => {
+  test("a tool that may not be forced is asked for at the end of the user's last turn", async () => {
     const fields = { ...TOOLS, tool_choice: { type: 'tool', name: 'f' }, system: 'Be brief.' };
     const { wire, dropped } = await ask('claude-5.5', { path: 'messages', fields });
-    expect(wire.tool_choice).toEqual({ type: 'auto' });
-    expect(JSON.stringify(wire.system)).toMatch(/Be brief.*Call the tool 'f'/);
+    expect([wire.tool_choice, wire.system]).toEqual([undefined, 'Be brief.']);
+    expect(JSON.stringify(wire.messages)).toMatch(/"hi".*Call the tool 'f'/);
     expect(dropped).toBe('tool_choice');
   });
 

@@ -1,0 +1,44 @@
+import { isBlankText } from './bytes/edits.ts';
+import { asRecord, type Json } from './bytes/json.ts';
+import { type Edit, set } from './bytes/splice.ts';
+import type { GenerationRequest } from './generation.ts';
+
+/** A request with one more sentence for the model. */
+export const instruct = (request: GenerationRequest, text: string): GenerationRequest => ({
+  ...request,
+  instructions: [...(request.instructions ?? []), text],
+});
+
+/** A text of the system within a turn of the user. */
+export const reminderOf = (text: string): string =>
+  `<system-reminder>\n${text}\n</system-reminder>`;
+
+const part = (text: string): Json => ({ type: 'text', text });
+
+const isSaid = (message: unknown): boolean => {
+  const { role, content } = asRecord(message) ?? {};
+  const parts = Array.isArray(content) ? content.map((one) => asRecord(one)?.text) : [content];
+  const isRemoved = parts.every((text) => text === null || isBlankText(text));
+  return role !== 'assistant' && role !== 'system' && role !== 'developer' && !isRemoved;
+};
+
+/**
+ * Adds the instructions at the end of the user's last turn: what precedes it is what the next request begins with, and what a
+ * provider has cached. `isJoined`: a text stays one.
+ */
+export const instructionEdits = (
+  messages: unknown[],
+  { instructions }: GenerationRequest,
+  isJoined: boolean,
+): Edit[] => {
+  if (!instructions) return [];
+  const text = reminderOf(instructions.join('\n'));
+  const last = messages.findLastIndex(isSaid);
+  const { role, content } = asRecord(messages[last]) ?? {};
+  // Results of chat are messages of their own.
+  if (role !== 'user') return [set(['messages', messages.length], { role: 'user', content: text })];
+  const path = ['messages', last, 'content'];
+  if (Array.isArray(content)) return [set([...path, content.length], part(text))];
+  const said = String(content);
+  return [set(path, isJoined ? `${said}\n\n${text}` : [part(said), part(text)])];
+};
