@@ -3,17 +3,8 @@ import { asCount, asRecord, asString, type Json } from '../bytes/json.ts';
 import type { Billing, Usage } from '../generation.ts';
 import { statedNanosIn } from '../stated-cost.ts';
 
-/** Counts of the protocol: `input_tokens` excludes the tokens read from or written to a cache. */
-export type WireUsage = {
-  input?: number;
-  cacheRead?: number;
-  cacheWrite?: number;
-  cacheWriteLong?: number;
-  cacheMissReason?: string;
-  output?: number;
-  thinking?: number;
-  billing?: Billing;
-};
+/** Counts as the protocol has them: `inputTokens` excludes the tokens read from or written to a cache. */
+export type WireUsage = Partial<Usage>;
 
 /** Searches cost money of their own, fetches do not; running code is free next to either, and billed by the hour alone. */
 const usesIn = (value: unknown): Record<string, number> => {
@@ -39,12 +30,12 @@ const billingIn = (wire: Json | undefined): Billing => {
 export const readUsage = (value: unknown): WireUsage => {
   const wire = asRecord(value);
   return omitUndefined({
-    input: asCount(wire?.input_tokens),
-    cacheRead: asCount(wire?.cache_read_input_tokens),
-    cacheWrite: asCount(wire?.cache_creation_input_tokens),
-    cacheWriteLong: asCount(asRecord(wire?.cache_creation)?.ephemeral_1h_input_tokens),
-    output: asCount(wire?.output_tokens),
-    thinking: asCount(asRecord(wire?.output_tokens_details)?.thinking_tokens),
+    inputTokens: asCount(wire?.input_tokens),
+    cacheReadTokens: asCount(wire?.cache_read_input_tokens),
+    cacheWriteTokens: asCount(wire?.cache_creation_input_tokens),
+    cacheWriteLongTokens: asCount(asRecord(wire?.cache_creation)?.ephemeral_1h_input_tokens),
+    outputTokens: asCount(wire?.output_tokens),
+    reasoningTokens: asCount(asRecord(wire?.output_tokens_details)?.thinking_tokens),
     billing: billingIn(wire),
   });
 };
@@ -69,20 +60,14 @@ export const mergeUsage = (earlier: WireUsage, later: WireUsage): WireUsage => (
 
 /** The canonical counts. Undefined: the upstream sent no counts. */
 export const decodeUsage = (wire: WireUsage): Usage | undefined => {
-  const { input, cacheRead, cacheWrite, cacheWriteLong, cacheMissReason, output, thinking } = wire;
-  const { billing = {} } = wire;
-  if (input === undefined && output === undefined) return undefined;
+  const { inputTokens, outputTokens, billing = {}, ...rest } = wire;
+  if (inputTokens === undefined && outputTokens === undefined) return undefined;
+  const { cacheReadTokens = 0, cacheWriteTokens = 0 } = rest;
   return {
-    inputTokens: (input ?? 0) + (cacheRead ?? 0) + (cacheWrite ?? 0),
-    outputTokens: output ?? 0,
-    ...omitUndefined({
-      cacheReadTokens: cacheRead,
-      cacheWriteTokens: cacheWrite,
-      cacheWriteLongTokens: cacheWriteLong,
-      cacheMissReason,
-      reasoningTokens: thinking,
-      billing: isEmpty(billing) ? undefined : billing,
-    }),
+    ...rest,
+    inputTokens: (inputTokens ?? 0) + cacheReadTokens + cacheWriteTokens,
+    outputTokens: outputTokens ?? 0,
+    ...(!isEmpty(billing) && { billing }),
   };
 };
 

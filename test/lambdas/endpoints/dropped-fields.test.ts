@@ -81,6 +81,9 @@ const WITHIN: Record<From, Record<string, object>> = {
     'messages[user].content[image].transformations': user([
       { ...image, transformations: ['crop'] },
     ]),
+    'messages[user].content[document].cache_control': document({
+      cache_control: { type: 'ephemeral' },
+    }),
     'messages[system].clear_at': later({ clear_at: 3 }),
     'messages[system].output_config': later({ output_config: { effort: 'low' } }),
     'tools[custom].input_examples': tool({ input_examples: [{ a: 'b' }] }),
@@ -104,6 +107,12 @@ const WITHIN: Record<From, Record<string, object>> = {
     'tools[namespace].description': { tools: [namespace] },
     'reasoning.context': { reasoning: { context: 'all_turns' } },
     'reasoning.mode': { reasoning: { mode: 'pro' } },
+    prompt_cache_key: { prompt_cache_key: 'k' },
+    'input[message].content[input_text].prompt_cache_breakpoint': {
+      input: [
+        { role: 'user', content: [{ type: 'input_text', text: 'a', prompt_cache_breakpoint: {} }] },
+      ],
+    },
     // A name that is not a plain word is text of the caller's.
     'text.*': { text: { 'my secret': 1 } },
   },
@@ -213,8 +222,6 @@ const KEPT = {
   include: ['reasoning.encrypted_content'],
   client_metadata: { a: 'b' },
   metadata: { a: 'b' },
-  prompt_cache_key: 'k',
-  prompt_cache_options: { mode: 'explicit' },
   service_tier: 'auto',
   stream_options: { include_obfuscation: false },
   truncation: 'disabled',

@@ -147,7 +147,7 @@ const historiesOf = (exchanges: Exchange[]): Exchange[][] =>
 let compared = 0;
 
 describe.each(PAIRS)('a $from conversation on a $to target', ({ from, to }) => {
-  test('the request of each step begins with the blocks of the step before it, whatever the router varies', () => {
+  test('the request of each step begins with the blocks of the step before it, with all that the router may vary', () => {
     const steps = fc.constantFrom(...Object.values(BASES)).chain((base) =>
       fc.record({
         exchanges: fc.array(exchange, { minLength: 1, maxLength: 4 }),
