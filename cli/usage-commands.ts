@@ -134,6 +134,7 @@ export const USAGE_COMMANDS: Record<string, Command> = {
       path: withQuery('/history/reconcile', { project }),
       body: {},
     }),
+    isPaged: true,
     lists: { data: ['project', 'meter', 'period', 'used', 'recorded', 'difference'] },
     note: ({ data }) =>
       isRows(data) && data.some(({ difference }) => difference !== 0)

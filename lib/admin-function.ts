@@ -60,6 +60,9 @@ export class AdminFunction extends Construct {
       timeout: Duration.minutes(15),
       role,
       logGroup,
+      ...(stage.adminConcurrency !== undefined && {
+        reservedConcurrentExecutions: stage.adminConcurrency,
+      }),
       environment: {
         STAGE: stage.name,
         KEYS_TABLE: tables.keys.tableName,

@@ -90,6 +90,8 @@ const StageContext = z
     stage: z.enum(['dev', 'prod']).default('dev'),
     /** Also the kill switch: 0 rejects every request. */
     reservedConcurrency: WholeNumber.pipe(z.int().min(0).max(100_000)).optional(),
+    /** So many environments that only the admin function uses; an account with a limit of 10 has none to give. */
+    adminConcurrency: WholeNumber.pipe(z.int().min(1).max(1_000)).optional(),
     /**
      * The account's concurrency limit, of which the alarm uses 80 %.
      * @default 1000

@@ -23,6 +23,7 @@ export type Stage = {
    * @default undefined: the account's limit
    */
   reservedConcurrency: number | undefined;
+  adminConcurrency: number | undefined;
   /**
    * The account's concurrency limit, for the alarm at 80 % of it.
    * @default 1000
@@ -120,6 +121,7 @@ export const readStage = (node: Node): Stage => {
     protectData,
     logRetention: context.logRetention ?? logRetention,
     reservedConcurrency,
+    adminConcurrency: context.adminConcurrency,
     accountConcurrency,
     sendsAlarms: sendsAlarms || alarmEmail !== undefined,
     alarmEmail,

@@ -1,16 +1,16 @@
 import * as z from 'zod';
-import { lastDayOf } from '../history/close-periods.ts';
+import { lastDayOf, type Reconciled } from '../history/close-periods.ts';
 import type { HistoryJob } from '../history/history-job.ts';
 import { ageOf, createUsageGroups, GROUPINGS, publicRow, rowsIn } from '../history/read-usage.ts';
-import { HISTORY_DAYS, type HistoryStore } from '../stores/history-store.ts';
+import { HISTORY_DAYS, type HistoryStore, type UsageRow } from '../stores/history-store.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
-import { listOf } from '../support/async-lists.ts';
 import type { Clock } from '../support/clock.ts';
 import { DAY_MS, dayOf } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { Instant, keptRange, Month, readQuery, SoughtId } from './input.ts';
 import type { AdminOperation } from './operation.ts';
+import { readPage } from './page.ts';
 import { projectsSeenBy, requireProject } from './projects.ts';
 import type { Identity } from './roles.ts';
 
@@ -24,6 +24,69 @@ type Parts = {
 
 const DEFAULT_DAYS = 30;
 
+/** A project, and in it the day, key and model of the last row. */
+const CURSOR = /^([\w.-]{1,64})(?:\|(\d{4}-\d\d-\d\d)\|(\w{0,64})\|(.{0,300}))?$/;
+
+/** About 310 bytes each: a response has at most 6 MB. */
+const PAGE_ROWS = 5_000;
+/** Rows that one response reads to add them up: about 12 of the 29 s that it has. */
+const MAX_ROWS = 250_000;
+/** Sums that one response has, of 400 bytes. */
+const MAX_SUMS = 10_000;
+
+const tooMany = (what: string) =>
+  invalidRequest(
+    `The range has more than ${what}. Ask for fewer days or for one project, or without 'by' for the rows in pages.`,
+    { param: 'since' },
+  );
+
+type ReadsRows = Pick<HistoryStore, 'readRows'>;
+
+/** The history as far as one response can read it. @throws ApiError 400 */
+const limitRows = (history: ReadsRows): ReadsRows => {
+  let count = 0;
+  return {
+    readRows: async function* (range) {
+      for await (const rows of history.readRows(range)) {
+        count += rows.length;
+        if (count > MAX_ROWS) throw tooMany(`${MAX_ROWS} rows`);
+        yield rows;
+      }
+    },
+  };
+};
+
+/** @throws ApiError 400 */
+const sumsOf = (groups: ReturnType<typeof createUsageGroups>) => {
+  const rows = groups.rows();
+  if (rows.length > MAX_SUMS) throw tooMany(`${MAX_SUMS} sums`);
+  return rows;
+};
+
+const placeOf = ({ projectId, day, keyId, model }: UsageRow): string =>
+  [projectId, day, keyId, model].join('|');
+
+/** Where a page begins: the first project's first row by default. */
+const readCursor = (cursor: string | undefined, [first = '']: string[]) => {
+  const [, projectId = first, day, keyId = '', model = ''] = CURSOR.exec(cursor ?? '') ?? [];
+  return { projectId, after: day === undefined ? undefined : { day, keyId, model } };
+};
+
+const ReconcileQuery = z.strictObject({
+  project: SoughtId.exactOptional(),
+  /** The project that the last page has stopped before. */
+  cursor: SoughtId.exactOptional(),
+});
+/** After this time a page begins no other project; the REST API ends a request after 29 s. */
+const RECONCILE_MS = 5_000;
+
+const publicComparison = ({ projectId, meterId, period, used, recorded }: Reconciled) => ({
+  project: projectId,
+  meter: meterId,
+  ...{ period, used, recorded },
+  difference: used - recorded,
+});
+
 const UsageQuery = z.strictObject({
   since: Instant.exactOptional(),
   /** Not included, if it is the first instant of a day. */
@@ -31,8 +94,10 @@ const UsageQuery = z.strictObject({
   by: z.enum(GROUPINGS).exactOptional(),
   project: SoughtId.exactOptional(),
   key: SoughtId.exactOptional(),
-  /** The project of the next page. */
-  cursor: SoughtId.exactOptional(),
+  cursor: z
+    .string()
+    .regex(CURSOR, 'must be the next_cursor of an earlier response')
+    .exactOptional(),
 });
 type UsageQuery = z.infer<typeof UsageQuery>;
 
@@ -60,20 +125,28 @@ export const historyHandlers = ({ history, runHistory, projects, keys, clock }: 
   const ageOfProjects = async (ids: string[]) =>
     ageOf(await Promise.all(ids.map((id) => history.readProgress(id))), clock.now());
 
-  const projectsOf = async ({ project }: UsageQuery, identity: Identity): Promise<string[]> => {
+  const projectsOf = async (
+    { project }: { project?: string },
+    identity: Identity,
+  ): Promise<string[]> => {
     if (project === undefined) return projectsSeenBy(projects, identity);
     await requireProject(projects, project, identity);
     return [project];
   };
 
-  /** The rows themselves, a project on each page, so that an export of any size streams. */
+  /** The rows themselves, of one project on each page, so that an export of any size streams. */
   const pageOf = async (ids: string[], days: Days, { cursor, key }: UsageQuery) => {
-    const index = cursor === undefined ? 0 : ids.indexOf(cursor);
-    const projectId = ids[index];
-    const range = projectId === undefined ? undefined : { projectId, ...days };
-    const age = await ageOfProjects(projectId === undefined ? [] : [projectId]);
-    const data = range ? (await listOf(rowsIn(history, range, key))).map(publicRow) : [];
-    return { ...days, ...age, data, next_cursor: ids[index + 1] ?? null };
+    const { projectId, after } = readCursor(cursor, ids);
+    const index = ids.indexOf(projectId);
+    if (index === -1) return { ...days, ...ageOf([], clock.now()), data: [], next_cursor: null };
+    const age = await ageOfProjects([projectId]);
+    const page = await readPage(rowsIn(history, { projectId, ...days, after }), {
+      limit: PAGE_ROWS,
+      isWanted: ({ keyId }) => key === undefined || keyId === key,
+      placeOf,
+    });
+    const next = page.next_cursor ?? ids[index + 1] ?? null;
+    return { ...days, ...age, data: page.data.map(publicRow), next_cursor: next };
   };
 
   const usage: AdminOperation = async ({ query, identity }) => {
@@ -85,10 +158,12 @@ export const historyHandlers = ({ history, runHistory, projects, keys, clock }: 
     if (by === undefined) return { status: 200, body: await pageOf(ids, days, wanted) };
     const age = await ageOfProjects(ids);
     const groups = createUsageGroups(by);
+    const limited = limitRows(history);
     for (const projectId of ids) {
-      for await (const row of rowsIn(history, { projectId, ...days }, key)) groups.add(row);
+      for await (const row of rowsIn(limited, { projectId, ...days }, key)) groups.add(row);
     }
-    const data = by === 'key' ? await withNames(groups.rows(), ids) : groups.rows();
+    const sums = sumsOf(groups);
+    const data = by === 'key' ? await withNames(sums, ids) : sums;
     return {
       status: 200,
       body: { ...days, ...age, by, data, total: groups.total(), next_cursor: null },
@@ -101,7 +176,7 @@ export const historyHandlers = ({ history, runHistory, projects, keys, clock }: 
     await requireProject(projects, project);
     const range = { projectId: project, from: `${month}-01`, to: lastDayOf(month) };
     const [byModel, byKey] = [createUsageGroups('model'), createUsageGroups('key')];
-    for await (const row of rowsIn(history, range)) {
+    for await (const row of rowsIn(limitRows(history), range)) {
       byModel.add(row);
       byKey.add(row);
     }
@@ -115,28 +190,27 @@ export const historyHandlers = ({ history, runHistory, projects, keys, clock }: 
         is_final: progress !== undefined && progress.closedDay >= range.to,
         ...ageOf([progress], clock.now()),
         by_model: byModel.rows(),
-        by_key: await withNames(byKey.rows(), [project]),
+        by_key: await withNames(sumsOf(byKey), [project]),
         total: byModel.total(),
         periods: periods.map(({ meterId, period, used }) => ({ meter: meterId, period, used })),
       },
     };
   };
 
-  /** Brings the history up to date and compares each closed period with its records. */
-  const reconcile: AdminOperation = async ({ query }) => {
-    const { project } = readQuery(z.strictObject({ project: SoughtId.exactOptional() }), query);
-    if (project !== undefined) await requireProject(projects, project);
-    const data = (await runHistory(project)).map(
-      ({ projectId, meterId, period, used, recorded }) => ({
-        project: projectId,
-        meter: meterId,
-        period,
-        used,
-        recorded,
-        difference: used - recorded,
-      }),
-    );
-    return { status: 200, body: { data } };
+  /** Brings the history up to date and compares each closed period with its records, project after project. */
+  const reconcile: AdminOperation = async ({ query, identity }) => {
+    const wanted = readQuery(ReconcileQuery, query);
+    const ids = await projectsOf(wanted, identity);
+    const startedAt = clock.now();
+    const data: object[] = [];
+    let index = wanted.cursor === undefined ? 0 : ids.indexOf(wanted.cursor);
+    if (index === -1) index = ids.length;
+    while (index < ids.length) {
+      data.push(...(await runHistory(ids[index])).map(publicComparison));
+      index += 1;
+      if (clock.now() - startedAt >= RECONCILE_MS) break;
+    }
+    return { status: 200, body: { data, next_cursor: ids[index] ?? null } };
   };
 
   return { usage, statement, reconcile };

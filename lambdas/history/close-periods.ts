@@ -24,6 +24,9 @@ export type Reconciled = ClosedPeriod & {
   corrected: number;
 };
 
+/** One after another, the meters of 2,500 keys took the 29 s of a request. */
+const METERS_AT_ONCE = 25;
+
 /** The first key of each meter. */
 const meterKeys = (keys: KeyRecord[]): KeyRecord[] => [
   ...new Map(keys.toReversed().map((key) => [key.meterId, key])).values(),
@@ -38,17 +41,21 @@ export const closePeriods = async (
   projectId: string,
   now: number,
 ): Promise<void> => {
-  for (const { meterId, keyId } of meterKeys(await keys.listKeys(projectId))) {
+  const closeOne = async ({ meterId, keyId }: KeyRecord): Promise<void> => {
     await meters.reap(meterId, now);
     const ended = await meters.endedPeriods(meterId, now);
     for (const { period, used } of ended) {
       await history.putPeriod({ projectId, meterId, keyId, period, used });
     }
-    if (ended.length === 0) continue;
+    if (ended.length === 0) return;
     await meters.forgetPeriods(
       meterId,
       ended.map(({ period }) => period),
     );
+  };
+  const all = meterKeys(await keys.listKeys(projectId));
+  for (let index = 0; index < all.length; index += METERS_AT_ONCE) {
+    await Promise.all(all.slice(index, index + METERS_AT_ONCE).map(closeOne));
   }
 };
 

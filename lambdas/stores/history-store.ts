@@ -64,8 +64,17 @@ export type ClosedPeriod = {
 /** Model of the row that holds what the meter charged and no record shows, or the reverse. */
 export const UNRECORDED = '(unrecorded)';
 
+/** What places a row among those of its project. */
+export type RowPlace = Pick<UsageRow, 'day' | 'keyId' | 'model'>;
+
 /** Days, both included. */
-export type DayRange = { projectId: string; from: string; to: string };
+export type DayRange = {
+  projectId: string;
+  from: string;
+  to: string;
+  /** The row before the first one. @default none */
+  after?: RowPlace | undefined;
+};
 
 /** How far a project's history is. */
 export type HistoryProgress = {

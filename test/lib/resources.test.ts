@@ -54,6 +54,7 @@ const OPTIONS: Record<string, Parameters<typeof synthTemplate>> = {
   others: [
     {
       reservedConcurrency: '100',
+      adminConcurrency: '5',
       accountConcurrency: '2000',
       logRetention: '90',
       runbookUrl: 'https://wiki.example.com/router',

@@ -139,6 +139,15 @@ describe('the function', () => {
   });
 });
 
+test('the admin function has concurrency of its own only with adminConcurrency', () => {
+  const reserved = (context: Record<string, string>) =>
+    only(synthTemplate(context), 'AWS::Lambda::Function', 'Admin').properties
+      .ReservedConcurrentExecutions;
+  expect(reserved({})).toBeUndefined();
+  expect(reserved({ adminConcurrency: '5' })).toBe(5);
+  expect(() => synthStack({ adminConcurrency: '0' })).toThrow(/at adminConcurrency/);
+});
+
 describe('the Function URL', () => {
   const functionArn = { 'Fn::GetAtt': [only(dev, 'AWS::Lambda::Function', 'Router').id, 'Arn'] };
 

@@ -7,6 +7,7 @@ import {
   HISTORY_DAYS,
   type HistoryProgress,
   type HistoryStore,
+  type RowPlace,
   type UsageRow,
 } from '../history-store.ts';
 import type { RouterStores } from '../router-stores.ts';
@@ -85,9 +86,10 @@ const progressIn = ({ closedDay, foldedAt, settled }: Item): HistoryProgress => 
 });
 const periodIn = (item: Item): ClosedPeriod => JSON.parse(String(item.entry)) as ClosedPeriod;
 
-const rowKey = ({ projectId, day, keyId, model }: UsageRow): ItemKey => ({
-  partition: partitionOf(projectId, monthOf(day)),
-  sort: `${dayKey(day)}|${keyId}|${model}`,
+const sortOf = ({ day, keyId, model }: RowPlace): string => `${dayKey(day)}|${keyId}|${model}`;
+const rowKey = (row: UsageRow): ItemKey => ({
+  partition: partitionOf(row.projectId, monthOf(row.day)),
+  sort: sortOf(row),
 });
 const rowValues = (row: UsageRow) => ({
   ':entry': JSON.stringify(row),
@@ -98,10 +100,17 @@ const rowValues = (row: UsageRow) => ({
 export const createDynamoHistoryReader = (options: TableOptions): RouterStores['history'] => {
   const table = createTable(options);
   return {
-    readRows: async function* ({ projectId, from, to }) {
-      for (const month of monthsBetween(from, to)) {
+    readRows: async function* ({ projectId, from, to, after }) {
+      const isAfter = after !== undefined && after.day >= from;
+      const bounds = {
+        // The next text in order.
+        from: isAfter ? `${sortOf(after)}\0` : dayKey(from),
+        to: dayKey(to) + LAST,
+      };
+      if (bounds.from > bounds.to) return;
+      for (const month of monthsBetween(isAfter ? after.day : from, to)) {
         const partition = partitionOf(projectId, month);
-        const range = { partition, from: dayKey(from), to: dayKey(to) + LAST, attribute: 'entry' };
+        const range = { partition, ...bounds, attribute: 'entry' };
         for await (const items of table.range(range)) yield items.map(rowIn);
       }
     },

@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as z from 'zod';
+import { NO_USAGE } from '../../../lambdas/history/fold-day.ts';
+import type { DynamoClient, Item } from '../../../lambdas/stores/dynamo/dynamo-client.ts';
+import { createDynamoProjectStore } from '../../../lambdas/stores/dynamo/project-store.ts';
+import { HISTORY_DAYS } from '../../../lambdas/stores/history-store.ts';
+import { DAY_MS, dayOf, daysBetween, systemClock } from '../../../lambdas/support/clock.ts';
+import { PARTITION_KEY, SORT_KEY } from '../../../lambdas/tables.ts';
+import { type AdminBench, adminOn } from '../../support/admin-bench.ts';
+import { startDynamo, TABLE_NAMES, type TestDynamo } from '../../support/dynamo.ts';
+
+const MAX_BYTES = 6_291_456;
+/** Half of what the REST API allows. */
+const MAX_MS = 14_500;
+/** Rows of a megabyte. */
+const PAGE = 2_500;
+const PROJECT = 'old';
+const NOW = Date.now();
+const FIRST = dayOf(NOW - (HISTORY_DAYS - 1) * DAY_MS);
+const MODELS = ['vendor/large', 'vendor/medium', 'vendor/small'];
+const DAYS = daysBetween(FIRST, dayOf(NOW));
+
+const keyAt = (index: number) => `key_${String(index).padStart(20, '0')}`;
+
+/** The rows of a project with so many keys that use every model every day: written one by one they take minutes. */
+const withHistory = (client: DynamoClient, keys: number): DynamoClient => {
+  const ids = Array.from({ length: keys }, (_, index) => keyAt(index));
+  const itemsOf = (month: string): { sort: string; entry: object }[] =>
+    DAYS.filter((day) => day.startsWith(month)).flatMap((day) =>
+      ids.flatMap((keyId) =>
+        MODELS.map((model) => ({
+          sort: `d|${day}|${keyId}|${model}`,
+          entry: { ...NO_USAGE, projectId: PROJECT, day, keyId, meterId: keyId, model, charged: 1 },
+        })),
+      ),
+    );
+  let known = { month: '', items: itemsOf('none') };
+
+  const pageOf = (partition: string, from: string, to: string, after = '') => {
+    const month = partition.split('|')[1] ?? '';
+    if (known.month !== month) known = { month, items: itemsOf(month) };
+    const found = known.items.filter(({ sort }) => sort >= from && sort <= to && sort > after);
+    const page = found.slice(0, PAGE);
+    const last = page.at(-1);
+    return {
+      Items: page.map(({ entry }): Item => ({ entry: JSON.stringify(entry) })),
+      ...(last &&
+        found.length > PAGE && {
+          LastEvaluatedKey: { [PARTITION_KEY]: partition, [SORT_KEY]: last.sort },
+        }),
+    };
+  };
+  const call: DynamoClient['call'] = async (operation, input) => {
+    const {
+      ':pk': partition,
+      ':from': from,
+      ':to': to,
+    } = 'ExpressionAttributeValues' in input ? (input.ExpressionAttributeValues ?? {}) : {};
+    const isRows = String(partition).startsWith(`${PROJECT}|20`) && String(from).startsWith('d|');
+    if (operation !== 'Query' || !isRows) return client.call(operation, input);
+    const start = 'ExclusiveStartKey' in input ? input.ExclusiveStartKey?.[SORT_KEY] : undefined;
+    return pageOf(String(partition), String(from), String(to), start as string | undefined);
+  };
+  return { ...client, call };
+};
+
+let dynamo: TestDynamo;
+beforeAll(async () => {
+  dynamo = await startDynamo();
+  const projects = createDynamoProjectStore({
+    client: dynamo.client,
+    tableName: TABLE_NAMES.projects,
+  });
+  await projects.createProject({ id: PROJECT, createdAt: NOW - HISTORY_DAYS * DAY_MS });
+  await projects.createProject({ id: 'other', createdAt: NOW });
+});
+afterAll(() => dynamo.close());
+
+const Page = z.looseObject({
+  data: z.array(z.looseObject({ day: z.string(), key: z.string(), model: z.string() })),
+  next_cursor: z.string().nullable(),
+});
+
+/** The response, which keeps the limits of the REST API. */
+const get = async (admin: AdminBench, path: string) => {
+  const startedAt = performance.now();
+  const { status, body } = await admin.send({ path: `/admin/${path}` });
+  expect(performance.now() - startedAt, path).toBeLessThan(MAX_MS);
+  expect(Buffer.byteLength(JSON.stringify(body)), path).toBeLessThan(MAX_BYTES);
+  return { status, body };
+};
+
+test('an export of two years has every row once, in pages that keep the limits of the REST API', {
+  timeout: 180_000,
+}, async () => {
+  const admin = adminOn(withHistory(dynamo.client, 100));
+  let cursor: string | null = '';
+  let rows = 0;
+  let last = '';
+  for (let pages = 0; cursor !== null && pages < 200; pages += 1) {
+    const { body } = await get(
+      admin,
+      `usage?since=${FIRST}T00:00:00Z${cursor && `&cursor=${encodeURIComponent(cursor)}`}`,
+    );
+    const { data, next_cursor: next } = Page.parse(body);
+    for (const { day, key, model } of data) {
+      const place = `${day}|${key}|${model}`;
+      if (place <= last) throw new Error(`${place} after ${last}`);
+      last = place;
+    }
+    rows += data.length;
+    cursor = next;
+  }
+  expect([cursor, rows]).toEqual([null, 100 * MODELS.length * HISTORY_DAYS]);
+});
+
+test('a page begins where its cursor is, also at a project, before the range and behind it', async () => {
+  const admin = adminOn(withHistory(dynamo.client, 2));
+  const from = dayOf(NOW - DAY_MS);
+  const read = async (cursor: string) => {
+    const { body } = await get(
+      admin,
+      `usage?since=${from}T00:00:00Z&cursor=${encodeURIComponent(cursor)}`,
+    );
+    const { data, next_cursor } = Page.parse(body);
+    return { rows: data.length, next_cursor };
+  };
+  expect(await read(PROJECT)).toEqual({ rows: 12, next_cursor: 'other' });
+  expect(await read(`${PROJECT}|${from}|${keyAt(1)}|${MODELS[1]}`)).toEqual({
+    rows: 7,
+    next_cursor: 'other',
+  });
+  expect(await read(`${PROJECT}|${FIRST}|${keyAt(1)}|${MODELS[1]}`)).toMatchObject({ rows: 12 });
+  expect(await read(`${PROJECT}|${dayOf(NOW + DAY_MS)}||`)).toMatchObject({ rows: 0 });
+  expect(await read('other')).toEqual({ rows: 0, next_cursor: null });
+  expect(await read('unknown')).toEqual({ rows: 0, next_cursor: null });
+});
+
+test('sums of two years keep the limits of the REST API, and are rejected above 250,000 rows', {
+  timeout: 180_000,
+}, async () => {
+  const admin = adminOn(withHistory(dynamo.client, 100));
+  for (const by of ['day', 'model', 'key', 'project']) {
+    const { status, body } = await get(admin, `usage?since=${FIRST}T00:00:00Z&by=${by}`);
+    expect([status, body]).toMatchObject([200, { total: { charged: 300 * HISTORY_DAYS } }]);
+  }
+  const month = dayOf(NOW - 60 * DAY_MS).slice(0, 7);
+  expect((await get(admin, `projects/${PROJECT}/statements/${month}`)).status).toBe(200);
+
+  const larger = adminOn(withHistory(dynamo.client, 400));
+  const { status, body } = await get(larger, `usage?since=${FIRST}T00:00:00Z&by=day`);
+  expect([status, body]).toMatchObject([
+    400,
+    { error: { message: expect.stringContaining('more than 250000 rows'), param: 'since' } },
+  ]);
+  expect((await get(larger, `usage?by=day&project=${PROJECT}`)).status).toBe(200);
+});
+
+test('a reconciliation continues after five seconds on a page that begins with the next project', async () => {
+  let now = NOW;
+  const clock = {
+    ...systemClock,
+    now: () => {
+      now += 3_000;
+      return now;
+    },
+  };
+  const admin = adminOn(dynamo.client, { clock });
+  const reconcile = async (query: string) => {
+    const { status, body } = await admin.post(`/admin/history/reconcile${query}`, {});
+    return [status, (body as { next_cursor: unknown }).next_cursor];
+  };
+  expect(await reconcile('')).toEqual([200, 'other']);
+  expect(await reconcile('?cursor=other')).toEqual([200, null]);
+  expect(await reconcile('?project=old')).toEqual([200, null]);
+  expect(await reconcile('?cursor=unknown')).toEqual([200, null]);
+});
