@@ -139,7 +139,7 @@ describe('the function', () => {
   });
 });
 
-test('the admin function has concurrency of its own only with adminConcurrency', () => {
+test('the admin function reserves concurrency only with adminConcurrency', () => {
   const reserved = (context: Record<string, string>) =>
     only(synthTemplate(context), 'AWS::Lambda::Function', 'Admin').properties
       .ReservedConcurrentExecutions;
