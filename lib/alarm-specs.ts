@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
-import type { IMetric, Metric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { type IMetric, type Metric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
-import { type RouterMetrics, share, type Total } from './router-metrics.ts';
+import { type RouterMetrics, type ShareOptions, share, type Total } from './router-metrics.ts';
 import type { Stage } from './stage.ts';
 
 /** One metric alarm. */
@@ -54,12 +54,24 @@ export const plus = ({ of, without = [] }: Total, ...more: Metric[]): Total => (
   without,
 });
 
+/**
+ * An alarm on a share in percent. It keeps its state while there are too few requests to tell, so that a failure does not
+ * end with each pause of the traffic.
+ */
+export const shareAlarm = (
+  options: ShareOptions,
+): Pick<AlarmSpec, 'metric' | 'above' | 'points' | 'missing'> => ({
+  metric: share(options),
+  above: options.above,
+  points: [1, 1],
+  missing: TreatMissingData.IGNORE,
+});
+
 /** One in 10,000, in percent. */
 const RARE = 0.01;
 
-type Rare = {
+type Rare = Pick<ShareOptions, 'whole' | 'label'> & {
   event: Metric;
-  whole: Total;
   /** Events in 15 minutes. */
   atLeast: number;
   /**
@@ -67,24 +79,20 @@ type Rare = {
    * @default one in 10,000
    */
   above?: number;
-  label: string;
 };
 
 /**
- * The share in percent of a rare event. At 1,000 requests per second a few in 15 minutes are usual, and
+ * The share of a rare event. At 1,000 requests per second a few in 15 minutes are usual, and
  * at a few requests per minute they are not: the alarm needs both the count and the share.
  */
 export const rareShare = ({
   event,
+  whole,
+  atLeast: atLeastPart,
   above = RARE,
-  ...rest
-}: Rare): Pick<AlarmSpec, 'metric' | 'above' | 'points'> => {
-  const { whole, atLeast: atLeastPart, label } = rest;
-  const part = { of: [event] };
-  const period = Duration.minutes(15);
-  return {
-    metric: share({ part, whole, atLeast: 1, atLeastPart, period, label }),
-    above,
-    points: [1, 2],
-  };
-};
+  label,
+}: Rare): ReturnType<typeof shareAlarm> =>
+  shareAlarm({
+    ...{ part: { of: [event] }, whole, above, atLeastPart, label },
+    period: Duration.minutes(15),
+  });

@@ -1,32 +1,39 @@
 import { Duration } from 'aws-cdk-lib';
 import { MathExpression, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
-import { type AlarmSources, type AlarmSpec, plus, rareShare, servedOf } from './alarm-specs.ts';
+import {
+  type AlarmSources,
+  type AlarmSpec,
+  plus,
+  rareShare,
+  servedOf,
+  shareAlarm,
+} from './alarm-specs.ts';
 import { concurrencyOf, meterWrites, SUM } from './platform-metrics.ts';
-import { share, totalOf, variablesOf } from './router-metrics.ts';
+import { totalOf, variablesOf } from './router-metrics.ts';
 
 /** The meters table. Requests that cannot be metered are rejected with 503. */
 const meterAlarms = ({ metrics, metersTable }: AlarmSources): AlarmSpec[] => [
   {
     id: 'meter-unreachable',
     description: 'More than 10 % of requests get 503 because a DynamoDB table is unavailable.',
-    metric: share({
+    ...shareAlarm({
       part: { of: [metrics.inStage('MeterUnreachable')] },
       whole: servedOf(metrics),
+      above: 10,
       atLeast: 10,
       label: 'rejected: table unavailable (%)',
     }),
-    above: 10,
   },
   {
     id: 'meters-throttled',
     description: 'More than 20 % of requests get 503 because DynamoDB throttles writes.',
-    metric: share({
+    ...shareAlarm({
       part: { of: [metrics.inStage('MeterThrottled')] },
       whole: servedOf(metrics),
+      above: 20,
       atLeast: 50,
       label: 'rejected: throttled (%)',
     }),
-    above: 20,
   },
   {
     id: 'meters-slow',
@@ -116,23 +123,26 @@ const historyAlarms = ({ metrics }: AlarmSources): AlarmSpec[] => [
 ];
 
 /**
- * All other alarms read what CloudWatch extracts from the router's log, and stay OK without it. A request is counted at
- * its end, up to 15 minutes after its invocation: within the second of two periods.
+ * All other alarms read what CloudWatch extracts from the router's log, and keep their state without it. A request is counted
+ * at its end, up to 15 minutes after its invocation: within the second of two periods.
  */
 const metricsMissing = ({ router, metrics }: AlarmSources): AlarmSpec => {
   const ended = { of: [router.metricInvocations(SUM)], without: [router.metricErrors(SUM)] };
   const counted = { of: [metrics.inStage('Requests')] };
+  const [some, known] = [totalOf(ended), totalOf(counted)];
   return {
     id: 'metrics-missing',
     description: 'The router is invoked, and its log yields no metrics: no other alarm can fire.',
     metric: new MathExpression({
-      expression: `IF(${totalOf(ended)}>0 AND ${totalOf(counted)}<1,1,0)`,
+      // Without any invocation there is no data point.
+      expression: `IF(${known}>0,0,1)/IF(${known}>0 OR ${some}>0,1,0)`,
       usingMetrics: variablesOf(ended, counted),
       period: Duration.minutes(30),
       label: 'invocations without metrics',
     }),
     above: 0,
     points: [2, 2],
+    missing: TreatMissingData.IGNORE,
   };
 };
 

@@ -1,15 +1,20 @@
 import { Duration } from 'aws-cdk-lib';
 import { MathExpression } from 'aws-cdk-lib/aws-cloudwatch';
-import { type AlarmSources, type AlarmSpec, plus, rareShare, servedOf } from './alarm-specs.ts';
+import {
+  type AlarmSources,
+  type AlarmSpec,
+  plus,
+  rareShare,
+  servedOf,
+  shareAlarm,
+} from './alarm-specs.ts';
 import { SUM } from './platform-metrics.ts';
-import { type RouterMetrics, share, type Total, totalOf, variablesOf } from './router-metrics.ts';
+import { type RouterMetrics, type Total, totalOf, variablesOf } from './router-metrics.ts';
 
-const FIFTEEN_MINUTES = Duration.minutes(15);
+/** Requests in five minutes of which a share means something. With fewer, only that of half an hour does. */
+const MIN_REQUESTS = 50;
 
-/** Requests in five minutes of which a share means something. With fewer, only that of a longer time does. */
-const MIN_REQUESTS = 10;
-
-/** Shares of requests that fail for their callers: at once with enough requests, else after 45 minutes. */
+/** Shares of requests that fail for their callers. */
 const failureAlarms = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
   const served = servedOf(metrics);
   const failed: Total = { of: [metrics.inStage('Failed')] };
@@ -19,40 +24,38 @@ const failureAlarms = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
     {
       id: 'most-requests-fail',
       description: 'More than half of all requests fail.',
-      metric: share({
+      ...shareAlarm({
         part: plus(failed, crashed, throttled),
         whole: plus(served, crashed, throttled),
-        atLeast: MIN_REQUESTS,
+        above: 50,
+        atLeast: 10,
         label: 'failed requests (%)',
       }),
-      above: 50,
       notifies: false,
     },
     {
       id: 'server-errors',
       description: 'More than 5 % of requests get a 5xx response, or a stream that breaks off.',
-      metric: share({
+      ...shareAlarm({
         part: failed,
         whole: served,
+        above: 5,
         atLeast: MIN_REQUESTS,
-        atLeastPart: 3,
         label: 'failed (%)',
       }),
-      above: 5,
     },
     {
       id: 'failures-at-low-traffic',
-      description: 'More than 10 % of few requests fail, for 45 minutes.',
-      metric: share({
+      description: 'More than 10 % of few requests fail.',
+      ...shareAlarm({
         part: failed,
         whole: served,
-        atLeast: 1,
-        below: 3 * MIN_REQUESTS,
-        period: FIFTEEN_MINUTES,
+        above: 10,
+        atLeastPart: 3,
+        below: 6 * MIN_REQUESTS,
+        period: Duration.minutes(30),
         label: 'failed of few (%)',
       }),
-      above: 10,
-      points: [3, 8],
     },
   ];
 };
@@ -97,13 +100,13 @@ const callerAlarms = ({ router, metrics }: AlarmSources): AlarmSpec[] => {
     {
       id: 'authentication-failures',
       description: 'More than half of at least 100 requests in 5 minutes have an invalid API key.',
-      metric: share({
+      ...shareAlarm({
         part: { of: [metrics.inStage('Status401')] },
         whole: { of: [metrics.inStage('Requests')] },
+        above: 50,
         atLeast: 100,
         label: '401 (%)',
       }),
-      above: 50,
     },
   ];
 };
@@ -137,28 +140,26 @@ const targetAlarms = ({ metrics }: AlarmSources): AlarmSpec[] => {
     {
       id: 'no-healthy-target',
       description: 'All targets of a model are failing.',
-      metric: share({
-        part: { of: [metrics.inStage('NoHealthyTarget')] },
+      ...rareShare({
+        event: metrics.inStage('NoHealthyTarget'),
         whole: served,
-        atLeast: 1,
-        atLeastPart: 5,
+        atLeast: 3,
         label: 'without a healthy target (%)',
       }),
-      above: 0.01,
     },
     {
       id: 'failovers',
       description:
         'For half an hour more than 20 % of requests were not served by the first target.',
-      metric: share({
+      ...shareAlarm({
         part: { of: [metrics.inStage('Failovers')] },
         whole: served,
+        above: 20,
         atLeast: 5,
-        period: FIFTEEN_MINUTES,
+        period: Duration.minutes(15),
         label: 'served by another target (%)',
       }),
-      above: 20,
-      points: [2, 4],
+      points: [3, 5],
     },
   ];
 };

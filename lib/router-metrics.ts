@@ -46,18 +46,23 @@ export type RouterMetrics = ReturnType<typeof createRouterMetrics>;
 /** Metrics to add, and metrics to subtract. */
 export type Total = { of: Metric[]; without?: Metric[] };
 
-type ShareOptions = {
+export type ShareOptions = {
   part: Total;
   whole: Total;
-  /** Minimum of `whole` for a share above 0: one failed request at night is not a 100 % outage. */
-  atLeast: number;
+  /** Percent that the share may be. */
+  above: number;
   /**
-   * Minimum of `part` for a share above 0.
+   * Minimum of `whole`: one failed request at night is not a 100 % outage.
+   * @default 1
+   */
+  atLeast?: number;
+  /**
+   * Minimum of `part`.
    * @default 0
    */
   atLeastPart?: number;
   /**
-   * Least value of `whole` for which the share is 0 again.
+   * What `whole` must be below.
    * @default none
    */
   below?: number;
@@ -84,17 +89,28 @@ export const variablesOf = (...totals: Total[]): Record<string, Metric> =>
       .map((one) => [variableOf(one), one]),
   );
 
-/** Returns `part` as a percentage of `whole`, or 0 while one of them is out of its bounds. */
+/**
+ * Returns `part` as a percentage of `whole`. A share above the limit of too few, or of none, yields no data point: it shows
+ * neither a failure nor its end. CloudWatch drops what is divided by 0.
+ */
 export const share = (options: ShareOptions): MathExpression => {
-  const { atLeast, atLeastPart = 0, below, period = Duration.minutes(5), label } = options;
+  const {
+    above,
+    atLeast = 1,
+    atLeastPart = 0,
+    below,
+    period = Duration.minutes(5),
+    label,
+  } = options;
   const [part, whole] = [totalOf(options.part), totalOf(options.whole)];
   const bounds = [
     `${whole}>=${atLeast}`,
     ...(atLeastPart > 0 ? [`${part}>=${atLeastPart}`] : []),
     ...(below === undefined ? [] : [`${whole}<${below}`]),
   ];
+  const counts = `(${bounds.join(' AND ')}) OR 100*${part}<=${above}*${whole}`;
   return new MathExpression({
-    expression: `IF(${bounds.join(' AND ')},100*${part}/${whole},0)`,
+    expression: `100*${part}/IF(${counts},${whole},0)`,
     usingMetrics: variablesOf(options.part, options.whole),
     period,
     label,

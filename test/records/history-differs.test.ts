@@ -76,3 +76,12 @@ test('a run for one project does not count as a run of the history', async () =>
   await job.run();
   expect(events()).toEqual(['history_folded']);
 });
+
+test('a run that fails for one project does not count as a run of the history', async () => {
+  const { job, events } = await startProject((store) => ({
+    ...store,
+    readPeriods: () => Promise.reject(new Error('The table failed.')),
+  }));
+  await expect(job.run()).rejects.toThrow('failed');
+  expect(events()).not.toContain('history_folded');
+});

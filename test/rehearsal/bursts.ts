@@ -38,8 +38,10 @@ const pendingRefund: Requests = {
 };
 const deadline: Requests = {
   begin: ({ upstreams }) => upstreams.inject({ fault: { kind: 'stall' } }),
-  asked: () => ({ remainingMs: 15_200 }),
+  asked: () => ({ remainingMs: 10_200 }),
 };
+const bothFail = status(500, 'both targets');
+const throttled: Requests = { begin: table('throttled', writeOfMeter) };
 const missingCredential: Requests = { begin: ({ putSecret }) => putSecret({ other: 'value' }) };
 
 const byHand = (series: string, ...values: number[]): DataPoint[] =>
@@ -51,7 +53,7 @@ const LATENCY = 'AWS/DynamoDB SuccessfulRequestLatency';
 const USED = 'AWS/Lambda ClaimedAccountConcurrency';
 const invoked = (count: number) => ({ ...invocation(FAILS), value: count });
 
-const OUTAGE = ['most-requests-fail', 'server-errors', 'service-down'];
+const OUTAGE = ['failures-at-low-traffic', 'most-requests-fail', 'service-down'];
 
 export const BURSTS: Burst[] = [
   { title: '200 requests that succeed', among: 200, alarms: [] },
@@ -78,12 +80,12 @@ export const BURSTS: Burst[] = [
   },
   {
     title: '20 requests whose targets all return 500',
-    ...{ among: 0, failing: [[status(500, 'both targets'), 20]] },
+    ...{ among: 0, failing: [[bothFail, 20]] },
     alarms: ['no-healthy-target', ...OUTAGE],
   },
   {
     title: '20 requests without a healthy target among 300,000',
-    ...{ among: 299_980, failing: [[status(500, 'both targets'), 20]] },
+    ...{ among: 299_980, failing: [[bothFail, 20]] },
     alarms: [],
   },
   {
@@ -112,12 +114,12 @@ export const BURSTS: Burst[] = [
   },
   {
     title: "one key's throttled item: four 503s among 35 requests",
-    ...{ among: 31, failing: [[{ begin: table('throttled', writeOfMeter) }, 1, 4]] },
+    ...{ among: 31, failing: [[throttled, 1, 4]] },
     alarms: [],
   },
   {
     title: '60 requests that are all throttled',
-    ...{ among: 0, failing: [[{ begin: table('throttled', writeOfMeter) }, 1, 60]] },
+    ...{ among: 0, failing: [[throttled, 1, 60]] },
     alarms: ['meters-throttled'],
   },
   {

@@ -50,6 +50,9 @@ const OUTAGE = ['most-requests-fail', 'server-errors', 'service-down'];
 const NO_TARGET = ['no-healthy-target', ...OUTAGE];
 const FEW = 'failures-at-low-traffic';
 
+/** Minutes that a breaker stays open for what an operator has to repair. */
+const UNTIL_REPAIRED = 5;
+
 /** Each failure with the alarms that fire. Both lists are complete: what is not named must not fire. */
 export const FAILURES: Failure[] = [
   { title: 'no failure', minutes: 180, cycle: 1, alarms: always() },
@@ -73,19 +76,25 @@ export const FAILURES: Failure[] = [
     title: 'both targets return 500',
     minutes: 120,
     begin: provider({ kind: 'status', status: 500 }, 'both targets'),
-    alarms: { '1 in 90 s': [FEW], '1/s': NO_TARGET, '50/s': NO_TARGET },
+    alarms: { '1 in 90 s': [FEW, 'no-healthy-target'], '1/s': NO_TARGET, '50/s': NO_TARGET },
   },
   {
     title: 'both targets return 500 for ten minutes',
     minutes: 10,
     begin: provider({ kind: 'status', status: 500 }, 'both targets'),
-    alarms: { '1 in 90 s': [], '1/s': NO_TARGET, '50/s': NO_TARGET },
+    alarms: { '1 in 90 s': [FEW, 'no-healthy-target'], '1/s': NO_TARGET, '50/s': NO_TARGET },
   },
   {
     title: 'the first target returns 500, the second serves',
     minutes: 120,
     begin: provider({ kind: 'status', status: 500 }, 'first target'),
     alarms: always('failovers'),
+  },
+  {
+    title: 'the first target returns 500 for ten minutes, the second serves',
+    minutes: 10,
+    begin: provider({ kind: 'status', status: 500 }, 'first target'),
+    alarms: always(),
   },
   {
     title: 'the first target returns 429, the second serves',
@@ -96,18 +105,21 @@ export const FAILURES: Failure[] = [
   {
     title: "the first target's provider does not know the model, in words of its own",
     minutes: 120,
+    sample: UNTIL_REPAIRED,
     begin: provider({ kind: 'status', status: 404 }, 'first target'),
     alarms: always('failovers', 'upstream-model-unknown'),
   },
   {
     title: "the first target's provider rejects the credential, the second serves",
     minutes: 240,
+    sample: UNTIL_REPAIRED,
     begin: provider({ kind: 'status', status: 401 }, 'first target'),
     alarms: always('failovers', 'upstream-credential-refused'),
   },
   {
     title: "the first target's account has no money, the second serves",
     minutes: 120,
+    sample: UNTIL_REPAIRED,
     begin: provider({ kind: 'status', status: 402 }, 'first target'),
     alarms: always('failovers', 'upstream-no-quota'),
   },

@@ -3,7 +3,17 @@ import type { DataPoint } from '../support/alarm-states.ts';
 import { outcomes, rings } from './evaluate.ts';
 import { table } from './failures.ts';
 import { type RehearsalStage, startStage } from './stage.ts';
-import { createServer, HOUR, hourlyRuns, MINUTE, moved, START, WATCHED } from './timeline.ts';
+import {
+  createServer,
+  HOUR,
+  hourlyRuns,
+  MINUTE,
+  moved,
+  RATES,
+  repeated,
+  START,
+  WATCHED,
+} from './timeline.ts';
 
 let stage: RehearsalStage;
 /** Points of one complete run. */
@@ -38,7 +48,9 @@ test('one outage of the records table is reported by one of 60 hourly runs: hist
   const failed = await server.serve({ ...lost, awaits: 'RecordsLost' }, requests);
   await server.reset();
   const runs = await runHourly(START + 21 * HOUR, 60);
-  const points = [...usual(21), ...moved(failed, START), ...runs];
+  const success = await server.serve({}, { count: 1, everyMs: 1, from: 81 * HOUR });
+  const later = repeated([success], RATES['1 in 90 s'], [START + 21 * HOUR, range()[1]]);
+  const points = [...usual(21), ...moved(failed, START), ...runs, ...later];
   for (const outcome of outcomes(points, range())) {
     expect(outcome).toEqual(rings(['history-differs', 'records-lost']));
   }

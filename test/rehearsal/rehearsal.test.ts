@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createRandom } from '../simulation/random.ts';
 import type { DataPoint } from '../support/alarm-states.ts';
 import { BURSTS, type Burst } from './bursts.ts';
 import { alarmIds, outcomes, rings } from './evaluate.ts';
@@ -9,10 +10,14 @@ import {
   createServer,
   endOf,
   FAILS,
+  HOUR,
   hourlyRuns,
+  irregular,
   moved,
   RATES,
   type Rate,
+  type Requests,
+  repeated,
   START,
   simulate,
   WATCHED,
@@ -43,21 +48,62 @@ describe.each(FAILURES)('$title', (failure) => {
   });
 });
 
+const served = new Map<Requests, Promise<DataPoint[]>>();
+
+/** Points of requests that fail, which are served once. */
+const failingPoints = (requests: Requests, count: number): Promise<DataPoint[]> => {
+  const serveThem = async () => {
+    server.nextDay();
+    const points = await server.serve(requests, { count, everyMs: 1_000 });
+    await server.reset();
+    return points;
+  };
+  const known = served.get(requests) ?? serveThem();
+  served.set(requests, known);
+  return known;
+};
+
 /** Points of one minute: what fails, and requests that succeed. */
 const pointsOf = async ({ among, failing = [], byHand = [] }: Burst): Promise<DataPoint[]> => {
   const points = [...byHand, ...moved(normal.success, FAILS, among)];
   for (const [requests, count, times = 1] of failing) {
-    server.nextDay();
-    points.push(...moved(await server.serve(requests, { count, everyMs: 1_000 }), FAILS, times));
-    await server.reset();
+    points.push(...moved(await failingPoints(requests, count), FAILS, times));
   }
-  return [...points, ...hourlyRuns(normal.run, [START, endOf(5)])];
+  // An alarm ends with the next requests that succeed.
+  const later = repeated([normal.success], RATES['1/s'], [FAILS + HOUR, endOf(5)]);
+  return [...points, ...later, ...hourlyRuns(normal.run, [START, endOf(5)])];
 };
 
 describe('failures of one minute', () => {
   test.each(BURSTS)('$title', async (burst) => {
     for (const outcome of outcomes(await pointsOf(burst), [WATCHED, endOf(5)])) {
       expect(outcome).toEqual(rings(burst.alarms));
+    }
+  });
+});
+
+const IRREGULAR = FAILURES.filter(({ cycle, byHand = [] }) => cycle !== undefined || byHand[0]);
+const GAPS_S = [90, 40, 20, 5];
+/** They were 152 when each alarm compared the requests of five minutes with a number. */
+const MAX_CHANGES = 8;
+
+describe(`at irregular intervals no alarm changes its state more than ${MAX_CHANGES} times in six hours`, () => {
+  test.each(IRREGULAR)('$title', async (failure) => {
+    const served = await serve(failure, '1/s');
+    if (!('cycle' in served)) throw new Error('It depends on earlier requests.');
+    const [over, end] = [FAILS + 6 * HOUR, endOf(360)];
+    for (const seconds of GAPS_S) {
+      const traffic = { everyMs: seconds * 1_000, random: createRandom(seconds) };
+      const points = [
+        ...hourlyRuns(normal.run, [START, end]),
+        ...irregular([normal.success], traffic, [START, FAILS]),
+        ...irregular(served.cycle, traffic, [FAILS, over]),
+        ...irregular([normal.success], traffic, [over, end]),
+      ];
+      for (const { changes, inAlarm } of outcomes(points, [WATCHED, end])) {
+        expect(inAlarm).toEqual([]);
+        expect(Math.max(0, ...Object.values(changes))).toBeLessThanOrEqual(MAX_CHANGES);
+      }
     }
   });
 });

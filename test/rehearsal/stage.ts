@@ -5,13 +5,14 @@ import type { RouterEnv } from '../../lambdas/env.ts';
 import { LOCAL_AWS } from '../../local/local-aws.ts';
 import { localCredentials } from '../../local/local-catalog.ts';
 import { UPSTREAM_SECRET } from '../../local/local-upstream.ts';
+import type { LocalRouter } from '../../local/start.ts';
 import { type DynamoProxy, startDynamoProxy } from '../metering/dynamo-proxy.ts';
 import { functionUrl } from '../runtime/events.ts';
 import { bundleFor, environmentFor } from '../runtime/start-function.ts';
 import type { DataPoint } from '../support/alarm-states.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
 import { watchLine } from '../support/leak-watch.ts';
-import { MODEL_ON, startWatched } from '../support/local.ts';
+import { MODEL_ON, post, startWatched } from '../support/local.ts';
 import { linesIn } from '../support/log-line.ts';
 import { pointsIn } from '../support/metrics.ts';
 
@@ -87,6 +88,13 @@ export type Asked = {
   remainingMs?: number;
 };
 
+/** A key of a project that does not exist yet. */
+const createOtherKey = async (local: LocalRouter): Promise<string> => {
+  await post(local, '/admin/projects', { id: 'other' });
+  const created = await post(local, '/admin/projects/other/keys', { plan: 'local' });
+  return z.object({ key: z.string() }).parse(await created.json()).key;
+};
+
 /** The shipped bundles of the router and of the admin function on one set of tables that can fail. */
 export const startStage = async () => {
   const local = await startWatched({ plan: { period: 'day' } });
@@ -106,8 +114,13 @@ export const startStage = async () => {
   } satisfies Partial<RouterEnv> & Record<string, string>;
   const router = startBundle(shipped.router.folder, env);
   const admin = startBundle(shipped.admin.folder, env);
+  // By turns: most breakers open for all callers only once two projects have met the failure.
+  const keys = [local.key, await createOtherKey(local)];
+  let sent = 0;
   const ask = (now: number, asked: Asked = {}): Promise<Result> => {
-    const { model = MODEL_ON.chat, stream = false, headers = {}, key = local.key } = asked;
+    const { model = MODEL_ON.chat, stream = false, headers = {} } = asked;
+    sent += 1;
+    const { key = keys[sent % keys.length] ?? '' } = asked;
     const body = { model, stream, messages: [{ role: 'user', content: 'hello' }] };
     const event = functionUrl(CHAT, { key, body });
     const delivered = { ...event, headers: { ...event.headers, ...headers } };

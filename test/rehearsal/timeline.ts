@@ -1,4 +1,5 @@
 import type { MetricName } from '../../lambdas/metrics.ts';
+import type { Random } from '../simulation/random.ts';
 import type { DataPoint } from '../support/alarm-states.ts';
 import type { Asked, RehearsalStage } from './stage.ts';
 
@@ -29,9 +30,14 @@ export type Failure = Requests & {
   minutes: number;
   /**
    * The lines of so many requests stand for all, because none depends on an earlier one. Without it each is served at its
-   * instant, since breakers decide by time; at 1/s and 50/s for a minute, whose lines are repeated.
+   * instant, since breakers decide by time.
    */
   cycle?: number;
+  /**
+   * Minutes of requests at 1/s, whose lines are repeated: as long as a breaker stays open.
+   * @default 1
+   */
+  sample?: number;
   /** In place of requests, what AWS counts of one: no local run makes it. */
   byHand?: DataPoint[];
   /** The alarms that fire, once each, and end. No other one may. */
@@ -98,15 +104,23 @@ export const createServer = (stage: RehearsalStage) => {
 type Server = ReturnType<typeof createServer>;
 
 /** Points of requests that are all alike but for the cycle that they repeat, from one instant to another. */
-const repeated = (
+export const repeated = (
   cycle: DataPoint[][],
   { everyMs, factor }: { everyMs: number; factor: number },
   [from, to]: [number, number],
 ): DataPoint[] => {
   const points: DataPoint[] = [];
-  for (let at = from, index = 0; at < to; at += everyMs, index += 1) {
-    const one = cycle[index % cycle.length] ?? [];
-    for (const { series, value } of one) points.push({ series, at, value: value * factor });
+  const total = Math.ceil((to - from) / everyMs);
+  for (let first = 0; first < total; ) {
+    const minute = Math.floor((from + first * everyMs) / MINUTE) * MINUTE;
+    const next = Math.min(total, Math.ceil((minute + MINUTE - from) / everyMs));
+    cycle.forEach((one, place) => {
+      const before = Math.ceil((first - place) / cycle.length);
+      const times = Math.ceil((next - place) / cycle.length) - before;
+      if (times > 0)
+        points.push(...moved(one, 0, times * factor).map((point) => ({ ...point, at: minute })));
+    });
+    first = next;
   }
   return summed(points);
 };
@@ -133,8 +147,9 @@ export const hourlyRuns = (run: DataPoint[], [from, to]: [number, number]): Data
   return points;
 };
 
-/** How long requests are served one by one at one a second. */
-const SAMPLE = MINUTE;
+const sampleOf = ({ minutes, sample = 1 }: Pick<Failure, 'minutes' | 'sample'>, everyMs: number) =>
+  (everyMs > SECOND ? minutes : Math.min(minutes, sample)) * MINUTE;
+
 const RECOVERY_REQUESTS = 20;
 
 /** Points of a failure by request, or by instant with those of the first requests that succeed again. */
@@ -157,7 +172,7 @@ export const createServe = (server: Server) => {
       return { cycle };
     }
     const length = failure.minutes * MINUTE;
-    const count = (everyMs > SECOND ? length : SAMPLE) / everyMs;
+    const count = sampleOf(failure, everyMs) / everyMs;
     const sample = await server.serve(failure, { count, everyMs });
     await server.reset();
     const later = { count: RECOVERY_REQUESTS, everyMs, from: length };
@@ -171,11 +186,25 @@ export const createServe = (server: Server) => {
   };
 };
 
+/** Requests at irregular intervals, the same ones for the same random numbers. */
+export const irregular = (
+  cycle: DataPoint[][],
+  { everyMs, random }: { everyMs: number; random: Random },
+  [from, to]: [number, number],
+): DataPoint[] => {
+  const points: DataPoint[] = [];
+  const gap = () => -Math.log(1 - random.between(0, 999_999) / 1_000_000) * everyMs;
+  for (let at = from + gap(), index = 0; at < to; at += gap(), index += 1) {
+    points.push(...moved(cycle[index % cycle.length] ?? [], 0).map((one) => ({ ...one, at })));
+  }
+  return summed(points);
+};
+
 /** Points of a whole simulated time: traffic that succeeds, the failure, and traffic that succeeds again. */
 export const simulate = (
   { success, run }: { success: DataPoint[]; run: DataPoint[] },
   failed: Served,
-  { minutes }: Pick<Failure, 'minutes'>,
+  { minutes, sample = 1 }: Pick<Failure, 'minutes' | 'sample'>,
   rate: Rate,
 ): DataPoint[] => {
   const { everyMs, factor } = RATES[rate];
@@ -189,7 +218,7 @@ export const simulate = (
     return [...usual, ...failing, ...repeated([success], RATES[rate], [over, end])];
   }
   const failing: DataPoint[] = [];
-  const length = everyMs > SECOND ? minutes * MINUTE : SAMPLE;
+  const length = sampleOf({ minutes, sample }, everyMs);
   for (let from = FAILS; from < over; from += length) {
     failing.push(...moved(failed.sample, from, factor));
   }
