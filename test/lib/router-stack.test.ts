@@ -388,6 +388,16 @@ describe('the metric budget at synth', () => {
     Annotations.fromStack(enough).hasNoWarning('*', Match.stringLikeRegexp('maxSeries'));
   });
 
+  test('synth warns of a dashboard with more metrics than CloudWatch shows, and not of one that fits', () => {
+    const many = Array.from({ length: 150 }, (_, index) =>
+      models.slice(0, 1).map((model) => ({ ...model, id: `vendor/${index}` })),
+    ).flat();
+    const warning = Match.stringLikeRegexp('The dashboard would have \\d+ metrics, \\d+ of them');
+    const wide = synthStack({ maxSeries: '5000' }, { models: many });
+    Annotations.fromStack(wide).hasWarning('*', warning);
+    Annotations.fromStack(synthStack({}, { models: many })).hasNoWarning('*', warning);
+  });
+
   test('synth rejects a maxSeries below the series that every catalog has', () => {
     const tooSmall =
       /maxSeries=20 is too small: with every model counted as "other" there are \d+ series/;
