@@ -10,7 +10,7 @@ const rooms = {
   http: { values: ['keys', 'protocols', 'support'], types: ['endpoints', 'metering'] },
   keys: { values: ['stores', 'support'] },
   history: { values: ['money', 'stores', 'support'] },
-  records: { values: ['money', 'support'], types: ['catalog', 'stores'] },
+  records: { values: ['money', 'support'], types: ['catalog', 'protocols', 'stores'] },
   metering: { values: ['stores', 'support'], types: ['keys', 'protocols'] },
   endpoints: {
     values: [

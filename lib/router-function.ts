@@ -56,7 +56,8 @@ export class RouterFunction extends Construct {
     grantKeysByProject(tables, role);
     grantOn(tables.plans, role, 'dynamodb:GetItem');
     grantOn(tables.meters, role, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
-    grantOn(tables.records, role, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
+    const ofRecords = ['GetItem', 'Query', 'UpdateItem'].map((action) => `dynamodb:${action}`);
+    grantOn(tables.records, role, ...ofRecords);
     grantOn(tables.history, role, 'dynamodb:GetItem', 'dynamodb:Query');
     if (tables.answers) grantOn(tables.answers, role, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
     answerBucket?.grantObjects(role);

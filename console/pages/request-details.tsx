@@ -76,6 +76,17 @@ const Facts = ({ record }: { record: RequestRecord }) => (
     <dd>
       <Tokens {...record} />
     </dd>
+    {record.cache && (
+      <>
+        <dt>Cache</dt>
+        <dd>
+          {record.cache.what}{' '}
+          <a class="mono" href={hrefOf('requests', { id: record.cache.turn_before })}>
+            The turn before
+          </a>
+        </dd>
+      </>
+    )}
     <dt>Unit</dt>
     <dd>{record.charged_why}</dd>
   </dl>

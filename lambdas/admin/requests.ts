@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { findTurnBefore } from '../records/explain-cache.ts';
 import { recordForOperator, summaryOf } from '../records/public-record.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
@@ -112,7 +113,8 @@ export const requestHandlers = ({ records, projects, keys, clock }: Parts) => {
     const record = found.find((one) => one !== undefined);
     if (record) {
       const nameOf = await readNames([record]);
-      return { status: 200, body: { ...recordForOperator(record), key_name: nameOf(record) } };
+      const shown = recordForOperator(record, await findTurnBefore(records, record));
+      return { status: 200, body: { ...shown, key_name: nameOf(record) } };
     }
     throw notFound(
       `Request '${request.slice(0, 100)}' not found. It took no unit, its record has expired, or its id is wrong.`,

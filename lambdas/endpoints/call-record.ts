@@ -3,6 +3,7 @@ import type { Marking } from '../protocols/cache/marks.ts';
 import { wireTargetOf } from '../protocols/protocol.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
 import type { UpstreamError } from '../protocols/rejections/upstream-error.ts';
+import { hashParts } from '../records/parts.ts';
 import type { Recorder } from '../records/recorder.ts';
 import type { ReservedUnit } from '../stores/meter-store.ts';
 import type { Attempt, RequestRecord } from '../stores/record-store.ts';
@@ -175,6 +176,10 @@ const costsIn = ({ checked, attempts }: Parts) => {
   };
 };
 
+/** What a later request of the session is compared with, if the provider has counted this one. */
+const sessionIn = ({ checked: { call, request, session, secret } }: Parts) =>
+  call.notes.inputTokens === undefined ? {} : { session, parts: hashParts(request, secret) };
+
 const recordOf = (
   parts: Parts,
   { charge, error }: { charge: Charge; error: ApiError | undefined },
@@ -200,6 +205,7 @@ const recordOf = (
     outcome: notes.outcome ?? 'failed',
     status: error?.status ?? 200,
     ...estimateOf(parts),
+    ...sessionIn(parts),
     ...omitUndefined({
       ...notedIn(call),
       error: notes.fault ?? error?.code,

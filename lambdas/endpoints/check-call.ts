@@ -22,6 +22,9 @@ import type { Call } from './endpoint.ts';
 export type CheckedCall = {
   call: Call;
   request: GenerationRequest;
+  /** Of the caller's key (cache/session.ts). */
+  session: string;
+  secret: string;
   model: Model;
   /** The model's targets that can carry the whole request, in the order of its session. */
   targets: Target[];
@@ -55,24 +58,24 @@ export type CheckDeps = {
 };
 
 /** The decoded request, with its session, and what may be added for caches. @throws ApiError 400 */
-const decode = ({ protocol, body, headers, caller }: Call): GenerationRequest => {
+const decode = ({ protocol, body, headers, caller }: Call) => {
   const request = protocol.decodeRequest(body, headers);
   assertConsistent(request);
   const named = sessionOf(headers, body);
-  const session = sessionIdOf(caller.keyId, request, named);
-  if (headers['x-router-cache'] === 'off') return { ...request, session, isUnmarked: true };
-  return { ...request, session, ...(named && { cacheKey: session }) };
+  const { session, secret } = sessionIdOf(caller.keyId, request, named);
+  const added: Partial<GenerationRequest> =
+    headers['x-router-cache'] === 'off' ? { isUnmarked: true } : named ? { cacheKey: session } : {};
+  return { request: { ...request, ...added }, session, secret };
 };
 
 /** Runs every check that is free of quota. @throws ApiError 400, 404 */
 export const checkCall = ({ catalog, tokenizers }: CheckDeps, call: Call): CheckedCall => {
-  const request = decode(call);
+  const { request, session, secret } = decode(call);
   const model = catalog.require(request.model, call.caller.plan);
   call.note({ model: model.id, stream: request.stream });
   assertCapable(model, request);
   const isStrict = call.header('x-router-strict') === '1';
   const able = targetsAllowed({ call, request, model, isStrict }, targetsFor(model, request));
-  const { session = '' } = request;
   const targets = orderTargets(able, { session, origin: latestOrigin(request) });
   const parts = once(() => partsOf(request));
   const countOnce = oncePer(new Map<Target, number[]>(), (target) =>
@@ -92,7 +95,7 @@ export const checkCall = ({ catalog, tokenizers }: CheckDeps, call: Call): Check
   const count = { bodyBytes: call.source.bytes, parts, least, estimate: estimateInput };
   assertFits(model, request, count);
   return {
-    ...{ call, request, model, targets, isStrict, estimateInput },
+    ...{ call, request, session, secret, model, targets, isStrict, estimateInput },
     countPrompt: (target) => {
       const { images, mediaTokens } = parts();
       const hasMedia = images.length > 0 || mediaTokens > 0;

@@ -1,4 +1,5 @@
 import type { Meter } from '../metering/meter.ts';
+import { findTurnBefore } from '../records/explain-cache.ts';
 import { recordForCaller } from '../records/public-record.ts';
 import type { RecordStore } from '../stores/record-store.ts';
 import { apiError, notFound } from '../support/errors.ts';
@@ -11,17 +12,23 @@ const NOT_FOUND =
 const unavailable = (cause: unknown) =>
   apiError('The records are unavailable.', { status: 503, headers: { 'retry-after': '1' }, cause });
 
+type Parts = { meter: Meter; records: Pick<RecordStore, 'findRecord' | 'listRecords'> };
+
 /**
  * GET /v1/requests/{id}: what happened to a request of the key's project, free of quota. Another project's
  * request does not exist. @throws ApiError 404 or 503
  */
 export const createExplainRequest =
-  ({ meter, records }: { meter: Meter; records: Pick<RecordStore, 'findRecord'> }): Endpoint =>
+  ({ meter, records }: Parts): Endpoint =>
   async ({ caller, pathParameter = '' }) => {
     await meter.admitFree(caller);
-    const record = await records.findRecord(caller.projectId, pathParameter).catch((cause) => {
+    const read = async () => {
+      const record = await records.findRecord(caller.projectId, pathParameter);
+      return record && { record, before: await findTurnBefore(records, record) };
+    };
+    const found = await read().catch((cause) => {
       throw unavailable(cause);
     });
-    if (!record) throw notFound(NOT_FOUND);
-    return { status: 200, body: recordForCaller(record) };
+    if (!found) throw notFound(NOT_FOUND);
+    return { status: 200, body: recordForCaller(found.record, found.before) };
   };

@@ -134,8 +134,6 @@ export type GenerationRequest = {
   betas?: string[];
   /** Other headers of the caller that only targets of its protocol understand. */
   headers?: Record<string, string>;
-  /** Names the caller's session for caches (cache/session.ts). */
-  session?: string;
   /** Whose thinking in the history is sent (thinking/origin.ts); absent: that of every origin. */
   thinkingFrom?: string;
   /** Fields that chat has too, with its names and forms, from a caller of another protocol. */

@@ -4,6 +4,7 @@ import { formatInstant } from '../support/clock.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { dollarsOf, publicUsage } from '../support/public-usage.ts';
 import { explain, whyCharged } from './explain.ts';
+import { explainCache } from './explain-cache.ts';
 
 const failureOf = ({ error, status, reason }: Attempt): string =>
   [error === 'status' ? `status ${status}` : error, reason].filter(Boolean).join(': ');
@@ -63,6 +64,9 @@ const costOf = ({ costSource, costIncomplete, costKinds = {}, priceVersion }: Re
   price_version: priceVersion ?? null,
 });
 
+/** With the turn before it in its session, if that is known, and with the provider's words. */
+type Asked = { before: RequestRecord | undefined; isWithReason: boolean };
+
 /** One line of a list. */
 export const summaryOf = (record: RequestRecord) => ({
   id: record.id,
@@ -79,7 +83,7 @@ export const summaryOf = (record: RequestRecord) => ({
   first_content_ms: record.firstContentMs ?? null,
 });
 
-const detailsOf = (record: RequestRecord, isWithReason: boolean) => {
+const detailsOf = (record: RequestRecord, { before, isWithReason }: Asked) => {
   const { blame, what, next } = explain(record);
   return {
     ...summaryOf(record),
@@ -95,6 +99,7 @@ const detailsOf = (record: RequestRecord, isWithReason: boolean) => {
     cache_marks_why: record.marking?.why ?? null,
     cache_miss_reason: record.cacheMissReason ?? null,
     ...costOf(record),
+    cache: explainCache(record, before),
     attempts: record.attempts.map((attempt) => publicAttempt(attempt, isWithReason)),
     timeline: timelineOf(isWithReason ? record : withoutReasons(record)),
     traceparent: record.traceparent ?? null,
@@ -107,14 +112,14 @@ const withoutReasons = (record: RequestRecord): RequestRecord => ({
 });
 
 /** What the key's own project may see: the provider's words only if the request caused the failure. */
-export const recordForCaller = (record: RequestRecord) => ({
+export const recordForCaller = (record: RequestRecord, before: Asked['before']) => ({
   object: 'request',
-  ...detailsOf(record, explain(record).blame === 'caller'),
+  ...detailsOf(record, { before, isWithReason: explain(record).blame === 'caller' }),
 });
 
 /** What an operator sees: all of it, with the runbook. */
-export const recordForOperator = (record: RequestRecord) => ({
-  ...detailsOf(record, true),
+export const recordForOperator = (record: RequestRecord, before: Asked['before']) => ({
+  ...detailsOf(record, { before, isWithReason: true }),
   meter: record.meterId,
   period: record.period,
   aws_request_id: record.awsRequestId ?? null,

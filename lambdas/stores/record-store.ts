@@ -62,6 +62,9 @@ export type RequestRecord = {
   cacheMissReason?: string;
   /** Who marked the prefixes that the target caches, and why. */
   marking?: { by: 'caller' | 'router' | 'none'; why: string };
+  /** Hashes of the key and what the client names its session, and of the prompt's parts (records/parts.ts). */
+  session?: string;
+  parts?: string;
   /** Part of `outputTokens`. */
   reasoningTokens?: number;
   /** What the price depended on besides: tools that the provider ran, its tier, speed and region. */

@@ -18,7 +18,7 @@ export type RouterStores = {
   cancels: CancelStore;
   /** What the models of targets turned out to accept. */
   lessons: LessonStore;
-  records: Pick<RecordStore, 'putRecord' | 'putRefusals' | 'findRecord'>;
+  records: Pick<RecordStore, 'putRecord' | 'putRefusals' | 'findRecord' | 'listRecords'>;
   history: Pick<HistoryStore, 'readRows' | 'readProgress'>;
   thresholds: ThresholdStore;
   /**

@@ -49,7 +49,12 @@ describe('the role of the router', () => {
         {
           Effect: 'Allow',
           Action: ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
-          Resource: [tableArn('Answers'), tableArn('Meters'), tableArn('Records')],
+          Resource: [tableArn('Answers'), tableArn('Meters')],
+        },
+        {
+          Effect: 'Allow',
+          Action: ['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:UpdateItem'],
+          Resource: tableArn('Records'),
         },
         {
           Effect: 'Allow',

@@ -49,13 +49,18 @@ const openingOf = ({ turns }: Pick<GenerationRequest, 'turns'>): string[] => [
   ...textsOf(turns.find(({ role }) => role === 'user')),
 ];
 
+/** Characters of a session's id, and of its secret. */
+const ID = 32;
+
 /**
- * The name of a request's session among all keys, 32 characters. It holds the key's id, so that no key meets the session of
- * another, and not what the client sent.
+ * The id of a request's session among all keys, and a secret that is stored nowhere and does not follow from the id. Both hold
+ * the key's id, so that no key meets the session of another, and not what the client sent.
  */
 export const sessionIdOf = (
   keyId: string,
   request: Pick<GenerationRequest, 'turns'>,
   named: string | undefined,
-): string =>
-  hash('sha256', JSON.stringify([keyId, ...(named ? [named] : openingOf(request))])).slice(0, 32);
+): { session: string; secret: string } => {
+  const digest = hash('sha256', JSON.stringify([keyId, ...(named ? [named] : openingOf(request))]));
+  return { session: digest.slice(0, ID), secret: digest.slice(ID) };
+};

@@ -88,7 +88,15 @@ type Options = TableOptions & {
   recordDays?: number | undefined;
 };
 
-/** What the router writes of its requests, and finds by its id. */
+/** The days of a range, the newest first. */
+const daysIn = (from: number, to: number): string[] => {
+  const days: string[] = [];
+  for (let instant = to - 1 + MAX_INVOCATION_MS; dayOf(instant) >= dayOf(from); instant -= DAY_MS)
+    days.push(dayOf(instant));
+  return days;
+};
+
+/** What the router writes of its requests, and finds by its id and its session. */
 export const createDynamoRecordWriter = ({
   recordDays = DEFAULT_RECORD_DAYS,
   ...options
@@ -130,26 +138,6 @@ export const createDynamoRecordWriter = ({
       }
       return undefined;
     },
-  };
-};
-
-/** The days of a range, the newest first. */
-const daysIn = (from: number, to: number): string[] => {
-  const days: string[] = [];
-  for (let instant = to - 1 + MAX_INVOCATION_MS; dayOf(instant) >= dayOf(from); instant -= DAY_MS)
-    days.push(dayOf(instant));
-  return days;
-};
-
-/**
- * `RecordStore` on the records table. A partition is a project's UTC day, so that no read of one project can
- * see another's; a request's id contains its second, so that it is found without an index, which would
- * double the cost of a write.
- */
-export const createDynamoRecordStore = (options: Options): RecordStore => {
-  const table = createTable(options);
-  return {
-    ...createDynamoRecordWriter(options),
     listRecords: async function* ({ projectId, from, to, before }) {
       const days = daysIn(from, to).filter((day) => before === undefined || day <= before.day);
       for (const day of days) {
@@ -172,6 +160,18 @@ export const createDynamoRecordStore = (options: Options): RecordStore => {
         }
       }
     },
+  };
+};
+
+/**
+ * `RecordStore` on the records table. A partition is a project's UTC day, so that no read of one project can
+ * see another's; a request's id contains its second, so that it is found without an index, which would
+ * double the cost of a write.
+ */
+export const createDynamoRecordStore = (options: Options): RecordStore => {
+  const table = createTable(options);
+  return {
+    ...createDynamoRecordWriter(options),
     hasEntries: async (...day) => {
       for (const range of rangesOf(...day)) {
         const { value } = await table.range({ ...range, firstPage: 1 }).next();

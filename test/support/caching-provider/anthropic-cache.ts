@@ -232,5 +232,5 @@ export const createAnthropicCache = (options: AnthropicOptions = {}): CacheRules
     return { bill, marks: read.marks.length, begin };
   };
 
-  return { open };
+  return { open, evict: () => entries.clear() };
 };

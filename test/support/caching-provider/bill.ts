@@ -46,6 +46,8 @@ export const tokensIn = (text: string): number => Math.ceil(text.length / 4);
 export type CacheRules = {
   /** Reads, and renews what it reads. `end` is called when the response begins: from then on others read what it wrote. */
   open(body: string, account: string, now: number): Opening;
+  /** Forgets everything, as a provider may at any time. */
+  evict(): void;
 };
 
 export type Opening =

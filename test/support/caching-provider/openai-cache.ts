@@ -85,5 +85,5 @@ export const createOpenAiCache = (): CacheRules => {
     };
   };
 
-  return { open };
+  return { open, evict: () => entries.clear() };
 };

@@ -80,5 +80,5 @@ export const startCachingProvider = async ({
       handle(request, response).catch(() => response.destroy());
     }),
   );
-  return { url, log, state, close };
+  return { url, log, state, evict: cache.evict, close };
 };

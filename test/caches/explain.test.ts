@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { scanTables } from '../support/scan-tables.ts';
+import { MODEL, type Stage, sendStep, startStage } from '../support/sessions/play.ts';
+
+const MINUTE_MS = 60_000;
+const words = (tokens: number, name: string) => `${name} `.padEnd(tokens * 4, 'lorem ipsum ');
+
+const tool = (name: string) => ({
+  type: 'function',
+  function: { name, description: words(500, name), parameters: { type: 'object' } },
+});
+
+const base = (turns = 1) => ({
+  model: MODEL,
+  tools: [tool('read')],
+  tool_choice: 'auto',
+  messages: [
+    { role: 'system', content: words(2_000, 'rules at 10:00') },
+    ...Array.from({ length: turns }, (_, at) => [
+      { role: 'user', content: words(400, `question ${at}`) },
+      { role: 'assistant', content: `answer ${at}` },
+    ]).flat(),
+    { role: 'user', content: words(400, `question ${turns}`) },
+  ],
+});
+type Body = ReturnType<typeof base>;
+
+const Explained = z.looseObject({
+  cache_marks: z.string(),
+  cache: z
+    .object({
+      turn_before: z.string(),
+      gap_ms: z.number(),
+      expected_tokens: z.number(),
+      read_tokens: z.number(),
+      lost_by: z.string().nullable(),
+      what: z.string(),
+    })
+    .nullable(),
+});
+
+const ask = async (stage: Stage, body: object): Promise<string> => {
+  const request = { headers: { 'x-session-id': 'one-session' }, body: { ...body } };
+  const sent = await sendStep(stage, { path: '/v1/chat/completions', request });
+  expect(sent.status, sent.text).toBe(200);
+  return String(sent.headers['x-request-id']);
+};
+
+const explained = async ({ fleet }: Stage, id: string) => {
+  const url = `${fleet.urls[0]}/v1/requests/${id}`;
+  const response = await fetch(url, { headers: { 'x-api-key': fleet.key } });
+  expect(response.status).toBe(200);
+  return Explained.parse(await response.json());
+};
+
+const TARGETS = [{ upstream: 'first' }, { upstream: 'second' }];
+
+const withSystem = (body: Body, content: string): Body => ({
+  ...body,
+  messages: body.messages.with(0, { role: 'system', content }),
+});
+
+type Lost = {
+  by: string;
+  words: RegExp;
+  change?: (body: Body) => object;
+  meanwhile?: (stage: Stage) => void;
+};
+
+const LOST: Lost[] = [
+  {
+    by: 'tools',
+    words: /its tools changed/,
+    change: (body) => ({ ...body, tools: [tool('write')] }),
+  },
+  {
+    by: 'system',
+    words: /its system prompt changed/,
+    change: (body) => withSystem(body, words(2_000, 'rules at 10:01')),
+  },
+  {
+    by: 'parameters',
+    words: /tool choice, effort or response format changed/,
+    change: (body) => ({ ...body, tool_choice: 'required' }),
+  },
+  {
+    by: 'turn 3',
+    words: /turn 3 of its history changed/,
+    change: (body) => ({
+      ...body,
+      messages: body.messages.with(3, { role: 'user', content: words(400, 'summary') }),
+    }),
+  },
+  {
+    by: 'expired',
+    words: /it came 360 s after the turn before/,
+    meanwhile: ({ clock }) => clock.advance(6 * MINUTE_MS),
+  },
+  {
+    by: 'target',
+    words: /second\/claude-sonnet-5 served it, and first\/claude-sonnet-5 the turn before/,
+    meanwhile: ({ providers }) => {
+      const [first] = providers;
+      if (first) first.state.status = 529;
+    },
+  },
+  {
+    by: 'provider',
+    words: /its provider did not find it/,
+    meanwhile: ({ providers }) => providers[0]?.evict(),
+  },
+];
+
+describe('an explained request of a session', () => {
+  test('a turn that reads what the turn before left has lost nothing', async () => {
+    const stage = await startStage({ wire: 'messages', targets: TARGETS });
+    const first = await ask(stage, base(3));
+    stage.clock.advance(20_000);
+    const second = await ask(stage, base(4));
+    expect((await explained(stage, first)).cache).toBeNull();
+    const { cache, cache_marks } = await explained(stage, second);
+    expect(cache_marks).toBe('router');
+    expect(cache).toMatchObject({ turn_before: first, gap_ms: 20_000, lost_by: null });
+    expect(cache?.expected_tokens).toBeGreaterThan(3_000);
+    expect(cache?.read_tokens).toBe(cache?.expected_tokens);
+    expect(cache?.what).toMatch(/^The cache held: \d+ tokens were read of \d+ /);
+  });
+
+  test.each(LOST)(
+    'a hit that is lost is explained by $by',
+    async ({ by, words: said, ...lost }) => {
+      const stage = await startStage({ wire: 'messages', targets: TARGETS });
+      const first = await ask(stage, base(3));
+      lost.meanwhile?.(stage);
+      const second = await ask(stage, lost.change?.(base(4)) ?? base(4));
+      const { cache } = await explained(stage, second);
+      expect(cache).toMatchObject({ turn_before: first, lost_by: by });
+      expect(cache?.what).toMatch(said);
+      expect(cache?.read_tokens).toBeLessThan(cache?.expected_tokens ?? 0);
+    },
+  );
+
+  test('in a long session the changed turn is told to within its group', async () => {
+    const stage = await startStage({ wire: 'messages' });
+    await ask(stage, base(70));
+    const long = base(71);
+    const changed = long.messages.with(101, { role: 'user', content: words(400, 'changed') });
+    const second = await ask(stage, { ...long, messages: changed });
+    expect((await explained(stage, second)).cache?.lost_by).toBe('turns 101 to 104');
+  });
+
+  test('a target that caches by itself is expected to read the whole turn before', async () => {
+    const stage = await startStage({ wire: 'chat' });
+    await ask(stage, base(3));
+    const held = await explained(stage, await ask(stage, base(4)));
+    expect(held.cache?.lost_by).toBeNull();
+    stage.providers[0]?.evict();
+    const lost = await explained(stage, await ask(stage, base(5)));
+    expect(lost.cache?.lost_by).toBe('provider');
+  });
+
+  test('no record holds a text of the prompt or what the client names its session', async () => {
+    const stage = await startStage({ wire: 'messages' });
+    await ask(stage, base(3));
+    const tables = JSON.stringify(await scanTables(stage.fleet.tablesUrl));
+    expect(tables).toContain('parts');
+    for (const text of ['one-session', 'rules at', 'question 0'])
+      expect(tables).not.toContain(text);
+  });
+});
