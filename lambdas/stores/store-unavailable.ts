@@ -28,6 +28,17 @@ export class StoreThrottled extends StoreUnavailable {
   }
 }
 
+/**
+ * A later version wrote the item, and this one cannot tell what it permits. Every use of it fails, also where a copy of
+ * it from before is cached.
+ */
+export class UnreadableItem extends StoreUnavailable {
+  constructor(kind: string) {
+    super(`A later version of the router wrote this ${kind}.`, { mayBeApplied: false });
+    this.name = 'UnreadableItem';
+  }
+}
+
 /** The failure of a write as that of another one, which was not sent because of it. */
 export const asNotSent = (cause: unknown): StoreUnavailable =>
   cause instanceof StoreThrottled

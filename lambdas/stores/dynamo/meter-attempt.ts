@@ -16,7 +16,7 @@ import {
   withoutOthers,
 } from './meter-item.ts';
 import type { LedgerEntry, Throttles, WriteLedger } from './meter-ledger.ts';
-import type { Sharding } from './meter-shards.ts';
+import { requireKnownLayout, type Sharding } from './meter-shards.ts';
 import type { Item, Table, WriteResult } from './table.ts';
 
 /** What one item decides about a reservation; if it is not final, the reservation is tried again, or elsewhere. */
@@ -36,6 +36,7 @@ export type Attempt = {
   isTombstoned: boolean;
 };
 
+/** @throws UnreadableItem if a later version has given the root another layout */
 const outcomeIn = (
   item: Item | undefined,
   reservation: Reservation,
@@ -45,6 +46,7 @@ const outcomeIn = (
   const own = ownOutcomeIn(item, reservation);
   if (own) return own;
   if (item?.[EPOCH] !== epoch) return 'other-epoch';
+  if (shard === 0) requireKnownLayout(item);
   const limit = shard === 0 ? limitReached(countsIn(item, reservation), reservation) : undefined;
   if (limit) return limit;
   if (numberIn(item, IN_FLIGHT) >= marksPerItem) return 'full';

@@ -5,8 +5,22 @@ import {
   type UsageSnapshot,
 } from '../meter-store.ts';
 import { StoreThrottled } from '../store-unavailable.ts';
-import { budgetsToCopy, grantsFor, grantsForNew, hasJoined } from './meter-grants.ts';
-import { EPOCH, FLOOR, IN_FLIGHT, itemKey, numberIn, pastCountersIn } from './meter-item.ts';
+import {
+  budgetsToCopy,
+  grantsFor,
+  grantsForNew,
+  hasJoined,
+  keyEndsToCopy,
+} from './meter-grants.ts';
+import {
+  EPOCH,
+  FLOOR,
+  IN_FLIGHT,
+  isKeyEnded,
+  itemKey,
+  numberIn,
+  pastCountersIn,
+} from './meter-item.ts';
 import {
   addShards,
   beginEpoch,
@@ -26,7 +40,6 @@ import {
   shardsAfter,
   snapshotOf,
 } from './meter-shards.ts';
-import { END_KEY } from './meter-writes.ts';
 import type { Item, Table } from './table.ts';
 
 /** A sharded meter as this process saw it last. */
@@ -35,7 +48,7 @@ export type Root = { item: Item; layout: Layout };
 /** A shard that may admit the reservation now, or why none will. */
 export type Room =
   | { root: Root; shard: number }
-  | { denied: UsageSnapshot & { outcome: LimitName | 'too-late' } };
+  | { denied: UsageSnapshot & { outcome: LimitName | 'too-late' | 'key-ended' } };
 
 /** What a shard that did not admit a reservation contained, and how many shards there were. */
 export type Refusal = { shard: number; item: Item | undefined; isFull: boolean; shards: number };
@@ -124,17 +137,11 @@ export const createBank = ({ table, sharding }: { table: Table; sharding: Shardi
 
   /**
    * Moves a shard to the root's epoch and takes back what it has not used. A key that ends is written to the root
-   * first, then to all registered shards: a shard that is registered before it joins misses none.
+   * first, then to all registered shards; one that is registered later copies it with its first budget.
    */
   const join = async (meterId: string, { item: root, layout }: Root, shard: number) => {
     const key = itemKey(meterId, shard);
     const before = (await table.read(key)) ?? {};
-    if (before[EPOCH] === undefined) {
-      for (const name of Object.keys(root).filter((attribute) => attribute.startsWith('u'))) {
-        const bindings = { names: { '#keyEnd': name }, values: { ':end': root[name] } };
-        await table.apply(key, END_KEY, bindings);
-      }
-    }
     const joining = joinEpoch(layout.epoch, budgetNamesIn(before));
     const result = await table.apply(key, joining.write, joining.bindings);
     const item = result.item ?? (await table.read(key)) ?? {};
@@ -154,12 +161,12 @@ export const createBank = ({ table, sharding }: { table: Table; sharding: Shardi
     { shard, item }: Pick<Refusal, 'shard' | 'item'>,
     grants: NonNullable<ReturnType<typeof grantsFor>>,
   ): Promise<Root> => {
-    const { meterId, minute, now } = reservation;
+    const { meterId, minute, period, now } = reservation;
     const { epoch, limits } = root.layout;
     let lent = root;
     if (grants.length > 0) {
       const past = pastCountersIn(root.item, now);
-      const { write, bindings } = grant(shard, { epoch, minute }, grants, past);
+      const { write, bindings } = grant(shard, { epoch, minute, period }, grants, past);
       const result = await table.apply(meterId, write, bindings);
       // Otherwise another process granted first: its grant is seen when the shard is tried again.
       if (!result.applied || !result.item) return root;
@@ -167,7 +174,8 @@ export const createBank = ({ table, sharding }: { table: Table; sharding: Shardi
     }
     const budgets = budgetsToCopy(lent.item, shard, item, countersOf(reservation, limits));
     if (budgets.length > 0) {
-      const { write, bindings } = copyBudgets(epoch, budgets);
+      const ends = keyEndsToCopy(lent.item, item);
+      const { write, bindings } = copyBudgets(epoch, budgets, ends);
       await table.apply(itemKey(meterId, shard), write, bindings);
     }
     return lent;
@@ -207,12 +215,15 @@ export const createBank = ({ table, sharding }: { table: Table; sharding: Shardi
     const to = Math.min(2 * shards, maxShards);
     const counters = countersOf(reservation, root.layout.limits);
     const grants = grantsForNew(root.item, shardsAfter(shards, to), counters);
-    return writeRoot(reservation, addShards(root.layout, to, reservation.minute, grants));
+    return writeRoot(reservation, addShards(root.layout, to, reservation, grants));
   };
 
   const makeRoom: Bank['makeRoom'] = async (reservation, refusal) => {
     const root = await open(reservation);
     const { shard, item } = refusal;
+    if (isKeyEnded(root.item, reservation)) {
+      return { denied: { ...snapshotOf([root.item], reservation), outcome: 'key-ended' } };
+    }
     // The root grants nothing for a closed minute, however often a shard asks.
     if (numberIn(root.item, FLOOR) >= reservation.minute) {
       return { denied: { ...snapshotOf([root.item], reservation), outcome: 'too-late' } };

@@ -1,4 +1,4 @@
-import { EPOCH, numberIn } from './meter-item.ts';
+import { EPOCH, lentName, numberIn } from './meter-item.ts';
 import { type Counter, LAYOUT, shardsAfter } from './meter-shards.ts';
 import type { Item } from './table.ts';
 
@@ -9,12 +9,11 @@ export type Grant = {
   from: unknown;
   to: number;
   amount: number;
-  /** The sum of all grants that leaves room for this one. */
+  /** What the root may count so that there is room for this grant. */
   max: number;
 };
 
-const leftOf = (root: Item, { name, limit }: Counter): number =>
-  limit - numberIn(root, name) - numberIn(root, LAYOUT.lentName(name));
+const leftOf = (root: Item, { name, limit }: Counter): number => limit - numberIn(root, name);
 
 /** What shards without a grant of the counter get at once; undefined if too little is left. */
 const firstGrant = (
@@ -25,7 +24,7 @@ const firstGrant = (
 ): Grant | undefined => {
   const amount = Math.floor(leftOf(root, counter) / (2 * sharedBy));
   const { name, limit } = counter;
-  const max = limit - numberIn(root, name) - amount * shards.length;
+  const max = limit - amount * shards.length;
   return amount > 0
     ? { counter: name, shards, from: undefined, to: amount, amount, max }
     : undefined;
@@ -65,15 +64,21 @@ export const grantsFor = (
     if (numberIn(item, name) < granted) continue;
     if (left < 1) return undefined;
     const joined = shardsAfter(0, shards).filter((one) => hasJoined(root, one));
-    const first =
-      root[LAYOUT.lentName(name)] === undefined && firstGrant(root, joined, counter, shards);
+    const first = root[lentName(name)] === undefined && firstGrant(root, joined, counter, shards);
     const amount = Math.max(1, Math.floor(left / (2 * shards)));
-    const max = limit - numberIn(root, name) - amount;
+    const max = limit - amount;
     const to = granted + amount;
     grants.push(first || { counter: name, shards: [shard], from, to, amount, max });
   }
   return grants;
 };
+
+/** Ends of keys in the root that are later in the shard, or absent: version 0.1.0 writes them to the root only. */
+export const keyEndsToCopy = (root: Item, item: Item = {}): [string, number][] =>
+  Object.entries(root).filter(
+    (entry): entry is [string, number] =>
+      entry[0].startsWith('u') && !(Number(item[entry[0]]) <= Number(entry[1])),
+  );
 
 /** Budgets of the shard that are below what the root granted. */
 export const budgetsToCopy = (

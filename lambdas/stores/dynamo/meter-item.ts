@@ -10,26 +10,34 @@ import type { Item } from './table.ts';
  *   q<period> used in the period          n          requests in flight: the number of open marks
  *   u<key>    key is denied from (ms); negative: revoked at (ms), denied independent of any clock
  *   l<key>    key last admitted at (ms)   f          floor: the last minute that admits no request any more
+ *   c<period> keeps q<period>, see below  needs      what a reader has to know (needs.ts)
  *
- * A mark has 14 bytes, so that 60 requests in flight fit into the KB that one write unit pays for: seven
+ * A mark has 13 bytes, so that 60 requests in flight fit into the KB that one write unit pays for: seven
  * characters of the request's id name it (41 bits; it lives for minutes), and its value is the kind of the
- * period (`m`onth, `d`ay, `h`our) and the minute in base 36. Both together name the counter to refund, even if
+ * period (`m`onth, `d`ay, `h`our) and the minute since 2026 in base 36. Both together name the counter to refund, even if
  * the plan or the calendar period has changed since. An `x` in front makes it a tombstone: the request was
  * settled, and a late copy of its reservation changes nothing.
  *
  * Version 0.1.0 wrote `o<request>`, `c<request>` (charged) and `x<request>` with `<minute>|<period>`; the
- * reaper still removes those of processes that an upgrade ended.
+ * reaper still removes those of processes that an upgrade ended. After a rollback 0.1.0 removes the count of a period
+ * that has ended, which the history has not got yet, unless a request of it is in flight: `c<period>` is such a
+ * request to it.
  */
 const MARK = 'm';
 export const markName = (requestId: string): string => MARK + requestId.slice(-7);
 export const minuteName = (minute: number): string => `r${minute}`;
 export const periodName = (period: string): string => `q${period}`;
+export const holdName = (period: string): string => `c${period}`;
+/** In a minute that no clock reaches. */
+export const holdOf = (period: string): string => `99999999|${period}`;
 export const keyEndName = (keyId: string): string => `u${keyId}`;
 export const lastUsedName = (keyId: string): string => `l${keyId}`;
 export const IN_FLIGHT = 'n';
 export const FLOOR = 'f';
 /** In the items of a sharded meter only (meter-shards.ts). */
 export const EPOCH = 'e';
+/** What a root has lent of a counter; it is part of the counter too. */
+export const lentName = (counter: string): string => `a${counter}`;
 
 /** Key of a meter's item; 0 is the root. */
 export const itemKey = (meterId: string, shard: number): string =>
@@ -41,7 +49,7 @@ const TOMBSTONE = 'x';
 
 export const markOf = ({ minute, period }: Pick<ReservedUnit, 'minute' | 'period'>): string => {
   const kind = Object.keys(LABEL_LENGTHS).find((letter) => LABEL_LENGTHS[letter] === period.length);
-  return `${kind}${minute.toString(36)}`;
+  return `${kind}${(minute - FIRST_MINUTE).toString(36)}`;
 };
 
 export const tombstoneOf = (unit: Pick<ReservedUnit, 'minute' | 'period'>): string =>
@@ -57,7 +65,10 @@ type Mark = {
   period: string;
 };
 
-const minuteIn = (text: string): number => Number.parseInt(text.slice(1), 36);
+/** Marks count minutes from here: four characters until 2029. */
+const FIRST_MINUTE = Date.UTC(2026, 0) / MINUTE_MS;
+
+const minuteIn = (text: string): number => FIRST_MINUTE + Number.parseInt(text.slice(1), 36);
 
 /** Periods by the texts of marks, of which a minute has three at most: the text of a date takes 1 us. */
 const periodIn = oncePer(createLruCache<string>(100), (text) => {
@@ -116,6 +127,10 @@ export const numberIn = (item: Item | undefined, name: string): number => {
   const value = item?.[name];
   return typeof value === 'number' ? value : 0;
 };
+
+/** What the item itself counts: without what it has lent, which other items count. */
+export const ownCount = (item: Item | undefined, counter: string): number =>
+  numberIn(item, counter) - numberIn(item, lentName(counter));
 
 /** Value of the `u` mark of a key that was revoked at `now`. */
 export const revokedAt = (now: number): number => -now;
@@ -215,10 +230,10 @@ export const countsIn = (
 ): MeterCounts & { hasStaleMarks: boolean } => {
   const marks = marksIn(item);
   return {
-    minuteCount: numberIn(item, minuteName(minute)),
-    periodCount: numberIn(item, periodName(period)),
+    minuteCount: ownCount(item, minuteName(minute)),
+    periodCount: ownCount(item, periodName(period)),
     reservedCount: reservedIn(marks, period),
-    inFlightCount: numberIn(item, IN_FLIGHT),
+    inFlightCount: ownCount(item, IN_FLIGHT),
     hasStaleMarks: marks.some((mark) => isStale(mark, now)) || expiredKeyEnds(item, now).length > 0,
   };
 };
@@ -253,7 +268,7 @@ export const endedPeriodsIn = (items: Item[], now: number): EndedPeriod[] => {
   return [...new Set(counters)]
     .map((name) => ({
       period: name.slice(1),
-      used: items.reduce((sum, item) => sum + numberIn(item, name), 0),
+      used: items.reduce((sum, item) => sum + ownCount(item, name), 0),
     }))
     .filter(
       ({ period }) =>

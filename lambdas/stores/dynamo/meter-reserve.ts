@@ -90,12 +90,12 @@ export const createReserve = (
   };
 
   /**
-   * Of concurrent reservations that a process's shards refuse, one after another makes room: the next one finds what
+   * Of concurrent reservations of a key that a process's shards refuse, one after another makes room: the next one finds what
    * is left of it, and a limit that one has reached denies those behind it.
    */
   const seekInTurn = async (reservation: Reservation, refused: Refused): Promise<ReserveResult> => {
-    const { meterId, minute, period } = reservation;
-    const name = [meterId, minute, period, limitsText(reservation)].join('|');
+    const { meterId, keyId, minute, period } = reservation;
+    const name = [meterId, keyId, minute, period, limitsText(reservation)].join('|');
     const last = turns.get(name);
     const take = async (): Promise<Sought> => {
       const ahead = await last?.catch(() => undefined);

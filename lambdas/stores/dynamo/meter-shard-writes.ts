@@ -1,8 +1,16 @@
 import type { Reservation } from '../meter-store.ts';
 import type { Grant } from './meter-grants.ts';
-import { EPOCH, FLOOR, type PastCounters } from './meter-item.ts';
-import { LAYOUT, type Layout, limitsText, type PlanLimits, shardsAfter } from './meter-shards.ts';
+import { EPOCH, FLOOR, holdName, holdOf, lentName, type PastCounters } from './meter-item.ts';
+import {
+  LAYOUT,
+  type Layout,
+  limitsText,
+  type PlanLimits,
+  ROOT_NEEDS,
+  shardsAfter,
+} from './meter-shards.ts';
 import { bindReservation, RESERVE } from './meter-writes.ts';
+import { NEEDS } from './needs.ts';
 import type { Bindings, ConditionalWrite } from './table.ts';
 
 /**
@@ -11,9 +19,9 @@ import type { Bindings, ConditionalWrite } from './table.ts';
  *
  *   open, or begin an epoch   root    e + 1; new shards: d = e
  *   join                      shard   e = the root's, all budgets end; its counts stand still
- *   take back                 root    d = e, g = count, a - what g was too high
- *   grant                     root    g + k, a + k, if a leaves room in every limit; the first of a counter: each g
- *   copy                      shard   b = g
+ *   take back                 root    d = e, g = count, a and the counter - what g was too high
+ *   grant                     root    g + k, a and the counter + k, if it leaves room in the limit; the first: each g
+ *   copy                      shard   b = g, ends of keys that the shard lacks
  *   reserve                   shard   as in one item, if each count < b
  */
 type Write = { write: ConditionalWrite; bindings: Bindings };
@@ -21,7 +29,11 @@ type Write = { write: ConditionalWrite; bindings: Bindings };
 /** An attribute that is absent, that compares to a value, or that is absent or compares to it. */
 type Condition =
   | [attribute: string, 'is absent']
-  | [attribute: string, operator: '=' | '< or absent' | '<= or absent', value: unknown];
+  | [
+      attribute: string,
+      operator: '=' | '< or absent' | '<= or absent' | '> or absent',
+      value: unknown,
+    ];
 
 /** A write from the attributes that it changes and the conditions that all hold. */
 const writeOf = (
@@ -104,16 +116,18 @@ const joinNew = (epoch: number, from: number, to: number): [string, number][] =>
 const granting = ({ shards, counter, to }: Grant): [string, number][] =>
   shards.map((shard) => [LAYOUT.grantedName(shard, counter), to]);
 
-const lending = ({ counter, shards, amount }: Grant): [string, number] => [
-  LAYOUT.lentName(counter),
-  amount * shards.length,
+/** What is lent stays counted in the root, as whatever else admits requests there expects. */
+const lend = (counter: string, amount: number): [string, number][] => [
+  [lentName(counter), amount],
+  [counter, amount],
 ];
 
-const leavingRoom = ({ counter, max }: Grant): Condition => [
-  LAYOUT.lentName(counter),
-  '<= or absent',
-  max,
-];
+const lending = ({ counter, shards, amount }: Grant) => lend(counter, amount * shards.length);
+
+const leavingRoom = ({ counter, max }: Grant): Condition => [counter, '<= or absent', max];
+
+/** `RESERVE` writes it into the root of a period that began before the meter was sharded. */
+const holding = (period: string): [string, string] => [holdName(period), holdOf(period)];
 
 /** Begins an epoch with these limits; the first one shards the meter. */
 export const beginEpoch = (
@@ -127,7 +141,9 @@ export const beginEpoch = (
         [LAYOUT.LIMITS, limitsText(limits)],
         [LAYOUT.SINCE, now],
         [LAYOUT.SHARDS, shards],
-        ...(last ? [] : joinNew(1, 0, shards)),
+        ...(last
+          ? []
+          : [[NEEDS, ROOT_NEEDS] satisfies [string, unknown], ...joinNew(1, 0, shards)]),
       ],
     },
     last
@@ -135,20 +151,28 @@ export const beginEpoch = (
           [EPOCH, '=', last.epoch],
           [LAYOUT.SHARDS, '=', shards],
         ]
-      : [[EPOCH, 'is absent']],
+      : [
+          [EPOCH, 'is absent'],
+          [NEEDS, 'is absent'],
+        ],
   );
 
 /** Registers further shards, with what they are granted. */
 export const addShards = (
   { epoch, shards }: Layout,
   to: number,
-  minute: number,
+  { minute, period }: Pick<Reservation, 'minute' | 'period'>,
   grants: Grant[],
 ): Write =>
   writeOf(
     {
-      set: [[LAYOUT.SHARDS, to], ...joinNew(epoch, shards, to), ...grants.flatMap(granting)],
-      add: grants.map(lending),
+      set: [
+        [LAYOUT.SHARDS, to],
+        ...joinNew(epoch, shards, to),
+        ...grants.flatMap(granting),
+        holding(period),
+      ],
+      add: grants.flatMap(lending),
     },
     [
       [EPOCH, '=', epoch],
@@ -177,7 +201,7 @@ export const takeBack = (
           count,
         ]),
       ],
-      add: excess.map((part) => [LAYOUT.lentName(part.counter), -part.excess]),
+      add: excess.flatMap((part) => lend(part.counter, -part.excess)),
     },
     [
       [EPOCH, '=', epoch],
@@ -188,11 +212,11 @@ export const takeBack = (
 /** Grants what a shard lacks for one more request of the minute, and removes what past minutes left. */
 export const grant = (
   shard: number,
-  { epoch, minute }: { epoch: number; minute: number },
+  { epoch, minute, period }: { epoch: number } & Pick<Reservation, 'minute' | 'period'>,
   grants: Grant[],
   past: PastCounters | undefined,
 ): Write => {
-  const set = grants.flatMap(granting);
+  const set: [string, unknown][] = [...grants.flatMap(granting), holding(period)];
   const isUnchanged = ({ counter, from }: Grant): Condition => {
     const granted = LAYOUT.grantedName(shard, counter);
     return from === undefined ? [granted, 'is absent'] : [granted, '=', from];
@@ -200,12 +224,12 @@ export const grant = (
   // Of several shards none has been granted any.
   const isFirst = grants
     .filter(({ shards }) => shards.length > 1)
-    .map(({ counter }): Condition => [LAYOUT.lentName(counter), 'is absent']);
+    .map(({ counter }): Condition => [lentName(counter), 'is absent']);
   return writeOf(
     {
       set: past ? [...set, [FLOOR, past.floor]] : set,
       remove: past?.names ?? [],
-      add: grants.map(lending),
+      add: grants.flatMap(lending),
     },
     [
       [EPOCH, '=', epoch],
@@ -219,20 +243,28 @@ export const grant = (
   );
 };
 
-/** Copies what the root granted to the shard's budgets; a count that is absent becomes 0, so that it compares. */
+/**
+ * Copies what the root granted to the shard's budgets, and the ends of keys that it lacks. A count that is absent becomes
+ * 0, so that it compares.
+ */
 export const copyBudgets = (
   epoch: number,
   budgets: { counter: string; budget: number }[],
+  keyEnds: [string, number][],
 ): Write => {
   const nameOf = (counter: string) => LAYOUT.budgetName(epoch, counter);
   return writeOf(
     {
-      set: budgets.map(({ counter, budget }) => [nameOf(counter), budget]),
+      set: [
+        ...budgets.map(({ counter, budget }): [string, number] => [nameOf(counter), budget]),
+        ...keyEnds,
+      ],
       add: budgets.map(({ counter }) => [counter, 0]),
     },
     [
       [EPOCH, '=', epoch],
       ...budgets.map(({ counter, budget }): Condition => [nameOf(counter), '<= or absent', budget]),
+      ...keyEnds.map(([name, end]): Condition => [name, '> or absent', end]),
     ],
   );
 };

@@ -1,15 +1,20 @@
 import type { EndedPeriod, MeterCounts, Reservation, UsageSnapshot } from '../meter-store.ts';
+import { UnreadableItem } from '../store-unavailable.ts';
 import {
   countsIn,
   EPOCH,
+  holdName,
   IN_FLIGHT,
   isKeyEnded,
   lastUsedName,
+  lentName,
   minuteName,
   numberIn,
+  ownCount,
   periodName,
 } from './meter-item.ts';
 import type { ItemLimits } from './meter-writes.ts';
+import { isUnderstood } from './needs.ts';
 import type { Item } from './table.ts';
 
 /**
@@ -24,13 +29,16 @@ import type { Item } from './table.ts';
  *     d<n>           epoch that shard n has joined
  *     g<n>:<counter> granted to shard n
  *     a<counter>     granted to all shards
+ *     <counter>      a<counter> and what it admitted itself
+ *     needs          [shards]
  *     z<period>      final count of a period that is being forgotten
  *
  * `<counter>` is `r<minute>`, `q<period>` or `n`. Of each counter
  *
- *   count of a shard <= its budget <= g,   a = sum of g,   count of the root + a <= limit at each grant,
+ *   count of a shard <= its budget <= g,   a = sum of g,   counter of the root <= limit at each grant,
  *
- * so that the sum of the counts never exceeds the limit. Grants shrink with what is left, down to one unit, and any
+ * so that the sum of the counts never exceeds the limit. Version 0.1.0 admits requests in the root while its counters are
+ * below the limits, so what is lent is part of them: it denies some too early, and none too late. Grants shrink with what is left, down to one unit, and any
  * process may use any shard's budget: a request is denied only if the sum of the counts has reached a limit. A new
  * epoch begins when the limits change, or when what is left lies in budgets of different shards: it ends all
  * budgets, and each shard joins it with g reduced to its count.
@@ -69,7 +77,6 @@ const SINCE = 't';
 const SHARDS = 's';
 const joinedName = (shard: number): string => `d${shard}`;
 const grantedName = (shard: number, counter: string): string => `g${shard}:${counter}`;
-const lentName = (counter: string): string => `a${counter}`;
 const budgetName = (epoch: number, counter: string): string => `b${epoch}:${counter}`;
 export const finalName = (period: string): string => `z${period}`;
 
@@ -82,7 +89,7 @@ export const finalCountsIn = (root: Item | undefined): EndedPeriod[] =>
 /** Names of a layout's attributes, for the writes. */
 export const LAYOUT = {
   ...{ EPOCH, LIMITS, SINCE, SHARDS },
-  ...{ joinedName, grantedName, lentName, budgetName, finalName },
+  ...{ joinedName, grantedName, budgetName, finalName },
 };
 
 export const limitsText = ({ rpm, quota, concurrency }: PlanLimits): string =>
@@ -97,9 +104,18 @@ const limitsFrom = (text: string): PlanLimits => {
   };
 };
 
-/** Undefined if the meter is not sharded. */
-export const layoutIn = (root: Item | undefined): Layout | undefined =>
-  root?.[SHARDS] === undefined
+/** Of a sharded meter's root. */
+export const ROOT_NEEDS = ['shards'];
+
+/** @throws UnreadableItem if the root has another layout */
+export const requireKnownLayout = (root: Item | undefined): void => {
+  if (root && !isUnderstood(root, ROOT_NEEDS)) throw new UnreadableItem('meter');
+};
+
+/** Undefined if the meter is not sharded. @throws UnreadableItem */
+export const layoutIn = (root: Item | undefined): Layout | undefined => {
+  requireKnownLayout(root);
+  return root?.[SHARDS] === undefined
     ? undefined
     : {
         epoch: numberIn(root, EPOCH),
@@ -107,6 +123,7 @@ export const layoutIn = (root: Item | undefined): Layout | undefined =>
         limits: limitsFrom(String(root[LIMITS])),
         since: numberIn(root, SINCE),
       };
+};
 
 /** The numbers of the shards after `from`. */
 export const shardsAfter = (from: number, to: number): number[] =>
@@ -155,7 +172,9 @@ export const budgetsIn = (
 export const periodNamesIn = (item: Item, period: string): string[] =>
   Object.keys(item).filter(
     (name) =>
-      name === finalName(period) || name.replace(/^(?:a|g\d+:|b\d+:)/, '') === periodName(period),
+      name === finalName(period) ||
+      name === holdName(period) ||
+      name.replace(/^(?:a|g\d+:|b\d+:)/, '') === periodName(period),
   );
 
 /** The state of a meter, from all its items. */
@@ -193,7 +212,7 @@ export const estimateCounts = (
     const left = numberIn(item, budgetName(numberIn(root, EPOCH), counter)) - count;
     const lent = root[lentName(counter)];
     const used = lent === undefined ? count * shards : Number(lent) - left * shards;
-    return numberIn(root, counter) + Math.max(count, used);
+    return ownCount(root, counter) + Math.max(count, used);
   };
   return {
     minuteCount: estimate(minuteName(reservation.minute)),

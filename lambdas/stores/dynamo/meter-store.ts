@@ -17,6 +17,7 @@ import {
   keyEndName,
   markOf,
   numberIn,
+  ownCount,
   periodName,
   revokedAt,
   staleMarksIn,
@@ -194,7 +195,7 @@ const createPeriods = (
       if (shards.length > 0) {
         // A crash between two items must not change what is read next time.
         for (const period of periods) {
-          const used = items.reduce((sum, item) => sum + numberIn(item, periodName(period)), 0);
+          const used = items.reduce((sum, item) => sum + ownCount(item, periodName(period)), 0);
           const { write, bindings } = fixPeriod(period, used);
           await table.apply(meterId, write, bindings);
         }

@@ -2,6 +2,8 @@ import type { Reservation, ReservedUnit } from '../meter-store.ts';
 import {
   EPOCH,
   FLOOR,
+  holdName,
+  holdOf,
   IN_FLIGHT,
   keyEndName,
   lastUsedName,
@@ -13,6 +15,7 @@ import {
   type StaleMarks,
   tombstoneOf,
 } from './meter-item.ts';
+import { NEEDS } from './needs.ts';
 import type { Bindings, ConditionalWrite } from './table.ts';
 
 /**
@@ -35,10 +38,11 @@ import type { Bindings, ConditionalWrite } from './table.ts';
  * dead processes and counters of past minutes raises the floor to their minute, and a reserve at or below the
  * floor fails: no copy of any write ever meets an item that has forgotten its request. A limit of 0 is decided
  * before `RESERVE`: `attribute_not_exists` would admit one request. An item with an epoch is the root of a sharded
- * meter, which admits no requests (meter-shards.ts).
+ * meter, which admits no requests (meter-shards.ts); one with `needs` has that layout or one of a later version.
  */
 export const RESERVE: ConditionalWrite = {
-  update: 'SET #mark = :open, #lastUsed = :now ADD #minute :one, #period :one, #inFlight :one',
+  update:
+    'SET #mark = :open, #lastUsed = :now, #hold = :hold ADD #minute :one, #period :one, #inFlight :one',
   condition: [
     'attribute_not_exists(#mark)',
     '(attribute_not_exists(#floor) OR #floor < :minute)',
@@ -47,6 +51,7 @@ export const RESERVE: ConditionalWrite = {
     '(attribute_not_exists(#minute) OR #minute < :rpm)',
     '(attribute_not_exists(#inFlight) OR #inFlight < :concurrency)',
     'attribute_not_exists(#epoch)',
+    'attribute_not_exists(#needs)',
   ].join(' AND '),
 };
 
@@ -250,11 +255,14 @@ export const bindReservation = (reservation: Reservation, marks: number) => {
       ...names,
       '#keyEnd': keyEndName(keyId),
       '#lastUsed': lastUsedName(keyId),
+      '#hold': holdName(reservation.period),
       '#epoch': EPOCH,
+      '#needs': NEEDS,
     },
     values: {
       ...values,
       ':now': now,
+      ':hold': holdOf(reservation.period),
       ':minute': minute,
       ':quota': quota,
       ':rpm': rpm,

@@ -54,7 +54,7 @@ const command = (
     const look = reservationIn(model, real, { id: 0, key: 0 });
     expect(await real.observer.readUsage(look)).toMatchObject(model.standing(look));
     const item = await real.readItem();
-    const counters = Object.entries(item).filter(([name]) => /^[qrn]/.test(name));
+    const counters = Object.entries(item).filter(([name]) => /^(?:[qr]|n$)/.test(name));
     expect(Math.min(0, ...counters.map(([, value]) => Number(value)))).toBe(0);
     checkFloor(model, Number(item.f ?? 0));
   },
