@@ -18,7 +18,8 @@ export type Key = ReturnType<typeof publicKey>;
 /** A new key, or a successor; the only responses that contain the key itself. */
 export type NewKey = Key & { key: string };
 export type Project = ReturnType<typeof publicProject>;
-export type Plan = StoredPlan;
+/** Of an unreadable one, which a later version wrote, only the id is known. */
+export type Plan = StoredPlan & { unreadable?: true };
 export type { CallOutcome, KeyUsage };
 
 export type UsageSums = ReturnType<ReturnType<typeof createUsageGroups>['total']>;

@@ -112,7 +112,7 @@ export const statusOf = ({
 }: KeyRow): { text: string; tone: string } => {
   if (isEnded({ status })) return { text: status, tone: 'off' };
   if (pending && Date.now() < pending.until) return { text: `${pending.change}…`, tone: 'warn' };
-  if (status === 'paused') return { text: 'paused', tone: 'warn' };
+  if (status !== 'active') return { text: status, tone: 'warn' };
   if (successor !== undefined) return { text: 'replaced', tone: 'warn' };
   if (counts?.remaining === 0) return { text: 'used up', tone: 'warn' };
   if (counts && isUnused(counts.last_used_at ?? createdAt)) return { text: 'unused', tone: 'off' };

@@ -86,11 +86,15 @@ type Opened = { kind: 'create' } | { kind: 'edit' | 'delete'; plan: Plan };
 
 const COLUMNS: Column<Plan>[] = [
   { title: 'Plan', cell: ({ id }) => <strong class="clip">{id}</strong> },
-  { title: 'A minute', kind: 'number', cell: ({ rpm }) => count(rpm) },
+  {
+    title: 'A minute',
+    kind: 'number',
+    cell: ({ rpm, unreadable }) => (unreadable ? 'unreadable' : count(rpm)),
+  },
   {
     title: 'Quota',
     kind: 'number',
-    cell: ({ quota, period }) => `${count(quota)} a ${period}`,
+    cell: ({ quota, period, unreadable }) => (unreadable ? '' : `${count(quota)} a ${period}`),
   },
   {
     title: 'At a time',

@@ -9,7 +9,7 @@ import { readBody } from '../http/read-body.ts';
 import type { HttpEvent } from '../http/read-event.ts';
 import type { InvocationContext, PlatformResponse, Received } from '../http/stages.ts';
 import { callerProtocols } from '../protocols/protocols.ts';
-import { StoreUnavailable } from '../stores/store-unavailable.ts';
+import { StoreUnavailable, UnreadableItem } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
 import { apiError, invalidRequest, notFound } from '../support/errors.ts';
 import type { RandomBytes } from '../support/ids.ts';
@@ -79,13 +79,15 @@ export const requireRole = (routed: AdminRouted): Authorized => {
   return { ...routed, isAuthorized: true };
 };
 
+const reasonOf = (cause: StoreUnavailable, isChange: boolean): string => {
+  if (cause instanceof UnreadableItem) return cause.message;
+  return isChange
+    ? 'Storage unavailable; the change may or may not have been applied. Check before retrying.'
+    : 'Storage unavailable. Retry.';
+};
+
 const storageUnavailable = (cause: StoreUnavailable, isChange: boolean) =>
-  apiError(
-    isChange
-      ? 'Storage unavailable; the change may or may not have been applied. Check before retrying.'
-      : 'Storage unavailable. Retry.',
-    { status: 503, cause },
-  );
+  apiError(reasonOf(cause, isChange), { status: 503, cause });
 
 /** Reads the body and runs the operation; what it changes is kept by the audit. @throws ApiError */
 export const createOperate =

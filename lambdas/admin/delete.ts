@@ -27,7 +27,7 @@ export const deleteHandlers = ({ projects, plans, keys, clock }: Parts) => {
   const usableKeys = async (projectId: string): Promise<KeyRecord[]> => {
     const now = clock.now();
     const all = await listOf(keys.readKeys(projectId));
-    return all.filter((record) => ['active', 'paused'].includes(statusAt(record, now)));
+    return all.filter((record) => !['revoked', 'expired'].includes(statusAt(record, now)));
   };
 
   /** Its history, requests and audit remain, and its id is not used again. */

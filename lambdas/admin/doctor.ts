@@ -8,6 +8,7 @@ import type { MeterStore } from '../stores/meter-store.ts';
 import type { PlanStore } from '../stores/plan-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
 import type { RecordStore } from '../stores/record-store.ts';
+import { UnreadableItem } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
 import { dayOf, formatInstant } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
@@ -116,8 +117,11 @@ const checkPlans = async ({ models, plans }: DoctorParts): Promise<Check[]> => {
   if (all.length === 0)
     return [warning('plans', 'plans', 'There is no plan: no key can be created.')];
   const ids = models.map(({ id }) => id);
-  const found = all.flatMap(({ id, models: allowed = [] }) => {
-    const unknown = allowed.filter((name) => !ids.includes(name));
+  const found = all.flatMap((plan) => {
+    const { id } = plan;
+    if ('unreadable' in plan)
+      return [failed('plans', `plan ${id}`, new UnreadableItem('plan').message)];
+    const unknown = (plan.models ?? []).filter((name) => !ids.includes(name));
     const reason = `names models that the catalog does not have: ${unknown.join(', ')}`;
     return unknown.length > 0 ? [failed('plans', `plan ${id}`, reason)] : [];
   });

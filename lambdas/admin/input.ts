@@ -183,7 +183,7 @@ const KEY_ID = /^key_\w{1,40}$/;
 export const KeyQuery = z.strictObject({
   /** Part of a name, an id or the first characters, in any case. */
   q: z.string().max(100).exactOptional(),
-  status: z.enum(['active', 'paused', 'expired', 'revoked']).exactOptional(),
+  status: z.enum(['active', 'paused', 'expired', 'revoked', 'unreadable']).exactOptional(),
   limit: z.coerce.number().int().min(1).max(1_000).default(1_000),
   cursor: z
     .string()

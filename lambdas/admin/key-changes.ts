@@ -1,8 +1,9 @@
-import type { KeyLifecycle } from '../keys/lifecycle.ts';
+import type { KeyLifecycle, KeyRef } from '../keys/lifecycle.ts';
 import type { Action } from '../stores/audit-store.ts';
 import type { KeyChange, KeyRecord } from '../stores/key-store.ts';
 import type { Plan, PlanStore } from '../stores/plan-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
+import { UnreadableItem } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
@@ -31,16 +32,23 @@ export const requirePlan = async (
   throw invalidRequest(`plan: unknown plan '${id}'.`, { param: 'plan' });
 };
 
+/** A key that can be changed. @throws ApiError 404, UnreadableItem */
+export const requireKey = async (
+  lifecycle: Pick<KeyLifecycle, 'find'>,
+  ref: KeyRef,
+): Promise<KeyRecord> => {
+  const record = await lifecycle.find(ref);
+  if (!record) throw keyNotFound(ref.projectId, ref.keyId);
+  if (record.status === 'unreadable') throw new UnreadableItem('key');
+  return record;
+};
+
 type Parameters = AdminRequest['parameters'];
 
 /** Changes of a key that keep its secret and its counters; they apply within 15 seconds. */
 export const keyChangeHandlers = ({ lifecycle, plans, projects, checkModels, clock }: Parts) => {
-  /** @throws ApiError 404 */
-  const require = async ({ project = '', key = '' }: Parameters): Promise<KeyRecord> => {
-    const record = await lifecycle.find({ projectId: project, keyId: key });
-    if (record) return record;
-    throw keyNotFound(project, key);
-  };
+  const require = ({ project = '', key = '' }: Parameters): Promise<KeyRecord> =>
+    requireKey(lifecycle, { projectId: project, keyId: key });
 
   const apply = async (action: Action, record: KeyRecord, change: KeyChange) => {
     const changed = await lifecycle.change(record, change);

@@ -15,7 +15,7 @@ import {
   type Rotation,
   readQuery,
 } from './input.ts';
-import { requirePlan } from './key-changes.ts';
+import { requireKey, requirePlan } from './key-changes.ts';
 import { checkKeyLimits } from './key-limits.ts';
 import type { AdminChange, AdminOperation } from './operation.ts';
 import { readPage } from './page.ts';
@@ -135,8 +135,7 @@ export const keyHandlers = (parts: Parts) => {
     const { overlap, expires_at: expiresAt } = input;
     requireFuture(expiresAt, clock.now());
     const rotation = { overlapMs: OVERLAPS_MS[overlap], ...omitUndefined({ expiresAt }) };
-    const found = await lifecycle.find({ projectId: project, keyId });
-    if (!found) throw keyNotFound(project, keyId);
+    const found = await requireKey(lifecycle, { projectId: project, keyId });
     await admitKey({ projectId: project, planId: found.planId, keyId, isSuccessor: true });
     const rotated = await lifecycle.rotate({ projectId: project, keyId, ...rotation });
     if (!rotated) {

@@ -10,9 +10,14 @@ import type { AdminChange, AdminOperation } from './operation.ts';
 import { type Identity, maySee, projectNotFound } from './roles.ts';
 
 /** A project as the admin API returns it. */
-export const publicProject = ({ id, name, createdAt, plans, maxKeys, deletedAt }: Project) => ({
+export const publicProject = ({ id, createdAt, deletedAt, maxKeys, ...project }: Project) => ({
   id,
-  ...omitUndefined({ name, plans, max_keys: maxKeys }),
+  ...omitUndefined({
+    name: project.name,
+    plans: project.plans,
+    max_keys: maxKeys,
+    unreadable: project.unreadable,
+  }),
   created_at: formatInstant(createdAt),
   ...(deletedAt !== undefined && { deleted_at: formatInstant(deletedAt) }),
 });

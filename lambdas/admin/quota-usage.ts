@@ -3,8 +3,9 @@ import { periodOf } from '../metering/limits.ts';
 import { createReadSnapshot, createReaper } from '../metering/quota-usage.ts';
 import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { MeterStore, UsageSnapshot } from '../stores/meter-store.ts';
-import type { Plan, PlanStore } from '../stores/plan-store.ts';
+import type { Plan, PlanStore, UnreadablePlan } from '../stores/plan-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
+import { UnreadableItem } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
 import { formatInstant, minuteOf } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
@@ -39,9 +40,10 @@ const countsOf = (
   ...(lastUsedAt !== undefined && { last_used_at: formatInstant(lastUsedAt) }),
 });
 
-/** A row of `list`; without the counts if the plan does not exist. */
+/** A row of `list`; without the counts if the plan does not exist, or a later version wrote it or the meter. */
 export type KeyUsage = Pick<ReturnType<typeof publicKey>, 'id' | 'name' | 'status' | 'plan'> & {
   meter: string;
+  unreadable?: true;
 } & Partial<ReturnType<typeof countsOf>>;
 
 /**
@@ -58,21 +60,23 @@ export const usageHandlers = (parts: Parts) => {
 
   const rowOf = async (
     record: KeyRecord,
-    plan: Plan | undefined,
+    plan: Plan | UnreadablePlan | undefined,
     now: number,
   ): Promise<KeyUsage> => {
     const { id, name, plan: planId, status } = publicKey(record, now);
     const key = { id, ...(name !== undefined && { name }), status, plan: planId };
     const { meterId, keyId } = record;
-    if (!plan) return { ...key, meter: meterId };
-    const snapshot = await readSnapshot({
-      meterId,
-      keyId,
-      minute: minuteOf(now),
-      period: periodOf(plan.period, now).label,
-      now,
-    });
-    return { ...key, meter: meterId, ...countsOf(limitPlan(plan, record), snapshot, now) };
+    const row = { ...key, meter: meterId };
+    if (!plan) return row;
+    if ('unreadable' in plan) return { ...row, unreadable: true };
+    const period = periodOf(plan.period, now).label;
+    try {
+      const snapshot = await readSnapshot({ meterId, keyId, minute: minuteOf(now), period, now });
+      return { ...row, ...countsOf(limitPlan(plan, record), snapshot, now) };
+    } catch (error) {
+      if (error instanceof UnreadableItem) return { ...row, unreadable: true };
+      throw error;
+    }
   };
 
   /** The keys with these ids; unknown ones are left out. */

@@ -6,7 +6,7 @@ import {
 } from '../stores/history-store.ts';
 import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { MeterStore } from '../stores/meter-store.ts';
-import { listOf } from '../support/async-lists.ts';
+import { forEachAlone, listOf } from '../support/async-lists.ts';
 import { DAY_MS, dayOf } from '../support/clock.ts';
 import { NO_USAGE } from './fold-day.ts';
 
@@ -35,6 +35,7 @@ const meterKeys = (keys: KeyRecord[]): KeyRecord[] => [
 /**
  * Moves the counts of ended periods from the meters of a project into the history. They are written before
  * they are removed, so that a crash between the two repeats the same write.
+ * @throws the first failure, after all meters
  */
 export const closePeriods = async (
   { history, keys, meters }: Parts,
@@ -54,9 +55,14 @@ export const closePeriods = async (
     );
   };
   const all = meterKeys(await keys.listKeys(projectId));
-  for (let index = 0; index < all.length; index += METERS_AT_ONCE) {
-    await Promise.all(all.slice(index, index + METERS_AT_ONCE).map(closeOne));
-  }
+  const groups = Array.from({ length: Math.ceil(all.length / METERS_AT_ONCE) }, (_, index) =>
+    all.slice(index * METERS_AT_ONCE, (index + 1) * METERS_AT_ONCE),
+  );
+  await forEachAlone(groups, async (group) => {
+    const results = await Promise.allSettled(group.map(closeOne));
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed) throw failed.reason;
+  });
 };
 
 /** The last UTC day of a period's label. */

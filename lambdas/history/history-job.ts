@@ -3,6 +3,7 @@ import type { KeyStore } from '../stores/key-store.ts';
 import type { MeterStore } from '../stores/meter-store.ts';
 import type { Project, ProjectStore } from '../stores/project-store.ts';
 import type { RecordStore } from '../stores/record-store.ts';
+import { forEachAlone } from '../support/async-lists.ts';
 import type { Clock } from '../support/clock.ts';
 import { DAY_MS, dayOf, daysBetween, HOUR_MS, monthsBetween } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
@@ -41,7 +42,10 @@ export type HistoryParts = {
 export type HistoryJob = {
   /** Adds the records since the last run to the rows of the open days of all projects. */
   fold(): Promise<void>;
-  /** Folds, closes periods and days that are over, and compares them with the meters; of all projects or of one. */
+  /**
+   * Folds, closes periods and days that are over, and compares them with the meters; of all projects or of one.
+   * @throws the first failure, after all projects: one that fails stops no other
+   */
   run(projectId?: string): Promise<Reconciled[]>;
 };
 
@@ -103,10 +107,7 @@ export const createHistoryJob = (parts: HistoryParts): HistoryJob => {
     log.error('history_differs', { projectId, units, difference });
   };
 
-  const runFor = async (project: Project): Promise<Reconciled[]> => {
-    const now = clock.now();
-    // Before the records: a unit that is settled in between has its record in the next run.
-    await closePeriods(parts, project.id, now);
+  const compare = async (project: Project, now: number): Promise<Reconciled[]> => {
     const closedUntil = dayOf(now - LATE_MS - DAY_MS);
     const { days, next } = await foldDays(parts, { project, closedUntil, now });
     const reconciled: Reconciled[] = [];
@@ -128,14 +129,22 @@ export const createHistoryJob = (parts: HistoryParts): HistoryJob => {
 
   return {
     fold: async () => {
-      for (const project of await projects.listProjects()) await foldProject(project);
+      await forEachAlone(await projects.listProjects(), foldProject);
     },
     run: async (projectId) => {
       const all: Reconciled[] = [];
-      for (const project of await projects.listProjects()) {
-        if (projectId !== undefined && project.id !== projectId) continue;
-        all.push(...(await runFor(project)));
-      }
+      const wanted = (await projects.listProjects()).filter(
+        ({ id }) => projectId === undefined || id === projectId,
+      );
+      await forEachAlone(wanted, (project) => {
+        const now = clock.now();
+        // Before the records: a unit that is settled in between has its record in the next run.
+        const steps = [
+          () => closePeriods(parts, project.id, now),
+          async () => void all.push(...(await compare(project, now))),
+        ];
+        return forEachAlone(steps, (step) => step());
+      });
       if (projectId === undefined) log.info('history_folded', {});
       return all;
     },

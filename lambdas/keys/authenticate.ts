@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { KeyLimits, KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { Plan, PlanStore } from '../stores/plan-store.ts';
-import { LONGEST_READ_MS, StoreUnavailable } from '../stores/store-unavailable.ts';
+import { LONGEST_READ_MS, StoreUnavailable, UnreadableItem } from '../stores/store-unavailable.ts';
 import { type Clock, withTimeout } from '../support/clock.ts';
 import { type ApiError, apiError, toApiError, unauthenticated } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
@@ -78,17 +78,22 @@ const isSameHash = (one: string, other: string): boolean =>
   one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
 
 /** Why the key cannot be used. */
-const problemOf = ({ status, expiresAt }: KeyRecord, now: number): string | undefined => {
-  if (status === 'revoked') return 'The API key was revoked.';
-  if (status === 'paused') return 'The API key is paused by its operator.';
-  return expiresAt !== undefined && expiresAt <= now ? 'The API key has expired.' : undefined;
+const problemOf = ({ status, expiresAt }: KeyRecord, now: number): ApiError | undefined => {
+  if (status === 'active') {
+    const isExpired = expiresAt !== undefined && expiresAt <= now;
+    return isExpired ? unauthenticated('The API key has expired.') : undefined;
+  }
+  if (status === 'unreadable') return unavailable(new UnreadableItem('key'));
+  return unauthenticated(
+    status === 'paused' ? 'The API key is paused by its operator.' : 'The API key was revoked.',
+  );
 };
 
-/** @throws ApiError 401 */
+/** @throws ApiError 401, or 503 if a later version wrote the key */
 const assertUsable = (record: KeyRecord | undefined, now: number): KeyRecord => {
   if (!record) throw unauthenticated('The API key is invalid.');
   const problem = problemOf(record, now);
-  if (problem !== undefined) throw unauthenticated(problem);
+  if (problem !== undefined) throw problem;
   return record;
 };
 

@@ -1,4 +1,4 @@
-import { LONGEST_READ_MS, StoreUnavailable } from '../stores/store-unavailable.ts';
+import { LONGEST_READ_MS, StoreUnavailable, UnreadableItem } from '../stores/store-unavailable.ts';
 import { type Clock, withTimeout } from '../support/clock.ts';
 import { createLruCache } from '../support/lru-cache.ts';
 
@@ -70,6 +70,8 @@ export const createCachedLookup = <Value>({
     try {
       return keep(id, await find(id), since);
     } catch (error) {
+      // What it permitted before is over.
+      if (error instanceof UnreadableItem) present.delete(id);
       const stale = error instanceof StoreUnavailable ? serveStale(id) : undefined;
       if (!stale) throw error;
       return stale.value;

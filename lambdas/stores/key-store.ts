@@ -13,7 +13,8 @@ export type KeyRecord = KeyLimits & {
   /** Prefix and first characters, for lists. */
   start: string;
   name?: string;
-  status: 'active' | 'paused' | 'revoked';
+  /** `unreadable`: a later version wrote it. It admits no request, and all that can be done with it is to revoke it. */
+  status: 'active' | 'paused' | 'revoked' | 'unreadable';
   /** Milliseconds since the epoch, as all instants here. */
   createdAt: number;
   expiresAt?: number;
@@ -40,7 +41,10 @@ export type KeyStore = {
   readKeys(projectId: string, after?: string): AsyncGenerator<KeyRecord, void, void>;
   /** One key of a project, or undefined. Up to a second behind writes. */
   findKeyById(projectId: string, keyId: string): Promise<KeyRecord | undefined>;
-  /** The record before and after it; undefined, with nothing written, if the key is revoked or does not exist. */
+  /**
+   * The record before and after it; undefined, with nothing written, if the key is revoked or does not exist.
+   * @throws UnreadableItem
+   */
   changeKey(
     hash: string,
     change: KeyChange,

@@ -23,6 +23,9 @@ export type Plan = {
   replay?: ReplayMode;
 };
 
+/** A plan that a later version wrote: its keys are denied with 503. */
+export type UnreadablePlan = { id: string; unreadable: true };
+
 const sameModels = (one: string[] = [], other: string[] = []): boolean =>
   one.length === other.length && one.every((id, index) => id === other[index]);
 
@@ -43,10 +46,11 @@ export type PlanChanged =
 
 /** Implemented by `createDynamoPlanStore` (stores/dynamo/plan-store.ts). @throws StoreUnavailable */
 export type PlanStore = {
+  /** @throws UnreadableItem */
   findPlan(id: string): Promise<Plan | undefined>;
   /** False, with nothing written, if the id is taken. */
   createPlan(plan: Plan): Promise<boolean>;
-  /** Writes what `change` returns for the stored plan, unless another write comes between. */
+  /** Writes what `change` returns for the stored plan, unless another write comes between. @throws UnreadableItem */
   changePlan(id: string, change: (stored: Plan) => Plan): Promise<PlanChanged>;
   /** Creates or replaces. Counters belong to the meter, so a change neither resets nor overdraws them. */
   putPlan(plan: Plan): Promise<void>;
@@ -55,5 +59,5 @@ export type PlanStore = {
   /** Deletes a plan that no key got since `unassignedSince` (ms). */
   deletePlan(id: string, unassignedSince: number): Promise<'deleted' | 'missing' | 'assigned'>;
   /** Every plan, by a table scan: for operators only. */
-  listPlans(): Promise<Plan[]>;
+  listPlans(): Promise<(Plan | UnreadablePlan)[]>;
 };

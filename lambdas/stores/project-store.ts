@@ -16,6 +16,8 @@ export type Project = {
   deletedAt?: number;
   /** What lists of keys may not show yet (keys/admit-key.ts). */
   admitted?: AdmittedKey[];
+  /** Only in lists: a later version wrote it. */
+  unreadable?: true;
 };
 
 export type ProjectChanged =
@@ -29,10 +31,11 @@ export type ProjectChanged =
  * Implemented by `createDynamoProjectStore` (stores/dynamo/project-store.ts). @throws StoreUnavailable
  */
 export type ProjectStore = {
+  /** @throws UnreadableItem */
   findProject(id: string): Promise<Project | undefined>;
   /** False if the id already exists. */
   createProject(project: Project): Promise<boolean>;
-  /** Writes what `change` returns for the stored project, unless another write comes between. */
+  /** Writes what `change` returns for the stored project, unless another write comes between. @throws UnreadableItem */
   changeProject(
     id: string,
     change: (stored: Project) => Project | Promise<Project>,

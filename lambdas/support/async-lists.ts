@@ -18,6 +18,16 @@ export async function* mergeDescending<Item>(
   }
 }
 
+/** Runs `step` for every item, one after another, whichever fails. @throws the first failure, after the last item */
+export const forEachAlone = async <Item>(
+  items: readonly Item[],
+  step: (item: Item) => Promise<void>,
+): Promise<void> => {
+  const failures: unknown[] = [];
+  for (const item of items) await step(item).catch((failure) => failures.push(failure));
+  if (failures.length > 0) throw failures[0];
+};
+
 /** Reads a generator to its end. */
 export const listOf = async <Item>(source: AsyncGenerator<Item, void, void>): Promise<Item[]> => {
   const items: Item[] = [];

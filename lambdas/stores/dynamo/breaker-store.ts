@@ -1,4 +1,4 @@
-import { number, object, parse } from '../../support/schema.ts';
+import { number, object, readIfValid } from '../../support/schema.ts';
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import type { BreakerStore } from '../breaker-store.ts';
 import { type ConditionalWrite, createTable, type TableOptions } from './table.ts';
@@ -37,7 +37,7 @@ export const createDynamoBreakerStore = (options: TableOptions): BreakerStore =>
     readBreaker: async (target) => {
       // Kept for 2 s by its reader; transitions and probes are decided by conditions.
       const item = await table.read(keyOf(target), { mayBeStale: true });
-      return item && parse(StoredBreaker, item, 'A breaker');
+      return readIfValid(StoredBreaker, item);
     },
     transitionBreaker: async (target, { openUntil, openings }, seen) => {
       const values = {

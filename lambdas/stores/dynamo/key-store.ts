@@ -1,8 +1,28 @@
-import { exactOptional, list, number, object, oneOf, parse, string } from '../../support/schema.ts';
+import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
+import {
+  boolean,
+  exactOptional,
+  list,
+  number,
+  object,
+  oneOf,
+  readIfValid,
+  string,
+} from '../../support/schema.ts';
 import { KEYS_BY_PROJECT, PARTITION_KEY } from '../../tables.ts';
 import type { KeyChange, KeyRecord, KeyStore } from '../key-store.ts';
 import type { RouterStores } from '../router-stores.ts';
+import { StoreUnavailable, UnreadableItem } from '../store-unavailable.ts';
+import { isUnderstood } from './needs.ts';
 import { createTable, type Item, type TableOptions } from './table.ts';
+
+const Limits = object({
+  rpm: exactOptional(number),
+  quota: exactOptional(number),
+  concurrency: exactOptional(number),
+  models: exactOptional(list(string)),
+});
+const Restrictions = object({ ...Limits.shape, paused: exactOptional(boolean) });
 
 const StoredKey = object({
   [PARTITION_KEY]: string,
@@ -16,25 +36,82 @@ const StoredKey = object({
   createdAt: number,
   expiresAt: exactOptional(number),
   replacedBy: exactOptional(string),
-  rpm: exactOptional(number),
-  quota: exactOptional(number),
-  concurrency: exactOptional(number),
-  models: exactOptional(list(string)),
+  // A later version may write them as attributes: with `needs`, because 0.1.0 does not know them.
+  ...Limits.shape,
 });
 
 /** Keys of one read of a list. */
 const PAGE = 500;
+/** Attempts of a change while others change the same key; then StoreUnavailable. */
+const MAX_TRIES = 8;
 
-const readKey = (item: Item): KeyRecord => {
-  const { [PARTITION_KEY]: hash, ...record } = parse(StoredKey, item, 'A key');
-  return { hash, ...record };
+/** No plan's id has one. */
+const SEPARATOR = ' ';
+
+/**
+ * Version 0.1.0 knows no restriction of a key, and would admit all its requests. Restrictions are stored behind the id of
+ * the plan, as JSON: there is no such plan, so 0.1.0 returns 503 for this key and lists it, and its rotation keeps them.
+ */
+const storedPlan = ({ planId, status, ...record }: StoredFields): string => {
+  const { rpm, quota, concurrency, models } = record;
+  const paused = status === 'paused' || undefined;
+  const restrictions = omitUndefined({ rpm, quota, concurrency, models, paused });
+  return isEmpty(restrictions) ? planId : planId + SEPARATOR + JSON.stringify(restrictions);
 };
+type StoredFields = Omit<KeyRecord, 'hash'>;
+
+/** In the JSON of a key that is paused. */
+const PAUSED = JSON.stringify({ paused: true }).slice(1, -1);
+
+/** Undefined if it is not valid, or has others than these. */
+const restrictionsIn = (text: string): ReturnType<typeof Restrictions> | undefined => {
+  try {
+    const given: unknown = JSON.parse(text);
+    const read = readIfValid(Restrictions, given);
+    return read && Object.keys(Object(given)).every((name) => name in Restrictions.shape)
+      ? read
+      : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+/** Undefined if it is not valid. */
+const readStored = (item: Item): KeyRecord | undefined => {
+  const stored = isUnderstood(item) ? readIfValid(StoredKey, item) : undefined;
+  if (!stored) return undefined;
+  const { [PARTITION_KEY]: hash, ...record } = stored;
+  const [planId = '', ...rest] = record.planId.split(SEPARATOR);
+  if (rest.length === 0) return { hash, ...record };
+  const restrictions = restrictionsIn(rest.join(SEPARATOR));
+  if (!restrictions) return undefined;
+  const { paused, ...limits } = restrictions;
+  const status = paused && record.status === 'active' ? 'paused' : record.status;
+  return { hash, ...record, ...limits, planId, status };
+};
+
+const textIn = (item: Item, name: string): string => String(item[name] ?? '');
+
+/** What operators see of a key that cannot be used: enough to revoke it. */
+const unreadableKey = (item: Item): KeyRecord => ({
+  hash: textIn(item, PARTITION_KEY),
+  keyId: textIn(item, 'keyId'),
+  projectId: textIn(item, 'projectId'),
+  planId: textIn(item, 'planId').split(SEPARATOR)[0] ?? '',
+  meterId: textIn(item, 'meterId'),
+  start: textIn(item, 'start'),
+  status: item.status === 'revoked' ? 'revoked' : 'unreadable',
+  createdAt: Number(item.createdAt) || 0,
+});
+
+const readKey = (item: Item): KeyRecord => readStored(item) ?? unreadableKey(item);
 
 const REVOKE = { update: 'SET #status = :revoked', condition: 'attribute_exists(#keyId)' };
 
 const REPLACE = {
   update: 'SET #replacedBy = :replacedBy, #expiresAt = :expiresAt',
-  condition: '#status = :active AND (attribute_not_exists(#expiresAt) OR #expiresAt >= :expiresAt)',
+  condition: `#status = :active AND NOT contains(#planId, :paused)
+    AND (attribute_not_exists(#expiresAt) OR #expiresAt >= :expiresAt)`,
 };
 
 /** A `SET` of every field, conditional on the record's absence. */
@@ -49,26 +126,28 @@ const createWrite = (fields: [string, unknown][]) => ({
   },
 });
 
-const CHANGEABLE = '#status IN (:active, :paused)';
+/** The record with the fields of a change; null removes one. */
+const changedRecord = (record: KeyRecord, change: KeyChange): KeyRecord => {
+  const changed = Object.entries({ ...record, ...omitUndefined(change) });
+  return Object.fromEntries(changed.filter(([, value]) => value !== null)) as KeyRecord;
+};
 
-/** Sets the fields of a change, and removes those that are null. */
-const changeWrite = (change: KeyChange) => {
-  const fields = Object.entries(change).filter(([, value]) => value !== undefined);
-  const sets = fields.filter(([, value]) => value !== null);
-  const removes = fields.filter(([, value]) => value === null);
-  const update = [
-    ...(sets.length > 0 ? [`SET ${sets.map(([name]) => `#${name} = :${name}`).join(', ')}`] : []),
-    ...(removes.length > 0 ? [`REMOVE ${removes.map(([name]) => `#${name}`).join(', ')}`] : []),
-  ].join(' ');
-  const names = Object.fromEntries(fields.map(([name]) => [`#${name}`, name]));
-  const values = Object.fromEntries(sets.map(([name, value]) => [`:${name}`, value]));
-  return {
-    write: { update, condition: CHANGEABLE },
-    bindings: {
-      names: { ...names, '#status': 'status' },
-      values: { ...values, ':active': 'active', ':paused': 'paused' },
-    },
-  };
+const CHANGE = {
+  update: `SET #planId = :planId, #status = :active REMOVE ${Object.keys(Limits.shape)
+    .map((name) => `#${name}`)
+    .join(', ')}`,
+  // Otherwise another write has replaced the plan or the restrictions since they were read.
+  condition: '#status IN (:active, :paused) AND #planId = :seen',
+};
+const CHANGE_NAMED = { ...CHANGE, update: CHANGE.update.replace('SET', 'SET #name = :name,') };
+const CHANGE_UNNAMED = { ...CHANGE, update: CHANGE.update.replace('REMOVE', 'REMOVE #name,') };
+const NAMES = Object.fromEntries(
+  ['planId', 'status', 'name', ...Object.keys(Limits.shape)].map((name) => [`#${name}`, name]),
+);
+
+const writeOf = ({ name }: KeyChange) => {
+  if (name === undefined) return CHANGE;
+  return name === null ? CHANGE_UNNAMED : CHANGE_NAMED;
 };
 
 /** What the router reads of the keys table. */
@@ -92,7 +171,10 @@ export const createDynamoKeyStore = (options: TableOptions): KeyStore => {
   return {
     ...createDynamoKeyReader(options),
     createKey: async ({ hash, ...record }) => {
-      const fields = Object.entries(record).filter(([, value]) => value !== undefined);
+      const { rpm: _, quota: __, concurrency: ___, models: ____, ...plain } = record;
+      const status = record.status === 'paused' ? 'active' : record.status;
+      const stored = { ...plain, status, planId: storedPlan(record) };
+      const fields = Object.entries(stored).filter(([, value]) => value !== undefined);
       const { write, bindings } = createWrite(fields);
       const { applied } = await table.apply(hash, write, bindings);
       if (applied) return true;
@@ -115,11 +197,26 @@ export const createDynamoKeyStore = (options: TableOptions): KeyStore => {
       return item && readKey(item);
     },
     changeKey: async (hash, change) => {
-      const before = await table.read(hash);
-      if (!before) return undefined;
-      const { write, bindings } = changeWrite(change);
-      const { applied, item } = await table.apply(hash, write, bindings);
-      return applied && item ? { before: readKey(before), after: readKey(item) } : undefined;
+      for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+        const stored = await table.read(hash);
+        if (!stored) return undefined;
+        const before = readKey(stored);
+        if (before.status === 'revoked') return undefined;
+        if (before.status === 'unreadable') throw new UnreadableItem('key');
+        const values = {
+          ':planId': storedPlan(changedRecord(before, change)),
+          ':name': change.name,
+          ':seen': stored.planId,
+          ':active': 'active',
+          ':paused': 'paused',
+        };
+        const { applied, item } = await table.apply(hash, writeOf(change), {
+          names: NAMES,
+          values,
+        });
+        if (applied && item) return { before, after: readKey(item) };
+      }
+      throw new StoreUnavailable('The key changed faster than it could be read.');
     },
     revokeKey: async (hash) => {
       const { applied } = await table.apply(hash, REVOKE, {
@@ -130,8 +227,18 @@ export const createDynamoKeyStore = (options: TableOptions): KeyStore => {
     },
     replaceKey: async (hash, { replacedBy, expiresAt }) => {
       const { applied } = await table.apply(hash, REPLACE, {
-        names: { '#status': 'status', '#replacedBy': 'replacedBy', '#expiresAt': 'expiresAt' },
-        values: { ':active': 'active', ':replacedBy': replacedBy, ':expiresAt': expiresAt },
+        names: {
+          '#status': 'status',
+          '#planId': 'planId',
+          '#replacedBy': 'replacedBy',
+          '#expiresAt': 'expiresAt',
+        },
+        values: {
+          ':active': 'active',
+          ':paused': PAUSED,
+          ':replacedBy': replacedBy,
+          ':expiresAt': expiresAt,
+        },
       });
       return applied;
     },

@@ -1,7 +1,23 @@
-import { exactOptional, list, number, object, oneOf, parse, string } from '../../support/schema.ts';
+import {
+  exactOptional,
+  list,
+  number,
+  object,
+  oneOf,
+  readIfValid,
+  string,
+} from '../../support/schema.ts';
 import { PARTITION_KEY } from '../../tables.ts';
-import { isSamePlan, type Plan, type PlanStore, REPLAY_MODES } from '../plan-store.ts';
+import {
+  isSamePlan,
+  type Plan,
+  type PlanStore,
+  REPLAY_MODES,
+  type UnreadablePlan,
+} from '../plan-store.ts';
 import type { RouterStores } from '../router-stores.ts';
+import { UnreadableItem } from '../store-unavailable.ts';
+import { isUnderstood } from './needs.ts';
 import { createTable, type Item, type TableOptions } from './table.ts';
 
 const StoredPlan = object({
@@ -16,8 +32,14 @@ const StoredPlan = object({
   revision: exactOptional(number),
 });
 
+/** Undefined if a later version wrote what this one does not understand. */
+const readStored = (item: Item) => (isUnderstood(item) ? readIfValid(StoredPlan, item) : undefined);
+
+/** @throws UnreadableItem */
 const readPlan = (item: Item): Plan => {
-  const { [PARTITION_KEY]: id, revision: _, ...plan } = parse(StoredPlan, item, 'A plan');
+  const stored = readStored(item);
+  if (!stored) throw new UnreadableItem('plan');
+  const { [PARTITION_KEY]: id, revision: _, ...plan } = stored;
   return { id, ...plan };
 };
 
@@ -34,17 +56,19 @@ const writeOf = (plan: Plan) => {
   return { update: `${SET}${assignments}${removal && ` REMOVE ${removal}`}` };
 };
 
-const ABSENT = 'attribute_not_exists(#rpm)';
-const SAME_REVISION = 'attribute_exists(#rpm) AND #revision = :revision';
-const NO_REVISION = 'attribute_exists(#rpm) AND attribute_not_exists(#revision)';
+const ABSENT = 'attribute_not_exists(#rpm) OR #rpm < :zero';
+const SAME_REVISION = '#rpm >= :zero AND #revision = :revision';
+const NO_REVISION = '#rpm >= :zero AND attribute_not_exists(#revision)';
 
-const ASSIGN = { update: 'SET #assignedAt = :now', condition: 'attribute_exists(#rpm)' };
+const ASSIGN = { update: 'SET #assignedAt = :now', condition: '#rpm >= :zero' };
 
-/** What remains is the revision: a plan of the same id can be created again. */
+/**
+ * What remains is the revision, with which a plan of the same id can be created again, and what version 0.1.0 requires of
+ * every plan: it lists the plan, and admits no request by it.
+ */
 const DELETE = {
-  update: 'REMOVE #rpm, #quota, #period, #concurrency, #models, #replay, #assignedAt',
-  condition:
-    'attribute_exists(#rpm) AND (attribute_not_exists(#assignedAt) OR #assignedAt < :since)',
+  update: 'SET #rpm = :none, #quota = :none REMOVE #concurrency, #models, #replay, #assignedAt',
+  condition: '#rpm >= :zero AND (attribute_not_exists(#assignedAt) OR #assignedAt < :since)',
 };
 
 const NAMES = {
@@ -58,7 +82,12 @@ const NAMES = {
   '#assignedAt': 'assignedAt',
 };
 
-const isPlan = (item: Item | undefined): item is Item => item?.rpm !== undefined;
+/** Of a deleted plan only its revision remains, or a rate below 0. */
+const isPlan = (item: Item | undefined): item is Item =>
+  item?.rpm !== undefined && !(Number(item.rpm) < 0);
+
+const listed = (item: Item): Plan | UnreadablePlan =>
+  readStored(item) ? readPlan(item) : { id: String(item[PARTITION_KEY]), unreadable: true };
 
 /** What the router reads of the plans table. */
 export const createDynamoPlanReader = (options: TableOptions): RouterStores['plans'] => {
@@ -75,7 +104,7 @@ export const createDynamoPlanReader = (options: TableOptions): RouterStores['pla
 export const createDynamoPlanStore = (options: TableOptions): PlanStore => {
   const table = createTable(options);
 
-  const put = (plan: Plan, condition?: string, revision?: number) => {
+  const put = (plan: Plan, condition?: string, revision?: unknown) => {
     const { id, rpm, quota, period, concurrency, models, replay } = plan;
     const write = writeOf(plan);
     return table.apply(id, condition === undefined ? write : { ...write, condition }, {
@@ -95,7 +124,7 @@ export const createDynamoPlanStore = (options: TableOptions): PlanStore => {
   };
 
   /** A copy that the table sent twice finds its own write, which counts as applied. */
-  const putIf = async (plan: Plan, condition: string, revision?: number): Promise<boolean> => {
+  const putIf = async (plan: Plan, condition: string, revision?: unknown): Promise<boolean> => {
     const { applied, mayBeDuplicated, item } = await put(plan, condition, revision);
     if (applied || !mayBeDuplicated) return applied;
     const stored = item ?? (await table.read(plan.id));
@@ -108,8 +137,8 @@ export const createDynamoPlanStore = (options: TableOptions): PlanStore => {
     changePlan: async (id, change) => {
       const item = await table.read(id);
       if (!isPlan(item)) return { outcome: 'missing' };
-      const { revision } = parse(StoredPlan, item, 'A plan');
       const before = readPlan(item);
+      const { revision } = item;
       const plan = change(before);
       const condition = revision === undefined ? NO_REVISION : SAME_REVISION;
       const isChanged = await putIf(plan, condition, revision);
@@ -119,14 +148,15 @@ export const createDynamoPlanStore = (options: TableOptions): PlanStore => {
       await put(plan);
     },
     assignPlan: async (id, now) =>
-      (await table.apply(id, ASSIGN, { names: NAMES, values: { ':now': now } })).applied,
+      (await table.apply(id, ASSIGN, { names: NAMES, values: { ':now': now, ':zero': 0 } }))
+        .applied,
     deletePlan: async (id, since) => {
-      const bindings = { names: NAMES, values: { ':since': since } };
+      const bindings = { names: NAMES, values: { ':since': since, ':zero': 0, ':none': -1 } };
       const { applied, mayBeDuplicated } = await table.apply(id, DELETE, bindings);
       if (applied) return 'deleted';
       if (isPlan(await table.read(id))) return 'assigned';
       return mayBeDuplicated ? 'deleted' : 'missing';
     },
-    listPlans: async () => (await table.scan()).filter(isPlan).map(readPlan),
+    listPlans: async () => (await table.scan()).filter(isPlan).map(listed),
   };
 };

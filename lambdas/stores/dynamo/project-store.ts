@@ -1,6 +1,8 @@
 import * as z from 'zod/mini';
 import { PARTITION_KEY } from '../../tables.ts';
 import type { Project, ProjectStore } from '../project-store.ts';
+import { UnreadableItem } from '../store-unavailable.ts';
+import { isUnderstood } from './needs.ts';
 import { createTable, type Item, type TableOptions } from './table.ts';
 
 const StoredProject = z.object({
@@ -15,9 +17,21 @@ const StoredProject = z.object({
   revision: z.exactOptional(z.number()),
 });
 
+const listed = (item: Item): Project => {
+  const { success, data } = StoredProject.safeParse(item);
+  if (success && isUnderstood(item)) {
+    const { [PARTITION_KEY]: id, revision: _, ...project } = data;
+    return { id, ...project };
+  }
+  const createdAt = Number(item.createdAt) || 0;
+  return { id: String(item[PARTITION_KEY]), createdAt, unreadable: true };
+};
+
+/** @throws UnreadableItem */
 const readProject = (item: Item): Project => {
-  const { [PARTITION_KEY]: id, revision: _, ...project } = StoredProject.parse(item);
-  return { id, ...project };
+  const project = listed(item);
+  if (project.unreadable) throw new UnreadableItem('project');
+  return project;
 };
 
 const OPTIONAL = ['name', 'plans', 'maxKeys', 'deletedAt', 'admitted'] as const;
@@ -85,6 +99,6 @@ export const createDynamoProjectStore = (options: TableOptions): ProjectStore =>
       return isChanged ? { outcome: 'changed', before, after } : { outcome: 'conflict' };
     },
     listProjects: async () =>
-      (await table.scan()).map(readProject).toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+      (await table.scan()).map(listed).toSorted((a, b) => (a.id < b.id ? -1 : 1)),
   };
 };
