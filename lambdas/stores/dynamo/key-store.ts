@@ -61,7 +61,7 @@ const storedPlan = ({ planId, status, ...record }: StoredFields): string => {
 type StoredFields = Omit<KeyRecord, 'hash'>;
 
 /** In the JSON of a key that is paused. */
-const PAUSED = JSON.stringify({ paused: true }).slice(1, -1);
+const PAUSED = '"paused":true';
 
 /** Undefined if it is not valid, or has others than these. */
 const restrictionsIn = (text: string): ReturnType<typeof Restrictions> | undefined => {
@@ -132,23 +132,22 @@ const changedRecord = (record: KeyRecord, change: KeyChange): KeyRecord => {
   return Object.fromEntries(changed.filter(([, value]) => value !== null)) as KeyRecord;
 };
 
-const CHANGE = {
-  update: `SET #planId = :planId, #status = :active REMOVE ${Object.keys(Limits.shape)
-    .map((name) => `#${name}`)
-    .join(', ')}`,
-  // Otherwise another write has replaced the plan or the restrictions since they were read.
-  condition: '#status IN (:active, :paused) AND #planId = :seen',
+const NAMES = {
+  '#planId': 'planId',
+  '#status': 'status',
+  '#name': 'name',
+  '#rpm': 'rpm',
+  '#quota': 'quota',
+  '#concurrency': 'concurrency',
+  '#models': 'models',
 };
-const CHANGE_NAMED = { ...CHANGE, update: CHANGE.update.replace('SET', 'SET #name = :name,') };
-const CHANGE_UNNAMED = { ...CHANGE, update: CHANGE.update.replace('REMOVE', 'REMOVE #name,') };
-const NAMES = Object.fromEntries(
-  ['planId', 'status', 'name', ...Object.keys(Limits.shape)].map((name) => [`#${name}`, name]),
-);
 
-const writeOf = ({ name }: KeyChange) => {
-  if (name === undefined) return CHANGE;
-  return name === null ? CHANGE_UNNAMED : CHANGE_NAMED;
-};
+/** Fails if another write has replaced the plan or the restrictions since they were read. */
+const changeWrite = ({ name }: KeyChange) => ({
+  update: `SET #planId = :planId, #status = :active${typeof name === 'string' ? ', #name = :name' : ''}
+    REMOVE #rpm, #quota, #concurrency, #models${name === null ? ', #name' : ''}`,
+  condition: '#status IN (:active, :paused) AND #planId = :seen',
+});
 
 /** What the router reads of the keys table. */
 export const createDynamoKeyReader = (options: TableOptions): RouterStores['keys'] => {
@@ -210,7 +209,7 @@ export const createDynamoKeyStore = (options: TableOptions): KeyStore => {
           ':active': 'active',
           ':paused': 'paused',
         };
-        const { applied, item } = await table.apply(hash, writeOf(change), {
+        const { applied, item } = await table.apply(hash, changeWrite(change), {
           names: NAMES,
           values,
         });
