@@ -19,9 +19,10 @@ const paths = Object.keys(sources);
  * 4 its group commit, 6 the HTTP client, which takes a fifth of a first request's CPU away, 2 the timers and the
  * lists of bytes, 13 the edits of received bytes and numbers as they were written, 9 the tools that machines of callers run,
  * 12 the relay of responses, 6 the table of what other protocols lack, 9 sessions of prompt caches and why a hit was lost,
- * 9 their marks, a stable prefix and what callers state about them, 2 gzip for callers and one line of the log, 4 what providers bill by kind.
+ * 9 their marks, a stable prefix and what callers state about them, 2 gzip for callers and one line of the log, 4 what providers bill by kind,
+ * 2 what other releases write and read.
  */
-const BUDGET_KB = 364;
+const BUDGET_KB = 366;
 /** The third protocol of callers. */
 const RESPONSES_KB = 21;
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
 import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
+import { systemClock } from '../../lambdas/support/clock.ts';
 import { createLog } from '../../lambdas/support/log.ts';
 import { createMemoryClient, createMemoryTable } from '../simulation/memory-table.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
@@ -39,7 +40,7 @@ type Limits = { rpm: number; quota: number };
 const setUp = async () => {
   const document = createMemoryClient(createMemoryTable(), 'always');
   const current = createDynamoMeterStore({
-    client: createSdkClient(document),
+    client: createSdkClient(document, systemClock),
     tableName: TABLE_NAMES.meters,
     sharding: SHARDING,
   });

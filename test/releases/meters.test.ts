@@ -4,6 +4,7 @@ import { SHARDING } from '../../lambdas/stores/dynamo/meter-shards.ts';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
 import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import type { MeterStore, Reservation } from '../../lambdas/stores/meter-store.ts';
+import { systemClock } from '../../lambdas/support/clock.ts';
 import { createLog } from '../../lambdas/support/log.ts';
 import { createMemoryClient, createMemoryTable } from '../simulation/memory-table.ts';
 import { storesOn, TABLE_NAMES } from '../support/dynamo.ts';
@@ -19,7 +20,7 @@ const PLENTY = 1_000_000;
 describe(`meters next to ${PREVIOUS}`, () => {
   const table = createMemoryTable();
   const document = createMemoryClient(table, 'always');
-  const client = createSdkClient(document);
+  const client = createSdkClient(document, systemClock);
   const current: MeterStore = storesOn(client).meters;
   let previous: OldMeters;
   beforeAll(async () => {
