@@ -9,7 +9,7 @@ import { TABLE_NAMES } from '../support/dynamo.ts';
 
 /** The release before this one; test/releases/freeze.ts bundles the next one. */
 export const PREVIOUS = '0.1.0';
-export const FROZEN = new URL(`../fixtures/releases/${PREVIOUS}/`, import.meta.url);
+const FROZEN = new URL(`../fixtures/releases/${PREVIOUS}/`, import.meta.url);
 
 /** What 0.1.0 asks for; its requests of a plan have no limit of those in flight. */
 export type OldReservation = ReservedUnit & {
