@@ -1,4 +1,4 @@
-import { Duration, Fn, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Duration, Fn, Stack } from 'aws-cdk-lib';
 import {
   AuthorizationType,
   type CfnAuthorizer,
@@ -11,6 +11,7 @@ import {
   CfnManagedLoginBranding,
   ClientAttributes,
   FeaturePlan,
+  type IUserPool,
   ManagedLoginVersion,
   Mfa,
   OAuthScope,
@@ -22,11 +23,12 @@ import {
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
+import { removalOf } from './function-parts.ts';
 import type { Stage } from './stage.ts';
 
 export type ConsoleProps = { stage: Stage; restApi: RestApi };
 
-/** Roles that exist in every stage; `project:ID` is created with its first member. */
+/** Roles that exist in every stage; `project:ID`, or another that is missing, is created with its first member. */
 const GROUPS = ['operator', 'viewer'];
 
 /** An ID token is valid without a look at the pool: this long, a removed user still may call. */
@@ -39,7 +41,7 @@ const SIGN_IN_LIFETIME = Duration.hours(12);
  * function serves all of it from its bundle, so that it costs nothing while it is idle.
  */
 export class Console extends Construct {
-  readonly userPool: UserPool;
+  readonly userPool: IUserPool;
   readonly client: UserPoolClient;
   /** Address of the page. */
   readonly url: string;
@@ -48,15 +50,19 @@ export class Console extends Construct {
 
   constructor(scope: Construct, id: string, { stage, restApi }: ConsoleProps) {
     super(scope, id);
-    this.userPool = this.createUserPool(stage);
-    for (const groupName of GROUPS) this.userPool.addGroup(groupName, { groupName });
+    const { existingUserPool } = stage;
+    this.userPool =
+      existingUserPool === undefined
+        ? this.createUserPool(stage)
+        : UserPool.fromUserPoolId(this, 'Users', existingUserPool);
     this.domainName = domainNameOf(this.createDomain(stage));
     const { own, custom } = addressesOf(stage, restApi);
     this.url = custom ?? own;
     this.client = this.createClient(custom === undefined ? [own] : [own, custom]);
   }
 
-  private createUserPool({ name, protectData }: Stage): UserPool {
+  private createUserPool(stage: Stage): UserPool {
+    const { name, protectData } = stage;
     const userPool = new UserPool(this, 'Users', {
       // The free tier of this plan has 10,000 monthly users; the managed login needs it.
       featurePlan: FeaturePlan.ESSENTIALS,
@@ -82,8 +88,12 @@ export class Console extends Construct {
           'Sign in to the console of the model router as {username} with the temporary password {####}. It is valid for 3 days.',
       },
       deletionProtection: protectData,
-      removalPolicy: protectData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy: removalOf(stage),
     });
+    for (const groupName of GROUPS) {
+      // A group that is deleted takes its members' roles with it.
+      userPool.addGroup(groupName, { groupName }).applyRemovalPolicy(removalOf(stage));
+    }
     acknowledge(userPool, {
       'AwsSolutions-COG2':
         'Operators choose it; companies federate the pool with their identity provider, which has its own.',

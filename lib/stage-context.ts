@@ -44,6 +44,7 @@ const ExistingTable = z
   .optional();
 
 /** With the six characters that Secrets Manager appends: IAM policies need the complete ARN. */
+const USER_POOL_ID = /^[a-z]{2}(?:-[a-z]+)+-\d_[A-Za-z\d]+$/;
 const SECRET_ARN =
   /^arn:aws[\w-]*:secretsmanager:[a-z\d-]+:\d{12}:secret:[\w/+=.@-]+-[A-Za-z\d]{6}$/;
 const KEY_ARN = /^arn:aws[\w-]*:kms:[a-z\d-]+:\d{12}:key\/[\w-]+$/;
@@ -163,6 +164,11 @@ const StageContext = z
     historyTable: ExistingTable,
     /** Complete ARN of an existing secret instead of a new one. */
     upstreamSecret: z.string().regex(SECRET_ARN, 'must be the complete ARN of a secret').optional(),
+    /** Id of an existing user pool of the console instead of a new one. */
+    userPool: z
+      .string()
+      .regex(USER_POOL_ID, 'must be the id of a user pool, such as eu-west-1_a1B2c3D4e')
+      .optional(),
     /** ARN of a KMS key that encrypts the tables and the secret; existing ones keep their own. */
     kmsKey: z.string().regex(KEY_ARN, 'must be the ARN of a KMS key').optional(),
     /** Tags of every resource: `team=ai,cost-center=7`, or an object in cdk.json. */

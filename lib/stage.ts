@@ -63,6 +63,8 @@ export type Stage = {
   existingTables: Record<Exclude<TableName, 'answers'>, string | undefined>;
   /** Complete ARN of an existing secret. @default undefined: the stack creates it */
   existingSecret: string | undefined;
+  /** Id of an existing user pool. @default undefined: the stack creates it */
+  existingUserPool: string | undefined;
   /** ARN of a key for tables and secret. @default undefined: the keys of AWS */
   kmsKey: string | undefined;
   /** @default {} */
@@ -138,6 +140,7 @@ export const readStage = (node: Node): Stage => {
     hasFunctionUrl: context.functionUrl === 'on' && firewallRate === undefined,
     existingTables: existingTablesOf(context),
     existingSecret: context.upstreamSecret,
+    existingUserPool: context.userPool,
     kmsKey: context.kmsKey,
     tags: context.tags ?? {},
     corsOrigins: context.corsOrigins ?? [],

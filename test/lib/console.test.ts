@@ -117,7 +117,7 @@ describe('the console on AWS', () => {
   test('users are kept with the data of a prod stage, and deleted with a dev stage', () => {
     dev.hasResource('AWS::Cognito::UserPool', { DeletionPolicy: 'Delete' });
     prod.hasResource('AWS::Cognito::UserPool', {
-      DeletionPolicy: 'Retain',
+      DeletionPolicy: 'RetainExceptOnCreate',
       Properties: { DeletionProtection: 'ACTIVE' },
     });
   });

@@ -77,6 +77,7 @@ describe('the options of existing data', () => {
     ['metersTable', ''],
     ['upstreamSecret', 'upstreams'],
     ['upstreamSecret', SECRET.slice(0, -7)],
+    ['userPool', 'users'],
     ['kmsKey', 'alias/router'],
   ])('%s=%s is rejected by its name', (name, value) => {
     expect(() => synthTemplate({ [name]: value })).toThrow(new RegExp(`at ${name}`));

@@ -48,6 +48,7 @@ const OPTIONS: Record<string, Parameters<typeof synthTemplate>> = {
   upstreamSecret: [
     { upstreamSecret: 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:upstreams-a1B2c3' },
   ],
+  userPool: [{ userPool: 'eu-west-1_a1B2c3D4e' }],
   'replayHours (0)': [{ replayHours: '0' }],
   'dashboard (off)': [{ dashboard: 'off' }],
   webFunction: [{ webFunction: 'on' }, { webFolder: WEB_FOLDER }],

@@ -42,7 +42,7 @@ const foreignItems: Foreign[] = Object.entries(MEMBERS).flatMap(([table, members
   ),
 );
 
-describe('an item of a later version', () => {
+describe('items of a later version', () => {
   let dynamo: TestDynamo;
   let meters: MeterStore;
   beforeEach(async () => {
@@ -158,7 +158,7 @@ describe('an item of a later version', () => {
   };
 
   test.each(Object.keys(MEMBERS) as Foreign['table'][])(
-    'of %s with an unknown status, kind, type or need fails alone: requests 503, marked in lists, and the history of the others is written',
+    'an item of %s with an unknown status, kind, type or need fails alone: requests 503, marked in lists, and the history of the others is written',
     async (table) => {
       const next: Made[] = [];
       for (const foreign of foreignItems.filter((item) => item.table === table)) {
@@ -179,7 +179,7 @@ describe('an item of a later version', () => {
     },
   );
 
-  test('with an unknown attribute works as before, in any of 40 cases', async () => {
+  test('an item with an unknown attribute works as before, in any of 40 cases', async () => {
     const anyAttribute = fc.record({
       table: fc.constantFrom('keys', 'plans', 'projects'),
       member: fc.stringMatching(/^x[a-z]{1,8}$/),

@@ -116,7 +116,7 @@ const joinNew = (epoch: number, from: number, to: number): [string, number][] =>
 const granting = ({ shards, counter, to }: Grant): [string, number][] =>
   shards.map((shard) => [LAYOUT.grantedName(shard, counter), to]);
 
-/** What is lent stays counted in the root, as whatever else admits requests there expects. */
+/** What is lent stays counted in the root, as the requests that 0.1.0 admits there are. */
 const lend = (counter: string, amount: number): [string, number][] => [
   [lentName(counter), amount],
   [counter, amount],
