@@ -5,6 +5,7 @@ import { ageOf, createUsageGroups, GROUPINGS, publicRow, rowsIn } from '../histo
 import { HISTORY_DAYS, type HistoryStore, type UsageRow } from '../stores/history-store.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
+import { UnreadableItem } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
 import { DAY_MS, dayOf } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
@@ -197,6 +198,15 @@ export const historyHandlers = ({ history, runHistory, projects, keys, clock }: 
     };
   };
 
+  const comparisonsOf = async (project: string | undefined): Promise<object[]> => {
+    try {
+      return (await runHistory(project)).map(publicComparison);
+    } catch (error) {
+      if (error instanceof UnreadableItem) return [{ project, unreadable: true }];
+      throw error;
+    }
+  };
+
   /** Brings the history up to date and compares each closed period with its records, project after project. */
   const reconcile: AdminOperation = async ({ query, identity }) => {
     const wanted = readQuery(ReconcileQuery, query);
@@ -206,7 +216,7 @@ export const historyHandlers = ({ history, runHistory, projects, keys, clock }: 
     let index = wanted.cursor === undefined ? 0 : ids.indexOf(wanted.cursor);
     if (index === -1) index = ids.length;
     while (index < ids.length) {
-      data.push(...(await runHistory(ids[index])).map(publicComparison));
+      data.push(...(await comparisonsOf(ids[index])));
       index += 1;
       if (clock.now() - startedAt >= RECONCILE_MS) break;
     }
