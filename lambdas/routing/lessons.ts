@@ -29,13 +29,28 @@ const catalogProfile = (target: Target): Profile => {
   return { ...target.profile, ...own };
 };
 
-/** What the lesson adds to the profile; none if it is not JSON. */
-const readLesson = (lesson: Lesson | undefined): Profile => {
+/** The members of a JSON text; none if it is not JSON. */
+const membersIn = (text = '{}'): [name: string, value: unknown][] => {
   try {
-    return JSON.parse(lesson?.profile ?? '{}');
+    return Object.entries(JSON.parse(text));
   } catch {
-    return {};
+    return [];
   }
+};
+
+/** What a lesson adds to the profile, and until when each member holds. */
+type Learned = { profile: Record<string, unknown>; ages: Record<string, number> };
+
+const readLesson = (lesson: Lesson | undefined, now: number): Learned => {
+  const known = new Map(membersIn(lesson?.ages));
+  const ages = membersIn(lesson?.profile).flatMap(([name, value]) => {
+    const until = Number(known.get(name) ?? lesson?.until);
+    return until > now ? [{ name, value, until }] : [];
+  });
+  return {
+    profile: Object.fromEntries(ages.map(({ name, value }) => [name, value])),
+    ages: Object.fromEntries(ages.map(({ name, until }) => [name, until])),
+  };
 };
 
 /** A member that was learned replaces the target's own one, too. */
@@ -51,18 +66,37 @@ const difference = (learned: Profile, known: Record<string, unknown>): Profile =
     Object.entries(learned).filter(([name, value]) => !isDeepStrictEqual(value, known[name])),
   );
 
+/** As a request can ask for; earlier names stay, or one caller could push out what others need. */
+const MAX_NAMES = 32;
+/** As vendors name them; callers may invent any, which are left out of their requests alone. */
+const PUBLISHED = /^[a-z][a-z\d-]{1,60}-20\d\d-?\d\d-?\d\d$/;
+
+/** What of a profile later requests may rely on. */
+export const lastingOf = (profile: Profile): Profile => {
+  const { betasWithout: betas, versionsWithout: versions, cacheWithout: cache } = profile;
+  return {
+    ...profile,
+    ...(betas && {
+      betasWithout: betas.filter((name) => PUBLISHED.test(name)).slice(0, MAX_NAMES),
+    }),
+    ...(versions && { versionsWithout: versions.slice(0, MAX_NAMES) }),
+    ...(cache && { cacheWithout: cache.slice(0, MAX_NAMES) }),
+  };
+};
+
 export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Log }): Lessons => {
   const { store, clock, log } = parts;
   let lessons: Record<string, Lesson> = {};
   let readAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<unknown> | undefined;
-  /** The last form of each target, which holds until its lesson is another: it has many members to copy. */
-  const adapted = new WeakMap<Target, { target: Target; lesson: Lesson | undefined }>();
-
-  const lessonFor = (target: Target): Lesson | undefined => {
-    const lesson = lessons[nameOf(target)];
-    return lesson && lesson.until > clock.now() ? lesson : undefined;
-  };
+  /**
+   * The last form of each target, which holds until its lesson is another or a member of it ends: it has many members
+   * to copy.
+   */
+  const adapted = new WeakMap<
+    Target,
+    { target: Target; lesson: Lesson | undefined; until: number }
+  >();
 
   const read = async () => {
     try {
@@ -86,18 +120,29 @@ export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Lo
     adapt: async (original) => {
       prefetch();
       await reading;
-      const lesson = lessonFor(original);
+      const lesson = lessons[nameOf(original)];
       const last = adapted.get(original);
-      if (last && last.lesson === lesson) return last.target;
-      const profile = { ...catalogProfile(original), ...readLesson(lesson) };
-      const target = withProfile(original, profile);
-      adapted.set(original, { target, lesson });
+      if (last && last.lesson === lesson && clock.now() < last.until) return last.target;
+      const { profile, ages } = readLesson(lesson, clock.now());
+      const target = withProfile(original, { ...catalogProfile(original), ...profile });
+      adapted.set(original, { target, lesson, until: Math.min(...Object.values(ages)) });
       return target;
     },
     learn: async (target, learned) => {
-      const profile = JSON.stringify(difference(learned, catalogProfile(target)));
-      const lesson = { profile, until: clock.now() + LIFE_MS };
       const name = nameOf(target);
+      const now = clock.now();
+      const known = readLesson(lessons[name], now);
+      const profile = difference(lastingOf(learned), catalogProfile(target));
+      // Only what this rejection showed is new: callers could keep the rest alive by inventing more.
+      const ages = Object.entries(profile).map(([member, value]) => {
+        const isKnown = isDeepStrictEqual(value, known.profile[member]);
+        return [member, (isKnown ? known.ages[member] : undefined) ?? now + LIFE_MS];
+      });
+      const lesson = {
+        profile: JSON.stringify(profile),
+        until: now + LIFE_MS,
+        ages: JSON.stringify(Object.fromEntries(ages)),
+      };
       lessons = { ...lessons, [name]: lesson };
       try {
         await withTimeout(clock, WRITE_TIMEOUT_MS, store.writeLesson(name, lesson));

@@ -1,5 +1,8 @@
-/** What a target's model turned out to accept: members of its profile, as JSON, and until when to trust it (ms). */
-export type Lesson = { profile: string; until: number };
+/**
+ * What a target's model turned out to accept: members of its profile, as JSON, and until when to trust any (ms); `ages`
+ * has that of each member, as JSON.
+ */
+export type Lesson = { profile: string; until: number; ages?: string | undefined };
 
 /** Implemented by `createDynamoLessonStore` (stores/dynamo/lesson-store.ts). @throws StoreUnavailable */
 export type LessonStore = {

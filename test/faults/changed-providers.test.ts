@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { doctorHandlers } from '../../lambdas/admin/doctor.ts';
 import { type Model, Target } from '../../lambdas/catalog/parse-models.ts';
+import { createLessons } from '../../lambdas/routing/lessons.ts';
 import { DAY_MS } from '../../lambdas/support/clock.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
 import { CLAUDE_GENERATIONS, refusalOf } from '../support/claude-generations.ts';
@@ -223,4 +224,22 @@ test('doctor is silent about a provider that came back to what the profile state
   rule = BUDGET;
   await ask('the preset claude-4.5');
   expect(await warnings()).toEqual([]);
+});
+
+test('a member of a lesson ends a day after it was learned, although others are learned each hour', async () => {
+  const log = { info: () => {}, warn: () => {}, error: () => {} };
+  const lessons = createLessons({ store: fleet.stores.lessons, clock, log });
+  const other = createLessons({ store: fleet.stores.lessons, clock, log });
+  const target = Target.parse({ ...targetAt(upstream.url), model: 'aging' });
+  await lessons.learn(target, { sampling: [] });
+  const kept: boolean[] = [];
+  for (let hour = 1; hour <= 25; hour += 1) {
+    clock.advance(3_600_000);
+    const { profile } = await lessons.adapt(target);
+    kept.push(profile?.sampling !== undefined);
+    await lessons.learn(target, { ...profile, betasWithout: [`x-${hour}-2025-01-01`] });
+  }
+  expect(kept.indexOf(false)).toBe(23);
+  const { profile } = await other.adapt(target);
+  expect(profile).toEqual({ betasWithout: ['x-25-2025-01-01'] });
 });

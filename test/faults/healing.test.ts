@@ -5,6 +5,7 @@ import { doctorHandlers } from '../../lambdas/admin/doctor.ts';
 import { type Model, Target } from '../../lambdas/catalog/parse-models.ts';
 import type { Profile } from '../../lambdas/protocols/profile.ts';
 import { differenceIn, withDifferences } from '../../lambdas/protocols/rejections/differences.ts';
+import { lastingOf } from '../../lambdas/routing/lessons.ts';
 import { DAY_MS } from '../../lambdas/support/clock.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
 import { CLAUDE_GENERATIONS, refusalOf } from '../support/claude-generations.ts';
@@ -287,14 +288,23 @@ describe('a rejection that no other form heals', () => {
     expect([callsOf('other-sampling'), callsOf('well')]).toEqual([0, 1]);
   });
 
-  test('callers that invent betas leave at most 32 names in a lesson', () => {
-    const betas = Array.from({ length: 100 }, (_, index) => `beta-${index}`);
-    const learned = betas.reduce<Profile>(
-      (profile, beta) => withDifferences(profile, [{ member: 'betas', without: [beta] }]),
-      {},
-    );
-    expect(learned.betasWithout).toEqual(betas.slice(-32));
-  });
+  test.each([
+    ['evil', 0],
+    ['evil-2025-01-01', 31],
+  ])(
+    '100 betas like %s that a caller invents leave %i names in a lesson, and a published one of another caller',
+    (name, kept) => {
+      const published = 'context-1m-2025-08-07';
+      const invented = Array.from({ length: 100 }, (_, index) => `x${index}-${name}`);
+      const learned = [published, ...invented].reduce<Profile>((profile, beta) => {
+        const next = withDifferences(profile, [{ member: 'betas', without: [beta] }]);
+        // The request itself is sent without it.
+        expect(next.betasWithout).toContain(beta);
+        return lastingOf(next);
+      }, {});
+      expect(learned.betasWithout).toEqual([published, ...invented.slice(0, kept)]);
+    },
+  );
 
   test('a target that rejects every form is called twice a request, and learns no lesson', async () => {
     const before = await fleet.charged();

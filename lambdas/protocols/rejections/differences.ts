@@ -244,9 +244,6 @@ const withoutForms = (
   return { ...profile, thinking, ...(isNewer && !effort?.length && { effort: ADAPTIVE_EFFORTS }) };
 };
 
-/** As many as a request can ask for: callers may invent any. */
-const MAX_BETAS = 32;
-
 const withDifference = (profile: Profile, difference: ModelDifference): Profile => {
   switch (difference.member) {
     case 'effort': {
@@ -266,7 +263,7 @@ const withDifference = (profile: Profile, difference: ModelDifference): Profile 
       const of = difference.member === 'marks' ? 'cache' : difference.member;
       const name = `${of}Without` as const;
       const all = new Set([...(profile[name] ?? []), ...difference.without]);
-      return { ...profile, [name]: [...all].slice(-MAX_BETAS) };
+      return { ...profile, [name]: [...all] };
     }
     case 'toolChoice':
       return { ...profile, forcedTool: false };

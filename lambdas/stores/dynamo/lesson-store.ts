@@ -1,8 +1,8 @@
-import { number, object, readIfValid, string } from '../../support/schema.ts';
+import { number, object, optional, readIfValid, string } from '../../support/schema.ts';
 import type { LessonStore } from '../lesson-store.ts';
 import { type ConditionalWrite, createTable, type TableOptions } from './table.ts';
 
-const Stored = object({ profile: string, until: number });
+const Stored = object({ profile: string, until: number, ages: optional(string) });
 
 /** Safe to repeat: the same lesson is written again. */
 const WRITE: ConditionalWrite = { update: 'SET #target = :lesson' };
