@@ -12,6 +12,7 @@ const POINT = 'prompt_cache_breakpoint';
 type Mark = { name: string; value: Json };
 
 export const markOf = (fields: unknown): Mark | undefined => {
+  if (fields === undefined) return undefined;
   const { cache_control, [POINT]: point } = asRecord(fields) ?? {};
   const control = asRecord(cache_control);
   if (control) return { name: 'cache_control', value: control };
@@ -34,8 +35,14 @@ const marksIn = ({ turns, tools = [], extras }: GenerationRequest): Mark[] =>
     extras.fields,
   ].flatMap((fields) => markOf(fields) ?? []);
 
+const isMarked = (block: Block): boolean =>
+  markOf(block.type === 'native' ? block.value : block.extras?.fields) !== undefined ||
+  (block.type === 'tool-result' && block.content.some(isMarked));
+
 /** Whether the caller marked a prefix. */
-export const hasMarks = (request: GenerationRequest): boolean => marksIn(request).length > 0;
+export const hasMarks = ({ turns, ...rest }: GenerationRequest): boolean =>
+  turns.some((turn) => markOf(turn.extras?.fields) !== undefined || turn.blocks.some(isMarked)) ||
+  marksIn({ ...rest, turns: [] }).length > 0;
 
 // --- forms ---
 
@@ -62,12 +69,14 @@ const MOST = 4;
 
 /** Returns a function that gives the form of each mark in its order: of too many breakpoints the first and the last three. */
 const createForms = (request: GenerationRequest, target: Target) => {
-  const count = marksIn(request).filter(({ name }) => name === POINT).length;
-  const isFew = target.to === 'chat' || count <= MOST;
+  let count: number | undefined;
   let index = -1;
   return (mark: Mark): Json | undefined => {
-    if (mark.name === POINT) index += 1;
-    return isFew || index <= 0 || index > count - MOST ? formOf(mark, target) : undefined;
+    if (mark.name !== POINT || target.to === 'chat') return formOf(mark, target);
+    index += 1;
+    count ??= marksIn(request).filter(({ name }) => name === POINT).length;
+    const isKept = count <= MOST || index === 0 || index > count - MOST;
+    return isKept ? formOf(mark, target) : undefined;
   };
 };
 
