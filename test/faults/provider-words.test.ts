@@ -45,7 +45,7 @@ const loop = (assistant: object) => [
 const has = (name: string) => (request: Generated) => request.body[name] !== undefined;
 const hasText = (text: string) => (request: Generated) =>
   JSON.stringify(request.body).includes(text);
-const isForced = ({ body }: Generated) => body.tool_choice !== 'auto';
+const isForced = ({ body }: Generated) => (body.tool_choice ?? 'auto') !== 'auto';
 const effortIs = (effort: string) => (request: Generated) =>
   request.body.reasoning_effort === effort;
 const EFFORT = { reasoning_effort: 'max' };
@@ -135,7 +135,7 @@ const ROWS: Record<string, Row> = {
     isRejected: hasText('"adaptive"'),
     protocol: 'messages',
     fields: { max_tokens: 9_000, thinking: { type: 'adaptive' } },
-    sent: { thinking: { type: 'enabled', budget_tokens: 7_200 } },
+    sent: { thinking: { type: 'enabled', budget_tokens: 4_096 } },
   },
   "Bedrock's, of a form of thinking": {
     words:
@@ -199,7 +199,7 @@ const ROWS: Record<string, Row> = {
     isRejected: hasText('"adaptive"'),
     protocol: 'messages',
     fields: { max_tokens: 9_000, thinking: { type: 'adaptive' } },
-    sent: { thinking: { type: 'enabled', budget_tokens: 7_200 } },
+    sent: { thinking: { type: 'enabled', budget_tokens: 4_096 } },
   },
   "OpenAI's, of functions that a model does not think next to": {
     words:
@@ -217,14 +217,14 @@ const ROWS: Record<string, Row> = {
       tools: [{ name: 'f', input_schema: { type: 'object' } }],
       tool_choice: { type: 'any' },
     },
-    sent: { tool_choice: { type: 'auto' } },
+    sent: { tool_choice: undefined },
     dropped: 'tool_choice',
   },
   "DeepSeek's, of a forced tool": {
     words: 'Thinking mode does not support this tool_choice',
     isRejected: isForced,
     fields: FORCED,
-    sent: { tool_choice: 'auto' },
+    sent: { tool_choice: undefined },
     isOfRequest: true,
     dropped: 'tool_choice',
   },
@@ -233,7 +233,7 @@ const ROWS: Record<string, Row> = {
       '<400> InternalError.Algo.InvalidParameter: The tool_choice parameter does not support being set to required or object in thinking mode',
     isRejected: isForced,
     fields: FORCED,
-    sent: { tool_choice: 'auto' },
+    sent: { tool_choice: undefined },
     isOfRequest: true,
     dropped: 'tool_choice',
   },
@@ -241,7 +241,7 @@ const ROWS: Record<string, Row> = {
     words: "tool_choice 'required' is incompatible with thinking enabled",
     isRejected: isForced,
     fields: FORCED,
-    sent: { tool_choice: 'auto' },
+    sent: { tool_choice: undefined },
     isOfRequest: true,
     dropped: 'tool_choice',
   },
