@@ -11,6 +11,7 @@ import type { Identity } from './admin/roles.ts';
 import { calibrate } from './catalog/calibrate.ts';
 import type { Model } from './catalog/catalog.ts';
 import { countingOf } from './catalog/estimate-tokens.ts';
+import { presetOf } from './catalog/preset-age.ts';
 import { createHistoryJob, type HistoryJob } from './history/history-job.ts';
 import { type HttpEvent, pathOf } from './http/read-event.ts';
 import { createKeyLifecycle } from './keys/lifecycle.ts';
@@ -71,6 +72,7 @@ export const createAdmin = (parts: AdminParts): Admin => {
     runHistory: history.run,
     lifecycle,
     checkModels,
+    presetOf,
     calibrate: (receipts, target) => calibrate(receipts, countingOf(target)),
     admitKey: createAdmitKey(parts),
     newKeyId: () => newIdOf('key', parts.randomBytes),

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Model } from '../catalog/catalog.ts';
+import type { presetOf } from '../catalog/preset-age.ts';
 import { periodOf } from '../metering/limits.ts';
 import type { HistoryStore } from '../stores/history-store.ts';
 import type { KeyStore } from '../stores/key-store.ts';
@@ -10,7 +11,7 @@ import type { ProjectStore } from '../stores/project-store.ts';
 import type { RecordStore } from '../stores/record-store.ts';
 import { UnreadableItem } from '../stores/store-unavailable.ts';
 import type { Clock } from '../support/clock.ts';
-import { dayOf, formatInstant } from '../support/clock.ts';
+import { DAY_MS, dayOf, formatInstant } from '../support/clock.ts';
 import { invalidRequest } from '../support/errors.ts';
 import type { UpstreamSecrets } from '../upstreams/secrets.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
@@ -31,6 +32,7 @@ export type DoctorParts = {
   secrets: Pick<UpstreamSecrets, 'get'>;
   upstream: Pick<Upstream, 'open'>;
   lessons: Pick<LessonStore, 'readLessons'>;
+  presetOf: typeof presetOf;
   clock: Clock;
 };
 
@@ -147,6 +149,22 @@ const checkLessons = async ({ models, lessons, clock }: DoctorParts): Promise<Ch
   });
 };
 
+/** Vendors release models every few weeks, and retire them with 60 days of notice. */
+const MAX_AGE_MS = 90 * DAY_MS;
+
+/** Names the targets whose preset was last compared with its vendor's pages more than 90 days ago. */
+export const checkPresets = ({
+  models,
+  clock,
+  presetOf: find,
+}: Pick<DoctorParts, 'models' | 'clock' | 'presetOf'>): Check[] =>
+  placedTargets(models).flatMap(({ place, target }) => {
+    const { name, checkedOn = '' } = find(target.profile) ?? {};
+    if (name === undefined || clock.now() - Date.parse(checkedOn) <= MAX_AGE_MS) return [];
+    const reason = `The preset ${name} was last checked on ${checkedOn}; compare it with the provider's page, or update the router.`;
+    return [warning('profile', `${place}.profile`, reason)];
+  });
+
 // --- the operations ---
 
 export const TargetTest = z.strictObject({ place: z.string(), call: z.enum(CALLS) });
@@ -162,6 +180,7 @@ export const doctorHandlers = (parts: DoctorParts) => {
       checkTables(parts),
       checkPlans(parts),
       checkLessons(parts),
+      checkPresets(parts),
     ]);
     const targets = placedTargets(parts.models).map(({ place, model, target }) => ({
       place,

@@ -19,7 +19,7 @@ export type Catalog = {
    * prefixes, as in `openai/vendor/model`; undefined if no or several models fit, or the plan lacks it.
    */
   find(name: string, plan: { models?: string[] | undefined }): Model | undefined;
-  /** @throws ApiError 400 that names near matches and lists valid ids. */
+  /** @throws ApiError 400 that lists every valid id, near matches first. */
   require(name: string, plan: { models?: string[] | undefined }): Model;
 };
 
@@ -30,16 +30,11 @@ const ECHO_LIMIT = 100;
 export const unknownModelText = (id: string): string =>
   `The model '${id.slice(0, ECHO_LIMIT)}' does not exist.`;
 
-/** Maximum number of ids in an error: a plan may have hundreds. */
-const LIST_LIMIT = 20;
-
-/** Near matches first, then the valid ids, as many as fit. */
+/** Every valid id, near matches first. */
 const validModelsText = (id: string, valid: string[]): string => {
   const near = nearMatches(id, valid);
   const hint = near.length > 0 ? `Did you mean ${near.join(' or ')}? ` : '';
-  const more = valid.length - LIST_LIMIT;
-  const rest = more > 0 ? ` and ${more} more (GET /v1/models lists all)` : '';
-  return `${hint}Valid models: ${valid.slice(0, LIST_LIMIT).join(', ')}${rest}.`;
+  return `${hint}Valid models: ${[...new Set([...near, ...valid])].join(', ')}.`;
 };
 
 /** Ids and aliases have two or three segments; clients add one or two. */
@@ -78,8 +73,8 @@ export const createCatalog = (models: Model[]): Catalog => {
     const model = find(name, plan);
     if (model) return model;
     const valid = modelsFor(plan).map((entry) => entry.id);
-    const text = `${unknownModelText(name)} ${validModelsText(name, valid)}`;
-    throw invalidRequest(text, { code: 'model_not_found', param: 'model' });
+    const list = validModelsText(name, valid);
+    throw invalidRequest(unknownModelText(name), { code: 'model_not_found', param: 'model', list });
   };
   return { modelsFor, find, require };
 };

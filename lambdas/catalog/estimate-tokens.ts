@@ -17,6 +17,7 @@ import type { Tokenizer } from './tokenizer.ts';
 const FAMILY_OF: [name: RegExp, family: Family][] = [
   [CLAUDE_4_7, 'claude-4.7'],
   [/claude/i, 'claude'],
+  [/gpt-?oss/i, 'gpt-oss'],
   [/(?:^|[^a-z])(?:gpt|chatgpt|o\d|codex)/i, 'o200k'],
   [/glm/i, 'glm'],
   [/minimax/i, 'minimax'],

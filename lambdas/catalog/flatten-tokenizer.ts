@@ -54,7 +54,12 @@ const PreTokenizer = z.looseObject({
 type PreTokenizer = z.infer<typeof PreTokenizer>;
 
 const TokenizerJson = z.looseObject({
-  normalizer: z.nullish(z.looseObject({ type: z.string() })),
+  normalizer: z.nullish(
+    z.looseObject({
+      type: z.string(),
+      normalizers: z.optional(z.array(z.looseObject({ type: z.string() }))),
+    }),
+  ),
   pre_tokenizer: z.nullish(
     z.looseObject({ type: z.string(), pretokenizers: z.optional(z.array(PreTokenizer)) }),
   ),
@@ -76,8 +81,9 @@ const patternOf = (step: PreTokenizer): string[] => {
   if (type === 'ByteLevel') return usesRegex === false ? [] : [GPT2];
   if (type === 'Digits') return [single ? '\\p{N}' : '\\p{N}+'];
   const regex = pattern?.Regex ?? escapeText(pattern?.String ?? '');
-  if (type === 'Split' && behavior === 'Isolated' && invert !== true && regex !== '')
-    return [regex];
+  // To remove what does not match leaves the matches: the patterns of those that do match all text.
+  const isolates = invert === true ? behavior === 'Removed' : behavior === 'Isolated';
+  if (type === 'Split' && isolates && regex !== '') return [regex];
   throw new Error(`its pre-tokenizer ${type} (${behavior ?? 'plain'}) is not supported`);
 };
 
@@ -100,9 +106,10 @@ const readTokenizerJson = (text: string): Vocabulary => {
   if ((model.type ?? 'BPE') !== 'BPE' || model.byte_fallback === true) {
     throw new Error('only byte-level BPE is supported, not SentencePiece or another model');
   }
-  if (normalizer && normalizer.type !== 'NFC') {
-    throw new Error(`its normalizer ${normalizer.type} is not supported`);
-  }
+  const forms =
+    normalizer?.type === 'Sequence' ? normalizer.normalizers : normalizer && [normalizer];
+  const unknown = forms?.find(({ type }) => type !== 'NFC');
+  if (unknown) throw new Error(`its normalizer ${unknown.type} is not supported`);
   const steps = first ? (first.pretokenizers ?? [PreTokenizer.parse(first)]) : [];
   if (!steps.some(({ type }) => type === 'ByteLevel')) {
     throw new Error('only byte-level BPE is supported: it has no pre-tokenizer ByteLevel');
@@ -123,7 +130,7 @@ const readTokenizerJson = (text: string): Vocabulary => {
   const names = [...new Set([...byteOf.keys(), ...merged, ...whole.filter(isBytes)])];
   return {
     patterns: steps.flatMap(patternOf),
-    isComposed: normalizer?.type === 'NFC',
+    isComposed: forms?.some(({ type }) => type === 'NFC') ?? false,
     tokens: names.map(bytesOf),
   };
 };

@@ -26,13 +26,26 @@ const OPENAI = {
   metadata: 'stored',
   cacheFields: ['prompt_cache_key', 'prompt_cache_retention'],
 } as const;
-const GPT_5: Profile = { ...OPENAI, customTools: true, sampling: [] };
+const GPT_5: Profile = { ...OPENAI, customTools: true, sampling: [], stop: false };
 const GPT_5_2: Profile = {
   ...OPENAI,
   customTools: true,
   effort: ['none', 'low', 'medium', 'high', 'xhigh'],
   samplingWithEffort: false,
 };
+
+const GROQ: Profile = {
+  maxTokensField: 'max_completion_tokens',
+  reasoningHistory: 'refused',
+  sampling: ['temperature', 'top_p', 'penalties'],
+};
+const KIMI: Profile = { reasoningHistory: 'required', sampling: [], forcedTool: false };
+const GROK: Profile = {
+  sampling: ['temperature', 'top_p', 'logit_bias', 'logprobs'],
+  stop: false,
+  cacheKeyHeader: 'x-grok-conv-id',
+};
+const MISTRAL: Profile = { toolCallIds: 'short', cacheFields: ['prompt_cache_key'] };
 
 export const PRESETS = {
   'claude-4.5': EARLY_CLAUDE,
@@ -54,7 +67,13 @@ export const PRESETS = {
   },
   'claude-5.5': { ...CLAUDE_5, cacheMinimum: 512, thinking: ['adaptive'], forcedTool: false },
   'gpt-4': { metadata: 'stored', effort: [], cacheFields: ['prompt_cache_key'] },
-  'o-series': { ...OPENAI, sampling: [], effort: ['low', 'medium', 'high'] },
+  'o-series': {
+    ...OPENAI,
+    sampling: [],
+    effort: ['low', 'medium', 'high'],
+    stop: false,
+    parallelTools: false,
+  },
   'gpt-5': { ...GPT_5, effort: ['minimal', 'low', 'medium', 'high'] },
   'gpt-5.1': { ...GPT_5_2, effort: ['none', 'low', 'medium', 'high'] },
   'gpt-5.2': GPT_5_2,
@@ -68,19 +87,22 @@ export const PRESETS = {
   },
   'gpt-oss': { effort: ['low', 'medium', 'high'] },
   deepseek: { reasoningHistory: 'required' },
-  groq: {
-    maxTokensField: 'max_completion_tokens',
-    reasoningHistory: 'refused',
-    effort: ['low', 'medium', 'high'],
-    sampling: ['temperature', 'top_p', 'penalties'],
+  'glm-5.3': {
+    effort: ['low', 'high', 'max'],
+    forcedTool: false,
+    sampling: ['temperature', 'top_p'],
   },
-  'kimi-k2.5': { reasoningHistory: 'required', sampling: [], forcedTool: false },
-  'grok-4': {
-    sampling: ['temperature', 'top_p', 'logit_bias', 'logprobs'],
-    cacheKeyHeader: 'x-grok-conv-id',
-  },
+  groq: { ...GROQ, effort: ['low', 'medium', 'high'] },
+  'groq-qwen': { ...GROQ, effort: ['none', 'default'] },
+  'kimi-k2.5': KIMI,
+  'kimi-k3': { ...KIMI, effort: ['low', 'high', 'max'] },
+  'grok-4': { ...GROK, effort: [] },
+  'grok-4.3': { ...GROK, effort: ['none', 'low', 'medium', 'high'] },
+  'grok-4.5': { ...GROK, effort: ['low', 'medium', 'high'] },
+  'grok-4.6': { ...GROK, effort: ['low', 'medium', 'high', 'xhigh'] },
   'minimax-m3': { thinking: ['adaptive', 'disabled'] },
-  mistral: { toolCallIds: 'short', cacheFields: ['prompt_cache_key'] },
+  mistral: MISTRAL,
+  'mistral-medium-3.5': { ...MISTRAL, effort: ['none', 'high'] },
 } satisfies Record<string, Profile>;
 
 export type PresetName = keyof typeof PRESETS;
@@ -96,6 +118,8 @@ const Members = z.strictObject({
   sampling: z.optional(z.array(z.enum(SAMPLING_FIELDS))),
   samplingWithEffort: z.optional(z.boolean()),
   forcedTool: z.optional(z.boolean()),
+  stop: z.optional(z.boolean()),
+  parallelTools: z.optional(z.boolean()),
   prefill: z.optional(z.boolean()),
   schemaWithout: z.optional(z.array(Word)),
   maxTools: z.optional(z.int().check(z.positive())),

@@ -17,7 +17,7 @@ import type { AttemptLog } from './call-record.ts';
 import type { Cancellations } from './cancellations.ts';
 import type { CheckedCall } from './check-call.ts';
 import { strictError } from './dropped.ts';
-import { mapRejectedInput } from './rejected-input.ts';
+import { mapRejectedInput, rejectedParameter } from './rejected-input.ts';
 import type { Settlement } from './settlement.ts';
 
 /** A response in flight, until one of `end` and `abort` is called. */
@@ -70,11 +70,9 @@ const createReport = ({ call, model }: CheckedCall, attempts: AttemptLog, log: L
     if (error.kind === 'aborted' || error.kind === 'lossy') return;
     failedAttempts += 1;
     // Reset below if a later target responds.
-    call.note({
-      failedAttempts,
-      fault: error.kind,
-      exhausted: classifyFailure(error).retryNextTarget,
-    });
+    const { retryNextTarget, error: told } = classifyFailure(error);
+    const exhausted = retryNextTarget && told.status >= 500;
+    call.note({ failedAttempts, fault: error.kind, exhausted });
     log.warn('upstream_failed', {
       requestId: call.requestId,
       model: model.id,
@@ -126,6 +124,7 @@ export const createFetchAnswer = ({
       projectId: call.caller.projectId,
       keyId: call.caller.keyId,
       onFailure: createReport(checked, attempts, log),
+      isOfCaller: (error) => rejectedParameter(error, call.body) !== undefined,
       call: (candidate) => {
         const used = attempts.start(candidate);
         const opened = upstream.open({

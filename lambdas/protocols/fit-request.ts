@@ -2,6 +2,7 @@ import { omitUndefined } from '../support/omit-undefined.ts';
 import { asRecord, type Json } from './bytes/json.ts';
 import type { Block, Extras, GenerationRequest, NativeTool, Tool } from './generation.ts';
 import { instruct } from './instructions.ts';
+import { PATHS } from './ledger/fates.ts';
 import { isDefault } from './ledger/ledger.ts';
 import {
   MEDIA,
@@ -64,6 +65,26 @@ const fitSampling = (request: GenerationRequest, profile: Profile): Fitted => {
       extras: withoutFields(extras, removed),
     }),
     dropped: removed.filter((name) => !isDefault(extras, name, values[name])),
+  };
+};
+
+/** Leaves out what the model's provider rejects; `true` of parallel calls is what it does without. */
+const fitSwitches = (request: GenerationRequest, profile: Profile): Fitted => {
+  const { stop, parallelToolCalls, extras, ...rest } = request;
+  const keepsStop = profile.stop !== false;
+  const keepsParallel = profile.parallelTools !== false;
+  if (keepsStop && keepsParallel) return { request, dropped: [] };
+  const paths = PATHS[extras.protocol];
+  return {
+    request: omitUndefined({
+      ...{ ...rest, extras },
+      stop: keepsStop ? stop : undefined,
+      parallelToolCalls: keepsParallel ? parallelToolCalls : undefined,
+    }),
+    dropped: [
+      ...(keepsStop || stop === undefined ? [] : [paths.stop]),
+      ...(keepsParallel || parallelToolCalls !== false ? [] : [paths.parallel]),
+    ],
   };
 };
 
@@ -154,9 +175,10 @@ export const partsRefused = (
 /** The steps that are the same for every protocol; thinking and effort are fitted by each. */
 export const fitRequest = (request: GenerationRequest, profile: Profile): Fitted => {
   const sampled = fitSampling(request, profile);
-  const chosen = fitToolChoice(sampled.request, profile);
+  const switched = fitSwitches(sampled.request, profile);
+  const chosen = fitToolChoice(switched.request, profile);
   return {
     request: fitSchemas(chosen.request, profile),
-    dropped: [...sampled.dropped, ...chosen.dropped],
+    dropped: [...sampled.dropped, ...switched.dropped, ...chosen.dropped],
   };
 };

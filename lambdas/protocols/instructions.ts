@@ -1,7 +1,7 @@
 import { isBlankText } from './bytes/edits.ts';
 import { asRecord, type Json } from './bytes/json.ts';
 import { type Edit, set } from './bytes/splice.ts';
-import type { GenerationRequest } from './generation.ts';
+import type { Block, GenerationRequest, Turn } from './generation.ts';
 
 /** A request with one more sentence for the model. */
 export const instruct = (request: GenerationRequest, text: string): GenerationRequest => ({
@@ -12,6 +12,15 @@ export const instruct = (request: GenerationRequest, text: string): GenerationRe
 /** A text of the system within a turn of the user. */
 export const reminderOf = (text: string): string =>
   `<system-reminder>\n${text}\n</system-reminder>`;
+
+/** Turns a later system turn into a marked user turn, in its place. */
+export const asReminder = (turn: Turn): Turn => {
+  if (turn.role !== 'system') return turn;
+  const wrapped = turn.blocks.map(
+    (block): Block => (block.type === 'text' ? { ...block, text: reminderOf(block.text) } : block),
+  );
+  return { role: 'user', blocks: wrapped };
+};
 
 const part = (text: string): Json => ({ type: 'text', text });
 

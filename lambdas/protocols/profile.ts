@@ -16,6 +16,10 @@ export type Profile = {
   samplingWithEffort?: boolean | undefined;
   /** Whether the choice may force a tool. */
   forcedTool?: boolean | undefined;
+  /** Whether a request may name sequences that end the response. */
+  stop?: boolean | undefined;
+  /** Whether a request may state if several tools are called at once. */
+  parallelTools?: boolean | undefined;
   /** Whether a conversation may end with a turn of the assistant. */
   prefill?: boolean | undefined;
   /** Keywords that the model's provider rejects in the JSON Schema of a tool. */
@@ -41,7 +45,7 @@ export type Profile = {
   customTools?: boolean | undefined;
   /** On chat, `stored`: the provider accepts `metadata` only of responses that it stores. */
   metadata?: 'stored' | undefined;
-  /** `leading`: the upstream accepts a system prompt only before the conversation. */
+  /** `leading`: the upstream accepts a system prompt only before the conversation; on chat one only. */
   systemTurns?: 'leading' | undefined;
   /** On messages: how long the marks live that requests without any get; absent: they get none. */
   cacheMarks?: CacheLife | 'off' | undefined;

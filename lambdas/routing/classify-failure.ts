@@ -78,7 +78,16 @@ const clientDisconnected = (cause: UpstreamError): ApiError =>
 /** Of a target that was not called. After other failures, theirs count: they may pass. */
 const lossy = ({ cause }: UpstreamError): ApiError => withHeaders(toApiError(cause), DO_NOT_RETRY);
 
-const rejected = lasting("The model's provider rejected the request.");
+export const REJECTED = "The model's provider rejected the request";
+
+const rejected = (cause: UpstreamError): ApiError =>
+  invalidRequest(cause.reason === undefined ? `${REJECTED}.` : `${REJECTED}: ${cause.reason}`, {
+    headers: DO_NOT_RETRY,
+    cause,
+  });
+
+/** Of a field that the caller did not send. */
+export const rejectedOfRouter = lasting(`${REJECTED}.`);
 
 /** The size is the caller's, with any body of the error. */
 const tooLarge = (cause: UpstreamError): ApiError =>
@@ -102,11 +111,11 @@ const BY_STATUS: Record<
   number,
   { retryNextTarget: boolean; error: (failure: UpstreamError) => ApiError }
 > = {
-  400: { retryNextTarget: false, error: rejected },
+  400: { retryNextTarget: true, error: rejected },
   403: { retryNextTarget: true, error: denied },
   404: { retryNextTarget: true, error: notOffered },
   413: { retryNextTarget: false, error: tooLarge },
-  422: { retryNextTarget: false, error: rejected },
+  422: { retryNextTarget: true, error: rejected },
   429: { retryNextTarget: true, error: limited },
   503: { retryNextTarget: true, error: busy },
   529: { retryNextTarget: true, error: busy },

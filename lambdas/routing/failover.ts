@@ -37,6 +37,8 @@ export type FailoverOptions = {
   keyId: string;
   call: (target: Target) => Promise<EventBatches>;
   onFailure: (failed: FailedAttempt) => void;
+  /** Whether a failure is about a field of the caller, which no other target gets in another form. */
+  isOfCaller: (failure: UpstreamError) => boolean;
 };
 
 // --- retry budget ---
@@ -159,10 +161,16 @@ const report = ({ onFailure }: FailoverOptions, failed: FailedAttempt): void => 
   if (failed.error.kind === 'aborted') throw classifyFailure(failed.error).error;
 };
 
+type Progress = { empty: Opened | undefined; attempts: number };
+
 /** Whether the attempt was the one that could do better than an empty response, or failed for good. */
-const isLast = (result: Result, empty: Opened | undefined, attempts: number): boolean => {
+const isLast = (
+  result: Result,
+  { empty, attempts, isOfCaller }: Pick<FailoverOptions, 'isOfCaller'> & Progress,
+): boolean => {
   if (empty) return empty.attempts < attempts;
-  return result instanceof UpstreamError && !classifyFailure(result).retryNextTarget;
+  if (!(result instanceof UpstreamError)) return false;
+  return isOfCaller(result) || !classifyFailure(result).retryNextTarget;
 };
 
 type Candidate = { target: Target; permit: Permit };
@@ -201,7 +209,7 @@ export const createFailover = ({ breaker }: FailoverParts): Failover => {
     attempts < MAX_ATTEMPTS && budget.allows(projectId, attempts + 1);
 
   const open = async (options: FailoverOptions): Promise<Opened> => {
-    const { projectId, call } = options;
+    const { projectId, call, isOfCaller } = options;
     const failures: UpstreamError[] = [];
     const unavailable: OpenBreaker[] = [];
     let empty: Opened | undefined;
@@ -218,7 +226,7 @@ export const createFailover = ({ breaker }: FailoverParts): Failover => {
         if (!result.isEmpty) return { target, attempts, ...result };
         empty ??= { target, attempts, ...result };
       }
-      if (isLast(result, empty, attempts) || !mayTry(projectId, attempts)) break;
+      if (isLast(result, { empty, attempts, isOfCaller }) || !mayTry(projectId, attempts)) break;
     }
     if (empty) return { ...empty, attempts };
     throw errorOfAll(failures, unavailable);

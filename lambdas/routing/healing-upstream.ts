@@ -6,12 +6,8 @@ import { thinksAt } from '../protocols/fit-request.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import { levelsAmong } from '../protocols/profile.ts';
 import { wireTargetOf } from '../protocols/protocol.ts';
-import {
-  isOfModel,
-  type ModelDifference,
-  narrowed,
-  withDifferences,
-} from '../protocols/rejections/differences.ts';
+import { isOfModel, narrowed, withDifferences } from '../protocols/rejections/differences.ts';
+import type { ModelDifference } from '../protocols/rejections/model-difference.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { NO_ORIGIN, stripForeignThinking } from '../protocols/thinking/origin.ts';
 import type { Log } from '../support/log.ts';

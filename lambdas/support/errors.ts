@@ -30,6 +30,8 @@ export type ApiErrorOptions = {
   code?: string;
   /** Path of the offending field, e.g. `messages.0.content`. */
   param?: string;
+  /** What the message ends with, of any length: values of the router, none of a caller. */
+  list?: string;
   /** How far the prompt exceeds the model's context; a protocol may state it in its vendor's words. */
   overflow?: ContextOverflow | undefined;
   /** Machine-readable detail that SDKs of the messages protocol expose; `error_code` names it. */
@@ -51,7 +53,7 @@ export class ApiError extends Error {
   readonly details: { error_code: string } | undefined;
 
   constructor(type: ErrorType, message: string, options: ApiErrorOptions = {}) {
-    super(shortened(message), { cause: options.cause });
+    super([shortened(message), options.list].filter(Boolean).join(' '), { cause: options.cause });
     this.name = 'ApiError';
     this.type = type;
     this.status = options.status ?? STATUS[type];

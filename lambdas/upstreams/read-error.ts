@@ -76,7 +76,9 @@ export const readError = async (
     overflow: meaning.overflow,
     rejectedPaths: paths,
     isAboutInput: meaning.isAboutInput,
-    difference: REJECTED.includes(status) ? differenceIn(ownWords(words, confidential)) : undefined,
+    difference: REJECTED.includes(status)
+      ? differenceIn(ownWords(words, confidential), confidential.request)
+      : undefined,
     reason: reasonOf(words, confidential),
     retryAfterSeconds: parseRetryAfter(headers['retry-after'], now),
   });

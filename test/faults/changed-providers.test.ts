@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { doctorHandlers } from '../../lambdas/admin/doctor.ts';
 import { type Model, Target } from '../../lambdas/catalog/parse-models.ts';
 import { createLessons } from '../../lambdas/routing/lessons.ts';
+import { presetOf } from '../../lambdas/catalog/preset-age.ts';
 import { DAY_MS } from '../../lambdas/support/clock.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
 import { CLAUDE_GENERATIONS, refusalOf } from '../support/claude-generations.ts';
@@ -211,7 +212,14 @@ describe('a model that never thinks', () => {
 test('doctor is silent about a provider that came back to what the profile states', async () => {
   const secrets = fixedSecrets('secret');
   const http = createHttpUpstream({ secrets, clock });
-  const { check } = doctorHandlers({ ...fleet.stores, models, secrets, upstream: http, clock });
+  const { check } = doctorHandlers({
+    ...fleet.stores,
+    models,
+    secrets,
+    upstream: http,
+    clock,
+    presetOf,
+  });
   const warnings = async () => {
     const identity = { name: 'tester', roles: [] };
     const { body } = await check({ identity, parameters: {}, query: {}, input: undefined });

@@ -101,7 +101,7 @@ describe('a published provider error has its class, status and reason', () => {
       expect(failed).toMatchObject({ fault: error.kind, upstreamStatus: error.status });
       if (error.caller === 400) {
         expect(told.message).toBe(`The model's provider rejected the request: ${error.reason}`);
-        expect(told).toMatchObject({ type: 'invalid_request_error', param: error.param });
+        expect(told).toMatchObject({ type: 'invalid_request_error', param: error.param ?? null });
         return;
       }
       // A rate limit that the request alone exceeds.

@@ -258,6 +258,54 @@ const ROWS: Record<string, Row> = {
     },
     sent: { system: undefined },
   },
+  "a template's, of a later system message": {
+    words: 'System message must be at the beginning.',
+    isRejected: ({ body }) =>
+      (body.messages as { role: string }[]).slice(1).some(({ role }) => role === 'system'),
+    fields: {
+      messages: [
+        { role: 'system', content: 'a' },
+        { role: 'user', content: 'b' },
+        { role: 'system', content: 'c' },
+      ],
+    },
+    sent: {
+      messages: [
+        { role: 'system', content: 'a' },
+        { role: 'user', content: 'b' },
+        { role: 'user', content: '<system-reminder>\nc\n</system-reminder>' },
+      ],
+    },
+  },
+  "Mistral's, of a tool that is named": {
+    words: {
+      detail: [
+        {
+          type: 'enum',
+          loc: ['body', 'tool_choice'],
+          msg: "Input should be 'auto', 'none' or 'any'",
+        },
+      ],
+    },
+    isRejected: isForced,
+    fields: { tools, tool_choice: { type: 'function', function: { name: 'f' } } },
+    sent: { tool_choice: undefined },
+    dropped: 'tool_choice',
+  },
+  "OpenRouter's, of thinking turned off": {
+    words: 'Reasoning is mandatory for this endpoint and cannot be disabled.',
+    isRejected: effortIs('none'),
+    fields: { reasoning_effort: 'none' },
+    sent: { reasoning_effort: 'low' },
+    dropped: 'reasoning_effort',
+  },
+  "xAI's, of a stop sequence": {
+    words: 'Model grok-4.6 does not support parameter stop.',
+    isRejected: has('stop'),
+    fields: { stop: ['</block>'], temperature: 0.2 },
+    sent: { stop: undefined, temperature: 0.2 },
+    dropped: 'stop',
+  },
   "Mistral's, of the ids of calls": {
     words: `Tool call id was ${ID} but must be a-z, A-Z, 0-9, with a length of 9.`,
     isRejected: hasText(ID),

@@ -60,8 +60,8 @@ const effort = ({ received, fitted }: Context): Edit[] =>
 const user = ({ received, request }: Context): Edit[] =>
   setMember(received, 'user', encodeUser(request));
 
-const stops = ({ received: { stop } }: Context): Edit[] =>
-  Array.isArray(stop) && stop.length === 0 ? [remove(['stop'])] : [];
+const stops = ({ received: { stop }, fitted }: Context): Edit[] =>
+  stop != null && fitted.stop === undefined ? [remove(['stop'])] : [];
 
 /** The vendor requires a name. */
 const responseFormat = ({ received: { response_format: format } }: Context): Edit[] => {
@@ -106,7 +106,9 @@ const tools = ({ received, request, fitted, target }: Context): Edit[] => {
   const encoded = encodeToolFields(fitted);
   const list = asArray(encoded[name]);
   const isForeign = isBorrowedChoice(received.tool_choice);
-  const isFitted = fitted.toolChoice !== request.toolChoice;
+  const isFitted =
+    fitted.toolChoice !== request.toolChoice ||
+    fitted.parallelToolCalls !== request.parallelToolCalls;
   const isChanged = isForeign || isFitted || !takesCustomTools(request, target);
   const choices = isChanged ? ['tool_choice', 'function_call', 'parallel_tool_calls'] : [];
   return [

@@ -45,6 +45,9 @@ const idsIn = (message: Json): string[] => {
 const isWithoutThinking = ({ role, reasoning_content }: Json): boolean =>
   role === 'assistant' && !reasoning_content;
 
+const isLaterSystem = ({ role }: Json, index: number): boolean =>
+  index > 0 && (role === 'system' || role === 'developer');
+
 const holdsCustomCall = ({ tool_calls }: Json): boolean =>
   asArray(tool_calls).some((call) => asRecord(call)?.type === 'custom');
 
@@ -53,6 +56,7 @@ const holdsCustomCall = ({ tool_calls }: Json): boolean =>
  * another protocol, and what the target's profile requires of ids and of earlier thinking.
  */
 const needsRepair = (messages: Json[], { target }: Context): boolean => {
+  if (target.systemTurns === 'leading' && messages.some(isLaterSystem)) return true;
   if (target.customTools === false && messages.some(holdsCustomCall)) return true;
   if (target.reasoningHistory === 'required' && messages.some(isWithoutThinking)) return true;
   const isShort = target.toolCallIds === 'short';

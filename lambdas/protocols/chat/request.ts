@@ -12,7 +12,7 @@ import {
 } from '../cache/members.ts';
 import { type Fitted, fitRequest, fitSchema, partsRefused } from '../fit-request.ts';
 import type { DocumentBlock, GenerationRequest } from '../generation.ts';
-import { instructionEdits } from '../instructions.ts';
+import { asReminder, instructionEdits } from '../instructions.ts';
 import { extraFieldsFor, makeExtras, partsBeyond } from '../ledger/extras.ts';
 import { PATHS } from '../ledger/fates.ts';
 import { essentialBeyond, lossesBeyond } from '../ledger/ledger.ts';
@@ -157,7 +157,19 @@ const fitMetadata = (request: GenerationRequest, profile: Profile): Fitted => {
   return { request: { ...request, extras: { ...request.extras, fields } }, dropped: ['metadata'] };
 };
 
-const STEPS = [fitRequest, fitReasoning, fitCustomTools, fitMetadata];
+/** One system turn, before the conversation; later ones are marked turns of the user. */
+const fitSystemTurns = (request: GenerationRequest, { systemTurns }: Profile): Fitted => {
+  if (systemTurns !== 'leading') return { request, dropped: [] };
+  const { turns } = request;
+  const count = turns.findIndex(({ role }) => role !== 'system');
+  const lead = turns.slice(0, count === -1 ? turns.length : count);
+  const blocks = lead.flatMap((turn) => turn.blocks);
+  const joined = lead.length > 1 ? [{ ...lead[0], role: 'system' as const, blocks }] : lead;
+  const later = turns.slice(lead.length).map(asReminder);
+  return { request: { ...request, turns: [...joined, ...later] }, dropped: [] };
+};
+
+const STEPS = [fitRequest, fitReasoning, fitCustomTools, fitMetadata, fitSystemTurns];
 
 /** The request as the target's model accepts it. */
 export const fitTo = (original: GenerationRequest, target: WireTarget): Fitted =>

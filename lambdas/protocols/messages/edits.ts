@@ -98,10 +98,10 @@ const tools = ({ received, request, fitted }: Context): Edit[] => {
   if (sent.length === 0) {
     return ['tools', 'tool_choice'].flatMap((name) => (name in received ? [remove([name])] : []));
   }
-  const choice =
-    fitted.toolChoice === request.toolChoice
-      ? []
-      : setMember(received, 'tool_choice', encodeToolChoice(fitted));
+  const isKept =
+    fitted.toolChoice === request.toolChoice &&
+    fitted.parallelToolCalls === request.parallelToolCalls;
+  const choice = isKept ? [] : setMember(received, 'tool_choice', encodeToolChoice(fitted));
   const schemas = sent.flatMap((tool, index) => {
     const schema = schemaOf(fitted.tools?.[index]);
     const isFitted = schema === undefined || isSameJson(asRecord(tool)?.input_schema, schema);
@@ -110,10 +110,8 @@ const tools = ({ received, request, fitted }: Context): Edit[] => {
   return [...choice, ...schemas];
 };
 
-const stops = ({ received }: Context): Edit[] =>
-  Array.isArray(received.stop_sequences) && received.stop_sequences.length === 0
-    ? [remove(['stop_sequences'])]
-    : [];
+const stops = ({ received, fitted }: Context): Edit[] =>
+  received.stop_sequences != null && fitted.stop === undefined ? [remove(['stop_sequences'])] : [];
 
 // --- the conversation ---
 

@@ -1,7 +1,7 @@
 import { isEmpty, omitUndefined } from '../../support/omit-undefined.ts';
 import type { Json } from '../bytes/json.ts';
 import type { Block, GenerationRequest, Turn } from '../generation.ts';
-import { reminderOf } from '../instructions.ts';
+import { asReminder } from '../instructions.ts';
 import { noContent } from '../ledger/assert-consistent.ts';
 import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';
 import type { WireTarget } from '../protocol.ts';
@@ -86,15 +86,6 @@ const mergeTurns = (turns: Turn[]): Turn[] =>
   joinRuns(turns, (last, next) => last.role === next.role && next.role !== 'system').map(
     (turn) => ({ ...turn, blocks: resultsFirst(turn.blocks) }),
   );
-
-/** Turns a later system turn into a marked user turn, in its place. */
-const asReminder = (turn: Turn): Turn => {
-  if (turn.role !== 'system') return turn;
-  const wrapped = turn.blocks.map(
-    (block): Block => (block.type === 'text' ? { ...block, text: reminderOf(block.text) } : block),
-  );
-  return { role: 'user', blocks: wrapped };
-};
 
 /** The vendor rejects white space at the end of a prefilled response; of earlier ones too, so that they stay the same. */
 const trimEnd = (turn: Turn): Turn => {

@@ -4,38 +4,12 @@ import {
   levelsAmong,
   type Profile,
   SAMPLING_FIELDS,
-  type SamplingField,
   THINKING_FORMS,
   type ThinkingForm,
 } from '../profile.ts';
 import { bare } from './echo.ts';
-
-/** One member of a profile, as a provider's rejection shows that it must be. */
-export type ModelDifference =
-  | { member: 'thinking'; without: ThinkingForm[]; use: ThinkingForm[] }
-  /** `whenThinking`: perhaps only where the model thinks. */
-  | { member: 'sampling'; without: readonly SamplingField[]; whenThinking?: true }
-  | { member: 'betas' | 'versions' | 'cache'; without: string[] }
-  | { member: 'effort'; only: readonly string[] }
-  | {
-      member: 'effortWithTools' | 'forcedTool' | 'samplingWithEffort' | 'customTools';
-      is: false;
-    }
-  | { member: 'metadata'; is: 'stored' }
-  | { member: 'systemTurns'; is: 'leading' }
-  | { member: 'toolCallIds'; is: 'short' }
-  | { member: 'reasoningHistory'; is: 'required' | 'refused' }
-  | { member: 'maxTokensField'; is: 'max_tokens' | 'max_completion_tokens' }
-  | OfRequest;
-
-/**
- * Of one request, not of the model: the thinking in its history is not valid, it thinks and may not force a tool, or a block
- * may not be marked.
- */
-type OfRequest =
-  | { member: 'history' }
-  | { member: 'toolChoice' }
-  | { member: 'marks'; without: string[] };
+import type { ModelDifference } from './model-difference.ts';
+import { refusedMember } from './removable.ts';
 
 export const isOfModel = ({ member }: ModelDifference): boolean =>
   !['history', 'toolChoice', 'marks'].includes(member);
@@ -62,21 +36,6 @@ const thinkingOnly = (forms = ''): ModelDifference | undefined => {
     : undefined;
 };
 
-/** `top_logprobs` and, at one provider, `toplogprobs`. */
-const samplingWithout = (field = '') => {
-  const name = field.replaceAll('_', '');
-  const without = name.endsWith('penalty')
-    ? 'penalties'
-    : SAMPLING_FIELDS.find((one) => name.endsWith(one.replaceAll('_', '')));
-  return without && { member: 'sampling' as const, without: [without] };
-};
-
-/** OpenAI's models since GPT-5.1 take sampling fields where they do not think. */
-const samplingOfOpenAi = (field = ''): ModelDifference | undefined => {
-  const difference = samplingWithout(field);
-  return difference && { ...difference, whenThinking: true };
-};
-
 const NO_SAMPLING: ModelDifference = { member: 'sampling', without: SAMPLING_FIELDS };
 
 const effortOnly = (levels = ''): ModelDifference | undefined => {
@@ -97,19 +56,9 @@ const versionsWithout = (version = ''): ModelDifference => ({
 const cacheWithout = (name = ''): ModelDifference => ({ member: 'cache', without: [name] });
 const marksWithout = (name = ''): ModelDifference => ({ member: 'marks', without: [name] });
 
-const capIs = (is: 'max_tokens' | 'max_completion_tokens') => (): ModelDifference => ({
-  member: 'maxTokensField',
-  is,
-});
-
-const historyIs = (is: 'required' | 'refused') => (): ModelDifference => ({
-  member: 'reasoningHistory',
-  is,
-});
-
 /**
- * Published words of providers, in lower case and without quotation marks and their escapes. A rule knows only what no caller's
- * mistake is rejected with.
+ * Published words of providers whose difference is another than that of the member that they name (removable.ts), in lower case
+ * and without quotation marks and their escapes. A rule knows only what no caller's mistake is rejected with.
  */
 const RULES: Rule[] = [
   [/(adaptive) thinking is not supported on this model/, thinkingWithout],
@@ -121,12 +70,8 @@ const RULES: Rule[] = [
   [/\bthinking[. ]type(?:: input)? should be (.{1,60})/, thinkingOnly],
   [/effort.{1,100}\bsupported (?:levels|values)(?: are)?:? (.{1,100})/, effortOnly],
   [
-    /effort\W{1,4}(?:msg: )?(?:input should be|must be one of) ((?:(?!, input).){1,100})/,
+    /effort\W{1,4}(?:msg: )?(?:(?:input )?should be|(?:value )?(?:must be|is not) one of|expected)((?:(?!, input).){1,100})/,
     effortOnly,
-  ],
-  [
-    /does not support (?:the effort parameter|(?:parameter )?reasoning[ _.]?effort)|(?:unsupported parameter|argument supplied): reasoning_effort/,
-    () => ({ member: 'effort', only: [] }),
   ],
   // Of known levels, those above `high` are not sent without thinking.
   [
@@ -134,22 +79,13 @@ const RULES: Rule[] = [
     () => ({ member: 'effort', only: ADAPTIVE_EFFORTS }),
   ],
   [
-    /this model only works in thinking mode/,
+    /this model only works in thinking mode|reasoning is mandatory/,
     () => ({ member: 'effort', only: ['low', 'medium', 'high'] }),
   ],
   // Names no field: a level that some models lack.
   [/unknown variant (?:minimal|xhigh|max), expected one of (.{1,100})/, effortOnly],
   // One generation of a vendor rejects them together.
   [/(?:temperature|top_[pk]) is deprecated for this model/, () => NO_SAMPLING],
-  [
-    /\b(\w{1,20})(?: is not supported (?:with|by|for)| does not support \S{1,20} with|: only \S{1,20} is allowed for) this model/,
-    samplingOfOpenAi,
-  ],
-  [/does not support parameter (\w{1,20})/, samplingWithout],
-  [
-    /metadata parameter is only allowed when store is enabled/,
-    () => ({ member: 'metadata', is: 'stored' }),
-  ],
   // Of a tool of another type than `function`.
   [
     /function is a required property\b.{1,40}\btools\b|\bkey function not found/,
@@ -160,7 +96,7 @@ const RULES: Rule[] = [
     () => ({ member: 'effortWithTools', is: false }),
   ],
   [
-    /tool_choice: (?:forced tool use is|type tool and any are) not supported/,
+    /tool_choice: (?:forced tool use is|type tool and any are) not supported|tool_choice\W{1,4}(?:msg: )?(?:input )?(?:should|must) be .{0,40}\bauto\b/,
     () => ({ member: 'forcedTool', is: false }),
   ],
   [
@@ -168,22 +104,15 @@ const RULES: Rule[] = [
     () => ({ member: 'toolChoice' }),
   ],
   [
-    /role system is not supported on this model|messages: unexpected role system/,
+    /role system is not supported on this model|messages: unexpected role system|system message must be (?:at the beginning|the first)/,
     () => ({ member: 'systemTurns', is: 'leading' }),
   ],
   // The rest quotes the id.
   [/tool call id was\b/, () => ({ member: 'toolCallIds', is: 'short' })],
   [
     /reasoning_content (?:in the thinking mode must be passed|is missing in assistant)/,
-    historyIs('required'),
+    () => ({ member: 'reasoningHistory', is: 'required' }),
   ],
-  [/reasoning_content is unsupported/, historyIs('refused')],
-  [
-    /unsupported parameter: max_tokens .{1,80}max_completion_tokens/,
-    capIs('max_completion_tokens'),
-  ],
-  [/(?:unsupported parameter|argument supplied): max_completion_tokens/, capIs('max_tokens')],
-  [/max_completion_tokens\W.{1,20}inputs are not permitted/, capIs('max_tokens')],
   [/unsupported beta header:? (\S{1,80})/, betasWithout],
   [/unexpected value\(s\) (.{1,400}) for the anthropic-beta/, betasWithout],
   [/anthropic-version: (\d{4}-\d\d-\d\d) is not a valid version/, versionsWithout],
@@ -203,15 +132,15 @@ const RULES: Rule[] = [
 /** Rejections are one sentence; the rest may quote the request. */
 const MAX_WORDS = 500;
 
-/** The known difference that a provider's rejection names; undefined for every other rejection. */
-export const differenceIn = (words = ''): ModelDifference | undefined => {
+/** The difference that a provider's rejection of what was sent names; undefined for every other rejection. */
+export const differenceIn = (words = '', sent?: unknown): ModelDifference | undefined => {
   const text = bare(words.slice(0, MAX_WORDS)).toLowerCase();
   for (const [pattern, read] of RULES) {
     const found = pattern.exec(text);
     const difference = found && read(...found.slice(1));
     if (difference) return difference;
   }
-  return undefined;
+  return refusedMember(text, sent);
 };
 
 /** The forms of `thinking` in which a model thinks, the newer first. */

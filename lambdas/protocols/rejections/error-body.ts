@@ -37,9 +37,6 @@ const RATE_LIMITED = 429;
 /** Statuses with which providers report a lasting failure; one above 499 may end without the operator. */
 const LASTING = [400, 402, 403, 404, 412, 422, 429];
 
-/** Fields that the router writes for each upstream: an error about one is not about the caller's. */
-const OWN_FIELDS = new Set(['model', 'stream', 'stream_options']);
-
 /** `temperature: range: 0..1`, `output_config.format: …` */
 const LEADING = /^([a-z_]+)((?:[.[][^\s:]*)?): /;
 /** `Unsupported parameter: 'temperature' is not …`, also with a path after the name. */
@@ -51,7 +48,8 @@ const pathsInMessage = (message: string): string[] => {
   return found.map(([, name = '', rest = '']) => `${name}${rest}`);
 };
 
-const pathsInError = (record: Json): string[] => {
+/** The paths that the error may be about, by their names in the upstream's protocol. */
+const rejectedPaths = (record: Json): string[] => {
   const error = asRecord(record.error) ?? record;
   const { message, param } = error;
   return [
@@ -63,10 +61,6 @@ const pathsInError = (record: Json): string[] => {
 
 /** The field of a path: `tools` of `tools[0].function`. */
 export const fieldOf = (path: string): string => path.split(/[.[]/)[0] ?? '';
-
-/** The paths that the error may be about, by their names in the upstream's protocol. */
-const rejectedPaths = (record: Json): string[] =>
-  pathsInError(record).filter((path) => !OWN_FIELDS.has(fieldOf(path)));
 
 /** A 401 is about the credential and a 402 about money, with any body. */
 const BY_STATUS: Record<number, LastingKind> = { 401: 'credential-refused', 402: 'no-quota' };

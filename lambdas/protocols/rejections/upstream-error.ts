@@ -1,4 +1,4 @@
-import type { ModelDifference } from './differences.ts';
+import type { ModelDifference } from './model-difference.ts';
 
 /**
  * A failure of an upstream. Thrown by decoders and by the HTTP upstream, classified by routing/. The

@@ -144,6 +144,35 @@ describe('a tokenizer.json', () => {
   });
 
   test.each([
+    // As DeepSeek publishes it.
+    ['an empty sequence of normalizers', { normalizer: { type: 'Sequence', normalizers: [] } }],
+    // As MiniMax publishes it: what matches is kept.
+    [
+      'a pattern whose rest is removed',
+      {
+        pre_tokenizer: {
+          type: 'Sequence',
+          pretokenizers: [
+            {
+              type: 'Split',
+              pattern: { Regex: cl100k.pat_str },
+              behavior: 'Removed',
+              invert: true,
+            },
+            { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: false },
+          ],
+        },
+      },
+    ],
+  ])('the count of a vocabulary with %s is exact', (_, header) => {
+    const mine = open('vendor.json', tokenizerJson({}, header));
+    for (const [source, text] of readDocuments().slice(0, 40)) {
+      const part = text.slice(0, 1_000).normalize('NFC');
+      expect([source, mine.count(part)]).toEqual([source, small.encode(part, [], []).length]);
+    }
+  });
+
+  test.each([
     ['SentencePiece', tokenizerJson({ byte_fallback: true }), 'not SentencePiece'],
     ['Unigram', tokenizerJson({ type: 'Unigram' }), 'only byte-level BPE'],
     ['another normalizer', tokenizerJson({}, { normalizer: { type: 'NFKC' } }), 'normalizer NFKC'],

@@ -82,6 +82,26 @@ test("an upstream's prompt-too-long error is a 400 without failover", async () =
   expect(count('breaker_opened')).toBe(0);
 });
 
+test.each([400, 422])(
+  'a %i that names no field of the caller leads to the next target, and from the last one is a 400 with the reason',
+  async (status) => {
+    const message = 'Reasoning is mandatory for this endpoint and cannot be disabled.';
+    const reject: Act = (response) =>
+      void response.writeHead(status).end(JSON.stringify({ error: { message } }));
+    const { ask, primary, second } = await startLab([reject, answer]);
+    expect((await ask()).status).toBe(200);
+    expect([primary.attempts, second?.attempts]).toEqual([1, 1]);
+    const { ask: askAlone, count } = await startLab([reject]);
+    const sent = await askAlone();
+    expect(sent.status).toBe(400);
+    expect(sent.headers).toMatchObject({ 'x-should-retry': 'false' });
+    expect(JSON.parse(sent.text).error.message).toBe(
+      `The model's provider rejected the request: ${message}`,
+    );
+    expect(count('breaker_opened')).toBe(0);
+  },
+);
+
 describe('a refusal that names a parameter', () => {
   const refuse: Act = (response) =>
     void response.writeHead(400).end(readFileSync(REFUSED_TEMPERATURE));

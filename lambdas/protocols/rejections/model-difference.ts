@@ -1,0 +1,34 @@
+import type { SamplingField, ThinkingForm } from '../profile.ts';
+
+/** One member of a profile, as a provider's rejection shows that it must be. */
+export type ModelDifference =
+  | { member: 'thinking'; without: ThinkingForm[]; use: ThinkingForm[] }
+  /** `whenThinking`: perhaps only where the model thinks. */
+  | { member: 'sampling'; without: readonly SamplingField[]; whenThinking?: true }
+  | { member: 'betas' | 'versions' | 'cache'; without: string[] }
+  | { member: 'effort'; only: readonly string[] }
+  | {
+      member:
+        | 'effortWithTools'
+        | 'forcedTool'
+        | 'samplingWithEffort'
+        | 'customTools'
+        | 'stop'
+        | 'parallelTools';
+      is: false;
+    }
+  | { member: 'metadata'; is: 'stored' }
+  | { member: 'systemTurns'; is: 'leading' }
+  | { member: 'toolCallIds'; is: 'short' }
+  | { member: 'reasoningHistory'; is: 'required' | 'refused' }
+  | { member: 'maxTokensField'; is: 'max_tokens' | 'max_completion_tokens' }
+  | OfRequest;
+
+/**
+ * Of one request, not of the model: the thinking in its history is not valid, it thinks and may not force a tool, or a block
+ * may not be marked.
+ */
+type OfRequest =
+  | { member: 'history' }
+  | { member: 'toolChoice' }
+  | { member: 'marks'; without: string[] };

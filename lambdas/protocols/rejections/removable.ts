@@ -1,0 +1,135 @@
+import { asArray, asRecord, type Json } from '../bytes/json.ts';
+import type { SamplingField } from '../profile.ts';
+import type { ModelDifference } from './model-difference.ts';
+
+type TokensField = 'max_tokens' | 'max_completion_tokens';
+
+/** A member of a request that a profile can leave out or spell otherwise. */
+type Removable = {
+  /** How providers write its name, in lower case and without quotation marks. */
+  spelled: string;
+  differenceIn(sent: Json): ModelDifference | undefined;
+};
+
+/** `presence_penalty`, `presencePenalty`, `presence penalty`. */
+const anyCase = (name: string): string => name.replaceAll('_', '[_ ]?');
+
+const field = (name: string, difference: ModelDifference, spelled = anyCase(name)): Removable => ({
+  spelled,
+  differenceIn: (sent) => (sent[name] == null ? undefined : difference),
+});
+
+/** Perhaps rejected only where the model thinks. */
+const sampling = (name: string, member: SamplingField): Removable =>
+  field(name, { member: 'sampling', without: [member], whenThinking: true });
+
+/** Sent under either name: the body may be as the caller wrote it. */
+const cap = (name: TokensField, is: TokensField): Removable => ({
+  spelled: anyCase(name),
+  differenceIn: (sent) =>
+    (sent.max_tokens ?? sent.max_completion_tokens) == null
+      ? undefined
+      : { member: 'maxTokensField', is },
+});
+
+const NO_EFFORT: ModelDifference = { member: 'effort', only: [] };
+const NO_PARALLEL: ModelDifference = { member: 'parallelTools', is: false };
+const STOP = 'stop(?:[_ ]?sequences?)?';
+const NO_STOP: ModelDifference = { member: 'stop', is: false };
+
+const THINKS: Record<string, ModelDifference> = {
+  adaptive: { member: 'thinking', without: ['adaptive'], use: [] },
+  enabled: { member: 'thinking', without: ['enabled'], use: [] },
+};
+
+const isForced = (choice: unknown): boolean => {
+  const type = asRecord(choice)?.type ?? choice;
+  return ['required', 'any', 'function', 'tool', 'allowed_tools'].includes(String(type));
+};
+
+const REMOVABLE: Removable[] = [
+  sampling('temperature', 'temperature'),
+  sampling('top_p', 'top_p'),
+  sampling('top_k', 'top_k'),
+  sampling('frequency_penalty', 'penalties'),
+  sampling('presence_penalty', 'penalties'),
+  sampling('logit_bias', 'logit_bias'),
+  sampling('logprobs', 'logprobs'),
+  sampling('top_logprobs', 'logprobs'),
+  field('stop', NO_STOP, STOP),
+  field('stop_sequences', NO_STOP, STOP),
+  field('parallel_tool_calls', NO_PARALLEL),
+  {
+    spelled: `(?:tool_choice\\.)?${anyCase('disable_parallel_tool_use')}`,
+    differenceIn: ({ tool_choice: choice }) =>
+      asRecord(choice)?.disable_parallel_tool_use === undefined ? undefined : NO_PARALLEL,
+  },
+  {
+    spelled: anyCase('tool_choice'),
+    differenceIn: ({ tool_choice: choice }) =>
+      isForced(choice) ? { member: 'forcedTool', is: false } : undefined,
+  },
+  field('metadata', { member: 'metadata', is: 'stored' }),
+  cap('max_tokens', 'max_completion_tokens'),
+  cap('max_completion_tokens', 'max_tokens'),
+  field('reasoning_effort', NO_EFFORT, 'reasoning[_ .]?effort|effort|reasoning|thinking'),
+  {
+    spelled: '(?:output_config\\.)?effort',
+    differenceIn: ({ output_config: config }) =>
+      asRecord(config)?.effort === undefined ? undefined : NO_EFFORT,
+  },
+  {
+    spelled: 'thinking(?:\\.type)?|reasoning',
+    differenceIn: ({ thinking }) => THINKS[String(asRecord(thinking)?.type)],
+  },
+  {
+    spelled: `(?:messages[\\w.[\\]]{0,40}\\.)?${anyCase('reasoning_content')}`,
+    differenceIn: ({ messages }) =>
+      asArray(messages).some((message) => asRecord(message)?.reasoning_content !== undefined)
+        ? { member: 'reasoningHistory', is: 'refused' }
+        : undefined,
+  },
+];
+
+// --- the words of a refusal, around the name ---
+
+const NOUN = '(?:parameter|argument|field|name|property|key|keyword|option|attribute|input)';
+const KIND = '(?:request|json|body|query|input|optional|top-level)';
+const DENIED = '(?:supported|permitted|allowed|available|accepted|implemented|recognized)';
+
+/** `#` is the name. None of them is about a value: that is a mistake of the caller. */
+const GRAMMARS = [
+  // Unsupported parameter: #. Unrecognized request argument supplied: #. Unknown name #. Extraneous key [#].
+  `(?:unsupported|unknown|unrecognized|unexpected|extraneous|invalid|forbidden)(?: ${KIND}){0,2}(?: ${NOUN}(?:s|\\(s\\))?)(?: (?:supplied|found|provided))?\\W{1,4}#`,
+  // # is not supported. Property # is unsupported. # is only allowed when.
+  `#(?: ${NOUN})? (?:is|are) (?:(?:currently |yet )?not (?:currently |yet )?${DENIED}|unsupported|deprecated|only allowed when)`,
+  // Model m does not support parameter #.
+  `(?:does not|doesnt|cannot) (?:support|accept|recognize|use)(?: the)?(?: ${NOUN})? #`,
+  // body -> #: Extra inputs are not permitted.
+  `#\\W{1,4}(?:msg\\W{1,4})?(?:extra|additional|unexpected|unknown) ${NOUN}s?\\b`,
+  // Argument not supported on this model: #.
+  `${NOUN}s? not ${DENIED}(?: \\w{1,20}){0,4}: #`,
+  // # does not support 0.2 with this model. #: only 1 is allowed for this model.
+  `#(?: does not support \\S{1,20} (?:with|on|for)|: only \\S{1,20} is ${DENIED} (?:with|on|for)) this model`,
+];
+
+/** A name at the top level of a request; not a member of a message or tool. */
+const TOP_LEVEL = '(?<![\\w.\\]])(?:(?:body|request|root|generation_?config|[$#])[\\W]{1,4})?';
+
+const PATTERNS = REMOVABLE.map(({ spelled }) => {
+  const name = `${TOP_LEVEL}(?:${spelled})(?!\\w)`;
+  return new RegExp(GRAMMARS.map((words) => words.replace('#', () => name)).join('|'));
+});
+
+/**
+ * The difference by which the request goes without the member that a rejection says the model does not have, in any of the
+ * usual grammars; undefined if it names none that was sent. A guess: learned only where the request is then accepted.
+ */
+export const refusedMember = (text: string, sent: unknown): ModelDifference | undefined => {
+  const body = asRecord(sent) ?? {};
+  for (const [index, member] of REMOVABLE.entries()) {
+    const difference = member.differenceIn(body);
+    if (difference && PATTERNS[index]?.test(text)) return difference;
+  }
+  return undefined;
+};
