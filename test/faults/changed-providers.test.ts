@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { doctorHandlers } from '../../lambdas/admin/doctor.ts';
 import { type Model, Target } from '../../lambdas/catalog/parse-models.ts';
-import { createLessons } from '../../lambdas/routing/lessons.ts';
 import { presetOf } from '../../lambdas/catalog/preset-age.ts';
+import { createLessons } from '../../lambdas/routing/lessons.ts';
 import { DAY_MS } from '../../lambdas/support/clock.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
 import { CLAUDE_GENERATIONS, refusalOf } from '../support/claude-generations.ts';
