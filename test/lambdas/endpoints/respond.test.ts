@@ -78,8 +78,8 @@ const setUpSettlement = (messages: MessageBatches) => {
     settlement: {
       deliver: () => void calls.push('deliver'),
       fail: async () => void calls.push('fail'),
-      end: async () => void calls.push('settle'),
-      endSoon: async () => void calls.push('endSoon'),
+      end: async () => void calls.push('end'),
+      endSoon: async () => void calls.push('settle within a second'),
       deliverEmpty: async () => void calls.push('deliverEmpty'),
       isFree: () => false,
       isEmpty: () => false,
@@ -99,21 +99,21 @@ test('a stream that is read to its end ends the upstream call and settles its un
   source.end();
   const { calls, stream } = setUpSettlement(source.messages);
   for await (const batch of stream) expect([batch, calls]).toEqual([[WORD], []]);
-  expect(calls).toEqual(['end the call', 'settle']);
+  expect(calls).toEqual(['end the call', 'settle within a second']);
 });
 
 test('a stream that is returned early aborts the upstream call and settles its unit', async () => {
   const { calls, stream } = setUpSettlement(createSilentStream().messages);
   await stream.next();
   await stream.return();
-  expect(calls).toEqual(['abort the call', 'settle']);
+  expect(calls).toEqual(['abort the call', 'settle within a second']);
 });
 
 test('a stream that throws aborts the upstream call and settles its unit', async () => {
   const { calls, stream } = setUpSettlement(throwing());
   await stream.next();
   await expect(stream.next()).rejects.toThrow('broken');
-  expect(calls).toEqual(['abort the call', 'settle']);
+  expect(calls).toEqual(['abort the call', 'settle within a second']);
 });
 
 test('a silent stream that is returned settles its unit within one heartbeat', async () => {
@@ -127,5 +127,5 @@ test('a silent stream that is returned settles its unit within one heartbeat', a
   expect(calls).toEqual([]);
   clock.advance(10_000);
   await Promise.all([pending, returned]);
-  expect(calls).toEqual(['abort the call', 'settle']);
+  expect(calls).toEqual(['abort the call', 'settle within a second']);
 });
