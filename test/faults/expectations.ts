@@ -7,7 +7,7 @@ export type Expected =
   /** It ended properly without content: another target takes over; without one the caller gets it, free. */
   | { kind: 'empty' }
   /** Nothing usable came: another target takes over; without one the caller gets this status. */
-  | { kind: 'failed'; status: number; headers?: Record<string, string> }
+  | { kind: 'failed'; status: number; type?: string; headers?: Record<string, string> }
   /** It is the request's own: no other target is asked. */
   | { kind: 'refused'; status: number; type: string; doNotRetry?: true }
   /** It broke off after its first content: an error event, or 502 for a whole answer. */
@@ -22,12 +22,16 @@ export type Row = {
 
 const answered: Expected = { kind: 'answered' };
 const broken: Expected = { kind: 'broken' };
-const failed = (status: number, headers: Record<string, string> = {}): Expected => ({
-  kind: 'failed',
+const failed = (status: number, headers: Record<string, string> = {}) => ({
+  kind: 'failed' as const,
   status,
   headers,
 });
-const refused = { kind: 'refused', status: 502, type: 'api_error', doNotRetry: true } as const;
+/** The caller gets it as its own, unless another target answers. */
+const rejected: Expected = {
+  ...failed(400, { 'x-should-retry': 'false' }),
+  type: 'invalid_request_error',
+};
 
 const rows = (expected: Expected, faults: string[]): Row[] =>
   faults.map((fault) => ({ fault, expected }));
@@ -62,8 +66,11 @@ export const ROWS: Row[] = [
   ...rows(wait('1'), ['status=429:0']),
   ...rows(wait('60'), ['status=429:999999999']),
   ...rows(failed(502, { 'retry-after': '7' }), ['status=500:7']),
-  ...rows(refused, named('status', ['400', '422'])),
-  { fault: 'status=413', expected: { ...refused, status: 413, type: 'invalid_request_error' } },
+  ...rows(rejected, named('status', ['400', '422'])),
+  {
+    fault: 'status=413',
+    expected: { kind: 'refused', status: 413, type: 'invalid_request_error', doNotRetry: true },
+  },
   ...rows(failed(502), ['empty', 'malformed', 'malformed=0', 'error']),
   ...rows(failed(502), ['truncate=0', 'error=0']),
   ...rows(
