@@ -142,7 +142,7 @@ const checkLessons = async ({ models, lessons, clock }: DoctorParts): Promise<Ch
   const learned = new Map(Object.entries<Lesson>(known));
   const now = clock.now();
   return placedTargets(models).flatMap(({ place, target }) => {
-    const lesson = learned.get(`${target.upstream}/${target.model}`);
+    const lesson = learned.get(`${target.protocol}:${target.upstream}/${target.model}`);
     if (lesson === undefined || lesson.until <= now || lesson.profile === NO_DIFFERENCE) return [];
     const reason = `The provider rejects what the profile states or leaves open; add ${lesson.profile} to it.`;
     return [warning('profile', `${place}.profile`, reason)];

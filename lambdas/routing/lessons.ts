@@ -29,6 +29,9 @@ const catalogProfile = (target: Target): Profile => {
   return { ...target.profile, ...own };
 };
 
+/** Of one protocol: a target of another one may have the same upstream and model, and has other members. */
+const keyOf = (target: Target): string => `${target.protocol}:${nameOf(target)}`;
+
 /** The members of a JSON text; none if it is not JSON. */
 const membersIn = (text = '{}'): [name: string, value: unknown][] => {
   try {
@@ -120,7 +123,7 @@ export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Lo
     adapt: async (original) => {
       prefetch();
       await reading;
-      const lesson = lessons[nameOf(original)];
+      const lesson = lessons[keyOf(original)];
       const last = adapted.get(original);
       if (last && last.lesson === lesson && clock.now() < last.until) return last.target;
       const { profile, ages } = readLesson(lesson, clock.now());
@@ -129,10 +132,16 @@ export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Lo
       return target;
     },
     learn: async (target, learned) => {
-      const name = nameOf(target);
+      const key = keyOf(target);
       const now = clock.now();
-      const known = readLesson(lessons[name], now);
-      const profile = difference(lastingOf(learned), catalogProfile(target));
+      const before = readLesson(lessons[key], now);
+      await withTimeout(clock, READ_TIMEOUT_MS, read());
+      const known = readLesson(lessons[key], now);
+      const profile = {
+        // What another environment learned since this one last read.
+        ...difference(known.profile, before.profile),
+        ...difference(lastingOf(learned), catalogProfile(target)),
+      };
       // Only what this rejection showed is new: callers could keep the rest alive by inventing more.
       const ages = Object.entries(profile).map(([member, value]) => {
         const isKnown = isDeepStrictEqual(value, known.profile[member]);
@@ -143,11 +152,11 @@ export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Lo
         until: now + LIFE_MS,
         ages: JSON.stringify(Object.fromEntries(ages)),
       };
-      lessons = { ...lessons, [name]: lesson };
+      lessons = { ...lessons, [key]: lesson };
       try {
-        await withTimeout(clock, WRITE_TIMEOUT_MS, store.writeLesson(name, lesson));
+        await withTimeout(clock, WRITE_TIMEOUT_MS, store.writeLesson(key, lesson));
       } catch {
-        log.warn('lessons_unwritable', { target: name });
+        log.warn('lessons_unwritable', { target: nameOf(target) });
       }
     },
   };

@@ -6,7 +6,7 @@ export type Lesson = { profile: string; until: number; ages?: string | undefined
 
 /** Implemented by `createDynamoLessonStore` (stores/dynamo/lesson-store.ts). @throws StoreUnavailable */
 export type LessonStore = {
-  /** The lessons of all targets by their name, `upstream/model`. */
+  /** The lessons of all targets by their name, `protocol:upstream/model`. */
   readLessons(): Promise<Record<string, Lesson>>;
   /** Replaces the target's lesson. */
   writeLesson(target: string, lesson: Lesson): Promise<void>;
