@@ -10,6 +10,7 @@ type Used<Count> = {
   costNanos?: Count;
 };
 
+export const nanosOf = (dollars: number): number => Math.round(dollars * NANOS_PER_DOLLAR);
 export const dollarsOf = (nanos: number): number => nanos / NANOS_PER_DOLLAR;
 
 /** Tokens and price as callers and operators read them. */
