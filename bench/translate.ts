@@ -3,12 +3,13 @@
  * protocols. The unit is the floor that any translation has: JSON.parse and JSON.stringify of the same
  * events. Run it with `npm run bench:translate`; ratios hold on any machine, microseconds do not.
  */
+
 import type { GenerationRequest } from '../lambdas/protocols/generation.ts';
 import type { CallerProtocol, UpstreamProtocol } from '../lambdas/protocols/protocol.ts';
-import { UPSTREAM_PROTOCOLS } from '../lambdas/protocols/protocol-name.ts';
 import { callerProtocols, upstreamProtocols } from '../lambdas/protocols/protocols.ts';
 import { createSseReader, formatSse } from '../lambdas/protocols/streams/sse.ts';
 import { withFrame } from '../lambdas/upstreams/read-answer.ts';
+import { FAMILIES } from '../test/support/families.ts';
 import { BODY, costPerEvent, META, print, recordChunks } from './event-cost.ts';
 
 const EVENTS_PER_CHUNK = 8;
@@ -42,8 +43,8 @@ const floor = (chunks: Buffer[]): number => {
 };
 
 print('upstream -> caller     us/event   x parse+stringify');
-for (const from of UPSTREAM_PROTOCOLS) {
-  for (const to of UPSTREAM_PROTOCOLS) {
+for (const from of FAMILIES) {
+  for (const to of FAMILIES) {
     const request = callerProtocols[to].decodeRequest(BODY);
     const chunks = recordChunks(callerProtocols[from], EVENTS_PER_CHUNK);
     const base = await costPerEvent(() => floor(chunks));

@@ -72,7 +72,7 @@ const TargetFields = z.strictObject({
   /** Calls of Amazon Bedrock are signed with the credentials of the function's role. */
   auth: z.optional(z.literal('iam')),
   /** Header of the credential, if the provider does not use the protocol's default. */
-  authHeader: z.optional(z.enum(['authorization', 'x-api-key', 'api-key'])),
+  authHeader: z.optional(z.enum(['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'])),
   /** Extra headers, e.g. a protocol version. Never a credential. */
   headers: z.optional(z.record(HeaderName, HeaderValue)),
   /** Header by which the provider recognizes a repeat of a call, e.g. `Idempotency-Key`. */

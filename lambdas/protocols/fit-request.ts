@@ -38,7 +38,7 @@ const acceptedFields = (
 ): readonly SamplingField[] | undefined =>
   samplingWithEffort === false && thinksAt(request) ? [] : sampling;
 
-const withoutFields = (extras: Extras, names: string[]): Extras => ({
+const withoutFields = <Of extends Extras>(extras: Of, names: string[]): Of => ({
   ...extras,
   fields: Object.fromEntries(
     Object.entries(extras.fields).filter(([name]) => !names.includes(name)),

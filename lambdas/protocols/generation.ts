@@ -4,10 +4,13 @@
  */
 import type { Place } from './bytes/frame.ts';
 import type { Json } from './bytes/json.ts';
-import type { ProtocolName } from './protocol-name.ts';
+import type { CallerProtocolName, ProtocolName } from './protocol-name.ts';
 
 /** Fields that only one protocol has; they are encoded again for that protocol only. */
-export type Extras = { protocol: ProtocolName; fields: Record<string, unknown> };
+export type Extras<Name extends ProtocolName = ProtocolName> = {
+  protocol: Name;
+  fields: Record<string, unknown>;
+};
 
 export type MediaSource =
   | { kind: 'base64'; mediaType: string; data: string }
@@ -144,7 +147,8 @@ export type GenerationRequest = {
   cacheKey?: string;
   /** The caller rejects what the router would add for caches. */
   isUnmarked?: true;
-  extras: Extras;
+  /** Of the caller's protocol. */
+  extras: Extras<CallerProtocolName>;
 };
 
 /** Token counts. `inputTokens` includes the tokens read from and written to a cache. */

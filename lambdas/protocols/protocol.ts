@@ -6,7 +6,7 @@ import type { Marking } from './cache/marks.ts';
 import type { Generation, GenerationEvent, GenerationRequest, ResponseMeta } from './generation.ts';
 import type { Profile } from './profile.ts';
 import type { CallerProtocolName, ProtocolName, UpstreamProtocolName } from './protocol-name.ts';
-import type { SseMessage } from './streams/sse.ts';
+import type { SseEvent, SseMessage } from './streams/sse.ts';
 
 export type { CallerProtocolName, ProtocolName, UpstreamProtocolName };
 
@@ -22,7 +22,7 @@ export type WireTarget = {
   /** Token cap for protocols that require one, when the caller sets none. */
   maxOutputTokens: number;
   /** Header of the credential, where it differs from the protocol's default. */
-  authHeader?: 'authorization' | 'x-api-key' | 'api-key' | undefined;
+  authHeader?: string | undefined;
   /** The target's static headers; a protocol may look there for the betas that its fields need. */
   headers?: HeaderMap | undefined;
 } & Profile;
@@ -122,18 +122,28 @@ export type UnsignedRequest = {
 
 /** Where and how a target is called. */
 export type UpstreamEndpoint = {
-  /** Path below the target's `baseUrl`, percent-encoded, without a query; it may hold the model. */
+  /** Path below the target's `baseUrl`, percent-encoded; it may hold the model, and a query at its end. */
   path: string;
   /** Headers with the secret, or with a signature computed from it; without either if it is undefined. */
   headers(request: UnsignedRequest): HeaderMap | Promise<HeaderMap>;
 };
 
+/** Reads the messages of a stream from its bytes. */
+export type MessageReader = {
+  push(bytes: Uint8Array): SseEvent[];
+  /** Call when the bytes end: returns a last message that is not terminated. */
+  end(): SseEvent[];
+};
+
 /**
- * The target's half: writes requests and reads responses. Implemented by chat/ and messages/; a
- * protocol that no caller uses implements only this half.
+ * The target's half: writes requests and reads responses. A protocol that no caller uses implements only
+ * this half.
  */
 export type UpstreamProtocol = {
-  endpoint(target: WireTarget): UpstreamEndpoint;
+  /** Where a call is made; some protocols have another path for a response in one piece. */
+  endpoint(target: WireTarget, isStreamed?: boolean): UpstreamEndpoint;
+  /** How a response is streamed, where it is not by Server-Sent Events. */
+  streaming?: { contentType: string; createReader(): MessageReader };
   /**
    * Names of the parts of a request that the protocol, or the model of this profile, cannot carry, as an
    * error lists them; empty if it can carry all. Parts of the assistant's history do not count: they are
@@ -173,19 +183,13 @@ export type UpstreamProtocol = {
   streamDecoder(request: GenerationRequest): StreamDecoder;
 };
 
-const CREDENTIAL_HEADERS = {
-  authorization: (secret: string) => `Bearer ${secret}`,
-  'x-api-key': (secret: string) => secret,
-  'api-key': (secret: string) => secret,
-};
-
 /** The secret in the header that the target names, else in its protocol's own, `usual`. */
 export const credentialHeader = (
   { authHeader }: WireTarget,
-  usual: keyof typeof CREDENTIAL_HEADERS,
+  usual: string,
   secret: string | undefined,
 ): HeaderMap => {
-  if (secret === undefined) return {};
   const name = authHeader ?? usual;
-  return { [name]: CREDENTIAL_HEADERS[name](secret) };
+  if (secret === undefined) return {};
+  return { [name]: name === 'authorization' ? `Bearer ${secret}` : secret };
 };

@@ -1,7 +1,7 @@
 import { createJsonFrame } from '../protocols/bytes/frame.ts';
 import { parseUpstreamText } from '../protocols/bytes/json.ts';
 import type { BlockHead, GenerationEvent } from '../protocols/generation.ts';
-import type { StreamDecoder } from '../protocols/protocol.ts';
+import type { StreamDecoder, UpstreamProtocol } from '../protocols/protocol.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { isContent } from '../protocols/streams/event-writer.ts';
 import { createSseReader, type SseEvent } from '../protocols/streams/sse.ts';
@@ -91,7 +91,7 @@ const createStreamReader = (
   meter: AnswerMeter,
 ): BodyReader => {
   const decoder = withFrame(protocol.streamDecoder(request));
-  const sse = createSseReader();
+  const stream = protocol.streaming?.createReader() ?? createSseReader();
   const add = request.stream ? addEach : addJoined;
   // Loops, since `flatMap` takes several times as long for the one or two events of a message.
   const decode = (messages: SseEvent[]) => {
@@ -112,11 +112,11 @@ const createStreamReader = (
       if (unfinishedBytes > MAX_EVENT_BYTES) {
         throw new UpstreamError('malformed', 'an event over 5 MB');
       }
-      const messages = sse.push(chunk);
+      const messages = stream.push(chunk);
       if (messages.length > 0) unfinishedBytes = 0;
       return decode(messages);
     },
-    flush: () => decode(sse.end()),
+    flush: () => decode(stream.end()),
     end: () => decoder.end(),
     endsItself: true,
     hasReason: decoder.hasReason,
@@ -144,9 +144,15 @@ const createJsonReader = ({ protocol, request }: UpstreamCall): BodyReader => {
   };
 };
 
-const READERS: Record<string, (call: UpstreamCall, meter: AnswerMeter) => BodyReader> = {
-  'text/event-stream': createStreamReader,
-  'application/json': createJsonReader,
+/** The content type of the protocol's streams. */
+export const streamTypeOf = ({ streaming }: UpstreamProtocol): string =>
+  streaming?.contentType ?? 'text/event-stream';
+
+/** @throws UpstreamError for a type that no response of the protocol has */
+const createReader = (type: string, call: UpstreamCall, meter: AnswerMeter): BodyReader => {
+  if (type === streamTypeOf(call.protocol)) return createStreamReader(call, meter);
+  if (type === 'application/json') return createJsonReader(call);
+  throw new UpstreamError('malformed', `content-type ${type}`);
 };
 
 const isFinished = (events: GenerationEvent[]): boolean => events.at(-1)?.type === 'finish';
@@ -244,9 +250,7 @@ export const readAnswer = (
     throw new UpstreamError('malformed', `content-encoding ${encoding} was not requested`);
   }
   const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? 'is absent';
-  const createReader = Object.hasOwn(READERS, type) ? READERS[type] : undefined;
-  if (!createReader) throw new UpstreamError('malformed', `content-type ${type}`);
   const meter = createAnswerMeter(call.limits);
-  const reader = createReader(call, meter);
+  const reader = createReader(type, call, meter);
   return closing(readStream(chunks, { reader, meter, sent }), sent.close);
 };

@@ -16,7 +16,7 @@ import type { Clock } from '../support/clock.ts';
 import { CONNECT_MS, firstEventMs } from './deadlines.ts';
 import { encodeJson } from './encode-json.ts';
 import { post } from './post.ts';
-import { readAnswer } from './read-answer.ts';
+import { readAnswer, streamTypeOf } from './read-answer.ts';
 import { isRefusal, readError, readSentError } from './read-error.ts';
 import type { RoleSigner } from './role-signer.ts';
 import type { Credential } from './secrets.ts';
@@ -83,7 +83,7 @@ const headersFor = (
   target: WireTarget,
 ): HeaderMap => ({
   'content-type': 'application/json',
-  accept: 'text/event-stream, application/json',
+  accept: `${streamTypeOf(call.protocol)}, application/json`,
   'accept-encoding': 'identity',
   'user-agent': 'model-router',
   ...(call.traceparent !== undefined && { traceparent: call.traceparent }),
@@ -101,7 +101,7 @@ export const createSend = ({ role, clock }: SendParts) => {
   return async (call: UpstreamCall, credential: Credential | undefined): Promise<EventBatches> => {
     const secret = credential?.value;
     const target = wireTargetOf(call.target, call.maxOutputTokens);
-    const endpoint = call.protocol.endpoint(target);
+    const endpoint = call.protocol.endpoint(target, !call.request.isWhole);
     const url = urlOf(call.target.baseUrl, endpoint.path);
     const { wire, body } = encodeBody(call, target);
     const request = { secret, url, body, now: clock.now() };

@@ -1,9 +1,8 @@
-import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import type { Fault } from './faults.ts';
 
 /** A call as the upstream received it, without credentials. */
 export type RecordedCall = {
-  protocol: UpstreamProtocolName;
+  protocol: string;
   path: string;
   headers: Record<string, string>;
   body: unknown;
@@ -16,7 +15,7 @@ export type RecordedCall = {
 /** Injects a fault into every call, or only into those of `protocol` or `model`, `times` times. */
 export type FaultRule = {
   fault: Fault;
-  protocol?: UpstreamProtocolName;
+  protocol?: string;
   model?: string;
   times?: number;
   /** Matching calls that are answered first. */

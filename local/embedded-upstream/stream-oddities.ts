@@ -1,9 +1,7 @@
-import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
-
 type Json = Record<string, unknown>;
 
 /** Turns the messages of a valid stream into the chunks of an odd one. */
-type Oddity = (messages: string[], protocol: UpstreamProtocolName) => (string | Uint8Array)[];
+type Oddity = (messages: string[], protocol: string) => (string | Uint8Array)[];
 
 /** A chunk that is a pause: the router reads the previous chunks before it gets the next. */
 export const PAUSE = '';
@@ -26,7 +24,7 @@ const between =
   (messages) =>
     messages.flatMap((message) => [inserted, message]);
 
-const END: Record<UpstreamProtocolName, string> = {
+const END: Record<string, string> = {
   chat: 'data: [DONE]\n\n',
   messages: 'event: message_stop\ndata: {"type":"message_stop"}\n\n',
 };
@@ -34,7 +32,7 @@ const END: Record<UpstreamProtocolName, string> = {
 const event = (value: Json) => `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`;
 
 /** A tool call with incomplete arguments. */
-const BROKEN_CALL: Record<UpstreamProtocolName, string> = {
+const BROKEN_CALL: Record<string, string> = {
   chat: `data: ${JSON.stringify({
     choices: [
       {
@@ -63,10 +61,10 @@ const BROKEN_CALL: Record<UpstreamProtocolName, string> = {
 const isFinish = (message: string): boolean => /"finish_reason":"|"message_delta"/.test(message);
 
 const beforeFinish =
-  (inserted: Record<UpstreamProtocolName, string>): Oddity =>
+  (inserted: Record<string, string>): Oddity =>
   (messages, protocol) =>
     messages.flatMap((message) =>
-      isFinish(message) ? [PAUSE, inserted[protocol], message] : [message],
+      isFinish(message) ? [PAUSE, inserted[protocol] ?? '', message] : [message],
     );
 
 const withUsage = (usage: unknown) =>
@@ -91,7 +89,7 @@ export const STREAM_ODDITIES = {
   comments: between(': OPENROUTER PROCESSING\n\n'),
   news: between('event: news\ndata: {"type":"news"}\n\n'),
   'no-end': (messages) => messages.slice(0, -1),
-  'end-twice': (messages, protocol) => [...messages, END[protocol]],
+  'end-twice': (messages, protocol) => [...messages, END[protocol] ?? ''],
   'finish-twice': (messages) =>
     messages.flatMap((text) => (isFinish(text) ? [text, text] : [text])),
   'after-end': (messages) => [...messages, ...messages],
@@ -106,8 +104,8 @@ export const STREAM_ODDITIES = {
     typeof value.index === 'number' ? { ...value, index: value.index + 5 } : value,
   ),
   'no-block-stop': (messages) => messages.filter((text) => !text.includes('content_block_stop')),
-  'end-first': (messages, protocol) => [END[protocol], ...messages],
-  'only-end': (_, protocol) => [END[protocol]],
+  'end-first': (messages, protocol) => [END[protocol] ?? '', ...messages],
+  'only-end': (_, protocol) => [END[protocol] ?? ''],
   'only-comments': () => [': one\n\n', ': two\n\n'],
   nulls: (messages) => ['data: null\n\n', ...messages],
   'not-json': (messages) => ['data: {"choices":[{\n\n', ...messages],

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { CallerProtocol, UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { CallerProtocol } from '../../lambdas/protocols/protocol.ts';
 import { callerProtocols } from '../../lambdas/protocols/protocols.ts';
 
 /** Behaviour of a protocol's providers beyond the protocol: addresses, credentials, conventions. */
 export type Wire = {
-  protocol: CallerProtocol & { name: UpstreamProtocolName };
+  protocol: CallerProtocol;
   /** Path of the base address in a catalog. */
   basePath: string;
   /** Path of generation below the base address. */
@@ -20,7 +20,7 @@ export type Wire = {
  * The protocols that the embedded upstream speaks. Each needs a codec for both directions, which only
  * callers' protocols have. Not derived from the codecs, so that a codec that sends no credential fails.
  */
-const WIRES: Record<UpstreamProtocolName, Wire> = {
+const WIRES: Record<string, Wire> = {
   chat: {
     protocol: callerProtocols.chat,
     basePath: '/v1',
@@ -41,8 +41,8 @@ const WIRES: Record<UpstreamProtocolName, Wire> = {
 };
 
 /** @throws Error if the embedded upstream does not speak `protocol`. */
-export const basePathOf = (protocol: UpstreamProtocolName): string => {
-  const wire = Object.entries(WIRES).find(([name]) => name === protocol)?.[1];
+export const basePathOf = (protocol: string): string => {
+  const wire = WIRES[protocol];
   if (!wire) throw new Error(`the embedded upstream does not speak '${protocol}'`);
   return wire.basePath;
 };

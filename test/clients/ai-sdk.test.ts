@@ -4,8 +4,8 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { APICallError, generateText, isStepCount, Output, streamText, tool } from 'ai';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { rejection } from '../support/error-of.ts';
+import type { Family } from '../support/families.ts';
 import { createFreshModels } from '../support/fresh-models.ts';
 import { MODEL_ON, useRouter } from '../support/local.ts';
 
@@ -28,7 +28,7 @@ const providers = {
 type ProviderName = keyof typeof providers;
 
 const NAMES: ProviderName[] = ['openai-compatible', 'openai .chat()', 'anthropic'];
-const PROTOCOLS: UpstreamProtocolName[] = ['chat', 'messages'];
+const PROTOCOLS: Family[] = ['chat', 'messages'];
 const GRID = NAMES.flatMap((name) =>
   PROTOCOLS.map((protocol) => ({ name, protocol, model: MODEL_ON[protocol] })),
 );

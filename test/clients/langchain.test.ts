@@ -1,8 +1,8 @@
 import { ChatAnthropic } from '@langchain/anthropic';
 import { ChatOpenAI } from '@langchain/openai';
 import { describe, expect, test } from 'vitest';
-import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { rejection } from '../support/error-of.ts';
+import type { Family } from '../support/families.ts';
 import { createFreshModels } from '../support/fresh-models.ts';
 import { MODEL_ON, useRouter } from '../support/local.ts';
 
@@ -24,7 +24,7 @@ const clients = {
 type ClientName = keyof typeof clients;
 
 const NAMES: ClientName[] = ['ChatOpenAI', 'ChatAnthropic'];
-const PROTOCOLS: UpstreamProtocolName[] = ['chat', 'messages'];
+const PROTOCOLS: Family[] = ['chat', 'messages'];
 const GRID = NAMES.flatMap((name) =>
   PROTOCOLS.map((protocol) => ({ name, protocol, model: MODEL_ON[protocol] })),
 );

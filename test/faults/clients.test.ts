@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import type { Fault } from '../../local/embedded-upstream/faults.ts';
-import { FAMILIES, startClientBench } from '../support/client-bench.ts';
+import { startClientBench } from '../support/client-bench.ts';
+import { FAMILIES, type Family } from '../support/families.ts';
 import { openSocketsAt } from '../support/open-sockets.ts';
 import type { RawClient } from '../support/raw-client.ts';
 
@@ -114,7 +114,7 @@ describe.each(Object.entries(WAYS))('a client that %s', (_, goes) => {
 });
 
 describe('a hundred clients that leave at once', () => {
-  const leaveAll = async (family: UpstreamProtocolName) => {
+  const leaveAll = async (family: Family) => {
     const clients = await Promise.all(
       Array.from({ length: 100 }, (_, at) =>
         bench.ask({

@@ -1,8 +1,8 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
+import type { Family } from '../support/families.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { startInstantUpstream } from '../support/instant-upstream.ts';
 import { CANARIES } from '../support/leak-watch.ts';
@@ -29,7 +29,7 @@ const MODELS = {
     { protocol: 'messages', fault: 'blank' },
     { protocol: 'chat', fault: 'blank', model: 'third' },
   ],
-} satisfies Record<string, { protocol: UpstreamProtocolName; fault: string; model?: string }[]>;
+} satisfies Record<string, { protocol: Family; fault: string; model?: string }[]>;
 
 const clock = createCountingClock(Date.UTC(2026, 10, 21, 12));
 let upstream: Awaited<ReturnType<typeof startInstantUpstream>>;
@@ -40,15 +40,8 @@ beforeAll(async () => {
   const models = Object.entries(MODELS).map(([id, targets]) =>
     modelOn(
       targets.map(
-        ({
-          protocol,
-          fault,
-          model = '',
-        }: {
-          protocol: UpstreamProtocolName;
-          fault: string;
-          model?: string;
-        }) => targetAt(upstream.baseUrl(protocol), { protocol, model: `${id} ${model}!${fault}` }),
+        ({ protocol, fault, model = '' }: { protocol: Family; fault: string; model?: string }) =>
+          targetAt(upstream.baseUrl(protocol), { protocol, model: `${id} ${model}!${fault}` }),
       ),
       { id },
     ),

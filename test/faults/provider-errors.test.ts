@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
+import type { Family } from '../support/families.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { CANARIES } from '../support/leak-watch.ts';
 import { modelOn, targetAt } from '../support/models.ts';
@@ -14,11 +14,11 @@ import {
 import { send } from '../support/send.ts';
 import { parseJson } from '../support/sse-text.ts';
 
-const PATHS: Record<UpstreamProtocolName, string> = {
+const PATHS: Record<Family, string> = {
   chat: '/v1/chat/completions',
   messages: '/v1/messages',
 };
-const FAMILIES: UpstreamProtocolName[] = ['chat', 'messages'];
+const FAMILIES: Family[] = ['chat', 'messages'];
 
 /** The error with the secrets before its message, so that the cap does not remove them. */
 const planted = (error: ProviderError): string =>
@@ -61,7 +61,7 @@ const SENT = {
   temperature: 0.2,
   messages: [{ role: 'user', content: `${CANARIES.prompt} say one` }],
 };
-const BY_FAMILY: Record<UpstreamProtocolName, object> = {
+const BY_FAMILY: Record<Family, object> = {
   chat: {
     ...SENT,
     reasoning_effort: 'low',
@@ -70,7 +70,7 @@ const BY_FAMILY: Record<UpstreamProtocolName, object> = {
   messages: { ...SENT, tools: [{ name: 'f', input_schema: { type: 'object' } }] },
 };
 
-const ask = async (family: UpstreamProtocolName, model: string) => {
+const ask = async (family: Family, model: string) => {
   const before = fleet.lines().length;
   const sent = await send(fleet.urls[0] ?? '', PATHS[family], {
     method: 'POST',

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { FAMILIES } from '../support/client-bench.ts';
+import { FAMILIES } from '../support/families.ts';
 import { startLab } from '../support/fleet-lab.ts';
 import type { Act } from '../support/fleet-upstream.ts';
 import { openSocketsAt } from '../support/open-sockets.ts';

@@ -4,14 +4,13 @@ import { fileURLToPath } from 'node:url';
 import {
   CALLER_PROTOCOLS,
   type CallerProtocolName,
-  UPSTREAM_PROTOCOLS,
-  type UpstreamProtocolName,
 } from '../../lambdas/protocols/protocol-name.ts';
+import { FAMILIES, type Family } from '../support/families.ts';
 
 const FIXTURES = fileURLToPath(new URL('../fixtures', import.meta.url));
 
 /** A text of one wire that is known to be understood, or refused, as it should be. */
-export type Sample<W extends CallerProtocolName = UpstreamProtocolName> = {
+export type Sample<W extends CallerProtocolName = Family> = {
   name: string;
   wire: W;
   text: string;
@@ -31,5 +30,5 @@ const samplesOf = <W extends CallerProtocolName>(area: string, wires: readonly W
 
 /** What the tables of cases ask, and what they answer: the best seeds that there are. */
 export const requestSamples = samplesOf('requests', CALLER_PROTOCOLS);
-export const streamSamples = samplesOf('streams', UPSTREAM_PROTOCOLS);
-export const responseSamples = samplesOf('responses', UPSTREAM_PROTOCOLS);
+export const streamSamples = samplesOf('streams', FAMILIES);
+export const responseSamples = samplesOf('responses', FAMILIES);

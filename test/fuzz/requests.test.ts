@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readAddress } from '../../lambdas/http/read-address.ts';
-import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
+import type { Family } from '../support/families.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
 import { startInstantUpstream } from '../support/instant-upstream.ts';
 import { modelOn, targetAt } from '../support/models.ts';
@@ -135,7 +135,7 @@ beforeAll(async () => {
   const upstream = await startInstantUpstream('secret');
   closeUpstream = upstream.close;
   // One target each: a second one would hide what the first was asked in the wrong way.
-  const on = (protocol: UpstreamProtocolName, id: string) =>
+  const on = (protocol: Family, id: string) =>
     modelOn([targetAt(upstream.baseUrl(protocol), { protocol, upstream: protocol })], {
       id,
       vision: true,

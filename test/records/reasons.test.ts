@@ -2,9 +2,9 @@ import { createServer, type ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { listen } from '../../local/loopback.ts';
 import type { LocalRouter } from '../../local/start.ts';
+import type { Family } from '../support/families.ts';
 import { CANARIES } from '../support/leak-watch.ts';
 import { post, startWatched } from '../support/local.ts';
 import { modelOn, targetAt } from '../support/models.ts';
@@ -14,7 +14,7 @@ import { chatWire, messagesWire } from '../support/translate.ts';
 const WORDS = 'temperature: must be 1 for this model.';
 const BUSY = 'Too many people are asking this provider.';
 
-const HELLO: Record<UpstreamProtocolName, string> = {
+const HELLO: Record<Family, string> = {
   chat: chatWire(
     [{ choices: [{ index: 0, delta: { content: 'Hello' }, finish_reason: null }] }],
     '',
@@ -25,7 +25,7 @@ const HELLO: Record<UpstreamProtocolName, string> = {
   ]),
 };
 
-const errorEvent = (protocol: UpstreamProtocolName, error: object): string =>
+const errorEvent = (protocol: Family, error: object): string =>
   protocol === 'chat' ? chatWire([{ error }], '') : messagesWire([{ type: 'error', error }]);
 
 const REJECTS = { type: 'invalid_request_error', message: `${WORDS} ${PLANTED_TEXT}` };
@@ -53,14 +53,14 @@ const status = (code: number, error: object) => (response: ServerResponse) =>
     .end(JSON.stringify({ error }));
 
 /** What the provider does, by its name of the model. */
-const actsOf = (protocol: UpstreamProtocolName) => ({
+const actsOf = (protocol: Family) => ({
   [`${protocol}-rejects-with-400`]: status(400, { ...REJECTS, param: 'temperature' }),
   [`${protocol}-rejects-at-once`]: sse(errorEvent(protocol, REJECTS)),
   [`${protocol}-rejects-midway`]: sse(HELLO[protocol], errorEvent(protocol, REJECTS)),
   [`${protocol}-overflows-midway`]: sse(HELLO[protocol], errorEvent(protocol, OVERFLOWS)),
   [`${protocol}-fails-midway`]: sse(HELLO[protocol], errorEvent(protocol, FAILS)),
 });
-const PROTOCOLS: UpstreamProtocolName[] = ['chat', 'messages'];
+const PROTOCOLS: Family[] = ['chat', 'messages'];
 const ACTS: Record<string, (response: ServerResponse) => unknown> = Object.assign(
   {},
   ...PROTOCOLS.map(actsOf),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import type { Fault } from '../../local/embedded-upstream/faults.ts';
 import { rejection } from '../support/error-of.ts';
+import type { Family } from '../support/families.ts';
 import { createFreshModels } from '../support/fresh-models.ts';
 import { useRouter } from '../support/local.ts';
 import { createRecordingFetch } from '../support/recording-fetch.ts';
@@ -27,7 +27,7 @@ const FALSE_STARTS: Fault[] = [
   { kind: 'status', status: 429, retryAfter: '7' },
   { kind: 'status', status: 401 },
 ];
-const PROTOCOLS: UpstreamProtocolName[] = ['chat', 'messages'];
+const PROTOCOLS: Family[] = ['chat', 'messages'];
 const OTHER = { chat: 'messages', messages: 'chat' };
 const GRID = CALLERS.flatMap((caller) =>
   PROTOCOLS.map((protocol) => ({ caller, protocol, name: caller.name })),
@@ -39,7 +39,7 @@ const router = useRouter({ delayMs: 2, catalog: models.catalog });
 
 const SIX = 'One two three four five six.';
 
-type Trial = { caller: Caller; protocol: UpstreamProtocolName; fault: Fault; everywhere?: true };
+type Trial = { caller: Caller; protocol: Family; fault: Fault; everywhere?: true };
 
 /** One question to a model whose first target, or every one, has the fault. */
 const tryOn = async ({ caller, protocol, fault, everywhere }: Trial) => {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { rejection } from '../support/error-of.ts';
+import type { Family } from '../support/families.ts';
 import { createFreshModels } from '../support/fresh-models.ts';
 import { useRouter } from '../support/local.ts';
 import { createManualClock } from '../support/manual-clock.ts';
@@ -14,7 +14,7 @@ const models = createFreshModels(12);
 const router = useRouter({ clock, delayMs: 2, catalog: models.catalog });
 beforeEach(() => router().upstreams.reset());
 
-const PROTOCOLS: UpstreamProtocolName[] = ['chat', 'messages'];
+const PROTOCOLS: Family[] = ['chat', 'messages'];
 /** The fifth message of an answer that counts from one. */
 const LAST_WORD = { chat: 'four', messages: 'three' };
 const GRID = CALLERS.flatMap((caller) =>
@@ -27,7 +27,7 @@ const beat = async () => {
   clock.advance(TEN_SECONDS);
 };
 
-const ask = (caller: Caller, protocol: UpstreamProtocolName) => {
+const ask = (caller: Caller, protocol: Family) => {
   const recording = createRecordingFetch();
   const { baseUrl, key } = router();
   const answer = caller.stream(

@@ -1,6 +1,6 @@
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FAMILIES } from './load-models.ts';
+import { FAMILIES } from '../support/families.ts';
 import { readStream, type StreamResult } from './load-stream.ts';
 
 export type ClientsOrder = {

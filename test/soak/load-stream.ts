@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { type Agent, type IncomingMessage, request } from 'node:http';
-import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { createSseReader } from '../../lambdas/protocols/streams/sse.ts';
 import { ChatChunk } from '../support/chat-schema.ts';
+import type { Family } from '../support/families.ts';
 import { MessagesEvent } from '../support/messages-schema.ts';
 import { idOn } from './load-models.ts';
 
@@ -26,8 +26,8 @@ export type StreamPlan = {
   url: string;
   key: string;
   agent: Agent;
-  family: UpstreamProtocolName;
-  protocol: UpstreamProtocolName;
+  family: Family;
+  protocol: Family;
   words: number;
 };
 

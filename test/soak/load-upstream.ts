@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { startEmbeddedUpstream } from '../../local/embedded-upstream/server.ts';
-import { FAMILIES } from './load-models.ts';
+import { FAMILIES, type Family } from '../support/families.ts';
 
 /** What the parent says first; later `count` asks how many calls are open. */
 export type UpstreamOrder = { secret: string; paceMs: number };
 export type UpstreamMessage =
-  | { urls: Record<UpstreamProtocolName, string> }
+  | { urls: Record<Family, string> }
   | { calls: { total: number; open: number } };
 
 const tell = (message: UpstreamMessage) => process.send?.(message);

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import type { Fault } from '../../local/embedded-upstream/faults.ts';
 import { createCountingClock } from './counting-clock.ts';
+import { FAMILIES, type Family } from './families.ts';
 import { startFleet } from './fleet.ts';
 import { startInstantUpstream } from './instant-upstream.ts';
 import { CANARIES } from './leak-watch.ts';
@@ -11,19 +11,17 @@ import { openSocketsAt } from './open-sockets.ts';
 import { connectTo, postBytes, type RawClient } from './raw-client.ts';
 import { send } from './send.ts';
 
-export const FAMILIES: UpstreamProtocolName[] = ['chat', 'messages'];
-
-const PATHS: Record<UpstreamProtocolName, string> = {
+const PATHS: Record<Family, string> = {
   chat: '/v1/chat/completions',
   messages: '/v1/messages',
 };
-const OTHER: Record<UpstreamProtocolName, UpstreamProtocolName> = {
+const OTHER: Record<Family, Family> = {
   chat: 'messages',
   messages: 'chat',
 };
 
 export type Question = {
-  family: UpstreamProtocolName;
+  family: Family;
   stream: boolean;
   fault?: Fault;
   prompt?: string;
@@ -75,7 +73,7 @@ export const startClientBench = async () => {
   };
 
   /** An ordinary answer to an ordinary client. */
-  const expectNextAnswered = async (family: UpstreamProtocolName) => {
+  const expectNextAnswered = async (family: Family) => {
     const sent = await send(url, PATHS[family], {
       method: 'POST',
       headers: { 'x-api-key': fleet.key },

@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
 import type { Target } from '../../lambdas/catalog/catalog.ts';
-import type { CallerProtocolName, UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { createCountingClock } from './counting-clock.ts';
+import type { Family } from './families.ts';
 import { startFleet } from './fleet.ts';
 import { startInstantUpstream } from './instant-upstream.ts';
 import { CANARIES } from './leak-watch.ts';
@@ -41,12 +42,12 @@ const PATHS: Record<CallerProtocolName, string> = {
 /** The limit of the first content. */
 export const FIRST_EVENT_MS = 30_000;
 /** The protocol of the broken target. */
-const WIRES: Record<CallerProtocolName, UpstreamProtocolName> = {
+const WIRES: Record<CallerProtocolName, Family> = {
   chat: 'chat',
   messages: 'messages',
   responses: 'chat',
 };
-const OTHER: Record<UpstreamProtocolName, UpstreamProtocolName> = {
+const OTHER: Record<Family, Family> = {
   chat: 'messages',
   messages: 'chat',
 };

@@ -1,12 +1,12 @@
 import defaultModels from '../../lambdas/catalog/models.json' with { type: 'json' };
 import { type Model, parseModels } from '../../lambdas/catalog/parse-models.ts';
-import type { UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type { Family } from './families.ts';
 
 export type FreshModels = {
   /** The default models and the fresh ones. */
   catalog: Model[];
   /** The id of a model that nobody has asked yet and whose first target speaks `protocol`. */
-  next(protocol: UpstreamProtocolName): string;
+  next(protocol: Family): string;
 };
 
 const copyOf = (model: Model, name: string): Model => ({

@@ -1,4 +1,5 @@
 /** Conversations of agents step by step, and what a provider's cache compares of the requests that the router makes of them. */
+
 import { parseWritten } from '../../lambdas/protocols/bytes/numbers.ts';
 import { FREE, outlineOf } from '../../lambdas/protocols/bytes/outline.ts';
 import { splice } from '../../lambdas/protocols/bytes/splice.ts';
@@ -6,7 +7,6 @@ import type { GenerationRequest } from '../../lambdas/protocols/generation.ts';
 import type {
   CallerHeaders,
   CallerProtocolName,
-  UpstreamProtocolName,
   WireTarget,
 } from '../../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
@@ -21,6 +21,7 @@ import {
   textOf,
   writeRaw,
 } from './caching-provider/raw-json.ts';
+import type { Family } from './families.ts';
 
 type Json = Record<string, unknown>;
 
@@ -126,7 +127,7 @@ const joined = (bytes: Bytes): string =>
 
 /** The body that the target is sent, as `upstreams/send.ts` writes it. */
 export const sentFor = (
-  { from, to }: { from: CallerProtocolName; to: UpstreamProtocolName },
+  { from, to }: { from: CallerProtocolName; to: Family },
   turns: Exchange[],
   step: Step,
   isEscaped = false,
@@ -168,7 +169,7 @@ const withoutInstruction = (block: string): string[] => {
 };
 
 /** Tools, system and messages in a provider's order, a block each, without marks and without the router's words at the end. */
-export const blocksOf = (to: UpstreamProtocolName, body: string): string[] => {
+export const blocksOf = (to: Family, body: string): string[] => {
   const raw = parseRaw(body);
   const tools = itemsOf(memberOf(raw, 'tools')).map((tool) => writeRaw(tool, 'cache_control'));
   const system = memberOf(raw, 'system');

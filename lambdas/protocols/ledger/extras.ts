@@ -4,7 +4,10 @@ import type { Block, DocumentBlock, Extras, GenerationRequest } from '../generat
 import type { ProtocolName } from '../protocol-name.ts';
 
 /** Fields that only `protocol` has, unchanged, without nulls. */
-export const makeExtras = (protocol: ProtocolName, fields: Json): Extras => {
+export const makeExtras = <Name extends ProtocolName>(
+  protocol: Name,
+  fields: Json,
+): Extras<Name> => {
   const present: Json = {};
   for (const name in fields) if (fields[name] != null) present[name] = fields[name];
   return { protocol, fields: present };

@@ -1,4 +1,4 @@
-import type { ProtocolName } from '../protocol-name.ts';
+import type { CallerProtocolName } from '../protocol-name.ts';
 import { chat } from './fates/chat.ts';
 import { messages } from './fates/messages.ts';
 import { responses } from './fates/responses.ts';
@@ -8,7 +8,7 @@ import type { ObjectRow } from './fates/rows.ts';
  * What becomes of each member of a caller's request on a target of another protocol. A member without a row, at any level,
  * is named in `x-router-dropped`. A row states what the encoders do, and tests hold the two to each other.
  */
-export const FATES: Record<ProtocolName, ObjectRow> = { chat, messages, responses };
+export const FATES: Record<CallerProtocolName, ObjectRow> = { chat, messages, responses };
 
 /** The paths of what an encoder decides by the target's model or by the value. */
 export const PATHS = {
@@ -43,4 +43,4 @@ export const PATHS = {
     grammar: 'tools[custom].format',
     ...{ unsigned: 'input[reasoning]', signed: 'input[reasoning]', redacted: 'input[reasoning]' },
   },
-} satisfies Record<ProtocolName, Record<string, string>>;
+} satisfies Record<CallerProtocolName, Record<string, string>>;

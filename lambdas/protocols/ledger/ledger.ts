@@ -2,7 +2,7 @@ import { isRecord } from '../../support/readers.ts';
 import { asRecord, type Json } from '../bytes/json.ts';
 import type { CachePlace, createCacheLosses } from '../cache/members.ts';
 import type { Extras, GenerationRequest, ThinkingBlock } from '../generation.ts';
-import type { ProtocolName, UpstreamProtocolName } from '../protocol-name.ts';
+import type { CallerProtocolName, UpstreamProtocolName } from '../protocol-name.ts';
 import { keptThinking } from '../thinking/origin.ts';
 import { CARRIED, type Fate, type ObjectRow, type Row } from './fates/rows.ts';
 import { FATES, PATHS } from './fates.ts';
@@ -137,7 +137,7 @@ export const ledgerOf = ({
   from,
   received,
   ...walk
-}: Omit<Walk, 'note' | 'steps'> & { from: ProtocolName; received: unknown }): {
+}: Omit<Walk, 'note' | 'steps'> & { from: CallerProtocolName; received: unknown }): {
   named: string[];
   harmless: string[];
 } => {
@@ -181,7 +181,7 @@ export const lossesBeyond = (
 
 /** Whether the value of a field asks for what a target does anyway. */
 export const isDefault = (
-  { protocol }: Pick<Extras, 'protocol'>,
+  { protocol }: Pick<Extras<CallerProtocolName>, 'protocol'>,
   name: string,
   value: unknown,
 ): boolean => {
@@ -190,7 +190,10 @@ export const isDefault = (
 };
 
 /** The fields that only a target of the caller's protocol can be sent, if `to` is another one. */
-export const essentialBeyond = (to: UpstreamProtocolName, extras: Extras): string[] => {
+export const essentialBeyond = (
+  to: UpstreamProtocolName,
+  extras: Extras<CallerProtocolName>,
+): string[] => {
   const { protocol: from, fields } = extras;
   if (from === to) return [];
   const { members } = FATES[from];

@@ -48,7 +48,7 @@ const untagContainer = (container: unknown, origin: string): unknown => {
   return known === undefined ? rest : { ...rest, id: known };
 };
 
-const withOwnContainer = (extras: Extras, origin: string): Extras => {
+const withOwnContainer = <Of extends Extras>(extras: Of, origin: string): Of => {
   if (extras.fields.container === undefined) return extras;
   const container = untagContainer(extras.fields.container, origin);
   if (container !== undefined) return { ...extras, fields: { ...extras.fields, container } };

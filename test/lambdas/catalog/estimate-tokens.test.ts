@@ -2,17 +2,17 @@ import { describe, expect, test } from 'vitest';
 import { countingOf, estimateInputTokens } from '../../../lambdas/catalog/estimate-tokens.ts';
 import { FAMILIES, framingOf } from '../../../lambdas/catalog/families.ts';
 import { partsOf } from '../../../lambdas/catalog/request-parts.ts';
-import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol.ts';
+import type { Family } from '../../support/families.ts';
 import { fc } from '../../support/seeds.ts';
 import { requestOf } from '../../support/translate.ts';
 
 const bytesOf = (kilobytes: number): string =>
   Buffer.alloc(kilobytes * 1_000, 'Zk9!').toString('base64');
 
-const countBody = (protocol: UpstreamProtocolName, body: object, model: string): number =>
+const countBody = (protocol: Family, body: object, model: string): number =>
   estimateInputTokens(partsOf(requestOf(protocol, body)), countingOf({ model }));
 
-const tokensOf = (protocol: UpstreamProtocolName, part: object): number =>
+const tokensOf = (protocol: Family, part: object): number =>
   countBody(protocol, { messages: [{ role: 'user', content: [part] }] }, 'large');
 
 const pdf = (kilobytes: number) => ({

@@ -1,10 +1,9 @@
 import { calcPrice, extractUsage, findProvider } from '@pydantic/genai-prices';
-
 import { expect, test } from 'vitest';
 import { billOf } from '../../../lambdas/endpoints/bill.ts';
 import type { PriceVersion, TokenPrices } from '../../../lambdas/money/prices.ts';
-import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol-name.ts';
 import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
+import type { Family } from '../../support/families.ts';
 import { fc } from '../../support/seeds.ts';
 import { requestOf } from '../../support/translate.ts';
 
@@ -101,7 +100,7 @@ const gptUsage = fc
 
 type Provider = {
   provider: string;
-  protocol: UpstreamProtocolName;
+  protocol: Family;
   flavor: string;
   usage: fc.Arbitrary<object>;
   models: string[];
@@ -124,7 +123,7 @@ const PROVIDERS: Provider[] = [
 ];
 
 /** A whole response of a provider, as it is received. */
-const bodyOf = (protocol: UpstreamProtocolName, model: string, usage: object) =>
+const bodyOf = (protocol: Family, model: string, usage: object) =>
   protocol === 'chat'
     ? {
         ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model, usage },
@@ -140,7 +139,7 @@ const bodyOf = (protocol: UpstreamProtocolName, model: string, usage: object) =>
 const NOW = Date.parse('2026-11-24T12:00:00Z');
 
 /** What the router reads of a response, and what that costs, in billionths of a dollar. */
-const ours = (protocol: UpstreamProtocolName, body: object, version: PriceVersion) => {
+const ours = (protocol: Family, body: object, version: PriceVersion) => {
   const request = requestOf(protocol === 'chat' ? 'messages' : 'chat');
   const events = upstreamProtocols[protocol].decodeResponse(body, request);
   const finish = events.find(({ type }) => type === 'finish');

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { spliceText } from '../../../lambdas/protocols/bytes/splice.ts';
 import type { WireTarget } from '../../../lambdas/protocols/protocol.ts';
-import { UPSTREAM_PROTOCOLS } from '../../../lambdas/protocols/protocol-name.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { stripForeignThinking } from '../../../lambdas/protocols/thinking/origin.ts';
+import { FAMILIES } from '../../support/families.ts';
 import { chatWire } from '../../support/request-wires/chat.ts';
 import { messagesWire } from '../../support/request-wires/messages.ts';
 import { MODEL } from '../../support/request-wires/parts.ts';
@@ -84,7 +84,7 @@ const seal = (wire: object): Json =>
     ),
   );
 
-describe.each(UPSTREAM_PROTOCOLS)('a %s request for an upstream of its protocol', (name) => {
+describe.each(FAMILIES)('a %s request for an upstream of its protocol', (name) => {
   const { decodeRequest } = callerProtocols[name];
   const { editsOf, encodeRequest } = upstreamProtocols[name];
   const wires = WIRES[name] as fc.Arbitrary<object>;

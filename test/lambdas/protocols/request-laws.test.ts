@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { AnswerBlock, GenerationRequest } from '../../../lambdas/protocols/generation.ts';
-import { CALLER_PROTOCOLS, UPSTREAM_PROTOCOLS } from '../../../lambdas/protocols/protocol-name.ts';
+import { CALLER_PROTOCOLS } from '../../../lambdas/protocols/protocol-name.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
+import { FAMILIES } from '../../support/families.ts';
 import { chatWire } from '../../support/request-wires/chat.ts';
 import { messagesWire } from '../../support/request-wires/messages.ts';
 import { args, MODEL, text } from '../../support/request-wires/parts.ts';
@@ -24,7 +25,7 @@ const wires = { chat: chatWire(), messages: messagesWire(), responses: responses
 const isAsked = ({ turns }: GenerationRequest): boolean =>
   turns.some(({ role }) => role !== 'system');
 
-describe.each(UPSTREAM_PROTOCOLS)('a %s request', (name) => {
+describe.each(FAMILIES)('a %s request', (name) => {
   test('a valid request reaches an upstream of the same protocol unchanged, unknown fields included', () => {
     const { decodeRequest } = callerProtocols[name];
     const { encodeRequest } = upstreamProtocols[name];
@@ -38,7 +39,7 @@ describe.each(UPSTREAM_PROTOCOLS)('a %s request', (name) => {
 });
 
 const PAIRS = CALLER_PROTOCOLS.flatMap((from) =>
-  UPSTREAM_PROTOCOLS.flatMap((to) => (from === to ? [] : [{ from, to }])),
+  FAMILIES.flatMap((to) => (from === to ? [] : [{ from, to }])),
 );
 
 test.each(PAIRS)(

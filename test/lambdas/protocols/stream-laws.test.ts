@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { CALLER_PROTOCOLS, UPSTREAM_PROTOCOLS } from '../../../lambdas/protocols/protocol-name.ts';
+import { CALLER_PROTOCOLS } from '../../../lambdas/protocols/protocol-name.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { formatSse } from '../../../lambdas/protocols/streams/sse.ts';
+import { FAMILIES } from '../../support/families.ts';
 import { fc } from '../../support/seeds.ts';
 import { signedProtocol } from '../../support/signed-protocol.ts';
 import {
@@ -293,7 +294,7 @@ describe.each(CALLER_PROTOCOLS)('a stream for a caller of %s', (to) => {
   });
 });
 
-describe.each(UPSTREAM_PROTOCOLS)('%s', (name) => {
+describe.each(FAMILIES)('%s', (name) => {
   const { streamEncoder } = callerProtocols[name];
 
   test('a protocol decodes the events that it encoded', async () => {

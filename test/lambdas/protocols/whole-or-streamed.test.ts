@@ -6,11 +6,11 @@ import type {
   GenerationEvent,
   GenerationRequest,
 } from '../../../lambdas/protocols/generation.ts';
-import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { collect } from '../../../lambdas/protocols/streams/collect.ts';
 import { formatSse } from '../../../lambdas/protocols/streams/sse.ts';
 import { createOriginTagger } from '../../../lambdas/protocols/thinking/origin.ts';
+import type { Family } from '../../support/families.ts';
 import { UPSTREAMS, type UpstreamCase, upstreamCases } from '../../support/golden.ts';
 import { assertResponsesStream } from '../../support/responses-stream.ts';
 import { readSse } from '../../support/sse-text.ts';
@@ -23,7 +23,7 @@ async function* once(events: GenerationEvent[]) {
 }
 
 /** A caller that asks the same question either way, usage included, and gives stop sequences if the case does. */
-const requestFor = ({ read }: UpstreamCase, to: UpstreamProtocolName): GenerationRequest => {
+const requestFor = ({ read }: UpstreamCase, to: Family): GenerationRequest => {
   const { stop } = JSON.parse(read('request.json') ?? '{}');
   return to === 'chat'
     ? requestOf(to, { stream_options: { include_usage: true }, stop })
@@ -31,7 +31,7 @@ const requestFor = ({ read }: UpstreamCase, to: UpstreamProtocolName): Generatio
 };
 
 /** What the caller reads when the answer comes as a stream, and when it comes in one piece. */
-const readBoth = async (example: UpstreamCase, to: UpstreamProtocolName) => {
+const readBoth = async (example: UpstreamCase, to: Family) => {
   const request = requestFor(example, to);
   const { from, input } = example;
   const { events, fault } = await decode(upstreamProtocols[from], input, request);
@@ -59,7 +59,7 @@ const inObjects = (block: AnswerBlock) =>
       : block;
 
 /** Whole answers of chat have one text and one reasoning; the order of the parts is the stream's alone. */
-const sum = ({ blocks, reason, usage }: Generation, to: UpstreamProtocolName) => ({
+const sum = ({ blocks, reason, usage }: Generation, to: Family) => ({
   reason,
   usage,
   blocks:

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { callerProtocols } from '../../../lambdas/protocols/protocols.ts';
 import {
   exactOptional,
@@ -15,10 +14,11 @@ import {
   typed,
   union,
 } from '../../../lambdas/support/schema.ts';
+import type { Family } from '../../support/families.ts';
 
 const GOOD = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
 
-const errorOf = (family: UpstreamProtocolName, body: unknown): unknown => {
+const errorOf = (family: Family, body: unknown): unknown => {
   try {
     return callerProtocols[family].decodeRequest(body);
   } catch (error) {

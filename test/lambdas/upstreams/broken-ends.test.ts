@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
-import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { createHttpUpstream } from '../../../lambdas/upstreams/http-upstream.ts';
 import type { EventBatches } from '../../../lambdas/upstreams/upstream.ts';
+import type { Family } from '../../support/families.ts';
 import { fixedSecrets } from '../../support/fixed-secrets.ts';
 import { createManualClock, type ManualClock } from '../../support/manual-clock.ts';
 import { startMisbehaving } from '../../support/misbehaving-server.ts';
@@ -38,7 +38,7 @@ const ENDINGS: [how: string, kind: string, end: (ending: Ending) => void][] = [
   ['falls silent', 'idle-timeout', ({ clock }) => clock.advance(60_000)],
 ];
 
-const open = async (protocol: UpstreamProtocolName, wire: string) => {
+const open = async (protocol: Family, wire: string) => {
   const { promise, resolve } = Promise.withResolvers<ServerResponse>();
   const server = await startMisbehaving((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });

@@ -64,3 +64,40 @@ test('a failed signature is a credential error, and no request is sent', async (
   await expect(call(server, protocol)).rejects.toMatchObject({ kind: 'credential' });
   expect(server.seen).toEqual([]);
 });
+
+/** Complete lines of JSON; the last may lack its end. */
+const createLineReader = () => {
+  const decoder = new TextDecoder();
+  let rest = '';
+  return {
+    push: (bytes: Uint8Array) => {
+      const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n');
+      rest = lines.pop() ?? '';
+      return lines.map((data) => ({ data }));
+    },
+    end: () => (rest === '' ? [] : [{ data: rest }]),
+  };
+};
+
+test('a protocol may stream in another form than Server-Sent Events, at a path with a query', async () => {
+  const type = 'application/x-ndjson';
+  const server = await startMisbehaving((response) => {
+    response.writeHead(200, { 'content-type': `${type}; charset=utf-8` });
+    response.write('{"text":"Größ');
+    return response.end('e"}\n{"text":"!","end":true}');
+  });
+  const protocol: UpstreamProtocol = {
+    ...signedProtocol,
+    endpoint: (target, isStreamed) => ({
+      ...signedProtocol.endpoint(target),
+      path: `/${isStreamed ? 'stream' : 'whole'}?form=lines`,
+    }),
+    streaming: { contentType: type, createReader: createLineReader },
+  };
+  const events = await call(server, protocol);
+  const text = events.map((event) => (event.type === 'block-delta' ? event.delta : '')).join('');
+  expect(text).toBe('Größe!');
+  const [request] = server.seen;
+  expect(request?.url).toBe('/v2/stream?region=x&form=lines');
+  expect(request?.headers.accept).toBe(`${type}, application/json`);
+});

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Target } from '../../../lambdas/catalog/catalog.ts';
-import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { createHttpUpstream } from '../../../lambdas/upstreams/http-upstream.ts';
+import type { Family } from '../../support/families.ts';
 import { fixedSecrets } from '../../support/fixed-secrets.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { startMisbehaving } from '../../support/misbehaving-server.ts';
@@ -10,7 +10,7 @@ import { requestOf } from '../../support/translate.ts';
 
 /** The body that an upstream of `protocol` is sent when its target says `options`. */
 const bodyFor = async (
-  protocol: UpstreamProtocolName,
+  protocol: Family,
   options: Partial<Target>,
   fields: object,
 ): Promise<Record<string, unknown> | undefined> => {

@@ -2,10 +2,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { PRESETS } from '../../../../lambdas/catalog/profiles.ts';
-import {
-  CALLER_PROTOCOLS,
-  UPSTREAM_PROTOCOLS,
-} from '../../../../lambdas/protocols/protocol-name.ts';
+import { CALLER_PROTOCOLS } from '../../../../lambdas/protocols/protocol-name.ts';
+import { FAMILIES } from '../../../support/families.ts';
 import { blocksOf, type Exchange, sentFor } from '../../../support/steps.ts';
 
 const folder = new URL('../../../fixtures/prefixes/', import.meta.url);
@@ -28,7 +26,7 @@ const SESSION: Exchange[] = [
 ];
 
 const PROFILES = { chat: PRESETS['gpt-5.6'], messages: PRESETS['claude-5'] };
-const PAIRS = CALLER_PROTOCOLS.flatMap((from) => UPSTREAM_PROTOCOLS.map((to) => ({ from, to })));
+const PAIRS = CALLER_PROTOCOLS.flatMap((from) => FAMILIES.map((to) => ({ from, to })));
 
 const prefixOf = ({ from, to }: (typeof PAIRS)[number]): string => {
   const target = { ...PROFILES[to], model: 'm', maxOutputTokens: 64_000 };
