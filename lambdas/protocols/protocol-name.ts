@@ -6,9 +6,6 @@ export type CallerProtocolName = (typeof CALLER_PROTOCOLS)[number];
 export const UPSTREAM_PROTOCOLS = ['chat', 'messages'] as const;
 export type UpstreamProtocolName = (typeof UPSTREAM_PROTOCOLS)[number];
 
-/** Protocols of both sides: what a caller of one sends can be what a target of it gets. */
-export type SharedProtocolName = CallerProtocolName & UpstreamProtocolName;
-
 /** A protocol of either side, as `extras` and native parts name their origin. */
 export type ProtocolName = CallerProtocolName | UpstreamProtocolName;
 
