@@ -1,8 +1,10 @@
 import type { Target } from '../catalog/catalog.ts';
+import { memberText } from '../protocols/bytes/splice.ts';
 import type { Marking } from '../protocols/cache/marks.ts';
 import { wireTargetOf } from '../protocols/protocol.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
 import type { UpstreamError } from '../protocols/rejections/upstream-error.ts';
+import { LEAST_CACHED } from '../records/explain-cache.ts';
 import { hashParts } from '../records/parts.ts';
 import type { Recorder } from '../records/recorder.ts';
 import type { ReservedUnit } from '../stores/meter-store.ts';
@@ -176,9 +178,12 @@ const costsIn = ({ checked, attempts }: Parts) => {
   };
 };
 
-/** What a later request of the session is compared with, if the provider has counted this one. */
-const sessionIn = ({ checked: { call, request, session, secret } }: Parts) =>
-  call.notes.inputTokens === undefined ? {} : { session, parts: hashParts(request, secret) };
+/** What a later request of the session is compared with, if a provider may have cached this one. */
+const sessionIn = ({ checked: { call, request, session } }: Parts) => {
+  if ((call.notes.inputTokens ?? 0) < LEAST_CACHED) return {};
+  const { id, secret } = session();
+  return { session: id, parts: hashParts(request, memberText(call.source, 'tools'), secret) };
+};
 
 const recordOf = (
   parts: Parts,

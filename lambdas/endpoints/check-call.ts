@@ -9,7 +9,7 @@ import {
 } from '../catalog/estimate-tokens.ts';
 import { partsOf } from '../catalog/request-parts.ts';
 import type { Tokenizers } from '../catalog/tokenizer.ts';
-import { sessionIdOf, sessionOf } from '../protocols/cache/session.ts';
+import { type Session, sessionIdOf, sessionOf } from '../protocols/cache/session.ts';
 import type { GenerationRequest } from '../protocols/generation.ts';
 import { assertConsistent } from '../protocols/ledger/assert-consistent.ts';
 import { latestOrigin } from '../protocols/thinking/origin.ts';
@@ -22,9 +22,8 @@ import type { Call } from './endpoint.ts';
 export type CheckedCall = {
   call: Call;
   request: GenerationRequest;
-  /** Of the caller's key (cache/session.ts). */
-  session: string;
-  secret: string;
+  /** Its session among those of all keys; hashed when somebody asks. */
+  session(): Session;
   model: Model;
   /** The model's targets that can carry the whole request, in the order of its session. */
   targets: Target[];
@@ -62,21 +61,28 @@ const decode = ({ protocol, body, headers, caller }: Call) => {
   const request = protocol.decodeRequest(body, headers);
   assertConsistent(request);
   const named = sessionOf(headers, body);
-  const { session, secret } = sessionIdOf(caller.keyId, request, named);
-  const added: Partial<GenerationRequest> =
-    headers['x-router-cache'] === 'off' ? { isUnmarked: true } : named ? { cacheKey: session } : {};
-  return { request: { ...request, ...added }, session, secret };
+  const session = once(() => sessionIdOf(caller.keyId, request, named));
+  const added: Partial<GenerationRequest> | undefined =
+    headers['x-router-cache'] === 'off'
+      ? { isUnmarked: true }
+      : named
+        ? { cacheKey: session().id }
+        : undefined;
+  return { request: added ? { ...request, ...added } : request, session };
 };
 
 /** Runs every check that is free of quota. @throws ApiError 400, 404 */
 export const checkCall = ({ catalog, tokenizers }: CheckDeps, call: Call): CheckedCall => {
-  const { request, session, secret } = decode(call);
+  const { request, session } = decode(call);
   const model = catalog.require(request.model, call.caller.plan);
   call.note({ model: model.id, stream: request.stream });
   assertCapable(model, request);
   const isStrict = call.header('x-router-strict') === '1';
   const able = targetsAllowed({ call, request, model, isStrict }, targetsFor(model, request));
-  const targets = orderTargets(able, { session, origin: latestOrigin(request) });
+  const targets = orderTargets(able, {
+    session: () => session().id,
+    origin: () => latestOrigin(request),
+  });
   const parts = once(() => partsOf(request));
   const countOnce = oncePer(new Map<Target, number[]>(), (target) =>
     countPrompt(parts(), countingOf(target)),
@@ -95,7 +101,7 @@ export const checkCall = ({ catalog, tokenizers }: CheckDeps, call: Call): Check
   const count = { bodyBytes: call.source.bytes, parts, least, estimate: estimateInput };
   assertFits(model, request, count);
   return {
-    ...{ call, request, session, secret, model, targets, isStrict, estimateInput },
+    ...{ call, request, session, model, targets, isStrict, estimateInput },
     countPrompt: (target) => {
       const { images, mediaTokens } = parts();
       const hasMedia = images.length > 0 || mediaTokens > 0;

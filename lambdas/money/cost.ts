@@ -86,35 +86,34 @@ const LIKE: { [Kind in TokenKind]?: TokenKind } = {
 const lifetimeIn = <Kind extends TokenKind>(version: PriceVersion, one: Kind, other: Kind): Kind =>
   version[one] === undefined && version[other] !== undefined ? other : one;
 
-/** Tokens by kind, each in one of them. */
+/** Tokens by kind, each in one of them; kinds of none are left out. */
 const tokensOf = (billed: Billed, version: PriceVersion): [TokenKind, number][] => {
   const { cacheReadTokens = 0, cacheWriteTokens = 0, cacheWriteLongTokens = 0 } = billed;
+  const kinds: [TokenKind, number][] = [];
   let fresh = billed.inputTokens;
-  const part = (tokens = 0): number => {
+  let text = billed.outputTokens;
+  const input = (kind: TokenKind, tokens = 0) => {
     const taken = Math.min(tokens, fresh);
+    if (taken > 0) kinds.push([kind, taken]);
     fresh -= taken;
     return taken;
   };
-  const read = part(cacheReadTokens);
-  const long = part(cacheWriteLongTokens);
-  const short = part(cacheWriteTokens - long);
-  const [audio, image] = [part(billed.inputAudioTokens), part(billed.inputImageTokens)];
-  const spoken = Math.min(billed.outputAudioTokens ?? 0, billed.outputTokens);
-  const isApart = version.reasoning !== undefined;
-  const reasoned = isApart
-    ? Math.min(billed.reasoningTokens ?? 0, billed.outputTokens - spoken)
-    : 0;
-  return [
-    ['input', fresh],
-    ['cache_read', read],
-    [lifetimeIn(version, 'cache_write_5m', 'cache_write_30m'), short],
-    [lifetimeIn(version, 'cache_write_1h', 'cache_write_12h'), long],
-    ['input_audio', audio],
-    ['input_image', image],
-    ['output', billed.outputTokens - spoken - reasoned],
-    ['reasoning', reasoned],
-    ['output_audio', spoken],
-  ];
+  const output = (kind: TokenKind, tokens = 0) => {
+    const taken = Math.min(tokens, text);
+    if (taken > 0) kinds.push([kind, taken]);
+    text -= taken;
+  };
+  input('cache_read', cacheReadTokens);
+  const long = lifetimeIn(version, 'cache_write_1h', 'cache_write_12h');
+  const written = input(long, cacheWriteLongTokens);
+  input(lifetimeIn(version, 'cache_write_5m', 'cache_write_30m'), cacheWriteTokens - written);
+  input('input_audio', billed.inputAudioTokens);
+  input('input_image', billed.inputImageTokens);
+  input('input', fresh);
+  output('output_audio', billed.outputAudioTokens);
+  if (version.reasoning !== undefined) output('reasoning', billed.reasoningTokens);
+  output('output', text);
+  return kinds;
 };
 
 /** The product of the factors that an answer's tier, speed and region select; unknown ones are added to `incomplete`. */

@@ -28,8 +28,9 @@ export const findTurnBefore = async (
   return undefined;
 };
 
-/** Below it nothing is cached by any provider; tokens that a provider's steps may leave out. */
-const LEAST = 1_024;
+/** Tokens of a prompt below which no provider caches any. */
+export const LEAST_CACHED = 1_024;
+/** Tokens that a provider's steps may leave out. */
 const ROUNDING = 256;
 
 /** What the turn before left in the cache. */
@@ -70,7 +71,7 @@ export const explainCache = (record: RequestRecord, before: RequestRecord | unde
   if (before === undefined) return null;
   const read = record.cacheReadTokens ?? 0;
   const expected = cachedBy(before);
-  const isLost = expected >= LEAST && read < expected - ROUNDING;
+  const isLost = expected >= LEAST_CACHED && read < expected - ROUNDING;
   const [lostBy, text] = isLost ? causeOf(before, record) : [null, ''];
   const figures = `${read} tokens were read of ${expected} that the turn before left`;
   return {

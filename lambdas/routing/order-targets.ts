@@ -31,14 +31,15 @@ const scoreOf = (session: string, target: Target): number =>
  */
 export const orderTargets = (
   targets: Target[],
-  { session, origin }: { session: string; origin: string | undefined },
+  { session, origin }: { session(): string; origin(): string | undefined },
 ): Target[] => {
   if (targets.length === 1) return targets;
+  const latest = origin();
   const ranked = targets.map((target, index) => ({
     target,
-    isLatest: originOf(target) === origin,
+    isLatest: originOf(target) === latest,
     tier: target.tier ?? index,
-    score: target.tier === undefined ? 0 : scoreOf(session, target),
+    score: target.tier === undefined ? 0 : scoreOf(session(), target),
   }));
   return ranked
     .toSorted(

@@ -94,6 +94,12 @@ export const childrenOf = (text: Written, holder: number): Child[] => {
   return children;
 };
 
+/** How a member of an object was written; empty if it has none of that name. */
+export const memberText = (text: Written, name: string): string => {
+  const member = childrenOf(text, 0).findLast(({ key }) => key === name);
+  return member ? text.text.slice(numberAt(text.nodes, member.node, START), member.end) : '';
+};
+
 /** Adds the cuts that make the edits within an object or a list. */
 const cutWithin = (text: Written, holder: number, within: Node, cuts: Cut[]): void => {
   const children = childrenOf(text, holder);

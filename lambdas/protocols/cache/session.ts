@@ -52,15 +52,15 @@ const openingOf = ({ turns }: Pick<GenerationRequest, 'turns'>): string[] => [
 /** Characters of a session's id, and of its secret. */
 const ID = 32;
 
-/**
- * The id of a request's session among all keys, and a secret that is stored nowhere and does not follow from the id. Both hold
- * the key's id, so that no key meets the session of another, and not what the client sent.
- */
+/** A session among those of all keys: its id, and a secret that is stored nowhere and does not follow from the id. */
+export type Session = { id: string; secret: string };
+
+/** Both parts hold the key's id, so that no key meets the session of another, and not what the client sent. */
 export const sessionIdOf = (
   keyId: string,
   request: Pick<GenerationRequest, 'turns'>,
   named: string | undefined,
-): { session: string; secret: string } => {
+): Session => {
   const digest = hash('sha256', JSON.stringify([keyId, ...(named ? [named] : openingOf(request))]));
-  return { session: digest.slice(0, ID), secret: digest.slice(ID) };
+  return { id: digest.slice(0, ID), secret: digest.slice(ID) };
 };

@@ -10,7 +10,9 @@ const targetOf = (upstream: string, extra: Partial<Target> = {}) =>
   targetAt('http://127.0.0.1:1', { upstream, ...extra });
 
 const orderOf = (targets: Target[], session: string, origin?: string) =>
-  orderTargets(targets, { session, origin }).map(({ upstream }) => upstream);
+  orderTargets(targets, { session: () => session, origin: () => origin }).map(
+    ({ upstream }) => upstream,
+  );
 
 const firstOf = (targets: Target[]) => SESSIONS.map((session) => orderOf(targets, session)[0]);
 
@@ -63,8 +65,11 @@ describe('the order of the targets of a session', () => {
     expect(new Set(firstOf(shared))).toEqual(new Set(['one']));
     const keys = ['k1', 'k2'].map((secret) => targetAt('u', { secret, tier: 0, model: secret }));
     expect(
-      new Set(SESSIONS.map((session) => orderTargets(keys, { session, origin: undefined })[0]))
-        .size,
+      new Set(
+        SESSIONS.map(
+          (session) => orderTargets(keys, { session: () => session, origin: () => undefined })[0],
+        ),
+      ).size,
     ).toBe(2);
   });
 

@@ -33,7 +33,7 @@ const requestOf = (system: string, ...turns: string[]) =>
 describe('the id of a session', () => {
   const long = (end: string) => `${'x'.repeat(10_000)}${end}`;
   const id = (key: string, system: string, ...turns: string[]) =>
-    sessionIdOf(key, requestOf(system, ...turns), undefined).session;
+    sessionIdOf(key, requestOf(system, ...turns), undefined).id;
 
   test('every step of a conversation without a name has one id', () => {
     expect(id('k', 'rules', 'hi', 'yes?', 'more')).toBe(id('k', 'rules', 'hi'));
@@ -48,10 +48,10 @@ describe('the id of a session', () => {
       id('k', 'rules', 'ho'),
       id('k', 'rules', long('a')),
       id('k', 'rules', long('b')),
-      sessionIdOf('k', requestOf('rules', 'hi'), 'named').session,
+      sessionIdOf('k', requestOf('rules', 'hi'), 'named').id,
     ];
     expect(new Set(ids).size).toBe(ids.length);
     for (const one of ids) expect(one).toMatch(/^[0-9a-f]{32}$/);
-    expect(sessionIdOf('k', requestOf('other', 'other'), 'named').session).toBe(ids.at(-1));
+    expect(sessionIdOf('k', requestOf('other', 'other'), 'named').id).toBe(ids.at(-1));
   });
 });
