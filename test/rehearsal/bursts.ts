@@ -1,5 +1,5 @@
 import type { DataPoint } from '../support/alarm-states.ts';
-import { provider, table, writeOfMeter } from './failures.ts';
+import { provider, settlement, table, writeOfMeter } from './failures.ts';
 import { FAILS, invocation, MINUTE, type Requests } from './timeline.ts';
 
 /** Some failures within a minute, among requests that succeed. */
@@ -24,15 +24,11 @@ const lostRecord: Requests = {
   begin: table('reset', (call) => call.table === 'local-records'),
   awaits: 'RecordsLost',
 };
-/** Its upstream fails, and its unit cannot be given back. */
+/** Its provider rejects it, and its unit cannot be given back. */
 const pendingRefund: Requests = {
-  begin: ({ upstreams, proxy }) => {
-    let writes = 0;
-    upstreams.inject({ fault: { kind: 'status', status: 503 } });
-    proxy.decide((call) => {
-      if (writeOfMeter(call)) writes += 1;
-      return writes > 1 ? 'reset' : 'none';
-    });
+  begin: (stage, index) => {
+    provider({ kind: 'status', status: 400 }, 'both targets')(stage, index);
+    table('reset', settlement)(stage, index);
   },
   awaits: 'RefundPending',
 };

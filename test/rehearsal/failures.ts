@@ -1,6 +1,5 @@
 import type { Fault } from '../../local/embedded-upstream/faults.ts';
 import type { TableCall, Trouble } from '../metering/dynamo-proxy.ts';
-import type { RehearsalStage } from './stage.ts';
 import { type Failure, invocation, type Requests } from './timeline.ts';
 
 type Begin = NonNullable<Requests['begin']>;
@@ -28,15 +27,9 @@ export const table =
 export const writeOfMeter = ({ operation, key }: TableCall): boolean =>
   operation === 'UpdateItem' && key.startsWith('mtr');
 
-/** The reservation of a request is written, its settlement is not. */
-const settlementsFail = ({ proxy }: RehearsalStage): void => {
-  let writes = 0;
-  proxy.decide((call) => {
-    if (!writeOfMeter(call)) return 'none';
-    writes += 1;
-    return writes > 1 ? 'reset' : 'none';
-  });
-};
+/** What charges or refunds a request, however many writes its reservation took: those depend on the meter's past. */
+export const settlement = (call: TableCall): boolean =>
+  writeOfMeter(call) && call.body.includes(':minusOne');
 
 const isIn = (name: string) => (call: TableCall) => call.table === name;
 
@@ -134,7 +127,7 @@ export const FAILURES: Failure[] = [
     title: 'charges cannot be written, reservations can',
     minutes: 60,
     cycle: 1,
-    begin: settlementsFail,
+    begin: table('reset', settlement),
     awaits: 'ChargePending',
     alarms: always('charge-pending'),
   },
