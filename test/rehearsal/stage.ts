@@ -1,4 +1,3 @@
-import { Worker } from 'node:worker_threads';
 import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod';
 import type { RouterEnv } from '../../lambdas/env.ts';
@@ -11,71 +10,9 @@ import { functionUrl } from '../runtime/events.ts';
 import { bundleFor, environmentFor } from '../runtime/start-function.ts';
 import type { DataPoint } from '../support/alarm-states.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
-import { watchLine } from '../support/leak-watch.ts';
 import { MODEL_ON, post, startWatched } from '../support/local.ts';
-import { linesIn } from '../support/log-line.ts';
 import { pointsIn } from '../support/metrics.ts';
-
-const Message = z.union([
-  z.object({ lines: z.string() }),
-  z.object({
-    id: z.number(),
-    status: z.number().optional(),
-    text: z.string().optional(),
-    error: z.string().optional(),
-  }),
-]);
-type Result = { status?: number | undefined; text?: string | undefined };
-
-/** A thread with a shipped bundle, whose clock is where each invocation puts it. */
-const startBundle = (folder: string, env: Record<string, string>) => {
-  const worker = new Worker(new URL('bundle-worker.ts', import.meta.url), {
-    workerData: { folder },
-    env,
-  });
-  let lines: string[] = [];
-  let count = 0;
-  const pending = new Map<number, PromiseWithResolvers<Result>>();
-  const fail = (error: unknown) => {
-    for (const { reject } of pending.values()) reject(error);
-    pending.clear();
-  };
-  worker.on('error', fail);
-  worker.on('message', (value) => {
-    const message = Message.parse(value);
-    if ('lines' in message) {
-      for (const line of linesIn(message.lines)) {
-        watchLine(line);
-        lines.push(line);
-      }
-      return;
-    }
-    const { id, error, ...result } = message;
-    if (error === undefined) pending.get(id)?.resolve(result);
-    else pending.get(id)?.reject(new Error(error));
-    pending.delete(id);
-  });
-  return {
-    invoke: (
-      now: number,
-      event: Record<string, unknown>,
-      remainingMs = 900_000,
-    ): Promise<Result> => {
-      const result = Promise.withResolvers<Result>();
-      count += 1;
-      pending.set(count, result);
-      worker.postMessage({ id: count, now, event, remainingMs });
-      return result.promise;
-    },
-    /** What was written since the last time. */
-    takePoints: (): DataPoint[] => {
-      const taken = pointsIn(lines);
-      lines = [];
-      return taken;
-    },
-    stop: () => worker.terminate(),
-  };
-};
+import { type Result, startBundle } from './start-bundle.ts';
 
 const CHAT = '/v1/chat/completions';
 
@@ -140,7 +77,7 @@ export const startStage = async () => {
     restoreSecret: () => putSecret(localCredentials(local.models)),
     /** The schedule's event. */
     runHistory: (now: number) => admin.invoke(now, { job: 'history' }),
-    takePoints: () => [...router.takePoints(), ...admin.takePoints()],
+    takePoints: (): DataPoint[] => pointsIn([...router.takeLines(), ...admin.takeLines()]),
     close: async () => {
       await Promise.all([router.stop(), admin.stop()]);
       operator.destroy();

@@ -1,16 +1,31 @@
 /**
- * Bundles what a release does with its tables, for the tests that run it next to this one:
+ * Freezes a release for the tests that run it next to this one:
  *
  *   node test/releases/freeze.ts v0.2.0 0.2.0
  *
- * writes test/fixtures/releases/0.2.0/stores.mjs. A release is frozen once, when it is tagged, and never edited.
+ * writes into test/fixtures/releases/0.2.0/: `stores.mjs`, what it does with its tables; `router.cjs.gz` and `admin.cjs.gz`, its
+ * functions; `day.json`, every item that a day of it leaves, and what it reads of them; `resources.json`, the resources with data of
+ * its prod stage. A release is frozen once, when it is tagged, and never edited: what exists is not written again.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
+import { environmentFor } from '../runtime/start-function.ts';
+import { TABLE_NAMES } from '../support/dynamo.ts';
+import { playDay } from './day.ts';
+import { frozenAddress, readCode, startFunctions, startServices } from './services.ts';
 
 /** Those that the release has. */
 const EXPORTED = [
@@ -30,29 +45,104 @@ if (commit === undefined || version === undefined) {
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = `${root}test/fixtures/releases/${version}`;
+mkdirSync(folder, { recursive: true });
 
-const sources = mkdtempSync(join(tmpdir(), 'freeze-'));
-try {
-  const archive = execFileSync('git', ['archive', commit, 'lambdas'], {
-    cwd: root,
-    maxBuffer: 1 << 30,
+/** Writes a file of the fixture unless the release has been frozen with it. */
+const freeze = async (name: string, content: () => Promise<string | Buffer> | string | Buffer) => {
+  const file = join(folder, name);
+  if (!existsSync(file)) writeFileSync(file, await content());
+};
+
+const runIn = (sources: string, script: string): string =>
+  execFileSync(process.execPath, ['--input-type=module', '--eval', script], {
+    ...{ cwd: sources, encoding: 'utf8' },
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
-  execFileSync('tar', ['-x', '-C', sources], { input: archive });
+
+const storesOf = async (sources: string): Promise<string> => {
   const exported = EXPORTED.filter((path) => existsSync(`${sources}/lambdas/${path}`));
-  mkdirSync(folder, { recursive: true });
-  await build({
+  const { outputFiles } = await build({
     stdin: {
       contents: exported.map((path) => `export * from './lambdas/${path}';`).join('\n'),
       resolveDir: sources,
     },
     absWorkingDir: sources,
-    outfile: `${folder}/stores.mjs`,
+    write: false,
     bundle: true,
     platform: 'node',
     format: 'esm',
     packages: 'external',
     banner: { js: `// Release ${version}, bundled by test/releases/freeze.ts. Not edited.` },
   });
+  return outputFiles[0]?.text ?? '';
+};
+
+type Model = { targets: { protocol: string }[] };
+
+/** The function as the release's own bundler ships it, around its catalog at frozen addresses. */
+const functionOf = (sources: string, entry: string): Buffer => {
+  const read = readFileSync(`${sources}/lambdas/catalog/models.json`, 'utf8');
+  const models = (JSON.parse(read) as Model[]).map(({ targets, ...model }) => ({
+    ...model,
+    targets: targets.map((target) => ({ ...target, baseUrl: frozenAddress(target.protocol) })),
+  }));
+  const catalog = join(sources, 'frozen-models.json');
+  writeFileSync(catalog, JSON.stringify(models));
+  const outdir = join(sources, `out-${entry}`);
+  const options = JSON.stringify({ entry: `lambdas/${entry}.ts`, outdir, catalog });
+  runIn(sources, `import { bundle } from './lib/bundle/bundle.ts'; bundle(${options});`);
+  return gzipSync(readFileSync(join(outdir, 'index.cjs')), { level: 9 });
+};
+
+/** Logical ids and types of what a prod stage keeps when its template has it no more. */
+const resourcesOf = (sources: string): string => {
+  const kept = runIn(
+    sources,
+    `import { synthTemplate } from './test/lib/synth.ts';
+    const { Resources } = synthTemplate({ stage: 'prod' }).toJSON();
+    const kept = Object.entries(Resources).filter(([, { DeletionPolicy = 'Delete' }]) => DeletionPolicy !== 'Delete');
+    console.log(JSON.stringify(Object.fromEntries(kept.map(([id, { Type }]) => [id, Type])), null, 2));`,
+  );
+  return kept;
+};
+
+/** Each element of a list on a line, so that a difference shows. */
+const linesOf = (list: object[]): string => list.map((one) => JSON.stringify(one)).join(',\n');
+
+/** The scripted day, played with the frozen functions. */
+const dayOf = async (): Promise<string> => {
+  const services = await startServices();
+  const env = {
+    ...environmentFor(services.endpoints),
+    ...{ PROJECTS_TABLE: TABLE_NAMES.projects, ANSWERS_TABLE: TABLE_NAMES.answers },
+    REPLAY_HOURS: '24',
+  };
+  const [router, admin] = ['router', 'admin'].map((name) =>
+    readCode(join(folder, `${name}.cjs.gz`)),
+  );
+  const functions = startFunctions(services, { router, admin }, { router: env, admin: env });
+  try {
+    const { keys, reads } = await playDay({ services, functions });
+    const items = Object.entries(await services.readItems()).map(
+      ([table, all]) => `"${table}": [\n${linesOf(all)}\n]`,
+    );
+    return `{\n"keys": ${JSON.stringify(keys)},\n"reads": [\n${linesOf(reads)}\n],\n"items": {\n${items.join(',\n')}\n}\n}\n`;
+  } finally {
+    await functions.stop();
+    await services.close();
+  }
+};
+
+const sources = mkdtempSync(join(tmpdir(), 'freeze-'));
+try {
+  const archive = execFileSync('git', ['archive', commit], { cwd: root, maxBuffer: 1 << 30 });
+  execFileSync('tar', ['-x', '-C', sources], { input: archive });
+  symlinkSync(join(root, 'node_modules'), join(sources, 'node_modules'));
+  await freeze('stores.mjs', () => storesOf(sources));
+  await freeze('resources.json', () => resourcesOf(sources));
+  for (const entry of ['router', 'admin'])
+    await freeze(`${entry}.cjs.gz`, () => functionOf(sources, entry));
+  await freeze('day.json', dayOf);
 } finally {
   rmSync(sources, { recursive: true });
 }

@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { models, synthTemplate } from '../lib/synth.ts';
+import { bundleFor, environmentFor } from '../runtime/start-function.ts';
+import { TABLE_NAMES } from '../support/dynamo.ts';
+import { ask, askWith, type Day, playDay, readAll } from './day.ts';
+import {
+  type Functions,
+  frozenAddress,
+  type Items,
+  readCode,
+  type Services,
+  startFunctions,
+  startServices,
+} from './services.ts';
+
+const RELEASES = ['0.1.0', '0.2.0'] as const;
+const FROZEN = new URL('../fixtures/releases/', import.meta.url);
+
+const dayOf = (release: string): Day & { items: Items } =>
+  JSON.parse(readFileSync(new URL(`${release}/day.json`, FROZEN), 'utf8'));
+
+const codeOf = (release: string) => ({
+  router: readCode(new URL(`${release}/router.cjs.gz`, FROZEN)),
+  admin: readCode(new URL(`${release}/admin.cjs.gz`, FROZEN)),
+});
+
+/** What this checkout ships, around the same catalog. */
+const bundleCurrent = () => {
+  const frozen = models.map((model) => ({
+    ...model,
+    targets: model.targets.map((one) => ({ ...one, baseUrl: frozenAddress(one.protocol) })),
+  }));
+  const bundles = ['router', 'admin'].map((name) =>
+    bundleFor({ models: frozen }, { entry: `lambdas/${name}.ts` }),
+  );
+  const [router = '', admin = ''] = bundles.map(({ folder }) =>
+    readFileSync(`${folder}/index.cjs`, 'utf8'),
+  );
+  for (const { remove } of bundles) remove();
+  return { router, admin };
+};
+
+let code: ReturnType<typeof bundleCurrent> | undefined;
+const currentCode = () => {
+  code ??= bundleCurrent();
+  return code;
+};
+
+type Variables = Record<string, unknown>;
+
+/** The variables that today's template gives a function, with the names of the local tables. */
+const variablesOf = (id: string, services: Services): Record<string, string> => {
+  const functions = synthTemplate({ stage: 'prod' }).findResources('AWS::Lambda::Function');
+  const [one] = Object.entries(functions).flatMap(([name, resource]) =>
+    name.startsWith(id) ? [resource] : [],
+  );
+  const variables: Variables = one?.Properties.Environment.Variables;
+  const local: Record<string, string> = {
+    ...environmentFor(services.endpoints),
+    PROJECTS_TABLE: TABLE_NAMES.projects,
+    ANSWERS_TABLE: TABLE_NAMES.answers,
+  };
+  const named = Object.entries(variables).map(([name, value]) => [
+    name,
+    local[name] ?? (typeof value === 'string' ? value : 'https://unused.example'),
+  ]);
+  const aws = Object.entries(local).filter(([name]) => name.startsWith('AWS_'));
+  return Object.fromEntries([...named, ...aws]);
+};
+
+let services: Services;
+let started: Functions[] = [];
+beforeEach(async () => {
+  services = await startServices();
+});
+afterEach(async () => {
+  for (const { stop } of started) await stop();
+  started = [];
+  await services.close();
+});
+
+const variables = () => ({
+  router: variablesOf('RouterFunction', services),
+  admin: variablesOf('AdminFunction', services),
+});
+
+const start = (code: ReturnType<typeof currentCode>): Functions => {
+  const functions = startFunctions(services, code, variables());
+  started.push(functions);
+  return functions;
+};
+
+/** Texts of errors are not promised. */
+const promised = ({ answer, ...called }: Day['reads'][number]) => ({
+  ...called,
+  answer: answer.status === 200 ? answer : { status: answer.status },
+});
+
+const keysOf = async (on: Functions, keys: Day['keys']): Promise<Record<string, number>> => {
+  const statuses: Record<string, number> = {};
+  for (const [name, key] of Object.entries(keys)) statuses[name] = await askWith(on, key);
+  return statuses;
+};
+
+test.each(RELEASES)(
+  'the items that a day of %s left are read by this release as by the one that wrote them',
+  async (release) => {
+    const { items, reads } = dayOf(release);
+    await services.writeItems(items);
+    const current = start(currentCode());
+    const answers = [];
+    for (const { answer: _, ...called } of reads) {
+      answers.push({ ...called, answer: await ask(current, called) });
+    }
+    expect(answers).toMatchObject(reads.map(promised));
+  },
+);
+
+/** Keys with restrictions that a release does not know: each alone is rejected. */
+const UNREADABLE: Record<string, string[]> = { '0.1.0': ['limited', 'paused'] };
+
+/** What a release reads of a day of a later one. */
+const readByOld = async (old: Functions, keys: Day['keys'], unreadable: string[]) => {
+  const reads = await readAll(old, keys);
+  for (const { path, key, answer } of reads) {
+    const isRejected = unreadable.some((name) => keys[name] === key);
+    const { status = 500 } = answer;
+    expect({ path, status }).toEqual({ path, status: isRejected ? 503 : Math.min(status, 499) });
+  }
+  return reads.map(promised);
+};
+
+test.each(RELEASES)(
+  "the code of %s alone, under this release's template, serves what a day of this release left",
+  async (release) => {
+    const current = start(currentCode());
+    const { keys, reads } = await playDay({ services, functions: current });
+    const old = start(codeOf(release));
+    const unreadable = UNREADABLE[release] ?? [];
+    const oldReads = await readByOld(old, keys, unreadable);
+    if (unreadable.length === 0) expect(reads).toMatchObject(oldReads);
+    const statuses = await keysOf(current, keys);
+    const rejected = Object.fromEntries(unreadable.map((name) => [name, 503]));
+    expect(await keysOf(old, keys)).toEqual({ ...statuses, ...rejected });
+    expect(await keysOf(current, keys)).toEqual(statuses);
+  },
+);
+
+test('the code of 0.1.0 reads the items that a day of 0.2.0 left', async () => {
+  const { items, keys } = dayOf('0.2.0');
+  await services.writeItems(items);
+  await readByOld(start(codeOf('0.1.0')), keys, UNREADABLE['0.1.0'] ?? []);
+});
