@@ -117,10 +117,9 @@ const dayOf = async (): Promise<string> => {
     ...{ PROJECTS_TABLE: TABLE_NAMES.projects, ANSWERS_TABLE: TABLE_NAMES.answers },
     REPLAY_HOURS: '24',
   };
-  const [router, admin] = ['router', 'admin'].map((name) =>
-    readCode(join(folder, `${name}.cjs.gz`)),
-  );
-  const functions = startFunctions(services, { router, admin }, { router: env, admin: env });
+  const codeOf = (name: string) => readCode(join(folder, `${name}.cjs.gz`));
+  const code = { router: codeOf('router'), admin: codeOf('admin') };
+  const functions = startFunctions(services, code, { router: env, admin: env });
   try {
     const { keys, reads } = await playDay({ services, functions });
     const items = Object.entries(await services.readItems()).map(
