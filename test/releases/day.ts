@@ -4,11 +4,11 @@ import type { Answered, Called, Functions, Services } from './services.ts';
  * The last evening of a month and the night after it, as requests to the two functions of a release. A step that a
  * release does not know leaves no item.
  */
-export const EVENING = Date.parse('2026-10-31T20:00:00Z');
+const EVENING = Date.parse('2026-10-31T20:00:00Z');
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 /** When the items are read. */
-export const MORNING = EVENING + 9 * HOUR + 10 * MINUTE;
+const MORNING = EVENING + 9 * HOUR + 10 * MINUTE;
 
 const CHAT = '/v1/chat/completions';
 const MODEL = 'aurora/scribe-1';
