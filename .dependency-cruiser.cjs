@@ -7,7 +7,7 @@ const rooms = {
     values: ['history', 'http', 'keys', 'metering', 'protocols', 'records', 'stores', 'support'],
     types: ['catalog', 'endpoints', 'upstreams'],
   },
-  http: { values: ['keys', 'protocols', 'support'], types: ['endpoints', 'metering'] },
+  http: { values: ['keys', 'protocols', 'support'], types: ['endpoints', 'metering', 'records'] },
   keys: { values: ['stores', 'support'] },
   history: { values: ['money', 'stores', 'support'] },
   records: { values: ['money', 'support'], types: ['catalog', 'protocols', 'stores'] },

@@ -108,7 +108,7 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
       clock: systemClock,
       log,
     }),
-    recorder: { record: doNothing, refuse: doNothing },
+    recorder: { record: doNothing },
     clock: systemClock,
   });
 };

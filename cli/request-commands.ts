@@ -27,6 +27,16 @@ const usageOf = (usage: unknown): string =>
         .join(', ')
     : '-';
 
+/** The limit that a refused request is above, and what of it the request had. */
+const ruleOf = (rule: unknown): Row => {
+  if (typeof rule !== 'object' || rule === null) return {};
+  const { name, limit, value } = rule as Row;
+  const parts = [name, limit === null ? '' : `limit ${textOf(limit)}`];
+  return {
+    rule: [...parts, value === null ? '' : `got ${textOf(value)}`].filter(Boolean).join(', '),
+  };
+};
+
 /** The answer to "what happened, whose fault was it, was it charged, what now?" first, the details after it. */
 const printRequest = (request: Row): string => {
   const { runbook, usage, timeline } = request;
@@ -34,6 +44,7 @@ const printRequest = (request: Row): string => {
     what: request.what,
     fault: request.whose_fault,
     charged: request.charged_why,
+    ...ruleOf(request.rule),
     next: request.next,
     ...(typeof runbook === 'string' && { runbook: `${RUNBOOKS}#${runbook}` }),
     request: request.id,

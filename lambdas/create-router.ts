@@ -13,6 +13,7 @@ import { type Authenticate, createAuthenticate } from './keys/authenticate.ts';
 import { createMeter } from './metering/meter.ts';
 import { type Announce, withThresholds } from './metering/thresholds.ts';
 import { createRecorder } from './records/recorder.ts';
+import { createRefusals } from './records/refusals.ts';
 import { createReplay } from './replay/replay.ts';
 import { createBreaker } from './routing/breakers/breaker.ts';
 import { createFailover } from './routing/failover.ts';
@@ -117,7 +118,8 @@ export const createRouter = ({
     passesTraceparent,
   });
   const tokenizers = createTokenizers(readTokenizer);
-  const recorder = createRecorder({ store: records, clock, randomBytes, log });
+  const refusals = createRefusals({ store: records, clock, randomBytes });
+  const recorder = createRecorder({ store: records, refusals, clock, log });
   const replay = createReplay(answers && { answers, meter, clock, log, keepMs });
   const endpoints = {
     generate: createGenerate({
@@ -141,5 +143,7 @@ export const createRouter = ({
     usage: createGetUsage({ meter, history }),
     explainRequest: createExplainRequest({ meter, records }),
   };
-  return createHttpHandler({ endpoints, authenticate, log, clock, randomBytes, corsOrigins });
+  return createHttpHandler({
+    ...{ endpoints, authenticate, refusals, log, clock, randomBytes, corsOrigins },
+  });
 };

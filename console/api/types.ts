@@ -7,6 +7,7 @@ import type { CallOutcome } from '../../lambdas/admin/target-test.ts';
 import type { ListedTarget } from '../../lambdas/admin/targets.ts';
 import type { createUsageGroups, Grouping } from '../../lambdas/history/read-usage.ts';
 import type { recordForOperator, summaryOf } from '../../lambdas/records/public-record.ts';
+import type { refusedSummaryOf } from '../../lambdas/records/public-refused.ts';
 import type { Plan as StoredPlan } from '../../lambdas/stores/plan-store.ts';
 
 /** What the admin API responds with; every list has the member `data`. */
@@ -35,7 +36,7 @@ export type Usage = List<UsageRow> & {
 };
 
 type NamedKey = { key_name: string | null };
-export type RequestSummary = ReturnType<typeof summaryOf> & NamedKey;
+export type RequestSummary = ReturnType<typeof summaryOf | typeof refusedSummaryOf> & NamedKey;
 export type RequestPage = PagedList<RequestSummary>;
 export type RequestRecord = ReturnType<typeof recordForOperator> & NamedKey;
 

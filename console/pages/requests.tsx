@@ -19,6 +19,7 @@ const STATUSES = [
   { value: 'failed', label: 'Failed' },
   { value: '5xx', label: '5xx' },
   { value: '4xx', label: '4xx' },
+  { value: 'refused', label: 'Refused' },
   { value: 'abandoned', label: 'Disconnected' },
 ] as const;
 type Status = (typeof STATUSES)[number]['value'];
@@ -49,7 +50,7 @@ const COLUMNS: Column<RequestSummary>[] = [
       </span>
     ),
   },
-  { title: 'Model', cell: ({ model }) => <span class="clip">{model}</span> },
+  { title: 'Model', cell: ({ model }) => <span class="clip">{model || '-'}</span> },
   {
     title: 'Key',
     kind: 'wide',
@@ -116,7 +117,7 @@ const RequestList = () => {
   return (
     <Page
       title="Requests"
-      subtitle="One line for each request that took a unit. Prompts and responses are never stored."
+      subtitle="One line a request; of refused ones, those of a week. Prompts and responses are never stored."
       actions={<FindRequest />}
     >
       <div class="toolbar">

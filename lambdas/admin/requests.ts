@@ -1,9 +1,15 @@
 import * as z from 'zod';
 import { findTurnBefore } from '../records/explain-cache.ts';
 import { recordForOperator, summaryOf } from '../records/public-record.ts';
+import { publicRefused, refusedSummaryOf } from '../records/public-refused.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
-import type { RecordPlace, RecordStore, RequestRecord } from '../stores/record-store.ts';
+import type {
+  RecordPlace,
+  RecordStore,
+  RefusedRequest,
+  RequestRecord,
+} from '../stores/record-store.ts';
 import { mergeDescending } from '../support/async-lists.ts';
 import type { Clock } from '../support/clock.ts';
 import { DAY_MS } from '../support/clock.ts';
@@ -13,10 +19,10 @@ import { Instant, keptRange, readQuery, SoughtId } from './input.ts';
 import type { AdminOperation } from './operation.ts';
 import { readPage } from './page.ts';
 import { projectsSeenBy, requireProject } from './projects.ts';
-import type { Identity } from './roles.ts';
+import { type Identity, seesAll } from './roles.ts';
 
 type Parts = {
-  records: Pick<RecordStore, 'findRecord' | 'listRecords'>;
+  records: Pick<RecordStore, 'findRecord' | 'findRefused' | 'listRecords' | 'listRefused'>;
   projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
   keys: Pick<KeyStore, 'findKeyById' | 'listKeys'>;
   clock: Clock;
@@ -39,7 +45,10 @@ const ListQuery = z.strictObject({
   /** A status, its class (`5xx`), or an outcome. */
   status: z
     .string()
-    .regex(/^(?:[1-5]\d\d|[1-5]xx|finished|abandoned|failed)$/, 'must be 429, 5xx or failed')
+    .regex(
+      /^(?:[1-5]\d\d|[1-5]xx|finished|abandoned|failed|refused)$/,
+      'must be 429, 5xx or failed',
+    )
     .exactOptional(),
   since: Instant.exactOptional(),
   until: Instant.exactOptional(),
@@ -48,23 +57,40 @@ const ListQuery = z.strictObject({
 });
 type ListQuery = z.infer<typeof ListQuery>;
 
-const hasStatus = ({ status, outcome }: RequestRecord, wanted: string | undefined): boolean =>
+/** With a unit or without. */
+type Listed = RequestRecord | RefusedRequest;
+
+const isRefused = (listed: Listed): listed is RefusedRequest => !('outcome' in listed);
+
+const summarize = (listed: Listed) =>
+  isRefused(listed) ? refusedSummaryOf(listed) : summaryOf(listed);
+
+const hasStatus = (listed: Listed, wanted: string | undefined): boolean =>
   wanted === undefined ||
-  wanted === outcome ||
-  wanted === String(status) ||
-  wanted === `${String(status)[0]}xx`;
+  wanted === (isRefused(listed) ? 'refused' : listed.outcome) ||
+  wanted === String(listed.status) ||
+  wanted === `${String(listed.status)[0]}xx`;
 
 const placeOf = ({ day, id }: RecordPlace): string => `${day}|${id}`;
 
+/** Where requests without a known key are: of no project. */
+const NO_PROJECT = '';
+
 export const requestHandlers = ({ records, projects, keys, clock }: Parts) => {
+  /** Of all that the identity may see, those without a known key included. */
+  const allSeenBy = async (identity: Identity): Promise<string[]> => [
+    ...(await projectsSeenBy(projects, identity)),
+    ...(seesAll(identity) ? [NO_PROJECT] : []),
+  ];
+
   /** The only projects that may hold the records. */
   const projectsOf = async ({ project, key }: ListQuery, identity: Identity): Promise<string[]> => {
     if (project !== undefined) {
       await requireProject(projects, project, identity);
       return [project];
     }
+    if (key === undefined) return allSeenBy(identity);
     const all = await projectsSeenBy(projects, identity);
-    if (key === undefined) return all;
     const owners = await Promise.all(
       all.map(async (id) =>
         (await keys.listKeys(id)).some((one) => one.keyId === key) ? [id] : [],
@@ -74,8 +100,10 @@ export const requestHandlers = ({ records, projects, keys, clock }: Parts) => {
   };
 
   /** Names of keys are looked up here: a record has the id only. One read for each key. */
-  const readNames = async (found: RequestRecord[]) => {
-    const refs = new Map(found.map(({ keyId, projectId }) => [keyId, projectId]));
+  const readNames = async (found: Listed[]) => {
+    const refs = new Map(
+      found.flatMap(({ keyId, projectId }) => (keyId === undefined ? [] : [[keyId, projectId]])),
+    );
     const names = await Promise.all(
       [...refs].map(async ([keyId, projectId]) => {
         const key = await keys.findKeyById(projectId, keyId);
@@ -83,7 +111,7 @@ export const requestHandlers = ({ records, projects, keys, clock }: Parts) => {
       }),
     );
     const byId = new Map(names);
-    return ({ keyId }: RequestRecord): string | null => byId.get(keyId) ?? null;
+    return ({ keyId = '' }: Listed): string | null => byId.get(keyId) ?? null;
   };
 
   const list: AdminOperation = async ({ query, identity }) => {
@@ -91,33 +119,37 @@ export const requestHandlers = ({ records, projects, keys, clock }: Parts) => {
     const now = clock.now();
     const { since = now - DAY_MS, until, cursor: before } = wanted;
     const range = keptRange({ since, until }, MAX_RECORD_DAYS + 1, now);
-    const sources = (await projectsOf(wanted, identity)).map((projectId) =>
-      records.listRecords({ projectId, ...range, ...(before && { before }) }),
-    );
+    const sources = (await projectsOf(wanted, identity)).flatMap((projectId) => {
+      const within = { projectId, ...range, ...(before && { before }) };
+      const refused: AsyncGenerator<Listed, void, void> = records.listRefused(within);
+      return projectId === NO_PROJECT ? [refused] : [refused, records.listRecords(within)];
+    });
     const { key, status, limit } = wanted;
-    const page = await readPage<RequestRecord>(mergeDescending(sources, placeOf), {
+    const page = await readPage<Listed>(mergeDescending(sources, placeOf), {
       limit,
       placeOf,
       isWanted: (record) =>
         (key === undefined || key === record.keyId) && hasStatus(record, status),
     });
     const nameOf = await readNames(page.data);
-    const data = page.data.map((record) => ({ ...summaryOf(record), key_name: nameOf(record) }));
+    const data = page.data.map((record) => ({ ...summarize(record), key_name: nameOf(record) }));
     return { status: 200, body: { ...page, data } };
   };
 
   const find: AdminOperation = async ({ parameters: { request = '' }, identity }) => {
-    const found = await Promise.all(
-      (await projectsSeenBy(projects, identity)).map((id) => records.findRecord(id, request)),
-    );
-    const record = found.find((one) => one !== undefined);
-    if (record) {
-      const nameOf = await readNames([record]);
-      const shown = recordForOperator(record, await findTurnBefore(records, record));
-      return { status: 200, body: { ...shown, key_name: nameOf(record) } };
+    const read = async (id: string): Promise<Listed | undefined> =>
+      (await records.findRecord(id, request)) ?? records.findRefused(id, request);
+    const found = await Promise.all((await allSeenBy(identity)).map(read));
+    const listed = found.find((one) => one !== undefined);
+    if (listed) {
+      const nameOf = await readNames([listed]);
+      const shown = isRefused(listed)
+        ? publicRefused(listed)
+        : recordForOperator(listed, await findTurnBefore(records, listed));
+      return { status: 200, body: { ...shown, key_name: nameOf(listed) } };
     }
     throw notFound(
-      `Request '${request.slice(0, 100)}' not found. It took no unit, its record has expired, or its id is wrong.`,
+      `Request '${request.slice(0, 100)}' not found. Its record has expired, it was one of many refusals in a minute, or its id is wrong.`,
     );
   };
 

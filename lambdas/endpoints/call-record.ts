@@ -16,7 +16,6 @@ import { isEmpty, omitUndefined } from '../support/omit-undefined.ts';
 import { billOf, totalOf, type Used } from './bill.ts';
 import type { CheckedCall } from './check-call.ts';
 import type { Call } from './endpoint.ts';
-import { publicError } from './public-error.ts';
 import type { Charge } from './settlement.ts';
 
 // --- attempts ---
@@ -242,21 +241,4 @@ export const createCallRecord = (parts: Parts & { recorder: Recorder }): CallRec
       return parts.recorder.record(recordOf(parts, { charge, error }), revision);
     },
   };
-};
-
-/**
- * Counts a request that is rejected or denied: it takes no unit, and has no record.
- * @throws the error of the request, or CallerChanged if key or plan were changed since they were last read: then the
- * request is decided again
- */
-export const refuse = async (
-  recorder: Recorder,
-  { caller, notes, confirm }: Call,
-  error: unknown,
-): Promise<never> => {
-  await confirm?.();
-  const { projectId, keyId, meterId } = caller;
-  const { status } = publicError(error);
-  await recorder.refuse({ projectId, keyId, meterId, model: notes.model ?? '', status });
-  throw error;
 };

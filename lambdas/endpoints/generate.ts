@@ -14,7 +14,6 @@ import {
   createAttemptLog,
   createCallRecord,
   createEstimateSample,
-  refuse,
 } from './call-record.ts';
 import { type CheckDeps, type CheckedCall, checkCall } from './check-call.ts';
 import type { Call, Endpoint } from './endpoint.ts';
@@ -41,6 +40,16 @@ const withProtocolHeaders = (error: unknown, { protocol }: Call): unknown =>
     ? withHeaders(error, protocol.limitHeaders(error.limits.requests))
     : error;
 
+/**
+ * Rejects or denies a request before it takes a unit.
+ * @throws the error of the request, or CallerChanged if key or plan were changed since they were last read: then the
+ * request is decided again
+ */
+const refuse = async ({ confirm }: Call, error: unknown): Promise<never> => {
+  await confirm?.();
+  throw error;
+};
+
 export type GenerateDeps = CheckDeps & {
   replay: Replay;
   meter: Meter;
@@ -57,7 +66,7 @@ export type GenerateDeps = CheckDeps & {
  * No content leaves before all three.
  */
 const startCall = async (
-  { meter, fetchAnswer, recorder }: Pick<GenerateDeps, 'meter' | 'fetchAnswer' | 'recorder'>,
+  { meter, fetchAnswer }: Pick<GenerateDeps, 'meter' | 'fetchAnswer'>,
   checked: CheckedCall,
   attempts: AttemptLog,
 ) => {
@@ -72,7 +81,7 @@ const startCall = async (
     return { admission, fetched: early.fetched ?? fetchAnswer(checked, attempts) };
   } catch (error) {
     if (early.fetched) void discard(early.fetched);
-    return refuse(recorder, checked.call, withProtocolHeaders(error, checked.call));
+    return refuse(checked.call, withProtocolHeaders(error, checked.call));
   }
 };
 
@@ -138,7 +147,7 @@ export const createGenerate = ({ replay, ...deps }: GenerateDeps): Endpoint => {
     try {
       checked = checkCall(deps, call);
     } catch (error) {
-      return refuse(deps.recorder, call, error);
+      return refuse(call, error);
     }
     return replay(checked, run);
   };

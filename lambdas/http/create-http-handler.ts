@@ -7,6 +7,7 @@ import {
   CallerChanged,
   confirmedCaller,
 } from '../keys/authenticate.ts';
+import type { Refusals } from '../records/refusals.ts';
 import type { Clock } from '../support/clock.ts';
 import { minuteOf, minuteResetsAt, retryAfterMinute } from '../support/clock.ts';
 import { type ApiError, rateLimited, toApiError } from '../support/errors.ts';
@@ -19,6 +20,7 @@ import { receive } from './middleware/receive.ts';
 import { writeReply } from './middleware/write-reply.ts';
 import { readAddress } from './read-address.ts';
 import type { HttpEvent, HttpRequest } from './read-event.ts';
+import { type Reached, refusedOf } from './refused.ts';
 import {
   type Authenticated,
   type Endpoints,
@@ -47,6 +49,7 @@ const tooManyErrors = (limit: number, now: number): ApiError =>
   rateLimited(
     `${limit} requests of this API key were rejected or denied in this minute. Retry in the next one.`,
     retryAfterMinute(minuteResetsAt(minuteOf(now)), now),
+    { name: 'rejected_requests_per_minute', limit },
   );
 
 /** Runs `serve`, unless too many requests of the caller's key got a 4xx in this minute. @throws ApiError 429 */
@@ -93,6 +96,8 @@ export type HttpHandler = (
 ) => Promise<void>;
 
 export type HttpHandlerOptions = {
+  /** Keeps why requests were refused. */
+  refusals: Pick<Refusals, 'refuse' | 'writing'>;
   endpoints: Endpoints;
   authenticate: Authenticate;
   log: Log;
@@ -145,20 +150,30 @@ const callEndpoint = async (endpoint: Endpoint, call: Call): Promise<Reply> => {
 
 /** The stages of a request (stages.ts), with the statuses that each may end it with. */
 const createServe = (options: HttpHandlerOptions) => {
-  const { endpoints, authenticate, clock } = options;
+  const { endpoints, authenticate, clock, refusals } = options;
   const limitClientErrors = createClientErrorLimit({ clock });
   return async (received: Received): Promise<Reply> => {
-    const routed = routeRequest(endpoints, received); // 404, 405: a wrong path needs no key
-    if ('reply' in routed) return routed.reply;
-    const authenticated = await identifyCaller(authenticate, routed); // 401, 429, 503
-    const serve = async () => {
-      const call = await readConfirmed(authenticated); // 400, 401, 413, 415
-      return callEndpoint(routed.endpoint, call); // 402, 429, 400, 5xx
-    };
-    // A GET has no body to parse and a limit in the meter; a held key can still read its usage.
-    if (routed.request.method !== 'POST') return serve();
-    logStart(options, authenticated);
-    return limitClientErrors(authenticated.caller, serve); // 429
+    const reached: Reached = {};
+    try {
+      const routed = routeRequest(endpoints, received); // 404, 405: a wrong path needs no key
+      if ('reply' in routed) return routed.reply;
+      reached.routed = routed;
+      const authenticated = await identifyCaller(authenticate, routed); // 401, 429, 503
+      const { caller, request } = authenticated;
+      reached.caller = caller;
+      const serve = async () => {
+        const call = await readConfirmed(authenticated); // 400, 401, 413, 415
+        return callEndpoint(routed.endpoint, call); // 402, 429, 400, 5xx
+      };
+      // A GET has no body to parse and a limit in the meter; a held key can still read its usage.
+      if (request.method !== 'POST') return await serve();
+      logStart(options, authenticated);
+      return await limitClientErrors(caller, serve); // 429
+    } catch (cause) {
+      const refused = refusedOf(received, reached, { error: toApiError(cause), clock });
+      if (refused) refusals.refuse(refused);
+      throw cause;
+    }
   };
 };
 
@@ -172,7 +187,7 @@ type Respond = (
  * out. `globalThis.awslambda` must exist before this is called.
  */
 export const createHttpHandler = (options: HttpHandlerOptions): HttpHandler => {
-  const { log, clock, randomBytes, corsOrigins } = options;
+  const { log, clock, randomBytes, corsOrigins, refusals } = options;
   // Middy's timer stops when the handler returns, before a stream begins; endpoints have deadlines.
   const handler = middy<Received, Reply>({ timeoutEarlyInMillis: 0 })
     .use([
@@ -184,7 +199,10 @@ export const createHttpHandler = (options: HttpHandlerOptions): HttpHandler => {
     .handler(createServe(options));
   // Middy types its result as the handler it was given; the middlewares change event and response.
   const respond = handler as unknown as Respond;
-  return awslambda.streamifyResponse(async (event, stream, context) =>
-    writeResponse(stream, await respond(event, context)),
-  ) as unknown as HttpHandler;
+  return awslambda.streamifyResponse(async (event, stream, context) => {
+    await writeResponse(stream, await respond(event, context));
+    // Lambda freezes the process once this resolves.
+    const writing = refusals.writing();
+    if (writing) await writing;
+  }) as unknown as HttpHandler;
 };

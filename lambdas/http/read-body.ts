@@ -13,7 +13,11 @@ const MAX_BODY_BYTES = 5_500_000;
 
 const inflate = promisify(gunzip);
 
-const tooLarge = () => invalidBody('is larger than 5.5 MB (5,500,000 bytes).', { status: 413 });
+const tooLarge = () =>
+  invalidBody('is larger than 5.5 MB (5,500,000 bytes).', {
+    status: 413,
+    rule: { name: 'body_bytes', limit: MAX_BODY_BYTES },
+  });
 
 const unsupported = (message: string) => invalidRequest(message, { status: 415 });
 

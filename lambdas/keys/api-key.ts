@@ -48,6 +48,17 @@ const presentedIn = (headers: Record<string, string>): Set<string> => {
   return presented;
 };
 
+const wellFormedIn = (presented: Set<string>): string | undefined => {
+  const [key, other] = [...presented].filter(isWellFormedKey);
+  return other === undefined ? key : undefined;
+};
+
+/** The part that lists show of a key that `readCredential` would return. */
+export const keyStartIn = (headers: Record<string, string>): string | undefined => {
+  const key = wellFormedIn(presentedIn(headers));
+  return key && startOf(key);
+};
+
 /** What is wrong with keys of which not exactly one is of this service. */
 const problemOf = ({ size }: Set<string>): string => {
   if (size === 0) {
@@ -65,7 +76,7 @@ const problemOf = ({ size }: Set<string>): string => {
  */
 export const readCredential = (headers: Record<string, string>): string => {
   const presented = presentedIn(headers);
-  const [key, other] = [...presented].filter(isWellFormedKey);
-  if (key !== undefined && other === undefined) return key;
+  const key = wellFormedIn(presented);
+  if (key !== undefined) return key;
   throw unauthenticated(problemOf(presented));
 };

@@ -53,6 +53,7 @@ export const createUnknownKeyLimit = (clock: Clock): UnknownKeyLimit => {
         throw rateLimited(
           `${MAX_UNKNOWN} API keys from this network were invalid in this minute. Retry in a second.`,
           { 'retry-after': '1' },
+          { name: 'invalid_keys_per_minute', limit: MAX_UNKNOWN },
         );
       }
       counts.set(network, { ...entry, lateAt: now + LATE_MS });

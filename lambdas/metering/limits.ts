@@ -106,8 +106,8 @@ export class LimitReached extends ApiError {
   readonly limits: Limits;
 
   constructor(error: ApiError, limits: Limits) {
-    const { type, message, headers, code } = error;
-    super(type, message, { headers, ...omitUndefined({ code }) });
+    const { type, message, headers, code, rule } = error;
+    super(type, message, { headers, ...omitUndefined({ code, rule }) });
     this.name = 'LimitReached';
     this.limits = limits;
   }
@@ -123,13 +123,15 @@ const admitsNone = (limit: string): string =>
 /** 402. SDKs never retry it, so `retry-after` may be as long as the period. */
 export const quotaExceeded = (limits: Limits, period: Period, now: number): ApiError => {
   const { limit, resetAt } = limits.quota;
+  const rule = { name: `requests_per_${period}`, limit };
   if (limit === 0) {
     const text = admitsNone(`its quota is 0 requests per ${period}`);
-    return new LimitReached(quotaExhausted(text, limitHeaders(limits, now)), limits);
+    return new LimitReached(quotaExhausted(text, limitHeaders(limits, now), rule), limits);
   }
   const error = quotaExhausted(
     `The quota of ${limit} requests per ${period} is used up. Retry after ${formatInstant(resetAt)}.`,
     { ...limitHeaders(limits, now), 'retry-after': String(secondsUntil(resetAt, now)) },
+    rule,
   );
   return new LimitReached(error, limits);
 };
@@ -137,14 +139,16 @@ export const quotaExceeded = (limits: Limits, period: Period, now: number): ApiE
 /** 429 of a generation. */
 export const rateExceeded = (limits: Limits, now: number): ApiError => {
   const { limit, resetAt } = limits.requests;
+  const rule = { name: 'requests_per_minute', limit };
   if (limit === 0) {
     const headers = { ...limitHeaders(limits, now), ...DO_NOT_RETRY };
     const text = admitsNone('its limit is 0 requests per minute');
-    return new LimitReached(rateLimited(text, headers), limits);
+    return new LimitReached(rateLimited(text, headers, rule), limits);
   }
   const error = rateLimited(
     `The limit of ${limit} requests per minute is reached. Back off and retry.`,
     { ...limitHeaders(limits, now), ...retryAfterMinute(resetAt, now) },
+    rule,
   );
   return new LimitReached(error, limits);
 };
@@ -158,6 +162,7 @@ export const quotaReserved = (limits: Limits, now: number): ApiError => {
   const error = rateLimited(
     `The last of ${limit} requests of the quota are in flight. Retry in a second: one that fails is refunded.`,
     { ...limitHeaders(limits, now), ...RETRY_SOON },
+    { name: 'quota_in_flight', limit },
   );
   return new LimitReached(error, limits);
 };
@@ -171,6 +176,7 @@ export const concurrencyReached = (
   const error = rateLimited(
     `The limit of ${concurrency} concurrent requests is reached. Retry when one of them has ended.`,
     { ...limitHeaders(limits, now), ...RETRY_SOON },
+    { name: 'concurrency', ...omitUndefined({ limit: concurrency }) },
   );
   return new LimitReached(error, limits);
 };
@@ -180,6 +186,7 @@ export const freeRateExceeded = (cap: number, resetAt: number, now: number): Api
   rateLimited(
     `The limit of ${cap} free requests per minute is reached. Back off and retry.`,
     retryAfterMinute(resetAt, now),
+    { name: 'free_requests_per_minute', limit: cap },
   );
 
 /** 503: without the meter no request is admitted, because a limit that fails open does not limit. */

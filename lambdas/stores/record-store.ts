@@ -96,6 +96,37 @@ export type RequestRecord = {
   traceparent?: string;
 };
 
+/** Why a request took no unit. No text of the caller: names, numbers and the router's words. */
+export type RefusedRequest = {
+  id: string;
+  startedAt: number;
+  ms: number;
+  /** Of its start. */
+  day: string;
+  /** Empty if the key is not known. */
+  projectId: string;
+  keyId?: string;
+  /** What lists show of the key, if it has the format of one and is not known. */
+  keyStart?: string;
+  planId?: string;
+  protocol: string;
+  /** Its pattern; absent if the path is not known. */
+  route?: string;
+  model?: string;
+  status: number;
+  /** Of the error. */
+  code?: string;
+  param?: string;
+  /** The error's message without what it quotes of the request. */
+  text: string;
+  /** Name and value of the limit, and what of it the request had. */
+  rule?: string;
+  limit?: number;
+  value?: number | boolean;
+  /** Seconds after which a retry may be admitted. */
+  retryAfter?: number;
+};
+
 /** Requests of one environment that took no unit, of one key, model and status. */
 export type Refusal = {
   keyId: string;
@@ -129,8 +160,14 @@ export type RecordStore = {
   putRecord(record: RequestRecord, revision: number): Promise<void>;
   /** Idempotent by the batch's id. */
   putRefusals(batch: RefusalBatch): Promise<void>;
+  /** Idempotent by the id. It expires after a week. */
+  putRefused(refused: RefusedRequest): Promise<void>;
   /** Undefined if the project has no such request, or its record has expired. */
   findRecord(projectId: string, id: string): Promise<RequestRecord | undefined>;
+  /** The same of a request that took no unit. */
+  findRefused(projectId: string, id: string): Promise<RefusedRequest | undefined>;
+  /** A project's refused requests by day and id, the newest first. */
+  listRefused(range: RecordRange): AsyncGenerator<RefusedRequest, void, void>;
   /** A project's records by day and id, the newest first. */
   listRecords(range: RecordRange): AsyncGenerator<RequestRecord, void, void>;
   /** Whether `readDay` has anything; reads one entry. */

@@ -18,7 +18,7 @@ export type RouterStores = {
   cancels: CancelStore;
   /** What the models of targets turned out to accept. */
   lessons: LessonStore;
-  records: Pick<RecordStore, 'putRecord' | 'putRefusals' | 'findRecord' | 'listRecords'>;
+  records: Omit<RecordStore, 'hasEntries' | 'readDay' | 'listRefused'>;
   history: Pick<HistoryStore, 'readRows' | 'readProgress'>;
   thresholds: ThresholdStore;
   /**

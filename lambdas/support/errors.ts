@@ -36,8 +36,13 @@ export type ApiErrorOptions = {
   overflow?: ContextOverflow | undefined;
   /** Machine-readable detail that SDKs of the messages protocol expose; `error_code` names it. */
   details?: { error_code: string };
+  /** The limit that the request is above, for the record of its refusal; it is sent to no caller. */
+  rule?: Rule;
   cause?: unknown;
 };
+
+/** A limit of the router by its name, and how much of what it limits a request has; undefined if that is no number. */
+export type Rule = { name?: string; limit?: number; value?: number | boolean | undefined };
 
 /** Leaves out the middle of a text above 4,000 characters: an error may quote a value of any length. */
 const shortened = (text: string): string =>
@@ -51,6 +56,7 @@ export class ApiError extends Error {
   readonly param: string | undefined;
   readonly overflow: ContextOverflow | undefined;
   readonly details: { error_code: string } | undefined;
+  readonly rule: Rule | undefined;
 
   constructor(type: ErrorType, message: string, options: ApiErrorOptions = {}) {
     super([shortened(message), options.list].filter(Boolean).join(' '), { cause: options.cause });
@@ -62,6 +68,7 @@ export class ApiError extends Error {
     this.param = options.param && shortened(options.param);
     this.overflow = options.overflow;
     this.details = options.details;
+    this.rule = options.rule;
   }
 }
 
@@ -94,20 +101,30 @@ export const contextOverflow = (
   return invalidRequest(`prompt is too long: ${howFar}`, {
     code: 'context_length_exceeded',
     param: 'messages',
+    ...(counts && { rule: { name: 'context_length', limit: counts.most, value: counts.tokens } }),
     overflow: { counts },
     cause,
   });
 };
 
 /** Quota exhausted; `headers` contain the time of its reset. */
-export const quotaExhausted = (message: string, headers: Record<string, string>): ApiError =>
+export const quotaExhausted = (
+  message: string,
+  headers: Record<string, string>,
+  rule: Rule,
+): ApiError =>
   new ApiError('insufficient_quota', message, {
     headers: { ...headers, ...DO_NOT_RETRY },
     code: 'insufficient_quota',
+    rule,
   });
 
-export const rateLimited = (message: string, headers: Record<string, string>): ApiError =>
-  new ApiError('rate_limit_error', message, { headers, code: 'rate_limit_exceeded' });
+export const rateLimited = (
+  message: string,
+  headers: Record<string, string>,
+  rule: Rule,
+): ApiError =>
+  new ApiError('rate_limit_error', message, { headers, code: 'rate_limit_exceeded', rule });
 
 /** A failure of the router or of an upstream: 500, or the 5xx in `options.status`. */
 export const apiError = (message: string, options: ApiErrorOptions = {}): ApiError =>
@@ -121,7 +138,8 @@ export const toApiError = (error: unknown): ApiError =>
 
 /** Copies the error with more headers; existing headers take precedence. */
 export const withHeaders = (error: ApiError, headers: Record<string, string>): ApiError => {
-  const { type, message, status, cause, code, param, overflow, details } = error;
+  const { type, message, status, cause, code, param, overflow, details, rule } = error;
   const options = { status, cause, overflow, headers: { ...headers, ...error.headers } };
-  return new ApiError(type, message, { ...options, ...omitUndefined({ code, param, details }) });
+  const optional = omitUndefined({ code, param, details, rule });
+  return new ApiError(type, message, { ...options, ...optional });
 };

@@ -287,6 +287,13 @@ export const parse = <T>(schema: Schema<T>, value: unknown, name: string): T => 
   throw new Error(`${name} is not valid: ${list}`);
 };
 
+/** The number or the switch that an issue is about; a text is the caller's. */
+const valueAt = ({ path }: Issue, body: unknown): number | boolean | undefined => {
+  const found = path.reduce<unknown>((value, step) => (value as Loose | undefined)?.[step], body);
+  const value = withoutSpelling(found);
+  return typeof value === 'number' || typeof value === 'boolean' ? value : undefined;
+};
+
 /** Checks a request body. @throws ApiError 400 that names the first invalid path. */
 export const parseWire = <T>(schema: Schema<T>, body: unknown): T => {
   const { output, issues } = readAs(schema, body);
@@ -294,5 +301,8 @@ export const parseWire = <T>(schema: Schema<T>, body: unknown): T => {
   if (!first) return output;
   const param = first.path.join('.');
   if (param === '') throw invalidRequest(`The body ${first.text}.`);
-  throw invalidRequest(`${param}: ${first.text}.`, { param });
+  throw invalidRequest(`${param}: ${first.text}.`, {
+    param,
+    rule: { value: valueAt(first, body) },
+  });
 };

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createHistoryJob, type HistoryParts } from '../../lambdas/history/history-job.ts';
-import { createRecorder } from '../../lambdas/records/recorder.ts';
+import { createRefusals } from '../../lambdas/records/refusals.ts';
 import type { RequestRecord } from '../../lambdas/stores/record-store.ts';
 import { dayOf } from '../../lambdas/support/clock.ts';
+import { rateLimited } from '../../lambdas/support/errors.ts';
 import { newRequestId, suffixOf } from '../../lambdas/support/ids.ts';
 import { type LocalStores, startLocalStores } from '../../local/local-stores.ts';
 import { createRandom, type Random } from '../simulation/random.ts';
@@ -210,13 +211,17 @@ test('a fold without new records reads none of the old ones', async () => {
 test('denied requests are all counted two minutes after the last of them, without another request', async () => {
   const clock = createManualClock(START);
   const { parts } = stores;
-  const refused = { keyId: 'key_a', meterId: 'key_a', model: 'm-1', status: 429 };
-  const recorder = createRecorder({ store: parts.records, clock, randomBytes, log });
+  const counted = { keyId: 'key_a', meterId: 'key_a', model: 'm-1', status: 429 };
+  const error = rateLimited('Too many.', {}, { name: 'requests_per_minute', limit: 1 });
+  const refusals = createRefusals({ store: parts.records, clock, randomBytes });
   for (let count = 0; count < 742; count += 1) {
-    await recorder.refuse({ ...refused, projectId: 'denied' });
+    const request = { id: newRequestId(randomBytes, clock.now()), startedAt: clock.now(), ms: 1 };
+    const of = { projectId: 'denied', keyId: 'key_a', protocol: 'chat' };
+    refusals.refuse({ ...request, ...of, error, counted: { ...counted, projectId: 'denied' } });
+    await refusals.writing();
     if (count % 200 === 0) clock.advance(30_000);
   }
-  const counted = async () => {
+  const countedSoFar = async () => {
     clock.advance(MINUTE / 2);
     let sum = 0;
     for await (const page of parts.records.readDay('denied', dayOf(START))) {
@@ -226,7 +231,7 @@ test('denied requests are all counted two minutes after the last of them, withou
     }
     return sum;
   };
-  for (let tries = 0; tries < 6 && (await counted()) < 742; tries += 1);
+  for (let tries = 0; tries < 6 && (await countedSoFar()) < 742; tries += 1);
   expect(clock.now() - START).toBeLessThanOrEqual(6 * MINUTE);
-  expect(await counted()).toBe(742);
+  expect(await countedSoFar()).toBe(742);
 });

@@ -136,7 +136,7 @@ const startProcess = (world: World): Environment => {
     meter,
     prefetch: () => undefined,
     fetchAnswer: createProvider(world, isAlive),
-    recorder: { record: async () => undefined, refuse: async () => undefined },
+    recorder: { record: async () => undefined },
     clock,
   });
   return { isAlive, generate };

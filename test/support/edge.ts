@@ -5,6 +5,7 @@ import { createHttpHandler } from '../../lambdas/http/create-http-handler.ts';
 import type { Endpoints } from '../../lambdas/http/stages.ts';
 import { createAcceptsBody, createAuthenticate } from '../../lambdas/keys/authenticate.ts';
 import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
+import { createRefusals } from '../../lambdas/records/refusals.ts';
 import { ENDPOINT_NAMES } from '../../lambdas/routes.ts';
 import { type Clock, systemClock } from '../../lambdas/support/clock.ts';
 import { type ServerOptions, startServer } from '../../lambdas/web/server.ts';
@@ -48,7 +49,7 @@ export const startEdge = async (
   { corsOrigins, clock = systemClock }: { corsOrigins?: string[]; clock?: Clock } = {},
 ): Promise<Edge> => {
   const dynamo = await startDynamo();
-  const { keys, plans, meters } = storesOn(dynamo.client);
+  const { keys, plans, meters, records } = storesOn(dynamo.client);
   await plans.putPlan({ id: 'plan', rpm: 10_000, quota: 10_000, period: 'day' });
   const lifecycle = createKeyLifecycle({ keys, meters, clock: systemClock, randomBytes });
   const { key } = await lifecycle.create({ projectId: 'project', planId: 'plan' });
@@ -62,6 +63,7 @@ export const startEdge = async (
   const handler = createHttpHandler({
     endpoints: { ...echoes, ...endpoints },
     authenticate,
+    refusals: createRefusals({ store: records, clock, randomBytes }),
     log: createWatchedLog([], clock, (line) => written.push(line)),
     clock,
     randomBytes,

@@ -2,7 +2,14 @@ import { mergeDescending } from '../../support/async-lists.ts';
 import { DAY_MS, dayOf, MAX_INVOCATION_MS } from '../../support/clock.ts';
 import { firstRequestIdAt, requestTimeOf, suffixOf } from '../../support/ids.ts';
 import { DEFAULT_RECORD_DAYS, SORT_KEY, TTL_ATTRIBUTE } from '../../tables.ts';
-import type { RecordEntry, RecordStore, RefusalBatch, RequestRecord } from '../record-store.ts';
+import type {
+  RecordEntry,
+  RecordRange,
+  RecordStore,
+  RefusalBatch,
+  RefusedRequest,
+  RequestRecord,
+} from '../record-store.ts';
 import type { RouterStores } from '../router-stores.ts';
 import {
   type ConditionalWrite,
@@ -24,6 +31,12 @@ const LAST = '~';
 const REFUSALS = 'zref_';
 /** One a minute, project and environment. */
 const REFUSAL_SHARD = 0;
+/**
+ * Refused requests have a separate partition: releases before them take every item of the others for a record or a batch.
+ * Few are written (records/recorder.ts).
+ */
+const REFUSED = 'refused';
+const REFUSED_DAYS = 7;
 
 const WRITE: ConditionalWrite = {
   update: 'SET #entry = :entry, #revision = :revision, #ttl = :ttl',
@@ -35,7 +48,7 @@ const WRITE: ConditionalWrite = {
 const NAMES = { '#entry': 'entry', '#revision': 'revision', '#ttl': TTL_ATTRIBUTE };
 
 /** Project ids have no `|`. The id ends in random characters. */
-const partitionOf = (projectId: string, day: string, shard: number): string =>
+const partitionOf = (projectId: string, day: string, shard: number | typeof REFUSED): string =>
   `${projectId}|${day}|${shard}`;
 
 const shardOf = (id: string): number => id.charCodeAt(id.length - 1) % SHARDS;
@@ -51,13 +64,12 @@ const daysOf = (startedAt: number): string[] => [
 ];
 
 /** Written by this store only. */
-const recordIn = (item: Item): RequestRecord => JSON.parse(String(item.entry)) as RequestRecord;
-const batchIn = (item: Item): RefusalBatch => JSON.parse(String(item.entry)) as RefusalBatch;
+const entryOf = <Entry>(item: Item): Entry => JSON.parse(String(item.entry)) as Entry;
 
 const isBatch = (item: Item): boolean => String(item[SORT_KEY]).startsWith(REFUSALS);
 
 const entryIn = (item: Item): RecordEntry =>
-  isBatch(item) ? { batch: batchIn(item) } : { record: recordIn(item) };
+  isBatch(item) ? { batch: entryOf<RefusalBatch>(item) } : { record: entryOf<RequestRecord>(item) };
 
 const sortKeyOf = (item: Item): string => String(item[SORT_KEY]);
 
@@ -96,6 +108,28 @@ const daysIn = (from: number, to: number): string[] => {
   return days;
 };
 
+type Table = ReturnType<typeof createTable>;
+
+/** Items of a range in partitions, by day and id, the newest first. */
+const listIn = (table: Table, partitions: readonly (number | typeof REFUSED)[]) =>
+  async function* <Entry>({ projectId, from, to, before }: RecordRange) {
+    const days = daysIn(from, to).filter((day) => before === undefined || day <= before.day);
+    for (const day of days) {
+      const last = before?.day === day ? before.id : LAST;
+      const bounds = { from: firstRequestIdAt(from), to: earlier(firstRequestIdAt(to), last) };
+      // The table rejects an empty range, such as that behind a cursor which has become older than `from`.
+      if (bounds.to < bounds.from) continue;
+      const sources = partitions.map((shard) => {
+        const partition = partitionOf(projectId, day, shard);
+        const page = { isDescending: true, firstPage: FIRST_LISTED };
+        return itemsOf(table.range({ partition, ...bounds, ...page }));
+      });
+      for await (const item of mergeDescending(sources, sortKeyOf)) {
+        if (sortKeyOf(item) !== last) yield entryOf<Entry>(item);
+      }
+    }
+  };
+
 /** What the router writes of its requests, and finds by its id and its session. */
 export const createDynamoRecordWriter = ({
   recordDays = DEFAULT_RECORD_DAYS,
@@ -105,12 +139,11 @@ export const createDynamoRecordWriter = ({
   const table = createTable({ ...options, throttledRepeats: 3 });
 
   const put = async (
-    { projectId, day }: { projectId: string; day: string },
-    entry: object,
-    { shard, sort, revision }: { shard: number; sort: string; revision: number },
+    partition: string,
+    entry: { day: string },
+    { sort, revision = 1, days = recordDays }: { sort: string; revision?: number; days?: number },
   ): Promise<void> => {
-    const partition = partitionOf(projectId, day, shard);
-    const expiresAt = Date.parse(day) + (recordDays + 1) * DAY_MS;
+    const expiresAt = Date.parse(entry.day) + (days + 1) * DAY_MS;
     await table.apply({ partition, sort }, WRITE, {
       names: NAMES,
       values: {
@@ -121,45 +154,38 @@ export const createDynamoRecordWriter = ({
     });
   };
 
+  /** By the days to which a request may belong. */
+  const findIn = async <Entry>(
+    projectId: string,
+    id: string,
+    shard: number | typeof REFUSED,
+  ): Promise<Entry | undefined> => {
+    const startedAt = requestTimeOf(id);
+    if (startedAt === undefined) return undefined;
+    for (const day of daysOf(startedAt)) {
+      const item = await table.read({ partition: partitionOf(projectId, day, shard), sort: id });
+      if (item) return entryOf<Entry>(item);
+    }
+    return undefined;
+  };
+
   return {
-    putRecord: (record, revision) =>
-      put(record, record, { shard: shardOf(record.id), sort: record.id, revision }),
+    putRecord: (record, revision) => {
+      const { projectId, day, id } = record;
+      return put(partitionOf(projectId, day, shardOf(id)), record, { sort: id, revision });
+    },
     putRefusals: (batch) =>
-      put(batch, batch, { shard: REFUSAL_SHARD, sort: REFUSALS + batch.id, revision: 1 }),
-    findRecord: async (projectId, id) => {
-      const startedAt = requestTimeOf(id);
-      if (startedAt === undefined) return undefined;
-      for (const day of daysOf(startedAt)) {
-        const item = await table.read({
-          partition: partitionOf(projectId, day, shardOf(id)),
-          sort: id,
-        });
-        if (item) return recordIn(item);
-      }
-      return undefined;
-    },
-    listRecords: async function* ({ projectId, from, to, before }) {
-      const days = daysIn(from, to).filter((day) => before === undefined || day <= before.day);
-      for (const day of days) {
-        const last = before?.day === day ? before.id : LAST;
-        const bounds = { from: firstRequestIdAt(from), to: earlier(firstRequestIdAt(to), last) };
-        // The table rejects an empty range, such as that behind a cursor which has become older than `from`.
-        if (bounds.to < bounds.from) continue;
-        const sources = shards.map((shard) =>
-          itemsOf(
-            table.range({
-              partition: partitionOf(projectId, day, shard),
-              ...bounds,
-              isDescending: true,
-              firstPage: FIRST_LISTED,
-            }),
-          ),
-        );
-        for await (const item of mergeDescending(sources, sortKeyOf)) {
-          if (sortKeyOf(item) !== last) yield recordIn(item);
-        }
-      }
-    },
+      put(partitionOf(batch.projectId, batch.day, REFUSAL_SHARD), batch, {
+        sort: REFUSALS + batch.id,
+      }),
+    putRefused: (refused) =>
+      put(partitionOf(refused.projectId, refused.day, REFUSED), refused, {
+        sort: refused.id,
+        days: Math.min(recordDays, REFUSED_DAYS),
+      }),
+    findRecord: (projectId, id) => findIn<RequestRecord>(projectId, id, shardOf(id)),
+    findRefused: (projectId, id) => findIn<RefusedRequest>(projectId, id, REFUSED),
+    listRecords: listIn(table, shards),
   };
 };
 
@@ -172,6 +198,7 @@ export const createDynamoRecordStore = (options: Options): RecordStore => {
   const table = createTable(options);
   return {
     ...createDynamoRecordWriter(options),
+    listRefused: listIn(table, [REFUSED]),
     hasEntries: async (...day) => {
       for (const range of rangesOf(...day)) {
         const { value } = await table.range({ ...range, firstPage: 1 }).next();
