@@ -41,7 +41,7 @@ export type ApiErrorOptions = {
   cause?: unknown;
 };
 
-/** A limit of the router by its name, and how much of what it limits a request has; undefined if that is no number. */
+/** A limit of the router by its name, and what of it the request has, if that is a number or a switch. */
 export type Rule = { name?: string; limit?: number; value?: number | boolean | undefined };
 
 /** Leaves out the middle of a text above 4,000 characters: an error may quote a value of any length. */

@@ -24,3 +24,14 @@ export const decodeUri = (part: string): string | undefined => {
     return undefined;
   }
 };
+
+/** The number or the switch at a path; undefined for a text, which is the caller's. */
+export const plainAt = (
+  body: unknown,
+  path: readonly (string | number)[],
+): number | boolean | undefined => {
+  const value = withoutSpelling(
+    path.reduce<unknown>((at, step) => (at as Record<string, unknown> | undefined)?.[step], body),
+  );
+  return typeof value === 'number' || typeof value === 'boolean' ? value : undefined;
+};

@@ -3,7 +3,7 @@
  * no time to build: zod's objects were a fifth of the function's import (docs/decisions/0022-own-schemas.md).
  */
 import { invalidRequest } from './errors.ts';
-import { isRecord, withoutSpelling } from './readers.ts';
+import { isRecord, plainAt, withoutSpelling } from './readers.ts';
 
 /** What is wrong with a value, in words that follow its path: `max_tokens: is required`. */
 type Issue = {
@@ -287,13 +287,6 @@ export const parse = <T>(schema: Schema<T>, value: unknown, name: string): T => 
   throw new Error(`${name} is not valid: ${list}`);
 };
 
-/** The number or the switch that an issue is about; a text is the caller's. */
-const valueAt = ({ path }: Issue, body: unknown): number | boolean | undefined => {
-  const found = path.reduce<unknown>((value, step) => (value as Loose | undefined)?.[step], body);
-  const value = withoutSpelling(found);
-  return typeof value === 'number' || typeof value === 'boolean' ? value : undefined;
-};
-
 /** Checks a request body. @throws ApiError 400 that names the first invalid path. */
 export const parseWire = <T>(schema: Schema<T>, body: unknown): T => {
   const { output, issues } = readAs(schema, body);
@@ -301,8 +294,6 @@ export const parseWire = <T>(schema: Schema<T>, body: unknown): T => {
   if (!first) return output;
   const param = first.path.join('.');
   if (param === '') throw invalidRequest(`The body ${first.text}.`);
-  throw invalidRequest(`${param}: ${first.text}.`, {
-    param,
-    rule: { value: valueAt(first, body) },
-  });
+  const rule = { value: plainAt(body, first.path) };
+  throw invalidRequest(`${param}: ${first.text}.`, { param, rule });
 };

@@ -149,7 +149,7 @@ describe('a refused request', () => {
     expect((await get(`/v1/requests/${id}`, key)).status).toBe(404);
   });
 
-  test('is printed with its rule, and listed by its outcome', async () => {
+  test('a refused request is printed with its rule, and listed by its outcome', async () => {
     const { id } = await refuse({ ...BODY, temperature: 7 });
     await explained(id);
     const cli = (...args: string[]) => runCli([...args, '--url', router().baseUrl]);
