@@ -1,7 +1,8 @@
 import type { RecordStore, RequestRecord } from '../stores/record-store.ts';
 import { type Clock, withTimeout } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
-import { type Refusals, WRITE_TIMEOUT_MS } from './refusals.ts';
+import { WRITE_TIMEOUT_MS } from './refusal-counts.ts';
+import type { Refusals } from './refusals.ts';
 
 /** Keeps what happened to requests. Never throws: a failed write is logged and counted. */
 export type Recorder = {
