@@ -38,7 +38,7 @@ const latestUsage = ({ usage, characters, isFinal }: Counts): Counts['usage'] =>
 };
 
 /** What an upstream bills for an attempt, and what that costs at the prices of its target. */
-type Bill = { usage: Usage; cost: Cost; isEstimated: boolean };
+export type Bill = { usage: Usage; cost: Cost; isEstimated: boolean };
 
 export type BillParts = {
   model: Model;

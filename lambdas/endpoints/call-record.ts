@@ -6,92 +6,29 @@ import { upstreamProtocols } from '../protocols/protocols.ts';
 import type { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { LEAST_CACHED } from '../records/explain-cache.ts';
 import { hashParts } from '../records/parts.ts';
-import type { Recorder } from '../records/recorder.ts';
 import type { ReservedUnit } from '../stores/meter-store.ts';
 import type { Attempt, RequestRecord } from '../stores/record-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { createMinuteSample, dayOf, MINUTE_MS } from '../support/clock.ts';
 import type { ApiError } from '../support/errors.ts';
 import { isEmpty, omitUndefined } from '../support/omit-undefined.ts';
-import { billOf, totalOf, type Used } from './bill.ts';
+import { type Bill, billOf, totalOf, type Used } from './bill.ts';
 import type { CheckedCall } from './check-call.ts';
 import type { Call } from './endpoint.ts';
 import type { Charge } from './settlement.ts';
 
-// --- attempts ---
-
-/** The attempts of one call, as they happen. */
-export type AttemptLog = {
-  readonly attempts: readonly Attempt[];
-  /** What each of them has used, in their order. */
-  readonly uses: readonly Used[];
-  /** Begins an attempt; what it uses is noted in the result. */
-  start(target: Target): Used;
-  /** What the attempt on a target has used. */
-  used(target: Target): Used;
-  /** The target of the latest attempt. */
-  target(): Target | undefined;
-  /** Notes in which form that target is called. */
-  adapt(form: Target): void;
-  form(): Target | undefined;
-  /** Ends the attempt that runs, with its failure or with its first content. */
-  end(failure?: UpstreamError): void;
-  /** The last attempt failed after its first content. */
-  breakOff(failure: UpstreamError): void;
+/** An attempt on a target, as it happens, with what it has used. */
+export type Tried = Used & {
+  /** The target in the form in which it is called, with what was learned about it. */
+  form: Target;
+  /** Since the request began. */
+  startedMs: number;
+  /** Until its failure or its first content; undefined while it runs. */
+  ms?: number;
+  /** Since the request began, if it failed after its first content. */
+  brokeMs?: number;
+  error?: UpstreamError;
 };
-
-const failureOf = ({ kind: error, status, reason }: UpstreamError) =>
-  omitUndefined({ error, status, reason });
-
-export const createAttemptLog = ({ startedAt }: Call, clock: Clock): AttemptLog => {
-  const attempts: Attempt[] = [];
-  const uses: Used[] = [];
-  let latest: Target | undefined;
-  let latestForm: Target | undefined;
-  let isRunning = false;
-  const end: AttemptLog['end'] = (failure) => {
-    const last = attempts.at(-1);
-    if (!last || !isRunning) return;
-    isRunning = false;
-    last.ms = clock.now() - startedAt - last.startedMs;
-    if (failure) Object.assign(last, failureOf(failure));
-  };
-  const begin = (target: Target): Used => {
-    const used: Used = { target, characters: 0, isFinal: false };
-    uses.push(used);
-    return used;
-  };
-  return {
-    attempts,
-    uses,
-    // Each attempt is on another target.
-    used: (target) => uses.find((used) => used.target === target) ?? begin(target),
-    end,
-    breakOff: (failure) => {
-      const last = attempts.at(-1);
-      if (!last) return;
-      last.brokeMs = clock.now() - startedAt - last.startedMs;
-      Object.assign(last, failureOf(failure));
-    },
-    target: () => latest,
-    adapt: (form) => {
-      latestForm = form;
-    },
-    form: () => latestForm,
-    start: (target) => {
-      const { upstream, model } = target;
-      latest = target;
-      latestForm = target;
-      // An empty response is not a failure, and is tried once more on the next target.
-      end();
-      isRunning = true;
-      attempts.push({ upstream, model, startedMs: clock.now() - startedAt, ms: 0 });
-      return begin(target);
-    },
-  };
-};
-
-// --- record ---
 
 /** Requests of a model that an environment estimates within a minute; above that, one in a hundred. */
 const ESTIMATED_PER_MINUTE = 60;
@@ -115,10 +52,10 @@ export const createEstimateSample = (clock: Clock): EstimateSample => {
   };
 };
 
-type Parts = {
+export type RecordParts = {
   checked: CheckedCall;
   unit: ReservedUnit;
-  attempts: AttemptLog;
+  tried: readonly Tried[];
   isEstimated: boolean;
   clock: Clock;
 };
@@ -131,10 +68,10 @@ const notedIn = ({ notes }: Call) => ({
 });
 
 /** The estimate, and what it was made of where the provider has counted the same prompt. */
-const estimateOf = ({ checked, attempts, isEstimated }: Parts) => {
+const estimateOf = ({ checked, tried, isEstimated }: RecordParts) => {
   const { call, estimateInput, countPrompt } = checked;
   if (!isEstimated) return {};
-  const target = attempts.target();
+  const target = tried.at(-1)?.target;
   const estimatedInputTokens = estimateInput(target);
   const { inputTokens, inputEstimated } = call.notes;
   if (target === undefined || inputTokens === undefined || inputEstimated) {
@@ -145,8 +82,8 @@ const estimateOf = ({ checked, attempts, isEstimated }: Parts) => {
   return omitUndefined({ estimatedInputTokens, promptCounts });
 };
 
-const markingOf = ({ checked: { request, model }, attempts }: Parts): Marking | undefined => {
-  const target = attempts.form();
+const markingOf = ({ checked: { request, model }, tried }: RecordParts): Marking | undefined => {
+  const target = tried.at(-1)?.form;
   return (
     target &&
     upstreamProtocols[target.protocol].markingOf?.(
@@ -156,21 +93,38 @@ const markingOf = ({ checked: { request, model }, attempts }: Parts): Marking | 
   );
 };
 
-/** What the attempts used and cost: the tokens of the last one, and the costs of all. */
-const costsIn = ({ checked, attempts }: Parts) => {
+const attemptOf = (
+  { target: { upstream, model }, startedMs, ms = 0, brokeMs, error }: Tried,
+  bill: Bill | undefined,
+): Attempt => {
+  const times = { upstream, model, startedMs, ms };
+  if (!error) return times;
+  const { kind, status, reason } = error;
+  const { inputTokens, outputTokens } = bill?.usage ?? {};
+  const costNanos = bill?.cost.nanos;
+  return {
+    ...times,
+    ...omitUndefined({
+      brokeMs,
+      error: kind,
+      status,
+      reason,
+      inputTokens,
+      outputTokens,
+      costNanos,
+    }),
+  };
+};
+
+/** What was tried, what that used and cost: the tokens of the last one, and the costs of all. */
+const costsIn = ({ checked, tried }: RecordParts) => {
   const { call, model, estimateInput } = checked;
   const parts = { model, startedAt: call.startedAt, estimateInput };
-  const bills = attempts.uses.map((used) => billOf(used, parts));
-  const last = bills.at(-1);
-  const { serviceTier, billing: own, ...tokens } = last?.usage ?? {};
+  const bills = tried.map((one) => billOf(one, parts));
+  const { serviceTier, billing: own, ...tokens } = bills.at(-1)?.usage ?? {};
   const billing = omitUndefined({ serviceTier, ...own });
   return {
-    attempts: attempts.attempts.map((attempt, index): Attempt => {
-      const bill = attempt.error === undefined ? undefined : bills[index];
-      if (!bill) return attempt;
-      const { inputTokens, outputTokens } = bill.usage;
-      return { ...attempt, inputTokens, outputTokens, costNanos: bill.cost.nanos };
-    }),
+    attempts: tried.map((one, index) => attemptOf(one, bills[index])),
     ...tokens,
     ...(!isEmpty(billing) && { billing }),
     ...totalOf(bills.filter((bill) => bill !== undefined)),
@@ -178,14 +132,15 @@ const costsIn = ({ checked, attempts }: Parts) => {
 };
 
 /** What a later request of the session is compared with, if a provider may have cached this one. */
-const sessionIn = ({ checked: { call, request, session } }: Parts) => {
+const sessionIn = ({ checked: { call, request, session } }: RecordParts) => {
   if ((call.notes.inputTokens ?? 0) < LEAST_CACHED) return {};
   const { id, secret } = session();
   return { session: id, parts: hashParts(request, memberText(call.source, 'tools'), secret) };
 };
 
-const recordOf = (
-  parts: Parts,
+/** The record of an admitted call; `error` is what the caller gets instead of a response. */
+export const recordOf = (
+  parts: RecordParts,
   { charge, error }: { charge: Charge; error: ApiError | undefined },
 ): RequestRecord => {
   const { checked, unit, clock } = parts;
@@ -218,27 +173,5 @@ const recordOf = (
       awsRequestId,
       traceparent,
     }),
-  };
-};
-
-/** The record of one admitted call. */
-export type CallRecord = {
-  /** Notes the error that the caller gets instead of a response. */
-  fail(error: ApiError): void;
-  /** Writes the record; again if the unit was settled in another way than expected. Never throws. */
-  write(charge: Charge): Promise<void>;
-};
-
-export const createCallRecord = (parts: Parts & { recorder: Recorder }): CallRecord => {
-  let error: ApiError | undefined;
-  let revision = 0;
-  return {
-    fail: (failure) => {
-      error = failure;
-    },
-    write: (charge) => {
-      revision += 1;
-      return parts.recorder.record(recordOf(parts, { charge, error }), revision);
-    },
   };
 };

@@ -11,9 +11,9 @@ import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { EventBatches, Upstream } from '../upstreams/upstream.ts';
 import { answerEvents } from './answer-events.ts';
-import type { Used } from './bill.ts';
+import type { Counts } from './bill.ts';
 import { type CallBudget, createCallBudget } from './call-budget.ts';
-import type { AttemptLog } from './call-record.ts';
+import type { Tried } from './call-record.ts';
 import type { Cancellations } from './cancellations.ts';
 import type { CheckedCall } from './check-call.ts';
 import { strictError } from './dropped.ts';
@@ -23,10 +23,8 @@ import type { Settlement } from './settlement.ts';
 /** A response in flight, until one of `end` and `abort` is called. */
 export type Fetched = {
   answer: Promise<Answer>;
-  /** The target that responds, or that is called at the moment. */
-  target: () => Target | undefined;
-  /** The same in the form in which it was called, with what was learned about it. */
-  form: () => Target | undefined;
+  /** The last one is of the target that responds, or that is called at the moment. */
+  tried: readonly Tried[];
   /** The response was read to its end. */
   end: () => void;
   /** Aborts the upstream call, if it still runs. */
@@ -37,7 +35,7 @@ export type Fetched = {
 export type Answer = { batches: EventBatches; isEmpty: boolean };
 
 /** Starts the upstream call, with failover and a deadline. Never throws: `answer` rejects. */
-export type FetchAnswer = (checked: CheckedCall, attempts: AttemptLog) => Fetched;
+export type FetchAnswer = (checked: CheckedCall) => Fetched;
 
 /** Aborts a call whose unit was denied, and reads it to its end, so that its breaker gets the outcome. */
 export const discard = async ({ answer, abort }: Fetched): Promise<void> => {
@@ -61,11 +59,26 @@ export type PendingAnswer = {
   keeper?: Keeper | undefined;
 };
 
+/** Ends the attempt that runs, with its failure or with its first content. */
+const endLast = (tried: Tried[], sinceStart: number, error?: UpstreamError): void => {
+  const last = tried.at(-1);
+  if (!last || last.ms !== undefined) return;
+  last.ms = sinceStart - last.startedMs;
+  if (error) last.error = error;
+};
+
+/** Begins an attempt. One before it that still runs was empty: that is no failure, and the next target is tried. */
+const begin = (tried: Tried[], target: Target, startedMs: number): Tried => {
+  endLast(tried, startedMs);
+  const attempt = { target, form: target, startedMs, characters: 0, isFinal: false };
+  tried.push(attempt);
+  return attempt;
+};
+
 /** Notes and logs the failed attempts of one call. */
-const createReport = ({ call, model }: CheckedCall, attempts: AttemptLog, log: Log) => {
+const createReport = ({ call, model }: CheckedCall, log: Log) => {
   let failedAttempts = 0;
   return ({ target, error }: FailedAttempt) => {
-    attempts.end(error);
     // The client disconnected, or the target was not called: not a failure of the upstream.
     if (error.kind === 'aborted' || error.kind === 'lossy') return;
     failedAttempts += 1;
@@ -84,7 +97,7 @@ const createReport = ({ call, model }: CheckedCall, attempts: AttemptLog, log: L
 };
 
 /** Notes the counts that a response begins with: they are billed also if it breaks off before its first content. */
-const notingStart = (batches: EventBatches, used: Used): EventBatches => {
+const notingStart = (batches: EventBatches, used: Counts): EventBatches => {
   const { next } = batches;
   return Object.assign(batches, {
     next: async () => {
@@ -115,18 +128,23 @@ export const createFetchAnswer = ({
 }): FetchAnswer => {
   const openTargets = (
     checked: CheckedCall,
-    attempts: AttemptLog,
+    tried: Tried[],
     { limits, signal }: CallBudget,
   ): Promise<Opened> => {
     const { call, request, model, targets } = checked;
+    const report = createReport(checked, log);
+    const sinceStart = () => clock.now() - call.startedAt;
     return failover.open({
       targets,
       projectId: call.caller.projectId,
       keyId: call.caller.keyId,
-      onFailure: createReport(checked, attempts, log),
+      onFailure: (failed) => {
+        endLast(tried, sinceStart(), failed.error);
+        report(failed);
+      },
       isOfCaller: (error) => rejectedParameter(error, call.body) !== undefined,
       call: (candidate) => {
-        const used = attempts.start(candidate);
+        const attempt = begin(tried, candidate, sinceStart());
         const opened = upstream.open({
           request: { ...request, thinkingFrom: originOf(candidate) },
           target: candidate,
@@ -134,7 +152,7 @@ export const createFetchAnswer = ({
             const cause = strictError(checked, form);
             if (cause)
               throw new UpstreamError('lossy', 'a strict request would lose a member', { cause });
-            attempts.adapt(form);
+            attempt.form = form;
           },
           protocol: upstreamProtocols[candidate.protocol],
           source: call.source,
@@ -144,14 +162,14 @@ export const createFetchAnswer = ({
           requestId: call.requestId,
           traceparent: passesTraceparent ? call.traceparent : undefined,
         });
-        return opened.then((batches) => notingStart(batches, used));
+        return opened.then((batches) => notingStart(batches, attempt));
       },
     });
   };
 
   const fetchFromTargets = async (
     checked: CheckedCall,
-    attempts: AttemptLog,
+    tried: Tried[],
     budget: CallBudget,
   ): Promise<Answer> => {
     const { call, estimateInput } = checked;
@@ -159,12 +177,13 @@ export const createFetchAnswer = ({
     const startedAt = clock.now();
     let opened: Opened;
     try {
-      opened = await openTargets(checked, attempts, budget);
+      opened = await openTargets(checked, tried, budget);
     } catch (error) {
       throw mapRejectedInput(error, call.body);
     }
     const { target, batches, isEmpty } = opened;
-    attempts.end();
+    const sinceStart = () => clock.now() - call.startedAt;
+    endLast(tried, sinceStart());
     note({
       upstream: target.upstream,
       attempts: opened.attempts,
@@ -177,12 +196,13 @@ export const createFetchAnswer = ({
     });
     const events = answerEvents(batches, {
       origin: originOf(target),
-      used: attempts.used(target),
+      used: tried.find((one) => one.target === target) ?? { characters: 0, isFinal: false },
       estimateInput: () => estimateInput(target),
       note,
       onFailure: (error) => {
         if (!(error instanceof UpstreamError) || error.kind === 'aborted') return error;
-        attempts.breakOff(error);
+        const last = tried.at(-1);
+        if (last) Object.assign(last, { brokeMs: sinceStart() - last.startedMs, error });
         note({ fault: error.kind });
         return mapRejectedInput(error, call.body);
       },
@@ -190,12 +210,12 @@ export const createFetchAnswer = ({
     return { batches: events, isEmpty };
   };
 
-  return (checked, attempts) => {
+  return (checked) => {
+    const tried: Tried[] = [];
     const budget = createCallBudget(checked, { clock, cancellations });
-    const answer = fetchFromTargets(checked, attempts, budget);
+    const answer = fetchFromTargets(checked, tried, budget);
     // Avoids an unhandled rejection if it fails before it is awaited.
     answer.catch(() => {});
-    const { target, form } = attempts;
-    return { answer, target, form, end: budget.end, abort: budget.abort };
+    return { answer, tried, end: budget.end, abort: budget.abort };
   };
 };

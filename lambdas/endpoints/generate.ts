@@ -7,14 +7,9 @@ import type { Recorder } from '../records/recorder.ts';
 import type { Run } from '../replay/own.ts';
 import type { Replay } from '../replay/replay.ts';
 import type { Clock } from '../support/clock.ts';
-import { withHeaders } from '../support/errors.ts';
+import { type ApiError, withHeaders } from '../support/errors.ts';
 import { suffixOf } from '../support/ids.ts';
-import {
-  type AttemptLog,
-  createAttemptLog,
-  createCallRecord,
-  createEstimateSample,
-} from './call-record.ts';
+import { createEstimateSample, recordOf } from './call-record.ts';
 import { type CheckDeps, type CheckedCall, checkCall } from './check-call.ts';
 import type { Call, Endpoint } from './endpoint.ts';
 import { discard, type FetchAnswer, type Fetched } from './fetch-answer.ts';
@@ -68,17 +63,16 @@ export type GenerateDeps = CheckDeps & {
 const startCall = async (
   { meter, fetchAnswer }: Pick<GenerateDeps, 'meter' | 'fetchAnswer'>,
   checked: CheckedCall,
-  attempts: AttemptLog,
 ) => {
   const { caller, confirm, requestId } = checked.call;
   const early: { fetched?: Fetched } = {};
   const onRoom = () => {
-    early.fetched = fetchAnswer(checked, attempts);
+    early.fetched = fetchAnswer(checked);
   };
   try {
     const options = { now: checked.reservedAt, confirm, onRoom };
     const admission = await meter.admit(caller, requestId, options);
-    return { admission, fetched: early.fetched ?? fetchAnswer(checked, attempts) };
+    return { admission, fetched: early.fetched ?? fetchAnswer(checked) };
   } catch (error) {
     if (early.fetched) void discard(early.fetched);
     return refuse(checked.call, withProtocolHeaders(error, checked.call));
@@ -87,7 +81,7 @@ const startCall = async (
 
 const metaOf = (
   { call, model, estimateInput }: CheckedCall,
-  { target }: Fetched,
+  { tried }: Fetched,
   admittedAt: number,
   clock: Clock,
 ): ResponseMeta => ({
@@ -95,7 +89,7 @@ const metaOf = (
   model: model.id,
   created: Math.floor(admittedAt / 1000),
   now: () => Math.floor(clock.now() / 1000),
-  estimateInput: () => estimateInput(target()),
+  estimateInput: () => estimateInput(tried.at(-1)?.target),
 });
 
 /**
@@ -108,14 +102,15 @@ const createRun = (deps: Omit<GenerateDeps, keyof CheckDeps | 'replay'>): Run =>
   return async (checked, keeper) => {
     const { call } = checked;
     prefetch(checked.targets);
-    const attempts = createAttemptLog(call, clock);
-    const { admission, fetched } = await startCall(deps, checked, attempts);
+    const { admission, fetched } = await startCall(deps, checked);
     const { limits, unit } = admission;
-    const record = createCallRecord({
-      ...{ checked, unit, attempts, clock, recorder },
-      isEstimated: isEstimated(checked),
+    const parts = { checked, unit, tried: fetched.tried, isEstimated: isEstimated(checked), clock };
+    let error: ApiError | undefined;
+    let revision = 0;
+    const settlement = createSettlement(admission, clock, (charge) => {
+      revision += 1;
+      return recorder.record(recordOf(parts, { charge, error }), revision);
     });
-    const settlement = createSettlement(admission, clock, record.write);
     const admittedAt = clock.now();
     try {
       const meta = metaOf(checked, fetched, admittedAt, clock);
@@ -128,13 +123,12 @@ const createRun = (deps: Omit<GenerateDeps, keyof CheckDeps | 'replay'>): Run =>
         ...reply,
         headers: { ...headersOf(call, limits, admittedAt), ...reply.headers },
       };
-    } catch (error) {
-      const failure = publicError(error);
-      record.fail(failure);
+    } catch (failure) {
+      error = publicError(failure);
       // Refunded before the error is sent: the caller may retry on its last unit.
       await settlement.fail();
       await settlement.endSoon();
-      throw withHeaders(failure, freeHeaders(call, limits, clock.now()));
+      throw withHeaders(error, freeHeaders(call, limits, clock.now()));
     }
   };
 };

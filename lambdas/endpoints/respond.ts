@@ -100,7 +100,7 @@ export const respondWithStream = async (
   const live = withHeartbeat(kept, call.protocol.heartbeat, clock);
   return {
     status: 200,
-    headers: droppedHeader(answer.checked, fetched.form()),
+    headers: droppedHeader(answer.checked, fetched.tried.at(-1)?.form),
     messages: settleOnEnd(live, answer),
   };
 };
@@ -117,7 +117,11 @@ const collectReply = async (answer: PendingAnswer): Promise<EncodedReply> => {
     if (isEmpty) await settlement.deliverEmpty();
     else settlement.deliver();
     call.note({ outcome: 'finished' });
-    return { status: 200, headers: droppedHeader(answer.checked, fetched.form()), json };
+    return {
+      status: 200,
+      headers: droppedHeader(answer.checked, fetched.tried.at(-1)?.form),
+      json,
+    };
   } catch (error) {
     call.note(endOf(error));
     fetched.abort();

@@ -95,9 +95,9 @@ const createProvider =
     }
     const answer = next(0).then((first) => ({ batches: rest(first), isEmpty: false }));
     answer.catch(() => undefined);
-    const target = () => TARGET;
+    const attempt = { target: TARGET, form: TARGET, startedMs: 0, characters: 0, isFinal: false };
     const end = () => undefined;
-    return { answer, target, form: target, end, abort: end };
+    return { answer, tried: [attempt], end, abort: end };
   };
 
 type Environment = { isAlive: () => boolean; generate: Endpoint };

@@ -70,8 +70,7 @@ const setUpSettlement = (messages: MessageBatches) => {
   const answer = {
     fetched: {
       answer: Promise.reject(new Error('not read')),
-      target: () => undefined,
-      form: () => undefined,
+      tried: [],
       end: () => void calls.push('end the call'),
       abort: () => void calls.push('abort the call'),
     },
