@@ -67,7 +67,7 @@ const endLast = (tried: Tried[], sinceStart: number, error?: UpstreamError): voi
   if (error) last.error = error;
 };
 
-/** Begins an attempt. One before it that still runs was empty: that is no failure, and the next target is tried. */
+/** Begins an attempt. One before it that still runs was empty: that counts as no failure, and the next target is tried. */
 const begin = (tried: Tried[], target: Target, startedMs: number): Tried => {
   endLast(tried, startedMs);
   const attempt = { target, form: target, startedMs, characters: 0, isFinal: false };
