@@ -21,6 +21,7 @@ import type { Meter } from '../lambdas/metering/meter.ts';
 import { chat } from '../lambdas/protocols/chat/index.ts';
 import { messages } from '../lambdas/protocols/messages/index.ts';
 import { createReplay } from '../lambdas/replay/replay.ts';
+import { createCalibrations } from '../lambdas/routing/calibrations.ts';
 import { createFailover } from '../lambdas/routing/failover.ts';
 import type { AnswerStore } from '../lambdas/stores/answer-store.ts';
 import { systemClock } from '../lambdas/support/clock.ts';
@@ -98,6 +99,10 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
   return createGenerate({
     catalog: createCatalog([modelOn([targetAt('http://127.0.0.1', { protocol: from.name })])]),
     tokenizers: createTokenizers(() => new Uint8Array()),
+    calibrations: createCalibrations({
+      store: { readReceipts: async () => [], writeReceipts: async () => undefined },
+      clock: systemClock,
+    }),
     replay: createReplay({ answers, meter, clock: systemClock, log, keepMs: 1_000 }),
     meter,
     prefetch: () => undefined,

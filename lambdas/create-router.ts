@@ -16,6 +16,7 @@ import { createRecorder } from './records/recorder.ts';
 import { createRefusals } from './records/refusals.ts';
 import { createReplay } from './replay/replay.ts';
 import { createBreaker } from './routing/breakers/breaker.ts';
+import { createCalibrations } from './routing/calibrations.ts';
 import { createFailover } from './routing/failover.ts';
 import { createHealingUpstream } from './routing/healing-upstream.ts';
 import { createLessons } from './routing/lessons.ts';
@@ -85,6 +86,7 @@ export const createRouter = ({
   breakers,
   cancels,
   lessons: lessonStore,
+  receipts,
   records,
   history,
   thresholds,
@@ -107,6 +109,7 @@ export const createRouter = ({
   });
   const breaker = createBreaker({ store: breakers, upstream, clock, randomBytes, log });
   const lessons = createLessons({ store: lessonStore, clock, log });
+  const calibrations = createCalibrations({ store: receipts, clock });
   const failover = createFailover({ breaker });
   const cancellations = createCancellations({ cancels, keys, meters, clock });
   const fetchAnswer = createFetchAnswer({
@@ -125,10 +128,12 @@ export const createRouter = ({
     generate: createGenerate({
       catalog,
       tokenizers,
+      calibrations,
       replay,
       meter,
       prefetch: (targets) => {
         lessons.prefetch();
+        if (targets[0]) void calibrations.prefetch(targets[0]);
         breaker.prefetch(targets);
         upstream.prefetch(targets);
       },
@@ -136,7 +141,9 @@ export const createRouter = ({
       recorder,
       clock,
     }),
-    countTokens: createCountTokens({ catalog, tokenizers, countAtProvider, meter, breaker }),
+    countTokens: createCountTokens({
+      ...{ catalog, tokenizers, calibrations, countAtProvider, meter, breaker },
+    }),
     cancel: createCancel({ cancellations, meter }),
     listModels: createListModels({ catalog, meter }),
     getModel: createGetModel({ catalog, meter }),

@@ -22,6 +22,7 @@ type Stores = Pick<
   | 'breakers'
   | 'cancels'
   | 'lessons'
+  | 'receipts'
   | 'records'
   | 'history'
   | 'thresholds'
@@ -54,6 +55,7 @@ const stores: CalledStores = {
   breakers: { readBreaker: nothing },
   cancels: {},
   lessons: { readLessons: async () => ({}) },
+  receipts: { readReceipts: async () => [], writeReceipts: nothing },
   records: { putRecord: nothing },
   history: {},
   thresholds: {},

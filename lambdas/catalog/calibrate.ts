@@ -24,6 +24,9 @@ export type Calibration = {
 const NOISE = 0.02;
 /** A receipt that is more than three times off has other causes than the framing. */
 const MAX_FACTOR = 3;
+/** Of the median residual: what is farther off is an outlier, and pulls as if it were no farther. */
+const OUTLYING = 3;
+const ROUNDS = 3;
 const FOLDS = 5;
 
 type Matrix = number[][];
@@ -49,6 +52,9 @@ const solve = (matrix: Matrix, right: number[]): number[] => {
   }
   return found;
 };
+
+const medianOf = (values: number[]): number =>
+  values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
 
 /** How the framings of the known vendors vary together, which is what is expected of another one. */
 const createPrior = (): Matrix => {
@@ -76,14 +82,16 @@ const scaled = ({ counts, tokens }: Receipt): number[] => counts.map((value) => 
  * The framing that explains the receipts best, starting from `start`: the posterior mean of a linear model, in
  * which only the members of `free` may change.
  */
-const fitFree = (receipts: Receipt[], start: FramingNumbers, free: boolean[]): number[] => {
+const fitFree = (
+  rows: Matrix,
+  { start, free, noises }: { start: FramingNumbers; free: boolean[]; noises: number[] },
+): number[] => {
   const prior = createPrior().map((row, index) =>
     row.map((value, column) => (free[index] && free[column] ? value : 0)),
   );
-  const rows = receipts.map(scaled);
   const spread = rows.map((row) => prior.map((column) => dot(column, row)));
   const covariance = spread.map((one, index) =>
-    rows.map((row, other) => dot(one, row) + (index === other ? NOISE ** 2 : 0)),
+    rows.map((row, other) => dot(one, row) + (index === other ? (noises[index] ?? 0) ** 2 : 0)),
   );
   const residuals = rows.map((row) => 1 - dot(row, start));
   const weights = solve(covariance, residuals);
@@ -95,16 +103,38 @@ const fitFree = (receipts: Receipt[], start: FramingNumbers, free: boolean[]): n
 };
 
 /** No member is below 0, so that a longer prompt never counts less: such a one is 0, and the others fit again. */
-const fitFraming = (receipts: Receipt[], start: FramingNumbers): FramingNumbers => {
+const fitAbove0 = (rows: Matrix, start: FramingNumbers, noises: number[]): FramingNumbers => {
   const free = start.map(() => true);
-  let values = start;
   for (;;) {
     const fixed = start.map((value, index) => (free[index] ? value : 0));
-    values = fitFree(receipts, fixed, free);
+    const values = fitFree(rows, { start: fixed, free, noises });
     const negative = values.map((value) => value < 0);
     if (!negative.includes(true)) return values;
     for (const [index, isNegative] of negative.entries()) if (isNegative) free[index] = false;
   }
+};
+
+/** How far off each receipt may be: as all are, but for those that are farther off than most. */
+const noisesOf = (errors: number[]): number[] => {
+  const usual = OUTLYING * Math.max(NOISE, medianOf(errors));
+  return errors.map((error) => NOISE * Math.max(1, error / usual) ** 3);
+};
+
+/**
+ * From the factor that most receipts have, again and again with less weight for those that are far off, such as those of
+ * another version of the model.
+ */
+const fitFraming = (receipts: Receipt[], start: FramingNumbers): FramingNumbers => {
+  const rows = receipts.map(scaled);
+  const factors = rows.map((row) => dot(row, start));
+  const usual = medianOf(factors);
+  let errors = factors.map((factor) => Math.abs(factor / usual - 1));
+  let values = start;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    values = fitAbove0(rows, start, noisesOf(errors));
+    errors = rows.map((row) => Math.abs(1 - dot(row, values)));
+  }
+  return values;
 };
 
 const rounded = (numbers: FramingNumbers): FramingNumbers =>
@@ -122,13 +152,22 @@ const summarize = (errors: number[]): Errors => {
 /** Fewer receipts say more about their texts than about the framing. */
 const MIN_RECEIPTS = 10;
 
-/** Fits the framing of a target to what its provider has counted; undefined below ten receipts. */
-export const calibrate = (all: Receipt[], { framing }: Counting): Calibration | undefined => {
+/** The framing that the provider's counts show; undefined below ten receipts. */
+export const calibratedFraming = (all: Receipt[], framing: FramingNumbers) => {
   const receipts = all.filter(({ counts, tokens }) => {
     const factor = framedTokens(framing, counts) / tokens;
     return factor < MAX_FACTOR && factor > 1 / MAX_FACTOR;
   });
-  if (receipts.length < MIN_RECEIPTS) return undefined;
+  return receipts.length < MIN_RECEIPTS
+    ? undefined
+    : { receipts, framing: fitFraming(receipts, framing) };
+};
+
+/** Fits the framing of a target to what its provider has counted; undefined below ten receipts. */
+export const calibrate = (all: Receipt[], { framing }: Counting): Calibration | undefined => {
+  const found = calibratedFraming(all, framing);
+  if (!found) return undefined;
+  const { receipts } = found;
   const unseen = Array.from({ length: FOLDS }, (_, fold) => {
     const isSeen = (__: Receipt, index: number) => index % FOLDS !== fold;
     const fitted = fitFraming(receipts.filter(isSeen), framing);
@@ -136,7 +175,7 @@ export const calibrate = (all: Receipt[], { framing }: Counting): Calibration | 
     return others.map((receipt) => errorOf(fitted, receipt));
   }).flat();
   return {
-    framing: framingOf(rounded(fitFraming(receipts, framing))),
+    framing: framingOf(rounded(found.framing)),
     before: summarize(receipts.map((receipt) => errorOf(framing, receipt))),
     after: summarize(unseen),
   };

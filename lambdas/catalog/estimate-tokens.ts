@@ -28,6 +28,8 @@ const FAMILY_OF: [name: RegExp, family: Family][] = [
 /** How a target counts: as its catalog entry states, else by its model's name. */
 export type Counting = {
   framing: FramingNumbers;
+  /** The framing by what the target's provider has counted. */
+  calibrated?: FramingNumbers | undefined;
   weights: Weights;
   /** The provider's name of the model, by which its images count. */
   model: string;
@@ -142,12 +144,23 @@ export const framedTokens = (framing: FramingNumbers, counts: readonly number[])
 const withMedia = (tokens: number, { images, mediaTokens }: RequestParts, model: string): number =>
   Math.max(1, Math.ceil(tokens + tokensOfImages(images, model) + mediaTokens));
 
-/** Estimates a request's input tokens as its vendor counts them, by rules (decision 5). */
+/** A calibration changes an estimate by this factor at most. */
+const MAX_CORRECTION = 2;
+
+/**
+ * Estimates a request's input tokens as its vendor counts them, by rules (decision 5), and corrected by what the vendor
+ * has counted.
+ */
 export const estimateInputTokens = (
   parts: RequestParts,
-  counting: Counting,
+  { framing, calibrated, ...counting }: Counting,
   counts = countPrompt(parts, counting),
-): number => withMedia(framedTokens(counting.framing, counts), parts, counting.model);
+): number => {
+  const tokens = framedTokens(framing, counts);
+  const own = calibrated ? framedTokens(calibrated, counts) : tokens;
+  const bounded = Math.min(tokens * MAX_CORRECTION, Math.max(tokens / MAX_CORRECTION, own));
+  return withMedia(bounded, parts, counting.model);
+};
 
 /** Tokens that every tokenizer makes of a prompt at least, so that none is rejected that fits (decision 5). */
 export const leastInputTokens = (parts: RequestParts, model: string): number =>

@@ -13,6 +13,7 @@ import { type Session, sessionIdOf, sessionOf } from '../protocols/cache/session
 import type { GenerationRequest } from '../protocols/generation.ts';
 import { assertConsistent } from '../protocols/ledger/assert-consistent.ts';
 import { latestOrigin } from '../protocols/thinking/origin.ts';
+import type { Calibrations } from '../routing/calibrations.ts';
 import { orderTargets } from '../routing/order-targets.ts';
 import { oncePer } from '../support/once-per.ts';
 import { targetsAllowed } from './dropped.ts';
@@ -54,6 +55,7 @@ const DOUBTFUL = 0.85;
 export type CheckDeps = {
   catalog: Catalog;
   tokenizers: Tokenizers;
+  calibrations: Calibrations;
 };
 
 /** The decoded request, with its session, and what may be added for caches. @throws ApiError 400 */
@@ -72,7 +74,10 @@ const decode = ({ protocol, body, headers, caller }: Call) => {
 };
 
 /** Runs every check that is free of quota. @throws ApiError 400, 404 */
-export const checkCall = ({ catalog, tokenizers }: CheckDeps, call: Call): CheckedCall => {
+export const checkCall = (
+  { catalog, tokenizers, calibrations }: CheckDeps,
+  call: Call,
+): CheckedCall => {
   const { request, session } = decode(call);
   const model = catalog.require(request.model, call.caller.plan);
   call.note({ model: model.id, stream: request.stream });
@@ -87,8 +92,11 @@ export const checkCall = ({ catalog, tokenizers }: CheckDeps, call: Call): Check
   const countOnce = oncePer(new Map<Target, number[]>(), (target) =>
     countPrompt(parts(), countingOf(target)),
   );
-  const estimateInput = (target = targets[0]) =>
-    target ? estimateInputTokens(parts(), countingOf(target), countOnce(target)) : 0;
+  const estimateInput = (target = targets[0]) => {
+    if (!target) return 0;
+    const counting = { ...countingOf(target), calibrated: calibrations.framingOf(target) };
+    return estimateInputTokens(parts(), counting, countOnce(target));
+  };
   // A page of a document is 258 tokens at one vendor and 2,300 at another: the provider decides on those.
   const leastOn = (target: Target) => {
     const least = leastInputTokens(parts(), target.model);

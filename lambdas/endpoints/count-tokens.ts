@@ -8,12 +8,14 @@ import type { GenerationRequest } from '../protocols/generation.ts';
 import { upstreamProtocols } from '../protocols/protocols.ts';
 import type { Breaker } from '../routing/breakers/breaker.ts';
 import type { Owner } from '../routing/breakers/local-breakers.ts';
+import type { Calibrations } from '../routing/calibrations.ts';
 import type { CountAtProvider } from '../upstreams/count-at-provider.ts';
 import type { Endpoint } from './endpoint.ts';
 
 type CountDeps = {
   catalog: Catalog;
   tokenizers: Tokenizers;
+  calibrations: Calibrations;
   /** @default none: no provider is asked */
   countAtProvider?: CountAtProvider | undefined;
   meter: Meter;
@@ -21,17 +23,25 @@ type CountDeps = {
 };
 
 /** A count, and what it is from: the response header `x-router-counted-by`. */
-type Count = { tokens: number; by: 'provider' | 'tokenizer' | 'estimate' };
+type Count = { tokens: number; by: 'provider' | 'exact' | 'calibrated' | 'estimate' };
 
 /** What is counted, and for whom. */
 type Counted = { request: GenerationRequest; source: JsonSource; owner: Owner };
 
-/** With the model's vocabulary where the catalog names one, else by rules. */
-const countHere = (target: Target, parts: RequestParts, tokenizers: Tokenizers): Count => {
+/** With the model's vocabulary where the catalog names one, else by rules, corrected by what its provider has counted. */
+const countHere = async (
+  target: Target,
+  parts: RequestParts,
+  { tokenizers, calibrations }: CountDeps,
+): Promise<Count> => {
   const name = target.counting?.tokenizer;
-  return name === undefined
-    ? { tokens: estimateInputTokens(parts, countingOf(target)), by: 'estimate' }
-    : { tokens: countInputTokens(parts, target, tokenizers(name)), by: 'tokenizer' };
+  if (name !== undefined) {
+    return { tokens: countInputTokens(parts, target, tokenizers(name)), by: 'exact' };
+  }
+  await calibrations.prefetch(target);
+  const calibrated = calibrations.framingOf(target);
+  const tokens = estimateInputTokens(parts, { ...countingOf(target), calibrated });
+  return { tokens, by: calibrated ? 'calibrated' : 'estimate' };
 };
 
 /**
@@ -39,7 +49,7 @@ const countHere = (target: Target, parts: RequestParts, tokenizers: Tokenizers):
  * free of quota. Agents count parts of a conversation too, so it need not be one that could be sent.
  */
 export const createCountTokens = (deps: CountDeps): Endpoint => {
-  const { catalog, tokenizers, countAtProvider, meter, breaker } = deps;
+  const { catalog, countAtProvider, meter, breaker } = deps;
 
   /**
    * Undefined without a call where the target's breaker is open. How the call ends is not reported to the breaker, and it
@@ -55,7 +65,7 @@ export const createCountTokens = (deps: CountDeps): Endpoint => {
   const countOn = async (target: Target, counted: Counted): Promise<Count> => {
     const tokens = await askProvider(target, counted);
     return tokens === undefined
-      ? countHere(target, partsOf(counted.request), tokenizers)
+      ? countHere(target, partsOf(counted.request), deps)
       : { tokens, by: 'provider' };
   };
 

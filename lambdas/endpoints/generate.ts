@@ -6,6 +6,7 @@ import type { HeaderMap } from '../protocols/protocol.ts';
 import type { Recorder } from '../records/recorder.ts';
 import type { Run } from '../replay/own.ts';
 import type { Replay } from '../replay/replay.ts';
+import type { RequestRecord } from '../stores/record-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { type ApiError, withHeaders } from '../support/errors.ts';
 import { suffixOf } from '../support/ids.ts';
@@ -92,11 +93,20 @@ const metaOf = (
   estimateInput: () => estimateInput(tried.at(-1)?.target),
 });
 
+/** Corrects later estimates of the target by what its provider has counted, if the prompt was estimated. */
+const learnCount = async (
+  { calibrations }: Pick<GenerateDeps, 'calibrations'>,
+  { promptCounts: counts, inputTokens: tokens }: RequestRecord,
+  target: Target | undefined,
+) => {
+  if (target && counts && tokens) await calibrations.learn(target, { counts, tokens });
+};
+
 /**
  * Reserves one unit, calls a target, responds, settles, records. `keeper` stores the response of a keyed
  * request.
  */
-const createRun = (deps: Omit<GenerateDeps, keyof CheckDeps | 'replay'>): Run => {
+const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'tokenizers' | 'replay'>): Run => {
   const { prefetch, recorder, clock } = deps;
   const isEstimated = createEstimateSample(clock);
   return async (checked, keeper) => {
@@ -107,9 +117,11 @@ const createRun = (deps: Omit<GenerateDeps, keyof CheckDeps | 'replay'>): Run =>
     const parts = { checked, unit, tried: fetched.tried, isEstimated: isEstimated(checked), clock };
     let error: ApiError | undefined;
     let revision = 0;
-    const settlement = createSettlement(admission, clock, (charge) => {
+    const settlement = createSettlement(admission, clock, async (charge) => {
       revision += 1;
-      return recorder.record(recordOf(parts, { charge, error }), revision);
+      const entry = recordOf(parts, { charge, error });
+      const learned = revision === 1 && learnCount(deps, entry, fetched.tried.at(-1)?.target);
+      await Promise.all([recorder.record(entry, revision), learned]);
     });
     const admittedAt = clock.now();
     try {

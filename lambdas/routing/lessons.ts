@@ -30,7 +30,7 @@ const catalogProfile = (target: Target): Profile => {
 };
 
 /** Of one protocol: a target of another one may have the same upstream and model, and has other members. */
-const keyOf = (target: Target): string => `${target.protocol}:${nameOf(target)}`;
+export const keyOf = (target: Target): string => `${target.protocol}:${nameOf(target)}`;
 
 /** The members of a JSON text; none if it is not JSON. */
 const membersIn = (text = '{}'): [name: string, value: unknown][] => {

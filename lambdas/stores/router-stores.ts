@@ -6,6 +6,7 @@ import type { KeyStore } from './key-store.ts';
 import type { LessonStore } from './lesson-store.ts';
 import type { RequestMeters, ReservedUnits } from './meter-store.ts';
 import type { PlanStore } from './plan-store.ts';
+import type { ReceiptStore } from './receipt-store.ts';
 import type { RecordStore } from './record-store.ts';
 import type { ThresholdStore } from './threshold-store.ts';
 
@@ -19,6 +20,8 @@ export type RouterStores = {
   /** What the models of targets turned out to accept. */
   lessons: LessonStore;
   records: Omit<RecordStore, 'hasEntries' | 'readDay' | 'listRefused'>;
+  /** What their providers have counted. */
+  receipts: ReceiptStore;
   history: Pick<HistoryStore, 'readRows' | 'readProgress'>;
   thresholds: ThresholdStore;
   /**

@@ -34,8 +34,9 @@ const momentsOf = (writes: TableCall[]): Moment[] =>
     { write, isApplied: true },
   ]);
 
+/** The receipt of the provider's count is in the same table. */
 const meterWritesIn = (writes: TableCall[]): number =>
-  writes.filter(({ table }) => table === METERS).length;
+  writes.filter(({ table, key }) => table === METERS && !key.startsWith('R#')).length;
 
 const shapes = (usual: boolean) => (isFull ? [true, false] : [usual]);
 

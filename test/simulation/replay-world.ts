@@ -10,6 +10,7 @@ import { callerProtocols } from '../../lambdas/protocols/protocols.ts';
 import { UpstreamError } from '../../lambdas/protocols/rejections/upstream-error.ts';
 import { formatSse } from '../../lambdas/protocols/streams/sse.ts';
 import { createReplay } from '../../lambdas/replay/replay.ts';
+import { createCalibrations } from '../../lambdas/routing/calibrations.ts';
 import { createDynamoAnswerStore } from '../../lambdas/stores/dynamo/answer-store.ts';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
 import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
@@ -132,6 +133,10 @@ const startProcess = (world: World): Environment => {
   const generate = createGenerate({
     catalog,
     tokenizers: createTokenizers(() => new Uint8Array()),
+    calibrations: createCalibrations({
+      store: { readReceipts: async () => [], writeReceipts: async () => undefined },
+      clock,
+    }),
     replay: createReplay({ answers, meter, clock, log, keepMs: 60 * MINUTE }),
     meter,
     prefetch: () => undefined,

@@ -17,6 +17,7 @@ import { createDynamoKeyReader, createDynamoKeyStore } from './key-store.ts';
 import { createDynamoLessonStore } from './lesson-store.ts';
 import { createDynamoMeterStore, createDynamoRequestMeters } from './meter-store.ts';
 import { createDynamoPlanReader, createDynamoPlanStore } from './plan-store.ts';
+import { createDynamoReceiptStore } from './receipt-store.ts';
 import { createDynamoRecordStore, createDynamoRecordWriter } from './record-store.ts';
 import { createDynamoThresholdStore } from './threshold-store.ts';
 
@@ -57,6 +58,7 @@ export const createRouterStores = ({
     breakers: createDynamoBreakerStore({ client, tableName: meters }),
     cancels: createDynamoCancelStore({ client, tableName: meters }),
     lessons: createDynamoLessonStore({ client, tableName: meters }),
+    receipts: createDynamoReceiptStore({ client, tableName: meters }),
     records: createDynamoRecordWriter({ client, tableName: records, recordDays }),
     history: createDynamoHistoryReader({ client, tableName: history }),
     thresholds: createDynamoThresholdStore({ client, tableName: meters }),

@@ -1,0 +1,138 @@
+import { calibratedFraming, type Receipt } from '../catalog/calibrate.ts';
+import type { Target } from '../catalog/catalog.ts';
+import { countingOf } from '../catalog/estimate-tokens.ts';
+import { FRAMING_MEMBERS, type FramingNumbers } from '../catalog/families.ts';
+import type { ReceiptStore } from '../stores/receipt-store.ts';
+import { type Clock, DAY_MS, MINUTE_MS, withTimeout } from '../support/clock.ts';
+import { oncePer } from '../support/once-per.ts';
+import { keyOf } from './lessons.ts';
+
+/** What providers have counted corrects the estimates of their targets, in all environments. Nothing here throws. */
+export type Calibrations = {
+  /** Starts to read what is known of a target, if it is due. Only a count for a caller waits for it, briefly. */
+  prefetch(target: Target): Promise<unknown> | undefined;
+  /** How the target frames prompts by its own counts; undefined while they are too few. */
+  framingOf(target: Target): FramingNumbers | undefined;
+  learn(target: Target, receipt: Receipt): Promise<void>;
+};
+
+/** An item of 2 KB, and a fit of a millisecond. */
+const PLACES = 32;
+/** So many are written at once: with the first, which is not held back, as many as a fit needs. */
+const BATCH = 9;
+/** Fewer are written so often. When all places are taken, an environment replaces one so often: a provider that changes is followed within hours. */
+const FRESH_MS = 10 * MINUTE_MS;
+const LIFE_MS = 14 * DAY_MS;
+const READ_TIMEOUT_MS = 250;
+const WRITE_TIMEOUT_MS = 1_000;
+
+/** `of`: the weights with which it was counted, which differ between releases. */
+type Kept = Receipt & { of: number; at: number };
+
+const readKept = (text: string): Kept | undefined => {
+  try {
+    const [of = 0, at = 0, tokens = 0, ...counts]: number[] = JSON.parse(text);
+    const isWhole = counts.length === FRAMING_MEMBERS.length && counts.every(Number.isFinite);
+    return isWhole && at > 0 && tokens > 0 ? { of, at, tokens, counts } : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+type State = {
+  /** Of the target, as its receipts name them. */
+  of: number;
+  places: (Kept | undefined)[];
+  /** Not written yet, as texts by their place. */
+  pending: Map<number, string>;
+  readAt: number;
+  writtenAt: number;
+  reading?: Promise<unknown>;
+  /** Undefined until it is needed after a change of the receipts. */
+  fit?: { framing: FramingNumbers | undefined };
+};
+
+const stateOf = (target: Target): State => ({
+  of: Math.round(countingOf(target).weights.reduce((sum, each, at) => sum + each * (at + 1), 0)),
+  places: Array(PLACES).fill(undefined),
+  readAt: Number.NEGATIVE_INFINITY,
+  pending: new Map(),
+  writtenAt: Number.NEGATIVE_INFINITY,
+});
+
+/** A place that is free, else that of the receipt of the most similar size: prompts of all sizes stay. */
+const placeFor = ({ places }: State, tokens: number, now: number): [number, isFree: boolean] => {
+  const free = places.findIndex((kept) => kept === undefined || kept.at + LIFE_MS < now);
+  if (free !== -1) return [free, true];
+  const distances = places.map((kept) => Math.abs(Math.log((kept?.tokens ?? 1) / tokens)));
+  return [distances.indexOf(Math.min(...distances)), false];
+};
+
+export const createCalibrations = (parts: { store: ReceiptStore; clock: Clock }): Calibrations => {
+  const { store, clock } = parts;
+  const states = oncePer(new WeakMap<Target, State>(), stateOf);
+
+  const put = (state: State, place: number, kept: Kept | undefined) => {
+    if (!kept || place >= PLACES || kept.of !== state.of) return;
+    // Newer ones of this process may not have arrived in the table.
+    if (kept.at <= (state.places[place]?.at ?? 0)) return;
+    state.places[place] = kept;
+    delete state.fit;
+  };
+
+  const read = async (target: Target, state: State) => {
+    try {
+      const found = await store.readReceipts(keyOf(target));
+      for (const [place, text] of found) put(state, place, readKept(text));
+    } catch {
+      state.readAt -= FRESH_MS - MINUTE_MS;
+    }
+  };
+
+  const prefetch: Calibrations['prefetch'] = (target) => {
+    const state = states(target);
+    const now = clock.now();
+    if (now - state.readAt >= FRESH_MS) {
+      state.readAt = now;
+      state.reading = withTimeout(clock, READ_TIMEOUT_MS, read(target, state));
+    }
+    return state.reading;
+  };
+
+  const write = async (target: Target, state: State) => {
+    const now = clock.now();
+    const writing = store.writeReceipts(keyOf(target), state.pending, now + LIFE_MS);
+    state.pending = new Map();
+    state.writtenAt = now;
+    try {
+      await withTimeout(clock, WRITE_TIMEOUT_MS, writing);
+    } catch {
+      // This process has them, and later ones are as good.
+    }
+  };
+
+  return {
+    prefetch,
+    framingOf: (target) => {
+      const state = states(target);
+      state.fit ??= {
+        framing: calibratedFraming(
+          state.places.filter((kept) => kept !== undefined),
+          countingOf(target).framing,
+        )?.framing,
+      };
+      return state.fit.framing;
+    },
+    learn: async (target, { counts, tokens }) => {
+      const state = states(target);
+      await prefetch(target);
+      const now = clock.now();
+      const [place, isFree] = placeFor(state, tokens, now);
+      const isDue = now - state.writtenAt >= FRESH_MS;
+      if (!isFree && !isDue) return;
+      put(state, place, { of: state.of, at: now, tokens, counts });
+      state.pending.set(place, JSON.stringify([state.of, now, tokens, ...counts]));
+      if (isDue || state.pending.size >= BATCH) await write(target, state);
+    },
+  };
+};

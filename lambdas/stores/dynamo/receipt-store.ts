@@ -1,0 +1,35 @@
+import { TTL_ATTRIBUTE } from '../../tables.ts';
+import type { ReceiptStore } from '../receipt-store.ts';
+import { createTable, type TableOptions } from './table.ts';
+
+/** Before the number of a place. */
+const PREFIX = 'r';
+
+const keyOf = (target: string): string => `R#${target}`;
+
+/** `ReceiptStore` on the meters table: an item per target, with an attribute per place. */
+export const createDynamoReceiptStore = (options: TableOptions): ReceiptStore => {
+  const table = createTable(options);
+  return {
+    readReceipts: async (target) => {
+      const item = (await table.read(keyOf(target), { mayBeStale: true })) ?? {};
+      return Object.entries(item).flatMap(([name, value]): [number, string][] => {
+        const place = name.startsWith(PREFIX) ? Number(name.slice(PREFIX.length)) : Number.NaN;
+        return Number.isInteger(place) && typeof value === 'string' ? [[place, value]] : [];
+      });
+    },
+    writeReceipts: async (target, receipts, until) => {
+      const names: Record<string, string> = { '#ttl': TTL_ATTRIBUTE };
+      const values: Record<string, unknown> = { ':ttl': Math.ceil(until / 1_000) };
+      let update = 'SET #ttl = :ttl';
+      for (const [place, receipt] of receipts) {
+        const name = `${PREFIX}${place}`;
+        update += `, #${name} = :${name}`;
+        names[`#${name}`] = name;
+        values[`:${name}`] = receipt;
+      }
+      // Safe to repeat: the same receipts are written again.
+      await table.apply(keyOf(target), { update, returns: 'NONE' }, { names, values });
+    },
+  };
+};
