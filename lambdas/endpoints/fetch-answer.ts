@@ -19,6 +19,7 @@ import type { CheckedCall } from './check-call.ts';
 import { strictError } from './dropped.ts';
 import { mapRejectedInput, rejectedParameter } from './rejected-input.ts';
 import type { Settlement } from './settlement.ts';
+import { endingAt } from './stop-sequences.ts';
 
 /** A response in flight, until one of `end` and `abort` is called. */
 export type Fetched = {
@@ -172,7 +173,7 @@ export const createFetchAnswer = ({
     tried: Tried[],
     budget: CallBudget,
   ): Promise<Answer> => {
-    const { call, estimateInput } = checked;
+    const { call, request, estimateInput } = checked;
     const { note } = call;
     const startedAt = clock.now();
     let opened: Opened;
@@ -194,7 +195,10 @@ export const createFetchAnswer = ({
       fault: undefined,
       exhausted: undefined,
     });
-    const events = answerEvents(batches, {
+    const isStopSent = attempts.form()?.profile?.stop !== false;
+    const content =
+      isStopSent || !request.stop ? batches : endingAt(request.stop, batches, request.choices);
+    const events = answerEvents(content, {
       origin: originOf(target),
       used: tried.find((one) => one.target === target) ?? { characters: 0, isFinal: false },
       estimateInput: () => estimateInput(target),

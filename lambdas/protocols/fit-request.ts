@@ -68,7 +68,10 @@ const fitSampling = (request: GenerationRequest, profile: Profile): Fitted => {
   };
 };
 
-/** Leaves out what the model's provider rejects; `true` of parallel calls is what it does without. */
+/**
+ * Leaves out what the model's provider rejects; `true` of parallel calls is what it does without, and a response is
+ * ended at a stop sequence by the router (endpoints/stop-sequences.ts).
+ */
 const fitSwitches = (request: GenerationRequest, profile: Profile): Fitted => {
   const { stop, parallelToolCalls, extras, ...rest } = request;
   const keepsStop = profile.stop !== false;
@@ -81,10 +84,7 @@ const fitSwitches = (request: GenerationRequest, profile: Profile): Fitted => {
       stop: keepsStop ? stop : undefined,
       parallelToolCalls: keepsParallel ? parallelToolCalls : undefined,
     }),
-    dropped: [
-      ...(keepsStop || stop === undefined ? [] : [paths.stop]),
-      ...(keepsParallel || parallelToolCalls !== false ? [] : [paths.parallel]),
-    ],
+    dropped: keepsParallel || parallelToolCalls !== false ? [] : [paths.parallel],
   };
 };
 

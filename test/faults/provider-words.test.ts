@@ -304,7 +304,6 @@ const ROWS: Record<string, Row> = {
     isRejected: has('stop'),
     fields: { stop: ['</block>'], temperature: 0.2 },
     sent: { stop: undefined, temperature: 0.2 },
-    dropped: 'stop',
   },
   "Mistral's, of the ids of calls": {
     words: `Tool call id was ${ID} but must be a-z, A-Z, 0-9, with a length of 9.`,

@@ -66,7 +66,7 @@ const CHAT: Omit<Member, 'protocol'>[] = [
     fields: { logprobs: true, top_logprobs: 2 },
     dropped: 'logprobs, top_logprobs',
   },
-  { name: 'stop', fields: { stop: ['END'] } },
+  { name: 'stop', fields: { stop: ['END'] }, dropped: '' },
   { name: 'parallel_tool_calls', fields: { tools: chatTools, parallel_tool_calls: false } },
   {
     name: 'tool_choice',
@@ -89,7 +89,7 @@ const MESSAGES: Omit<Member, 'protocol'>[] = [
   { name: 'temperature', fields: { temperature: 0.3 } },
   { name: 'top_p', fields: { top_p: 0.5 } },
   { name: 'top_k', fields: { top_k: 5 } },
-  { name: 'stop_sequences', fields: { stop_sequences: ['END'] } },
+  { name: 'stop_sequences', fields: { stop_sequences: ['END'] }, dropped: '' },
   {
     name: 'disable_parallel_tool_use',
     fields: { tools, tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
