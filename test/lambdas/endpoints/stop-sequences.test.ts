@@ -170,7 +170,7 @@ const splitsOf = (text: string): string[][] => [
 
 describe.each(['chat', 'messages'] as const)('a target on %s that refuses stop sequences', (to) => {
   test.each(['chat', 'messages'] as const)(
-    'ends at the first one for callers of %s, whole and streamed, in whatever pieces the text arrives',
+    'a response ends at the first one for callers of %s, whole and streamed, in whatever pieces the text arrives',
     async (caller) => {
       let cells = 0;
       for (const { text, stops, left, stop } of CASES) {
@@ -191,7 +191,7 @@ describe.each(['chat', 'messages'] as const)('a target on %s that refuses stop s
   );
 
   test.each(['chat', 'messages'] as const)(
-    'is learned from the refusal of a caller of %s, which is then answered as if it had been accepted',
+    'a caller of %s whose stop sequence is refused is answered as if it had been accepted',
     async (caller) => {
       pieces = ['one ST', 'OP two'];
       const asked = { caller, model: `learned/${to}`, stops: ['STOP'], stream: true };
@@ -199,7 +199,7 @@ describe.each(['chat', 'messages'] as const)('a target on %s that refuses stop s
     },
   );
 
-  test('is not read on behind the stop sequence', async () => {
+  test('the call of an upstream ends at the stop sequence', async () => {
     pieces = ['one STOP', ...Array(200).fill(' more')];
     isSlow = true;
     const asked = { caller: 'chat' as const, model: `known/${to}`, stops: ['STOP'], stream: true };
