@@ -113,7 +113,7 @@ export const createRouter = ({
   const failover = createFailover({ breaker });
   const cancellations = createCancellations({ cancels, keys, meters, clock });
   const fetchAnswer = createFetchAnswer({
-    upstream: createHealingUpstream({ upstream, lessons, log }),
+    upstream: createHealingUpstream({ upstream, lessons, clock, log }),
     failover,
     cancellations,
     clock,

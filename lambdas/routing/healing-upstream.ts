@@ -10,6 +10,7 @@ import { isOfModel, narrowed, withDifferences } from '../protocols/rejections/di
 import type { ModelDifference } from '../protocols/rejections/model-difference.ts';
 import { UpstreamError } from '../protocols/rejections/upstream-error.ts';
 import { NO_ORIGIN, stripForeignThinking } from '../protocols/thinking/origin.ts';
+import { type Clock, MINUTE_MS } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { Upstream, UpstreamCall } from '../upstreams/upstream.ts';
 import { type Lessons, withProfile } from './lessons.ts';
@@ -43,7 +44,9 @@ type Form = {
   call: UpstreamCall;
   named: ModelDifference[];
   /** What was sent and rejected. */
-  rejected: unknown[];
+  rejected: { call: UpstreamCall; sent: unknown }[];
+  /** How often a form was sent again: two versions of the model are behind one address, and each rejects the other's. */
+  repeats: number;
 };
 
 /** Whether no vendor has the effort: it may itself be the words that a rejection quotes. */
@@ -54,7 +57,10 @@ const isEffortInvented = ({ reasoning }: GenerationRequest): boolean =>
 const isOfCallersMarks = ({ member }: ModelDifference, request: GenerationRequest): boolean =>
   member === 'marks' && hasMarks(request);
 
-/** The form that a rejection leaves; undefined if it names no difference, or if that form was rejected, too. */
+/**
+ * The form that a rejection leaves; undefined if it names no difference. If that form was rejected, too, it is the one
+ * before the last, again.
+ */
 const nextForm = (form: Form, error: unknown): Form | undefined => {
   const difference = differenceOf(error);
   const { request } = form.first;
@@ -62,14 +68,25 @@ const nextForm = (form: Form, error: unknown): Form | undefined => {
   if (isOfCallersMarks(difference, request)) return undefined;
   const named = [...form.named, narrowed(difference, thinksAt(request))];
   const call = heal(form.first, named);
-  const rejected = [...form.rejected, sentBy(form.call)];
+  const rejected = [...form.rejected, { call: form.call, sent: sentBy(form.call) }];
   const next = sentBy(call);
-  const isKnown = rejected.some((sent) => isDeepStrictEqual(sent, next));
-  return isKnown ? undefined : { ...form, call, named, rejected };
+  if (!rejected.some(({ sent }) => isDeepStrictEqual(sent, next))) {
+    return { ...form, call, named, rejected };
+  }
+  const before = rejected.at(-2);
+  return before && { ...form, call: before.call, rejected, repeats: form.repeats + 1 };
 };
 
 /** Of one request. A model that never thinks names two: each form of thinking that it is sent. */
 const MAX_DIFFERENCES = 2;
+/** Of one request, where two versions are known to be behind the address: of 200 requests two fail, if each has half. */
+const MAX_REPEATS = 4;
+/** A provider changes all of its workers within minutes. */
+const SPLIT_MS = 10 * MINUTE_MS;
+
+/** Whether a provider's refusal, which another form of the request may not meet. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof UpstreamError && (error.status === 400 || error.status === 422);
 
 /**
  * Calls a target again in another form when its rejection names a known difference of its model: before any
@@ -79,14 +96,20 @@ const MAX_DIFFERENCES = 2;
 export const createHealingUpstream = (parts: {
   upstream: Upstream;
   lessons: Lessons;
+  clock: Clock;
   log: Log;
 }): Upstream => {
-  const { upstream, lessons, log } = parts;
+  const { upstream, lessons, clock, log } = parts;
+  /** Until when two versions of a target's model are behind its address, as far as is known. */
+  const splits = new WeakMap<Target, number>();
+  const isSplit = (target: Target): boolean => (splits.get(target) ?? 0) > clock.now();
 
   /** Learns what the rejections named, which adapts later requests from their start. */
-  const learn = async ({ original, first, named }: Form) => {
+  const learn = async ({ original, first, named, repeats }: Form) => {
+    if (repeats > 0) splits.set(original, clock.now() + SPLIT_MS);
     const differences = named.filter(isOfModel);
-    if (differences.length === 0) return;
+    // Of two versions none is right: each request would teach the opposite.
+    if (differences.length === 0 || isSplit(original)) return;
     for (const { member } of differences) {
       log.warn('target_learned', {
         target: nameOf(original),
@@ -100,21 +123,43 @@ export const createHealingUpstream = (parts: {
   /** @throws the error of `form` if no other is left to try */
   const formAfter = async (form: Form, error: unknown): Promise<Form> => {
     const next = nextForm(form, error);
-    if (!next) throw error;
+    if (!next || next.repeats > (isSplit(form.original) ? MAX_REPEATS : 1)) throw error;
     if (next.named.length <= MAX_DIFFERENCES) return next;
     // This form was right as far as it goes, and the next request adapts the rest.
     await learn(form);
     throw error;
   };
 
+  const send = (call: UpstreamCall) => {
+    call.onForm?.(call.target);
+    return upstream.open(call);
+  };
+
+  /** Sends one learned member again, if it is due; undefined if the provider still rejects it. */
+  const tryOriginal = async (original: Target, first: UpstreamCall) => {
+    const isOther = (target: Target) =>
+      !isDeepStrictEqual(sentBy({ ...first, target }), sentBy(first));
+    const trial = lessons.trial(original, isOther);
+    if (!trial) return undefined;
+    try {
+      const batches = await send({ ...first, target: trial.form });
+      await lessons.forget(original, trial.member);
+      return batches;
+    } catch (error) {
+      if (isRefusal(error)) return undefined;
+      throw error;
+    }
+  };
+
   const open: Upstream['open'] = async (call) => {
     const original = call.target;
     const first = { ...call, target: await lessons.adapt(original) };
-    let form: Form = { original, first, call: first, named: [], rejected: [] };
+    const tried = await tryOriginal(original, first);
+    if (tried) return tried;
+    let form: Form = { original, first, call: first, named: [], rejected: [], repeats: 0 };
     for (;;) {
       try {
-        form.call.onForm?.(form.call.target);
-        const batches = await upstream.open(form.call);
+        const batches = await send(form.call);
         await learn(form);
         return batches;
       } catch (error) {

@@ -2,9 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { nameOf, type Target } from '../catalog/catalog.ts';
 import type { Profile } from '../protocols/profile.ts';
 import type { Lesson, LessonStore } from '../stores/lesson-store.ts';
-import { type Clock, DAY_MS, MINUTE_MS, withTimeout } from '../support/clock.ts';
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, withTimeout } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
+import { oncePer } from '../support/once-per.ts';
 
 /** What the models of targets turned out to accept, shared by all environments. Nothing here throws. */
 export type Lessons = {
@@ -13,7 +14,16 @@ export type Lessons = {
   /** The target, its profile that of the catalog with what was learned about it. */
   adapt(target: Target): Promise<Target>;
   learn(target: Target, profile: Profile): Promise<void>;
+  /**
+   * The target without one of its learned members, once an hour for each: what is never sent is never rejected, and a
+   * provider that takes it again would not be noticed. `isOther`: whether the request has that member.
+   */
+  trial(target: Target, isOther: (form: Target) => boolean): Trial | undefined;
+  /** The provider takes the member again. */
+  forget(target: Target, member: string): Promise<void>;
 };
+
+export type Trial = { member: string; form: Target };
 
 /** A provider may change its model; relearning costs one rejected call. */
 const LIFE_MS = DAY_MS;
@@ -87,6 +97,9 @@ export const lastingOf = (profile: Profile): Profile => {
   };
 };
 
+/** When each member was last tried, and when it was last looked whether one is due. */
+type Tries = { at: Map<string, number>; lookedAt: number };
+
 export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Log }): Lessons => {
   const { store, clock, log } = parts;
   let lessons: Record<string, Lesson> = {};
@@ -101,6 +114,11 @@ export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Lo
     { target: Target; lesson: Lesson | undefined; until: number }
   >();
 
+  const triesOf = oncePer(new WeakMap<Target, Tries>(), () => ({
+    at: new Map(),
+    lookedAt: Number.NEGATIVE_INFINITY,
+  }));
+
   const read = async () => {
     try {
       // Newer ones of this process may not have arrived in the table.
@@ -109,6 +127,21 @@ export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Lo
       lessons = { ...lessons, ...Object.fromEntries(newer) };
     } catch {
       log.warn('lessons_unreadable', {});
+    }
+  };
+
+  const write = async (target: Target, { profile, ages }: Learned) => {
+    const key = keyOf(target);
+    const lesson = {
+      profile: JSON.stringify(profile),
+      until: clock.now() + LIFE_MS,
+      ages: JSON.stringify(ages),
+    };
+    lessons = { ...lessons, [key]: lesson };
+    try {
+      await withTimeout(clock, WRITE_TIMEOUT_MS, store.writeLesson(key, lesson));
+    } catch {
+      log.warn('lessons_unwritable', { target: nameOf(target) });
     }
   };
 
@@ -147,17 +180,38 @@ export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Lo
         const isKnown = isDeepStrictEqual(value, known.profile[member]);
         return [member, (isKnown ? known.ages[member] : undefined) ?? now + LIFE_MS];
       });
-      const lesson = {
-        profile: JSON.stringify(profile),
-        until: now + LIFE_MS,
-        ages: JSON.stringify(Object.fromEntries(ages)),
+      await write(target, { profile, ages: Object.fromEntries(ages) });
+    },
+    trial: (original, isOther) => {
+      const { lesson, until = 0 } = adapted.get(original) ?? {};
+      const now = clock.now();
+      if (lesson === undefined || now >= until) return undefined;
+      const tries = triesOf(original);
+      if (now - tries.lookedAt < MINUTE_MS) return undefined;
+      const { profile, ages } = readLesson(lesson, now);
+      const isDue = (member: string) => {
+        const learnedAt = (ages[member] ?? now) - LIFE_MS;
+        return now - Math.max(learnedAt, tries.at.get(member) ?? 0) >= HOUR_MS;
       };
-      lessons = { ...lessons, [key]: lesson };
-      try {
-        await withTimeout(clock, WRITE_TIMEOUT_MS, store.writeLesson(key, lesson));
-      } catch {
-        log.warn('lessons_unwritable', { target: nameOf(target) });
-      }
+      const trials = Object.keys(profile)
+        .filter(isDue)
+        .map((member): Trial => {
+          const { [member]: _, ...others } = profile;
+          return {
+            member,
+            form: withProfile(original, { ...catalogProfile(original), ...others }),
+          };
+        });
+      const trial = trials.find(({ form }) => isOther(form));
+      if (trial) tries.at.set(trial.member, now);
+      else tries.lookedAt = now;
+      return trial;
+    },
+    forget: async (target, member) => {
+      const { profile, ages } = readLesson(lessons[keyOf(target)], clock.now());
+      delete profile[member];
+      delete ages[member];
+      await write(target, { profile, ages });
     },
   };
 };

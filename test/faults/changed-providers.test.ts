@@ -5,6 +5,7 @@ import { presetOf } from '../../lambdas/catalog/preset-age.ts';
 import { createLessons } from '../../lambdas/routing/lessons.ts';
 import { DAY_MS } from '../../lambdas/support/clock.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
+import { drawFrom } from '../lambdas/catalog/counting/compose-requests.ts';
 import { CLAUDE_GENERATIONS, refusalOf } from '../support/claude-generations.ts';
 import { createCountingClock } from '../support/counting-clock.ts';
 import { fixedSecrets } from '../support/fixed-secrets.ts';
@@ -61,6 +62,9 @@ const clock = createCountingClock(Date.UTC(2026, 10, 22, 12));
 let upstream: GenerationUpstream;
 let fleet: Fleet;
 let models: Model[];
+
+const writesOf = (): number =>
+  fleet.lines().filter(({ event }) => event === 'target_learned').length;
 
 beforeAll(async () => {
   upstream = await startGenerationUpstream((request) => rule(request));
@@ -142,12 +146,12 @@ describe('a provider that changes its model', () => {
     }
   });
 
-  test('a provider that rejects both names of the token cap is called twice a request, and teaches no lesson', async () => {
+  test('a provider that rejects both names of the token cap is called three times a request, and teaches no lesson', async () => {
     rule = (request) => NEW_CAP(request) ?? OLD_CAP(request);
     const results = [await ask('chat'), await ask('chat')];
     expect(results.map(({ status, calls }) => [status, calls])).toEqual([
-      [400, 2],
-      [400, 2],
+      [400, 3],
+      [400, 3],
     ]);
   });
 
@@ -165,14 +169,18 @@ describe('a provider that changes its model', () => {
   });
 });
 
-test('a gateway whose versions of one model reject different forms teaches no lesson, and the next request thinks', async () => {
+test('a form that both versions of a model behind one address led to is sent once more, and teaches no lesson', async () => {
   const rejections = [
     "thinking: Input tag 'adaptive' found using 'type' does not match any of the expected tags: 'disabled', 'enabled'",
     '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.',
   ];
   rule = () => rejections.shift();
   const first = await ask('no profile');
-  expect([first.status, first.calls]).toEqual([400, 2]);
+  expect([first.status, first.calls, first.body.thinking]).toMatchObject([
+    200,
+    3,
+    { type: 'adaptive' },
+  ]);
   rule = ADAPTIVE;
   const next = await ask('no profile');
   expect([next.status, next.calls, next.body.thinking]).toMatchObject([
@@ -181,6 +189,22 @@ test('a gateway whose versions of one model reject different forms teaches no le
     { type: 'adaptive' },
   ]);
 });
+
+test.each([5, 20, 50])(
+  'of 200 requests at most 2 %% fail while %i %% of a provider are of an older version, and a lesson is written at most 10 times',
+  async (share) => {
+    const draw = drawFrom(share);
+    rule = (request) => (draw(100) < share ? BUDGET(request) : ADAPTIVE(request));
+    const before = writesOf();
+    const statuses: number[] = [];
+    for (let index = 0; index < 200; index += 1) {
+      statuses.push((await ask('no profile')).status);
+      clock.advance(1_000);
+    }
+    expect(statuses.filter((status) => status !== 200).length).toBeLessThanOrEqual(4);
+    expect(writesOf() - before).toBeLessThanOrEqual(10);
+  },
+);
 
 describe('a model that never thinks', () => {
   test.each(NAMES)(

@@ -317,11 +317,11 @@ describe('a rejection that no other form heals', () => {
     },
   );
 
-  test('a target that rejects every form is called twice a request, and learns no lesson', async () => {
+  test('a target that rejects every form is called three times a request, and learns no lesson', async () => {
     const before = await fleet.charged();
     for (const turn of [1, 2, 3]) {
       const { status, calls } = await ask('stubborn', EFFORT);
-      expect([turn, status, calls.length]).toEqual([turn, 400, 2]);
+      expect([turn, status, calls.length]).toEqual([turn, 400, 3]);
     }
     expect(await fleet.charged()).toBe(before);
     const lessons = await fleet.stores.lessons.readLessons();
