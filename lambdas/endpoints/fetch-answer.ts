@@ -19,7 +19,7 @@ import type { CheckedCall } from './check-call.ts';
 import { strictError } from './dropped.ts';
 import { mapRejectedInput, rejectedParameter } from './rejected-input.ts';
 import type { Settlement } from './settlement.ts';
-import { endingAt } from './stop-sequences.ts';
+import { endingAtStops } from './stop-sequences.ts';
 
 /** A response in flight, until one of `end` and `abort` is called. */
 export type Fetched = {
@@ -195,12 +195,10 @@ export const createFetchAnswer = ({
       fault: undefined,
       exhausted: undefined,
     });
-    const isStopSent = attempts.form()?.profile?.stop !== false;
-    const content =
-      isStopSent || !request.stop ? batches : endingAt(request.stop, batches, request.choices);
-    const events = answerEvents(content, {
+    const attempt = tried.find((one) => one.target === target);
+    const events = answerEvents(endingAtStops(batches, request, attempt?.form.profile), {
       origin: originOf(target),
-      used: tried.find((one) => one.target === target) ?? { characters: 0, isFinal: false },
+      used: attempt ?? { characters: 0, isFinal: false },
       estimateInput: () => estimateInput(target),
       note,
       onFailure: (error) => {

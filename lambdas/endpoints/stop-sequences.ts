@@ -1,4 +1,10 @@
-import type { EventOf, FinishReason, GenerationEvent } from '../protocols/generation.ts';
+import type {
+  EventOf,
+  FinishReason,
+  GenerationEvent,
+  GenerationRequest,
+} from '../protocols/generation.ts';
+import type { Profile } from '../protocols/profile.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 
 type Match = { stop: string; start: number; end: number };
@@ -112,18 +118,23 @@ const createCutter = (stops: readonly string[], choices: number) => {
   return { push, isEnded: () => cut.size >= choices };
 };
 
-/**
- * Ends a response at the first stop sequence in its text, for a target that takes none: as a vendor would, without the
- * sequence and with it as the reason. The call of the upstream then ends. Several responses end when the last one does.
- */
-export async function* endingAt(
-  stops: readonly string[],
+async function* cutting(
   batches: EventBatches,
-  choices = 1,
+  { push, isEnded }: ReturnType<typeof createCutter>,
 ): EventBatches {
-  const cutter = createCutter(stops, choices);
   for await (const batch of batches) {
-    yield batch.flatMap((event) => (cutter.isEnded() ? [] : cutter.push(event)));
-    if (cutter.isEnded()) return;
+    yield batch.flatMap((event) => (isEnded() ? [] : push(event)));
+    if (isEnded()) return;
   }
 }
+
+/**
+ * Ends a response at the first stop sequence in its text, if its target takes none: as a vendor would, without the
+ * sequence and with it as the reason. The call of the upstream then ends. Several responses end when the last one does.
+ */
+export const endingAtStops = (
+  batches: EventBatches,
+  { stop, choices = 1 }: GenerationRequest,
+  profile: Profile | undefined,
+): EventBatches =>
+  stop && profile?.stop === false ? cutting(batches, createCutter(stop, choices)) : batches;
