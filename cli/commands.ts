@@ -3,6 +3,7 @@ import { AUDIT_COMMANDS } from './audit-commands.ts';
 import { messageOf, usageError } from './cli-error.ts';
 import type { Command } from './command.ts';
 import { DOCTOR_COMMANDS } from './doctor-commands.ts';
+import { EXPORT_COMMANDS } from './export-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { MEMBER_COMMANDS } from './member-commands.ts';
 import type { Options } from './read-arguments.ts';
@@ -143,6 +144,7 @@ export const COMMANDS: Record<string, Command> = {
   ...AUDIT_COMMANDS,
   ...MEMBER_COMMANDS,
   ...USAGE_COMMANDS,
+  ...EXPORT_COMMANDS,
   apply: {
     operands: ['FILE'],
     options: ['force'],

@@ -47,10 +47,10 @@ const instantOf = (
 export const expiryIn = ({ expires }: Options, now: number): string | undefined =>
   instantOf('expires', expires, (ms) => now + ms);
 
-/** Parses `--since` or `--until`, whose durations count back from `now`. @throws CliError 2 */
+/** Parses `--since`, `--until`, `--from` or `--to`, whose durations count back from `now`. @throws CliError 2 */
 export const pastIn = (
   options: Options,
-  name: 'since' | 'until',
+  name: 'since' | 'until' | 'from' | 'to',
   now: number,
 ): string | undefined => instantOf(name, options[name], (ms) => now - ms);
 

@@ -43,6 +43,9 @@ const USAGE = `Usage: npm run admin -- <resource> <verb> [options]
                            the history: requests, tokens, cost; --csv streams an export
   statement PROJECT --month 2026-10
   reconcile [--project ID] bring the history up to date, and compare it with the meters
+  export --format focus|cloudevents|stripe|openmeter|ndjson --from WHEN [--to WHEN] [--project ID] [--out FILE]
+         [--account NAME] [--meter cost|tokens|requests] [--customers FILE] [--limit N]
+                           costs for finance tools, usage events for billing: docs/costs.md
   requests ID              what happened to a request, whose fault it was, and what to do
   requests list [--project ID] [--key ID] [--status 5xx|429|failed] [--since WHEN] [--until WHEN] [--limit N]
   audit [--since WHEN] [--until WHEN] [--who NAME] [--project ID] [--limit N]

@@ -3,6 +3,7 @@ import { createListAudit } from './audit.ts';
 import { createCalibration } from './calibration.ts';
 import { deleteHandlers } from './delete.ts';
 import { doctorHandlers, TargetTest } from './doctor.ts';
+import { createExport } from './exports.ts';
 import { historyHandlers } from './history.ts';
 import {
   FindKey,
@@ -35,6 +36,7 @@ export type OperationParts = Parameters<typeof createApplySeed>[0] &
   Parameters<typeof createCalibration>[0] &
   Parameters<typeof createListTargets>[0] &
   Parameters<typeof deleteHandlers>[0] &
+  Parameters<typeof createExport>[0] &
   Parameters<typeof doctorHandlers>[0] &
   Parameters<typeof historyHandlers>[0] &
   Parameters<typeof keyHandlers>[0] &
@@ -94,6 +96,8 @@ export const createOperations = (parts: OperationParts): AdminRoute[] => {
     read('see-project', `${project}/statements/{month}`, history.statement),
     read('see-own', '/usage', history.usage),
     run('operate', '/history/reconcile', NoFields, history.reconcile),
+
+    read('see-own', '/exports/{format}', createExport(parts)),
 
     read('see-own', '/requests', requests.list),
     read('see-own', '/requests/{request}', requests.find),

@@ -102,6 +102,7 @@ const OPERATIONS: [string, string, Group, object?][] = [
   ['GET', '/projects/{project}/usage', 'members and viewers'],
   ['GET', '/projects/{project}/statements/{month}', 'members and viewers'],
   ['GET', '/usage', 'all with a role'],
+  ['GET', '/exports/{format}', 'all with a role'],
   ['POST', '/history/reconcile', 'operators', {}],
   ['GET', '/requests', 'all with a role'],
   ['GET', '/requests/{request}', 'all with a role'],
@@ -116,6 +117,8 @@ const OPERATIONS: [string, string, Group, object?][] = [
 /** Operations whose success needs more than a role: an unknown request, a catalog without targets. */
 const OTHERWISE: Record<string, number> = {
   '/requests/{request}': 404,
+  // No such format.
+  '/exports/{format}': 404,
   '/keys/find': 404,
   '/targets/test': 400,
   // No pool.
