@@ -50,7 +50,7 @@ const REQUEST = { model: MODEL_ON.chat, messages: [{ role: 'user', content: 'say
 let cognito: UserPoolStandIn;
 let router: LocalRouter;
 /** What a reader puts in the place of the words in capitals, or of the examples. */
-const values = { key: '', keyId: '', requestId: '', seed: '' };
+const values = { key: '', keyId: '', requestId: '', seed: '', customers: '' };
 
 beforeAll(async () => {
   cognito = await startUserPool();
@@ -61,6 +61,8 @@ beforeAll(async () => {
   expect(values.requestId).toMatch(/^req_/);
   values.seed = join(folder, 'seed.json');
   writeFileSync(values.seed, blocksIn('docs/deploy.md', 'json')[0] ?? '');
+  values.customers = join(folder, 'customers.json');
+  writeFileSync(values.customers, JSON.stringify({ local: 'cus_local', team: 'cus_team' }));
 });
 afterAll(() => Promise.all([router.close(), cognito.close()]));
 
@@ -76,6 +78,8 @@ const wordsOf = (command: string): string[] =>
       .replace(/KEY-ID|key_…/, values.keyId)
       .replace(/REQUEST-ID|req_\S*…/, values.requestId)
       .replace('seed.json', values.seed)
+      .replace('customers.json', values.customers)
+      .replace('--out ', `--out ${folder}/`)
       .matchAll(/"([^"]*)"|(\S+)/g),
   ].map(([, quoted, word]) => quoted ?? word ?? '');
 

@@ -122,14 +122,14 @@ describe('the FOCUS export', () => {
     rows = csvRows(await exported('focus', 'focus.csv', '--account', 'acme-billing'));
   });
 
-  test('has every mandatory column of the current version, and no value that it does not allow', () => {
+  test('the FOCUS export has every mandatory column of the current version, and no value that it does not allow', () => {
     expect(rows.length).toBeGreaterThan(10);
     expect(rows.flatMap(focusFaults)).toEqual([]);
     const mandatory = FOCUS.columns.filter(({ level }) => level === 'Mandatory');
     expect(mandatory).toHaveLength(22);
   });
 
-  test('has one row for each day, project, key, model and kind, and adds up to the usage', async () => {
+  test('the FOCUS export has one row for each day, project, key, model and kind, and adds up to the usage', async () => {
     const names = ['ChargePeriodStart', 'SubAccountId', 'ResourceId', 'ServiceName', 'x_Kind'];
     const places = rows.map((row) => names.map((name) => row[name]).join('|'));
     expect(new Set(places).size).toBe(rows.length);
