@@ -20,8 +20,8 @@ import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import type { RouterEnv } from '../lambdas/env.ts';
 import { bundle, WEB_BUNDLE } from '../lib/bundle/bundle.ts';
-import { type LocalRouter, startLocal } from '../local/start.ts';
 import { createCertificate } from '../test/support/deployment/self-signed.ts';
+import { type DynamoRouter, startOnDynamo } from '../test/support/dynamo-stores.ts';
 import { bundlerOf } from './checkout.ts';
 import { median } from './median.ts';
 
@@ -55,14 +55,14 @@ type StandIns = {
   close(): void;
 };
 
-const plainStandIns = ({ endpoints, models }: LocalRouter): StandIns => ({
+const plainStandIns = ({ endpoints, models }: DynamoRouter): StandIns => ({
   ...endpoints,
   catalog: JSON.stringify(models),
   close: () => {},
 });
 
 const startTlsStandIns = async (
-  { endpoints, models }: LocalRouter,
+  { endpoints, models }: DynamoRouter,
   folder: string,
 ): Promise<StandIns> => {
   const certificate = createCertificate(['localhost']);
@@ -93,7 +93,7 @@ const startTlsStandIns = async (
   };
 };
 
-const eventOf = ({ key, models }: LocalRouter) => ({
+const eventOf = ({ key, models }: DynamoRouter) => ({
   version: '2.0',
   rawPath: '/v1/chat/completions',
   rawQueryString: '',
@@ -107,18 +107,18 @@ const eventOf = ({ key, models }: LocalRouter) => ({
   isBase64Encoded: false,
 });
 
-type Runs = { router: LocalRouter; standIns: StandIns };
+type Runs = { router: DynamoRouter; standIns: StandIns };
 
 const runOnce = async (file: string, { router, standIns }: Runs): Promise<Sample> => {
   const own = {
     STAGE: 'bench',
     MAX_SERIES: '60',
     CORS_ORIGINS: '',
-    KEYS_TABLE: 'local-keys',
-    PLANS_TABLE: 'local-plans',
-    METERS_TABLE: 'local-meters',
-    RECORDS_TABLE: 'local-records',
-    HISTORY_TABLE: 'local-history',
+    KEYS_TABLE: 'keys',
+    PLANS_TABLE: 'plans',
+    METERS_TABLE: 'meters',
+    RECORDS_TABLE: 'records',
+    HISTORY_TABLE: 'history',
     RECORD_DAYS: '35',
     TRACEPARENT: 'keep',
     UPSTREAM_SECRET: 'local-upstreams',
@@ -192,7 +192,7 @@ const print = (builds: Build[]) => {
 };
 
 // As many requests as the runs send within a minute.
-const router = await startLocal({ plan: { rpm: 1_000_000 } });
+const router = await startOnDynamo({ plan: { rpm: 1_000_000 } });
 const outdir = mkdtempSync(join(tmpdir(), 'cold-'));
 const standIns = isTls ? await startTlsStandIns(router, outdir) : plainStandIns(router);
 try {

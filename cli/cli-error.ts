@@ -1,3 +1,5 @@
+import { PROGRAM } from '#program';
+
 /** 1: the service rejected the request or failed; 2: invalid command, no request was sent. */
 export type ExitCode = 1 | 2;
 
@@ -14,7 +16,7 @@ export class CliError extends Error {
 
 /** Returns an error for an invalid command line: exit code 2, with a pointer to --help. */
 export const usageError = (message: string, options: { cause?: unknown } = {}): CliError =>
-  new CliError(2, `${message}\nRun npm run admin -- --help for the list of commands.`, options);
+  new CliError(2, `${message}\nRun ${PROGRAM.admin} --help for the list of commands.`, options);
 
 export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);

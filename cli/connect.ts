@@ -3,14 +3,15 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import * as z from 'zod';
+import { PROGRAM } from '#program';
 import { CliError, messageOf } from './cli-error.ts';
 import { CLIENTS, type Configuration, type Connection, KEY, shellWord } from './clients.ts';
 
-const USAGE = `Usage: npm run connect -- CLIENT [options]
+const USAGE = `Usage: ${PROGRAM.connect} CLIENT [options]
 
 Prints the configuration of a client: ${Object.keys(CLIENTS).join(', ')}.
 
-  --url URL      base address of the router (default: http://127.0.0.1:8787, the address of npm start)
+  --url URL      base address of the router (default: http://127.0.0.1:8787, that of ${PROGRAM.start})
   --model ID     a model of the router (default: the first that the key may use)
   --write        write the client's file, unless there is one
   --folder DIR   folder of the project, for files that belong to one (default: .)
@@ -45,9 +46,13 @@ const fetchModels = async (url: string, key: string) => {
   const response = await fetch(`${url}/v1/models`, {
     headers: { authorization: `Bearer ${key}` },
   }).catch((cause: unknown) => {
-    throw new CliError(1, `No router responds at ${url}. Is \`npm start\` running? Use --url.`, {
-      cause,
-    });
+    throw new CliError(
+      1,
+      `No router responds at ${url}. Is \`${PROGRAM.start}\` running? Use --url.`,
+      {
+        cause,
+      },
+    );
   });
   if (response.status === 401) throw new CliError(1, `The key in ${KEY} is invalid.`);
   if (!response.ok) throw new CliError(1, `The router responded with ${response.status}.`);

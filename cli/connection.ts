@@ -1,4 +1,5 @@
-import { type AdminClient, createAdminClient } from './admin-client.ts';
+import { PROGRAM } from '#program';
+import { type AdminClient, createAdminClient, type Sign } from './admin-client.ts';
 import type { Check } from './check.ts';
 import { usageError } from './cli-error.ts';
 import type { Options } from './read-arguments.ts';
@@ -15,7 +16,9 @@ export type Connection = {
 export type Env = Record<string, string | undefined>;
 
 const LOCAL_URL = 'http://127.0.0.1:8787';
-const START_HINT = '\nIs `npm start` running? Use --url or --stack to connect elsewhere.';
+const START_HINT = `\nIs \`${PROGRAM.start}\` running? Use --url or --stack to connect elsewhere.`;
+/** Names the operator of a router that listens beyond the loopback address (local/options.ts). */
+const ADMIN_SECRET = 'MODEL_ROUTER_ADMIN_SECRET';
 const LOOPBACK = /^(?:127\.0\.0\.1|localhost|\[::1\])$/;
 
 const noQuotas = async (): Promise<Check[]> => [];
@@ -35,8 +38,13 @@ const addressesIn = (outputs: Record<string, string>): Record<string, string> =>
     ),
   );
 
-const connectTo = async (baseUrl: string, { url, region, profile }: Options) => {
+const connectTo = async (baseUrl: string, { url, region, profile }: Options, env: Env) => {
   const addresses = { router: baseUrl };
+  const { [ADMIN_SECRET]: secret } = env;
+  if (secret) {
+    const sign: Sign = async ({ headers }) => ({ ...headers, authorization: `Bearer ${secret}` });
+    return { send: createAdminClient({ baseUrl, sign }), addresses, checkQuotas: noQuotas };
+  }
   if (LOOPBACK.test(new URL(baseUrl).hostname)) {
     const hint = url === undefined ? { hint: START_HINT } : {};
     return { send: createAdminClient({ baseUrl, ...hint }), addresses, checkQuotas: noQuotas };
@@ -79,5 +87,5 @@ export const connect = async (options: Options, env: Env): Promise<Connection> =
   if (stack !== undefined) return connectToStack(stack, options, env);
   const baseUrl = url ?? LOCAL_URL;
   if (!URL.canParse(baseUrl)) throw usageError(`--url must be a URL (got '${baseUrl}').`);
-  return connectTo(baseUrl, options);
+  return connectTo(baseUrl, options, env);
 };

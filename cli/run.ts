@@ -1,3 +1,4 @@
+import { PROGRAM } from '#program';
 import type { AdminClient, AdminRequest } from './admin-client.ts';
 import { CliError, usageError } from './cli-error.ts';
 import type { Command, CommandInput } from './command.ts';
@@ -14,7 +15,7 @@ export type Io = {
   env: Env;
 };
 
-const USAGE = `Usage: npm run admin -- <resource> <verb> [options]
+const USAGE = `Usage: ${PROGRAM.admin} <resource> <verb> [options]
 
   projects list
   projects create ID [--name TEXT] [--allow-plan ID]... [--max-keys N]
@@ -67,10 +68,11 @@ The default verb is list. WHEN is 12h, 90d, a day or a time like 2027-01-31T00:0
 count back from now.
 
 Connection:
-  --url URL        URL of the router (default: http://127.0.0.1:8787, the address of npm start)
+  --url URL        URL of the router (default: http://127.0.0.1:8787, that of ${PROGRAM.start})
   --stack NAME     a deployed stack, e.g. model-router-prod; the URL is read from its outputs
   --region NAME, --profile NAME   override the AWS variables and configuration files
-Requests are signed with your AWS credentials, except to a loopback address.
+Requests are signed with your AWS credentials, except to a loopback address. With MODEL_ROUTER_ADMIN_SECRET in the
+environment they carry that secret instead, as a router started with --host requires.
 
 Output and confirmation:
   --json           print the response as JSON

@@ -1,3 +1,5 @@
+import { PROGRAM } from '#program';
+
 type Address = { baseUrl: string; key: string; model: string };
 
 /** Single-quotes a text for the shell. A model id may contain quotes. */
@@ -55,7 +57,7 @@ const claudeCode = ({ baseUrl, key, model }: Address): string => {
 };
 
 const adminCommand = ({ baseUrl }: Address): string =>
-  `npm run -s admin -- usage --project local --url ${baseUrl}`;
+  `${PROGRAM.admin} usage --project local --url ${baseUrl}`;
 
 const section = (title: string, text: string): string => `# ${title}\n${text}`;
 
@@ -77,7 +79,7 @@ export const banner = ({
     section('Messages, streamed', messagesCurl(address)),
     section('OpenAI SDK', openai(address)),
     section('Anthropic SDK', anthropic(address)),
-    section('Keys and usage (npm run admin -- --help)', adminCommand(address)),
+    section(`Keys and usage (${PROGRAM.admin} --help)`, adminCommand(address)),
     section('Claude Code', claudeCode(address)),
   ].join('\n\n');
 };

@@ -1,67 +1,68 @@
-import { createBucket } from '../lambdas/aws/bucket.ts';
+import type { BodyStore } from '../lambdas/stores/answer-store.ts';
 import type { DynamoClient } from '../lambdas/stores/dynamo/dynamo-client.ts';
 import { createDynamoProjectStore } from '../lambdas/stores/dynamo/project-store.ts';
-import { createDocumentClient, createSdkClient } from '../lambdas/stores/dynamo/sdk-client.ts';
 import { createDynamoStores, type Stores } from '../lambdas/stores/dynamo/stores.ts';
 import type { ProjectStore } from '../lambdas/stores/project-store.ts';
-import { createBucketBodies } from '../lambdas/stores/s3/body-store.ts';
-import { systemClock } from '../lambdas/support/clock.ts';
-import { startEmbeddedBucket } from './embedded-bucket.ts';
-import { startEmbeddedDynamo } from './embedded-dynamo.ts';
-import { createLocalDynamoClient, LOCAL_AWS } from './local-aws.ts';
+import { type Clock, DAY_MS } from '../lambdas/support/clock.ts';
+import { PARTITION_KEY, TABLES, type TableName, TTL_ATTRIBUTE } from '../lambdas/tables.ts';
+import { createDatabaseClient } from './database/database-client.ts';
+import type { ItemDatabase } from './database/item-database.ts';
+import { createMemoryDatabase } from './database/memory.ts';
 
 type AllStores = Stores & { projects: ProjectStore };
 
 export type LocalStores = {
   /** On the router's client. */
   parts: AllStores;
-  /** On the admin function's client, which is AWS's SDK. */
+  /** On the admin function's client. */
   adminParts: AllStores;
-  endpoint: string;
   close(): Promise<void>;
 };
 
-/**
- * Database, router, upstream and often the caller share one process here. With the 1 s timeout used
- * on AWS, 196 of 200 parallel requests timed out while waiting for the event loop.
- */
-const TIMEOUT_MS = 30_000;
+export const TABLE_NAMES = Object.fromEntries(TABLES.map((name) => [name, name])) as Record<
+  TableName,
+  string
+>;
 
-/** The DynamoDB stores that run on AWS, connected to the embedded DynamoDB and S3. */
-export const startLocalStores = async (): Promise<LocalStores> => {
-  const [{ endpoint, tableNames, close }, objects] = await Promise.all([
-    startEmbeddedDynamo(),
-    startEmbeddedBucket(),
-  ]);
-  const client = createLocalDynamoClient(endpoint, TIMEOUT_MS);
-  const bucket = createBucket({
-    ...LOCAL_AWS,
-    endpoint: objects.endpoint,
-    clock: systemClock,
-    bucketName: 'local-answers',
-    timeouts: { connectMs: TIMEOUT_MS, requestMs: TIMEOUT_MS },
-  });
-  const bodies = createBucketBodies(bucket);
-  const requestHandler = { connectionTimeout: TIMEOUT_MS, requestTimeout: TIMEOUT_MS };
-  const adminClient = createSdkClient(
-    createDocumentClient({ ...LOCAL_AWS, endpoint, requestHandler }),
-    systemClock,
-  );
-  const storesOn = (on: DynamoClient): AllStores => ({
-    ...createDynamoStores({ client: on, tableNames, bodies }),
-    projects: createDynamoProjectStore({ client: on, tableName: tableNames.projects }),
-  });
-  const parts = storesOn(client);
+/** All stores on the tables of one client. */
+export const storesOn = (client: DynamoClient, bodies: BodyStore): AllStores => ({
+  ...createDynamoStores({ client, tableNames: TABLE_NAMES, bodies }),
+  projects: createDynamoProjectStore({ client, tableName: TABLE_NAMES.projects }),
+});
+
+const BODIES = 'bodies';
+/** Of responses, which are kept for a day at most. */
+const BODY_LIFE_MS = 2 * DAY_MS;
+
+/** Bodies above the size of a DynamoDB item, in the database: its items have no largest size. */
+const createBodies = (database: ItemDatabase, clock: Clock): BodyStore => ({
+  put: async (name, body) => {
+    const item = {
+      [PARTITION_KEY]: name,
+      content: Buffer.from(body).toString('base64'),
+      [TTL_ATTRIBUTE]: Math.ceil((clock.now() + BODY_LIFE_MS) / 1_000),
+    };
+    await database.change(BODIES, { partition: name, sort: '' }, () => item);
+  },
+  get: async (name) => {
+    const item = await database.read(BODIES, { partition: name, sort: '' });
+    return item && Buffer.from(String(item.content), 'base64');
+  },
+});
+
+/** The stores that run on AWS, on a database of this process. */
+export const openStores = (
+  clock: Clock,
+  database: ItemDatabase = createMemoryDatabase(),
+): LocalStores => {
+  const client = createDatabaseClient(database, clock);
+  const parts = storesOn(client, createBodies(database, clock));
   return {
     parts,
-    // The SDK takes twice the CPU of a call, and a fold reads all records.
-    adminParts: { ...storesOn(adminClient), records: parts.records },
-    endpoint,
+    adminParts: parts,
     close: async () => {
-      await Promise.all([close(), objects.close()]);
-      bucket.destroy();
       client.destroy();
-      adminClient.destroy();
+      await database.close();
     },
   };
 };

@@ -13,12 +13,18 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
  * Whether a web page of another site sent the request, or one whose host name leads to this computer (DNS
  * rebinding). A browser sends the name in `host`, and `origin` or `sec-fetch-site`, which no page can change.
  */
-export const isForeign = (headers: Headers): boolean => {
-  const { host, origin, 'sec-fetch-site': site = 'none' } = headers;
-  const isOwnOrigin = origin === undefined || origin === `http://${host}`;
-  return (
-    !LOOPBACK_HOST.test(String(host)) || !isOwnOrigin || !/^(?:none|same-origin)$/.test(`${site}`)
-  );
+export const isForeign = (headers: Headers): boolean =>
+  !LOOPBACK_HOST.test(String(headers.host)) || isOtherSite(headers);
+
+/** Whether a web page of another site sent the request, as the browser says. */
+export const isOtherSite = ({
+  host,
+  origin,
+  'sec-fetch-site': site = 'none',
+}: Headers): boolean => {
+  const isOwnOrigin =
+    origin === undefined || String(origin).replace(/^https?:/, '') === `//${host}`;
+  return !isOwnOrigin || !/^(?:none|same-origin)$/.test(`${site}`);
 };
 
 /** The embedded services have no page, so that every origin is another site's. */

@@ -1,6 +1,11 @@
+import { PROGRAM } from '#program';
 import type { LogFields } from '../lambdas/log-events.ts';
+import { systemClock, withTimeout } from '../lambdas/support/clock.ts';
 import type { Log } from '../lambdas/support/log.ts';
 import { banner } from './banner.ts';
+import { openFolder } from './database/folder.ts';
+import { DatabaseError } from './database/item-database.ts';
+import { openStores } from './local-stores.ts';
 import { type CliOptions, readOptions, USAGE } from './options.ts';
 import { readOwnCatalog } from './own-catalog.ts';
 import { type LocalRouter, startLocal } from './start.ts';
@@ -8,8 +13,11 @@ import { UsageError } from './usage-error.ts';
 
 /** Ctrl-C ends the process within this time even if closing hangs. Milliseconds. */
 const CLOSE_LIMIT_MS = 2_000;
+/** SIGTERM lets streams go on for so long; orchestrators send SIGKILL after 30 s. Milliseconds. */
+const DRAIN_LIMIT_MS = 25_000;
 
 const print = (text: string) => process.stdout.write(`${text}\n`);
+const printError = (text: string) => process.stderr.write(`${text}\n`);
 
 /** A generation has an outcome, and an error class if it failed; its id is the argument of `requests`. */
 const requestLine = ({ method, route, status, ms, ...fields }: LogFields): string =>
@@ -27,32 +35,43 @@ const requestLine = ({ method, route, status, ms, ...fields }: LogFields): strin
     .join(' ');
 
 /** A log for a terminal: one short line per request; warnings and errors with all their fields. */
-const createTerminalLog = (write: (line: string) => void): Log => {
-  const writeFields: Log['warn'] = (event, fields) => write(`${event} ${JSON.stringify(fields)}\n`);
+const createTerminalLog = (): Log => {
+  const writeFields: Log['warn'] = (event, fields) =>
+    printError(`${event} ${JSON.stringify(fields)}`);
   return {
     info: (event, fields) => {
-      if (event === 'request') write(`${requestLine(fields)}\n`);
+      if (event === 'request') printError(requestLine(fields));
     },
     warn: writeFields,
     error: writeFields,
   };
 };
 
+/** Prints a message of the database once until another one comes. */
+const createOnFailure = () => {
+  let last: string | undefined;
+  return (message: string) => {
+    if (message !== last) printError(message);
+    last = message;
+  };
+};
+
 const isPortInUse = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
 
-/** @throws UsageError if the port is in use, or the user's catalog or secrets are invalid */
-const start = async ({ ownFiles, port, delayMs }: CliOptions): Promise<LocalRouter> => {
-  const log = createTerminalLog((line) => process.stderr.write(line));
+/** @throws UsageError if the port is in use, or the user's catalog or secrets are invalid; DatabaseError */
+const start = async (options: CliOptions): Promise<LocalRouter> => {
+  const { ownFiles, host, port, delayMs, adminSecret, data } = options;
+  const log = createTerminalLog();
   const files = ownFiles ? await readOwnCatalog(ownFiles) : {};
+  const database = data && (await openFolder({ folder: data, onFailure: createOnFailure() }));
+  const stores = database ? { stores: openStores(systemClock, database) } : {};
   try {
-    return await startLocal({ ...files, port, delayMs, log });
+    return await startLocal({ ...files, ...stores, host, port, adminSecret, delayMs, log });
   } catch (error) {
     if (!isPortInUse(error)) throw error;
-    throw new UsageError(
-      `Port ${port} is already in use. Choose another: PORT=${port + 1} npm start`,
-      { cause: error },
-    );
+    const next = `Choose another: ${PROGRAM.start} --port ${port + 1}`;
+    throw new UsageError(`Port ${port} is already in use. ${next}`, { cause: error });
   }
 };
 
@@ -61,16 +80,18 @@ const closeOnSignal = (router: LocalRouter) => {
     setTimeout(() => process.exit(0), CLOSE_LIMIT_MS).unref();
     router.close().finally(() => process.exit(0));
   };
-  // The terminal signals the whole process group and npm forwards the signal: it may arrive twice.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, close);
-  }
+  // The terminal signals the whole process group and npm forwards the signal: both may arrive twice.
+  process.on('SIGINT', close);
+  process.once('SIGTERM', () => {
+    process.on('SIGTERM', () => undefined);
+    withTimeout(systemClock, DRAIN_LIMIT_MS, router.drain()).finally(close);
+  });
 };
 
 const run = async (): Promise<void> => {
   const options = readOptions(process.argv.slice(2), process.env);
-  if (options.help) {
-    print(USAGE);
+  if (options.help || options.version) {
+    print(options.help ? USAGE : PROGRAM.version);
     return;
   }
   const router = await start(options);
@@ -82,6 +103,6 @@ const run = async (): Promise<void> => {
 
 run().catch((error: unknown) => {
   process.exitCode = 1;
-  if (!(error instanceof UsageError)) throw error;
-  process.stderr.write(`${error.message}\n`);
+  if (!(error instanceof UsageError || error instanceof DatabaseError)) throw error;
+  printError(error.message);
 });

@@ -1,30 +1,54 @@
 import { parseArgs } from 'node:util';
+import { PROGRAM } from '#program';
 import { UsageError } from './usage-error.ts';
 
-export const USAGE = `Usage: npm start -- [options]
+/** Environment variable with the secret of the operator of a router that other machines reach. */
+const ADMIN_SECRET = 'MODEL_ROUTER_ADMIN_SECRET';
 
-  --port N         port on the loopback address (default: PORT, or 8787; 0: any free one)
+const COMMANDS = `
+Commands:
+  ${PROGRAM.start} [options]          starts the router
+  ${PROGRAM.admin} ...          projects, plans, keys, usage, requests; --help lists them
+  ${PROGRAM.connect} CLIENT       prints the configuration of a client
+  ${PROGRAM.start} deploy [options]   deploys it to AWS with CDK, from a checkout
+`;
+
+export const USAGE = `Usage: ${PROGRAM.start} [options]
+${PROGRAM.isPacked ? COMMANDS : ''}
+  --port N         port (default: PORT, or 8787; 0: any free one)
+  --host ADDRESS   address to listen on (default: the loopback address 127.0.0.1). Another one requires an
+                   admin secret of 16 characters or more in ${ADMIN_SECRET}
+  --data DIR       keep keys, plans, counters, records and kept responses in this folder
   --catalog FILE   your models and upstreams
   --secrets FILE   JSON object: credentials by the names that the catalog uses
   --delay MS       delay of the embedded upstream before every word (default: 15)
   --json           print one line {"baseUrl","key"} when ready, and nothing else
+  --version        print the version
   --help           print this help`;
 
 export type CliOptions = {
   port: number;
+  /** An address other than loopback comes with the secret of its operator. */
+  host: string;
+  adminSecret: string | undefined;
+  /** Folder of the data; without it none is kept. */
+  data: string | undefined;
   delayMs: number;
   json: boolean;
   help: boolean;
+  version: boolean;
   /** Paths of the user's catalog and of the credentials that it names. */
   ownFiles: { catalog: string; secrets?: string | undefined } | undefined;
 };
 
 const DEFAULT_PORT = '8787';
+const DEFAULT_HOST = '127.0.0.1';
 /** Slow enough to see the words stream in. */
 const DEFAULT_DELAY_MS = '15';
 
 const MAX_PORT = 65_535;
 const MAX_DELAY_MS = 10_000;
+const MIN_SECRET_LENGTH = 16;
 
 const readNumber = (text: string, name: string, max: number): number => {
   if (/^\d+$/.test(text) && Number(text) <= max) return Number(text);
@@ -37,10 +61,13 @@ const parse = (args: string[]) => {
       args,
       options: {
         port: { type: 'string' },
+        host: { type: 'string', default: DEFAULT_HOST },
+        data: { type: 'string' },
         catalog: { type: 'string' },
         secrets: { type: 'string' },
         delay: { type: 'string', default: DEFAULT_DELAY_MS },
         json: { type: 'boolean', default: false },
+        version: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
     }).values;
@@ -57,17 +84,37 @@ const readOwnFiles = ({ catalog, secrets }: { catalog?: string; secrets?: string
   throw new UsageError('--secrets requires --catalog.');
 };
 
-/** @throws UsageError for an unknown option, a value out of range, or secrets without a catalog */
-export const readOptions = (args: string[], env: { PORT?: string | undefined }): CliOptions => {
-  const { port, delay, json, help, ...files } = parse(args);
+const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost|::1)$/;
+
+/** Undefined for a loopback address: whoever reaches it is the operator. */
+const readSecret = (host: string, secret: string | undefined): string | undefined => {
+  if (secret && secret.length >= MIN_SECRET_LENGTH) return secret;
+  if (secret)
+    throw new UsageError(`${ADMIN_SECRET} must have ${MIN_SECRET_LENGTH} characters or more.`);
+  if (LOOPBACK.test(host)) return undefined;
+  throw new UsageError(
+    `Other machines reach ${host}: set ${ADMIN_SECRET} to a secret of ${MIN_SECRET_LENGTH} characters or more, which the console and the admin API then require.`,
+  );
+};
+
+type Env = { PORT?: string | undefined; [ADMIN_SECRET]?: string | undefined };
+
+/** @throws UsageError for an unknown option, a value out of range, secrets without a catalog, or an address without a secret */
+export const readOptions = (args: string[], env: Env): CliOptions => {
+  const { port, host, data, delay, json, help, version, ...files } = parse(args);
+  if (data === '') throw new UsageError('--data must name a folder.');
   return {
     port:
       port === undefined
         ? readNumber(env.PORT || DEFAULT_PORT, 'PORT', MAX_PORT)
         : readNumber(port, '--port', MAX_PORT),
+    host,
+    adminSecret: help || version ? undefined : readSecret(host, env[ADMIN_SECRET]),
+    data,
     delayMs: readNumber(delay, '--delay', MAX_DELAY_MS),
     json,
     help,
+    version,
     ownFiles: readOwnFiles(files),
   };
 };

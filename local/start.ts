@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { bundleConsole } from '../console/bundle.ts';
+import { bundleConsole } from '#console';
 import type { ConsoleFiles, ConsoleParts } from '../lambdas/admin/console.ts';
 import type { Members } from '../lambdas/admin/members.ts';
 import type { AwsIdentity } from '../lambdas/aws/sign.ts';
@@ -34,14 +34,18 @@ import {
   watchRecords,
 } from './fresh-history.ts';
 import { deliveredEvent } from './function-url-event.ts';
-import { createIdentifyLocal, isAdminPath, rejectForeign } from './identify-local.ts';
+import { createLocalAccess, isAdminPath } from './identify-local.ts';
 import { atEmbeddedUpstream, localCredentials } from './local-catalog.ts';
-import { startLocalStores } from './local-stores.ts';
+import { type LocalStores, openStores } from './local-stores.ts';
 import { createLocalSecrets, UPSTREAM_SECRET } from './local-upstream.ts';
 
 export type LocalOptions = {
   /** Default 0: any free port. */
   port?: number;
+  /** Default: the loopback address. */
+  host?: string;
+  /** What the operator has to send. Default: nothing, as everyone who reaches the loopback address is the operator. */
+  adminSecret?: string | undefined;
   /** Default: the shipped catalog. */
   catalog?: Model[];
   /**
@@ -57,6 +61,11 @@ export type LocalOptions = {
   clock?: Clock;
   /** Delay of the embedded upstream before every message, in milliseconds. */
   delayMs?: number;
+  /**
+   * Closed with the router.
+   * @default stores in memory
+   */
+  stores?: LocalStores;
   /** Members of the console. Default: none, since the loopback address needs no sign-in. */
   members?: Members;
   /** Overrides of the first key's plan: 600 requests per minute, 100,000 per month. */
@@ -65,7 +74,7 @@ export type LocalOptions = {
 
 export type LocalRouter = {
   baseUrl: string;
-  /** An API key of the project `local`. */
+  /** An API key of the project `local`; empty if the stores were used before, since no key can be read from them. */
   key: string;
   models: Model[];
   /** Creates another key with a separate plan and separate counters. */
@@ -73,7 +82,9 @@ export type LocalRouter = {
   /** Calls that the embedded upstream recorded, and the faults it injects. */
   upstreams: UpstreamControl;
   /** Addresses of the local AWS services, for AWS clients. */
-  endpoints: { dynamo: string; secrets: string };
+  endpoints: { secrets: string };
+  /** Accepts nothing new and waits for the responses in flight. */
+  drain(): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -146,13 +157,12 @@ const createLocalConsole = (token: string): ConsoleParts => {
 const ignore = () => {};
 const NO_LOG: Log = { info: ignore, warn: ignore, error: ignore };
 
-/** Starts the router that runs on AWS, with the same stores and clients, on local services. */
+/** Starts the router that runs on AWS, with the same stores, on local services. */
 export const startLocal = async (options: LocalOptions = {}): Promise<LocalRouter> => {
-  const { clock = systemClock, log = NO_LOG } = options;
+  const { clock = systemClock, log = NO_LOG, stores = openStores(systemClock) } = options;
   const catalog = options.catalog ?? parseModels(defaultModels);
   const credentials = options.secrets ?? localCredentials(catalog);
-  const [stores, secrets, embedded] = await Promise.all([
-    startLocalStores(),
+  const [secrets, embedded] = await Promise.all([
     startEmbeddedSecrets({ [UPSTREAM_SECRET]: JSON.stringify(credentials) }),
     startEmbeddedUpstream({
       credentials: new Set(Object.values(credentials)),
@@ -185,13 +195,14 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
     randomBytes,
   });
   const token = randomBytes(24).toString('base64url');
+  const access = createLocalAccess(token, options.adminSecret);
   const admin = createAdmin({
     models,
     ...stores.adminParts,
     history,
     secrets: credentialStore,
     upstream,
-    identify: createIdentifyLocal(token),
+    identify: access.identify,
     members: options.members,
     console: createLocalConsole(token),
     settledUntil: inFlight.settledUntil,
@@ -205,16 +216,20 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
   const services = [embedded, stores, secrets];
   const closeServices = () => Promise.all(services.map(({ close }) => close()));
   try {
-    await stores.parts.projects.createProject({ id: 'local', createdAt: clock.now() });
-    const key = await createKey({ plan: { id: 'local', ...options.plan } });
+    const isNew = await stores.parts.projects.createProject({
+      id: 'local',
+      createdAt: clock.now(),
+    });
+    const key = isNew ? await createKey({ plan: { id: 'local', ...options.plan } }) : '';
     const handler = withAdmin({ router, admin, inFlight, fresh });
     const port = options.port ?? 0;
     const acceptsBody = createAcceptsBodyOfBoth(authenticate);
     const server = await startServer({
       handler,
       port,
+      ...(options.host !== undefined && { host: options.host }),
       toEvent: deliveredEvent,
-      reject: rejectForeign,
+      reject: access.reject,
       acceptsBody,
       clock,
       randomBytes,
@@ -225,7 +240,8 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
       models,
       createKey,
       upstreams: embedded.control,
-      endpoints: { dynamo: stores.endpoint, secrets: secrets.endpoint },
+      endpoints: { secrets: secrets.endpoint },
+      drain: server.drain,
       close: async () => {
         await server.close();
         await fresh.close();

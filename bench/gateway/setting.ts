@@ -11,11 +11,11 @@ import { MODELS } from './cases.ts';
 import { start } from './processes.ts';
 
 const TABLES = {
-  keys: 'local-keys',
-  plans: 'local-plans',
-  meters: 'local-meters',
-  records: 'local-records',
-  history: 'local-history',
+  keys: 'keys',
+  plans: 'plans',
+  meters: 'meters',
+  records: 'records',
+  history: 'history',
 };
 
 export type Store = { dynamo: string; secrets: string };

@@ -3,7 +3,7 @@ import type { DynamoClient } from '../../lambdas/stores/dynamo/dynamo-client.ts'
 import { createDynamoRecordStore } from '../../lambdas/stores/dynamo/record-store.ts';
 import { DAY_MS, HOUR_MS } from '../../lambdas/support/clock.ts';
 import { firstRequestIdAt } from '../../lambdas/support/ids.ts';
-import { startLocalStores } from '../../local/local-stores.ts';
+import { startDynamoStores } from '../../test/support/dynamo-stores.ts';
 import { createManualClock } from '../../test/support/manual-clock.ts';
 import { recordAt } from './seed.ts';
 
@@ -86,7 +86,7 @@ const createMadeRecords = (count: number, now: () => number) => {
 
 /** Runs the history every hour of a day with `count` records, and once more to close it; prints what each run reads. */
 export const foldOf = async (count: number): Promise<void> => {
-  const stores = await startLocalStores();
+  const stores = await startDynamoStores();
   const clock = createManualClock(MIDNIGHT);
   const made = createMadeRecords(count, clock.now);
   const { parts } = stores;

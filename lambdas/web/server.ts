@@ -193,7 +193,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : options.port;
   return {
-    url: `http://${host}:${port}`,
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
     drain,
     close: () => closeServer(server),
   };

@@ -54,10 +54,10 @@ test('a fault in any call to a table or to Secrets Manager ends each request in 
   expect([...kinds]).toEqual(
     expect.arrayContaining([
       'GetSecretValue',
-      'GetItem local-keys',
-      'GetItem local-plans',
-      'GetItem local-meters',
-      'UpdateItem local-meters',
+      'GetItem keys',
+      'GetItem plans',
+      'GetItem meters',
+      'UpdateItem meters',
     ]),
   );
   const chosen = runsAll ? cells : sampleOf(shuffle(cells));

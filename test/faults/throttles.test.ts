@@ -41,7 +41,7 @@ const throttleFirstAttempts = ({ environment }: Bench): Set<string> => {
     if (isReservation(call)) return 'none';
     if (waiting.delete(call.body)) return 'none';
     waiting.add(call.body);
-    throttled.add(`${call.operation} ${call.table.replace('local-', '')}`);
+    throttled.add(`${call.operation} ${call.table}`);
     return 'throttled';
   });
   return throttled;

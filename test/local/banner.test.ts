@@ -33,7 +33,7 @@ describe('the banner', () => {
   });
 
   test('the pasted admin command prints the key and its usage', async () => {
-    const command = pasted('Keys and usage (npm run admin -- --help)');
+    const command = pasted('Keys and usage (npm run -s admin -- --help)');
     const { stdout } = await run('sh', ['-c', command], { cwd: root });
     expect(stdout).toMatch(/^ID .* USED .*\nkey_\w+ .* active /);
   });

@@ -28,28 +28,41 @@ const failedStart = async (child: ReturnType<typeof start>) => {
   return { stderr, stdout, ...end };
 };
 
-test.each(['SIGINT', 'SIGTERM'] as const)(
-  '--json prints one line, and %s ends the router with exit code 0 while a stream is open',
-  async (signal) => {
-    const child = start(['--json', '--delay', '100']);
-    const { baseUrl, key, lines } = await untilReady(child);
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-    const models = await fetch(`${baseUrl}/v1/models`, { headers });
-    expect(models.status).toBe(200);
-    const response = await fetch(`${baseUrl}/v1/chat/completions`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify({ model: 'aurora/scribe-1', stream: true, messages: ENDLESS }),
-    });
-    const stream = response.text();
-    const ended = ending(child);
-    child.kill(signal);
-    const closed = expect(stream).rejects.toThrow();
-    expect(await ended).toEqual({ code: 0, signal: null });
-    await closed;
-    expect(lines).toHaveLength(1);
-  },
-);
+type Ready = { baseUrl: string; key: string };
+
+/** The response of a stream that has begun. */
+const openStream = ({ baseUrl, key }: Ready, messages: object[]) =>
+  fetch(`${baseUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'aurora/scribe-1', stream: true, messages }),
+  });
+
+test('--json prints one line, and SIGINT ends the router with exit code 0 while a stream is open', async () => {
+  const child = start(['--json', '--delay', '100']);
+  const router = await untilReady(child);
+  const stream = (await openStream(router, ENDLESS)).text();
+  const ended = ending(child);
+  child.kill('SIGINT');
+  const closed = expect(stream).rejects.toThrow();
+  expect(await ended).toEqual({ code: 0, signal: null });
+  await closed;
+  expect(router.lines).toHaveLength(1);
+});
+
+test('SIGTERM lets a stream end, accepts nothing new, and ends the router with exit code 0', async () => {
+  const child = start(['--json', '--delay', '100']);
+  const router = await untilReady(child);
+  const words = Array.from({ length: 12 }, (_, at) => `word${at}`).join(' ');
+  const response = await openStream(router, [{ role: 'user', content: `say ${words}` }]);
+  const ended = ending(child);
+  child.kill('SIGTERM');
+  const text = await response.text();
+  expect(text).toContain('word11');
+  expect(text).toContain('[DONE]');
+  await expect(fetch(`${router.baseUrl}/v1/models`)).rejects.toThrow();
+  expect(await ended).toEqual({ code: 0, signal: null });
+});
 
 test('the router prints commands to paste without --json', async () => {
   const child = start([]);

@@ -4,11 +4,8 @@ import { UsageError } from '../../local/usage-error.ts';
 
 test('the router listens on port 8787 with a delay of 15 ms by default', () => {
   expect(readOptions([], {})).toEqual({
-    port: 8787,
-    delayMs: 15,
-    json: false,
-    help: false,
-    own: undefined,
+    ...{ port: 8787, host: '127.0.0.1', delayMs: 15 },
+    ...{ json: false, help: false, version: false },
   });
 });
 
@@ -33,4 +30,16 @@ test('--secrets without --catalog is rejected', () => {
 
 test('an unknown option is rejected with the usage text', () => {
   expect(() => readOptions(['--nope'], {})).toThrow(/--nope[\s\S]*Usage: npm start/);
+});
+
+test('an address beyond loopback needs an admin secret of 16 characters, and loopback none', () => {
+  const args = ['--host', '0.0.0.0'];
+  expect(() => readOptions(args, {})).toThrow('set MODEL_ROUTER_ADMIN_SECRET');
+  const short = { MODEL_ROUTER_ADMIN_SECRET: 'x'.repeat(15) };
+  expect(() => readOptions(args, short)).toThrow('16 characters or more');
+  const secret = 'x'.repeat(16);
+  expect(readOptions(args, { MODEL_ROUTER_ADMIN_SECRET: secret }).adminSecret).toBe(secret);
+  for (const host of ['127.0.0.1', '127.0.0.2', 'localhost', '::1']) {
+    expect(readOptions(['--host', host], {}).adminSecret).toBeUndefined();
+  }
 });

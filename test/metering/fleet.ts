@@ -1,7 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { type LocalOptions, type LocalRouter, startLocal } from '../../local/start.ts';
+import type { LocalOptions, LocalRouter } from '../../local/start.ts';
+import { type DynamoRouter, startOnDynamo } from '../support/dynamo-stores.ts';
 import { watchLine } from '../support/leak-watch.ts';
 import { type LogLine, parseLine } from '../support/log-line.ts';
 import type { ServerMessage, ServerOrder } from './server-process.ts';
@@ -19,7 +20,7 @@ export type Fleet = {
   createKey: LocalRouter['createKey'];
   upstreams: LocalRouter['upstreams'];
   /** The router that the tables belong to; its clock is the machine's. */
-  home: Pick<LocalRouter, 'baseUrl' | 'endpoints'>;
+  home: Pick<DynamoRouter, 'baseUrl' | 'endpoints'>;
   /** `kill -9`, and a new process in its place. */
   replace(index: number): Promise<void>;
   close(): Promise<void>;
@@ -69,7 +70,7 @@ export const startFleet = async ({
   /** In place of the test models on the embedded upstream. */
   local?: LocalOptions;
 }): Promise<Fleet> => {
-  const home = await startLocal(local);
+  const home = await startOnDynamo(local);
   const lines: Fleet['lines'] = [];
   let current = now;
   const startAt = async (skew: number, server: number) => {

@@ -53,7 +53,7 @@ const holdReads = () => {
   const outcome = Promise.withResolvers<Trouble>();
   let held = 0;
   router.proxy.decide(({ table }) => {
-    if (table !== 'local-keys' && table !== 'local-plans') return 'none';
+    if (table !== 'keys' && table !== 'plans') return 'none';
     held += 1;
     return outcome.promise;
   });

@@ -9,7 +9,7 @@ const PATHS = ['/v1/chat/completions', '/v1/messages', '/v1/responses'];
 const WORDS = 'one two three four five six seven eight';
 /** Longer than a lease. */
 const LEASE_OVER_MS = 31_000;
-const METERS = 'local-meters';
+const METERS = 'meters';
 
 let lab: Awaited<ReturnType<typeof startKillLab>>;
 beforeAll(async () => {

@@ -32,7 +32,7 @@ const request = async (key: string, stream = false): Promise<number> => {
 };
 
 const nameOf = ({ operation, table }: TableCall): string =>
-  `${operation === 'UpdateItem' ? 'write' : 'read'} ${table.replace('local-', '')}`;
+  `${operation === 'UpdateItem' ? 'write' : 'read'} ${table}`;
 
 /** The calls after the first ones, sorted. */
 const callsAfter = (first: number): string[] =>

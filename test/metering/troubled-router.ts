@@ -10,6 +10,7 @@ import { startServer } from '../../lambdas/web/server.ts';
 import { createLocalDynamoClient } from '../../local/local-aws.ts';
 import { createLocalUpstream } from '../../local/local-upstream.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
+import { startOnDynamo } from '../support/dynamo-stores.ts';
 import { watchAnswers, watchLine } from '../support/leak-watch.ts';
 import { startWatched } from '../support/local.ts';
 import { type LogLine, parseLine } from '../support/log-line.ts';
@@ -28,7 +29,7 @@ export const startTroubledRouter = async ({
   now = systemClock.now,
   ...given
 }: TroubledOptions = {}) => {
-  const healthy = await startWatched({ catalog: testModels() });
+  const healthy = await startOnDynamo({ catalog: testModels() }, startWatched);
   const proxy = await startDynamoProxy(healthy.endpoints.dynamo);
   const client = createLocalDynamoClient(proxy.url, patience);
   const lines: LogLine[] = [];

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { testModels } from '../metering/test-models.ts';
+import { startOnDynamo } from '../support/dynamo-stores.ts';
 import { CANARIES } from '../support/leak-watch.ts';
-import { post, useRouter } from '../support/local.ts';
+import { post, startWatched, useStarted } from '../support/local.ts';
 import { runCli } from '../support/run-cli.ts';
 import { heldIn, scanTables } from '../support/scan-tables.ts';
 
@@ -19,7 +20,7 @@ const models = () => {
   ];
 };
 
-const router = useRouter({ catalog: models() });
+const router = useStarted(() => startOnDynamo({ catalog: models() }, startWatched));
 
 const Explained = z.looseObject({
   id: z.string(),

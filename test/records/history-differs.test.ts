@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createHistoryJob } from '../../lambdas/history/history-job.ts';
 import type { HistoryStore } from '../../lambdas/stores/history-store.ts';
 import { createLog } from '../../lambdas/support/log.ts';
-import { startLocalStores } from '../../local/local-stores.ts';
+import { startDynamoStores } from '../support/dynamo-stores.ts';
 import { type LogLine, parseLine } from '../support/log-line.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
@@ -12,7 +12,7 @@ const START = Date.parse('2026-11-04T00:25:00Z');
 /** A project whose meter counts units that no record shows, as after an outage of the records table. */
 const startProject = async (history: (store: HistoryStore) => HistoryStore = (store) => store) => {
   const clock = createManualClock(START);
-  const { parts, close } = await startLocalStores();
+  const { parts, close } = await startDynamoStores();
   onTestFinished(close);
   await parts.projects.createProject({ id: 'acme', createdAt: START });
   const lines: LogLine[] = [];

@@ -7,8 +7,9 @@ import type { Period } from '../../lambdas/stores/plan-store.ts';
 import type { RequestRecord } from '../../lambdas/stores/record-store.ts';
 import { dayOf, minuteOf } from '../../lambdas/support/clock.ts';
 import { newRequestId } from '../../lambdas/support/ids.ts';
-import { type LocalStores, startLocalStores } from '../../local/local-stores.ts';
+import type { LocalStores } from '../../local/local-stores.ts';
 import { createRandom, type Random } from '../simulation/random.ts';
+import { startDynamoStores } from '../support/dynamo-stores.ts';
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
 import { SEED } from '../support/seeds.ts';
 
@@ -23,7 +24,7 @@ const PERIODS: Period[] = ['hour', 'day', 'month'];
 
 let stores: LocalStores;
 beforeAll(async () => {
-  stores = await startLocalStores();
+  stores = await startDynamoStores();
 });
 afterAll(() => stores.close());
 

@@ -6,8 +6,9 @@ import type { RequestRecord } from '../../lambdas/stores/record-store.ts';
 import { dayOf } from '../../lambdas/support/clock.ts';
 import { rateLimited } from '../../lambdas/support/errors.ts';
 import { newRequestId, suffixOf } from '../../lambdas/support/ids.ts';
-import { type LocalStores, startLocalStores } from '../../local/local-stores.ts';
+import type { LocalStores } from '../../local/local-stores.ts';
 import { createRandom, type Random } from '../simulation/random.ts';
+import { startDynamoStores } from '../support/dynamo-stores.ts';
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
 import { SEED } from '../support/seeds.ts';
 
@@ -24,7 +25,7 @@ const MAX_SKEW = 5 * MINUTE;
 
 let stores: LocalStores;
 beforeAll(async () => {
-  stores = await startLocalStores();
+  stores = await startDynamoStores();
 });
 afterAll(() => stores.close());
 

@@ -21,7 +21,7 @@ const status = (code: number, of: 'first target' | 'both targets' = 'first targe
 const tableReset: Requests = { begin: table('reset', writeOfMeter) };
 const unknownKey: Requests = { asked: () => ({ key: 'wrong' }) };
 const lostRecord: Requests = {
-  begin: table('reset', (call) => call.table === 'local-records'),
+  begin: table('reset', (call) => call.table === 'records'),
   awaits: 'RecordsLost',
 };
 /** Its provider rejects it, and its unit cannot be given back. */

@@ -42,7 +42,7 @@ const range = (from = WATCHED): [number, number] => [from, START + UNTIL * HOUR]
 
 test('one outage of the records table is reported by one of 60 hourly runs: history-differs fires once and ends', async () => {
   const server = createServer(stage);
-  const lost = { begin: table('reset', (call) => call.table === 'local-records') };
+  const lost = { begin: table('reset', (call) => call.table === 'records') };
   const evening = 20 * HOUR;
   const requests = { count: 10, everyMs: MINUTE, from: evening };
   const failed = await server.serve({ ...lost, awaits: 'RecordsLost' }, requests);
@@ -58,7 +58,7 @@ test('one outage of the records table is reported by one of 60 hourly runs: hist
 
 const failingRuns = async (hours: number): Promise<DataPoint[]> => {
   const begins = START + 200 * HOUR;
-  table('reset', (call) => call.table === 'local-history')(stage, 0);
+  table('reset', (call) => call.table === 'history')(stage, 0);
   const failed = await runHourly(begins, hours);
   stage.proxy.decide(() => 'none');
   expect(failed).toEqual([]);

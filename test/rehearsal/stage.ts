@@ -10,6 +10,7 @@ import { functionUrl } from '../runtime/events.ts';
 import { bundleFor, environmentFor } from '../runtime/start-function.ts';
 import type { DataPoint } from '../support/alarm-states.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
+import { startOnDynamo } from '../support/dynamo-stores.ts';
 import { MODEL_ON, post, startWatched } from '../support/local.ts';
 import { pointsIn } from '../support/metrics.ts';
 import { type Result, startBundle } from './start-bundle.ts';
@@ -34,7 +35,7 @@ const createOtherKey = async (local: LocalRouter): Promise<string> => {
 
 /** The shipped bundles of the router and of the admin function on one set of tables that can fail. */
 export const startStage = async () => {
-  const local = await startWatched({ plan: { period: 'day' } });
+  const local = await startOnDynamo({ plan: { period: 'day' } }, startWatched);
   const proxy: DynamoProxy = await startDynamoProxy(local.endpoints.dynamo);
   const endpoints = { ...local.endpoints, dynamo: proxy.url };
   const shipped = {

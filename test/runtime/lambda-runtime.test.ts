@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type LocalRouter, startLocal } from '../../local/start.ts';
+import { type DynamoRouter, startOnDynamo } from '../support/dynamo-stores.ts';
 import { MODEL_ON } from '../support/local.ts';
 import { seriesIn } from '../support/metrics.ts';
 import { functionUrl, restApi } from './events.ts';
@@ -23,12 +23,12 @@ const doors = [
 ] as const;
 
 describe.skipIf(missing !== undefined)("the shipped bundle under AWS's runtime client", () => {
-  let local: LocalRouter;
+  let local: DynamoRouter;
   let shipped: ReturnType<typeof bundleFor>;
   let running: RunningFunction;
 
   beforeAll(async () => {
-    local = await startLocal();
+    local = await startOnDynamo();
     shipped = bundleFor(local);
     const { folder } = shipped;
     running = await startFunction({ client: entry, folder, endpoints: local.endpoints });

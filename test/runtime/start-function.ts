@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RouterEnv } from '../../lambdas/env.ts';
 import { type BundleOptions, bundle } from '../../lib/bundle/bundle.ts';
-import type { LocalRouter } from '../../local/start.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
+import type { DynamoRouter } from '../support/dynamo-stores.ts';
 import { watchAnswer, watchLine } from '../support/leak-watch.ts';
 import { type Invocation, type RuntimeApi, startRuntimeApi } from './runtime-api.ts';
 
@@ -15,7 +15,7 @@ const SHIM = fileURLToPath(new URL('native-client.cjs', import.meta.url));
 
 /** The shipped bundle, around a catalog whose targets are the embedded upstreams. */
 export const bundleFor = (
-  { models }: Pick<LocalRouter, 'models'>,
+  { models }: Pick<DynamoRouter, 'models'>,
   options: Pick<BundleOptions, 'entry' | 'fileName' | 'credentials'> = {
     entry: 'lambdas/router.ts',
   },
@@ -48,12 +48,12 @@ export type RunningFunction = Pick<RuntimeApi, 'invoke' | 'errors'> & {
 type Options = {
   client: string;
   folder: string;
-  endpoints: LocalRouter['endpoints'];
+  endpoints: DynamoRouter['endpoints'];
   env?: Record<string, string>;
 };
 
 /** What both kinds of function find in their environment, at the stand-ins. */
-export const environmentFor = (endpoints: LocalRouter['endpoints']): Record<string, string> => {
+export const environmentFor = (endpoints: DynamoRouter['endpoints']): Record<string, string> => {
   const own = {
     STAGE: 'test',
     MAX_SERIES: '64',

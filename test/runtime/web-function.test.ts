@@ -5,9 +5,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { WEB_BUNDLE } from '../../lib/bundle/bundle.ts';
 import { listen } from '../../local/loopback.ts';
-import { type LocalRouter, startLocal } from '../../local/start.ts';
 import { startDynamoProxy } from '../metering/dynamo-proxy.ts';
 import { TABLE_NAMES } from '../support/dynamo.ts';
+import { type DynamoRouter, startOnDynamo } from '../support/dynamo-stores.ts';
 import { MODEL_ON, post } from '../support/local.ts';
 import { connectTo } from '../support/raw-client.ts';
 import { bundleFor, environmentFor } from './start-function.ts';
@@ -25,16 +25,16 @@ const until = async (isTrue: () => boolean | Promise<boolean>): Promise<void> =>
   while (!(await isTrue())) await pause(10);
 };
 
-type Asking = { signal?: AbortSignal; at?: LocalRouter };
+type Asking = { signal?: AbortSignal; at?: DynamoRouter };
 
 describe('the bundle of the Web Function', () => {
-  let local: LocalRouter;
+  let local: DynamoRouter;
   let shipped: ReturnType<typeof bundleFor>;
   const processes: ChildProcess[] = [];
-  let router: LocalRouter;
+  let router: DynamoRouter;
 
   beforeAll(async () => {
-    local = await startLocal();
+    local = await startOnDynamo();
     shipped = bundleFor(local, WEB_BUNDLE);
     ({ router } = await startWeb());
   });

@@ -4,8 +4,9 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { type DynamoDBDocumentClient, GetCommand, type UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { toAttributes } from '../../lambdas/stores/dynamo/client.ts';
+import type { Item } from '../../lambdas/stores/dynamo/dynamo-client.ts';
 import { PARTITION_KEY } from '../../lambdas/tables.ts';
-import { holds, type Item, updated } from './expressions.ts';
+import { afterWrite } from '../../local/database/expressions.ts';
 
 export type Reply = { held: boolean; item: Item | undefined };
 
@@ -26,13 +27,9 @@ export const createMemoryTable = (): MemoryTable => {
     update: (input) => {
       const key = keyOf(input.Key);
       const before = items.get(key);
-      const bound = {
-        names: input.ExpressionAttributeNames ?? {},
-        values: input.ExpressionAttributeValues ?? {},
-      };
-      const item = before ?? {};
-      if (!holds(input.ConditionExpression, item, bound)) return { held: false, item: before };
-      const after = updated(input.UpdateExpression ?? '', item, bound);
+      const { UpdateExpression = '', ...write } = input;
+      const after = afterWrite(before ?? {}, { ...write, UpdateExpression });
+      if (!after) return { held: false, item: before };
       items.set(key, after);
       return { held: true, item: after };
     },

@@ -1,6 +1,6 @@
 import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
+import type { Item } from '../../lambdas/stores/dynamo/dynamo-client.ts';
 import { PARTITION_KEY } from '../../lambdas/tables.ts';
-import type { Item } from './expressions.ts';
 import { answerOf, clientFrom, createMemoryTable, throwThrottled } from './memory-table.ts';
 import type { Scheduler } from './scheduler.ts';
 

@@ -11,7 +11,8 @@ import { fileURLToPath } from 'node:url';
 import { createKeyLifecycle } from '../../lambdas/keys/lifecycle.ts';
 import { periodOf } from '../../lambdas/metering/limits.ts';
 import { minuteOf, systemClock } from '../../lambdas/support/clock.ts';
-import { type LocalStores, startLocalStores } from '../../local/local-stores.ts';
+import type { LocalStores } from '../../local/local-stores.ts';
+import { startDynamoStores } from '../support/dynamo-stores.ts';
 import type { ClientsMessage, ClientsOrder } from './load-clients.ts';
 import { loadModels } from './load-models.ts';
 import type { RouterMessage, RouterOrder, RouterReading } from './load-router.ts';
@@ -123,7 +124,7 @@ const untilNone = async (count: () => Promise<number>): Promise<number> => {
 };
 
 const run = async () => {
-  const stores = await startLocalStores();
+  const stores = await startDynamoStores();
   const { key, charged } = await createKey(stores);
   const upstream = start('load-upstream.ts');
   const order: UpstreamOrder = { secret: SECRET, paceMs };

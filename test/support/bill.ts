@@ -16,10 +16,10 @@ import type { DynamoClient } from '../../lambdas/stores/dynamo/dynamo-client.ts'
 import { createDynamoStores, createRouterStores } from '../../lambdas/stores/dynamo/stores.ts';
 import { createTelemetry } from '../../lambdas/telemetry/create-telemetry.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
-import { startEmbeddedDynamo } from '../../local/embedded-dynamo.ts';
 import { createLocalDynamoClient } from '../../local/local-aws.ts';
 import { listen } from '../../local/loopback.ts';
 import { functionUrl } from '../runtime/events.ts';
+import { startEmbeddedDynamo } from './embedded-dynamo.ts';
 import { fixedSecrets } from './fixed-secrets.ts';
 import { createManualClock } from './manual-clock.ts';
 import { modelOn, targetAt } from './models.ts';

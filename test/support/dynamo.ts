@@ -8,19 +8,11 @@ import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.
 import { createDynamoPlanStore } from '../../lambdas/stores/dynamo/plan-store.ts';
 import { createDynamoRecordStore } from '../../lambdas/stores/dynamo/record-store.ts';
 import { createDocumentClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
-import type { TableName } from '../../lambdas/tables.ts';
-import { startEmbeddedDynamo } from '../../local/embedded-dynamo.ts';
 import { createLocalDynamoClient, LOCAL_AWS } from '../../local/local-aws.ts';
+import { TABLE_NAMES } from '../../local/local-stores.ts';
+import { startEmbeddedDynamo } from './embedded-dynamo.ts';
 
-export const TABLE_NAMES: Record<TableName, string> = {
-  keys: 'local-keys',
-  plans: 'local-plans',
-  projects: 'local-projects',
-  meters: 'local-meters',
-  records: 'local-records',
-  history: 'local-history',
-  answers: 'local-answers',
-};
+export { TABLE_NAMES };
 
 /** The three stores on one client. */
 export const storesOn = (client: DynamoClient) => ({

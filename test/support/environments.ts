@@ -14,10 +14,11 @@ import { minuteOf } from '../../lambdas/support/clock.ts';
 import { startServer } from '../../lambdas/web/server.ts';
 import { startEmbeddedSecrets } from '../../local/embedded-secrets.ts';
 import { createLocalDynamoClient, LOCAL_AWS } from '../../local/local-aws.ts';
-import { type LocalStores, startLocalStores } from '../../local/local-stores.ts';
+import type { LocalStores } from '../../local/local-stores.ts';
 import { createLocalUpstream, UPSTREAM_SECRET } from '../../local/local-upstream.ts';
 import { type DynamoProxy, startDynamoProxy } from '../metering/dynamo-proxy.ts';
 import { TABLE_NAMES } from './dynamo.ts';
+import { startDynamoStores } from './dynamo-stores.ts';
 import { CANARIES, forgetAnswers, watchAnswers } from './leak-watch.ts';
 import { type LogLine, parseLine } from './log-line.ts';
 import { createWatchedLog } from './watched-log.ts';
@@ -132,7 +133,7 @@ const createTenants = ({ parts }: LocalStores, clock: Clock) => {
 export const startEnvironments = async (options: EnvironmentsOptions) => {
   const { models, clock, offsets = OFFSETS, tableTimeoutMs = TABLE_TIMEOUT_MS } = options;
   const { credentials = { secret: CANARIES.upstreamKey } } = options;
-  const stores = await startLocalStores();
+  const stores = await startDynamoStores();
   const vault = await startEmbeddedSecrets({ [UPSTREAM_SECRET]: JSON.stringify(credentials) });
   const operator = new SecretsManagerClient({ ...LOCAL_AWS, endpoint: vault.endpoint });
   const started = await Promise.all(

@@ -14,7 +14,8 @@ import type { Log } from '../../lambdas/support/log.ts';
 import { createCountAtProvider } from '../../lambdas/upstreams/count-at-provider.ts';
 import { createHttpUpstream } from '../../lambdas/upstreams/http-upstream.ts';
 import { type ServerOptions, startServer } from '../../lambdas/web/server.ts';
-import { type LocalStores, startLocalStores } from '../../local/local-stores.ts';
+import type { LocalStores } from '../../local/local-stores.ts';
+import { startDynamoStores } from './dynamo-stores.ts';
 import { fixedSecrets } from './fixed-secrets.ts';
 import { watchAnswers } from './leak-watch.ts';
 import { type LogLine, parseLine } from './log-line.ts';
@@ -68,7 +69,7 @@ const hostOf = (baseUrl: string) => new URL(baseUrl).host;
 
 export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
   const { models, clock, size = 1, toEvent, secret = 'secret', slowClients = {} } = options;
-  const stores = await startLocalStores();
+  const stores = await startDynamoStores();
   await stores.parts.plans.putPlan(PLAN);
   const lifecycle = createKeyLifecycle({ ...stores.parts, clock, randomBytes });
   const { key, record } = await lifecycle.create({ projectId: 'project', planId: PLAN.id });

@@ -33,10 +33,16 @@ export const withRouter = async <T>(
 };
 
 /** One router for all tests of a file or `describe`; ask for it inside a test. */
-export const useRouter = (options: LocalOptions = {}): (() => LocalRouter) => {
-  let router: LocalRouter | undefined;
+export const useRouter = (options?: LocalOptions): (() => LocalRouter) =>
+  useStarted(() => startWatched(options));
+
+/** The same for a router that `start` starts. */
+export const useStarted = <Router extends LocalRouter>(
+  start: () => Promise<Router>,
+): (() => Router) => {
+  let router: Router | undefined;
   beforeAll(async () => {
-    router = await startWatched(options);
+    router = await start();
   });
   afterAll(async () => {
     await router?.close();

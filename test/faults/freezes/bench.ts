@@ -18,11 +18,11 @@ import { createSecretsManagerSecrets } from '../../../lambdas/upstreams/secrets-
 import { startServer } from '../../../lambdas/web/server.ts';
 import { startEmbeddedSecrets } from '../../../local/embedded-secrets.ts';
 import { LOCAL_AWS } from '../../../local/local-aws.ts';
-import { startLocalStores } from '../../../local/local-stores.ts';
 import { UPSTREAM_SECRET } from '../../../local/local-upstream.ts';
 import { listen } from '../../../local/loopback.ts';
 import { startDynamoProxy, type TableCall } from '../../metering/dynamo-proxy.ts';
 import { TABLE_NAMES } from '../../support/dynamo.ts';
+import { startDynamoStores } from '../../support/dynamo-stores.ts';
 import { begin, finish } from '../../support/fleet-upstream.ts';
 import { CANARIES, watchAnswers } from '../../support/leak-watch.ts';
 import { modelOn, targetAt } from '../../support/models.ts';
@@ -39,7 +39,7 @@ export type Moment = string;
 
 /** Tables, secret and provider of all environments, which never fail. */
 export const startWorld = async () => {
-  const stores = await startLocalStores();
+  const stores = await startDynamoStores();
   const vault = await startEmbeddedSecrets({
     [UPSTREAM_SECRET]: JSON.stringify({ secret: CANARIES.upstreamKey }),
   });
@@ -83,7 +83,7 @@ export type World = Awaited<ReturnType<typeof startWorld>>;
 
 /** Of a call to a table, the nth of its kind. */
 export const momentOf = ({ operation, table }: TableCall, nth: number): Moment =>
-  `${operation} of ${table.replace('local-', '')} ${nth}`;
+  `${operation} of ${table} ${nth}`;
 
 /** One environment of the function, on connections that can be cut. */
 export const startEnvironment = async (world: World, name: string) => {

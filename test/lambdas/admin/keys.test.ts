@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { confirmedCaller, createAuthenticate } from '../../../lambdas/keys/authenticate.ts';
+import { systemClock } from '../../../lambdas/support/clock.ts';
+import { openStores } from '../../../local/local-stores.ts';
 import type { LocalRouter } from '../../../local/start.ts';
-import { connectBoth, storesOn } from '../../support/dynamo.ts';
 import { MODEL_ON, post, useRouter, withRouter } from '../../support/local.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { runCli } from '../../support/run-cli.ts';
@@ -66,10 +67,10 @@ const modelsOf = async ({ baseUrl }: At, key: string): Promise<string[]> => {
 describe('a change of a key', () => {
   test('a paused key gets a 401 that says so within 15 s, in another process too, until it is resumed', async () => {
     const clock = createManualClock(START);
-    await withRouter({ clock }, async (router) => {
+    const stores = openStores(systemClock);
+    await withRouter({ clock, stores }, async (router) => {
       const { key, path } = await newKey(router);
-      const { client, close } = connectBoth(router.endpoints.dynamo);
-      const authenticate = createAuthenticate({ ...storesOn(client), clock });
+      const authenticate = createAuthenticate({ ...stores.parts, clock });
       const elsewhere = async (sent: Record<string, string>) =>
         confirmedCaller(await authenticate(sent));
       const headers = { authorization: `Bearer ${key}` };
@@ -91,7 +92,6 @@ describe('a change of a key', () => {
       clock.advance(15_000);
       expect((await ask(router, key)).status).toBe(200);
       await elsewhere(headers);
-      await close();
     });
   });
 

@@ -10,6 +10,7 @@ import { startServer } from '../../../lambdas/web/server.ts';
 import { createLocalDynamoClient } from '../../../local/local-aws.ts';
 import { createLocalUpstream } from '../../../local/local-upstream.ts';
 import { TABLE_NAMES } from '../../support/dynamo.ts';
+import { startOnDynamo } from '../../support/dynamo-stores.ts';
 import { watchAnswers, watchLine } from '../../support/leak-watch.ts';
 import { startWatched } from '../../support/local.ts';
 import type { ManualClock } from '../../support/manual-clock.ts';
@@ -34,7 +35,7 @@ const read = async (response: Response): Promise<Answer> => ({
 
 /** An admin API and two processes of the router on the same tables, each with a cache of its own. */
 export const startKeysLab = async (clock: ManualClock) => {
-  const home = await startWatched({ catalog: testModels(), clock });
+  const home = await startOnDynamo({ catalog: testModels(), clock }, startWatched);
   const client = createLocalDynamoClient(home.endpoints.dynamo);
   const log = createLog(watchLine);
   let isDown = false;

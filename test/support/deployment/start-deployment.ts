@@ -7,9 +7,9 @@ import * as z from 'zod';
 import { bundleConsole } from '../../../console/bundle.ts';
 import type { AdminHandler } from '../../../lambdas/admin/create-admin-handler.ts';
 import { acceptsAll, listen } from '../../../local/loopback.ts';
-import { startLocal } from '../../../local/start.ts';
 import { adminOn } from '../admin-bench.ts';
 import { connectBoth } from '../dynamo.ts';
+import { startOnDynamo } from '../dynamo-stores.ts';
 import { createManualClock } from '../manual-clock.ts';
 import { Resources, resolveText, resourceOf } from './resources.ts';
 import { createRestApi } from './rest-api.ts';
@@ -106,7 +106,7 @@ export const startDeployment = async (template: Template) => {
   const resources = Resources.parse(template.toJSON().Resources);
   const { client, stage, signIn, audience } = readTemplate(resources);
   const clock = createManualClock(Date.now());
-  const router = await startLocal();
+  const router = await startOnDynamo();
   const dynamo = connectBoth(router.endpoints.dynamo);
   const files = bundleConsole();
   const admin = adminOn(dynamo.client, {

@@ -7,15 +7,19 @@ import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import type { Stores } from '../../lambdas/stores/dynamo/stores.ts';
 import { createTable } from '../../lambdas/stores/dynamo/table.ts';
 import { systemClock } from '../../lambdas/support/clock.ts';
-import { storesOn, TABLE_NAMES, type TestDynamo } from '../support/dynamo.ts';
-import { onEveryDynamo } from './dynamo-servers.ts';
+import { storesOn, TABLE_NAMES } from '../support/dynamo.ts';
 import { keyStoreContract } from './key-store.contract.ts';
+import { type Kind, onEveryKind } from './kinds.ts';
 import { meterStoreContract } from './meter-store.contract.ts';
 import { planStoreContract } from './plan-store.contract.ts';
 
-const CLIENTS: [name: string, clientOf: (dynamo: TestDynamo) => DynamoClient][] = [
+/** The SDK is a second client of a DynamoDB only. */
+const CLIENTS: [name: string, clientOf: (kind: Kind) => DynamoClient][] = [
   ["the router's client", ({ client }) => client],
-  ["AWS's SDK", ({ sdk }) => createSdkClient(sdk, systemClock)],
+  [
+    "AWS's SDK, where there is one",
+    ({ sdk, client }) => (sdk ? createSdkClient(sdk, systemClock) : client),
+  ],
 ];
 
 /** A store that shards each meter before its first reservation, and again as soon as a few are in flight. */
@@ -39,7 +43,7 @@ const createShardedMeters = (client: DynamoClient): Stores['meters'] => {
 
 type StoresUnderTest = Pick<Stores, 'keys' | 'plans' | 'meters'>;
 
-onEveryDynamo((start: () => Promise<TestDynamo>) => {
+onEveryKind((start) => {
   describe.each(CLIENTS)('through %s', (_, clientOf) => {
     const open = async <Name extends keyof StoresUnderTest>(name: Name) => {
       const dynamo = await start();
@@ -47,7 +51,7 @@ onEveryDynamo((start: () => Promise<TestDynamo>) => {
       if (!stores || !others) throw new Error('Two of each.');
       return { store: stores[name], other: others[name], close: dynamo.close };
     };
-    meterStoreContract('DynamoDB', () => open('meters'));
+    meterStoreContract('the tables', () => open('meters'));
     keyStoreContract(() => open('keys'));
     planStoreContract(() => open('plans'));
   });
@@ -56,5 +60,5 @@ onEveryDynamo((start: () => Promise<TestDynamo>) => {
     const [store, other] = [createShardedMeters(dynamo.client), createShardedMeters(dynamo.client)];
     return { store, other, close: dynamo.close };
   };
-  meterStoreContract('DynamoDB whose meters are sharded', setUpSharded, { isSharded: true });
+  meterStoreContract('tables whose meters are sharded', setUpSharded, { isSharded: true });
 });

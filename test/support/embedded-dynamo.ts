@@ -13,24 +13,15 @@ import {
   SORTED_TABLES,
   TABLES,
   type TableName,
-} from '../lambdas/tables.ts';
-import { LOCAL_AWS } from './local-aws.ts';
-import { listen } from './loopback.ts';
+} from '../../lambdas/tables.ts';
+import { LOCAL_AWS } from '../../local/local-aws.ts';
+import { TABLE_NAMES } from '../../local/local-stores.ts';
+import { listen } from '../../local/loopback.ts';
 
 export type EmbeddedDynamo = {
   endpoint: string;
   tableNames: Record<TableName, string>;
   close(): Promise<void>;
-};
-
-const tableNames: Record<TableName, string> = {
-  keys: 'local-keys',
-  plans: 'local-plans',
-  projects: 'local-projects',
-  meters: 'local-meters',
-  records: 'local-records',
-  history: 'local-history',
-  answers: 'local-answers',
 };
 
 /** Polls without a pause: the SDK's waiter waits at least 1 s; these tables need a few ms. */
@@ -69,7 +60,7 @@ const INDEXES: Partial<Record<TableName, Partial<CreateTableCommandInput>>> = {
 export const createTables = async (endpoint: string): Promise<void> => {
   const client = new DynamoDBClient({ ...LOCAL_AWS, endpoint });
   const create = async (table: TableName) => {
-    const TableName = tableNames[table];
+    const TableName = TABLE_NAMES[table];
     await client.send(
       new CreateTableCommand({
         TableName,
@@ -107,7 +98,7 @@ export const startEmbeddedDynamo = async (): Promise<EmbeddedDynamo> => {
   await createTables(url);
   return {
     endpoint: url,
-    tableNames,
+    tableNames: TABLE_NAMES,
     close: async () => {
       // A write to a closed database would throw an uncaught exception in dynalite.
       await untilIdle();

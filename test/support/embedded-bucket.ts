@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { listen } from './loopback.ts';
+import { listen } from '../../local/loopback.ts';
 
 export type EmbeddedBucket = { endpoint: string; close(): Promise<void> };
 

@@ -1,0 +1,131 @@
+import {
+  type DynamoCalls,
+  type DynamoClient,
+  DynamoError,
+  type DynamoOperation,
+  type Item,
+} from '../../lambdas/stores/dynamo/dynamo-client.ts';
+import { type Clock, HOUR_MS } from '../../lambdas/support/clock.ts';
+import { PARTITION_KEY, SORT_KEY } from '../../lambdas/tables.ts';
+import { afterWrite } from './expressions.ts';
+import {
+  DatabaseError,
+  type ItemDatabase,
+  type ItemPlace,
+  type ItemRange,
+} from './item-database.ts';
+
+/** Items of a page; of DynamoDB a page is a megabyte. */
+const PAGE = 500;
+
+const placeOf = (key: Item): ItemPlace => ({
+  partition: String(key[PARTITION_KEY]),
+  sort: String(key[SORT_KEY] ?? ''),
+});
+
+const keyOf = (item: Item): Item => ({
+  [PARTITION_KEY]: item[PARTITION_KEY],
+  ...(item[SORT_KEY] !== undefined && { [SORT_KEY]: item[SORT_KEY] }),
+});
+
+/** The conditions that stores set on keys. */
+const KEY_CONDITION =
+  /^#\w+ = (?<partition>:\w+)(?: AND #\w+ (?<operator>=|>|BETWEEN) (?<from>:\w+)(?: AND (?<to>:\w+))?)?$/;
+
+type Query = DynamoCalls['Query']['input'];
+
+const rangeOf = (query: Query): Omit<ItemRange, 'limit'> => {
+  const { KeyConditionExpression, ExpressionAttributeValues: values = {} } = query;
+  const {
+    partition = '',
+    operator,
+    from = '',
+    to = '',
+  } = KEY_CONDITION.exec(KeyConditionExpression)?.groups ?? {};
+  const textOf = (name: string): string => String(values[name]);
+  const range = {
+    partition: textOf(partition),
+    after: query.ExclusiveStartKey && placeOf(query.ExclusiveStartKey),
+    isDescending: query.ScanIndexForward === false,
+  };
+  if (operator === undefined) return range;
+  // The next text in order.
+  if (operator === '>') return { ...range, from: `${textOf(from)}\0` };
+  return { ...range, from: textOf(from), to: textOf(operator === '=' ? from : to) };
+};
+
+/** The attribute that a query asks for. */
+const projected = ({ ProjectionExpression, ExpressionAttributeNames: names = {} }: Query) => {
+  const name = names[ProjectionExpression ?? ''];
+  return (item: Item): Item => (name === undefined ? item : { [name]: item[name] });
+};
+
+const pageOf = (items: Item[], limit: number) => {
+  const last = items.length < limit ? undefined : items.at(-1);
+  return { Items: items, LastEvaluatedKey: last && keyOf(last) };
+};
+
+/** As DynamoDB refuses a call: it was not applied, and is not sent again. */
+const refused = (cause: DatabaseError): DynamoError =>
+  new DynamoError(cause.name, { ...{ status: 400, item: undefined }, cause });
+
+type Calls = {
+  [Operation in DynamoOperation]: (
+    input: DynamoCalls[Operation]['input'],
+  ) => Promise<DynamoCalls[Operation]['output']>;
+};
+
+const callsOn = (database: ItemDatabase): Calls => ({
+  GetItem: async ({ TableName, Key }) => ({ Item: await database.read(TableName, placeOf(Key)) }),
+  UpdateItem: async ({ TableName, Key, ...write }) => {
+    let before: Item | undefined;
+    let after: Item | undefined;
+    const change = (item: Item | undefined): Item | undefined => {
+      before = item;
+      after = afterWrite(item ?? {}, write);
+      // The attributes of the key belong to the item.
+      if (!item && after) Object.assign(after, Key);
+      return after;
+    };
+    try {
+      await database.change(TableName, placeOf(Key), change);
+    } catch (cause) {
+      throw cause instanceof DatabaseError ? refused(cause) : cause;
+    }
+    if (after) return write.ReturnValues === 'NONE' ? {} : { Attributes: after };
+    throw new DynamoError('ConditionalCheckFailedException', {
+      ...{ status: 400, item: before },
+      cause: undefined,
+    });
+  },
+  Query: async (query) => {
+    const { Limit: limit = PAGE, IndexName } = query;
+    const range = { ...rangeOf(query), limit };
+    const items = await (IndexName === undefined
+      ? database.range(query.TableName, range)
+      : database.keysOfProject(query.TableName, range));
+    const { Items, LastEvaluatedKey } = pageOf(items, limit);
+    return { Items: Items.map(projected(query)), LastEvaluatedKey };
+  },
+  Scan: async ({ TableName, ExclusiveStartKey }) => {
+    const after = ExclusiveStartKey && placeOf(ExclusiveStartKey);
+    return pageOf(await database.scan(TableName, { after, limit: PAGE }), PAGE);
+  },
+});
+
+/** The port of the DynamoDB stores on a database of another kind. */
+export const createDatabaseClient = (database: ItemDatabase, clock: Clock): DynamoClient => {
+  const calls = callsOn(database);
+  let cancel: (() => void) | undefined;
+  const expire = () => {
+    // A database that fails is found by the requests that need it.
+    void Promise.resolve(database.expire(clock.now())).catch(() => undefined);
+    cancel = clock.after(HOUR_MS, expire);
+  };
+  cancel = clock.after(HOUR_MS, expire);
+  return {
+    call: (operation, input) => calls[operation](input),
+    clock,
+    destroy: () => cancel?.(),
+  };
+};

@@ -1,0 +1,114 @@
+import type { Item } from '../../lambdas/stores/dynamo/dynamo-client.ts';
+import { KEYS_BY_PROJECT, PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE } from '../../lambdas/tables.ts';
+import type { ItemDatabase, ItemPlace, ItemRange } from './item-database.ts';
+
+/** The sort keys of a partition in order, and its items. */
+type Partition = { sorts: string[]; items: Map<string, Item> };
+
+/** Index of the first element that is not before `sort`. */
+const firstAt = (sorts: string[], sort: string): number => {
+  let low = 0;
+  let high = sorts.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((sorts[middle] ?? '') < sort) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};
+
+/** What is between the bounds, and behind `after`; `sorts` are in ascending order. */
+const within = (
+  sorts: string[],
+  { from, to, after, isDescending = false, limit }: Omit<ItemRange, 'partition'>,
+): string[] => {
+  let first = from === undefined ? 0 : firstAt(sorts, from);
+  let end = to === undefined ? sorts.length : firstAt(sorts, `${to}\0`);
+  if (after) {
+    if (isDescending) end = Math.min(end, firstAt(sorts, after.sort));
+    else first = Math.max(first, firstAt(sorts, `${after.sort}\0`));
+  }
+  if (end <= first) return [];
+  return isDescending
+    ? sorts.slice(Math.max(first, end - limit), end).toReversed()
+    : sorts.slice(first, Math.min(end, first + limit));
+};
+
+const itemsOf = ({ items }: Partition, sorts: string[]): Item[] =>
+  sorts.flatMap((sort) => {
+    const item = items.get(sort);
+    return item ? [item] : [];
+  });
+
+const textOf = (item: Item, name: string): string => String(item[name] ?? '');
+
+/** `ItemDatabase` of a process, with which it is lost. */
+export const createMemoryDatabase = (): ItemDatabase => {
+  const tables = new Map<string, Map<string, Partition>>();
+
+  const partitionsOf = (table: string): Map<string, Partition> => {
+    const found = tables.get(table) ?? new Map<string, Partition>();
+    tables.set(table, found);
+    return found;
+  };
+
+  const put = (table: string, { partition, sort }: ItemPlace, item: Item): void => {
+    const partitions = partitionsOf(table);
+    const { sorts, items } = partitions.get(partition) ?? { sorts: [], items: new Map() };
+    if (!items.has(sort)) sorts.splice(firstAt(sorts, sort), 0, sort);
+    items.set(sort, item);
+    partitions.set(partition, { sorts, items });
+  };
+
+  const read: ItemDatabase['read'] = (table, { partition, sort }) =>
+    tables.get(table)?.get(partition)?.items.get(sort);
+
+  const remove = (table: string, { partition, sort }: ItemPlace): void => {
+    const found = tables.get(table)?.get(partition);
+    if (!found?.items.delete(sort)) return;
+    found.sorts.splice(firstAt(found.sorts, sort), 1);
+    if (found.sorts.length === 0) tables.get(table)?.delete(partition);
+  };
+
+  const all = (table: string): Item[] =>
+    [...(tables.get(table)?.values() ?? [])].flatMap(({ items }) => [...items.values()]);
+
+  return {
+    read,
+    change: (table, place, change) => {
+      const after = change(tables.get(table)?.get(place.partition)?.items.get(place.sort));
+      if (after) put(table, place, after);
+    },
+    range: (table, { partition, ...bounds }) => {
+      const found = tables.get(table)?.get(partition);
+      return found ? itemsOf(found, within(found.sorts, bounds)) : [];
+    },
+    keysOfProject: (table, { partition, after, ...bounds }) => {
+      const { partitionKey, sortKey } = KEYS_BY_PROJECT;
+      const keys = all(table).filter((item) => item[partitionKey] === partition);
+      const items = new Map(keys.map((item) => [textOf(item, sortKey), item]));
+      const sorts = [...items.keys()].toSorted();
+      const last = after && tables.get(table)?.get(after.partition)?.items.get(after.sort);
+      const behind = last && { partition, sort: textOf(last, sortKey) };
+      return itemsOf({ sorts, items }, within(sorts, { ...bounds, after: behind }));
+    },
+    scan: (table, { after, limit }) => {
+      const items = all(table);
+      const last = after ? `${after.partition}\0${after.sort}` : undefined;
+      const isLast = (item: Item) =>
+        `${textOf(item, PARTITION_KEY)}\0${textOf(item, SORT_KEY)}` === last;
+      const first = last === undefined ? 0 : items.findIndex(isLast) + 1;
+      return items.slice(first, first + limit);
+    },
+    expire: (now) => {
+      for (const [table, partitions] of tables) {
+        for (const [partition, { items }] of partitions) {
+          for (const [sort, item] of items) {
+            if (Number(item[TTL_ATTRIBUTE]) * 1_000 <= now) remove(table, { partition, sort });
+          }
+        }
+      }
+    },
+    close: () => undefined,
+  };
+};

@@ -1,0 +1,36 @@
+import { spawn } from 'node:child_process';
+
+// Node 20 lacks it.
+Promise.withResolvers ??= <Value>() => {
+  let resolvers: Omit<PromiseWithResolvers<Value>, 'promise'> | undefined;
+  const promise = new Promise<Value>((resolve, reject) => {
+    resolvers = { resolve, reject };
+  });
+  if (!resolvers) throw new Error('The executor of a promise runs at once.');
+  return { promise, ...resolvers };
+};
+
+/** The option with which Node 20 has `JSON.rawJSON`, which keeps numbers as they were written. */
+const RAW_JSON = '--harmony-json-parse-with-source';
+
+/** Runs the command in a second process with that option; they end together. */
+const runAgain = (): void => {
+  const child = spawn(process.execPath, [RAW_JSON, ...process.argv.slice(1)], {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+  });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
+  child.on('exit', (code) => process.exit(code ?? 1));
+};
+
+/** Runs `command` on a Node that has what the router uses. */
+export const onThisNode = async (command: () => Promise<unknown>): Promise<void> => {
+  if (!('rawJSON' in JSON)) {
+    runAgain();
+    return;
+  }
+  if (process.execArgv.includes(RAW_JSON)) {
+    process.on('disconnect', () => process.exit());
+    process.channel?.unref();
+  }
+  await command();
+};

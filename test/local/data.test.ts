@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { start, untilReady } from './local-process.ts';
+
+const root = temporaryFolder('data');
+
+type Router = { baseUrl: string; key: string };
+
+const post = ({ baseUrl, key }: Router, body: object, headers: Record<string, string> = {}) =>
+  fetch(`${baseUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ model: 'aurora/scribe-1', ...body }),
+  });
+
+const get = async ({ baseUrl, key }: Router, path: string) => {
+  const response = await fetch(`${baseUrl}${path}`, {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  return { status: response.status, body: await response.json() };
+};
+
+/** Starts a router on a folder; `kill` ends it without a chance to write. */
+const startOn = async (folder: string) => {
+  const child = start(['--json', '--delay', '0', '--data', folder]);
+  const { baseUrl, key } = await untilReady(child);
+  const kill = async () => {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  };
+  return { baseUrl, key, kill };
+};
+
+describe('a router with --data', () => {
+  test('keeps key, plan, counters, records and kept responses over kill -9, and prints the key once', async () => {
+    const folder = join(root, 'kept');
+    const first = await startOn(folder);
+    const turns = { messages: [{ role: 'user', content: 'say what was said' }] };
+    const large = { messages: [{ role: 'user', content: `say ${first.key.repeat(20_000)}` }] };
+    const retried = { 'idempotency-key': 'the-same' };
+    const answer = await post(first, turns, retried);
+    const said = await answer.text();
+    const saidMore = await (await post(first, large, { 'idempotency-key': 'a-large-one' })).text();
+    const id = answer.headers.get('x-request-id') ?? '';
+    await expect.poll(async () => (await get(first, `/v1/requests/${id}`)).status).toBe(200);
+    const usage = await get(first, '/v1/usage');
+    await first.kill();
+
+    const again = { ...(await startOn(folder)), key: first.key };
+    expect((await get(again, '/v1/usage')).body).toEqual(usage.body);
+    expect((await get(again, `/v1/requests/${id}`)).body).toMatchObject({ id });
+    const repeat = await post(again, turns, retried);
+    expect(repeat.headers.get('idempotent-replayed')).toBe('true');
+    expect(await repeat.text()).toBe(said);
+    const repeatMore = await post(again, large, { 'idempotency-key': 'a-large-one' });
+    expect(repeatMore.headers.get('idempotent-replayed')).toBe('true');
+    expect(await repeatMore.text()).toBe(saidMore);
+    await again.kill();
+
+    const third = await startOn(folder);
+    expect(third.key).toBe('');
+    await third.kill();
+  });
+
+  test('ends with one line and exit code 1 while another process uses the folder', async () => {
+    const folder = join(root, 'shared');
+    const first = await startOn(folder);
+    const second = start(['--json', '--data', folder]);
+    const [errors, [code]] = await Promise.all([text(second.stderr), once(second, 'exit')]);
+    expect(code).toBe(1);
+    expect(errors).toMatch(/^The data folder .* is in use by another process[^\n]*\n$/);
+    await first.kill();
+  });
+});
+
+describe('a router that listens beyond the loopback address', () => {
+  const SECRET = 'a secret of the operator';
+
+  test('requires the secret for console and admin API, from any host name, and keys for calls', async () => {
+    const env = { MODEL_ROUTER_ADMIN_SECRET: SECRET };
+    const child = start(['--json', '--delay', '0', '--host', '0.0.0.0'], env);
+    const ready = await untilReady(child);
+    const router = { ...ready, baseUrl: ready.baseUrl.replace('0.0.0.0', '127.0.0.1') };
+    const status = async (path: string, headers: Record<string, string> = {}) => {
+      const response = await fetch(`${router.baseUrl}${path}`, { headers });
+      await response.text();
+      return response.status;
+    };
+    const bearer = { authorization: `Bearer ${SECRET}` };
+    const basic = { authorization: `Basic ${Buffer.from(`any:${SECRET}`).toString('base64')}` };
+    for (const path of ['/admin/projects', '/dashboard', '/dashboard/api/projects']) {
+      expect(await status(path)).toBe(401);
+      expect(await status(path, { authorization: `Bearer ${router.key}` })).toBe(401);
+      expect(await status(path, { ...basic, origin: 'https://site.example' })).toBe(403);
+    }
+    expect(await status('/admin/projects', bearer)).toBe(200);
+    expect(await status('/dashboard', basic)).toBe(200);
+    const asked = await fetch(`${router.baseUrl}/dashboard`);
+    expect(asked.headers.get('www-authenticate')).toMatch(/^Basic /);
+    expect((await post(router, { messages: [{ role: 'user', content: 'hi' }] })).status).toBe(200);
+    expect(await status('/v1/models')).toBe(401);
+  });
+});

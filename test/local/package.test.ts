@@ -1,0 +1,134 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const folder = temporaryFolder('package');
+
+/** No registry is asked: one is named that does not exist, and the cache is empty. */
+const npm = (args: string[], cwd: string) => {
+  const options = ['--offline', '--no-audit', '--no-fund', `--cache=${join(folder, 'cache')}`];
+  const { status, stdout, stderr } = spawnSync('npm', [...args, ...options], {
+    ...{ cwd, encoding: 'utf8' },
+    env: { ...process.env, npm_config_registry: 'http://127.0.0.1:9/' },
+  });
+  expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' });
+  return stdout;
+};
+
+const Packed = z.tuple([
+  z.object({
+    filename: z.string(),
+    size: z.number(),
+    files: z.array(z.object({ path: z.string() })),
+  }),
+]);
+
+/** The Node of the tests, and older ones that the machine has. */
+const nodes = (): string[] => {
+  const found = (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((path) => !path.includes('node_modules'))
+    .map((path) => join(path, 'node'))
+    .filter((path) => existsSync(path))
+    .map((path) => realpathSync(path));
+  return [...new Set([realpathSync(process.execPath), ...found])];
+};
+
+const home = join(folder, 'home');
+const command = join(home, 'node_modules', 'model-router', 'dist', 'model-router.mjs');
+let tarball: z.infer<typeof Packed>[0];
+
+beforeAll(() => {
+  [tarball] = Packed.parse(JSON.parse(npm(['pack', '--json', '--pack-destination', folder], root)));
+  npm(['install', '--prefix', home, join(folder, tarball.filename)], folder);
+}, 120_000);
+
+const run = (node: string, args: string[]) => {
+  const { status, stdout, stderr } = spawnSync(node, [command, ...args], {
+    encoding: 'utf8',
+    cwd: home,
+  });
+  return { status, stdout, stderr };
+};
+
+const Ready = z.object({ baseUrl: z.url(), key: z.string() });
+
+const start = async (node: string) => {
+  const child = spawn(node, [command, '--json', '--port', '0', '--delay', '0'], {
+    ...{ cwd: home, stdio: ['ignore', 'pipe', 'inherit'] },
+    env: { PATH: process.env.PATH, PORT: '' },
+  });
+  const [line] = await once(createInterface(child.stdout), 'line');
+  return { child, ...Ready.parse(JSON.parse(String(line))) };
+};
+
+const MODEL = 'aurora/scribe-1';
+const turns = [{ role: 'user', content: 'say hello there' }];
+const FAMILIES = {
+  '/v1/chat/completions': { stream: true, messages: turns },
+  '/v1/messages': { stream: true, messages: turns, max_tokens: 100 },
+  '/v1/responses': { stream: true, input: turns },
+};
+
+test('the tarball has no dependencies and no sources, and is below 2 MB', () => {
+  expect(tarball.size).toBeLessThan(2_000_000);
+  const installed = readdirSync(join(home, 'node_modules')).filter((name) => !name.startsWith('.'));
+  expect(installed).toEqual(['model-router']);
+  const paths = tarball.files.map(({ path }) => path);
+  expect(paths.filter((path) => /\.tsx?$|^(?:node_modules|test)\//.test(path))).toEqual([]);
+});
+
+describe.each(nodes())('installed in an empty folder, with %s', (node) => {
+  let router: Awaited<ReturnType<typeof start>>;
+  beforeAll(async () => {
+    router = await start(node);
+  });
+  afterAll(() => {
+    router.child.kill('SIGKILL');
+  });
+
+  test.each(Object.entries(FAMILIES))('%s streams a response', async (path, body) => {
+    const response = await fetch(`${router.baseUrl}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${router.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: MODEL, ...body }),
+    });
+    expect(response.status).toBe(200);
+    expect(await response.text()).toMatch(/hello[\s\S]*there/);
+  });
+
+  test('the commands admin and connect, and the console, work without the checkout', async () => {
+    const usage = run(node, ['admin', 'usage', '--project', 'local', '--url', router.baseUrl]);
+    expect(usage).toMatchObject({ status: 0, stderr: '' });
+    expect(usage.stdout).toContain('local');
+    const env = { ...process.env, ROUTER_API_KEY: router.key };
+    const args = [command, 'connect', 'codex', '--url', router.baseUrl];
+    expect(spawnSync(node, args, { env, encoding: 'utf8' })).toMatchObject({ status: 0 });
+    const page = await fetch(`${router.baseUrl}/dashboard`);
+    const script = /src="([^"]+\.js)"/.exec(await page.text())?.[1] ?? '';
+    const loaded = await fetch(new URL(script, `${router.baseUrl}/dashboard`));
+    expect(loaded.status).toBe(200);
+  });
+
+  test('--version, --help and deploy say what the package is, and what deploy needs', () => {
+    const version = run(node, ['--version']).stdout.trim();
+    expect(tarball.filename).toBe(`model-router-${version}.tgz`);
+    expect(run(node, ['--help']).stdout).toMatch(/^Usage: model-router \[options\]/);
+    const deploy = run(node, ['deploy', '-c', 'stage=prod']);
+    expect(deploy.status).toBe(2);
+    expect(deploy.stderr).toContain('npx cdk deploy');
+  });
+});
+
+test('the files of the package are those of a build, so that no old one is shipped', () => {
+  const built = readdirSync(join(root, 'dist'));
+  expect(readdirSync(join(home, 'node_modules', 'model-router', 'dist'))).toEqual(built);
+  expect(statSync(command).mode & 0o111).not.toBe(0);
+});

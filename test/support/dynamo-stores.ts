@@ -1,0 +1,62 @@
+import { createBucket } from '../../lambdas/aws/bucket.ts';
+import { createDocumentClient, createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
+import { createBucketBodies } from '../../lambdas/stores/s3/body-store.ts';
+import { systemClock } from '../../lambdas/support/clock.ts';
+import { createLocalDynamoClient, LOCAL_AWS } from '../../local/local-aws.ts';
+import { type LocalStores, storesOn } from '../../local/local-stores.ts';
+import { type LocalOptions, type LocalRouter, startLocal } from '../../local/start.ts';
+import { startEmbeddedBucket } from './embedded-bucket.ts';
+import { startEmbeddedDynamo } from './embedded-dynamo.ts';
+
+/**
+ * Database, router, upstream and often the caller share one process here. With the 1 s timeout used
+ * on AWS, 196 of 200 parallel requests timed out while waiting for the event loop.
+ */
+const TIMEOUT_MS = 30_000;
+
+/** The stores that run on AWS, connected to an embedded DynamoDB and S3, which other processes reach too. */
+export const startDynamoStores = async (): Promise<LocalStores & { endpoint: string }> => {
+  const [{ endpoint, close }, objects] = await Promise.all([
+    startEmbeddedDynamo(),
+    startEmbeddedBucket(),
+  ]);
+  const client = createLocalDynamoClient(endpoint, TIMEOUT_MS);
+  const bucket = createBucket({
+    ...LOCAL_AWS,
+    endpoint: objects.endpoint,
+    clock: systemClock,
+    bucketName: 'local-answers',
+    timeouts: { connectMs: TIMEOUT_MS, requestMs: TIMEOUT_MS },
+  });
+  const bodies = createBucketBodies(bucket);
+  const requestHandler = { connectionTimeout: TIMEOUT_MS, requestTimeout: TIMEOUT_MS };
+  const adminClient = createSdkClient(
+    createDocumentClient({ ...LOCAL_AWS, endpoint, requestHandler }),
+    systemClock,
+  );
+  const parts = storesOn(client, bodies);
+  return {
+    parts,
+    // The SDK takes twice the CPU of a call, and a fold reads all records.
+    adminParts: { ...storesOn(adminClient, bodies), records: parts.records },
+    endpoint,
+    close: async () => {
+      await Promise.all([close(), objects.close()]);
+      bucket.destroy();
+      client.destroy();
+      adminClient.destroy();
+    },
+  };
+};
+
+export type DynamoRouter = LocalRouter & { endpoints: { dynamo: string; secrets: string } };
+
+/** The local router on an embedded DynamoDB, for tests that reach its tables from outside. */
+export const startOnDynamo = async (
+  options: LocalOptions = {},
+  start: (options: LocalOptions) => Promise<LocalRouter> = startLocal,
+): Promise<DynamoRouter> => {
+  const stores = await startDynamoStores();
+  const router = await start({ ...options, stores });
+  return { ...router, endpoints: { ...router.endpoints, dynamo: stores.endpoint } };
+};
