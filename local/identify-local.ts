@@ -38,7 +38,7 @@ const rejectForeign = (request: RequestHead): ApiError | undefined => {
 /** The secret as a bearer token, or as the password that a browser asks for. */
 const secretIn = (authorization = ''): string => {
   const { scheme = '', value = '' } =
-    /^(?<scheme>bearer|basic) +(?<value>.*)$/i.exec(authorization)?.groups ?? {};
+    /^(?<scheme>bearer|basic) (?<value>.*)$/i.exec(authorization)?.groups ?? {};
   if (scheme.toLowerCase() !== 'basic') return value;
   return Buffer.from(value, 'base64').toString().split(':').slice(1).join(':');
 };

@@ -86,7 +86,7 @@ const readOwnFiles = ({ catalog, secrets }: { catalog?: string; secrets?: string
 
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost|::1)$/;
 
-/** Undefined for a loopback address: whoever reaches it is the operator. */
+/** Undefined for a loopback address: everyone who reaches it is the operator. */
 const readSecret = (host: string, secret: string | undefined): string | undefined => {
   if (secret && secret.length >= MIN_SECRET_LENGTH) return secret;
   if (secret)

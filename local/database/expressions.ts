@@ -1,10 +1,17 @@
-import { isDeepStrictEqual } from 'node:util';
-import {
-  type DynamoCalls,
-  DynamoError,
-  type Item,
-} from '../../lambdas/stores/dynamo/dynamo-client.ts';
+import type { DynamoCalls, Item } from '../../lambdas/stores/dynamo/dynamo-client.ts';
 import { createLruCache, type LruCache } from '../../lambdas/support/lru-cache.ts';
+import { type Condition, compileCondition } from './conditions.ts';
+import {
+  createReader,
+  expectToken,
+  invalid,
+  list,
+  nameIn,
+  type Operand,
+  operand,
+  type Reader,
+  type Scope,
+} from './expression-reader.ts';
 
 /**
  * The part of DynamoDB's expression language that the stores use, evaluated on plain values: what a stored item means does
@@ -18,183 +25,8 @@ type Write = Pick<
   | 'ExpressionAttributeValues'
 >;
 
-type Scope = { item: Item; names: Record<string, string>; values: Item };
-type Operand = (scope: Scope) => unknown;
-type Condition = (scope: Scope) => boolean;
 /** Changes `after`; right-hand sides see the item as it was. */
 type Action = (scope: Scope, after: Item) => void;
-
-const invalid = (reason: string): DynamoError =>
-  new DynamoError('ValidationException', {
-    ...{ status: 400, item: undefined },
-    cause: new Error(reason),
-  });
-
-const TOKEN = /\s*(<=|>=|<>|[(),+=<>-]|[#:]?\w+)\s*/y;
-
-const tokenize = (text: string): string[] => {
-  const tokens: string[] = [];
-  TOKEN.lastIndex = text.length - text.trimStart().length;
-  while (TOKEN.lastIndex < text.length) {
-    const token = TOKEN.exec(text)?.[1];
-    if (token === undefined) throw invalid(`Not understood: ${text}`);
-    tokens.push(token);
-  }
-  return tokens;
-};
-
-type Reader = {
-  /** The next token, without taking it. */
-  peek(): string | undefined;
-  take(): string;
-  /** Takes the token if it is the next one. */
-  skip(token: string): boolean;
-};
-
-const createReader = (text: string): Reader => {
-  const tokens = tokenize(text);
-  let at = 0;
-  const take = (): string => {
-    const token = tokens[at];
-    if (token === undefined) throw invalid(`Ends too early: ${text}`);
-    at += 1;
-    return token;
-  };
-  return {
-    peek: () => tokens[at],
-    take,
-    skip: (token) => {
-      if (tokens[at] !== token) return false;
-      at += 1;
-      return true;
-    },
-  };
-};
-
-const expectToken = (reader: Reader, token: string): void => {
-  if (!reader.skip(token)) throw invalid(`Expected ${token}, got ${reader.peek()}`);
-};
-
-const nameIn = (token: string): ((scope: Scope) => string) => {
-  if (!token.startsWith('#')) throw invalid(`Not a name: ${token}`);
-  return ({ names }) => {
-    const name = names[token];
-    if (name === undefined) throw invalid(`No such name: ${token}`);
-    return name;
-  };
-};
-
-const operand = (reader: Reader): Operand => {
-  const token = reader.take();
-  if (token.startsWith('#')) {
-    const nameOf = nameIn(token);
-    return (scope) => scope.item[nameOf(scope)];
-  }
-  if (!token.startsWith(':')) throw invalid(`Not an operand: ${token}`);
-  return ({ values }) => {
-    const value = values[token];
-    if (value === undefined) throw invalid(`No such value: ${token}`);
-    return value;
-  };
-};
-
-/** Operands in parentheses. */
-const list = (reader: Reader): Operand[] => {
-  expectToken(reader, '(');
-  const operands = [operand(reader)];
-  while (reader.skip(',')) operands.push(operand(reader));
-  expectToken(reader, ')');
-  return operands;
-};
-
-/** Undefined unless both are numbers, or both are texts. */
-const order = (left: unknown, right: unknown): number | undefined => {
-  if (typeof left === 'number' && typeof right === 'number') return left - right;
-  if (typeof left !== 'string' || typeof right !== 'string') return undefined;
-  if (left === right) return 0;
-  return left < right ? -1 : 1;
-};
-
-const ordered =
-  (accepts: (difference: number) => boolean) =>
-  (left: unknown, right: unknown): boolean => {
-    const difference = order(left, right);
-    return difference !== undefined && accepts(difference);
-  };
-
-const isSame = (left: unknown, right: unknown): boolean =>
-  left === right || (typeof left === 'object' && isDeepStrictEqual(left, right));
-
-const COMPARISONS: Record<string, (left: unknown, right: unknown) => boolean> = {
-  '=': (left, right) => left !== undefined && isSame(left, right),
-  '<>': (left, right) => !isSame(left, right),
-  '<': ordered((difference) => difference < 0),
-  '<=': ordered((difference) => difference <= 0),
-  '>': ordered((difference) => difference > 0),
-  '>=': ordered((difference) => difference >= 0),
-};
-
-const holdsIn = (container: unknown, value: unknown): boolean =>
-  typeof container === 'string'
-    ? typeof value === 'string' && container.includes(value)
-    : Array.isArray(container) && container.some((one) => isSame(one, value));
-
-/** Conditions that are written as functions. */
-const FUNCTIONS: Record<string, (values: unknown[]) => boolean> = {
-  attribute_exists: ([value]) => value !== undefined,
-  attribute_not_exists: ([value]) => value === undefined,
-  contains: ([container, value]) => holdsIn(container, value),
-};
-
-const comparison = (reader: Reader): Condition => {
-  const left = operand(reader);
-  if (reader.skip('IN')) {
-    const candidates = list(reader);
-    return (scope) => {
-      const value = left(scope);
-      return value !== undefined && candidates.some((one) => isSame(value, one(scope)));
-    };
-  }
-  const operator = reader.take();
-  const compare = COMPARISONS[operator];
-  if (!compare) throw invalid(`No such operator: ${operator}`);
-  const right = operand(reader);
-  return (scope) => compare(left(scope), right(scope));
-};
-
-const term = (reader: Reader): Condition => {
-  if (reader.skip('NOT')) {
-    const negated = term(reader);
-    return (scope) => !negated(scope);
-  }
-  if (reader.skip('(')) {
-    const inner = either(reader);
-    expectToken(reader, ')');
-    return inner;
-  }
-  const test = FUNCTIONS[reader.peek() ?? ''];
-  if (!test) return comparison(reader);
-  reader.take();
-  const operands = list(reader);
-  return (scope) => test(operands.map((one) => one(scope)));
-};
-
-const chain = (reader: Reader, word: string, part: (reader: Reader) => Condition) => {
-  const parts = [part(reader)];
-  while (reader.skip(word)) parts.push(part(reader));
-  return parts;
-};
-
-const both = (reader: Reader): Condition => {
-  const parts = chain(reader, 'AND', term);
-  return (scope) => parts.every((part) => part(scope));
-};
-
-/** `NOT` binds closer than `AND`, and `AND` closer than `OR`. */
-const either = (reader: Reader): Condition => {
-  const parts = chain(reader, 'OR', both);
-  return (scope) => parts.some((part) => part(scope));
-};
 
 const numberIn = (value: unknown): number => {
   if (typeof value !== 'number') throw invalid('Only numbers are added.');
@@ -268,13 +100,6 @@ const compileUpdate = (text: string): Action => {
   return (scope, after) => {
     for (const action of actions) action(scope, after);
   };
-};
-
-const compileCondition = (text: string): Condition => {
-  const reader = createReader(text);
-  const condition = either(reader);
-  if (reader.peek() !== undefined) throw invalid(`Not understood: ${text}`);
-  return condition;
 };
 
 /** The stores send few expressions, thousands of times. */

@@ -34,8 +34,8 @@ const startOn = async (folder: string) => {
   return { baseUrl, key, kill };
 };
 
-describe('a router with --data', () => {
-  test('keeps key, plan, counters, records and kept responses over kill -9, and prints the key once', async () => {
+describe('data that lasts', () => {
+  test('a router with --data keeps key, plan, counters, records and kept responses over kill -9, and prints the key once', async () => {
     const folder = join(root, 'kept');
     const first = await startOn(folder);
     const turns = { messages: [{ role: 'user', content: 'say what was said' }] };
@@ -65,7 +65,7 @@ describe('a router with --data', () => {
     await third.kill();
   });
 
-  test('ends with one line and exit code 1 while another process uses the folder', async () => {
+  test('a router with --data ends with one line and exit code 1 while another process uses the folder', async () => {
     const folder = join(root, 'shared');
     const first = await startOn(folder);
     const second = start(['--json', '--data', folder]);
@@ -79,7 +79,7 @@ describe('a router with --data', () => {
 describe('a router that listens beyond the loopback address', () => {
   const SECRET = 'a secret of the operator';
 
-  test('requires the secret for console and admin API, from any host name, and keys for calls', async () => {
+  test('it requires the secret for console and admin API, from any host name, and keys for calls', async () => {
     const env = { MODEL_ROUTER_ADMIN_SECRET: SECRET };
     const child = start(['--json', '--delay', '0', '--host', '0.0.0.0'], env);
     const ready = await untilReady(child);

@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { mintKey, startOf } from '../../lambdas/keys/api-key.ts';
 import { testModels } from '../metering/test-models.ts';
+import { startOnDynamo } from '../support/dynamo-stores.ts';
 import { CANARIES } from '../support/leak-watch.ts';
-import { post, useRouter } from '../support/local.ts';
+import { post, startWatched, useStarted } from '../support/local.ts';
 import { runCli } from '../support/run-cli.ts';
 import { heldIn, scanTables } from '../support/scan-tables.ts';
 
@@ -17,7 +18,7 @@ const models = () => {
   return [...testModels(), ...short.slice(0, 1)];
 };
 
-const router = useRouter({ catalog: models() });
+const router = useStarted(() => startOnDynamo({ catalog: models() }, startWatched));
 
 const PATH = '/v1/chat/completions';
 const BODY = { model: 'test/answers', messages: [{ role: 'user', content: CANARIES.prompt }] };
