@@ -117,7 +117,7 @@ export const FAMILIES = {
   o200k: familyOf(O200K, [4.5, 4, 7, 3, 0, 0.896, 0.133, 1.073, 0.492, 1.024]),
   // The same with the fixed prompt of its template, which states what the model is and its channels.
   'gpt-oss': familyOf(O200K, [68, 4, 7, 3, 0, 0.896, 0.133, 1.073, 0.492, 1.024]),
-  // Its template writes tools as OpenAI's does; the weights are a stand-in, since its vocabulary was not at hand.
+  // Its template writes tools as OpenAI's does; the weights are a stand-in, since its vocabulary was not available.
   kimi: familyOf(O200K, [7, 4, 12, 3, 4, 0.896, 0.133, 1.073, 0.492, 1.024]),
   cl100k: familyOf(CL100K, [4.5, 4, 7, 3, 0, 3.013, 0, 1.115, 0.466, 1.014], 1),
   // Its template escapes results of tools, which the factor for text pays for: documents count up to 8 % too many.
