@@ -19,16 +19,14 @@ export type Catalog = {
    * prefixes, as in `openai/vendor/model`; undefined if no or several models fit, or the plan lacks it.
    */
   find(name: string, plan: { models?: string[] | undefined }): Model | undefined;
+  /** What a caller is told of a name that `find` does not find: no model has it, or one outside of the plan. */
+  unknownText(name: string): string;
   /** @throws ApiError 400 that lists every valid id, near matches first. */
   require(name: string, plan: { models?: string[] | undefined }): Model;
 };
 
 /** Maximum length of a caller's text in an error. */
 const ECHO_LIMIT = 100;
-
-/** Also for a model that exists but is not in the caller's plan. */
-export const unknownModelText = (id: string): string =>
-  `The model '${id.slice(0, ECHO_LIMIT)}' does not exist.`;
 
 /** Every valid id, near matches first. */
 const validModelsText = (id: string, valid: string[]): string => {
@@ -69,12 +67,16 @@ export const createCatalog = (models: Model[]): Catalog => {
     const model = resolve(name);
     return model && allowed && !allowed.includes(model.id) ? undefined : model;
   };
+  const unknownText: Catalog['unknownText'] = (name) => {
+    const is = resolve(name) ? 'is not in the models of your key' : 'does not exist';
+    return `The model '${name.slice(0, ECHO_LIMIT)}' ${is}.`;
+  };
   const require: Catalog['require'] = (name, plan) => {
     const model = find(name, plan);
     if (model) return model;
     const valid = modelsFor(plan).map((entry) => entry.id);
     const list = validModelsText(name, valid);
-    throw invalidRequest(unknownModelText(name), { code: 'model_not_found', param: 'model', list });
+    throw invalidRequest(unknownText(name), { code: 'model_not_found', param: 'model', list });
   };
-  return { modelsFor, find, require };
+  return { modelsFor, find, unknownText, require };
 };

@@ -1,4 +1,4 @@
-import { type Catalog, type Model, type Target, unknownModelText } from '../catalog/catalog.ts';
+import type { Catalog, Model, Target } from '../catalog/catalog.ts';
 import type { Meter } from '../metering/meter.ts';
 import { notFound } from '../support/errors.ts';
 import { isEmpty, omitUndefined } from '../support/omit-undefined.ts';
@@ -50,7 +50,10 @@ export const createGetModel =
     await meter.admitFree(caller);
     const model = catalog.find(pathParameter, caller.plan);
     if (!model) {
-      throw notFound(unknownModelText(pathParameter), { code: 'model_not_found', param: 'model' });
+      throw notFound(catalog.unknownText(pathParameter), {
+        code: 'model_not_found',
+        param: 'model',
+      });
     }
     return { status: 200, body: publicModel(model) };
   };

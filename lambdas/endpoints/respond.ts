@@ -20,11 +20,19 @@ import { collect, writeResponse } from '../protocols/streams/collect.ts';
 import type { MessageBatches } from '../protocols/streams/sse.ts';
 import { HEARTBEAT_MS, withHeartbeat } from '../protocols/streams/sse.ts';
 import { type Clock, withTimeout } from '../support/clock.ts';
+import { type ApiError, withSentence } from '../support/errors.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 import { droppedHeader } from './dropped.ts';
 import type { EncodedReply, StreamReply } from './endpoint.ts';
 import type { PendingAnswer } from './fetch-answer.ts';
 import { endOf, isAbandoned, isCancelled, publicError } from './public-error.ts';
+
+/** Says what an exception of an SDK has no other place for: how far the response came, what it costs, and its id. */
+const interrupted = (error: ApiError, events: number, requestId: string): ApiError => {
+  const count = events === 1 ? '1 event' : `${events} events`;
+  const what = events > 0 ? `The response was interrupted after ${count}; it` : 'The request';
+  return withSentence(error, `${what} is not charged. Request ${requestId}.`);
+};
 
 /** Encodes a response for the caller's protocol. Never throws: a failure is the last message. */
 async function* encodeForCaller(
@@ -34,19 +42,25 @@ async function* encodeForCaller(
 ): MessageBatches {
   // A watchdog that counts bytes of the body does not count the headers.
   if (startsSilent) yield [call.protocol.heartbeat];
+  let events = 0;
   try {
     // Awaited in here: failover may still be running behind the heartbeats.
     for await (const batch of await opening) {
       const messages = batch.flatMap(encoder.push);
+      events += messages.length;
       if (messages.length > 0) yield messages;
     }
     call.note({ outcome: 'finished' });
   } catch (error) {
     // Disconnected or cancelled: the request stays charged, and only the latter has a message.
     if (isAbandoned(error) && !isCancelled(error)) return;
-    if (!isCancelled(error)) await settlement.fail();
     call.note(endOf(error));
-    yield encoder.fail(publicError(error), call.requestId);
+    if (isCancelled(error)) yield encoder.fail(publicError(error), call.requestId);
+    else {
+      await settlement.fail();
+      const told = interrupted(publicError(error), events, call.requestId);
+      yield encoder.fail(told, call.requestId);
+    }
   }
 }
 

@@ -136,10 +136,21 @@ export const toApiError = (error: unknown): ApiError =>
     ? error
     : apiError('The router failed to process the request.', { cause: error });
 
-/** Copies the error with more headers; existing headers take precedence. */
-export const withHeaders = (error: ApiError, headers: Record<string, string>): ApiError => {
-  const { type, message, status, cause, code, param, overflow, details, rule } = error;
-  const options = { status, cause, overflow, headers: { ...headers, ...error.headers } };
+/** Copies the error with other words or headers. */
+const copyOf = (
+  error: ApiError,
+  changed: { message?: string; headers?: Record<string, string> },
+): ApiError => {
+  const { type, status, cause, code, param, overflow, details, rule } = error;
+  const { message, headers } = { message: error.message, headers: error.headers, ...changed };
   const optional = omitUndefined({ code, param, details, rule });
-  return new ApiError(type, message, { ...options, ...optional });
+  return new ApiError(type, message, { status, cause, overflow, headers, ...optional });
 };
+
+/** Copies the error with more headers; existing headers take precedence. */
+export const withHeaders = (error: ApiError, headers: Record<string, string>): ApiError =>
+  copyOf(error, { headers: { ...headers, ...error.headers } });
+
+/** Copies the error with a sentence behind its message. */
+export const withSentence = (error: ApiError, sentence: string): ApiError =>
+  copyOf(error, { message: `${error.message} ${sentence}` });

@@ -69,6 +69,15 @@ describe.each(OPENAI)('%s', (name, connect) => {
     expect(String(error)).toContain(`does not exist. Did you mean ${near}? Valid models: `);
   });
 
+  test(`${name} hears of a model outside its plan that it is not in the models of its key`, async () => {
+    const key = await router().createKey({ plan: { models: ['aurora/scribe-1'] } });
+    const error = await ask('borealis/swift-2', key);
+    expect(error).toMatchObject({ status: 400, code: 'model_not_found', param: 'model' });
+    expect(String(error)).toContain(
+      "The model 'borealis/swift-2' is not in the models of your key. Valid models: aurora/scribe-1.",
+    );
+  });
+
   test(`${name} gets every valid id for an unknown model`, async () => {
     const error = String(await ask('no/such'));
     expect(error).not.toContain('Did you mean');
@@ -149,7 +158,7 @@ test.each(Object.values(MODEL_ON))(
     expect(parseJson(events.at(-1)?.data ?? '')).toEqual({
       error: {
         type: 'api_error',
-        message: 'The model is temporarily unavailable.',
+        message: `The model is temporarily unavailable. The response was interrupted after ${events.length - 1} events; it is not charged. Request ${answer.headers.get('x-request-id')}.`,
         param: null,
         code: null,
       },

@@ -82,10 +82,10 @@ describe('names of a model', () => {
     expect(await fleet.charged()).toBe(before);
   });
 
-  test('an alias of a model outside the plan gets 400 that names neither the model nor the alias', async () => {
+  test('an alias of a model outside the plan gets 400 that says so, and does not name the model', async () => {
     const { status, text } = await ask('gpt-4o', { key: limitedKey });
     expect(status).toBe(400);
-    expect(text).toContain("The model 'gpt-4o' does not exist.");
+    expect(text).toContain("The model 'gpt-4o' is not in the models of your key.");
     expect(text).not.toContain('vendor/large');
     expect(await ask('mini', { key: limitedKey })).toMatchObject({ status: 200 });
   });
