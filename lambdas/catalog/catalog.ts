@@ -19,7 +19,7 @@ export type Catalog = {
    * prefixes, as in `openai/vendor/model`; undefined if no or several models fit, or the plan lacks it.
    */
   find(name: string, plan: { models?: string[] | undefined }): Model | undefined;
-  /** What a caller is told of a name that `find` does not find: no model has it, or one outside of the plan. */
+  /** The sentence for a caller about a name that `find` does not find: no model has it, or one outside of the plan. */
   unknownText(name: string): string;
   /** @throws ApiError 400 that lists every valid id, near matches first. */
   require(name: string, plan: { models?: string[] | undefined }): Model;
