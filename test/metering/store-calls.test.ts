@@ -130,17 +130,17 @@ test('40 concurrent requests of a key in one environment write its meter at most
   expect(writes.length).toBeLessThanOrEqual(20);
 });
 
-test('a denied request writes its meter and its count once, and further ones read the meter once a second', async () => {
+test('a denied request writes its meter and its count once, and its record; further ones read the meter once a second', async () => {
   const key = await newKey(1);
   await warmUp(key);
   const deny = async () => expect(await request(key)).toBe(429);
-  await expectCalls(deny, ['read meters', 'write meters', 'write records']);
-  await expectCalls(deny, []);
+  await expectCalls(deny, ['read meters', 'write meters', 'write records', 'write records']);
+  await expectCalls(deny, ['write records']);
   router.advance(1_100);
-  await expectCalls(deny, ['read meters']);
+  await expectCalls(deny, ['read meters', 'write records']);
 });
 
-test('a rejected request of a known key calls no table, after the first one of a minute was counted', async () => {
+test('a rejected request of a known key writes its record, and after ten in a minute calls no table', async () => {
   const key = await newKey(10);
   await warmUp(key);
   const reject = async () => {
@@ -149,5 +149,7 @@ test('a rejected request of a known key calls no table, after the first one of a
     await response.text();
   };
   await reject();
+  await expectCalls(reject, ['write records']);
+  for (let count = 2; count < 10; count += 1) await reject();
   await expectCalls(reject, []);
 });
