@@ -1,5 +1,5 @@
 import type { AdminRequest } from './admin-client.ts';
-import type { Connection } from './connection.ts';
+import type { Connection, Env } from './connection.ts';
 import type { OptionName, Options } from './read-arguments.ts';
 
 export type CommandInput = {
@@ -8,6 +8,7 @@ export type CommandInput = {
   options: Options;
   /** Milliseconds since the epoch. */
   now: number;
+  env: Env;
 };
 
 /** A command as data: its arguments, its request, and the format of its output. */
@@ -16,9 +17,9 @@ export type Command = {
   operands: string[];
   /** Options that the command accepts, in addition to the global ones. */
   options: OptionName[];
-  /** Builds the request. @throws CliError 2 on invalid input */
-  request?(input: CommandInput): AdminRequest | Promise<AdminRequest>;
-  /** Runs a command of more than one request; in place of `request`. @throws CliError */
+  /** Builds the request; undefined if the options ask for more than one. @throws CliError 2 on invalid input */
+  request?(input: CommandInput): AdminRequest | undefined | Promise<AdminRequest>;
+  /** Runs a command of more than one request; where `request` is absent or returns undefined. @throws CliError */
   perform?(input: CommandInput, connection: Connection): Promise<Record<string, unknown>>;
   /** Confirmation prompt before the request; undefined if the command is not destructive. */
   question?(input: CommandInput): string | undefined;

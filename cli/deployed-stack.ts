@@ -72,3 +72,21 @@ export const createSigner = (
     return (await withCliError('Cannot sign the request', () => signer.sign(request))).headers;
   };
 };
+
+/** Reads a secret of the operator's account. @throws CliError 1 */
+export const readSecretOf = async (
+  id: string,
+  { region, profile }: AwsOptions,
+): Promise<string> => {
+  const { GetSecretValueCommand, SecretsManagerClient } = await import(
+    '@aws-sdk/client-secrets-manager'
+  );
+  const client = new SecretsManagerClient({
+    ...(region !== undefined && { region }),
+    ...(profile !== undefined && { profile }),
+  });
+  const { SecretString = '' } = await withCliError(`Cannot read the secret ${id}`, () =>
+    client.send(new GetSecretValueCommand({ SecretId: id })),
+  );
+  return SecretString;
+};

@@ -38,6 +38,8 @@ const OPTIONS = {
   out: { type: 'string' },
   provider: { type: 'string' },
   invoice: { type: 'string' },
+  upstream: { type: 'string' },
+  secret: { type: 'string' },
   csv: { type: 'boolean' },
   url: { type: 'string' },
   stack: { type: 'string' },

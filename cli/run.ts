@@ -44,6 +44,8 @@ const USAGE = `Usage: ${PROGRAM.admin} <resource> <verb> [options]
                            the history: requests, tokens, cost; --csv streams an export
   statement PROJECT --month 2026-10
   reconcile [--project ID] bring the history up to date, and compare it with the meters
+  reconcile --month 2026-10 --provider anthropic|openai [--upstream NAME] [--secret ID] [--invoice FILE]
+                           compare the records with what the provider bills, by day, model and kind
   export --format focus|cloudevents|stripe|openmeter|ndjson --from WHEN [--to WHEN] [--project ID] [--out FILE]
          [--account NAME] [--meter cost|tokens|requests] [--customers FILE] [--limit N]
                            costs for finance tools, usage events for billing: docs/costs.md
@@ -159,7 +161,7 @@ export const run = async (args: string[], now: number, io: Io): Promise<void> =>
   const { command, operands } = findCommand(words);
   checkOperands(command, operands);
   rejectOtherOptions(options, command.options);
-  const input = { operands, options, now };
+  const input = { operands, options, now, env: io.env };
   const request = await command.request?.(input);
   const question = command.question?.(input);
   if (question !== undefined && !options.yes) {

@@ -2,6 +2,7 @@ import { usageError } from './cli-error.ts';
 import type { Command, CommandInput } from './command.ts';
 import { formatTable, isRows, type Row, textOf } from './format.ts';
 import { pastIn, required, withQuery } from './read-options.ts';
+import { PROVIDER_COLUMNS, reconcileProvider } from './reconcile-provider.ts';
 
 const QUOTA_COLUMNS = [
   'id',
@@ -97,6 +98,20 @@ const costNote = ({ total }: Row): string | undefined => {
 const historyNote = (reply: Row): string | undefined =>
   [ageNote(reply), costNote(reply)].filter(Boolean).join('\n') || undefined;
 
+const METER_COLUMNS = ['project', 'meter', 'period', 'used', 'recorded', 'difference'];
+
+/** `reconcile` compares with a provider's report or invoice, otherwise with the meters. */
+const isOfProvider = ({ options: { provider, invoice, month } }: CommandInput): boolean =>
+  [provider, invoice, month].some((option) => option !== undefined);
+
+const meterNote = ({ data }: Row): string | undefined =>
+  isRows(data) && data.some(({ difference }) => difference !== 0)
+    ? 'Differences are in the history as rows of the model (unrecorded): its sums are those of the meters.'
+    : undefined;
+
+const providerNote = ({ our_usd: ours, their_usd: theirs, difference_usd: difference }: Row) =>
+  `The router has $${textOf(ours)}, the provider $${textOf(theirs)}: a difference of $${textOf(difference)}. Both count UTC days.`;
+
 export const USAGE_COMMANDS: Record<string, Command> = {
   'usage list': {
     operands: [],
@@ -128,17 +143,18 @@ export const USAGE_COMMANDS: Record<string, Command> = {
   },
   reconcile: {
     operands: [],
-    options: ['project'],
-    request: ({ options: { project } }) => ({
-      method: 'POST',
-      path: withQuery('/history/reconcile', { project }),
-      body: {},
-    }),
+    options: ['project', 'provider', 'month', 'upstream', 'secret', 'invoice'],
+    request: (input) =>
+      isOfProvider(input)
+        ? undefined
+        : {
+            method: 'POST',
+            path: withQuery('/history/reconcile', { project: input.options.project }),
+            body: {},
+          },
+    perform: reconcileProvider,
     isPaged: true,
-    lists: { data: ['project', 'meter', 'period', 'used', 'recorded', 'difference'] },
-    note: ({ data }) =>
-      isRows(data) && data.some(({ difference }) => difference !== 0)
-        ? 'Differences are in the history as rows of the model (unrecorded): its sums are those of the meters.'
-        : undefined,
+    lists: (input) => ({ data: isOfProvider(input) ? PROVIDER_COLUMNS : METER_COLUMNS }),
+    note: (reply) => (reply.their_usd === undefined ? meterNote(reply) : providerNote(reply)),
   },
 };

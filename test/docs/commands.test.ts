@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { run } from '../../cli/run.ts';
 import { parseModels } from '../../lambdas/catalog/parse-models.ts';
 import type { LocalRouter } from '../../local/start.ts';
+import { startCostReports } from '../support/cost-reports.ts';
 import { MODEL_ON, post, startWatched } from '../support/local.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startUserPool, type UserPoolStandIn } from '../support/user-pool.ts';
@@ -47,13 +48,18 @@ const CHILD_MS = 60_000;
 
 const REQUEST = { model: MODEL_ON.chat, messages: [{ role: 'user', content: 'say Hello' }] };
 
+/** Of an operator at a provider. */
+const CREDENTIAL = 'sk-ant-admin01-of-the-operator';
+
+let reports: Awaited<ReturnType<typeof startCostReports>>;
 let cognito: UserPoolStandIn;
 let router: LocalRouter;
 /** What a reader puts in the place of the words in capitals, or of the examples. */
-const values = { key: '', keyId: '', requestId: '', seed: '', customers: '' };
+const values = { key: '', keyId: '', requestId: '', seed: '', customers: '', invoice: '' };
 
 beforeAll(async () => {
   cognito = await startUserPool();
+  reports = await startCostReports(() => [], CREDENTIAL);
   router = await startWatched({ members: cognito.pool });
   await post(router, '/admin/projects', { id: 'checkout' });
   const response = await post(router, '/v1/chat/completions', REQUEST);
@@ -61,10 +67,12 @@ beforeAll(async () => {
   expect(values.requestId).toMatch(/^req_/);
   values.seed = join(folder, 'seed.json');
   writeFileSync(values.seed, blocksIn('docs/deploy.md', 'json')[0] ?? '');
+  values.invoice = join(folder, 'november.csv');
+  writeFileSync(values.invoice, 'day,model,kind,quantity,cost_usd\n');
   values.customers = join(folder, 'customers.json');
   writeFileSync(values.customers, JSON.stringify({ local: 'cus_local', team: 'cus_team' }));
 });
-afterAll(() => Promise.all([router.close(), cognito.close()]));
+afterAll(() => Promise.all([router.close(), cognito.close(), reports.close()]));
 
 /** The words of a command as a reader types them, for the router of this test. */
 const wordsOf = (command: string): string[] =>
@@ -79,6 +87,7 @@ const wordsOf = (command: string): string[] =>
       .replace(/REQUEST-ID|req_\S*…/, values.requestId)
       .replace('seed.json', values.seed)
       .replace('customers.json', values.customers)
+      .replace('november.csv', values.invoice)
       .replace('--out ', `--out ${folder}/`)
       .matchAll(/"([^"]*)"|(\S+)/g),
   ].map(([, quoted, word]) => quoted ?? word ?? '');
@@ -89,7 +98,8 @@ test('the pages have more than 30 admin commands', () => {
 
 test.each(adminCommands)('%s runs after the commands of the pages above it', async (command) => {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-  const io = { stdin: process.stdin, stdout, stderr, env: {} };
+  const env = { ANTHROPIC_ADMIN_KEY: CREDENTIAL, ANTHROPIC_BASE_URL: reports.url };
+  const io = { stdin: process.stdin, stdout, stderr, env };
   await run([...wordsOf(command), '--url', router.baseUrl, '--yes'], Date.now(), io);
   const out = await text(stdout.end());
   expect(out.trim()).not.toBe('');
