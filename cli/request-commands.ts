@@ -15,6 +15,17 @@ const COLUMNS = [
   'ms',
 ];
 
+/** For whom a request was. */
+const FOR = ['user', 'session', 'agent', 'client', 'tag'] as const;
+
+const forWhom = (request: Row): string | undefined => {
+  const { tags, ...rest } = Object.fromEntries(
+    ['user', 'session', 'agent', 'client', 'tags'].map((name) => [name, request[name]]),
+  );
+  const named = Object.entries({ ...rest, ...(tags as object) }).filter(([, value]) => value);
+  return named.map(([name, value]) => `${name} ${textOf(value)}`).join(', ') || undefined;
+};
+
 const RUNBOOKS = 'docs/operations.md';
 
 const linesIn = (value: unknown): string[] =>
@@ -54,6 +65,7 @@ const printRequest = (request: Row): string => {
     plan: request.plan,
     model: request.model,
     status: request.status,
+    for: forWhom(request),
     usage: usageOf(usage),
   };
   const rows = Object.entries(fields).map(([name, value]) => `${name.padEnd(8)} ${textOf(value)}`);
@@ -63,13 +75,14 @@ const printRequest = (request: Row): string => {
 export const REQUEST_COMMANDS: Record<string, Command> = {
   'requests list': {
     operands: [],
-    options: ['project', 'key', 'status', 'since', 'until', 'limit'],
+    options: ['project', 'key', 'status', ...FOR, 'since', 'until', 'limit'],
     request: ({ options, now }) => ({
       method: 'GET',
       path: withQuery('/requests', {
         project: options.project,
         key: options.key,
         status: options.status,
+        ...Object.fromEntries(FOR.map((name) => [name, options[name]])),
         since: pastIn(options, 'since', now),
         until: pastIn(options, 'until', now),
         limit: numberIn(options, 'limit'),

@@ -51,6 +51,7 @@ const USAGE = `Usage: ${PROGRAM.admin} <resource> <verb> [options]
                            costs for finance tools, usage events for billing: docs/costs.md
   requests ID              what happened to a request, whose fault it was, and what to do
   requests list [--project ID] [--key ID] [--status 5xx|429|failed] [--since WHEN] [--until WHEN] [--limit N]
+                [--user ID] [--session ID] [--agent ID] [--client NAME] [--tag NAME=VALUE]
   audit [--since WHEN] [--until WHEN] [--who NAME] [--project ID] [--limit N]
                            who changed what, before and after
   members list [--project ID] [--search TEXT]

@@ -12,6 +12,7 @@ import { createHttpHandler, type HttpHandler } from './http/create-http-handler.
 import { type Authenticate, createAuthenticate } from './keys/authenticate.ts';
 import { createMeter } from './metering/meter.ts';
 import { type Announce, withThresholds } from './metering/thresholds.ts';
+import type { ReadWhoKey } from './records/hash-who.ts';
 import { createRecorder } from './records/recorder.ts';
 import { createRefusals } from './records/refusals.ts';
 import { createReplay } from './replay/replay.ts';
@@ -69,6 +70,11 @@ export type RouterParts = RouterStores & {
    * @default false
    */
   passesTraceparent?: boolean;
+  /**
+   * Key of the hashes of users, sessions and agents.
+   * @default none: they are kept as they were sent
+   */
+  readWhoKey?: ReadWhoKey | undefined;
 };
 
 const noTokenizer = (name: string): never => {
@@ -100,6 +106,7 @@ export const createRouter = ({
   authenticate = createAuthenticate({ keys, plans, clock }),
   corsOrigins,
   passesTraceparent,
+  readWhoKey,
 }: RouterParts): HttpHandler => {
   const meter = withThresholds(createMeter({ store: meters, clock, log }), {
     store: thresholds,
@@ -122,7 +129,7 @@ export const createRouter = ({
   });
   const tokenizers = createTokenizers(readTokenizer);
   const refusals = createRefusals({ store: records, clock, randomBytes });
-  const recorder = createRecorder({ store: records, refusals, clock, log });
+  const recorder = createRecorder({ store: records, refusals, clock, log, readWhoKey });
   const replay = createReplay(answers && { answers, meter, clock, log, keepMs });
   const endpoints = {
     generate: createGenerate({

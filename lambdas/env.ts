@@ -34,6 +34,8 @@ export const RouterEnv = object({
   COUNT_TOKENS: exactOptional(oneOf(['estimate', 'provider'])),
   /** Stage option `traceparent`. */
   TRACEPARENT: withDefault(oneOf(['keep', 'pass']), 'keep'),
+  /** Stage option `who`. */
+  WHO: exactOptional(oneOf(['plain', 'hash'])),
   /** Absent if the stage keeps no responses. */
   ANSWERS_TABLE: exactOptional(Name),
   /** Name of the bucket for responses above the size of an item; present with the table. */
@@ -43,6 +45,8 @@ export const RouterEnv = object({
   /** Name or ARN of the secret whose JSON object holds one credential per field. */
   UPSTREAM_SECRET: nonEmpty,
 });
+/** Field of the upstream secret with the key of those hashes. */
+export const WHO_KEY = 'who_key';
 export type RouterEnv = Infer<typeof RouterEnv>;
 
 /** CONTRACT with lib/: the environment variables of the admin function. A function, which the router's bundle leaves out. */

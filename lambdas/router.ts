@@ -10,7 +10,7 @@ import { createEventBus } from './aws/event-bus.ts';
 import { bundledModels } from './catalog/bundled-models.ts';
 import { createCatalog } from './catalog/catalog.ts';
 import { createRouter } from './create-router.ts';
-import { readRouterEnv } from './env.ts';
+import { readRouterEnv, WHO_KEY } from './env.ts';
 import { createAuthenticate, LOOK_UP_TIMEOUT_MS } from './keys/authenticate.ts';
 import { labelsOf } from './metrics.ts';
 import { createDynamoClient } from './stores/dynamo/client.ts';
@@ -99,5 +99,9 @@ export const handler = createRouter({
   clock: systemClock,
   randomBytes: pooled(randomBytes),
   passesTraceparent: env.TRACEPARENT === 'pass',
+  readWhoKey:
+    env.WHO === 'hash'
+      ? async () => (await secrets.get(WHO_KEY, new AbortController().signal)).value
+      : undefined,
   corsOrigins: env.CORS_ORIGINS.split(' ').filter((origin) => origin !== ''),
 });

@@ -77,6 +77,7 @@ export class RouterFunction extends Construct {
       RECORD_DAYS: String(stage.recordDays),
       COUNT_TOKENS: stage.countTokens,
       TRACEPARENT: stage.passesTraceparent ? 'pass' : 'keep',
+      WHO: stage.who,
       ...(tables.answers && {
         ANSWERS_TABLE: tables.answers.tableName,
         REPLAY_HOURS: String(stage.replayHours),

@@ -140,6 +140,11 @@ const StageContext = z
      */
     traceparent: z.enum(['keep', 'pass']).default('keep'),
     /**
+     * `hash` keeps users, sessions and agents as hashes with the field `who_key` of the upstream secret.
+     * @default 'plain'
+     */
+    who: z.enum(['plain', 'hash']).default('plain'),
+    /**
      * Memory of the router function in MB; CPU grows with it, and so does the price of waiting.
      * @default 256
      */

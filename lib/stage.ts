@@ -82,6 +82,8 @@ export type Stage = {
   countTokens: 'estimate' | 'provider';
   /** Whether upstreams get the caller's `traceparent`. @default false */
   passesTraceparent: boolean;
+  /** How records keep users, sessions and agents. @default 'plain' */
+  who: 'plain' | 'hash';
   /** Hours that a response is kept for repeats of its request; 0: none is kept. @default 24 */
   replayHours: number;
 };
@@ -134,6 +136,7 @@ export const readStage = (node: Node): Stage => {
     recordDays: context.recordDays,
     countTokens: context.countTokens,
     passesTraceparent: context.traceparent === 'pass',
+    who: context.who,
     memoryMb: context.memory,
     restThrottle: { rate: context.restRate, burst: context.restBurst ?? 2 * context.restRate },
     // WAF cannot protect a Function URL, which would bypass it.

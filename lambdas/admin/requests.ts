@@ -9,6 +9,7 @@ import type {
   RecordStore,
   RefusedRequest,
   RequestRecord,
+  Who,
 } from '../stores/record-store.ts';
 import { mergeDescending } from '../support/async-lists.ts';
 import type { Clock } from '../support/clock.ts';
@@ -39,6 +40,8 @@ const Cursor = z
     return { day, id };
   });
 
+const Named = z.string().min(1).max(256);
+
 const ListQuery = z.strictObject({
   project: SoughtId.exactOptional(),
   key: SoughtId.exactOptional(),
@@ -50,6 +53,13 @@ const ListQuery = z.strictObject({
       'must be 429, 5xx or failed',
     )
     .exactOptional(),
+  /** As the record has them. */
+  user: Named.exactOptional(),
+  session: Named.exactOptional(),
+  agent: Named.exactOptional(),
+  client: Named.exactOptional(),
+  /** `name=value`. */
+  tag: Named.exactOptional(),
   since: Instant.exactOptional(),
   until: Instant.exactOptional(),
   limit: z.coerce.number().int().min(1).max(1_000).default(50),
@@ -70,6 +80,16 @@ const hasStatus = (listed: Listed, wanted: string | undefined): boolean =>
   wanted === (isRefused(listed) ? 'refused' : listed.outcome) ||
   wanted === String(listed.status) ||
   wanted === `${String(listed.status)[0]}xx`;
+
+const DIMENSIONS = ['user', 'session', 'agent', 'client'] as const;
+
+const isFor = (listed: Listed, { tag, ...wanted }: ListQuery): boolean => {
+  const { tags = [], ...who }: Who = (isRefused(listed) ? undefined : listed.who) ?? {};
+  const hasAll = DIMENSIONS.every(
+    (name) => wanted[name] === undefined || wanted[name] === who[name],
+  );
+  return hasAll && (tag === undefined || tags.includes(tag));
+};
 
 const placeOf = ({ day, id }: RecordPlace): string => `${day}|${id}`;
 
@@ -129,7 +149,9 @@ export const requestHandlers = ({ records, projects, keys, clock }: Parts) => {
       limit,
       placeOf,
       isWanted: (record) =>
-        (key === undefined || key === record.keyId) && hasStatus(record, status),
+        (key === undefined || key === record.keyId) &&
+        hasStatus(record, status) &&
+        isFor(record, wanted),
     });
     const nameOf = await readNames(page.data);
     const data = page.data.map((record) => ({ ...summarize(record), key_name: nameOf(record) }));

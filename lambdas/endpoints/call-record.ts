@@ -170,6 +170,7 @@ export const recordOf = (
       error: notes.fault ?? error?.code,
       isChargeLost: charge === 'lost' || undefined,
       marking: markingOf(parts),
+      who: checked.attribution.who,
       awsRequestId,
       traceparent,
     }),

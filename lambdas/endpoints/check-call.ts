@@ -18,6 +18,7 @@ import { orderTargets } from '../routing/order-targets.ts';
 import { oncePer } from '../support/once-per.ts';
 import { targetsAllowed } from './dropped.ts';
 import type { Call } from './endpoint.ts';
+import { type Attribution, attributionOf } from './who.ts';
 
 /** A valid call: its decoded request, its model and the targets that may serve it. */
 export type CheckedCall = {
@@ -25,6 +26,8 @@ export type CheckedCall = {
   request: GenerationRequest;
   /** Its session among those of all keys; hashed when somebody asks. */
   session(): Session;
+  /** For whom it is. */
+  attribution: Attribution;
   model: Model;
   /** The model's targets that can carry the whole request, in the order of its session. */
   targets: Target[];
@@ -63,14 +66,15 @@ const decode = ({ protocol, body, headers, caller }: Call) => {
   const request = protocol.decodeRequest(body, headers);
   assertConsistent(request);
   const named = sessionOf(headers, body);
-  const session = once(() => sessionIdOf(caller.keyId, request, named));
+  const session = once(() => sessionIdOf({ keyId: caller.keyId, headers }, request, named));
   const added: Partial<GenerationRequest> | undefined =
     headers['x-router-cache'] === 'off'
       ? { isUnmarked: true }
       : named
         ? { cacheKey: session().id }
         : undefined;
-  return { request: added ? { ...request, ...added } : request, session };
+  const attribution = attributionOf(headers, body, { projectId: caller.projectId, named });
+  return { request: added ? { ...request, ...added } : request, session, attribution };
 };
 
 /** Runs every check that is free of quota. @throws ApiError 400, 404 */
@@ -78,7 +82,7 @@ export const checkCall = (
   { catalog, tokenizers, calibrations }: CheckDeps,
   call: Call,
 ): CheckedCall => {
-  const { request, session } = decode(call);
+  const { request, session, attribution } = decode(call);
   const model = catalog.require(request.model, call.caller.plan);
   call.note({ model: model.id, stream: request.stream });
   assertCapable(model, request);
@@ -109,7 +113,7 @@ export const checkCall = (
   const count = { bodyBytes: call.source.bytes, parts, least, estimate: estimateInput };
   assertFits(model, request, count);
   return {
-    ...{ call, request, session, model, targets, isStrict, estimateInput },
+    ...{ call, request, session, attribution, model, targets, isStrict, estimateInput },
     countPrompt: (target) => {
       const { images, mediaTokens } = parts();
       const hasMedia = images.length > 0 || mediaTokens > 0;

@@ -5,6 +5,7 @@ import { upstreamProtocols } from '../protocols/protocols.ts';
 import { originOf } from '../protocols/thinking/origin.ts';
 import { type ApiError, invalidRequest } from '../support/errors.ts';
 import type { Call } from './endpoint.ts';
+import type { Attribution } from './who.ts';
 
 type Sent = { call: Pick<Call, 'body' | 'source'>; request: GenerationRequest; model: Model };
 
@@ -25,9 +26,14 @@ const listOf = (paths: string[]): string =>
     ...(paths.length > MAX_PATHS ? [`+${paths.length - MAX_PATHS}`] : []),
   ].join(', ');
 
-/** Lists what `target` did not get, so that no caller has to guess. */
-export const droppedHeader = (sent: Sent, target: Target | undefined): HeaderMap => {
-  const paths = target ? droppedOn(sent, target) : [];
+/** Lists what `target` did not get, and headers that are in no record, so that no caller has to guess. */
+export const droppedHeader = (
+  sent: Sent & { attribution: Attribution },
+  target: Target | undefined,
+): HeaderMap => {
+  const unsent = target ? droppedOn(sent, target) : [];
+  const { dropped } = sent.attribution;
+  const paths = dropped.length === 0 ? unsent : [...unsent, ...dropped];
   return paths.length === 0 ? {} : { 'x-router-dropped': listOf(paths) };
 };
 

@@ -4,7 +4,7 @@ import type { Block, GenerationRequest, MediaSource, Turn } from '../protocols/g
 
 /**
  * Hashes of a prompt's parts, by which two requests of a session are compared. A checksum is masked with bits that are
- * derived from what the client names its session, which is stored nowhere: the hashes tell nothing about a text, and those of
+ * derived from the caller's key, which is stored nowhere, and from its session: the hashes tell nothing about a text, and those of
  * two sessions cannot be compared. One text of at most 160 characters: tools, system, parameters, the number of turns, and 12
  * bits for each turn, or for each group of 2, 4, … of many.
  */

@@ -67,6 +67,15 @@ const costOf = ({ costSource, costIncomplete, costKinds = {}, priceVersion }: Re
 /** With the turn before it in its session, if that is known, and with the provider's words. */
 type Asked = { before: RequestRecord | undefined; isWithReason: boolean };
 
+/** For whom it was, as its caller named it. */
+const whoOf = ({ who }: RequestRecord) => ({
+  user: who?.user ?? null,
+  session: who?.session ?? null,
+  agent: who?.agent ?? null,
+  client: who?.client ?? null,
+  tags: Object.fromEntries(who?.tags?.map((tag) => tag.split(/=(.*)/, 2)) ?? []),
+});
+
 /** One line of a list. */
 export const summaryOf = (record: RequestRecord) => ({
   id: record.id,
@@ -81,6 +90,7 @@ export const summaryOf = (record: RequestRecord) => ({
   charged: record.isCharged,
   ms: record.ms,
   first_content_ms: record.firstContentMs ?? null,
+  ...whoOf(record),
 });
 
 const detailsOf = (record: RequestRecord, { before, isWithReason }: Asked) => {

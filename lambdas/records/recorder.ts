@@ -1,6 +1,7 @@
 import type { RecordStore, RequestRecord } from '../stores/record-store.ts';
 import { type Clock, withTimeout } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
+import { hashWho, type ReadWhoKey } from './hash-who.ts';
 import { WRITE_TIMEOUT_MS } from './refusal-counts.ts';
 import type { Refusals } from './refusals.ts';
 
@@ -15,14 +16,24 @@ export const createRecorder = ({
   refusals,
   clock,
   log,
+  readWhoKey,
 }: {
   store: Pick<RecordStore, 'putRecord'>;
   refusals: Pick<Refusals, 'flush'>;
   clock: Clock;
   log: Log;
+  /** @default none: for whom a request was is kept as it was sent */
+  readWhoKey?: ReadWhoKey | undefined;
 }): Recorder => {
+  const put = async (entry: RequestRecord, revision: number) => {
+    const { who, projectId } = entry;
+    const isHashed = who !== undefined && readWhoKey !== undefined;
+    const kept = isHashed ? { ...entry, who: await hashWho(who, projectId, readWhoKey) } : entry;
+    await store.putRecord(kept, revision);
+  };
+
   const write = async (entry: RequestRecord, revision: number) => {
-    const writing = store.putRecord(entry, revision).then(
+    const writing = put(entry, revision).then(
       () => true,
       () => false,
     );

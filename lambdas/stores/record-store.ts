@@ -23,6 +23,19 @@ export type Attempt = {
   costNanos?: number;
 };
 
+/** For whom a request was sent, as its caller named it: each in printable ASCII, all of it below 1 KB. */
+export type Who = {
+  /** The end user. */
+  user?: string;
+  session?: string;
+  /** Of several agents in a session. */
+  agent?: string;
+  /** The program, without its version. */
+  client?: string;
+  /** At most five, as `name=value`. */
+  tags?: string[];
+};
+
 /**
  * What happened to one generation request that took a unit. No prompt and no response: ids, names of the
  * catalog, kinds, counts and times.
@@ -65,6 +78,7 @@ export type RequestRecord = {
   /** Hashes of the key and what the client names its session, and of the prompt's parts (records/parts.ts). */
   session?: string;
   parts?: string;
+  who?: Who;
   /** Part of `outputTokens`. */
   reasoningTokens?: number;
   /** What the price depended on besides: tools that the provider ran, its tier, speed and region. */

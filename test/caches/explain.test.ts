@@ -160,12 +160,21 @@ describe('an explained request of a session', () => {
     expect(lost.cache?.lost_by).toBe('provider');
   });
 
-  test('no record holds a text of the prompt or what the client names its session', async () => {
+  test('no record holds a text of the prompt, and its hashes do not follow from what it holds', async () => {
     const stage = await startStage({ wire: 'messages' });
     await ask(stage, base(3));
     const tables = JSON.stringify(await scanTables(stage.fleet.tablesUrl));
     expect(tables).toContain('parts');
-    for (const text of ['one-session', 'rules at', 'question 0'])
-      expect(tables).not.toContain(text);
+    for (const text of ['rules at', 'question 0']) expect(tables).not.toContain(text);
+    // The same request of another key: the session's name is in both records, and no hash is.
+    const other = { ...stage, fleet: { ...stage.fleet, key: stage.fleet.otherKey } };
+    await ask(other, base(3));
+    const texts = Object.values(await scanTables(stage.fleet.tablesUrl)).join('');
+    const parts = [...texts.matchAll(/\\"parts\\":\\"([^\\]+)/g)].map(([, hashes = '']) =>
+      hashes.split('.'),
+    );
+    expect(parts).toHaveLength(2);
+    const [one = [], two = []] = parts;
+    for (const at of [0, 1, 2, 4]) expect(one[at]).not.toBe(two[at]);
   });
 });

@@ -59,6 +59,8 @@ export type FleetOptions = {
   roleCredentials?: AwsIdentity['credentials'];
   /** Stage option `traceparent`. */
   passesTraceparent?: boolean;
+  /** Key of the stage option `who=hash`. */
+  readWhoKey?: () => Promise<string>;
   /** In place of the watched one; `lines` then stay empty. */
   log?: Log;
 };
@@ -95,6 +97,7 @@ export const startFleet = async (options: FleetOptions): Promise<Fleet> => {
       clock,
       randomBytes,
       passesTraceparent: options.passesTraceparent ?? false,
+      readWhoKey: options.readWhoKey,
     });
   const handlers = Array.from({ length: size }, create);
   const servers = await Promise.all(

@@ -3,17 +3,19 @@ import { asRecord, asString, readJsonObject } from '../bytes/json.ts';
 import type { GenerationRequest, Turn } from '../generation.ts';
 import type { CallerHeaders } from '../protocol.ts';
 
-/** Headers of agents that name their session, the most specific first. */
-const HEADERS = [
+/** Headers that name a session, the most specific first. */
+export const SESSION_HEADERS = [
+  'x-router-session',
   'x-claude-code-session-id',
   'session-id',
   'session_id',
   'x-session-affinity',
   'x-session-id',
+  'helicone-session-id',
 ];
 
 /** Agents' session in an end-user id: a member of its JSON text, or behind the last word of an older form. */
-const sessionIn = (userId: string | undefined): string | undefined =>
+export const sessionIn = (userId: string | undefined): string | undefined =>
   userId?.startsWith('{')
     ? asString(readJsonObject(userId)?.session_id)
     : /_session_([\w-]+)$/.exec(userId ?? '')?.[1];
@@ -24,10 +26,11 @@ const sessionIn = (userId: string | undefined): string | undefined =>
  */
 export const sessionOf = (headers: CallerHeaders, body: unknown): string | undefined => {
   const wire = asRecord(body);
-  const named = HEADERS.map((name) => headers[name]).find(Boolean);
+  const named = SESSION_HEADERS.map((name) => headers[name]).find(Boolean);
   return (
     named ||
     asString(wire?.prompt_cache_key) ||
+    asString(wire?.session_id) ||
     sessionIn(asString(asRecord(wire?.metadata)?.user_id))
   );
 };
@@ -55,12 +58,17 @@ const ID = 32;
 /** A session among those of all keys: its id, and a secret that is stored nowhere and does not follow from the id. */
 export type Session = { id: string; secret: string };
 
-/** Both parts hold the key's id, so that no key meets the session of another, and not what the client sent. */
+/**
+ * Both parts hold the key's id, so that no key meets the session of another, and the key itself, which is stored nowhere: what a
+ * client names its session is in its record.
+ */
 export const sessionIdOf = (
-  keyId: string,
+  { keyId, headers }: { keyId: string; headers: CallerHeaders },
   request: Pick<GenerationRequest, 'turns'>,
   named: string | undefined,
 ): Session => {
-  const digest = hash('sha256', JSON.stringify([keyId, ...(named ? [named] : openingOf(request))]));
+  const keys = [headers.authorization, headers['x-api-key'], headers['api-key']];
+  const texts = [keyId, ...keys, ...(named ? [named] : openingOf(request))];
+  const digest = hash('sha256', JSON.stringify(texts));
   return { id: digest.slice(0, ID), secret: digest.slice(ID) };
 };

@@ -11,6 +11,9 @@ describe('the session that a request names', () => {
     ['session_id', { session_id: 'c', 'x-session-affinity': 'd' }, {}, 'c'],
     ['x-session-affinity', { 'x-session-affinity': 'd', 'x-session-id': 'e' }, {}, 'd'],
     ['x-session-id', { 'x-session-id': 'e' }, { prompt_cache_key: 'f' }, 'e'],
+    ['x-router-session', { 'x-router-session': 'r', 'x-claude-code-session-id': 'a' }, {}, 'r'],
+    ['helicone-session-id', { 'helicone-session-id': 'h' }, { prompt_cache_key: 'f' }, 'h'],
+    ['session_id', {}, { session_id: 'g', metadata: { user_id: CLAUDE_CODE } }, 'g'],
     ['prompt_cache_key', {}, { prompt_cache_key: 'f', metadata: { user_id: CLAUDE_CODE } }, 'f'],
     ['metadata.user_id in JSON', {}, { metadata: { user_id: CLAUDE_CODE } }, 's-1'],
     ['the older user_id', {}, { metadata: { user_id: 'user_ab_account__session_s-2' } }, 's-2'],
@@ -33,7 +36,10 @@ const requestOf = (system: string, ...turns: string[]) =>
 describe('the id of a session', () => {
   const long = (end: string) => `${'x'.repeat(10_000)}${end}`;
   const id = (key: string, system: string, ...turns: string[]) =>
-    sessionIdOf(key, requestOf(system, ...turns), undefined).id;
+    sessionIdOf({ keyId: key, headers: {} }, requestOf(system, ...turns), undefined).id;
+
+  const named = (system: string, turn: string, headers = {}) =>
+    sessionIdOf({ keyId: 'k', headers }, requestOf(system, turn), 'named').id;
 
   test('every step of a conversation without a name has one id', () => {
     expect(id('k', 'rules', 'hi', 'yes?', 'more')).toBe(id('k', 'rules', 'hi'));
@@ -48,10 +54,10 @@ describe('the id of a session', () => {
       id('k', 'rules', 'ho'),
       id('k', 'rules', long('a')),
       id('k', 'rules', long('b')),
-      sessionIdOf('k', requestOf('rules', 'hi'), 'named').id,
+      named('rules', 'hi'),
     ];
     expect(new Set(ids).size).toBe(ids.length);
     for (const one of ids) expect(one).toMatch(/^[0-9a-f]{32}$/);
-    expect(sessionIdOf('k', requestOf('other', 'other'), 'named').id).toBe(ids.at(-1));
+    expect(named('other', 'other')).toBe(ids.at(-1));
   });
 });
