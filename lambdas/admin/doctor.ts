@@ -159,9 +159,9 @@ export const checkPresets = ({
   presetOf: find,
 }: Pick<DoctorParts, 'models' | 'clock' | 'presetOf'>): Check[] =>
   placedTargets(models).flatMap(({ place, target }) => {
-    const { name, checkedOn = '' } = find(target.profile) ?? {};
+    const { name, source, checkedOn = '' } = find(target.profile) ?? {};
     if (name === undefined || clock.now() - Date.parse(checkedOn) <= MAX_AGE_MS) return [];
-    const reason = `The preset ${name} was last checked on ${checkedOn}; compare it with the provider's page, or update the router.`;
+    const reason = `The preset ${name} was last checked on ${checkedOn}; compare it with ${source}, or update the router.`;
     return [warning('profile', `${place}.profile`, reason)];
   });
 

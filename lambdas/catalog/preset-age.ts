@@ -2,49 +2,40 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Profile } from '../protocols/profile.ts';
 import { PRESETS, type PresetName } from './profiles.ts';
 
-/** The day on which a preset was last compared with its vendor's pages, as docs/providers.md has it with the source. */
-const CHECKED_ON: Record<PresetName, string> = {
-  'claude-4.5': '2026-11-23',
-  'claude-opus-4.5': '2026-11-23',
-  'claude-4.6': '2026-11-23',
-  'claude-4.7': '2026-11-23',
-  'claude-5': '2026-11-23',
-  'claude-fable-5': '2026-11-23',
-  'claude-haiku-5.5': '2026-11-23',
-  'claude-sonnet-5.5': '2026-11-23',
-  'claude-5.5': '2026-11-23',
-  'gpt-4': '2026-11-23',
-  'o-series': '2026-11-23',
-  'gpt-5': '2026-11-23',
-  'gpt-5.1': '2026-11-23',
-  'gpt-5.2': '2026-11-23',
-  'gpt-5.4': '2026-11-23',
-  'gpt-5.6': '2026-11-23',
-  'gpt-oss': '2026-11-23',
-  deepseek: '2026-11-23',
-  'glm-5.3': '2026-11-23',
-  groq: '2026-11-23',
-  'groq-qwen': '2026-11-23',
-  'kimi-k2.5': '2026-11-23',
-  'kimi-k3': '2026-11-23',
-  'grok-4': '2026-11-23',
-  'grok-4.3': '2026-11-23',
-  'grok-4.5': '2026-11-23',
-  'grok-4.6': '2026-11-23',
-  'minimax-m3': '2026-11-23',
-  mistral: '2026-11-23',
-  'mistral-medium-3.5': '2026-11-23',
-};
+/**
+ * The page of each vendor that states most of its presets (of GLM an integrator's), and the day on which they were last
+ * compared with it and with published refusals, as docs/providers.md has them.
+ */
+const PAGES: [names: RegExp, source: string, checkedOn: string][] = [
+  [
+    /^claude-/,
+    'https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking',
+    '2026-11-23',
+  ],
+  [/^(?:gpt-|o-series)/, 'https://platform.openai.com/docs/guides/reasoning', '2026-11-23'],
+  [/^deepseek/, 'https://api-docs.deepseek.com/guides/thinking_mode', '2026-11-23'],
+  [/^glm-/, 'https://java.agentscope.io/v2/en/integration/model/glm', '2026-11-23'],
+  [/^groq/, 'https://console.groq.com/docs/reasoning', '2026-11-23'],
+  [/^kimi-/, 'https://platform.kimi.ai/docs/api/models-overview', '2026-11-23'],
+  [/^grok-/, 'https://docs.x.ai/developers/model-capabilities/text/reasoning', '2026-11-23'],
+  [/^minimax-/, 'https://platform.minimax.io/docs/api-reference/text-anthropic-api', '2026-11-23'],
+  [/^mistral/, 'https://docs.mistral.ai/api/', '2026-11-23'],
+];
 
 const PRESET_NAMES = Object.keys(PRESETS) as PresetName[];
 
-/** The preset of a profile that has all of its members, and its day: the catalog keeps members, not the name. */
+/**
+ * The largest preset of whose members a profile has all, with its page and day: the catalog keeps members, not the name, and
+ * some presets are parts of others.
+ */
 export const presetOf = (
   profile: Profile | undefined,
-): { name: string; checkedOn: string } | undefined => {
+): { name: string; source: string; checkedOn: string } | undefined => {
   const own: Record<string, unknown> = { ...profile };
-  const name = PRESET_NAMES.find((each) =>
+  const sizeOf = (each: PresetName) => Object.keys(PRESETS[each]).length;
+  const [name] = PRESET_NAMES.filter((each) =>
     Object.entries(PRESETS[each]).every(([member, value]) => isDeepStrictEqual(own[member], value)),
-  );
-  return name && { name, checkedOn: CHECKED_ON[name] };
+  ).toSorted((one, other) => sizeOf(other) - sizeOf(one));
+  const page = name && PAGES.find(([names]) => names.test(name));
+  return page && { name, source: page[1], checkedOn: page[2] };
 };

@@ -10,7 +10,11 @@ import { modelOn, targetAt } from '../../support/models.ts';
 
 const page = readFileSync(new URL('../../../docs/providers.md', import.meta.url), 'utf8');
 const rows = [...page.matchAll(/^\| `([\w.-]+)` \| .* \| (\d{4}-\d\d-\d\d) \| (.+) \|$/gm)].map(
-  ([, name = '', checked = '', source = '']) => ({ name, checked, source }),
+  ([, name = '', checked = '', cell = '']) => ({
+    name,
+    checked,
+    source: /\]\((https:[^)]+)\)/.exec(cell)?.[1],
+  }),
 );
 
 const warningsOf = (preset: string, now: number) => {
@@ -19,17 +23,20 @@ const warningsOf = (preset: string, now: number) => {
 };
 
 describe('presets and the day on which they were checked', () => {
-  test('docs/providers.md has a date and a source for each preset', () => {
+  test('docs/providers.md has a date and the address of a source for each preset', () => {
     expect(rows.map(({ name }) => name).toSorted()).toEqual(Object.keys(PRESETS).toSorted());
   });
 
   test.each(rows)(
     'doctor names the preset $name from the 91st day after $checked on',
-    ({ name, checked }) => {
+    ({ name, checked, source }) => {
       const day = Date.parse(checked);
       expect(warningsOf(name, day + 90 * DAY_MS)).toEqual([]);
       expect(warningsOf(name, day + 91 * DAY_MS)).toMatchObject([
-        { result: 'warning', reason: expect.stringContaining(`was last checked on ${checked}`) },
+        {
+          result: 'warning',
+          reason: `The preset ${name} was last checked on ${checked}; compare it with ${source}, or update the router.`,
+        },
       ]);
     },
   );
