@@ -93,6 +93,7 @@ const createEndpoint = (from: BenchProtocol, chunks: Buffer[]) => {
         ...unit,
       };
     },
+    changeLease: async () => undefined,
     admitFree: doNothing,
     usage: () => Promise.reject(new Error('not measured')),
   };

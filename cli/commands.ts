@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { AUDIT_COMMANDS } from './audit-commands.ts';
+import { BUDGET_COMMANDS } from './budget-commands.ts';
 import { messageOf, usageError } from './cli-error.ts';
 import type { Command } from './command.ts';
 import { DOCTOR_COMMANDS } from './doctor-commands.ts';
@@ -139,6 +140,7 @@ export const COMMANDS: Record<string, Command> = {
   ...PROJECT_COMMANDS,
   ...PLAN_COMMANDS,
   ...KEY_COMMANDS,
+  ...BUDGET_COMMANDS,
   ...DOCTOR_COMMANDS,
   ...REQUEST_COMMANDS,
   ...AUDIT_COMMANDS,

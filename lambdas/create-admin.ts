@@ -18,6 +18,7 @@ import { createKeyLifecycle } from './keys/lifecycle.ts';
 import { newIdOf } from './keys/store-key.ts';
 import type { AuditStore } from './stores/audit-store.ts';
 import type { BreakerStore } from './stores/breaker-store.ts';
+import type { BudgetStore } from './stores/budget-store.ts';
 import type { HistoryStore } from './stores/history-store.ts';
 import type { KeyStore } from './stores/key-store.ts';
 import type { MeterStore } from './stores/meter-store.ts';
@@ -35,6 +36,7 @@ export type AdminParts = {
   plans: PlanStore;
   projects: ProjectStore;
   meters: MeterStore;
+  budgets: BudgetStore;
   records: RecordStore;
   history: HistoryStore;
   breakers: Pick<BreakerStore, 'readBreaker'>;

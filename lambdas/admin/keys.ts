@@ -1,4 +1,5 @@
 import type { KeyLifecycle } from '../keys/lifecycle.ts';
+import type { BudgetStore } from '../stores/budget-store.ts';
 import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { PlanStore } from '../stores/plan-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
@@ -31,6 +32,7 @@ type Parts = {
   keys: Pick<KeyStore, 'findKey' | 'readKeys'>;
   plans: Pick<PlanStore, 'findPlan'>;
   projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
+  budgets: Pick<BudgetStore, 'findBudget'>;
   checkModels: CheckModels;
   clock: Clock;
 };
@@ -108,7 +110,7 @@ const keyLists = ({ lifecycle, keys, projects, clock }: Parts) => {
 };
 
 export const keyHandlers = (parts: Parts) => {
-  const { lifecycle, admitKey, newKeyId, plans, projects, checkModels, clock } = parts;
+  const { lifecycle, admitKey, newKeyId, plans, projects, budgets, checkModels, clock } = parts;
 
   /** The response contains the key itself, this once. */
   const create: AdminChange<NewKeyInput> = async ({ parameters: { project = '' }, input }) => {
@@ -119,7 +121,9 @@ export const keyHandlers = (parts: Parts) => {
     checkKeyLimits(limits, await requirePlan(plans, planId));
     const ids = { projectId: project, planId, keyId: newKeyId() };
     await admitKey(ids);
-    const optional = omitUndefined({ name, expiresAt });
+    const budget = await budgets.findBudget('project', project);
+    const under = budget && [`project/${budget.period}`];
+    const optional = omitUndefined({ name, expiresAt, budgets: under });
     const { key, record } = await lifecycle.create({ ...ids, ...limits, ...optional });
     const after = auditedKey(record, clock.now());
     return {

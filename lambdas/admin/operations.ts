@@ -1,5 +1,6 @@
 import { createApplySeed } from './apply-seed.ts';
 import { createListAudit } from './audit.ts';
+import { BudgetChange, budgetHandlers } from './budgets.ts';
 import { createCalibration } from './calibration.ts';
 import { deleteHandlers } from './delete.ts';
 import { doctorHandlers, TargetTest } from './doctor.ts';
@@ -33,6 +34,7 @@ import { createListTargets } from './targets.ts';
 /** What the operations need. */
 export type OperationParts = Parameters<typeof createApplySeed>[0] &
   Parameters<typeof createListAudit>[0] &
+  Parameters<typeof budgetHandlers>[0] &
   Parameters<typeof createCalibration>[0] &
   Parameters<typeof createListTargets>[0] &
   Parameters<typeof deleteHandlers>[0] &
@@ -56,6 +58,7 @@ export const createOperations = (parts: OperationParts): AdminRoute[] => {
   const projects = projectHandlers(parts);
   const plans = planHandlers(parts);
   const keys = { ...keyHandlers(parts), ...keyChangeHandlers(parts) };
+  const budgets = budgetHandlers(parts);
   const members = memberHandlers(parts);
   const usage = usageHandlers(parts);
   const history = historyHandlers(parts);
@@ -86,6 +89,14 @@ export const createOperations = (parts: OperationParts): AdminRoute[] => {
     change('manage-project', `${key}/revoke`, 'keys.revoke', NoFields, keys.revoke),
 
     run('see-own', '/keys/find', FindKey, keys.find),
+
+    read('see-all', '/budgets', budgets.list),
+    read('see-project', `${project}/budget`, budgets.show),
+    change('operate', `${project}/budget`, 'budgets.set', BudgetChange, budgets.set),
+    change('operate', `${project}/budget/delete`, 'budgets.delete', NoFields, budgets.remove),
+    read('see-project', `${key}/budget`, budgets.show),
+    change('manage-project', `${key}/budget`, 'budgets.set', BudgetChange, budgets.set),
+    change('manage-project', `${key}/budget/delete`, 'budgets.delete', NoFields, budgets.remove),
 
     read('see-all', '/members', members.list),
     change('operate', '/members', 'members.invite', NewMember, members.invite),

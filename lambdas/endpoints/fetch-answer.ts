@@ -17,6 +17,7 @@ import type { Tried } from './call-record.ts';
 import type { Cancellations } from './cancellations.ts';
 import type { CheckedCall } from './check-call.ts';
 import { strictError } from './dropped.ts';
+import type { Fuse } from './fuse.ts';
 import { mapRejectedInput, rejectedParameter } from './rejected-input.ts';
 import type { Settlement } from './settlement.ts';
 import { endingAtStops } from './stop-sequences.ts';
@@ -36,7 +37,7 @@ export type Fetched = {
 export type Answer = { batches: EventBatches; isEmpty: boolean };
 
 /** Starts the upstream call, with failover and a deadline. Never throws: `answer` rejects. */
-export type FetchAnswer = (checked: CheckedCall) => Fetched;
+export type FetchAnswer = (checked: CheckedCall, fuse?: Fuse) => Fetched;
 
 /** Aborts a call whose unit was denied, and reads it to its end, so that its breaker gets the outcome. */
 export const discard = async ({ answer, abort }: Fetched): Promise<void> => {
@@ -111,6 +112,9 @@ const notingStart = (batches: EventBatches, used: Counts): EventBatches => {
   });
 };
 
+/** The attempts of a call, and what may keep them from being made. */
+type Attempts = { tried: Tried[]; fuse: Fuse | undefined };
+
 export const createFetchAnswer = ({
   upstream,
   failover,
@@ -129,12 +133,33 @@ export const createFetchAnswer = ({
 }): FetchAnswer => {
   const openTargets = (
     checked: CheckedCall,
-    tried: Tried[],
+    { tried, fuse }: Attempts,
     { limits, signal }: CallBudget,
   ): Promise<Opened> => {
     const { call, request, model, targets } = checked;
     const report = createReport(checked, log);
     const sinceStart = () => clock.now() - call.startedAt;
+    const openOn = (candidate: Target) => {
+      const attempt = begin(tried, candidate, sinceStart());
+      const opened = upstream.open({
+        request: { ...request, thinkingFrom: originOf(candidate) },
+        target: candidate,
+        onForm: (form) => {
+          const cause = strictError(checked, form);
+          if (cause)
+            throw new UpstreamError('lossy', 'a strict request would lose a member', { cause });
+          attempt.form = form;
+        },
+        protocol: upstreamProtocols[candidate.protocol],
+        source: call.source,
+        maxOutputTokens: model.max_output_tokens,
+        limits,
+        signal,
+        requestId: call.requestId,
+        traceparent: passesTraceparent ? call.traceparent : undefined,
+      });
+      return opened.then((batches) => notingStart(batches, attempt));
+    };
     return failover.open({
       targets,
       projectId: call.caller.projectId,
@@ -144,33 +169,13 @@ export const createFetchAnswer = ({
         report(failed);
       },
       isOfCaller: (error) => rejectedParameter(error, call.body) !== undefined,
-      call: (candidate) => {
-        const attempt = begin(tried, candidate, sinceStart());
-        const opened = upstream.open({
-          request: { ...request, thinkingFrom: originOf(candidate) },
-          target: candidate,
-          onForm: (form) => {
-            const cause = strictError(checked, form);
-            if (cause)
-              throw new UpstreamError('lossy', 'a strict request would lose a member', { cause });
-            attempt.form = form;
-          },
-          protocol: upstreamProtocols[candidate.protocol],
-          source: call.source,
-          maxOutputTokens: model.max_output_tokens,
-          limits,
-          signal,
-          requestId: call.requestId,
-          traceparent: passesTraceparent ? call.traceparent : undefined,
-        });
-        return opened.then((batches) => notingStart(batches, attempt));
-      },
+      call: fuse ? (target) => fuse.attempt(target, tried).then(() => openOn(target)) : openOn,
     });
   };
 
   const fetchFromTargets = async (
     checked: CheckedCall,
-    tried: Tried[],
+    { tried, fuse }: Attempts,
     budget: CallBudget,
   ): Promise<Answer> => {
     const { call, request, estimateInput } = checked;
@@ -178,7 +183,7 @@ export const createFetchAnswer = ({
     const startedAt = clock.now();
     let opened: Opened;
     try {
-      opened = await openTargets(checked, tried, budget);
+      opened = await openTargets(checked, { tried, fuse }, budget);
     } catch (error) {
       throw mapRejectedInput(error, call.body);
     }
@@ -196,7 +201,8 @@ export const createFetchAnswer = ({
       exhausted: undefined,
     });
     const attempt = tried.find((one) => one.target === target);
-    const events = answerEvents(endingAtStops(batches, request, attempt?.form.profile), {
+    const guarded = fuse && attempt ? fuse.guard(batches, attempt, tried) : batches;
+    const events = answerEvents(endingAtStops(guarded, request, attempt?.form.profile), {
       origin: originOf(target),
       used: attempt ?? { characters: 0, isFinal: false },
       estimateInput: () => estimateInput(target),
@@ -212,10 +218,10 @@ export const createFetchAnswer = ({
     return { batches: events, isEmpty };
   };
 
-  return (checked) => {
+  return (checked, fuse) => {
     const tried: Tried[] = [];
     const budget = createCallBudget(checked, { clock, cancellations });
-    const answer = fetchFromTargets(checked, tried, budget);
+    const answer = fetchFromTargets(checked, { tried, fuse }, budget);
     // Avoids an unhandled rejection if it fails before it is awaited.
     answer.catch(() => {});
     return { answer, tried, end: budget.end, abort: budget.abort };

@@ -14,6 +14,7 @@ import { createEstimateSample, recordOf } from './call-record.ts';
 import { type CheckDeps, type CheckedCall, checkCall } from './check-call.ts';
 import type { Call, Endpoint } from './endpoint.ts';
 import { discard, type FetchAnswer, type Fetched } from './fetch-answer.ts';
+import { createFuse, type Fuse } from './fuse.ts';
 import { publicError } from './public-error.ts';
 import { respondWhole, respondWithStream } from './respond.ts';
 import { createSettlement } from './settlement.ts';
@@ -25,9 +26,9 @@ const answerHeaders = (call: Call, limits: Limits, now: number): HeaderMap => ({
 });
 
 /** Returns the same for a failure or an empty response: the period's unit is refunded, the minute's is not. */
-const freeHeaders = (call: Call, { requests, quota }: Limits, now: number) => {
+const freeHeaders = (call: Call, { quota, ...limits }: Limits, now: number) => {
   const remaining = Math.min(quota.limit, quota.remaining + 1);
-  return answerHeaders(call, { requests, quota: { ...quota, remaining } }, now);
+  return answerHeaders(call, { ...limits, quota: { ...quota, remaining } }, now);
 };
 
 /** Adds the protocol's limit headers to a 402 or 429; returns any other error unchanged. */
@@ -64,6 +65,7 @@ export type GenerateDeps = CheckDeps & {
 const startCall = async (
   { meter, fetchAnswer }: Pick<GenerateDeps, 'meter' | 'fetchAnswer'>,
   checked: CheckedCall,
+  fuse: Fuse | undefined,
 ) => {
   const { caller, confirm, requestId } = checked.call;
   const early: { fetched?: Fetched } = {};
@@ -71,9 +73,10 @@ const startCall = async (
     early.fetched = fetchAnswer(checked);
   };
   try {
-    const options = { now: checked.reservedAt, confirm, onRoom };
+    const options = { now: checked.reservedAt, confirm, onRoom, lease: fuse?.lease };
     const admission = await meter.admit(caller, requestId, options);
-    return { admission, fetched: early.fetched ?? fetchAnswer(checked) };
+    fuse?.admitted(admission);
+    return { admission, fetched: early.fetched ?? fetchAnswer(checked, fuse) };
   } catch (error) {
     if (early.fetched) void discard(early.fetched);
     return refuse(checked.call, withProtocolHeaders(error, checked.call));
@@ -107,17 +110,27 @@ const learnCount = async (
  * request.
  */
 const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'tokenizers' | 'replay'>): Run => {
-  const { prefetch, recorder, clock } = deps;
+  const { prefetch, recorder, meter, clock } = deps;
   const isEstimated = createEstimateSample(clock);
-  return async (checked, keeper) => {
-    const { call } = checked;
-    prefetch(checked.targets);
-    const { admission, fetched } = await startCall(deps, checked);
+  const fuseOf = (checked: CheckedCall): Fuse | Promise<never> => {
+    try {
+      return createFuse({ checked, meter, clock });
+    } catch (error) {
+      return refuse(checked.call, error);
+    }
+  };
+  return async (asked, keeper) => {
+    const { call } = asked;
+    prefetch(asked.targets);
+    const fuse = call.caller.budgets && (await fuseOf(asked));
+    const checked = fuse?.checked ?? asked;
+    const { admission, fetched } = await startCall(deps, checked, fuse);
     const { limits, unit } = admission;
     const parts = { checked, unit, tried: fetched.tried, isEstimated: isEstimated(checked), clock };
     let error: ApiError | undefined;
     let revision = 0;
-    const settlement = createSettlement(admission, clock, async (charge) => {
+    const unitOf = fuse?.settling(admission, fetched.tried) ?? admission;
+    const settlement = createSettlement(unitOf, clock, async (charge) => {
       revision += 1;
       const entry = recordOf(parts, { charge, error });
       const learned = revision === 1 && learnCount(deps, entry, fetched.tried.at(-1)?.target);

@@ -25,6 +25,7 @@ import type { EventBatches } from '../upstreams/upstream.ts';
 import { droppedHeader } from './dropped.ts';
 import type { EncodedReply, StreamReply } from './endpoint.ts';
 import type { PendingAnswer } from './fetch-answer.ts';
+import { endedByBudget } from './fuse.ts';
 import { endOf, isAbandoned, isCancelled, publicError } from './public-error.ts';
 
 /** Says what an exception of an SDK has no other place for: how far the response came, what it costs, and its id. */
@@ -33,6 +34,9 @@ const interrupted = (error: ApiError, events: number, requestId: string): ApiErr
   const what = events > 0 ? `The response was interrupted after ${count}; it` : 'The request';
   return withSentence(error, `${what} is not charged. Request ${requestId}.`);
 };
+
+/** A response that a budget ended looks like one that reached its `max_tokens`; this is how it differs. */
+const BUDGET_COMMENT = { comment: 'A budget of dollars has ended this response.' };
 
 /** Encodes a response for the caller's protocol. Never throws: a failure is the last message. */
 async function* encodeForCaller(
@@ -50,6 +54,7 @@ async function* encodeForCaller(
       events += messages.length;
       if (messages.length > 0) yield messages;
     }
+    if (endedByBudget(call)) yield [BUDGET_COMMENT];
     call.note({ outcome: 'finished' });
   } catch (error) {
     // Disconnected or cancelled: the request stays charged, and only the latter has a message.
@@ -131,11 +136,9 @@ const collectReply = async (answer: PendingAnswer): Promise<EncodedReply> => {
     if (isEmpty) await settlement.deliverEmpty();
     else settlement.deliver();
     call.note({ outcome: 'finished' });
-    return {
-      status: 200,
-      headers: droppedHeader(answer.checked, fetched.tried.at(-1)?.form),
-      json,
-    };
+    const headers = droppedHeader(answer.checked, fetched.tried.at(-1)?.form);
+    const warning = endedByBudget(call) && { 'x-router-warning': 'budget' };
+    return { status: 200, headers: warning ? { ...headers, ...warning } : headers, json };
   } catch (error) {
     call.note(endOf(error));
     fetched.abort();

@@ -11,7 +11,14 @@ import { createCachedLookup } from './cached-lookup.ts';
 import { createUnknownKeyLimit } from './unknown-key-limit.ts';
 
 /** The holder of an authenticated key, with the key's plan lowered to the key's own limits. */
-export type Caller = { keyId: string; projectId: string; meterId: string; plan: Plan };
+export type Caller = {
+  keyId: string;
+  projectId: string;
+  meterId: string;
+  plan: Plan;
+  /** Budgets of dollars that its requests are under, each as `scope/period`. */
+  budgets?: readonly string[];
+};
 
 const lower = (one: number | undefined, other: number | undefined): number | undefined =>
   one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
@@ -98,8 +105,9 @@ const assertUsable = (record: KeyRecord | undefined, now: number): KeyRecord => 
 };
 
 const callerOf = (record: KeyRecord, plan: Plan): Caller => {
-  const { keyId, projectId, meterId } = record;
-  return { keyId, projectId, meterId, plan: limitPlan(plan, record) };
+  const { keyId, projectId, meterId, budgets } = record;
+  const caller = { keyId, projectId, meterId, plan: limitPlan(plan, record) };
+  return budgets ? { ...caller, budgets } : caller;
 };
 
 /** On AWS, of the look-up of a key, whose two reads make up to three attempts of a second each. */

@@ -19,6 +19,7 @@ type Counts = MeterCounts & { isKeyEnded: boolean };
 
 export type LimitExceeded = MeterCounts & {
   outcome: Exclude<ReserveResult['outcome'], 'admitted'>;
+  refusal?: ReserveResult['refusal'];
 };
 
 /**
@@ -97,7 +98,8 @@ export const createLimitCache = ({
     },
     set: (reservation, exceeded) => {
       const { outcome } = exceeded;
-      if (outcome === 'too-late') return;
+      // Another request may need less of a budget.
+      if (outcome === 'too-late' || outcome === 'over-budget') return;
       entries.set(keyOf(reservation), {
         scope: scopeOf(reservation),
         checkedAt: reservation.now,

@@ -1,5 +1,6 @@
 import type { Caller } from '../keys/authenticate.ts';
 import type { RequestLimits } from '../protocols/protocol.ts';
+import type { BudgetView, Hold } from '../stores/budget-store.ts';
 import type { MeterCounts, Reservation } from '../stores/meter-store.ts';
 import type { Period } from '../stores/plan-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
@@ -19,6 +20,7 @@ import {
   unauthenticated,
 } from '../support/errors.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
+import { dollarsOf } from '../support/public-usage.ts';
 
 /** A UTC time window. Instants are ms since the epoch; `resetsAt` is the first one after it. */
 export type Window = Readonly<{ label: string; startsAt: number; resetsAt: number }>;
@@ -89,16 +91,42 @@ export const limitsAt = (
 });
 
 /** Limits of the minute and of the plan's period, with what remains of each. */
-export type Limits = { requests: RequestLimits; quota: RequestLimits };
+export type Limits = {
+  requests: RequestLimits;
+  quota: RequestLimits;
+  /** Of the budgets of dollars the one with the least left. */
+  budget?: BudgetView | undefined;
+};
+
+/** The instant of a budget's reset; undefined for one in total. */
+export const resetOfBudget = ({ period }: Hold, now: number): number | undefined =>
+  period === 'total' ? undefined : periodOf(period, now).resetsAt;
+
+/** A header has ten thousandths of a dollar, rounded down. */
+const NANOS_SHOWN = 100_000;
+
+const budgetHeaders = ({ hold, max, left }: BudgetView, now: number): Record<string, string> => {
+  const resets = resetOfBudget(hold, now);
+  const remaining = Math.max(0, Math.floor(left / NANOS_SHOWN) * NANOS_SHOWN);
+  return {
+    'x-budget-limit': dollarsOf(max).toFixed(2),
+    'x-budget-remaining': dollarsOf(remaining).toFixed(4),
+    ...(resets !== undefined && { 'x-budget-reset': formatInstant(resets) }),
+  };
+};
 
 /** Headers of every metered generation response, 402 and 429 included. */
-export const limitHeaders = ({ requests, quota }: Limits, now: number): Record<string, string> => ({
+export const limitHeaders = (
+  { requests, quota, budget }: Limits,
+  now: number,
+): Record<string, string> => ({
   'x-ratelimit-limit-requests': String(requests.limit),
   'x-ratelimit-remaining-requests': String(requests.remaining),
   'x-ratelimit-reset-requests': `${secondsUntil(requests.resetAt, now)}s`,
   'x-quota-limit': String(quota.limit),
   'x-quota-remaining': String(quota.remaining),
   'x-quota-reset': formatInstant(quota.resetAt),
+  ...(budget && budgetHeaders(budget, now)),
 });
 
 /** A 402 or 429. Carries the limits, because a protocol may send them in its own headers too. */
@@ -106,8 +134,8 @@ export class LimitReached extends ApiError {
   readonly limits: Limits;
 
   constructor(error: ApiError, limits: Limits) {
-    const { type, message, headers, code, rule } = error;
-    super(type, message, { headers, ...omitUndefined({ code, rule }) });
+    const { type, message, headers, code, details, rule } = error;
+    super(type, message, { headers, ...omitUndefined({ code, details, rule }) });
     this.name = 'LimitReached';
     this.limits = limits;
   }
@@ -154,7 +182,11 @@ export const rateExceeded = (limits: Limits, now: number): ApiError => {
 };
 
 /** A request in flight ends within a second or a few minutes; which, only its provider knows. */
-const RETRY_SOON = { 'retry-after': '1', 'retry-after-ms': '1000', 'x-should-retry': 'true' };
+export const RETRY_SOON = {
+  'retry-after': '1',
+  'retry-after-ms': '1000',
+  'x-should-retry': 'true',
+};
 
 /** 429, not 402: the units that are left are reserved, and a failure refunds them. */
 export const quotaReserved = (limits: Limits, now: number): ApiError => {

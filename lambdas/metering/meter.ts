@@ -1,12 +1,19 @@
 import type { Caller } from '../keys/authenticate.ts';
 import type { Unit } from '../stores/answer-store.ts';
-import type { RequestMeters, ReservedUnit } from '../stores/meter-store.ts';
+import type { BudgetRefusal } from '../stores/budget-store.ts';
+import type {
+  LeasedUnit,
+  RequestMeters,
+  Reservation,
+  ReservedUnit,
+} from '../stores/meter-store.ts';
 import { StoreThrottled } from '../stores/store-unavailable.ts';
 import { type Clock, minuteOf, minuteResetsAt, pause, withTimeout } from '../support/clock.ts';
 import type { ApiError } from '../support/errors.ts';
 import type { Log } from '../support/log.ts';
 import { createLruCache } from '../support/lru-cache.ts';
 import { type Admission, createAdmission, createReserve, createUnitRelease } from './admission.ts';
+import { budgetError, type LeaseSize, leaseOf } from './budgets.ts';
 import { createLimitCache, createRoomEstimate, type LimitExceeded } from './limit-cache.ts';
 import {
   concurrencyReached,
@@ -27,6 +34,11 @@ import { createReadSnapshot, createReadUsage, createReaper, type Usage } from '.
 export type Meter = {
   /** @throws ApiError 402, 429, 401 (key revoked, replaced or expired) or 503 (meters table unavailable) */
   admit(caller: Caller, requestId: string, options?: AdmitOptions): Promise<Admission>;
+  /**
+   * Changes what a request has leased of its budgets to so many nanos; why not, if one of them has not so much left.
+   * @throws StoreUnavailable
+   */
+  changeLease(unit: LeasedUnit, nanos: number): Promise<BudgetRefusal | undefined>;
   /** Counts a call that costs no quota. @throws ApiError 429 or 503 */
   admitFree(caller: Caller): Promise<void>;
   /**
@@ -44,6 +56,8 @@ export type AdmitOptions = {
    * the caller was just read.
    */
   confirm?: (() => Promise<void>) | undefined;
+  /** What the request may cost at most, if the caller has budgets of dollars. */
+  lease?: LeaseSize | undefined;
   /** Called at once if the request may go to its provider before it is admitted, as it almost certainly will be. */
   onRoom?: (() => void) | undefined;
 };
@@ -87,7 +101,9 @@ const REPEAT_PAUSES_MS = [25, 50, 100, 200, 400, 800];
 /** How long a repeat waits for the charge of a dead process's unit, in ms; its retries continue. */
 const CHARGE_TIMEOUT_MS = 1_000;
 
-type Hold = { until: number; ms: number };
+type ReserveOptions = Pick<AdmitOptions, 'now' | 'lease'> & { isConfirmed: boolean };
+
+type Pause = { until: number; ms: number };
 
 /**
  * Sheds overload before the table. DynamoDB limits the writes of one item; once it throttles a reservation, this
@@ -102,7 +118,7 @@ const shedOverload = ({
   store: RequestMeters;
   clock: Clock;
 }): { store: RequestMeters; assertNotHeld: (meterId: string) => void } => {
-  const holds = createLruCache<Hold>(MAX_METERS);
+  const holds = createLruCache<Pause>(MAX_METERS);
 
   const hold = (meterId: string): void => {
     const now = clock.now();
@@ -141,6 +157,7 @@ const shedOverload = ({
     charge: (unit) => repeat(() => store.charge(unit)),
     refund: (unit) => repeat(() => store.refund(unit)),
     withdraw: (unit) => repeat(() => store.withdraw(unit)),
+    changeLease: (unit, nanos, now) => store.changeLease(unit, nanos, now),
     reap: (meterId, now) => send(meterId, () => store.reap(meterId, now)),
     readUsage: (query) => store.readUsage(query),
     admitFree: (meterId, minute, cap) => store.admitFree(meterId, minute, cap),
@@ -155,10 +172,10 @@ const shedOverload = ({
 };
 
 const limitError = (
-  { outcome }: LimitExceeded,
+  { outcome, refusal }: LimitExceeded,
   limits: Limits,
   { plan }: Caller,
-  now: number,
+  { now, lease }: { now: number; lease: LeaseSize | undefined },
 ): ApiError => {
   switch (outcome) {
     case 'key-ended':
@@ -171,6 +188,9 @@ const limitError = (
       return quotaReserved(limits, now);
     case 'concurrency-reached':
       return concurrencyReached(plan.concurrency, limits, now);
+    case 'over-budget':
+      if (refusal) return budgetError(refusal, { limits, lease, now });
+      return new UnitSettled();
     case 'too-late':
       return new UnitSettled();
   }
@@ -194,12 +214,16 @@ export const createMeter = (deps: { store: RequestMeters; clock: Clock; log: Log
   const reserveUnit = async (
     caller: Caller,
     requestId: string,
-    { now = clock.now(), isConfirmed }: { now?: number | undefined; isConfirmed: boolean },
+    { now = clock.now(), isConfirmed, lease }: ReserveOptions,
   ): Promise<Admission | undefined> => {
     const isRepeat = clock.now() - now >= REPEAT_AFTER_MS;
-    const reservation = { ...reservationOf(caller, requestId, now), isRepeat };
+    const reservation: Reservation = { ...reservationOf(caller, requestId, now), isRepeat };
+    if (lease !== undefined) reservation.lease = leaseOf(caller, lease.nanos, now);
     const errorFor = (exceeded: LimitExceeded): ApiError =>
-      limitError(exceeded, limitsAt(caller, reservation, exceeded), caller, clock.now());
+      limitError(exceeded, limitsAt(caller, reservation, exceeded), caller, {
+        now: clock.now(),
+        lease,
+      });
 
     const release = createUnitRelease({ ...deps, store, unit: reservation });
     const result = await mapStoreErrors(async () => {
@@ -217,38 +241,40 @@ export const createMeter = (deps: { store: RequestMeters; clock: Clock; log: Log
     room.saw(caller, result);
     return createAdmission({
       unit: reservation,
-      limits: limitsAt(caller, reservation, result),
+      limits: { ...limitsAt(caller, reservation, result), budget: result.budget },
       release,
       reaping: result.hasStaleMarks ? reaper.reap(reservation) : undefined,
       onRefund: () => limitCache.invalidate(reservation),
     });
   };
 
-  const admitConfirmed = async (caller: Caller, requestId: string, now: number | undefined) => {
-    const admission = await reserveUnit(caller, requestId, { now, isConfirmed: true });
+  const admitConfirmed = async (caller: Caller, requestId: string, options: AdmitOptions) => {
+    const admission = await reserveUnit(caller, requestId, { ...options, isConfirmed: true });
     if (!admission) throw new Error('A confirmed reservation has a result.');
     return admission;
   };
 
   const admitDuring = async (
     confirm: () => Promise<void>,
-    { caller, requestId, now }: { caller: Caller; requestId: string; now: number | undefined },
+    { caller, requestId, options }: { caller: Caller; requestId: string; options: AdmitOptions },
   ) => {
-    const reserving = reserveUnit(caller, requestId, { now, isConfirmed: false });
+    const reserving = reserveUnit(caller, requestId, { ...options, isConfirmed: false });
     const [reserved, confirmed] = await Promise.allSettled([reserving, confirm()]);
     if (confirmed.status === 'rejected') {
       if (reserved.status === 'fulfilled') await reserved.value?.withdraw();
       throw confirmed.reason;
     }
-    return (await reserving) ?? (await admitConfirmed(caller, requestId, now));
+    return (await reserving) ?? (await admitConfirmed(caller, requestId, options));
   };
 
-  const admit: Meter['admit'] = async (caller, requestId, { now, confirm, onRoom } = {}) => {
+  const admit: Meter['admit'] = async (caller, requestId, options = {}) => {
+    const { confirm, onRoom, lease } = options;
     const isEarly = room.enter(caller);
     try {
-      if (isEarly) onRoom?.();
-      if (confirm) return await admitDuring(confirm, { caller, requestId, now });
-      return await admitConfirmed(caller, requestId, now);
+      // A call that is denied after all would cost dollars that no budget has leased.
+      if (isEarly && lease === undefined) onRoom?.();
+      if (confirm) return await admitDuring(confirm, { caller, requestId, options });
+      return await admitConfirmed(caller, requestId, options);
     } catch (error) {
       room.denied(caller);
       throw error;
@@ -259,6 +285,7 @@ export const createMeter = (deps: { store: RequestMeters; clock: Clock; log: Log
 
   return {
     admit,
+    changeLease: (unit, nanos) => store.changeLease(unit, nanos, clock.now()),
     admitFree: (caller) => mapStoreErrors(() => admitFree(caller)),
     usage: (caller, kept) => mapStoreErrors(() => readUsage(caller, kept)),
   };

@@ -14,6 +14,8 @@ export type Action =
   | 'keys.resume'
   | 'keys.rotate'
   | 'keys.revoke'
+  | 'budgets.set'
+  | 'budgets.delete'
   | 'members.invite'
   | 'members.set'
   | 'members.remove';

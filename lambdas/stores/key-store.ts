@@ -1,5 +1,12 @@
 /** Limits of a key below those of its plan; the plan's apply where one is absent or lower. */
-export type KeyLimits = { rpm?: number; quota?: number; concurrency?: number; models?: string[] };
+export type KeyLimits = {
+  rpm?: number;
+  quota?: number;
+  concurrency?: number;
+  models?: string[];
+  /** Budgets of dollars that its requests are under, each as `scope/period`: `project/day`. */
+  budgets?: string[];
+};
 
 /** A key as stored: its SHA-256, from which the key cannot be recovered. */
 export type KeyRecord = KeyLimits & {

@@ -1,3 +1,5 @@
+import type { BudgetRefusal, BudgetView, Lease } from './budget-store.ts';
+
 /**
  * Counters of one meter. Every write contains the request's id and is conditional on it, so a repeated, lost or
  * late write cannot count twice. Limits are return values. The only error is `StoreUnavailable`; after it a
@@ -22,6 +24,8 @@ export type Reservation = {
   now: number;
   /** Another process may have reserved the request before: the same unit is used again. */
   isRepeat?: boolean;
+  /** Of a request under budgets of dollars. */
+  lease?: Lease;
 };
 
 /** Counts of the minute and the period; they include this request if it was admitted. */
@@ -42,7 +46,12 @@ export type ReserveResult = MeterCounts & {
     /** The key was revoked, replaced or expired; a cached key record cannot override this. */
     | 'key-ended'
     /** The request was settled or its minute was closed before; it can never be admitted. */
-    | 'too-late';
+    | 'too-late'
+    /** A budget of dollars lends no more, as `refusal` explains. */
+    | 'over-budget';
+  refusal?: BudgetRefusal | undefined;
+  /** Of the budgets of a request that was admitted the one with the least left. */
+  budget?: BudgetView | undefined;
   /** Marks of dead processes exist: `reap` may refund units. */
   hasStaleMarks: boolean;
 };
@@ -71,7 +80,12 @@ export const limitReached = (
     : undefined;
 };
 
-export type ReservedUnit = Pick<Reservation, 'meterId' | 'requestId' | 'minute' | 'period'>;
+export type ReservedUnit = Pick<
+  Reservation,
+  'meterId' | 'requestId' | 'minute' | 'period' | 'lease'
+>;
+
+export type LeasedUnit = ReservedUnit & { lease: Lease };
 
 /** Result of a read of a meter. */
 export type UsageSnapshot = MeterCounts & {
@@ -99,6 +113,10 @@ export type RequestMeters = {
    * lend its units by these limits (dynamo/meter-shards.ts).
    */
   reserveUnconfirmed(reservation: Reservation): Promise<ReserveResult | undefined>;
+  /**
+   * Changes the lease of a reserved unit to so many nanos; why not, if a budget does not lend the difference. Idempotent.
+   */
+  changeLease(unit: LeasedUnit, nanos: number, now: number): Promise<BudgetRefusal | undefined>;
   /** Charges a reserved unit. Idempotent; no error if the unit was reaped. */
   charge(unit: ReservedUnit): Promise<void>;
   /** Returns the period's unit (the minute's stays used). Idempotent, also without a reservation. */

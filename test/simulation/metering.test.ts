@@ -3,6 +3,7 @@ import { SHARDING } from '../../lambdas/stores/dynamo/meter-shards.ts';
 import { createDynamoMeterStore } from '../../lambdas/stores/dynamo/meter-store.ts';
 import { createSdkClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
 import { SEED } from '../support/seeds.ts';
+import { FAULT_SETS } from './fault-sets.ts';
 import { type Faults, NO_FAULTS } from './faulty-network.ts';
 import { createPlainAddStore } from './plain-add-store.ts';
 import {
@@ -15,22 +16,6 @@ import {
   TOO_MUCH,
 } from './world.ts';
 
-const FAULT_SETS: Record<string, Faults> = {
-  calm: NO_FAULTS,
-  'lost answers': { ...NO_FAULTS, drop: 0.1, loseReply: 0.15 },
-  'late writes': { ...NO_FAULTS, late: 0.15, loseReply: 0.05 },
-  duplicates: { ...NO_FAULTS, duplicate: 0.2 },
-  throttling: { ...NO_FAULTS, throttle: 0.3 },
-  'crashes and everything else': {
-    drop: 0.05,
-    loseReply: 0.08,
-    late: 0.08,
-    duplicate: 0.05,
-    stray: 0,
-    throttle: 0.1,
-    crash: 0.5,
-  },
-};
 const SEEDS = Number(process.env.SIMULATION_SEEDS ?? 5_000);
 
 /** Simulated denials are thousands of errors, whose stack traces would take a fifth of the time. */

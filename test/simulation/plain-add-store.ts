@@ -72,6 +72,7 @@ export const createPlainAddStore = (client: DynamoDBDocumentClient): MeterStore 
     charge: async () => undefined,
     refund,
     withdraw: refund,
+    changeLease: async () => undefined,
     reap: async () => 0,
     readUsage,
     endedPeriods: async () => [],

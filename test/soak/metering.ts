@@ -21,6 +21,11 @@ const PARTS: Record<string, Part> = {
     file: 'test/simulation/metering.test.ts',
     variables: { SIMULATION_SEEDS: '25000' },
   },
+  /** Of budgets of dollars: 150,000 schedules, half of them of sharded meters. */
+  budgets: {
+    file: 'test/simulation/budgets.test.ts',
+    variables: { SIMULATION_SEEDS: '125000' },
+  },
   /**
    * Over HTTP: limits of 0 to 600 with up to 1,000 callers of four processes at once, and 72 cells of failures, whole and
    * streamed responses, one and four processes.

@@ -1,6 +1,7 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { createDynamoAuditStore } from '../../lambdas/stores/dynamo/audit-store.ts';
 import { createDynamoBreakerStore } from '../../lambdas/stores/dynamo/breaker-store.ts';
+import { createDynamoBudgetStore } from '../../lambdas/stores/dynamo/budgets/budget-store.ts';
 import type { DynamoClient } from '../../lambdas/stores/dynamo/dynamo-client.ts';
 import { createDynamoHistoryStore } from '../../lambdas/stores/dynamo/history-store.ts';
 import { createDynamoKeyStore } from '../../lambdas/stores/dynamo/key-store.ts';
@@ -19,6 +20,7 @@ export const storesOn = (client: DynamoClient) => ({
   keys: createDynamoKeyStore({ client, tableName: TABLE_NAMES.keys }),
   plans: createDynamoPlanStore({ client, tableName: TABLE_NAMES.plans }),
   meters: createDynamoMeterStore({ client, tableName: TABLE_NAMES.meters }),
+  budgets: createDynamoBudgetStore({ client, tableName: TABLE_NAMES.meters }),
   breakers: createDynamoBreakerStore({ client, tableName: TABLE_NAMES.meters }),
   audit: createDynamoAuditStore({ client, tableName: TABLE_NAMES.history }),
   history: createDynamoHistoryStore({ client, tableName: TABLE_NAMES.history }),

@@ -21,6 +21,7 @@ const Limits = object({
   quota: exactOptional(number),
   concurrency: exactOptional(number),
   models: exactOptional(list(string)),
+  budgets: exactOptional(list(string)),
 });
 const Restrictions = object({ ...Limits.shape, paused: exactOptional(boolean) });
 
@@ -53,9 +54,9 @@ const SEPARATOR = ' ';
  * the plan, as JSON: there is no such plan, so 0.1.0 returns 503 for this key and lists it, and its rotation keeps them.
  */
 const storedPlan = ({ planId, status, ...record }: StoredFields): string => {
-  const { rpm, quota, concurrency, models } = record;
+  const { rpm, quota, concurrency, models, budgets } = record;
   const paused = status === 'paused' || undefined;
-  const restrictions = omitUndefined({ rpm, quota, concurrency, models, paused });
+  const restrictions = omitUndefined({ rpm, quota, concurrency, models, budgets, paused });
   return isEmpty(restrictions) ? planId : planId + SEPARATOR + JSON.stringify(restrictions);
 };
 type StoredFields = Omit<KeyRecord, 'hash'>;
@@ -170,7 +171,14 @@ export const createDynamoKeyStore = (options: TableOptions): KeyStore => {
   return {
     ...createDynamoKeyReader(options),
     createKey: async ({ hash, ...record }) => {
-      const { rpm: _, quota: __, concurrency: ___, models: ____, ...plain } = record;
+      const {
+        rpm: _,
+        quota: __,
+        concurrency: ___,
+        models: ____,
+        budgets: _____,
+        ...plain
+      } = record;
       const status = record.status === 'paused' ? 'active' : record.status;
       const stored = { ...plain, status, planId: storedPlan(record) };
       const fields = Object.entries(stored).filter(([, value]) => value !== undefined);

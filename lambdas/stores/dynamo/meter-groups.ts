@@ -1,6 +1,9 @@
 import type { Reservation, ReservedUnit } from '../meter-store.ts';
 import { asNotSent } from '../store-unavailable.ts';
-import { IN_FLIGHT, itemKey, markName, minuteName, numberIn, periodName } from './meter-item.ts';
+import type { LeaseParts } from './budgets/leases.ts';
+import { leasing } from './budgets/writes.ts';
+import { IN_FLIGHT, itemKey, minuteName, numberIn, periodName } from './meter-item.ts';
+import { markName } from './meter-marks.ts';
 import { reserveInShard } from './meter-shard-writes.ts';
 import { budgetsIn, type Sharding } from './meter-shards.ts';
 import { bindReservation, bindUnit, RESERVE, reserveAll, settleAll } from './meter-writes.ts';
@@ -96,7 +99,9 @@ const shareMark = (units: ReservedUnit[]): boolean =>
 export type Place = { shard: number; epoch: number | undefined };
 export const WHOLE_METER: Place = { shard: 0, epoch: undefined };
 
-type Try = { reservation: Reservation; place: Place };
+type Try = { reservation: Reservation; place: Place; parts?: LeaseParts | undefined };
+
+const NO_PARTS: LeaseParts = { grants: [], past: [] };
 
 export const placeKey = ({ meterId }: Reservation, { shard }: Place): string =>
   itemKey(meterId, shard);
@@ -113,11 +118,13 @@ export const createReserveGroups = ({
   table,
   sharding: { marksPerItem, writesInFlight },
 }: GroupParts) => {
-  const sendOne = ({ reservation, place }: Try) => {
-    const { write, bindings } =
+  const sendOne = ({ reservation, place, parts = NO_PARTS }: Try) => {
+    const unleased =
       place.epoch === undefined
         ? { write: RESERVE, bindings: bindReservation(reservation, marksPerItem) }
         : reserveInShard(reservation, place.epoch, marksPerItem);
+    const { lease } = reservation;
+    const { write, bindings } = lease ? leasing(unleased, lease, parts) : unleased;
     return table.apply(placeKey(reservation, place), write, bindings);
   };
 
@@ -141,9 +148,12 @@ export const createReserveGroups = ({
   };
 
   const send = createGroups({ writesInFlight, sendOne, sendAll });
-  return (reservation: Reservation, place: Place) => {
-    const one = { reservation, place };
-    return send(reserveGroup(one), one);
+  return async (reservation: Reservation, place: Place, parts?: LeaseParts) => {
+    const one = { reservation, place, parts };
+    // Leases differ, so their writes have nothing in common.
+    return reservation.lease
+      ? { ...(await sendOne(one)), others: 0 }
+      : send(reserveGroup(one), one);
   };
 };
 
@@ -162,6 +172,9 @@ export const createSettleGroups = ({ table, sharding: { writesInFlight } }: Grou
   };
 
   const send = createGroups({ writesInFlight, sendOne, sendAll });
-  return (unit: ReservedUnit, key: string, write: ConditionalWrite) =>
-    send([key, write.update, unit.minute, unit.period].join('|'), { unit, key, write });
+  return (unit: ReservedUnit, key: string, write: ConditionalWrite): Promise<WriteResult> => {
+    const one = { unit, key, write };
+    if (unit.lease) return sendOne(one);
+    return send([key, write.update, unit.minute, unit.period].join('|'), one);
+  };
 };

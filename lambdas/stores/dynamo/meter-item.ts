@@ -1,7 +1,6 @@
 import { DAY_MS, MINUTE_MS } from '../../support/clock.ts';
-import { createLruCache } from '../../support/lru-cache.ts';
-import { oncePer } from '../../support/once-per.ts';
-import type { EndedPeriod, MeterCounts, Reservation, ReservedUnit } from '../meter-store.ts';
+import type { EndedPeriod, MeterCounts, Reservation } from '../meter-store.ts';
+import { isMarkOf, MARK, type Mark, markName, marksIn } from './meter-marks.ts';
 import type { Item } from './table.ts';
 
 /**
@@ -23,8 +22,6 @@ import type { Item } from './table.ts';
  * that has ended, which the history has not got yet, unless a request of it is in flight: `c<period>` is such a
  * request to it.
  */
-const MARK = 'm';
-export const markName = (requestId: string): string => MARK + requestId.slice(-7);
 export const minuteName = (minute: number): string => `r${minute}`;
 export const periodName = (period: string): string => `q${period}`;
 export const holdName = (period: string): string => `c${period}`;
@@ -42,64 +39,6 @@ export const lentName = (counter: string): string => `a${counter}`;
 /** Key of a meter's item; 0 is the root. */
 export const itemKey = (meterId: string, shard: number): string =>
   shard === 0 ? meterId : `${meterId}/${shard}`;
-
-/** Lengths of the labels of an hour, a day and a month, by the letter of each in a mark. */
-const LABEL_LENGTHS: Record<string, number> = { h: 13, d: 10, m: 7 };
-const TOMBSTONE = 'x';
-
-export const markOf = ({ minute, period }: Pick<ReservedUnit, 'minute' | 'period'>): string => {
-  const kind = Object.keys(LABEL_LENGTHS).find((letter) => LABEL_LENGTHS[letter] === period.length);
-  return `${kind}${(minute - FIRST_MINUTE).toString(36)}`;
-};
-
-export const tombstoneOf = (unit: Pick<ReservedUnit, 'minute' | 'period'>): string =>
-  TOMBSTONE + markOf(unit);
-
-/** A request's mark; an open one holds a unit. `isCounted`: in `n`, which version 0.1.0 did not write. */
-type Mark = {
-  name: string;
-  value: string;
-  isOpen: boolean;
-  isCounted: boolean;
-  minute: number;
-  period: string;
-};
-
-/** Marks count minutes from here: four characters until 2029. */
-const FIRST_MINUTE = Date.UTC(2026, 0) / MINUTE_MS;
-
-const minuteIn = (text: string): number => FIRST_MINUTE + Number.parseInt(text.slice(1), 36);
-
-/** Periods by the texts of marks, of which a minute has three at most: the text of a date takes 1 us. */
-const periodIn = oncePer(createLruCache<string>(100), (text) => {
-  const start = new Date(minuteIn(text) * MINUTE_MS).toISOString();
-  return start.slice(0, LABEL_LENGTHS[text.charAt(0)]);
-});
-
-const readMark = (name: string, value: string): Mark => {
-  const isOpen = !value.startsWith(TOMBSTONE);
-  const text = isOpen ? value : value.slice(1);
-  const [minute, period] = [minuteIn(text), periodIn(text)];
-  return { name, value, isOpen, isCounted: isOpen, minute, period };
-};
-
-/** A mark of version 0.1.0. */
-const readOldMark = (name: string, value: string): Mark => {
-  const [minute = '', period = ''] = value.split('|');
-  const isOpen = name.startsWith('o');
-  return { name, value, isOpen, isCounted: false, minute: Number(minute), period };
-};
-
-const marksIn = (item: Item | undefined): Mark[] => {
-  const marks: Mark[] = [];
-  for (const name in item) {
-    const value = item[name];
-    if (typeof value !== 'string') continue;
-    if (name.startsWith(MARK)) marks.push(readMark(name, value));
-    else if (/^[ocx]/.test(name) && value.includes('|')) marks.push(readOldMark(name, value));
-  }
-  return marks;
-};
 
 /**
  * A request lives at most 15 minutes (the limit of Lambda, and of a signed write that arrives late); 2 more
@@ -144,19 +83,6 @@ export const isKeyEnded = (
   return typeof end === 'number' && end <= now;
 };
 
-/** Whether a mark holds a unit. */
-export const isOpenMark = (mark: string): boolean => !mark.startsWith(TOMBSTONE);
-
-/** The first of a meter's items in which a request has such a mark; -1 if there is none. */
-export const findMark = (
-  items: (Item | undefined)[],
-  requestId: string,
-  isSought: (mark: string) => boolean,
-): number => {
-  const name = markName(requestId);
-  return items.findIndex((item) => typeof item?.[name] === 'string' && isSought(item[name]));
-};
-
 /** Open units of the period: a refund may still return them. */
 const reservedIn = (marks: Mark[], period: string): number =>
   marks.filter((mark) => mark.isOpen && mark.period === period).length;
@@ -183,7 +109,7 @@ export const ownOutcomeIn = (
   reservation: Reservation,
 ): 'admitted' | 'too-late' | 'key-ended' | undefined => {
   const mark = item?.[markName(reservation.requestId)];
-  if (mark === markOf(reservation)) return 'admitted';
+  if (isMarkOf(mark, reservation)) return 'admitted';
   if (mark !== undefined || numberIn(item, FLOOR) >= reservation.minute) return 'too-late';
   return isKeyEnded(item, reservation) ? 'key-ended' : undefined;
 };

@@ -6,10 +6,11 @@ import {
   type ReserveResult,
 } from '../meter-store.ts';
 import { StoreThrottled, StoreUnavailable } from '../store-unavailable.ts';
-import { type AttemptParts, createTry } from './meter-attempt.ts';
+import { type Attempt, type AttemptParts, createTry } from './meter-attempt.ts';
 import type { Bank, Refusal, Root } from './meter-bank.ts';
 import { WHOLE_METER } from './meter-groups.ts';
-import { countsIn, findMark, markOf, ownOutcomeIn } from './meter-item.ts';
+import { countsIn, ownOutcomeIn } from './meter-item.ts';
+import { findMark, isMarkOf } from './meter-marks.ts';
 import { estimateCounts, homeShard, limitsText, snapshotOf } from './meter-shards.ts';
 
 /** Attempts of one reservation while other writes change the meter between its steps; then StoreUnavailable. */
@@ -21,6 +22,12 @@ type Spot = { root: Root; shard: number };
 type Refused = Refusal & { isTombstoned: boolean };
 /** The spot is undefined if no shard will admit it: a limit is reached in their sum, or its minute is closed. */
 type Sought = { result: ReserveResult; spot: Spot | undefined };
+
+const isFinal = (outcome: Attempt['outcome']) =>
+  outcome === 'admitted' ||
+  outcome === 'key-ended' ||
+  outcome === 'too-late' ||
+  outcome === 'over-budget';
 
 /** A tombstone denies the request itself, too. */
 const otherThan = (tombstoned: number, next: number, shards: number): number =>
@@ -48,11 +55,11 @@ export const createReserve = (
   /** Undefined: the meter is sharded, or has to be. */
   const reserveInOne = async (reservation: Reservation): Promise<ReserveResult | undefined> => {
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const { outcome, item } = await tryIn(reservation, WHOLE_METER);
+      const { outcome, item, budgets } = await tryIn(reservation, WHOLE_METER);
       if (outcome === 'other-epoch' || outcome === 'full' || outcome === 'no-budget')
         return undefined;
       if (outcome === 'changed') continue;
-      return { outcome, ...countsIn(item, reservation) };
+      return { outcome, ...countsIn(item, reservation), ...budgets };
     }
     throw new StoreUnavailable('The meter changed faster than it could be read.');
   };
@@ -60,9 +67,9 @@ export const createReserve = (
   /** One attempt in a shard: its result if that is final. */
   const tryShard = async (reservation: Reservation, { root, shard }: Spot) => {
     const { shards, epoch } = root.layout;
-    const { outcome, item, isTombstoned } = await tryIn(reservation, { shard, epoch });
-    if (outcome === 'admitted' || outcome === 'key-ended' || outcome === 'too-late') {
-      return { outcome, ...estimateCounts(item, root.item, reservation) };
+    const { outcome, item, isTombstoned, budgets } = await tryIn(reservation, { shard, epoch });
+    if (isFinal(outcome)) {
+      return { outcome, ...estimateCounts(item, root.item, reservation), ...budgets };
     }
     return { shard, item, shards, isFull: outcome === 'full', isTombstoned };
   };
@@ -139,7 +146,7 @@ export const createReserve = (
     const { meterId, requestId } = reservation;
     const items = await bank.readAll(meterId);
     // An item that was full keeps a tombstone, and the open mark is in another one.
-    const open = findMark(items, requestId, (mark) => mark === markOf(reservation));
+    const open = findMark(items, requestId, (mark) => isMarkOf(mark, reservation));
     const shard = open < 0 ? findMark(items, requestId, () => true) : open;
     if (shard < 0) return undefined;
     if (shard === 0) return reserveInOne(reservation);

@@ -7,15 +7,14 @@ import type {
   ReservedUnits,
 } from '../meter-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
+import { createBudgetBank } from './budgets/bank.ts';
+import { createLeases, type Leases } from './budgets/leases.ts';
 import { type Bank, createBank } from './meter-bank.ts';
 import { createSettleGroups } from './meter-groups.ts';
 import {
   endedPeriodsIn,
-  findMark,
-  isOpenMark,
   itemKey,
   keyEndName,
-  markOf,
   numberIn,
   ownCount,
   periodName,
@@ -29,6 +28,7 @@ import {
   type Throttles,
   type WriteLedger,
 } from './meter-ledger.ts';
+import { findMark, isMarkOf, isOpenMark } from './meter-marks.ts';
 import { createReserve } from './meter-reserve.ts';
 import { fixPeriod } from './meter-shard-writes.ts';
 import {
@@ -51,6 +51,7 @@ import {
   REFUND_DUPLICATED,
   reapAll,
   removingPast,
+  returning,
   TOMBSTONE,
   WITHDRAW,
 } from './meter-writes.ts';
@@ -71,17 +72,23 @@ const FREE_ITEM_LIFE_SECONDS = 3_600;
 /** Periods that one write forgets. */
 const MAX_FORGOTTEN = 40;
 
+/** A settlement returns what is left of the unit's lease. */
+const asLeased = ({ lease }: ReservedUnit, write: ConditionalWrite): ConditionalWrite =>
+  lease ? returning(write, lease) : write;
+
 /** Settles each unit once, also if copies of its writes are still in flight. */
 const createSettle = ({
   table,
   ledger,
   throttles,
   sharding,
+  leases,
 }: {
   table: Table;
   ledger: WriteLedger;
   throttles: Throttles;
   sharding: Sharding;
+  leases: Leases;
 }): Pick<MeterStore, 'charge' | 'refund' | 'withdraw'> => {
   const sendInGroup = createSettleGroups({ table, sharding });
 
@@ -103,7 +110,7 @@ const createSettle = ({
   const refundDuplicated = async (unit: ReservedUnit, key: string): Promise<void> => {
     const bindings = bindUnit(unit);
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      if ((await table.apply(key, REFUND_DUPLICATED, bindings)).applied) return;
+      if ((await table.apply(key, asLeased(unit, REFUND_DUPLICATED), bindings)).applied) return;
       const { applied, item } = await table.apply(key, TOMBSTONE, bindings);
       if (applied) return;
       const mark = (item ?? (await table.read(key)))?.[bindings.names['#mark']];
@@ -115,13 +122,17 @@ const createSettle = ({
 
   const settle = async (
     unit: ReservedUnit,
-    write: ConditionalWrite,
+    unleased: ConditionalWrite,
     settleDuplicated: (key: string) => Promise<unknown>,
   ): Promise<void> => {
     const entry = ledger.entryOf(unit.requestId);
     const { key, mayBeDuplicated } = entry ?? { key: unit.meterId, mayBeDuplicated: true };
-    const send = () =>
+    const write = asLeased(unit, unleased);
+    const sendOnce = () =>
       entry && !mayBeDuplicated ? settleOnce(unit, write, entry) : settleDuplicated(key);
+    const { lease } = unit;
+    const send = () =>
+      lease?.isUncertain ? leases.settleUncertain({ ...unit, lease }, key, sendOnce) : sendOnce();
     // Otherwise its reserve was rejected: no unit is reserved, and no copy of it is in flight.
     if (!entry || entry.mayHoldUnit) {
       // What is in flight in the first item when its meter is sharded says nothing about the shards.
@@ -132,7 +143,9 @@ const createSettle = ({
 
   return {
     charge: (unit) =>
-      settle(unit, CHARGE, (key) => table.apply(key, CHARGE_DUPLICATED, bindUnit(unit))),
+      settle(unit, CHARGE, (key) =>
+        table.apply(key, asLeased(unit, CHARGE_DUPLICATED), bindUnit(unit)),
+      ),
     refund: (unit) => settle(unit, REFUND, (key) => refundDuplicated(unit, key)),
     // A copy that may still be applied keeps its place in the minute, as it does where a reserve fails.
     withdraw: (unit) => settle(unit, WITHDRAW, (key) => refundDuplicated(unit, key)),
@@ -234,19 +247,22 @@ export const createDynamoRequestMeters = ({
   const freeCalls = createTable(options);
   const ledger = createWriteLedger();
   const throttles = createThrottles(sharding);
-  const settle = createSettle({ table, ledger, throttles, sharding });
+  const budgets = createTable(options);
+  const leases = createLeases({ table, ledger, bank: createBudgetBank(budgets) });
+  const settle = createSettle({ table, ledger, throttles, sharding, leases });
   const bank = createBank({ table, sharding });
 
   return {
-    ...createReserve({ table, ledger, throttles, bank, refund: settle.refund, sharding }),
+    ...createReserve({ table, ledger, throttles, bank, refund: settle.refund, sharding, leases }),
     ...settle,
+    changeLease: leases.changeLease,
     reap: createReap(table, bank),
     isReserved: async (meterId, requestId) =>
       findMark(await bank.readAll(meterId), requestId, isOpenMark) >= 0,
     readUsage: async ({ unit, ...query }) => {
       const items = await bank.readAll(query.meterId);
       if (!unit) return snapshotOf(items, query);
-      const shard = findMark(items, unit.requestId, (mark) => mark === markOf(unit));
+      const shard = findMark(items, unit.requestId, (mark) => isMarkOf(mark, unit));
       const isUnitOpen = shard >= 0;
       if (isUnitOpen) ledger.found(unit.requestId, itemKey(query.meterId, shard));
       return { ...snapshotOf(items, query), isUnitOpen };

@@ -1,4 +1,6 @@
+import type { Lease } from '../budget-store.ts';
 import type { Reservation, ReservedUnit } from '../meter-store.ts';
+import { roomName } from './budgets/items.ts';
 import {
   EPOCH,
   FLOOR,
@@ -7,14 +9,12 @@ import {
   IN_FLIGHT,
   keyEndName,
   lastUsedName,
-  markName,
-  markOf,
   minuteName,
   type PastCounters,
   periodName,
   type StaleMarks,
-  tombstoneOf,
 } from './meter-item.ts';
+import { markName, openMarkOf, tombstoneOf } from './meter-marks.ts';
 import { NEEDS } from './needs.ts';
 import type { Bindings, ConditionalWrite } from './table.ts';
 
@@ -138,7 +138,7 @@ export const settleAll = (
 ): { write: ConditionalWrite; bindings: Bindings } => {
   const marks = bindMarks(units);
   const { names, values } = bindUnit(first);
-  const open = Object.fromEntries(units.map((unit, index) => [`:open${index}`, markOf(unit)]));
+  const open = Object.fromEntries(units.map((unit, index) => [`:open${index}`, openMarkOf(unit)]));
   return {
     write: {
       ...write,
@@ -229,8 +229,27 @@ export const COUNT_FREE: ConditionalWrite = {
   condition: 'attribute_not_exists(#count) OR #count < :cap',
 };
 
+/** What is left of a lease goes back to its rooms. */
+const bindReturn = ({ holds, nanos, spent }: Lease) => ({
+  names: Object.fromEntries(holds.map((hold, index) => [`#room${index}`, roomName(hold)])),
+  values: { ':back': nanos - spent },
+});
+
+/** A settlement that also returns the rest of the unit's lease. */
+export const returning = (write: ConditionalWrite, lease: Lease): ConditionalWrite => ({
+  ...write,
+  update: [write.update, ...lease.holds.map((_, index) => `#room${index} :back`)].join(', '),
+});
+
 /** Bindings of a request's own writes. */
-export const bindUnit = (unit: ReservedUnit) => ({
+export const bindUnit = (unit: ReservedUnit) => {
+  const own = bindOwn(unit);
+  if (!unit.lease) return own;
+  const { names, values } = bindReturn(unit.lease);
+  return { names: { ...names, ...own.names }, values: { ...values, ...own.values } };
+};
+
+const bindOwn = (unit: ReservedUnit) => ({
   names: {
     '#mark': markName(unit.requestId),
     '#minute': minuteName(unit.minute),
@@ -239,7 +258,7 @@ export const bindUnit = (unit: ReservedUnit) => ({
     '#floor': FLOOR,
   },
   values: {
-    ':open': markOf(unit),
+    ':open': openMarkOf(unit),
     ':tombstone': tombstoneOf(unit),
     ':one': 1,
     ':minusOne': -1,

@@ -1,6 +1,7 @@
 import type { TableName } from '../../tables.ts';
 import type { BodyStore } from '../answer-store.ts';
 import type { AuditStore } from '../audit-store.ts';
+import type { BudgetStore } from '../budget-store.ts';
 import type { HistoryStore } from '../history-store.ts';
 import type { KeyStore } from '../key-store.ts';
 import type { MeterStore, ReservedUnits } from '../meter-store.ts';
@@ -10,6 +11,7 @@ import type { RouterStores } from '../router-stores.ts';
 import { createDynamoAnswerStore } from './answer-store.ts';
 import { createDynamoAuditStore } from './audit-store.ts';
 import { createDynamoBreakerStore } from './breaker-store.ts';
+import { createDynamoBudgetStore } from './budgets/budget-store.ts';
 import { createDynamoCancelStore } from './cancel-store.ts';
 import type { DynamoClient } from './dynamo-client.ts';
 import { createDynamoHistoryReader, createDynamoHistoryStore } from './history-store.ts';
@@ -25,6 +27,7 @@ export type Stores = RouterStores & {
   keys: KeyStore;
   plans: PlanStore;
   meters: MeterStore & ReservedUnits;
+  budgets: BudgetStore;
   records: RecordStore;
   history: HistoryStore;
   audit: AuditStore;
@@ -78,6 +81,7 @@ export const createDynamoStores = (options: Options): Stores => {
     keys: createDynamoKeyStore({ client, tableName: keys }),
     plans: createDynamoPlanStore({ client, tableName: plans }),
     meters: createDynamoMeterStore({ client, tableName: meters }),
+    budgets: createDynamoBudgetStore({ client, tableName: meters }),
     records: createDynamoRecordStore({ client, tableName: records, recordDays }),
     history: createDynamoHistoryStore({ client, tableName: history }),
     audit: createDynamoAuditStore({ client, tableName: history }),

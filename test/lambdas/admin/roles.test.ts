@@ -74,6 +74,7 @@ const EXPECTED = {
 type Group = keyof typeof EXPECTED;
 
 const PLAN = { rpm: 1, quota: 1, period: 'day' };
+const BUDGET = { max_usd: 1, period: 'day' };
 
 /** Method, path, who may, and a body; NEW stands for an id that is used once. */
 const OPERATIONS: [string, string, Group, object?][] = [
@@ -95,6 +96,13 @@ const OPERATIONS: [string, string, Group, object?][] = [
   ['POST', '/projects/{project}/keys/{key}/rotate', 'members', {}],
   ['POST', '/projects/{project}/keys/{key}/revoke', 'members', {}],
   ['POST', '/keys/find', 'all with a role', { start: 'mrk_live_0000' }],
+  ['GET', '/budgets', 'operators and viewers'],
+  ['GET', '/projects/{project}/budget', 'members and viewers'],
+  ['POST', '/projects/{project}/budget', 'operators, of a project', BUDGET],
+  ['POST', '/projects/{project}/budget/delete', 'operators, of a project', {}],
+  ['GET', '/projects/{project}/keys/{key}/budget', 'members and viewers'],
+  ['POST', '/projects/{project}/keys/{key}/budget', 'members', BUDGET],
+  ['POST', '/projects/{project}/keys/{key}/budget/delete', 'members', {}],
   ['GET', '/members', 'operators and viewers'],
   ['POST', '/members', 'operators', { email: 'a@example.com', role: 'viewer' }],
   ['POST', '/members/{member}', 'operators', { roles: ['viewer'] }],
@@ -148,6 +156,9 @@ const statusOf = async (
     .replace('{plan}', 'small')
     .replace('{month}', '2026-11')
     .replace('{request}', `req_${'0'.repeat(24)}`);
+  // What is shown and deleted.
+  const [budget] = /.*\/budget\b(?!s)/.exec(filled) ?? [];
+  if (budget !== undefined) await admin.post(`/admin${budget}`, BUDGET);
   const text = body && JSON.stringify(body).replace('NEW', freshId());
   const sent = { method, path: `/admin${filled}`, by, ...(text !== undefined && { body: text }) };
   const { status } = await admin.send(sent);

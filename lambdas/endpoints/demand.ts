@@ -1,0 +1,77 @@
+import type { Target } from '../catalog/catalog.ts';
+import { type Demand, type Rates, ratesOf } from '../money/lease.ts';
+import { pricesOf } from '../money/prices.ts';
+import { asRecord } from '../protocols/bytes/json.ts';
+import type { GenerationRequest } from '../protocols/generation.ts';
+import { DO_NOT_RETRY, invalidRequest } from '../support/errors.ts';
+import type { CheckedCall } from './check-call.ts';
+
+/** Uses of a tool that the upstream runs, if the request does not bound them. */
+const USES = 10;
+/** Tools that upstreams run and bill by use. */
+const BILLED = /^(web_search|code_execution|code_interpreter|file_search|image_generation)/;
+
+const usesIn = ({ tools = [] }: GenerationRequest): Record<string, number> => {
+  const uses: Record<string, number> = {};
+  for (const tool of tools) {
+    if (!('native' in tool)) continue;
+    const [, name] = BILLED.exec(String(tool.value.type)) ?? [];
+    if (name !== undefined) uses[name] = (uses[name] ?? 0) + (Number(tool.value.max_uses) || USES);
+  }
+  return uses;
+};
+
+const hasAudio = ({ turns }: GenerationRequest): boolean =>
+  turns.some(({ blocks }) =>
+    blocks.some(
+      (block) => block.type === 'native' && asRecord(block.value)?.type === 'input_audio',
+    ),
+  );
+
+/** A lifetime of an hour or more, wherever a request states one. */
+const LONG_LIFETIME = /"(?:ttl|prompt_cache_retention)"\s*:\s*"(?:1h|12h|24h)"/;
+
+const demandOf = (
+  { request, estimateInput }: CheckedCall,
+  target: Target,
+  writesLong: boolean,
+): Demand => {
+  const { service_tier, speed, inference_geo } = request.extras.fields;
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+  return {
+    tokens: estimateInput(target),
+    writesLong: writesLong || target.profile?.cacheMarks === '1h',
+    kinds: hasAudio(request) ? ['input_audio'] : [],
+    uses: usesIn(request),
+    services: [text(service_tier), text(speed)].flatMap((value) => value ?? []),
+    geo: text(inference_geo),
+  };
+};
+
+/** 400: a budget cannot promise what it cannot compute. */
+const unpricedError = (model: string, names: string[]) =>
+  invalidRequest(
+    `The request is under a budget, and '${model}' has no price for ${[...new Set(names)].join(', ')}.`,
+    { code: 'budget_unpriced', details: { error_code: 'budget_unpriced' }, headers: DO_NOT_RETRY },
+  );
+
+/** The rates of the targets that have a price for all. @throws ApiError 400 if none has */
+export const ratesByTarget = (checked: CheckedCall): Map<Target, Rates> => {
+  const { call, model, targets } = checked;
+  const rates = new Map<Target, Rates>();
+  const names: string[] = [];
+  const writesLong = LONG_LIFETIME.test(call.source.text);
+  for (const target of targets) {
+    const demand = demandOf(checked, target, writesLong);
+    const found = ratesOf(demand, pricesOf(model, target), call.startedAt);
+    if ('unpriced' in found) names.push(...found.unpriced);
+    else rates.set(target, found);
+  }
+  if (rates.size === 0 && names.length > 0) throw unpricedError(model.id, names);
+  return rates;
+};
+
+/** Tokens that a response may have at most, over all its choices. */
+export const mostTokens = ({ request, model }: CheckedCall): number =>
+  Math.min(request.maxTokens ?? model.max_output_tokens, model.max_output_tokens) *
+  (request.choices ?? 1);

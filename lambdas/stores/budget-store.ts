@@ -1,0 +1,81 @@
+import type { Period } from './plan-store.ts';
+
+/** `total` never resets. */
+export type BudgetPeriod = Period | 'total';
+
+/** Whose budget it is, by the id of its counters. */
+export type BudgetRef = { scope: string; id: string; period: BudgetPeriod };
+
+/** A budget as an operator has set it. */
+export type Budget = BudgetRef & {
+  /** How lists show its owner. */
+  name: string;
+  /** In nanos. */
+  max: number;
+  /** It counts, and limits nothing. */
+  isPaused: boolean;
+  setBy: string;
+  /** Milliseconds since the epoch. */
+  setAt: number;
+};
+
+/** A budget that a request is under, in the period that contains the request. */
+export type Hold = {
+  /** Key of the budget's item: `budget/project/team-a`. */
+  budget: string;
+  period: BudgetPeriod;
+  /** Label of the period, which the names of its counters have: `2026-11-24`. */
+  label: string;
+};
+
+/**
+ * Dollars that a request in flight may cost, in nanos. They are taken from every budget that it is under when it is admitted,
+ * and what it did not cost is returned when it is settled.
+ */
+export type Lease = {
+  nanos: number;
+  /** What the request has cost; known when it is settled. */
+  spent: number;
+  holds: readonly Hold[];
+  /** A change of it had no response: the store reads it before it settles the request. */
+  isUncertain?: boolean;
+};
+
+/** What is left of a budget, in nanos, as far as the process knows. */
+export type BudgetView = { hold: Hold; max: number; left: number };
+
+/** What a budget has paid in a period, in nanos. */
+export type BudgetState = {
+  /** Cost of requests that have ended, and the leases of processes that died. */
+  spent: number;
+  /** Leases of requests in flight. */
+  leased: number;
+  /** In the items of meters, for their next requests. */
+  room: number;
+};
+
+/** Why a budget does not lease what a request may cost. */
+export type BudgetRefusal = {
+  /**
+   * `spent`: also if no request in flight costs anything; `in-flight`: their leases are in the way; `too-small`: the whole
+   * budget would not do.
+   */
+  kind: 'spent' | 'in-flight' | 'too-small';
+  hold: Hold;
+  max: number;
+  spent: number;
+  /** What was to be leased. */
+  needed: number;
+};
+
+/** For operators. Implemented by `createDynamoBudgetStore` (dynamo/budgets/budget-store.ts). @throws StoreUnavailable */
+export type BudgetStore = {
+  /** Creates or changes a budget, in its current period. A lowered limit holds for every request that is admitted after this. */
+  setBudget(budget: Budget, hold: Hold): Promise<void>;
+  /** Requests that are under it are not limited by it any more. */
+  deleteBudget(scope: string, id: string): Promise<void>;
+  findBudget(scope: string, id: string): Promise<Budget | undefined>;
+  listBudgets(): Promise<Budget[]>;
+  /** What it has paid in a period; undefined if there is no such budget. */
+  readBudget(hold: Hold): Promise<BudgetState | undefined>;
+};

@@ -1,0 +1,279 @@
+import { createLruCache } from '../../../support/lru-cache.ts';
+import type { BudgetPeriod, BudgetRefusal, BudgetView, Hold } from '../../budget-store.ts';
+import { numberIn } from '../meter-item.ts';
+import { bindRemoved } from '../meter-writes.ts';
+import type { Item, Table } from '../table.ts';
+import {
+  borrowersIn,
+  grantedName,
+  lentName,
+  MAX,
+  PERIOD,
+  pastNamesIn,
+  pendingOf,
+  receivedName,
+  returnedName,
+  roomName,
+  type Share,
+  shareOf,
+  spentOf,
+  takenName,
+} from './items.ts';
+import type { Grant } from './writes.ts';
+
+/** Attempts while other processes change the same budget; then the request is denied as if their leases were in the way. */
+const MAX_TRIES = 12;
+/** Requests for which a grant lasts, far from the limit. */
+const LEASES_A_GRANT = 16;
+/** Of what is left, while several meters borrow: grants shrink near the limit. */
+const SHARE_OF_REST = 4;
+const MAX_BUDGETS = 1_000;
+/** For what callers are shown. A grant is made by what the budget's item has. */
+const SEEN_FOR_MS = 10_000;
+
+/** The item of a meter, as it was when a lease found no room in it. */
+export type Borrower = { key: string; item: Item | undefined };
+
+/** Room for a lease of so many nanos. */
+type RoomQuery = { hold: Hold; borrower: Borrower; needed: number; now: number };
+/** `gone`: the budget was deleted, and limits no request any more. */
+export type Room = { grant: Grant } | { refusal: BudgetRefusal } | 'gone';
+
+type BudgetLimit = { max: number; period: BudgetPeriod };
+
+const limitIn = (root: Item | undefined): BudgetLimit | undefined => {
+  const max = root?.[MAX];
+  return typeof max === 'number' ? { max, period: root?.[PERIOD] as BudgetPeriod } : undefined;
+};
+
+/** Moves dollars between the item of a budget and the items of meters. Every write of it may be repeated. */
+export const createTransfers = (table: Table) => {
+  /** Notes in the budget's item that an item has returned so much. */
+  const takeBack = async (hold: Hold, { key, returned, taken }: Share): Promise<void> => {
+    await table.apply(
+      hold.budget,
+      {
+        update: 'SET #taken = :returned ADD #lent :less',
+        condition: taken > 0 ? '#taken = :taken' : 'attribute_not_exists(#taken)',
+      },
+      {
+        names: { '#taken': takenName(hold, key), '#lent': lentName(hold) },
+        values: { ':returned': returned, ':taken': taken, ':less': taken - returned },
+      },
+    );
+  };
+
+  /** Gives an item what was granted to it, which a process that died has not. */
+  const complete = async (hold: Hold, share: Share): Promise<void> => {
+    const { key, received, granted } = share;
+    await table.apply(
+      key,
+      {
+        update: 'SET #received = :granted ADD #room :more',
+        condition: received > 0 ? '#received = :received' : 'attribute_not_exists(#received)',
+      },
+      {
+        names: { '#received': receivedName(hold), '#room': roomName(hold) },
+        values: { ':granted': granted, ':received': received, ':more': pendingOf(share) },
+      },
+    );
+  };
+
+  /** Takes room out of an item; false if it has changed since. */
+  const withdraw = async (hold: Hold, share: Share, amount: number): Promise<boolean> => {
+    const { key, returned } = share;
+    const { applied, mayBeDuplicated } = await table.apply(
+      key,
+      {
+        update: 'SET #returned = :after ADD #room :less',
+        condition: `#room >= :amount AND ${returned > 0 ? '#returned = :returned' : 'attribute_not_exists(#returned)'}`,
+      },
+      {
+        names: { '#returned': returnedName(hold), '#room': roomName(hold) },
+        values: {
+          ':after': returned + amount,
+          ':less': -amount,
+          ':amount': amount,
+          ':returned': returned,
+        },
+      },
+    );
+    // What an earlier copy has withdrawn is taken back when the item is read again.
+    if (applied) await takeBack(hold, { ...share, returned: returned + amount });
+    return applied || mayBeDuplicated;
+  };
+
+  /** Grants an item so much, on condition that the budget has it. */
+  const grant = async (
+    hold: Hold,
+    share: Share,
+    { amount, max, past }: { amount: number; max: number; past: string[] },
+  ) => {
+    const removed = bindRemoved(past);
+    const removal = past.length > 0 ? ` REMOVE ${Object.keys(removed).join(', ')}` : '';
+    const { granted } = share;
+    return table.apply(
+      hold.budget,
+      {
+        update: `SET #granted = :after ADD #lent :amount${removal}`,
+        condition: [
+          '#max = :max',
+          '(attribute_not_exists(#lent) OR #lent <= :least)',
+          granted > 0 ? '#granted = :granted' : 'attribute_not_exists(#granted)',
+        ].join(' AND '),
+      },
+      {
+        names: {
+          '#granted': grantedName(hold, share.key),
+          '#lent': lentName(hold),
+          '#max': MAX,
+          ...removed,
+        },
+        values: {
+          ':after': granted + amount,
+          ':granted': granted,
+          ':amount': amount,
+          ':max': max,
+          ':least': max - amount,
+        },
+      },
+    );
+  };
+
+  /** Reads the items that a budget has lent to, and completes what processes that died have begun. */
+  const readShares = async (root: Item, hold: Hold, own?: Borrower): Promise<Share[]> => {
+    const read = async (key: string): Promise<Share> =>
+      shareOf(root, hold, key === own?.key ? own : { key, item: await table.read(key) });
+    const shares = await Promise.all(borrowersIn(root, hold).map(read));
+    for (const share of shares) {
+      if (share.returned > share.taken) await takeBack(hold, share);
+      if (share.key !== own?.key && pendingOf(share) > 0) await complete(hold, share);
+    }
+    return shares;
+  };
+
+  /** Takes what items do not use; whether any of it is free now. */
+  const recall = async (shares: Share[], hold: Hold, lacking: number): Promise<boolean> => {
+    let freed = 0;
+    for (const share of shares.toSorted((one, other) => other.room - one.room)) {
+      if (freed >= lacking) break;
+      const amount = Math.min(share.room, Math.max(lacking - freed, Math.floor(share.room / 2)));
+      if (amount > 0 && (await withdraw(hold, share, amount))) freed += amount;
+    }
+    return freed > 0;
+  };
+
+  return { grant, recall, readShares };
+};
+
+/** Finds room for leases that the item of a meter has no room for. */
+export const createBudgetBank = (table: Table) => {
+  const { grant, recall, readShares } = createTransfers(table);
+  /** Items of budgets as this process saw them last, and when. */
+  const roots = createLruCache<{ root: Item | undefined; seenAt: number }>(MAX_BUDGETS);
+
+  const read = async (budget: string, now: number): Promise<Item | undefined> => {
+    const root = await table.read(budget);
+    roots.set(budget, { root, seenAt: now });
+    return root;
+  };
+
+  const amountOf = (
+    root: Item,
+    hold: Hold,
+    { needed, lacking, free }: { needed: number; lacking: number; free: number },
+  ): number => {
+    const others = borrowersIn(root, hold).length > 1;
+    const most = others ? Math.floor(free / SHARE_OF_REST) : free;
+    return Math.max(lacking, Math.min(needed * LEASES_A_GRANT, most));
+  };
+
+  /** Grants the item a part of the budget's rest; undefined: the budget has changed, and is to be looked at again. */
+  const lend = async (
+    root: Item,
+    { hold, needed, now }: RoomQuery,
+    { own, max, lacking, free }: { own: Share; max: number; lacking: number; free: number },
+  ): Promise<Room | undefined> => {
+    const amount = amountOf(root, hold, { needed, lacking, free });
+    const past = own.granted === 0 ? pastNamesIn(root, now) : [];
+    const { applied, item } = await grant(hold, own, { amount, max, past });
+    if (!applied || !item) return undefined;
+    roots.set(hold.budget, { root: item, seenAt: now });
+    return { grant: { seen: own.received, to: own.granted + amount } };
+  };
+
+  /** Looks for room in other items; undefined: there was some. */
+  const search = async (
+    root: Item,
+    { hold, borrower, needed }: RoomQuery,
+    { max, lacking }: { max: number; lacking: number },
+  ): Promise<Room | undefined> => {
+    const shares = await readShares(root, hold, borrower);
+    const spent = shares.reduce((sum, share) => sum + spentOf(share), 0);
+    const refusal = (kind: BudgetRefusal['kind']) => ({
+      refusal: { kind, hold, max, spent, needed },
+    });
+    if (needed > max) return refusal('too-small');
+    const others = shares.filter(({ key }) => key !== borrower.key);
+    const wasReturned = shares.some(({ returned, taken }) => returned > taken);
+    if ((await recall(others, hold, lacking)) || wasReturned) return undefined;
+    return refusal(spent > max - needed ? 'spent' : 'in-flight');
+  };
+
+  /** One attempt; undefined: the budget has changed, and is to be looked at again. */
+  const attempt = async (
+    root: Item,
+    query: RoomQuery,
+    isFresh: boolean,
+  ): Promise<Room | undefined> => {
+    const { hold, borrower, needed } = query;
+    const limit = limitIn(root);
+    if (!limit) return 'gone';
+    const { max, period } = limit;
+    // The key was read before the period of its budget was changed.
+    if (period !== hold.period) {
+      return { refusal: { kind: 'in-flight', hold, max, spent: 0, needed } };
+    }
+    const own = shareOf(root, hold, borrower);
+    const pending = pendingOf(own);
+    // An item that has received more was granted more since.
+    if (pending < 0) return undefined;
+    const lacking = needed - own.room - pending;
+    if (pending > 0 && lacking <= 0) return { grant: { seen: own.received, to: own.granted } };
+    const free = max - numberIn(root, lentName(hold));
+    if (free >= lacking) return lend(root, query, { own, max, lacking, free });
+    return isFresh ? search(root, query, { max, lacking: lacking - free }) : undefined;
+  };
+
+  return {
+    /** Room for a lease of `needed` nanos in the item of a meter, or why there is none. */
+    makeRoom: async (query: RoomQuery): Promise<Room> => {
+      const { hold, needed, now } = query;
+      const known = roots.get(hold.budget);
+      let root = known ? known.root : await read(hold.budget, now);
+      for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+        const room = root && (await attempt(root, query, tries > 0 || !known));
+        if (room !== undefined) return room;
+        if (!root && (tries > 0 || !known)) return 'gone';
+        root = await read(hold.budget, now);
+      }
+      const max = limitIn(root)?.max ?? 0;
+      return { refusal: { kind: 'in-flight', hold, max, spent: 0, needed } };
+    },
+    /** Reads a budget that this process has not seen for a while. */
+    refresh: async ({ budget }: Hold, now: number): Promise<void> => {
+      const known = roots.get(budget);
+      if (!known || now - known.seenAt >= SEEN_FOR_MS) await read(budget, now);
+    },
+    /** What is left of a budget: of what it has not lent, and in an item of a meter. */
+    viewOf: (hold: Hold, item: Item | undefined): BudgetView | undefined => {
+      const root = roots.get(hold.budget)?.root;
+      const limit = limitIn(root);
+      if (!limit) return undefined;
+      const left = limit.max - numberIn(root, lentName(hold)) + numberIn(item, roomName(hold));
+      return { hold, max: limit.max, left };
+    },
+  };
+};
+
+export type BudgetBank = ReturnType<typeof createBudgetBank>;

@@ -1,0 +1,97 @@
+import {
+  exactOptional,
+  number,
+  object,
+  oneOf,
+  readIfValid,
+  string,
+} from '../../../support/schema.ts';
+import type { Budget, BudgetStore, Hold } from '../../budget-store.ts';
+import { numberIn } from '../meter-item.ts';
+import { createTable, type Item, type TableOptions } from '../table.ts';
+import { createTransfers } from './bank.ts';
+import { lentName, MAX, PERIOD, spentOf } from './items.ts';
+
+const MAX_TRIES = 16;
+/** The item that lists all budgets: an attribute of JSON for each. */
+const LIST = 'budgets';
+/** Of a budget that counts and limits nothing. */
+const UNLIMITED = Number.MAX_SAFE_INTEGER;
+
+const Stored = object({
+  period: oneOf(['hour', 'day', 'month', 'total']),
+  name: string,
+  max: number,
+  setBy: string,
+  setAt: number,
+  isPaused: exactOptional(oneOf([true, false])),
+});
+
+const readStored = (item: Item | undefined, name: string): Budget | undefined => {
+  const text = item?.[name];
+  const [scope = '', ...id] = name.split('/');
+  if (typeof text !== 'string' || id.length === 0) return undefined;
+  const stored = readIfValid(Stored, JSON.parse(text));
+  return stored && { isPaused: false, ...stored, scope, id: id.join('/') };
+};
+
+/** `BudgetStore` on the meters table, by the layout of items.ts. */
+export const createDynamoBudgetStore = (options: TableOptions): BudgetStore => {
+  const table = createTable(options);
+  const { readShares, recall } = createTransfers(table);
+
+  /** Takes back what meters have not leased, until no more than `max` is lent or all of it is leased or spent. */
+  const recallAbove = async (hold: Hold, max: number): Promise<void> => {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const root = await table.read(hold.budget);
+      const excess = numberIn(root, lentName(hold)) - max;
+      if (!root || excess <= 0) return;
+      if (!(await recall(await readShares(root, hold), hold, excess))) return;
+    }
+  };
+
+  const list = (budget: Budget) => {
+    const { scope, id, ...stored } = budget;
+    const names = { '#budget': `${scope}/${id}` };
+    const values = { ':stored': JSON.stringify(stored) };
+    return table.apply(LIST, { update: 'SET #budget = :stored' }, { names, values });
+  };
+
+  return {
+    setBudget: async (budget, hold) => {
+      const max = budget.isPaused ? UNLIMITED : budget.max;
+      await table.apply(
+        hold.budget,
+        { update: 'SET #max = :max, #period = :period' },
+        {
+          names: { '#max': MAX, '#period': PERIOD },
+          values: { ':max': max, ':period': budget.period },
+        },
+      );
+      await list(budget);
+      await recallAbove(hold, max);
+    },
+    deleteBudget: async (scope, id) => {
+      const names = { '#max': MAX, '#budget': `${scope}/${id}` };
+      await table.apply(`budget/${scope}/${id}`, { update: 'REMOVE #max' }, { names });
+      await table.apply(LIST, { update: 'REMOVE #budget' }, { names });
+    },
+    findBudget: async (scope, id) => readStored(await table.read(LIST), `${scope}/${id}`),
+    listBudgets: async () => {
+      const item = await table.read(LIST);
+      return Object.keys(item ?? {}).flatMap((name) => readStored(item, name) ?? []);
+    },
+    readBudget: async (hold) => {
+      const root = await table.read(hold.budget);
+      if (!root) return undefined;
+      const shares = await readShares(root, hold);
+      const sum = (of: (share: (typeof shares)[number]) => number) =>
+        shares.reduce((total, share) => total + of(share), 0);
+      return {
+        spent: sum(spentOf),
+        leased: sum(({ leased }) => leased),
+        room: sum(({ room }) => room),
+      };
+    },
+  };
+};

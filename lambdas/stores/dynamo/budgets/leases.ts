@@ -1,0 +1,150 @@
+import type { BudgetRefusal, BudgetView, Lease } from '../../budget-store.ts';
+import type { LeasedUnit, RequestMeters, Reservation } from '../../meter-store.ts';
+import { StoreUnavailable } from '../../store-unavailable.ts';
+import { numberIn } from '../meter-item.ts';
+import type { WriteLedger } from '../meter-ledger.ts';
+import { isMarkOf, leasedIn, leasedMarkOf, markName } from '../meter-marks.ts';
+import type { Item, Table } from '../table.ts';
+import type { Borrower, BudgetBank } from './bank.ts';
+import { pastNamesIn, receivedName, roomName } from './items.ts';
+import { changingLease, type Grants } from './writes.ts';
+
+const MAX_TRIES = 16;
+
+/** What a write of the item needs for a lease that it has no room for. */
+export type LeaseParts = { grants: Grants; past: string[] };
+type Found = LeaseParts | { refusal: BudgetRefusal };
+
+/** Whether a budget has too little room in the item for so many nanos more. */
+export const isLacking = (item: Item | undefined, { holds }: Lease, nanos: number): boolean =>
+  holds.some((hold) => numberIn(item, roomName(hold)) < nanos);
+
+/** The leases of requests in the items of their meters. */
+export const createLeases = ({
+  table,
+  ledger,
+  bank,
+}: {
+  table: Table;
+  ledger: Pick<WriteLedger, 'entryOf'>;
+  bank: BudgetBank;
+}) => {
+  /** Room in an item for so many nanos more of each budget. */
+  const makeRoom = async (
+    lease: Lease,
+    borrower: Borrower,
+    { needed, now }: { needed: number; now: number },
+  ): Promise<Found> => {
+    const grants: Grants = [];
+    for (const [index, hold] of lease.holds.entries()) {
+      if (numberIn(borrower.item, roomName(hold)) >= needed) continue;
+      const room = await bank.makeRoom({ hold, borrower, needed, now });
+      if (room === 'gone') {
+        lease.holds = lease.holds.filter((other) => other !== hold);
+        return makeRoom(lease, borrower, { needed, now });
+      }
+      if ('refusal' in room) return room;
+      grants[index] = room.grant;
+    }
+    const isNew = lease.holds.some((hold) => numberIn(borrower.item, receivedName(hold)) === 0);
+    return { grants, past: isNew ? pastNamesIn(borrower.item, now) : [] };
+  };
+
+  /** What the mark of a unit has leased; undefined if the unit is settled. */
+  const leasedBy = (item: Item | undefined, unit: LeasedUnit): number | undefined => {
+    const mark = item?.[markName(unit.requestId)];
+    return isMarkOf(mark, unit) ? leasedIn(mark) : undefined;
+  };
+
+  /** Sends one change of a lease; the item, unless it was applied. */
+  const send = async (
+    unit: LeasedUnit,
+    key: string,
+    change: { to: number; taken: number; grants: Grants },
+  ): Promise<{ item: Item | undefined } | undefined> => {
+    const { lease, requestId } = unit;
+    const { write, bindings } = changingLease(unit, change);
+    const wasUncertain = lease.isUncertain === true;
+    // Until its outcome is known.
+    lease.isUncertain = true;
+    const result = await table.apply(key, write, bindings);
+    lease.isUncertain = wasUncertain || result.mayBeDuplicated;
+    const item = result.item ?? (result.applied ? undefined : await table.read(key));
+    const isChanged = item?.[markName(requestId)] === leasedMarkOf(unit, { nanos: change.to });
+    if (!result.applied && !isChanged) return { item };
+    lease.nanos = change.to;
+    return undefined;
+  };
+
+  /** Changes the lease to `to`, and takes so many nanos for that. */
+  const change = async (
+    unit: LeasedUnit,
+    { to, taken, now }: { to: number; taken: number; now: number },
+  ): Promise<BudgetRefusal | undefined> => {
+    const { lease } = unit;
+    const key = ledger.entryOf(unit.requestId)?.key ?? unit.meterId;
+    let grants: Grants = [];
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const denied = await send(unit, key, { to, taken, grants });
+      if (!denied) return undefined;
+      // The unit was reaped, or a late write has changed the lease.
+      if (leasedBy(denied.item, unit) !== lease.nanos) break;
+      const found = await makeRoom(lease, { key, ...denied }, { needed: taken, now });
+      if ('refusal' in found) return found.refusal;
+      grants = found.grants;
+    }
+    throw new StoreUnavailable('The lease was changed by another write.');
+  };
+
+  return {
+    makeRoom,
+    /** Reads what callers are shown of their budgets. */
+    refresh: ({ holds }: Lease, now: number) =>
+      Promise.all(holds.map((hold) => bank.refresh(hold, now))),
+    /** Of the budgets the one with the least left. */
+    tightest: ({ holds }: Lease, item: Item | undefined): BudgetView | undefined =>
+      holds
+        .flatMap((hold) => bank.viewOf(hold, item) ?? [])
+        .toSorted((one, other) => one.left - other.left)[0],
+    /**
+     * The unit was reserved by an earlier process, or by an earlier copy of the write. What a process that died has leased is
+     * spent, and another lease is taken.
+     */
+    adopt: async (
+      unit: LeasedUnit & Reservation,
+      { item, mayBeDuplicated }: { item: Item | undefined; mayBeDuplicated: boolean },
+    ): Promise<BudgetRefusal | undefined> => {
+      const { lease } = unit;
+      const leased = leasedBy(item, unit) ?? lease.nanos;
+      const isOwn = leased === lease.nanos && (mayBeDuplicated || !unit.isRepeat);
+      if (isOwn) return undefined;
+      const wanted = lease.nanos === leased ? leased + 1 : lease.nanos;
+      lease.nanos = leased;
+      const refusal = await change(unit, { to: wanted, taken: wanted, now: unit.now });
+      if (refusal) lease.spent = leased;
+      return refusal;
+    },
+    /** Runs a settlement until the unit is settled, whichever of its leases the item has. */
+    settleUncertain: async (
+      unit: LeasedUnit,
+      key: string,
+      settle: () => Promise<unknown>,
+    ): Promise<void> => {
+      for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+        const leased = leasedBy(await table.read(key), unit);
+        if (leased !== undefined) unit.lease.nanos = leased;
+        else if (tries > 0) return;
+        await settle();
+      }
+      throw new StoreUnavailable('The lease changed faster than it could be read.');
+    },
+    changeLease: ((unit, nanos, now) =>
+      change(unit, {
+        to: nanos,
+        taken: nanos - unit.lease.nanos,
+        now,
+      })) satisfies RequestMeters['changeLease'],
+  };
+};
+
+export type Leases = ReturnType<typeof createLeases>;

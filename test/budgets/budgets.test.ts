@@ -1,0 +1,293 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type BudgetLab, dollarsOf, ROUTES, type Route, startBudgetLab } from './lab.ts';
+
+let lab: BudgetLab;
+beforeAll(async () => {
+  lab = await startBudgetLab();
+});
+afterAll(() => lab.close());
+
+type Failure = {
+  error: { type: string; code?: string; message: string; details?: { error_code: string } };
+};
+
+const read = async (response: Response) => {
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text };
+};
+
+const failureOf = async (response: Response) => {
+  const body = (await response.json()) as Failure;
+  const { error } = body;
+  return {
+    status: response.status,
+    headers: response.headers,
+    type: error.type,
+    code: error.code ?? error.details?.error_code,
+    message: error.message,
+  };
+};
+
+const underBudget = async (max_usd: number, keys = 1) => {
+  const project = await lab.createProject(keys);
+  await lab.admin(`/projects/${project.id}/budget`, { max_usd, period: 'day' });
+  lab.pass();
+  return { ...project, path: `/projects/${project.id}`, key: project.keys[0] ?? '' };
+};
+
+describe('a budget of a project', () => {
+  test('a budget pays what the provider bills, to the nano-dollar, and shows limit, rest and reset', async () => {
+    const { key, path } = await underBudget(1);
+    const before = lab.provider.invoices.length;
+    const response = await read(
+      await lab.ask({ key, order: 'output=50 read=0.5 write=0.2', words: 400 }),
+    );
+    expect(response.status).toBe(200);
+    expect(response.headers.get('x-budget-limit')).toBe('1.00');
+    expect(Number(response.headers.get('x-budget-remaining'))).toBeLessThan(1);
+    expect(response.headers.get('x-budget-reset')).toBe('2026-11-25T00:00:00Z');
+    const billed = dollarsOf(lab.provider.invoices.slice(before));
+    await expect.poll(() => lab.budget(path)).toMatchObject({ spent_usd: billed, leased_usd: 0 });
+  });
+
+  test.each(ROUTES)(
+    'a budget that is used up is a 402 on %s that names it, its limit, what is spent and its reset',
+    async (route) => {
+      const { key, id } = await underBudget(0.06);
+      for (let n = 0; n < 3; n += 1)
+        await read(await lab.ask({ route, key, order: 'output=900', maxTokens: 900 }));
+      const failure = await failureOf(
+        await lab.ask({ route, key, order: 'output=900', maxTokens: 900 }),
+      );
+      expect(failure).toMatchObject({
+        status: 402,
+        type: 'insufficient_quota',
+        code: 'budget_exceeded',
+      });
+      expect(failure.message).toMatch(
+        new RegExp(
+          `The budget of project '${id}' of \\$0\\.06 a day is used up \\(\\$0\\.0\\d\\)\\. It resets at 2026-11-25`,
+        ),
+      );
+      expect(failure.headers.get('x-should-retry')).toBe('false');
+      expect(Number(failure.headers.get('retry-after'))).toBeGreaterThan(3_600);
+      expect(failure.headers.get('x-budget-limit')).toBe('0.06');
+    },
+  );
+
+  test('a budget whose rest is leased to a request in flight is a 429, and room again when that ends', async () => {
+    const { key } = await underBudget(0.04);
+    const running = await lab.ask({ key, order: 'output=200 pace=5' });
+    const failure = await failureOf(await lab.ask({ key, maxTokens: 1_500 }));
+    expect(failure).toMatchObject({
+      status: 429,
+      type: 'rate_limit_error',
+      code: 'budget_in_flight',
+    });
+    expect(failure.headers.get('retry-after')).toBe('1');
+    expect(failure.headers.get('x-should-retry')).toBe('true');
+    await read(running);
+    await expect
+      .poll(async () => (await read(await lab.ask({ key, maxTokens: 1_500 }))).status)
+      .toBe(200);
+  });
+
+  test('a budget smaller than a request is a 402 with the max_tokens that fit', async () => {
+    const { key } = await underBudget(0.02);
+    const failure = await failureOf(await lab.ask({ key, maxTokens: 4_000 }));
+    expect(failure).toMatchObject({ status: 402, code: 'budget_too_small' });
+    const [, fitting] = /max_tokens of (\d+)/.exec(failure.message) ?? [];
+    expect((await read(await lab.ask({ key, maxTokens: Number(fitting) }))).status).toBe(200);
+  });
+
+  test('a budget rejects what has no price with a 400 that names it', async () => {
+    const { key } = await underBudget(1);
+    const failure = await failureOf(await lab.ask({ key, model: 'test/unpriced' }));
+    expect(failure).toMatchObject({
+      status: 400,
+      type: 'invalid_request_error',
+      code: 'budget_unpriced',
+    });
+    expect(failure.message).toContain('output');
+    const tools = [{ type: 'web_search_20250305', name: 'web_search' }];
+    const search = await failureOf(await lab.ask({ key, members: { tools } }));
+    expect(search).toMatchObject({ status: 400, code: 'budget_unpriced' });
+    expect(search.message).toContain('web_search');
+  });
+
+  test('a budget is shared by the keys of the project, and a new key is under it', async () => {
+    const { id, keys, path } = await underBudget(0.06, 3);
+    const created = await lab.admin(`/projects/${id}/keys`, { plan: 'plan' });
+    const all = [...keys, created.body.key];
+    for (const key of all) await read(await lab.ask({ key, order: 'output=500', maxTokens: 500 }));
+    const statuses = await Promise.all(
+      all.map(async (key) => (await read(await lab.ask({ key, maxTokens: 1_000 }))).status),
+    );
+    expect(statuses).toContain(402);
+    const { spent_usd } = await lab.budget(path);
+    expect(spent_usd).toBeLessThanOrEqual(0.06);
+  });
+
+  test('a budget that is raised admits at once, one that is lowered denies at once, and a paused one limits nothing', async () => {
+    const { key, path } = await underBudget(0.05);
+    await read(await lab.ask({ key, order: 'output=900', maxTokens: 900 }));
+    const status = async () => (await read(await lab.ask({ key, maxTokens: 1_000 }))).status;
+    await lab.admin(`${path}/budget`, { max_usd: 0.02 });
+    expect(await status()).toBe(402);
+    await lab.admin(`${path}/budget`, { max_usd: 0.2 });
+    expect(await status()).toBe(200);
+    await lab.admin(`${path}/budget`, { max_usd: 0.02 });
+    expect(await status()).toBe(402);
+    await lab.admin(`${path}/budget`, { paused: true });
+    expect(await status()).toBe(200);
+    await lab.admin(`${path}/budget`, { paused: false });
+    expect(await status()).toBe(402);
+    await lab.admin(`${path}/budget/delete`, {});
+    expect(await status()).toBe(200);
+  });
+
+  test('a budget begins again in its next period', async () => {
+    const { key } = await underBudget(0.03);
+    await read(await lab.ask({ key, order: 'output=900', maxTokens: 900 }));
+    const status = async () => (await read(await lab.ask({ key, maxTokens: 900 }))).status;
+    expect(await status()).toBe(402);
+    lab.pass(86_400_000);
+    expect(await status()).toBe(200);
+  });
+});
+
+const ENDS: Record<Route, RegExp> = {
+  '/v1/chat/completions': /"finish_reason":"length"/,
+  '/v1/messages': /"stop_reason":"max_tokens"/,
+  '/v1/responses': /"reason":"max_output_tokens"/,
+};
+
+describe('a response without a further slice', () => {
+  test.each(
+    ROUTES.flatMap((route) =>
+      ['test/chat', 'test/messages'].flatMap((model) =>
+        ['output', 'tool'].map((what) => ({ route, model, what })),
+      ),
+    ),
+  )(
+    '$what from $model on $route without a further slice ends as one that is cut, and costs no more than the budget',
+    async ({ route, model, what }) => {
+      const { key, path } = await underBudget(0.06);
+      const before = lab.provider.invoices.length;
+      const tools =
+        route === '/v1/messages'
+          ? [{ name: 'run', input_schema: { type: 'object' } }]
+          : route === '/v1/responses'
+            ? [{ type: 'function', name: 'run', parameters: { type: 'object' } }]
+            : [{ type: 'function', function: { name: 'run', parameters: { type: 'object' } } }];
+      const { text } = await read(
+        await lab.ask({
+          route,
+          model,
+          key,
+          order: `${what}=9000 pace=0.1`,
+          maxTokens: 9_000,
+          members: { tools },
+        }),
+      );
+      expect(text).toMatch(ENDS[route]);
+      expect(text).toMatch(/: .*budget/);
+      expect(text).not.toMatch(/"tool_calls"\}|"stop_reason":"tool_use"|response\.completed/);
+      await expect
+        .poll(() => lab.provider.invoices.slice(before).every(({ isOver }) => isOver))
+        .toBe(true);
+      const invoices = lab.provider.invoices.slice(before);
+      expect(dollarsOf(invoices)).toBeLessThanOrEqual(0.06);
+      expect(dollarsOf(invoices)).toBeGreaterThan(0.045);
+      await expect.poll(() => lab.budget(path)).toMatchObject({ leased_usd: 0 });
+    },
+  );
+
+  test.each(ROUTES)(
+    'a whole response without a further slice on %s has the header x-router-warning',
+    async (route) => {
+      const { key } = await underBudget(0.06);
+      const response = await lab.ask({
+        route,
+        key,
+        order: 'output=9000',
+        maxTokens: 9_000,
+        stream: false,
+      });
+      const { status, headers } = await read(response);
+      expect(status).toBe(200);
+      expect(headers.get('x-router-warning')).toBe('budget');
+    },
+  );
+});
+
+describe('what is paid', () => {
+  test('failed attempts that were billed are paid', async () => {
+    const { key, path } = await underBudget(1);
+    const before = lab.provider.invoices.length;
+    const { status } = await read(
+      await lab.ask({ key, model: 'test/both', order: 'output=20 breaks=0' }),
+    );
+    expect(status).toBeGreaterThanOrEqual(500);
+    const { spent_usd } = await lab.budget(path);
+    expect(lab.provider.invoices.length - before).toBe(2);
+    expect(spent_usd).toBeGreaterThan(0);
+  });
+
+  test('a replayed response costs nothing', async () => {
+    const { key, path } = await underBudget(1);
+    const ask = async () =>
+      read(await lab.ask({ key, order: 'output=50', headers: { 'idempotency-key': 'one' } }));
+    const first = await ask();
+    await expect.poll(async () => (await lab.budget(path)).leased_usd).toBe(0);
+    const { spent_usd } = await lab.budget(path);
+    const second = await ask();
+    expect(second.headers.get('idempotent-replayed')).toBe('true');
+    expect(second.text).toContain('word');
+    expect(first.text).toContain('word');
+    expect((await lab.budget(path)).spent_usd).toBe(spent_usd);
+  });
+
+  test('a response whose client disconnects costs what was generated until then, and its rest returns', async () => {
+    const { key, path } = await underBudget(1);
+    const leaving = new AbortController();
+    const response = await lab.ask({ key, order: 'output=5000 pace=1', signal: leaving.signal });
+    const reader = response.body?.getReader();
+    for (let n = 0; n < 20; n += 1) await reader?.read();
+    leaving.abort();
+    await expect.poll(async () => (await lab.budget(path)).leased_usd).toBe(0);
+    const { spent_usd } = await lab.budget(path);
+    expect(spent_usd).toBeGreaterThan(0);
+    expect(spent_usd).toBeLessThan(0.05);
+  });
+
+  test('requests of keys without a budget write no attribute of one', async () => {
+    const { keys } = await lab.createProject();
+    const { headers, status } = await read(await lab.ask({ key: keys[0] ?? '' }));
+    expect(status).toBe(200);
+    expect([...headers.keys()].filter((name) => name.startsWith('x-budget'))).toEqual([]);
+  });
+});
+
+describe('two budgets', () => {
+  test('budgets of a key and of its project both pay, and the tighter one counts', async () => {
+    const { id, keyIds, keys, path } = await underBudget(1, 2);
+    const keyPath = `${path}/keys/${keyIds[0]}`;
+    await lab.admin(`${keyPath}/budget`, { max_usd: 0.03, period: 'hour' });
+    lab.pass();
+    const ask = async (key = '') =>
+      read(await lab.ask({ key, order: 'output=900', maxTokens: 900 }));
+    const first = await ask(keys[0]);
+    expect(first.headers.get('x-budget-limit')).toBe('0.03');
+    expect((await ask(keys[0])).status).toBe(402);
+    expect((await ask(keys[1])).status).toBe(200);
+    const [ofKey, ofProject] = [await lab.budget(keyPath), await lab.budget(path)];
+    expect(ofProject.spent_usd).toBeCloseTo(2 * ofKey.spent_usd, 6);
+    const list = await lab.admin('/budgets');
+    expect(list.body.data).toEqual(
+      expect.arrayContaining([expect.objectContaining({ scope: 'project', id, set_by: 'local' })]),
+    );
+    const audit = await lab.admin(`/audit?project=${id}`);
+    expect(JSON.stringify(audit.body)).toContain('budgets.set');
+  });
+});

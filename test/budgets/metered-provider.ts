@@ -1,0 +1,227 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
+import { listen } from '../../local/loopback.ts';
+import { chatWire, messagesWire } from '../support/translate.ts';
+
+/** In nanos: what the provider takes for a token, by the kinds of its list. */
+const LIST = { input: 5_000, write: 6_250, read: 500, output: 25_000 };
+
+/** The same as the catalog states it, in dollars a million tokens. */
+export const PRICES = {
+  currency: 'USD' as const,
+  versions: [{ from: '2026-01-01', input: 5, cache_read: 0.5, cache_write_5m: 6.25, output: 25 }],
+};
+
+/** One request as the provider bills it: every token that it generated, also those that no client read. */
+export type Invoice = { model: string; nanos: number; output: number; isOver: boolean };
+
+/** How a provider answers a prompt, from the words `input=` and so on in its last turn. */
+type Order = {
+  /** Tokens of output that it generates if it is not stopped. */
+  output: number;
+  /** Shares of the prompt that it reads from its cache, and writes to it. */
+  read: number;
+  write: number;
+  pace: number;
+  /** Breaks off after so many tokens. */
+  breaks: number;
+  /** Calls a tool, whose arguments are as many tokens. */
+  tool: number;
+};
+
+const orderIn = (text: string): Order => {
+  const number = (name: string, usual: number) =>
+    Number(new RegExp(`\\b${name}=([\\d.]+)`).exec(text)?.[1] ?? usual);
+  return {
+    output: number('output', 10),
+    read: number('read', 0),
+    write: number('write', 0),
+    pace: number('pace', 0),
+    breaks: number('breaks', Number.POSITIVE_INFINITY),
+    tool: number('tool', 0),
+  };
+};
+
+type Event = Parameters<typeof messagesWire>[0][number];
+type Body = { model: string; max_tokens?: number; max_completion_tokens?: number };
+
+const WORD = 'word ';
+const finishOf = (isCut: boolean, isTool: boolean, words: [string, string, string]) =>
+  isCut ? words[0] : isTool ? words[1] : words[2];
+
+const chatParts = (isTool: boolean) => ({
+  token: (text: string, isFirst: boolean) => {
+    const call = { index: 0, function: { arguments: text } };
+    const opened = {
+      ...call,
+      id: 'call_1',
+      type: 'function',
+      function: { name: 'run', arguments: text },
+    };
+    const delta = isTool ? { tool_calls: [isFirst ? opened : call] } : { content: text };
+    return chatWire([{ choices: [{ index: 0, delta, finish_reason: null }] }], '');
+  },
+  end: (isCut: boolean, input: number, order: Order, output: number) =>
+    chatWire([
+      {
+        choices: [
+          {
+            index: 0,
+            delta: {},
+            finish_reason: finishOf(isCut, isTool, ['length', 'tool_calls', 'stop']),
+          },
+        ],
+        usage: {
+          prompt_tokens: input,
+          completion_tokens: output,
+          prompt_tokens_details: { cached_tokens: Math.floor(input * order.read) },
+        },
+      },
+    ]),
+});
+
+const messagesParts = (isTool: boolean) => {
+  const block = isTool
+    ? { type: 'tool_use', id: 'toolu_1', name: 'run', input: {} }
+    : { type: 'text', text: '' };
+  const usageOf = (input: number, { read, write }: Order) => {
+    const [reads, writes] = [Math.floor(input * read), Math.floor(input * write)];
+    return {
+      input_tokens: input - reads - writes,
+      cache_read_input_tokens: reads,
+      cache_creation_input_tokens: writes,
+    };
+  };
+  return {
+    begin: (input: number, order: Order) =>
+      messagesWire([
+        {
+          type: 'message_start',
+          message: { type: 'message', usage: { ...usageOf(input, order), output_tokens: 1 } },
+        },
+        { type: 'content_block_start', index: 0, content_block: block },
+      ] as Event[]),
+    token: (text: string) => {
+      const delta = isTool
+        ? { type: 'input_json_delta', partial_json: text }
+        : { type: 'text_delta', text };
+      return messagesWire([{ type: 'content_block_delta', index: 0, delta }] as Event[]);
+    },
+    end: (isCut: boolean, output: number) =>
+      messagesWire([
+        { type: 'content_block_stop', index: 0 },
+        {
+          type: 'message_delta',
+          delta: { stop_reason: finishOf(isCut, isTool, ['max_tokens', 'tool_use', 'end_turn']) },
+          usage: { output_tokens: output },
+        },
+        { type: 'message_stop' },
+      ] as Event[]),
+  };
+};
+
+/** Tokens by the provider's own count: a word, or a sign. */
+const tokensOf = (text: string): number => text.match(/\w+|[^\w\s]/g)?.length ?? 0;
+
+/** The texts of a prompt, without the names of its JSON. */
+const textsIn = (value: unknown): string[] => {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(textsIn);
+};
+
+type Asked = { model: string; order: Order; input: number; most: number };
+
+const readAsked = (body: string): Asked => {
+  const { model, max_tokens, max_completion_tokens, ...rest }: Body & Record<string, unknown> =
+    JSON.parse(body);
+  const text = textsIn(rest.messages).join(' ');
+  const order = orderIn(text.slice(-300));
+  const wanted = order.tool > 0 ? order.tool : order.output;
+  const input = tokensOf(text) + tokensOf(textsIn(rest.system).join(' ')) + 8;
+  return {
+    model,
+    order,
+    input,
+    most: Math.min(wanted, max_tokens ?? max_completion_tokens ?? wanted),
+  };
+};
+
+/** Chat states no writes, and bills them as input. */
+const inputCost = ({ input, order: { read, write } }: Asked, isMessages: boolean): number => {
+  const [reads, writes] = [Math.floor(input * read), isMessages ? Math.floor(input * write) : 0];
+  return (input - reads - writes) * LIST.input + reads * LIST.read + writes * LIST.write;
+};
+
+/** Arguments of a tool call are one JSON object. */
+const wordAt = (n: number, { most, order }: Asked): string => {
+  if (order.tool === 0) return WORD;
+  if (n === 0) return '{"text":"';
+  return n === most - 1 ? '"}' : WORD;
+};
+
+/** Sends tokens until all are sent, or the client is gone. */
+const generate = async (
+  response: ServerResponse,
+  asked: Asked,
+  { isMessages, bill }: { isMessages: boolean; bill: () => void },
+): Promise<void> => {
+  const { order, input, most } = asked;
+  const isTool = order.tool > 0;
+  const [chat, messages] = [chatParts(isTool), messagesParts(isTool)];
+  let isGone = false;
+  response.once('close', () => {
+    isGone = true;
+  });
+  if (isMessages) response.write(messages.begin(input, order));
+  for (let n = 0; n < most && !isGone; n += 1) {
+    if (n >= order.breaks) {
+      await setTimeout(20);
+      response.destroy();
+      return;
+    }
+    const word = wordAt(n, asked);
+    response.write(isMessages ? messages.token(word) : chat.token(word, n === 0));
+    bill();
+    await (order.pace > 0 ? setTimeout(order.pace) : new Promise(setImmediate));
+  }
+  const isCut = most < (isTool ? order.tool : order.output);
+  if (!isGone)
+    response.end(isMessages ? messages.end(isCut, most) : chat.end(isCut, input, order, most));
+};
+
+/** A provider of both protocols that keeps its own invoices by its list. `onInvoice` is called as each grows. */
+export const startMeteredProvider = async (onInvoice: () => void = () => {}) => {
+  const invoices: Invoice[] = [];
+
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const isMessages = request.url?.includes('/messages') === true;
+    const asked = readAsked((await buffer(request)).toString());
+    const invoice = {
+      model: asked.model,
+      nanos: inputCost(asked, isMessages),
+      output: 0,
+      isOver: false,
+    };
+    invoices.push(invoice);
+    onInvoice();
+    const bill = () => {
+      invoice.output += 1;
+      invoice.nanos += LIST.output;
+      onInvoice();
+    };
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    await generate(response, asked, { isMessages, bill });
+    invoice.isOver = true;
+  };
+
+  const server = createServer((request, response) => void answer(request, response));
+  const { url, close } = await listen(server);
+  return {
+    url,
+    invoices,
+    billed: () => invoices.reduce((sum, { nanos }) => sum + nanos, 0),
+    close,
+  };
+};
