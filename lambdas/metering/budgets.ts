@@ -102,6 +102,7 @@ export const budgetError = (
     {
       code,
       details: { error_code: code },
+      rule: { name: code, limit: dollarsOf(max), value: dollarsOf(refusal.needed) },
       headers: { ...limitHeaders(shownLimits, now), ...headers },
     },
   );
