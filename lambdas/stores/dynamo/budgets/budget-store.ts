@@ -9,8 +9,8 @@ import {
 import type { Budget, BudgetStore, Hold } from '../../budget-store.ts';
 import { numberIn } from '../meter-item.ts';
 import { createTable, type Item, type TableOptions } from '../table.ts';
-import { createTransfers } from './bank.ts';
 import { lentName, MAX, PERIOD, spentOf } from './items.ts';
+import { createTransfers } from './transfers.ts';
 
 const MAX_TRIES = 16;
 /** The item that lists all budgets: an attribute of JSON for each. */

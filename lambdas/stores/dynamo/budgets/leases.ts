@@ -5,8 +5,9 @@ import { numberIn } from '../meter-item.ts';
 import type { WriteLedger } from '../meter-ledger.ts';
 import { isMarkOf, leasedIn, leasedMarkOf, markName } from '../meter-marks.ts';
 import type { Item, Table } from '../table.ts';
-import type { Borrower, BudgetBank } from './bank.ts';
+import type { BudgetBank } from './bank.ts';
 import { pastNamesIn, receivedName, roomName } from './items.ts';
+import type { Borrower } from './transfers.ts';
 import { changingLease, type Grants } from './writes.ts';
 
 const MAX_TRIES = 16;
