@@ -48,14 +48,3 @@ export const functionUrlEvent = (
     isBase64Encoded,
   };
 };
-
-/** Lambda's limit for an invocation's event, headers and escaping of the body included. */
-const MAX_EVENT_BYTES = 6_291_456;
-
-/** The same; undefined if Lambda would not deliver it. */
-export const deliveredEvent = (
-  ...request: Parameters<typeof functionUrlEvent>
-): APIGatewayProxyEventV2 | undefined => {
-  const event = functionUrlEvent(...request);
-  return Buffer.byteLength(JSON.stringify(event)) <= MAX_EVENT_BYTES ? event : undefined;
-};

@@ -21,8 +21,8 @@ import { type Clock, systemClock } from '../lambdas/support/clock.ts';
 import type { Log } from '../lambdas/support/log.ts';
 import { createHttpUpstream } from '../lambdas/upstreams/http-upstream.ts';
 import { withPrelude } from '../lambdas/web/lambda-runtime.ts';
-import type { RequestHead } from '../lambdas/web/request-head.ts';
-import { startServer } from '../lambdas/web/server.ts';
+import { type RequestHead, splitTarget } from '../lambdas/web/request-head.ts';
+import { type ServerOptions, startServer } from '../lambdas/web/server.ts';
 import { startEmbeddedSecrets } from './embedded-secrets.ts';
 import type { UpstreamControl } from './embedded-upstream/recorder.ts';
 import { startEmbeddedUpstream } from './embedded-upstream/server.ts';
@@ -33,7 +33,7 @@ import {
   keepRows,
   watchRecords,
 } from './fresh-history.ts';
-import { deliveredEvent } from './function-url-event.ts';
+import { functionUrlEvent } from './function-url-event.ts';
 import { createLocalAccess, isAdminPath } from './identify-local.ts';
 import { atEmbeddedUpstream, localCredentials } from './local-catalog.ts';
 import { type LocalStores, openStores } from './local-stores.ts';
@@ -107,17 +107,22 @@ const createKeySeeder = ({ lifecycle, plans }: SeederParts) => {
   };
 };
 
-const isForAdmin = (event: HttpEvent | HttpRequest): event is HttpEvent =>
-  'rawPath' in event && isAdminPath(event.rawPath);
+/** As `toEvent` delivers them. */
+const isForAdmin = (event: HttpEvent | HttpRequest): event is HttpEvent => !('source' in event);
 
 /** Requests whose responses come from the history, which is a run behind. */
 const HISTORY_PATHS = /^\/(?:admin|dashboard\/api)\/(?:usage$|projects\/[^/]+\/statements\/)/;
 
-const readsHistory = (event: HttpEvent | HttpRequest): boolean => {
-  if (!('rawPath' in event)) return false;
-  const { rawPath, rawQueryString = '' } = event;
-  return HISTORY_PATHS.test(rawPath) || (rawPath === '/v1/usage' && rawQueryString !== '');
-};
+const readsHistory = (event: HttpEvent | HttpRequest): boolean =>
+  isForAdmin(event)
+    ? 'rawPath' in event && HISTORY_PATHS.test(event.rawPath)
+    : event.path === '/v1/usage' && Object.keys(event.query).length > 0;
+
+/** The router takes requests as the Web Function does; the admin function knows events only. */
+const toEvent: ServerOptions['toEvent'] = (request, ...delivered) =>
+  isAdminPath(splitTarget(request.url ?? '').path)
+    ? functionUrlEvent(request, ...delivered)
+    : 'itself';
 
 /** The operator has no key. */
 const createAcceptsBodyOfBoth = (authenticate: Authenticate) => {
@@ -228,7 +233,7 @@ export const startLocal = async (options: LocalOptions = {}): Promise<LocalRoute
       handler,
       port,
       ...(options.host !== undefined && { host: options.host }),
-      toEvent: deliveredEvent,
+      toEvent,
       reject: access.reject,
       acceptsBody,
       clock,

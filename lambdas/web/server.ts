@@ -18,10 +18,14 @@ export type ServerOptions = {
   port: number;
   host?: string;
   /**
-   * The event in which a platform would deliver a request; undefined if it would not.
+   * The event in which a platform would deliver a request, or the request itself; undefined if it would not.
    * @default the request itself
    */
-  toEvent?: (request: IncomingMessage, body: Buffer, now: number) => HttpEvent | undefined;
+  toEvent?: (
+    request: IncomingMessage,
+    body: Buffer,
+    now: number,
+  ) => HttpEvent | 'itself' | undefined;
   /**
    * Why a request is rejected before anything of it is used.
    * @default none is
@@ -134,7 +138,8 @@ const createListener = (options: ServerOptions, { send }: HttpErrors) => {
       return;
     }
     const body = (await acceptsBody(head)) ? await readBody(request) : discardBody(request);
-    const received = body && (toEvent ? toEvent(request, body, startedAt) : { ...head, body });
+    const event = body && toEvent ? toEvent(request, body, startedAt) : 'itself';
+    const received = body && (event === 'itself' ? { ...head, body } : event);
     if (!received) {
       send(response, head.path, invalidRequest('The request is over 6 MB.', { status: 413 }));
       return;

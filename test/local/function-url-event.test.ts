@@ -4,7 +4,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { afterEach, expect, test } from 'vitest';
 import { systemClock } from '../../lambdas/support/clock.ts';
 import { startServer } from '../../lambdas/web/server.ts';
-import { deliveredEvent } from '../../local/function-url-event.ts';
+import { deliveredEvent } from '../support/delivered-event.ts';
 import { startEdge } from '../support/edge.ts';
 import { send } from '../support/send.ts';
 
