@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { buildSync } from 'esbuild';
+import { buildSync, type Metafile } from 'esbuild';
 import type { ConsoleFiles } from '../lambdas/admin/console.ts';
 import project from '../package.json' with { type: 'json' };
 
@@ -11,6 +11,12 @@ const TYPES: Record<string, string> = {
   css: 'text/css; charset=utf-8',
 };
 
+/** Sources of which a part is in the outputs of a build. */
+export const sourcesIn = ({ outputs }: Metafile): string[] =>
+  Object.values(outputs).flatMap(({ inputs }) =>
+    Object.keys(inputs).filter((path) => (inputs[path]?.bytesInOutput ?? 0) > 0),
+  );
+
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 /**
@@ -18,13 +24,17 @@ const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
  * bytes. The names contain a hash, so that browsers keep the files until the next version.
  * @throws on build errors
  */
-export const bundleConsole = (): ConsoleFiles => {
-  const { outputFiles } = buildSync({
+export const bundleConsole = (): ConsoleFiles => buildConsole().files;
+
+/** The same, with the paths of the sources of which a part is in it. */
+export const buildConsole = (): { files: ConsoleFiles; sources: string[] } => {
+  const { outputFiles, metafile } = buildSync({
     absWorkingDir: folder,
     entryPoints: { app: 'main.tsx' },
     entryNames: '[name].[hash]',
     outdir: '.',
     write: false,
+    metafile: true,
     bundle: true,
     minify: true,
     format: 'esm',
@@ -43,5 +53,5 @@ export const bundleConsole = (): ConsoleFiles => {
     assets[name] = { type: TYPES[extension] ?? 'text/plain; charset=utf-8', text };
     page = page.replace(`{{${extension}}}`, name);
   }
-  return { page, assets };
+  return { files: { page, assets }, sources: sourcesIn(metafile) };
 };

@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import { bundleConsole } from '#console';
+import { billOfMaterials, licenseList, partsOf } from './bill-of-materials.ts';
 
-const fromRoot = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
+const fromRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
 const outdir = fromRoot('dist');
 rmSync(outdir, { recursive: true, force: true });
-buildSync({
+const { metafile } = buildSync({
   absWorkingDir: fromRoot('.'),
   entryPoints: { 'model-router': 'local/command.ts' },
   outdir,
@@ -33,7 +34,18 @@ buildSync({
   },
   legalComments: 'none',
   logLevel: 'warning',
+  metafile: true,
 });
 // Next to the chunk that reads it.
 writeFileSync(join(outdir, 'console.json'), JSON.stringify(bundleConsole()));
+const parts = partsOf(
+  Object.values(metafile.outputs).flatMap(({ inputs }) =>
+    Object.keys(inputs).filter((path) => (inputs[path]?.bytesInOutput ?? 0) > 0),
+  ),
+);
+writeFileSync(
+  join(outdir, 'sbom.cdx.json'),
+  `${JSON.stringify(billOfMaterials(parts), null, 2)}\n`,
+);
+writeFileSync(join(outdir, 'LICENSES.txt'), licenseList(parts));
 for (const name of readdirSync(outdir)) chmodSync(join(outdir, name), 0o755);
