@@ -11,14 +11,15 @@ const Manifest = z.object({ name: z.string(), version: z.string(), license: z.st
 /** A package of which a part is in a bundle. */
 export type Part = z.infer<typeof Manifest> & { folder: string };
 
-/** The folder of the package that a source belongs to. */
-const PACKAGE = /^(?:.*\/)?(?<folder>node_modules\/(?:@[^/]+\/)?[^/]+)\//;
+/** The folder of the package that a source belongs to; it may be in that of another one. */
+const PACKAGE = /^(?:node_modules\/(?:@[^/]+\/)?[^/]+\/)+/;
 
 /** The packages that a bundle holds, by the paths of its sources, sorted by name. */
 export const partsOf = (sources: string[]): Part[] => {
-  const folders = sources.flatMap(
-    (path) => PACKAGE.exec(path)?.[0].replace(/^(?:\.\.\/)+/, '') ?? [],
-  );
+  const folders = sources.flatMap((path) => {
+    const [folder] = PACKAGE.exec(path.slice(path.indexOf('node_modules/'))) ?? [];
+    return folder === undefined ? [] : [folder];
+  });
   return [...new Set(folders)]
     .map((folder) => ({
       folder,

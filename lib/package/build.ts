@@ -3,7 +3,7 @@ import { chmodSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
-import { bundleConsole } from '#console';
+import { buildConsole, sourcesIn } from '#console';
 import { billOfMaterials, licenseList, partsOf } from './bill-of-materials.ts';
 
 const fromRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
@@ -36,13 +36,10 @@ const { metafile } = buildSync({
   logLevel: 'warning',
   metafile: true,
 });
+const consoleBuild = buildConsole();
 // Next to the chunk that reads it.
-writeFileSync(join(outdir, 'console.json'), JSON.stringify(bundleConsole()));
-const parts = partsOf(
-  Object.values(metafile.outputs).flatMap(({ inputs }) =>
-    Object.keys(inputs).filter((path) => (inputs[path]?.bytesInOutput ?? 0) > 0),
-  ),
-);
+writeFileSync(join(outdir, 'console.json'), JSON.stringify(consoleBuild.files));
+const parts = partsOf([...sourcesIn(metafile), ...consoleBuild.sources]);
 writeFileSync(
   join(outdir, 'sbom.cdx.json'),
   `${JSON.stringify(billOfMaterials(parts), null, 2)}\n`,
