@@ -1,7 +1,7 @@
 /**
  * Makes a release: `npm run release -- 0.3.0`. Moves what is unreleased in the changelog under the version, sets it, commits,
  * tags, and writes the package, the bills of materials of the package and of the functions, and their checksums to release/.
- * Nothing is pushed or published.
+ * `npm run release -- artifacts` writes those files alone, of a commit that is tagged. Nothing is pushed or published.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -54,21 +54,27 @@ const writeArtifacts = (): void => {
   writeFileSync(join(outdir, 'SHA256SUMS'), sums.join(''));
 };
 
-try {
+/** Tags the version. @throws ConfigurationError */
+const tag = (given: string | undefined): void => {
   if (run('git', 'status', '--porcelain') !== '') {
     throw new ConfigurationError('Commit or remove what is changed first.');
   }
   const { version: current } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     version: string;
   };
-  const version = nextVersion(process.argv[2], current);
+  const version = nextVersion(given, current);
   const day = new Date().toISOString().slice(0, 10);
   rewrite('CHANGELOG.md', (text) => releasedChangelog(text, version, day));
   run('npm', 'version', '--no-git-tag-version', version);
   run('git', 'commit', '--quiet', '-am', `chore: release ${version}`);
   run('git', 'tag', `v${version}`);
+};
+
+try {
+  const [, , given] = process.argv;
+  if (given !== 'artifacts') tag(given);
   writeArtifacts();
-  process.stdout.write(`v${version} is tagged; release/ has what to publish.\n`);
+  process.stdout.write('release/ has what to publish.\n');
 } catch (error) {
   if (!(error instanceof ConfigurationError)) throw error;
   process.stderr.write(`${error.message}\n`);
