@@ -92,6 +92,7 @@ const lineOf = (record: RequestRecord) => ({
     ...{ kind, quantity, cost_nanos: nanos },
   })),
   price_version: record.priceVersion ?? null,
+  traceparent: record.traceparent ?? null,
 });
 
 /** The events of a request in a form. The identifier of each is the request's id, so that a repeat counts once. */

@@ -176,6 +176,7 @@ const FIRST_BREAKS: Billing = {
   first: { input_tokens: 5_100, output_tokens: 1 },
   ending: 'reset-before-content',
 };
+const FIRST_ERRS: Billing = { ...FIRST_BREAKS, ending: 'error-before-content' };
 const SERVES: Billing = {
   first: { input_tokens: 5_100, output_tokens: 1 },
   usage: { output_tokens },
@@ -198,7 +199,13 @@ const nameOf = (index: number) => `case-${index}`;
 beforeAll(async () => {
   const billings = Object.fromEntries(CASES.map(({ billing }, index) => [nameOf(index), billing]));
   provider = await startBillingProvider({
-    ...{ ...billings, 'first-breaks': FIRST_BREAKS, serves: SERVES, stalls: STALLS },
+    ...{
+      ...billings,
+      'first-breaks': FIRST_BREAKS,
+      'first-errs': FIRST_ERRS,
+      serves: SERVES,
+      stalls: STALLS,
+    },
   });
   const targetOf = (model: string, protocol: 'chat' | 'messages', upstream = 'billing') => ({
     ...{ upstream, protocol, model, secret: 'billing' },
@@ -218,6 +225,10 @@ beforeAll(async () => {
       ),
       modelOf('fails-over', [
         targetOf('first-breaks', 'messages', 'first'),
+        targetOf('serves', 'messages', 'second'),
+      ]),
+      modelOf('fails-over-at-once', [
+        targetOf('first-errs', 'messages', 'first'),
         targetOf('serves', 'messages', 'second'),
       ]),
       modelOf('stalls', [targetOf('stalls', 'messages')]),
@@ -258,9 +269,12 @@ describe('the cost of a request', () => {
     },
   );
 
-  test('includes the input of an attempt that broke off before its first content', async () => {
-    const { usage, cost_source, attempts } = await ask('fails-over');
-    expect(attempts).toMatchObject([{ error: 'reset', cost_usd: 0.0255 + 0.000_025 }, {}]);
+  test.each([
+    ['breaks off', 'fails-over', 'reset'],
+    ['ends with an error in the chunk of its counts', 'fails-over-at-once', 'error-event'],
+  ])('of an attempt that %s before its first content is its input', async (_, model, error) => {
+    const { usage, cost_source, attempts } = await ask(model);
+    expect(attempts).toMatchObject([{ error, cost_usd: 0.0255 + 0.000_025 }, {}]);
     expect(usage.cost_usd).toBeCloseTo(0.0255 + 0.000_025 + 0.0255 + 0.0125, 9);
     expect(cost_source).toBe('estimated');
   });

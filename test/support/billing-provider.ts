@@ -14,7 +14,7 @@ export type Billing = {
   /** Members of a chat response beside its usage. */
   beside?: Json;
   /** After its text: nothing more, or a lost connection. @default the end of the response */
-  ending?: 'stall' | 'reset' | 'reset-before-content';
+  ending?: 'stall' | 'reset' | 'reset-before-content' | 'error-before-content';
 };
 
 const messageOf = ({ first = {}, usage = {} }: Billing): Event[] => [
@@ -43,12 +43,15 @@ const chunksOf = ({ usage, beside }: Billing): Json[] => [
 ];
 
 /** Events that are sent before a response breaks off. */
-const SENT_BEFORE = { stall: 3, reset: 3, 'reset-before-content': 1 };
+const SENT_BEFORE = { stall: 3, reset: 3, 'reset-before-content': 1, 'error-before-content': 1 };
+
+const ERROR: Event = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
 
 /** A response up to its end, or to where it breaks off. */
 const textOf = (isMessages: boolean, billing: Billing): string => {
   const sent = billing.ending && SENT_BEFORE[billing.ending];
-  if (isMessages) return messagesWire(messageOf(billing).slice(0, sent));
+  const last = billing.ending === 'error-before-content' ? [ERROR] : [];
+  if (isMessages) return messagesWire([...messageOf(billing).slice(0, sent), ...last]);
   return sent === undefined
     ? chatWire(chunksOf(billing))
     : chatWire(chunksOf(billing).slice(0, 1), '');
