@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { Model } from '../catalog/catalog.ts';
 import type { presetOf } from '../catalog/preset-age.ts';
 import { periodOf } from '../metering/limits.ts';
+import type { BudgetStore } from '../stores/budget-store.ts';
 import type { HistoryStore } from '../stores/history-store.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 import type { Lesson, LessonStore } from '../stores/lesson-store.ts';
@@ -27,6 +28,7 @@ export type DoctorParts = {
   plans: Pick<PlanStore, 'listPlans'>;
   projects: Pick<ProjectStore, 'listProjects'>;
   meters: Pick<MeterStore, 'readUsage'>;
+  budgets: Pick<BudgetStore, 'listBudgets'>;
   records: Pick<RecordStore, 'readDay'>;
   history: Pick<HistoryStore, 'readProgress'>;
   secrets: Pick<UpstreamSecrets, 'get'>;
@@ -149,6 +151,21 @@ const checkLessons = async ({ models, lessons, clock }: DoctorParts): Promise<Ch
   });
 };
 
+/** Names the targets that no request under a budget gets, because what they bill has no price. */
+const checkBudgets = async ({ models, budgets, clock }: DoctorParts): Promise<Check[]> => {
+  const all = await budgets.listBudgets().catch(() => []);
+  if (all.length === 0) return [];
+  const today = dayOf(clock.now());
+  return placedTargets(models).flatMap(({ place, target }) => {
+    const { versions = [] } = target.prices ?? {};
+    const version = versions.findLast(({ from }) => from <= today) ?? versions[0];
+    const unpriced = (['input', 'output'] as const).filter((kind) => version?.[kind] === null);
+    if (unpriced.length === 0) return [];
+    const reason = `Requests under a budget do not get this target: it has no price for ${unpriced.join(' and ')}.`;
+    return [warning('budgets', `${place}.prices`, reason)];
+  });
+};
+
 /** Vendors release models every few weeks, and retire them with 60 days of notice. */
 const MAX_AGE_MS = 90 * DAY_MS;
 
@@ -180,6 +197,7 @@ export const doctorHandlers = (parts: DoctorParts) => {
       checkTables(parts),
       checkPlans(parts),
       checkLessons(parts),
+      checkBudgets(parts),
       checkPresets(parts),
     ]);
     const targets = placedTargets(parts.models).map(({ place, model, target }) => ({

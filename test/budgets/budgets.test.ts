@@ -269,6 +269,17 @@ describe('what is paid', () => {
   });
 });
 
+test('the doctor names the targets that have no price, once there is a budget', async () => {
+  await underBudget(1);
+  const { checks } = (await lab.admin('/checks')).body;
+  expect(checks).toContainEqual({
+    check: 'budgets',
+    result: 'warning',
+    place: '[3].targets[0].prices',
+    reason: 'Requests under a budget do not get this target: it has no price for output.',
+  });
+});
+
 describe('two budgets', () => {
   test('budgets of a key and of its project both pay, and the tighter one counts', async () => {
     const { id, keyIds, keys, path } = await underBudget(1, 2);

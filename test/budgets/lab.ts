@@ -67,7 +67,12 @@ const askAt = (
 };
 
 /** What these tests read of the admin API's responses. */
-type Answer = Budget & { id: string; key: string; data: Record<string, unknown>[] };
+type Answer = Budget & {
+  id: string;
+  key: string;
+  data: Record<string, unknown>[];
+  checks: Record<string, unknown>[];
+};
 type Budget = { spent_usd: number; leased_usd: number; remaining_usd: number };
 
 /** The real router and admin API on a provider that keeps its own invoices. */
