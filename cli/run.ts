@@ -40,7 +40,8 @@ const USAGE = `Usage: ${PROGRAM.admin} <resource> <verb> [options]
   keys rotate KEY-ID --project ID [--overlap none|1h|24h|7d] [--expires WHEN]
   keys revoke KEY-ID --project ID
   usage --project ID       the current minute and period of each key
-  usage [--since WHEN] [--until WHEN] [--by day|model|key|project] [--project ID] [--key ID] [--csv]
+  usage [--since WHEN] [--until WHEN] [--by day|model|key|project|user|session|agent|client|tag:NAME]
+        [--project ID] [--key ID] [--csv]
                            the history: requests, tokens, cost; --csv streams an export
   statement PROJECT --month 2026-10
   reconcile [--project ID] bring the history up to date, and compare it with the meters

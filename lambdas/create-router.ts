@@ -4,6 +4,7 @@ import { createCancel } from './endpoints/cancel.ts';
 import { createCancellations } from './endpoints/cancellations.ts';
 import { createCountTokens } from './endpoints/count-tokens.ts';
 import { createExplainRequest } from './endpoints/explain-request.ts';
+import { createExplainSession } from './endpoints/explain-session.ts';
 import { createFetchAnswer } from './endpoints/fetch-answer.ts';
 import { createGenerate } from './endpoints/generate.ts';
 import { createGetModel, createListModels } from './endpoints/models.ts';
@@ -156,6 +157,7 @@ export const createRouter = ({
     getModel: createGetModel({ catalog, meter }),
     usage: createGetUsage({ meter, history }),
     explainRequest: createExplainRequest({ meter, records }),
+    explainSession: createExplainSession({ meter, records, readWhoKey }),
   };
   return createHttpHandler({
     ...{ endpoints, authenticate, refusals, log, clock, randomBytes, corsOrigins },

@@ -73,6 +73,7 @@ export const ROUTES = [
   { method: 'GET', pattern: '/v1/models/{id}', endpoint: 'getModel' },
   { method: 'GET', pattern: '/v1/usage', endpoint: 'usage' },
   { method: 'GET', pattern: '/v1/requests/{id}', endpoint: 'explainRequest' },
+  { method: 'GET', pattern: '/v1/sessions/{id}', endpoint: 'explainSession' },
   { method: 'GET', pattern: '/', body: GREETING },
   { method: 'GET', pattern: '/api/hello', body: GREETING },
 ] as const satisfies readonly RouteRow[];

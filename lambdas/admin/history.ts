@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { lastDayOf, type Reconciled } from '../history/close-periods.ts';
 import type { HistoryJob } from '../history/history-job.ts';
-import { ageOf, createUsageGroups, GROUPINGS, publicRow, rowsIn } from '../history/read-usage.ts';
+import { ageOf, GROUPINGS, publicRow, rowsIn } from '../history/read-usage.ts';
+import { isWhoGrouping, readGroups, WHO_GROUPINGS } from '../history/read-who.ts';
 import { HISTORY_DAYS, type HistoryStore, type UsageRow } from '../stores/history-store.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
@@ -16,7 +17,7 @@ import { projectsSeenBy, requireProject } from './projects.ts';
 import type { Identity } from './roles.ts';
 
 type Parts = {
-  history: Pick<HistoryStore, 'readRows' | 'readPeriods' | 'readProgress'>;
+  history: Pick<HistoryStore, 'readRows' | 'readSpent' | 'readPeriods' | 'readProgress'>;
   runHistory: HistoryJob['run'];
   projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
   keys: Pick<KeyStore, 'listKeys'>;
@@ -41,12 +42,13 @@ const tooMany = (what: string) =>
     { param: 'since' },
   );
 
-type ReadsRows = Pick<HistoryStore, 'readRows'>;
+type ReadsRows = Pick<HistoryStore, 'readRows' | 'readSpent'>;
 
 /** The history as far as one response can read it. @throws ApiError 400 */
 const limitRows = (history: ReadsRows): ReadsRows => {
   let count = 0;
   return {
+    ...history,
     readRows: async function* (range) {
       for await (const rows of history.readRows(range)) {
         count += rows.length;
@@ -58,8 +60,7 @@ const limitRows = (history: ReadsRows): ReadsRows => {
 };
 
 /** @throws ApiError 400 */
-const sumsOf = (groups: ReturnType<typeof createUsageGroups>) => {
-  const rows = groups.rows();
+const limited = <Row>(rows: Row[]): Row[] => {
   if (rows.length > MAX_SUMS) throw tooMany(`${MAX_SUMS} sums`);
   return rows;
 };
@@ -92,7 +93,10 @@ const UsageQuery = z.strictObject({
   since: Instant.exactOptional(),
   /** Not included, if it is the first instant of a day. */
   until: Instant.exactOptional(),
-  by: z.enum(GROUPINGS).exactOptional(),
+  by: z
+    .enum(GROUPINGS)
+    .or(z.string().refine(isWhoGrouping, `must be ${GROUPINGS.join(', ')}, ${WHO_GROUPINGS}`))
+    .exactOptional(),
   project: SoughtId.exactOptional(),
   key: SoughtId.exactOptional(),
   cursor: z
@@ -101,6 +105,14 @@ const UsageQuery = z.strictObject({
     .exactOptional(),
 });
 type UsageQuery = z.infer<typeof UsageQuery>;
+
+const notOfOneKey = () =>
+  invalidRequest(
+    'by: users, sessions, agents, clients and tags are summed by project, not by key.',
+    {
+      param: 'by',
+    },
+  );
 
 type Days = { from: string; to: string };
 
@@ -158,17 +170,15 @@ export const historyHandlers = ({ history, runHistory, projects, keys, clock }: 
     const ids = await projectsOf(wanted, identity);
     if (by === undefined) return { status: 200, body: await pageOf(ids, days, wanted) };
     const age = await ageOfProjects(ids);
-    const groups = createUsageGroups(by);
-    const limited = limitRows(history);
-    for (const projectId of ids) {
-      for await (const row of rowsIn(limited, { projectId, ...days }, key)) groups.add(row);
-    }
-    const sums = sumsOf(groups);
-    const data = by === 'key' ? await withNames(sums, ids) : sums;
-    return {
-      status: 200,
-      body: { ...days, ...age, by, data, total: groups.total(), next_cursor: null },
-    };
+    if (key !== undefined && isWhoGrouping(by)) throw notOfOneKey();
+    const ranges = ids.map((projectId) => ({ projectId, ...days }));
+    const read = await readGroups(limitRows(history), ranges, { by: [by], key });
+    const {
+      data: [sums = []],
+      total,
+    } = read;
+    const data = by === 'key' ? await withNames(limited(sums), ids) : limited(sums);
+    return { status: 200, body: { ...days, ...age, by, data, total, next_cursor: null } };
   };
 
   /** A month of a project by model and key, and what its meters counted. */
@@ -176,11 +186,10 @@ export const historyHandlers = ({ history, runHistory, projects, keys, clock }: 
     const { month } = readQuery(z.strictObject({ month: Month }), { month: text });
     await requireProject(projects, project);
     const range = { projectId: project, from: `${month}-01`, to: lastDayOf(month) };
-    const [byModel, byKey] = [createUsageGroups('model'), createUsageGroups('key')];
-    for await (const row of rowsIn(limitRows(history), range)) {
-      byModel.add(row);
-      byKey.add(row);
-    }
+    const { data: sums, total } = await readGroups(limitRows(history), [range], {
+      by: ['model', 'key', 'user', 'session', 'agent', 'client'],
+    });
+    const [by_model = [], byKey = [], by_user, by_session, by_agent, by_client] = sums;
     const periods = await history.readPeriods(project, month);
     const progress = await history.readProgress(project);
     return {
@@ -190,9 +199,10 @@ export const historyHandlers = ({ history, runHistory, projects, keys, clock }: 
         month,
         is_final: progress !== undefined && progress.closedDay >= range.to,
         ...ageOf([progress], clock.now()),
-        by_model: byModel.rows(),
-        by_key: await withNames(sumsOf(byKey), [project]),
-        total: byModel.total(),
+        by_model,
+        by_key: await withNames(limited(byKey), [project]),
+        ...{ by_user, by_session, by_agent, by_client },
+        total,
         periods: periods.map(({ meterId, period, used }) => ({ meter: meterId, period, used })),
       },
     };

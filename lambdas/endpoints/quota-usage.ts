@@ -1,10 +1,5 @@
-import {
-  ageOf,
-  createUsageGroups,
-  GROUPINGS,
-  type Grouping,
-  rowsIn,
-} from '../history/read-usage.ts';
+import { ageOf, GROUPINGS, type Grouping } from '../history/read-usage.ts';
+import { isWhoGrouping, readGroups, WHO_GROUPINGS, type WhoGrouping } from '../history/read-who.ts';
 import type { Meter } from '../metering/meter.ts';
 import type { WindowUsage } from '../metering/quota-usage.ts';
 import type { HistoryStore } from '../stores/history-store.ts';
@@ -35,10 +30,11 @@ const instantIn = (query: Query, name: 'since' | 'until'): number | undefined =>
 };
 
 /** @throws ApiError 400 */
-const groupingIn = ({ by = 'day' }: Query): Grouping => {
+const groupingIn = ({ by = 'day' }: Query): Grouping | WhoGrouping => {
+  if (isWhoGrouping(by)) return by;
   const grouping = GROUPINGS.find((one) => one === by);
   if (grouping && grouping !== 'project') return grouping;
-  throw invalidRequest('by: must be day, model or key.', { param: 'by' });
+  throw invalidRequest(`by: must be day, model, key, ${WHO_GROUPINGS}.`, { param: 'by' });
 };
 
 /** The days of a query; undefined if it asks for none. @throws ApiError 400 */
@@ -58,23 +54,22 @@ const daysIn = (query: Query): { from: string; to: string } | undefined => {
   });
 };
 
-type History = Pick<HistoryStore, 'readRows' | 'readProgress'>;
+type History = Pick<HistoryStore, 'readRows' | 'readSpent' | 'readProgress'>;
 
 /** The history of a project; undefined if the query asks for none. @throws ApiError 400 or 503 */
 const historyOf = async (history: History, { caller, query, startedAt }: Call) => {
   const { projectId } = caller;
   const days = daysIn(query);
   if (!days) return undefined;
-  const groups = createUsageGroups(groupingIn(query));
+  const by = groupingIn(query);
   try {
     const progress = await history.readProgress(projectId);
-    for await (const row of rowsIn(history, { projectId, ...days })) groups.add(row);
-    return {
-      ...days,
-      ...ageOf([progress], startedAt),
-      data: groups.rows(),
-      total: groups.total(),
-    };
+    const read = await readGroups(history, [{ projectId, ...days }], { by: [by] });
+    const {
+      data: [data = []],
+      total,
+    } = read;
+    return { ...days, ...ageOf([progress], startedAt), data, total };
   } catch (cause) {
     const headers = { 'retry-after': '1' };
     throw apiError('The history is unavailable.', { status: 503, headers, cause });

@@ -8,7 +8,7 @@ import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { MeterStore } from '../stores/meter-store.ts';
 import { forEachAlone, listOf } from '../support/async-lists.ts';
 import { DAY_MS, dayOf } from '../support/clock.ts';
-import { NO_USAGE } from './fold-day.ts';
+import { NO_USAGE } from './sums.ts';
 
 type Parts = {
   history: HistoryStore;

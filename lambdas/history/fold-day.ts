@@ -1,39 +1,13 @@
 import { addKinds } from '../money/cost.ts';
-import type {
-  FoldedRow,
-  HistoryStore,
-  RowPart,
-  UsageRow,
-  UsageSums,
-} from '../stores/history-store.ts';
+import type { FoldedRow, HistoryStore, RowPart, UsageRow } from '../stores/history-store.ts';
 import type { RecordEntry, RecordStore, Refusal, RequestRecord } from '../stores/record-store.ts';
 import { requestTimeOf, timeIn } from '../support/ids.ts';
+import { openSpent, type SpentFold } from './fold-who.ts';
+import { addSums, NO_USAGE } from './sums.ts';
 
-export const NO_USAGE: UsageSums = {
-  charged: 0,
-  refunded: 0,
-  refused: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-  reasoningTokens: 0,
-  costNanos: 0,
-  costEstimatedNanos: 0,
-  incompleteRequests: 0,
-};
+export const emptyPart = (): RowPart => ({ ...NO_USAGE, periods: {}, kinds: {}, entries: 0 });
 
-/** Adds `more` to `sums`, in place. */
-export const addSums = (sums: UsageSums, more: Partial<UsageSums>): void => {
-  // Rows of an older version lack what was added since.
-  for (const name of Object.keys(NO_USAGE) as (keyof UsageSums)[]) {
-    sums[name] = (sums[name] ?? 0) + (more[name] ?? 0);
-  }
-};
-
-const emptyPart = (): RowPart => ({ ...NO_USAGE, periods: {}, kinds: {}, entries: 0 });
-
-const addPart = (part: RowPart, more: RowPart): void => {
+export const addPart = (part: RowPart, more: RowPart): void => {
   addSums(part, more);
   part.kinds ??= {};
   addKinds(part.kinds, more.kinds);
@@ -44,7 +18,7 @@ const addPart = (part: RowPart, more: RowPart): void => {
 };
 
 /** What one record adds to its row. */
-const partOf = (record: RequestRecord): RowPart => {
+export const partOf = (record: RequestRecord): RowPart => {
   const { isCharged, period, inputTokens = 0, outputTokens = 0, cacheReadTokens = 0 } = record;
   const { cacheWriteTokens = 0, reasoningTokens = 0, costNanos = 0 } = record;
   const { costSource, costIncomplete, costKinds = {} } = record;
@@ -80,7 +54,7 @@ const timeOf = (entry: RecordEntry): number =>
 
 type Parts = {
   records: Pick<RecordStore, 'hasEntries' | 'readDay'>;
-  history: Pick<HistoryStore, 'readFolded' | 'putFolded'>;
+  history: Pick<HistoryStore, 'readFolded' | 'putFolded' | 'findSpent' | 'putSpent'>;
 };
 
 export type DayToFold = {
@@ -130,11 +104,15 @@ const isClosed = (stored: FoldedRow | undefined): boolean =>
   stored !== undefined && stored.version > 0 && stored.settled === undefined;
 
 /** The rows that the entries of a day add to, page by page: only their sums are kept. */
-const readRows = async (parts: Parts, wanted: DayToFold): Promise<Growing[]> => {
+const readRows = async (
+  parts: Parts,
+  wanted: DayToFold,
+): Promise<{ rows: Growing[]; spent: SpentFold } | undefined> => {
   const { projectId, day, from, settledUntil } = wanted;
-  if (!(await parts.records.hasEntries(projectId, day, from))) return [];
+  if (!(await parts.records.hasEntries(projectId, day, from))) return undefined;
   // Before the entries: a row that another run writes from then on is a conflict, and so never loses entries.
   const stored = await readStored(parts, wanted);
+  const spent = await openSpent(parts.history, wanted);
   const rows = new Map<string, Growing>();
   const add = (name: RowName, part: RowPart, time: number): void => {
     const key = nameOf(name);
@@ -150,10 +128,13 @@ const readRows = async (parts: Parts, wanted: DayToFold): Promise<Growing[]> => 
   };
   for await (const entries of parts.records.readDay(projectId, day, from)) {
     for (const entry of entries) {
-      for (const [name, part] of partsIn(entry)) add(name, part, timeOf(entry));
+      for (const [name, part] of partsIn(entry)) {
+        add(name, part, timeOf(entry));
+        if ('record' in entry) spent.add(entry.record, part, timeOf(entry));
+      }
     }
   }
-  return [...rows.values()];
+  return { rows: [...rows.values()], spent };
 };
 
 /** The next version of a row; undefined if it would be equal. */
@@ -188,11 +169,15 @@ const MAX_ATTEMPTS = 5;
  */
 export const foldDay = async (parts: Parts, wanted: DayToFold): Promise<void> => {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    const read = await readRows(parts, wanted);
+    if (!read) return;
     let isConflict = false;
-    for (const growing of await readRows(parts, wanted)) {
+    for (const growing of read.rows) {
       const next = nextOf(growing, wanted.settledUntil);
       if (next && !(await parts.history.putFolded(next))) isConflict = true;
     }
+    // After the rows, which are at least as new for a reader that reads these first.
+    if (!(await read.spent.write())) isConflict = true;
     if (!isConflict) return;
   }
   throw new Error('Other runs of the history keep changing the same rows.');

@@ -9,7 +9,7 @@ import {
 } from '../stores/history-store.ts';
 import { formatInstant } from '../support/clock.ts';
 import { dollarsOf, publicUsage } from '../support/public-usage.ts';
-import { addSums, NO_USAGE } from './fold-day.ts';
+import { addSums, NO_USAGE } from './sums.ts';
 
 export const GROUPINGS = ['day', 'model', 'key', 'project'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
@@ -25,7 +25,7 @@ const nameIn = (row: UsageRow, by: Grouping): string =>
 type Sums = UsageSums & Pick<UsageRow, 'kinds'>;
 
 /** Sums as callers and operators read them: with what is estimated or incomplete of a cost. */
-const publicSums = (sums: Sums) => ({
+export const publicSums = (sums: Sums) => ({
   charged: sums.charged,
   refunded: sums.refunded,
   refused: sums.refused,
@@ -66,6 +66,7 @@ export const createUsageGroups = (by: Grouping) => {
         .toSorted(([one], [other]) => (one < other ? -1 : 1))
         .map(([name, sums]) => ({ [by]: name, ...publicSums(sums) })),
     total: () => publicSums(total),
+    sums: (): UsageSums => total,
   };
 };
 

@@ -19,6 +19,13 @@ const hashOf = (value: string, projectId: string, key: string): string =>
         .digest('base64url')
         .slice(0, DIGITS);
 
+/** A value as records have it, where the stage has a key. @throws Error if the key cannot be read */
+export const hashValue = async (
+  value: string,
+  projectId: string,
+  readKey: ReadWhoKey | undefined,
+): Promise<string> => (readKey ? hashOf(value, projectId, await readKey()) : value);
+
 /** Without the key nothing that may name a person is kept. Client and tags are words of the caller's operator. */
 export const hashWho = async (who: Who, projectId: string, readKey: ReadWhoKey): Promise<Who> => {
   const { user, session, agent, ...rest } = who;

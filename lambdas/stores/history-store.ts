@@ -86,6 +86,25 @@ export type HistoryProgress = {
   settled: Record<string, number>;
 };
 
+/** Of whom a request names (record-store.ts), each apart. */
+export const DIMENSIONS = ['user', 'session', 'agent', 'client', 'tag'] as const;
+export type Dimension = (typeof DIMENSIONS)[number];
+
+/** A project's UTC day by one dimension: the values of the highest cost, and the rest together. */
+export type SpentBy = {
+  projectId: string;
+  day: string;
+  dimension: Dimension;
+  /** With the sums of entries that began before `until`, and of later ones, in the order of `UsageSums`. */
+  values: [value: string, settled: number[], open: number[]][];
+  other: [settled: number[], open: number[]];
+  /** More names of tags than are kept. */
+  hasMore: boolean;
+  /** Milliseconds; undefined once the day is closed. */
+  until: number | undefined;
+  version: number;
+};
+
 /** Implemented by `createDynamoHistoryStore` (stores/dynamo/history-store.ts). @throws StoreUnavailable */
 export type HistoryStore = {
   /**
@@ -99,6 +118,12 @@ export type HistoryStore = {
   putFolded(folded: FoldedRow): Promise<boolean>;
   /** A project's rows in the order of days, keys and models, in pages. */
   readRows(range: DayRange): AsyncGenerator<UsageRow[], void, void>;
+  /** Undefined if no request of the day named one. */
+  findSpent(projectId: string, day: string, dimension: Dimension): Promise<SpentBy | undefined>;
+  /** Writes the successor of what was read in `version - 1`; false if another run has written it since. */
+  putSpent(spent: SpentBy): Promise<boolean>;
+  /** A project's days by one dimension. */
+  readSpent(range: DayRange, dimension: Dimension): AsyncGenerator<SpentBy[], void, void>;
   /** Idempotent: the count of a closed period is final. */
   putPeriod(period: ClosedPeriod): Promise<void>;
   /** A project's closed periods that begin in a month (`2026-11`). */

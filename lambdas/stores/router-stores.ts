@@ -22,7 +22,7 @@ export type RouterStores = {
   records: Omit<RecordStore, 'hasEntries' | 'readDay' | 'listRefused'>;
   /** What their providers have counted. */
   receipts: ReceiptStore;
-  history: Pick<HistoryStore, 'readRows' | 'readProgress'>;
+  history: Pick<HistoryStore, 'readRows' | 'readSpent' | 'readProgress'>;
   thresholds: ThresholdStore;
   /**
    * Responses kept for repeats of their requests.

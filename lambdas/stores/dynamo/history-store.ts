@@ -3,11 +3,13 @@ import { DAY_MS, monthsBetween } from '../../support/clock.ts';
 import { TTL_ATTRIBUTE } from '../../tables.ts';
 import {
   type ClosedPeriod,
+  type Dimension,
   type FoldedRow,
   HISTORY_DAYS,
   type HistoryProgress,
   type HistoryStore,
   type RowPlace,
+  type SpentBy,
   type UsageRow,
 } from '../history-store.ts';
 import type { RouterStores } from '../router-stores.ts';
@@ -33,6 +35,14 @@ const putFolded = (condition: string): { open: ConditionalWrite; closed: Conditi
 };
 const PUT_FIRST = putFolded('attribute_not_exists(#version)');
 const PUT_NEXT = putFolded('#version = :seen');
+/** Attributes and conditions of a row's first and later writes; closed, it has no instant. */
+const putSpent = (condition: string): ConditionalWrite => ({
+  update: 'SET #entry = :entry, #version = :version, #ttl = :ttl',
+  condition,
+  returns: 'NONE',
+});
+const PUT_FIRST_SPENT = putSpent('attribute_not_exists(#version)');
+const PUT_NEXT_SPENT = putSpent('#version = :seen');
 const PUT_PERIOD: ConditionalWrite = { update: 'SET #entry = :entry, #ttl = :ttl' };
 const PUT_PROGRESS: ConditionalWrite = {
   update: 'SET #closedDay = :closedDay, #foldedAt = :foldedAt, #settled = :settled',
@@ -57,6 +67,8 @@ const monthOf = (label: string): string => label.slice(0, 7);
 /** Sort keys: rows of days, and closed periods. The longest text of a day or label ends in `~`. */
 const dayKey = (day: string): string => `d|${day}`;
 const periodKey = (period: string): string => `p|${period}`;
+/** Sums by dimension: older versions of the router read neither these nor anything between. */
+const spentKey = (dimension: Dimension, day: string): string => `w|${dimension}|${day}`;
 const LAST = '~';
 
 const progressKey = (projectId: string): ItemKey => ({
@@ -84,6 +96,7 @@ const progressIn = ({ closedDay, foldedAt, settled }: Item): HistoryProgress => 
   foldedAt: Number(foldedAt),
   settled: settled === undefined ? {} : (JSON.parse(String(settled)) as HistoryProgress['settled']),
 });
+const spentIn = (item: Item): SpentBy => JSON.parse(String(item.entry)) as SpentBy;
 const periodIn = (item: Item): ClosedPeriod => JSON.parse(String(item.entry)) as ClosedPeriod;
 
 const sortOf = ({ day, keyId, model }: RowPlace): string => `${dayKey(day)}|${keyId}|${model}`;
@@ -112,6 +125,13 @@ export const createDynamoHistoryReader = (options: TableOptions): RouterStores['
         const partition = partitionOf(projectId, month);
         const range = { partition, ...bounds, attribute: 'entry' };
         for await (const items of table.range(range)) yield items.map(rowIn);
+      }
+    },
+    readSpent: async function* ({ projectId, from, to }, dimension) {
+      const bounds = { from: spentKey(dimension, from), to: spentKey(dimension, to) + LAST };
+      for (const month of monthsBetween(from, to)) {
+        const range = { partition: partitionOf(projectId, month), ...bounds, attribute: 'entry' };
+        for await (const items of table.range(range)) yield items.map(spentIn);
       }
     },
     readProgress: async (projectId) => {
@@ -148,6 +168,24 @@ export const createDynamoHistoryStore = (options: TableOptions): HistoryStore =>
         ':seen': version - 1,
       };
       return (await table.apply(rowKey(row), write, { names: NAMES, values })).applied;
+    },
+    findSpent: async (projectId, day, dimension) => {
+      const partition = partitionOf(projectId, monthOf(day));
+      const item = await table.read({ partition, sort: spentKey(dimension, day) });
+      return item && spentIn(item);
+    },
+    putSpent: async (spent) => {
+      const { projectId, day, dimension, version } = spent;
+      const partition = partitionOf(projectId, monthOf(day));
+      const write = version === 1 ? PUT_FIRST_SPENT : PUT_NEXT_SPENT;
+      const key = { partition, sort: spentKey(dimension, day) };
+      const values = {
+        ':entry': JSON.stringify(spent),
+        ':ttl': expiryOf(day),
+        ':version': version,
+        ':seen': version - 1,
+      };
+      return (await table.apply(key, write, { names: NAMES, values })).applied;
     },
     putPeriod: async (closed) => {
       const { projectId, meterId, period } = closed;

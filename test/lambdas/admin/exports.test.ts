@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
-import { NO_USAGE } from '../../../lambdas/history/fold-day.ts';
+import { NO_USAGE } from '../../../lambdas/history/sums.ts';
 import type { DynamoClient, Item } from '../../../lambdas/stores/dynamo/dynamo-client.ts';
 import { createDynamoProjectStore } from '../../../lambdas/stores/dynamo/project-store.ts';
 import { HISTORY_DAYS } from '../../../lambdas/stores/history-store.ts';

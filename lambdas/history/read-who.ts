@@ -1,0 +1,110 @@
+import {
+  type DayRange,
+  DIMENSIONS,
+  type Dimension,
+  type HistoryStore,
+  type SpentBy,
+  type UsageSums,
+} from '../stores/history-store.ts';
+import { topOf } from './fold-who.ts';
+import { createUsageGroups, type Grouping, publicSums, rowsIn } from './read-usage.ts';
+import { addSums, without } from './sums.ts';
+import { addValue, noSums, type TopValues, toTop, type ValueSums } from './top-values.ts';
+
+/** Requests that name none, and values of a lower cost than those that are listed. */
+const NONE = '(none)';
+const OTHER = '(other)';
+
+/** `user`, or the name of a tag as `tag:team`. */
+export type WhoGrouping = Exclude<Dimension, 'tag'> | `tag:${string}`;
+
+const GROUPING = /^(?:user|session|agent|client|tag:[\w.-]{1,32})$/;
+export const isWhoGrouping = (by: string): by is WhoGrouping => GROUPING.test(by);
+
+export const WHO_GROUPINGS = [...DIMENSIONS.slice(0, -1), 'tag:NAME'].join(', ');
+
+const both = ({ settled, open }: ValueSums): UsageSums => {
+  const sums = { ...settled };
+  addSums(sums, open);
+  return sums;
+};
+
+const addTag = (top: TopValues, spent: SpentBy, prefix: string): void => {
+  const { values } = topOf(spent);
+  const ofName = values.get(prefix);
+  // Without the name's sum, a day with more names than are kept may have it in none of its values.
+  if (!ofName) return;
+  let rest = both(ofName);
+  for (const [value, sums] of values) {
+    if (value === prefix || !value.startsWith(prefix)) continue;
+    const all = both(sums);
+    addValue(top, value.slice(prefix.length), { settled: all });
+    rest = without(rest, all);
+  }
+  addSums(top.other.settled, rest);
+};
+
+const addDay = (top: TopValues, spent: SpentBy): void => {
+  const day = topOf(spent);
+  for (const [value, sums] of day.values) addValue(top, value, { settled: both(sums) });
+  addSums(top.other.settled, both(day.other));
+};
+
+/** Sums by a dimension: bounded in memory and in length, and in total those of the rows. */
+const createWhoGroups = (by: WhoGrouping) => {
+  const top: TopValues = { values: new Map(), other: noSums() };
+  const prefix = by.startsWith('tag:') ? `${by.slice('tag:'.length)}=` : undefined;
+  let isCut = false;
+  return {
+    /** To be read before the rows, which the history writes first. */
+    read: async (history: Pick<HistoryStore, 'readSpent'>, range: DayRange) => {
+      for await (const days of history.readSpent(range, prefix ? 'tag' : (by as Dimension))) {
+        for (const spent of days) {
+          isCut ||= spent.hasMore;
+          if (prefix) addTag(top, spent, prefix);
+          else addDay(top, spent);
+        }
+      }
+    },
+    rows: (total: UsageSums) => {
+      const { values, other } = toTop(top);
+      let none = without(total, other.settled);
+      const rows = [...values].map(([name, { settled }]) => {
+        none = without(none, settled);
+        return { name, sums: settled };
+      });
+      const listed = rows.toSorted((one, two) => two.sums.costNanos - one.sums.costNanos);
+      // A tag beyond the names that are kept is part of what names none.
+      const isWhole = !(isCut && prefix && values.size === 0);
+      const rest = [
+        { name: OTHER, sums: other.settled },
+        { name: isWhole ? NONE : OTHER, sums: none },
+      ].filter(({ sums }) => Object.values(sums).some((sum) => sum !== 0));
+      return [...listed, ...rest].map(({ name, sums }) => ({ [by]: name, ...publicSums(sums) }));
+    },
+  };
+};
+
+type ReadsUsage = Pick<HistoryStore, 'readRows' | 'readSpent'>;
+
+type AnyGrouping = Grouping | WhoGrouping;
+
+/** Sums of several ranges by names of their rows or by dimensions; the rows are read once. */
+export const readGroups = async (
+  history: ReadsUsage,
+  ranges: DayRange[],
+  { by, key }: { by: AnyGrouping[]; key?: string | undefined },
+) => {
+  const total = createUsageGroups('project');
+  const groups = by.map((name) =>
+    isWhoGrouping(name) ? createWhoGroups(name) : createUsageGroups(name),
+  );
+  for (const range of ranges) {
+    for (const group of groups) if ('read' in group) await group.read(history, range);
+    for await (const row of rowsIn(history, range, key)) {
+      total.add(row);
+      for (const group of groups) if ('add' in group) group.add(row);
+    }
+  }
+  return { data: groups.map((group) => group.rows(total.sums())), total: total.total() };
+};
