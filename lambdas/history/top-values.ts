@@ -2,7 +2,7 @@ import type { UsageSums } from '../stores/history-store.ts';
 import { addSums, NO_USAGE } from './sums.ts';
 
 /** Values of a dimension that are listed alone: those of the highest cost. */
-export const MOST_VALUES = 1_000;
+const MOST_VALUES = 1_000;
 /** Values in memory, about 500 bytes each, before the cheapest are added up. */
 const MOST_KEPT = 4 * MOST_VALUES;
 

@@ -3,11 +3,11 @@ import { openSpent, topOf } from '../../../lambdas/history/fold-who.ts';
 import { addSums, NO_USAGE } from '../../../lambdas/history/sums.ts';
 import type { Dimension, SpentBy } from '../../../lambdas/stores/history-store.ts';
 import type { RequestRecord, Who } from '../../../lambdas/stores/record-store.ts';
-import { type LocalStores, startLocalStores } from '../../../local/local-stores.ts';
+import { startDynamoStores } from '../../support/dynamo-stores.ts';
 
-let stores: LocalStores;
+let stores: Awaited<ReturnType<typeof startDynamoStores>>;
 beforeAll(async () => {
-  stores = await startLocalStores();
+  stores = await startDynamoStores();
 });
 afterAll(() => stores.close());
 
