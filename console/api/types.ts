@@ -23,11 +23,12 @@ export type Project = ReturnType<typeof publicProject>;
 export type Plan = StoredPlan & { unreadable?: true };
 export type { CallOutcome, KeyUsage };
 
+type AnyGrouping = Grouping | 'user' | 'session' | 'agent' | 'client';
 export type UsageSums = ReturnType<ReturnType<typeof createUsageGroups>['total']>;
 /** Sums with the name that they are grouped by. */
-export type UsageRow = UsageSums & Partial<Record<Grouping | 'name', string>>;
+export type UsageRow = UsageSums & Partial<Record<AnyGrouping | 'name', string>>;
 export type Usage = List<UsageRow> & {
-  by: Grouping;
+  by: AnyGrouping;
   from: string;
   to: string;
   /** Null before the first fold. */

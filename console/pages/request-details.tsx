@@ -48,6 +48,33 @@ const Tokens = ({ usage, cost_source, cost_incomplete }: RequestRecord) => {
   );
 };
 
+type Named = Pick<
+  Extract<RequestRecord, { tags: unknown }>,
+  'project' | 'user' | 'session' | 'agent' | 'client' | 'tags'
+>;
+
+/** Each with a link to its requests. */
+const ForWhom = ({ project, user, session, agent, client, tags }: Named) => {
+  const tagged = Object.entries(tags).map(([name, value]) => ['tag', `${name}=${value}`]);
+  const named = [...Object.entries({ user, session, agent, client }), ...tagged];
+  const links = named.flatMap(([name = '', value]) =>
+    value ? (
+      <a key={value} class="nowrap" href={hrefOf('requests', { project, [name]: value })}>
+        {name} {value}{' '}
+      </a>
+    ) : (
+      []
+    ),
+  );
+  if (links.length === 0) return null;
+  return (
+    <>
+      <dt>For</dt>
+      <dd>{links}</dd>
+    </>
+  );
+};
+
 const Facts = ({ record }: { record: RequestRecord }) => (
   <dl class="facts">
     <dt>Started</dt>
@@ -87,6 +114,7 @@ const Facts = ({ record }: { record: RequestRecord }) => (
         </dd>
       </>
     )}
+    {'tags' in record && <ForWhom {...record} />}
     <dt>Unit</dt>
     <dd>{record.charged_why}</dd>
   </dl>

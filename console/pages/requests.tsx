@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { RequestSummary } from '../api/types.ts';
 import { useShared } from '../parts/context.ts';
 import { Choices } from '../parts/field.tsx';
-import { milliseconds } from '../parts/format.ts';
+import { costText, milliseconds, plural } from '../parts/format.ts';
 import { Icon } from '../parts/icons.tsx';
 import { Page } from '../parts/page.tsx';
 import { More, usePaged } from '../parts/paged.tsx';
@@ -32,6 +32,16 @@ const RANGES = [
 type Days = (typeof RANGES)[number]['value'];
 
 const DAY_MS = 86_400_000;
+
+/** With the marks of a sum; undefined for a request that cost no money. */
+const costOf = (row: RequestSummary): string | undefined => {
+  if (!('cost_usd' in row) || row.cost_usd === null) return undefined;
+  return costText({
+    cost_usd: row.cost_usd,
+    cost_estimated_usd: row.cost_source === 'estimated' ? row.cost_usd : 0,
+    incomplete_requests: row.cost_incomplete.length,
+  });
+};
 
 const COLUMNS: Column<RequestSummary>[] = [
   {
@@ -75,7 +85,31 @@ const COLUMNS: Column<RequestSummary>[] = [
     cell: ({ first_content_ms: ms }) => (ms === null ? '–' : milliseconds(ms)),
   },
   { title: 'Duration', kind: 'number', cell: ({ ms }) => milliseconds(ms) },
+  { title: 'Cost', kind: 'number', cell: (row) => costOf(row) ?? '–' },
 ];
+
+/** For whom requests were. */
+const WHO = ['user', 'session', 'agent', 'client', 'tag'] as const;
+
+/** What the shown requests of a session cost, in the order in which they began. */
+const SessionTable = ({ rows, isAll }: { rows: RequestSummary[]; isAll: boolean }) => {
+  const sums = { cost_usd: 0, cost_estimated_usd: 0, incomplete_requests: 0 };
+  for (const row of rows) {
+    if (!('cost_usd' in row)) continue;
+    sums.cost_usd += row.cost_usd ?? 0;
+    sums.cost_estimated_usd += row.cost_source === 'estimated' ? (row.cost_usd ?? 0) : 0;
+    sums.incomplete_requests += row.cost_incomplete.length > 0 ? 1 : 0;
+  }
+  return (
+    <>
+      <p class="page-actions">
+        {plural(rows.length, 'request')}
+        {isAll ? '' : ' so far'} · {costText(sums)}
+      </p>
+      <RequestTable rows={rows.toReversed()} />
+    </>
+  );
+};
 
 /** A table of requests, each with a link to its timeline. */
 export const RequestTable = ({ rows }: { rows: RequestSummary[] }) => (
@@ -104,19 +138,25 @@ const RequestList = () => {
   const { session, project, route } = useShared();
   const key = route.query.get('key') ?? undefined;
   const [status, setStatus] = useState<Status>('');
-  const [days, setDays] = useState<Days>('1');
-  const requests = usePaged<RequestSummary>(`${project} ${key} ${status} ${days}`, (cursor) =>
+  const who = Object.fromEntries(
+    WHO.map((name) => [name, route.query.get(name) ?? undefined] as const),
+  );
+  const named = Object.entries(who).filter(([, value]) => value !== undefined);
+  const [days, setDays] = useState<Days>(named.length > 0 ? '7' : '1');
+  const asked = `${project} ${key} ${status} ${days} ${JSON.stringify(who)}`;
+  const requests = usePaged<RequestSummary>(asked, (cursor) =>
     session.api.get('requests', {
       project,
       key,
       status,
       cursor,
+      ...who,
       since: new Date(Date.now() - Number(days) * DAY_MS).toISOString(),
     }),
   );
   return (
     <Page
-      title="Requests"
+      title={who.session ? 'Session' : 'Requests'}
       subtitle="One line a request; of refused ones, those of a week. Prompts and responses are never stored."
       actions={<FindRequest />}
     >
@@ -134,6 +174,15 @@ const RequestList = () => {
             Key {key} <Icon name="close" />
           </a>
         )}
+        {named.map(([name, value]) => (
+          <a
+            key={name}
+            class="button is-small"
+            href={hrefOf('requests', { project, key, ...who, [name]: undefined })}
+          >
+            {name} <span class="clip">{value}</span> <Icon name="close" />
+          </a>
+        ))}
       </div>
       <Shown of={requests}>
         {({ data, next_cursor: cursor }) =>
@@ -141,6 +190,8 @@ const RequestList = () => {
             <Empty icon="requests" title="No such requests">
               <p>Requests appear here as soon as they end.</p>
             </Empty>
+          ) : who.session ? (
+            <SessionTable rows={data} isAll={!cursor} />
           ) : (
             <RequestTable rows={data} />
           )

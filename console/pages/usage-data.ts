@@ -19,6 +19,10 @@ export const GROUPS = [
   { value: 'model', label: 'By model' },
   { value: 'key', label: 'By key' },
   { value: 'project', label: 'By project' },
+  { value: 'user', label: 'By user' },
+  { value: 'session', label: 'By session' },
+  { value: 'agent', label: 'By agent' },
+  { value: 'client', label: 'By client' },
 ] as const;
 export type Group = (typeof GROUPS)[number]['value'];
 

@@ -1,12 +1,14 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Usage, UsageRow, UsageSums } from '../api/types.ts';
 import { Bars } from '../parts/bars.tsx';
 import { useShared } from '../parts/context.ts';
 import { csvOf, saveFile } from '../parts/csv.ts';
 import { Choices } from '../parts/field.tsx';
-import { costText, count, percent, plural, shortCount, utcDay } from '../parts/format.ts';
+import { costText, count, dollars, percent, plural, shortCount, utcDay } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
+import { hrefOf } from '../parts/route.ts';
 import { Empty, Shown } from '../parts/states.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import {
@@ -71,7 +73,7 @@ const Share = ({ part, whole }: { part: number; whole: number }) => (
   </span>
 );
 
-type NameOf = (row: UsageRow) => string;
+type NameOf = (row: UsageRow) => ComponentChildren;
 
 /** `By model` is the column `Model`. */
 const titleOf = (by: Group): string => {
@@ -126,6 +128,39 @@ const BreakDown = ({
   );
 };
 
+type KindRow = { kind: string; quantity: number; cost_usd: number };
+
+const KINDS: Column<KindRow>[] = [
+  { title: 'Kind', cell: ({ kind }) => kind.replaceAll('_', ' ') },
+  { title: 'Quantity', kind: 'number', cell: ({ quantity }) => count(quantity) },
+  { title: 'Cost', kind: 'number', cell: ({ cost_usd }) => dollars(cost_usd) },
+];
+
+/** What the cost is made of; what a provider stated itself has no kinds. */
+const CostByKind = ({ sums }: { sums: UsageSums }) => {
+  const rows = Object.entries(sums.cost_by_kind).map(([kind, of]) => ({ kind, ...of }));
+  if (rows.length === 0) return null;
+  const sorted = rows.toSorted((one, other) => other.cost_usd - one.cost_usd);
+  return (
+    <section class="section" aria-label="Cost by kind">
+      <div class="panel scroll">
+        <Table caption="Cost by kind" columns={KINDS} rows={sorted} keyOf={({ kind }) => kind} />
+      </div>
+      {costText(sums) !== dollars(sums.cost_usd) && (
+        <p class="quiet">
+          ~ a part is estimated; ≥ {plural(sums.incomplete_requests, 'request')} used something
+          without a price.
+        </p>
+      )}
+    </section>
+  );
+};
+
+/** Those that no row names have no requests to show. */
+const isNamed = (name: string): boolean => !/^\((?:none|other)\)$/.test(name);
+
+const WHO: readonly Group[] = ['user', 'session', 'agent', 'client'];
+
 /** Requests, tokens and cost of a range: by day as bars, and by one of their names as a table. */
 export const UsagePage = () => {
   const { session, project } = useShared();
@@ -141,6 +176,13 @@ export const UsagePage = () => {
     const name = row[group] ?? '';
     if (name === 'All') return name;
     if (group === 'day') return utcDay(name);
+    if (WHO.includes(group) && isNamed(name)) {
+      return (
+        <a class="clip" title={name} href={hrefOf('requests', { project, [group]: name })}>
+          {name}
+        </a>
+      );
+    }
     return row.name ?? name;
   };
   const { value: usage } = days;
@@ -180,6 +222,7 @@ export const UsagePage = () => {
                 format={MEASURES[measure].format}
               />
             </div>
+            <CostByKind sums={loaded.total} />
           </>
         )}
       </Shown>

@@ -56,10 +56,7 @@ const usageOf = (record: RequestRecord) =>
     cache_write_long_tokens: record.cacheWriteLongTokens,
   });
 
-/** How the cost was found, and what of it is not known. */
-const costOf = ({ costSource, costIncomplete, costKinds = {}, priceVersion }: RequestRecord) => ({
-  cost_source: costSource ?? null,
-  cost_incomplete: costIncomplete ?? [],
+const kindsOf = ({ costKinds = {}, priceVersion }: RequestRecord) => ({
   cost_by_kind: publicKinds(costKinds),
   price_version: priceVersion ?? null,
 });
@@ -90,6 +87,9 @@ export const summaryOf = (record: RequestRecord) => ({
   charged: record.isCharged,
   ms: record.ms,
   first_content_ms: record.firstContentMs ?? null,
+  cost_usd: record.costNanos === undefined ? null : dollarsOf(record.costNanos),
+  cost_source: record.costSource ?? null,
+  cost_incomplete: record.costIncomplete ?? [],
   ...whoOf(record),
 });
 
@@ -108,7 +108,7 @@ const detailsOf = (record: RequestRecord, { before, isWithReason }: Asked) => {
     cache_marks: record.marking?.by ?? null,
     cache_marks_why: record.marking?.why ?? null,
     cache_miss_reason: record.cacheMissReason ?? null,
-    ...costOf(record),
+    ...kindsOf(record),
     cache: explainCache(record, before),
     attempts: record.attempts.map((attempt) => publicAttempt(attempt, isWithReason)),
     timeline: timelineOf(isWithReason ? record : withoutReasons(record)),
