@@ -93,6 +93,9 @@ const playRequests = async ({ services, functions }: Stage, keyOf: (name: string
   }
   await call('plain', '/v1/messages/count_tokens', { model: SECOND_MODEL, messages: asked });
   await chat('plain', { temperature: 0.5 });
+  // A release before these dimensions reads the history that has them.
+  const who = { 'x-router-user': 'ann', 'x-router-session': 's', 'x-router-tags': 'team=red' };
+  await chat('plain', {}, who);
   await chat('plain', { model: 'unknown/model' });
   await chat('unknown');
   for (let count = 0; count < 8; count += 1) await chat('limited');
