@@ -6,7 +6,6 @@ import type { HeaderMap } from '../protocols/protocol.ts';
 import type { Recorder } from '../records/recorder.ts';
 import type { Run } from '../replay/own.ts';
 import type { Replay } from '../replay/replay.ts';
-import type { RequestRecord } from '../stores/record-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { type ApiError, withHeaders } from '../support/errors.ts';
 import { suffixOf } from '../support/ids.ts';
@@ -96,13 +95,14 @@ const metaOf = (
   estimateInput: () => estimateInput(tried.at(-1)?.target),
 });
 
-/** Corrects later estimates of the target by what its provider has counted, if the prompt was estimated. */
+/** Corrects later estimates of the target by what its provider has counted of an estimated prompt, while it is recorded. */
 const learnCount = async (
   { calibrations }: Pick<GenerateDeps, 'calibrations'>,
-  { promptCounts: counts, inputTokens: tokens }: RequestRecord,
-  target: Target | undefined,
+  { counts, tokens = 0 }: { counts: number[]; tokens: number | undefined },
+  { target, recorded }: { target: Target | undefined; recorded: Promise<void> },
 ) => {
-  if (target && counts && tokens) await calibrations.learn(target, { counts, tokens });
+  if (target && tokens > 0) await calibrations.learn(target, { counts, tokens });
+  await recorded;
 };
 
 /**
@@ -130,11 +130,14 @@ const createRun = (deps: Omit<GenerateDeps, 'catalog' | 'tokenizers' | 'replay'>
     let error: ApiError | undefined;
     let revision = 0;
     const unitOf = fuse?.settling(admission, fetched.tried) ?? admission;
-    const settlement = createSettlement(unitOf, clock, async (charge) => {
+    const settlement = createSettlement(unitOf, clock, (charge) => {
       revision += 1;
       const entry = recordOf(parts, { charge, error });
-      const learned = revision === 1 && learnCount(deps, entry, fetched.tried.at(-1)?.target);
-      await Promise.all([recorder.record(entry, revision), learned]);
+      const recorded = recorder.record(entry, revision);
+      const { promptCounts: counts, inputTokens: tokens } = entry;
+      if (counts === undefined || revision > 1) return recorded;
+      const target = fetched.tried.at(-1)?.target;
+      return learnCount(deps, { counts, tokens }, { target, recorded });
     });
     const admittedAt = clock.now();
     try {

@@ -13,7 +13,7 @@ import { NO_ORIGIN, stripForeignThinking } from '../protocols/thinking/origin.ts
 import { type Clock, MINUTE_MS } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import type { Upstream, UpstreamCall } from '../upstreams/upstream.ts';
-import { type Lessons, withProfile } from './lessons.ts';
+import { type Lessons, type Trial, withProfile } from './lessons.ts';
 
 /** The call in the form that the rejections leave. */
 const heal = (call: UpstreamCall, differences: ModelDifference[]): UpstreamCall => ({
@@ -135,26 +135,29 @@ export const createHealingUpstream = (parts: {
     return upstream.open(call);
   };
 
-  /** Sends one learned member again, if it is due; undefined if the provider still rejects it. */
-  const tryOriginal = async (original: Target, first: UpstreamCall) => {
-    const isOther = (target: Target) =>
-      !isDeepStrictEqual(sentBy({ ...first, target }), sentBy(first));
-    const trial = lessons.trial(original, isOther);
+  /** Sends one learned member again; undefined if the request has none of them, or the provider still rejects it. */
+  const tryOne = async (original: Target, first: UpstreamCall, trials: readonly Trial[]) => {
+    const sent = sentBy(first);
+    const trial = trials.find(
+      ({ form }) => !isDeepStrictEqual(sentBy({ ...first, target: form }), sent),
+    );
     if (!trial) return undefined;
     try {
       const batches = await send({ ...first, target: trial.form });
       await lessons.forget(original, trial.member);
       return batches;
     } catch (error) {
-      if (isRefusal(error)) return undefined;
-      throw error;
+      if (!isRefusal(error)) throw error;
+      lessons.keep(original, trial.member);
+      return undefined;
     }
   };
 
   const open: Upstream['open'] = async (call) => {
     const original = call.target;
     const first = { ...call, target: await lessons.adapt(original) };
-    const tried = await tryOriginal(original, first);
+    const trials = lessons.trials(original);
+    const tried = trials.length > 0 ? await tryOne(original, first, trials) : undefined;
     if (tried) return tried;
     let form: Form = { original, first, call: first, named: [], rejected: [], repeats: 0 };
     for (;;) {

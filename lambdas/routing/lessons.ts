@@ -15,15 +15,18 @@ export type Lessons = {
   adapt(target: Target): Promise<Target>;
   learn(target: Target, profile: Profile): Promise<void>;
   /**
-   * The target without one of its learned members, once an hour for each: what is never sent is never rejected, and a
-   * provider that takes it again would not be noticed. `isOther`: whether the request has that member.
+   * The target without one of its learned members, for each that was not tried for an hour: what is never sent is never
+   * rejected, and a provider that takes it again would not be noticed. Looked for once a minute.
    */
-  trial(target: Target, isOther: (form: Target) => boolean): Trial | undefined;
+  trials(target: Target): readonly Trial[];
+  /** The provider still rejects the member. */
+  keep(target: Target, member: string): void;
   /** The provider takes the member again. */
   forget(target: Target, member: string): Promise<void>;
 };
 
 export type Trial = { member: string; form: Target };
+const NO_TRIALS: readonly Trial[] = [];
 
 /** A provider may change its model; relearning costs one rejected call. */
 const LIFE_MS = DAY_MS;
@@ -182,30 +185,30 @@ export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Lo
       });
       await write(target, { profile, ages: Object.fromEntries(ages) });
     },
-    trial: (original, isOther) => {
+    trials: (original) => {
       const { lesson, until = 0 } = adapted.get(original) ?? {};
       const now = clock.now();
-      if (lesson === undefined || now >= until) return undefined;
+      if (lesson === undefined || now >= until) return NO_TRIALS;
       const tries = triesOf(original);
-      if (now - tries.lookedAt < MINUTE_MS) return undefined;
+      if (now - tries.lookedAt < MINUTE_MS) return NO_TRIALS;
+      tries.lookedAt = now;
       const { profile, ages } = readLesson(lesson, now);
       const isDue = (member: string) => {
         const learnedAt = (ages[member] ?? now) - LIFE_MS;
         return now - Math.max(learnedAt, tries.at.get(member) ?? 0) >= HOUR_MS;
       };
-      const trials = Object.keys(profile)
+      return Object.keys(profile)
         .filter(isDue)
-        .map((member): Trial => {
+        .map((member) => {
           const { [member]: _, ...others } = profile;
           return {
             member,
             form: withProfile(original, { ...catalogProfile(original), ...others }),
           };
         });
-      const trial = trials.find(({ form }) => isOther(form));
-      if (trial) tries.at.set(trial.member, now);
-      else tries.lookedAt = now;
-      return trial;
+    },
+    keep: (target, member) => {
+      triesOf(target).at.set(member, clock.now());
     },
     forget: async (target, member) => {
       const { profile, ages } = readLesson(lessons[keyOf(target)], clock.now());

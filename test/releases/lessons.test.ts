@@ -47,8 +47,8 @@ test('lessons of 0.2.0, whose members have no ages, hold in this release until t
   await old.writeLesson(NAME, { profile: JSON.stringify({ stop: false }), until });
   const lessons = current();
   expect((await lessons.adapt(target)).profile).toEqual({ stop: false });
-  expect(lessons.trial(target, () => true)).toMatchObject({ member: 'stop' });
-  expect(lessons.trial(target, () => true)).toBeUndefined();
+  expect(lessons.trials(target)).toMatchObject([{ member: 'stop' }]);
+  expect(lessons.trials(target)).toEqual([]);
   clock.advance(4 * HOUR_MS);
   expect((await current().adapt(target)).profile).toEqual({});
 });
