@@ -23,6 +23,9 @@ const BATCH = 9;
 /** Fewer are written so often. When all places are taken, an environment replaces one so often: a provider that changes is followed within hours. */
 const FRESH_MS = 10 * MINUTE_MS;
 const LIFE_MS = 14 * DAY_MS;
+/** So many times the receipts of the last fit are worth another one, which takes up to a millisecond. */
+const GROWTH = 1.25;
+const NO_FIT = { framing: undefined, receipts: 0 };
 const READ_TIMEOUT_MS = 250;
 const WRITE_TIMEOUT_MS = 1_000;
 
@@ -48,8 +51,10 @@ type State = {
   readAt: number;
   writtenAt: number;
   reading?: Promise<unknown>;
-  /** Undefined until it is needed after a change of the receipts. */
-  fit?: { framing: FramingNumbers | undefined };
+  /** Places that are taken. */
+  taken: number;
+  /** The last fit, to so many receipts. */
+  fit: { framing: FramingNumbers | undefined; receipts: number };
 };
 
 const stateOf = (target: Target): State => ({
@@ -57,6 +62,8 @@ const stateOf = (target: Target): State => ({
   places: Array(PLACES).fill(undefined),
   readAt: Number.NEGATIVE_INFINITY,
   pending: new Map(),
+  taken: 0,
+  fit: NO_FIT,
   writtenAt: Number.NEGATIVE_INFINITY,
 });
 
@@ -75,9 +82,11 @@ export const createCalibrations = (parts: { store: ReceiptStore; clock: Clock })
   const put = (state: State, place: number, kept: Kept | undefined) => {
     if (!kept || place >= PLACES || kept.of !== state.of) return;
     // Newer ones of this process may not have arrived in the table.
-    if (kept.at <= (state.places[place]?.at ?? 0)) return;
+    const before = state.places[place];
+    if (kept.at <= (before?.at ?? 0)) return;
     state.places[place] = kept;
-    delete state.fit;
+    if (before) state.fit = NO_FIT;
+    else state.taken += 1;
   };
 
   const read = async (target: Target, state: State) => {
@@ -115,12 +124,11 @@ export const createCalibrations = (parts: { store: ReceiptStore; clock: Clock })
     prefetch,
     framingOf: (target) => {
       const state = states(target);
-      state.fit ??= {
-        framing: calibratedFraming(
-          state.places.filter((kept) => kept !== undefined),
-          countingOf(target).framing,
-        )?.framing,
-      };
+      if (state.taken >= GROWTH * state.fit.receipts) {
+        const receipts = state.places.filter((kept) => kept !== undefined);
+        const framing = calibratedFraming(receipts, countingOf(target).framing)?.framing;
+        state.fit = { framing, receipts: framing ? receipts.length : 0 };
+      }
       return state.fit.framing;
     },
     learn: async (target, { counts, tokens }) => {
