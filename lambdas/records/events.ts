@@ -1,6 +1,7 @@
 import type { RequestRecord } from '../stores/record-store.ts';
 import { decimalOf } from '../support/decimal.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
+import { whoOf } from './public-record.ts';
 
 /** What billing systems and warehouses take, one for each request that took a unit. */
 export const EVENT_FORMS = ['cloudevents', 'openmeter', 'stripe', 'ndjson'] as const;
@@ -21,9 +22,12 @@ const tokensOf = ({ inputTokens = 0, outputTokens = 0 }: RequestRecord): number 
 /** One level of names, numbers and decimal texts, which all of them read. */
 const dataOf = (record: RequestRecord) => {
   const last = record.attempts.at(-1);
+  const { who } = record;
   return omitUndefined({
     project: record.projectId,
     key: record.keyId,
+    ...{ user: who?.user, session: who?.session, agent: who?.agent, client: who?.client },
+    tags: who?.tags?.join(','),
     model: record.model,
     provider: last?.upstream,
     provider_model: last?.model,
@@ -84,6 +88,7 @@ const lineOf = (record: RequestRecord) => ({
   protocol: record.protocol,
   streamed: record.isStream,
   ...dataOf(record),
+  ...whoOf(record),
   error: record.error ?? null,
   finish_reason: record.finish ?? null,
   reasoning_tokens: record.reasoningTokens ?? 0,

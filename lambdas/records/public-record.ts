@@ -65,7 +65,7 @@ const kindsOf = ({ costKinds = {}, priceVersion }: RequestRecord) => ({
 type Asked = { before: RequestRecord | undefined; isWithReason: boolean };
 
 /** For whom it was, as its caller named it. */
-const whoOf = ({ who }: RequestRecord) => ({
+export const whoOf = ({ who }: RequestRecord) => ({
   user: who?.user ?? null,
   session: who?.session ?? null,
   agent: who?.agent ?? null,

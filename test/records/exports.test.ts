@@ -75,7 +75,10 @@ beforeAll(async () => {
   for (let n = 0; n < REQUESTS; n += 1) {
     const model = `acme/${['kinds', 'stated', 'unpriced'][n % 3]}`;
     const body = { model, stream: true, messages: [{ role: 'user', content: 'Hi' }] };
-    const response = await post(router, '/v1/chat/completions', body, { key: keys[n % 2] ?? '' });
+    const response = await post(router, '/v1/chat/completions', body, {
+      key: keys[n % 2] ?? '',
+      headers: { 'x-router-tags': 'team=blue' },
+    });
     await response.text();
     ids.push(response.headers.get('x-request-id') ?? '');
   }
@@ -194,6 +197,9 @@ describe('usage events', () => {
     const Total = z.looseObject({ total: z.looseObject({ cost_usd: z.number() }) });
     const { total } = Total.parse(await admin('/usage?by=project'));
     expect(cost).toBe(Math.round(total.cost_usd * 1e9));
+    expect(new Set(found.map(({ data }) => data.tags))).toEqual(new Set(['team=blue']));
+    const lines = await events('ndjson', 'tagged.ndjson');
+    expect(lines.every(({ tags }) => JSON.stringify(tags) === '{"team":"blue"}')).toBe(true);
     expect(new Set(found.map(({ subject }) => subject))).toEqual(new Set(['local', 'team']));
   });
 
