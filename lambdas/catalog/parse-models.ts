@@ -59,7 +59,7 @@ const TargetFields = z.strictObject({
     ),
   protocol: z.enum(UPSTREAM_PROTOCOLS),
   /**
-   * URL before the protocol's path (`/chat/completions` or `/v1/messages`), e.g.
+   * URL before the protocol's path (`/chat/completions`, `/v1/messages` or `/responses`), e.g.
    * `https://api.example.com/v1`; a query string in it is kept.
    */
   baseUrl: z

@@ -138,6 +138,7 @@ const Members = z.strictObject({
   cacheFields: z.optional(z.array(z.enum(CACHE_FIELDS))),
   cacheWithout: z.optional(z.array(Word)),
   cacheKeyHeader: z.optional(Word),
+  store: z.optional(z.boolean()),
 });
 
 /** A target's profile in the catalog, read into its members. */

@@ -51,3 +51,8 @@ export const instructionEdits = (
   const said = String(content);
   return [set(path, isJoined ? `${said}\n\n${text}` : [part(said), part(text)])];
 };
+
+/** An agent's accounting line; it changes on every request, which would defeat the upstream's cache. */
+const BILLING_LINE = /^x-anthropic-billing-header:/;
+export const isBillingLine = (text: unknown): boolean =>
+  typeof text === 'string' && BILLING_LINE.test(text);

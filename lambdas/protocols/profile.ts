@@ -47,6 +47,8 @@ export type Profile = {
   metadata?: 'stored' | undefined;
   /** `leading`: the upstream accepts a system prompt only before the conversation; on chat one only. */
   systemTurns?: 'leading' | undefined;
+  /** On responses: whether the provider may store responses, as it does unless the request rejects it. @default false */
+  store?: boolean | undefined;
   /** On messages: how long the marks live that requests without any get; absent: they get none. */
   cacheMarks?: CacheLife | 'off' | undefined;
   /** Tokens of the shortest prompt that the model caches. @default 4,096, the most of any model */

@@ -16,4 +16,8 @@ export const callerProtocols = {
 } satisfies Record<CallerProtocolName, CallerProtocol>;
 
 /** The targets' protocols by their name in the catalog. */
-export const upstreamProtocols: Record<UpstreamProtocolName, UpstreamProtocol> = { chat, messages };
+export const upstreamProtocols: Record<UpstreamProtocolName, UpstreamProtocol> = {
+  chat,
+  messages,
+  responses,
+};

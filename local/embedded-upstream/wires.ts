@@ -38,6 +38,14 @@ const WIRES: Record<string, Wire> = {
     credential: (headers) =>
       headers['anthropic-version'] === undefined ? undefined : headers['x-api-key']?.toString(),
   },
+  responses: {
+    protocol: callerProtocols.responses,
+    basePath: '/openai/v1',
+    path: '/responses',
+    callIdPrefix: 'call_',
+    signsThinking: true,
+    credential: ({ authorization }) => /^Bearer (.+)$/.exec(authorization ?? '')?.[1],
+  },
 };
 
 /** @throws Error if the embedded upstream does not speak `protocol`. */

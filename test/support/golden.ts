@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { CALLER_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
-import { FAMILIES } from './families.ts';
+import { SHARED } from './families.ts';
 
 const FIXTURES = fileURLToPath(new URL('../fixtures', import.meta.url));
 /** `UPDATE_GOLDENS=1` writes what comes out now. Read the difference before it is committed. */
@@ -12,7 +12,7 @@ const isUpdating = process.env.UPDATE_GOLDENS === '1';
 
 /** Who reads a response, and who is sent a request. */
 export const CALLERS = CALLER_PROTOCOLS;
-export const UPSTREAMS = FAMILIES;
+export const UPSTREAMS = SHARED;
 
 /** A folder of one case: what comes in, in one wire, and a golden for each wire it goes out in. */
 export type Case<From extends CallerProtocolName = CallerProtocolName> = {

@@ -1,18 +1,17 @@
+import type { CallerProtocolName, UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
+import { CALLER_PROTOCOLS, UPSTREAM_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 import { callerProtocols, upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
 import { ApiError } from '../../lambdas/support/errors.ts';
 import { samplesOf } from './samples-of-type.ts';
 import { exportedType, membersOf } from './type-declarations.ts';
 
 /** Requests with every member of the official SDKs' types. */
-export type Pair = { from: 'chat' | 'messages' | 'responses'; to: 'chat' | 'messages' };
+export type Pair = { from: CallerProtocolName; to: UpstreamProtocolName };
 
 /** Each way on which caller and target have different protocols. */
-export const PAIRS: Pair[] = [
-  { from: 'chat', to: 'messages' },
-  { from: 'messages', to: 'chat' },
-  { from: 'responses', to: 'chat' },
-  { from: 'responses', to: 'messages' },
-];
+export const PAIRS: Pair[] = CALLER_PROTOCOLS.flatMap((from) =>
+  UPSTREAM_PROTOCOLS.flatMap((to) => (from === to ? [] : [{ from, to }])),
+);
 
 type Json = Record<string, unknown>;
 

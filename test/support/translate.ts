@@ -12,7 +12,7 @@ import { createOriginTagger } from '../../lambdas/protocols/thinking/origin.ts';
 import { apiError } from '../../lambdas/support/errors.ts';
 import { withFrame } from '../../lambdas/upstreams/read-answer.ts';
 import { assertChatStream } from './chat-stream.ts';
-import type { Family } from './families.ts';
+import type { Shared } from './families.ts';
 import { assertMessagesStream } from './messages-stream.ts';
 import { assertResponsesStream } from './responses-stream.ts';
 import { readSse } from './sse-text.ts';
@@ -81,7 +81,7 @@ export const decode = async (
 
 /** What a caller of `to` reads when an upstream of `from` sends `wire`: the router's own path. */
 export const translate = async (
-  from: Family | UpstreamProtocol,
+  from: Shared | UpstreamProtocol,
   to: CallerProtocolName,
   wire: Wire,
   options: { request?: GenerationRequest; sizes?: number[] } = {},
@@ -113,8 +113,8 @@ export const wholeFor = async (
 };
 
 /** The checker of the caller's family. */
-export const assertWellFormed = (to: CallerProtocolName, text: string) => {
-  if (to === 'responses') return assertResponsesStream(readSse(text));
+export const assertWellFormed = (to: CallerProtocolName, text: string, from?: Shared) => {
+  if (to === 'responses') return assertResponsesStream(readSse(text), from === to);
   return to === 'chat' ? assertChatStream(readSse(text)) : assertMessagesStream(readSse(text));
 };
 

@@ -72,7 +72,7 @@ const createForms = (request: GenerationRequest, target: Target) => {
   let count: number | undefined;
   let index = -1;
   return (mark: Mark): Json | undefined => {
-    if (mark.name !== POINT || target.to === 'chat') return formOf(mark, target);
+    if (mark.name !== POINT || target.to !== 'messages') return formOf(mark, target);
     index += 1;
     count ??= marksIn(request).filter(({ name }) => name === POINT).length;
     const isKept = count <= MOST || index === 0 || index > count - MOST;
@@ -82,12 +82,15 @@ const createForms = (request: GenerationRequest, target: Target) => {
 
 type Markable = Exclude<Block, { type: 'native' }>;
 
+/** What protocols like chat state of an image. */
+const detailOf = ({ image_url }: Json): Json => (image_url === undefined ? {} : { image_url });
+
 const withForm = <B extends Markable>(block: B, form: Json, to: UpstreamProtocolName): B => {
   const { protocol = to, fields = {} } = block.extras ?? {};
   const { cache_control: _, [POINT]: __, ...own } = fields;
-  // Of another protocol's fields chat reads none.
-  return to === 'chat' && protocol !== to
-    ? { ...block, extras: { protocol: to, fields: form } }
+  // Of another protocol's fields no other than messages reads any.
+  return to !== 'messages' && protocol !== to
+    ? { ...block, extras: { protocol: to, fields: { ...detailOf(fields), ...form } } }
     : { ...block, extras: { protocol, fields: { ...own, ...form } } };
 };
 
@@ -109,11 +112,11 @@ export const withMarksFor = (request: GenerationRequest, target: Target): Genera
       block.type === 'tool-result' ? { ...block, content: block.content.map(fitBlock) } : block;
     const mark = markOf(block.extras?.fields);
     if (!mark) return inner;
-    // Neither a call nor thinking is a part of chat.
-    const isPart = to !== 'chat' || !['tool-call', 'thinking'].includes(inner.type);
+    // Neither a call nor thinking is a part of them.
+    const isPart = to === 'messages' || !['tool-call', 'thinking'].includes(inner.type);
     const wanted = (isPart && form(mark)) || {};
-    // A message of chat has no breakpoint; its parts have.
-    return to === 'chat' && inner.type === 'tool-result'
+    // Their results have no breakpoint; the parts have.
+    return to !== 'messages' && inner.type === 'tool-result'
       ? withForm({ ...inner, content: onLast(inner.content, wanted, to) }, {}, to)
       : withForm(inner, wanted, to);
   };
@@ -150,7 +153,7 @@ export type CachePlace = 'request' | 'part' | 'tool' | 'call';
 
 /** Whether the owner of a mark is left out, or has no part for it. */
 const isLeftOut = ({ type, text, content }: Json, to: UpstreamProtocolName): boolean =>
-  to === 'chat' ? type === 'tool_result' && !content?.toString() : isBlankText(text);
+  to !== 'messages' ? type === 'tool_result' && !content?.toString() : isBlankText(text);
 
 /** Returns a function that lists what a target does not get of a member: itself, as an empty name, or members of it. */
 export const createCacheLosses = (request: GenerationRequest, target: Target) => {
@@ -158,7 +161,7 @@ export const createCacheLosses = (request: GenerationRequest, target: Target) =>
   const form = createForms(request, target);
   return (place: CachePlace, name: string, value: unknown, owner: Json): string[] => {
     if (place === 'request') {
-      return to === 'chat' && name !== 'cache_control' && takes(profile, name) ? [] : [''];
+      return to !== 'messages' && name !== 'cache_control' && takes(profile, name) ? [] : [''];
     }
     const mark = markOf({ [name]: value });
     const sent = mark && form(mark);

@@ -1,25 +1,8 @@
-/** Adapts a request to what an upstream accepts: names, ids and the thinking of earlier responses. */
+/** Adapts a request to what an upstream accepts: ids and the thinking of earlier responses. */
 import { createHash } from 'node:crypto';
 import type { GenerationRequest, Turn } from '../generation.ts';
 import type { WireTarget } from '../protocol.ts';
 import { callIdsIn, renameCalls } from '../tools/ids.ts';
-import { fittingToolName } from '../tools/names.ts';
-
-// --- tool names ---
-
-const namesIn = ({ tools = [], turns }: GenerationRequest): string[] => [
-  ...tools.flatMap((tool) => ('native' in tool ? [] : [tool.name])),
-  // A model may call a tool that only the history names.
-  ...turns.flatMap(({ blocks }) =>
-    blocks.flatMap((block) => (block.type === 'tool-call' ? [block.name] : [])),
-  ),
-];
-
-/** The inverse of `fittingToolName` for the names of one request. */
-export const callerToolNames = (request: GenerationRequest): ((wireName: string) => string) => {
-  const names = new Map(namesIn(request).map((name) => [fittingToolName(name), name] as const));
-  return (wireName) => names.get(wireName) ?? wireName;
-};
 
 // --- tool-call ids ---
 

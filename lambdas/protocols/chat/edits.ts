@@ -3,12 +3,13 @@ import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { isSameJson } from '../bytes/numbers.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
 import { rejectedMembers, sessionKey } from '../cache/members.ts';
+import { encodeMaxTokens, encodeUser } from '../fit-effort.ts';
 import type { GenerationRequest } from '../generation.ts';
 import type { WireTarget } from '../protocol.ts';
 import { usesFunctions } from './functions.ts';
 import { type Context, historyEdits } from './history-edits.ts';
 import { NAME } from './name.ts';
-import { encodeMaxTokens, encodeUser, fitTo, takesCustomTools } from './request.ts';
+import { fitTo, takesCustomTools } from './request.ts';
 import { encodeToolFields } from './tools.ts';
 
 const unsent = ({ received }: Context): Edit[] => withoutNulls(received);

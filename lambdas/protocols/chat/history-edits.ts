@@ -3,12 +3,12 @@ import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import { type Edit, remove, set } from '../bytes/splice.ts';
 import { rejectedMembers } from '../cache/members.ts';
 import type { GenerationRequest } from '../generation.ts';
-import { instructionEdits } from '../instructions.ts';
+import { instructionEdits, isBillingLine } from '../instructions.ts';
 import type { WireTarget } from '../protocol.ts';
 import { fittingToolName } from '../tools/names.ts';
 import { isShortId, withReasoningHistory, withShortCallIds } from './compat.ts';
 import { decodeThoughts } from './signed-thinking.ts';
-import { encodeTurns, isBillingLine } from './turns.ts';
+import { encodeTurns } from './turns.ts';
 
 /** What the edits of a request depend on. `fitted`: the request as the target's model accepts it. */
 export type Context = {

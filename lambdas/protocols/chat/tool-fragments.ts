@@ -5,7 +5,7 @@ import { UpstreamError } from '../rejections/upstream-error.ts';
 import type { EventWriter } from '../streams/event-writer.ts';
 import { hasCustomTool, unwrapInput } from '../tools/custom.ts';
 import { createToolIds } from '../tools/ids.ts';
-import { callerToolNames } from './compat.ts';
+import { callerToolNames } from '../tools/names.ts';
 import { NAME } from './name.ts';
 
 type Call = {

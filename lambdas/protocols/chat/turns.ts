@@ -7,6 +7,7 @@ import type {
   ToolResultBlock,
   Turn,
 } from '../generation.ts';
+import { isBillingLine } from '../instructions.ts';
 import { noContent } from '../ledger/assert-consistent.ts';
 import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';
 import { fittingToolName } from '../tools/names.ts';
@@ -170,11 +171,6 @@ const encodeAssistant = (turn: Turn, sameProtocol: boolean): Json | undefined =>
     function_call: functionCall && encodeFunctionCall(functionCall),
   });
 };
-
-/** An agent's accounting line; it changes on every request, which would defeat the upstream's cache. */
-const BILLING_LINE = /^x-anthropic-billing-header:/;
-export const isBillingLine = (text: unknown): boolean =>
-  typeof text === 'string' && BILLING_LINE.test(text);
 
 const encodeSystem = ({ blocks, extras }: Turn, sameProtocol: boolean): Json | undefined => {
   const kept = blocks.filter((block) => block.type !== 'text' || !isBillingLine(block.text));

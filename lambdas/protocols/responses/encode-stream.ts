@@ -282,8 +282,8 @@ export const streamEncoder = (
   };
 };
 
-/** The number of an event is the last member of its data, which is one line. */
-const NUMBER = /"sequence_number":(\d+)\}$/gm;
+/** The number of an event; in a text of the data its quotation marks are escaped. */
+const NUMBER = /[{,]"sequence_number": ?(\d+)[,}]/g;
 
 /** Number of the event that follows a text of complete messages. */
 export const numberAfter = (sent: string): number =>

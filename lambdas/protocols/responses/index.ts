@@ -1,7 +1,12 @@
-import type { CallerProtocol } from '../protocol.ts';
+import { hasMarks } from '../cache/members.ts';
+import { type CallerProtocol, credentialHeader, type UpstreamProtocol } from '../protocol.ts';
+import { decodeResponse, streamDecoder } from './decode-stream.ts';
+import { editsOf } from './edits.ts';
+import { cannotSay, encodeRequest, losses } from './encode-request.ts';
 import { numberAfter, streamEncoder } from './encode-stream.ts';
 import { encodeError } from './error.ts';
 import { NAME } from './name.ts';
+import { overlayOf, relaying } from './relay.ts';
 import { decodeCountRequest, decodeRequest } from './request.ts';
 import { encodeResponse } from './response.ts';
 
@@ -10,8 +15,8 @@ const ENDS = new Set(['response.completed', 'response.incomplete']);
 
 const extras = { protocol: NAME, fields: {} } as const;
 
-/** The responses protocol, of callers only. It is stateless: a request holds its whole conversation. */
-export const responses: CallerProtocol = {
+/** The responses protocol, of callers and of targets. It is stateless: a request holds its whole conversation. */
+export const responses: CallerProtocol & UpstreamProtocol & { name: typeof NAME } = {
   name: NAME,
   // A comment: SDKs reject events before `response.created`, and a replay of the stream leaves it out.
   heartbeat: { comment: 'waiting' },
@@ -19,12 +24,27 @@ export const responses: CallerProtocol = {
   decodeRequest,
   decodeCountRequest,
   countFields: { object: 'response.input_tokens' },
-  encodeResponse,
-  streamEncoder,
+  encodeResponse: (generation, request, meta) =>
+    generation.body
+      ? overlayOf(generation.body.value, generation.blocks, meta)
+      : encodeResponse(generation, request, meta),
+  streamEncoder: (request, meta) => relaying(streamEncoder(request, meta), { request, meta }),
   encodeError,
   encodeStreamError: (error, requestId, meta, sent) => {
     const request = { model: meta.model, turns: [], stream: true, extras };
     return streamEncoder(request, meta, numberAfter(sent)).fail(error, requestId);
   },
   limitHeaders: () => ({}),
+  endpoint: (target) => ({
+    path: '/responses',
+    headers: ({ secret }) => credentialHeader(target, 'authorization', secret),
+  }),
+  cannotSay,
+  losses,
+  encodeRequest,
+  editsOf,
+  decodeResponse,
+  streamDecoder,
+  markingOf: (request) =>
+    hasMarks(request) ? { by: 'caller', why: 'sent' } : { by: 'none', why: 'automatic' },
 };

@@ -29,6 +29,8 @@ export const partOf = (text: string, isRefusal: boolean | undefined): Json =>
     ? { type: 'refusal', refusal: text }
     : { type: 'output_text', text, annotations: [], logprobs: [] };
 
+export const responseId = ({ id }: ResponseMeta): string => `resp_${id}`;
+
 export const summaryPart = (text: string): Json => ({ type: 'summary_text', text });
 
 /** The item of a call. Its `call_id` carries what the upstream requires to be sent back. */
@@ -115,7 +117,7 @@ const encodeUsage = (usage: Usage | undefined, estimate: () => number): Json => 
 export const responseOf = ({ request, meta }: Context, fields: Json): Json => {
   const echo = asRecord(extraFieldsFor(NAME, request.extras).echo);
   return {
-    id: `resp_${meta.id}`,
+    id: responseId(meta),
     object: 'response',
     access_programs: null,
     created_at: meta.created,

@@ -5,18 +5,18 @@ import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/p
 import { stripForeignThinking } from '../../../lambdas/protocols/thinking/origin.ts';
 import { ApiError } from '../../../lambdas/support/errors.ts';
 import { isRecord } from '../../../lambdas/support/readers.ts';
-import type { Family } from '../../support/families.ts';
+import type { Shared } from '../../support/families.ts';
 import { type Case, requestCases, toJsonText, UPSTREAMS } from '../../support/golden.ts';
 
 const TARGET = { model: 'upstream-model', maxOutputTokens: 64_000 };
-/** What marks the thinking of the chat upstream and of the messages upstream in the fixtures. */
-const MARKS = { chat: 'cccccccccccc', messages: 'dddddddddddd' };
+/** What marks the thinking of the upstreams in the fixtures. */
+const MARKS = { chat: 'cccccccccccc', messages: 'dddddddddddd', responses: 'ffffffffffff' };
 
 /** The target of the case: what is special about its upstream stands in a file of its own. */
 const targetOf = ({ read }: Case) => ({ ...TARGET, ...JSON.parse(read('target.json') ?? '{}') });
 
 /** What an upstream of `to` is sent, or why it is sent nothing. */
-const send = (example: Case, to: Family): unknown => {
+const send = (example: Case, to: Shared): unknown => {
   const { from, input } = example;
   try {
     const received = JSON.parse(input);
@@ -49,7 +49,7 @@ describe.each(UPSTREAMS)('a request for an upstream of %s', (to) => {
   test.each(cases)('$name', (example) => {
     const sent = send(example, to);
     example.expectGolden(`to-${to}.json`, toJsonText(sent));
-    if (sent !== null && typeof sent === 'object' && 'messages' in sent && isRecord(sent)) {
+    if (sent !== null && typeof sent === 'object' && isRecord(sent) && 'model' in sent) {
       // What goes out is what the protocol itself would take in.
       const again = callerProtocols[to].decodeRequest(sent);
       if (example.from === to) {

@@ -41,6 +41,8 @@ describe.each(CALLERS)('a whole answer as a caller of %s reads it', (to) => {
   test.each(cases)('$name', async (example) => {
     const told = await answer(example, to);
     example.expectGolden(`for-${to}.json`, toJsonText(told));
-    if (!('fault' in told)) expect(SCHEMA[to].safeParse(told).error).toBeUndefined();
+    // What a vendor adds is kept.
+    if ('fault' in told || (to === 'responses' && example.from === to)) return;
+    expect(SCHEMA[to].safeParse(told).error).toBeUndefined();
   });
 });

@@ -39,7 +39,7 @@ describe.each(CALLERS)('a stream as a caller of %s reads it', (to) => {
     const request = requestFor(example, to);
     const told = await translate(from, to, input, { request });
     example.expectGolden(`for-${to}.sse`, told);
-    assertWellFormed(to, told);
+    assertWellFormed(to, told, from);
     for (const size of SAMPLE_SIZES) {
       expect(await translate(from, to, input, { request, sizes: [size] })).toBe(told);
     }

@@ -5,6 +5,7 @@ import { formatSse } from '../../../lambdas/protocols/streams/sse.ts';
 import { FAMILIES } from '../../support/families.ts';
 import { fc } from '../../support/seeds.ts';
 import { signedProtocol } from '../../support/signed-protocol.ts';
+import type { Json } from '../../support/sse-text.ts';
 import {
   assertWellFormed,
   chatWire,
@@ -44,8 +45,7 @@ const toolCalls = fc.array(
   { maxLength: 3 },
 );
 
-/** A valid answer of a chat upstream, its tool fragments interleaved, in one of the many real spellings. */
-const chatAnswer = fc
+const answered = fc
   .record({
     texts: fc.array(nastyText, { maxLength: 4 }),
     thoughts: fc.array(nastyText, { maxLength: 2 }),
@@ -57,40 +57,157 @@ const chatAnswer = fc
   .filter(
     ({ texts, thoughts, calls }) =>
       calls.length > 0 || [...texts, ...thoughts].some((t) => t !== ''),
-  )
-  .map(({ texts, thoughts, calls, firstIndex, usage, done }) => {
-    const counts = { prompt_tokens: 7, completion_tokens: 3 };
-    const every = usage === 'every' ? { usage: counts } : {};
-    const delta = (fields: object) => ({ choices: [{ index: 0, delta: fields }], ...every });
-    const tool = (i: number, fields: object) =>
-      delta({ tool_calls: [{ index: firstIndex + i, ...fields }] });
-    const opened = calls.map(({ name }, i) =>
-      tool(i, { id: `call_${i}`, function: { name, arguments: '' } }),
-    );
-    const parts = calls.map(({ json, at }) => fragments(json, at));
-    const longest = Math.max(0, ...parts.map((p) => p.length));
-    const interleaved = Array.from({ length: longest }, (_, step) =>
-      parts.flatMap((p, i) =>
-        p[step] === undefined ? [] : [tool(i, { function: { arguments: p[step] } })],
-      ),
-    ).flat();
-    const finish = {
-      choices: [{ index: 0, delta: {}, finish_reason: calls.length > 0 ? 'tool_calls' : 'stop' }],
-      ...(usage === 'finish' || usage === 'every' ? { usage: counts } : {}),
-    };
-    const wire = chatWire(
-      [
-        ...thoughts.map((t) => delta({ reasoning_content: t })),
-        ...texts.map((t) => delta({ content: t })),
-        ...opened,
-        ...interleaved,
-        finish,
-        ...(usage === 'own' ? [{ choices: [], usage: counts }] : []),
-      ],
-      done ? undefined : '',
-    );
-    return { wire, text: texts.join(''), thinking: thoughts.join(''), calls };
-  });
+  );
+
+/** A valid answer of a chat upstream, its tool fragments interleaved, in one of the many real spellings. */
+const chatAnswer = answered.map(({ texts, thoughts, calls, firstIndex, usage, done }) => {
+  const counts = { prompt_tokens: 7, completion_tokens: 3 };
+  const every = usage === 'every' ? { usage: counts } : {};
+  const delta = (fields: object) => ({ choices: [{ index: 0, delta: fields }], ...every });
+  const tool = (i: number, fields: object) =>
+    delta({ tool_calls: [{ index: firstIndex + i, ...fields }] });
+  const opened = calls.map(({ name }, i) =>
+    tool(i, { id: `call_${i}`, function: { name, arguments: '' } }),
+  );
+  const parts = calls.map(({ json, at }) => fragments(json, at));
+  const longest = Math.max(0, ...parts.map((p) => p.length));
+  const interleaved = Array.from({ length: longest }, (_, step) =>
+    parts.flatMap((p, i) =>
+      p[step] === undefined ? [] : [tool(i, { function: { arguments: p[step] } })],
+    ),
+  ).flat();
+  const finish = {
+    choices: [{ index: 0, delta: {}, finish_reason: calls.length > 0 ? 'tool_calls' : 'stop' }],
+    ...(usage === 'finish' || usage === 'every' ? { usage: counts } : {}),
+  };
+  const wire = chatWire(
+    [
+      ...thoughts.map((t) => delta({ reasoning_content: t })),
+      ...texts.map((t) => delta({ content: t })),
+      ...opened,
+      ...interleaved,
+      finish,
+      ...(usage === 'own' ? [{ choices: [], usage: counts }] : []),
+    ],
+    done ? undefined : '',
+  );
+  return { wire, text: texts.join(''), thinking: thoughts.join(''), calls };
+});
+
+/** The events of one item: its start, its texts and its end. */
+const itemEvents = (
+  index: number,
+  item: Json,
+  name: string,
+  texts: string[],
+  whole: Json,
+): Json[] => {
+  const at = { output_index: index, item_id: item.id };
+  const isCall = item.type === 'function_call';
+  const part = name.startsWith('reasoning') ? 'reasoning_summary_part' : 'content_part';
+  const place = isCall ? {} : { content_index: 0, summary_index: 0 };
+  return [
+    { type: 'response.output_item.added', output_index: index, item },
+    ...(isCall ? [] : [{ type: `response.${part}.added`, ...at, ...place }]),
+    ...texts.map((delta) => ({ type: `response.${name}.delta`, ...at, ...place, delta })),
+    { type: 'response.output_item.done', output_index: index, item: { ...item, ...whole } },
+  ];
+};
+
+/** The same answers of a responses upstream, one item behind the other. */
+const responsesAnswer = answered.map(({ texts, thoughts, calls, usage }) => {
+  const said = texts.filter((text) => text !== '');
+  const thought = thoughts.filter((text) => text !== '');
+  const items = [
+    ...(thought.length > 0
+      ? [
+          {
+            item: { type: 'reasoning', summary: [] as Json[] },
+            name: 'reasoning_summary_text',
+            deltas: thought,
+            whole: { summary: [{ type: 'summary_text', text: thought.join('') }] },
+          },
+        ]
+      : []),
+    ...(said.length > 0
+      ? [
+          {
+            item: { type: 'message', role: 'assistant', content: [] as Json[] },
+            name: 'output_text',
+            deltas: said,
+            whole: { content: [{ type: 'output_text', text: said.join(''), annotations: [] }] },
+          },
+        ]
+      : []),
+    ...calls.map(({ name, json, at }, index) => ({
+      item: { type: 'function_call', call_id: `call_${index}`, name, arguments: '' },
+      name: 'function_call_arguments',
+      deltas: fragments(json, at).filter((text) => text !== ''),
+      whole: { arguments: json },
+    })),
+  ].map((one, index) => ({ ...one, item: { ...one.item, id: `${one.item.type}_${index}` } }));
+  const response = { id: 'resp_1', object: 'response', status: 'in_progress', output: [] };
+  const counts = { input_tokens: 7, output_tokens: 3 };
+  const events = [
+    { type: 'response.created', response },
+    { type: 'response.in_progress', response },
+    ...items.flatMap(({ item, name, deltas, whole }, index) =>
+      itemEvents(index, item, name, deltas, whole),
+    ),
+    {
+      type: 'response.completed',
+      response: {
+        ...response,
+        status: 'completed',
+        output: items.map(({ item, whole }) => ({ ...item, ...whole })),
+        usage: usage === 'none' ? null : counts,
+      },
+    },
+  ];
+  const wire = messagesWire(events as { type: string }[]);
+  return { wire, text: texts.join(''), thinking: thoughts.join(''), calls };
+});
+
+const ANSWERS = { chat: chatAnswer, responses: responsesAnswer };
+
+const wildItem = fc.record(
+  {
+    type: fc.constantFrom('message', 'reasoning', 'function_call', 'custom_tool_call', 'new_kind'),
+    id: fc.constantFrom('a', 'b', '', null),
+    call_id: fc.constantFrom('c', '', null),
+    name: fc.constantFrom('f', '', null),
+    arguments: fc.constantFrom('{}', '{"a":1}', '{'),
+    content: fc.oneof(fc.constant([{ type: 'output_text', text: 'Hi' }]), fc.jsonValue()),
+    summary: fc.constantFrom([], [{ type: 'summary_text', text: 'Hm' }]),
+    encrypted_content: nastyText,
+  },
+  { requiredKeys: ['type'] },
+);
+const wildResponsesEvent = fc.record(
+  {
+    type: fc.constantFrom(
+      ...['response.created', 'response.in_progress', 'response.output_item.added'],
+      ...['response.output_item.done', 'response.content_part.added', 'response.output_text.delta'],
+      ...['response.refusal.delta', 'response.reasoning_summary_text.delta'],
+      ...['response.function_call_arguments.delta', 'response.completed', 'response.incomplete'],
+      ...['response.failed', 'error', 'keepalive', 'response.new_event'],
+    ),
+    output_index: fc.oneof(fc.nat(2), fc.jsonValue()),
+    content_index: fc.nat(1),
+    item_id: fc.constantFrom('a', 'b'),
+    delta: fc.oneof(nastyText, fc.jsonValue()),
+    item: wildItem,
+    response: fc.record(
+      {
+        status: fc.constantFrom('completed', 'incomplete', 'failed', 'in_progress'),
+        output: fc.array(wildItem, { maxLength: 2 }),
+        usage: fc.constantFrom(null, { input_tokens: 1, output_tokens: 1 }),
+      },
+      { requiredKeys: ['status'] },
+    ),
+  },
+  { requiredKeys: ['type'] },
+);
 
 /** Chunks from nowhere: every field may be missing, of a wrong type, or out of place. */
 const anyJson = fc.jsonValue({ maxDepth: 2 });
@@ -209,40 +326,43 @@ const wildMessagesEvent = fc.record(
 );
 
 describe.each(CALLER_PROTOCOLS)('a stream for a caller of %s', (to) => {
-  test('a stream of every valid chat response is well-formed and complete, wherever network chunks split it', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        chatAnswer,
-        fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 4 }),
-        async (answer, sizes) => {
-          const whole = await translate('chat', to, answer.wire);
-          expect(await translate('chat', to, answer.wire, { sizes })).toBe(whole);
-          const { isError, ...read } = assertWellFormed(to, whole);
-          expect(isError).toBe(false);
-          if ('blocks' in read) {
-            const prose = (type: string) =>
-              read.blocks
-                .filter((b) => b.type === type)
-                .map((b) => b.text)
-                .join('');
-            const calls = read.blocks.filter((b) => b.type === 'tool_use');
-            expect(prose('text')).toBe(answer.text);
-            expect(prose('thinking')).toBe(answer.thinking);
-            expect(calls.map((b) => [b.name, JSON.parse(b.json || '{}')])).toEqual(
-              answer.calls.map(({ name, json }) => [name, JSON.parse(json)]),
-            );
-          } else {
-            expect(read.text).toBe(answer.text);
-            expect(read.reasoning).toBe(answer.thinking);
-            expect(read.tools.map((tool) => [tool.name, tool.arguments])).toEqual(
-              answer.calls.map(({ name, json }) => [name, json]),
-            );
-          }
-        },
-      ),
-      RUNS,
-    );
-  });
+  test.each(['chat', 'responses'] as const)(
+    'a stream of every valid %s response is well-formed and complete, wherever network chunks split it',
+    async (from) => {
+      await fc.assert(
+        fc.asyncProperty(
+          ANSWERS[from],
+          fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 4 }),
+          async (answer, sizes) => {
+            const whole = await translate(from, to, answer.wire);
+            expect(await translate(from, to, answer.wire, { sizes })).toBe(whole);
+            const { isError, ...read } = assertWellFormed(to, whole, from);
+            expect(isError).toBe(false);
+            if ('blocks' in read) {
+              const prose = (type: string) =>
+                read.blocks
+                  .filter((b) => b.type === type)
+                  .map((b) => b.text)
+                  .join('');
+              const calls = read.blocks.filter((b) => b.type === 'tool_use');
+              expect(prose('text')).toBe(answer.text);
+              expect(prose('thinking')).toBe(answer.thinking);
+              expect(calls.map((b) => [b.name, JSON.parse(b.json || '{}')])).toEqual(
+                answer.calls.map(({ name, json }) => [name, JSON.parse(json)]),
+              );
+            } else {
+              expect(read.text).toBe(answer.text);
+              expect(read.reasoning).toBe(answer.thinking);
+              expect(read.tools.map((tool) => [tool.name, tool.arguments])).toEqual(
+                answer.calls.map(({ name, json }) => [name, json]),
+              );
+            }
+          },
+        ),
+        RUNS,
+      );
+    },
+  );
 
   test('a stream is well-formed for any input of a chat upstream', async () => {
     await fc.assert(
@@ -265,6 +385,27 @@ describe.each(CALLER_PROTOCOLS)('a stream for a caller of %s', (to) => {
       fc.asyncProperty(fc.array(wildMessagesEvent, { maxLength: 10 }), async (events) => {
         assertWellFormed(to, await translate('messages', to, messagesWire(events)));
       }),
+      RUNS,
+    );
+  });
+
+  test('a stream is well-formed for any input of a responses upstream', async () => {
+    const begun = { type: 'response.created', response: { id: 'r', output: [] } };
+    const going = { ...begun, type: 'response.in_progress' };
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(wildResponsesEvent, { maxLength: 10 }),
+        fc.boolean(),
+        async (events, isBegun) => {
+          const all = isBegun ? [begun, going, ...events] : events;
+          const wire = messagesWire(
+            all.map((one, sequence_number) => ({ ...one, sequence_number })),
+          );
+          const told = await translate('responses', to, wire);
+          // One that is relayed has the lifecycle that it had.
+          if (isBegun || to !== 'responses') assertWellFormed(to, told, 'responses');
+        },
+      ),
       RUNS,
     );
   });

@@ -82,14 +82,43 @@ const message = (first: Json, last: Json): Event[] => [
 const usageIn = (text: string): unknown =>
   readSse(text)
     .filter(({ data }) => data !== '[DONE]')
-    .map(({ data }) => parseJson(data).usage)
+    .map(({ data }) => parseJson(data))
+    .map(({ usage, response }) => usage ?? (response as Json | undefined)?.usage)
     .findLast((usage) => usage !== undefined && usage !== null);
+
+/** A responses upstream states it where it ends the response. */
+const responsesWire = (usage: Json): string => {
+  const part = { type: 'output_text', text: 'Hi', annotations: [] };
+  const item = { type: 'message', id: 'msg_1', role: 'assistant', content: [part] };
+  const response = { id: 'r', object: 'response', status: 'in_progress', output: [] };
+  const ended = { ...response, status: 'completed', output: [item], usage };
+  return messagesWire([
+    { type: 'response.created', response },
+    { type: 'response.output_item.added', output_index: 0, item: { ...item, content: [] } },
+    { type: 'response.content_part.added', output_index: 0, content_index: 0, item_id: 'msg_1' },
+    {
+      ...{ type: 'response.output_text.delta', output_index: 0, content_index: 0 },
+      ...{ item_id: 'msg_1', delta: 'Hi' },
+    },
+    { type: 'response.output_item.done', output_index: 0, item },
+    { type: 'response.completed', response: ended },
+  ]);
+};
+
+const asResponses = ({ input, read, written, output, thinking }: Counts) => ({
+  input_tokens: input + read + written,
+  input_tokens_details: { cached_tokens: read, cache_write_tokens: written },
+  output_tokens: output,
+  output_tokens_details: { reasoning_tokens: thinking },
+  total_tokens: input + read + written + output,
+});
 
 const REQUEST = {
   chat: requestOf('chat', { stream_options: { include_usage: true } }),
   messages: requestOf('messages'),
+  responses: requestOf('responses'),
 };
-const EXPECTED = { chat: asChat, messages: asMessages };
+const EXPECTED = { chat: asChat, messages: asMessages, responses: asResponses };
 
 describe.each(UPSTREAMS)('a caller of %s reads what the upstream counted', (to) => {
   test.each(Object.entries(chatPlaces))(
@@ -117,4 +146,14 @@ describe.each(UPSTREAMS)('a caller of %s reads what the upstream counted', (to) 
       );
     },
   );
+
+  test('a responses upstream has its usage carried', async () => {
+    await fc.assert(
+      fc.asyncProperty(counts, async (all) => {
+        const wire = responsesWire(asResponses(all));
+        const told = await translate('responses', to, wire, { request: REQUEST[to] });
+        expect(usageIn(told)).toMatchObject(EXPECTED[to](all));
+      }),
+    );
+  });
 });

@@ -17,6 +17,7 @@ import {
 import {
   all,
   carried,
+  carriedTo,
   essential,
   harmless,
   kinds,
@@ -34,7 +35,7 @@ const chatContent = list(
   kinds('type', {
     text,
     refusal: part('refusal'),
-    image_url: part('', { image_url: object('url', { detail: namedBut('auto') }) }),
+    image_url: part('', { image_url: object('url', { detail: carriedTo(['responses'], 'auto') }) }),
     file: part('', { file: object('file_data filename', { file_id: WITH_DATA }) }),
     tool_use: part('id name input'),
     tool_result: part('tool_use_id is_error', {
@@ -79,8 +80,9 @@ const grammar = object('syntax definition');
 const chosen = { function: object('name'), custom: object('name') };
 
 export const chat = object(
-  'model stream max_tokens max_completion_tokens top_k stop parallel_tool_calls reasoning_effort',
+  'model stream max_tokens max_completion_tokens stop parallel_tool_calls reasoning_effort',
   {
+    top_k: carriedTo(['messages']),
     ...all(carried(1), 'temperature top_p'),
     messages: list(
       kinds('role', {
@@ -117,8 +119,8 @@ export const chat = object(
     stream_options: object('', all(TRANSMITTED, 'include_usage include_obfuscation')),
     ...all(namedBut(0), 'frequency_penalty presence_penalty top_logprobs'),
     ...all(namedBut(false), 'logprobs store'),
-    service_tier: namedBut('auto', 'default'),
-    verbosity: namedBut('medium'),
+    service_tier: carriedTo(['responses'], 'auto', 'default'),
+    verbosity: carriedTo(['responses'], 'medium'),
     ...all(LABEL, 'user metadata safety_identifier'),
     ...OF_REQUEST,
     prediction: harmless('guess'),

@@ -31,7 +31,7 @@ const content = list(
   kinds('type', {
     ...{ input_text: written, output_text: written, text: written },
     refusal: part('refusal'),
-    input_image: part('image_url', { detail: carriedTo('chat', 'auto'), file_id: WITH_DATA }),
+    input_image: part('image_url', { detail: carriedTo(['chat'], 'auto'), file_id: WITH_DATA }),
     input_audio: part('input_audio'),
     input_file: part('file_data file_url filename', {
       detail: namedBut('auto'),
@@ -117,7 +117,7 @@ export const responses = object(
       ),
     }),
     text: object('', {
-      verbosity: carriedTo('chat', 'medium'),
+      verbosity: carriedTo(['chat'], 'medium'),
       format: object('type description schema', { name: LABEL, strict: ENFORCED }),
     }),
     reasoning: object('effort', {
@@ -129,7 +129,7 @@ export const responses = object(
     ...all(namedBut(false), 'background store'),
     truncation: namedBut('disabled'),
     top_logprobs: namedBut(0),
-    service_tier: carriedTo('chat', 'auto', 'default'),
+    service_tier: carriedTo(['chat'], 'auto', 'default'),
     ...all(LABEL, 'user metadata client_metadata safety_identifier'),
     ...OF_REQUEST,
     stream_options: object('', { include_obfuscation: TRANSMITTED }),

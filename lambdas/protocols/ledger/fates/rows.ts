@@ -49,9 +49,9 @@ export const carried = (...defaults: unknown[]): Row => ({
 });
 export const CARRIED = carried();
 
-export const carriedTo = (to: UpstreamProtocolName, ...defaults: unknown[]): Row => ({
+export const carriedTo = (to: readonly UpstreamProtocolName[], ...defaults: unknown[]): Row => ({
   is: 'carried',
-  to: [to],
+  to,
   isDefault: isOneOf(defaults),
 });
 

@@ -9,7 +9,7 @@ import {
 } from '../../../../lambdas/protocols/rejections/error-body.ts';
 import { apiError, invalidRequest } from '../../../../lambdas/support/errors.ts';
 import { ChatError } from '../../../support/chat-schema.ts';
-import { UPSTREAMS } from '../../../support/golden.ts';
+import { FAMILIES } from '../../../support/families.ts';
 import { MessagesError } from '../../../support/messages-schema.ts';
 
 const folder = fileURLToPath(new URL('../../../fixtures/refusals', import.meta.url));
@@ -113,7 +113,7 @@ const overflow = invalidRequest('prompt is too long: 9 tokens > 8 maximum', {
   param: 'messages',
 });
 
-describe.each(UPSTREAMS)('an error for a caller of %s', (to) => {
+describe.each(FAMILIES)('an error for a caller of %s', (to) => {
   test.each([overflow, apiError('The model is temporarily unavailable.')])('%s', (error) => {
     const body = callerProtocols[to].encodeError(error, 'req_1');
     expect(SCHEMA[to].safeParse(body).error).toBeUndefined();

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { callerToolNames } from '../../../../lambdas/protocols/chat/compat.ts';
 import {
   plainToolId,
   readToolId,
@@ -7,7 +6,7 @@ import {
   wireToolId,
 } from '../../../../lambdas/protocols/messages/ids.ts';
 import { upstreamProtocols } from '../../../../lambdas/protocols/protocols.ts';
-import { fittingToolName } from '../../../../lambdas/protocols/tools/names.ts';
+import { callerToolNames, fittingToolName } from '../../../../lambdas/protocols/tools/names.ts';
 import { fc } from '../../../support/seeds.ts';
 import { requestOf } from '../../../support/translate.ts';
 

@@ -1,0 +1,107 @@
+import { asNumber, asRecord, asString, type Json, parseUpstreamJson } from '../bytes/json.ts';
+import type { GenerationEvent, GenerationRequest } from '../generation.ts';
+import type { StreamDecoder } from '../protocol.ts';
+import { UpstreamError } from '../rejections/upstream-error.ts';
+import { withBody } from '../streams/event-writer.ts';
+import { received } from '../streams/relay.ts';
+import { createItemReader } from './decode-items.ts';
+import { NAME } from './name.ts';
+import { createOrder } from './order.ts';
+import { decodeFinishReason, decodeUsage } from './usage.ts';
+
+const DELTA = /^response\.(output_text|refusal|reasoning_summary_text|reasoning_text)\.delta$/;
+const ARGUMENT = /^response\.(?:function_call_arguments|custom_tool_call_input)\.delta$/;
+const END = /^response\.(?:completed|incomplete|failed|cancelled)$/;
+
+/** Decodes the events of one response. */
+const createEventReader = (request: GenerationRequest) => {
+  const items = createItemReader(request);
+  const { writer } = items;
+
+  const finish = (response: Json) => {
+    const reason = decodeFinishReason(response);
+    items.rest(response.output);
+    writer.finish(reason, decodeUsage(response));
+  };
+
+  const readText = (type: string, event: Json) => {
+    const [, source] = DELTA.exec(type) ?? [];
+    const delta = asString(event.delta) ?? '';
+    if (source !== undefined) items.prose(source, event, delta);
+    else if (ARGUMENT.test(type)) items.argument(event, delta);
+  };
+
+  const read = (event: Json) => {
+    const type = asString(event.type) ?? '';
+    const item = asRecord(event.item) ?? {};
+    const index = asNumber(event.output_index) ?? 0;
+    if (END.test(type)) return finish(asRecord(event.response) ?? {});
+    switch (type) {
+      case 'response.created':
+        return writer.start();
+      case 'response.output_item.added':
+        return items.add(index, item);
+      case 'response.output_item.done':
+        return items.done(index, item);
+      case 'response.reasoning_summary_part.added':
+        return asNumber(event.summary_index) ? items.separate(event) : undefined;
+      case 'error': {
+        const sent = asRecord(event.error) ? event : { error: event };
+        throw new UpstreamError('error-event', 'the upstream sent an error', { sent });
+      }
+      default:
+        return readText(type, event);
+    }
+  };
+  return { writer, read };
+};
+
+/** @throws UpstreamError on `push` or `end` if the upstream fails, breaks its protocol or ends early. */
+export const streamDecoder = (request: GenerationRequest): StreamDecoder => {
+  const { writer, read } = createEventReader(request);
+  const isSame = request.extras.protocol === NAME;
+  const isRelayed = isSame && request.stream;
+  const assertOrder = isRelayed ? createOrder() : undefined;
+
+  const end = (): GenerationEvent[] => {
+    if (writer.isFinished()) return [];
+    throw new UpstreamError('truncated', 'the stream ended without the end of its response');
+  };
+
+  return {
+    // A response states why it ended where it ends.
+    hasReason: () => false,
+    push: ({ data }) => {
+      // Some upstreams keep the connection alive with empty events.
+      if (writer.isFinished() || data.trim() === '') return [];
+      if (data.trim() === '[DONE]') return end();
+      const event = parseUpstreamJson(data);
+      read(event);
+      assertOrder?.(event);
+      const events = writer.drain();
+      if (isRelayed) return received(events, data, event);
+      const value = asRecord(event.response);
+      return isSame && value && writer.isFinished() ? withBody(events, { value }) : events;
+    },
+    end,
+  };
+};
+
+/** @throws UpstreamError when the body is not a response, or one that has not ended well. */
+export const decodeResponse = (
+  body: unknown,
+  request: GenerationRequest,
+  text?: string,
+): GenerationEvent[] => {
+  const wire = asRecord(body);
+  if (wire?.object !== 'response') {
+    const sent = asRecord(wire?.error) ? { sent: wire } : {};
+    throw new UpstreamError(wire?.error ? 'error-event' : 'malformed', 'not a response', sent);
+  }
+  const { writer, read } = createEventReader(request);
+  writer.start();
+  read({ type: 'response.completed', response: wire });
+  const events = writer.drain();
+  const isBody = request.extras.protocol === NAME && !request.stream;
+  return isBody ? withBody(events, { value: wire, ...(text !== undefined && { text }) }) : events;
+};

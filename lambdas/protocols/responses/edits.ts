@@ -1,0 +1,152 @@
+import { setMember } from '../bytes/edits.ts';
+import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
+import { isSameJson } from '../bytes/numbers.ts';
+import { type Edit, remove, set } from '../bytes/splice.ts';
+import { rejectedMembers, sessionKey } from '../cache/members.ts';
+import { fitSchema } from '../fit-request.ts';
+import type { GenerationRequest } from '../generation.ts';
+import type { WireTarget } from '../protocol.ts';
+import { ownSignature } from '../thinking/origin.ts';
+import { openThinking } from '../thinking/sealed.ts';
+import { readCarriedId } from '../tools/carried-ids.ts';
+import { fitTo, instructionItems, mayReason, SEALED } from './encode-request.ts';
+import { NAME } from './name.ts';
+
+/** What the edits of a request depend on. `fitted`: the request as the target's model accepts it. */
+type Context = {
+  request: GenerationRequest;
+  fitted: GenerationRequest;
+  target: WireTarget;
+  received: Json;
+};
+type Path = Edit['path'];
+
+// --- fields at the top level ---
+
+const settings = ({ received, request, target }: Context): Edit[] => [
+  ...setMember(received, 'model', target.model),
+  ...(received.stream == null && !request.stream
+    ? []
+    : setMember(received, 'stream', request.stream)),
+  ...(target.store === true ? [] : setMember(received, 'store', false)),
+];
+
+/** Its reasoning is sent back by callers, as nothing is stored. */
+const include = ({ received, target }: Context): Edit[] => {
+  const asked = asArray(received.include);
+  if (!mayReason(target)) {
+    const others = asked.filter((name) => name !== SEALED);
+    return others.length === asked.length ? [] : [set(['include'], others)];
+  }
+  return asked.includes(SEALED) ? [] : [set(['include'], [...asked, SEALED])];
+};
+
+const cap = ({ request: { maxTokens = 0 }, target: { maxOutputTokens } }: Context): Edit[] =>
+  maxTokens > maxOutputTokens ? [set(['max_output_tokens'], maxOutputTokens)] : [];
+
+/** What the target's model rejects. */
+const rejected = ({ received, request, fitted }: Context): Edit[] => {
+  const names = [
+    ...(request.temperature !== fitted.temperature ? ['temperature'] : []),
+    ...(request.topP !== fitted.topP ? ['top_p'] : []),
+    ...(request.parallelToolCalls !== fitted.parallelToolCalls ? ['parallel_tool_calls'] : []),
+  ];
+  return names.filter((name) => name in received).map((name) => remove([name]));
+};
+
+const effort = ({ received, request, fitted }: Context): Edit[] => {
+  const wanted = fitted.reasoning?.effort;
+  if (wanted === request.reasoning?.effort) return [];
+  if (wanted !== undefined) return [set(['reasoning', 'effort'], wanted)];
+  return received.reasoning == null ? [] : [remove(['reasoning'])];
+};
+
+// --- tools ---
+
+const toolEdits = (tools: unknown, target: WireTarget, path: Path): Edit[] =>
+  asArray(tools).flatMap((one, index) => {
+    const { type, parameters, tools: inner } = asRecord(one) ?? {};
+    const at = [...path, index];
+    if (type === 'namespace') return toolEdits(inner, target, [...at, 'tools']);
+    const schema = asRecord(parameters);
+    const fitting = schema && fitSchema(schema, target);
+    const isKept = fitting === undefined || isSameJson(schema, fitting);
+    return isKept ? [] : [set([...at, 'parameters'], fitting)];
+  });
+
+const tools = ({ received, request, fitted, target }: Context): Edit[] => [
+  ...(target.schemaWithout ? toolEdits(received.tools, target, ['tools']) : []),
+  // A choice that must not force a tool is asked for in words.
+  ...(fitted.toolChoice === request.toolChoice
+    ? []
+    : [set(['tool_choice', ...(fitted.toolChoice ? ['mode'] : [])], 'auto')]),
+];
+
+// --- the conversation ---
+
+/** Reasoning is valid only at its origin, in the form in which it was issued there. */
+const reasoning = (item: Json, path: Path, { request: { thinkingFrom } }: Context): Edit[] => {
+  const sealed = asString(item.encrypted_content);
+  if (sealed === undefined) return asArray(item.content).length > 0 ? [] : [remove(path)];
+  const signature = openThinking(sealed)?.signature;
+  const own = thinkingFrom === undefined ? signature : ownSignature(signature, thinkingFrom);
+  return own ? [set([...path, 'encrypted_content'], own)] : [remove(path)];
+};
+
+/** The upstream's id of a call whose id in responses carries more. */
+const callId = (item: Json, path: Path): Edit[] => {
+  const sent = asString(item.call_id) ?? '';
+  const { id } = readCarriedId(sent);
+  return id === sent ? [] : [set([...path, 'call_id'], id)];
+};
+
+const itemEdits = (item: Json, path: Path, context: Context): Edit[] => {
+  if (item.type === 'reasoning') return reasoning(item, path, context);
+  // Of reasoning: any other reference is rejected.
+  return item.type === 'item_reference' ? [remove(path)] : callId(item, path);
+};
+
+/** The router's own sentences are behind all else. */
+const input = (context: Context): Edit[] => {
+  const { received, fitted } = context;
+  const added = instructionItems(fitted);
+  if (typeof received.input === 'string') {
+    const said = { role: 'user', content: received.input };
+    return added.length === 0 ? [] : [set(['input'], [said, ...added])];
+  }
+  const items = asArray(received.input);
+  return [
+    ...items.flatMap((item, index) => itemEdits(asRecord(item) ?? {}, ['input', index], context)),
+    ...added.map((item, index) => set(['input', items.length + index], item)),
+  ];
+};
+
+const caching = ({ received, request, target }: Context): Edit[] => {
+  const key = sessionKey(request, target);
+  return [
+    ...(key === undefined ? [] : [set(['prompt_cache_key'], key)]),
+    ...rejectedMembers(received, target),
+  ];
+};
+
+/** A law holds them to the members that they may touch (edit-laws.test.ts). */
+const EDITS: ((context: Context) => Edit[])[] = [
+  settings,
+  include,
+  cap,
+  rejected,
+  effort,
+  tools,
+  input,
+  caching,
+];
+
+export const editsOf = (
+  request: GenerationRequest,
+  target: WireTarget,
+  received: Json,
+): Edit[] | undefined => {
+  if (request.extras.protocol !== NAME) return undefined;
+  const context = { request, fitted: fitTo(request, target).request, target, received };
+  return EDITS.flatMap((editsIn) => editsIn(context));
+};

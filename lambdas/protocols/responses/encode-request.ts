@@ -1,0 +1,166 @@
+import { omitUndefined } from '../../support/omit-undefined.ts';
+import { withEdits } from '../bytes/edits.ts';
+import type { Json } from '../bytes/json.ts';
+import {
+  cacheLosses,
+  createCacheLosses,
+  knownFields,
+  rejectedMembers,
+  sessionKey,
+  withMarksFor,
+} from '../cache/members.ts';
+import { encodeMaxTokens, encodeUser, fitReasoning } from '../fit-effort.ts';
+import { type Fitted, fitRequest, fitSchema, partsRefused } from '../fit-request.ts';
+import type { GenerationRequest, ResponseFormat, TextInput, Tool } from '../generation.ts';
+import { reminderOf } from '../instructions.ts';
+import { extraFieldsFor, partsBeyond } from '../ledger/extras.ts';
+import { essentialBeyond, lossesBeyond } from '../ledger/ledger.ts';
+import type { Profile } from '../profile.ts';
+import type { WireTarget } from '../protocol.ts';
+import { hasCustomTool, lostGrammar, withoutCustomTools } from '../tools/custom.ts';
+import { fittingToolName } from '../tools/names.ts';
+import { isStrictSchema } from '../tools/strict-schema.ts';
+import { encodeInput } from './encode-items.ts';
+import { NAME } from './name.ts';
+
+// --- what the target's model accepts ---
+
+const fitCustomTools = (request: GenerationRequest, { customTools }: Profile): Fitted =>
+  customTools !== false
+    ? { request, dropped: [] }
+    : { request: withoutCustomTools(request), dropped: lostGrammar(request) };
+
+/** The request as the target's model accepts it. The protocol has no stop sequences, and takes an effort next to tools. */
+export const fitTo = (original: GenerationRequest, target: WireTarget): Fitted => {
+  const profile = { ...target, stop: false, effortWithTools: true };
+  const fitted = fitRequest(original, profile);
+  const thinking = fitReasoning(fitted.request, profile);
+  const { request, dropped } = fitCustomTools(thinking.request, profile);
+  return { request, dropped: [...fitted.dropped, ...thinking.dropped, ...dropped] };
+};
+
+// --- canonical -> wire ---
+
+const textInput = ({ description, grammar }: TextInput): Json =>
+  omitUndefined({ description, format: grammar && { type: 'grammar', ...grammar } });
+
+/** Tools are strict unless they state that they are not. */
+const encodeTool = (tool: Tool): Json => {
+  const name = fittingToolName(tool.name);
+  if (tool.custom) return { type: 'custom', name, ...textInput(tool.custom) };
+  const { description, parameters } = tool;
+  const strict = tool.strict === true && isStrictSchema(parameters);
+  return omitUndefined({ type: 'function', name, description, parameters, strict });
+};
+
+const encodeToolChoice = (request: GenerationRequest): unknown => {
+  const { toolChoice: choice } = request;
+  if (choice === undefined || choice.type === 'none') return choice?.type;
+  const named = (name: string): Json => ({
+    type: hasCustomTool(request, name) ? 'custom' : 'function',
+    name: fittingToolName(name),
+  });
+  if (choice.type === 'tool') return named(choice.name);
+  const { type: mode, only } = choice;
+  return only === undefined ? mode : { type: 'allowed_tools', mode, tools: only.map(named) };
+};
+
+/** The vendor rejects the others without `tools`. */
+const encodeToolFields = (request: GenerationRequest): Json => {
+  const tools = (request.tools ?? []).flatMap((tool) =>
+    'native' in tool ? [] : [encodeTool(tool)],
+  );
+  return tools.length === 0
+    ? {}
+    : {
+        tools,
+        tool_choice: encodeToolChoice(request),
+        parallel_tool_calls: request.parallelToolCalls,
+      };
+};
+
+/** Strict where the schema allows it, if the caller does not state it. */
+const encodeFormat = (format: ResponseFormat | undefined): Json | undefined => {
+  if (format?.type !== 'json-schema') return format && { type: 'json_object' };
+  const { name = 'output', description, schema, strict = isStrictSchema(schema) } = format;
+  return omitUndefined({ type: 'json_schema', name, description, schema, strict });
+};
+
+/** What makes the vendor return its reasoning in a form that it reads again, though it stores nothing. */
+export const SEALED = 'reasoning.encrypted_content';
+
+/** The vendor's least cap. */
+const LEAST_TOKENS = 16;
+
+const encodeCap = (request: GenerationRequest, target: WireTarget): number | undefined => {
+  const cap = encodeMaxTokens(request, target);
+  return cap === undefined ? undefined : Math.max(cap, LEAST_TOKENS);
+};
+
+/** A model without levels of effort does not reason, and is rejected if asked for it. */
+export const mayReason = ({ effort }: Profile): boolean =>
+  effort === undefined || effort.length > 0;
+
+/** The router's own sentences, behind all else. */
+export const instructionItems = ({ instructions }: GenerationRequest): Json[] =>
+  instructions ? [{ role: 'user', content: reminderOf(instructions.join('\n')) }] : [];
+
+/** @throws ApiError 400 when no part of the conversation has a form in this protocol. */
+export const encodeRequest = (original: GenerationRequest, target: WireTarget): Json => {
+  const fitted = fitTo(original, target).request;
+  const request = withMarksFor(fitted, { to: NAME, profile: target });
+  const { verbosity, service_tier, safety_identifier, ...others } = {
+    ...request.chatFields,
+    ...extraFieldsFor('chat', request.extras),
+  };
+  const { prompt_cache_key, prompt_cache_options, prompt_cache_retention } = knownFields(
+    others,
+    target,
+  );
+  const format = encodeFormat(request.responseFormat);
+  const { effort } = request.reasoning ?? {};
+  const wire = omitUndefined({
+    model: target.model,
+    input: [...encodeInput(request), ...instructionItems(request)],
+    stream: request.stream,
+    store: false,
+    include: mayReason(target) ? [SEALED] : undefined,
+    max_output_tokens: encodeCap(request, target),
+    temperature: request.temperature,
+    top_p: request.topP,
+    ...encodeToolFields(request),
+    text: format || verbosity ? omitUndefined({ format, verbosity }) : undefined,
+    reasoning: effort === undefined ? undefined : { effort },
+    user: encodeUser(request),
+    ...{ service_tier, safety_identifier },
+    ...{ prompt_cache_options, prompt_cache_retention },
+    prompt_cache_key: prompt_cache_key ?? sessionKey(request, target),
+  });
+  return withEdits(wire, rejectedMembers(wire, target));
+};
+
+export const losses = (
+  request: GenerationRequest,
+  target: WireTarget,
+  received: unknown,
+): string[] => {
+  const isSame = request.extras.protocol === NAME;
+  const { store } = (isSame ? received : {}) as Json;
+  return [
+    ...fitTo(request, target).dropped,
+    ...(isSame ? cacheLosses(received, target) : []),
+    // The vendor stores a response unless the request rejects it.
+    ...(isSame && target.store !== true && store !== false ? ['store'] : []),
+    ...lossesBeyond(NAME, request, received, {
+      strict: (schema) => isStrictSchema(fitSchema(schema, target)),
+      thinking: ({ signature }) => Boolean(signature),
+      cache: createCacheLosses(request, { to: NAME, profile: target }),
+    }),
+  ];
+};
+
+export const cannotSay = (request: GenerationRequest, profile: Profile = {}): string[] => [
+  ...partsBeyond(NAME, request, () => undefined),
+  ...essentialBeyond(NAME, request.extras),
+  ...partsRefused(request, profile),
+];

@@ -1,0 +1,183 @@
+import type { ApiError } from '../../support/errors.ts';
+import { asArray, asNumber, asRecord, asString, type Json, readJsonObject } from '../bytes/json.ts';
+import { editsOver } from '../bytes/overlay.ts';
+import { type Edit, set, spliceText } from '../bytes/splice.ts';
+import type { AnswerBlock, GenerationEvent, Received, ResponseMeta } from '../generation.ts';
+import type { StreamEncoder } from '../protocol.ts';
+import type { SseMessage } from '../streams/sse.ts';
+import { sealThinking } from '../thinking/sealed.ts';
+import { errorFields, failureOf } from './error.ts';
+import { type Context, partOf, responseId, summaryPart } from './response.ts';
+
+type Path = Edit['path'];
+
+/** The seals of a response's reasoning, in the order of its items. */
+const createSeals = () => {
+  const texts = new Map<number, string>();
+  const seals: string[] = [];
+  const read = (event: GenerationEvent) => {
+    if (event.type === 'block-start' && event.block.type === 'thinking') texts.set(event.index, '');
+    if (!('index' in event) || !texts.has(event.index)) return;
+    const text = texts.get(event.index) ?? '';
+    if (event.type === 'block-delta') texts.set(event.index, text + event.delta);
+    if (event.type === 'block-end' && event.signature !== undefined) {
+      seals.push(sealThinking({ text, signature: event.signature }));
+    }
+  };
+  return { read, seals };
+};
+
+const isSealed = (item: unknown): boolean => {
+  const { type, encrypted_content } = asRecord(item) ?? {};
+  return type === 'reasoning' && Boolean(encrypted_content);
+};
+
+const sealEdits = (output: unknown[], seals: string[], path: Path): Edit[] => {
+  let count = 0;
+  return output.flatMap((item, index) => {
+    const seal = isSealed(item) ? seals[count++] : undefined;
+    return seal === undefined ? [] : [set([...path, index, 'encrypted_content'], seal)];
+  });
+};
+
+/** The router's names in a response of the vendor's, without what callers must not see, with its reasoning sealed. */
+const responseEdits = (response: Json, { meta }: Context, seals: string[], path: Path): Edit[] => {
+  const { usage } = response;
+  const named = { id: responseId(meta), model: meta.model };
+  return [
+    ...editsOver(response, asRecord(usage) ? { ...named, usage: {} } : named, path),
+    ...sealEdits(asArray(response.output), seals, [...path, 'output']),
+  ];
+};
+
+/** What makes a whole response of the vendor's one for its caller. */
+export const overlayOf = (value: Json, blocks: AnswerBlock[], meta: ResponseMeta): Json => {
+  const seals = blocks.flatMap((block) =>
+    block.type === 'thinking' && block.signature !== undefined ? [sealThinking(block)] : [],
+  );
+  let count = 0;
+  return {
+    ...{ id: responseId(meta), model: meta.model },
+    ...(asRecord(value.usage) && { usage: {} }),
+    output: asArray(value.output).map((item) =>
+      isSealed(item) ? { encrypted_content: seals[count++] } : {},
+    ),
+  };
+};
+
+/** Where the text of an item is that is not whole. */
+const withText = (item: Json, text: string): Json => {
+  switch (item.type) {
+    case 'message':
+      return { ...item, content: [partOf(text, false)] };
+    case 'reasoning':
+      return { ...item, summary: text === '' ? [] : [summaryPart(text)] };
+    case 'function_call':
+      return { ...item, arguments: text };
+    default:
+      return item.type === 'custom_tool_call' ? { ...item, input: text } : item;
+  }
+};
+
+/** What a stream has sent, so that it can be ended at any event. */
+const createSent = (context: Context) => {
+  let response: Json = {};
+  let next = 0;
+  const open = new Map<number, { item: Json; text: string }>();
+  const output: Json[] = [];
+
+  /** Of an event that has no number, or another one. */
+  const numbered = ({ sequence_number: sent }: Json): Edit[] =>
+    sent === next ? [] : [set(['sequence_number'], next)];
+
+  const note = (event: Json) => {
+    next += 1;
+    const index = asNumber(event.output_index) ?? 0;
+    const item = asRecord(event.item);
+    const begun = open.get(index);
+    if (event.type === 'response.created') response = asRecord(event.response) ?? {};
+    if (event.type === 'response.output_item.added' && item) open.set(index, { item, text: '' });
+    else if (begun && typeof event.delta === 'string') begun.text += event.delta;
+    else if (event.type === 'response.output_item.done' && item) {
+      open.delete(index);
+      output[index] = item;
+    }
+  };
+
+  const event = (type: string, fields: Json): SseMessage => ({
+    event: type,
+    data: JSON.stringify({ type, ...fields, sequence_number: next++ }),
+  });
+
+  const responseAs = (fields: Json): Json => {
+    const { meta } = context;
+    const own = { ...response, id: responseId(meta), model: meta.model };
+    return { ...own, output: output.filter(Boolean), ...fields };
+  };
+
+  /** Ends what is open. */
+  const cut = (): SseMessage[] => {
+    const ended = [...open].map(([index, { item, text }]) => {
+      output[index] = { ...withText(item, text), status: 'incomplete' };
+      return event('response.output_item.done', { output_index: index, item: output[index] });
+    });
+    const incomplete_details = { reason: 'max_output_tokens' };
+    const response = responseAs({ status: 'incomplete', incomplete_details });
+    return [...ended, event('response.incomplete', { response })];
+  };
+
+  const fail = (error: ApiError): SseMessage[] => {
+    const fields = errorFields(error);
+    const { type: _, ...flat } = fields;
+    const failed = responseAs({ status: 'failed', error: failureOf(error) });
+    return [
+      event('error', { ...flat, error: fields }),
+      event('response.failed', { response: failed }),
+    ];
+  };
+  return { note, numbered, cut, fail };
+};
+
+/**
+ * Sends the messages of an upstream of the protocol with edits. From an event that was not received, such as the end at a
+ * deadline, it ends what it has sent. `encoder`: for the responses of other upstreams.
+ */
+export const relaying = (encoder: StreamEncoder, context: Context): StreamEncoder => {
+  const { read, seals } = createSeals();
+  const sent = createSent(context);
+  let isRelaying = false;
+  let count = 0;
+
+  const editsOf = (event: Json): Edit[] => {
+    const response = asRecord(event.response);
+    if (response) return responseEdits(response, context, seals, ['response']);
+    const seal = event.type === 'response.output_item.done' && isSealed(event.item) && seals.at(-1);
+    return seal ? [set(['item', 'encrypted_content'], seal)] : [];
+  };
+
+  const relay = ({ data, value }: Received): SseMessage[] => {
+    const event = value ?? readJsonObject(data) ?? {};
+    const edits = [...editsOf(event), ...sent.numbered(event)];
+    const text = spliceText(data, edits);
+    sent.note(edits.length === 0 ? event : (readJsonObject(text) ?? event));
+    const name = asString(event.type);
+    return [{ ...(name !== undefined && { event: name }), data: text }];
+  };
+
+  const push = (event: GenerationEvent): SseMessage[] => {
+    read(event);
+    const { received } = event;
+    if (received) {
+      isRelaying = true;
+      count = (count + 1) % received.count;
+      return count === 0 ? relay(received) : [];
+    }
+    if (!isRelaying) return encoder.push(event);
+    return event.type === 'finish' ? sent.cut() : [];
+  };
+
+  return {
+    push,
+    fail: (error, requestId) => (isRelaying ? sent.fail(error) : encoder.fail(error, requestId)),
+  };
+};
