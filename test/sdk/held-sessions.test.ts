@@ -39,6 +39,14 @@ const PARAMETERS = {
 /** Says one prompt of a session, calls the tool, and returns the model's last words. */
 type Say = (prompt: string, call: (text: string) => string) => Promise<string>;
 
+const chatResult = (
+  called: OpenAI.Chat.ChatCompletionMessageToolCall,
+  call: (text: string) => string,
+): OpenAI.Chat.ChatCompletionMessageParam => {
+  if (called.type !== 'function') throw new Error(called.type);
+  return { role: 'tool', tool_call_id: called.id, content: call(called.function.arguments) };
+};
+
 const onChat = (model: string): Say => {
   const client = new OpenAI({ baseURL: `${router().baseUrl}/v1`, apiKey: router().key });
   const messages: OpenAI.Chat.ChatCompletionMessageParam[] = [];
@@ -54,15 +62,9 @@ const onChat = (model: string): Say => {
       const { message } = (await stream.finalChatCompletion()).choices[0] ?? {};
       if (!message) throw new Error('no choice');
       messages.push(message);
-      if (!message.tool_calls?.length) return message.content ?? '';
-      for (const one of message.tool_calls) {
-        if (one.type !== 'function') throw new Error(one.type);
-        messages.push({
-          role: 'tool',
-          tool_call_id: one.id,
-          content: call(one.function.arguments),
-        });
-      }
+      const calls = message.tool_calls ?? [];
+      if (calls.length === 0) return message.content ?? '';
+      messages.push(...calls.map((one) => chatResult(one, call)));
     }
   };
 };
