@@ -18,6 +18,7 @@ const PAGES: [names: RegExp, source: string, checkedOn: string][] = [
   [/^groq/, 'https://console.groq.com/docs/reasoning', '2026-11-23'],
   [/^kimi-/, 'https://platform.kimi.ai/docs/api/models-overview', '2026-11-23'],
   [/^grok-/, 'https://docs.x.ai/developers/model-capabilities/text/reasoning', '2026-11-23'],
+  [/^gemini-/, 'https://ai.google.dev/gemini-api/docs/thinking', '2026-11-24'],
   [/^minimax-/, 'https://platform.minimax.io/docs/api-reference/text-anthropic-api', '2026-11-23'],
   [/^mistral/, 'https://docs.mistral.ai/api/', '2026-11-23'],
 ];

@@ -45,6 +45,15 @@ const GROK: Profile = {
   stop: false,
   cacheKeyHeader: 'x-grok-conv-id',
 };
+/** What its documentation does not list of JSON Schema. */
+const GEMINI: Profile = {
+  schemaWithout: [
+    ...['$schema', '$comment', 'const', 'default', 'examples', 'pattern', 'minLength', 'maxLength'],
+    ...['exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'uniqueItems', 'contains', 'not'],
+    ...['allOf', 'if', 'then', 'else', 'patternProperties', 'propertyNames', 'dependentSchemas'],
+    ...['minProperties', 'maxProperties', 'dependentRequired', 'unevaluatedProperties'],
+  ],
+};
 const MISTRAL: Profile = { toolCallIds: 'short', cacheFields: ['prompt_cache_key'] };
 
 export const PRESETS = {
@@ -100,6 +109,8 @@ export const PRESETS = {
   'grok-4.3': { ...GROK, effort: ['none', 'low', 'medium', 'high'] },
   'grok-4.5': { ...GROK, effort: ['low', 'medium', 'high'] },
   'grok-4.6': { ...GROK, effort: ['low', 'medium', 'high', 'xhigh'] },
+  'gemini-2.5': { ...GEMINI, thinking: ['enabled', 'disabled'] },
+  'gemini-3': GEMINI,
   'minimax-m3': { thinking: ['adaptive', 'disabled'] },
   mistral: MISTRAL,
   'mistral-medium-3.5': { ...MISTRAL, effort: ['none', 'high'] },

@@ -3,7 +3,7 @@ export const CALLER_PROTOCOLS = ['chat', 'messages', 'responses'] as const;
 export type CallerProtocolName = (typeof CALLER_PROTOCOLS)[number];
 
 /** Protocols that targets use; `protocol` of a target in the catalog is one of them. */
-export const UPSTREAM_PROTOCOLS = ['chat', 'messages', 'responses'] as const;
+export const UPSTREAM_PROTOCOLS = ['chat', 'messages', 'responses', 'gemini'] as const;
 export type UpstreamProtocolName = (typeof UPSTREAM_PROTOCOLS)[number];
 
 /** A protocol of either side, as `extras` and native parts name their origin. */

@@ -1,4 +1,5 @@
 import { chat } from './chat/index.ts';
+import { gemini } from './gemini/index.ts';
 import { messages } from './messages/index.ts';
 import type {
   CallerProtocol,
@@ -20,4 +21,5 @@ export const upstreamProtocols: Record<UpstreamProtocolName, UpstreamProtocol> =
   chat,
   messages,
   responses,
+  gemini,
 };

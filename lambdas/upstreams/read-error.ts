@@ -80,7 +80,7 @@ export const readError = async (
       ? differenceIn(ownWords(words, confidential), confidential.request)
       : undefined,
     reason: reasonOf(words, confidential),
-    retryAfterSeconds: parseRetryAfter(headers['retry-after'], now),
+    retryAfterSeconds: parseRetryAfter(headers['retry-after'], now) ?? meaning.retryAfterSeconds,
   });
 };
 

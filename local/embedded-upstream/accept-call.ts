@@ -3,9 +3,9 @@ import { json } from 'node:stream/consumers';
 import type { GenerationRequest } from '../../lambdas/protocols/generation.ts';
 import { invalidRequest, unauthenticated } from '../../lambdas/support/errors.ts';
 import type { RecordedCall } from './recorder.ts';
-import type { Wire } from './wires.ts';
+import { membersIn, type Wire } from './wires.ts';
 
-const CREDENTIALS = ['authorization', 'x-api-key'];
+const CREDENTIALS = ['authorization', 'x-api-key', 'x-goog-api-key'];
 
 /** Records a call before its content is checked. */
 export const openCall = (
@@ -53,7 +53,8 @@ export const acceptCall = async (
     throw unauthenticated('Unknown credential of the embedded upstream.');
   }
   call.body = await readJson(incoming);
-  const request = wire.protocol.decodeRequest(call.body);
+  const inPath = membersIn(wire, call.path);
+  const request = wire.protocol.decodeRequest({ ...(call.body as object), ...inPath });
   call.model = request.model;
   return request;
 };

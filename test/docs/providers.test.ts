@@ -37,6 +37,7 @@ describe('the guide to providers', () => {
       'Anthropic',
       'Amazon Bedrock',
       'Azure',
+      'Google',
       'DeepSeek',
       'OpenRouter',
       'Groq',
@@ -144,6 +145,9 @@ describe('the credential', () => {
     ['messages', undefined, { 'x-api-key': 'secret' }],
     ['messages', 'authorization', { authorization: 'Bearer secret' }],
     ['messages', 'x-api-key', { 'x-api-key': 'secret' }],
+    ['responses', undefined, { authorization: 'Bearer secret' }],
+    ['gemini', undefined, { 'x-goog-api-key': 'secret' }],
+    ['gemini', 'authorization', { authorization: 'Bearer secret' }],
   ] as const)(
     'the credential of a %s target with authHeader %s is in one header',
     (name, authHeader, headers) => {

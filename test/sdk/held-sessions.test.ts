@@ -147,6 +147,7 @@ describe.each(UPSTREAM_PROTOCOLS)('an upstream of %s', (protocol) => {
       const isSigned = /"signature":|"encrypted_content":|"thoughtSignature":/.test(sent);
       // No upstream of chat signs.
       expect(isSigned).toBe(protocol !== 'chat');
+      expect(sent).not.toContain('skip_thought_signature');
     }
   });
 });

@@ -2,9 +2,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-import type { CallerProtocolName } from '../../lambdas/protocols/protocol.ts';
-import { CALLER_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
-import { SHARED } from './families.ts';
+import type { CallerProtocolName, ProtocolName } from '../../lambdas/protocols/protocol.ts';
+import { CALLER_PROTOCOLS, UPSTREAM_PROTOCOLS } from '../../lambdas/protocols/protocol-name.ts';
 
 const FIXTURES = fileURLToPath(new URL('../fixtures', import.meta.url));
 /** `UPDATE_GOLDENS=1` writes what comes out now. Read the difference before it is committed. */
@@ -12,10 +11,10 @@ const isUpdating = process.env.UPDATE_GOLDENS === '1';
 
 /** Who reads a response, and who is sent a request. */
 export const CALLERS = CALLER_PROTOCOLS;
-export const UPSTREAMS = SHARED;
+export const UPSTREAMS = UPSTREAM_PROTOCOLS;
 
 /** A folder of one case: what comes in, in one wire, and a golden for each wire it goes out in. */
-export type Case<From extends CallerProtocolName = CallerProtocolName> = {
+export type Case<From extends ProtocolName = CallerProtocolName> = {
   name: string;
   from: From;
   input: string;
@@ -27,7 +26,7 @@ export type Case<From extends CallerProtocolName = CallerProtocolName> = {
 const readIfThere = (path: string): string | undefined =>
   existsSync(path) ? readFileSync(path, 'utf8') : undefined;
 
-const openCase = <From extends CallerProtocolName>(
+const openCase = <From extends ProtocolName>(
   area: string,
   name: string,
   { role, ending, families }: { role: string; ending: string; families: readonly From[] },
@@ -49,7 +48,7 @@ const openCase = <From extends CallerProtocolName>(
   };
 };
 
-const openAll = <From extends CallerProtocolName>(
+const openAll = <From extends ProtocolName>(
   area: string,
   options: { role: string; ending: string; families: readonly From[] },
 ): Case<From>[] => readdirSync(join(FIXTURES, area)).map((name) => openCase(area, name, options));

@@ -3,7 +3,7 @@ import type {
   GenerationRequest,
   ResponseMeta,
 } from '../../lambdas/protocols/generation.ts';
-import type { CallerProtocolName, UpstreamProtocol } from '../../lambdas/protocols/protocol.ts';
+import type { CallerProtocolName, UpstreamProtocol, UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
 import { UpstreamError } from '../../lambdas/protocols/rejections/upstream-error.ts';
 import { collect, writeResponse } from '../../lambdas/protocols/streams/collect.ts';
@@ -12,7 +12,6 @@ import { createOriginTagger } from '../../lambdas/protocols/thinking/origin.ts';
 import { apiError } from '../../lambdas/support/errors.ts';
 import { withFrame } from '../../lambdas/upstreams/read-answer.ts';
 import { assertChatStream } from './chat-stream.ts';
-import type { Shared } from './families.ts';
 import { assertMessagesStream } from './messages-stream.ts';
 import { assertResponsesStream } from './responses-stream.ts';
 import { readSse } from './sse-text.ts';
@@ -81,7 +80,7 @@ export const decode = async (
 
 /** What a caller of `to` reads when an upstream of `from` sends `wire`: the router's own path. */
 export const translate = async (
-  from: Shared | UpstreamProtocol,
+  from: UpstreamProtocolName | UpstreamProtocol,
   to: CallerProtocolName,
   wire: Wire,
   options: { request?: GenerationRequest; sizes?: number[] } = {},
@@ -113,7 +112,11 @@ export const wholeFor = async (
 };
 
 /** The checker of the caller's family. */
-export const assertWellFormed = (to: CallerProtocolName, text: string, from?: Shared) => {
+export const assertWellFormed = (
+  to: CallerProtocolName,
+  text: string,
+  from?: UpstreamProtocolName,
+) => {
   if (to === 'responses') return assertResponsesStream(readSse(text), from === to);
   return to === 'chat' ? assertChatStream(readSse(text)) : assertMessagesStream(readSse(text));
 };

@@ -5,6 +5,7 @@ import { rejectedMembers } from '../cache/members.ts';
 import type { GenerationRequest } from '../generation.ts';
 import { instructionEdits, isBillingLine } from '../instructions.ts';
 import type { WireTarget } from '../protocol.ts';
+import { readCarriedId } from '../tools/carried-ids.ts';
 import { fittingToolName } from '../tools/names.ts';
 import { isShortId, withReasoningHistory, withShortCallIds } from './compat.ts';
 import { decodeThoughts } from './signed-thinking.ts';
@@ -93,7 +94,15 @@ const functionEdits = (called: Json, path: Path): Edit[] => {
   ];
 };
 
+/** The upstream's id of a call whose id in responses carries more. */
+const idEdits = (holder: Json, name: string, path: Path): Edit[] => {
+  const sent = asString(holder[name]) ?? '';
+  const { id } = readCarriedId(sent);
+  return id === sent ? [] : [set([...path, name], id)];
+};
+
 const callEdits = (call: Json, path: Path): Edit[] => [
+  ...idEdits(call, 'id', path),
   ...(call.type === undefined ? [set([...path, 'type'], 'function')] : []),
   ...functionEditsIn(call, 'function', path),
 ];
@@ -140,7 +149,10 @@ const systemEdits = ({ role, content }: Json, path: Path): Edit[] => {
 const roleEdits = (message: Json, path: Path, context: Context): Edit[] => {
   if (message.role === 'assistant') return assistantEdits(message, path, context);
   if (message.role === 'system' || message.role === 'developer') return systemEdits(message, path);
-  return isResult(message) && message.content == null ? [set([...path, 'content'], '')] : [];
+  return [
+    ...idEdits(message, 'tool_call_id', path),
+    ...(isResult(message) && message.content == null ? [set([...path, 'content'], '')] : []),
+  ];
 };
 
 const messageEdits = (message: Json, path: Path, context: Context): Edit[] => [

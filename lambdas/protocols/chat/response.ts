@@ -10,6 +10,7 @@ import type {
 import { extraFieldsFor } from '../ledger/extras.ts';
 import { UpstreamError } from '../rejections/upstream-error.ts';
 import { withBody } from '../streams/event-writer.ts';
+import { carryingId } from '../tools/carried-ids.ts';
 import { assertNoError, createChoices, firstChoice, streamDecoder } from './decode-stream.ts';
 import { encodeFinishReason } from './finish-reason.ts';
 import { usesFunctions } from './functions.ts';
@@ -62,9 +63,11 @@ const refusalOf = ({ blocks }: Generation): string =>
 
 /** A call, whole or the start of a streamed one. */
 export const toolCall = (
-  { id, name, custom, extras }: Pick<ToolCallBlock, 'id' | 'name' | 'custom' | 'extras'>,
+  { id: own, name, custom, extras }: Pick<ToolCallBlock, 'id' | 'name' | 'custom' | 'extras'>,
   text: string,
 ): Json => {
+  // Without it another protocol's upstream rejects the next turn.
+  const id = extras?.fields.thoughtSignature === undefined ? own : carryingId(own, extras);
   const { function: nested, ...fields } = extraFieldsFor(NAME, extras);
   return custom
     ? { ...fields, id, type: 'custom', custom: { name, input: text } }

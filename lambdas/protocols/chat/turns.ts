@@ -10,6 +10,7 @@ import type {
 import { isBillingLine } from '../instructions.ts';
 import { noContent } from '../ledger/assert-consistent.ts';
 import { extraFieldsFor, extrasIfAny } from '../ledger/extras.ts';
+import { readCarriedId } from '../tools/carried-ids.ts';
 import { fittingToolName } from '../tools/names.ts';
 import { type Run, runsOf } from '../turn-runs.ts';
 import {
@@ -40,15 +41,15 @@ const decodeToolCall = (wire: WireToolCall): ToolCallBlock => {
     const { id, type: _, custom, ...rest } = wire;
     const { name, input, ...extra } = custom;
     const nested = isEmpty(extra) ? {} : { custom: extra };
-    const call = { type: 'tool-call' as const, id, name, arguments: input, custom: true as const };
-    return { ...call, ...extrasIfAny(NAME, { ...rest, ...nested }) };
+    const call = { type: 'tool-call' as const, name, arguments: input, custom: true as const };
+    return { ...call, ...extrasIfAny(NAME, { ...rest, ...nested }), ...readCarriedId(id) };
   }
   const { id, type: _, function: called, ...rest } = wire;
   // The OpenAI SDK adds what it parsed to the calls that it sends back; strict providers reject it.
   const { name, arguments: text, parsed_arguments: _parsed, ...extra } = called;
   const nested = isEmpty(extra) ? {} : { function: extra };
-  const call = { type: 'tool-call' as const, id, name, arguments: text ?? '' };
-  return { ...call, ...extrasIfAny(NAME, { ...rest, ...nested }) };
+  const call = { type: 'tool-call' as const, name, arguments: text ?? '' };
+  return { ...call, ...extrasIfAny(NAME, { ...rest, ...nested }), ...readCarriedId(id) };
 };
 
 /** Client libraries add `parsed` and `provider_specific_fields` to the answers that they send back. */
@@ -82,7 +83,8 @@ const decodeAssistant = (message: MessageOf<'assistant'>, index: number): Turn =
 };
 
 const decodeToolMessage = (message: MessageOf<'tool'>, param: string): Turn => {
-  const { role: _, content, tool_call_id: callId, ...fields } = message;
+  const { role: _, content, tool_call_id: sentId, ...fields } = message;
+  const callId = readCarriedId(sentId).id;
   const result = { type: 'tool-result' as const, callId, content: decodeContent(content, param) };
   return { role: 'user', blocks: [{ ...result, ...extrasIfAny(NAME, fields) }] };
 };

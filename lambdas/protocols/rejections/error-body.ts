@@ -1,4 +1,4 @@
-import { asRecord, asString, type Json } from '../bytes/json.ts';
+import { asArray, asRecord, asString, type Json } from '../bytes/json.ts';
 import {
   exceedsLimitAlone,
   isAboutInput,
@@ -25,6 +25,8 @@ export type ErrorMeaning = {
   paths: string[];
   /** Whether the error is about what the request contains, e.g. a prompt that the provider flagged. */
   isAboutInput: boolean;
+  /** How long the provider asks to wait, where its body states it. */
+  retryAfterSeconds?: number | undefined;
   /** The provider's message, or its code. Private: it may quote the request, see reason.ts. */
   words: string | undefined;
 };
@@ -80,6 +82,15 @@ const withoutRecord = (status: number): ErrorMeaning => {
   return { kind, paths: [], isAboutInput: false, words: undefined };
 };
 
+/** `22.1s` of Google's `RetryInfo`. */
+const retryAfterIn = ({ error }: Json): number | undefined => {
+  for (const detail of asArray(asRecord(error)?.details)) {
+    const delay = asString(asRecord(detail)?.retryDelay) ?? '';
+    if (/^\d{1,6}(?:\.\d{1,9})?s$/.test(delay)) return Math.ceil(Number.parseFloat(delay));
+  }
+  return undefined;
+};
+
 const interpret = (status: number, record: Json): ErrorMeaning => {
   const texts = readTexts(record);
   const words = texts.messages[0] ?? texts.codes[0];
@@ -91,6 +102,7 @@ const interpret = (status: number, record: Json): ErrorMeaning => {
     kind: kindOf(status, texts),
     paths: rejectedPaths(innermost(record)),
     isAboutInput: isAboutInput(texts) || (status === RATE_LIMITED && exceedsLimitAlone(texts)),
+    retryAfterSeconds: retryAfterIn(record),
     words,
   };
 };

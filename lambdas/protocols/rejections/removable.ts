@@ -74,6 +74,11 @@ const REMOVABLE: Removable[] = [
   cap('max_completion_tokens', 'max_tokens'),
   field('reasoning_effort', NO_EFFORT, 'reasoning[_ .]?effort|effort|reasoning|thinking'),
   {
+    spelled: 'reasoning(?:\\.effort)?',
+    differenceIn: ({ reasoning }) =>
+      asRecord(reasoning)?.effort === undefined ? undefined : NO_EFFORT,
+  },
+  {
     spelled: '(?:output_config\\.)?effort',
     differenceIn: ({ output_config: config }) =>
       asRecord(config)?.effort === undefined ? undefined : NO_EFFORT,

@@ -12,9 +12,10 @@ type Json = Record<string, unknown>;
 
 const translate = ({ from, to }: Pair, body: unknown) => {
   const request = callerProtocols[from].decodeRequest(body);
-  const { encodeRequest, losses } = upstreamProtocols[to];
+  const { encodeRequest, endpoint, losses } = upstreamProtocols[to];
+  const { path } = endpoint(TARGET, request.stream);
   return {
-    sent: JSON.parse(JSON.stringify(encodeRequest(request, TARGET))),
+    sent: JSON.parse(JSON.stringify({ path, ...encodeRequest(request, TARGET) })),
     named: losses(request, TARGET, body),
     harmless: ledgerOf({ from, to, received: body, strict: () => true, cache: () => [] }).harmless,
   };

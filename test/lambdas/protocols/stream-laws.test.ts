@@ -168,7 +168,67 @@ const responsesAnswer = answered.map(({ texts, thoughts, calls, usage }) => {
   return { wire, text: texts.join(''), thinking: thoughts.join(''), calls };
 });
 
-const ANSWERS = { chat: chatAnswer, responses: responsesAnswer };
+/** The same answers of a gemini upstream, whose calls are whole. */
+const geminiAnswer = answered.map(({ texts, thoughts, calls, usage }) => {
+  const chunk = (parts: Json[], more: Json = {}) => ({
+    candidates: [{ content: { role: 'model', parts }, index: 0, ...more }],
+    ...(usage !== 'none' && { usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 3 } }),
+  });
+  const wire = chatWire(
+    [
+      ...thoughts.map((text) => chunk([{ text, thought: true }])),
+      ...texts.map((text) => chunk([{ text }])),
+      ...calls.map(({ name, json }) => chunk([{ functionCall: { name, args: JSON.parse(json) } }])),
+      chunk([], { finishReason: 'STOP' }),
+    ],
+    '',
+  );
+  return { wire, text: texts.join(''), thinking: thoughts.join(''), calls };
+});
+
+const ANSWERS = { chat: chatAnswer, responses: responsesAnswer, gemini: geminiAnswer };
+
+const wildPart = fc.record(
+  {
+    text: fc.oneof(nastyText, fc.jsonValue()),
+    thought: fc.constantFrom(true, false, null),
+    thoughtSignature: fc.oneof(nastyText, fc.jsonValue()),
+    functionCall: fc.record(
+      {
+        name: fc.constantFrom('f', '', null),
+        args: fc.oneof(fc.constantFrom({ a: 1 }, null), fc.jsonValue()),
+        id: fc.constantFrom('a', '', null),
+      },
+      { requiredKeys: [] },
+    ),
+    inlineData: fc.jsonValue(),
+  },
+  { requiredKeys: [] },
+);
+const wildGeminiChunk = fc.oneof(
+  fc.jsonValue({ maxDepth: 2 }),
+  fc.record(
+    {
+      candidates: fc.array(
+        fc.record(
+          {
+            content: fc.record({ parts: fc.array(wildPart, { maxLength: 3 }) }),
+            finishReason: fc.oneof(
+              fc.constantFrom('STOP', 'MAX_TOKENS', 'SAFETY', 'OTHER', null),
+              fc.jsonValue(),
+            ),
+          },
+          { requiredKeys: [] },
+        ),
+        { maxLength: 2 },
+      ),
+      promptFeedback: fc.constantFrom({ blockReason: 'SAFETY' }, {}, null),
+      usageMetadata: fc.oneof(fc.constant({ promptTokenCount: 3 }), fc.jsonValue()),
+      error: fc.option(fc.jsonValue(), { freq: 8 }),
+    },
+    { requiredKeys: [] },
+  ),
+);
 
 const wildItem = fc.record(
   {
@@ -384,6 +444,15 @@ describe.each(CALLER_PROTOCOLS)('a stream for a caller of %s', (to) => {
     await fc.assert(
       fc.asyncProperty(fc.array(wildMessagesEvent, { maxLength: 10 }), async (events) => {
         assertWellFormed(to, await translate('messages', to, messagesWire(events)));
+      }),
+      RUNS,
+    );
+  });
+
+  test('a stream is well-formed for any input of a gemini upstream', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(wildGeminiChunk, { maxLength: 8 }), async (chunks) => {
+        assertWellFormed(to, await translate('gemini', to, chatWire(chunks as object[], '')));
       }),
       RUNS,
     );

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { UPSTREAMS } from '../../support/golden.ts';
+import { CALLERS } from '../../support/golden.ts';
 import { fc } from '../../support/seeds.ts';
 import { type Json, parseJson, readSse } from '../../support/sse-text.ts';
 import { chatWire, messagesWire, requestOf, translate } from '../../support/translate.ts';
@@ -120,7 +120,7 @@ const REQUEST = {
 };
 const EXPECTED = { chat: asChat, messages: asMessages, responses: asResponses };
 
-describe.each(UPSTREAMS)('a caller of %s reads what the upstream counted', (to) => {
+describe.each(CALLERS)('a caller of %s reads what the upstream counted', (to) => {
   test.each(Object.entries(chatPlaces))(
     'a chat upstream that counts %s has its usage carried',
     async (_, place) => {

@@ -6,7 +6,7 @@ import { UpstreamError } from '../../../lambdas/protocols/rejections/upstream-er
 import { createSseReader } from '../../../lambdas/protocols/streams/sse.ts';
 import { withFrame } from '../../../lambdas/upstreams/read-answer.ts';
 import { cpuMsOf } from '../../support/cpu-time.ts';
-import type { Shared } from '../../support/families.ts';
+import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { upstreamCases } from '../../support/golden.ts';
 import { fc } from '../../support/seeds.ts';
 import { LABEL, requestOf } from '../../support/translate.ts';
@@ -33,7 +33,7 @@ const decodeAll = (decoder: StreamDecoder, messages: string[], request = REQUEST
 };
 
 /** For a caller of the same protocol, whose messages are relayed, and for one of another. */
-const assertSame = (name: Shared, messages: string[]) => {
+const assertSame = (name: UpstreamProtocolName, messages: string[]) => {
   for (const request of [REQUEST, requestOf('messages')]) {
     const decoder = () => upstreamProtocols[name].streamDecoder(request);
     const framed = decodeAll(withFrame(decoder()), messages, request);

@@ -10,6 +10,7 @@ import {
   ON_TOOL,
   part,
   SOURCE,
+  SWITCH,
   TRANSMITTED,
   text,
   WITH_DATA,
@@ -79,53 +80,53 @@ const functionTool = object('name description parameters', {
 const grammar = object('syntax definition');
 const chosen = { function: object('name'), custom: object('name') };
 
-export const chat = object(
-  'model stream max_tokens max_completion_tokens stop parallel_tool_calls reasoning_effort',
-  {
-    top_k: carriedTo(['messages']),
-    ...all(carried(1), 'temperature top_p'),
-    messages: list(
-      kinds('role', {
-        system: chatMessage(''),
-        developer: chatMessage(''),
-        user: chatMessage(''),
-        assistant: chatAssistant,
-        tool: chatMessage('tool_call_id', { name: IMPLIED }),
-        function: chatMessage('name'),
-      }),
-    ),
-    tools: list(
-      kinds(
-        'type',
-        {
-          function: object('type', { ...ON_TOOL, function: functionTool }),
-          custom: object('type name description input_schema', {
-            ...ON_TOOL,
-            custom: object('name description', { format: object('', { type: IMPLIED, grammar }) }),
-          }),
-        },
-        'custom',
-      ),
-    ),
-    tool_choice: object('type name disable_parallel_tool_use', {
-      ...chosen,
-      allowed_tools: object('mode', { tools: list(object('type', chosen)) }),
+export const chat = object('model stream max_tokens max_completion_tokens stop reasoning_effort', {
+  parallel_tool_calls: SWITCH,
+  top_k: carriedTo(['messages', 'gemini']),
+  seed: carriedTo(['gemini']),
+  ...all(carriedTo(['gemini'], 0), 'frequency_penalty presence_penalty'),
+  ...all(carried(1), 'temperature top_p'),
+  messages: list(
+    kinds('role', {
+      system: chatMessage(''),
+      developer: chatMessage(''),
+      user: chatMessage(''),
+      assistant: chatAssistant,
+      tool: chatMessage('tool_call_id', { name: IMPLIED }),
+      function: chatMessage('name'),
     }),
-    functions: list(functionTool),
-    function_call: object('name'),
-    response_format: object('type', {
-      json_schema: object('description schema', { name: LABEL, strict: ENFORCED }),
-    }),
-    stream_options: object('', all(TRANSMITTED, 'include_usage include_obfuscation')),
-    ...all(namedBut(0), 'frequency_penalty presence_penalty top_logprobs'),
-    ...all(namedBut(false), 'logprobs store'),
-    service_tier: carriedTo(['responses'], 'auto', 'default'),
-    verbosity: carriedTo(['responses'], 'medium'),
-    ...all(LABEL, 'user metadata safety_identifier'),
-    ...OF_REQUEST,
-    prediction: harmless('guess'),
-    ...all(essential(), 'web_search_options audio'),
-    modalities: essential('text'),
-    n: essential(1),
-  },
-);
+  ),
+  tools: list(
+    kinds(
+      'type',
+      {
+        function: object('type', { ...ON_TOOL, function: functionTool }),
+        custom: object('type name description input_schema', {
+          ...ON_TOOL,
+          custom: object('name description', { format: object('', { type: IMPLIED, grammar }) }),
+        }),
+      },
+      'custom',
+    ),
+  ),
+  tool_choice: object('type name disable_parallel_tool_use', {
+    ...chosen,
+    allowed_tools: object('mode', { tools: list(object('type', chosen)) }),
+  }),
+  functions: list(functionTool),
+  function_call: object('name'),
+  response_format: object('type', {
+    json_schema: object('description schema', { name: LABEL, strict: ENFORCED }),
+  }),
+  stream_options: object('', all(TRANSMITTED, 'include_usage include_obfuscation')),
+  top_logprobs: namedBut(0),
+  ...all(namedBut(false), 'logprobs store'),
+  service_tier: carriedTo(['responses'], 'auto', 'default'),
+  verbosity: carriedTo(['responses'], 'medium'),
+  ...all(LABEL, 'user metadata safety_identifier'),
+  ...OF_REQUEST,
+  prediction: harmless('guess'),
+  ...all(essential(), 'web_search_options audio'),
+  modalities: essential('text'),
+  n: essential(1),
+});

@@ -1,4 +1,4 @@
-import { all, cache, harmless, list, object, type Row } from './rows.ts';
+import { all, cache, carriedTo, harmless, list, object, type Row } from './rows.ts';
 
 /** Rows of several protocols: why a loss is harmless, and the forms of parts. */
 
@@ -10,6 +10,9 @@ export const IMPLIED = harmless('implied');
 export const ENFORCED = harmless('enforced');
 export const SHOWN = harmless('shown');
 export const TRANSMITTED = harmless('transport');
+
+/** Of several calls at once, which Gemini cannot be kept from. */
+export const SWITCH = carriedTo(['chat', 'messages', 'responses'], true);
 
 const MARKS = 'cache_control prompt_cache_breakpoint';
 export const ON_TOOL = all(cache('tool'), MARKS);

@@ -15,6 +15,7 @@ import {
   all,
   cache,
   carried,
+  carriedTo,
   essential,
   harmless,
   kinds,
@@ -62,6 +63,7 @@ const schemaFormat = object('schema', { type: IMPLIED });
 
 export const messages = object('model max_tokens stream stop_sequences', {
   ...all(carried(1), 'temperature top_p'),
+  top_k: carriedTo(['gemini']),
   system: list(kinds('type', inResult)),
   messages: list(
     kinds('role', {

@@ -9,6 +9,7 @@ import {
   OFFERED,
   part,
   SHOWN,
+  SWITCH,
   TRANSMITTED,
   WITH_DATA,
 } from './common.ts';
@@ -85,8 +86,9 @@ const choice = object('type name namespace');
 const LOGPROBS = 'message.output_text.logprobs';
 
 export const responses = object(
-  'model instructions stream max_output_tokens parallel_tool_calls',
+  'model instructions stream max_output_tokens',
   {
+    parallel_tool_calls: SWITCH,
     ...all(carried(1), 'temperature top_p'),
     input: list(
       kinds(

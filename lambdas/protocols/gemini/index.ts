@@ -1,0 +1,17 @@
+import { credentialHeader, type UpstreamProtocol } from '../protocol.ts';
+import { decodeResponse, streamDecoder } from './decode-stream.ts';
+import { cannotSay, encodeRequest, losses } from './encode-request.ts';
+
+/** The protocol of Google's models, of targets only: the model and the form of the response are in the path. */
+export const gemini: UpstreamProtocol = {
+  endpoint: (target, isStreamed = true) => ({
+    path: `/models/${encodeURIComponent(target.model)}:${isStreamed ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+    headers: ({ secret }) => credentialHeader(target, 'x-goog-api-key', secret),
+  }),
+  cannotSay,
+  losses,
+  encodeRequest,
+  decodeResponse,
+  streamDecoder,
+  markingOf: () => ({ by: 'none', why: 'automatic' }),
+};
