@@ -202,7 +202,10 @@ export const createFetchAnswer = ({
     });
     const attempt = tried.find((one) => one.target === target);
     const guarded = fuse && attempt ? fuse.guard(batches, attempt, tried) : batches;
-    const events = answerEvents(endingAtStops(guarded, request, attempt?.form.profile), {
+    const takesStops =
+      attempt?.form.profile?.stop !== false &&
+      upstreamProtocols[target.protocol].takesStops !== false;
+    const events = answerEvents(endingAtStops(guarded, request, takesStops), {
       origin: originOf(target),
       used: attempt ?? { characters: 0, isFinal: false },
       estimateInput: () => estimateInput(target),

@@ -4,7 +4,6 @@ import type {
   GenerationEvent,
   GenerationRequest,
 } from '../protocols/generation.ts';
-import type { Profile } from '../protocols/profile.ts';
 import type { EventBatches } from '../upstreams/upstream.ts';
 
 type Match = { stop: string; start: number; end: number };
@@ -135,6 +134,5 @@ async function* cutting(
 export const endingAtStops = (
   batches: EventBatches,
   { stop, choices = 1 }: GenerationRequest,
-  profile: Profile | undefined,
-): EventBatches =>
-  stop && profile?.stop === false ? cutting(batches, createCutter(stop, choices)) : batches;
+  takesStops: boolean,
+): EventBatches => (stop && !takesStops ? cutting(batches, createCutter(stop, choices)) : batches);

@@ -7,4 +7,3 @@ export type Family = (typeof FAMILIES)[number];
 /** The protocols of both sides. */
 export const SHARED = ['chat', 'messages', 'responses'] as const satisfies (CallerProtocolName &
   UpstreamProtocolName)[];
-export type Shared = (typeof SHARED)[number];

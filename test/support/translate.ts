@@ -3,7 +3,11 @@ import type {
   GenerationRequest,
   ResponseMeta,
 } from '../../lambdas/protocols/generation.ts';
-import type { CallerProtocolName, UpstreamProtocol, UpstreamProtocolName } from '../../lambdas/protocols/protocol.ts';
+import type {
+  CallerProtocolName,
+  UpstreamProtocol,
+  UpstreamProtocolName,
+} from '../../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../../lambdas/protocols/protocols.ts';
 import { UpstreamError } from '../../lambdas/protocols/rejections/upstream-error.ts';
 import { collect, writeResponse } from '../../lambdas/protocols/streams/collect.ts';

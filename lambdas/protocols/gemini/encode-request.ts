@@ -51,7 +51,7 @@ const MODES = { auto: 'AUTO', none: 'NONE', required: 'ANY', tool: 'ANY' };
 const encodeChoice = (choice: ToolChoice | undefined): Json | undefined => {
   if (choice === undefined) return undefined;
   const only = choice.type === 'tool' ? [choice.name] : 'only' in choice ? choice.only : undefined;
-  // Without a call that is forced, the choice among some of the tools has a mode of its own.
+  // Without a call that is forced, the choice among some of the tools has a separate mode.
   const mode = choice.type === 'auto' && only ? 'VALIDATED' : MODES[choice.type];
   const allowedFunctionNames = only?.map(fittingToolName);
   return { functionCallingConfig: omitUndefined({ mode, allowedFunctionNames }) };

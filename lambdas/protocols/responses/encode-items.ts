@@ -30,7 +30,7 @@ const imageFields = ({ extras }: Extract<Block, { type: 'image' }>): Json => {
   return image_url === undefined ? {} : { image_url };
 };
 
-/** A part of what the model is told; undefined if only another protocol has a form for it. */
+/** A part of a prompt; undefined if only another protocol has a form for it. */
 const encodePart = (block: Block): Json | undefined => {
   switch (block.type) {
     case 'text':

@@ -39,6 +39,7 @@ export const responses: CallerProtocol & UpstreamProtocol & { name: typeof NAME 
     path: '/responses',
     headers: ({ secret }) => credentialHeader(target, 'authorization', secret),
   }),
+  takesStops: false,
   cannotSay,
   losses,
   encodeRequest,

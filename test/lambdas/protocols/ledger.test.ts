@@ -56,12 +56,18 @@ const fateOf = (pair: Pair, body: Json, path: string, whole: Translated): [strin
   return idle === undefined ? [path, 'unnamed'] : [idle, 'harmless'];
 };
 
+/** Where the target's protocol has no stop sequences, the router ends the response at them. */
+const isOfRouter = ({ to }: Pair, path: string): boolean =>
+  upstreamProtocols[to].takesStops === false && /^stop(?:_sequences)?\b/.test(path);
+
 const fatesOf = (pair: Pair): Record<Fate, string[]> => {
   const fates = new Map<string, Fate>();
   const met = new Set<string>();
   for (const body of requestsOf(pair)) {
     const paths = leavesOf(body).map((leaf) => leaf.path);
-    const fresh = paths.filter((path) => !met.has(path) && !isKind(path) && !isMisplaced(path));
+    const fresh = paths.filter(
+      (path) => !met.has(path) && !isKind(path) && !isMisplaced(path) && !isOfRouter(pair, path),
+    );
     if (fresh.length === 0) continue;
     const whole = translate(pair, body);
     for (const path of fresh) {

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { GenerationEvent } from '../../../lambdas/protocols/generation.ts';
-import type { StreamDecoder } from '../../../lambdas/protocols/protocol.ts';
+import type { StreamDecoder, UpstreamProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { callerProtocols, upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
 import { UpstreamError } from '../../../lambdas/protocols/rejections/upstream-error.ts';
 import { createSseReader } from '../../../lambdas/protocols/streams/sse.ts';
 import { withFrame } from '../../../lambdas/upstreams/read-answer.ts';
 import { cpuMsOf } from '../../support/cpu-time.ts';
-import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { upstreamCases } from '../../support/golden.ts';
 import { fc } from '../../support/seeds.ts';
 import { LABEL, requestOf } from '../../support/translate.ts';
