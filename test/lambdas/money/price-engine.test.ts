@@ -2,8 +2,8 @@ import { calcPrice, extractUsage, findProvider } from '@pydantic/genai-prices';
 import { expect, test } from 'vitest';
 import { billOf } from '../../../lambdas/endpoints/bill.ts';
 import type { PriceVersion, TokenPrices } from '../../../lambdas/money/prices.ts';
+import type { UpstreamProtocolName } from '../../../lambdas/protocols/protocol.ts';
 import { upstreamProtocols } from '../../../lambdas/protocols/protocols.ts';
-import type { Family } from '../../support/families.ts';
 import { fc } from '../../support/seeds.ts';
 import { requestOf } from '../../support/translate.ts';
 
@@ -98,9 +98,31 @@ const gptUsage = fc
     completion_tokens_details: { reasoning_tokens: Math.floor(out * reasoned) },
   }));
 
+/** The same counts by the names of the Responses API. */
+const responsesUsage = gptUsage.map(
+  ({ prompt_tokens, completion_tokens, prompt_tokens_details, completion_tokens_details }) => ({
+    input_tokens: prompt_tokens,
+    input_tokens_details: prompt_tokens_details,
+    output_tokens: completion_tokens,
+    output_tokens_details: completion_tokens_details,
+    total_tokens: prompt_tokens + completion_tokens,
+  }),
+);
+
+/** Thoughts are counted apart from the candidates, and what was cached as a part of the prompt. */
+const geminiUsage = fc
+  .record({ fresh: tokens, read: tokens, out: tokens, thought: tokens })
+  .map(({ fresh, read, out, thought }) => ({
+    promptTokenCount: fresh + read + 1,
+    cachedContentTokenCount: read,
+    candidatesTokenCount: out + 1,
+    thoughtsTokenCount: thought,
+    totalTokenCount: fresh + read + out + thought + 2,
+  }));
+
 type Provider = {
   provider: string;
-  protocol: Family;
+  protocol: UpstreamProtocolName;
   flavor: string;
   usage: fc.Arbitrary<object>;
   models: string[];
@@ -120,26 +142,42 @@ const PROVIDERS: Provider[] = [
     ...{ provider: 'openai', protocol: 'chat', flavor: 'chat', usage: gptUsage },
     models: ['gpt-5.6', 'gpt-5', 'gpt-4o', 'gpt-4.1-mini'],
   },
+  {
+    ...{ provider: 'openai', protocol: 'responses', flavor: 'responses', usage: responsesUsage },
+    models: ['gpt-5.6', 'gpt-5', 'gpt-4o', 'gpt-4.1-mini'],
+  },
+  {
+    ...{ provider: 'google', protocol: 'gemini', flavor: 'default', usage: geminiUsage },
+    models: ['gemini-2.5-pro', 'gemini-2.5-flash', 'gemini-2.5-flash-lite'],
+  },
 ];
 
+const SAID = { role: 'assistant', content: 'Hi' };
+
 /** A whole response of a provider, as it is received. */
-const bodyOf = (protocol: Family, model: string, usage: object) =>
-  protocol === 'chat'
-    ? {
-        ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model, usage },
-        choices: [
-          { index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' },
-        ],
-      }
-    : {
-        ...{ id: 'msg_1', type: 'message', role: 'assistant', model, usage },
-        ...{ content: [{ type: 'text', text: 'Hi' }], stop_reason: 'end_turn' },
-      };
+const BODIES: Record<UpstreamProtocolName, (model: string, usage: object) => object> = {
+  chat: (model, usage) => ({
+    ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model, usage },
+    choices: [{ index: 0, message: SAID, finish_reason: 'stop' }],
+  }),
+  messages: (model, usage) => ({
+    ...{ id: 'msg_1', type: 'message', role: 'assistant', model, usage },
+    ...{ content: [{ type: 'text', text: 'Hi' }], stop_reason: 'end_turn' },
+  }),
+  responses: (model, usage) => ({
+    ...{ id: 'resp_1', object: 'response', status: 'completed', model, usage },
+    output: [{ type: 'message', ...SAID, content: [{ type: 'output_text', text: 'Hi' }] }],
+  }),
+  gemini: (model, usageMetadata) => ({
+    candidates: [{ content: { role: 'model', parts: [{ text: 'Hi' }] }, finishReason: 'STOP' }],
+    ...{ modelVersion: model, usageMetadata },
+  }),
+};
 
 const NOW = Date.parse('2026-11-24T12:00:00Z');
 
 /** What the router reads of a response, and what that costs, in billionths of a dollar. */
-const ours = (protocol: Family, body: object, version: PriceVersion) => {
+const ours = (protocol: UpstreamProtocolName, body: object, version: PriceVersion) => {
   const request = requestOf(protocol === 'chat' ? 'messages' : 'chat');
   const events = upstreamProtocols[protocol].decodeResponse(body, request);
   const finish = events.find(({ type }) => type === 'finish');
@@ -151,14 +189,14 @@ const ours = (protocol: Family, body: object, version: PriceVersion) => {
 };
 
 test.each(PROVIDERS)(
-  'the costs of 250 random usages of $provider are those of another price engine, to a billionth of a dollar',
+  'the costs of 250 random usages of $provider by $protocol are those of another price engine, to a billionth of a dollar',
   ({ provider: providerId, protocol, flavor, usage, models }: Provider) => {
     const provider = findProvider({ providerId });
     if (!provider) throw new Error('The engine does not know the provider.');
     const write = protocol === 'messages' ? 'cache_write_5m' : 'cache_write_30m';
     fc.assert(
       fc.property(usage, fc.constantFrom(...models), (sent, model) => {
-        const body = bodyOf(protocol, model, sent);
+        const body = BODIES[protocol](model, sent);
         const { usage: read } = extractUsage(provider, body, flavor);
         const theirs = calcPrice(read, model, { providerId, timestamp: new Date(NOW) });
         if (!theirs) throw new Error(`The engine has no price of ${model}.`);
