@@ -104,10 +104,18 @@ const METER_COLUMNS = ['project', 'meter', 'period', 'used', 'recorded', 'differ
 const isOfProvider = ({ options: { provider, invoice, month } }: CommandInput): boolean =>
   [provider, invoice, month].some((option) => option !== undefined);
 
-const meterNote = ({ data }: Row): string | undefined =>
-  isRows(data) && data.some(({ difference }) => difference !== 0)
+const meterNote = ({ data }: Row): string | undefined => {
+  const rows = isRows(data) ? data : [];
+  const days = rows.flatMap(({ project, unfinished: day }) =>
+    day === undefined ? [] : [`${textOf(project)} ${textOf(day)}`],
+  );
+  if (days.length > 0) {
+    return `The hourly run folds days that have too many records for a request: ${days.join(', ')}.`;
+  }
+  return rows.some(({ difference }) => difference !== undefined && difference !== 0)
     ? 'Differences are in the history as rows of the model (unrecorded): its sums are those of the meters.'
     : undefined;
+};
 
 const providerNote = ({ our_usd: ours, their_usd: theirs, difference_usd: difference }: Row) =>
   `The router has $${textOf(ours)}, the provider $${textOf(theirs)}: a difference of $${textOf(difference)}. Both count UTC days.`;

@@ -71,7 +71,7 @@ export const createAdmin = (parts: AdminParts): Admin => {
   const checkModels = createCheckModels(parts.models.map(({ id }) => id));
   const routes = createOperations({
     ...parts,
-    runHistory: history.run,
+    reconcileProject: history.reconcile,
     lifecycle,
     checkModels,
     presetOf,

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { lastDayOf, type Reconciled } from '../history/close-periods.ts';
+import { lastDayOf, type Reconciled, type Share } from '../history/close-periods.ts';
+import { DayTooLong } from '../history/fold-day.ts';
 import type { HistoryJob } from '../history/history-job.ts';
 import { ageOf, GROUPINGS, publicRow, rowsIn } from '../history/read-usage.ts';
 import { isWhoGrouping, readGroups, WHO_GROUPINGS } from '../history/read-who.ts';
@@ -18,7 +19,7 @@ import type { Identity } from './roles.ts';
 
 type Parts = {
   history: Pick<HistoryStore, 'readRows' | 'readSpent' | 'readPeriods' | 'readProgress'>;
-  runHistory: HistoryJob['run'];
+  reconcileProject: HistoryJob['reconcile'];
   projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
   keys: Pick<KeyStore, 'listKeys'>;
   clock: Clock;
@@ -76,11 +77,13 @@ const readCursor = (cursor: string | undefined, [first = '']: string[]) => {
 
 const ReconcileQuery = z.strictObject({
   project: SoughtId.exactOptional(),
-  /** The project that the last page has stopped before. */
+  /** The project that the last page has stopped in, and where, or the one that it has stopped before. */
   cursor: SoughtId.exactOptional(),
 });
-/** After this time a page begins no other project; the REST API ends a request after 29 s. */
+/** After this time a page begins no other step; the REST API ends a request after 29 s. */
 const RECONCILE_MS = 5_000;
+/** After this time it gives up the step that it is in. */
+const MAX_STEP_MS = 20_000;
 
 const publicComparison = ({ projectId, meterId, period, used, recorded }: Reconciled) => ({
   project: projectId,
@@ -123,7 +126,7 @@ const daysOf = (since: number, until: number, now: number): Days => {
   return { from: dayOf(from), to: dayOf(to - 1) };
 };
 
-export const historyHandlers = ({ history, runHistory, projects, keys, clock }: Parts) => {
+export const historyHandlers = ({ history, reconcileProject, projects, keys, clock }: Parts) => {
   /** Rows by key with its name and project. Names are looked up here: a log line or a record has the id only. */
   const withNames = async <Row extends Record<string, unknown>>(rows: Row[], ids: string[]) => {
     const all = (await Promise.all(ids.map((id) => keys.listKeys(id)))).flat();
@@ -208,11 +211,17 @@ export const historyHandlers = ({ history, runHistory, projects, keys, clock }: 
     };
   };
 
-  const comparisonsOf = async (project: string | undefined): Promise<object[]> => {
+  /** Rows of a project and, if there was no time for all of it, the place where the next page continues. */
+  const comparisonsOf = async (
+    project: string,
+    share: Share,
+  ): Promise<{ rows: object[]; next?: string }> => {
     try {
-      return (await runHistory(project)).map(publicComparison);
+      const { reconciled, ...rest } = await reconcileProject(project, share);
+      return { rows: reconciled.map(publicComparison), ...rest };
     } catch (error) {
-      if (error instanceof UnreadableItem) return [{ project, unreadable: true }];
+      if (error instanceof UnreadableItem) return { rows: [{ project, unreadable: true }] };
+      if (error instanceof DayTooLong) return { rows: [{ project, unfinished: error.day }] };
       throw error;
     }
   };
@@ -222,15 +231,19 @@ export const historyHandlers = ({ history, runHistory, projects, keys, clock }: 
     const wanted = readQuery(ReconcileQuery, query);
     const ids = await projectsOf(wanted, identity);
     const startedAt = clock.now();
+    const isOver = () => clock.now() - startedAt >= RECONCILE_MS;
+    const isLate = () => clock.now() - startedAt >= MAX_STEP_MS;
     const data: object[] = [];
-    let index = wanted.cursor === undefined ? 0 : ids.indexOf(wanted.cursor);
-    if (index === -1) index = ids.length;
-    while (index < ids.length) {
-      data.push(...(await comparisonsOf(ids[index])));
-      index += 1;
-      if (clock.now() - startedAt >= RECONCILE_MS) break;
+    let [id, after = ''] = (wanted.cursor ?? ids[0] ?? '').split('|');
+    for (let index = ids.indexOf(id ?? ''); index !== -1 && index < ids.length; index += 1) {
+      id = ids[index] ?? '';
+      const { rows, next } = await comparisonsOf(id, { after, isOver, isLate });
+      data.push(...rows);
+      after = '';
+      if (next !== undefined) return { status: 200, body: { data, next_cursor: `${id}|${next}` } };
+      if (isOver()) return { status: 200, body: { data, next_cursor: ids[index + 1] ?? null } };
     }
-    return { status: 200, body: { data, next_cursor: ids[index] ?? null } };
+    return { status: 200, body: { data, next_cursor: null } };
   };
 
   return { usage, statement, reconcile };

@@ -6,7 +6,7 @@ import {
 } from '../stores/history-store.ts';
 import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { MeterStore } from '../stores/meter-store.ts';
-import { forEachAlone, listOf } from '../support/async-lists.ts';
+import { listOf } from '../support/async-lists.ts';
 import { DAY_MS, dayOf } from '../support/clock.ts';
 import { NO_USAGE } from './sums.ts';
 
@@ -14,6 +14,16 @@ type Parts = {
   history: HistoryStore;
   keys: Pick<KeyStore, 'listKeys'>;
   meters: Pick<MeterStore, 'reap' | 'endedPeriods' | 'forgetPeriods'>;
+};
+
+/** Part of a project's reconciliation, for a caller whose time is limited. */
+export type Share = {
+  /** Key whose meter was the last that an earlier part has closed. @default '' none */
+  after: string;
+  /** Whether no other step may begin. The first one of a part does. */
+  isOver(): boolean;
+  /** Whether the step that runs is given up. */
+  isLate(): boolean;
 };
 
 /** A closed period and the records of its units. */
@@ -27,21 +37,27 @@ export type Reconciled = ClosedPeriod & {
 /** One after another, the meters of 2,500 keys took the 29 s of a request. */
 const METERS_AT_ONCE = 25;
 
-/** The first key of each meter. */
-const meterKeys = (keys: KeyRecord[]): KeyRecord[] => [
-  ...new Map(keys.toReversed().map((key) => [key.meterId, key])).values(),
-];
+/** The first key of each meter, in the order of their ids. */
+const meterKeys = (keys: KeyRecord[]): KeyRecord[] =>
+  [...new Map(keys.toReversed().map((key) => [key.meterId, key])).values()].toSorted((a, b) =>
+    a.keyId < b.keyId ? -1 : 1,
+  );
 
 /**
- * Moves the counts of ended periods from the meters of a project into the history. They are written before
- * they are removed, so that a crash between the two repeats the same write.
+ * Moves the counts of ended periods from the meters of a project into the history, of those after a key and until it is
+ * over. They are written before they are removed, so that a crash between the two repeats the same write.
+ * @returns the key after which to continue; undefined after the last one
  * @throws the first failure, after all meters
  */
 export const closePeriods = async (
   { history, keys, meters }: Parts,
-  projectId: string,
-  now: number,
-): Promise<void> => {
+  {
+    projectId,
+    now,
+    after,
+    isOver,
+  }: Pick<Share, 'after' | 'isOver'> & { projectId: string; now: number },
+): Promise<string | undefined> => {
   const closeOne = async ({ meterId, keyId }: KeyRecord): Promise<void> => {
     await meters.reap(meterId, now);
     const ended = await meters.endedPeriods(meterId, now);
@@ -54,15 +70,18 @@ export const closePeriods = async (
       ended.map(({ period }) => period),
     );
   };
-  const all = meterKeys(await keys.listKeys(projectId));
-  const groups = Array.from({ length: Math.ceil(all.length / METERS_AT_ONCE) }, (_, index) =>
-    all.slice(index * METERS_AT_ONCE, (index + 1) * METERS_AT_ONCE),
-  );
-  await forEachAlone(groups, async (group) => {
-    const results = await Promise.allSettled(group.map(closeOne));
-    const failed = results.find((result) => result.status === 'rejected');
-    if (failed) throw failed.reason;
-  });
+  const all = meterKeys(await keys.listKeys(projectId)).filter(({ keyId }) => keyId > after);
+  const failures: unknown[] = [];
+  let done = 0;
+  while (done < all.length && (done === 0 || !isOver())) {
+    const group = all.slice(done, done + METERS_AT_ONCE);
+    for (const result of await Promise.allSettled(group.map(closeOne))) {
+      if (result.status === 'rejected') failures.push(result.reason);
+    }
+    done += group.length;
+  }
+  if (failures.length > 0) throw failures[0];
+  return done < all.length ? all[done - 1]?.keyId : undefined;
 };
 
 /** The last UTC day of a period's label. */
@@ -87,8 +106,9 @@ export const compareMonth = async (
   if (periods.length === 0) return [];
   const range = { projectId, from: `${month}-01`, to: lastDayOf(month) };
   const rows = (await listOf(history.readRows(range))).flat();
+  const rowsOf = Map.groupBy(rows, ({ meterId }) => meterId);
   return periods.map((closed) => {
-    const own = rows.filter(({ meterId }) => meterId === closed.meterId);
+    const own = rowsOf.get(closed.meterId) ?? [];
     const recorded = own
       .filter((row) => !isUnrecorded(row))
       .reduce((sum, row) => sum + (row.periods[closed.period] ?? 0), 0);

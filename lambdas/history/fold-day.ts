@@ -61,13 +61,25 @@ export type DayToFold = {
   projectId: string;
   day: string;
   /** Entries that began at this instant (ms) or later are read. @default all of the day */
-  from: number | undefined;
+  from?: number | undefined;
   /**
    * What began before it (ms) has been written, and is not read again. Undefined closes the day: its rows are
    * computed from all its entries, so that those that were later than that are counted too.
    */
-  settledUntil: number | undefined;
+  settledUntil?: number | undefined;
+  /** Whether to give up. @default never */
+  isLate?: (() => boolean) | undefined;
 };
+
+/** A day has more entries than there is time for; no row of it was changed. */
+export class DayTooLong extends Error {
+  override name = 'DayTooLong';
+  readonly day: string;
+  constructor(day: string) {
+    super('A day of a project has more records than one request can read.');
+    this.day = day;
+  }
+}
 
 /** A row as it grows. */
 type Growing = {
@@ -127,6 +139,7 @@ const readRows = async (
     );
   };
   for await (const entries of parts.records.readDay(projectId, day, from)) {
+    if (wanted.isLate?.()) throw new DayTooLong(day);
     for (const entry of entries) {
       for (const [name, part] of partsIn(entry)) {
         add(name, part, timeOf(entry));
@@ -165,7 +178,7 @@ const MAX_ATTEMPTS = 5;
  * settled entries, and until when they are: so a run reads only later ones, computes the rest of the row
  * again, and writes it unless another run did in between. A run that ends halfway leaves each row complete
  * or as it was.
- * @throws Error if other runs keep changing the day
+ * @throws Error if other runs keep changing the day; DayTooLong
  */
 export const foldDay = async (parts: Parts, wanted: DayToFold): Promise<void> => {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {

@@ -142,7 +142,13 @@ const createWorld = async (name: string, random: Random, clock: ManualClock) => 
     const dying = createDeath(random);
     const dead = { records: dying(records), history: dying(history), meters: dying(meters) };
     const job = createHistoryJob({ ...all, ...(mayDie && dead) });
-    await job.run(name).catch((error: unknown) => {
+    const share = {
+      after: '',
+      isOver: () => random.chance(0.5),
+      isLate: () => mayDie && random.chance(0.05),
+    };
+    const runs = mayDie && random.chance(0.5) ? job.reconcile(name, share) : job.run(name);
+    await runs.catch((error: unknown) => {
       if (!mayDie) throw error;
     });
   };
@@ -162,7 +168,7 @@ const createWorld = async (name: string, random: Random, clock: ManualClock) => 
   return { step, run, sums, ledger };
 };
 
-test(`${SCHEDULES} random schedules of late records, crashed and concurrent runs end without a difference`, async () => {
+test(`${SCHEDULES} random schedules of late records, crashed, partial and concurrent runs end without a difference`, async () => {
   for (let schedule = 0; schedule < SCHEDULES; schedule += 1) {
     const random = createRandom(SEED + schedule);
     const clock = createManualClock(START);

@@ -4,7 +4,7 @@ import { NO_USAGE } from '../../../lambdas/history/sums.ts';
 import type { DynamoClient, Item } from '../../../lambdas/stores/dynamo/dynamo-client.ts';
 import { createDynamoProjectStore } from '../../../lambdas/stores/dynamo/project-store.ts';
 import { HISTORY_DAYS } from '../../../lambdas/stores/history-store.ts';
-import { DAY_MS, dayOf, daysBetween, systemClock } from '../../../lambdas/support/clock.ts';
+import { DAY_MS, dayOf, daysBetween } from '../../../lambdas/support/clock.ts';
 import { PARTITION_KEY, SORT_KEY } from '../../../lambdas/tables.ts';
 import { type AdminBench, adminOn } from '../../support/admin-bench.ts';
 import { startDynamo, TABLE_NAMES, type TestDynamo } from '../../support/dynamo.ts';
@@ -154,24 +154,4 @@ test('sums of two years keep the limits of the REST API, and are rejected above 
     { error: { message: expect.stringContaining('more than 250000 rows'), param: 'since' } },
   ]);
   expect((await get(larger, `usage?by=day&project=${PROJECT}`)).status).toBe(200);
-});
-
-test('a reconciliation continues after five seconds on a page that begins with the next project', async () => {
-  let now = NOW;
-  const clock = {
-    ...systemClock,
-    now: () => {
-      now += 3_000;
-      return now;
-    },
-  };
-  const admin = adminOn(dynamo.client, { clock });
-  const reconcile = async (query: string) => {
-    const { status, body } = await admin.post(`/admin/history/reconcile${query}`, {});
-    return [status, (body as { next_cursor: unknown }).next_cursor];
-  };
-  expect(await reconcile('')).toEqual([200, 'other']);
-  expect(await reconcile('?cursor=other')).toEqual([200, null]);
-  expect(await reconcile('?project=old')).toEqual([200, null]);
-  expect(await reconcile('?cursor=unknown')).toEqual([200, null]);
 });
