@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { lastDayOf, type Reconciled, type Share } from '../history/close-periods.ts';
-import { DayTooLong } from '../history/fold-day.ts';
+import { lastDayOf, type Reconciled } from '../history/close-periods.ts';
 import type { HistoryJob } from '../history/history-job.ts';
 import { ageOf, GROUPINGS, publicRow, rowsIn } from '../history/read-usage.ts';
 import { isWhoGrouping, readGroups, WHO_GROUPINGS } from '../history/read-who.ts';
+import { DayTooLong, type Share } from '../history/share.ts';
 import { HISTORY_DAYS, type HistoryStore, type UsageRow } from '../stores/history-store.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 import type { ProjectStore } from '../stores/project-store.ts';
@@ -82,7 +82,7 @@ const ReconcileQuery = z.strictObject({
 });
 /** After this time a page begins no other step; the REST API ends a request after 29 s. */
 const RECONCILE_MS = 5_000;
-/** After this time it gives up the step that it is in. */
+/** After this time it stops within a step. */
 const MAX_STEP_MS = 20_000;
 
 const publicComparison = ({ projectId, meterId, period, used, recorded }: Reconciled) => ({

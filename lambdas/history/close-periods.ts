@@ -8,22 +8,13 @@ import type { KeyRecord, KeyStore } from '../stores/key-store.ts';
 import type { MeterStore } from '../stores/meter-store.ts';
 import { listOf } from '../support/async-lists.ts';
 import { DAY_MS, dayOf } from '../support/clock.ts';
+import type { Share } from './share.ts';
 import { NO_USAGE } from './sums.ts';
 
 type Parts = {
   history: HistoryStore;
   keys: Pick<KeyStore, 'listKeys'>;
   meters: Pick<MeterStore, 'reap' | 'endedPeriods' | 'forgetPeriods'>;
-};
-
-/** Part of a project's reconciliation, for a caller whose time is limited. */
-export type Share = {
-  /** Key whose meter was the last that an earlier part has closed. @default '' none */
-  after: string;
-  /** Whether no other step may begin. The first one of a part does. */
-  isOver(): boolean;
-  /** Whether the step that runs is given up. */
-  isLate(): boolean;
 };
 
 /** A closed period and the records of its units. */

@@ -3,6 +3,7 @@ import type { FoldedRow, HistoryStore, RowPart, UsageRow } from '../stores/histo
 import type { RecordEntry, RecordStore, Refusal, RequestRecord } from '../stores/record-store.ts';
 import { requestTimeOf, timeIn } from '../support/ids.ts';
 import { openSpent, type SpentFold } from './fold-who.ts';
+import { DayTooLong, type Share } from './share.ts';
 import { addSums, NO_USAGE } from './sums.ts';
 
 export const emptyPart = (): RowPart => ({ ...NO_USAGE, periods: {}, kinds: {}, entries: 0 });
@@ -67,19 +68,8 @@ export type DayToFold = {
    * computed from all its entries, so that those that were later than that are counted too.
    */
   settledUntil?: number | undefined;
-  /** Whether to give up. @default never */
-  isLate?: (() => boolean) | undefined;
+  isLate: Share['isLate'];
 };
-
-/** A day has more entries than there is time for; no row of it was changed. */
-export class DayTooLong extends Error {
-  override name = 'DayTooLong';
-  readonly day: string;
-  constructor(day: string) {
-    super('A day of a project has more records than one request can read.');
-    this.day = day;
-  }
-}
 
 /** A row as it grows. */
 type Growing = {
@@ -139,7 +129,7 @@ const readRows = async (
     );
   };
   for await (const entries of parts.records.readDay(projectId, day, from)) {
-    if (wanted.isLate?.()) throw new DayTooLong(day);
+    if (wanted.isLate()) throw new DayTooLong(day);
     for (const entry of entries) {
       for (const [name, part] of partsIn(entry)) {
         add(name, part, timeOf(entry));

@@ -1,39 +1,24 @@
-import type { HistoryProgress, HistoryStore } from '../stores/history-store.ts';
+import type { HistoryStore } from '../stores/history-store.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 import type { MeterStore } from '../stores/meter-store.ts';
 import type { Project, ProjectStore } from '../stores/project-store.ts';
 import type { RecordStore } from '../stores/record-store.ts';
 import { forEachAlone } from '../support/async-lists.ts';
 import type { Clock } from '../support/clock.ts';
-import { DAY_MS, dayOf, daysBetween, HOUR_MS, monthsBetween } from '../support/clock.ts';
+import { DAY_MS, dayOf, HOUR_MS, monthsBetween } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
-import {
-  closePeriods,
-  compareMonth,
-  correct,
-  type Reconciled,
-  type Share,
-} from './close-periods.ts';
-import { foldDay } from './fold-day.ts';
+import { closePeriods, compareMonth, correct, type Reconciled } from './close-periods.ts';
+import { foldDays } from './fold-days.ts';
+import { type Share, WHOLE } from './share.ts';
 
-/** A record is written at most 15 minutes (an invocation) and a write's 15 after its start; clocks differ by less than the rest. */
-const SETTLED_MS = HOUR_MS;
 /** A day is closed from all its records, so that hours are ample. */
 const LATE_MS = 3 * HOUR_MS;
-/** Where a project has no history yet: days before that have no records. */
-const FIRST_DAYS = 35;
-/** A project has no record from before it was created, by clocks that differ by less. */
-const BEFORE_CREATION_MS = 3 * DAY_MS;
-
 /** Differences that a few killed processes explain are no alarm. */
 const MIN_DIFFERENCE = 3;
 const MAX_SHARE = 0.001;
 
-/** In the place of an instant: all of the day is in its rows for good, but the days before and after it may not be. */
-const FOLDED = Number.MAX_SAFE_INTEGER;
 /** After every key. */
 const ALL_KEYS = '~';
-const WHOLE: Share = { after: '', isOver: () => false, isLate: () => false };
 
 export type HistoryParts = {
   projects: Pick<ProjectStore, 'listProjects'>;
@@ -67,16 +52,6 @@ export type HistoryJob = {
   reconcile(projectId: string, share: Share): Promise<{ reconciled: Reconciled[]; next?: string }>;
 };
 
-/** The days that may still change: those after the closed one. */
-const openDays = ({ closedDay }: Pick<HistoryProgress, 'closedDay'>, now: number): string[] =>
-  daysBetween(dayOf(Date.parse(closedDay) + DAY_MS), dayOf(now));
-
-/** Of a project that has no history yet. */
-const firstProgress = ({ createdAt }: Project, now: number): Omit<HistoryProgress, 'foldedAt'> => {
-  const first = Math.max(now - FIRST_DAYS * DAY_MS, Math.min(now, createdAt) - BEFORE_CREATION_MS);
-  return { closedDay: dayOf(first - DAY_MS), settled: {} };
-};
-
 /** Units of closed periods, and those by which they differ more than when they were last compared. */
 const newDifferenceOf = (all: Reconciled[]): { units: number; difference: number } => {
   let [units, difference] = [0, 0];
@@ -85,44 +60,6 @@ const newDifferenceOf = (all: Reconciled[]): { units: number; difference: number
     difference += Math.max(0, Math.abs(used - recorded) - Math.abs(corrected));
   }
   return { units, difference };
-};
-
-type Fold = Pick<Share, 'isOver' | 'isLate'> & {
-  project: Project;
-  /** Days until this one are folded for good. @default none of those that are open */
-  closedUntil?: string;
-  now: number;
-};
-
-/** Folds the open days of a project until it is over. Returns them, and the progress to be stored. */
-const foldDays = async (
-  parts: HistoryParts,
-  { project, closedUntil, now, isOver, isLate }: Fold,
-): Promise<{ days: string[]; next: HistoryProgress; isComplete: boolean }> => {
-  const { clock, history, settledUntil = () => clock.now() - SETTLED_MS } = parts;
-  // Before the records are read, and in whole seconds, as the ids of requests are.
-  const until = Math.floor(settledUntil() / 1_000) * 1_000;
-  const stored = await history.readProgress(project.id);
-  const progress = stored ?? firstProgress(project, now);
-  const { closedDay } = progress;
-  const closing = closedUntil ?? closedDay;
-  const days = openDays(progress, now);
-  const settled = { ...progress.settled };
-  const isLeft = (day: string) => settled[day] !== FOLDED;
-  for (const [index, day] of days.filter(isLeft).entries()) {
-    if (index > 0 && isOver()) {
-      // Not as of now: days after this one are as they were.
-      const foldedAt = (stored?.foldedAt ?? project.createdAt) + 1;
-      return { days, next: { closedDay, foldedAt, settled }, isComplete: false };
-    }
-    const from = settled[day];
-    const range = day <= closing ? {} : { from, settledUntil: until };
-    await foldDay(parts, { projectId: project.id, day, ...range, isLate });
-    settled[day] = day <= closing ? FOLDED : Math.max(until, from ?? until);
-  }
-  const open = Object.entries(settled).filter(([day]) => day > closing);
-  const next = { closedDay: closing, foldedAt: now, settled: Object.fromEntries(open) };
-  return { days, next, isComplete: true };
 };
 
 export const createHistoryJob = (parts: HistoryParts): HistoryJob => {

@@ -16,6 +16,9 @@ const MAX_MS = 29_000;
 const START = Date.parse('2026-10-20T10:00:00Z');
 const DAYS = 20;
 const UNITS = 2;
+/** A day with more units. */
+const HUGE = '2026-10-24';
+const HUGE_UNITS = 40;
 const LIMITS = { rpm: 1_000, quota: 100_000 };
 
 let dynamo: TestDynamo;
@@ -32,7 +35,10 @@ const projectsOn = (client: DynamoClient) =>
 const Created = z.looseObject({ id: z.string() });
 
 /** A project whose history no run has brought up to date for so many days: two units a day of its first key. */
-const createProject = async (id: string, { days = DAYS, keys = 1 } = {}): Promise<void> => {
+const createProject = async (
+  id: string,
+  { days = DAYS, keys = 1, hugeUnits = UNITS } = {},
+): Promise<void> => {
   clock.set(START);
   const admin = adminOn(dynamo.client, { clock });
   const { meters, records, keys: stored } = storesOn(dynamo.client);
@@ -45,9 +51,9 @@ const createProject = async (id: string, { days = DAYS, keys = 1 } = {}): Promis
   for (let now = START; now < START + days * DAY_MS; now += DAY_MS) {
     const period = dayOf(now);
     for (const { keyId, meterId } of now === START ? all : all.slice(0, 1)) {
-      for (let unit = 0; unit < UNITS; unit += 1) {
+      for (let unit = 0; unit < (period === HUGE ? hugeUnits : UNITS); unit += 1) {
         const requestId = newRequestId(
-          (size) => Buffer.alloc(size, unit + keyId.charCodeAt(5)),
+          (size) => Buffer.alloc(size, (unit * 7 + keyId.charCodeAt(5)) % 248),
           now,
         );
         const one = { meterId, requestId, keyId, minute: minuteOf(now), period, ...LIMITS, now };
@@ -76,12 +82,17 @@ const createProject = async (id: string, { days = DAYS, keys = 1 } = {}): Promis
 
 type Call = { operation: string; input: { TableName?: string; Key?: { pk?: unknown } } };
 
-/** A table whose calls last so long, by the clock of the function. */
-const slow = (msOf: (call: Call, text: string) => number): DynamoClient => ({
+/** A table whose calls last so long, by the clock of the function; of some it returns an item a page. */
+const slow = (
+  msOf: (call: Call, text: string) => number,
+  isPaged: (text: string) => boolean = () => false,
+): DynamoClient => ({
   ...dynamo.client,
   call: (operation, input) => {
-    clock.advance(msOf({ operation, input } as Call, JSON.stringify(input)));
-    return dynamo.client.call(operation, input);
+    const text = JSON.stringify(input);
+    clock.advance(msOf({ operation, input } as Call, text));
+    const asked = operation === 'Query' && isPaged(text) ? { ...input, Limit: 1 } : input;
+    return dynamo.client.call(operation, asked);
   },
 });
 
@@ -142,7 +153,7 @@ const hourlyRun = () =>
   }).run();
 
 const ofRecords = ({ operation, input }: Call) =>
-  operation === 'Query' && input.TableName === TABLE_NAMES.records ? 2_000 : 0;
+  operation === 'Query' && input.TableName === TABLE_NAMES.records ? 500 : 0;
 
 test('a reconciliation of one project that lasts minutes continues on the next pages, each within 29 s', async () => {
   await createProject('long');
@@ -183,13 +194,14 @@ test('a reconciliation of a project with many meters continues after the keys wh
 });
 
 test('a day that alone lasts longer than a request is named, and the hourly run folds it', async () => {
-  await createProject('huge');
-  const ofDay = (_: Call, text: string) => (text.includes('huge|2026-10-24') ? 12_000 : 0);
-  const pages = await reconcile(slow(ofDay), 'huge');
+  await createProject('huge', { hugeUnits: HUGE_UNITS });
+  const isOfDay = (text: string) => text.includes(`huge|${HUGE}`);
+  const ofDay = (_: Call, text: string) => (isOfDay(text) ? 1_000 : 0);
+  const pages = await reconcile(slow(ofDay, isOfDay), 'huge');
   expect(pages.at(-1)).toEqual({
-    data: [{ project: 'huge', unfinished: '2026-10-24' }],
+    data: [{ project: 'huge', unfinished: HUGE }],
     next_cursor: null,
   });
   await hourlyRun();
-  expect(await chargedIn('huge')).toBe(DAYS * UNITS);
+  expect(await chargedIn('huge')).toBe((DAYS - 1) * UNITS + HUGE_UNITS);
 });

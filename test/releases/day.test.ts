@@ -91,11 +91,24 @@ const start = (code: ReturnType<typeof currentCode>): Functions => {
   return functions;
 };
 
-/** Texts of errors are not promised. */
-const promised = ({ answer, ...called }: Day['reads'][number]) => ({
-  ...called,
-  answer: answer.status === 200 ? answer : { status: answer.status },
-});
+/** What has at least the members and rows of a value: a later release adds some. */
+const atLeast = (value: unknown): unknown => {
+  if (Array.isArray(value)) return expect.arrayContaining(value.map(atLeast));
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).map(([name, member]) => [name, atLeast(member)]);
+  return expect.objectContaining(Object.fromEntries(members));
+};
+
+/** This release answers what another one has answered. Texts of errors are not promised. */
+const answersAlike = async (current: Functions, reads: Day['reads']): Promise<void> => {
+  for (const { answer, ...called } of reads) {
+    const { status, body } = answer;
+    const found = { ...called, answer: await ask(current, called) };
+    expect(found).toEqual(
+      atLeast({ ...called, answer: status === 200 ? { status, body } : { status } }),
+    );
+  }
+};
 
 const keysOf = async (on: Functions, keys: Day['keys']): Promise<Record<string, number>> => {
   const statuses: Record<string, number> = {};
@@ -108,12 +121,7 @@ test.each(RELEASES)(
   async (release) => {
     const { items, reads } = dayOf(release);
     await services.writeItems(items);
-    const current = start(currentCode());
-    const answers = [];
-    for (const { answer: _, ...called } of reads) {
-      answers.push({ ...called, answer: await ask(current, called) });
-    }
-    expect(answers).toMatchObject(reads.map(promised));
+    await answersAlike(start(currentCode()), reads);
   },
 );
 
@@ -128,18 +136,18 @@ const readByOld = async (old: Functions, keys: Day['keys'], unreadable: string[]
     const { status = 500 } = answer;
     expect({ path, status }).toEqual({ path, status: isRejected ? 503 : Math.min(status, 499) });
   }
-  return reads.map(promised);
+  return reads;
 };
 
 test.each(RELEASES)(
   "the code of %s alone, under this release's template, serves what a day of this release left",
   async (release) => {
     const current = start(currentCode());
-    const { keys, reads } = await playDay({ services, functions: current });
+    const { keys } = await playDay({ services, functions: current });
     const old = start(codeOf(release));
     const unreadable = UNREADABLE[release] ?? [];
     const oldReads = await readByOld(old, keys, unreadable);
-    if (unreadable.length === 0) expect(reads).toMatchObject(oldReads);
+    if (unreadable.length === 0) await answersAlike(current, oldReads);
     const statuses = await keysOf(current, keys);
     const rejected = Object.fromEntries(unreadable.map((name) => [name, 503]));
     expect(await keysOf(old, keys)).toEqual({ ...statuses, ...rejected });

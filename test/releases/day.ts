@@ -135,7 +135,7 @@ const ADMIN_READS = [
   ...['projects/acme/usage', 'projects/labs/usage', 'audit', 'targets'],
   ...['usage?since=2026-10-30T00:00:00Z', 'usage?since=2026-10-30T00:00:00Z&by=model'],
   ...['projects/acme/statements/2026-10', 'projects/labs/statements/2026-10'],
-  ...['requests?project=acme&since=2026-10-31T00:00:00Z', 'calibration'],
+  ...['requests?project=acme&since=2026-10-31T00:00:00Z&limit=100', 'calibration'],
 ].map((path) => `/admin/${path}`);
 
 /** What the two functions answer to the same request. */
