@@ -1,9 +1,21 @@
-import type { HistoryProgress } from '../stores/history-store.ts';
+import type { HistoryProgress, HistoryStore } from '../stores/history-store.ts';
 import type { Project } from '../stores/project-store.ts';
+import type { RecordStore } from '../stores/record-store.ts';
+import type { Clock } from '../support/clock.ts';
 import { DAY_MS, dayOf, daysBetween, HOUR_MS } from '../support/clock.ts';
 import { foldDay } from './fold-day.ts';
-import type { HistoryParts } from './history-job.ts';
 import type { Share } from './share.ts';
+
+export type FoldParts = {
+  records: Pick<RecordStore, 'hasEntries' | 'readDay'>;
+  history: HistoryStore;
+  clock: Clock;
+  /**
+   * The instant (ms) that all requests in flight began after, and all whose record is not written yet.
+   * @default an hour ago
+   */
+  settledUntil?: (() => number) | undefined;
+};
 
 /** A record is written at most 15 minutes (an invocation) and a write's 15 after its start; clocks differ by less than the rest. */
 const SETTLED_MS = HOUR_MS;
@@ -34,7 +46,7 @@ type Fold = Pick<Share, 'isOver' | 'isLate'> & {
 
 /** Folds the open days of a project until it is over. Returns them, and the progress to be stored. */
 export const foldDays = async (
-  parts: HistoryParts,
+  parts: FoldParts,
   { project, closedUntil, now, isOver, isLate }: Fold,
 ): Promise<{ days: string[]; next: HistoryProgress; isComplete: boolean }> => {
   const { clock, history, settledUntil = () => clock.now() - SETTLED_MS } = parts;

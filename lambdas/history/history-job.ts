@@ -1,14 +1,11 @@
-import type { HistoryStore } from '../stores/history-store.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 import type { MeterStore } from '../stores/meter-store.ts';
 import type { Project, ProjectStore } from '../stores/project-store.ts';
-import type { RecordStore } from '../stores/record-store.ts';
 import { forEachAlone } from '../support/async-lists.ts';
-import type { Clock } from '../support/clock.ts';
 import { DAY_MS, dayOf, HOUR_MS, monthsBetween } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 import { closePeriods, compareMonth, correct, type Reconciled } from './close-periods.ts';
-import { foldDays } from './fold-days.ts';
+import { type FoldParts, foldDays } from './fold-days.ts';
 import { type Share, WHOLE } from './share.ts';
 
 /** A day is closed from all its records, so that hours are ample. */
@@ -20,19 +17,11 @@ const MAX_SHARE = 0.001;
 /** After every key. */
 const ALL_KEYS = '~';
 
-export type HistoryParts = {
+export type HistoryParts = FoldParts & {
   projects: Pick<ProjectStore, 'listProjects'>;
   keys: Pick<KeyStore, 'listKeys'>;
   meters: Pick<MeterStore, 'reap' | 'endedPeriods' | 'forgetPeriods'>;
-  records: Pick<RecordStore, 'hasEntries' | 'readDay'>;
-  history: HistoryStore;
-  clock: Clock;
   log: Log;
-  /**
-   * The instant (ms) that all requests in flight began after, and all whose record is not written yet.
-   * @default an hour ago
-   */
-  settledUntil?: (() => number) | undefined;
 };
 
 /** Safe to repeat, to run twice at once, and to kill. */
