@@ -144,6 +144,7 @@ export const createFetchAnswer = ({
       const opened = upstream.open({
         request: { ...request, thinkingFrom: originOf(candidate) },
         target: candidate,
+        projectId: call.caller.projectId,
         onForm: (form) => {
           const cause = strictError(checked, form);
           if (cause)

@@ -117,7 +117,8 @@ export const createHealingUpstream = (parts: {
         field: member,
       });
     }
-    await lessons.learn(original, withDifferences(first.target.profile ?? {}, differences));
+    const profile = withDifferences(first.target.profile ?? {}, differences);
+    await lessons.learn(original, profile, first.projectId ?? '');
   };
 
   /** @throws the error of `form` if no other is left to try */

@@ -13,7 +13,8 @@ export type Lessons = {
   prefetch(): void;
   /** The target, its profile that of the catalog with what was learned about it. */
   adapt(target: Target): Promise<Target>;
-  learn(target: Target, profile: Profile): Promise<void>;
+  /** What the rejected request of a project taught. */
+  learn(target: Target, profile: Profile, projectId: string): Promise<void>;
   /**
    * The target without one of its learned members, for each that was not tried for an hour: what is never sent is never
    * rejected, and a provider that takes it again would not be noticed. Looked for once a minute.
@@ -54,8 +55,17 @@ const membersIn = (text = '{}'): [name: string, value: unknown][] => {
   }
 };
 
+/** Members that are lists of names, which callers send. */
+const LISTS = ['betasWithout', 'versionsWithout', 'cacheWithout'] as const;
+/** The project whose rejected request taught a name. */
+type Owners = Record<string, string>;
+
 /** What a lesson adds to the profile, and until when each member holds. */
-type Learned = { profile: Record<string, unknown>; ages: Record<string, number> };
+type Learned = {
+  profile: Record<string, unknown>;
+  ages: Record<string, number>;
+  owners: Owners;
+};
 
 const readLesson = (lesson: Lesson | undefined, now: number): Learned => {
   const known = new Map(membersIn(lesson?.ages));
@@ -63,9 +73,13 @@ const readLesson = (lesson: Lesson | undefined, now: number): Learned => {
     const until = Number(known.get(name) ?? lesson?.until);
     return until > now ? [{ name, value, until }] : [];
   });
+  const profile: Profile = Object.fromEntries(ages.map(({ name, value }) => [name, value]));
+  const names = new Set(LISTS.flatMap((list) => profile[list] ?? []));
+  const owners = membersIn(lesson?.owners).filter(([name]) => names.has(name));
   return {
-    profile: Object.fromEntries(ages.map(({ name, value }) => [name, value])),
+    profile,
     ages: Object.fromEntries(ages.map(({ name, until }) => [name, until])),
+    owners: Object.fromEntries(owners.map(([name, owner]) => [name, String(owner)])),
   };
 };
 
@@ -84,20 +98,37 @@ const difference = (learned: Profile, known: Record<string, unknown>): Profile =
 
 /** As a request can ask for; earlier names stay, or one caller could push out what others need. */
 const MAX_NAMES = 32;
+/** So many may be those of one project: what it invents leaves the others room. */
+const MAX_NAMES_OF_ONE = 16;
 /** As vendors name them; callers may invent any, which are left out of their requests alone. */
 const PUBLISHED = /^[a-z][a-z\d-]{1,60}-20\d\d-?\d\d-?\d\d$/;
 
-/** What of a profile later requests may rely on. */
-export const lastingOf = (profile: Profile): Profile => {
-  const { betasWithout: betas, versionsWithout: versions, cacheWithout: cache } = profile;
-  return {
-    ...profile,
-    ...(betas && {
-      betasWithout: betas.filter((name) => PUBLISHED.test(name)).slice(0, MAX_NAMES),
-    }),
-    ...(versions && { versionsWithout: versions.slice(0, MAX_NAMES) }),
-    ...(cache && { cacheWithout: cache.slice(0, MAX_NAMES) }),
-  };
+type Teaching = { learned: Learned; catalog: Profile; by: string };
+
+/** What of a profile later requests may rely on: of a list what is known, and as many other names as there is room for. */
+const lastingOf = (
+  profile: Profile,
+  { learned: { profile: before, owners }, catalog, by }: Teaching,
+): { profile: Profile; owners: Owners } => {
+  const lasting: Profile = { ...profile };
+  const owned: Owners = {};
+  let left = MAX_NAMES_OF_ONE - Object.values(owners).filter((owner) => owner === by).length;
+  for (const list of LISTS) {
+    if (!profile[list]) continue;
+    const known = new Set([...((before as Profile)[list] ?? []), ...(catalog[list] ?? [])]);
+    const kept = [...new Set([...known, ...profile[list]])].filter((name, index) => {
+      if (known.has(name)) return true;
+      if (index >= MAX_NAMES || (list === 'betasWithout' && !PUBLISHED.test(name))) return false;
+      left -= 1;
+      return left >= 0;
+    });
+    lasting[list] = kept;
+    for (const name of kept) {
+      const owner = owners[name] ?? (known.has(name) ? undefined : by);
+      if (owner !== undefined) owned[name] = owner;
+    }
+  }
+  return { profile: lasting, owners: owned };
 };
 
 /** When each member was last tried, and when it was last looked whether one is due. */
@@ -133,12 +164,13 @@ export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Lo
     }
   };
 
-  const write = async (target: Target, { profile, ages }: Learned) => {
+  const write = async (target: Target, { profile, ages, owners }: Learned) => {
     const key = keyOf(target);
     const lesson = {
       profile: JSON.stringify(profile),
       until: clock.now() + LIFE_MS,
       ages: JSON.stringify(ages),
+      owners: JSON.stringify(owners),
     };
     lessons = { ...lessons, [key]: lesson };
     try {
@@ -167,23 +199,25 @@ export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Lo
       adapted.set(original, { target, lesson, until: Math.min(...Object.values(ages)) });
       return target;
     },
-    learn: async (target, learned) => {
+    learn: async (target, learned, projectId) => {
       const key = keyOf(target);
       const now = clock.now();
       const before = readLesson(lessons[key], now);
       await withTimeout(clock, READ_TIMEOUT_MS, read());
       const known = readLesson(lessons[key], now);
+      const own = catalogProfile(target);
+      const lasting = lastingOf(learned, { learned: known, catalog: own, by: projectId });
       const profile = {
         // What another environment learned since this one last read.
         ...difference(known.profile, before.profile),
-        ...difference(lastingOf(learned), catalogProfile(target)),
+        ...difference(lasting.profile, own),
       };
       // Only what this rejection showed is new: callers could keep the rest alive by inventing more.
       const ages = Object.entries(profile).map(([member, value]) => {
         const isKnown = isDeepStrictEqual(value, known.profile[member]);
         return [member, (isKnown ? known.ages[member] : undefined) ?? now + LIFE_MS];
       });
-      await write(target, { profile, ages: Object.fromEntries(ages) });
+      await write(target, { profile, ages: Object.fromEntries(ages), owners: lasting.owners });
     },
     trials: (original) => {
       const { lesson, until = 0 } = adapted.get(original) ?? {};
@@ -211,10 +245,10 @@ export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Lo
       triesOf(target).at.set(member, clock.now());
     },
     forget: async (target, member) => {
-      const { profile, ages } = readLesson(lessons[keyOf(target)], clock.now());
-      delete profile[member];
-      delete ages[member];
-      await write(target, { profile, ages });
+      const lesson = readLesson(lessons[keyOf(target)], clock.now());
+      delete lesson.profile[member];
+      delete lesson.ages[member];
+      await write(target, lesson);
     },
   };
 };

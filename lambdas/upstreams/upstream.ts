@@ -19,6 +19,8 @@ export type AnswerLimits = {
 export type UpstreamCall = {
   request: GenerationRequest;
   target: Target;
+  /** Whose call it is: what a rejection of it teaches. */
+  projectId?: string | undefined;
   /** Gets the target in each form before it is called so. @throws UpstreamError if it must not be */
   onForm?: ((target: Target) => void) | undefined;
   /** The target's protocol. */

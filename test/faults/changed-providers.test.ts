@@ -263,15 +263,17 @@ test('a member of a lesson ends a day after it was learned, although others are 
   const lessons = createLessons({ store: fleet.stores.lessons, clock, log });
   const other = createLessons({ store: fleet.stores.lessons, clock, log });
   const target = Target.parse({ ...targetAt(upstream.url), model: 'aging' });
-  await lessons.learn(target, { sampling: [] });
+  await lessons.learn(target, { sampling: [] }, 'project');
   const kept: boolean[] = [];
   for (let hour = 1; hour <= 25; hour += 1) {
     clock.advance(3_600_000);
     const { profile } = await lessons.adapt(target);
     kept.push(profile?.sampling !== undefined);
-    await lessons.learn(target, { ...profile, betasWithout: [`x-${hour}-2025-01-01`] });
+    const betasWithout = [`x-${hour}-2025-01-01`];
+    await lessons.learn(target, { ...profile, betasWithout }, `project-${hour}`);
   }
   expect(kept.indexOf(false)).toBe(23);
   const { profile } = await other.adapt(target);
-  expect(profile).toEqual({ betasWithout: ['x-25-2025-01-01'] });
+  const betasWithout = Array.from({ length: 25 }, (_, hour) => `x-${hour + 1}-2025-01-01`);
+  expect(profile).toEqual({ betasWithout });
 });

@@ -2,7 +2,12 @@ import { number, object, optional, readIfValid, string } from '../../support/sch
 import type { LessonStore } from '../lesson-store.ts';
 import { type ConditionalWrite, createTable, type TableOptions } from './table.ts';
 
-const Stored = object({ profile: string, until: number, ages: optional(string) });
+const Stored = object({
+  profile: string,
+  until: number,
+  ages: optional(string),
+  owners: optional(string),
+});
 
 /** Safe to repeat: the same lesson is written again. */
 const WRITE: ConditionalWrite = { update: 'SET #target = :lesson' };
