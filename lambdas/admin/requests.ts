@@ -23,7 +23,10 @@ import { projectsSeenBy, requireProject } from './projects.ts';
 import { type Identity, seesAll } from './roles.ts';
 
 type Parts = {
-  records: Pick<RecordStore, 'findRecord' | 'findRefused' | 'listRecords' | 'listRefused'>;
+  records: Pick<
+    RecordStore,
+    'findParts' | 'findRecord' | 'findRefused' | 'listRecords' | 'listRefused'
+  >;
   projects: Pick<ProjectStore, 'findProject' | 'listProjects'>;
   keys: Pick<KeyStore, 'findKeyById' | 'listKeys'>;
   clock: Clock;

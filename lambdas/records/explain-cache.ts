@@ -6,14 +6,35 @@ const SECOND_MS = 1_000;
 /** Records that are read to find the turn before: the first page of each partition, about 50 read units. */
 const MOST_READ = 150;
 
+/** The latest earlier request of a session, and the first part of its prompt that differs. */
+export type TurnBefore = {
+  record: RequestRecord;
+  /** Null if none differs; undefined if the hashes have expired. */
+  change: string | null | undefined;
+};
+
+type Records = Pick<RecordStore, 'listRecords' | 'findParts'>;
+
+const changeBetween = async (
+  records: Records,
+  [before, record]: [RequestRecord, RequestRecord],
+): Promise<TurnBefore['change']> => {
+  const partsOf = async ({ projectId, id, parts }: RequestRecord) =>
+    // Release 0.2.0 kept them in the record.
+    parts ?? (await records.findParts(projectId, id));
+  const [earlier, later] = await Promise.all([partsOf(before), partsOf(record)]);
+  if (earlier === undefined || later === undefined) return undefined;
+  return changedPart(earlier, later) ?? null;
+};
+
 /**
- * The latest earlier request of the session, within the longest life of a cache; undefined if there is none among the
- * project's latest. It is found when somebody asks, so that no request pays for it.
+ * The turn before, within the longest life of a cache; undefined if there is none among the project's latest. It is
+ * found when somebody asks, so that no request pays for it.
  */
 export const findTurnBefore = async (
-  records: Pick<RecordStore, 'listRecords'>,
+  records: Records,
   record: RequestRecord,
-): Promise<RequestRecord | undefined> => {
+): Promise<TurnBefore | undefined> => {
   const { session, projectId, startedAt, id } = record;
   if (session === undefined || record.inputTokens === undefined) return undefined;
   // A list is to the second; of one, the order is that of random characters.
@@ -21,7 +42,9 @@ export const findTurnBefore = async (
   let read = 0;
   for await (const one of records.listRecords(range)) {
     const isEarlier = one.startedAt <= startedAt && one.id !== id;
-    if (isEarlier && one.session === session && one.parts !== undefined) return one;
+    if (isEarlier && one.session === session) {
+      return { record: one, change: await changeBetween(records, [one, record]) };
+    }
     read += 1;
     if (read >= MOST_READ) return undefined;
   }
@@ -52,34 +75,45 @@ const PARTS: Record<string, string> = {
 };
 
 /** Why the turn before is not read, as far as the router knows, with a word for programs. */
-const causeOf = (before: RequestRecord, record: RequestRecord): [word: string, text: string] => {
+const causeOf = (
+  { record: before, change }: TurnBefore,
+  record: RequestRecord,
+): [word: string, text: string] => {
   const gap = record.startedAt - before.startedAt;
   if (targetOf(before) !== targetOf(record)) {
     return ['target', `${targetOf(record)} served it, and ${targetOf(before)} the turn before`];
   }
-  const part = changedPart(before.parts ?? '', record.parts ?? '');
-  if (part !== undefined) return [part, PARTS[part] ?? `${part} of its history changed`];
+  if (change) return [change, PARTS[change] ?? `${change} of its history changed`];
   if (gap > (isLong(before) ? HOUR_MS : 5 * MINUTE_MS)) {
     return ['expired', `it came ${Math.round(gap / 1000)} s after the turn before`];
   }
   const { cacheMissReason: reason } = record;
+  if (change === undefined && !reason) {
+    return ['unknown', 'what changed in its prompt is known for an hour only'];
+  }
   return ['provider', `its provider did not find it${reason ? `: ${reason}` : ''}`];
 };
 
+const figuresOf = (read: number, expected: number): string =>
+  expected < LEAST_CACHED
+    ? `The turn before left no prompt in a cache${read > 0 ? `, and ${read} tokens were read` : ''}.`
+    : `The cache held: ${read} tokens were read of ${expected} that the turn before left.`;
+
 /** What became of the session's cache in a request; null where nothing is known of a turn before. */
-export const explainCache = (record: RequestRecord, before: RequestRecord | undefined) => {
+export const explainCache = (record: RequestRecord, before: TurnBefore | undefined) => {
   if (before === undefined) return null;
   const read = record.cacheReadTokens ?? 0;
-  const expected = cachedBy(before);
+  const expected = cachedBy(before.record);
   const isLost = expected >= LEAST_CACHED && read < expected - ROUNDING;
   const [lostBy, text] = isLost ? causeOf(before, record) : [null, ''];
-  const figures = `${read} tokens were read of ${expected} that the turn before left`;
   return {
-    turn_before: before.id,
-    gap_ms: record.startedAt - before.startedAt,
+    turn_before: before.record.id,
+    gap_ms: record.startedAt - before.record.startedAt,
     expected_tokens: expected,
     read_tokens: read,
     lost_by: lostBy,
-    what: isLost ? `The cache was lost: ${text}. ${figures}.` : `The cache held: ${figures}.`,
+    what: isLost
+      ? `The cache was lost: ${text}. ${read} tokens were read of ${expected} that the turn before left.`
+      : figuresOf(read, expected),
   };
 };

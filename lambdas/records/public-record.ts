@@ -4,7 +4,7 @@ import { formatInstant } from '../support/clock.ts';
 import { omitUndefined } from '../support/omit-undefined.ts';
 import { dollarsOf, publicUsage } from '../support/public-usage.ts';
 import { explain, whyCharged } from './explain.ts';
-import { explainCache } from './explain-cache.ts';
+import { explainCache, type TurnBefore } from './explain-cache.ts';
 
 const failureOf = ({ error, status, reason }: Attempt): string =>
   [error === 'status' ? `status ${status}` : error, reason].filter(Boolean).join(': ');
@@ -62,7 +62,7 @@ const kindsOf = ({ costKinds = {}, priceVersion }: RequestRecord) => ({
 });
 
 /** With the turn before it in its session, if that is known, and with the provider's words. */
-type Asked = { before: RequestRecord | undefined; isWithReason: boolean };
+type Asked = { before: TurnBefore | undefined; isWithReason: boolean };
 
 /** For whom it was, as its caller named it. */
 export const whoOf = ({ who }: RequestRecord) => ({

@@ -75,8 +75,9 @@ export type RequestRecord = {
   cacheMissReason?: string;
   /** Who marked the prefixes that the target caches, and why. */
   marking?: { by: 'caller' | 'router' | 'none'; why: string };
-  /** Hashes of the key and what the client names its session, and of the prompt's parts (records/parts.ts). */
+  /** Hash of the key and what the client names its session. */
   session?: string;
+  /** Hashes of the prompt's parts (records/parts.ts), which are stored apart: they expire with the provider's cache. */
   parts?: string;
   who?: Who;
   /** Part of `outputTokens`. */
@@ -178,6 +179,8 @@ export type RecordStore = {
   putRefused(refused: RefusedRequest): Promise<void>;
   /** Undefined if the project has no such request, or its record has expired. */
   findRecord(projectId: string, id: string): Promise<RequestRecord | undefined>;
+  /** Hashes of the parts of a request's prompt; undefined an hour or more after it, or if there are none. */
+  findParts(projectId: string, id: string): Promise<string | undefined>;
   /** The same of a request that took no unit. */
   findRefused(projectId: string, id: string): Promise<RefusedRequest | undefined>;
   /** A project's refused requests by day and id, the newest first. */

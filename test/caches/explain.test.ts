@@ -1,5 +1,9 @@
+import { DeleteCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { createDocumentClient } from '../../lambdas/stores/dynamo/sdk-client.ts';
+import { LOCAL_AWS } from '../../local/local-aws.ts';
+import { TABLE_NAMES } from '../support/dynamo.ts';
 import { scanTables } from '../support/scan-tables.ts';
 import { MODEL, type Stage, sendStep, startStage } from '../support/sessions/play.ts';
 
@@ -40,8 +44,8 @@ const Explained = z.looseObject({
     .nullable(),
 });
 
-const ask = async (stage: Stage, body: object): Promise<string> => {
-  const request = { headers: { 'x-session-id': 'one-session' }, body: { ...body } };
+const ask = async (stage: Stage, body: object, headers = {}): Promise<string> => {
+  const request = { headers: { 'x-session-id': 'one-session', ...headers }, body: { ...body } };
   const sent = await sendStep(stage, { path: '/v1/chat/completions', request });
   expect(sent.status, sent.text).toBe(200);
   return String(sent.headers['x-request-id']);
@@ -52,6 +56,23 @@ const explained = async ({ fleet }: Stage, id: string) => {
   const response = await fetch(url, { headers: { 'x-api-key': fleet.key } });
   expect(response.status).toBe(200);
   return Explained.parse(await response.json());
+};
+
+type Item = { pk: string; sk: string; entry: string; expiresAtSeconds: number };
+
+/** The items of the records table, and what DynamoDB does with those that have expired. */
+const openRecords = async ({ fleet }: Stage) => {
+  const client = createDocumentClient({ ...LOCAL_AWS, endpoint: fleet.tablesUrl });
+  const TableName = TABLE_NAMES.records;
+  const { Items = [] } = await client.send(new ScanCommand({ TableName }));
+  return {
+    items: Items as Item[],
+    remove: async (items: Item[]) => {
+      for (const { pk, sk } of items) {
+        await client.send(new DeleteCommand({ TableName, Key: { pk, sk } }));
+      }
+    },
+  };
 };
 
 const TARGETS = [{ upstream: 'first' }, { upstream: 'second' }];
@@ -158,6 +179,33 @@ describe('an explained request of a session', () => {
     stage.providers[0]?.evict();
     const lost = await explained(stage, await ask(stage, base(5)));
     expect(lost.cache?.lost_by).toBe('provider');
+  });
+
+  test('a turn before that was not cached left nothing to read', async () => {
+    const stage = await startStage({ wire: 'messages' });
+    await ask(stage, base(3), { 'x-router-cache': 'off' });
+    const { cache } = await explained(stage, await ask(stage, base(4)));
+    expect(cache).toMatchObject({ expected_tokens: 0, read_tokens: 0, lost_by: null });
+    expect(cache?.what).toBe('The turn before left no prompt in a cache.');
+  });
+
+  test('hashes of parts expire an hour after their request, not with its record, and without them a lost hit has no known cause', async () => {
+    const stage = await startStage({ wire: 'messages' });
+    const startedAt = stage.clock.now();
+    await ask(stage, base(3));
+    const second = await ask(stage, withSystem(base(4), words(2_000, 'rules at 10:01')));
+    const { items, remove } = await openRecords(stage);
+    const isOfParts = ({ entry }: Item) => 'parts' in JSON.parse(entry);
+    const [hashes, records] = [items.filter(isOfParts), items.filter((one) => !isOfParts(one))];
+    expect([hashes.length, records.length]).toEqual([2, 2]);
+    for (const { expiresAtSeconds } of hashes) {
+      expect(expiresAtSeconds).toBeLessThanOrEqual(startedAt / 1_000 + 3_660);
+    }
+    expect((await explained(stage, second)).cache?.lost_by).toBe('system');
+    await remove(hashes);
+    const { cache } = await explained(stage, second);
+    expect(cache).toMatchObject({ lost_by: 'unknown' });
+    expect(cache?.what).toMatch(/known for an hour only/);
   });
 
   test('no record holds a text of the prompt, and its hashes do not follow from what it holds', async () => {

@@ -1,5 +1,5 @@
 import { mergeDescending } from '../../support/async-lists.ts';
-import { DAY_MS, dayOf, MAX_INVOCATION_MS } from '../../support/clock.ts';
+import { DAY_MS, dayOf, HOUR_MS, MAX_INVOCATION_MS } from '../../support/clock.ts';
 import { firstRequestIdAt, requestTimeOf, suffixOf } from '../../support/ids.ts';
 import { DEFAULT_RECORD_DAYS, SORT_KEY, TTL_ATTRIBUTE } from '../../tables.ts';
 import type {
@@ -37,6 +37,13 @@ const REFUSAL_SHARD = 0;
  */
 const REFUSED = 'refused';
 const REFUSED_DAYS = 7;
+
+/**
+ * Hashes of the parts of prompts have separate partitions, and live as long as a provider's cache may; DynamoDB deletes them
+ * within some hours more.
+ */
+const PARTS = 'parts';
+const PARTS_MS = HOUR_MS;
 
 const WRITE: ConditionalWrite = {
   update: 'SET #entry = :entry, #revision = :revision, #ttl = :ttl',
@@ -138,12 +145,15 @@ export const createDynamoRecordWriter = ({
   // No response waits for a record: its pauses, of up to a second, are those that the recorder allows.
   const table = createTable({ ...options, throttledRepeats: 3 });
 
+  const expiryOf = (day: string, days = recordDays): number =>
+    Date.parse(day) + (days + 1) * DAY_MS;
+
+  type Put = { sort: string; revision?: number; expiresAt: number };
   const put = async (
     partition: string,
-    entry: { day: string },
-    { sort, revision = 1, days = recordDays }: { sort: string; revision?: number; days?: number },
+    entry: object,
+    { sort, revision = 1, expiresAt }: Put,
   ): Promise<void> => {
-    const expiresAt = Date.parse(entry.day) + (days + 1) * DAY_MS;
     await table.apply({ partition, sort }, WRITE, {
       names: NAMES,
       values: {
@@ -170,19 +180,34 @@ export const createDynamoRecordWriter = ({
   };
 
   return {
-    putRecord: (record, revision) => {
-      const { projectId, day, id } = record;
-      return put(partitionOf(projectId, day, shardOf(id)), record, { sort: id, revision });
+    putRecord: async ({ parts, ...record }, revision) => {
+      const { projectId, day, id, startedAt } = record;
+      const shard = shardOf(id);
+      const written = put(partitionOf(projectId, day, shard), record, {
+        ...{ sort: id, revision },
+        expiresAt: expiryOf(day),
+      });
+      if (parts === undefined) return written;
+      const place = { sort: id, revision, expiresAt: startedAt + PARTS_MS };
+      const hashes = put(partitionOf(projectId, PARTS, shard), { parts }, place);
+      // Without them a lost hit is explained by less.
+      await Promise.all([written, hashes.catch(() => undefined)]);
     },
     putRefusals: (batch) =>
       put(partitionOf(batch.projectId, batch.day, REFUSAL_SHARD), batch, {
         sort: REFUSALS + batch.id,
+        expiresAt: expiryOf(batch.day),
       }),
     putRefused: (refused) =>
       put(partitionOf(refused.projectId, refused.day, REFUSED), refused, {
         sort: refused.id,
-        days: Math.min(recordDays, REFUSED_DAYS),
+        expiresAt: expiryOf(refused.day, Math.min(recordDays, REFUSED_DAYS)),
       }),
+    findParts: async (projectId, id) => {
+      const partition = partitionOf(projectId, PARTS, shardOf(id));
+      const item = await table.read({ partition, sort: id });
+      return item && entryOf<{ parts: string }>(item).parts;
+    },
     findRecord: (projectId, id) => findIn<RequestRecord>(projectId, id, shardOf(id)),
     findRefused: (projectId, id) => findIn<RefusedRequest>(projectId, id, REFUSED),
     listRecords: listIn(table, shards),
