@@ -11,6 +11,7 @@ import {
   type Stage,
   sendStep,
   startStage,
+  withoutThinking,
 } from '../support/sessions/play.ts';
 
 const MESSAGES = { wire: 'messages' } as const;
@@ -29,18 +30,6 @@ const inSession = ({ path, requests }: Session, id: string): Session => ({
   requests: requests.map(({ headers, body }) => ({
     headers: { ...headers, 'x-claude-code-session-id': id },
     body,
-  })),
-});
-
-const withoutThinking = ({ path, requests }: Session): Session => ({
-  path,
-  requests: requests.map(({ headers, body }) => ({
-    headers,
-    body: JSON.parse(
-      JSON.stringify(body, (_, value) =>
-        Array.isArray(value) ? value.filter((item) => item?.type !== 'thinking') : value,
-      ),
-    ),
   })),
 });
 

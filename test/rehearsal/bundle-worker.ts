@@ -1,6 +1,6 @@
 /**
- * A thread that runs a shipped bundle as Lambda's runtime does, with a clock that is moved for each invocation. It
- * imports nothing of the project but the bundle.
+ * A thread or a process that runs a shipped bundle as Lambda's runtime does, with a clock that is moved for each
+ * invocation. It imports nothing of the project but the bundle.
  */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -16,6 +16,11 @@ type Invocation = {
 type Handler = (event: unknown, ...rest: unknown[]) => Promise<unknown>;
 type Prelude = { statusCode?: number };
 
+const send = (message: object): void => {
+  if (parentPort) parentPort.postMessage(message);
+  else process.send?.(message);
+};
+
 const RealDate = Date;
 let ahead = 0;
 const now = () => RealDate.now() + ahead;
@@ -25,7 +30,7 @@ globalThis.Date = new Proxy(RealDate, {
 });
 
 process.stdout.write = (text: string | Uint8Array) => {
-  parentPort?.postMessage({ lines: String(text) });
+  send({ lines: String(text) });
   return true;
 };
 
@@ -42,7 +47,7 @@ Object.assign(globalThis, {
   },
 });
 
-const { folder } = workerData as { folder: string };
+const { folder } = (workerData as { folder: string } | null) ?? { folder: process.argv[2] ?? '' };
 const { handler } = createRequire(import.meta.url)(join(folder, 'index.cjs')) as {
   handler: Handler;
 };
@@ -68,11 +73,11 @@ const serve = async ({ id, event, remainingMs }: Invocation) => {
   return { status: statuses.get(out), text: Buffer.concat(chunks).toString() };
 };
 
-parentPort?.on('message', (invocation: Invocation) => {
+(parentPort ?? process).on('message', (invocation: Invocation) => {
   ahead = invocation.now - RealDate.now();
   const { id } = invocation;
   serve(invocation).then(
-    ({ status, text }) => parentPort?.postMessage({ id, status, text }),
-    (error: unknown) => parentPort?.postMessage({ id, error: String(error) }),
+    ({ status, text }) => send({ id, status, text }),
+    (error: unknown) => send({ id, error: String(error) }),
   );
 });

@@ -1,3 +1,6 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import * as z from 'zod';
 import { watchLine } from '../support/leak-watch.ts';
@@ -14,12 +17,41 @@ const Message = z.union([
 ]);
 export type Result = { status?: number | undefined; text?: string | undefined };
 
-/** A thread with a shipped bundle, whose clock is where each invocation puts it. */
-export const startBundle = (folder: string, env: Record<string, string>) => {
-  const worker = new Worker(new URL('bundle-worker.ts', import.meta.url), {
-    workerData: { folder },
-    env,
-  });
+const WORKER = new URL('bundle-worker.ts', import.meta.url);
+
+const startThread = (folder: string, env: Record<string, string>) => {
+  const worker = new Worker(WORKER, { workerData: { folder }, env });
+  return {
+    on: (event: 'message' | 'error', listener: (value: unknown) => void) => {
+      worker.on(event, listener);
+    },
+    send: (invocation: object) => worker.postMessage(invocation),
+    stop: () => worker.terminate(),
+  };
+};
+
+const startProcess = (folder: string, env: Record<string, string>) => {
+  const child = fork(fileURLToPath(WORKER), [folder], { env, stdio: 'inherit' });
+  return {
+    on: (event: 'message' | 'error', listener: (value: unknown) => void) => {
+      child.on(event, listener);
+    },
+    send: (invocation: object) => child.send(invocation),
+    stop: async () => {
+      const exited = once(child, 'exit');
+      child.kill();
+      await exited;
+    },
+  };
+};
+
+/** A thread, or a process, with a shipped bundle, whose clock is where each invocation puts it. */
+export const startBundle = (
+  folder: string,
+  env: Record<string, string>,
+  { isProcess = false } = {},
+) => {
+  const worker = (isProcess ? startProcess : startThread)(folder, env);
   let lines: string[] = [];
   let count = 0;
   const pending = new Map<number, PromiseWithResolvers<Result>>();
@@ -51,7 +83,7 @@ export const startBundle = (folder: string, env: Record<string, string>) => {
       const result = Promise.withResolvers<Result>();
       count += 1;
       pending.set(count, result);
-      worker.postMessage({ id: count, now, event, remainingMs });
+      worker.send({ id: count, now, event, remainingMs });
       return result.promise;
     },
     /** What was written since the last time. */
@@ -60,6 +92,6 @@ export const startBundle = (folder: string, env: Record<string, string>) => {
       lines = [];
       return taken;
     },
-    stop: () => worker.terminate(),
+    stop: worker.stop,
   };
 };

@@ -23,6 +23,19 @@ export const recorded = (file: string): Session => {
   return readRecorded(JSON.parse(readFileSync(url, 'utf8')));
 };
 
+/** The signatures of thinking name the target that served it. */
+export const withoutThinking = ({ path, requests }: Session): Session => ({
+  path,
+  requests: requests.map(({ headers, body }) => ({
+    headers,
+    body: JSON.parse(
+      JSON.stringify(body, (_, value) =>
+        Array.isArray(value) ? value.filter((item) => item?.type !== 'thinking') : value,
+      ),
+    ),
+  })),
+});
+
 export const MODEL = 'anthropic/claude-sonnet-5';
 const NOW = Date.UTC(2026, 10, 24, 9);
 /** Between two steps: each calls a model and runs a tool. */
