@@ -101,10 +101,6 @@ const growingOf = (
   return { stored, row, until, settled, open: emptyPart() };
 };
 
-/** A closed row is computed from all entries, or not at all. */
-const isClosed = (stored: FoldedRow | undefined): boolean =>
-  stored !== undefined && stored.version > 0 && stored.settled === undefined;
-
 /** The rows that the entries of a day add to, page by page: only their sums are kept. */
 const readRows = async (
   parts: Parts,
@@ -118,7 +114,9 @@ const readRows = async (
   const rows = new Map<string, Growing>();
   const add = (name: RowName, part: RowPart, time: number): void => {
     const key = nameOf(name);
-    if (settledUntil !== undefined && isClosed(stored.get(key))) return;
+    const { version = 0, settled } = stored.get(key) ?? {};
+    // A closed row is computed from all entries, or not at all.
+    if (settledUntil !== undefined && version > 0 && settled === undefined) return;
     const growing = rows.get(key) ?? growingOf(name, stored.get(key), wanted);
     rows.set(key, growing);
     // A run that ended between its writes, or a faster one, has settled this row further than the day.
