@@ -118,7 +118,7 @@ export const createHealingUpstream = (parts: {
       });
     }
     const profile = withDifferences(first.target.profile ?? {}, differences);
-    await lessons.learn(original, profile, first.projectId ?? '');
+    await lessons.learn(original, profile, first.projectId);
   };
 
   /** @throws the error of `form` if no other is left to try */

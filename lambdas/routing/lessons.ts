@@ -14,7 +14,7 @@ export type Lessons = {
   /** The target, its profile that of the catalog with what was learned about it. */
   adapt(target: Target): Promise<Target>;
   /** What the rejected request of a project taught. */
-  learn(target: Target, profile: Profile, projectId: string): Promise<void>;
+  learn(target: Target, profile: Profile, projectId?: string): Promise<void>;
   /**
    * The target without one of its learned members, for each that was not tried for an hour: what is never sent is never
    * rejected, and a provider that takes it again would not be noticed. Looked for once a minute.
@@ -199,7 +199,7 @@ export const createLessons = (parts: { store: LessonStore; clock: Clock; log: Lo
       adapted.set(original, { target, lesson, until: Math.min(...Object.values(ages)) });
       return target;
     },
-    learn: async (target, learned, projectId) => {
+    learn: async (target, learned, projectId = '') => {
       const key = keyOf(target);
       const now = clock.now();
       const before = readLesson(lessons[key], now);
