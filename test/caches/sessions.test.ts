@@ -3,6 +3,7 @@ import {
   ANTHROPIC,
   type Billed,
   billedInput,
+  GPT_5_6,
   OPENAI,
   unmarkedInput,
 } from '../support/caching-provider/bill.ts';
@@ -21,6 +22,7 @@ const logOf = ({ providers }: Stage): Billed[] => providers.flatMap(({ log }) =>
 
 const MESSAGES = { wire: 'messages' } as const;
 const CHAT = { wire: 'chat' } as const;
+const BREAKPOINTS = { wire: 'chat', hasBreakpoints: true } as const;
 
 describe('the billed input of a session through the router', () => {
   test.each(['claude-code', 'opencode-messages'])(
@@ -75,6 +77,28 @@ describe('the billed input of a session through the router', () => {
     const keys = logOf(stage).map(({ body }) => JSON.parse(body).prompt_cache_key);
     expect(new Set(keys).size).toBe(1);
     expect(keys[0]).toMatch(/^\S{16,64}$/);
+  });
+
+  test('Claude Code on a target with breakpoints, as GPT-5.6, has its marks as breakpoints, and pays at most 1.02 of the same requests at the provider', async () => {
+    const stage = await startStage(BREAKPOINTS);
+    await play(stage, recorded('claude-code'));
+    const bodies = logOf(stage).map(({ body }) =>
+      JSON.stringify({ ...JSON.parse(body), prompt_cache_key: 'session' }),
+    );
+    const direct = await playDirect(bodies, BREAKPOINTS);
+    const [through, own] = [logOf(stage), direct].map((log) => billedInput(log, GPT_5_6));
+    expect((through ?? 0) / (own ?? 1)).toBeLessThanOrEqual(1.02);
+    expect((through ?? 0) / unmarkedInput(logOf(stage))).toBeLessThanOrEqual(0.25);
+    for (const { marks } of logOf(stage)) expect(marks).toBeGreaterThanOrEqual(1);
+  });
+
+  test('a chat caller without caching pays a target with breakpoints for no write', async () => {
+    const stage = await startStage(BREAKPOINTS);
+    const text = 'question '.padEnd(40_000, 'lorem ipsum ');
+    const messages = [{ role: 'user', content: text }];
+    const body = { model: MODEL, messages, prompt_cache_options: { mode: 'explicit' } };
+    await play(stage, { path: '/v1/chat/completions', requests: [{ headers: {}, body }] });
+    expect(billedInput(logOf(stage), GPT_5_6)).toBe(unmarkedInput(logOf(stage)));
   });
 
   test.each(['/v1/chat/completions', '/v1/messages', '/v1/responses'])(

@@ -17,8 +17,9 @@ export type Prices = { read: number; written5m: number; written1h: number };
 
 /** In prices of a fresh input token. */
 export const ANTHROPIC: Prices = { read: 0.1, written5m: 1.25, written1h: 2 };
-/** Before GPT-5.6, whose writes cost 1.25. */
+/** Before GPT-5.6. */
 export const OPENAI: Prices = { read: 0.1, written5m: 1, written1h: 1 };
+export const GPT_5_6: Prices = { read: 0.1, written5m: 1.25, written1h: 1.25 };
 
 export const tokensOf = ({ fresh, read, written5m, written1h }: Bill): number =>
   fresh + read + written5m + written1h;

@@ -6,6 +6,7 @@ import {
   type AnthropicOptions,
   createAnthropicCache,
 } from '../caching-provider/anthropic-cache.ts';
+import { createBreakpointCache } from '../caching-provider/breakpoint-cache.ts';
 import { createOpenAiCache } from '../caching-provider/openai-cache.ts';
 import { type Said, startCachingProvider, type Wire } from '../caching-provider/server.ts';
 import { startFleet } from '../fleet.ts';
@@ -55,10 +56,14 @@ const GPT = {
   profile: PRESETS['gpt-5'],
 } as const satisfies Partial<Target>;
 
+const GPT_WITH_BREAKPOINTS = { ...GPT, model: 'gpt-5.6', profile: PRESETS['gpt-5.6'] };
+
 const WIRES = { messages: CLAUDE, chat: GPT };
 
 export type StageOptions = {
   wire: Wire;
+  /** On chat: GPT-5.6 and its breakpoints. */
+  hasBreakpoints?: boolean;
   cache?: AnthropicOptions;
   /** Routers that share their tables. */
   routers?: number;
@@ -68,8 +73,10 @@ export type StageOptions = {
   answer?: (index: number) => Said;
 };
 
-const createCache = ({ wire, cache }: StageOptions) =>
-  wire === 'chat' ? createOpenAiCache() : createAnthropicCache(cache);
+const createCache = ({ wire, hasBreakpoints, cache }: StageOptions) => {
+  if (hasBreakpoints) return createBreakpointCache();
+  return wire === 'chat' ? createOpenAiCache() : createAnthropicCache(cache);
+};
 
 /** Routers, and a provider with a prompt cache for each target of their one model. */
 export const startStage = async (options: StageOptions) => {
@@ -87,7 +94,10 @@ export const startStage = async (options: StageOptions) => {
     models: [
       modelOn(
         targets.map((extra, at) =>
-          targetAt(providers[at]?.url ?? '', { ...WIRES[wire], ...extra }),
+          targetAt(providers[at]?.url ?? '', {
+            ...(options.hasBreakpoints ? GPT_WITH_BREAKPOINTS : WIRES[wire]),
+            ...extra,
+          }),
         ),
         { id: MODEL },
       ),
