@@ -49,7 +49,7 @@ type Growing = {
 type Stored = Pick<SpentBy, 'values' | 'other' | 'hasMore'>;
 const NOTHING: Stored = { values: [], other: [[], []], hasMore: false };
 
-type Day = { projectId: string; day: string; settledUntil: number | undefined };
+type Day = { projectId: string; day: string; settledUntil?: number | undefined };
 
 /** What a run adds to the sums of a day by user, session, agent, client and tag. */
 export type SpentFold = {
