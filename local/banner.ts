@@ -68,13 +68,16 @@ export const banner = ({
   models,
 }: {
   baseUrl: string;
+  /** Empty on a data folder that has one already: it holds only hashes. */
   key: string;
   /** Ids, at least one. */
   models: string[];
 }): string => {
-  const address = { baseUrl, key, model: models[0] ?? '' };
+  const address = { baseUrl, key: key || 'YOUR_KEY', model: models[0] ?? '' };
+  const shown =
+    key || 'the one that the first start on this folder printed, or a new one from the console';
   return [
-    `The model router is ready. Press Ctrl-C to stop it.\n\n  base URL  ${baseUrl}\n  key       ${key}\n  models    ${models.join(', ')}\n  console   ${baseUrl}/dashboard`,
+    `The model router is ready. Press Ctrl-C to stop it.\n\n  base URL  ${baseUrl}\n  key       ${shown}\n  models    ${models.join(', ')}\n  console   ${baseUrl}/dashboard`,
     section('Chat completions, streamed', chatCurl(address)),
     section('Messages, streamed', messagesCurl(address)),
     section('OpenAI SDK', openai(address)),

@@ -32,6 +32,13 @@ describe('the banner', () => {
     expect(stdout).toMatch(/event: message_stop\n.*\s*$/);
   });
 
+  test('commands of a folder that has its key already hold a placeholder', () => {
+    const text = banner({ baseUrl: 'http://127.0.0.1:1', key: '', models: ['vendor/model'] });
+    expect(text).toContain('key       the one that the first start on this folder printed');
+    expect(text).toContain("'authorization: Bearer YOUR_KEY'");
+    expect(text).not.toMatch(/(Bearer |KEY=|api-key: |TOKEN=)['\n ]/);
+  });
+
   test('the pasted admin command prints the key and its usage', async () => {
     const command = pasted('Keys and usage (npm run -s admin -- --help)');
     const { stdout } = await run('sh', ['-c', command], { cwd: root });
