@@ -191,7 +191,7 @@ test('a form that both versions of a model behind one address led to is sent onc
 });
 
 test.each([5, 20, 50])(
-  'of 200 requests at most 2 %% fail while %i %% of a provider are of an older version, and a lesson is written at most 10 times',
+  'of 200 requests at most 2 percent fail while %i percent of a provider are of an older version, and a lesson is written at most 10 times',
   async (share) => {
     const draw = drawFrom(share);
     rule = (request) => (draw(100) < share ? BUDGET(request) : ADAPTIVE(request));

@@ -119,7 +119,7 @@ const TRUE_TOKENS = {
 };
 
 test.each(Object.entries(TRUE_TOKENS))(
-  'a Chinese prompt that fills 95 %% of the context of %s is not rejected, one of 2.2 times is',
+  'a Chinese prompt that fills 95 percent of the context of %s is not rejected, one of 2.2 times is',
   (model, tokens) => {
     const request = requestOf('messages', { messages: say(repeatTo(CHINESE, 1_500_000)) });
     const parts = partsOf(request);

@@ -49,7 +49,7 @@ const CORPORA: Record<string, string[]> = {
 
 describe('a long prompt', () => {
   test.each(Object.entries(CORPORA))(
-    'the sampled count of %s is within 3 %% of a whole count',
+    'the sampled count of %s is within 3 percent of a whole count',
     (_, texts) => {
       expect(texts.join('').length).toBeGreaterThan(150_000);
       expect(Math.abs(tokensOf(...texts) / wholeCount(texts) - 1)).toBeLessThan(0.03);

@@ -81,7 +81,7 @@ const countTokens = async (model: string, tools: number, calls: number): Promise
 };
 
 test.each(CASES)(
-  'count_tokens of %d tools and %d short calls is within 5 %% or 15 tokens of what five vendors count',
+  'count_tokens of %d tools and %d short calls is within 5 percent or 15 tokens of what five vendors count',
   async (tools, calls, truth) => {
     for (const [index, model] of MODELS.entries()) {
       const tokens = truth[index] ?? 0;
