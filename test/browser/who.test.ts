@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { post } from '../support/local.ts';
 import { allLoaded, rowOf, useConsole } from './browser.ts';
@@ -13,6 +14,8 @@ test('usage by session leads to the session, whose page has its requests in thei
     const response = await post(router(), '/v1/chat/completions', BODY, { headers });
     await response.text();
     ids.push(String(response.headers.get('x-request-id')));
+    // The order of requests is known to the second.
+    await setTimeout(1_100);
   }
   await withTab('#/usage', async ({ page }) => {
     await page.getByText('Cost by kind').first().waitFor({ state: 'attached' });
